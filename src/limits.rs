@@ -1,0 +1,124 @@
+//! Every bound of the server in one place: value, unit, reason, and what happens when it is reached.
+//!
+//! Nothing else in the crate holds a bound as a bare number. The compile-time checks at the end hold them against one
+//! another. The world's constants (speed, radius, map) are rules of the game, not bounds of the server: they are in
+//! `world::rules`.
+
+use std::time::Duration;
+
+// ---- ws: the request head ------------------------------------------------------------------------------------
+
+/// Bytes of a request head, request line and headers together. A browser's is under 2 KiB. Beyond: 431.
+pub const HEAD_BYTES: usize = 8 * 1024;
+/// Header lines of a request head. A browser sends about 15. Beyond: 431.
+pub const HEAD_HEADERS: usize = 64;
+/// Bytes of the request target (path and query). Beyond: 431, since the whole head is what is too large.
+pub const TARGET_BYTES: usize = 2 * 1024;
+/// Subprotocols that a client may offer. We know one; beyond: 400.
+pub const SUBPROTOCOLS: usize = 16;
+
+// ---- ws: frames and messages ---------------------------------------------------------------------------------
+
+/// Payload bytes of a control frame, RFC 6455 5.5. Beyond: close 1002.
+pub const CONTROL_PAYLOAD_BYTES: usize = 125;
+/// Bytes of one client message, all its fragments together. 4 KiB of MessagePack can grow to 0.6 MB of values, and no
+/// packet of any dialect needs more than 200 bytes. Beyond: close 1009.
+pub const MESSAGE_BYTES: usize = 4 * 1024;
+/// Fragments of one client message, empty ones counted. Beyond: close 1008 with the rule's name.
+pub const MESSAGE_FRAGMENTS: usize = 64;
+/// Bytes of a message that our own client accepts from a server: one update of a crowded screen is under 16 KiB.
+pub const CLIENT_MESSAGE_BYTES: usize = 1024 * 1024;
+
+// ---- packet: MessagePack -------------------------------------------------------------------------------------
+
+/// Nesting of arrays and maps in a packet. The deepest packet of any dialect needs 5. Beyond: close 1007.
+pub const PACKET_DEPTH: usize = 7;
+/// Values in one packet, containers counted. Beyond: close 1007. Bounds the memory that small bytes can ask for.
+pub const PACKET_VALUES: usize = 1024;
+/// Rows of all code tables together. Beyond: the table is refused at start.
+pub const TABLE_ROWS: usize = 1024;
+
+// ---- session: what a client may say --------------------------------------------------------------------------
+
+/// Bytes of a player's name after trimming (15 characters in the MooMoo client). Longer names are cut at a character.
+pub const NAME_CHARS: usize = 15;
+/// Characters of a chat line. Longer lines are cut at a character.
+pub const CHAT_CHARS: usize = 30;
+/// Shortest time between two chat lines of one player. Lines that come sooner are dropped and counted.
+pub const CHAT_INTERVAL: Duration = Duration::from_millis(500);
+/// Messages a second that one client may send in the long run. Real MooMoo servers kick at 120. Beyond the burst:
+/// close 1008.
+pub const CLIENT_MESSAGES_PER_SECOND: u32 = 120;
+/// Messages that one client may send at once on top of the rate.
+pub const CLIENT_MESSAGES_BURST: u32 = 240;
+/// Bytes a second that one client may send in the long run: 120 messages of 128 bytes, and some room. Beyond the
+/// burst: close 1008.
+pub const CLIENT_BYTES_PER_SECOND: u32 = 16 * 1024;
+/// Bytes that one client may send at once on top of the rate.
+pub const CLIENT_BYTES_BURST: u32 = 64 * 1024;
+/// How far ahead of the running tick a command may be meant, in milliseconds. Later ones are taken at this bound.
+pub const COMMAND_AHEAD_MS: u32 = 1000;
+/// Time that a native client has for its `hello`. Beyond: close 1008.
+pub const HELLO_TIME: Duration = Duration::from_secs(10);
+
+// ---- net: connections ----------------------------------------------------------------------------------------
+
+/// Connections waiting to be accepted. `std` asks for 128, which makes 9,900 connects take 52 s instead of 0.8 s.
+pub const LISTEN_BACKLOG: i32 = 4096;
+/// Clients after the handshake, unless `--max-clients` says otherwise. Beyond: 503.
+pub const CLIENTS_DEFAULT: usize = 2_000;
+/// Clients that one address may have, unless `--max-clients-per-address` says otherwise. Beyond: 503. Loopback
+/// is exempt, since proxies, bots and tests come from there.
+pub const CLIENTS_PER_ADDRESS: usize = 64;
+/// Connections that have not finished their request, in all. Beyond: 503 without a thread.
+pub const HEADS_PENDING: usize = 1024;
+/// Connections that have not finished their request, for one address. Beyond: 503 without a thread.
+pub const HEADS_PENDING_PER_ADDRESS: usize = 64;
+/// Time from accept to the end of the request head, however it drips. Beyond: 408 and the end.
+pub const HEAD_TIME: Duration = Duration::from_secs(5);
+/// Time that a page may take to be written to its reader. Beyond: the connection is dropped.
+pub const PAGE_TIME: Duration = Duration::from_secs(10);
+/// Silence after which a client is pinged: proxies drop a tunnel after 60 s.
+pub const PING_EVERY: Duration = Duration::from_secs(20);
+/// Silence after which a client is given up: three pings without an answer. Then: close 1011.
+pub const SILENCE: Duration = Duration::from_secs(65);
+/// Time between our close frame and the end of the connection, whether the answer came or not.
+pub const CLOSE_TIME: Duration = Duration::from_secs(2);
+/// Stack of a client thread, in bytes: bounded recursion and backtraces fit; only touched pages count.
+pub const CLIENT_STACK_BYTES: usize = 256 * 1024;
+/// Bytes that a client thread reads at once.
+pub const READ_BYTES: usize = 4 * 1024;
+/// Memory mappings that one thread costs on Linux. At the ceiling of `vm.max_map_count` a new thread aborts.
+pub const MAPPINGS_PER_THREAD: usize = 4;
+/// Pause of the listener when no descriptor is left, instead of failing a million times a second.
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+// ---- net: outbox ---------------------------------------------------------------------------------------------
+
+/// Unsent bytes kept for one client. Beyond: close 1008 `slow_client`.
+pub const OUTBOX_BYTES: usize = 64 * 1024;
+/// Time without any byte taken by the peer's kernel while bytes wait. Beyond: close 1008 `slow_client`.
+pub const OUTBOX_GRACE: Duration = Duration::from_secs(10);
+/// Kernel send buffer of a client, in bytes: a peer that reads nothing holds about 107 kB instead of 4.3 MB.
+pub const SEND_BUFFER_BYTES: usize = 16 * 1024;
+
+// ---- net: world thread and fan-out ---------------------------------------------------------------------------
+
+/// Commands waiting for the world, in all. Beyond: commands are dropped and counted; joins are refused; leaves
+/// always have room.
+pub const INBOX_COMMANDS: usize = 64 * 1024;
+/// Commands of one player in one tick. Beyond: dropped and counted.
+pub const COMMANDS_PER_PLAYER_TICK: usize = 16;
+/// Published ticks that wait for a fan-out worker. Beyond: the oldest is dropped and counted.
+pub const PUBLISHED_TICKS: usize = 64;
+
+const _: () = {
+    assert!(CONTROL_PAYLOAD_BYTES < 126, "RFC 6455 5.5: a control frame has a 7-bit length");
+    assert!(TARGET_BYTES < HEAD_BYTES);
+    assert!(MESSAGE_BYTES < CLIENT_BYTES_BURST as usize, "one full message must pass the byte budget");
+    assert!(READ_BYTES < CLIENT_STACK_BYTES / 8);
+    assert!(PING_EVERY.as_secs() <= 25, "nginx and HAProxy drop idle tunnels; facts: ping at least every 25 s");
+    assert!(SILENCE.as_secs() > 3 * PING_EVERY.as_secs());
+    assert!(HEADS_PENDING_PER_ADDRESS < HEADS_PENDING);
+    assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());
+};

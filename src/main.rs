@@ -1,0 +1,2 @@
+//! The `tickwire` program.
+fn main() {}
