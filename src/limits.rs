@@ -67,8 +67,8 @@ pub const HELLO_TIME: Duration = Duration::from_secs(10);
 pub const LISTEN_BACKLOG: i32 = 4096;
 /// Clients after the handshake, unless `--max-clients` says otherwise. Beyond: 503.
 pub const CLIENTS_DEFAULT: usize = 2_000;
-/// Clients that one address may have, unless `--max-clients-per-address` says otherwise. Beyond: 503. Loopback
-/// is exempt, since proxies, bots and tests come from there.
+/// Clients that one address may have, unless `--max-clients-per-address` says otherwise. Beyond: 503. A
+/// household or a school class fits; bots take many loopback addresses (`--source`).
 pub const CLIENTS_PER_ADDRESS: usize = 64;
 /// Connections that have not finished their request, in all. Beyond: 503 without a thread.
 pub const HEADS_PENDING: usize = 1024;
@@ -90,6 +90,10 @@ pub const CLIENT_STACK_BYTES: usize = 256 * 1024;
 pub const READ_BYTES: usize = 4 * 1024;
 /// Memory mappings that one thread costs on Linux. At the ceiling of `vm.max_map_count` a new thread aborts.
 pub const MAPPINGS_PER_THREAD: usize = 4;
+/// Memory mappings left for everything that is not a connection's thread: heap, libraries, the other threads.
+pub const MAPPINGS_KEPT: usize = 2_048;
+/// Descriptors left for everything that is not a connection: listener, standard streams, files to come.
+pub const DESCRIPTORS_KEPT: usize = 64;
 /// Pause of the listener when no descriptor is left, instead of failing a million times a second.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -104,6 +108,11 @@ pub const SEND_BUFFER_BYTES: usize = 16 * 1024;
 
 // ---- net: world thread and fan-out ---------------------------------------------------------------------------
 
+/// Players in the world at once, and so player numbers: they fit the 16 bits that every dialect gives them, with room.
+/// Beyond: close 1013 `full`.
+pub const PLAYERS: u16 = 20_000;
+/// Rest of a player number between two owners: longer than any packet about the first can be under way.
+pub const PLAYER_NUMBER_REST: Duration = Duration::from_secs(10);
 /// Commands waiting for the world, in all. Beyond: commands are dropped and counted; joins are refused; leaves
 /// always have room.
 pub const INBOX_COMMANDS: usize = 64 * 1024;
