@@ -126,7 +126,10 @@ const _: () = {
     assert!(TARGET_BYTES < HEAD_BYTES);
     assert!(MESSAGE_BYTES < CLIENT_BYTES_BURST as usize, "one full message must pass the byte budget");
     assert!(READ_BYTES < CLIENT_STACK_BYTES / 8);
-    assert!(PING_EVERY.as_secs() <= 25, "nginx and HAProxy drop idle tunnels; facts: ping at least every 25 s");
+    assert!(
+        PING_EVERY.as_secs() <= 25,
+        "nginx and HAProxy drop idle tunnels; facts: ping at least every 25 s"
+    );
     assert!(SILENCE.as_secs() > 3 * PING_EVERY.as_secs());
     assert!(HEADS_PENDING_PER_ADDRESS < HEADS_PENDING);
     assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());
