@@ -40,8 +40,10 @@ pub const TABLE_ROWS: usize = 1024;
 
 // ---- session: what a client may say --------------------------------------------------------------------------
 
-/// Bytes of a player's name after trimming (15 characters in the MooMoo client). Longer names are cut at a character.
+/// Characters of a player's name after trimming (as in the MooMoo client). Longer names are cut at a character.
 pub const NAME_CHARS: usize = 15;
+/// Skin colours that a player can choose from, counted from 0. Others are taken as 0.
+pub const SKINS: u8 = 10;
 /// Characters of a chat line. Longer lines are cut at a character.
 pub const CHAT_CHARS: usize = 30;
 /// Shortest time between two chat lines of one player. Lines that come sooner are dropped and counted.
