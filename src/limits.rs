@@ -35,6 +35,11 @@ pub const CLIENT_MESSAGE_BYTES: usize = 1024 * 1024;
 pub const PACKET_DEPTH: usize = 7;
 /// Values in one packet, containers counted. Beyond: close 1007. Bounds the memory that small bytes can ask for.
 pub const PACKET_VALUES: usize = 1024;
+/// Values in one packet of a server, for our own client: an update of a crowded screen holds a few thousand.
+/// Beyond: our client gives up the connection.
+pub const CLIENT_PACKET_VALUES: usize = 64 * 1024;
+/// Characters of client text (an unknown code, a wrong argument) that go into an error. Longer ones are cut.
+pub const PACKET_EXCERPT_CHARS: usize = 24;
 /// Rows of all code tables together. Beyond: the table is refused at start.
 pub const TABLE_ROWS: usize = 1024;
 
