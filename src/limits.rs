@@ -95,6 +95,9 @@ pub const CLOSE_TIME: Duration = Duration::from_secs(2);
 pub const STOP_TIME: Duration = Duration::from_millis(1500);
 /// Time between two status lines in the log.
 pub const STATUS_EVERY: Duration = Duration::from_secs(10);
+/// Bytes that are still read and dropped after our last word, so that closing does not reset the connection under it. Who
+/// floods sends more, and is cut.
+pub const DRAIN_BYTES: usize = 256 * 1024;
 /// Stack of a client thread, in bytes: bounded recursion and backtraces fit; only touched pages count.
 pub const CLIENT_STACK_BYTES: usize = 256 * 1024;
 /// Bytes that a client thread reads at once.

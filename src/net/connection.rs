@@ -185,18 +185,19 @@ fn write_all(stream: &TcpStream, mut bytes: &[u8], time: Duration) -> std::io::R
     Ok(())
 }
 
-/// Reads and drops what still comes, so that closing does not reset the connection under our last words.
+/// Reads and drops what still comes, so that closing does not reset the connection under our last words; at most
+/// [`limits::DRAIN_BYTES`], so that a flood ends here.
 pub fn drain(stream: &TcpStream, time: Duration) {
     let deadline = Instant::now() + time;
-    let mut buffer = [0; limits::READ_BYTES];
-    loop {
+    let (mut buffer, mut dropped) = ([0; limits::READ_BYTES], 0);
+    while dropped < limits::DRAIN_BYTES {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() || stream.set_read_timeout(Some(left)).is_err() {
             return;
         }
         match (&mut &*stream).read(&mut buffer) {
             Ok(0) => return,
-            Ok(_) => {}
+            Ok(count) => dropped += count,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(_) => return,
         }
