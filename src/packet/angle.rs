@@ -39,6 +39,7 @@ pub fn round_2dec(number: f64) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::approx_constant, reason = "3.14 and 1.57 are what clients send")]
 mod tests {
     use super::*;
 

@@ -320,7 +320,7 @@ fn samples() -> [ServerPacket<'static>; 13] {
         name: NAME,
         x_px: 32_767,
         y_px: 32_767,
-        heading: 1,
+        heading: 8_192,
         health: u16::MAX,
         max_health: u16::MAX,
         scale_px: 255,
