@@ -4,6 +4,7 @@
 //! by itself; only its controller acts on it (see [`crate::controller`]).
 
 use crate::controller::Controller;
+use crate::fields::fields;
 use crate::fixed::{Angle, Fixed};
 
 /// The number of a player, chosen by the server before the `Join` command. 0 is the operator, who has no body.
@@ -70,3 +71,15 @@ pub struct Entity {
     /// What moves it.
     pub controller: Controller,
 }
+
+fields!(Body:
+    x: Fixed,
+    y: Fixed,
+    vx: Fixed,
+    vy: Fixed,
+    heading: Angle,
+    radius_px: i32,
+    health: u16,
+    owner: PlayerId,
+);
+fields!(Entity: id: EntityId, body: Body, controller: Controller);

@@ -27,7 +27,7 @@ impl Fixed {
 
     /// Half pixels, rounded to the nearest: the unit of positions on the native wire.
     pub const fn to_half_px(self) -> i32 {
-        (self.0 as i64 + (1 << 14) >> 15) as i32
+        ((self.0 as i64 + (1 << 14)) >> 15) as i32
     }
 
     /// The sum, taken at the bound when it does not fit.

@@ -1,12 +1,21 @@
 //! The world: its state, and what can be read of it.
+//!
+//! Comes in: an identity. Goes out: views of what there is, a checksum. Never: a way to change the state other than by a
+//! command (see `step`).
 
 use std::sync::Arc;
 
+use crate::checksum::Checksum;
 use crate::command::{Command, Refusal, KINDS};
 use crate::controller::{Controller, SceneryKind};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
+use crate::fields::{fields, Field};
 use crate::fixed::Angle;
-use crate::rules;
+use crate::grid::Grid;
+use crate::map::{self, Bands};
+use crate::rng::Rng;
+use crate::rules::{self, Rates, TickHz};
+use crate::terrain::{Obstacle, Terrain};
 
 /// What a world is made from. Equal identities and equal commands make equal worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,42 +28,7 @@ pub struct Identity {
     pub tick_hz: TickHz,
 }
 
-/// The tick rates for which constants are committed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum TickHz {
-    /// 15 ticks a second.
-    Hz15,
-    /// 20 ticks a second.
-    Hz20,
-    /// 30 ticks a second, the default of the server.
-    Hz30,
-    /// 60 ticks a second.
-    Hz60,
-}
-
-impl TickHz {
-    /// All of them, slowest first.
-    pub const ALL: [TickHz; 4] = [TickHz::Hz15, TickHz::Hz20, TickHz::Hz30, TickHz::Hz60];
-
-    /// Ticks a second.
-    pub const fn get(self) -> u32 {
-        match self {
-            TickHz::Hz15 => 15,
-            TickHz::Hz20 => 20,
-            TickHz::Hz30 => 30,
-            TickHz::Hz60 => 60,
-        }
-    }
-}
-
-impl TryFrom<u32> for TickHz {
-    type Error = u32;
-
-    /// The rate of that many ticks a second; gives the number back when there is none.
-    fn try_from(hz: u32) -> Result<TickHz, u32> {
-        TickHz::ALL.into_iter().find(|rate| rate.get() == hz).ok_or(hz)
-    }
-}
+fields!(Identity: seed: u32, map_size_px: u32, tick_hz: TickHz);
 
 /// Something that happened in a tick and that others may want to hear of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,40 +101,95 @@ pub struct SceneryView {
     pub radius_px: i32,
 }
 
-/// The whole world.
-#[derive(Clone, Debug)]
-pub struct World {
+/// Everything that decides what happens next. Snapshot and checksum hold all of it and nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) identity: Identity,
+    /// Ticks completed.
+    pub(crate) tick: u32,
+    pub(crate) rng: Rng,
+    /// The last sequence applied of the operator's commands.
+    pub(crate) operator_sequence: u32,
+    /// In the order of their numbers.
+    pub(crate) players: Vec<Entity>,
+    /// Everything else, in the order of their numbers.
+    pub(crate) others: Vec<Entity>,
+}
+
+fields!(State:
     identity: Identity,
     tick: u32,
+    rng: Rng,
+    operator_sequence: u32,
     players: Vec<Entity>,
     others: Vec<Entity>,
-    outcome: Outcome,
+);
+
+/// The whole world: the state, and what is made from it to be quick.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub(crate) state: State,
+    /// The constants of the tick rate.
+    pub(crate) rates: Rates,
+    /// What of the state does not move, by place.
+    pub(crate) terrain: Terrain,
+    /// Players by place; made anew in each tick that needs it.
+    pub(crate) crowd: Grid,
+    /// Which players acted in this tick, by their index.
+    pub(crate) awake: Vec<bool>,
+    pub(crate) outcome: Outcome,
+}
+
+/// What the seed's generator is asked for here, so that the map and later chance do not share numbers.
+const PURPOSE_LATER: u32 = 2;
+
+impl Outcome {
+    pub(crate) fn clear(&mut self) {
+        self.events.clear();
+        self.refused.clear();
+        self.accepted = [0; KINDS];
+    }
 }
 
 impl World {
     /// The world before its first tick. A map size out of bounds is taken at the nearer bound.
     pub fn new(mut identity: Identity) -> World {
         identity.map_size_px = identity.map_size_px.clamp(rules::MAP_SIZE_MIN_PX, rules::MAP_SIZE_MAX_PX);
-        World { identity, tick: 0, players: Vec::new(), others: Vec::new(), outcome: Outcome::default() }
+        World::from_state(State {
+            identity,
+            tick: 0,
+            rng: Rng::new(identity.seed, PURPOSE_LATER),
+            operator_sequence: 0,
+            players: Vec::new(),
+            others: map::generate(identity.seed, identity.map_size_px),
+        })
+    }
+
+    /// A world of that state, with everything that follows from it.
+    pub(crate) fn from_state(state: State) -> World {
+        let map_size_px = state.identity.map_size_px;
+        let obstacle = |entity: &Entity| {
+            let Body { x, y, radius_px, .. } = entity.body;
+            Obstacle { x, y, radius_px }
+        };
+        World {
+            rates: state.identity.tick_hz.rates(),
+            terrain: Terrain::new(map_size_px, state.others.iter().map(obstacle).collect()),
+            crowd: Grid::new(map_size_px),
+            awake: Vec::new(),
+            outcome: Outcome::default(),
+            state,
+        }
     }
 
     /// What it was made from.
     pub fn identity(&self) -> &Identity {
-        &self.identity
+        &self.state.identity
     }
 
     /// Ticks completed.
     pub fn tick(&self) -> u32 {
-        self.tick
-    }
-
-    /// Carries out one tick's commands, in canonical order whatever their order in the list, then lets everything move.
-    /// Leaves the list empty with its room. Never panics, whatever the commands.
-    pub fn step(&mut self, commands: &mut Vec<Command>) -> &Outcome {
-        commands.sort_unstable();
-        commands.clear();
-        self.tick = self.tick.wrapping_add(1);
-        &self.outcome
+        self.state.tick
     }
 
     /// What came of the last tick's commands: what [`World::step`] returned, for those who need the world as well.
@@ -170,33 +199,39 @@ impl World {
 
     /// One number over every field of the state. Costs a walk over everything, so ask when it is due.
     pub fn checksum(&self) -> u64 {
-        u64::from(self.tick)
+        let mut checksum = Checksum::new();
+        self.state.write(&mut checksum);
+        checksum.get()
     }
 
-    /// The state as bytes, with a header that says of what.
-    pub fn snapshot(&self) -> Vec<u8> {
-        Vec::new()
+    /// What stands on the map: what a controller needs to be run alone ([`crate::controller::act`]).
+    pub fn terrain(&self) -> &Terrain {
+        &self.terrain
+    }
+
+    /// The bands of land of this map.
+    pub fn bands(&self) -> Bands {
+        Bands::new(self.state.identity.map_size_px)
     }
 
     /// The players in the order of their numbers.
     pub fn players(&self) -> impl Iterator<Item = PlayerView<'_>> + '_ {
-        self.players.iter().filter_map(player_view)
+        self.state.players.iter().filter_map(player_view)
     }
 
     /// One player, if it has a body.
     pub fn player(&self, id: PlayerId) -> Option<PlayerView<'_>> {
-        let at = self.players.binary_search_by_key(&id.entity(), |entity| entity.id).ok()?;
-        player_view(&self.players[at])
+        self.find(id).ok().and_then(|at| player_view(&self.state.players[at]))
     }
 
     /// How many players have a body.
     pub fn player_count(&self) -> usize {
-        self.players.len()
+        self.state.players.len()
     }
 
     /// The things of nature in the order of their numbers.
     pub fn scenery(&self) -> impl Iterator<Item = SceneryView> + '_ {
-        self.others.iter().filter_map(scenery_view)
+        self.state.others.iter().filter_map(scenery_view)
     }
 }
 
@@ -228,9 +263,4 @@ fn scenery_view(entity: &Entity) -> Option<SceneryView> {
         }),
         Controller::Player(_) => None,
     }
-}
-
-/// A number for this code and its constants: worlds of equal numbers can follow one another's commands.
-pub fn code_hash() -> u64 {
-    0
 }
