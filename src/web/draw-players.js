@@ -10,10 +10,10 @@ import { Sprites } from './sprites.js';
 
 /** A player's radius in the rules, px. */
 export const RADIUS = 35;
-const HAND = 12.5;
+const HAND = 11.5;
 const OUTLINE = 5.5;
 /** Where the hands rest: this far to each side of the heading. */
-const HAND_ANGLE = 0.72;
+const HAND_ANGLE = 0.88;
 
 const FONT = '"Trebuchet MS", "Segoe UI", "DejaVu Sans", Verdana, sans-serif';
 
@@ -139,7 +139,7 @@ export function drawLabels(ctx, camera, players, ownId, nowMs) {
 /** A name: light text in a dark rim, readable on snow and sand alike; one's own has a mark before it. */
 function label(name, own, scale, size) {
   const height = 24 * size;
-  const font = `bold ${22 * size}px ${FONT}`;
+  const font = `bold ${20 * size}px ${FONT}`;
   const text = own ? `▸ ${name}` : name;
   const width = measure(text, font) + 16;
   const box = { left: -width / 2, top: -height, width, height: height * 1.5 };

@@ -95,13 +95,18 @@ function lobes(ctx, radius, count, depth, turn, random) {
 
 /** A closed line of points: a fir from above, or a palm. */
 function spikes(ctx, radius, count, depth, turn, random) {
+  const inner = radius * (1 - depth);
+  const half = Math.PI / count;
   ctx.beginPath();
+  ctx.moveTo(inner * Math.cos(turn - half), inner * Math.sin(turn - half));
   for (let i = 0; i < count; i++) {
-    const angle = turn + (i / count) * 2 * Math.PI;
+    const angle = turn + 2 * half * i;
     const tip = radius * (1 + (random() - 0.5) * 0.12);
-    const gap = angle + Math.PI / count;
-    ctx.quadraticCurveTo(tip * 0.7 * Math.cos(angle - 0.12), tip * 0.7 * Math.sin(angle - 0.12), tip * Math.cos(angle), tip * Math.sin(angle));
-    ctx.quadraticCurveTo(tip * 0.7 * Math.cos(angle + 0.12), tip * 0.7 * Math.sin(angle + 0.12), radius * (1 - depth) * Math.cos(gap), radius * (1 - depth) * Math.sin(gap));
+    const before = angle - half * 0.36;
+    const after = angle + half * 0.36;
+    const gap = angle + half;
+    ctx.quadraticCurveTo(tip * 0.78 * Math.cos(before), tip * 0.78 * Math.sin(before), tip * Math.cos(angle), tip * Math.sin(angle));
+    ctx.quadraticCurveTo(tip * 0.78 * Math.cos(after), tip * 0.78 * Math.sin(after), inner * Math.cos(gap), inner * Math.sin(gap));
   }
   ctx.closePath();
 }
@@ -137,38 +142,37 @@ function shadow(ctx, trace) {
 function tree(ctx, scale, random, biome, layer) {
   const leaves = LEAVES[biome];
   const pointed = biome === 'snow' || biome === 'desert';
-  const count = (pointed ? 9 : 8) + Math.floor(random() * 2);
+  const skirt = layer === 'skirt';
+  const count = (biome === 'snow' ? 12 : pointed ? 9 : 10) + Math.floor(random() * 2);
   const turn = random() * 2;
-  const radius = scale * (layer === 'skirt' ? 0.9 : 0.58);
-  const depth = biome === 'desert' ? 0.42 : pointed ? 0.22 : 0.1;
+  const seed = Math.floor(random() * 1e6);
+  const depth = biome === 'desert' ? 0.44 : pointed ? 0.24 : 0.15;
   const shape = pointed ? spikes : lobes;
-  const bumps = random() * 1e6;
-  const seed = Math.floor(bumps);
-  const trace = () => shape(ctx, radius, layer === 'skirt' ? count : count - 2, depth, turn + (layer === 'skirt' ? 0 : 0.4), sequence(seed));
-  if (layer === 'skirt') {
-    shadow(ctx, trace);
-    trace();
-    solid(ctx, leaves.low, mix(leaves.low, leaves.glow, 0.55), radius);
+  const trace = (radius, lobeCount, twist) => shape(ctx, radius, lobeCount, depth, turn + twist, sequence(seed + lobeCount));
+  if (skirt) {
+    const radius = scale * 0.92;
+    shadow(ctx, () => trace(radius, count, 0));
+    trace(radius, count, 0);
+    solid(ctx, leaves.low, mix(leaves.low, leaves.glow, 0.4), radius);
     return;
   }
-  trace();
-  const line = biome === 'snow' ? '#6f8f9a' : outlineOf(leaves.low);
-  solid(ctx, leaves.high, leaves.glow, radius, line);
-  veins(ctx, radius, biome, random);
-}
-
-/** A few strokes that give a crown its texture. */
-function veins(ctx, radius, biome, random) {
-  ctx.strokeStyle = biome === 'snow' ? 'rgb(120 160 175 / 0.5)' : 'rgb(40 70 40 / 0.22)';
-  ctx.lineWidth = 4;
-  const count = 4;
-  for (let i = 0; i < count; i++) {
-    const angle = (i / count) * 2 * Math.PI + random() * 0.9;
-    const distance = radius * (0.28 + 0.3 * random());
-    ctx.beginPath();
-    ctx.arc(distance * Math.cos(angle), distance * Math.sin(angle), radius * 0.17, angle - 1 + Math.PI, angle + 0.8 + Math.PI);
-    ctx.stroke();
-  }
+  // The crown darkens what is below it, then two tiers of leaves follow, each lighter and smaller.
+  const radius = scale * 0.66;
+  ctx.save();
+  ctx.translate(5, 8);
+  trace(radius, count - 2, 0.4);
+  ctx.fillStyle = 'rgb(30 40 40 / 0.22)';
+  ctx.fill();
+  ctx.restore();
+  const line = biome === 'snow' ? '#7d9ba6' : mix(outlineOf(leaves.low), leaves.low, 0.45);
+  trace(radius, count - 2, 0.4);
+  solid(ctx, mix(leaves.low, leaves.high, 0.75), leaves.high, radius, line);
+  ctx.save();
+  ctx.translate(-scale * 0.045, -scale * 0.06);
+  trace(radius * 0.54, Math.max(6, count - 4), 0.9);
+  ctx.fillStyle = mix(leaves.high, leaves.glow, 0.62);
+  ctx.fill();
+  ctx.restore();
 }
 
 /** A low scalloped bush with berries; in the desert it is a cactus. */

@@ -91,9 +91,7 @@ function riverBed(ctx, box, at, below) {
     ctx.lineTo(x, at.riverEnd + BANK_WIDTH + wobble(x, LINES.riverEnd, reach));
   }
   ctx.clip();
-  const between = (inset, fill) => {
-    below(at.riverStart + inset, LINES.riverStart, reach, fill);
-  };
+  const between = (inset, fill) => below(at.riverStart + inset, LINES.riverStart, reach, fill);
   between(-BANK_WIDTH, GRASS.mark);
   between(-BANK_WIDTH + 5, BANK.base);
   between(-9, BANK.wet);
@@ -101,10 +99,9 @@ function riverBed(ctx, box, at, below) {
   between(90, '#53a5c9');
   between(190, WATER.deep);
   ctx.restore();
-  const above = (inset, seedFrom, fill) => stripe(ctx, box, at.riverEnd - inset, at.riverEnd + BANK_WIDTH, reach, fill);
   stripe(ctx, box, at.riverEnd - 190, at.riverEnd, reach, '#53a5c9');
   stripe(ctx, box, at.riverEnd - 90, at.riverEnd, reach, WATER.base);
-  above(0, 0, BANK.wet);
+  stripe(ctx, box, at.riverEnd, at.riverEnd + BANK_WIDTH, reach, BANK.wet);
   stripe(ctx, box, at.riverEnd + 9, at.riverEnd + BANK_WIDTH, reach, BANK.base);
   stripe(ctx, box, at.riverEnd + BANK_WIDTH - 5, at.riverEnd + BANK_WIDTH, reach, GRASS.mark);
 }
@@ -140,11 +137,17 @@ function decorate(ctx, box, at) {
 /** Soft differences of tone. */
 function patch(ctx, x, y, random, biome) {
   const tones = { snow: SNOW, grass: GRASS, desert: SAND }[biome];
-  if (random() < 0.45) return;
+  if (random() < 0.62) return;
   ctx.fillStyle = random() < 0.5 ? tones.light : tones.dark;
-  ctx.globalAlpha = 0.55;
+  ctx.globalAlpha = 0.5;
+  const turn = random() * 2;
+  const size = 34 + 44 * random();
   ctx.beginPath();
-  ctx.ellipse(x, y, 40 + 62 * random(), 22 + 34 * random(), (random() - 0.5) * 0.6, 0, 7);
+  for (let i = 0; i <= 48; i++) {
+    const angle = (i / 48) * 2 * Math.PI;
+    const radius = size * (1 + 0.22 * Math.sin(3 * angle + turn) + 0.14 * Math.sin(5 * angle + 3 * turn));
+    ctx.lineTo(x + 1.5 * radius * Math.cos(angle), y + 0.8 * radius * Math.sin(angle));
+  }
   ctx.fill();
   ctx.globalAlpha = 1;
 }
@@ -153,8 +156,8 @@ function patch(ctx, x, y, random, biome) {
 function mark(ctx, x, y, random, biome) {
   const kind = random();
   if (biome === 'snow') {
-    if (kind < 0.35) drift(ctx, x, y, random);
-    else if (kind < 0.45) pebble(ctx, x, y, random, '#b4bfcc');
+    if (kind < 0.2) drift(ctx, x, y, random);
+    else if (kind < 0.26) pebble(ctx, x, y, random, '#b4bfcc');
   } else if (biome === 'desert') {
     if (kind < 0.5) dune(ctx, x, y, random);
     else if (kind < 0.62) pebble(ctx, x, y, random, SAND.mark);

@@ -69,9 +69,8 @@ function waves(ctx, left, right, at, seconds) {
       ctx.globalAlpha = swell * 0.6;
       ctx.lineWidth = 4.5;
       ctx.beginPath();
-      ctx.moveTo(x - half, y);
-      ctx.bezierCurveTo(x - half * 0.4, y - 9, x - half * 0.1, y - 7, x, y);
-      ctx.bezierCurveTo(x + half * 0.1, y - 7, x + half * 0.6, y - 8, x + half, y - 1);
+      ctx.moveTo(x - half, y + 2);
+      ctx.bezierCurveTo(x - half * 0.3, y - 8, x + half * 0.1, y + 7, x + half, y - 2);
       ctx.stroke();
     }
   }

@@ -37,15 +37,16 @@ export class Minimap {
     for (const player of world.players.values()) {
       if (player.id === world.ownId || !player.track.last) continue;
       ctx.beginPath();
-      ctx.arc(player.shown.x * scale, player.shown.y * scale, 2.4 * camera.ratio, 0, 7);
+      ctx.arc(player.shown.x * scale, player.shown.y * scale, 2 * camera.ratio, 0, 7);
       ctx.fillStyle = '#ffffff';
       ctx.fill();
-      ctx.lineWidth = 1.2 * camera.ratio;
+      ctx.lineWidth = camera.ratio;
       ctx.strokeStyle = INK;
       ctx.stroke();
     }
     const focus = world.focus;
-    if (focus?.track.last) this.drawSelf(focus.shown.x * scale, focus.shown.y * scale, camera.ratio);
+    const inside = (value) => Math.max(5 * camera.ratio, Math.min(size - 5 * camera.ratio, value * scale));
+    if (focus?.track.last) this.drawSelf(inside(focus.shown.x), inside(focus.shown.y), camera.ratio);
   }
 
   /** What changes only when something new is seen. */
