@@ -34,7 +34,7 @@ export const TO_SERVER = Object.freeze({
 export const TO_CLIENT = Object.freeze({
   welcome: {
     code: 1,
-    args: ['version', 'code_hash', 'seed', 'map_size', 'tick_hz', 'update_hz', 'epoch', 'tick'],
+    args: ['version', 'code_hash', 'seed', 'map_size_px', 'tick_hz', 'update_hz', 'epoch', 'tick'],
   },
   update: { code: 2, args: ['tick', 'own', 'leaves', 'enters', 'full', 'moved', 'turned'] },
   spawned: { code: 3, args: ['player'] },
@@ -48,11 +48,11 @@ export const TO_CLIENT = Object.freeze({
 
 /** Fields of one group in a flat list, by the list's name. */
 export const GROUPS = Object.freeze({
-  own: ['sequence', 'margin_ticks', 'x', 'y', 'vx', 'vy', 'heading', 'direction'],
-  enters: ['id', 'name', 'skin', 'x', 'y', 'heading'],
-  full: ['id', 'x', 'y', 'heading'],
-  moved: ['id', 'dx', 'dy'],
-  turned: ['id', 'heading'],
+  own: ['sequence', 'margin', 'x', 'y', 'vx', 'vy', 'heading', 'direction'],
+  enters: ['player', 'name', 'skin', 'x', 'y', 'heading'],
+  full: ['player', 'x', 'y', 'heading'],
+  moved: ['player', 'dx', 'dy'],
+  turned: ['player', 'heading'],
   objects: ['id', 'kind', 'x', 'y', 'scale'],
   rows: ['player', 'name', 'score'],
 });

@@ -87,7 +87,7 @@ export class World {
 
   /** A new connection knows nobody yet. Scenery of the same world stays, so that the ground does not blink. */
   welcome(values, nowMs) {
-    const same = values.code_hash === this.codeHash && values.seed === this.seed && values.map_size === this.mapSize;
+    const same = values.code_hash === this.codeHash && values.seed === this.seed && values.map_size_px === this.mapSize;
     if (!same) {
       this.things.clear();
       this.thingsVersion += 1;
@@ -95,7 +95,7 @@ export class World {
     this.epoch = values.epoch;
     this.codeHash = values.code_hash;
     this.seed = values.seed;
-    this.mapSize = values.map_size;
+    this.mapSize = values.map_size_px;
     this.tickHz = values.tick_hz;
     this.updateHz = values.update_hz;
     this.clock = new Clock(values.tick_hz, values.update_hz);
