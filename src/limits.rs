@@ -91,6 +91,10 @@ pub const PING_EVERY: Duration = Duration::from_secs(20);
 pub const SILENCE: Duration = Duration::from_secs(65);
 /// Time between our close frame and the end of the connection, whether the answer came or not.
 pub const CLOSE_TIME: Duration = Duration::from_secs(2);
+/// Time that a stop gives clients to answer the close frame, before their connections are cut.
+pub const STOP_TIME: Duration = Duration::from_millis(1500);
+/// Time between two status lines in the log.
+pub const STATUS_EVERY: Duration = Duration::from_secs(10);
 /// Stack of a client thread, in bytes: bounded recursion and backtraces fit; only touched pages count.
 pub const CLIENT_STACK_BYTES: usize = 256 * 1024;
 /// Bytes that a client thread reads at once.

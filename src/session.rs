@@ -14,6 +14,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::limits;
+use crate::packet::client_packet::Mode;
 use crate::packet::{ClientPacket, ServerPacket};
 use crate::world::{Action, Angle, Command, PlayerId};
 
@@ -113,7 +114,7 @@ pub enum Output {
     /// A native client said hello: it is to be welcomed with what only the driver knows.
     Welcome,
     /// An answer.
-    Reply(ServerPacket),
+    Reply(ServerPacket<'static>),
     /// The client wants a body. The driver takes a number, says [`Session::joined`], and queues the join.
     Join {
         /// Cleaned, never empty.
@@ -232,7 +233,7 @@ impl Session {
     /// The rule for which the client is closed.
     pub fn handle(
         &mut self,
-        packet: ClientPacket,
+        packet: ClientPacket<'_>,
         now: Duration,
         tick: u32,
         outputs: &mut Vec<Output>,
@@ -243,7 +244,9 @@ impl Session {
         match packet {
             ClientPacket::Hello { .. } => outputs.push(Output::Dropped("hello_again")),
             ClientPacket::EnterGame { name, skin, .. } => self.enter(name.as_deref(), skin, outputs),
-            ClientPacket::Ping { nonce } => outputs.push(Output::Reply(ServerPacket::Pong { nonce, tick })),
+            ClientPacket::Ping { nonce } => {
+                outputs.push(Output::Reply(ServerPacket::Pong { nonce: nonce.unwrap_or(0), tick }));
+            }
             ClientPacket::Follow { player } => outputs.push(Output::Watch(player.map(PlayerId))),
             ClientPacket::Move { sequence, tick, direction } => {
                 let direction = direction.map(Angle);
@@ -258,8 +261,8 @@ impl Session {
         Ok(())
     }
 
-    fn greet(&mut self, packet: ClientPacket, outputs: &mut Vec<Output>) -> Result<(), Breach> {
-        let ClientPacket::Hello { version, plays, name, skin } = packet else {
+    fn greet(&mut self, packet: ClientPacket<'_>, outputs: &mut Vec<Output>) -> Result<(), Breach> {
+        let ClientPacket::Hello { version, mode, name, skin } = packet else {
             return Err(Breach::HelloFirst);
         };
         if version != NATIVE_VERSION {
@@ -267,7 +270,7 @@ impl Session {
         }
         self.state = State::Watching;
         outputs.push(Output::Welcome);
-        if plays {
+        if mode == Mode::Play {
             self.enter(name.as_deref(), skin, outputs);
         }
         Ok(())
@@ -305,7 +308,13 @@ impl Session {
     }
 
     /// A command of the client's own body. Dialects without sequences are counted here.
-    fn command(&mut self, sequence: Option<u32>, tick: Option<u32>, action: Action, outputs: &mut Vec<Output>) {
+    fn command(
+        &mut self,
+        sequence: Option<u32>,
+        tick: Option<u32>,
+        action: Action,
+        outputs: &mut Vec<Output>,
+    ) {
         let Some(player) = self.player() else {
             outputs.push(Output::Dropped("not_playing"));
             return;
@@ -320,9 +329,9 @@ impl Session {
     }
 }
 
-fn refuse(outputs: &mut Vec<Output>, rule: &'static str, detail: &str) {
+fn refuse(outputs: &mut Vec<Output>, rule: &'static str, detail: &'static str) {
     outputs.push(Output::Dropped(rule));
-    outputs.push(Output::Reply(ServerPacket::Error { rule: rule.to_owned(), detail: detail.to_owned() }));
+    outputs.push(Output::Reply(ServerPacket::Error { rule, detail }));
 }
 
 /// Text that may be shown to others: no control characters, none that turn the direction of the writing, no space around,
@@ -340,15 +349,15 @@ mod tests {
 
     const START: Duration = Duration::from_secs(100);
 
-    fn hello(plays: bool) -> ClientPacket {
-        ClientPacket::Hello { version: 1, plays, name: Some("Ada".into()), skin: Some(3) }
+    fn hello(mode: Mode) -> ClientPacket<'static> {
+        ClientPacket::Hello { version: 1, mode, name: Some("Ada".into()), skin: Some(3) }
     }
 
-    fn step(sequence: Option<u32>) -> ClientPacket {
+    fn step(sequence: Option<u32>) -> ClientPacket<'static> {
         ClientPacket::Move { sequence, tick: None, direction: Some(0) }
     }
 
-    fn handled(session: &mut Session, packet: ClientPacket) -> Vec<Output> {
+    fn handled(session: &mut Session, packet: ClientPacket<'_>) -> Vec<Output> {
         let mut outputs = Vec::new();
         session.handle(packet, START, 7, &mut outputs).expect("no breach");
         outputs
@@ -366,14 +375,14 @@ mod tests {
         let breach = session.handle(step(Some(1)), START, 0, &mut Vec::new());
         assert_eq!(breach, Err(Breach::HelloFirst));
         let join = Output::Join { name: "Ada".into(), skin: 3 };
-        assert_eq!(handled(&mut session, hello(true)), [Output::Welcome, join]);
+        assert_eq!(handled(&mut session, hello(Mode::Play)), [Output::Welcome, join]);
         assert!(!session.awaits_hello());
-        assert_eq!(handled(&mut session, hello(true)), [Output::Dropped("hello_again")]);
+        assert_eq!(handled(&mut session, hello(Mode::Play)), [Output::Dropped("hello_again")]);
     }
 
     #[test]
     fn an_unknown_version_is_refused() {
-        let packet = ClientPacket::Hello { version: 2, plays: true, name: None, skin: None };
+        let packet = ClientPacket::Hello { version: 2, mode: Mode::Play, name: None, skin: None };
         let breach = Session::new(true, START).handle(packet, START, 0, &mut Vec::new());
         assert_eq!(breach, Err(Breach::HelloVersion));
     }
@@ -381,7 +390,7 @@ mod tests {
     #[test]
     fn one_who_watches_moves_nothing() {
         let mut session = Session::new(true, START);
-        handled(&mut session, hello(false));
+        handled(&mut session, hello(Mode::Watch));
         assert_eq!(handled(&mut session, step(Some(1))), [Output::Dropped("not_playing")]);
     }
 
@@ -413,7 +422,7 @@ mod tests {
     fn names_are_cut_at_a_character_and_never_empty() {
         assert_eq!(clean("ÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄ", 15).chars().count(), 15);
         let mut session = Session::new(false, START);
-        let enter = ClientPacket::EnterGame { name: Some("  ".into()), skin: Some(200), more_resources: false };
+        let enter = ClientPacket::EnterGame { name: Some("  ".into()), skin: Some(200), moofoll: false };
         assert_eq!(handled(&mut session, enter), [Output::Join { name: "unknown".into(), skin: 0 }]);
     }
 
@@ -443,7 +452,10 @@ mod tests {
     fn every_breach_has_a_name_and_a_code_that_may_be_sent() {
         for breach in Breach::ALL {
             assert!(breach.name().chars().all(|c| c.is_ascii_lowercase() || c == '_'));
-            assert!((1000..1016).contains(&breach.close_code()) && ![1005, 1006, 1015].contains(&breach.close_code()));
+            assert!(
+                (1000..1016).contains(&breach.close_code())
+                    && ![1005, 1006, 1015].contains(&breach.close_code())
+            );
         }
     }
 }

@@ -3,6 +3,8 @@
 //! Comes in: bytes of one message after the other. Goes out: the messages in order. The buffer is used again each turn, so the
 //! steady state allocates nothing.
 
+use crate::packet::{Dialect, ServerPacket};
+
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub struct Messages {
@@ -23,6 +25,13 @@ impl Messages {
         if self.bytes.len() > self.ends.last().copied().unwrap_or(0) {
             self.ends.push(self.bytes.len());
         }
+    }
+
+    /// Appends a typed packet; a dialect without it says nothing.
+    pub fn add_packet(&mut self, packet: &ServerPacket<'_>, dialect: &Dialect) {
+        self.add(|out| {
+            packet.encode_into(dialect, out);
+        });
     }
 
     /// Whether there is nothing to say.

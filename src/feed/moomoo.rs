@@ -9,6 +9,7 @@ use super::native::{start, write_groups};
 use super::publish::{Placed, Published, Seen};
 use super::view::{Known, Scratch, View};
 use crate::packet::msgpack::{write_array_len, write_f64_2dec, write_int, write_nil, write_str, write_uint};
+use crate::packet::server_packet::AddPlayer;
 use crate::packet::{Dialect, ServerPacket, angle};
 use crate::world::EntityId;
 
@@ -87,8 +88,7 @@ fn tell_removed(view: &mut View, published: &Published, dialect: &Dialect, messa
     let mut tell = |known: &Known| {
         let here = is_here(known);
         if !here {
-            let packet = ServerPacket::RemovePlayer { id: id_of(known) };
-            messages.add(|out| packet.encode(dialect, out));
+            messages.add_packet(&ServerPacket::RemovePlayer { id: &id_of(known) }, dialect);
         }
         here
     };
@@ -99,9 +99,8 @@ fn tell_removed(view: &mut View, published: &Published, dialect: &Dialect, messa
 fn tell_own(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Messages) {
     if view.own.is_none() {
         view.own = Some(Known { player: seen.player, joined_tick: seen.joined_tick });
-        let setup = ServerPacket::Setup { sid: seen.player.0 };
-        messages.add(|out| setup.encode(dialect, out));
-        messages.add(|out| add_player(seen, true).encode(dialect, out));
+        messages.add_packet(&ServerPacket::Setup { sid: seen.player.0 }, dialect);
+        tell_player(seen, true, dialect, messages);
     }
 }
 
@@ -117,7 +116,7 @@ fn tell_new(
         let now = Known { player: seen.player, joined_tick: seen.joined_tick };
         if let Err(place) = view.known.binary_search(&now) {
             view.known.insert(place, now);
-            messages.add(|out| add_player(seen, false).encode(dialect, out));
+            tell_player(seen, false, dialect, messages);
         }
     }
 }
@@ -139,20 +138,21 @@ fn tell_board(view: &mut View, published: &Published, dialect: &Dialect, message
     });
 }
 
-fn add_player(seen: &Seen, is_you: bool) -> ServerPacket {
-    ServerPacket::AddPlayer {
-        id: id_of(&Known { player: seen.player, joined_tick: seen.joined_tick }),
+fn tell_player(seen: &Seen, is_you: bool, dialect: &Dialect, messages: &mut Messages) {
+    let packet = ServerPacket::AddPlayer(AddPlayer {
+        id: &id_of(&Known { player: seen.player, joined_tick: seen.joined_tick }),
         sid: seen.player.0,
-        name: seen.name.to_string(),
-        x: round_px(seen.x.0) as i32,
-        y: round_px(seen.y.0) as i32,
+        name: &seen.name,
+        x_px: round_px(seen.x.0) as i32,
+        y_px: round_px(seen.y.0) as i32,
         heading: seen.heading.0,
         health: seen.health,
         max_health: crate::world::rules::PLAYER_HEALTH,
-        scale: seen.radius_px as u16,
+        scale_px: seen.radius_px,
         skin: seen.skin,
         is_you,
-    }
+    });
+    messages.add_packet(&packet, dialect);
 }
 
 /// The id string of a player: its number and when it joined, so that no two players of a run share one.

@@ -158,8 +158,8 @@ fn tell_watching(
     if view.watching != watching {
         view.watching = watching;
         if let Some(player) = watching {
-            let packet = ServerPacket::Watching { player: player.map(|player| player.0) };
-            messages.add(|out| packet.encode(dialect, out));
+            let player = player.map(|player| player.0);
+            messages.add_packet(&ServerPacket::Watching { player }, dialect);
         }
     }
 }
@@ -210,8 +210,7 @@ fn tell_own(
             scratch.leaves.write(|out| write_uint(out, gone.player.0.into()));
         }
         if let Some(seen) = seen {
-            let packet = ServerPacket::Spawned { player: seen.player.0 };
-            messages.add(|out| packet.encode(dialect, out));
+            messages.add_packet(&ServerPacket::Spawned { player: seen.player.0 }, dialect);
             scratch.enters.write(|out| write_enter(out, seen));
         }
         view.own = now;

@@ -234,7 +234,8 @@ impl Publisher {
     fn seen(&self, view: &PlayerView<'_>, margin_ticks: i16) -> Seen {
         let body = view.body;
         let previous = self.previous.binary_search_by_key(&view.id, |(player, ..)| *player);
-        let base = previous.ok().map(|at| self.previous[at]).filter(|(_, joined, _)| *joined == view.joined_tick);
+        let base =
+            previous.ok().map(|at| self.previous[at]).filter(|(_, joined, _)| *joined == view.joined_tick);
         Seen {
             player: view.id,
             joined_tick: view.joined_tick,

@@ -112,8 +112,7 @@ impl View {
         for event in &published.events {
             if let Event::Chat { player, text } = event {
                 if self.knows(*player) {
-                    let chat = ServerPacket::Chat { player: player.0, text: text.clone() };
-                    messages.add(|out| chat.encode(dialect, out));
+                    messages.add_packet(&ServerPacket::Chat { player: player.0, text }, dialect);
                 }
             }
         }
@@ -161,7 +160,13 @@ impl View {
     }
 
     /// Puts into `visible` the indexes of the players in the window, in order, without the client's own.
-    pub(super) fn look(&self, published: &Published, window: Window, own: Option<usize>, visible: &mut Vec<u32>) {
+    pub(super) fn look(
+        &self,
+        published: &Published,
+        window: Window,
+        own: Option<usize>,
+        visible: &mut Vec<u32>,
+    ) {
         visible.clear();
         published.grid.near(window, 0, |index| {
             let seen = &published.players[index as usize];

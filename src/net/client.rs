@@ -16,8 +16,9 @@ use super::sync::Mutex;
 use crate::packet::{Direction, PacketError, ServerPacket};
 use crate::session::Breach;
 use crate::world::PlayerId;
+use crate::ws::close::{self, CloseCode};
+use crate::ws::frame::{self, Opcode};
 use crate::ws::violation::Violation;
-use crate::ws::{close, frame};
 
 /// Why a client's connection ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,13 +30,10 @@ pub enum Ending {
     /// It broke a rule of ours, or we had a reason.
     Breach(Breach),
     /// It said goodbye, with this code.
-    PeerClosed(Option<u16>),
+    PeerClosed(Option<CloseCode>),
     /// Its connection broke or ended without a close frame.
     PeerLost,
 }
-
-/// RFC 6455 7.4.1: data that is not what its type says.
-const INVALID_PAYLOAD: u16 = 1007;
 
 impl Ending {
     /// The rule's name, for log, metrics and close reason.
@@ -50,11 +48,11 @@ impl Ending {
     }
 
     /// The code of the close frame that we send; `None` when the peer ended it.
-    pub fn close_code(&self) -> Option<u16> {
+    pub fn close_code(&self) -> Option<CloseCode> {
         match self {
-            Ending::Violation(violation) => Some(violation.close_code()),
-            Ending::Packet(_) => Some(INVALID_PAYLOAD),
-            Ending::Breach(breach) => Some(breach.close_code()),
+            Ending::Violation(violation) => violation.close_code(),
+            Ending::Packet(_) => Some(CloseCode::NOT_CONSISTENT),
+            Ending::Breach(breach) => CloseCode::new(breach.close_code()),
             Ending::PeerClosed(_) | Ending::PeerLost => None,
         }
     }
@@ -63,7 +61,9 @@ impl Ending {
 impl fmt::Display for Ending {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Ending::Violation(violation) => write!(out, "{violation} (RFC 6455 {})", violation.section()),
+            Ending::Violation(violation) => {
+                write!(out, "{violation} (RFC {} section {})", violation.rfc(), violation.section())
+            }
             Ending::Packet(error) => write!(out, "{error}"),
             Ending::Breach(breach) => write!(out, "{breach}"),
             Ending::PeerClosed(Some(code)) => write!(out, "the peer closed with {code}"),
@@ -80,6 +80,8 @@ pub struct Client {
     pub id: u64,
     /// The other end.
     pub address: SocketAddr,
+    /// When its handshake was done, on the server's clock.
+    pub connected: Duration,
     /// What it is spoken to in.
     pub endpoint: Endpoint,
     /// The socket: read by its own thread only, written through the outbox only.
@@ -114,6 +116,7 @@ impl Client {
         Client {
             id,
             address,
+            connected: now,
             endpoint,
             stream,
             outbox: Outbox::default(),
@@ -170,17 +173,18 @@ impl Client {
     /// Appends one message as a frame of the endpoint's kind.
     pub fn write_message(&self, out: &mut Vec<u8>, message: &[u8]) {
         if self.endpoint.json {
-            let text = self.endpoint.dialect.json_from_msgpack(Direction::ToClient, message);
-            frame::write_text(out, text.as_bytes());
+            // What our own encoder wrote can be read again; a loaded table that lacks the packet leaves nothing to say.
+            if let Ok(text) = self.endpoint.dialect.json_from_msgpack(Direction::ToClient, message) {
+                frame::write_text(out, &text);
+            }
         } else {
             frame::write_binary(out, message);
         }
     }
 
     /// Queues one packet that must arrive; closes the client when there is no room. A dialect without it sends nothing.
-    pub fn send(&self, packet: &ServerPacket, now: Duration) -> usize {
-        let (mut message, mut bytes) = (Vec::new(), Vec::new());
-        packet.encode(&self.endpoint.dialect, &mut message);
+    pub fn send(&self, packet: &ServerPacket<'_>, now: Duration) -> usize {
+        let (message, mut bytes) = (packet.encode(&self.endpoint.dialect), Vec::new());
         if message.is_empty() {
             return 0;
         }
@@ -196,19 +200,23 @@ impl Client {
         }
     }
 
-    /// Queues a close frame for this reason. Only the first reason counts.
+    /// Queues a close frame that says this reason. Only the first reason counts.
     pub fn close(&self, ending: Ending, now: Duration) {
-        let Some(code) = ending.close_code() else { return };
+        let (mut body, mut bytes) = (Vec::new(), Vec::new());
+        close::encode(ending.close_code(), ending.name(), &mut body);
+        frame::write(&mut bytes, Opcode::Close, None, &body);
+        self.close_with(ending, &bytes, now);
+    }
+
+    /// Queues frames of which the last one is a close frame. Only the first reason counts.
+    pub fn close_with(&self, ending: Ending, frames: &[u8], now: Duration) {
         let mut kept = self.ending.lock();
-        if kept.is_some() {
-            return;
+        if kept.is_none() {
+            *kept = Some(ending);
+            drop(kept);
+            self.closing_ms.store(ms(now) + 1, Ordering::Release);
+            self.outbox.close(&self.stream, frames, now);
         }
-        let mut bytes = Vec::new();
-        close::write_frame(&mut bytes, code, ending.name());
-        *kept = Some(ending);
-        drop(kept);
-        self.closing_ms.store(ms(now) + 1, Ordering::Release);
-        self.outbox.close(&self.stream, &bytes, now);
     }
 
     /// Why we close it, if we do.

@@ -19,6 +19,16 @@ pub enum Dropped {
     PlayerTickFull,
 }
 
+impl Dropped {
+    /// The reason's name in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dropped::InboxFull => "inbox_full",
+            Dropped::PlayerTickFull => "player_tick_full",
+        }
+    }
+}
+
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Inbox {

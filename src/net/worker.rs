@@ -22,7 +22,7 @@ use super::sync::{Condvar, Mutex};
 use crate::feed::{Messages, Published, Scratch, View};
 use crate::limits;
 use crate::session::Breach;
-use crate::ws::frame;
+use crate::ws::frame::{self, Opcode};
 
 /// How long a worker sleeps when no tick comes, so that it still watches over its clients.
 const IDLE: Duration = Duration::from_millis(100);
@@ -175,7 +175,7 @@ fn watch_over(client: &Client, now: Duration) {
         client.close(Ending::Breach(Breach::Silent), now);
     } else if client.is_ping_due(now, limits::PING_EVERY) {
         let mut ping = Vec::new();
-        frame::write_ping(&mut ping, b"");
+        frame::write(&mut ping, Opcode::Ping, None, b"");
         client.send_frames(&ping, now);
     }
 }
