@@ -20,6 +20,29 @@ macro_rules! files {
 /// Everything in `src/web/` that a browser asks for.
 const FILES: &[File] = files! {
     "index.html" "text/html; charset=utf-8";
+    "camera.js" "text/javascript; charset=utf-8";
+    "commands.js" "text/javascript; charset=utf-8";
+    "connection.js" "text/javascript; charset=utf-8";
+    "draw-players.js" "text/javascript; charset=utf-8";
+    "draw-scenery.js" "text/javascript; charset=utf-8";
+    "draw-terrain.js" "text/javascript; charset=utf-8";
+    "draw-weather.js" "text/javascript; charset=utf-8";
+    "favicon.svg" "image/svg+xml";
+    "hud.js" "text/javascript; charset=utf-8";
+    "input.js" "text/javascript; charset=utf-8";
+    "inspect.js" "text/javascript; charset=utf-8";
+    "interpolation.js" "text/javascript; charset=utf-8";
+    "main.js" "text/javascript; charset=utf-8";
+    "minimap.js" "text/javascript; charset=utf-8";
+    "msgpack.js" "text/javascript; charset=utf-8";
+    "palette.js" "text/javascript; charset=utf-8";
+    "protocol.js" "text/javascript; charset=utf-8";
+    "random.js" "text/javascript; charset=utf-8";
+    "rates.js" "text/javascript; charset=utf-8";
+    "sprites.js" "text/javascript; charset=utf-8";
+    "style.css" "text/css; charset=utf-8";
+    "title.js" "text/javascript; charset=utf-8";
+    "world.js" "text/javascript; charset=utf-8";
 };
 
 /// What the page may do: load from here, talk to here, nothing else.
