@@ -19,7 +19,6 @@ macro_rules! files {
 
 /// Everything in `src/web/` that a browser asks for.
 const FILES: &[File] = files! {
-    "index.html" "text/html; charset=utf-8";
     "camera.js" "text/javascript; charset=utf-8";
     "commands.js" "text/javascript; charset=utf-8";
     "connection.js" "text/javascript; charset=utf-8";
@@ -29,6 +28,7 @@ const FILES: &[File] = files! {
     "draw-weather.js" "text/javascript; charset=utf-8";
     "favicon.svg" "image/svg+xml";
     "hud.js" "text/javascript; charset=utf-8";
+    "index.html" "text/html; charset=utf-8";
     "input.js" "text/javascript; charset=utf-8";
     "inspect.js" "text/javascript; charset=utf-8";
     "interpolation.js" "text/javascript; charset=utf-8";
