@@ -192,9 +192,9 @@ impl ServerPacket<'_> {
         }
     }
 
-    /// The arguments in the order of both tables; what a row does not have at its end is left out.
+    /// The arguments in the order of both tables.
     fn values(&self, row: &Row) -> Vec<Value> {
-        let mut values = match *self {
+        match *self {
             Self::IoInit { socket_id } => vec![Value::from(socket_id)],
             Self::InitData => vec![Value::Map(vec![(Value::from("teams"), Value::Array(Vec::new()))])],
             Self::Setup { sid } => vec![Value::from(sid)],
@@ -202,10 +202,12 @@ impl ServerPacket<'_> {
             Self::RemovePlayer { id } => vec![Value::from(id)],
             Self::Leaderboard { rows, place, players } => {
                 let cells = rows.iter().flat_map(LeaderboardRow::values).collect();
-                vec![Value::Array(cells), place.map_or(Value::Nil, Value::from), Value::from(players)]
+                let values =
+                    [Value::Array(cells), place.map_or(Value::Nil, Value::from), Value::from(players)];
+                as_many_as(row, values)
             }
             Self::Chat { player, text } => vec![Value::from(player), Value::from(text)],
-            Self::Pong { nonce, tick } => vec![Value::from(nonce), Value::from(tick)],
+            Self::Pong { nonce, tick } => as_many_as(row, [Value::from(nonce), Value::from(tick)]),
             Self::Objects(rows) if row.name == "load_objects" => {
                 vec![Value::Array(rows.iter().flat_map(ObjectRow::moomoo_values).collect())]
             }
@@ -216,10 +218,13 @@ impl ServerPacket<'_> {
             Self::Spawned { player } => vec![Value::from(player)],
             Self::Error { rule, detail } => vec![Value::from(rule), Value::from(detail)],
             Self::Watching { player } => vec![player.map_or(Value::Nil, Value::from)],
-        };
-        values.truncate(row.arguments.len());
-        values
+        }
     }
+}
+
+/// The native dialect says more in these packets than the MooMoo dialects can hold.
+fn as_many_as<const N: usize>(row: &Row, values: [Value; N]) -> Vec<Value> {
+    values.into_iter().take(row.arguments.len()).collect()
 }
 
 impl AddPlayer<'_> {
