@@ -1,1 +1,58 @@
-//! The world.
+//! The world: integers only, made of commands, the same on every machine and in the browser.
+//!
+//! ```text
+//!              seed ─► map ─► scenery ─┐
+//!                                      ▼
+//!   commands ─► apply ─► state ─► controllers act on terrain ─► bodies push ─► state, one tick later
+//!                          │
+//!                          └─► the walk over all fields ─► snapshot · checksum · comparison
+//! ```
+//!
+//! State is a function of an [`Identity`] and the commands of each tick. Equal ones make equal worlds: in debug and
+//! release, on every machine, in the browser. Therefore: whole numbers only, entities in the order of their numbers, an own
+//! generator, no clock, no global, no map with an order of its own, and no dependency.
+//!
+//! The modules, in the order of the flow: [`rules`], [`map`], [`command`], [`entity`], [`controller`], [`terrain`],
+//! [`state`], [`snapshot`]. What they are made of: [`fixed`], [`trig`], [`rng`], [`text`].
+//!
+//! The package keeps to what Rust 1.63 knows, since that is the compiler that Debian carries with a WebAssembly target.
+
+pub mod rules;
+
+pub mod map;
+mod spawn;
+
+pub mod command;
+pub mod text;
+
+pub mod controller;
+pub mod entity;
+
+mod grid;
+pub mod terrain;
+
+mod apply;
+pub mod state;
+mod step;
+
+mod checksum;
+mod difference;
+mod fields;
+pub mod snapshot;
+
+pub mod fixed;
+pub mod rng;
+pub mod trig;
+
+#[cfg(test)]
+mod tests;
+
+pub use command::{Action, Command, Refusal};
+pub use controller::{Controller, SceneryKind};
+pub use difference::Difference;
+pub use entity::{Body, Entity, EntityId, PlayerId};
+pub use fixed::{Angle, Fixed};
+pub use map::{Bands, Biome};
+pub use rules::{code_hash, TickHz};
+pub use snapshot::SnapshotError;
+pub use state::{Event, Identity, Outcome, PlayerView, SceneryView, World};

@@ -1,0 +1,136 @@
+//! What a command does.
+//!
+//! Comes in: one command. Goes out: a changed state and perhaps an event, or a reason why not. Never: a half-applied
+//! command. Everything is checked before anything is changed, so a refused command leaves no trace.
+
+use std::sync::Arc;
+
+use crate::command::{Action, Command, Refusal};
+use crate::controller::{Controller, Player};
+use crate::entity::{Body, Entity, PlayerId};
+use crate::fixed::{Angle, Fixed};
+use crate::rules;
+use crate::spawn;
+use crate::state::{Event, World};
+use crate::text::{check_chat, check_name};
+
+impl World {
+    /// Carries out a command, or notes why not.
+    pub(crate) fn apply(&mut self, command: Command) {
+        match self.check(&command) {
+            Err(refusal) => self.outcome.refused.push((command, refusal)),
+            Ok(()) => {
+                self.outcome.accepted[usize::from(command.action.kind())] += 1;
+                self.note_sequence(command.player, command.sequence);
+                self.perform(command.player, command.action);
+            }
+        }
+    }
+
+    fn check(&self, command: &Command) -> Result<(), Refusal> {
+        let last = self.last_sequence(command.player)?;
+        if command.sequence <= last {
+            return Err(Refusal::Repeated);
+        }
+        let by_operator = command.player == PlayerId::OPERATOR;
+        match &command.action {
+            Action::Join { .. } | Action::Leave { .. } if !by_operator => Err(Refusal::OperatorOnly),
+            Action::Move { .. } | Action::Aim { .. } | Action::Chat { .. } if by_operator => {
+                Err(Refusal::PlayerOnly)
+            }
+            Action::Join { player, .. } if *player == PlayerId::OPERATOR => Err(Refusal::ReservedPlayer),
+            Action::Join { player, .. } if self.find(*player).is_ok() => Err(Refusal::AlreadyJoined),
+            Action::Join { name, .. } => check_name(name),
+            Action::Leave { player } => self.find(*player).map(drop).map_err(|_| Refusal::UnknownPlayer),
+            Action::Move { .. } | Action::Aim { .. } => Ok(()),
+            Action::Chat { text } => check_chat(text),
+        }
+    }
+
+    fn last_sequence(&self, issuer: PlayerId) -> Result<u32, Refusal> {
+        if issuer == PlayerId::OPERATOR {
+            return Ok(self.state.operator_sequence);
+        }
+        self.player(issuer).map(|player| player.sequence).ok_or(Refusal::UnknownIssuer)
+    }
+
+    fn note_sequence(&mut self, issuer: PlayerId, sequence: u32) {
+        if issuer == PlayerId::OPERATOR {
+            self.state.operator_sequence = sequence;
+        } else if let Some((player, _)) = self.player_mut(issuer) {
+            player.sequence = sequence;
+        }
+    }
+
+    fn perform(&mut self, issuer: PlayerId, action: Action) {
+        match action {
+            Action::Join { player, name, skin } => self.join(player, &name, skin),
+            Action::Leave { player } => self.leave(player),
+            Action::Move { direction } => {
+                if let Some((player, _)) = self.player_mut(issuer) {
+                    player.direction = direction;
+                }
+            }
+            Action::Aim { heading } => {
+                if let Some((_, body)) = self.player_mut(issuer) {
+                    body.heading = heading;
+                }
+            }
+            Action::Chat { text } => self.outcome.events.push(Event::Chat { player: issuer, text }),
+        }
+    }
+
+    fn join(&mut self, id: PlayerId, name: &str, skin: u8) {
+        if let Err(at) = self.find(id) {
+            let (x, y) = spawn::place(&self.state.players, &self.terrain, &mut self.state.rng);
+            let newcomer = newcomer(id, name, skin, self.state.tick, (x, y));
+            self.state.players.insert(at, newcomer);
+            self.outcome.events.push(Event::Joined { player: id });
+        }
+    }
+
+    fn leave(&mut self, id: PlayerId) {
+        if let Ok(at) = self.find(id) {
+            self.state.players.remove(at);
+            self.outcome.events.push(Event::Left { player: id });
+        }
+    }
+
+    /// Where a player is in the list, or where it would be.
+    pub(crate) fn find(&self, id: PlayerId) -> Result<usize, usize> {
+        self.state.players.binary_search_by_key(&id.entity(), |entity| entity.id)
+    }
+
+    pub(crate) fn player_mut(&mut self, id: PlayerId) -> Option<(&mut Player, &mut Body)> {
+        let at = self.find(id).ok()?;
+        let Entity { body, controller, .. } = &mut self.state.players[at];
+        match controller {
+            Controller::Player(player) => Some((player, body)),
+            Controller::Scenery(_) => None,
+        }
+    }
+}
+
+fn newcomer(id: PlayerId, name: &str, skin: u8, tick: u32, (x, y): (Fixed, Fixed)) -> Entity {
+    let body = Body {
+        x,
+        y,
+        vx: Fixed::ZERO,
+        vy: Fixed::ZERO,
+        heading: Angle(0),
+        radius_px: rules::PLAYER_RADIUS_PX,
+        health: rules::PLAYER_HEALTH,
+        owner: id,
+    };
+    let player = Player {
+        name: Arc::from(name),
+        skin,
+        joined_tick: tick,
+        sequence: 0,
+        direction: None,
+        score: 0,
+        walked: 0,
+        stirred: false,
+    };
+    Entity { id: id.entity(), body, controller: Controller::Player(player) }
+}

@@ -1,0 +1,76 @@
+//! Controllers: who may act on a body.
+//!
+//! Comes in: an entity, the terrain around it, the constants of the tick rate. Goes out: the entity one tick later.
+//! Never: another entity. What two bodies do to each other is the world's business (see [`crate::step`]).
+//!
+//! That is why [`act`] is also dead reckoning: a client that hears nothing of an entity runs its controller on the terrain
+//! that it knows. It is the same code that the server's tick runs.
+
+pub mod player;
+pub mod scenery;
+
+pub use player::Player;
+pub use scenery::{Scenery, SceneryKind};
+
+use crate::entity::{Body, Entity};
+use crate::fields::{Field, Reader, Sink};
+use crate::rules::Rates;
+use crate::snapshot::SnapshotError;
+use crate::terrain::Terrain;
+
+/// The one controller of an entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Controller {
+    /// Walks where its player wants.
+    Player(Player),
+    /// Stands where the map put it, and sleeps.
+    Scenery(Scenery),
+}
+
+impl Controller {
+    /// Whether a turn would change nothing. Who sleeps costs the tick nothing.
+    pub fn is_asleep(&self, body: &Body) -> bool {
+        match self {
+            Controller::Player(player) => player.is_asleep(body),
+            Controller::Scenery(_) => true,
+        }
+    }
+}
+
+/// Lets an entity's controller act for one tick, without any news and without anyone else. Tells whether it was awake.
+pub fn act(entity: &mut Entity, terrain: &Terrain, rates: &Rates) -> bool {
+    let Entity { body, controller, .. } = entity;
+    if controller.is_asleep(body) {
+        return false;
+    }
+    match controller {
+        Controller::Player(player) => player.act(body, terrain, rates),
+        Controller::Scenery(_) => {}
+    }
+    true
+}
+
+impl Field for Controller {
+    const LEAST_BYTES: usize = 1 + Scenery::LEAST_BYTES;
+
+    fn write(&self, sink: &mut impl Sink) {
+        match self {
+            Controller::Player(player) => {
+                sink.put(0, 1);
+                player.write(sink);
+            }
+            Controller::Scenery(scenery) => {
+                sink.put(1, 1);
+                scenery.write(sink);
+            }
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Controller, SnapshotError> {
+        match reader.scalar(1)? {
+            0 => Player::read(reader).map(Controller::Player),
+            1 => Scenery::read(reader).map(Controller::Scenery),
+            _ => Err(SnapshotError::Value("controller")),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Where two worlds differ.
+//!
+//! Comes in: two worlds that should be equal. Goes out: the name of the first field that differs, and both values. Never:
+//! a judgement which of them is right.
+
+use std::fmt;
+
+use crate::fields::{Field, Sink};
+use crate::state::World;
+
+/// The first field, in the order of the walk, in which two worlds differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The field's name from the state downwards, as `players.body.x`.
+    pub path: String,
+    /// How many scalars of the walk are equal before it.
+    pub index: usize,
+    /// The scalar in the first world; `None` when its walk has ended.
+    pub ours: Option<u64>,
+    /// The scalar in the second world; `None` when its walk has ended.
+    pub theirs: Option<u64>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Difference { path, index, ours, theirs } = self;
+        write!(f, "{path} (scalar {index}): {ours:x?} here, {theirs:x?} there")
+    }
+}
+
+impl World {
+    /// The first field in which this world differs from another one; `None` when they are equal.
+    pub fn difference(&self, other: &World) -> Option<Difference> {
+        let (ours, theirs) = (Scalars::of(self), Scalars::of(other));
+        let longer = if ours.list.len() >= theirs.list.len() { &ours } else { &theirs };
+        let at = |scalars: &Scalars, index: usize| scalars.list.get(index).map(|(_, value)| *value);
+        (0..longer.list.len()).find(|index| at(&ours, *index) != at(&theirs, *index)).map(|index| {
+            Difference {
+                path: longer.list[index].0.clone(),
+                index,
+                ours: at(&ours, index),
+                theirs: at(&theirs, index),
+            }
+        })
+    }
+}
+
+/// Every scalar of a state with its name.
+#[derive(Default)]
+struct Scalars {
+    path: Vec<&'static str>,
+    list: Vec<(String, u64)>,
+}
+
+impl Scalars {
+    fn of(world: &World) -> Scalars {
+        let mut scalars = Scalars::default();
+        world.state.write(&mut scalars);
+        scalars
+    }
+}
+
+impl Sink for Scalars {
+    fn put(&mut self, value: u64, _bytes: usize) {
+        self.list.push((self.path.join("."), value));
+    }
+
+    fn enter(&mut self, field: &'static str) {
+        self.path.push(field);
+    }
+
+    fn leave(&mut self) {
+        self.path.pop();
+    }
+}

@@ -1,0 +1,79 @@
+//! Numbers that are the same on every machine: fixed-point lengths, binary angles, whole-number roots.
+//!
+//! Comes in: integers. Goes out: integers. Never: a floating-point number, since its rounding differs between
+//! compilers and machines, and one differing bit is a different world.
+
+/// A length in pixels with 16 binary places: `Fixed(65_536)` is one pixel.
+///
+/// The whole part reaches ±32,767 px, which bounds the size of the map.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fixed(pub i32);
+
+impl Fixed {
+    /// One pixel.
+    pub const ONE: Fixed = Fixed(1 << 16);
+    /// No length.
+    pub const ZERO: Fixed = Fixed(0);
+
+    /// Whole pixels. What does not fit is taken at the bound.
+    pub const fn from_px(px: i32) -> Fixed {
+        Fixed(px.saturating_mul(1 << 16))
+    }
+
+    /// Pixels, rounded down.
+    pub const fn to_px(self) -> i32 {
+        self.0 >> 16
+    }
+
+    /// Half pixels, rounded to the nearest: the unit of positions on the native wire.
+    pub const fn to_half_px(self) -> i32 {
+        ((self.0 as i64 + (1 << 14)) >> 15) as i32
+    }
+
+    /// The sum, taken at the bound when it does not fit.
+    pub const fn plus(self, other: Fixed) -> Fixed {
+        Fixed(self.0.saturating_add(other.0))
+    }
+
+    /// The difference, taken at the bound when it does not fit.
+    pub const fn minus(self, other: Fixed) -> Fixed {
+        Fixed(self.0.saturating_sub(other.0))
+    }
+
+    /// Times a factor with 16 binary places (65,536 is 1), rounded towards zero, so that friction ends at rest.
+    pub const fn times(self, factor: i32) -> Fixed {
+        let product = self.0 as i64 * factor as i64 / (1 << 16);
+        Fixed(clamp_i32(product))
+    }
+}
+
+/// Takes a wide number at the bounds of a narrow one.
+pub(crate) const fn clamp_i32(wide: i64) -> i32 {
+    if wide > i32::MAX as i64 {
+        i32::MAX
+    } else if wide < i32::MIN as i64 {
+        i32::MIN
+    } else {
+        wide as i32
+    }
+}
+
+/// A direction: 65,536 parts a turn, 0 to the right (+x), 16,384 down (+y), since y grows downwards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Angle(pub u16);
+
+/// The root of a square, rounded down.
+pub fn square_root(square: u64) -> u64 {
+    if square < 2 {
+        return square;
+    }
+    // Newton's method from above: the first guess is a power of two that is not below the root.
+    let mut guess = 1u64 << ((64 - square.leading_zeros() + 1) / 2);
+    loop {
+        let next = (guess + square / guess) / 2;
+        if next >= guess {
+            return guess;
+        }
+        guess = next;
+    }
+}

@@ -1,0 +1,94 @@
+//! Who is near: things by the square cell of the map in which they are.
+//!
+//! Comes in: positions by index. Goes out: the indices in a cell, lowest first. Never: state. A grid is rebuilt from
+//! positions whenever it is needed, so a world that was restored has the same one.
+
+use crate::fixed::Fixed;
+
+/// Side of a cell as a power of two: 256 px. About the size of the largest thing, so that few cells are looked at and
+/// few things are in each.
+const CELL_BITS: u32 = 8;
+
+/// The cells from a top left to a bottom right one, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cells {
+    left: usize,
+    top: usize,
+    right: usize,
+    bottom: usize,
+}
+
+/// Indices by cell, packed: the cells' lists lie behind one another.
+#[derive(Clone, Debug)]
+pub(crate) struct Grid {
+    side: usize,
+    /// Where in `items` each cell's list ends; it begins where the cell before ends.
+    ends: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Grid {
+    /// An empty grid over a map.
+    pub(crate) fn new(map_size_px: u32) -> Grid {
+        let side = (map_size_px >> CELL_BITS) as usize + 1;
+        Grid { side, ends: vec![0; side * side], items: Vec::new() }
+    }
+
+    /// The cells that the square around a point touches. Points outside count as on the edge.
+    pub(crate) fn around(&self, x: Fixed, y: Fixed, reach: Fixed) -> Cells {
+        let cell = |at: Fixed| (at.to_px().max(0) >> CELL_BITS).min(self.side as i32 - 1) as usize;
+        Cells {
+            left: cell(x.minus(reach)),
+            top: cell(y.minus(reach)),
+            right: cell(x.plus(reach)),
+            bottom: cell(y.plus(reach)),
+        }
+    }
+
+    /// Puts `count` things in, each in the cells that it is in. Reuses its room.
+    pub(crate) fn rebuild(&mut self, count: usize, cells_of: impl Fn(&Grid, usize) -> Cells) {
+        self.ends.fill(0);
+        for index in 0..count {
+            let cells = cells_of(self, index);
+            self.each(cells, |ends, cell| ends[cell] += 1);
+        }
+        let mut total = 0;
+        for end in &mut self.ends {
+            let begin = total;
+            total += *end;
+            *end = begin;
+        }
+        self.items.clear();
+        self.items.resize(total as usize, 0);
+        for index in 0..count {
+            let cells = cells_of(self, index);
+            let mut items = std::mem::take(&mut self.items);
+            self.each(cells, |ends, cell| {
+                items[ends[cell] as usize] = index as u32;
+                ends[cell] += 1;
+            });
+            self.items = items;
+        }
+    }
+
+    /// The indices in the cells, cell by cell. What is in several of them comes several times.
+    pub(crate) fn within(&self, cells: Cells) -> impl Iterator<Item = usize> + '_ {
+        (cells.top..=cells.bottom)
+            .flat_map(move |row| (cells.left..=cells.right).map(move |column| row * self.side + column))
+            .flat_map(move |cell| self.cell(cell))
+            .map(|index| *index as usize)
+    }
+
+    fn cell(&self, cell: usize) -> &[u32] {
+        let begin = if cell == 0 { 0 } else { self.ends[cell - 1] };
+        &self.items[begin as usize..self.ends[cell] as usize]
+    }
+
+    fn each(&mut self, cells: Cells, mut visit: impl FnMut(&mut [u32], usize)) {
+        for row in cells.top..=cells.bottom {
+            for column in cells.left..=cells.right {
+                visit(&mut self.ends, row * self.side + column);
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The map: what grows where, from the seed alone.
+//!
+//! Comes in: a seed and the side of the map. Goes out: bands of land from north to south, and the things of nature as
+//! entities. Never: chance that is not the seed's.
+//!
+//! ```text
+//!   snow      0 ..  2,400 px          each of the 7 x 7 areas: 9 trees, 3 bushes
+//!   plains      ..  6,838 px          anywhere: 32 rocks, 7 gold
+//!   river       ..  7,562 px          nothing stands in the river
+//!   plains      .. 12,000 px
+//!   desert      .. 14,400 px          other sizes of map: in proportion
+//! ```
+
+use crate::controller::{Controller, Scenery, SceneryKind};
+use crate::entity::{Body, Entity, EntityId, PlayerId};
+use crate::fixed::{Angle, Fixed};
+use crate::rng::Rng;
+use crate::rules;
+
+/// A kind of land. The numbers are those of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Biome {
+    /// The north.
+    Snow = 0,
+    /// What is not one of the others.
+    Plains = 1,
+    /// Across the middle.
+    River = 2,
+    /// The south.
+    Desert = 3,
+}
+
+/// Where the bands of land begin and end, pixels from the top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bands {
+    /// The last line of the snow.
+    pub snow_end_px: i32,
+    /// The first line of the river.
+    pub river_start_px: i32,
+    /// The last line of the river.
+    pub river_end_px: i32,
+    /// The first line of the desert.
+    pub desert_start_px: i32,
+}
+
+impl Bands {
+    /// The bands of a map of that side.
+    pub fn new(map_size_px: u32) -> Bands {
+        let half = in_proportion(rules::RIVER_HALF_PX, map_size_px);
+        let middle = (map_size_px / 2) as i32;
+        Bands {
+            snow_end_px: in_proportion(rules::SNOW_END_PX, map_size_px),
+            river_start_px: middle - half,
+            river_end_px: middle + half,
+            desert_start_px: in_proportion(rules::DESERT_START_PX, map_size_px),
+        }
+    }
+
+    /// The land at a height. It is the same from west to east.
+    pub fn biome_at(&self, y: Fixed) -> Biome {
+        let y_px = y.to_px();
+        if y_px <= self.snow_end_px {
+            Biome::Snow
+        } else if y_px >= self.desert_start_px {
+            Biome::Desert
+        } else if (self.river_start_px..=self.river_end_px).contains(&y_px) {
+            Biome::River
+        } else {
+            Biome::Plains
+        }
+    }
+}
+
+fn in_proportion(px: u32, map_size_px: u32) -> i32 {
+    (u64::from(px) * u64::from(map_size_px) / u64::from(rules::MAP_SIZE_PX)) as i32
+}
+
+/// What the seed's generator is asked for here, so that the map and later chance do not share numbers.
+const PURPOSE_MAP: u32 = 1;
+
+/// Places that are tried for one thing before it is left out. The land is so empty that this does not happen on maps of
+/// the usual size (a test counts them).
+const TRIES: u32 = 256;
+
+/// A square of land in which something is to be placed, pixels.
+#[derive(Clone, Copy)]
+struct Area {
+    left: i32,
+    top: i32,
+    side: i32,
+}
+
+/// Everything that nature places on a map, in the order of its numbers.
+pub(crate) fn generate(seed: u32, map_size_px: u32) -> Vec<Entity> {
+    let mut planter = Planter {
+        rng: Rng::new(seed, PURPOSE_MAP),
+        map_size_px: map_size_px as i32,
+        bands: Bands::new(map_size_px),
+        placed: Vec::new(),
+    };
+    planter.plant_areas();
+    let whole = Area { left: 0, top: 0, side: map_size_px as i32 };
+    for (kind, usual) in [(SceneryKind::Rock, rules::ROCKS), (SceneryKind::Gold, rules::GOLD)] {
+        for _ in 0..by_area(usual, map_size_px) {
+            planter.plant(kind, whole);
+        }
+    }
+    planter.placed
+}
+
+/// A count on a map of the usual size, for a map of that side: by its area, to the nearest, at least one.
+fn by_area(usual: u32, map_size_px: u32) -> u32 {
+    let square = |px: u32| u64::from(px) * u64::from(px);
+    let whole = square(rules::MAP_SIZE_PX);
+    ((u64::from(usual) * square(map_size_px) + whole / 2) / whole).max(1) as u32
+}
+
+/// How many areas there are along one side of a map.
+pub(crate) fn areas_per_side(map_size_px: u32) -> u32 {
+    ((map_size_px * rules::AREAS_PER_SIDE + rules::MAP_SIZE_PX / 2) / rules::MAP_SIZE_PX).max(1)
+}
+
+struct Planter {
+    rng: Rng,
+    map_size_px: i32,
+    bands: Bands,
+    placed: Vec<Entity>,
+}
+
+impl Planter {
+    fn plant_areas(&mut self) {
+        let areas = areas_per_side(self.map_size_px as u32) as i32;
+        let side = self.map_size_px / areas;
+        for index in 0..areas * areas {
+            let area = Area { left: index % areas * side, top: index / areas * side, side };
+            for (kind, count) in
+                [(SceneryKind::Tree, rules::TREES_PER_AREA), (SceneryKind::Bush, rules::BUSHES_PER_AREA)]
+            {
+                for _ in 0..count {
+                    self.plant(kind, area);
+                }
+            }
+        }
+    }
+
+    /// Places one thing where there is room, with a gap around it through which a player fits.
+    fn plant(&mut self, kind: SceneryKind, area: Area) {
+        let scales = kind.scales_px();
+        let scale_px = scales[self.rng.below(scales.len() as u32) as usize];
+        let radius_px = kind.radius_px(scale_px);
+        for _ in 0..TRIES {
+            let x_px = self.rng.between(area.left, area.left + area.side - 1);
+            let y_px = self.rng.between(area.top, area.top + area.side - 1);
+            if self.has_room(x_px, y_px, radius_px) {
+                let id = EntityId(EntityId::FIRST_OTHER.0 + self.placed.len() as u32);
+                self.placed.push(thing(id, kind, scale_px, (x_px, y_px)));
+                return;
+            }
+        }
+    }
+
+    fn has_room(&self, x_px: i32, y_px: i32, radius_px: i32) -> bool {
+        let edge = radius_px + rules::SCENERY_GAP_PX;
+        let far = self.map_size_px - edge;
+        let on_map = (edge..=far).contains(&x_px) && (edge..=far).contains(&y_px);
+        let dry = y_px + radius_px < self.bands.river_start_px || y_px - radius_px > self.bands.river_end_px;
+        on_map
+            && dry
+            && self.placed.iter().all(|other| {
+                let (dx, dy) = (other.body.x.to_px() - x_px, other.body.y.to_px() - y_px);
+                let apart = other.body.radius_px + edge;
+                dx * dx + dy * dy >= apart * apart
+            })
+    }
+}
+
+fn thing(id: EntityId, kind: SceneryKind, scale_px: i32, (x_px, y_px): (i32, i32)) -> Entity {
+    let body = Body {
+        x: Fixed::from_px(x_px),
+        y: Fixed::from_px(y_px),
+        vx: Fixed::ZERO,
+        vy: Fixed::ZERO,
+        heading: Angle(0),
+        radius_px: kind.radius_px(scale_px),
+        health: 0,
+        owner: PlayerId::OPERATOR,
+    };
+    Entity { id, body, controller: Controller::Scenery(Scenery { kind, scale_px }) }
+}

@@ -1,0 +1,205 @@
+//! Every constant of the game, with its unit, and what follows from it for each tick rate.
+//!
+//! Comes in: a tick rate. Goes out: whole numbers. Never: a computation with fractions. What needs one was computed once
+//! and is committed here; a test computes it again.
+//!
+//! The values are those of MooMoo.io, measured at its own 9 ticks a second. There the speed of a player depends on the
+//! length of a tick; here it must not. So the constants per rate are chosen such that walking is the same curve, sampled
+//! more or less often.
+
+use crate::checksum::Checksum;
+use crate::fields::Sink;
+use crate::trig;
+
+/// Raised with each change of what the world does. Part of [`code_hash`], so that an old recording or a stale browser is
+/// told apart instead of drifting apart.
+pub const CODE_VERSION: u32 = 1;
+
+// ---- texts ---------------------------------------------------------------------------------------------------
+
+/// Characters of a name.
+pub const NAME_CHARS: usize = 15;
+/// Characters of a chat line.
+pub const CHAT_CHARS: usize = 30;
+
+// ---- map -----------------------------------------------------------------------------------------------------
+
+/// Side of the map unless the operator says otherwise, pixels. Everything below that scales does so from this size.
+pub const MAP_SIZE_PX: u32 = 14_400;
+/// Smallest side of a map, pixels: one area still has room for what grows in it.
+pub const MAP_SIZE_MIN_PX: u32 = 1_440;
+/// Largest side of a map, pixels: half pixels of it fit in 16 bits, whole ones in a `Fixed`.
+pub const MAP_SIZE_MAX_PX: u32 = 32_000;
+/// The snow reaches down to here on a map of [`MAP_SIZE_PX`], pixels from the top.
+pub const SNOW_END_PX: u32 = 2_400;
+/// The desert begins here on a map of [`MAP_SIZE_PX`], pixels from the top.
+pub const DESERT_START_PX: u32 = 12_000;
+/// Half of the river's width on a map of [`MAP_SIZE_PX`], pixels. It flows across the middle.
+pub const RIVER_HALF_PX: u32 = 362;
+/// Areas along one side of a map of [`MAP_SIZE_PX`].
+pub const AREAS_PER_SIDE: u32 = 7;
+/// Trees in each area.
+pub const TREES_PER_AREA: u32 = 9;
+/// Bushes in each area.
+pub const BUSHES_PER_AREA: u32 = 3;
+/// Rocks on a map of [`MAP_SIZE_PX`]; by its area on others, at least one.
+pub const ROCKS: u32 = 32;
+/// Gold on a map of [`MAP_SIZE_PX`]; by its area on others, at least one.
+pub const GOLD: u32 = 7;
+/// Radii of the pictures of trees, pixels.
+pub const TREE_SCALES_PX: [i32; 4] = [150, 160, 165, 175];
+/// Radii of the pictures of bushes, pixels.
+pub const BUSH_SCALES_PX: [i32; 3] = [80, 85, 95];
+/// Radii of the pictures of rocks and gold, pixels.
+pub const ROCK_SCALES_PX: [i32; 3] = [80, 85, 90];
+/// What one runs into of a tree or a bush, in hundredths of its picture; rock and gold are solid.
+pub const LEAF_RADIUS_PERCENT: i32 = 60;
+/// Room between the rims of two things of nature, and between them and the edge, pixels. More than a player is wide, so
+/// that nobody can be wedged in: a body never touches two of them at once.
+pub const SCENERY_GAP_PX: i32 = 80;
+/// Largest radius of a thing of nature that one can run into, pixels.
+pub const SCENERY_RADIUS_MAX_PX: i32 = 175;
+
+// ---- players -------------------------------------------------------------------------------------------------
+
+/// Radius of a player, pixels.
+pub const PLAYER_RADIUS_PX: i32 = 35;
+/// Health of a newcomer, points.
+pub const PLAYER_HEALTH: u16 = 100;
+/// Speed of a player that walks freely, pixels per second. It is what MooMoo.io's constants give at 9 ticks a second.
+pub const SPEED_PX_PER_S: u32 = 328;
+/// A standing player slower than this is at rest, pixels per second.
+pub const REST_PX_PER_S: u32 = 10;
+/// Friction: what is left of the speed after each millisecond, in thousandths.
+pub const FRICTION_PER_MS_MILLI: u32 = 993;
+/// Contact: what is left of the speed after each ninth of a second against a thing of nature, in hundredths.
+pub const CONTACT_PER_NINTH_PERCENT: u32 = 75;
+/// Longest way that a body goes before it is looked what it ran into, pixels. Less than the smallest thing's radius.
+pub const SUB_STEP_PX: i32 = 40;
+/// Largest speed along one axis, pixels per tick. Nothing in the game comes near; it bounds the sub-steps of a tick.
+pub const VELOCITY_MAX_PX: i32 = 320;
+/// Way for which a player gets a point, pixels.
+pub const POINT_DISTANCE_PX: u32 = 100;
+
+// ---- spawning ------------------------------------------------------------------------------------------------
+
+/// How far to either side of somebody a newcomer may appear, pixels: on the same screen.
+pub const SPAWN_NEAR_X_PX: i32 = 600;
+/// How far above or below somebody a newcomer may appear, pixels: on the same screen.
+pub const SPAWN_NEAR_Y_PX: i32 = 400;
+/// Players in the view around a place from which on no more newcomers appear there.
+pub const SPAWN_CROWD: usize = 20;
+/// Half the width of the view in which the crowd is counted, pixels.
+pub const SPAWN_VIEW_X_PX: i32 = 1_248;
+/// Half the height of the view in which the crowd is counted, pixels.
+pub const SPAWN_VIEW_Y_PX: i32 = 702;
+/// Room between a newcomer's centre and everything else's rim, pixels.
+pub const SPAWN_ROOM_PX: i32 = 60;
+/// Places near others that are tried before any place will do.
+pub const SPAWN_TRIES: u32 = 12;
+
+// ---- tick rates ----------------------------------------------------------------------------------------------
+
+/// The tick rates for which constants are committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TickHz {
+    /// 15 ticks a second.
+    Hz15,
+    /// 20 ticks a second.
+    Hz20,
+    /// 30 ticks a second, the default of the server.
+    Hz30,
+    /// 60 ticks a second.
+    Hz60,
+}
+
+/// What depends on the tick rate. Each has 16 binary places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rates {
+    /// Added to the velocity each tick while walking, pixels per tick: `speed / hz * (1 - friction)`.
+    pub acceleration: i32,
+    /// What is left of the velocity after a tick: `0.993 ^ (1000 / hz)`.
+    pub friction: i32,
+    /// A standing player slower than this is at rest, pixels per tick: `10 / hz`.
+    pub rest: i32,
+    /// What is left of the velocity after a tick against a thing of nature: `0.75 ^ (9 / hz)`.
+    pub contact: i32,
+}
+
+impl TickHz {
+    /// All of them, slowest first.
+    pub const ALL: [TickHz; 4] = [TickHz::Hz15, TickHz::Hz20, TickHz::Hz30, TickHz::Hz60];
+
+    /// Ticks a second.
+    pub const fn get(self) -> u32 {
+        match self {
+            TickHz::Hz15 => 15,
+            TickHz::Hz20 => 20,
+            TickHz::Hz30 => 30,
+            TickHz::Hz60 => 60,
+        }
+    }
+
+    /// The constants of this rate.
+    pub const fn rates(self) -> Rates {
+        match self {
+            TickHz::Hz15 => Rates { acceleration: 535_875, friction: 41_030, rest: 43_691, contact: 55_146 },
+            TickHz::Hz20 => Rates { acceleration: 318_330, friction: 46_126, rest: 32_768, contact: 57_578 },
+            TickHz::Hz30 => Rates { acceleration: 149_582, friction: 51_855, rest: 21_845, contact: 60_117 },
+            TickHz::Hz60 => Rates { acceleration: 39_582, friction: 58_295, rest: 10_923, contact: 62_768 },
+        }
+    }
+}
+
+impl TryFrom<u32> for TickHz {
+    type Error = u32;
+
+    /// The rate of that many ticks a second; gives the number back when there is none.
+    fn try_from(hz: u32) -> Result<TickHz, u32> {
+        TickHz::ALL.into_iter().find(|rate| rate.get() == hz).ok_or(hz)
+    }
+}
+
+/// A number for this code: its version and every constant that decides what happens. Worlds of equal numbers can follow
+/// one another's commands.
+pub fn code_hash() -> u64 {
+    let mut hash = Checksum::new();
+    let mut put = |value: i64| hash.put(value as u64, 8);
+    put(i64::from(CODE_VERSION));
+    for value in [NAME_CHARS, CHAT_CHARS, SPAWN_CROWD] {
+        put(value as i64);
+    }
+    for value in [MAP_SIZE_PX, MAP_SIZE_MIN_PX, MAP_SIZE_MAX_PX, SNOW_END_PX, DESERT_START_PX, RIVER_HALF_PX]
+        .into_iter()
+        .chain([AREAS_PER_SIDE, TREES_PER_AREA, BUSHES_PER_AREA, ROCKS, GOLD, SPEED_PX_PER_S, REST_PX_PER_S])
+        .chain([FRICTION_PER_MS_MILLI, CONTACT_PER_NINTH_PERCENT, POINT_DISTANCE_PX, SPAWN_TRIES])
+    {
+        put(i64::from(value));
+    }
+    for value in [LEAF_RADIUS_PERCENT, SCENERY_GAP_PX, SCENERY_RADIUS_MAX_PX, PLAYER_RADIUS_PX, SUB_STEP_PX]
+        .into_iter()
+        .chain([VELOCITY_MAX_PX, SPAWN_NEAR_X_PX, SPAWN_NEAR_Y_PX, SPAWN_VIEW_X_PX, SPAWN_VIEW_Y_PX])
+        .chain([SPAWN_ROOM_PX, i32::from(PLAYER_HEALTH)])
+        .chain(TREE_SCALES_PX)
+        .chain(BUSH_SCALES_PX)
+        .chain(ROCK_SCALES_PX)
+        .chain(trig::QUARTER)
+    {
+        put(i64::from(value));
+    }
+    for rate in TickHz::ALL {
+        let Rates { acceleration, friction, rest, contact } = rate.rates();
+        for value in [acceleration, friction, rest, contact] {
+            put(i64::from(value));
+        }
+    }
+    hash.get()
+}
+
+const _: () = {
+    assert!(MAP_SIZE_MAX_PX * 2 <= 0xffff, "half pixels of the map fit in 16 bits");
+    assert!(MAP_SIZE_MIN_PX <= MAP_SIZE_PX && MAP_SIZE_PX <= MAP_SIZE_MAX_PX);
+    assert!(SCENERY_GAP_PX > 2 * PLAYER_RADIUS_PX, "a player fits between any two things");
+    assert!(SPAWN_ROOM_PX > PLAYER_RADIUS_PX, "a newcomer touches nothing");
+    assert!(SUB_STEP_PX < PLAYER_RADIUS_PX + BUSH_SCALES_PX[0] * LEAF_RADIUS_PERCENT / 100);
+};

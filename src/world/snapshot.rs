@@ -1,0 +1,191 @@
+//! The state as bytes, and back.
+//!
+//! Comes in: a world, or bytes that claim to be one. Goes out: the same the other way round. Never: trust in bytes. Counts
+//! are held against what is there before room is made, values against what a world can hold, the whole against its
+//! checksum.
+//!
+//! ```text
+//!    0        4         6                14                        n-8        n
+//!    +--------+---------+----------------+-------------------------+----------+
+//!    | "TWSN" | version | code_hash      | identity, then the rest | checksum |
+//!    |        | u16     | u64            | of the state            | u64      |
+//!    +--------+---------+----------------+-------------------------+----------+
+//! ```
+//! Numbers are written least significant byte first. The identity is seed, map size and tick rate (u32, u32, u8); the rest
+//! follows the lists of fields of the types, top down from `State`.
+
+use std::fmt;
+
+use crate::controller::Controller;
+use crate::entity::{Body, Entity, EntityId};
+use crate::fields::{Bytes, Field, Reader, Sink};
+use crate::fixed::Fixed;
+use crate::rules;
+use crate::state::{State, World};
+use crate::text::check_name;
+
+/// The first bytes of every snapshot.
+const MAGIC: &[u8; 4] = b"TWSN";
+/// The layout that is written and read here.
+const VERSION: u16 = 1;
+/// Bytes of the checksum at the end.
+const CHECKSUM_BYTES: usize = 8;
+
+/// Why bytes are not a snapshot of this code's world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// The bytes do not begin as a snapshot does.
+    NotASnapshot,
+    /// The layout is another one than this code writes.
+    Version {
+        /// The layout's number in the bytes.
+        found: u16,
+    },
+    /// The world was made by other rules.
+    Code {
+        /// The code's number in the bytes; see [`rules::code_hash`].
+        found: u64,
+    },
+    /// The bytes end before the state does.
+    Truncated,
+    /// The bytes go on after the state.
+    Trailing {
+        /// How many are too many.
+        bytes: usize,
+    },
+    /// A value that no world holds; says which.
+    Value(&'static str),
+    /// Every value is possible, but they are not those that were written.
+    Checksum,
+}
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SnapshotError::NotASnapshot => f.write_str("these bytes are not a snapshot of a world"),
+            SnapshotError::Version { found } => {
+                write!(f, "the snapshot has layout {found}, this code reads {VERSION}")
+            }
+            SnapshotError::Code { found } => {
+                let own = rules::code_hash();
+                write!(f, "the snapshot was made by other rules ({found:016x}, these are {own:016x})")
+            }
+            SnapshotError::Truncated => f.write_str("the snapshot ends before the state does"),
+            SnapshotError::Trailing { bytes } => {
+                write!(f, "the snapshot goes on for {bytes} bytes after the state")
+            }
+            SnapshotError::Value(what) => write!(f, "the snapshot holds an impossible value: {what}"),
+            SnapshotError::Checksum => f.write_str("the snapshot was damaged: its checksum does not fit"),
+        }
+    }
+}
+
+impl std::error::Error for SnapshotError {}
+
+impl World {
+    /// The state as bytes, with a header that says of what.
+    pub fn snapshot(&self) -> Vec<u8> {
+        let mut out = Bytes(MAGIC.to_vec());
+        out.put(u64::from(VERSION), 2);
+        out.put(rules::code_hash(), 8);
+        self.state.write(&mut out);
+        out.put(self.checksum(), CHECKSUM_BYTES);
+        out.0
+    }
+
+    /// The world of a snapshot. It goes on exactly as the one did from which it was taken.
+    ///
+    /// # Errors
+    /// When the bytes are not what [`World::snapshot`] of the same code made.
+    pub fn restore(bytes: &[u8]) -> Result<World, SnapshotError> {
+        let (state, checksum) = read(bytes)?;
+        check(&state)?;
+        let world = World::from_state(state);
+        if world.checksum() == checksum {
+            Ok(world)
+        } else {
+            Err(SnapshotError::Checksum)
+        }
+    }
+}
+
+/// The state and the checksum that the bytes hold, neither of them checked.
+pub(crate) fn read(bytes: &[u8]) -> Result<(State, u64), SnapshotError> {
+    if !bytes.starts_with(MAGIC) {
+        return Err(SnapshotError::NotASnapshot);
+    }
+    let mut reader = Reader::new(&bytes[MAGIC.len()..]);
+    let version = reader.scalar(2)? as u16;
+    if version != VERSION {
+        return Err(SnapshotError::Version { found: version });
+    }
+    let code = reader.scalar(8)?;
+    if code != rules::code_hash() {
+        return Err(SnapshotError::Code { found: code });
+    }
+    let state = State::read(&mut reader)?;
+    let checksum = reader.scalar(CHECKSUM_BYTES)?;
+    match reader.rest().len() {
+        0 => Ok((state, checksum)),
+        bytes => Err(SnapshotError::Trailing { bytes }),
+    }
+}
+
+/// Whether the rest of the code may rely on this state: order, sizes, places, speeds.
+fn check(state: &State) -> Result<(), SnapshotError> {
+    let size_px = state.identity.map_size_px;
+    require((rules::MAP_SIZE_MIN_PX..=rules::MAP_SIZE_MAX_PX).contains(&size_px), "map_size_px")?;
+    let in_order = |entities: &[Entity]| entities.windows(2).all(|pair| pair[0].id < pair[1].id);
+    require(in_order(&state.players) && in_order(&state.others), "order of entities")?;
+    for entity in &state.players {
+        check_player(entity)?;
+        check_body(&entity.body, size_px)?;
+    }
+    for entity in &state.others {
+        check_scenery(entity)?;
+        check_body(&entity.body, size_px)?;
+    }
+    Ok(())
+}
+
+fn check_player(entity: &Entity) -> Result<(), SnapshotError> {
+    let player = match &entity.controller {
+        Controller::Player(player) => player,
+        Controller::Scenery(_) => return Err(SnapshotError::Value("controller of a player")),
+    };
+    require(entity.id.player() == Some(entity.body.owner), "owner of a player")?;
+    require(entity.body.radius_px == rules::PLAYER_RADIUS_PX, "radius of a player")?;
+    require(entity.body.health <= rules::PLAYER_HEALTH, "health of a player")?;
+    require(check_name(&player.name).is_ok(), "name of a player")?;
+    require(player.walked < rules::POINT_DISTANCE_PX << 16, "way of a player")
+}
+
+fn check_scenery(entity: &Entity) -> Result<(), SnapshotError> {
+    let scenery = match &entity.controller {
+        Controller::Scenery(scenery) => scenery,
+        Controller::Player(_) => return Err(SnapshotError::Value("controller of scenery")),
+    };
+    let kind = scenery.kind;
+    require(entity.id >= EntityId::FIRST_OTHER, "number of scenery")?;
+    require(kind.scales_px().contains(&scenery.scale_px), "scale of scenery")?;
+    require(entity.body.radius_px == kind.radius_px(scenery.scale_px), "radius of scenery")
+}
+
+fn check_body(body: &Body, map_size_px: u32) -> Result<(), SnapshotError> {
+    let edge = Fixed::from_px(body.radius_px);
+    let far = Fixed::from_px(map_size_px as i32).minus(edge);
+    let on_map = |at: Fixed| edge <= at && at <= far;
+    require(on_map(body.x) && on_map(body.y), "place")?;
+    let most = Fixed::from_px(rules::VELOCITY_MAX_PX).0.unsigned_abs();
+    let speed = body.vx.0.unsigned_abs().max(body.vy.0.unsigned_abs());
+    require(speed <= most, "velocity")
+}
+
+fn require(fits: bool, what: &'static str) -> Result<(), SnapshotError> {
+    if fits {
+        Ok(())
+    } else {
+        Err(SnapshotError::Value(what))
+    }
+}

@@ -1,0 +1,96 @@
+//! Where a newcomer appears.
+//!
+//! Comes in: who is there, the terrain, the world's generator. Goes out: a place. Never: a place in a thing of nature, in
+//! the river, or on top of somebody, as long as the map has any other.
+//!
+//! A map for hundreds is empty for two. So a newcomer appears on the screen of somebody who is there, unless it is
+//! crowded already; the first one appears anywhere on the plains.
+
+use crate::entity::Entity;
+use crate::fixed::Fixed;
+use crate::map::{Bands, Biome};
+use crate::rng::Rng;
+use crate::rules;
+use crate::terrain::Terrain;
+
+/// Places anywhere that are tried before the map is searched from one corner to the other.
+const TRIES_ANYWHERE: u32 = 64;
+
+/// Distance between the places of that search, pixels, and how many are looked at: it must end on any map.
+const SEARCH_PX: i32 = 64;
+const SEARCH_PLACES: i32 = 16_384;
+
+/// A place for a newcomer.
+pub(crate) fn place(players: &[Entity], terrain: &Terrain, rng: &mut Rng) -> (Fixed, Fixed) {
+    let land = Land { players, terrain, bands: Bands::new(terrain.map_size_px()) };
+    land.near_somebody(rng).or_else(|| land.on_the_plains(rng)).unwrap_or_else(|| land.first_free())
+}
+
+struct Land<'a> {
+    players: &'a [Entity],
+    terrain: &'a Terrain,
+    bands: Bands,
+}
+
+impl Land<'_> {
+    fn near_somebody(&self, rng: &mut Rng) -> Option<(Fixed, Fixed)> {
+        if self.players.is_empty() {
+            return None;
+        }
+        for _ in 0..rules::SPAWN_TRIES {
+            let host = &self.players[rng.below(self.players.len() as u32) as usize].body;
+            let aside = rng.between(-rules::SPAWN_NEAR_X_PX, rules::SPAWN_NEAR_X_PX);
+            let above = rng.between(-rules::SPAWN_NEAR_Y_PX, rules::SPAWN_NEAR_Y_PX);
+            let (x, y) = (host.x.plus(Fixed::from_px(aside)), host.y.plus(Fixed::from_px(above)));
+            if self.is_good(x, y) && self.crowd(x, y) < rules::SPAWN_CROWD {
+                return Some((x, y));
+            }
+        }
+        None
+    }
+
+    fn on_the_plains(&self, rng: &mut Rng) -> Option<(Fixed, Fixed)> {
+        let size = self.terrain.map_size_px() as i32;
+        for _ in 0..TRIES_ANYWHERE {
+            let x = Fixed::from_px(rng.between(0, size));
+            let y = Fixed::from_px(rng.between(self.bands.snow_end_px, self.bands.desert_start_px));
+            if self.is_good(x, y) {
+                return Some((x, y));
+            }
+        }
+        None
+    }
+
+    /// The first free place in rows from the top left; the middle of the map if there is none.
+    fn first_free(&self) -> (Fixed, Fixed) {
+        let size = self.terrain.map_size_px() as i32;
+        let columns = (size / SEARCH_PX).max(1);
+        (0..SEARCH_PLACES)
+            .map(|index| (index % columns * SEARCH_PX, index / columns * SEARCH_PX))
+            .take_while(|(_, y_px)| *y_px < size)
+            .map(|(x_px, y_px)| (Fixed::from_px(x_px), Fixed::from_px(y_px)))
+            .find(|(x, y)| self.terrain.is_free(*x, *y, rules::SPAWN_ROOM_PX))
+            .unwrap_or((Fixed::from_px(size / 2), Fixed::from_px(size / 2)))
+    }
+
+    fn is_good(&self, x: Fixed, y: Fixed) -> bool {
+        self.bands.biome_at(y) != Biome::River
+            && self.terrain.is_free(x, y, rules::SPAWN_ROOM_PX)
+            && !self.somebody_within(x, y, rules::SPAWN_ROOM_PX + rules::PLAYER_RADIUS_PX)
+    }
+
+    fn somebody_within(&self, x: Fixed, y: Fixed, reach_px: i32) -> bool {
+        self.players.iter().any(|player| is_within(player, x, y, reach_px, reach_px))
+    }
+
+    fn crowd(&self, x: Fixed, y: Fixed) -> usize {
+        let (wide, high) = (rules::SPAWN_VIEW_X_PX, rules::SPAWN_VIEW_Y_PX);
+        self.players.iter().filter(|player| is_within(player, x, y, wide, high)).count()
+    }
+}
+
+fn is_within(player: &Entity, x: Fixed, y: Fixed, wide_px: i32, high_px: i32) -> bool {
+    let apart = |a: Fixed, b: Fixed| a.0.abs_diff(b.0);
+    apart(player.body.x, x) < Fixed::from_px(wide_px).0.unsigned_abs()
+        && apart(player.body.y, y) < Fixed::from_px(high_px).0.unsigned_abs()
+}

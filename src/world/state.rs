@@ -1,0 +1,266 @@
+//! The world: its state, and what can be read of it.
+//!
+//! Comes in: an identity. Goes out: views of what there is, a checksum. Never: a way to change the state other than by a
+//! command (see `step`).
+
+use std::sync::Arc;
+
+use crate::checksum::Checksum;
+use crate::command::{Command, Refusal, KINDS};
+use crate::controller::{Controller, SceneryKind};
+use crate::entity::{Body, Entity, EntityId, PlayerId};
+use crate::fields::{fields, Field};
+use crate::fixed::Angle;
+use crate::grid::Grid;
+use crate::map::{self, Bands};
+use crate::rng::Rng;
+use crate::rules::{self, Rates, TickHz};
+use crate::terrain::{Obstacle, Terrain};
+
+/// What a world is made from. Equal identities and equal commands make equal worlds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Decides the map and every later chance.
+    pub seed: u32,
+    /// Side of the square map, pixels; [`rules::MAP_SIZE_MIN_PX`] to [`rules::MAP_SIZE_MAX_PX`].
+    pub map_size_px: u32,
+    /// Ticks a second.
+    pub tick_hz: TickHz,
+}
+
+fields!(Identity: seed: u32, map_size_px: u32, tick_hz: TickHz);
+
+/// Something that happened in a tick and that others may want to hear of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A player has a body now.
+    Joined {
+        /// Who.
+        player: PlayerId,
+    },
+    /// A player's body is gone.
+    Left {
+        /// Who.
+        player: PlayerId,
+    },
+    /// A player said something.
+    Chat {
+        /// Who.
+        player: PlayerId,
+        /// What.
+        text: String,
+    },
+}
+
+/// What came of the commands of one tick. The world keeps one and reuses its room.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// In the order in which they happened.
+    pub events: Vec<Event>,
+    /// The commands that were not carried out, and why.
+    pub refused: Vec<(Command, Refusal)>,
+    /// How many commands of each kind were carried out, by [`crate::Action::kind`].
+    pub accepted: [u32; KINDS],
+}
+
+/// A player as others read it.
+#[derive(Clone, Copy, Debug)]
+pub struct PlayerView<'a> {
+    /// Who it is.
+    pub id: PlayerId,
+    /// Shown above the body; may be empty.
+    pub name: &'a Arc<str>,
+    /// Colour index.
+    pub skin: u8,
+    /// Where it is.
+    pub body: &'a Body,
+    /// The tick in which it joined.
+    pub joined_tick: u32,
+    /// Points.
+    pub score: u32,
+    /// The last sequence applied; 0 before the first.
+    pub sequence: u32,
+    /// Where it walks; `None` stands.
+    pub direction: Option<Angle>,
+}
+
+/// A thing of nature as others read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SceneryView {
+    /// Which it is.
+    pub id: EntityId,
+    /// What it is.
+    pub kind: SceneryKind,
+    /// Centre from the left edge, pixels.
+    pub x_px: i32,
+    /// Centre from the top edge, pixels.
+    pub y_px: i32,
+    /// Radius of the picture, pixels.
+    pub scale_px: i32,
+    /// Radius of what one runs into, pixels.
+    pub radius_px: i32,
+}
+
+/// Everything that decides what happens next. Snapshot and checksum hold all of it and nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) identity: Identity,
+    /// Ticks completed.
+    pub(crate) tick: u32,
+    pub(crate) rng: Rng,
+    /// The last sequence applied of the operator's commands.
+    pub(crate) operator_sequence: u32,
+    /// In the order of their numbers.
+    pub(crate) players: Vec<Entity>,
+    /// Everything else, in the order of their numbers.
+    pub(crate) others: Vec<Entity>,
+}
+
+fields!(State:
+    identity: Identity,
+    tick: u32,
+    rng: Rng,
+    operator_sequence: u32,
+    players: Vec<Entity>,
+    others: Vec<Entity>,
+);
+
+/// The whole world: the state, and what is made from it to be quick.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub(crate) state: State,
+    /// The constants of the tick rate.
+    pub(crate) rates: Rates,
+    /// What of the state does not move, by place.
+    pub(crate) terrain: Terrain,
+    /// Players by place; made anew in each tick that needs it.
+    pub(crate) crowd: Grid,
+    /// Which players acted in this tick, by their index.
+    pub(crate) awake: Vec<bool>,
+    pub(crate) outcome: Outcome,
+}
+
+/// What the seed's generator is asked for here, so that the map and later chance do not share numbers.
+const PURPOSE_LATER: u32 = 2;
+
+impl Outcome {
+    pub(crate) fn clear(&mut self) {
+        self.events.clear();
+        self.refused.clear();
+        self.accepted = [0; KINDS];
+    }
+}
+
+impl World {
+    /// The world before its first tick. A map size out of bounds is taken at the nearer bound.
+    pub fn new(mut identity: Identity) -> World {
+        identity.map_size_px = identity.map_size_px.clamp(rules::MAP_SIZE_MIN_PX, rules::MAP_SIZE_MAX_PX);
+        World::from_state(State {
+            identity,
+            tick: 0,
+            rng: Rng::new(identity.seed, PURPOSE_LATER),
+            operator_sequence: 0,
+            players: Vec::new(),
+            others: map::generate(identity.seed, identity.map_size_px),
+        })
+    }
+
+    /// A world of that state, with everything that follows from it.
+    pub(crate) fn from_state(state: State) -> World {
+        let map_size_px = state.identity.map_size_px;
+        let obstacle = |entity: &Entity| {
+            let Body { x, y, radius_px, .. } = entity.body;
+            Obstacle { x, y, radius_px }
+        };
+        World {
+            rates: state.identity.tick_hz.rates(),
+            terrain: Terrain::new(map_size_px, state.others.iter().map(obstacle).collect()),
+            crowd: Grid::new(map_size_px),
+            awake: Vec::new(),
+            outcome: Outcome::default(),
+            state,
+        }
+    }
+
+    /// What it was made from.
+    pub fn identity(&self) -> &Identity {
+        &self.state.identity
+    }
+
+    /// Ticks completed.
+    pub fn tick(&self) -> u32 {
+        self.state.tick
+    }
+
+    /// What came of the last tick's commands: what [`World::step`] returned, for those who need the world as well.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// One number over every field of the state. Costs a walk over everything, so ask when it is due.
+    pub fn checksum(&self) -> u64 {
+        let mut checksum = Checksum::new();
+        self.state.write(&mut checksum);
+        checksum.get()
+    }
+
+    /// What stands on the map: what a controller needs to be run alone ([`crate::controller::act`]).
+    pub fn terrain(&self) -> &Terrain {
+        &self.terrain
+    }
+
+    /// The bands of land of this map.
+    pub fn bands(&self) -> Bands {
+        Bands::new(self.state.identity.map_size_px)
+    }
+
+    /// The players in the order of their numbers.
+    pub fn players(&self) -> impl Iterator<Item = PlayerView<'_>> + '_ {
+        self.state.players.iter().filter_map(player_view)
+    }
+
+    /// One player, if it has a body.
+    pub fn player(&self, id: PlayerId) -> Option<PlayerView<'_>> {
+        self.find(id).ok().and_then(|at| player_view(&self.state.players[at]))
+    }
+
+    /// How many players have a body.
+    pub fn player_count(&self) -> usize {
+        self.state.players.len()
+    }
+
+    /// The things of nature in the order of their numbers.
+    pub fn scenery(&self) -> impl Iterator<Item = SceneryView> + '_ {
+        self.state.others.iter().filter_map(scenery_view)
+    }
+}
+
+fn player_view(entity: &Entity) -> Option<PlayerView<'_>> {
+    match &entity.controller {
+        Controller::Player(player) => Some(PlayerView {
+            id: entity.id.player()?,
+            name: &player.name,
+            skin: player.skin,
+            body: &entity.body,
+            joined_tick: player.joined_tick,
+            score: player.score,
+            sequence: player.sequence,
+            direction: player.direction,
+        }),
+        Controller::Scenery(_) => None,
+    }
+}
+
+fn scenery_view(entity: &Entity) -> Option<SceneryView> {
+    match &entity.controller {
+        Controller::Scenery(scenery) => Some(SceneryView {
+            id: entity.id,
+            kind: scenery.kind,
+            x_px: entity.body.x.to_px(),
+            y_px: entity.body.y.to_px(),
+            scale_px: scenery.scale_px,
+            radius_px: entity.body.radius_px,
+        }),
+        Controller::Player(_) => None,
+    }
+}

@@ -1,0 +1,117 @@
+//! One tick: commands, then movement, then what bodies do to each other.
+//!
+//! Comes in: the commands of this tick in any order. Goes out: the state one tick later and what came of the commands.
+//! Never: a visit to what sleeps, an allocation in the steady state, a panic.
+//!
+//! ```text
+//!   commands, in canonical order ─► each awake controller acts ─► overlapping players are pushed apart
+//!                                                               ─► whoever was pushed is put where it can be
+//! ```
+
+use crate::command::Command;
+use crate::controller::{self, Controller};
+use crate::entity::{Body, Entity};
+use crate::fixed::{square_root, Fixed};
+use crate::rules::PLAYER_RADIUS_PX;
+use crate::state::{Outcome, World};
+
+impl World {
+    /// Carries out one tick's commands, in canonical order whatever their order in the list, then lets everything move.
+    /// Leaves the list empty with its room. Never panics, whatever the commands.
+    pub fn step(&mut self, commands: &mut Vec<Command>) -> &Outcome {
+        self.outcome.clear();
+        // Equal commands are equal in every field, so an unstable sort still has one result.
+        commands.sort_unstable();
+        for command in commands.drain(..) {
+            self.apply(command);
+        }
+        if self.let_players_act() {
+            self.push_players_apart();
+            self.settle_stirred_players();
+        }
+        self.state.tick = self.state.tick.wrapping_add(1);
+        &self.outcome
+    }
+
+    /// Lets each awake player act. Tells whether anyone was awake.
+    fn let_players_act(&mut self) -> bool {
+        let mut anyone = false;
+        self.awake.clear();
+        for entity in &mut self.state.players {
+            let awake = controller::act(entity, &self.terrain, &self.rates);
+            self.awake.push(awake);
+            anyone |= awake;
+        }
+        anyone
+    }
+
+    /// Moves players that overlap apart, each by half. Who sleeps starts nothing; two that sleep were seen to before.
+    fn push_players_apart(&mut self) {
+        let players = &mut self.state.players;
+        self.crowd.rebuild(players.len(), |grid, index| {
+            let body = &players[index].body;
+            grid.around(body.x, body.y, Fixed::ZERO)
+        });
+        let reach = Fixed::from_px(2 * PLAYER_RADIUS_PX);
+        for index in 0..players.len() {
+            if !self.awake[index] {
+                continue;
+            }
+            let body = &players[index].body;
+            for other in self.crowd.within(self.crowd.around(body.x, body.y, reach)) {
+                let seen_to = other < index && self.awake[other];
+                if other != index && !seen_to {
+                    let (low, high) = (index.min(other), index.max(other));
+                    let (left, right) = players.split_at_mut(high);
+                    push_apart(&mut left[low], &mut right[0]);
+                }
+            }
+        }
+    }
+
+    /// Nobody is left in a thing of nature or off the map by being pushed.
+    fn settle_stirred_players(&mut self) {
+        for entity in &mut self.state.players {
+            if is_stirred(entity) {
+                self.terrain.settle(&mut entity.body);
+            }
+        }
+    }
+}
+
+fn is_stirred(entity: &Entity) -> bool {
+    matches!(&entity.controller, Controller::Player(player) if player.stirred)
+}
+
+/// Moves two overlapping bodies away from each other, each by half the overlap; left and right when their centres are
+/// one. Both must look about in the next tick.
+fn push_apart(a: &mut Entity, b: &mut Entity) {
+    if let Some((x, y)) = half_overlap(&a.body, &b.body) {
+        a.body.x = a.body.x.minus(x);
+        a.body.y = a.body.y.minus(y);
+        b.body.x = b.body.x.plus(x);
+        b.body.y = b.body.y.plus(y);
+        for entity in [a, b] {
+            if let Controller::Player(player) = &mut entity.controller {
+                player.stirred = true;
+            }
+        }
+    }
+}
+
+/// Half of the way by which two bodies overlap, from the first to the second; `None` when it is too small to count, so
+/// that two who stand side by side come to rest.
+fn half_overlap(a: &Body, b: &Body) -> Option<(Fixed, Fixed)> {
+    let reach = i64::from(Fixed::from_px(a.radius_px + b.radius_px).0);
+    let (dx, dy) = (i64::from(b.x.0) - i64::from(a.x.0), i64::from(b.y.0) - i64::from(a.y.0));
+    if dx.abs() >= reach || dy.abs() >= reach {
+        return None;
+    }
+    let distance = square_root((dx * dx + dy * dy) as u64) as i64;
+    let half = (reach - distance + 1) / 2;
+    let (x, y) = match distance {
+        0 => (half, 0),
+        _ => (dx * half / distance, dy * half / distance),
+    };
+    (distance < reach && (x, y) != (0, 0)).then_some((Fixed(x as i32), Fixed(y as i32)))
+}

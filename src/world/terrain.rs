@@ -1,0 +1,136 @@
+//! What a body stands on and runs into: the edges of the map and what does not move.
+//!
+//! Comes in: obstacles, once; then bodies. Goes out: bodies where they can be. Never: anything that moves. So a controller
+//! can be run on it alone, also by a client that knows only the obstacles it has seen.
+
+use crate::entity::Body;
+use crate::fixed::{clamp_i32, square_root, Fixed};
+use crate::grid::Grid;
+use crate::rules::{MAP_SIZE_MAX_PX, PLAYER_RADIUS_PX, SUB_STEP_PX};
+
+/// A round thing that does not move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    /// Centre from the left edge.
+    pub x: Fixed,
+    /// Centre from the top edge.
+    pub y: Fixed,
+    /// Radius, pixels.
+    pub radius_px: i32,
+}
+
+/// A map with obstacles on it.
+#[derive(Clone, Debug)]
+pub struct Terrain {
+    map_size_px: u32,
+    obstacles: Vec<Obstacle>,
+    grid: Grid,
+}
+
+/// Bodies are looked for in one cell only, so an obstacle is put in each cell from which it can be touched. Newcomers ask
+/// for a little more room than they take.
+const REACH_PX: i32 = 2 * PLAYER_RADIUS_PX;
+
+impl Terrain {
+    /// A square map of that side (taken at [`MAP_SIZE_MAX_PX`] when larger), and obstacles on it: all of them, or those
+    /// that one knows of.
+    pub fn new(map_size_px: u32, obstacles: Vec<Obstacle>) -> Terrain {
+        let map_size_px = map_size_px.min(MAP_SIZE_MAX_PX);
+        let mut grid = Grid::new(map_size_px);
+        grid.rebuild(obstacles.len(), |grid, index| {
+            let Obstacle { x, y, radius_px } = obstacles[index];
+            grid.around(x, y, Fixed::from_px(radius_px.saturating_add(REACH_PX)))
+        });
+        Terrain { map_size_px, obstacles, grid }
+    }
+
+    /// Side of the map, pixels.
+    pub fn map_size_px(&self) -> u32 {
+        self.map_size_px
+    }
+
+    /// Whether a circle of at most 70 px there is on the map and touches no obstacle.
+    pub fn is_free(&self, x: Fixed, y: Fixed, radius_px: i32) -> bool {
+        let edge = Fixed::from_px(radius_px);
+        let far = Fixed::from_px(self.map_size_px as i32).minus(edge);
+        let on_map = x >= edge && y >= edge && x <= far && y <= far;
+        on_map && self.near(x, y).all(|obstacle| gap(obstacle, x, y, radius_px).is_none())
+    }
+
+    /// Moves a body by a way, in steps so short that it cannot pass through anything. Tells whether it ran into an
+    /// obstacle; at the edge of the map it loses the speed towards it.
+    pub(crate) fn walk(&self, body: &mut Body, way_x: Fixed, way_y: Fixed) -> bool {
+        let longest = way_x.0.unsigned_abs().max(way_y.0.unsigned_abs());
+        let steps = i64::from(longest) / i64::from(Fixed::from_px(SUB_STEP_PX).0) + 1;
+        let part = |way: Fixed, step: i64| Fixed((i64::from(way.0) * step / steps) as i32);
+        let mut touched = false;
+        for step in 1..=steps {
+            body.x = body.x.plus(part(way_x, step)).minus(part(way_x, step - 1));
+            body.y = body.y.plus(part(way_y, step)).minus(part(way_y, step - 1));
+            touched |= self.settle(body);
+        }
+        touched
+    }
+
+    /// Puts a body that is in an obstacle on its rim, and one that is off the map on the edge. Tells whether it touched
+    /// an obstacle.
+    pub(crate) fn settle(&self, body: &mut Body) -> bool {
+        let mut touched = false;
+        for obstacle in self.near(body.x, body.y) {
+            if let Some(square) = gap(obstacle, body.x, body.y, body.radius_px) {
+                put_on_rim(body, obstacle, square);
+                touched = true;
+            }
+        }
+        let edge = Fixed::from_px(body.radius_px);
+        let far = Fixed::from_px(self.map_size_px as i32).minus(edge).max(edge);
+        hold(&mut body.x, &mut body.vx, edge, far);
+        hold(&mut body.y, &mut body.vy, edge, far);
+        touched
+    }
+
+    fn near(&self, x: Fixed, y: Fixed) -> impl Iterator<Item = &Obstacle> {
+        self.grid.within(self.grid.around(x, y, Fixed::ZERO)).map(move |index| &self.obstacles[index])
+    }
+}
+
+/// The square of the distance to the obstacle's centre, when a circle there overlaps it.
+fn gap(obstacle: &Obstacle, x: Fixed, y: Fixed, radius_px: i32) -> Option<u64> {
+    let reach = i64::from(Fixed::from_px(obstacle.radius_px.saturating_add(radius_px)).0);
+    let (dx, dy) = (i64::from(x.0) - i64::from(obstacle.x.0), i64::from(y.0) - i64::from(obstacle.y.0));
+    if dx.abs() >= reach || dy.abs() >= reach {
+        return None;
+    }
+    let square = (dx * dx + dy * dy) as u64;
+    (square < (reach * reach) as u64).then_some(square)
+}
+
+/// Moves a body straight away from the obstacle's centre until they only touch; to the right if it is at the centre.
+fn put_on_rim(body: &mut Body, obstacle: &Obstacle, square: u64) {
+    let reach = i64::from(Fixed::from_px(obstacle.radius_px.saturating_add(body.radius_px)).0);
+    let distance = square_root(square) as i64;
+    let (mut dx, dy) =
+        (i64::from(body.x.0) - i64::from(obstacle.x.0), i64::from(body.y.0) - i64::from(obstacle.y.0));
+    if distance == 0 {
+        dx = 1;
+    }
+    body.x = Fixed(clamp_i32(i64::from(obstacle.x.0) + scale_up(dx, reach, distance.max(1))));
+    body.y = Fixed(clamp_i32(i64::from(obstacle.y.0) + scale_up(dy, reach, distance.max(1))));
+}
+
+/// `value * factor / divisor`, rounded away from zero: a body on the rim is never a hair inside.
+fn scale_up(value: i64, factor: i64, divisor: i64) -> i64 {
+    let magnitude = (value.abs() * factor + divisor - 1) / divisor;
+    magnitude * value.signum()
+}
+
+/// Holds a coordinate on the map; against the edge the speed towards it is lost.
+fn hold(at: &mut Fixed, velocity: &mut Fixed, low: Fixed, high: Fixed) {
+    if *at < low {
+        *at = low;
+        *velocity = (*velocity).max(Fixed::ZERO);
+    } else if *at > high {
+        *at = high;
+        *velocity = (*velocity).min(Fixed::ZERO);
+    }
+}

@@ -1,0 +1,68 @@
+//! What a name and a chat line may hold.
+//!
+//! Comes in: any text. Goes out: the same text fit for the world, or why it is not. Never: a look at a Unicode table.
+//! Tables change with the compiler's version, and then one machine would refuse what another one takes.
+
+use crate::command::Refusal;
+use crate::rules::{CHAT_CHARS, NAME_CHARS};
+
+/// Whether a name may enter the world: at most [`NAME_CHARS`] characters, none of them a control character.
+///
+/// # Errors
+/// [`Refusal::NameTooLong`], [`Refusal::NameForbidden`].
+pub fn check_name(name: &str) -> Result<(), Refusal> {
+    if name.chars().nth(NAME_CHARS).is_some() {
+        return Err(Refusal::NameTooLong);
+    }
+    if name.chars().any(is_forbidden) {
+        return Err(Refusal::NameForbidden);
+    }
+    Ok(())
+}
+
+/// Whether a line may be said: 1 to [`CHAT_CHARS`] characters, none of them a control character, not all of them space.
+///
+/// # Errors
+/// [`Refusal::ChatTooLong`], [`Refusal::ChatForbidden`], [`Refusal::ChatEmpty`].
+pub fn check_chat(text: &str) -> Result<(), Refusal> {
+    if text.chars().nth(CHAT_CHARS).is_some() {
+        return Err(Refusal::ChatTooLong);
+    }
+    if text.chars().any(is_forbidden) {
+        return Err(Refusal::ChatForbidden);
+    }
+    if text.chars().all(is_space) {
+        return Err(Refusal::ChatEmpty);
+    }
+    Ok(())
+}
+
+/// The name that the world takes in place of any text: forbidden characters left out, trimmed, cut. May be empty.
+pub fn clean_name(text: &str) -> String {
+    clean(text, NAME_CHARS)
+}
+
+/// The line that the world takes in place of any text: forbidden characters left out, trimmed, cut. `None` when nothing
+/// is left.
+pub fn clean_chat(text: &str) -> Option<String> {
+    Some(clean(text, CHAT_CHARS)).filter(|line| !line.is_empty())
+}
+
+fn clean(text: &str, most_chars: usize) -> String {
+    let allowed = text.chars().filter(|char| !is_forbidden(*char)).skip_while(|char| is_space(*char));
+    let cut: String = allowed.take(most_chars).collect();
+    cut.trim_end_matches(is_space).to_string()
+}
+
+/// Control characters, line separators, and the marks that turn the direction of everything after them: on a terminal
+/// or beside another name they would do more than be shown.
+fn is_forbidden(char: char) -> bool {
+    matches!(char,
+        '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Characters that show nothing. Written out, since the compiler's own list changes with its version.
+fn is_space(char: char) -> bool {
+    matches!(char,
+        ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200f}' | '\u{202f}' | '\u{205f}'..='\u{2064}' | '\u{3000}')
+}
