@@ -1,1 +1,1 @@
-//! (doc)
+//! Explains the bytes of a frame.

@@ -35,13 +35,20 @@ pub const CLIENT_MESSAGE_BYTES: usize = 1024 * 1024;
 pub const PACKET_DEPTH: usize = 7;
 /// Values in one packet, containers counted. Beyond: close 1007. Bounds the memory that small bytes can ask for.
 pub const PACKET_VALUES: usize = 1024;
+/// Values in one packet of a server, for our own client: an update of a crowded screen holds a few thousand.
+/// Beyond: our client gives up the connection.
+pub const CLIENT_PACKET_VALUES: usize = 64 * 1024;
+/// Characters of client text (an unknown code, a wrong argument) that go into an error. Longer ones are cut.
+pub const PACKET_EXCERPT_CHARS: usize = 24;
 /// Rows of all code tables together. Beyond: the table is refused at start.
 pub const TABLE_ROWS: usize = 1024;
 
 // ---- session: what a client may say --------------------------------------------------------------------------
 
-/// Bytes of a player's name after trimming (15 characters in the MooMoo client). Longer names are cut at a character.
+/// Characters of a player's name after trimming (as in the MooMoo client). Longer names are cut at a character.
 pub const NAME_CHARS: usize = 15;
+/// Skin colours that a player can choose from, counted from 0. Others are taken as 0.
+pub const SKINS: u8 = 10;
 /// Characters of a chat line. Longer lines are cut at a character.
 pub const CHAT_CHARS: usize = 30;
 /// Shortest time between two chat lines of one player. Lines that come sooner are dropped and counted.
@@ -67,8 +74,8 @@ pub const HELLO_TIME: Duration = Duration::from_secs(10);
 pub const LISTEN_BACKLOG: i32 = 4096;
 /// Clients after the handshake, unless `--max-clients` says otherwise. Beyond: 503.
 pub const CLIENTS_DEFAULT: usize = 2_000;
-/// Clients that one address may have, unless `--max-clients-per-address` says otherwise. Beyond: 503. Loopback
-/// is exempt, since proxies, bots and tests come from there.
+/// Clients that one address may have, unless `--max-clients-per-address` says otherwise. Beyond: 503. A
+/// household or a school class fits; bots take many loopback addresses (`--source`).
 pub const CLIENTS_PER_ADDRESS: usize = 64;
 /// Connections that have not finished their request, in all. Beyond: 503 without a thread.
 pub const HEADS_PENDING: usize = 1024;
@@ -84,12 +91,23 @@ pub const PING_EVERY: Duration = Duration::from_secs(20);
 pub const SILENCE: Duration = Duration::from_secs(65);
 /// Time between our close frame and the end of the connection, whether the answer came or not.
 pub const CLOSE_TIME: Duration = Duration::from_secs(2);
+/// Time that a stop gives clients to answer the close frame, before their connections are cut.
+pub const STOP_TIME: Duration = Duration::from_millis(1500);
+/// Time between two status lines in the log.
+pub const STATUS_EVERY: Duration = Duration::from_secs(10);
+/// Bytes that are still read and dropped after our last word, so that closing does not reset the connection under it. Who
+/// floods sends more, and is cut.
+pub const DRAIN_BYTES: usize = 256 * 1024;
 /// Stack of a client thread, in bytes: bounded recursion and backtraces fit; only touched pages count.
 pub const CLIENT_STACK_BYTES: usize = 256 * 1024;
 /// Bytes that a client thread reads at once.
 pub const READ_BYTES: usize = 4 * 1024;
 /// Memory mappings that one thread costs on Linux. At the ceiling of `vm.max_map_count` a new thread aborts.
 pub const MAPPINGS_PER_THREAD: usize = 4;
+/// Memory mappings left for everything that is not a connection's thread: heap, libraries, the other threads.
+pub const MAPPINGS_KEPT: usize = 2_048;
+/// Descriptors left for everything that is not a connection: listener, standard streams, files to come.
+pub const DESCRIPTORS_KEPT: usize = 64;
 /// Pause of the listener when no descriptor is left, instead of failing a million times a second.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -104,6 +122,11 @@ pub const SEND_BUFFER_BYTES: usize = 16 * 1024;
 
 // ---- net: world thread and fan-out ---------------------------------------------------------------------------
 
+/// Players in the world at once, and so player numbers: they fit the 16 bits that every dialect gives them, with room.
+/// Beyond: close 1013 `full`.
+pub const PLAYERS: u16 = 20_000;
+/// Rest of a player number between two owners: longer than any packet about the first can be under way.
+pub const PLAYER_NUMBER_REST: Duration = Duration::from_secs(10);
 /// Commands waiting for the world, in all. Beyond: commands are dropped and counted; joins are refused; leaves
 /// always have room.
 pub const INBOX_COMMANDS: usize = 64 * 1024;

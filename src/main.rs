@@ -1,2 +1,7 @@
-//! The `tickwire` program.
-fn main() {}
+//! The `tickwire` program: see [`tickwire::cli`].
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    tickwire::cli::run()
+}

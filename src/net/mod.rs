@@ -1,1 +1,34 @@
-//! (doc)
+//! The impure folder: threads, sockets, clocks. Everything else in the crate is values.
+//!
+//! ```text
+//! listener ×1 ─accept→ connection ×N ─commands→ ticker ×1 ─published tick→ worker ×cores
+//!                      reads, decodes,          owns the world             each owns its clients' views
+//!                      answers at once                                     and assembles what they are told
+//!                         └──────────────► outbox (per client) ◄──────────────┘
+//! ```
+//!
+//! In the order in which a connection meets them: [`listener`], [`admission`], [`connection`] (head, then [`pages`] or an
+//! [`endpoint`]), [`client`], [`conversation`], [`inbox`], [`ticker`], [`worker`], [`outbox`]. [`server`] starts and stops
+//! them, [`shared`] is what they share, [`platform`] the calls that `std` lacks, [`metrics`] what is counted.
+
+pub mod admission;
+pub mod client;
+pub mod config;
+pub mod connection;
+pub mod conversation;
+pub mod endpoint;
+pub mod inbox;
+pub mod listener;
+pub mod metrics;
+pub mod outbox;
+pub mod pages;
+pub mod platform;
+pub mod roster;
+pub mod server;
+pub mod shared;
+pub mod sync;
+pub mod ticker;
+pub mod worker;
+
+pub use config::Config;
+pub use server::Server;

@@ -1,0 +1,77 @@
+//! The command line: what can be asked of the program, and how it answers.
+//!
+//! Comes in: arguments and `TICKWIRE_…` variables. Goes out: an exit code, one clear line on standard error when
+//! something is wrong. Each command is a file of its own; without one, the program serves.
+
+mod codes;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub use serve::ServeArgs;
+
+/// A multiplayer game server that one can see through.
+///
+/// Without a command it serves: open the printed URL in two tabs, walk, chat.
+#[derive(Debug, Parser)]
+#[command(name = "tickwire", version, max_term_width = 100)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: ServeArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the game and its page (what happens without a command).
+    Serve(ServeArgs),
+    /// Print the packet tables in force.
+    Codes(codes::CodesArgs),
+}
+
+/// Something is wrong with what was asked, in one line.
+type Failure = String;
+
+/// Runs what the arguments ask for.
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        None => serve::run(&cli.serve),
+        Some(Command::Serve(args)) => serve::run(&args),
+        Some(Command::Codes(args)) => codes::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(line) => {
+            tell_error(&line);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[allow(clippy::print_stderr)]
+fn tell_error(line: &str) {
+    eprintln!("tickwire: {line}");
+}
+
+/// Standard output is what commands are for; a closed pipe (`| head`) is no error.
+fn print(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_well_defined() {
+        Cli::command().debug_assert();
+    }
+}

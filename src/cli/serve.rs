@@ -1,0 +1,155 @@
+//! `tickwire` and `tickwire serve`: start, say where to go, stop cleanly.
+
+use std::io::{self, IsTerminal};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::mpsc;
+
+use clap::Args;
+use tracing::info;
+use tracing_subscriber::EnvFilter;
+
+use super::{Failure, codes, print};
+use crate::limits;
+use crate::net::{Config, Server, endpoint};
+use crate::world::{Identity, TickHz, rules};
+
+/// What `serve` can be told. Each flag has a variable of the same name.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Address and port to listen on; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:3000", env = "TICKWIRE_BIND")]
+    bind: SocketAddr,
+    /// Ticks of the world per second: 15, 20, 30 or 60.
+    #[arg(long, value_name = "HZ", default_value = "30", env = "TICKWIRE_TICK_HZ", value_parser = tick_hz)]
+    tick_hz: TickHz,
+    /// Updates per second for native clients, at most the tick rate.
+    #[arg(long, value_name = "HZ", default_value = "30", env = "TICKWIRE_UPDATE_HZ",
+          value_parser = clap::value_parser!(u32).range(1..=60))]
+    update_hz: u32,
+    /// Updates per second for clients of the MooMoo dialects, at most the tick rate.
+    #[arg(long, value_name = "HZ", default_value = "10", env = "TICKWIRE_MOOMOO_UPDATE_HZ",
+          value_parser = clap::value_parser!(u32).range(1..=60))]
+    moomoo_update_hz: u32,
+    /// Seed of the map and of every chance, 0 to 4294967295: the same seed makes the same world.
+    #[arg(long, value_name = "NUMBER", default_value = "1", env = "TICKWIRE_SEED")]
+    seed: u32,
+    /// Side of the square map, in pixels.
+    #[arg(long, value_name = "PX", default_value_t = rules::MAP_SIZE_PX, env = "TICKWIRE_MAP_SIZE",
+          value_parser = clap::value_parser!(u32).range(rules::MAP_SIZE_MIN_PX as i64..=rules::MAP_SIZE_MAX_PX as i64))]
+    map_size: u32,
+    /// Clients at once, cut to what the machine carries; more get 503.
+    #[arg(long, value_name = "COUNT", default_value_t = limits::CLIENTS_DEFAULT, env = "TICKWIRE_MAX_CLIENTS")]
+    max_clients: usize,
+    /// Clients at once from one address; more get 503.
+    #[arg(long, value_name = "COUNT", default_value_t = limits::CLIENTS_PER_ADDRESS,
+          env = "TICKWIRE_MAX_CLIENTS_PER_ADDRESS")]
+    max_clients_per_address: usize,
+    /// Ticks that a command waits when its dialect names no tick.
+    #[arg(long, value_name = "TICKS", default_value = "0", env = "TICKWIRE_COMMAND_DELAY_TICKS")]
+    command_delay_ticks: u32,
+    /// Origin that may play from a browser, such as https://example.org; may be repeated. Any without this.
+    #[arg(long, value_name = "ORIGIN", env = "TICKWIRE_ALLOW_ORIGIN", value_delimiter = ',')]
+    allow_origin: Vec<String>,
+    /// Folder with `.tsv` packet tables to use instead of the built-in ones.
+    #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
+    codes: Option<PathBuf>,
+    /// What to log: error, warn, info, debug, or a filter such as tickwire::net=debug.
+    #[arg(long, value_name = "FILTER", default_value = "info", env = "TICKWIRE_LOG")]
+    log: String,
+}
+
+fn tick_hz(text: &str) -> Result<TickHz, String> {
+    let hz: u32 = text.parse().map_err(|_| "not a number".to_owned())?;
+    TickHz::try_from(hz).map_err(|_| "the tick rate is 15, 20, 30 or 60".to_owned())
+}
+
+/// Serves until Ctrl-C or SIGTERM.
+pub fn run(args: &ServeArgs) -> Result<(), Failure> {
+    let config = config(args)?;
+    start_log(&args.log)?;
+    let (stop, stopped) = mpsc::channel();
+    ctrlc::set_handler(move || {
+        let _ = stop.send(());
+    })
+    .map_err(|error| format!("signals: {error}"))?;
+    let bind = config.bind;
+    let server = Server::start(config).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => format!("{bind} is in use; choose another with --bind ADDR:PORT"),
+        _ => format!("cannot listen on {bind}: {error}"),
+    })?;
+    print(&banner(&server));
+    let _ = stopped.recv();
+    info!("stopping: saying goodbye to all clients");
+    let left = server.stop();
+    if left > 0 {
+        return Err(format!("{left} connections did not end in time"));
+    }
+    info!("stopped");
+    Ok(())
+}
+
+fn config(args: &ServeArgs) -> Result<Config, Failure> {
+    let tick_hz = args.tick_hz.get();
+    if args.max_clients == 0 || args.max_clients_per_address == 0 {
+        return Err("--max-clients and --max-clients-per-address must be at least 1".to_owned());
+    }
+    Ok(Config {
+        identity: Identity { seed: args.seed, map_size_px: args.map_size, tick_hz: args.tick_hz },
+        update_hz: args.update_hz.min(tick_hz),
+        moomoo_update_hz: args.moomoo_update_hz.min(tick_hz),
+        max_clients: args.max_clients,
+        max_clients_per_address: args.max_clients_per_address,
+        command_delay_ticks: args.command_delay_ticks,
+        allowed_origins: args.allow_origin.clone(),
+        codes: codes::load(args.codes.as_deref())?,
+        ..Config::new(args.bind)
+    })
+}
+
+/// Log lines go to standard error, one an event. Values are escaped by the formatter; text of clients is logged as a value.
+fn start_log(filter: &str) -> Result<(), Failure> {
+    let filter = EnvFilter::try_new(filter).map_err(|error| format!("--log: {error}"))?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .with_target(false)
+        .init();
+    Ok(())
+}
+
+/// Where to go, and what is in force.
+fn banner(server: &Server) -> String {
+    let (address, config) = (server.address(), server.config());
+    let host = reachable(address);
+    let mut text = format!("tickwire {}\n\n  play     http://{host}/\n", env!("CARGO_PKG_VERSION"));
+    for (path, dialect) in endpoint::PATHS {
+        text.push_str(&format!("  {dialect:<8} ws://{host}{path}\n"));
+    }
+    let (identity, rates) = (config.identity, config.rates());
+    text.push_str(&format!(
+        "\n  any other dialect with ?dialect=NAME, JSON instead of MessagePack with ?format=json\n\n  \
+         bind {address}, tick {} Hz, updates {} Hz (MooMoo dialects {} Hz), seed {}, map {} px,\n  \
+         clients {} at most ({} an address), command delay {} ticks, origins {}\n\n",
+        rates.tick_hz,
+        rates.native_hz,
+        rates.moomoo_hz,
+        identity.seed,
+        identity.map_size_px,
+        config.max_clients,
+        config.max_clients_per_address,
+        config.command_delay_ticks,
+        if config.allowed_origins.is_empty() { "any".to_owned() } else { config.allowed_origins.join(", ") },
+    ));
+    text
+}
+
+/// An address that can be typed into a browser: "all addresses" is shown as this machine.
+fn reachable(address: SocketAddr) -> String {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => format!("localhost:{}", address.port()),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => format!("localhost:{}", address.port()),
+        _ => address.to_string(),
+    }
+}

@@ -1,0 +1,125 @@
+//! The area of interest: what is near enough to be told.
+//!
+//! A client sees a window of 1,248 × 702 px to each side of its centre (facts/moomoo.md 3.5: a screen of
+//! 1920 × 1080, half of it, times 1.3), and everything whose rim reaches into it. [`Grid`] finds candidates without looking at
+//! all there is. Integers only, so that two servers with the same world tell the same.
+
+use std::ops::RangeInclusive;
+
+/// Half the width of the window, in px.
+pub const HALF_WIDTH_PX: i32 = 1248;
+/// Half the height of the window, in px.
+pub const HALF_HEIGHT_PX: i32 = 702;
+/// Side of a grid cell, in px: a window covers about 6 × 4 cells.
+const CELL_PX: i32 = 512;
+
+/// What one client can see: a window around a point, in px.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Centre, in px from the left.
+    pub x: i32,
+    /// Centre, in px from the top.
+    pub y: i32,
+}
+
+impl Window {
+    /// Whether a round thing of `radius` px at `(x, y)` reaches into the window.
+    pub fn sees(&self, x: i32, y: i32, radius: i32) -> bool {
+        (x - self.x).abs() - radius <= HALF_WIDTH_PX && (y - self.y).abs() - radius <= HALF_HEIGHT_PX
+    }
+}
+
+/// Indexes of things by the cell they stand in; built anew for what moves, once for what does not.
+#[derive(Debug, Default)]
+pub struct Grid {
+    side: i32,
+    /// Where each cell begins in `order`; one more than there are cells.
+    starts: Vec<u32>,
+    order: Vec<u32>,
+    /// The largest radius of all things, in px: how far outside the window a thing may stand and be seen.
+    reach_px: i32,
+}
+
+impl Grid {
+    /// A grid over points `(x, y, radius)` in px on a map of `map_size_px`.
+    pub fn new(map_size_px: i32, points: impl Iterator<Item = (i32, i32, i32)> + Clone) -> Grid {
+        let side = map_size_px / CELL_PX + 1;
+        let mut starts = vec![0; (side * side + 1) as usize];
+        let mut reach_px = 0;
+        for (x, y, radius) in points.clone() {
+            starts[cell_of(side, x, y) + 1] += 1;
+            reach_px = reach_px.max(radius);
+        }
+        for cell in 1..starts.len() {
+            starts[cell] += starts[cell - 1];
+        }
+        let mut order = vec![0; starts[starts.len() - 1] as usize];
+        let mut next = starts.clone();
+        for (index, (x, y, _)) in points.enumerate() {
+            let place = &mut next[cell_of(side, x, y)];
+            order[*place as usize] = index as u32;
+            *place += 1;
+        }
+        Grid { side, starts, order, reach_px }
+    }
+
+    /// Calls `found` with the index of each thing that may reach into the window widened by `margin_px`, in no useful order.
+    pub fn near(&self, window: Window, margin_px: i32, mut found: impl FnMut(u32)) {
+        if self.side == 0 {
+            return;
+        }
+        let reach = self.reach_px + margin_px;
+        let columns = self.cells(window.x, HALF_WIDTH_PX + reach);
+        for row in self.cells(window.y, HALF_HEIGHT_PX + reach) {
+            let first = (row * self.side + columns.start()) as usize;
+            let last = (row * self.side + columns.end()) as usize;
+            let (start, end) = (self.starts[first] as usize, self.starts[last + 1] as usize);
+            self.order[start..end].iter().for_each(|index| found(*index));
+        }
+    }
+
+    fn cells(&self, centre_px: i32, reach_px: i32) -> RangeInclusive<i32> {
+        let cell = |px: i32| (px / CELL_PX).clamp(0, self.side - 1);
+        cell(centre_px - reach_px)..=cell(centre_px + reach_px)
+    }
+}
+
+fn cell_of(side: i32, x: i32, y: i32) -> usize {
+    let cell = |px: i32| (px / CELL_PX).clamp(0, side - 1);
+    (cell(y) * side + cell(x)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rim_counts_not_the_centre() {
+        let window = Window { x: 5000, y: 5000 };
+        assert!(window.sees(5000 + 1248 + 35, 5000, 35));
+        assert!(!window.sees(5000 + 1248 + 36, 5000, 35));
+        assert!(window.sees(5000, 5000 - 702 - 150, 150));
+        assert!(!window.sees(5000, 5000 - 702 - 151, 150));
+    }
+
+    #[test]
+    fn the_grid_finds_all_that_a_look_at_everything_finds() {
+        let points: Vec<(i32, i32, i32)> =
+            (0..3_000).map(|n| (n * 7919 % 14_401, n * 104_729 % 14_401, 35 + n % 140)).collect();
+        let grid = Grid::new(14_400, points.iter().copied());
+        for window in [(0, 0), (14_400, 14_400), (7_000, 3_000), (13_999, 20)] {
+            let window = Window { x: window.0, y: window.1 };
+            let sees = |index: &u32| {
+                let (x, y, radius) = points[*index as usize];
+                window.sees(x, y, radius)
+            };
+            let mut found = Vec::new();
+            grid.near(window, 0, |index| found.push(index));
+            found.retain(sees);
+            found.sort_unstable();
+            let expected: Vec<u32> = (0..3_000).filter(sees).collect();
+            assert!(!expected.is_empty());
+            assert_eq!(found, expected);
+        }
+    }
+}

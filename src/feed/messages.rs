@@ -1,0 +1,63 @@
+//! A row of whole messages in one buffer: what a turn has to say to one client.
+//!
+//! Comes in: bytes of one message after the other. Goes out: the messages in order. The buffer is used again each turn, so the
+//! steady state allocates nothing.
+
+use crate::packet::{Dialect, ServerPacket};
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub struct Messages {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Messages {
+    /// Forgets all messages and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Appends one message, written by `write` straight into the buffer. A message of no bytes is none.
+    pub fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.bytes);
+        if self.bytes.len() > self.ends.last().copied().unwrap_or(0) {
+            self.ends.push(self.bytes.len());
+        }
+    }
+
+    /// Appends a typed packet; a dialect without it says nothing.
+    pub fn add_packet(&mut self, packet: &ServerPacket<'_>, dialect: &Dialect) {
+        self.add(|out| {
+            packet.encode_into(dialect, out);
+        });
+    }
+
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The messages in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_come_out_as_they_went_in() {
+        let mut messages = Messages::default();
+        messages.add(|out| out.extend(b"one"));
+        messages.add(|_| {});
+        messages.add(|out| out.extend(b"two!"));
+        assert_eq!(messages.iter().collect::<Vec<_>>(), [&b"one"[..], b"two!"]);
+        messages.clear();
+        assert!(messages.is_empty());
+    }
+}

@@ -1,0 +1,166 @@
+//! The layout of the MooMoo dialects: flat full records of everyone in view, each turn, as third-party clients expect them.
+//!
+//! The order within a turn is the one that those clients need (facts/moomoo.md, last section): setup before one's own
+//! add-player, add-player before the first record of a player, objects once, then the update, then the
+//! leaderboard. Codes and types come from the dialect's table; the values are the same for all four dialects.
+
+use super::messages::Messages;
+use super::native::{start, write_groups};
+use super::publish::{Placed, Published, Seen};
+use super::view::{Known, Scratch, View};
+use crate::packet::msgpack::{write_array_len, write_f64_2dec, write_int, write_nil, write_str, write_uint};
+use crate::packet::server_packet::AddPlayer;
+use crate::packet::{Dialect, ServerPacket, angle};
+use crate::world::{EntityId, PlayerId};
+
+/// Values of one player in an update.
+const PLAYER_STRIDE: usize = 13;
+/// Values of one object.
+const OBJECT_STRIDE: usize = 8;
+
+/// The 13 values of a player: sid, x, y, dir, build index, weapon, variant, team, is leader, skin, tail, icon, z index.
+pub fn write_player(out: &mut Vec<u8>, seen: &Seen) {
+    write_uint(out, seen.player.0.into());
+    write_int(out, round_px(seen.x.0));
+    write_int(out, round_px(seen.y.0));
+    write_f64_2dec(out, angle::to_radians_2dec(seen.heading.0));
+    write_int(out, -1);
+    write_uint(out, 0);
+    write_uint(out, 0);
+    write_nil(out);
+    (0..5).for_each(|_| write_uint(out, 0));
+}
+
+/// The 8 values of an object: sid, x, y, dir, scale, type, item, owner. A natural one has no item and no owner.
+pub fn write_object(out: &mut Vec<u8>, thing: &Placed) {
+    write_uint(out, (thing.id.0 - EntityId::FIRST_OTHER.0).into());
+    write_int(out, thing.x_px.into());
+    write_int(out, thing.y_px.into());
+    write_uint(out, 0);
+    write_int(out, thing.scale_px.into());
+    write_uint(out, thing.kind as u64);
+    write_nil(out);
+    write_int(out, -1);
+}
+
+/// One turn of a MooMoo client; see [`View::turn`]. Without a body it is only told who leaves and who leads.
+pub fn turn(
+    view: &mut View,
+    published: &Published,
+    dialect: &Dialect,
+    scratch: &mut Scratch,
+    messages: &mut Messages,
+) {
+    let Some(number) = published.moomoo_turn else { return };
+    view.last_turn = number;
+    tell_removed(view, published, dialect, messages);
+    if let Some(own) = view.own_index(published) {
+        let window = view.window(published, Some(own));
+        view.look(published, window, Some(own), &mut scratch.visible);
+        tell_own(view, &published.players[own], dialect, messages);
+        tell_new(view, published, dialect, scratch, messages);
+        let records = published.moomoo_records();
+        scratch.enters.clear();
+        view.objects(published, window, |index| scratch.enters.copy(published.nature.moomoo.get(index)));
+        if scratch.enters.count > 0 {
+            messages.add(|out| {
+                start(out, dialect, "load_objects", 1);
+                write_groups(out, &scratch.enters, OBJECT_STRIDE);
+            });
+        }
+        scratch.full.clear();
+        scratch.full.copy(records.get(own));
+        scratch.visible.iter().for_each(|index| scratch.full.copy(records.get(*index as usize)));
+        messages.add(|out| {
+            start(out, dialect, "update_players", 1);
+            write_groups(out, &scratch.full, PLAYER_STRIDE);
+        });
+    }
+    tell_board(view, published, dialect, messages);
+}
+
+/// Tells of those who left the world since; the others stay known even when they go out of view, as in the real game.
+fn tell_removed(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
+    let is_here = |known: &Known| {
+        let seen = published.index_of(known.player).map(|index| &published.players[index]);
+        seen.is_some_and(|seen| seen.joined_tick == known.joined_tick)
+    };
+    let mut tell = |known: &Known| {
+        let here = is_here(known);
+        if !here {
+            messages.add_packet(&ServerPacket::RemovePlayer { id: &id_of(known.player) }, dialect);
+        }
+        here
+    };
+    view.known.retain(&mut tell);
+    view.own = view.own.filter(tell);
+}
+
+fn tell_own(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Messages) {
+    if view.own.is_none() {
+        view.own = Some(Known { player: seen.player, joined_tick: seen.joined_tick });
+        messages.add_packet(&ServerPacket::Setup { sid: seen.player.0 }, dialect);
+        tell_player(seen, true, dialect, messages);
+    }
+}
+
+/// Tells of those in view whom the client has not heard of.
+fn tell_new(
+    view: &mut View,
+    published: &Published,
+    dialect: &Dialect,
+    scratch: &mut Scratch,
+    messages: &mut Messages,
+) {
+    for seen in scratch.visible.iter().map(|index| &published.players[*index as usize]) {
+        let now = Known { player: seen.player, joined_tick: seen.joined_tick };
+        if let Err(place) = view.known.binary_search(&now) {
+            view.known.insert(place, now);
+            tell_player(seen, false, dialect, messages);
+        }
+    }
+}
+
+fn tell_board(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
+    if view.last_board_second == Some(published.second) {
+        return;
+    }
+    view.last_board_second = Some(published.second);
+    let best = &published.board().best;
+    messages.add(|out| {
+        start(out, dialect, "leaderboard", 1);
+        write_array_len(out, best.len() * 3);
+        for seen in best.iter().map(|index| &published.players[*index]) {
+            write_uint(out, seen.player.0.into());
+            write_str(out, &seen.name);
+            write_uint(out, seen.score.into());
+        }
+    });
+}
+
+fn tell_player(seen: &Seen, is_you: bool, dialect: &Dialect, messages: &mut Messages) {
+    let packet = ServerPacket::AddPlayer(AddPlayer {
+        id: &id_of(seen.player),
+        sid: seen.player.0,
+        name: &seen.name,
+        x_px: round_px(seen.x.0) as i32,
+        y_px: round_px(seen.y.0) as i32,
+        heading: seen.heading.0,
+        health: seen.health,
+        max_health: crate::world::rules::PLAYER_HEALTH,
+        scale_px: seen.radius_px,
+        skin: seen.skin,
+        is_you,
+    });
+    messages.add_packet(&packet, dialect);
+}
+
+/// The id string of a player: its number. The next owner of a number is added only after this one was removed.
+fn id_of(player: PlayerId) -> String {
+    player.0.to_string()
+}
+
+/// Px in 16.16, rounded to the nearest whole px.
+fn round_px(fixed: i32) -> i64 {
+    (i64::from(fixed) + (1 << 15)) >> 16
+}

@@ -1,0 +1,289 @@
+//! The native layout: what changed, quantised, and nothing for those who stand still.
+//!
+//! ```text
+//!  update [tick, own, leaves, enters, full, moved, turned]     positions in half px, headings in 1/256 turn
+//!          │     │    │       │       │     │      └ id, heading          who turned since the previous turn
+//!          │     │    │       │       │     └ id, dx, dy                  who moved since the previous turn
+//!          │     │    │       │       └ id, x, y, heading                 known, but a turn was missed
+//!          │     │    │       └ id, name, skin, x, y, heading             came into view
+//!          │     │    └ id                                                went out of view or away
+//!          │     └ sequence, margin, x, y, vx, vy, heading, direction     one's own exact state, when it changed
+//!          └ what is empty at the end is left out; an update that says nothing is not sent
+//! ```
+//!
+//! A difference has as its base the pose of the previous native turn, quantised like the new one, so that differences add up to the
+//! exact quantised pose. Whoever missed a turn gets full records. PROTOCOL.md describes the same for readers.
+
+use super::messages::Messages;
+use super::publish::{Placed, Published, Seen};
+use super::records::{Records, Section};
+use super::view::{Known, Scratch, View};
+use crate::packet::msgpack::{write_array_len, write_int, write_nil, write_str, write_uint};
+use crate::packet::{Dialect, Direction, ServerPacket};
+use crate::world::Body;
+
+/// What the native layout shows of a player: its place in half px, its heading in 1/256 turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pose {
+    /// Half px from the left.
+    pub x_hpx: u16,
+    /// Half px from the top.
+    pub y_hpx: u16,
+    /// 1/256 turn.
+    pub heading: u8,
+}
+
+impl Pose {
+    /// The pose of a body, rounded to the nearest.
+    pub fn of(body: &Body) -> Pose {
+        let hpx = |half_px: i32| u16::try_from(half_px.max(0)).unwrap_or(u16::MAX);
+        Pose {
+            x_hpx: hpx(body.x.to_half_px()),
+            y_hpx: hpx(body.y.to_half_px()),
+            heading: (body.heading.0.wrapping_add(128) >> 8) as u8,
+        }
+    }
+}
+
+/// All records of the players in one published tick.
+#[derive(Debug)]
+pub struct PlayerRecords {
+    full: Records,
+    moved: Records,
+    turned: Records,
+}
+
+impl PlayerRecords {
+    /// Encodes each player once.
+    pub fn new(players: &[Seen]) -> PlayerRecords {
+        PlayerRecords {
+            full: Records::new(players.iter(), write_full),
+            moved: Records::new(players.iter(), write_moved),
+            turned: Records::new(players.iter(), write_turned),
+        }
+    }
+}
+
+fn write_full(out: &mut Vec<u8>, seen: &Seen) {
+    write_uint(out, seen.player.0.into());
+    write_pose(out, seen.pose);
+}
+
+fn write_pose(out: &mut Vec<u8>, pose: Pose) {
+    write_uint(out, pose.x_hpx.into());
+    write_uint(out, pose.y_hpx.into());
+    write_uint(out, pose.heading.into());
+}
+
+fn write_moved(out: &mut Vec<u8>, seen: &Seen) {
+    let (pose, Some(base)) = (seen.pose, seen.base) else { return };
+    if (pose.x_hpx, pose.y_hpx) != (base.x_hpx, base.y_hpx) {
+        write_uint(out, seen.player.0.into());
+        write_int(out, i64::from(pose.x_hpx) - i64::from(base.x_hpx));
+        write_int(out, i64::from(pose.y_hpx) - i64::from(base.y_hpx));
+    }
+}
+
+fn write_turned(out: &mut Vec<u8>, seen: &Seen) {
+    if seen.base.is_some_and(|base| base.heading != seen.pose.heading) {
+        write_uint(out, seen.player.0.into());
+        write_uint(out, seen.pose.heading.into());
+    }
+}
+
+fn write_enter(out: &mut Vec<u8>, seen: &Seen) {
+    write_uint(out, seen.player.0.into());
+    write_str(out, &seen.name);
+    write_uint(out, seen.skin.into());
+    write_pose(out, seen.pose);
+}
+
+fn write_own(out: &mut Vec<u8>, seen: &Seen) {
+    write_uint(out, seen.sequence.into());
+    write_int(out, seen.margin_ticks.into());
+    [seen.x, seen.y, seen.vx, seen.vy].iter().for_each(|exact| write_int(out, exact.0.into()));
+    write_uint(out, seen.heading.0.into());
+    match seen.direction {
+        Some(angle) => write_uint(out, angle.0.into()),
+        None => write_nil(out),
+    }
+}
+
+/// The record of an object: id, kind, x, y, scale in px.
+pub fn write_object(out: &mut Vec<u8>, thing: &Placed) {
+    write_uint(out, thing.id.0.into());
+    write_uint(out, thing.kind as u64);
+    [thing.x_px, thing.y_px, thing.scale_px].iter().for_each(|px| write_int(out, (*px).into()));
+}
+
+/// One turn of a native client; see [`View::turn`].
+pub fn turn(
+    view: &mut View,
+    published: &Published,
+    dialect: &Dialect,
+    scratch: &mut Scratch,
+    messages: &mut Messages,
+) {
+    let Some(number) = published.native_turn else { return };
+    let own = view.own_index(published);
+    let watched = if own.is_none() { view.watched_index(published) } else { None };
+    tell_watching(view, published, own.is_none().then_some(watched), dialect, messages);
+    let window = view.window(published, own.or(watched));
+    view.look(published, window, own, &mut scratch.visible);
+    scratch.enters.clear();
+    view.objects(published, window, |index| scratch.enters.copy(published.nature.native.get(index)));
+    if scratch.enters.count > 0 {
+        messages.add(|out| {
+            start(out, dialect, "objects", 1);
+            write_groups(out, &scratch.enters, 5);
+        });
+    }
+    let in_step = view.last_turn + 1 == number;
+    view.last_turn = number;
+    collect(view, published, in_step, scratch);
+    tell_own(view, published, own, dialect, scratch, messages);
+    tell_update(published, dialect, scratch, messages);
+    tell_board(view, published, own, dialect, messages);
+}
+
+/// Says whom a client without a body watches, when that changed.
+fn tell_watching(
+    view: &mut View,
+    published: &Published,
+    watched: Option<Option<usize>>,
+    dialect: &Dialect,
+    messages: &mut Messages,
+) {
+    let watching = watched.map(|index| index.map(|index| published.players[index].player));
+    if view.watching != watching {
+        view.watching = watching;
+        if let Some(player) = watching {
+            let player = player.map(|player| player.0);
+            messages.add_packet(&ServerPacket::Watching { player }, dialect);
+        }
+    }
+}
+
+/// Compares what is visible with what is known: leaves, enters, and records for those who stay.
+fn collect(view: &mut View, published: &Published, in_step: bool, scratch: &mut Scratch) {
+    let records = published.native_records();
+    let Scratch { visible, known, leaves, enters, full, moved, turned, .. } = scratch;
+    [&mut *leaves, enters, full, moved, turned].into_iter().for_each(Section::clear);
+    known.clear();
+    let mut before = view.known.iter().peekable();
+    for &index in visible.iter() {
+        let index = index as usize;
+        let seen = &published.players[index];
+        let now = Known { player: seen.player, joined_tick: seen.joined_tick };
+        known.push(now);
+        while let Some(gone) = before.next_if(|known| **known < now) {
+            leaves.write(|out| write_uint(out, gone.player.0.into()));
+        }
+        if before.next_if(|known| **known == now).is_none() {
+            enters.write(|out| write_enter(out, seen));
+        } else if in_step && seen.base.is_some() {
+            moved.copy(records.moved.get(index));
+            turned.copy(records.turned.get(index));
+        } else {
+            full.copy(records.full.get(index));
+        }
+    }
+    for gone in before {
+        leaves.write(|out| write_uint(out, gone.player.0.into()));
+    }
+    std::mem::swap(&mut view.known, known);
+}
+
+/// The client's own body: told of once, then its exact state whenever that changed.
+fn tell_own(
+    view: &mut View,
+    published: &Published,
+    own: Option<usize>,
+    dialect: &Dialect,
+    scratch: &mut Scratch,
+    messages: &mut Messages,
+) {
+    let seen = own.map(|index| &published.players[index]);
+    let now = seen.map(|seen| Known { player: seen.player, joined_tick: seen.joined_tick });
+    if view.own != now {
+        if let Some(gone) = view.own {
+            scratch.leaves.write(|out| write_uint(out, gone.player.0.into()));
+        }
+        if let Some(seen) = seen {
+            messages.add_packet(&ServerPacket::Spawned { player: seen.player.0 }, dialect);
+            scratch.enters.write(|out| write_enter(out, seen));
+        }
+        view.own = now;
+        view.last_own.clear();
+    }
+    scratch.own.clear();
+    let Some(seen) = seen else { return };
+    scratch.own.write(|out| write_own(out, seen));
+    if scratch.own.bytes == view.last_own {
+        scratch.own.clear();
+    } else {
+        view.last_own.clone_from(&scratch.own.bytes);
+    }
+}
+
+fn tell_update(published: &Published, dialect: &Dialect, scratch: &Scratch, messages: &mut Messages) {
+    let sections = [
+        (&scratch.own, 8),
+        (&scratch.leaves, 1),
+        (&scratch.enters, 6),
+        (&scratch.full, 4),
+        (&scratch.moved, 3),
+        (&scratch.turned, 2),
+    ];
+    let Some(last) = sections.iter().rposition(|(section, _)| section.count > 0) else { return };
+    messages.add(|out| {
+        start(out, dialect, "update", last + 2);
+        write_uint(out, published.tick.into());
+        for (section, stride) in &sections[..=last] {
+            write_groups(out, section, *stride);
+        }
+    });
+}
+
+fn tell_board(
+    view: &mut View,
+    published: &Published,
+    own: Option<usize>,
+    dialect: &Dialect,
+    messages: &mut Messages,
+) {
+    if view.last_board_second == Some(published.second) {
+        return;
+    }
+    view.last_board_second = Some(published.second);
+    let board = published.board();
+    let mut said = Vec::new();
+    start(&mut said, dialect, "leaderboard", 3);
+    write_array_len(&mut said, board.best.len() * 3);
+    for seen in board.best.iter().map(|index| &published.players[*index]) {
+        write_uint(&mut said, seen.player.0.into());
+        write_str(&mut said, &seen.name);
+        write_uint(&mut said, seen.score.into());
+    }
+    match own {
+        Some(index) => write_uint(&mut said, board.places[index].into()),
+        None => write_nil(&mut said),
+    }
+    write_uint(&mut said, published.players.len() as u64);
+    if said != view.last_board {
+        messages.add(|out| out.extend_from_slice(&said));
+        view.last_board = said;
+    }
+}
+
+/// The envelope of a packet up to its arguments: code, and how many arguments follow.
+pub(super) fn start(out: &mut Vec<u8>, dialect: &Dialect, name: &str, arguments: usize) {
+    // A table without this packet says nothing of it: the caller's message stays a valid, unknown one.
+    out.extend_from_slice(dialect.prefix(Direction::ToClient, name).unwrap_or(&[0x92, 0xc0]));
+    write_array_len(out, arguments);
+}
+
+pub(super) fn write_groups(out: &mut Vec<u8>, section: &Section, stride: usize) {
+    write_array_len(out, section.count * stride);
+    out.extend_from_slice(&section.bytes);
+}

@@ -1,0 +1,307 @@
+//! What a tick made public: players, what happened, and who is where, taken out of the world once and shared by all.
+//!
+//! Comes in: the world after a tick, and how early or late each player's commands came. Goes out: [`Published`], which
+//! any number of views read at once. What only some of them need (records of a layout, the leaderboard) is made
+//! when the first one asks. Never: a reference into the world, which goes on meanwhile.
+
+use std::sync::{Arc, OnceLock};
+
+use super::interest::Grid;
+use super::records::Records;
+use super::{moomoo, native};
+use crate::world::{Angle, EntityId, Event, Fixed, PlayerId, PlayerView, SceneryKind, World};
+
+/// Rows of a leaderboard.
+pub const BOARD_ROWS: usize = 10;
+
+/// How often each kind of client is told, per second; at most the tick rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rates {
+    /// Ticks a second.
+    pub tick_hz: u32,
+    /// Updates a second of the native dialect.
+    pub native_hz: u32,
+    /// Updates a second of the MooMoo dialects.
+    pub moomoo_hz: u32,
+}
+
+/// A player as everyone may see it.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// Who.
+    pub player: PlayerId,
+    /// When it joined: tells two owners of one number apart.
+    pub joined_tick: u32,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its colour.
+    pub skin: u8,
+    /// Exact position, px in 16.16.
+    pub x: Fixed,
+    /// Exact position, px in 16.16.
+    pub y: Fixed,
+    /// Exact velocity, px per tick in 16.16.
+    pub vx: Fixed,
+    /// Exact velocity, px per tick in 16.16.
+    pub vy: Fixed,
+    /// Where it looks.
+    pub heading: Angle,
+    /// Where it walks, if it does.
+    pub direction: Option<Angle>,
+    /// Radius, px.
+    pub radius_px: i32,
+    /// Health points.
+    pub health: u16,
+    /// Points.
+    pub score: u32,
+    /// The last sequence that the world applied.
+    pub sequence: u32,
+    /// How many ticks early (positive) or late its last command came.
+    pub margin_ticks: i16,
+    /// What the native layout shows of it.
+    pub pose: native::Pose,
+    /// What it showed in the previous native turn, if the player was there.
+    pub base: Option<native::Pose>,
+}
+
+/// A thing of nature as everyone may see it.
+#[derive(Debug, Clone, Copy)]
+pub struct Placed {
+    /// Its number.
+    pub id: EntityId,
+    /// What it is.
+    pub kind: SceneryKind,
+    /// Centre, px.
+    pub x_px: i32,
+    /// Centre, px.
+    pub y_px: i32,
+    /// Size of its picture, px.
+    pub scale_px: i32,
+}
+
+/// All of nature: it never changes, so it is indexed and encoded once.
+#[derive(Debug, Default)]
+pub struct Nature {
+    /// In the order of their numbers.
+    pub things: Vec<Placed>,
+    /// Where they are.
+    pub grid: Grid,
+    /// Their native records.
+    pub native: Records,
+    /// Their MooMoo records.
+    pub moomoo: Records,
+}
+
+/// The best players and everyone's place.
+#[derive(Debug, Default)]
+pub struct Board {
+    /// The best, as indexes into [`Published::players`].
+    pub best: Vec<usize>,
+    /// The place of each player by index, from 1.
+    pub places: Vec<u16>,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Published {
+    /// Ticks completed.
+    pub tick: u32,
+    /// Side of the map, px.
+    pub map_size_px: i32,
+    /// In the order of their numbers.
+    pub players: Vec<Seen>,
+    /// Where they are.
+    pub grid: Grid,
+    /// What happened, in order.
+    pub events: Vec<Event>,
+    /// What stands around.
+    pub nature: Arc<Nature>,
+    /// The number of the native turn, if this tick is one.
+    pub native_turn: Option<u32>,
+    /// The number of the MooMoo turn, if this tick is one.
+    pub moomoo_turn: Option<u32>,
+    /// Whether a second is over: leaderboards are due in the next turn.
+    pub second: u32,
+    /// The best player, as an index.
+    pub leader: Option<usize>,
+    board: OnceLock<Board>,
+    native: OnceLock<native::PlayerRecords>,
+    moomoo: OnceLock<Records>,
+}
+
+impl Published {
+    /// The index of a player.
+    pub fn index_of(&self, player: PlayerId) -> Option<usize> {
+        self.players.binary_search_by_key(&player, |seen| seen.player).ok()
+    }
+
+    /// The leaderboard, made for the first who asks.
+    pub fn board(&self) -> &Board {
+        self.board.get_or_init(|| Board::new(&self.players))
+    }
+
+    /// The native records, made for the first who asks.
+    pub fn native_records(&self) -> &native::PlayerRecords {
+        self.native.get_or_init(|| native::PlayerRecords::new(&self.players))
+    }
+
+    /// The MooMoo records, made for the first who asks.
+    pub fn moomoo_records(&self) -> &Records {
+        self.moomoo.get_or_init(|| Records::new(self.players.iter(), moomoo::write_player))
+    }
+}
+
+impl Board {
+    fn new(players: &[Seen]) -> Board {
+        let mut order: Vec<usize> = (0..players.len()).collect();
+        // Equal scores: the lower number first, as the sort is stable.
+        order.sort_by_key(|index| std::cmp::Reverse(players[*index].score));
+        let mut places = vec![0; players.len()];
+        for (place, index) in order.iter().enumerate() {
+            places[*index] = u16::try_from(place + 1).unwrap_or(u16::MAX);
+        }
+        order.truncate(BOARD_ROWS);
+        Board { best: order, places }
+    }
+}
+
+/// Takes what is public out of the world, tick after tick.
+#[derive(Debug)]
+pub struct Publisher {
+    rates: Rates,
+    nature: Arc<Nature>,
+    native_turn: u32,
+    moomoo_turn: u32,
+    /// The poses of the previous native turn, in the order of player numbers.
+    previous: Vec<(PlayerId, u32, native::Pose)>,
+}
+
+impl Publisher {
+    /// A publisher for this world; indexes and encodes what never changes.
+    pub fn new(world: &World, rates: Rates) -> Publisher {
+        let things: Vec<Placed> = world
+            .scenery()
+            .map(|thing| Placed {
+                id: thing.id,
+                kind: thing.kind,
+                x_px: thing.x_px,
+                y_px: thing.y_px,
+                scale_px: thing.scale_px,
+            })
+            .collect();
+        let points = things.iter().map(|thing| (thing.x_px, thing.y_px, thing.scale_px));
+        let nature = Nature {
+            grid: Grid::new(map_size_px(world), points),
+            native: Records::new(things.iter(), native::write_object),
+            moomoo: Records::new(things.iter(), moomoo::write_object),
+            things,
+        };
+        Publisher { rates, nature: Arc::new(nature), native_turn: 0, moomoo_turn: 0, previous: Vec::new() }
+    }
+
+    /// What the world shows after its last tick. `margin` says how early or late a player's last command came.
+    pub fn publish(&mut self, world: &World, margin: impl Fn(PlayerId) -> i16) -> Published {
+        let tick = world.tick();
+        let players: Vec<Seen> = world.players().map(|view| self.seen(&view, margin(view.id))).collect();
+        let points = players.iter().map(|seen| (seen.x.to_px(), seen.y.to_px(), seen.radius_px));
+        let native_turn = self.is_due(tick, self.rates.native_hz).then(|| {
+            self.native_turn += 1;
+            self.previous.clear();
+            self.previous.extend(players.iter().map(|seen| (seen.player, seen.joined_tick, seen.pose)));
+            self.native_turn
+        });
+        let moomoo_turn = self.is_due(tick, self.rates.moomoo_hz).then(|| {
+            self.moomoo_turn += 1;
+            self.moomoo_turn
+        });
+        Published {
+            tick,
+            map_size_px: map_size_px(world),
+            grid: Grid::new(map_size_px(world), points),
+            events: world.outcome().events.clone(),
+            nature: Arc::clone(&self.nature),
+            native_turn,
+            moomoo_turn,
+            second: tick / self.rates.tick_hz,
+            leader: leader(&players),
+            players,
+            board: OnceLock::new(),
+            native: OnceLock::new(),
+            moomoo: OnceLock::new(),
+        }
+    }
+
+    fn seen(&self, view: &PlayerView<'_>, margin_ticks: i16) -> Seen {
+        let body = view.body;
+        let previous = self.previous.binary_search_by_key(&view.id, |(player, ..)| *player);
+        let base =
+            previous.ok().map(|at| self.previous[at]).filter(|(_, joined, _)| *joined == view.joined_tick);
+        Seen {
+            player: view.id,
+            joined_tick: view.joined_tick,
+            name: Arc::clone(view.name),
+            skin: view.skin,
+            x: body.x,
+            y: body.y,
+            vx: body.vx,
+            vy: body.vy,
+            heading: body.heading,
+            direction: view.direction,
+            radius_px: body.radius_px,
+            health: body.health,
+            score: view.score,
+            sequence: view.sequence,
+            margin_ticks,
+            pose: native::Pose::of(body),
+            base: base.map(|(.., pose)| pose),
+        }
+    }
+
+    /// Whether a client of `hz` updates a second is told in this tick: spread evenly, whatever the rates.
+    fn is_due(&self, tick: u32, hz: u32) -> bool {
+        let turns = |tick: u32| u64::from(tick) * u64::from(hz) / u64::from(self.rates.tick_hz);
+        tick == 0 || turns(tick) != turns(tick - 1)
+    }
+}
+
+fn leader(players: &[Seen]) -> Option<usize> {
+    (0..players.len()).max_by_key(|index| (players[*index].score, std::cmp::Reverse(*index)))
+}
+
+fn map_size_px(world: &World) -> i32 {
+    world.identity().map_size_px as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::{Identity, TickHz};
+
+    fn publisher(native_hz: u32, moomoo_hz: u32) -> (World, Publisher) {
+        let world = World::new(Identity { seed: 1, map_size_px: 14_400, tick_hz: TickHz::Hz30 });
+        let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz, moomoo_hz });
+        (world, publisher)
+    }
+
+    #[test]
+    fn turns_come_at_their_rate_and_evenly() {
+        let (mut world, mut publisher) = publisher(20, 10);
+        let (mut native, mut moomoo) = (Vec::new(), 0);
+        for _ in 0..30 {
+            world.step(&mut Vec::new());
+            let published = publisher.publish(&world, |_| 0);
+            native.extend(published.native_turn.map(|_| published.tick));
+            moomoo += u32::from(published.moomoo_turn.is_some());
+        }
+        assert_eq!((native.len(), moomoo), (20, 10));
+        assert!(native.windows(2).all(|pair| pair[1] - pair[0] <= 2), "{native:?}");
+    }
+
+    #[test]
+    fn nature_is_published_once_and_shared() {
+        let (world, mut publisher) = publisher(30, 10);
+        let (one, two) = (publisher.publish(&world, |_| 0), publisher.publish(&world, |_| 0));
+        assert!(Arc::ptr_eq(&one.nature, &two.nature));
+        assert_eq!(one.nature.things.len(), world.scenery().count());
+    }
+}

@@ -1,0 +1,201 @@
+//! What one client has been told, and so what it is told next.
+//!
+//! Comes in: each published tick, and who the client is. Goes out: messages in the order in which a client needs them:
+//! who it is, what left, what came, how things are. A view belongs to one worker and is never locked. When a turn is
+//! held back because the client is slow, nothing is noted as told: the next turn makes up for it with full records.
+//! Never: telling of something before its enter, or of an object twice.
+
+use super::interest::Window;
+use super::messages::Messages;
+use super::publish::Published;
+use super::records::Section;
+use super::{moomoo, native};
+use crate::packet::{Dialect, ServerPacket};
+use crate::world::{Event, PlayerId};
+
+/// A turn widens the window for objects by this many px, so that it need look again only when the centre moved as far.
+const OBJECTS_MARGIN_PX: i32 = 64;
+
+/// Which layout a client is told in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// Our own: differences, quantised.
+    Native,
+    /// The flat full records of all MooMoo dialects.
+    Moomoo,
+}
+
+/// One who was told of, and when it joined: a number alone could be that of its next owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Known {
+    /// Who.
+    pub player: PlayerId,
+    /// The tick in which it joined.
+    pub joined_tick: u32,
+}
+
+/// Buffers of a worker, lent to each view in turn, so that the steady state allocates nothing.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    pub(super) visible: Vec<u32>,
+    pub(super) known: Vec<Known>,
+    pub(super) leaves: Section,
+    pub(super) enters: Section,
+    pub(super) full: Section,
+    pub(super) moved: Section,
+    pub(super) turned: Section,
+    pub(super) own: Section,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct View {
+    pub(super) layout: Layout,
+    /// The body the client asked for, if it plays.
+    player: Option<PlayerId>,
+    /// Whom the client wants to watch while it has no body; `None` is the leader.
+    wish: Option<PlayerId>,
+    /// Whom it was told that it watches.
+    pub(super) watching: Option<Option<PlayerId>>,
+    /// Its own body, once told of.
+    pub(super) own: Option<Known>,
+    /// The others it was told of, in order.
+    pub(super) known: Vec<Known>,
+    /// The last turn in which it was told of all that changed.
+    pub(super) last_turn: u32,
+    /// The second of the last leaderboard.
+    pub(super) last_board_second: Option<u32>,
+    /// What the last own record and leaderboard said, to say nothing twice.
+    pub(super) last_own: Vec<u8>,
+    pub(super) last_board: Vec<u8>,
+    /// Objects told of, a bit each.
+    objects: Vec<u64>,
+    /// Where the window was when objects were last looked for.
+    objects_from: Option<Window>,
+}
+
+impl View {
+    /// The view of a client that has been told nothing.
+    pub fn new(layout: Layout) -> View {
+        View {
+            layout,
+            player: None,
+            wish: None,
+            watching: None,
+            own: None,
+            known: Vec::new(),
+            last_turn: 0,
+            last_board_second: None,
+            last_own: Vec::new(),
+            last_board: Vec::new(),
+            objects: Vec::new(),
+            objects_from: None,
+        }
+    }
+
+    /// Says which body is the client's, or that it has none, and whom it wants to watch then.
+    pub fn follow(&mut self, player: Option<PlayerId>, wish: Option<PlayerId>) {
+        self.player = player;
+        self.wish = wish;
+    }
+
+    /// Whether this published tick is a turn of this client.
+    pub fn is_due(&self, published: &Published) -> bool {
+        match self.layout {
+            Layout::Native => published.native_turn.is_some(),
+            Layout::Moomoo => published.moomoo_turn.is_some(),
+        }
+    }
+
+    /// What happened in a tick and must arrive, whether the tick is a turn of this client or not.
+    pub fn events(&self, published: &Published, dialect: &Dialect, messages: &mut Messages) {
+        for event in &published.events {
+            if let Event::Chat { player, text } = event {
+                if self.knows(*player) {
+                    messages.add_packet(&ServerPacket::Chat { player: player.0, text }, dialect);
+                }
+            }
+        }
+    }
+
+    /// One turn: all that the client is to know of this published tick.
+    pub fn turn(
+        &mut self,
+        published: &Published,
+        dialect: &Dialect,
+        scratch: &mut Scratch,
+        messages: &mut Messages,
+    ) {
+        match self.layout {
+            Layout::Native => native::turn(self, published, dialect, scratch, messages),
+            Layout::Moomoo => moomoo::turn(self, published, dialect, scratch, messages),
+        }
+    }
+
+    fn knows(&self, player: PlayerId) -> bool {
+        self.own.is_some_and(|own| own.player == player)
+            || self.known.binary_search_by_key(&player, |known| known.player).is_ok()
+    }
+
+    /// The index of the client's own body, if it is in the world.
+    pub(super) fn own_index(&self, published: &Published) -> Option<usize> {
+        self.player.and_then(|player| published.index_of(player))
+    }
+
+    /// The index of whom a client without a body watches: its wish, or whom it watched before, or the leader.
+    pub(super) fn watched_index(&self, published: &Published) -> Option<usize> {
+        let find = |player: Option<PlayerId>| player.and_then(|player| published.index_of(player));
+        find(self.wish).or_else(|| find(self.watching.flatten())).or(published.leader)
+    }
+
+    /// The window of a client whose centre is this player, or the middle of the map.
+    pub(super) fn window(&self, published: &Published, centre: Option<usize>) -> Window {
+        match centre {
+            Some(index) => {
+                let seen = &published.players[index];
+                Window { x: seen.x.to_px(), y: seen.y.to_px() }
+            }
+            None => Window { x: published.map_size_px / 2, y: published.map_size_px / 2 },
+        }
+    }
+
+    /// Puts into `visible` the indexes of the players in the window, in order, without the client's own.
+    pub(super) fn look(
+        &self,
+        published: &Published,
+        window: Window,
+        own: Option<usize>,
+        visible: &mut Vec<u32>,
+    ) {
+        visible.clear();
+        published.grid.near(window, 0, |index| {
+            let seen = &published.players[index as usize];
+            if own != Some(index as usize) && window.sees(seen.x.to_px(), seen.y.to_px(), seen.radius_px) {
+                visible.push(index);
+            }
+        });
+        visible.sort_unstable();
+    }
+
+    /// Calls `tell` with the index of each object that came near and was not told of before.
+    pub(super) fn objects(&mut self, published: &Published, window: Window, mut tell: impl FnMut(usize)) {
+        let moved = |from: &Window| {
+            (from.x - window.x).abs() >= OBJECTS_MARGIN_PX || (from.y - window.y).abs() >= OBJECTS_MARGIN_PX
+        };
+        if self.objects_from.as_ref().is_some_and(|from| !moved(from)) {
+            return;
+        }
+        self.objects_from = Some(window);
+        let nature = &published.nature;
+        self.objects.resize(nature.things.len().div_ceil(64), 0);
+        nature.grid.near(window, OBJECTS_MARGIN_PX, |index| {
+            let thing = &nature.things[index as usize];
+            let (word, bit) = (index as usize / 64, 1u64 << (index % 64));
+            let told = &mut self.objects[word];
+            if *told & bit == 0 && window.sees(thing.x_px, thing.y_px, thing.scale_px + OBJECTS_MARGIN_PX) {
+                *told |= bit;
+                tell(index as usize);
+            }
+        });
+    }
+}

@@ -1,0 +1,196 @@
+//! Admission: who may have a thread.
+//!
+//! Comes in: the address of each accepted connection. Goes out: a [`Permit`], or the reason for a 503 that costs no
+//! thread. A permit counts as *pending* until its request head is complete, then as *client*; dropping it gives the
+//! place back. Never: a connection past the caps of the machine.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::sync::Mutex;
+use crate::limits;
+
+/// Why a connection is turned away, in the words of the log and the metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TurnedAway {
+    /// Too many requests are being read, in all.
+    HeadsPending,
+    /// Too many requests are being read for this address.
+    HeadsPendingForAddress,
+    /// The server is full.
+    Clients,
+    /// This address has all the clients it may have.
+    ClientsForAddress,
+    /// The server is stopping or could not start a thread.
+    Unavailable,
+}
+
+impl TurnedAway {
+    /// The name in logs and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            TurnedAway::HeadsPending => "heads_pending",
+            TurnedAway::HeadsPendingForAddress => "heads_pending_for_address",
+            TurnedAway::Clients => "clients",
+            TurnedAway::ClientsForAddress => "clients_for_address",
+            TurnedAway::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// The caps in force: those of [`limits`], the flags and the machine.
+#[derive(Debug, Clone, Copy)]
+pub struct Caps {
+    /// Clients in all.
+    pub clients: usize,
+    /// Clients of one address.
+    pub clients_per_address: usize,
+    /// Unfinished requests in all.
+    pub pending: usize,
+    /// Unfinished requests of one address.
+    pub pending_per_address: usize,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Admission {
+    caps: Caps,
+    counts: Mutex<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    pending: usize,
+    clients: usize,
+    by_address: HashMap<IpAddr, AddressCounts>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct AddressCounts {
+    pending: usize,
+    clients: usize,
+}
+
+/// A place; given back when dropped.
+#[derive(Debug)]
+pub struct Permit {
+    admission: Arc<Admission>,
+    address: IpAddr,
+    is_client: bool,
+}
+
+impl Admission {
+    /// An empty house with these caps.
+    pub fn new(caps: Caps) -> Arc<Admission> {
+        Arc::new(Admission { caps, counts: Mutex::default() })
+    }
+
+    /// A place for a connection whose request is yet to be read.
+    ///
+    /// # Errors
+    /// The cap that is reached.
+    pub fn admit(self: &Arc<Admission>, address: IpAddr) -> Result<Permit, TurnedAway> {
+        let mut counts = self.counts.lock();
+        if counts.pending >= self.caps.pending {
+            return Err(TurnedAway::HeadsPending);
+        }
+        let cap = self.caps.pending_per_address;
+        let of_address = counts.by_address.entry(address).or_default();
+        if of_address.pending >= cap {
+            return Err(TurnedAway::HeadsPendingForAddress);
+        }
+        of_address.pending += 1;
+        counts.pending += 1;
+        Ok(Permit { admission: Arc::clone(self), address, is_client: false })
+    }
+
+    /// Clients at the moment.
+    pub fn clients(&self) -> usize {
+        self.counts.lock().clients
+    }
+}
+
+impl Permit {
+    /// Turns the place of an unfinished request into that of a client.
+    ///
+    /// # Errors
+    /// The cap that is reached; the permit stays what it was.
+    pub fn become_client(&mut self) -> Result<(), TurnedAway> {
+        let caps = self.admission.caps;
+        let mut counts = self.admission.counts.lock();
+        if counts.clients >= caps.clients {
+            return Err(TurnedAway::Clients);
+        }
+        let of_address = counts.by_address.entry(self.address).or_default();
+        if of_address.clients >= caps.clients_per_address {
+            return Err(TurnedAway::ClientsForAddress);
+        }
+        of_address.clients += 1;
+        of_address.pending -= 1;
+        counts.clients += 1;
+        counts.pending -= 1;
+        self.is_client = true;
+        Ok(())
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut counts = self.admission.counts.lock();
+        let of_address = counts.by_address.entry(self.address).or_default();
+        let count = if self.is_client { &mut of_address.clients } else { &mut of_address.pending };
+        *count -= 1;
+        if of_address.clients + of_address.pending == 0 {
+            counts.by_address.remove(&self.address);
+        }
+        let count = if self.is_client { &mut counts.clients } else { &mut counts.pending };
+        *count -= 1;
+    }
+}
+
+impl Default for Caps {
+    fn default() -> Caps {
+        Caps {
+            clients: limits::CLIENTS_DEFAULT,
+            clients_per_address: limits::CLIENTS_PER_ADDRESS,
+            pending: limits::HEADS_PENDING,
+            pending_per_address: limits::HEADS_PENDING_PER_ADDRESS,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FAR: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 9));
+    const NEAR: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 10));
+    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    #[test]
+    fn pending_caps_hold_in_all_and_per_address() {
+        let admission = Admission::new(Caps { pending: 3, pending_per_address: 1, ..Caps::default() });
+        let first = admission.admit(FAR).unwrap();
+        assert_eq!(admission.admit(FAR).unwrap_err(), TurnedAway::HeadsPendingForAddress);
+        let _others = (admission.admit(HERE).unwrap(), admission.admit(NEAR).unwrap());
+        assert_eq!(admission.admit(HERE).unwrap_err(), TurnedAway::HeadsPending);
+        drop(first);
+        assert!(admission.admit(FAR).is_ok());
+    }
+
+    #[test]
+    fn client_caps_hold_and_places_come_back() {
+        let admission = Admission::new(Caps { clients: 2, clients_per_address: 1, ..Caps::default() });
+        let mut permits = [FAR, FAR, NEAR].map(|address| admission.admit(address).unwrap());
+        permits[0].become_client().unwrap();
+        assert_eq!(permits[1].become_client(), Err(TurnedAway::ClientsForAddress));
+        let mut here = admission.admit(HERE).unwrap();
+        here.become_client().unwrap();
+        assert_eq!(permits[2].become_client(), Err(TurnedAway::Clients));
+        assert_eq!(admission.clients(), 2);
+        drop((permits, here));
+        assert_eq!(admission.clients(), 0);
+        assert!(admission.counts.lock().by_address.is_empty(), "an address that left is forgotten");
+    }
+}

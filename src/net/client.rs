@@ -1,0 +1,258 @@
+//! A client as the other threads see it: its socket, its outbox, and the little they need to know of it.
+//!
+//! The client's own thread reads (see [`super::conversation`]); its fan-out worker and whoever closes it write through
+//! the outbox. Every field is either fixed or an atomic; only the outbox has a lock.
+
+use std::fmt;
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::endpoint::Endpoint;
+use super::outbox::{Outbox, Pushed, Wire};
+use super::platform;
+use super::sync::Mutex;
+use crate::packet::{Direction, PacketError, ServerPacket};
+use crate::session::Breach;
+use crate::world::PlayerId;
+use crate::ws::close::{self, CloseCode};
+use crate::ws::frame::{self, Opcode};
+use crate::ws::violation::Violation;
+
+/// Why a client's connection ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    /// It broke a rule of RFC 6455.
+    Violation(Violation),
+    /// It sent MessagePack or JSON that is broken.
+    Packet(PacketError),
+    /// It broke a rule of ours, or we had a reason.
+    Breach(Breach),
+    /// It said goodbye, with this code.
+    PeerClosed(Option<CloseCode>),
+    /// Its connection broke or ended without a close frame.
+    PeerLost,
+}
+
+impl Ending {
+    /// The rule's name, for log, metrics and close reason.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Ending::Violation(violation) => violation.name(),
+            Ending::Packet(error) => error.name(),
+            Ending::Breach(breach) => breach.name(),
+            Ending::PeerClosed(_) => "peer_closed",
+            Ending::PeerLost => "peer_lost",
+        }
+    }
+
+    /// The code of the close frame that we send; `None` when the peer ended it.
+    pub fn close_code(&self) -> Option<CloseCode> {
+        match self {
+            Ending::Violation(violation) => violation.close_code(),
+            Ending::Packet(_) => Some(CloseCode::NOT_CONSISTENT),
+            Ending::Breach(breach) => CloseCode::new(breach.close_code()),
+            Ending::PeerClosed(_) | Ending::PeerLost => None,
+        }
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ending::Violation(violation) => {
+                write!(out, "{violation} (RFC {} section {})", violation.rfc(), violation.section())
+            }
+            Ending::Packet(error) => write!(out, "{error}"),
+            Ending::Breach(breach) => write!(out, "{breach}"),
+            Ending::PeerClosed(Some(code)) => write!(out, "the peer closed with {code}"),
+            Ending::PeerClosed(None) => write!(out, "the peer closed without a code"),
+            Ending::PeerLost => write!(out, "the connection broke"),
+        }
+    }
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Client {
+    /// Counts connections of this start of the server.
+    pub id: u64,
+    /// The other end.
+    pub address: SocketAddr,
+    /// When its handshake was done, on the server's clock.
+    pub connected: Duration,
+    /// What it is spoken to in.
+    pub endpoint: Endpoint,
+    /// The socket: read by its own thread only, written through the outbox only.
+    pub stream: TcpStream,
+    /// What it is to be sent.
+    pub outbox: Outbox,
+    /// Its body's number, 0 without one.
+    player: AtomicU32,
+    /// Whom it wants to watch, 0 for the leader.
+    wish: AtomicU32,
+    /// When bytes last came from it, in ms of the server's clock.
+    heard_ms: AtomicU64,
+    /// When it was last pinged for being silent.
+    pinged_ms: AtomicU64,
+    /// When our close frame was queued, plus 1; 0 before.
+    closing_ms: AtomicU64,
+    /// Why we close it.
+    ending: Mutex<Option<Ending>>,
+    /// Its thread is over.
+    gone: AtomicBool,
+}
+
+impl Wire for TcpStream {
+    fn send_now(&self, bytes: &[u8]) -> io::Result<Option<usize>> {
+        platform::send_now(self, bytes)
+    }
+}
+
+impl Client {
+    /// A client that has just been upgraded.
+    pub fn new(id: u64, address: SocketAddr, stream: TcpStream, endpoint: Endpoint, now: Duration) -> Client {
+        Client {
+            id,
+            address,
+            connected: now,
+            endpoint,
+            stream,
+            outbox: Outbox::default(),
+            player: AtomicU32::new(0),
+            wish: AtomicU32::new(0),
+            heard_ms: AtomicU64::new(ms(now)),
+            pinged_ms: AtomicU64::new(0),
+            closing_ms: AtomicU64::new(0),
+            ending: Mutex::default(),
+            gone: AtomicBool::new(false),
+        }
+    }
+
+    /// Its body, if it has one.
+    pub fn player(&self) -> Option<PlayerId> {
+        id(&self.player)
+    }
+
+    /// Says which body it has from now on.
+    pub fn set_player(&self, player: PlayerId) {
+        self.player.store(player.0.into(), Ordering::Release);
+    }
+
+    /// Whom it wants to watch while without a body.
+    pub fn wish(&self) -> Option<PlayerId> {
+        id(&self.wish)
+    }
+
+    /// Says whom it wants to watch.
+    pub fn set_wish(&self, player: Option<PlayerId>) {
+        self.wish.store(player.map_or(0, |player| player.0.into()), Ordering::Release);
+    }
+
+    /// Bytes came from it.
+    pub fn heard(&self, now: Duration) {
+        self.heard_ms.store(ms(now), Ordering::Relaxed);
+    }
+
+    /// How long it has been silent.
+    pub fn silence(&self, now: Duration) -> Duration {
+        now.saturating_sub(Duration::from_millis(self.heard_ms.load(Ordering::Relaxed)))
+    }
+
+    /// Whether it is time for a ping: silent for `every`, and not pinged since as long.
+    pub fn is_ping_due(&self, now: Duration, every: Duration) -> bool {
+        let pinged = Duration::from_millis(self.pinged_ms.load(Ordering::Relaxed));
+        let due = self.silence(now) >= every && now.saturating_sub(pinged) >= every;
+        if due {
+            self.pinged_ms.store(ms(now), Ordering::Relaxed);
+        }
+        due
+    }
+
+    /// Appends one message as a frame of the endpoint's kind.
+    pub fn write_message(&self, out: &mut Vec<u8>, message: &[u8]) {
+        if self.endpoint.json {
+            // What our own encoder wrote can be read again; a loaded table that lacks the packet leaves nothing to say.
+            if let Ok(text) = self.endpoint.dialect.json_from_msgpack(Direction::ToClient, message) {
+                frame::write_text(out, &text);
+            }
+        } else {
+            frame::write_binary(out, message);
+        }
+    }
+
+    /// Queues one packet that must arrive; closes the client when there is no room. A dialect without it sends nothing.
+    pub fn send(&self, packet: &ServerPacket<'_>, now: Duration) -> usize {
+        let (message, mut bytes) = (packet.encode(&self.endpoint.dialect), Vec::new());
+        if message.is_empty() {
+            return 0;
+        }
+        self.write_message(&mut bytes, &message);
+        self.send_frames(&bytes, now);
+        bytes.len()
+    }
+
+    /// Queues whole frames that must arrive; closes the client when there is no room.
+    pub fn send_frames(&self, frames: &[u8], now: Duration) {
+        if self.outbox.push(&self.stream, frames, now) == Pushed::Full {
+            self.close(Ending::Breach(Breach::SlowClient), now);
+        }
+    }
+
+    /// Queues a close frame that says this reason. Only the first reason counts.
+    pub fn close(&self, ending: Ending, now: Duration) {
+        let (mut body, mut bytes) = (Vec::new(), Vec::new());
+        close::encode(ending.close_code(), ending.name(), &mut body);
+        frame::write(&mut bytes, Opcode::Close, None, &body);
+        self.close_with(ending, &bytes, now);
+    }
+
+    /// Queues frames of which the last one is a close frame. Only the first reason counts.
+    pub fn close_with(&self, ending: Ending, frames: &[u8], now: Duration) {
+        let mut kept = self.ending.lock();
+        if kept.is_none() {
+            *kept = Some(ending);
+            drop(kept);
+            self.closing_ms.store(ms(now) + 1, Ordering::Release);
+            self.outbox.close(&self.stream, frames, now);
+        }
+    }
+
+    /// Why we close it, if we do.
+    pub fn ending(&self) -> Option<Ending> {
+        self.ending.lock().clone()
+    }
+
+    /// How long ago our close frame was queued.
+    pub fn closing_for(&self, now: Duration) -> Option<Duration> {
+        let since = self.closing_ms.load(Ordering::Acquire).checked_sub(1)?;
+        Some(now.saturating_sub(Duration::from_millis(since)))
+    }
+
+    /// Ends the connection at once; its thread wakes from its read.
+    pub fn cut(&self) {
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+
+    /// Its thread is over: the worker forgets it.
+    pub fn set_gone(&self) {
+        self.gone.store(true, Ordering::Release);
+    }
+
+    /// Whether its thread is over.
+    pub fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Acquire)
+    }
+}
+
+fn id(number: &AtomicU32) -> Option<PlayerId> {
+    match number.load(Ordering::Acquire) {
+        0 => None,
+        number => Some(PlayerId(number as u16)),
+    }
+}
+
+fn ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX - 1)
+}

@@ -1,0 +1,210 @@
+//! The first seconds of a connection, in its own thread: read the request head, then answer a page or become a client.
+//!
+//! ```text
+//!  accept ─► head (absolute deadline) ─┬─ no Upgrade ─► page, close
+//!                                      ├─ broken rule ─► 4xx, close
+//!                                      └─ Upgrade ─► endpoint, origin, place? ─► 101 ─► conversation
+//! ```
+//!
+//! Never: a head that drips for longer than [`limits::HEAD_TIME`], a place kept after the end, a panic that leaves this thread.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tracing::{debug, error, info};
+
+use super::admission::Permit;
+use super::client::Client;
+use super::conversation;
+use super::endpoint::{self, Endpoint, NoEndpoint};
+use super::metrics::Metrics;
+use super::pages;
+use super::shared::Shared;
+use crate::limits;
+use crate::ws::http::{self, HeadReader, RequestHead};
+use crate::ws::upgrade;
+
+/// The subprotocols we speak: that of the native dialect.
+pub const SUBPROTOCOLS: [&str; 1] = ["tickwire.v1"];
+
+/// The whole life of a connection's thread.
+pub fn run(shared: &Arc<Shared>, stream: TcpStream, address: SocketAddr, permit: Permit) {
+    let lived = catch_unwind(AssertUnwindSafe(|| {
+        if let Some((client, permit, rest)) = begin(shared, stream, address, permit) {
+            conversation::run(shared, &client, &rest);
+            drop(permit);
+        }
+    }));
+    if lived.is_err() {
+        shared.metrics.panics.inc();
+        error!(%address, "a panic ended this connection; it is a bug of the server");
+    }
+    shared.connection_ends();
+}
+
+/// Reads the head and answers it. `Some` when the connection has become a client.
+fn begin(
+    shared: &Arc<Shared>,
+    stream: TcpStream,
+    address: SocketAddr,
+    mut permit: Permit,
+) -> Option<(Arc<Client>, Permit, Vec<u8>)> {
+    let deadline = Instant::now() + limits::HEAD_TIME;
+    let (head, rest) = match read_head(&stream, deadline) {
+        Ok(complete) => complete?,
+        Err(refusal) => {
+            refuse(shared, &stream, address, refusal);
+            return None;
+        }
+    };
+    if !head.is_upgrade() && head.header("Sec-WebSocket-Key").is_none() {
+        let (status, response) = pages::respond(shared, &head, address);
+        debug!(%address, status, target = head.target, "page");
+        answer(&stream, &response);
+        return None;
+    }
+    match upgrade(shared, &head, &mut permit) {
+        Ok((endpoint, response)) => {
+            write_all(&stream, &response, limits::HEAD_TIME).ok()?;
+            let id = shared.next_client_id();
+            let dialect = endpoint.dialect.name();
+            info!(client = id, %address, dialect, json = endpoint.json, "client connected");
+            let client = Arc::new(Client::new(id, address, stream, endpoint, shared.now()));
+            Some((client, permit, rest))
+        }
+        Err(refusal) => {
+            refuse(shared, &stream, address, refusal);
+            None
+        }
+    }
+}
+
+/// A request that is not granted: what to log and count, and the whole response.
+struct Refused {
+    status: u16,
+    rule: &'static str,
+    response: Vec<u8>,
+}
+
+impl From<http::Refusal> for Refused {
+    fn from(refusal: http::Refusal) -> Refused {
+        Refused { status: refusal.status, rule: refusal.violation.name(), response: refusal.response() }
+    }
+}
+
+impl From<NoEndpoint> for Refused {
+    fn from(missing: NoEndpoint) -> Refused {
+        let (status, rule) = missing.status();
+        Refused::plain(status, rule)
+    }
+}
+
+impl Refused {
+    fn plain(status: u16, rule: &'static str) -> Refused {
+        let body = format!("{rule}\n");
+        Refused {
+            status,
+            rule,
+            response: http::response(status, "text/plain; charset=utf-8", &[], body.as_bytes()),
+        }
+    }
+}
+
+/// The head and what came after it; `Ok(None)` when the peer left before it was complete.
+fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<(RequestHead, Vec<u8>)>, Refused> {
+    let (mut reader, mut buffer) = (HeadReader::new(), [0; limits::READ_BYTES]);
+    loop {
+        // `SO_RCVTIMEO` begins anew with each read: only the remaining time makes the deadline absolute.
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Refused::plain(408, "head_late"));
+        }
+        if stream.set_read_timeout(Some(left)).is_err() {
+            return Ok(None);
+        }
+        match (&mut &*stream).read(&mut buffer) {
+            Ok(0) => return Ok(None),
+            Ok(count) => {
+                if let Some(head) = reader.receive(&buffer[..count])? {
+                    return Ok(Some((head, reader.rest().to_vec())));
+                }
+            }
+            Err(error) if is_timeout(&error) || error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return Ok(None),
+        }
+    }
+}
+
+/// Checks everything that stands between a request and a client; the place comes last, since it is what is scarce.
+fn upgrade(shared: &Shared, head: &RequestHead, permit: &mut Permit) -> Result<(Endpoint, Vec<u8>), Refused> {
+    let accepted = upgrade::accept(head, &SUBPROTOCOLS)?;
+    upgrade::check_origin(head, &shared.config.allowed_origins)?;
+    let endpoint = endpoint::find(&shared.config.codes, head)?;
+    if shared.is_stopping() {
+        return Err(Refused::plain(503, "stopping"));
+    }
+    if let Err(cap) = permit.become_client() {
+        Metrics::count(&shared.metrics.turned_away, "cap", cap.name());
+        return Err(Refused::plain(503, cap.name()));
+    }
+    Ok((endpoint, accepted.response))
+}
+
+fn refuse(shared: &Shared, stream: &TcpStream, address: SocketAddr, refused: Refused) {
+    Metrics::count(&shared.metrics.refused, "rule", refused.rule);
+    info!(%address, status = refused.status, rule = refused.rule, "request refused");
+    answer(stream, &refused.response);
+}
+
+/// Writes a response and closes, such that the peer gets to read it.
+fn answer(stream: &TcpStream, response: &[u8]) {
+    if write_all(stream, response, limits::PAGE_TIME).is_ok() {
+        let _ = stream.shutdown(Shutdown::Write);
+        drain(stream, limits::CLOSE_TIME);
+    }
+}
+
+/// Writes everything by an absolute deadline, blocking: for what has no worker yet.
+fn write_all(stream: &TcpStream, mut bytes: &[u8], time: Duration) -> std::io::Result<()> {
+    let deadline = Instant::now() + time;
+    while !bytes.is_empty() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_write_timeout(Some(left))?;
+        match (&mut &*stream).write(bytes) {
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Reads and drops what still comes, so that closing does not reset the connection under our last words; at most
+/// [`limits::DRAIN_BYTES`], so that a flood ends here.
+pub fn drain(stream: &TcpStream, time: Duration) {
+    let deadline = Instant::now() + time;
+    let (mut buffer, mut dropped) = ([0; limits::READ_BYTES], 0);
+    while dropped < limits::DRAIN_BYTES {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || stream.set_read_timeout(Some(left)).is_err() {
+            return;
+        }
+        match (&mut &*stream).read(&mut buffer) {
+            Ok(0) => return,
+            Ok(count) => dropped += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Whether a read ended because its time was over.
+pub fn is_timeout(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}

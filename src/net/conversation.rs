@@ -1,0 +1,280 @@
+//! A client's own thread after the handshake: it reads, decodes, answers at once, and queues commands for the world.
+//!
+//! Comes in: bytes of the socket. Goes out: answers through the outbox, commands through the inbox. It blocks in `read`
+//! and nowhere else. Never: more than [`limits::READ_BYTES`] at a time, work for a budget that is spent, a word after the close
+//! frame, a player left in the world.
+
+use std::io::{ErrorKind, Read};
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tracing::{debug, info};
+
+use super::client::{Client, Ending};
+use super::connection;
+use super::metrics::Metrics;
+use super::shared::Shared;
+use crate::feed::view::Layout;
+use crate::limits;
+use crate::packet::server_packet::Welcome;
+use crate::packet::{ClientPacket, Direction, ServerPacket};
+use crate::session::{Breach, NATIVE_VERSION, Output, Session};
+use crate::world::{self, Action};
+use crate::ws::conn::{Conn, Event, Role};
+use crate::ws::message::Limits;
+
+/// How often a thread that waits for its last words to go looks whether they are gone.
+const LAST_WORDS_LOOK: Duration = Duration::from_millis(20);
+
+/// What the thread of one client holds.
+struct Conversation<'a> {
+    shared: &'a Shared,
+    client: &'a Arc<Client>,
+    session: Session,
+    outputs: Vec<Output>,
+}
+
+/// Gives everything back when the thread ends, also by a panic.
+struct Leaving<'a> {
+    shared: &'a Shared,
+    client: &'a Client,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        if let Some(player) = self.client.player() {
+            self.shared.inbox.push_operator(Action::Leave { player });
+        }
+        self.shared.unlist(self.client);
+        self.client.cut();
+    }
+}
+
+/// The whole conversation, beginning with what came behind the request head.
+pub fn run(shared: &Shared, client: &Arc<Client>, rest: &[u8]) {
+    shared.list(client);
+    let leaving = Leaving { shared, client };
+    if shared.is_stopping() {
+        client.close(Ending::Breach(Breach::GoingAway), shared.now());
+    }
+    let session = Session::new(client.endpoint.layout == Layout::Native, shared.now());
+    let mut conversation = Conversation { shared, client, session, outputs: Vec::new() };
+    conversation.begin();
+    let ending = conversation.talk(rest);
+    let ending = client.ending().unwrap_or(ending);
+    log_ending(shared, client, &ending);
+    last_words(shared, client);
+    drop(leaving);
+}
+
+fn log_ending(shared: &Shared, client: &Client, ending: &Ending) {
+    let (rule, tick) = (ending.name(), shared.tick.load(Ordering::Relaxed));
+    let player = client.player().map_or(0, |player| player.0);
+    if let Some(code) = ending.close_code() {
+        Metrics::count(&shared.metrics.closed, "rule", rule);
+        info!(client = client.id, player, tick, rule, code = code.get(), "client closed: {ending}");
+    } else {
+        info!(client = client.id, player, tick, "client left: {ending}");
+    }
+}
+
+/// Lets what is queued go out, says that no more will come, and waits for the peer's end, all within a bound.
+fn last_words(shared: &Shared, client: &Client) {
+    let deadline = shared.now() + limits::CLOSE_TIME;
+    while client.outbox.backlog() > 0 && shared.now() < deadline {
+        client.outbox.drive(&client.stream, shared.now());
+        std::thread::sleep(LAST_WORDS_LOOK);
+    }
+    let _ = client.stream.shutdown(Shutdown::Write);
+    connection::drain(&client.stream, deadline.saturating_sub(shared.now()));
+}
+
+impl Conversation<'_> {
+    /// In the MooMoo dialects the server speaks first; a native client is told nothing before its hello.
+    fn begin(&mut self) {
+        if self.client.endpoint.layout == Layout::Moomoo {
+            let socket_id = format!("{}-{}", self.shared.epoch, self.client.id);
+            self.reply(&ServerPacket::IoInit { socket_id: &socket_id });
+            self.reply(&ServerPacket::InitData);
+            self.shared.give_to_worker(self.client);
+        }
+    }
+
+    /// Reads until one side ends it; returns why.
+    fn talk(&mut self, rest: &[u8]) -> Ending {
+        let limits = Limits { message_bytes: limits::MESSAGE_BYTES, fragments: limits::MESSAGE_FRAGMENTS };
+        let mut conn = Conn::new(Role::Server, limits);
+        let mut buffer = [0; limits::READ_BYTES];
+        let mut heard = self.hear(&mut conn, rest);
+        while heard.is_ok() {
+            heard = match self.read(&mut buffer) {
+                Ok(0) => {
+                    conn.receive_eof();
+                    self.hear(&mut conn, &[]).and(Err(Ending::PeerLost))
+                }
+                Ok(count) => self.hear(&mut conn, &buffer[..count]),
+                Err(ending) => Err(ending),
+            };
+        }
+        let ending = heard.err().unwrap_or(Ending::PeerLost);
+        self.say_why(&mut conn, &ending);
+        ending
+    }
+
+    /// The close frame: for a broken rule of the wire and the peer's own close the machine has written it already.
+    fn say_why(&self, conn: &mut Conn, ending: &Ending) {
+        let now = self.shared.now();
+        match ending {
+            Ending::Packet(_) | Ending::Breach(_) => self.client.close(ending.clone(), now),
+            Ending::Violation(_) | Ending::PeerClosed(_) | Ending::PeerLost => {
+                let mut frames = Vec::new();
+                conn.drain_output(&mut frames);
+                self.client.close_with(ending.clone(), &frames, now);
+            }
+        }
+    }
+
+    /// Blocks for bytes; while a hello is due, only until its deadline.
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ending> {
+        let mut stream = &self.client.stream;
+        loop {
+            let timeout = if self.session.awaits_hello() {
+                let deadline = self.client.connected + limits::HELLO_TIME;
+                let left = deadline.saturating_sub(self.shared.now());
+                if left.is_zero() {
+                    return Err(Ending::Breach(Breach::HelloLate));
+                }
+                Some(left)
+            } else {
+                None
+            };
+            stream.set_read_timeout(timeout).map_err(|_| Ending::PeerLost)?;
+            match stream.read(buffer) {
+                Ok(count) => return Ok(count),
+                Err(error) if connection::is_timeout(&error) || error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return Err(Ending::PeerLost),
+            }
+        }
+    }
+
+    /// Takes bytes, handles what they complete, sends what the machine answers.
+    fn hear(&mut self, conn: &mut Conn, bytes: &[u8]) -> Result<(), Ending> {
+        let now = self.shared.now();
+        self.client.heard(now);
+        self.shared.metrics.bytes_in.inc_by(bytes.len() as u64);
+        self.session.spend_bytes(bytes.len(), now).map_err(Ending::Breach)?;
+        conn.receive(bytes);
+        while let Some(event) = conn.next_event().map_err(Ending::Violation)? {
+            self.session.spend_message(now).map_err(Ending::Breach)?;
+            match event {
+                Event::Binary(message) => self.message(message)?,
+                Event::Text(text) => self.text(text)?,
+                Event::Ping(_) | Event::Pong(_) => {}
+                Event::Close { code, .. } => return Err(Ending::PeerClosed(code)),
+                Event::Eof { .. } => return Err(Ending::PeerLost),
+            }
+        }
+        if conn.has_output() {
+            let mut frames = Vec::new();
+            conn.drain_output(&mut frames);
+            self.client.send_frames(&frames, now);
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, message: &[u8]) -> Result<(), Ending> {
+        if self.client.endpoint.json {
+            return Err(Ending::Breach(Breach::FrameKind));
+        }
+        let dialect = Arc::clone(&self.client.endpoint.dialect);
+        match dialect.decode(Direction::ToServer, message) {
+            Ok(decoded) => self.packet(ClientPacket::from_decoded(&decoded)),
+            Err(error) => self.unusable(error),
+        }
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), Ending> {
+        if !self.client.endpoint.json {
+            return Err(Ending::Breach(Breach::FrameKind));
+        }
+        let dialect = Arc::clone(&self.client.endpoint.dialect);
+        match dialect.decode_json(Direction::ToServer, text) {
+            Ok(decoded) => self.packet(ClientPacket::from_decoded(&decoded)),
+            Err(error) => self.unusable(error),
+        }
+    }
+
+    /// Broken encoding closes; wrong arguments and unknown codes are dropped, counted, and answered where the dialect can.
+    fn unusable(&mut self, error: crate::packet::PacketError) -> Result<(), Ending> {
+        if error.closes() {
+            return Err(Ending::Packet(error));
+        }
+        Metrics::count(&self.shared.metrics.dropped_packets, "rule", error.name());
+        debug!(client = self.client.id, rule = error.name(), "packet dropped: {error}");
+        if self.session.awaits_hello() {
+            return Err(Ending::Breach(Breach::HelloFirst));
+        }
+        self.reply(&ServerPacket::Error { rule: error.name(), detail: &error.to_string() });
+        Ok(())
+    }
+
+    fn packet(&mut self, packet: ClientPacket<'_>) -> Result<(), Ending> {
+        self.shared.metrics.messages_in.inc();
+        let (now, tick) = (self.shared.now(), self.shared.tick.load(Ordering::Relaxed));
+        let mut outputs = std::mem::take(&mut self.outputs);
+        let handled = self.session.handle(packet, now, tick, &mut outputs).map_err(Ending::Breach);
+        let carried = outputs.drain(..).try_for_each(|output| self.carry_out(output));
+        self.outputs = outputs;
+        handled.and(carried)
+    }
+
+    fn carry_out(&mut self, output: Output) -> Result<(), Ending> {
+        match output {
+            Output::Welcome => {
+                self.welcome();
+                self.shared.give_to_worker(self.client);
+            }
+            Output::Reply(packet) => self.reply(&packet),
+            Output::Join { name, skin } => self.join(name, skin)?,
+            Output::Command(command, intended) => {
+                if let Err(dropped) = self.shared.inbox.push(command, intended) {
+                    Metrics::count(&self.shared.metrics.refused_commands, "reason", dropped.name());
+                }
+            }
+            Output::Watch(player) => self.client.set_wish(player),
+            Output::Dropped(rule) => Metrics::count(&self.shared.metrics.dropped_packets, "rule", rule),
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, name: String, skin: u8) -> Result<(), Ending> {
+        let player = self.shared.roster.take(self.shared.now()).ok_or(Ending::Breach(Breach::Full))?;
+        let tick = self.shared.tick.load(Ordering::Relaxed);
+        info!(client = self.client.id, player = player.0, tick, ?name, "player enters");
+        self.session.joined(player);
+        self.client.set_player(player);
+        self.shared.inbox.push_operator(Action::Join { player, name, skin });
+        Ok(())
+    }
+
+    fn welcome(&self) {
+        let config = &self.shared.config;
+        self.reply(&ServerPacket::Welcome(Welcome {
+            version: NATIVE_VERSION,
+            code_hash: &format!("{:016x}", world::code_hash()),
+            seed: config.identity.seed,
+            map_size_px: config.identity.map_size_px,
+            tick_hz: config.rates().tick_hz as u8,
+            update_hz: config.rates().native_hz as u8,
+            epoch: &self.shared.epoch,
+            tick: self.shared.tick.load(Ordering::Relaxed),
+        }));
+    }
+
+    fn reply(&self, packet: &ServerPacket<'_>) {
+        let bytes = self.client.send(packet, self.shared.now());
+        self.shared.metrics.bytes_out.inc_by(bytes as u64);
+    }
+}

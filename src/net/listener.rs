@@ -1,0 +1,70 @@
+//! The listener: takes connections, asks admission, gives each its thread.
+//!
+//! Never: a read or a blocking write of its own, a thread above the cap, a spin when descriptors run out.
+
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+
+use tracing::{debug, warn};
+
+use super::admission::TurnedAway;
+use super::connection;
+use super::metrics::Metrics;
+use super::platform;
+use super::shared::Shared;
+use crate::limits;
+use crate::ws::http;
+
+/// The listener's life, until its socket is shut.
+pub fn run(shared: &Arc<Shared>, listener: &TcpListener) {
+    loop {
+        match listener.accept() {
+            Ok((stream, address)) if !shared.is_stopping() => take(shared, stream, address),
+            Ok(_) => return,
+            Err(error) if platform::is_exhausted(&error) => pause(&error),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) if shared.is_stopping() => return,
+            // What is left are errors of the connection that was about to be accepted (ECONNABORTED and the like).
+            Err(error) => debug!("accept: {error}"),
+        }
+    }
+}
+
+/// Without descriptors each accept fails at once: wait until connections have ended, instead of spinning.
+fn pause(error: &io::Error) {
+    warn!("no room for another connection, waiting: {error}");
+    thread::sleep(limits::ACCEPT_PAUSE);
+}
+
+fn take(shared: &Arc<Shared>, stream: TcpStream, address: SocketAddr) {
+    shared.metrics.accepted.inc();
+    let permit = match shared.admission.admit(address.ip()) {
+        Ok(permit) => permit,
+        Err(cap) => return turn_away(shared, &stream, address, cap),
+    };
+    if platform::prepare(&stream).is_err() {
+        return; // The peer has gone already.
+    }
+    let for_thread = Arc::clone(shared);
+    shared.connection_begins();
+    let spawned = thread::Builder::new()
+        .name("client".to_owned())
+        .stack_size(limits::CLIENT_STACK_BYTES)
+        .spawn(move || connection::run(&for_thread, stream, address, permit));
+    if let Err(error) = spawned {
+        shared.connection_ends();
+        warn!("no thread for a connection: {error}");
+        Metrics::count(&shared.metrics.turned_away, "cap", TurnedAway::Unavailable.name());
+    }
+}
+
+/// A 503 that costs no thread: sent if the kernel takes it at once, which it does for a new connection.
+fn turn_away(shared: &Shared, stream: &TcpStream, address: SocketAddr, cap: TurnedAway) {
+    Metrics::count(&shared.metrics.turned_away, "cap", cap.name());
+    debug!(%address, cap = cap.name(), "connection turned away");
+    let body = format!("{}\n", cap.name());
+    let response = http::response(503, "text/plain; charset=utf-8", &[("Retry-After", "5")], body.as_bytes());
+    let _ = platform::send_now(stream, &response);
+}

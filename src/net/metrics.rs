@@ -1,0 +1,171 @@
+//! Counters of what the server does, as Prometheus text at `/metrics` and in the status line.
+//!
+//! Comes in: increments from every thread, each a relaxed atomic. Goes out: text on request. Labels come from the names of
+//! rules and of caps, never from a client. Never: a lock on the tick or on a send.
+
+use std::time::Duration;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+
+/// One label: the name of a rule, a cap or a reason.
+type Named = Family<[(&'static str, &'static str); 1], Counter>;
+
+/// All metrics of one server. Cloning shares them.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    /// Clients after the handshake, now.
+    pub clients: Gauge,
+    /// Players in the world, now.
+    pub players: Gauge,
+    /// Connections taken by the listener.
+    pub accepted: Counter,
+    /// Connections turned away, by cap.
+    pub turned_away: Named,
+    /// Requests refused, by rule.
+    pub refused: Named,
+    /// Clients closed by the server, by rule.
+    pub closed: Named,
+    /// Packets dropped or ignored, by rule.
+    pub dropped_packets: Named,
+    /// Commands that the inbox or the world refused, by reason.
+    pub refused_commands: Named,
+    /// Messages from clients.
+    pub messages_in: Counter,
+    /// Bytes from clients after the handshake.
+    pub bytes_in: Counter,
+    /// Bytes given to outboxes for clients after the handshake.
+    pub bytes_out: Counter,
+    /// Turns of clients in which there was something to send.
+    pub turns: Counter,
+    /// Calls to send made in clients' turns by the fan-out.
+    pub turn_sends: Counter,
+    /// Turns of clients whose last turn was unsent: their state is rebuilt later.
+    pub turns_held_back: Counter,
+    /// Ticks of the world.
+    pub ticks: Counter,
+    /// Ticks begun more than half a period after their time.
+    pub late_ticks: Counter,
+    /// Whole periods left out.
+    pub skipped_ticks: Counter,
+    /// Published ticks that a fan-out worker never saw.
+    pub lost_publications: Counter,
+    /// Time from the beginning of a tick to its publication.
+    pub tick_time: Histogram,
+    /// Panics caught: each is a bug of ours.
+    pub panics: Counter,
+}
+
+impl Metrics {
+    /// All at zero.
+    pub fn new() -> Metrics {
+        let tick_buckets = exponential_buckets(16e-6, 2.0, 14);
+        let mut metrics = Metrics {
+            registry: Registry::with_prefix("tickwire"),
+            clients: Gauge::default(),
+            players: Gauge::default(),
+            accepted: Counter::default(),
+            turned_away: Named::default(),
+            refused: Named::default(),
+            closed: Named::default(),
+            dropped_packets: Named::default(),
+            refused_commands: Named::default(),
+            messages_in: Counter::default(),
+            bytes_in: Counter::default(),
+            bytes_out: Counter::default(),
+            turns: Counter::default(),
+            turn_sends: Counter::default(),
+            turns_held_back: Counter::default(),
+            ticks: Counter::default(),
+            late_ticks: Counter::default(),
+            skipped_ticks: Counter::default(),
+            lost_publications: Counter::default(),
+            tick_time: Histogram::new(tick_buckets),
+            panics: Counter::default(),
+        };
+        metrics.register_connections();
+        metrics.register_traffic();
+        metrics.register_ticks();
+        metrics
+    }
+
+    fn register_connections(&mut self) {
+        let all = &mut self.registry;
+        all.register("clients", "Clients after the handshake", self.clients.clone());
+        all.register("players", "Players in the world", self.players.clone());
+        all.register("accepted", "Connections taken by the listener", self.accepted.clone());
+        all.register("turned_away", "Connections turned away, by cap", self.turned_away.clone());
+        all.register("requests_refused", "Requests refused, by rule", self.refused.clone());
+        all.register("clients_closed", "Clients closed by the server, by rule", self.closed.clone());
+        all.register("panics", "Panics caught", self.panics.clone());
+    }
+
+    fn register_traffic(&mut self) {
+        let all = &mut self.registry;
+        all.register("packets_dropped", "Packets dropped or ignored, by rule", self.dropped_packets.clone());
+        all.register("commands_refused", "Commands refused, by reason", self.refused_commands.clone());
+        all.register("messages_in", "Messages from clients", self.messages_in.clone());
+        all.register_with_unit("received", "Bytes from clients", Unit::Bytes, self.bytes_in.clone());
+        all.register_with_unit("sent", "Bytes for clients", Unit::Bytes, self.bytes_out.clone());
+        all.register("turns", "Turns of clients with something to send", self.turns.clone());
+        all.register("turn_sends", "Calls to send made in those turns", self.turn_sends.clone());
+        all.register("turns_held_back", "Turns held back for a slow client", self.turns_held_back.clone());
+    }
+
+    fn register_ticks(&mut self) {
+        let all = &mut self.registry;
+        all.register("ticks", "Ticks of the world", self.ticks.clone());
+        all.register("ticks_late", "Ticks begun over half a period late", self.late_ticks.clone());
+        all.register("ticks_skipped", "Periods left out", self.skipped_ticks.clone());
+        all.register(
+            "publications_lost",
+            "Published ticks a worker never saw",
+            self.lost_publications.clone(),
+        );
+        all.register_with_unit("tick", "Time of a tick", Unit::Seconds, self.tick_time.clone());
+    }
+
+    /// Counts one under a name.
+    pub fn count(family: &Named, label: &'static str, name: &'static str) {
+        family.get_or_create(&[(label, name)]).inc();
+    }
+
+    /// Books a tick.
+    pub fn ticked(&self, took: Duration) {
+        self.ticks.inc();
+        self.tick_time.observe(took.as_secs_f64());
+    }
+
+    /// All metrics as Prometheus (OpenMetrics) text.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("writing to a string does not fail");
+        text
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Metrics {
+        Metrics::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_can_be_read() {
+        let metrics = Metrics::new();
+        Metrics::count(&metrics.closed, "rule", "slow_client");
+        metrics.ticked(Duration::from_micros(40));
+        let text = metrics.text();
+        assert!(text.contains("tickwire_clients_closed_total{rule=\"slow_client\"} 1"), "{text}");
+        assert!(text.contains("tickwire_tick_seconds_count 1"), "{text}");
+    }
+}

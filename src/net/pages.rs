@@ -1,0 +1,151 @@
+//! Requests without an upgrade: the game's page and its files, embedded in the binary, and `/metrics`.
+//!
+//! Comes in: a request head and where it came from. Goes out: one whole response. Never: a file of the machine, a page of
+//! the inside for someone who only pretends to sit at this machine.
+
+use std::net::SocketAddr;
+
+use super::shared::Shared;
+use crate::ws::http::{self, RequestHead};
+
+/// An embedded file: name, type, bytes.
+type File = (&'static str, &'static str, &'static [u8]);
+
+macro_rules! files {
+    ($($name:literal $kind:literal;)+) => {
+        &[$(($name, $kind, include_bytes!(concat!("../web/", $name)).as_slice())),+]
+    };
+}
+
+/// Everything in `src/web/` that a browser asks for.
+const FILES: &[File] = files! {
+    "camera.js" "text/javascript; charset=utf-8";
+    "commands.js" "text/javascript; charset=utf-8";
+    "connection.js" "text/javascript; charset=utf-8";
+    "draw-players.js" "text/javascript; charset=utf-8";
+    "draw-scenery.js" "text/javascript; charset=utf-8";
+    "draw-terrain.js" "text/javascript; charset=utf-8";
+    "draw-weather.js" "text/javascript; charset=utf-8";
+    "favicon.svg" "image/svg+xml";
+    "hud.js" "text/javascript; charset=utf-8";
+    "index.html" "text/html; charset=utf-8";
+    "input.js" "text/javascript; charset=utf-8";
+    "inspect.js" "text/javascript; charset=utf-8";
+    "interpolation.js" "text/javascript; charset=utf-8";
+    "main.js" "text/javascript; charset=utf-8";
+    "minimap.js" "text/javascript; charset=utf-8";
+    "msgpack.js" "text/javascript; charset=utf-8";
+    "palette.js" "text/javascript; charset=utf-8";
+    "protocol.js" "text/javascript; charset=utf-8";
+    "random.js" "text/javascript; charset=utf-8";
+    "rates.js" "text/javascript; charset=utf-8";
+    "sprites.js" "text/javascript; charset=utf-8";
+    "style.css" "text/css; charset=utf-8";
+    "title.js" "text/javascript; charset=utf-8";
+    "world.js" "text/javascript; charset=utf-8";
+};
+
+/// What the page may do: load from here, talk to here, nothing else.
+const POLICY: &str = "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; style-src 'self'; \
+                      object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
+/// Headers by which a proxy says that it stands between.
+const FORWARDING: [&str; 5] = ["Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via"];
+
+/// The response to a request, and its status.
+pub fn respond(shared: &Shared, head: &RequestHead, address: SocketAddr) -> (u16, Vec<u8>) {
+    let is_head = head.method == "HEAD";
+    let (status, kind, more, body) = if head.method == "GET" || is_head {
+        find(shared, head, address)
+    } else {
+        (405, TEXT, [("Allow", "GET, HEAD")], b"only GET and HEAD\n".to_vec())
+    };
+    let mut response = http::response(status, kind, &headers(more), &body);
+    if is_head {
+        response.truncate(response.len() - body.len());
+    }
+    (status, response)
+}
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const FRESH: [(&str, &str); 1] = [("Cache-Control", "no-cache")];
+
+fn headers(more: [(&'static str, &'static str); 1]) -> [(&'static str, &'static str); 4] {
+    let [more] = more;
+    [
+        more,
+        ("X-Content-Type-Options", "nosniff"),
+        ("Referrer-Policy", "no-referrer"),
+        ("Content-Security-Policy", POLICY),
+    ]
+}
+
+type Found = (u16, &'static str, [(&'static str, &'static str); 1], Vec<u8>);
+
+fn find(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
+    let name = match head.path() {
+        "/" => "index.html",
+        path => path.trim_start_matches('/'),
+    };
+    if name == "metrics" {
+        return if is_at_this_machine(head, address) {
+            (200, METRICS, FRESH, shared.metrics.text().into_bytes())
+        } else {
+            (403, TEXT, FRESH, b"only from this machine\n".to_vec())
+        };
+    }
+    match FILES.iter().find(|(known, ..)| *known == name) {
+        Some((_, kind, bytes)) => (200, kind, FRESH, bytes.to_vec()),
+        None => (404, TEXT, FRESH, b"no such page\n".to_vec()),
+    }
+}
+
+/// Whether a request comes from this machine by all signs: a loopback peer, a literal loopback `Host` (a page of another
+/// site that has its name point here cannot fake it), and no forwarding header.
+fn is_at_this_machine(head: &RequestHead, address: SocketAddr) -> bool {
+    let host = head.header("Host").unwrap_or_default();
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let is_literal = matches!(name, "localhost" | "127.0.0.1" | "[::1]");
+    address.ip().is_loopback() && is_literal && FORWARDING.iter().all(|name| head.header(name).is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    use super::*;
+    use crate::ws::http::HeadReader;
+
+    fn head(lines: &str) -> RequestHead {
+        let bytes = format!("GET /metrics HTTP/1.1\r\n{lines}\r\n\r\n");
+        HeadReader::new().receive(bytes.as_bytes()).expect("well formed").expect("complete")
+    }
+
+    #[test]
+    fn the_inside_is_for_this_machine_only() {
+        let near: SocketAddr = "127.0.0.1:5000".parse().unwrap();
+        let far: SocketAddr = "203.0.113.9:5000".parse().unwrap();
+        assert!(is_at_this_machine(&head("Host: localhost:3000"), near));
+        assert!(is_at_this_machine(&head("Host: [::1]:3000"), "[::1]:9".parse().unwrap()));
+        assert!(!is_at_this_machine(&head("Host: localhost:3000"), far));
+        assert!(!is_at_this_machine(&head("Host: evil.example:3000"), near));
+        assert!(!is_at_this_machine(&head("Host: localhost\r\nX-Forwarded-For: 203.0.113.9"), near));
+    }
+
+    #[test]
+    fn every_file_of_the_page_is_embedded_and_nothing_else() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/web");
+        let on_disk: BTreeSet<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| !name.ends_with(".sources"))
+            .collect();
+        let embedded: BTreeSet<String> = FILES.iter().map(|(name, ..)| (*name).to_owned()).collect();
+        assert_eq!(on_disk, embedded, "list the files of src/web/ in net/pages.rs");
+    }
+}

@@ -1,0 +1,128 @@
+//! Every call to the platform that `std` does not offer, in one file, so that other systems than Linux can follow.
+//!
+//! Comes in: sockets and plain values. Goes out: plain values and `io::Error`. Never: a decision about the protocol.
+
+use std::fs;
+use std::io;
+use std::net::{TcpListener, TcpStream};
+
+use rustix::net::SendFlags;
+use rustix::process::Resource;
+
+use crate::limits;
+
+/// Sends what the kernel takes at once; `Ok(None)` when it takes nothing now.
+///
+/// Works beside a thread that is blocked in `read` on the same socket, which `O_NONBLOCK` would not
+/// (facts: it is shared by clones).
+///
+/// # Errors
+/// Whatever the socket says besides "would block": the peer is gone.
+pub fn send_now(stream: &TcpStream, bytes: &[u8]) -> io::Result<Option<usize>> {
+    loop {
+        return match rustix::net::send(stream, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Ok(taken) => Ok(Some(taken)),
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(rustix::io::Errno::AGAIN) => Ok(None),
+            Err(error) => Err(error.into()),
+        };
+    }
+}
+
+/// Gives a bound listener the backlog of [`limits::LISTEN_BACKLOG`] instead of the 128 of `std`.
+///
+/// # Errors
+/// Whatever `listen(2)` says.
+pub fn widen_backlog(listener: &TcpListener) -> io::Result<()> {
+    Ok(rustix::net::listen(listener, limits::LISTEN_BACKLOG)?)
+}
+
+/// Prepares an accepted socket: no delay for small writes, and a small kernel buffer for a peer that does not read.
+///
+/// # Errors
+/// Whatever `setsockopt(2)` says.
+pub fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    Ok(rustix::net::sockopt::set_socket_send_buffer_size(stream, limits::SEND_BUFFER_BYTES)?)
+}
+
+/// Wakes a thread that is blocked in `accept` on this listener: it gets `EINVAL`.
+pub fn shut_listener(listener: &TcpListener) {
+    let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);
+}
+
+/// Whether an `accept` failed because no descriptor or memory is left, which passes with time.
+pub fn is_exhausted(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let exhausted = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+    error.raw_os_error().is_some_and(|code| exhausted.iter().any(|errno| errno.raw_os_error() == code))
+}
+
+/// Random bytes from the kernel: the epoch of a start, mask keys of our own clients.
+///
+/// # Panics
+/// When the kernel has no random source, which a running Linux always has.
+pub fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    let mut filled = 0;
+    while filled < N {
+        filled += rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())
+            .expect("the kernel has a random source");
+    }
+    bytes
+}
+
+/// What this machine allows one process, read once at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ceilings {
+    /// Open files, after raising the soft limit to the hard one.
+    pub open_files: usize,
+    /// Memory mappings, `vm.max_map_count`.
+    pub mappings: usize,
+    /// Threads of the whole machine, `kernel.pid_max`.
+    pub threads: usize,
+}
+
+impl Ceilings {
+    /// Raises the open-files limit as far as allowed and reads the ceilings. What cannot be read counts as Linux's default.
+    pub fn read() -> Ceilings {
+        let mut files = rustix::process::getrlimit(Resource::Nofile);
+        files.current = files.maximum;
+        let _ = rustix::process::setrlimit(Resource::Nofile, files);
+        let open_files = rustix::process::getrlimit(Resource::Nofile).current;
+        Ceilings {
+            open_files: open_files.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX)),
+            mappings: read_number("/proc/sys/vm/max_map_count").unwrap_or(65_530),
+            threads: read_number("/proc/sys/kernel/pid_max").unwrap_or(32_768),
+        }
+    }
+
+    /// Connections, each with its thread, that fit under the ceilings with some room for everything else.
+    pub fn connections(&self) -> usize {
+        let by_files = self.open_files.saturating_sub(limits::DESCRIPTORS_KEPT);
+        let by_mappings = self.mappings.saturating_sub(limits::MAPPINGS_KEPT) / limits::MAPPINGS_PER_THREAD;
+        by_files.min(by_mappings).min(self.threads / 2)
+    }
+}
+
+fn read_number(path: &str) -> Option<usize> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_ceiling_decides() {
+        let roomy = Ceilings { open_files: 20_000, mappings: 65_530, threads: 4_194_304 };
+        assert_eq!(roomy.connections(), (65_530 - limits::MAPPINGS_KEPT) / 4);
+        assert_eq!(Ceilings { open_files: 1_000, ..roomy }.connections(), 1_000 - limits::DESCRIPTORS_KEPT);
+        assert_eq!(Ceilings { threads: 400, ..roomy }.connections(), 200);
+    }
+
+    #[test]
+    fn this_machine_has_ceilings() {
+        assert!(Ceilings::read().connections() > 100);
+    }
+}

@@ -1,0 +1,114 @@
+//! A running server: starts the threads, knows the address, stops cleanly.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::admission::{Admission, Caps};
+use super::client::Ending;
+use super::config::Config;
+use super::inbox::Inbox;
+use super::platform::{self, Ceilings};
+use super::shared::Shared;
+use super::{listener, ticker, worker};
+use crate::limits;
+use crate::session::Breach;
+use crate::world::World;
+
+/// A server that listens and ticks. Dropping it without [`Server::stop`] leaves its threads running.
+#[derive(Debug)]
+pub struct Server {
+    shared: Arc<Shared>,
+    listener: Arc<TcpListener>,
+    address: SocketAddr,
+    accepting: JoinHandle<()>,
+    ticking: JoinHandle<()>,
+    telling: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Binds the address, makes the world, starts the threads.
+    ///
+    /// # Errors
+    /// The address cannot be bound, or a thread cannot be started.
+    pub fn start(mut config: Config) -> io::Result<Server> {
+        let listener = Arc::new(TcpListener::bind(config.bind)?);
+        platform::widen_backlog(&listener)?;
+        let address = listener.local_addr()?;
+        let world = World::new(config.identity);
+        config.identity = *world.identity();
+        let connections = Ceilings::read().connections();
+        config.max_clients = config.max_clients.min(connections.saturating_sub(limits::HEADS_PENDING).max(1));
+        let shared = Arc::new(share(config, &world));
+        let for_listener = (Arc::clone(&shared), Arc::clone(&listener));
+        let accepting = spawn("listener", move || listener::run(&for_listener.0, &for_listener.1))?;
+        let for_world = Arc::clone(&shared);
+        let ticking = spawn("world", move || ticker::run(&for_world, world))?;
+        let mut telling = Vec::new();
+        for number in 0..shared.bells.len() {
+            let for_worker = Arc::clone(&shared);
+            let name = format!("fan-out {number}");
+            telling.push(spawn(&name, move || worker::run(&for_worker, &for_worker.bells[number]))?);
+        }
+        Ok(Server { shared, listener, address, accepting, ticking, telling })
+    }
+
+    /// Where it listens, with the port that was given when port 0 was asked for.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The settings in force: those asked for, cut to what the machine and the world allow.
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+
+    /// The metrics as Prometheus text.
+    pub fn metrics_text(&self) -> String {
+        self.shared.metrics.text()
+    }
+
+    /// Lets nobody new in, closes everyone with 1001, joins the threads. Takes at most about 2.5 s, however the
+    /// clients behave. Returns how many connections had to be left behind: 0 unless a thread hangs.
+    pub fn stop(self) -> usize {
+        let Server { shared, listener, accepting, ticking, telling, .. } = self;
+        shared.set_stopping();
+        platform::shut_listener(&listener);
+        let _ = accepting.join();
+        for client in shared.clients() {
+            client.close(Ending::Breach(Breach::GoingAway), shared.now());
+        }
+        // World and workers go on meanwhile: they send what waits.
+        if shared.wait_for_connections(limits::STOP_TIME) > 0 {
+            shared.clients().iter().for_each(|client| client.cut());
+        }
+        let left = shared.wait_for_connections(Duration::from_millis(500));
+        shared.stop_world();
+        let _ = ticking.join();
+        shared.bells.iter().for_each(worker::Bell::stop);
+        for worker in telling {
+            let _ = worker.join();
+        }
+        left
+    }
+}
+
+fn share(config: Config, world: &World) -> Shared {
+    let rates = config.rates();
+    let ahead_ticks = (limits::COMMAND_AHEAD_MS * rates.tick_hz).div_ceil(1000);
+    let inbox = Inbox::new(world.tick(), ahead_ticks, config.command_delay_ticks);
+    let caps = Caps {
+        clients: config.max_clients,
+        clients_per_address: config.max_clients_per_address,
+        ..Caps::default()
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let epoch = u64::from_le_bytes(platform::random());
+    Shared::new(config, inbox, Admission::new(caps), workers, format!("{epoch:016x}"))
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).spawn(run)
+}

@@ -1,0 +1,165 @@
+//! What the threads of one server share. Nothing is a global: a second server in the process is a second value.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use super::admission::Admission;
+use super::client::Client;
+use super::config::Config;
+use super::inbox::Inbox;
+use super::metrics::Metrics;
+use super::roster::Roster;
+use super::sync::{Condvar, Mutex};
+use super::worker::Bell;
+use crate::feed::Published;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Shared {
+    /// The settings in force.
+    pub config: Config,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// Commands for the world.
+    pub inbox: Inbox,
+    /// Player numbers.
+    pub roster: Roster,
+    /// Who may have a thread.
+    pub admission: Arc<Admission>,
+    /// One for each fan-out worker.
+    pub bells: Vec<Bell>,
+    /// Tells this start of the server from the one before: 16 hex digits.
+    pub epoch: String,
+    /// Ticks completed.
+    pub tick: AtomicU32,
+    started: Instant,
+    stopping: AtomicBool,
+    world_stopping: AtomicBool,
+    next_client: AtomicU64,
+    next_bell: AtomicUsize,
+    clients: Mutex<BTreeMap<u64, Arc<Client>>>,
+    connections: Mutex<usize>,
+    all_gone: Condvar,
+}
+
+impl Shared {
+    /// The shared part of a server that starts now.
+    pub fn new(
+        config: Config,
+        inbox: Inbox,
+        admission: Arc<Admission>,
+        workers: usize,
+        epoch: String,
+    ) -> Shared {
+        Shared {
+            config,
+            metrics: Metrics::new(),
+            inbox,
+            roster: Roster::default(),
+            admission,
+            bells: (0..workers).map(|_| Bell::default()).collect(),
+            epoch,
+            tick: AtomicU32::new(0),
+            started: Instant::now(),
+            stopping: AtomicBool::new(false),
+            world_stopping: AtomicBool::new(false),
+            next_client: AtomicU64::new(1),
+            next_bell: AtomicUsize::new(0),
+            clients: Mutex::default(),
+            connections: Mutex::new(0),
+            all_gone: Condvar::new(),
+        }
+    }
+
+    /// The server's clock: time since its start.
+    pub fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Whether the server stops: nobody new is let in.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    /// From now on the server stops.
+    pub fn set_stopping(&self) {
+        self.stopping.store(true, Ordering::Release);
+    }
+
+    /// Whether the world thread is to end, which comes after the clients have gone.
+    pub fn is_world_stopping(&self) -> bool {
+        self.world_stopping.load(Ordering::Acquire)
+    }
+
+    /// Ends the world thread after its present tick.
+    pub fn stop_world(&self) {
+        self.world_stopping.store(true, Ordering::Release);
+    }
+
+    /// A number for a new client.
+    pub fn next_client_id(&self) -> u64 {
+        self.next_client.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Lists a client, so that a stop reaches it.
+    pub fn list(&self, client: &Arc<Client>) {
+        self.clients.lock().insert(client.id, Arc::clone(client));
+        self.metrics.clients.inc();
+    }
+
+    /// Forgets a client whose thread is over.
+    pub fn unlist(&self, client: &Client) {
+        client.set_gone();
+        if self.clients.lock().remove(&client.id).is_some() {
+            self.metrics.clients.dec();
+        }
+    }
+
+    /// All clients at the moment.
+    pub fn clients(&self) -> Vec<Arc<Client>> {
+        self.clients.lock().values().cloned().collect()
+    }
+
+    /// Gives a client to a worker, in turn. From now on it is told what happens.
+    pub fn give_to_worker(&self, client: &Arc<Client>) {
+        let turn = self.next_bell.fetch_add(1, Ordering::Relaxed);
+        self.bells[turn % self.bells.len()].welcome(Arc::clone(client));
+    }
+
+    /// Rings all bells for a published tick.
+    pub fn publish(&self, published: &Arc<Published>) {
+        for bell in &self.bells {
+            if bell.ring(Arc::clone(published)) {
+                self.metrics.lost_publications.inc();
+            }
+        }
+    }
+
+    /// A connection's thread begins.
+    pub fn connection_begins(&self) {
+        *self.connections.lock() += 1;
+    }
+
+    /// A connection's thread is over.
+    pub fn connection_ends(&self) {
+        let mut connections = self.connections.lock();
+        *connections -= 1;
+        if *connections == 0 {
+            self.all_gone.notify_all();
+        }
+    }
+
+    /// Waits until all connections' threads are over, at most for this long. Returns how many are left.
+    pub fn wait_for_connections(&self, time: Duration) -> usize {
+        let deadline = Instant::now() + time;
+        let mut connections = self.connections.lock();
+        while *connections > 0 {
+            if self.all_gone.wait_until(&mut connections, deadline).timed_out() {
+                break;
+            }
+        }
+        *connections
+    }
+}

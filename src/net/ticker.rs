@@ -1,0 +1,174 @@
+//! The world thread: drains the inbox, steps the world, publishes; at the intended times, whatever the ticks before took.
+//!
+//! Never: a send, a wait for a client or a disk, a drift. *Late* is a tick begun more than half a period after its time;
+//! periods that are over before their tick could begin are *skipped* and counted, so that a stall is not followed by a rush.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tracing::{debug, info, warn};
+
+use super::metrics::Metrics;
+use super::shared::Shared;
+use crate::feed::Publisher;
+use crate::limits;
+use crate::world::{Action, Command, Event, PlayerId, Refusal, World};
+
+/// When the ticks are due.
+#[derive(Debug)]
+struct Schedule {
+    start: Instant,
+    hz: u32,
+    periods: u64,
+}
+
+/// What to do about the next tick.
+#[derive(Debug, PartialEq, Eq)]
+struct Due {
+    wait: Duration,
+    late: bool,
+    skipped: u64,
+}
+
+impl Schedule {
+    fn new(start: Instant, hz: u32) -> Schedule {
+        Schedule { start, hz, periods: 0 }
+    }
+
+    /// Periods are counted from the start, so rounding never adds up.
+    fn time_of(&self, period: u64) -> Instant {
+        self.start + Duration::from_nanos(period * 1_000_000_000 / u64::from(self.hz))
+    }
+
+    /// The next tick, seen at `now`. Whole periods that have passed are left out.
+    fn next(&mut self, now: Instant) -> Due {
+        self.periods += 1;
+        let behind = now.saturating_duration_since(self.time_of(self.periods));
+        let period = Duration::from_secs(1) / self.hz;
+        let skipped = (behind.as_nanos() / period.as_nanos()) as u64;
+        self.periods += skipped;
+        let wait = self.time_of(self.periods).saturating_duration_since(now);
+        Due { wait, late: behind > period / 2, skipped }
+    }
+}
+
+/// The world thread's life, until the server's workers are told to stop.
+pub fn run(shared: &Shared, mut world: World) {
+    let hz = world.identity().tick_hz.get();
+    let mut schedule = Schedule::new(Instant::now(), hz);
+    let mut publisher = Publisher::new(&world, shared.config.rates());
+    let (mut commands, mut margins) = (Vec::new(), vec![0i16; usize::from(limits::PLAYERS) + 1]);
+    let mut status_at = shared.now() + limits::STATUS_EVERY;
+    while !shared.is_world_stopping() {
+        let due = schedule.next(Instant::now());
+        thread::sleep(due.wait);
+        let began = shared.now();
+        book(shared, &due);
+        step(shared, &mut world, &mut commands, &mut margins);
+        let margin = |player: PlayerId| margins[usize::from(player.0)];
+        shared.publish(&Arc::new(publisher.publish(&world, margin)));
+        let now = shared.now();
+        shared.metrics.ticked(now.saturating_sub(began));
+        if now >= status_at {
+            status_at = now + limits::STATUS_EVERY;
+            status(shared, &world);
+        }
+    }
+}
+
+fn book(shared: &Shared, due: &Due) {
+    if due.skipped > 0 {
+        shared.metrics.skipped_ticks.inc_by(due.skipped);
+        warn!(
+            tick = shared.tick.load(Ordering::Relaxed),
+            periods = due.skipped,
+            "the world fell behind and left periods out"
+        );
+    } else if due.late {
+        shared.metrics.late_ticks.inc();
+    }
+}
+
+fn step(shared: &Shared, world: &mut World, commands: &mut Vec<Command>, margins: &mut [i16]) {
+    shared.inbox.drain(world.tick(), commands, |player, ticks| {
+        if let Some(margin) = margins.get_mut(usize::from(player.0)) {
+            *margin = ticks;
+        }
+    });
+    let outcome = world.step(commands);
+    for (command, refusal) in &outcome.refused {
+        refused(shared, command, *refusal);
+    }
+    for event in &outcome.events {
+        if let Event::Left { player } = event {
+            margins[usize::from(player.0)] = 0;
+            shared.roster.give_back(*player, shared.now());
+        }
+    }
+    shared.metrics.players.set(world.player_count() as i64);
+    shared.tick.store(world.tick(), Ordering::Relaxed);
+}
+
+fn refused(shared: &Shared, command: &Command, refusal: Refusal) {
+    Metrics::count(&shared.metrics.refused_commands, "reason", refusal.name());
+    debug!(
+        tick = shared.tick.load(Ordering::Relaxed),
+        player = command.player.0,
+        reason = refusal.name(),
+        "command refused"
+    );
+    if let Action::Join { player, .. } = &command.action {
+        shared.roster.give_back(*player, shared.now());
+    }
+}
+
+/// The line that tells who runs the server how it goes.
+fn status(shared: &Shared, world: &World) {
+    let metrics = &shared.metrics;
+    if metrics.clients.get() == 0 {
+        return;
+    }
+    info!(
+        tick = world.tick(),
+        clients = metrics.clients.get(),
+        players = world.player_count(),
+        late = metrics.late_ticks.get(),
+        skipped = metrics.skipped_ticks.get(),
+        sent_bytes = metrics.bytes_out.get(),
+        turns = metrics.turns.get(),
+        turn_sends = metrics.turn_sends.get(),
+        held_back = metrics.turns_held_back.get(),
+        "status"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PERIOD: Duration = Duration::from_nanos(33_333_333);
+
+    #[test]
+    fn ticks_do_not_drift() {
+        let start = Instant::now();
+        let mut schedule = Schedule::new(start, 30);
+        for period in 1..=3_000 {
+            // Each tick begins a little after its time; the next one is due by the clock all the same.
+            let now = schedule.time_of(period - 1) + Duration::from_millis(3);
+            let due = schedule.next(now);
+            assert!(!due.late && due.skipped == 0);
+        }
+        assert_eq!(schedule.time_of(schedule.periods), start + Duration::from_secs(100));
+    }
+
+    #[test]
+    fn half_a_period_is_late_and_whole_ones_are_skipped() {
+        let start = Instant::now();
+        let late = Schedule::new(start, 30).next(start + PERIOD + Duration::from_millis(20));
+        assert_eq!(late, Due { wait: Duration::ZERO, late: true, skipped: 0 });
+        let stalled = Schedule::new(start, 30).next(start + PERIOD * 5);
+        assert_eq!(stalled.skipped, 4);
+    }
+}

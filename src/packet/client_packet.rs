@@ -1,0 +1,305 @@
+//! What clients say, typed: one enum for all dialects, so that the session knows none of them.
+//!
+//! In: a [`Decoded`] packet. Out: a [`ClientPacket`], in which radians have become binary angles and the MooMoo map of
+//! `enter_game` looks like the native list. And the way back, for our own client: a [`ClientPacket`] becomes the
+//! bytes of a dialect. Arguments are found by their name in the table, never by place.
+//!
+//! Packets that the world has no use for yet are known and named all the same: [`ClientPacket::Unused`].
+
+use rmpv::Value;
+
+use super::angle;
+use super::codes::{Direction, Row};
+use super::dialect::{Decoded, Dialect};
+use super::fit;
+use super::grammar::{Argument, Shape, Unit};
+
+/// What a native client came for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// 0: look on without a body.
+    Watch,
+    /// 1: play.
+    Play,
+}
+
+/// A packet of a client. Angles are binary: 65,536 a turn, 0 right, a quarter down. `sequence` and `tick` are
+/// there only in dialects that carry them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ClientPacket<'a> {
+    /// The first packet of a native client.
+    Hello {
+        /// Version of the protocol that it speaks.
+        version: u16,
+        /// Whether it plays or watches.
+        mode: Mode,
+        /// Its name, at most 15 characters, as typed.
+        name: Option<String>,
+        /// Its colour, 0 to 9.
+        skin: Option<u8>,
+    },
+    /// It wants a body.
+    EnterGame {
+        /// Its name, at most 15 characters, as typed.
+        name: Option<String>,
+        /// Its colour, 0 to 9.
+        skin: Option<u8>,
+        /// The MooMoo dialects' wish for resources at the start.
+        moofoll: bool,
+    },
+    /// It walks, or stops.
+    Move {
+        /// Its number among the client's commands.
+        sequence: Option<u32>,
+        /// The tick for which it is meant.
+        tick: Option<u32>,
+        /// Where to; `None` stops.
+        direction: Option<u16>,
+    },
+    /// It looks somewhere.
+    Aim {
+        /// Its number among the client's commands.
+        sequence: Option<u32>,
+        /// The tick for which it is meant.
+        tick: Option<u32>,
+        /// Where to.
+        heading: u16,
+    },
+    /// It begins or ends to attack, or places what it holds.
+    Attack {
+        /// Whether it begins.
+        state: bool,
+        /// Where to, if it says so.
+        heading: Option<u16>,
+    },
+    /// It talks.
+    Chat {
+        /// Its number among the client's commands.
+        sequence: Option<u32>,
+        /// The tick for which it is meant.
+        tick: Option<u32>,
+        /// What it says, at most 30 characters, as typed.
+        text: String,
+    },
+    /// It measures the way to the server and back.
+    Ping {
+        /// To be sent back.
+        nonce: Option<u32>,
+    },
+    /// A watcher chooses whom to follow; `None` is the leader.
+    Follow {
+        /// The player's number.
+        player: Option<u16>,
+    },
+    /// A known packet that the world has no use for.
+    Unused(&'a Row),
+}
+
+/// What the session needs of a packet that it knows by name.
+#[derive(Clone, Copy)]
+enum Need {
+    Angle,
+    Whole,
+    Truth,
+    Text,
+    Map,
+}
+
+/// The packets that have a type of their own, each with the arguments it cannot do without.
+const NEEDS: [(&str, &[(&str, Need)]); 9] = [
+    ("hello", &[("version", Need::Whole), ("mode", Need::Whole)]),
+    ("enter", &[("name", Need::Text)]),
+    ("enter_game", &[("player", Need::Map)]),
+    ("move", &[("direction", Need::Angle)]),
+    ("aim", &[("heading", Need::Angle)]),
+    ("attack", &[("state", Need::Truth)]),
+    ("chat", &[("text", Need::Text)]),
+    ("ping", &[]),
+    ("follow", &[("player", Need::Whole)]),
+];
+
+/// Whether a row that carries the name of a typed packet has what that packet needs. Tables are refused otherwise.
+pub(super) fn check_row(row: &Row) -> Result<(), String> {
+    if row.direction != Direction::ToServer {
+        return Ok(());
+    }
+    let needs = NEEDS.iter().find(|(name, _)| *name == row.name).map_or(&[][..], |(_, needs)| needs);
+    for (name, need) in needs {
+        let argument = row.arguments.iter().find(|argument| argument.name == *name);
+        let Some(argument) = argument else {
+            return Err(format!("the server needs an argument {name:?} in {}", row.name));
+        };
+        if !need.met_by(argument) {
+            return Err(format!("the server cannot use {argument} in {}", row.name));
+        }
+    }
+    Ok(())
+}
+
+impl Need {
+    fn met_by(self, argument: &Argument) -> bool {
+        let shape = &argument.kind.shape;
+        match self {
+            Need::Angle => matches!(
+                shape,
+                Shape::Num { unit: Some(Unit::Rad) }
+                    | Shape::Int { unit: Some(Unit::Turn16 | Unit::Turn8), .. }
+            ),
+            Need::Whole => matches!(shape, Shape::Int { .. }),
+            Need::Truth => matches!(shape, Shape::Bool | Shape::Flag),
+            Need::Text => matches!(shape, Shape::Str { .. }),
+            Need::Map => matches!(shape, Shape::Map(_)),
+        }
+    }
+}
+
+impl<'a> ClientPacket<'a> {
+    /// The typed packet. What a table lacks is left out; a packet without what it cannot do without is unused.
+    pub fn from_decoded(decoded: &Decoded<'a>) -> Self {
+        let row = decoded.row;
+        let known = match row.name.as_str() {
+            "hello" => hello(decoded),
+            "enter" | "enter_game" => Some(enter_game(decoded)),
+            "move" => Some(Self::Move {
+                sequence: number(decoded.get("sequence")),
+                tick: number(decoded.get("tick")),
+                direction: angle_of(decoded, "direction"),
+            }),
+            "aim" => angle_of(decoded, "heading").map(|heading| Self::Aim {
+                sequence: number(decoded.get("sequence")),
+                tick: number(decoded.get("tick")),
+                heading,
+            }),
+            "attack" => truth(decoded.get("state"))
+                .map(|state| Self::Attack { state, heading: angle_of(decoded, "heading") }),
+            "chat" => text(decoded.get("text")).map(|text| Self::Chat {
+                sequence: number(decoded.get("sequence")),
+                tick: number(decoded.get("tick")),
+                text,
+            }),
+            "ping" => Some(Self::Ping { nonce: number(decoded.get("nonce")) }),
+            "follow" => Some(Self::Follow { player: number(decoded.get("player")) }),
+            _ => None,
+        };
+        known.unwrap_or(Self::Unused(row))
+    }
+
+    /// The message that says this in a dialect; empty where the dialect has no such packet.
+    pub fn encode(&self, dialect: &Dialect) -> Vec<u8> {
+        let row = self.names().iter().find_map(|name| dialect.row(Direction::ToServer, name));
+        let Some(row) = row else { return Vec::new() };
+        let values: Vec<Value> = row.arguments.iter().map(|argument| self.value(argument)).collect();
+        dialect.encode(Direction::ToServer, &row.name, &values).unwrap_or_default()
+    }
+
+    /// The names under which the tables have this packet.
+    fn names(&self) -> &'static [&'static str] {
+        match self {
+            Self::Hello { .. } => &["hello"],
+            Self::EnterGame { .. } => &["enter_game", "enter"],
+            Self::Move { .. } => &["move"],
+            Self::Aim { .. } => &["aim"],
+            Self::Attack { .. } => &["attack"],
+            Self::Chat { .. } => &["chat"],
+            Self::Ping { .. } => &["ping"],
+            Self::Follow { .. } => &["follow"],
+            Self::Unused(_) => &[],
+        }
+    }
+
+    /// What this packet has for an argument; nil for what it does not know.
+    fn value(&self, argument: &Argument) -> Value {
+        match (self, argument.name.as_str()) {
+            (Self::EnterGame { .. }, "player") => match &argument.kind.shape {
+                Shape::Map(members) => {
+                    let pair = |member: &Argument| (Value::from(member.name.as_str()), self.value(member));
+                    Value::Map(members.iter().map(pair).collect())
+                }
+                _ => Value::Nil,
+            },
+            (Self::EnterGame { moofoll, .. }, "moofoll") => Value::from(*moofoll),
+            (Self::Hello { version, .. }, "version") => Value::from(*version),
+            (Self::Hello { mode, .. }, "mode") => Value::from(u8::from(*mode == Mode::Play)),
+            (Self::Hello { name, .. } | Self::EnterGame { name, .. }, "name") => or_nil(name.as_deref()),
+            (Self::Hello { skin, .. } | Self::EnterGame { skin, .. }, "skin") => or_nil(*skin),
+            (
+                Self::Move { sequence, .. } | Self::Aim { sequence, .. } | Self::Chat { sequence, .. },
+                "sequence",
+            ) => or_nil(*sequence),
+            (Self::Move { tick, .. } | Self::Aim { tick, .. } | Self::Chat { tick, .. }, "tick") => {
+                or_nil(*tick)
+            }
+            (Self::Move { direction, .. }, "direction") => angle_value(*direction, argument),
+            (Self::Aim { heading, .. }, "heading") => angle_value(Some(*heading), argument),
+            (Self::Attack { heading, .. }, "heading") => angle_value(*heading, argument),
+            (Self::Attack { state, .. }, "state") => Value::from(*state),
+            (Self::Chat { text, .. }, "text") => Value::from(text.as_str()),
+            (Self::Ping { nonce }, "nonce") => or_nil(*nonce),
+            (Self::Follow { player }, "player") => or_nil(*player),
+            _ => Value::Nil,
+        }
+    }
+}
+
+fn hello<'a>(decoded: &Decoded<'a>) -> Option<ClientPacket<'a>> {
+    let mode = match number::<u8>(decoded.get("mode"))? {
+        0 => Mode::Watch,
+        _ => Mode::Play,
+    };
+    let (name, skin) = (text(decoded.get("name")), number(decoded.get("skin")));
+    Some(ClientPacket::Hello { version: number(decoded.get("version"))?, mode, name, skin })
+}
+
+/// The native list and the MooMoo map carry the same three things.
+fn enter_game<'a>(decoded: &Decoded<'a>) -> ClientPacket<'a> {
+    let in_map = |name: &str| {
+        let pairs = decoded.get("player")?.as_map()?;
+        pairs.iter().find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value)
+    };
+    let field = |name: &str| decoded.get(name).or_else(|| in_map(name));
+    ClientPacket::EnterGame {
+        name: text(field("name")),
+        skin: number(field("skin")),
+        moofoll: truth(field("moofoll")).unwrap_or(false),
+    }
+}
+
+fn or_nil<T: Into<Value>>(value: Option<T>) -> Value {
+    value.map_or(Value::Nil, Into::into)
+}
+
+fn number<N: TryFrom<i64>>(value: Option<&Value>) -> Option<N> {
+    value.and_then(fit::whole).and_then(|number| N::try_from(number).ok())
+}
+
+fn text(value: Option<&Value>) -> Option<String> {
+    value.and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Canonical values are a real boolean (`bool`) or 0 and 1 (`flag`).
+fn truth(value: Option<&Value>) -> Option<bool> {
+    let value = value?;
+    value.as_bool().or_else(|| fit::whole(value).map(|number| number != 0))
+}
+
+/// The unit of an angle is a matter of the table: radians, or a binary angle of 16 or 8 bits.
+fn angle_of(decoded: &Decoded<'_>, name: &str) -> Option<u16> {
+    let value = decoded.get(name)?;
+    let argument = &decoded.row.arguments[decoded.row.argument(name)?];
+    match &argument.kind.shape {
+        Shape::Num { .. } => angle::from_radians(value.as_f64()?),
+        Shape::Int { unit: Some(Unit::Turn8), .. } => {
+            number::<u8>(Some(value)).map(|turn| u16::from(turn) << 8)
+        }
+        _ => number(Some(value)),
+    }
+}
+
+fn angle_value(angle: Option<u16>, argument: &Argument) -> Value {
+    let Some(angle) = angle else { return Value::Nil };
+    match &argument.kind.shape {
+        Shape::Num { .. } => Value::from(angle::to_radians_2dec(angle)),
+        Shape::Int { unit: Some(Unit::Turn8), .. } => Value::from(angle >> 8),
+        _ => Value::from(angle),
+    }
+}

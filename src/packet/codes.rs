@@ -1,0 +1,369 @@
+//! The code tables: which packets exist, what they are called, which code each dialect gives them.
+//!
+//! In: the texts of tab-separated tables (`packet_codes/*.tsv` are built in; others are read by the caller and given as
+//! text). Out: [`Codes`], from which [`Dialect`]s are taken, or a [`TableError`] with file, line and reason.
+//!
+//! ```text
+//!   direction  name  lane      legacy:str  letters:str  …  arguments              meaning
+//!   to_server  move  reliable  33          9            …  direction:num.rad|nil  walk this way; nil stops
+//! ```
+//!
+//! A table has one row a packet and one column a dialect; `:str` and `:int` say what its codes are on the wire, `-` that
+//! it does not have the packet. The same code may mean different things in the two directions, never in one. Where
+//! dialects differ in arguments, a packet has several rows of the same name, each for other dialects. It never opens
+//! a file.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use crate::limits;
+
+use super::dialect::Dialect;
+use super::grammar::{self, Argument};
+
+/// The built-in tables, as file name and text.
+pub const BUILTIN: [(&str, &str); 2] = [
+    ("moomoo.tsv", include_str!("../../packet_codes/moomoo.tsv")),
+    ("native.tsv", include_str!("../../packet_codes/native.tsv")),
+];
+
+/// Who says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Direction {
+    /// The client to the server.
+    ToServer,
+    /// The server to the client.
+    ToClient,
+}
+
+impl Direction {
+    /// Both directions, in the order of the tables.
+    pub const BOTH: [Direction; 2] = [Self::ToServer, Self::ToClient];
+
+    /// The name in the tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ToServer => "to_server",
+            Self::ToClient => "to_client",
+        }
+    }
+}
+
+/// What happens to a packet that waits while newer ones come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Lane {
+    /// It must arrive, in order.
+    Reliable,
+    /// A newer one of the same name takes its place.
+    Latest,
+}
+
+impl Lane {
+    /// The name in the tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reliable => "reliable",
+            Self::Latest => "latest",
+        }
+    }
+}
+
+/// The code of a packet in one dialect.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Code {
+    /// Text, as the MooMoo dialects have.
+    Str(String),
+    /// A small number, as the native dialect has.
+    Int(u32),
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Str(code) => out.write_str(code),
+            Self::Int(code) => write!(out, "{code}"),
+        }
+    }
+}
+
+/// One packet: a row of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Who says it.
+    pub direction: Direction,
+    /// Its name, unique in its direction within each dialect.
+    pub name: String,
+    /// What happens to it while newer ones come.
+    pub lane: Lane,
+    /// Dialects that have it, with their codes, in the order of the table's columns.
+    pub codes: Vec<(String, Code)>,
+    /// Its arguments, in order.
+    pub arguments: Vec<Argument>,
+    /// What it says, in a few words.
+    pub meaning: String,
+}
+
+impl Row {
+    /// The code in a dialect; `None` where the dialect does not have this row.
+    pub fn code(&self, dialect: &str) -> Option<&Code> {
+        self.codes.iter().find(|(name, _)| name == dialect).map(|(_, code)| code)
+    }
+
+    /// The place of an argument by its name.
+    pub fn argument(&self, name: &str) -> Option<usize> {
+        self.arguments.iter().position(|argument| argument.name == name)
+    }
+}
+
+/// A table that is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableError {
+    /// The file's name, as it was given.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl fmt::Display for TableError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}: {}", self.file, self.line, self.reason)
+    }
+}
+
+impl std::error::Error for TableError {}
+
+/// All tables together.
+pub struct Codes {
+    tables: Vec<Table>,
+    dialects: Vec<Arc<Dialect>>,
+}
+
+/// One file: its dialects and its rows.
+pub struct Table {
+    /// The file's name.
+    pub file: String,
+    /// The dialects that are its columns.
+    pub dialects: Vec<String>,
+    /// Its rows, in order.
+    pub rows: Vec<Arc<Row>>,
+}
+
+/// The names of the files; the tables are long.
+impl fmt::Debug for Codes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_list().entries(self.tables.iter().map(|table| &table.file)).finish()
+    }
+}
+
+impl Codes {
+    /// The tables that are built into the program. They are checked by the tests like any other.
+    pub fn builtin() -> Arc<Codes> {
+        static BUILT: OnceLock<Arc<Codes>> = OnceLock::new();
+        let build = || Arc::new(Codes::from_texts(&BUILTIN).expect("the built-in tables are tested"));
+        Arc::clone(BUILT.get_or_init(build))
+    }
+
+    /// Reads tables from (file name, text) pairs.
+    pub fn from_texts<F: AsRef<str>, T: AsRef<str>>(texts: &[(F, T)]) -> Result<Codes, TableError> {
+        let mut reader = Reader::default();
+        let mut tables = Vec::new();
+        for (file, text) in texts {
+            tables.push(reader.table(file.as_ref(), text.as_ref())?);
+        }
+        let dialects = reader.dialects()?;
+        Ok(Codes { tables, dialects })
+    }
+
+    /// The tables in the order in which they were given.
+    pub fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    /// All rows, table by table.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.tables.iter().flat_map(|table| table.rows.iter().map(Arc::as_ref))
+    }
+
+    /// A dialect by its name, as in the heading of a table and in `?dialect=`.
+    pub fn dialect(&self, name: &str) -> Option<Arc<Dialect>> {
+        self.dialects.iter().find(|dialect| dialect.name() == name).cloned()
+    }
+
+    /// All dialects, in the order of the columns.
+    pub fn dialects(&self) -> impl Iterator<Item = &Arc<Dialect>> {
+        self.dialects.iter()
+    }
+}
+
+/// Whether a column's codes are text or numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CodeKind {
+    Str,
+    Int,
+}
+
+/// A row and where it stands, for errors that show only when all tables are read.
+struct Placed {
+    row: Arc<Row>,
+    file: String,
+    line: usize,
+}
+
+/// What has been read so far.
+#[derive(Default)]
+struct Reader {
+    /// Dialects in order, each with the file that heads it.
+    columns: Vec<(String, String)>,
+    rows: Vec<Placed>,
+    /// (dialect, direction, code) and (dialect, direction, name), each with file and line of the first.
+    codes_taken: BTreeMap<(String, Direction, Code), String>,
+    names_taken: BTreeMap<(String, Direction, String), String>,
+}
+
+const LEADING: [&str; 3] = ["direction", "name", "lane"];
+const TRAILING: [&str; 2] = ["arguments", "meaning"];
+
+impl Reader {
+    fn table(&mut self, file: &str, text: &str) -> Result<Table, TableError> {
+        let error = |line: usize| {
+            let file = file.to_owned();
+            move |reason: String| TableError { file, line, reason }
+        };
+        let mut lines = text.lines();
+        let columns = heading(lines.next().unwrap_or("")).map_err(error(1))?;
+        for (dialect, _) in &columns {
+            if let Some((_, other)) = self.columns.iter().find(|(known, _)| known == dialect) {
+                return Err(error(1)(format!("the dialect {dialect:?} is already a column of {other}")));
+            }
+            self.columns.push((dialect.clone(), file.to_owned()));
+        }
+        let first = self.rows.len();
+        for (index, line) in lines.enumerate() {
+            let number = index + 2;
+            if self.rows.len() == limits::TABLE_ROWS {
+                return Err(error(number)(format!("too many rows: at most {} in all", limits::TABLE_ROWS)));
+            }
+            let row = read_row(line, &columns).map_err(error(number))?;
+            self.claim(&row, file, number).map_err(error(number))?;
+            self.rows.push(Placed { row: Arc::new(row), file: file.to_owned(), line: number });
+        }
+        let rows = self.rows[first..].iter().map(|placed| Arc::clone(&placed.row)).collect();
+        let dialects = columns.into_iter().map(|(dialect, _)| dialect).collect();
+        Ok(Table { file: file.to_owned(), dialects, rows })
+    }
+
+    /// Takes the row's codes and names, which must be free in its direction.
+    fn claim(&mut self, row: &Row, file: &str, line: usize) -> Result<(), String> {
+        let here = format!("{file}:{line}");
+        for (dialect, code) in &row.codes {
+            let key = (dialect.clone(), row.direction, code.clone());
+            if let Some(before) = self.codes_taken.insert(key, here.clone()) {
+                return Err(format!(
+                    "duplicate code {code} of {dialect} {}, first at {before}",
+                    row.direction.name()
+                ));
+            }
+            let key = (dialect.clone(), row.direction, row.name.clone());
+            if let Some(before) = self.names_taken.insert(key, here.clone()) {
+                return Err(format!(
+                    "duplicate name {} of {dialect} {}, first at {before}",
+                    row.name,
+                    row.direction.name()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn dialects(self) -> Result<Vec<Arc<Dialect>>, TableError> {
+        let mut dialects = Vec::new();
+        for (name, _) in &self.columns {
+            let rows = self.rows.iter().filter(|placed| placed.row.code(name).is_some());
+            let dialect = Dialect::new(name, rows.clone().map(|placed| Arc::clone(&placed.row)));
+            for placed in rows {
+                let fits = super::client_packet::check_row(&placed.row)
+                    .and_then(|()| super::server_packet::check_row(&placed.row));
+                fits.map_err(|reason| TableError { file: placed.file.clone(), line: placed.line, reason })?;
+            }
+            dialects.push(Arc::new(dialect));
+        }
+        Ok(dialects)
+    }
+}
+
+/// Reads the first line: the fixed columns, and the dialects between them.
+fn heading(line: &str) -> Result<Vec<(String, CodeKind)>, String> {
+    let cells: Vec<&str> = line.split('\t').collect();
+    let middle = cells.len().checked_sub(LEADING.len() + TRAILING.len()).filter(|dialects| *dialects > 0);
+    let fixed = |from: usize, names: &[&str]| cells.get(from..from + names.len()) == Some(names);
+    let Some(middle) = middle.filter(|middle| fixed(0, &LEADING) && fixed(LEADING.len() + middle, &TRAILING))
+    else {
+        return Err("the heading should be: direction, name, lane, one or more dialects, arguments, meaning"
+            .to_owned());
+    };
+    let mut columns: Vec<(String, CodeKind)> = Vec::new();
+    for cell in &cells[LEADING.len()..LEADING.len() + middle] {
+        let (name, kind) = match cell.split_once(':') {
+            Some((name, "str")) => (name, CodeKind::Str),
+            Some((name, "int")) => (name, CodeKind::Int),
+            _ => return Err(format!("the dialect column {cell:?} should end in :str or :int")),
+        };
+        let fits = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
+        if name.is_empty() || !name.chars().all(fits) {
+            return Err(format!("bad dialect name {name:?}: lower case letters, digits and -"));
+        }
+        if columns.iter().any(|(known, _)| known == name) {
+            return Err(format!("the dialect {name:?} has two columns"));
+        }
+        columns.push((name.to_owned(), kind));
+    }
+    Ok(columns)
+}
+
+fn read_row(line: &str, columns: &[(String, CodeKind)]) -> Result<Row, String> {
+    let cells: Vec<&str> = line.split('\t').collect();
+    let expected = LEADING.len() + columns.len() + TRAILING.len();
+    if cells.len() != expected {
+        return Err(format!("{} columns where the heading has {expected}", cells.len()));
+    }
+    let direction = Direction::BOTH.into_iter().find(|direction| direction.name() == cells[0]);
+    let direction =
+        direction.ok_or_else(|| format!("bad direction {:?}: to_server or to_client", cells[0]))?;
+    grammar::check_name(cells[1])?;
+    let lane = [Lane::Reliable, Lane::Latest].into_iter().find(|lane| lane.name() == cells[2]);
+    let lane = lane.ok_or_else(|| format!("bad lane {:?}: reliable or latest", cells[2]))?;
+    let mut codes = Vec::new();
+    for ((dialect, kind), cell) in columns.iter().zip(&cells[LEADING.len()..]) {
+        if *cell != "-" {
+            codes.push((dialect.clone(), read_code(cell, *kind)?));
+        }
+    }
+    if codes.is_empty() {
+        return Err("no dialect has a code for this packet".to_owned());
+    }
+    let arguments = grammar::parse_arguments(cells[expected - 2])?;
+    let meaning = cells[expected - 1].to_owned();
+    Ok(Row { direction, name: cells[1].to_owned(), lane, codes, arguments, meaning })
+}
+
+/// Codes are short: text of 1 to 16 printable ASCII characters, or a number that MessagePack writes in one byte.
+fn read_code(cell: &str, kind: CodeKind) -> Result<Code, String> {
+    const LONGEST: usize = 16;
+    const LARGEST: u32 = 127;
+    let bad = || format!("bad code {cell:?}");
+    match kind {
+        CodeKind::Str => {
+            let fits =
+                (1..=LONGEST).contains(&cell.len()) && cell.bytes().all(|sign| sign.is_ascii_graphic());
+            fits.then(|| Code::Str(cell.to_owned())).ok_or_else(bad)
+        }
+        CodeKind::Int => {
+            let plain = cell.bytes().all(|digit| digit.is_ascii_digit());
+            let code = cell.parse().ok().filter(|code| plain && *code <= LARGEST);
+            code.map(Code::Int).ok_or_else(bad)
+        }
+    }
+}

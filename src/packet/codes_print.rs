@@ -1,0 +1,136 @@
+//! The code tables printed: for a terminal, for PROTOCOL.md, for programs.
+//!
+//! In: [`Codes`] and a [`Format`]. Out: text that ends in a newline. PROTOCOL.md holds the Markdown between markers,
+//! and a test compares.
+
+use std::str::FromStr;
+
+use serde_json::{Map, Value as Json, json};
+
+use super::codes::{Code, Codes, Direction, Row, Table};
+use super::grammar::{Argument, print_arguments};
+
+/// How to print the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Aligned columns.
+    Text,
+    /// Tables of a code-hosting site.
+    Markdown,
+    /// One JSON value: tables, rows, codes as text or number, arguments by name and type.
+    Json,
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "text" => Ok(Self::Text),
+            "markdown" => Ok(Self::Markdown),
+            "json" => Ok(Self::Json),
+            _ => Err(format!("unknown format {name:?}: text, markdown or json")),
+        }
+    }
+}
+
+/// Prints all tables.
+pub fn print(codes: &Codes, format: Format) -> String {
+    match format {
+        Format::Text => join_tables(codes, text_section),
+        Format::Markdown => join_tables(codes, markdown_section),
+        Format::Json => {
+            format!("{:#}\n", json!({ "tables": codes.tables().iter().map(json_table).collect::<Vec<_>>() }))
+        }
+    }
+}
+
+/// One section for each table and direction that has rows, with an empty line between.
+fn join_tables(codes: &Codes, section: fn(&Table, Direction, &[&Row]) -> String) -> String {
+    let mut sections = Vec::new();
+    for table in codes.tables() {
+        for direction in Direction::BOTH {
+            let rows: Vec<&Row> =
+                table.rows.iter().map(AsRef::as_ref).filter(|row| row.direction == direction).collect();
+            if !rows.is_empty() {
+                sections.push(section(table, direction, &rows));
+            }
+        }
+    }
+    sections.join("\n")
+}
+
+fn direction_title(direction: Direction) -> &'static str {
+    match direction {
+        Direction::ToServer => "client to server",
+        Direction::ToClient => "server to client",
+    }
+}
+
+/// The cells of one row: name, lane, a code for each dialect, arguments, meaning.
+fn cells(table: &Table, row: &Row) -> Vec<String> {
+    let mut cells = vec![row.name.clone(), row.lane.name().to_owned()];
+    cells.extend(
+        table.dialects.iter().map(|dialect| row.code(dialect).map_or("-".to_owned(), Code::to_string)),
+    );
+    cells.extend([print_arguments(&row.arguments), row.meaning.clone()]);
+    cells
+}
+
+fn titles(table: &Table) -> Vec<String> {
+    let dialects = table.dialects.iter().map(String::as_str);
+    ["name", "lane"].into_iter().chain(dialects).chain(["arguments", "meaning"]).map(str::to_owned).collect()
+}
+
+fn text_section(table: &Table, direction: Direction, rows: &[&Row]) -> String {
+    let mut lines = vec![titles(table)];
+    lines.extend(rows.iter().map(|row| cells(table, row)));
+    // The meaning is for the documents; arguments are the last column, so nothing wide is padded.
+    lines.iter_mut().for_each(|line| line.truncate(line.len() - 1));
+    let columns = lines[0].len();
+    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut out = format!("{}, {}\n", table.file, direction_title(direction));
+    for line in &lines {
+        let padded = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        out.push_str(padded.collect::<Vec<_>>().join("  ").trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn markdown_section(table: &Table, direction: Direction, rows: &[&Row]) -> String {
+    let mut out = format!("#### {}, {}\n\n", table.file, direction_title(direction));
+    let titles = titles(table);
+    out.push_str(&format!("| {} |\n|{}\n", titles.join(" | "), "---|".repeat(titles.len())));
+    for row in rows {
+        let mut cells: Vec<String> = cells(table, row).iter().map(|cell| cell.replace('|', "\\|")).collect();
+        let meaning = cells.pop().unwrap_or_default();
+        let quoted = cells.iter().map(|cell| if cell == "-" { cell.clone() } else { format!("`{cell}`") });
+        out.push_str(&format!("| {} | {meaning} |\n", quoted.collect::<Vec<_>>().join(" | ")));
+    }
+    out
+}
+
+fn json_table(table: &Table) -> Json {
+    let rows: Vec<Json> = table.rows.iter().map(|row| json_row(row)).collect();
+    json!({ "file": table.file, "dialects": table.dialects, "rows": rows })
+}
+
+fn json_row(row: &Row) -> Json {
+    let code = |code: &Code| match code {
+        Code::Str(code) => Json::from(code.as_str()),
+        Code::Int(code) => Json::from(*code),
+    };
+    let codes: Map<String, Json> =
+        row.codes.iter().map(|(dialect, own)| (dialect.clone(), code(own))).collect();
+    let argument = |argument: &Argument| json!({ "name": argument.name, "type": argument.kind.to_string() });
+    json!({
+        "direction": row.direction.name(),
+        "name": row.name,
+        "lane": row.lane.name(),
+        "codes": codes,
+        "arguments": row.arguments.iter().map(argument).collect::<Vec<_>>(),
+        "meaning": row.meaning,
+    })
+}

@@ -1,0 +1,236 @@
+//! One dialect: from a message to a row and its values, and back.
+//!
+//! In: the payload of one message and who said it. Out: [`Decoded`], a row of the table with one canonical value for
+//! each argument, or a [`PacketError`]. Encoding holds the values against the same row, so that what is sent is what a
+//! reader of the table expects. The hot path skips this: it takes [`Dialect::prefix`] and appends the array of arguments itself.
+//!
+//! The envelope of every dialect is the array `[code, [arguments…]]`. Tolerated: an envelope without arguments, values
+//! after the arguments, a number as code in any width or as float.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use rmpv::Value;
+
+use super::PacketError;
+use super::codes::{Code, Direction, Row};
+use super::fit;
+use super::grammar::WrongArgument;
+use super::json;
+use super::msgpack::{self, Bounds, Broken, Rule};
+
+/// A packet as it came: its row, and one canonical value for each of the row's arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decoded<'a> {
+    /// The row of the table.
+    pub row: &'a Row,
+    /// One value for each argument of the row; a missing tail is nil.
+    pub values: Vec<Value>,
+}
+
+impl Decoded<'_> {
+    /// The value of an argument by its name in the table; `None` where it is nil or the row has no such argument.
+    pub fn get(&self, argument: &str) -> Option<&Value> {
+        self.values.get(self.row.argument(argument)?).filter(|value| !value.is_nil())
+    }
+}
+
+/// One line: the packet's name and each argument by name.
+impl fmt::Display for Decoded<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.row.name)?;
+        for (argument, value) in self.row.arguments.iter().zip(&self.values) {
+            write!(out, " {}={}", argument.name, json::print(value))?;
+        }
+        Ok(())
+    }
+}
+
+/// One column of the code tables.
+pub struct Dialect {
+    name: String,
+    to_server: Side,
+    to_client: Side,
+}
+
+/// Its name; the tables are long.
+impl fmt::Debug for Dialect {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Dialect({})", self.name)
+    }
+}
+
+/// The packets of one direction.
+#[derive(Default)]
+struct Side {
+    entries: Vec<Entry>,
+    by_code: BTreeMap<Code, usize>,
+    by_name: BTreeMap<String, usize>,
+}
+
+struct Entry {
+    row: Arc<Row>,
+    code: Code,
+    /// The envelope up to the array of arguments: `92` and the code.
+    prefix: Vec<u8>,
+}
+
+impl Dialect {
+    /// A dialect of these rows; rows that have no code in it are left out.
+    pub(super) fn new(name: &str, rows: impl Iterator<Item = Arc<Row>>) -> Self {
+        let mut dialect =
+            Self { name: name.to_owned(), to_server: Side::default(), to_client: Side::default() };
+        for row in rows {
+            let Some(code) = row.code(name).cloned() else { continue };
+            let side = match row.direction {
+                Direction::ToServer => &mut dialect.to_server,
+                Direction::ToClient => &mut dialect.to_client,
+            };
+            let mut prefix = Vec::new();
+            msgpack::write_array_len(&mut prefix, 2);
+            match &code {
+                Code::Str(code) => msgpack::write_str(&mut prefix, code),
+                Code::Int(code) => msgpack::write_uint(&mut prefix, u64::from(*code)),
+            }
+            side.by_code.insert(code.clone(), side.entries.len());
+            side.by_name.insert(row.name.clone(), side.entries.len());
+            side.entries.push(Entry { row, code, prefix });
+        }
+        dialect
+    }
+
+    /// The name, as in the heading of the table and in `?dialect=`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The rows of one direction, in the order of the table.
+    pub fn rows(&self, direction: Direction) -> impl Iterator<Item = &Row> {
+        self.side(direction).entries.iter().map(|entry| entry.row.as_ref())
+    }
+
+    /// A row by its name; `None` where the dialect does not have it.
+    pub fn row(&self, direction: Direction, name: &str) -> Option<&Row> {
+        self.side(direction).named(name).map(|entry| entry.row.as_ref())
+    }
+
+    /// The ready bytes of a packet up to its array of arguments (`92` and the code), which the caller appends; `None`
+    /// where the dialect does not have the packet.
+    pub fn prefix(&self, direction: Direction, name: &str) -> Option<&[u8]> {
+        self.side(direction).named(name).map(|entry| entry.prefix.as_slice())
+    }
+
+    /// Decodes the payload of one binary message.
+    pub fn decode(&self, direction: Direction, bytes: &[u8]) -> Result<Decoded<'_>, PacketError> {
+        let value = msgpack::read(bytes, Bounds::of(direction))?;
+        self.open(direction, value, false)
+    }
+
+    /// Decodes the payload of one text message of a `?format=json` connection. The packet's name may stand in place of
+    /// its code, for people who type by hand; where a name is also the code of another packet, the code counts.
+    pub fn decode_json(&self, direction: Direction, text: &str) -> Result<Decoded<'_>, PacketError> {
+        let value = json::read(text, Bounds::of(direction))?;
+        self.open(direction, value, true)
+    }
+
+    /// Encodes a packet by name. Values are brought into canonical form; a missing tail must be allowed to be nil, and
+    /// is left out. A name that the dialect does not have, or values that do not fit its row, are an error.
+    pub fn encode(&self, direction: Direction, name: &str, values: &[Value]) -> Result<Vec<u8>, PacketError> {
+        let mut out = Vec::new();
+        self.encode_into(&mut out, direction, name, values)?;
+        Ok(out)
+    }
+
+    /// As [`encode`](Self::encode), appended to a buffer, which an error leaves as it was.
+    pub fn encode_into(
+        &self,
+        out: &mut Vec<u8>,
+        direction: Direction,
+        name: &str,
+        values: &[Value],
+    ) -> Result<(), PacketError> {
+        let Some(entry) = self.side(direction).named(name) else {
+            return Err(PacketError::Unknown { code: fit::excerpt(name) });
+        };
+        let fitted = entry.fit(values.to_vec())?;
+        out.extend_from_slice(&entry.prefix);
+        let given = values.len().min(fitted.len());
+        msgpack::write_array_len(out, given);
+        fitted[..given].iter().for_each(|value| msgpack::write_value(out, value));
+        Ok(())
+    }
+
+    /// The same message as JSON text: `[code,[arguments…]]`. For what the server itself has encoded, so the arguments
+    /// are not held against the table.
+    pub fn json_from_msgpack(&self, direction: Direction, bytes: &[u8]) -> Result<String, PacketError> {
+        Ok(json::print(&msgpack::read(bytes, Bounds::of(direction))?))
+    }
+
+    /// The same message as MessagePack, from JSON text whose packet may be given by code or by name.
+    pub fn msgpack_from_json(&self, direction: Direction, text: &str) -> Result<Vec<u8>, PacketError> {
+        let decoded = self.decode_json(direction, text)?;
+        let mut values = decoded.values.as_slice();
+        while let [rest @ .., Value::Nil] = values {
+            values = rest;
+        }
+        self.encode(direction, &decoded.row.name, values)
+    }
+
+    fn side(&self, direction: Direction) -> &Side {
+        match direction {
+            Direction::ToServer => &self.to_server,
+            Direction::ToClient => &self.to_client,
+        }
+    }
+
+    /// Opens the envelope and holds the arguments against the row.
+    fn open(&self, direction: Direction, value: Value, by_name: bool) -> Result<Decoded<'_>, PacketError> {
+        let envelope = || PacketError::from(Broken::new(Rule::Envelope, 0));
+        let Value::Array(parts) = value else { return Err(envelope()) };
+        let mut parts = parts.into_iter();
+        let code = parts.next().as_ref().and_then(as_code).ok_or_else(envelope)?;
+        let side = self.side(direction);
+        let entry = side.by_code.get(&code).map(|place| &side.entries[*place]);
+        let entry = entry.or_else(|| side.named(&code.to_string()).filter(|_| by_name));
+        let Some(entry) = entry else {
+            return Err(PacketError::Unknown { code: fit::excerpt(&code.to_string()) });
+        };
+        let values = match parts.next() {
+            None | Some(Value::Nil) => Vec::new(),
+            Some(Value::Array(values)) => values,
+            Some(_) => return Err(entry.not_a_list()),
+        };
+        Ok(Decoded { row: &entry.row, values: entry.fit(values)? })
+    }
+}
+
+impl Side {
+    fn named(&self, name: &str) -> Option<&Entry> {
+        self.by_name.get(name).map(|place| &self.entries[*place])
+    }
+}
+
+impl Entry {
+    fn fit(&self, values: Vec<Value>) -> Result<Vec<Value>, PacketError> {
+        fit::fit_arguments(&self.row.arguments, values)
+            .map_err(|wrong| PacketError::Arguments { packet: self.row.name.clone(), wrong })
+    }
+
+    fn not_a_list(&self) -> PacketError {
+        let wrong = WrongArgument {
+            argument: "arguments".to_owned(),
+            expected: "an array".to_owned(),
+            found: format!("something else after the code {}", self.code),
+        };
+        PacketError::Arguments { packet: self.row.name.clone(), wrong }
+    }
+}
+
+/// The code that a value stands for: text, or a number from 0.
+fn as_code(value: &Value) -> Option<Code> {
+    match value {
+        Value::String(text) => text.as_str().map(|text| Code::Str(text.to_owned())),
+        other => fit::whole(other).map(|number| Code::Int(u32::try_from(number).unwrap_or(u32::MAX))),
+    }
+}

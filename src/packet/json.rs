@@ -1,0 +1,121 @@
+//! JSON: the same packets in text frames, for people who type by hand (`?format=json`).
+//!
+//! In: one text message. Out: the [`Value`] that the MessagePack message would have held; and the way back. The same
+//! bounds hold: depth, number of values, one value a message, no key twice. Bytes (MessagePack `bin`), NaN and infinities,
+//! which JSON lacks, print as `null`; no packet of a table has them.
+
+use rmpv::Value;
+use serde_json::Value as Json;
+
+use super::msgpack::{Bounds, Broken, Rule};
+
+/// Reads the one JSON value of a message.
+pub fn read(text: &str, bounds: Bounds) -> Result<Value, Broken> {
+    let marks = survey(text, bounds)?;
+    let json: Json = serde_json::from_str(text).map_err(|error| {
+        let line_start: usize =
+            text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+        Broken::new(Rule::BadJson, (line_start + error.column()).min(text.len()))
+    })?;
+    let mut counted = Counted::default();
+    let value = counted.value(json);
+    if counted.keys < marks.colons {
+        // A parsed map keeps one of two equal keys, so one that was written twice is missing from it.
+        return Err(Broken::new(Rule::DuplicateKey, 0));
+    }
+    if counted.values > bounds.values {
+        return Err(Broken::new(Rule::TooManyValues, 0));
+    }
+    Ok(value)
+}
+
+/// Prints a value as JSON text.
+pub fn print(value: &Value) -> String {
+    to_json(value).to_string()
+}
+
+/// What the text holds outside its strings.
+#[derive(Default)]
+struct Marks {
+    colons: usize,
+}
+
+/// One pass over the text before it is parsed: depth and count, which bound what the parser can be made to do.
+fn survey(text: &str, bounds: Bounds) -> Result<Marks, Broken> {
+    let mut marks = Marks::default();
+    let (mut depth, mut commas, mut in_string, mut escaped) = (0usize, 0usize, false, false);
+    for (at, sign) in text.bytes().enumerate() {
+        if in_string {
+            in_string = escaped || sign != b'"';
+            escaped = !escaped && sign == b'\\';
+            continue;
+        }
+        match sign {
+            b'"' => in_string = true,
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b',' => commas += 1,
+            b':' => marks.colons += 1,
+            _ => {}
+        }
+        if depth > bounds.depth {
+            return Err(Broken::new(Rule::TooDeep, at));
+        }
+        if commas > bounds.values {
+            return Err(Broken::new(Rule::TooManyValues, at));
+        }
+    }
+    Ok(marks)
+}
+
+/// Turns JSON into values and counts them, keys included.
+#[derive(Default)]
+struct Counted {
+    values: usize,
+    keys: usize,
+}
+
+impl Counted {
+    /// Recursion is bounded by the survey.
+    fn value(&mut self, json: Json) -> Value {
+        self.values += 1;
+        match json {
+            Json::Null => Value::Nil,
+            Json::Bool(truth) => Value::Boolean(truth),
+            Json::Number(number) => match (number.as_i64(), number.as_u64()) {
+                (Some(signed), _) => Value::from(signed),
+                (None, Some(unsigned)) => Value::from(unsigned),
+                (None, None) => Value::F64(number.as_f64().unwrap_or(0.0)),
+            },
+            Json::String(text) => Value::from(text),
+            Json::Array(values) => Value::Array(values.into_iter().map(|value| self.value(value)).collect()),
+            Json::Object(pairs) => {
+                self.keys += pairs.len();
+                self.values += pairs.len();
+                Value::Map(
+                    pairs.into_iter().map(|(key, value)| (Value::from(key), self.value(value))).collect(),
+                )
+            }
+        }
+    }
+}
+
+fn to_json(value: &Value) -> Json {
+    match value {
+        Value::Nil | Value::Binary(_) | Value::Ext(..) => Json::Null,
+        Value::Boolean(truth) => Json::Bool(*truth),
+        Value::Integer(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(signed), _) => Json::from(signed),
+            (None, unsigned) => Json::from(unsigned),
+        },
+        Value::F32(number) => Json::from(f64::from(*number)),
+        Value::F64(number) => Json::from(*number),
+        Value::String(text) => Json::from(text.as_str().unwrap_or("")),
+        Value::Array(values) => Json::Array(values.iter().map(to_json).collect()),
+        Value::Map(pairs) => {
+            let pair =
+                |(key, value): &(Value, Value)| (key.as_str().unwrap_or("").to_owned(), to_json(value));
+            Json::Object(pairs.iter().map(pair).collect())
+        }
+    }
+}

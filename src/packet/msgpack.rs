@@ -1,0 +1,406 @@
+//! MessagePack: one bounded scan before reading, and the canonical way to write.
+//!
+//! In: bytes of one message. Out: one [`Value`], or the broken rule with its offset. Writing: a value, or one item at
+//! a time into a buffer that the caller owns (the feed does this on the hot path).
+//!
+//! `rmpv` reads the values, but it accepts the reserved byte, text that is not UTF-8, bytes after the value and
+//! repeated keys, and its memory follows what is declared. So [`check`] walks over the bytes first: once, from the
+//! front, with a stack of at most [`Bounds::depth`] entries and no recursion. It never reserves memory for what
+//! only a length field promises.
+//!
+//! Writing is minimal: the shortest form of each integer, length and text, and floats without a fraction as integers,
+//! as the clients of the MooMoo dialects do.
+
+use std::fmt;
+
+use rmpv::Value;
+
+use crate::limits;
+
+use super::Direction;
+
+/// Bounds of one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Containers within one another, the outermost counted.
+    pub depth: usize,
+    /// Values in all, containers and keys counted.
+    pub values: usize,
+}
+
+impl Bounds {
+    /// What a message of this direction may hold: clients say little, the server's updates are long.
+    pub fn of(direction: Direction) -> Self {
+        let values = match direction {
+            Direction::ToServer => limits::PACKET_VALUES,
+            Direction::ToClient => limits::CLIENT_PACKET_VALUES,
+        };
+        Self { depth: limits::PACKET_DEPTH, values }
+    }
+}
+
+/// A rule of well-formedness. Breaking one closes the connection with 1007.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// The bytes end within a value.
+    Truncated,
+    /// The byte `c1`, which MessagePack never uses.
+    ReservedByte,
+    /// A length that is larger than all the bytes that follow.
+    DeclaredSize,
+    /// Text that is not UTF-8.
+    InvalidUtf8,
+    /// Bytes after the one value.
+    TrailingBytes,
+    /// The same key twice in one map.
+    DuplicateKey,
+    /// A map key that is not text.
+    KeyNotText,
+    /// More containers within one another than [`Bounds::depth`].
+    TooDeep,
+    /// More values than [`Bounds::values`].
+    TooManyValues,
+    /// An extension type. No dialect has one.
+    ExtType,
+    /// A text frame of a JSON connection that is not one JSON value.
+    BadJson,
+    /// Not an array that begins with a code.
+    Envelope,
+}
+
+impl Rule {
+    /// All rules, for the tests that ask whether each of them has a row.
+    pub const ALL: [Rule; 12] = [
+        Self::Truncated,
+        Self::ReservedByte,
+        Self::DeclaredSize,
+        Self::InvalidUtf8,
+        Self::TrailingBytes,
+        Self::DuplicateKey,
+        Self::KeyNotText,
+        Self::TooDeep,
+        Self::TooManyValues,
+        Self::ExtType,
+        Self::BadJson,
+        Self::Envelope,
+    ];
+
+    /// The rule's name, as in PROTOCOL.md, close reasons and metric labels.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Truncated => "packet_truncated",
+            Self::ReservedByte => "packet_reserved_byte",
+            Self::DeclaredSize => "packet_declared_size",
+            Self::InvalidUtf8 => "packet_invalid_utf8",
+            Self::TrailingBytes => "packet_trailing_bytes",
+            Self::DuplicateKey => "packet_duplicate_key",
+            Self::KeyNotText => "packet_key_not_text",
+            Self::TooDeep => "packet_too_deep",
+            Self::TooManyValues => "packet_too_many_values",
+            Self::ExtType => "packet_ext_type",
+            Self::BadJson => "packet_bad_json",
+            Self::Envelope => "packet_envelope",
+        }
+    }
+
+    /// What is wrong, in one sentence.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Truncated => "the message ends within a value",
+            Self::ReservedByte => "the byte c1 is never used in MessagePack",
+            Self::DeclaredSize => "a length is larger than the bytes that follow it",
+            Self::InvalidUtf8 => "text is not UTF-8",
+            Self::TrailingBytes => "bytes follow the one value of the message",
+            Self::DuplicateKey => "a map has the same key twice",
+            Self::KeyNotText => "a map key is not text",
+            Self::TooDeep => "containers are nested too deep",
+            Self::TooManyValues => "the message holds too many values",
+            Self::ExtType => "extension types are not part of the protocol",
+            Self::BadJson => "the text is not one JSON value",
+            Self::Envelope => "the message is not an array that begins with a code",
+        }
+    }
+}
+
+/// A broken rule and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Broken {
+    /// Which rule.
+    pub rule: Rule,
+    /// Offset in bytes of the value (or byte) that breaks it, from the start of the message.
+    pub offset: usize,
+}
+
+impl Broken {
+    /// A broken rule at an offset in bytes.
+    pub fn new(rule: Rule, offset: usize) -> Self {
+        Self { rule, offset }
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} at byte {}: {}", self.rule.name(), self.offset, self.rule.sentence())
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// What kind of value a first byte begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `c0`
+    Nil,
+    /// `c2` and `c3`
+    Bool,
+    /// Any of the signed and unsigned integers.
+    Int,
+    /// `ca` (32 bits) and `cb` (64 bits)
+    Float,
+    /// Text.
+    Str,
+    /// Bytes.
+    Bin,
+    /// An array: [`Token::length`] values follow.
+    Array,
+    /// A map: [`Token::length`] pairs of key and value follow.
+    Map,
+}
+
+/// The head of one value: what it is and how far it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Token {
+    /// What kind of value.
+    pub kind: Kind,
+    /// Bytes of the head: the first byte and its length field.
+    pub head: usize,
+    /// Bytes of content after the head, or for an array its values, for a map its pairs.
+    pub length: usize,
+}
+
+/// Reads the head of the value that begins at `offset`. Looks at no byte behind the head.
+pub fn token(bytes: &[u8], offset: usize) -> Result<Token, Broken> {
+    let Some(&first) = bytes.get(offset) else {
+        return Err(Broken::new(Rule::Truncated, offset));
+    };
+    let fixed = |kind, length| Ok(Token { kind, head: 1, length });
+    let sized = |kind, width| {
+        let field = bytes.get(offset + 1..offset + 1 + width);
+        let field = field.ok_or(Broken::new(Rule::Truncated, offset))?;
+        let length = field.iter().fold(0usize, |length, byte| length << 8 | usize::from(*byte));
+        Ok(Token { kind, head: 1 + width, length })
+    };
+    match first {
+        0x00..=0x7f | 0xe0..=0xff => fixed(Kind::Int, 0),
+        0x80..=0x8f => fixed(Kind::Map, usize::from(first & 0x0f)),
+        0x90..=0x9f => fixed(Kind::Array, usize::from(first & 0x0f)),
+        0xa0..=0xbf => fixed(Kind::Str, usize::from(first & 0x1f)),
+        0xc0 => fixed(Kind::Nil, 0),
+        0xc1 => Err(Broken::new(Rule::ReservedByte, offset)),
+        0xc2 | 0xc3 => fixed(Kind::Bool, 0),
+        0xc4..=0xc6 => sized(Kind::Bin, 1 << (first - 0xc4)),
+        0xc7..=0xc9 | 0xd4..=0xd8 => Err(Broken::new(Rule::ExtType, offset)),
+        0xca => fixed(Kind::Float, 4),
+        0xcb => fixed(Kind::Float, 8),
+        0xcc..=0xcf => fixed(Kind::Int, 1 << (first - 0xcc)),
+        0xd0..=0xd3 => fixed(Kind::Int, 1 << (first - 0xd0)),
+        0xd9..=0xdb => sized(Kind::Str, 1 << (first - 0xd9)),
+        0xdc | 0xdd => sized(Kind::Array, 2 << (first - 0xdc)),
+        0xde | 0xdf => sized(Kind::Map, 2 << (first - 0xde)),
+    }
+}
+
+/// A container whose values are still coming.
+struct Open {
+    /// Values (keys counted) that have not begun.
+    left: usize,
+    map: bool,
+    /// Where this map's keys begin in the list of keys.
+    keys_from: usize,
+}
+
+/// Checks that the bytes are exactly one well-formed value within the bounds. One pass, no recursion; memory follows
+/// the bytes that are there, not the lengths that they declare.
+pub fn check(bytes: &[u8], bounds: Bounds) -> Result<(), Broken> {
+    let mut open: Vec<Open> = Vec::with_capacity(bounds.depth);
+    let mut keys: Vec<&[u8]> = Vec::new();
+    let mut at = 0;
+    let mut values = 0;
+    loop {
+        let token = token(bytes, at)?;
+        values += 1;
+        if values > bounds.values {
+            return Err(Broken::new(Rule::TooManyValues, at));
+        }
+        if let Some(parent) = open.last_mut() {
+            parent.left -= 1;
+            if parent.map && parent.left % 2 == 1 {
+                note_key(bytes, at, token, &mut keys, parent.keys_from)?;
+            }
+        }
+        at = match token.kind {
+            Kind::Array | Kind::Map => {
+                let opened = enter(bytes, at, token, open.len() < bounds.depth, keys.len())?;
+                open.push(opened);
+                at + token.head
+            }
+            _ => skip_content(bytes, at, token)?,
+        };
+        while open.last().is_some_and(|container| container.left == 0) {
+            keys.truncate(open.pop().map_or(0, |done| done.keys_from));
+        }
+        if open.is_empty() {
+            break;
+        }
+    }
+    if at < bytes.len() { Err(Broken::new(Rule::TrailingBytes, at)) } else { Ok(()) }
+}
+
+/// Begins a container. Each of its values needs at least one byte, so a count beyond the rest cannot be true.
+fn enter(bytes: &[u8], at: usize, token: Token, room: bool, keys_from: usize) -> Result<Open, Broken> {
+    if !room {
+        return Err(Broken::new(Rule::TooDeep, at));
+    }
+    let map = token.kind == Kind::Map;
+    let left = token.length.saturating_mul(if map { 2 } else { 1 });
+    if left > bytes.len() - at - token.head {
+        return Err(Broken::new(Rule::DeclaredSize, at));
+    }
+    Ok(Open { left, map, keys_from })
+}
+
+/// The offset behind a scalar, its content checked.
+fn skip_content(bytes: &[u8], at: usize, token: Token) -> Result<usize, Broken> {
+    let start = at + token.head;
+    if token.length > bytes.len() - start {
+        let numeric = matches!(token.kind, Kind::Int | Kind::Float);
+        return Err(Broken::new(if numeric { Rule::Truncated } else { Rule::DeclaredSize }, at));
+    }
+    let content = &bytes[start..start + token.length];
+    if token.kind == Kind::Str && std::str::from_utf8(content).is_err() {
+        return Err(Broken::new(Rule::InvalidUtf8, at));
+    }
+    Ok(start + token.length)
+}
+
+/// Refuses a key that is not text or was there before. The keys of one packet are few, so they are compared one by one.
+fn note_key<'a>(
+    bytes: &'a [u8],
+    at: usize,
+    token: Token,
+    keys: &mut Vec<&'a [u8]>,
+    keys_from: usize,
+) -> Result<(), Broken> {
+    if token.kind != Kind::Str {
+        return Err(Broken::new(Rule::KeyNotText, at));
+    }
+    let end = skip_content(bytes, at, token)?;
+    let key = &bytes[at + token.head..end];
+    if keys[keys_from..].contains(&key) {
+        return Err(Broken::new(Rule::DuplicateKey, at));
+    }
+    keys.push(key);
+    Ok(())
+}
+
+/// Reads the one value of a message, checked first.
+pub fn read(bytes: &[u8], bounds: Bounds) -> Result<Value, Broken> {
+    check(bytes, bounds)?;
+    // rmpv counts its own way, about two for each container; the check above is what bounds the depth.
+    let rmpv_depth = bounds.depth * 2 + 4;
+    rmpv::decode::read_value_with_max_depth(&mut &bytes[..], rmpv_depth)
+        .map_err(|_| Broken::new(Rule::Truncated, bytes.len()))
+}
+
+/// Writing into a `Vec` cannot fail; what `rmp` returns is only its general interface.
+#[inline]
+fn sure<T, E: fmt::Debug>(result: Result<T, E>) {
+    debug_assert!(result.is_ok(), "writing into a Vec failed: {:?}", result.err());
+}
+
+/// Appends an unsigned integer in its shortest form.
+#[inline]
+pub fn write_uint(out: &mut Vec<u8>, value: u64) {
+    sure(rmp::encode::write_uint(out, value));
+}
+
+/// Appends a signed integer in its shortest form.
+#[inline]
+pub fn write_int(out: &mut Vec<u8>, value: i64) {
+    sure(rmp::encode::write_sint(out, value));
+}
+
+/// Appends `nil`.
+#[inline]
+pub fn write_nil(out: &mut Vec<u8>) {
+    out.push(0xc0);
+}
+
+/// Appends `true` or `false`.
+#[inline]
+pub fn write_bool(out: &mut Vec<u8>, value: bool) {
+    out.push(if value { 0xc3 } else { 0xc2 });
+}
+
+/// Appends text with the shortest length field.
+#[inline]
+pub fn write_str(out: &mut Vec<u8>, text: &str) {
+    sure(rmp::encode::write_str(out, text));
+}
+
+/// Appends the head of an array of `values` values, which the caller appends next.
+#[inline]
+pub fn write_array_len(out: &mut Vec<u8>, values: usize) {
+    sure(rmp::encode::write_array_len(out, u32::try_from(values).unwrap_or(u32::MAX)));
+}
+
+/// Appends the head of a map of `pairs` pairs, which the caller appends next.
+#[inline]
+pub fn write_map_len(out: &mut Vec<u8>, pairs: usize) {
+    sure(rmp::encode::write_map_len(out, u32::try_from(pairs).unwrap_or(u32::MAX)));
+}
+
+/// Appends a number: as an integer where it has no fraction, else as a 64-bit float.
+#[inline]
+pub fn write_number(out: &mut Vec<u8>, number: f64) {
+    // Beyond 2^53 a float no longer names one integer.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() <= EXACT {
+        write_int(out, number as i64);
+    } else {
+        sure(rmp::encode::write_f64(out, number));
+    }
+}
+
+/// Appends a number rounded to two decimals, as the MooMoo dialects carry angles.
+#[inline]
+pub fn write_f64_2dec(out: &mut Vec<u8>, number: f64) {
+    write_number(out, super::angle::round_2dec(number));
+}
+
+/// Appends any value in canonical form. Extension types, which no dialect has, are written as `nil`.
+pub fn write_value(out: &mut Vec<u8>, value: &Value) {
+    match value {
+        Value::Nil | Value::Ext(..) => write_nil(out),
+        Value::Boolean(value) => write_bool(out, *value),
+        Value::Integer(value) => match (value.as_i64(), value.as_u64()) {
+            (Some(signed), _) => write_int(out, signed),
+            (None, unsigned) => write_uint(out, unsigned.unwrap_or(u64::MAX)),
+        },
+        Value::F32(value) => write_number(out, f64::from(*value)),
+        Value::F64(value) => write_number(out, *value),
+        Value::String(text) => write_str(out, text.as_str().unwrap_or("")),
+        Value::Binary(bytes) => sure(rmp::encode::write_bin(out, bytes)),
+        Value::Array(values) => {
+            write_array_len(out, values.len());
+            values.iter().for_each(|value| write_value(out, value));
+        }
+        Value::Map(pairs) => {
+            write_map_len(out, pairs.len());
+            for (key, value) in pairs {
+                write_value(out, key);
+                write_value(out, value);
+            }
+        }
+    }
+}

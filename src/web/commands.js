@@ -1,0 +1,69 @@
+/**
+ * What the player wants, as packets: numbered, meant for a tick, sent only when something has changed. Input says
+ * what is wanted now; this file decides what to send and when.
+ *
+ * @module commands
+ */
+
+import { CHAT_CHARS, cut, toAngle16 } from './protocol.js';
+
+/** Shortest time between two aims: 20 a second. */
+const AIM_MS = 50;
+/** A turn smaller than this is not sent: 65,536 / 720, half a degree. */
+const AIM_STEP = 91;
+
+export class Commands {
+  /** @param {import('./connection.js').Connection} connection @param {import('./world.js').World} world */
+  constructor(connection, world) {
+    this.connection = connection;
+    this.world = world;
+    this.sequence = 0;
+    this.lastTick = 0;
+    /** Direction that the server was told last; undefined when it was told none. @type {number | null | undefined} */
+    this.direction = undefined;
+    /** @type {number | undefined} */
+    this.heading = undefined;
+    this.aimedAt = 0;
+  }
+
+  /** Forgets what the server was told: a new body stands still and looks to the right. */
+  spawned() {
+    this.direction = null;
+    this.heading = undefined;
+    this.lastTick = 0;
+  }
+
+  /** @param {number | null} radians null stands still */
+  move(radians) {
+    const direction = radians === null ? null : toAngle16(radians);
+    if (this.world.ownId === null || direction === this.direction) return;
+    if (this.command('move', { direction })) this.direction = direction;
+  }
+
+  /** @param {number} radians @param {number} nowMs */
+  aim(radians, nowMs) {
+    if (this.world.ownId === null || nowMs - this.aimedAt < AIM_MS) return;
+    const heading = toAngle16(radians);
+    const turn = this.heading === undefined ? AIM_STEP : Math.abs(((heading - this.heading + 0x18000) & 0xffff) - 0x8000);
+    if (turn < AIM_STEP || !this.command('aim', { heading })) return;
+    this.heading = heading;
+    this.aimedAt = nowMs;
+  }
+
+  /** @param {string} text */
+  chat(text) {
+    const line = cut(text, CHAT_CHARS);
+    return line !== '' && this.world.ownId !== null && this.command('chat', { text: line });
+  }
+
+  /**
+   * Commands never overtake each other, so the tick that they are meant for never goes back.
+   * @param {'move' | 'aim' | 'chat'} name @param {Record<string, unknown>} values
+   */
+  command(name, values) {
+    const next = this.world.clock.commandTick(performance.now());
+    if (next !== null) this.lastTick = Math.max(this.lastTick, next);
+    this.sequence += 1;
+    return this.connection.send(name, { sequence: this.sequence, tick: next === null ? null : this.lastTick, ...values });
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * The line to the server: opens it, watches it, opens it again. Bytes and packets come in, packets go out; what they
+ * mean for the world is not its business. It never gives up, and says at each moment where it stands.
+ *
+ * @module connection
+ */
+
+import { MODE, SUBPROTOCOL, VERSION, decode, encode } from './protocol.js';
+
+/** Waits before the tries of one outage; the last one repeats. A restarted server is back within the first three. */
+const WAITS_MS = [150, 400, 800, 1500, 3000, 6000, 10000];
+/** Each wait is varied by this part, so that all clients of a restarted server do not come at once. */
+const WAIT_SPREAD = 0.3;
+/** A connection that has held this long counts as good: the next outage begins with quick tries again. */
+const GOOD_MS = 5000;
+/** Time that one try may take. */
+const TRY_MS = 8000;
+const PING_MS = 2000;
+/** Silence after a ping that means the line is dead, though nobody closed it. */
+const SILENCE_MS = 8000;
+
+/**
+ * Wait before a try.
+ * @param {number} attempt 0 for the first after an outage
+ * @param {number} random 0 to 1
+ * @returns {number} ms
+ */
+export function waitMs(attempt, random) {
+  const base = WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)];
+  return Math.round(base * (1 - WAIT_SPREAD + 2 * WAIT_SPREAD * random));
+}
+
+/**
+ * @typedef {'connecting' | 'live' | 'waiting'} State
+ * - connecting: a try is under way
+ * - live: the server has said welcome
+ * - waiting: the line broke; `retryAt` says when the next try is
+ */
+
+/** @typedef {{ name: string, skin: number }} Player */
+
+export class Connection {
+  /**
+   * @param {string} url of the endpoint
+   * @param {(packet: { name: string, values: Record<string, any> }, nowMs: number) => void} onPacket
+   * @param {() => void} onState called after each change of `state`
+   */
+  constructor(url, onPacket, onState) {
+    this.url = url;
+    this.onPacket = onPacket;
+    this.onState = onState;
+    /** @type {State} */
+    this.state = 'connecting';
+    /** Who plays; null for a watcher. @type {Player | null} */
+    this.player = null;
+    /** Local time of the next try while waiting, ms. */
+    this.retryAt = 0;
+    /** Tries since the line broke. */
+    this.attempt = 0;
+    /** Connections that have reached `live`. */
+    this.lives = 0;
+    /** Why the line broke, in the server's words if it had any. */
+    this.reason = '';
+    /** Counted since the page was opened. */
+    this.stats = { bytesIn: 0, bytesOut: 0, messagesIn: 0, messagesOut: 0, updatesIn: 0, undecodable: 0 };
+    /** Round trip of the last ping, ms; null before the first. @type {number | null} */
+    this.pingMs = null;
+    this.liveSince = 0;
+    this.heardAt = 0;
+    this.nonce = 0;
+    /** @type {Map<number, number>} nonce and time of the pings that are not answered */
+    this.pings = new Map();
+    /** @type {WebSocket | null} */
+    this.socket = null;
+    this.timer = 0;
+    setInterval(() => this.beat(), PING_MS);
+    addEventListener('online', () => this.retryNow());
+    document.addEventListener('visibilitychange', () => { if (!document.hidden) this.retryNow(); });
+  }
+
+  /** Opens the line. */
+  open() {
+    clearTimeout(this.timer);
+    this.setState('connecting');
+    const socket = new WebSocket(this.url, SUBPROTOCOL);
+    socket.binaryType = 'arraybuffer';
+    this.socket = socket;
+    this.pings.clear();
+    this.timer = setTimeout(() => this.broken(socket, 'no answer'), TRY_MS);
+    socket.onopen = () => this.hello();
+    socket.onmessage = (event) => { if (socket === this.socket) this.receive(event.data); };
+    socket.onclose = (event) => this.broken(socket, event.reason || (event.code === 1001 ? 'server is stopping' : ''));
+  }
+
+  /** Says who we are: the first packet of each connection, and the way back into play after an outage. */
+  hello() {
+    const mode = this.player ? MODE.play : MODE.watch;
+    this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin });
+  }
+
+  /** Begins to play, now and after each reconnection. @param {Player} player */
+  enter(player) {
+    this.player = player;
+    if (this.state === 'live') this.send('enter', player);
+    else this.retryNow();
+  }
+
+  /**
+   * Sends a packet; without an open line it is dropped, since what was meant then means nothing later.
+   * @param {Parameters<typeof encode>[0]} name @param {Record<string, unknown>} values
+   */
+  send(name, values) {
+    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    const bytes = encode(name, values);
+    this.socket.send(bytes);
+    this.stats.bytesOut += bytes.length;
+    this.stats.messagesOut += 1;
+    return true;
+  }
+
+  /** @param {ArrayBuffer} data */
+  receive(data) {
+    const now = performance.now();
+    this.heardAt = now;
+    this.stats.bytesIn += data.byteLength;
+    this.stats.messagesIn += 1;
+    let packet;
+    try {
+      packet = decode(new Uint8Array(data));
+    } catch (error) {
+      this.stats.undecodable += 1;
+      console.error('a packet that cannot be read:', error);
+      return;
+    }
+    if (!packet) return;
+    if (packet.name === 'welcome') this.welcomed(now);
+    else if (packet.name === 'pong') this.ponged(packet.values.nonce, now);
+    else if (packet.name === 'update') this.stats.updatesIn += 1;
+    this.onPacket(packet, now);
+  }
+
+  /** @param {number} now */
+  welcomed(now) {
+    clearTimeout(this.timer);
+    this.liveSince = now;
+    this.lives += 1;
+    this.reason = '';
+    this.setState('live');
+    this.ping();
+  }
+
+  ping() {
+    this.nonce += 1;
+    if (this.send('ping', { nonce: this.nonce })) this.pings.set(this.nonce, performance.now());
+  }
+
+  /** @param {number} nonce @param {number} now */
+  ponged(nonce, now) {
+    const sent = this.pings.get(nonce);
+    if (sent === undefined) return;
+    this.pings.delete(nonce);
+    this.pingMs = now - sent;
+  }
+
+  /** Every two seconds: a ping, and a look at whether the last ones were answered. */
+  beat() {
+    if (this.state !== 'live' || !this.socket) return;
+    const now = performance.now();
+    const oldest = this.pings.values().next().value ?? now;
+    if (now - oldest > SILENCE_MS && now - this.heardAt > SILENCE_MS) this.broken(this.socket, 'no answer');
+    else this.ping();
+  }
+
+  /** @param {WebSocket} socket @param {string} reason */
+  broken(socket, reason) {
+    if (socket !== this.socket) return;
+    clearTimeout(this.timer);
+    this.socket = null;
+    socket.close();
+    const now = performance.now();
+    if (this.state === 'live' && now - this.liveSince > GOOD_MS) this.attempt = 0;
+    const wait = waitMs(this.attempt, Math.random());
+    this.attempt += 1;
+    this.retryAt = now + wait;
+    this.reason = reason || this.reason;
+    this.pingMs = null;
+    this.timer = setTimeout(() => this.open(), wait);
+    this.setState('waiting');
+  }
+
+  /** Tries at once instead of after the wait. */
+  retryNow() {
+    if (this.state === 'waiting') this.open();
+  }
+
+  /** @param {State} state */
+  setState(state) {
+    this.state = state;
+    this.onState();
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * What lies over the world: state of the line, leaderboard, chat, the panel of figures. It reads state and writes the
+ * page; text from others only ever becomes text, never markup.
+ *
+ * @module hud
+ */
+
+/** Time that a chat line stays readable while nobody types. */
+const CHAT_SHOWN_MS = 9000;
+const CHAT_SHOWN_LINES = 7;
+const NOTE_MS = 2600;
+const EVERY_MS = 120;
+
+/** @param {string} id */
+export const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+export class Hud {
+  /**
+   * @param {import('./world.js').World} world
+   * @param {import('./connection.js').Connection} connection
+   * @param {import('./rates.js').Rates} rates
+   * @param {(text: string) => boolean} say
+   */
+  constructor(world, connection, rates, say) {
+    this.world = world;
+    this.connection = connection;
+    this.rates = rates;
+    this.drawnAt = 0;
+    this.note = { text: '', untilMs: 0 };
+    /** @type {unknown} */
+    this.boardSeen = null;
+    this.chatSeen = '';
+    this.errorSeen = /** @type {unknown} */ (null);
+    this.form = /** @type {HTMLFormElement} */ (element('chat'));
+    this.field = /** @type {HTMLInputElement} */ (element('chat-text'));
+    this.bindChat(say);
+    element('retry').addEventListener('click', () => connection.retryNow());
+    element('panel-button').addEventListener('click', () => this.togglePanel());
+    element('chat-button').addEventListener('click', () => this.openChat());
+  }
+
+  /** @param {(text: string) => boolean} say */
+  bindChat(say) {
+    this.form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      if (this.field.value.trim() !== '' && !say(this.field.value)) this.tell('Not connected: nothing was said.');
+      this.closeChat();
+    });
+    this.field.addEventListener('keydown', (event) => {
+      event.stopPropagation();
+      if (event.key === 'Escape') this.closeChat();
+    });
+    this.field.addEventListener('blur', () => this.closeChat());
+  }
+
+  openChat() {
+    if (this.world.ownId === null) return;
+    this.form.hidden = false;
+    this.chatSeen = '';
+    this.field.focus();
+  }
+
+  closeChat() {
+    if (this.form.hidden) return;
+    this.form.hidden = true;
+    this.field.value = '';
+    this.field.blur();
+  }
+
+  togglePanel() {
+    const panel = element('panel');
+    panel.hidden = !panel.hidden;
+    element('panel-button').setAttribute('aria-expanded', String(!panel.hidden));
+    this.drawnAt = 0;
+  }
+
+  /** Shows a line for a moment where the state of the line is shown. @param {string} text */
+  tell(text) {
+    this.note = { text, untilMs: performance.now() + NOTE_MS };
+  }
+
+  /** Brings the page up to date; call once a frame. @param {number} nowMs */
+  draw(nowMs) {
+    if (nowMs - this.drawnAt < EVERY_MS) return;
+    this.drawnAt = nowMs;
+    this.drawStatus(nowMs);
+    this.drawBoard();
+    this.drawChat(nowMs);
+    if (!element('panel').hidden) this.drawPanel();
+  }
+
+  /** @param {number} nowMs */
+  drawStatus(nowMs) {
+    const { state, retryAt, attempt, lives, reason } = this.connection;
+    const { error } = this.world;
+    if (error && error !== this.errorSeen) {
+      this.errorSeen = error;
+      this.tell(error.detail || error.rule);
+    }
+    let text = '';
+    if (state === 'waiting') {
+      const seconds = Math.ceil(Math.max(0, retryAt - nowMs) / 1000);
+      text = `Connection lost${reason ? ` (${reason})` : ''}. Next try in ${seconds} s`;
+    } else if (state === 'connecting') {
+      text = lives === 0 && attempt === 0 ? 'Connecting …' : `Connecting again, try ${attempt} …`;
+    } else if (this.note.untilMs > nowMs) text = this.note.text;
+    const status = element('status');
+    status.hidden = text === '';
+    status.dataset.state = state;
+    setText('status-text', text);
+    element('retry').hidden = state !== 'waiting';
+    document.body.classList.toggle('offline', state !== 'live' && lives > 0);
+  }
+
+  drawBoard() {
+    const { leaderboard, ownId, players } = this.world;
+    const key = `${ownId}:${this.world.epoch}`;
+    if (this.boardSeen === leaderboard && this.boardKey === key) return;
+    this.boardSeen = leaderboard;
+    this.boardKey = key;
+    const rows = leaderboard.rows.map((row, i) => boardRow(i + 1, row.name || `guest ${row.player}`, row.score, row.player === ownId));
+    const { place } = leaderboard;
+    if (ownId !== null && place !== null && !leaderboard.rows.some((row) => row.player === ownId)) {
+      rows.push(boardRow(place, players.get(ownId)?.name ?? 'you', null, true));
+    }
+    element('board-rows').replaceChildren(...rows);
+    element('board').hidden = rows.length === 0;
+    setText('board-count', `${leaderboard.players} playing`);
+  }
+
+  /** @param {number} nowMs */
+  drawChat(nowMs) {
+    const typing = !this.form.hidden;
+    const lines = this.world.chat.filter((line) => typing || nowMs - line.atMs < CHAT_SHOWN_MS).slice(-CHAT_SHOWN_LINES);
+    const key = lines.map((line) => line.atMs).join();
+    if (key === this.chatSeen) return;
+    this.chatSeen = key;
+    element('log').replaceChildren(...lines.map((line) => {
+      const row = document.createElement('li');
+      const who = document.createElement('b');
+      who.textContent = line.name || `guest ${line.player}`;
+      row.append(who, ` ${line.text}`);
+      return row;
+    }));
+  }
+
+  drawPanel() {
+    const { world, connection, rates } = this;
+    const rate = (name) => Math.round(rates.perSecond[name] ?? 0);
+    const margin = world.own?.marginTicks;
+    setText('p-ping', connection.pingMs === null ? '–' : `${connection.pingMs.toFixed(connection.pingMs < 10 ? 1 : 0)} ms`);
+    setText('p-tick', `${world.tick} at ${world.tickHz} Hz`);
+    setText('p-updates', `${rate('updatesIn')} /s`);
+    setText('p-in', `${bytes(rate('bytesIn'))}/s`);
+    setText('p-out', `${bytes(rate('bytesOut'))}/s`);
+    setText('p-view', String(world.players.size));
+    setText('p-margin', margin === undefined ? '–' : `${margin > 0 ? '+' : ''}${margin} ticks`);
+    setText('p-delay', `${Math.round(world.clock.delayMs)} ms`);
+    setText('p-frames', `${Math.round(rates.framesPerSecond)} /s`);
+  }
+}
+
+/** @param {number} place @param {string} name @param {number | null} score @param {boolean} own */
+function boardRow(place, name, score, own) {
+  const row = document.createElement('li');
+  row.classList.toggle('own', own);
+  for (const text of [`${place}`, own ? `▸ ${name}` : name, score === null ? '' : score.toLocaleString('en')]) {
+    const part = document.createElement('span');
+    part.textContent = text;
+    row.append(part);
+  }
+  return row;
+}
+
+/** @param {string} id @param {string} text */
+function setText(id, text) {
+  const target = element(id);
+  if (target.textContent !== text) target.textContent = text;
+}
+
+/** @param {number} count */
+function bytes(count) {
+  return count < 1000 ? `${count} B` : `${(count / 1000).toFixed(1)} kB`;
+}

@@ -1,0 +1,100 @@
+/**
+ * The map in small: biomes, the scenery seen so far, players in view, and oneself.
+ *
+ * @module minimap
+ */
+
+import { GRASS, INK, SAND, SNOW, WATER, borders } from './palette.js';
+
+/** Redrawn this often at most. */
+const EVERY_MS = 100;
+/** Colour and size in CSS px by kind: tree, bush, rock, gold. Sizes differ too, for those who see no difference in hue. */
+const DOTS = [['#4a7a43', 1.7], ['#7d9a4e', 1.2], ['#73798a', 1.6], ['#f0b429', 2.3]];
+
+export class Minimap {
+  /** @param {HTMLCanvasElement} canvas */
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+    this.ground = document.createElement('canvas');
+    this.version = -1;
+    this.size = 0;
+    this.drawnAt = 0;
+  }
+
+  /** @param {import('./world.js').World} world @param {import('./camera.js').Camera} camera @param {number} nowMs */
+  draw(world, camera, nowMs) {
+    if (nowMs - this.drawnAt < EVERY_MS) return;
+    this.drawnAt = nowMs;
+    const size = Math.round(this.canvas.clientWidth * camera.ratio);
+    if (size === 0) return;
+    if (size !== this.size || world.thingsVersion !== this.version) this.drawGround(world, size, camera.ratio);
+    const { ctx } = this;
+    const scale = size / world.mapSize;
+    ctx.setTransform(1, 0, 0, 1, 0, 0);
+    ctx.drawImage(this.ground, 0, 0);
+    this.drawView(camera, scale);
+    for (const player of world.players.values()) {
+      if (player.id === world.ownId || !player.track.last) continue;
+      ctx.beginPath();
+      ctx.arc(player.shown.x * scale, player.shown.y * scale, 2 * camera.ratio, 0, 7);
+      ctx.fillStyle = '#ffffff';
+      ctx.fill();
+      ctx.lineWidth = camera.ratio;
+      ctx.strokeStyle = INK;
+      ctx.stroke();
+    }
+    const focus = world.focus;
+    const inside = (value) => Math.max(5 * camera.ratio, Math.min(size - 5 * camera.ratio, value * scale));
+    if (focus?.track.last) this.drawSelf(inside(focus.shown.x), inside(focus.shown.y), camera.ratio);
+  }
+
+  /** What changes only when something new is seen. */
+  drawGround(world, size, ratio) {
+    this.size = size;
+    this.version = world.thingsVersion;
+    for (const canvas of [this.canvas, this.ground]) {
+      if (canvas.width !== size) canvas.width = canvas.height = size;
+    }
+    const ctx = /** @type {CanvasRenderingContext2D} */ (this.ground.getContext('2d'));
+    const at = borders(size);
+    const bands = [[0, SNOW.base], [at.snowEnd, GRASS.base], [at.riverStart, WATER.base], [at.riverEnd, GRASS.base], [at.desertStart, SAND.base]];
+    for (const [from, colour] of bands) {
+      ctx.fillStyle = /** @type {string} */ (colour);
+      ctx.fillRect(0, /** @type {number} */ (from), size, size);
+    }
+    const scale = size / world.mapSize;
+    for (const thing of world.things.values()) {
+      const [colour, radius] = DOTS[thing.kind] ?? DOTS[0];
+      ctx.fillStyle = /** @type {string} */ (colour);
+      ctx.beginPath();
+      ctx.arc(thing.x * scale, thing.y * scale, /** @type {number} */ (radius) * ratio, 0, 7);
+      ctx.fill();
+    }
+  }
+
+  /** The part of the map that the window shows. */
+  drawView(camera, scale) {
+    const { left, top, right, bottom } = camera.view;
+    this.ctx.strokeStyle = 'rgb(255 255 255 / 0.85)';
+    this.ctx.lineWidth = camera.ratio;
+    this.ctx.strokeRect(left * scale, top * scale, (right - left) * scale, (bottom - top) * scale);
+  }
+
+  /** Oneself is a diamond, everybody else a disc. */
+  drawSelf(x, y, ratio) {
+    const { ctx } = this;
+    const reach = 5 * ratio;
+    ctx.beginPath();
+    ctx.moveTo(x, y - reach);
+    ctx.lineTo(x + reach, y);
+    ctx.lineTo(x, y + reach);
+    ctx.lineTo(x - reach, y);
+    ctx.closePath();
+    ctx.fillStyle = '#ffd85e';
+    ctx.fill();
+    ctx.lineWidth = 1.8 * ratio;
+    ctx.strokeStyle = INK;
+    ctx.stroke();
+  }
+}

@@ -1,0 +1,263 @@
+//! One end of an open connection: RFC 6455 sections 5.5 (pong, close), 7 (closing) and 5.1 (who masks).
+//!
+//! Bytes in, EOF in; events out, bytes out. The same machine serves both ends; all that differs is who masks.
+//!
+//! ```text
+//!              close() or a broken rule                 peer's close, or EOF
+//!    Open ──────────────────────────────► CloseSent ─────────────────────────► Over
+//!      │                                                                        ▲
+//!      └─────── peer's close, answered at once with its own code ───────────────┘
+//! ```
+//!
+//! After a broken rule nothing more is read: there is no telling where the next frame begins. It never does I/O, never looks
+//! at a clock, and never draws a random number. It bounds what comes in; what goes out is bounded by the driver, who must
+//! drain it after each input: the answers to `n` bytes of pings are at most `3 n` bytes.
+
+use std::fmt;
+
+use super::Side;
+use super::close::{self, Close, CloseCode};
+use super::frame::{self, KEY_BYTES, Opcode};
+use super::message::{Limits, Message, Reader};
+use super::violation::Violation;
+use crate::limits::CONTROL_PAYLOAD_BYTES;
+
+/// Which end this is.
+#[derive(Clone, Copy, Debug)]
+pub enum Role {
+    /// The end that granted the upgrade. It sends unmasked and wants masks.
+    Server,
+    /// The end that asked for it. It masks and wants none.
+    Client {
+        /// Gives the key of the next frame. Section 5.3 wants keys that the peer cannot foresee; where they come from is
+        /// not this module's business.
+        mask_key: fn() -> [u8; KEY_BYTES],
+    },
+}
+
+/// What happened, borrowed from the connection until it is asked again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A whole text message.
+    Text(&'a str),
+    /// A whole binary message.
+    Binary(&'a [u8]),
+    /// A ping; its pong is already in the output.
+    Ping(&'a [u8]),
+    /// A pong.
+    Pong(&'a [u8]),
+    /// The peer closes; the answer is already in the output. No message follows.
+    Close {
+        /// Why, if the peer said so.
+        code: Option<CloseCode>,
+        /// The peer's words; may be empty. Text of a stranger: escape it where it is shown.
+        reason: &'a str,
+    },
+    /// The peer's bytes are at their end. The last event.
+    Eof {
+        /// Whether both ends had sent their close frame (section 7.1.4).
+        clean: bool,
+    },
+}
+
+/// How far the closing handshake has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    CloseSent,
+    /// Both ends have closed.
+    Closed,
+    /// The peer broke a rule.
+    Failed,
+}
+
+/// Whether the peer's bytes have ended, and whether the driver has been told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Eof {
+    Ahead,
+    Received,
+    Told,
+}
+
+/// One end of an open connection.
+#[derive(Debug)]
+pub struct Conn {
+    reader: Reader,
+    writer: Writer,
+    state: State,
+    eof: Eof,
+}
+
+impl Conn {
+    /// A connection whose upgrade is done.
+    pub fn new(role: Role, limits: Limits) -> Conn {
+        let from = match role {
+            Role::Server => Side::Client,
+            Role::Client { .. } => Side::Server,
+        };
+        Conn {
+            reader: Reader::new(from, limits),
+            writer: Writer { role, output: Vec::new() },
+            state: State::Open,
+            eof: Eof::Ahead,
+        }
+    }
+
+    /// Takes bytes from the peer. What follows a close frame or a broken rule is dropped.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        if self.is_reading() {
+            self.reader.receive(bytes);
+        }
+    }
+
+    /// Takes the news that the peer will send no more bytes.
+    pub fn receive_eof(&mut self) {
+        if self.eof == Eof::Ahead {
+            self.eof = Eof::Received;
+        }
+    }
+
+    /// The next event, or `None` until there is more input.
+    ///
+    /// # Errors
+    /// The rule that the peer broke, once; the close frame that says so is already in the output.
+    pub fn next_event(&mut self) -> Result<Option<Event<'_>>, Violation> {
+        if self.is_reading() {
+            match self.reader.next_message() {
+                Ok(Some(message)) => return Ok(Some(self.writer.react(&mut self.state, message))),
+                Ok(None) => {}
+                Err(violation) => {
+                    self.writer.fail(&mut self.state, violation);
+                    return Err(violation);
+                }
+            }
+        }
+        if self.eof == Eof::Received {
+            self.eof = Eof::Told;
+            return Ok(Some(Event::Eof { clean: self.state == State::Closed }));
+        }
+        Ok(None)
+    }
+
+    /// Moves the bytes that are to be sent to the end of `into`, and keeps the buffer for the next ones.
+    pub fn drain_output(&mut self, into: &mut Vec<u8>) {
+        into.append(&mut self.writer.output);
+    }
+
+    /// Whether there are bytes to be sent.
+    pub fn has_output(&self) -> bool {
+        !self.writer.output.is_empty()
+    }
+
+    /// Whether the connection has nothing more to say or to hear. A server then sends its output and closes the socket; a
+    /// client sends its output and waits a little for the server to do so (section 7.1.1).
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, State::Closed | State::Failed) || self.eof != Eof::Ahead
+    }
+
+    /// Whether messages may still be sent: no close frame has gone out.
+    pub fn is_open(&self) -> bool {
+        self.state == State::Open
+    }
+
+    /// Sends a text message. Does nothing once a close frame has gone out, as do the other `send`s.
+    pub fn send_text(&mut self, text: &str) {
+        self.send(Opcode::Text, text.as_bytes());
+    }
+
+    /// Sends a binary message.
+    pub fn send_binary(&mut self, payload: &[u8]) {
+        self.send(Opcode::Binary, payload);
+    }
+
+    /// Sends a ping with the first [`CONTROL_PAYLOAD_BYTES`] of `payload`.
+    pub fn send_ping(&mut self, payload: &[u8]) {
+        self.send(Opcode::Ping, &payload[..payload.len().min(CONTROL_PAYLOAD_BYTES)]);
+    }
+
+    /// Sends a close frame; the peer's answer arrives as [`Event::Close`]. A long reason is cut.
+    pub fn close(&mut self, code: CloseCode, reason: &str) {
+        if self.is_open() {
+            self.writer.close(Some(code), reason);
+            self.state = State::CloseSent;
+        }
+    }
+
+    fn send(&mut self, opcode: Opcode, payload: &[u8]) {
+        if self.is_open() {
+            self.writer.write(opcode, payload);
+        }
+    }
+
+    fn is_reading(&self) -> bool {
+        matches!(self.state, State::Open | State::CloseSent)
+    }
+}
+
+/// The sending half: what is to go out, and what an answer is.
+#[derive(Debug)]
+struct Writer {
+    role: Role,
+    output: Vec<u8>,
+}
+
+impl Writer {
+    fn write(&mut self, opcode: Opcode, payload: &[u8]) {
+        let key = match self.role {
+            Role::Server => None,
+            Role::Client { mask_key } => Some(mask_key()),
+        };
+        frame::write(&mut self.output, opcode, key, payload);
+    }
+
+    fn close(&mut self, code: Option<CloseCode>, reason: &str) {
+        let mut body = Vec::with_capacity(CONTROL_PAYLOAD_BYTES);
+        close::encode(code, reason, &mut body);
+        self.write(Opcode::Close, &body);
+    }
+
+    /// Answers what has to be answered, and tells the driver.
+    fn react<'a>(&mut self, state: &mut State, message: Message<'a>) -> Event<'a> {
+        match message {
+            Message::Text(text) => Event::Text(text),
+            Message::Binary(payload) => Event::Binary(payload),
+            Message::Pong(payload) => Event::Pong(payload),
+            Message::Ping(payload) => {
+                if *state == State::Open {
+                    self.write(Opcode::Pong, payload);
+                }
+                Event::Ping(payload)
+            }
+            Message::Close(Close { code, reason }) => {
+                if *state == State::Open {
+                    self.close(code, "");
+                }
+                *state = State::Closed;
+                Event::Close { code, reason }
+            }
+        }
+    }
+
+    /// Says which rule was broken, unless our close frame has gone out already, and gives up.
+    fn fail(&mut self, state: &mut State, violation: Violation) {
+        if *state == State::Open {
+            self.close(violation.close_code(), violation.name());
+        }
+        *state = State::Failed;
+    }
+}
+
+impl fmt::Display for Event<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Text(text) => write!(f, "text, {} bytes, {text:?}", text.len()),
+            Event::Binary(payload) => write!(f, "binary, {} bytes", payload.len()),
+            Event::Ping(payload) => write!(f, "ping, {} bytes", payload.len()),
+            Event::Pong(payload) => write!(f, "pong, {} bytes", payload.len()),
+            Event::Close { code: Some(code), reason } => write!(f, "close {code}, {reason:?}"),
+            Event::Close { code: None, .. } => f.write_str("close without a code"),
+            Event::Eof { clean: true } => f.write_str("end"),
+            Event::Eof { clean: false } => f.write_str("end without a close"),
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! The heads of HTTP/1.1, as far as a WebSocket needs them: RFC 9112, taken strictly.
+//!
+//! Bytes come in, cut anywhere; a [`RequestHead`] or a [`ResponseHead`] goes out, or the first rule that was broken. What
+//! two readers could understand differently is refused rather than repaired: folded lines, repeated headers, bodies. It
+//! never reads a body, never looks at a byte twice, and never holds more than `limits::HEAD_BYTES`.
+
+use super::lines::{Lines, is_token};
+use super::violation::Violation;
+use crate::limits::{HEAD_HEADERS, TARGET_BYTES};
+
+/// The only version that is spoken here. HTTP/1.0 has no upgrade, HTTP/2 has another one (RFC 8441).
+const VERSION: &str = "HTTP/1.1";
+
+/// Headers whose second line would leave open which one counts.
+const SINGLE: &[&str] = &[
+    "Host",
+    "Origin",
+    "Content-Length",
+    "Transfer-Encoding",
+    "Authorization",
+    "Sec-WebSocket-Key",
+    "Sec-WebSocket-Version",
+    "Sec-WebSocket-Accept",
+];
+
+/// Header lines in the order they came: name and value. A value's bytes that are not UTF-8 are replaced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Headers(Vec<(String, String)>);
+
+impl Headers {
+    /// The value of the first header of this name, in any case.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.all(name).next()
+    }
+
+    /// The values of all headers of this name, in any case.
+    pub fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.0
+            .iter()
+            .filter(move |(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// The elements of a header that is a list, over all its lines, without the empty ones (RFC 9110 5.6.1).
+    pub fn list<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.all(name).flat_map(|value| value.split(',')).map(trim).filter(|element| !element.is_empty())
+    }
+
+    /// Whether a list has this token, in any case.
+    pub fn has_token(&self, name: &str, token: &str) -> bool {
+        self.list(name).any(|element| element.eq_ignore_ascii_case(token))
+    }
+
+    /// Takes one line of the head.
+    fn receive(&mut self, line: &[u8]) -> Result<(), Violation> {
+        if line.starts_with(b" ") || line.starts_with(b"\t") {
+            return Err(Violation::HeaderFolded);
+        }
+        if self.0.len() == HEAD_HEADERS {
+            return Err(Violation::TooManyHeaders);
+        }
+        let colon = line.iter().position(|&byte| byte == b':').ok_or(Violation::HeaderName)?;
+        let (name, value) = (&line[..colon], &line[colon + 1..]);
+        if name.ends_with(b" ") || name.ends_with(b"\t") {
+            return Err(Violation::SpaceBeforeColon);
+        }
+        if !is_token(name) {
+            return Err(Violation::HeaderName);
+        }
+        let name = String::from_utf8_lossy(name).into_owned();
+        let is_single = SINGLE.iter().any(|single| single.eq_ignore_ascii_case(&name));
+        if is_single && self.get(&name).is_some() {
+            return Err(Violation::HeaderRepeated);
+        }
+        self.0.push((name, trim(&String::from_utf8_lossy(value)).to_owned()));
+        Ok(())
+    }
+}
+
+/// Takes off the spaces and tabs that may stand around a value.
+fn trim(value: &str) -> &str {
+    value.trim_matches([' ', '\t'])
+}
+
+/// The head of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestHead {
+    /// The method, such as `GET`; a token.
+    pub method: String,
+    /// Path and query as they came, in visible ASCII; begins with `/`.
+    pub target: String,
+    /// The header lines.
+    pub headers: Headers,
+}
+
+impl RequestHead {
+    /// The path: the target up to the question mark, as it came.
+    pub fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
+    }
+
+    /// The value of the first field of this name in the query, with `%41` and `+` decoded; empty if it has no `=`.
+    pub fn query(&self, name: &str) -> Option<String> {
+        let (_, query) = self.target.split_once('?')?;
+        let mut fields = query.split('&').map(|field| field.split_once('=').unwrap_or((field, "")));
+        fields.find(|(field, _)| percent_decode(field) == name).map(|(_, value)| percent_decode(value))
+    }
+
+    /// The value of the first header of this name, in any case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)
+    }
+
+    /// Whether the request asks for a WebSocket, however well: if not, it is for a page.
+    pub fn is_upgrade(&self) -> bool {
+        self.headers.has_token("Upgrade", "websocket")
+    }
+
+    /// The checks that need all headers: one Host, and no body, which would hide a second request.
+    fn check(self) -> Result<RequestHead, Violation> {
+        let host = self.header("Host").ok_or(Violation::HostMissing)?;
+        if host.is_empty() || !host.bytes().all(is_host_byte) {
+            return Err(Violation::HostMalformed);
+        }
+        if self.header("Transfer-Encoding").is_some() {
+            return Err(Violation::TransferEncoding);
+        }
+        match self.header("Content-Length") {
+            None => Ok(self),
+            Some(length) if length.is_empty() || !length.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Err(Violation::ContentLengthMalformed)
+            }
+            Some(length) if length.bytes().any(|digit| digit != b'0') => Err(Violation::BodyAnnounced),
+            Some(_) => Ok(self),
+        }
+    }
+}
+
+/// Whether a byte may stand in a host with port: names, IPv4, IPv6 in brackets (RFC 3986 3.2.2, without escapes).
+fn is_host_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b':' | b'[' | b']')
+}
+
+/// Decodes `%41` and `+`. An escape that is none stays as it is; bytes that are not UTF-8 are replaced.
+fn percent_decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        match (byte, after) {
+            (b'%', [high, low, after @ ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                bytes.push(hex_digit(*high) << 4 | hex_digit(*low));
+                rest = after;
+            }
+            (b'+', _) => bytes.push(b' '),
+            _ => bytes.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The value of a hexadecimal digit.
+fn hex_digit(digit: u8) -> u8 {
+    match digit {
+        b'0'..=b'9' => digit - b'0',
+        _ => (digit | 0b10_0000) - b'a' + 10,
+    }
+}
+
+/// A request that was not granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The HTTP status.
+    pub status: u16,
+    /// The rule that was broken.
+    pub violation: Violation,
+}
+
+impl Refusal {
+    /// The whole response. It says which rule was broken, and for 405 and 426 what would be right.
+    pub fn response(&self) -> Vec<u8> {
+        let more: &[(&str, &str)] = match self.status {
+            405 => &[("Allow", "GET")],
+            // RFC 6455 4.4: the versions that we do speak; RFC 9110 15.5.22: what to upgrade to.
+            426 => &[("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")],
+            _ => &[],
+        };
+        let Refusal { violation, .. } = self;
+        let body = format!(
+            "{violation}\n{}: RFC {} section {}\n",
+            violation.name(),
+            violation.rfc(),
+            violation.section()
+        );
+        response(self.status, "text/plain; charset=utf-8", more, body.as_bytes())
+    }
+}
+
+impl From<Violation> for Refusal {
+    /// A rule that does not belong to a request is answered 400.
+    fn from(violation: Violation) -> Refusal {
+        Refusal { status: violation.status().unwrap_or(400), violation }
+    }
+}
+
+/// A whole response with its body, after which the connection is closed. `more` are header names and values of our own.
+pub fn response(status: u16, content_type: &str, more: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
+    // An upgrade is hop by hop: a response that names one has to say so in Connection.
+    let upgrade = if more.iter().any(|(name, _)| *name == "Upgrade") { "Upgrade, " } else { "" };
+    let mut head = format!(
+        "{VERSION} {status} {}\r\nConnection: {upgrade}close\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n",
+        reason_phrase(status),
+        body.len()
+    );
+    for (name, value) in more {
+        head.extend([name, ": ", value, "\r\n"]);
+    }
+    head.push_str("\r\n");
+    let mut bytes = head.into_bytes();
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+/// The words that go with a status.
+fn reason_phrase(status: u16) -> &'static str {
+    match status {
+        101 => "Switching Protocols",
+        200 => "OK",
+        204 => "No Content",
+        304 => "Not Modified",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        426 => "Upgrade Required",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        503 => "Service Unavailable",
+        505 => "HTTP Version Not Supported",
+        _ => "Status",
+    }
+}
+
+/// Reads one request head.
+#[derive(Debug, Default)]
+pub struct HeadReader {
+    lines: Lines,
+    /// The head as far as it has come.
+    head: Option<RequestHead>,
+    rest: Vec<u8>,
+    refused: Option<Violation>,
+}
+
+impl HeadReader {
+    /// A reader that waits for the first byte.
+    pub fn new() -> HeadReader {
+        HeadReader::default()
+    }
+
+    /// Takes bytes, and gives the head once it is complete. What follows it is kept for [`HeadReader::rest`].
+    ///
+    /// # Errors
+    /// The first rule that was broken, and the same one again if more bytes come.
+    pub fn receive(&mut self, bytes: &[u8]) -> Result<Option<RequestHead>, Refusal> {
+        let result = match self.refused {
+            None => self.read(bytes),
+            Some(violation) => Err(violation),
+        };
+        result.map_err(|violation| {
+            self.refused = Some(violation);
+            violation.into()
+        })
+    }
+
+    /// The bytes that came after the head: the first frames of a hasty client.
+    pub fn rest(&self) -> &[u8] {
+        &self.rest
+    }
+
+    fn read(&mut self, mut bytes: &[u8]) -> Result<Option<RequestHead>, Violation> {
+        while let Some(line) = self.lines.next_line(&mut bytes)? {
+            match &mut self.head {
+                None => self.head = Some(request_line(line)?),
+                Some(head) if !line.is_empty() => head.headers.receive(line)?,
+                Some(_) => {
+                    self.rest.extend_from_slice(bytes);
+                    return self.head.take().map(RequestHead::check).transpose();
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// `GET /path?query HTTP/1.1`: RFC 9112 section 3.
+fn request_line(line: &[u8]) -> Result<RequestHead, Violation> {
+    let mut words = line.split(|&byte| byte == b' ');
+    let (Some(method), Some(target), Some(version), None) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
+        return Err(Violation::RequestLine);
+    };
+    if !is_token(method) || !target.iter().all(u8::is_ascii_graphic) || !version.starts_with(b"HTTP/") {
+        return Err(Violation::RequestLine);
+    }
+    if version != VERSION.as_bytes() {
+        return Err(Violation::HttpVersion);
+    }
+    if target.len() > TARGET_BYTES {
+        return Err(Violation::TargetTooLong);
+    }
+    if !target.starts_with(b"/") || target.contains(&b'#') {
+        return Err(Violation::TargetForm);
+    }
+    Ok(RequestHead {
+        method: String::from_utf8_lossy(method).into_owned(),
+        target: String::from_utf8_lossy(target).into_owned(),
+        headers: Headers::default(),
+    })
+}
+
+/// The head of a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResponseHead {
+    /// The status: three digits.
+    pub status: u16,
+    /// The header lines.
+    pub headers: Headers,
+}
+
+/// Reads one response head: the client's half of the handshake.
+#[derive(Debug, Default)]
+pub struct ResponseReader {
+    lines: Lines,
+    head: Option<ResponseHead>,
+    rest: Vec<u8>,
+}
+
+impl ResponseReader {
+    /// A reader that waits for the first byte.
+    pub fn new() -> ResponseReader {
+        ResponseReader::default()
+    }
+
+    /// Takes bytes, and gives the head once it is complete. What follows it is kept for [`ResponseReader::rest`].
+    ///
+    /// # Errors
+    /// The first rule that was broken. The reader is of no use afterwards.
+    pub fn receive(&mut self, mut bytes: &[u8]) -> Result<Option<ResponseHead>, Violation> {
+        while let Some(line) = self.lines.next_line(&mut bytes)? {
+            match &mut self.head {
+                None => self.head = Some(status_line(line)?),
+                Some(head) if !line.is_empty() => head.headers.receive(line)?,
+                Some(_) => {
+                    self.rest.extend_from_slice(bytes);
+                    return Ok(self.head.take());
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The bytes that came after the head: the first frames of the server.
+    pub fn rest(&self) -> &[u8] {
+        &self.rest
+    }
+}
+
+/// `HTTP/1.1 101 Switching Protocols`: RFC 9112 section 4. The words may be missing.
+fn status_line(line: &[u8]) -> Result<ResponseHead, Violation> {
+    let rest = line.strip_prefix(VERSION.as_bytes()).and_then(|rest| rest.strip_prefix(b" "));
+    let digits = match rest {
+        Some([digits @ .., b' ']) if digits.len() == 3 => digits,
+        Some(rest) => rest.split(|&byte| byte == b' ').next().unwrap_or_default(),
+        None => return Err(Violation::StatusLine),
+    };
+    match digits {
+        [b'1'..=b'9', b'0'..=b'9', b'0'..=b'9'] => {
+            let status = digits.iter().fold(0, |number, digit| number * 10 + u16::from(digit - b'0'));
+            Ok(ResponseHead { status, headers: Headers::default() })
+        }
+        _ => Err(Violation::StatusLine),
+    }
+}

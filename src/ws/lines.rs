@@ -1,0 +1,97 @@
+//! Lines of an HTTP head, one byte at a time: RFC 9112 section 2.2, taken strictly.
+//!
+//! Bytes come in, cut anywhere; lines without their CR LF go out, and the last one is empty. Each byte is looked at once
+//! however they drip. It knows how long a head may be, and nothing of what the lines say.
+
+use super::violation::Violation;
+use crate::limits::HEAD_BYTES;
+
+/// Cuts a head into lines.
+#[derive(Debug, Default)]
+pub struct Lines {
+    /// The line that is coming in, or that was given out last.
+    line: Vec<u8>,
+    /// Bytes of the head so far.
+    bytes: usize,
+    end: End,
+}
+
+/// Where in the end of a line we are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum End {
+    #[default]
+    Ahead,
+    /// CR has come, and LF must follow.
+    Half,
+    /// The line was given out; the next byte begins another one.
+    Whole,
+}
+
+impl Lines {
+    /// Takes bytes off the front of `input` up to the end of a line, and gives it; `None` when `input` is used up first.
+    ///
+    /// # Errors
+    /// The rule that the byte broke: [`Violation::NotHttp`], [`Violation::BareLineFeed`],
+    /// [`Violation::BareCarriageReturn`], [`Violation::ControlCharacter`], [`Violation::HeadTooLong`].
+    pub fn next_line(&mut self, input: &mut &[u8]) -> Result<Option<&[u8]>, Violation> {
+        while let Some((&byte, rest)) = input.split_first() {
+            *input = rest;
+            self.take(byte)?;
+            if self.end == End::Whole {
+                return Ok(Some(&self.line));
+            }
+        }
+        Ok(None)
+    }
+
+    fn take(&mut self, byte: u8) -> Result<(), Violation> {
+        if self.bytes == 0 && !is_token_byte(byte) {
+            return Err(Violation::NotHttp);
+        }
+        self.bytes += 1;
+        if self.bytes > HEAD_BYTES {
+            return Err(Violation::HeadTooLong);
+        }
+        if self.end == End::Whole {
+            self.line.clear();
+            self.end = End::Ahead;
+        }
+        match (self.end, byte) {
+            (End::Half, b'\n') => self.end = End::Whole,
+            (End::Half, _) => return Err(Violation::BareCarriageReturn),
+            (_, b'\r') => self.end = End::Half,
+            (_, b'\n') => return Err(Violation::BareLineFeed),
+            (_, b'\t') => self.line.push(byte),
+            (_, 0..=0x1f | 0x7f) => return Err(Violation::ControlCharacter),
+            _ => self.line.push(byte),
+        }
+        Ok(())
+    }
+}
+
+/// Whether a byte may stand in a token: RFC 9110 section 5.6.2.
+pub const fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'!' | b'#'
+                | b'$'
+                | b'%'
+                | b'&'
+                | b'\''
+                | b'*'
+                | b'+'
+                | b'-'
+                | b'.'
+                | b'^'
+                | b'_'
+                | b'`'
+                | b'|'
+                | b'~'
+        )
+}
+
+/// Whether these bytes are a token.
+pub fn is_token(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && bytes.iter().copied().all(is_token_byte)
+}

@@ -1,0 +1,254 @@
+//! Frames to messages: RFC 6455 sections 5.4 (fragments), 5.5 (control frames between them) and 8.1 (UTF-8).
+//!
+//! Bytes come in, cut anywhere; whole messages and control frames go out, borrowed from the buffer they came in. The
+//! payload is unmasked where it lies, so a message of one frame is never copied, and nothing is allocated once the buffers
+//! have grown to what the connection needs.
+//!
+//! ```text
+//!   text, FIN 0 ──► continuation, FIN 0 ──► ping ──► continuation, FIN 1 ──► text message
+//!                                            └────► out at once
+//! ```
+//!
+//! It never reserves memory for a length that was only declared, and never waits for the end of a message to say that a
+//! rule is broken. It sends nothing, and after an error it must not be asked again: [`conn`](super::conn) sees to both.
+
+use std::ops::Range;
+use std::str;
+
+use super::Side;
+use super::close::{self, Close};
+use super::frame::{self, Header, Opcode};
+use super::utf8::{NotUtf8, Utf8};
+use super::violation::Violation;
+use crate::limits;
+
+/// What one message may cost the end that receives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Payload bytes, all fragments together. Beyond: [`Violation::MessageTooLong`].
+    pub message_bytes: usize,
+    /// Fragments, empty ones counted. Beyond: [`Violation::TooManyFragments`].
+    pub fragments: usize,
+}
+
+impl Limits {
+    /// What our server takes from a client.
+    pub const SERVER: Limits =
+        Limits { message_bytes: limits::MESSAGE_BYTES, fragments: limits::MESSAGE_FRAGMENTS };
+    /// What our client takes from a server.
+    pub const CLIENT: Limits =
+        Limits { message_bytes: limits::CLIENT_MESSAGE_BYTES, fragments: limits::MESSAGE_FRAGMENTS };
+}
+
+/// A whole message or control frame, borrowed from the reader until it is asked again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message<'a> {
+    /// A text message.
+    Text(&'a str),
+    /// A binary message.
+    Binary(&'a [u8]),
+    /// A ping, which has to be answered with its payload.
+    Ping(&'a [u8]),
+    /// A pong, the answer to a ping or sent unasked.
+    Pong(&'a [u8]),
+    /// The last frame that the peer sends.
+    Close(Close<'a>),
+}
+
+/// The two kinds of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Binary,
+}
+
+/// A message that has begun and whose last fragment has not come.
+#[derive(Debug)]
+struct Open {
+    kind: Kind,
+    /// Frames so far, the current one included.
+    fragments: usize,
+}
+
+/// Something whole: what it is, and where its bytes lie.
+enum Ready {
+    Control(Opcode, Range<usize>),
+    OneFrame(Kind, Range<usize>),
+    Fragments(Kind),
+}
+
+/// Puts messages together from the bytes of one direction of a connection.
+#[derive(Debug)]
+pub struct Reader {
+    from: Side,
+    limits: Limits,
+    /// Bytes as they came; payload of `frame` is unmasked in place as far as `checked`.
+    input: Vec<u8>,
+    /// Where in `input` the first byte lies that is not used up.
+    start: usize,
+    /// The header of the frame whose payload is coming in; the payload begins at `start`.
+    frame: Option<Header>,
+    /// Payload bytes of `frame` that are unmasked and checked.
+    checked: usize,
+    /// The message that `frame` belongs to, or that waits for its next fragment.
+    open: Option<Open>,
+    /// Payload of the fragments of `open` that are complete.
+    fragments: Vec<u8>,
+    /// UTF-8 of `open`, across its fragments.
+    text: Utf8,
+}
+
+impl Reader {
+    /// A reader of what `from` sends.
+    pub fn new(from: Side, limits: Limits) -> Reader {
+        Reader {
+            from,
+            limits,
+            input: Vec::new(),
+            start: 0,
+            frame: None,
+            checked: 0,
+            open: None,
+            fragments: Vec::new(),
+            text: Utf8::default(),
+        }
+    }
+
+    /// Takes bytes from the peer. What was read before is let go; only an unfinished frame is kept.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        self.input.drain(..self.start);
+        self.start = 0;
+        self.input.extend_from_slice(bytes);
+    }
+
+    /// The next whole message or control frame, or `None` until more bytes come.
+    ///
+    /// # Errors
+    /// The rule that the peer broke. The reader is of no use afterwards.
+    pub fn next_message(&mut self) -> Result<Option<Message<'_>>, Violation> {
+        match self.next_ready()? {
+            Some(ready) => self.view(ready).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn next_ready(&mut self) -> Result<Option<Ready>, Violation> {
+        loop {
+            let Some(header) = self.begin_frame()? else { return Ok(None) };
+            let Some(payload) = self.receive_payload(header)? else { return Ok(None) };
+            if let Some(ready) = self.end_frame(header, payload)? {
+                return Ok(Some(ready));
+            }
+        }
+    }
+
+    /// The frame whose payload is coming in: the one begun before, or else the next.
+    fn begin_frame(&mut self) -> Result<Option<Header>, Violation> {
+        if self.frame.is_none() {
+            let Some((header, size)) = Header::decode(&self.input[self.start..], self.from)? else {
+                return Ok(None);
+            };
+            if !header.opcode.is_control() {
+                self.admit(header)?;
+            }
+            self.start += size;
+            self.frame = Some(header);
+        }
+        Ok(self.frame)
+    }
+
+    /// Checks a data frame against the one before it and against the limits: before its payload, of which nothing is
+    /// believed.
+    fn admit(&mut self, header: Header) -> Result<(), Violation> {
+        let open = match (header.opcode, &mut self.open) {
+            (Opcode::Continuation, None) => return Err(Violation::ContinuationWithoutStart),
+            (Opcode::Continuation, Some(open)) => open,
+            (_, Some(_)) => return Err(Violation::MessageInterrupted),
+            (opcode, open) => {
+                let kind = if opcode == Opcode::Text { Kind::Text } else { Kind::Binary };
+                self.fragments.clear();
+                open.insert(Open { kind, fragments: 0 })
+            }
+        };
+        open.fragments += 1;
+        if open.fragments > self.limits.fragments {
+            return Err(Violation::TooManyFragments);
+        }
+        let room = self.limits.message_bytes.saturating_sub(self.fragments.len());
+        if header.length > room as u64 {
+            return Err(Violation::MessageTooLong);
+        }
+        Ok(())
+    }
+
+    /// Unmasks and checks what has come of the payload, and says where it lies once it is complete.
+    fn receive_payload(&mut self, header: Header) -> Result<Option<Range<usize>>, Violation> {
+        // Bounded by the limits or by the control frame's seven bits, so it fits.
+        let length = header.length as usize;
+        let come = length.min(self.input.len() - self.start);
+        let piece = &mut self.input[self.start + self.checked..self.start + come];
+        if let Some(key) = header.mask {
+            frame::mask(piece, key, self.checked);
+        }
+        // A whole text in one piece is checked where it is handed out.
+        let whole = header.fin && header.opcode == Opcode::Text && piece.len() == length;
+        let is_text = matches!(self.open, Some(Open { kind: Kind::Text, .. }));
+        if is_text && !whole && !header.opcode.is_control() {
+            self.text.receive(piece)?;
+        }
+        self.checked = come;
+        if come < length {
+            return Ok(None);
+        }
+        let payload = self.start..self.start + length;
+        self.start = payload.end;
+        self.checked = 0;
+        self.frame = None;
+        Ok(Some(payload))
+    }
+
+    /// What a complete frame makes ready, if anything.
+    fn end_frame(&mut self, header: Header, payload: Range<usize>) -> Result<Option<Ready>, Violation> {
+        if header.opcode.is_control() {
+            return Ok(Some(Ready::Control(header.opcode, payload)));
+        }
+        let is_one_frame = header.fin && header.opcode != Opcode::Continuation;
+        if !is_one_frame {
+            self.fragments.extend_from_slice(&self.input[payload.clone()]);
+        }
+        if !header.fin {
+            return Ok(None);
+        }
+        self.text.finish()?;
+        Ok(self.open.take().map(|open| match is_one_frame {
+            true => Ready::OneFrame(open.kind, payload),
+            false => Ready::Fragments(open.kind),
+        }))
+    }
+
+    fn view(&self, ready: Ready) -> Result<Message<'_>, Violation> {
+        let (kind, bytes) = match ready {
+            Ready::Control(opcode, payload) => return view_control(opcode, &self.input[payload]),
+            Ready::OneFrame(kind, payload) => (kind, &self.input[payload]),
+            Ready::Fragments(kind) => (kind, &self.fragments[..]),
+        };
+        match kind {
+            Kind::Binary => Ok(Message::Binary(bytes)),
+            Kind::Text => str::from_utf8(bytes).map(Message::Text).map_err(|_| Violation::TextNotUtf8),
+        }
+    }
+}
+
+fn view_control(opcode: Opcode, payload: &[u8]) -> Result<Message<'_>, Violation> {
+    match opcode {
+        Opcode::Ping => Ok(Message::Ping(payload)),
+        Opcode::Pong => Ok(Message::Pong(payload)),
+        _ => close::decode(payload).map(Message::Close),
+    }
+}
+
+impl From<NotUtf8> for Violation {
+    fn from(_: NotUtf8) -> Violation {
+        Violation::TextNotUtf8
+    }
+}

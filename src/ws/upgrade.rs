@@ -1,0 +1,169 @@
+//! From HTTP to WebSocket: RFC 6455 section 4, both ends.
+//!
+//! A server gives a [`RequestHead`] in and gets the response that accepts it, or the refusal. A client gets the bytes of
+//! its request, and gives the [`ResponseHead`] in. It never agrees to an extension, and draws no random number: a client
+//! brings its own key.
+//!
+//! ```text
+//!   key       dGhlIHNhbXBsZSBub25jZQ==                       the client's: 16 random bytes in base64
+//!   + GUID    258EAFA5-E914-47DA-95CA-C5AB0DC85B11           the same for everyone: nobody else says this
+//!   → SHA-1 → base64
+//!   accept    s3pPLMBiTxaQ9kYGzzhZRbK+xOo=                   the server's: it has understood
+//! ```
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+use super::http::{Headers, Refusal, RequestHead, ResponseHead};
+use super::lines::is_token;
+use super::violation::Violation;
+use crate::limits::SUBPROTOCOLS;
+
+/// What is appended to the key before it is hashed: section 1.3.
+const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+/// The version of the protocol that RFC 6455 describes, and the only one there is.
+const VERSION: &str = "13";
+/// Bytes of the key before base64.
+pub const KEY_BYTES: usize = 16;
+
+/// A request that is granted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// The whole 101 response; after it frames begin.
+    pub response: Vec<u8>,
+    /// The subprotocol agreed on, if any.
+    pub subprotocol: Option<String>,
+}
+
+/// The answer to a key: section 4.2.2, item 5.4.
+pub fn accept_key(key: &str) -> String {
+    let mut hash = sha1_smol::Sha1::new();
+    hash.update(key.as_bytes());
+    hash.update(GUID.as_bytes());
+    BASE64.encode(hash.digest().bytes())
+}
+
+/// Checks a request as section 4.2.1 says, and writes the response of 4.2.2. Of the subprotocols that the client offers,
+/// the first that is in `subprotocols` is taken; none is no obstacle.
+///
+/// # Errors
+/// The first rule broken, with its status: 400, 405, or 426.
+pub fn accept(head: &RequestHead, subprotocols: &[&str]) -> Result<Accepted, Refusal> {
+    if head.method != "GET" {
+        return Err(Violation::MethodNotGet.into());
+    }
+    if !head.is_upgrade() {
+        return Err(Violation::UpgradeMissing.into());
+    }
+    if !head.headers.has_token("Connection", "upgrade") {
+        return Err(Violation::ConnectionMissing.into());
+    }
+    if head.header("Sec-WebSocket-Version") != Some(VERSION) {
+        return Err(Violation::VersionNot13.into());
+    }
+    let key = head.header("Sec-WebSocket-Key").ok_or(Violation::KeyMissing)?;
+    if !is_key(key) {
+        return Err(Violation::KeyMalformed.into());
+    }
+    let subprotocol = choose(&head.headers, subprotocols)?;
+    Ok(Accepted {
+        response: switching_protocols(key, subprotocol),
+        subprotocol: subprotocol.map(str::to_owned),
+    })
+}
+
+/// Checks the Origin that a browser names (section 10.2). An empty list allows all. Who names none is no browser, and could
+/// name what it likes: it passes.
+///
+/// # Errors
+/// [`Violation::OriginForbidden`], status 403.
+pub fn check_origin(head: &RequestHead, allowed: &[String]) -> Result<(), Refusal> {
+    match head.header("Origin") {
+        Some(origin)
+            if !allowed.is_empty() && !allowed.iter().any(|known| known.eq_ignore_ascii_case(origin)) =>
+        {
+            Err(Violation::OriginForbidden.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether this is base64 of 16 bytes, in its one right form.
+fn is_key(key: &str) -> bool {
+    BASE64.decode(key).is_ok_and(|bytes| bytes.len() == KEY_BYTES)
+}
+
+/// The first subprotocol offered that is known. Linear in what is offered, and that is bounded.
+fn choose<'a>(headers: &Headers, known: &[&'a str]) -> Result<Option<&'a str>, Violation> {
+    let mut chosen = None;
+    for (index, offered) in headers.list("Sec-WebSocket-Protocol").enumerate() {
+        if index == SUBPROTOCOLS {
+            return Err(Violation::TooManySubprotocols);
+        }
+        if !is_token(offered.as_bytes()) {
+            return Err(Violation::SubprotocolMalformed);
+        }
+        chosen = chosen.or_else(|| known.iter().copied().find(|&known| known == offered));
+    }
+    Ok(chosen)
+}
+
+fn switching_protocols(key: &str, subprotocol: Option<&str>) -> Vec<u8> {
+    let mut response = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {}\r\n",
+        accept_key(key)
+    );
+    if let Some(subprotocol) = subprotocol {
+        response.extend(["Sec-WebSocket-Protocol: ", subprotocol, "\r\n"]);
+    }
+    response.push_str("\r\n");
+    response.into_bytes()
+}
+
+/// The key of a request: 16 random bytes of the caller's in base64.
+pub fn encode_key(random: [u8; KEY_BYTES]) -> String {
+    BASE64.encode(random)
+}
+
+/// A client's request (section 4.1). `host` with its port unless that is 80; `target` begins with `/`; `key` from
+/// [`encode_key`]. None of them may come from a stranger: they are not checked.
+pub fn request(host: &str, target: &str, key: &str, subprotocols: &[&str]) -> Vec<u8> {
+    let mut request = format!(
+        "GET {target} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: {VERSION}\r\n"
+    );
+    if !subprotocols.is_empty() {
+        request.extend(["Sec-WebSocket-Protocol: ", &subprotocols.join(", "), "\r\n"]);
+    }
+    request.push_str("\r\n");
+    request.into_bytes()
+}
+
+/// Checks the answer to a [`request`] as section 4.1 says, and gives the subprotocol agreed on.
+///
+/// # Errors
+/// The first rule that the server broke; the connection is of no use then.
+pub fn check_response(head: &ResponseHead, key: &str, offered: &[&str]) -> Result<Option<String>, Violation> {
+    let ResponseHead { status, headers } = head;
+    if *status != 101 {
+        return Err(Violation::StatusNot101);
+    }
+    if !headers.get("Upgrade").is_some_and(|value| value.eq_ignore_ascii_case("websocket")) {
+        return Err(Violation::AnswerUpgradeMissing);
+    }
+    if !headers.has_token("Connection", "upgrade") {
+        return Err(Violation::AnswerConnectionMissing);
+    }
+    if headers.get("Sec-WebSocket-Accept") != Some(&accept_key(key)) {
+        return Err(Violation::AcceptWrong);
+    }
+    if headers.list("Sec-WebSocket-Extensions").next().is_some() {
+        return Err(Violation::ExtensionNotOffered);
+    }
+    let mut agreed = headers.all("Sec-WebSocket-Protocol");
+    match (agreed.next(), agreed.next()) {
+        (None, _) => Ok(None),
+        (Some(one), None) if offered.contains(&one) => Ok(Some(one.to_owned())),
+        _ => Err(Violation::SubprotocolNotOffered),
+    }
+}

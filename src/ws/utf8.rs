@@ -1,0 +1,58 @@
+//! UTF-8 that arrives in pieces: RFC 6455 section 8.1.
+//!
+//! Pieces come in, cut anywhere, also inside a character. The first byte that cannot be part of UTF-8 is an error at once,
+//! not at the end of the message. It keeps no more than the three bytes of an unfinished character.
+
+use std::str;
+
+/// Bytes of the longest character of UTF-8.
+const CHARACTER_BYTES: usize = 4;
+
+/// The piece cannot go on to be UTF-8, or the text ended inside a character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotUtf8;
+
+/// Checks one text, piece by piece.
+#[derive(Clone, Debug, Default)]
+pub struct Utf8 {
+    /// The bytes of a character whose last byte has not come yet.
+    open: [u8; CHARACTER_BYTES],
+    /// How many of them there are: 0 to 3.
+    open_length: usize,
+}
+
+impl Utf8 {
+    /// Takes the next piece of the text.
+    ///
+    /// # Errors
+    /// [`NotUtf8`] as soon as no continuation could make the text well formed.
+    pub fn receive(&mut self, piece: &[u8]) -> Result<(), NotUtf8> {
+        let mut rest = piece;
+        while self.open_length > 0 {
+            let Some((&byte, after)) = rest.split_first() else { return Ok(()) };
+            self.open[self.open_length] = byte;
+            self.open_length = open_length(&self.open[..=self.open_length])?;
+            rest = after;
+        }
+        self.open_length = open_length(rest)?;
+        self.open[..self.open_length].copy_from_slice(&rest[rest.len() - self.open_length..]);
+        Ok(())
+    }
+
+    /// Ends the text; the next piece begins a new one.
+    ///
+    /// # Errors
+    /// [`NotUtf8`] if the last character has not all its bytes.
+    pub fn finish(&mut self) -> Result<(), NotUtf8> {
+        if std::mem::take(&mut self.open_length) == 0 { Ok(()) } else { Err(NotUtf8) }
+    }
+}
+
+/// How many bytes at the end of `bytes` belong to a character that is not complete.
+fn open_length(bytes: &[u8]) -> Result<usize, NotUtf8> {
+    match str::from_utf8(bytes) {
+        Ok(_) => Ok(0),
+        Err(error) if error.error_len().is_none() => Ok(bytes.len() - error.valid_up_to()),
+        Err(_) => Err(NotUtf8),
+    }
+}

@@ -1,0 +1,176 @@
+//! Every rule that a peer can break, in one table: name, where the rule is written, how we answer, and a sentence.
+//!
+//! Close frame, HTTP status, log line, metric label and test name all come from here. A rule is a row; a row without a
+//! test fails `tests/rfc6455_coverage.rs`. Rules of the packets and of the game are elsewhere: this is the wire.
+
+use std::fmt;
+
+use super::close::CloseCode;
+use Answer::{Close, Drop, Status};
+
+/// How a broken rule is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// A close frame with this code: the connection was open.
+    Close(CloseCode),
+    /// An HTTP response with this status: the request was not accepted.
+    Status(u16),
+    /// Nothing: the server's answer to our own request was wrong, and there is nobody to complain to.
+    Drop,
+}
+
+/// One row of the table.
+struct Rule {
+    name: &'static str,
+    rfc: u16,
+    section: &'static str,
+    answer: Answer,
+    sentence: &'static str,
+}
+
+/// Turns the rows into [`Violation`], [`Violation::ALL`] and the rules behind them, so that none can be forgotten.
+macro_rules! violations {
+    ($($variant:ident $name:ident $rfc:literal $section:literal $answer:expr, $sentence:literal;)+) => {
+        /// A broken rule of RFC 6455, or of the HTTP documents that its handshake rests on.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Violation {
+            $(#[doc = $sentence] $variant,)+
+        }
+
+        impl Violation {
+            /// Every rule, in the order in which a connection meets them.
+            pub const ALL: &[Violation] = &[$(Violation::$variant),+];
+        }
+
+        /// The rows, in the order of the variants.
+        const RULES: &[Rule] = &[$(Rule {
+            name: stringify!($name),
+            rfc: $rfc,
+            section: $section,
+            answer: $answer,
+            sentence: $sentence,
+        }),+];
+    };
+}
+
+const PROTOCOL_ERROR: Answer = Close(CloseCode::PROTOCOL_ERROR);
+const NOT_CONSISTENT: Answer = Close(CloseCode::NOT_CONSISTENT);
+const POLICY: Answer = Close(CloseCode::POLICY);
+const TOO_BIG: Answer = Close(CloseCode::TOO_BIG);
+
+violations! {
+    // The head of an HTTP request, byte by byte and line by line.
+    NotHttp not_http 9112 "3" Status(400), "The first byte cannot begin an HTTP request.";
+    BareLineFeed bare_line_feed 9112 "2.2" Status(400), "A line ends with LF alone instead of CR LF.";
+    BareCarriageReturn bare_carriage_return 9112 "2.2" Status(400), "A CR is not followed by LF.";
+    ControlCharacter control_character 9110 "5.5" Status(400), "The head has a control character in it.";
+    HeadTooLong head_too_long 6585 "5" Status(431), "The head is longer than the server takes.";
+    RequestLine request_line 9112 "3" Status(400), "The first line is not method, target and version.";
+    HttpVersion http_version 6455 "4.2.1" Status(505), "The version of HTTP is not 1.1.";
+    TargetTooLong target_too_long 6585 "5" Status(431), "The target is longer than the server takes.";
+    TargetForm target_form 9112 "3.2" Status(400), "The target is not a path that begins with a slash.";
+    TooManyHeaders too_many_headers 6585 "5" Status(431), "The head has more headers than the server takes.";
+    HeaderFolded header_folded 9112 "5.2" Status(400), "A header goes on in the next line.";
+    SpaceBeforeColon space_before_colon 9112 "5.1" Status(400), "A header has a space before its colon.";
+    HeaderName header_name 9112 "5" Status(400), "A header has no colon, or a name that is no token.";
+    HeaderRepeated header_repeated 9110 "5.3" Status(400), "A header that may stand once stands twice.";
+    HostMissing host_missing 9112 "3.2" Status(400), "The request has no Host.";
+    HostMalformed host_malformed 9112 "3.2" Status(400), "The Host is not a name or an address with a port.";
+    TransferEncoding transfer_encoding 9112 "6.1" Status(400), "The request announces a body in pieces.";
+    ContentLengthMalformed content_length_malformed 9110 "8.6" Status(400), "The Content-Length is no number.";
+    BodyAnnounced body_announced 9112 "6.3" Status(400), "The request announces a body.";
+
+    // The upgrade: what the server asks of the request.
+    MethodNotGet method_not_get 6455 "4.2.1" Status(405), "The method is not GET.";
+    UpgradeMissing upgrade_missing 6455 "4.2.1" Status(426), "The Upgrade header does not name websocket.";
+    ConnectionMissing connection_missing 6455 "4.2.1" Status(400), "The Connection header does not name upgrade.";
+    VersionNot13 version_not_13 6455 "4.4" Status(426), "The Sec-WebSocket-Version is not 13.";
+    KeyMissing key_missing 6455 "4.2.1" Status(400), "The request has no Sec-WebSocket-Key.";
+    KeyMalformed key_malformed 6455 "4.2.1" Status(400), "The Sec-WebSocket-Key is not base64 of 16 bytes.";
+    SubprotocolMalformed subprotocol_malformed 6455 "11.3.4" Status(400), "A subprotocol offered is no token.";
+    TooManySubprotocols too_many_subprotocols 6455 "10.4" Status(400), "The request offers too many subprotocols.";
+    OriginForbidden origin_forbidden 6455 "10.2" Status(403), "Pages of this Origin may not connect.";
+
+    // The upgrade: what the client asks of the answer.
+    StatusLine status_line 9112 "4" Drop, "The answer does not begin with a status line of HTTP/1.1.";
+    StatusNot101 status_not_101 6455 "4.1" Drop, "The status of the answer is not 101.";
+    AnswerUpgradeMissing answer_upgrade_missing 6455 "4.1" Drop, "The answer's Upgrade is not websocket.";
+    AnswerConnectionMissing answer_connection_missing 6455 "4.1" Drop, "The answer's Connection has no upgrade.";
+    AcceptWrong accept_wrong 6455 "4.1" Drop, "The Sec-WebSocket-Accept does not match the key.";
+    SubprotocolNotOffered subprotocol_not_offered 6455 "4.1" Drop, "The answer has a subprotocol not offered.";
+    ExtensionNotOffered extension_not_offered 6455 "4.1" Drop, "The answer has an extension not offered.";
+
+    // The frame header.
+    ReservedBit reserved_bit 6455 "5.2" PROTOCOL_ERROR, "A reserved bit is set, and no extension was agreed.";
+    ReservedOpcode reserved_opcode 6455 "5.2" PROTOCOL_ERROR, "The opcode is reserved for later.";
+    ControlFragmented control_fragmented 6455 "5.5" PROTOCOL_ERROR, "A control frame is fragmented (FIN is 0).";
+    MaskMissing mask_missing 6455 "5.1" PROTOCOL_ERROR, "A client's frame has no mask.";
+    MaskForbidden mask_forbidden 6455 "5.1" PROTOCOL_ERROR, "A server's frame has a mask.";
+    ControlTooLong control_too_long 6455 "5.5" PROTOCOL_ERROR, "A control frame carries more than 125 bytes.";
+    LengthNotMinimal length_not_minimal 6455 "5.2" PROTOCOL_ERROR, "The length is not in its shortest form.";
+    LengthTopBit length_top_bit 6455 "5.2" PROTOCOL_ERROR, "The top bit of the 64-bit length is set.";
+
+    // The frames of a message.
+    ContinuationWithoutStart continuation_without_start 6455 "5.4" PROTOCOL_ERROR,
+        "A continuation frame continues no message.";
+    MessageInterrupted message_interrupted 6455 "5.4" PROTOCOL_ERROR,
+        "A new message begins before the last fragment of the one before it.";
+    TooManyFragments too_many_fragments 6455 "10.4" POLICY, "A message has more fragments than the endpoint takes.";
+    MessageTooLong message_too_long 6455 "10.4" TOO_BIG, "A message is longer than the endpoint takes.";
+    TextNotUtf8 text_not_utf8 6455 "8.1" NOT_CONSISTENT, "A text message is not UTF-8.";
+
+    // The body of a close frame.
+    CloseOneByte close_one_byte 6455 "5.5.1" PROTOCOL_ERROR, "A close body has one byte, half a code.";
+    CloseCodeInvalid close_code_invalid 6455 "7.4" PROTOCOL_ERROR, "The close code may not stand in a frame.";
+    CloseReasonNotUtf8 close_reason_not_utf8 6455 "8.1" NOT_CONSISTENT, "The reason for closing is not UTF-8.";
+}
+
+impl Violation {
+    fn rule(self) -> &'static Rule {
+        &RULES[self as usize]
+    }
+
+    /// The rule's name in `snake_case`: the reason of the close frame, the metric label, the name of its test.
+    pub fn name(self) -> &'static str {
+        self.rule().name
+    }
+
+    /// The number of the RFC that states the rule: 6455, or 6585, 9110 and 9112 for HTTP.
+    pub fn rfc(self) -> u16 {
+        self.rule().rfc
+    }
+
+    /// The section of that RFC, such as `"5.5.1"`.
+    pub fn section(self) -> &'static str {
+        self.rule().section
+    }
+
+    /// How this end answers.
+    pub fn answer(self) -> Answer {
+        self.rule().answer
+    }
+
+    /// The code of the close frame that answers it; `None` for a rule of the handshake.
+    pub fn close_code(self) -> Option<CloseCode> {
+        match self.answer() {
+            Close(code) => Some(code),
+            Status(_) | Drop => None,
+        }
+    }
+
+    /// The HTTP status that answers it; `None` for any other than a rule of the request.
+    pub fn status(self) -> Option<u16> {
+        match self.answer() {
+            Status(status) => Some(status),
+            Close(_) | Drop => None,
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.rule().sentence)
+    }
+}
+
+impl std::error::Error for Violation {}

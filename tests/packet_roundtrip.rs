@@ -1,0 +1,187 @@
+//! Every row of every dialect: values made from its types are decoded as they were encoded, as MessagePack and as
+//! JSON, and bytes that are cut, flipped or random never do more than fail with a name.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use tickwire::packet::grammar::{Argument, Shape, Type};
+use tickwire::packet::{ClientPacket, Codes, Decoded, Direction, PacketError, Value, msgpack};
+
+/// Canonical values of a type.
+fn values_of(kind: &Type) -> BoxedStrategy<Value> {
+    let shape = match &kind.shape {
+        Shape::Bool => any::<bool>().prop_map(Value::from).boxed(),
+        Shape::Flag => (0i64..=1).prop_map(Value::from).boxed(),
+        Shape::Any => any::<i32>().prop_map(Value::from).boxed(),
+        Shape::Int { width, most, .. } => {
+            let (lowest, highest) = width.range();
+            let highest = most.unwrap_or(highest);
+            prop_oneof![Just(lowest), Just(highest), lowest..=highest].prop_map(Value::from).boxed()
+        }
+        Shape::Num { .. } => prop_oneof![
+            any::<i32>().prop_map(Value::from),
+            (-1e9..1e9f64).prop_filter("canonical", |number| number.fract() != 0.0).prop_map(Value::from),
+        ]
+        .boxed(),
+        Shape::Str { most } => proptest::collection::vec(any::<char>(), 0..=most.unwrap_or(40))
+            .prop_map(|signs| Value::from(signs.into_iter().collect::<String>()))
+            .boxed(),
+        Shape::Map(members) => {
+            let names: Vec<Value> = members.iter().map(|member| Value::from(member.name.as_str())).collect();
+            all_of(members)
+                .prop_map(move |values| Value::Map(names.iter().cloned().zip(values).collect()))
+                .boxed()
+        }
+        Shape::Tuple(members) => all_of(members).prop_map(Value::Array).boxed(),
+        Shape::Groups { members, most } => proptest::collection::vec(all_of(members), 0..=most.unwrap_or(5))
+            .prop_map(|groups| Value::Array(groups.concat()))
+            .boxed(),
+        Shape::List { each, most } => {
+            proptest::collection::vec(values_of(each), 0..=most.unwrap_or(9)).prop_map(Value::Array).boxed()
+        }
+    };
+    match (kind.or_nil, kind.or_zero) {
+        (false, false) => shape,
+        (true, false) => prop_oneof![1 => Just(Value::Nil), 3 => shape].boxed(),
+        (false, true) => prop_oneof![1 => Just(Value::from(0)), 3 => shape].boxed(),
+        (true, true) => prop_oneof![1 => Just(Value::Nil), 1 => Just(Value::from(0)), 3 => shape].boxed(),
+    }
+}
+
+fn all_of(members: &[Argument]) -> BoxedStrategy<Vec<Value>> {
+    members.iter().map(|member| values_of(&member.kind)).collect::<Vec<_>>().boxed()
+}
+
+/// Runs a check over generated arguments of every row of every dialect in both directions; returns the rows seen.
+fn for_every_row(
+    cases: u32,
+    check: impl Fn(&tickwire::packet::Dialect, Direction, &str, Vec<Value>),
+) -> usize {
+    let codes = Codes::builtin();
+    let mut rows = 0;
+    for dialect in codes.dialects() {
+        for direction in Direction::BOTH {
+            for row in dialect.rows(direction) {
+                let mut runner =
+                    TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+                let outcome = runner.run(&all_of(&row.arguments), |values| {
+                    check(dialect, direction, &row.name, values);
+                    Ok(())
+                });
+                outcome.unwrap_or_else(|error| panic!("{} {}: {error}", dialect.name(), row.name));
+                rows += 1;
+            }
+        }
+    }
+    rows
+}
+
+#[test]
+fn every_row_round_trips_as_messagepack_and_as_json() {
+    let rows = for_every_row(48, |dialect, direction, name, values| {
+        let bytes = dialect.encode(direction, name, &values).expect("values of its types");
+        let decoded = dialect.decode(direction, &bytes).expect("what was encoded");
+        assert_eq!((decoded.row.name.as_str(), &decoded.values), (name, &values));
+        let text = dialect.json_from_msgpack(direction, &bytes).expect("well-formed");
+        assert_eq!(dialect.decode_json(direction, &text).expect(&text), decoded);
+        let again = dialect.msgpack_from_json(direction, &text).expect(&text);
+        assert_eq!(dialect.decode(direction, &again).expect("what was encoded"), decoded);
+        assert!(decoded.to_string().starts_with(name));
+    });
+    assert_eq!(rows, 17 + 3 * 18 + 4 * 37 + 7 + 9);
+}
+
+#[test]
+fn typed_client_packets_come_back_from_their_bytes() {
+    let rows = for_every_row(24, |dialect, direction, name, values| {
+        if direction == Direction::ToClient {
+            return;
+        }
+        let bytes = dialect.encode(direction, name, &values).expect("values of its types");
+        let decoded = dialect.decode(direction, &bytes).expect("what was encoded");
+        let packet = ClientPacket::from_decoded(&decoded);
+        if let ClientPacket::Unused(row) = packet {
+            assert_eq!(row.name, name);
+            return;
+        }
+        let encoded = packet.encode(dialect);
+        let again = dialect.decode(direction, &encoded).expect("what was encoded");
+        assert_eq!(near(ClientPacket::from_decoded(&again)), near(packet));
+    });
+    assert!(rows > 0);
+}
+
+/// Radians of any size come back rounded to two decimals, so this leaves of an angle only whether there is one; what
+/// becomes of it is tested beside `angle::from_radians`.
+fn near(packet: ClientPacket<'_>) -> ClientPacket<'_> {
+    match packet {
+        ClientPacket::Move { sequence, tick, direction } => {
+            ClientPacket::Move { sequence, tick, direction: direction.map(|_| 0) }
+        }
+        ClientPacket::Aim { sequence, tick, .. } => ClientPacket::Aim { sequence, tick, heading: 0 },
+        ClientPacket::Attack { state, heading } => {
+            ClientPacket::Attack { state, heading: heading.map(|_| 0) }
+        }
+        other => other,
+    }
+}
+
+/// Decoding may refuse, and says so in words; it never panics.
+fn outcome(decoded: Result<Decoded<'_>, PacketError>) {
+    match decoded {
+        Ok(decoded) => assert!(!decoded.to_string().is_empty()),
+        Err(error) => assert!(!error.to_string().is_empty() && !error.name().is_empty()),
+    }
+}
+
+#[test]
+fn damaged_packets_fail_with_a_name() {
+    for_every_row(4, |dialect, direction, name, values| {
+        let bytes = dialect.encode(direction, name, &values).expect("values of its types");
+        for cut in 0..bytes.len() {
+            let error = dialect.decode(direction, &bytes[..cut]).expect_err("a part is not a message");
+            assert!(error.closes(), "{name} cut at {cut}: {error}");
+        }
+        for at in 0..bytes.len().min(64) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << (at % 8);
+            outcome(dialect.decode(direction, &damaged));
+        }
+    });
+}
+
+/// Bytes that often begin something: containers, lengths, text, the odd ones.
+fn telling_byte() -> impl Strategy<Value = u8> {
+    prop_oneof![
+        3 => 0x80u8..=0x94,
+        2 => 0xa0u8..=0xa4,
+        2 => 0xc0u8..=0xdf,
+        3 => 0x00u8..=0x7f,
+        1 => any::<u8>(),
+    ]
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 20_000, failure_persistence: None, ..Config::default() })]
+
+    #[test]
+    fn random_bytes_never_panic(bytes in proptest::collection::vec(telling_byte(), 0..40)) {
+        for dialect in Codes::builtin().dialects() {
+            outcome(dialect.decode(Direction::ToServer, &bytes));
+        }
+        // What the scan lets through, rmpv reads to the last byte.
+        let bounds = msgpack::Bounds::of(Direction::ToServer);
+        if msgpack::check(&bytes, bounds).is_ok() {
+            let mut rest = &bytes[..];
+            prop_assert!(rmpv::decode::read_value(&mut rest).is_ok());
+            prop_assert!(rest.is_empty());
+            prop_assert!(msgpack::read(&bytes, bounds).is_ok());
+        }
+    }
+
+    #[test]
+    fn random_text_never_panics(text in "[\\[\\]{}:,\"a-c0-9. \\\\eE-]{0,60}") {
+        for dialect in Codes::builtin().dialects() {
+            outcome(dialect.decode_json(Direction::ToServer, &text));
+        }
+    }
+}
