@@ -29,7 +29,7 @@ pub struct Player {
     pub score: u32,
     /// Distance walked since the last point for walking, in 1/65,536 px.
     pub walked: u32,
-    /// Somebody pushed it in the last tick, so it must see to where it stands now.
+    /// It was pushed or appeared in the last tick, so it must see to where it stands now.
     pub stirred: bool,
 }
 
