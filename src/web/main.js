@@ -75,7 +75,7 @@ function frame(nowMs) {
   look(nowMs, elapsed);
   draw(nowMs, calm.matches ? 0 : nowMs / 1000);
   hud.draw(nowMs);
-  title.draw(world, nowMs);
+  title.draw(world, connection.state === 'live', nowMs);
   minimap.draw(world, camera, nowMs);
   if (world.ownId !== null) {
     commands.move(input.direction);
