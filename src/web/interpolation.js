@@ -106,12 +106,13 @@ export class Clock {
   }
 
   /**
-   * The tick that the server will begin next when a packet sent now reaches it; null while that cannot be known.
+   * The tick that a packet sent now is in time for: the number of ticks that the server will have completed when it
+   * arrives. Null while that cannot be known.
    * @param {number} nowMs
    */
   commandTick(nowMs) {
     if (this.originMs === null || this.pingMs === null) return null;
-    return Math.floor((nowMs - this.originMs + this.pingMs) / this.tickMs) + 1;
+    return Math.floor((nowMs - this.originMs + this.pingMs) / this.tickMs);
   }
 }
 
