@@ -82,6 +82,10 @@ test('a command is meant for the first tick that it can reach', () => {
   assert.equal(clock.commandTick(now + 1), 99);
   clock.pingMs = 100;
   assert.equal(clock.commandTick(now + 1), 102);
+  // A server that leaves out three periods is three ticks behind from then on; half a second later commands know.
+  for (let i = 100; i < 116; i++) clock.heard(i, 1000 + (i + 3) * TICK, true);
+  clock.pingMs = 0;
+  assert.equal(clock.commandTick(1000 + 118 * TICK + 1), 115);
 });
 
 test('between two samples in proportion, outside them as they are', () => {
