@@ -35,14 +35,14 @@ pub enum ClientPacket<'a> {
         mode: Mode,
         /// Its name, at most 15 characters, as typed.
         name: Option<String>,
-        /// Its colour, 0 to 9.
+        /// Its colour; 0 to 9 exist.
         skin: Option<u8>,
     },
     /// It wants a body.
     EnterGame {
         /// Its name, at most 15 characters, as typed.
         name: Option<String>,
-        /// Its colour, 0 to 9.
+        /// Its colour; 0 to 9 exist.
         skin: Option<u8>,
         /// The MooMoo dialects' wish for resources at the start.
         moofoll: bool,

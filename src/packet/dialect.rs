@@ -48,22 +48,27 @@ impl fmt::Display for Decoded<'_> {
 }
 
 /// One column of the code tables.
-#[derive(Debug)]
 pub struct Dialect {
     name: String,
     to_server: Side,
     to_client: Side,
 }
 
+/// Its name; the tables are long.
+impl fmt::Debug for Dialect {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Dialect({})", self.name)
+    }
+}
+
 /// The packets of one direction.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Side {
     entries: Vec<Entry>,
     by_code: BTreeMap<Code, usize>,
     by_name: BTreeMap<String, usize>,
 }
 
-#[derive(Debug)]
 struct Entry {
     row: Arc<Row>,
     code: Code,

@@ -159,16 +159,14 @@ impl Header {
         let fin = if self.fin { FIN } else { 0 };
         let mask = if self.mask.is_some() { MASK } else { 0 };
         out.push(fin | self.opcode as u8);
-        match self.length {
-            0..=LENGTH_7_MAX => out.push(mask | self.length as u8),
-            ..=LENGTH_16_MAX => {
-                out.push(mask | LENGTH_IN_16);
-                out.extend_from_slice(&(self.length as u16).to_be_bytes());
-            }
-            _ => {
-                out.push(mask | LENGTH_IN_64);
-                out.extend_from_slice(&self.length.to_be_bytes());
-            }
+        if self.length <= LENGTH_7_MAX {
+            out.push(mask | self.length as u8);
+        } else if let Ok(length) = u16::try_from(self.length) {
+            out.push(mask | LENGTH_IN_16);
+            out.extend_from_slice(&length.to_be_bytes());
+        } else {
+            out.push(mask | LENGTH_IN_64);
+            out.extend_from_slice(&self.length.to_be_bytes());
         }
         out.extend(self.mask.iter().flatten());
     }

@@ -1,0 +1,112 @@
+//! No rule without a row: every `Violation` stands in a table that is replayed, and the rules themselves make sense.
+
+#![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
+
+#[path = "rows/answers.rs"]
+#[allow(dead_code)]
+mod answers;
+#[path = "rows/frames.rs"]
+#[allow(dead_code)]
+mod frames;
+#[path = "rows/heads.rs"]
+#[allow(dead_code)]
+mod heads;
+
+use std::collections::HashSet;
+
+use tickwire::limits::CONTROL_PAYLOAD_BYTES;
+use tickwire::ws::close::{CloseCode, REASON_BYTES};
+use tickwire::ws::violation::Answer;
+use tickwire::ws::{Violation, close};
+
+fn covered() -> HashSet<Violation> {
+    let of_frames = [frames::BOTH_SIDES, frames::FROM_CLIENT, frames::FROM_SERVER].into_iter().flatten();
+    let of_heads = heads::ROWS.iter().filter_map(|row| row.2.err()).map(|(_, violation)| violation);
+    let of_answers = answers::ROWS.iter().filter_map(|row| row.2.err());
+    of_frames.filter_map(|row| row.3).chain(of_heads).chain(of_answers).collect()
+}
+
+#[test]
+fn no_violation_without_a_row() {
+    let covered = covered();
+    let missing: Vec<&str> =
+        Violation::ALL.iter().filter(|v| !covered.contains(v)).map(|v| v.name()).collect();
+    assert!(missing.is_empty(), "without a row: {missing:?}");
+    println!("{} rules, all with rows", Violation::ALL.len());
+}
+
+#[test]
+fn no_two_rows_of_the_same_name() {
+    let mut names = HashSet::new();
+    let of_frames = [frames::BOTH_SIDES, frames::FROM_CLIENT, frames::FROM_SERVER].into_iter().flatten();
+    for name in of_frames.map(|row| row.0).chain(heads::ROWS.iter().map(|row| row.0)) {
+        assert!(names.insert(name), "{name}");
+    }
+}
+
+#[test]
+fn names_are_unique_snake_case_that_fits_a_close_reason() {
+    let mut names = HashSet::new();
+    for violation in Violation::ALL {
+        let name = violation.name();
+        assert!(names.insert(name), "{name} twice");
+        assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'), "{name}");
+        assert!(name.len() <= REASON_BYTES, "{name}");
+        let variant: String = format!("{violation:?}").to_lowercase();
+        assert_eq!(variant, name.replace('_', ""), "the variant and its name");
+    }
+}
+
+#[test]
+fn every_rule_has_an_address_an_answer_and_one_sentence() {
+    for violation in Violation::ALL {
+        assert!([6455, 6585, 9110, 9112].contains(&violation.rfc()), "{violation:?}");
+        assert!(violation.section().split('.').all(|part| part.parse::<u8>().is_ok()), "{violation:?}");
+        let sentence = violation.to_string();
+        assert!(sentence.ends_with('.') && !sentence.contains(". "), "{sentence}");
+        match violation.answer() {
+            Answer::Close(code) => {
+                assert!(violation.close_code() == Some(code) && violation.status().is_none())
+            }
+            Answer::Status(status) => {
+                assert!(matches!(status, 400 | 403 | 405 | 426 | 431 | 505), "{status}")
+            }
+            Answer::Drop => assert!(violation.status().is_none() && violation.close_code().is_none()),
+        }
+    }
+}
+
+#[test]
+fn section_7_4_every_number() {
+    for number in 0..=u16::MAX {
+        let allowed = matches!(number, 1000..=1003 | 1007..=1014 | 3000..=4999);
+        assert_eq!(CloseCode::new(number).is_some(), allowed, "{number}");
+        assert_eq!(close::decode(&number.to_be_bytes()).is_ok(), allowed, "{number}");
+    }
+    for code in [CloseCode::NORMAL, CloseCode::GOING_AWAY, CloseCode::PROTOCOL_ERROR, CloseCode::UNSUPPORTED]
+    {
+        assert_eq!(CloseCode::new(code.get()), Some(code));
+    }
+    for code in [CloseCode::NOT_CONSISTENT, CloseCode::POLICY, CloseCode::TOO_BIG, CloseCode::INTERNAL] {
+        assert_eq!(CloseCode::new(code.get()), Some(code));
+    }
+}
+
+#[test]
+fn section_5_5_1_a_long_reason_is_cut_before_a_character() {
+    let encoded = |reason: &str| {
+        let mut body = Vec::new();
+        close::encode(Some(CloseCode::POLICY), reason, &mut body);
+        body
+    };
+    assert_eq!(encoded("no"), b"\x03\xf0no");
+    assert_eq!(encoded(&"a".repeat(200)).len(), CONTROL_PAYLOAD_BYTES);
+    // 41 characters of three bytes fill the 123 bytes; one byte before them leaves room for 40.
+    assert_eq!(encoded(&"€".repeat(50)).len(), 2 + 123);
+    assert_eq!(encoded(&format!("a{}", "€".repeat(50))).len(), 2 + 1 + 120);
+    assert!(close::decode(&encoded(&"€".repeat(50))).is_ok());
+    let mut without_code = Vec::new();
+    close::encode(None, "reason", &mut without_code);
+    assert!(without_code.is_empty());
+    assert_eq!(CloseCode::GOING_AWAY.to_string(), "1001 going away");
+}

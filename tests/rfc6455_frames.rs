@@ -1,0 +1,212 @@
+//! What a connection makes of frames, good and broken: the rows of `rows/frames.rs`, each in both directions where both
+//! ends may send it, whole, one byte at a time, and cut in two at every place.
+
+#![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
+
+#[path = "rows/frames.rs"]
+mod frames;
+#[path = "rows/hex.rs"]
+mod hex;
+
+use frames::{BOTH_SIDES, FROM_CLIENT, FROM_SERVER, LIMITS, Row};
+use tickwire::ws::frame::{LENGTH, LENGTH_IN_16, LENGTH_IN_64, MASK};
+use tickwire::ws::message::{Message, Reader};
+use tickwire::ws::{Conn, Event, Role, Side, Violation, frame};
+
+const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
+
+fn conn_that_hears(from: Side) -> Conn {
+    match from {
+        Side::Client => Conn::new(Role::Server, LIMITS),
+        Side::Server => Conn::new(Role::Client { mask_key: || KEY }, LIMITS),
+    }
+}
+
+/// One frame of a row, masked as a client would: however broken its length is, the key stands after it.
+fn mask_frame(mut bytes: Vec<u8>) -> Vec<u8> {
+    let Some(second) = bytes.get_mut(1) else { return bytes };
+    let length_bytes = match *second & LENGTH {
+        LENGTH_IN_16 => 2,
+        LENGTH_IN_64 => 8,
+        _ => 0,
+    };
+    *second |= MASK;
+    let payload = bytes.split_off(bytes.len().min(2 + length_bytes));
+    bytes.extend(KEY);
+    let start = bytes.len();
+    bytes.extend(payload);
+    frame::mask(&mut bytes[start..], KEY, 0);
+    bytes
+}
+
+fn bytes_of(row: &Row, from: Side) -> Vec<u8> {
+    let frames = row.1.split('|').map(hex::bytes);
+    match from {
+        Side::Client => frames.flat_map(mask_frame).collect(),
+        Side::Server => frames.flatten().collect(),
+    }
+}
+
+fn print(event: Event<'_>) -> String {
+    match event {
+        Event::Text(text) => format!("text:{text}"),
+        Event::Binary(payload) => format!("binary:{payload:02x?}"),
+        Event::Ping(payload) => format!("ping:{payload:02x?}"),
+        Event::Pong(payload) => format!("pong:{payload:02x?}"),
+        Event::Close { code: None, .. } => "close".to_owned(),
+        Event::Close { code: Some(code), reason } => format!("close:{}:{reason}", code.get()),
+        Event::Eof { clean } => format!("eof:{clean}"),
+    }
+}
+
+/// The event of a row as [`print`] prints it.
+fn written(event: &str) -> String {
+    let (kind, payload) = event.split_once(':').unwrap_or((event, ""));
+    match (kind, payload.split_once(':')) {
+        ("binary" | "ping" | "pong", _) => format!("{kind}:{:02x?}", hex::bytes(payload)),
+        ("close", None) if payload.is_empty() => event.to_owned(),
+        ("close", None) => format!("{event}:"),
+        ("close", Some((code, reason))) if reason.contains('*') => {
+            format!("close:{code}:{}", String::from_utf8(hex::bytes(reason)).unwrap())
+        }
+        _ => event.to_owned(),
+    }
+}
+
+/// What the connection must send: a pong for each ping, the answer to a close, and the rule that was broken.
+fn expected_output(row: &Row) -> Vec<String> {
+    let mut output: Vec<String> = row.2.iter().filter_map(|event| answer(&written(event))).collect();
+    if let Some(violation) = row.3 {
+        let code = violation.close_code().expect("a rule of frames has a close code");
+        output.push(format!("close:{}:{}", code.get(), violation.name()));
+    }
+    output
+}
+
+fn answer(event: &str) -> Option<String> {
+    match event.split_once(':') {
+        Some(("ping", payload)) => Some(format!("pong:{payload}")),
+        Some(("close", rest)) => Some(format!("close:{}:", rest.split(':').next().unwrap())),
+        None => Some("close".to_owned()),
+        _ => None,
+    }
+}
+
+/// Feeds the pieces and drains after each, as a driver does.
+fn replay<'a>(
+    from: Side,
+    pieces: impl Iterator<Item = &'a [u8]>,
+) -> (Vec<String>, Option<Violation>, Vec<String>, Conn) {
+    let mut conn = conn_that_hears(from);
+    let (mut events, mut broken, mut output) = (Vec::new(), None, Vec::new());
+    for piece in pieces {
+        conn.receive(piece);
+        loop {
+            match conn.next_event() {
+                Ok(Some(event)) => events.push(print(event)),
+                Ok(None) => break,
+                Err(violation) => assert_eq!(broken.replace(violation), None, "told once"),
+            }
+        }
+        conn.drain_output(&mut output);
+        assert!(!conn.has_output());
+    }
+    let side = if from == Side::Client { Side::Server } else { Side::Client };
+    (events, broken, decode_output(side, &output), conn)
+}
+
+/// What was sent, read by the other end.
+fn decode_output(from: Side, output: &[u8]) -> Vec<String> {
+    let mut reader = Reader::new(from, LIMITS);
+    reader.receive(output);
+    let mut printed = Vec::new();
+    while let Some(message) = reader.next_message().expect("we send no broken frames") {
+        printed.push(match message {
+            Message::Pong(payload) => format!("pong:{payload:02x?}"),
+            Message::Close(close) => print(Event::Close { code: close.code, reason: close.reason }),
+            other => panic!("sent by itself: {other:?}"),
+        });
+    }
+    printed
+}
+
+fn check(row: &Row, from: Side, bytes: &[u8]) {
+    let expected: Vec<String> = row.2.iter().map(|event| written(event)).collect();
+    let closed = row.2.iter().any(|event| event.starts_with("close"));
+    let check = |how: &str, pieces: &mut dyn Iterator<Item = &[u8]>| {
+        let (events, broken, output, mut conn) = replay(from, pieces);
+        let name = row.0;
+        assert!(events == expected, "{name}, from {from:?}, {how}: {events:?}");
+        assert_eq!(broken, row.3, "{name}, from {from:?}, {how}");
+        assert!(output == expected_output(row), "{name}, from {from:?}, {how}: sent {output:?}");
+        assert_eq!(conn.is_over(), closed || broken.is_some(), "{name}");
+        conn.receive_eof();
+        assert_eq!(conn.next_event(), Ok(Some(Event::Eof { clean: closed })), "{name}");
+        assert_eq!(conn.next_event(), Ok(None), "{name}: the end is told once");
+    };
+    check("whole", &mut std::iter::once(bytes));
+    check("byte by byte", &mut bytes.chunks(1));
+    if bytes.len() < 300 {
+        for cut in 1..bytes.len() {
+            let (front, back) = bytes.split_at(cut);
+            check(&format!("cut at {cut}"), &mut [front, back].into_iter());
+        }
+    }
+}
+
+#[test]
+fn each_row_of_both_sides_in_both_directions() {
+    for row in BOTH_SIDES {
+        check(row, Side::Server, &bytes_of(row, Side::Server));
+        check(row, Side::Client, &bytes_of(row, Side::Client));
+    }
+    println!("{} rows, each in both directions", BOTH_SIDES.len());
+}
+
+#[test]
+fn each_row_of_one_side_as_it_is() {
+    FROM_CLIENT.iter().for_each(|row| check(row, Side::Client, &hex::bytes(row.1)));
+    FROM_SERVER.iter().for_each(|row| check(row, Side::Server, &hex::bytes(row.1)));
+    println!("{} rows", FROM_CLIENT.len() + FROM_SERVER.len());
+}
+
+#[test]
+fn whole_good_frames_encode_to_the_bytes_of_their_row() {
+    let mut encoded = 0;
+    for row in BOTH_SIDES.iter().filter(|row| row.3.is_none()) {
+        // A fragment comes out as part of something else, and what follows a close not at all.
+        let frames: Vec<&str> = row.1.split('|').collect();
+        if frames.len() != row.2.len() {
+            continue;
+        }
+        for (side, key) in [(Side::Server, None), (Side::Client, Some(KEY))] {
+            let mut conn = conn_that_hears(side);
+            let bytes = bytes_of(row, side);
+            conn.receive(&bytes);
+            let mut again = Vec::new();
+            while let Some(event) = conn.next_event().expect(row.0) {
+                write(&mut again, key, event);
+                encoded += 1;
+            }
+            assert!(again == bytes, "{}", row.0);
+        }
+    }
+    assert!(encoded > 60, "{encoded}");
+}
+
+fn write(out: &mut Vec<u8>, key: Option<[u8; 4]>, event: Event<'_>) {
+    use frame::Opcode;
+    let mut body = Vec::new();
+    let (opcode, payload) = match event {
+        Event::Text(text) => (Opcode::Text, text.as_bytes()),
+        Event::Binary(payload) => (Opcode::Binary, payload),
+        Event::Ping(payload) => (Opcode::Ping, payload),
+        Event::Pong(payload) => (Opcode::Pong, payload),
+        Event::Close { code, reason } => {
+            tickwire::ws::close::encode(code, reason, &mut body);
+            (Opcode::Close, &body[..])
+        }
+        Event::Eof { .. } => panic!("no end was given"),
+    };
+    frame::write(out, opcode, key, payload);
+}

@@ -1,0 +1,213 @@
+//! Each way in which a request can be wrong, and the status that answers it: the rows of `rows/heads.rs`, each whole, one
+//! byte at a time, and cut in two at every place. And the client's half: the rows of `rows/answers.rs`.
+
+#![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
+
+#[path = "rows/answers.rs"]
+mod answers;
+#[path = "rows/heads.rs"]
+mod heads;
+
+use heads::{ALLOWED, Head, KNOWN, RIGHT, ROWS};
+use tickwire::limits::{HEAD_BYTES, TARGET_BYTES};
+use tickwire::ws::Violation;
+use tickwire::ws::http::{HeadReader, Refusal, RequestHead, ResponseReader, response};
+use tickwire::ws::upgrade::{Accepted, accept, check_origin, check_response, encode_key, request};
+
+fn bytes_of(head: &Head) -> Vec<u8> {
+    let mut lines: Vec<&str> = RIGHT.to_vec();
+    let mut more = String::new();
+    match head {
+        Head::Raw(bytes) => return bytes.to_vec(),
+        Head::Long(front, byte, times) => {
+            let mut bytes = front.as_bytes().to_vec();
+            bytes.extend(std::iter::repeat_n(byte, *times));
+            bytes.extend(b" HTTP/1.1\r\n\r\n");
+            return bytes;
+        }
+        Head::FirstLine(line) => lines[0] = line,
+        Head::With(text) => more.push_str(text),
+        Head::Times(times, line) => more = format!("{line}\r\n").repeat(*times),
+        Head::Without(name) => lines.retain(|line| !has_name(line, name)),
+        Head::Instead(line) => {
+            let name = line.split(':').next().unwrap().trim();
+            let at = lines.iter().position(|known| has_name(known, name)).expect("a line to replace");
+            lines[at] = line;
+        }
+    }
+    format!("{}\r\n{more}\r\n", lines.join("\r\n")).into_bytes()
+}
+
+fn has_name(line: &str, name: &str) -> bool {
+    line.split_once(':').is_some_and(|(known, _)| known.eq_ignore_ascii_case(name))
+}
+
+/// What a server does with a connection until it is upgraded.
+fn serve<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Result<Option<Accepted>, Refusal> {
+    let mut reader = HeadReader::new();
+    for piece in pieces {
+        if let Some(head) = reader.receive(piece)? {
+            check_origin(&head, &[ALLOWED.to_owned()])?;
+            return accept(&head, KNOWN).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+#[test]
+fn each_head_whole_and_byte_by_byte_and_cut_in_two() {
+    for (name, head, expected) in ROWS {
+        let bytes = bytes_of(head);
+        let check = |how: &str, pieces: &mut dyn Iterator<Item = &[u8]>| {
+            let got = serve(pieces).map(|accepted| accepted.expect("a whole head"));
+            let got = got.map(|accepted| accepted.subprotocol).map_err(|r| (r.status, r.violation));
+            assert_eq!(got, expected.map(|agreed| agreed.map(str::to_owned)), "{name}, {how}");
+        };
+        check("whole", &mut std::iter::once(&bytes[..]));
+        check("byte by byte", &mut bytes.chunks(1));
+        for cut in (1..bytes.len()).take(400) {
+            let (front, back) = bytes.split_at(cut);
+            check(&format!("cut at {cut}"), &mut [front, back].into_iter());
+        }
+    }
+    println!("{} request heads", ROWS.len());
+}
+
+#[test]
+fn a_refusal_is_a_whole_response_that_names_the_rule() {
+    for violation in Violation::ALL.iter().filter(|violation| violation.status().is_some()) {
+        let refusal = Refusal::from(*violation);
+        let text = String::from_utf8(refusal.response()).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with(&format!("HTTP/1.1 {} ", violation.status().unwrap())), "{head}");
+        assert!(head.contains(&format!("\r\nContent-Length: {}", body.len())), "{head}");
+        assert!(body.contains(violation.name()) && body.contains(violation.section()), "{body}");
+        assert_eq!(head.contains("\r\nAllow: GET"), refusal.status == 405, "{head}");
+        assert_eq!(head.contains("\r\nSec-WebSocket-Version: 13"), refusal.status == 426, "{head}");
+        assert_eq!(head.contains("\r\nUpgrade: websocket"), refusal.status == 426, "{head}");
+        let connection =
+            if refusal.status == 426 { "Connection: Upgrade, close" } else { "Connection: close" };
+        assert!(head.contains(connection), "{head}");
+    }
+}
+
+#[test]
+fn section_4_2_2_the_response_of_the_example() {
+    let accepted =
+        serve(std::iter::once(&bytes_of(&Head::With("Sec-WebSocket-Protocol: tickwire.v1\r\n"))[..]));
+    let expected = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+                    Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\
+                    Sec-WebSocket-Protocol: tickwire.v1\r\n\r\n";
+    assert_eq!(String::from_utf8(accepted.unwrap().unwrap().response).unwrap(), expected);
+}
+
+#[test]
+fn what_follows_the_head_is_kept_for_the_frames() {
+    let mut bytes = bytes_of(&Head::With(""));
+    let head_length = bytes.len();
+    bytes.extend([0x89, 0x80, 0, 0, 0, 0]);
+    let mut reader = HeadReader::new();
+    assert_eq!(reader.receive(&bytes[..head_length - 1]), Ok(None));
+    assert!(reader.receive(&bytes[head_length - 1..]).unwrap().is_some());
+    assert_eq!(reader.rest(), [0x89, 0x80, 0, 0, 0, 0]);
+}
+
+#[test]
+fn a_refusal_stays_a_refusal() {
+    let mut reader = HeadReader::new();
+    let refusal = reader.receive(b"\x16").unwrap_err();
+    assert_eq!(reader.receive(&bytes_of(&Head::With(""))), Err(refusal));
+}
+
+#[test]
+fn the_bounds_are_met_exactly() {
+    let head_of = |length: usize| {
+        let mut head = b"GET / HTTP/1.1\r\nHost: a\r\nX: ".to_vec();
+        head.resize(length - 4, b'a');
+        head.extend(b"\r\n\r\n");
+        HeadReader::new().receive(&head)
+    };
+    assert!(head_of(HEAD_BYTES).unwrap().is_some());
+    assert_eq!(head_of(HEAD_BYTES + 1).unwrap_err().violation, Violation::HeadTooLong);
+    let target_of = |length: usize| {
+        let head = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "a".repeat(length - 1));
+        HeadReader::new().receive(head.as_bytes())
+    };
+    assert!(target_of(TARGET_BYTES).unwrap().is_some());
+    assert_eq!(target_of(TARGET_BYTES + 1).unwrap_err().violation, Violation::TargetTooLong);
+}
+
+fn head(target: &str, more: &str) -> RequestHead {
+    let text = format!("GET {target} HTTP/1.1\r\nHost: a\r\n{more}\r\n");
+    HeadReader::new().receive(text.as_bytes()).unwrap().unwrap()
+}
+
+#[test]
+fn path_and_query() {
+    let head = head("/server?dialect=letters&empty=&bare&x=1%2B1&x=2&na%6de=a+b&bad=%zz%4", "");
+    assert_eq!(head.path(), "/server");
+    assert_eq!(head.query("dialect").as_deref(), Some("letters"));
+    assert_eq!(head.query("empty").as_deref(), Some(""));
+    assert_eq!(head.query("bare").as_deref(), Some(""));
+    assert_eq!(head.query("x").as_deref(), Some("1+1"), "the first counts");
+    assert_eq!(head.query("name").as_deref(), Some("a b"));
+    assert_eq!(head.query("bad").as_deref(), Some("%zz%4"));
+    assert_eq!(head.query("Dialect"), None);
+    assert_eq!(self::head("/", "").query("x"), None);
+    assert_eq!(self::head("/?x=%fF", "").query("x").as_deref(), Some("\u{fffd}"));
+}
+
+#[test]
+fn a_page_is_not_an_upgrade() {
+    assert!(!head("/", "").is_upgrade());
+    assert!(!head("/", "Upgrade: h2c\r\n").is_upgrade());
+    assert!(head("/", "Upgrade: h2c, WebSocket\r\n").is_upgrade());
+    let head = head("/", "Accept: a\r\naccept: b, ,c\r\n");
+    assert_eq!(head.header("ACCEPT"), Some("a"));
+    assert_eq!(head.headers.list("Accept").collect::<Vec<_>>(), ["a", "b", "c"]);
+}
+
+#[test]
+fn section_10_2_an_empty_list_of_origins_allows_all() {
+    let foreign = head("/", "Origin: https://evil.example\r\n");
+    assert_eq!(check_origin(&foreign, &[]), Ok(()));
+    assert!(check_origin(&foreign, &[ALLOWED.to_owned()]).is_err());
+    assert_eq!(check_origin(&head("/", ""), &[ALLOWED.to_owned()]), Ok(()), "not a browser");
+}
+
+#[test]
+fn a_page_is_written_whole() {
+    let page = response(200, "text/html", &[("Cache-Control", "no-store")], b"<p>");
+    let expected = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/html\r\nContent-Length: 3\r\n\
+                    Cache-Control: no-store\r\n\r\n<p>";
+    assert_eq!(String::from_utf8(page).unwrap(), expected);
+}
+
+#[test]
+fn section_4_1_each_answer_whole_and_byte_by_byte() {
+    for (name, lines, expected) in answers::ROWS {
+        let bytes = format!("{}\r\n\r\n", lines.join("\r\n")).into_bytes();
+        for size in [1, 7, bytes.len()] {
+            let mut reader = ResponseReader::new();
+            let result = bytes.chunks(size).try_fold(None, |head, piece| Ok(reader.receive(piece)?.or(head)));
+            let agreed = result.and_then(|head| {
+                check_response(&head.expect("a whole head"), answers::KEY, answers::OFFERED)
+            });
+            assert_eq!(agreed, expected.map(|agreed| agreed.map(str::to_owned)), "{name}, pieces of {size}");
+        }
+    }
+    println!("{} answers", answers::ROWS.len());
+}
+
+#[test]
+fn our_client_and_our_server_agree() {
+    let key = encode_key([7; 16]);
+    let sent = request("localhost:3000", "/play?x=1", &key, &["other", "tickwire.v1"]);
+    let accepted = serve(std::iter::once(&sent[..])).unwrap().unwrap();
+    let mut reader = ResponseReader::new();
+    let mut answer = accepted.response;
+    answer.extend([0x89, 0x00]);
+    let head = reader.receive(&answer).unwrap().unwrap();
+    assert_eq!(check_response(&head, &key, &["other", "tickwire.v1"]), Ok(Some("tickwire.v1".to_owned())));
+    assert_eq!(reader.rest(), [0x89, 0x00], "the server's first frame");
+}
