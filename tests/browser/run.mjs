@@ -152,12 +152,23 @@ async function walking() {
     assert.ok(Math.hypot(after.x - before.x, after.y - before.y) > 1);
   });
   await check('both pages and the wire agree on both positions', positions);
-  await check('losing the window\'s focus stops a walk', async () => {
+  await check('a window that loses the focus stops the walk, though it draws no frame any more', async () => {
     await ada.keyboard.down(key);
     await until(ada, () => window.tickwire.own.direction !== null);
+    await ada.evaluate(() => {
+      window.realFrame = window.requestAnimationFrame;
+      window.requestAnimationFrame = (callback) => { window.heldFrame = callback; return 0; };
+    });
+    await sleep(100);
     await ada.evaluate(() => window.dispatchEvent(new Event('blur')));
-    await rest(ada);
+    for (let i = 0; i < 60 && (await state(ada, 'own')).direction !== null; i++) await sleep(50);
+    assert.equal((await state(ada, 'own')).direction, null);
+    await ada.evaluate(() => {
+      window.requestAnimationFrame = window.realFrame;
+      window.requestAnimationFrame(window.heldFrame);
+    });
     await ada.keyboard.up(key);
+    await rest(ada);
   });
 }
 
@@ -314,6 +325,7 @@ try {
   if (failed === 0) await looking();
   if (failed === 0) await phone();
   if (failed === 0) await restart();
+  if (failed > 0) await Promise.all([keep(ada, 'failed-ada'), keep(bo, 'failed-bo')]);
   await check('no page error, console error, warning or failed request', () => {
     assert.deepEqual(complaints.list, []);
   });

@@ -75,13 +75,17 @@ test('without updates pongs keep the clock', () => {
   near(clock.tickAt(401400), 12000, 5, 'tick after 400 s of a clock that runs a thousandth slower');
 });
 
-test('a command is meant for the tick that begins next where it arrives', () => {
+test('a command is meant for the first tick that it can reach', () => {
   const { clock, now } = heard(100, () => 0);
   assert.equal(clock.commandTick(now), null, 'unknown before the first ping');
   clock.pingMs = 0;
-  assert.equal(clock.commandTick(now + 1), 100);
+  assert.equal(clock.commandTick(now + 1), 99);
   clock.pingMs = 100;
-  assert.equal(clock.commandTick(now + 1), 103);
+  assert.equal(clock.commandTick(now + 1), 102);
+  // A server that leaves out three periods is three ticks behind from then on; half a second later commands know.
+  for (let i = 100; i < 116; i++) clock.heard(i, 1000 + (i + 3) * TICK, true);
+  clock.pingMs = 0;
+  assert.equal(clock.commandTick(1000 + 118 * TICK + 1), 115);
 });
 
 test('between two samples in proportion, outside them as they are', () => {
