@@ -170,6 +170,10 @@ fn depth_is_counted_in_maps_as_in_arrays() {
         bytes
     };
     assert_eq!(msgpack::check(&nested(limits::PACKET_DEPTH), bounds()), Ok(()));
+    assert!(
+        msgpack::read(&nested(limits::PACKET_DEPTH), bounds()).is_ok(),
+        "rmpv reads what the check lets through"
+    );
     let deep = nested(limits::PACKET_DEPTH + 1);
     assert_eq!(msgpack::check(&deep, bounds()).expect_err("too deep").rule, Rule::TooDeep);
     // A message as long as the largest allowed one, nothing but open arrays: no recursion, so no stack to overflow.
