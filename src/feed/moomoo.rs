@@ -11,7 +11,7 @@ use super::view::{Known, Scratch, View};
 use crate::packet::msgpack::{write_array_len, write_f64_2dec, write_int, write_nil, write_str, write_uint};
 use crate::packet::server_packet::AddPlayer;
 use crate::packet::{Dialect, ServerPacket, angle};
-use crate::world::EntityId;
+use crate::world::{EntityId, PlayerId};
 
 /// Values of one player in an update.
 const PLAYER_STRIDE: usize = 13;
@@ -88,7 +88,7 @@ fn tell_removed(view: &mut View, published: &Published, dialect: &Dialect, messa
     let mut tell = |known: &Known| {
         let here = is_here(known);
         if !here {
-            messages.add_packet(&ServerPacket::RemovePlayer { id: &id_of(known) }, dialect);
+            messages.add_packet(&ServerPacket::RemovePlayer { id: &id_of(known.player) }, dialect);
         }
         here
     };
@@ -140,7 +140,7 @@ fn tell_board(view: &mut View, published: &Published, dialect: &Dialect, message
 
 fn tell_player(seen: &Seen, is_you: bool, dialect: &Dialect, messages: &mut Messages) {
     let packet = ServerPacket::AddPlayer(AddPlayer {
-        id: &id_of(&Known { player: seen.player, joined_tick: seen.joined_tick }),
+        id: &id_of(seen.player),
         sid: seen.player.0,
         name: &seen.name,
         x_px: round_px(seen.x.0) as i32,
@@ -155,9 +155,9 @@ fn tell_player(seen: &Seen, is_you: bool, dialect: &Dialect, messages: &mut Mess
     messages.add_packet(&packet, dialect);
 }
 
-/// The id string of a player: its number and when it joined, so that no two players of a run share one.
-fn id_of(known: &Known) -> String {
-    format!("{}-{}", known.player.0, known.joined_tick)
+/// The id string of a player: its number. The next owner of a number is added only after this one was removed.
+fn id_of(player: PlayerId) -> String {
+    player.0.to_string()
 }
 
 /// Px in 16.16, rounded to the nearest whole px.

@@ -136,14 +136,12 @@ impl fmt::Display for TableError {
 impl std::error::Error for TableError {}
 
 /// All tables together.
-#[derive(Debug)]
 pub struct Codes {
     tables: Vec<Table>,
     dialects: Vec<Arc<Dialect>>,
 }
 
 /// One file: its dialects and its rows.
-#[derive(Debug)]
 pub struct Table {
     /// The file's name.
     pub file: String,
@@ -151,6 +149,13 @@ pub struct Table {
     pub dialects: Vec<String>,
     /// Its rows, in order.
     pub rows: Vec<Arc<Row>>,
+}
+
+/// The names of the files; the tables are long.
+impl fmt::Debug for Codes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_list().entries(self.tables.iter().map(|table| &table.file)).finish()
+    }
 }
 
 impl Codes {

@@ -48,22 +48,27 @@ impl fmt::Display for Decoded<'_> {
 }
 
 /// One column of the code tables.
-#[derive(Debug)]
 pub struct Dialect {
     name: String,
     to_server: Side,
     to_client: Side,
 }
 
+/// Its name; the tables are long.
+impl fmt::Debug for Dialect {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Dialect({})", self.name)
+    }
+}
+
 /// The packets of one direction.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Side {
     entries: Vec<Entry>,
     by_code: BTreeMap<Code, usize>,
     by_name: BTreeMap<String, usize>,
 }
 
-#[derive(Debug)]
 struct Entry {
     row: Arc<Row>,
     code: Code,
@@ -187,7 +192,7 @@ impl Dialect {
         let code = parts.next().as_ref().and_then(as_code).ok_or_else(envelope)?;
         let side = self.side(direction);
         let entry = side.by_code.get(&code).map(|place| &side.entries[*place]);
-        let entry = entry.or_else(|| side.named(&code.to_string()).filter(|_| by_name));
+        let entry = entry.or_else(|| if by_name { side.named(&code.to_string()) } else { None });
         let Some(entry) = entry else {
             return Err(PacketError::Unknown { code: fit::excerpt(&code.to_string()) });
         };

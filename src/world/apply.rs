@@ -130,7 +130,8 @@ fn newcomer(id: PlayerId, name: &str, skin: u8, tick: u32, (x, y): (Fixed, Fixed
         direction: None,
         score: 0,
         walked: 0,
-        stirred: false,
+        // It looks about once, in case there was no room for it.
+        stirred: true,
     };
     Entity { id: id.entity(), body, controller: Controller::Player(player) }
 }

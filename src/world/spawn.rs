@@ -13,17 +13,17 @@ use crate::rng::Rng;
 use crate::rules;
 use crate::terrain::Terrain;
 
-/// Places anywhere that are tried before the map is searched from one corner to the other.
+/// Places anywhere that are tried before the map is searched row by row.
 const TRIES_ANYWHERE: u32 = 64;
 
 /// Distance between the places of that search, pixels, and how many are looked at: it must end on any map.
-const SEARCH_PX: i32 = 64;
-const SEARCH_PLACES: i32 = 16_384;
+const SEARCH_PX: u32 = 64;
+const SEARCH_PLACES: u32 = 16_384;
 
 /// A place for a newcomer.
 pub(crate) fn place(players: &[Entity], terrain: &Terrain, rng: &mut Rng) -> (Fixed, Fixed) {
     let land = Land { players, terrain, bands: Bands::new(terrain.map_size_px()) };
-    land.near_somebody(rng).or_else(|| land.on_the_plains(rng)).unwrap_or_else(|| land.first_free())
+    land.near_somebody(rng).or_else(|| land.on_the_plains(rng)).unwrap_or_else(|| land.any_free(rng))
 }
 
 struct Land<'a> {
@@ -61,16 +61,18 @@ impl Land<'_> {
         None
     }
 
-    /// The first free place in rows from the top left; the middle of the map if there is none.
-    fn first_free(&self) -> (Fixed, Fixed) {
-        let size = self.terrain.map_size_px() as i32;
-        let columns = (size / SEARCH_PX).max(1);
-        (0..SEARCH_PLACES)
-            .map(|index| (index % columns * SEARCH_PX, index / columns * SEARCH_PX))
-            .take_while(|(_, y_px)| *y_px < size)
-            .map(|(x_px, y_px)| (Fixed::from_px(x_px), Fixed::from_px(y_px)))
+    /// The first place without a thing of nature, from a random one on, row by row; the middle of the map if there is
+    /// none. Somebody may stand there; then they push each other apart.
+    fn any_free(&self, rng: &mut Rng) -> (Fixed, Fixed) {
+        let columns = self.terrain.map_size_px() / SEARCH_PX;
+        let places = columns * columns;
+        let first = rng.below(places);
+        let centre = |cell: u32| Fixed::from_px((cell * SEARCH_PX + SEARCH_PX / 2) as i32);
+        (0..places.min(SEARCH_PLACES))
+            .map(|index| (first + index) % places)
+            .map(|place| (centre(place % columns), centre(place / columns)))
             .find(|(x, y)| self.terrain.is_free(*x, *y, rules::SPAWN_ROOM_PX))
-            .unwrap_or((Fixed::from_px(size / 2), Fixed::from_px(size / 2)))
+            .unwrap_or((centre(columns / 2), centre(columns / 2)))
     }
 
     fn is_good(&self, x: Fixed, y: Fixed) -> bool {

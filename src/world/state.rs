@@ -140,6 +140,15 @@ pub struct World {
     pub(crate) outcome: Outcome,
 }
 
+/// Worlds are equal when their states are; what is made from a state follows it.
+impl PartialEq for World {
+    fn eq(&self, other: &World) -> bool {
+        self.state == other.state
+    }
+}
+
+impl Eq for World {}
+
 /// What the seed's generator is asked for here, so that the map and later chance do not share numbers.
 const PURPOSE_LATER: u32 = 2;
 

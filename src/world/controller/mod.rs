@@ -1,7 +1,7 @@
 //! Controllers: who may act on a body.
 //!
 //! Comes in: an entity, the terrain around it, the constants of the tick rate. Goes out: the entity one tick later.
-//! Never: another entity. What two bodies do to each other is the world's business (see [`crate::step`]).
+//! Never: another entity. What two bodies do to each other is the world's business (`step`).
 //!
 //! That is why [`act`] is also dead reckoning: a client that hears nothing of an entity runs its controller on the terrain
 //! that it knows. It is the same code that the server's tick runs.

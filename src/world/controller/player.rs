@@ -29,7 +29,7 @@ pub struct Player {
     pub score: u32,
     /// Distance walked since the last point for walking, in 1/65,536 px.
     pub walked: u32,
-    /// Somebody pushed it in the last tick, so it must see to where it stands now.
+    /// It was pushed or appeared in the last tick, so it must see to where it stands now.
     pub stirred: bool,
 }
 
@@ -57,7 +57,8 @@ impl Player {
     pub(crate) fn act(&mut self, body: &mut Body, terrain: &Terrain, rates: &Rates) {
         self.stirred = false;
         let (before_x, before_y) = (body.x, body.y);
-        let (old_vx, old_vy) = (body.vx, body.vy);
+        let (old_vx, old_vy) = (bounded(body.vx), bounded(body.vy));
+        (body.vx, body.vy) = (old_vx, old_vy);
         self.accelerate(body, rates);
         // The mean of old and new speed: thus a start and a stop take the same way at each tick rate.
         if terrain.walk(body, mean(old_vx, body.vx), mean(old_vy, body.vy)) {
@@ -77,10 +78,6 @@ impl Player {
             body.vx = Fixed::ZERO;
             body.vy = Fixed::ZERO;
         }
-        let most = Fixed::from_px(rules::VELOCITY_MAX_PX);
-        let least = Fixed::from_px(-rules::VELOCITY_MAX_PX);
-        body.vx = body.vx.clamp(least, most);
-        body.vy = body.vy.clamp(least, most);
     }
 
     /// Points for the way truly gone: against a wall there are none.
@@ -89,6 +86,12 @@ impl Player {
         self.score = self.score.saturating_add(walked / POINT_DISTANCE);
         self.walked = walked % POINT_DISTANCE;
     }
+}
+
+/// A speed that the sub-steps of one tick can follow. Friction takes more from this one than walking adds.
+fn bounded(velocity: Fixed) -> Fixed {
+    let most = Fixed::from_px(rules::VELOCITY_MAX_PX);
+    velocity.clamp(Fixed(-most.0), most)
 }
 
 fn mean(a: Fixed, b: Fixed) -> Fixed {

@@ -1,1 +1,93 @@
+//! The world's tests, by what they look at. They may use floating-point numbers, to compute again what is committed.
 
+mod collision;
+mod commands;
+mod frame;
+mod map;
+mod numbers;
+mod reckoning;
+mod snapshot;
+mod spawn;
+mod walking;
+
+use crate::command::{Action, Command};
+use crate::controller::{Controller, Player};
+use crate::entity::{Body, Entity, PlayerId};
+use crate::fixed::{Angle, Fixed};
+use crate::rules::TickHz;
+use crate::state::{Identity, World};
+
+/// A world of that seed on the usual map at the usual rate.
+fn world(seed: u32) -> World {
+    world_at(seed, TickHz::Hz30)
+}
+
+fn world_at(seed: u32, tick_hz: TickHz) -> World {
+    World::new(Identity { seed, map_size_px: 14_400, tick_hz })
+}
+
+/// A world on which nothing grows, so that one can walk anywhere.
+fn bare_world(tick_hz: TickHz) -> World {
+    let mut state = world_at(1, tick_hz).state;
+    state.others.clear();
+    World::from_state(state)
+}
+
+fn command(player: u16, sequence: u32, action: Action) -> Command {
+    Command { player: PlayerId(player), sequence, action }
+}
+
+fn join(sequence: u32, player: u16) -> Command {
+    let name = format!("p{player}");
+    command(0, sequence, Action::Join { player: PlayerId(player), name, skin: 3 })
+}
+
+/// Lets a player in and puts it somewhere.
+fn put(world: &mut World, player: u16, x_px: i32, y_px: i32) {
+    let sequence = world.state.operator_sequence + 1;
+    world.step(&mut vec![join(sequence, player)]);
+    assert_eq!(world.outcome().refused, []);
+    let body = body_mut(world, player);
+    body.x = Fixed::from_px(x_px);
+    body.y = Fixed::from_px(y_px);
+}
+
+fn body_mut(world: &mut World, player: u16) -> &mut Body {
+    world.player_mut(PlayerId(player)).expect("the player is there").1
+}
+
+fn body(world: &World, player: u16) -> &Body {
+    world.player(PlayerId(player)).expect("the player is there").body
+}
+
+fn player(world: &World, player: u16) -> &Player {
+    let at = world.find(PlayerId(player)).expect("the player is there");
+    match &world.state.players[at] {
+        Entity { controller: Controller::Player(player), .. } => player,
+        Entity { controller: Controller::Scenery(_), .. } => panic!("a player is no scenery"),
+    }
+}
+
+/// Tells a player to walk, and ticks once.
+fn walk(world: &mut World, player: u16, direction: Option<u16>) {
+    let sequence = world.player(PlayerId(player)).expect("the player is there").sequence + 1;
+    world.step(&mut vec![command(player, sequence, Action::Move { direction: direction.map(Angle) })]);
+    assert_eq!(world.outcome().refused, []);
+}
+
+/// Ticks without commands.
+fn wait(world: &mut World, ticks: u32) {
+    let mut none = Vec::new();
+    for _ in 0..ticks {
+        world.step(&mut none);
+    }
+}
+
+/// Pixels, with their fraction.
+fn px(at: Fixed) -> f64 {
+    f64::from(at.0) / 65_536.0
+}
+
+fn distance_px(a: &Body, b: &Body) -> f64 {
+    (px(a.x) - px(b.x)).hypot(px(a.y) - px(b.y))
+}

@@ -1,0 +1,219 @@
+//! Running into things of nature, into each other, into the edge. Nothing passes through anything.
+
+use crate::fixed::Fixed;
+use crate::rules::TickHz;
+use crate::state::{SceneryView, World};
+use crate::terrain::{Obstacle, Terrain};
+use crate::tests::{bare_world, body, body_mut, distance_px, player, put, px, wait, walk, world_at};
+
+/// A world with one obstacle in the middle.
+fn with_obstacle(rate: TickHz, radius_px: i32) -> World {
+    let mut world = bare_world(rate);
+    let middle = Fixed::from_px(7_200);
+    world.terrain = Terrain::new(14_400, vec![Obstacle { x: middle, y: middle, radius_px }]);
+    world
+}
+
+fn to_middle_px(world: &World) -> f64 {
+    (px(body(world, 1).x) - 7_200.0).hypot(px(body(world, 1).y) - 7_200.0)
+}
+
+#[test]
+fn who_runs_into_a_thing_stands_on_its_rim() {
+    for rate in TickHz::ALL {
+        for radius_px in [48, 105, 175] {
+            let mut world = with_obstacle(rate, radius_px);
+            put(&mut world, 1, 6_800, 7_200);
+            walk(&mut world, 1, Some(0));
+            wait(&mut world, rate.get() * 5);
+            let apart = to_middle_px(&world);
+            assert!(
+                (apart - f64::from(radius_px + 35)).abs() < 0.01,
+                "{apart} px from {radius_px} at {rate:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn at_the_centre_of_a_thing_one_is_put_out_to_the_right() {
+    let mut world = with_obstacle(TickHz::Hz30, 90);
+    put(&mut world, 1, 7_200, 7_200);
+    world.player_mut(crate::PlayerId(1)).expect("the player is there").0.stirred = true;
+    wait(&mut world, 1);
+    assert_eq!((body(&world, 1).x, body(&world, 1).y), (Fixed::from_px(7_325), Fixed::from_px(7_200)));
+}
+
+#[test]
+fn contact_costs_speed_alike_at_each_rate() {
+    // Past the thing's upper half, sliding along it; the way is the same, so the time must be.
+    let times = TickHz::ALL.map(|rate| {
+        let mut world = with_obstacle(rate, 105);
+        put(&mut world, 1, 6_900, 7_180);
+        walk(&mut world, 1, Some(0));
+        let mut ticks = 1;
+        while body(&world, 1).x < Fixed::from_px(7_500) && ticks < 10_000 {
+            wait(&mut world, 1);
+            ticks += 1;
+        }
+        f64::from(ticks) / f64::from(rate.get())
+    });
+    let free = 600.0 / 328.0;
+    assert!(
+        times.iter().all(|time| *time > free * 1.3 && *time < free * 4.0),
+        "{times:?} s, {free} s without"
+    );
+    let (least, most) =
+        (times.iter().copied().fold(f64::MAX, f64::min), times.iter().copied().fold(0.0, f64::max));
+    assert!(most - least < 0.15 * least, "{times:?} s");
+}
+
+#[test]
+fn nothing_is_passed_through_at_any_speed() {
+    // The smallest thing there is, and the largest speed that a body can have, from each side.
+    for rate in TickHz::ALL {
+        for (turn, direction) in [(0, 0u16), (90, 16_384), (180, 32_768), (270, 49_152)] {
+            let (sin, cos) = f64::from(turn).to_radians().sin_cos();
+            let mut world = with_obstacle(rate, 48);
+            put(&mut world, 1, 7_200 - (1_000.0 * cos) as i32, 7_200 - (1_000.0 * sin) as i32);
+            walk(&mut world, 1, Some(direction));
+            for _ in 0..20 {
+                let fast = body_mut(&mut world, 1);
+                fast.vx = Fixed::from_px((320.0 * cos) as i32);
+                fast.vy = Fixed::from_px((320.0 * sin) as i32);
+                wait(&mut world, 1);
+                assert!(to_middle_px(&world) > 82.9, "inside, from {turn} degrees at {rate:?}");
+                let body = body(&world, 1);
+                let along = (px(body.x) - 7_200.0) * cos + (px(body.y) - 7_200.0) * sin;
+                assert!(along < 0.0, "on the far side, from {turn} degrees at {rate:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_faster_body_than_there_can_be_is_slowed_to_the_bound() {
+    for rate in TickHz::ALL {
+        let mut world = bare_world(rate);
+        put(&mut world, 1, 7_200, 7_200);
+        body_mut(&mut world, 1).vx = Fixed(i32::MAX);
+        body_mut(&mut world, 1).vy = Fixed(i32::MIN);
+        walk(&mut world, 1, Some(0));
+        let body = body(&world, 1);
+        let most = Fixed::from_px(320);
+        assert!(body.vx <= most && body.vy.0 >= -most.0, "{body:?} at {rate:?}");
+        assert!(body.x <= Fixed::from_px(7_520) && body.y >= Fixed::from_px(6_880), "{body:?} at {rate:?}");
+    }
+}
+
+#[test]
+fn nobody_is_ever_inside_a_thing_of_the_map() {
+    for rate in TickHz::ALL {
+        let mut world = world_at(11, rate);
+        let things: Vec<SceneryView> = world.scenery().collect();
+        for (index, thing) in things.iter().take(40).enumerate() {
+            put(&mut world, index as u16 + 1, thing.x_px - 300, thing.y_px + 20);
+        }
+        for turn in 0..8u16 {
+            for id in 1..=40 {
+                walk(&mut world, id, Some(turn * 8_192));
+            }
+            for _ in 0..rate.get() {
+                wait(&mut world, 1);
+                for view in world.players() {
+                    let inside = |thing: &SceneryView| {
+                        let (dx, dy) = (
+                            px(view.body.x) - f64::from(thing.x_px),
+                            px(view.body.y) - f64::from(thing.y_px),
+                        );
+                        dx.hypot(dy) < f64::from(thing.radius_px + 35) - 0.001
+                    };
+                    assert!(!things.iter().any(inside), "player {:?} at {rate:?}", view.id);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_edge_of_the_map_holds_and_takes_the_speed_towards_it() {
+    let mut world = bare_world(TickHz::Hz20);
+    for (direction, x_px, y_px) in
+        [(24_576, 35, 14_365), (57_344, 14_365, 35), (40_960, 35, 35), (8_192, 14_365, 14_365)]
+    {
+        world = bare_world(world.identity().tick_hz);
+        put(&mut world, 1, 7_200, 7_200);
+        walk(&mut world, 1, Some(direction));
+        wait(&mut world, 20 * 60);
+        let body = body(&world, 1);
+        assert_eq!((body.x, body.y), (Fixed::from_px(x_px), Fixed::from_px(y_px)), "towards {direction}");
+        assert_eq!((body.vx, body.vy), (Fixed::ZERO, Fixed::ZERO));
+    }
+}
+
+#[test]
+fn two_players_push_each_other_half_the_overlap() {
+    let mut world = bare_world(TickHz::Hz30);
+    put(&mut world, 1, 7_000, 7_000);
+    put(&mut world, 2, 7_050, 7_000);
+    world.player_mut(crate::PlayerId(1)).expect("the player is there").0.stirred = true;
+    wait(&mut world, 1);
+    assert_eq!((body(&world, 1).x, body(&world, 2).x), (Fixed::from_px(6_990), Fixed::from_px(7_060)));
+    assert_eq!((body(&world, 1).y, body(&world, 2).y), (Fixed::from_px(7_000), Fixed::from_px(7_000)));
+}
+
+#[test]
+fn two_players_on_one_spot_come_apart_and_to_rest() {
+    let mut world = bare_world(TickHz::Hz30);
+    put(&mut world, 1, 7_000, 7_000);
+    put(&mut world, 2, 7_000, 7_000);
+    walk(&mut world, 2, Some(16_384));
+    walk(&mut world, 2, None);
+    wait(&mut world, 60);
+    assert!(distance_px(body(&world, 1), body(&world, 2)) > 69.99);
+    assert!([1, 2].iter().all(|id| player(&world, *id).is_asleep(body(&world, *id))));
+}
+
+#[test]
+fn a_walker_pushes_a_row_of_sleepers_that_come_apart_and_to_rest() {
+    let mut world = bare_world(TickHz::Hz30);
+    for id in 1..=5 {
+        put(&mut world, id, 7_000 + i32::from(id) * 72, 7_000);
+    }
+    walk(&mut world, 1, Some(0));
+    wait(&mut world, 90);
+    let last = px(body(&world, 5).x);
+    assert!(last > 7_360.0 + 20.0, "the last one was pushed to {last}");
+    walk(&mut world, 1, None);
+    wait(&mut world, 90);
+    for (a, b) in (1..=5u16).flat_map(|a| (a + 1..=5).map(move |b| (a, b))) {
+        assert!(distance_px(body(&world, a), body(&world, b)) > 69.9, "{a} and {b}");
+    }
+    assert!((1..=5).all(|id| player(&world, id).is_asleep(body(&world, id))));
+    assert!((2..=5).all(|id| player(&world, id).score == 0), "being pushed gives no points");
+}
+
+#[test]
+fn nobody_is_pushed_into_a_thing_or_off_the_map() {
+    let mut world = with_obstacle(TickHz::Hz30, 105);
+    put(&mut world, 1, 7_060, 7_200);
+    put(&mut world, 2, 6_990, 7_200);
+    walk(&mut world, 2, Some(0));
+    wait(&mut world, 120);
+    assert!(to_middle_px(&world) > 139.99);
+    let mut world = bare_world(TickHz::Hz30);
+    put(&mut world, 1, 35, 35);
+    put(&mut world, 2, 135, 35);
+    walk(&mut world, 2, Some(32_768));
+    wait(&mut world, 120);
+    assert!(body(&world, 1).x >= Fixed::from_px(35) && body(&world, 1).y >= Fixed::from_px(35));
+}
+
+#[test]
+fn free_ground_is_on_the_map_and_off_every_thing() {
+    let world = with_obstacle(TickHz::Hz30, 100);
+    let free = |x_px: i32, y_px: i32| world.terrain().is_free(Fixed::from_px(x_px), Fixed::from_px(y_px), 60);
+    assert!(free(60, 60) && free(14_340, 14_340) && free(7_040, 7_200) && free(7_200, 7_361));
+    assert!(!free(59, 60) && !free(60, 14_341) && !free(7_041, 7_200) && !free(7_200, 7_200));
+    assert!(!free(-5_000, 7_000) && !free(i32::MAX, 60));
+}

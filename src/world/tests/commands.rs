@@ -1,0 +1,234 @@
+//! What each command does, each reason to refuse one, and that none of them can stop the tick.
+
+use proptest::prelude::*;
+
+use crate::command::{Action, Command, Refusal};
+use crate::entity::PlayerId;
+use crate::fixed::Angle;
+use crate::rules::TickHz;
+use crate::state::{Event, World};
+use crate::tests::{body, command, join, player, world};
+
+fn chat(text: &str) -> Action {
+    Action::Chat { text: text.to_string() }
+}
+
+fn named(player: u16, name: &str) -> Action {
+    Action::Join { player: PlayerId(player), name: name.to_string(), skin: 1 }
+}
+
+fn leave(player: u16) -> Action {
+    Action::Leave { player: PlayerId(player) }
+}
+
+/// A world with players 1 and 2, whose next operator sequence is 3.
+fn two() -> World {
+    let mut world = world(1);
+    world.step(&mut vec![join(1, 1), join(2, 2)]);
+    world
+}
+
+#[test]
+fn a_join_gives_a_body_of_that_name_and_skin() {
+    let mut world = world(1);
+    let outcome = world.step(&mut vec![command(0, 1, named(7, "Zoë 🦊"))]).clone();
+    assert_eq!(outcome.events, [Event::Joined { player: PlayerId(7) }]);
+    assert_eq!((outcome.accepted, outcome.refused.len()), ([1, 0, 0, 0, 0], 0));
+    let view = world.player(PlayerId(7)).expect("it joined");
+    assert_eq!((&**view.name, view.skin, view.joined_tick, view.score), ("Zoë 🦊", 1, 0, 0));
+    assert_eq!((view.sequence, view.direction, view.body.owner), (0, None, PlayerId(7)));
+    assert_eq!((view.body.radius_px, view.body.health), (35, 100));
+}
+
+#[test]
+fn a_leave_takes_the_body() {
+    let mut world = two();
+    let outcome = world.step(&mut vec![command(0, 3, leave(1))]).clone();
+    assert_eq!(outcome.events, [Event::Left { player: PlayerId(1) }]);
+    assert_eq!(world.players().map(|view| view.id.0).collect::<Vec<_>>(), [2]);
+    assert!(world.player(PlayerId(1)).is_none());
+}
+
+#[test]
+fn players_come_in_the_order_of_their_numbers() {
+    let mut world = world(1);
+    let numbers = [500, 3, 65_535, 77, 1];
+    let mut joins = numbers.iter().zip(1..).map(|(player, sequence)| join(sequence, *player)).collect();
+    world.step(&mut joins);
+    assert_eq!(world.players().map(|view| view.id.0).collect::<Vec<_>>(), [1, 3, 77, 500, 65_535]);
+    assert_eq!(world.player_count(), 5);
+}
+
+#[test]
+fn aim_turns_the_head_and_nothing_else() {
+    let mut world = two();
+    let before = body(&world, 1).clone();
+    world.step(&mut vec![command(1, 1, Action::Aim { heading: Angle(777) })]);
+    assert_eq!(body(&world, 1).heading, Angle(777));
+    assert_eq!((body(&world, 1).x, body(&world, 1).y), (before.x, before.y));
+}
+
+#[test]
+fn chat_is_passed_on_as_it_was_said() {
+    let mut world = two();
+    let outcome = world.step(&mut vec![command(2, 9, chat(" hi 🦊 "))]).clone();
+    assert_eq!(outcome.events, [Event::Chat { player: PlayerId(2), text: " hi 🦊 ".to_string() }]);
+    assert_eq!(player(&world, 2).sequence, 9);
+}
+
+#[test]
+fn each_reason_to_refuse() {
+    let long = "x".repeat(31);
+    let rows: Vec<(Command, Refusal)> = vec![
+        (command(0, 2, leave(1)), Refusal::Repeated),
+        (command(0, 0, leave(1)), Refusal::Repeated),
+        (command(1, 0, chat("hi")), Refusal::Repeated),
+        (command(9, 1, chat("hi")), Refusal::UnknownIssuer),
+        (command(9, 1, leave(1)), Refusal::UnknownIssuer),
+        (command(1, 1, leave(2)), Refusal::OperatorOnly),
+        (command(1, 1, named(3, "x")), Refusal::OperatorOnly),
+        (command(0, 3, chat("hi")), Refusal::PlayerOnly),
+        (command(0, 3, Action::Move { direction: None }), Refusal::PlayerOnly),
+        (command(0, 3, Action::Aim { heading: Angle(1) }), Refusal::PlayerOnly),
+        (command(0, 3, named(0, "x")), Refusal::ReservedPlayer),
+        (command(0, 3, named(2, "x")), Refusal::AlreadyJoined),
+        (command(0, 3, leave(3)), Refusal::UnknownPlayer),
+        (command(0, 3, leave(0)), Refusal::UnknownPlayer),
+        (command(0, 3, named(3, "1234567890123456")), Refusal::NameTooLong),
+        (command(0, 3, named(3, "a\nb")), Refusal::NameForbidden),
+        (command(0, 3, named(3, "a\u{202e}b")), Refusal::NameForbidden),
+        (command(1, 1, chat("")), Refusal::ChatEmpty),
+        (command(1, 1, chat(" \u{a0}\u{200b} ")), Refusal::ChatEmpty),
+        (command(1, 1, chat(&long)), Refusal::ChatTooLong),
+        (command(1, 1, chat("a\u{1b}[2Jb")), Refusal::ChatForbidden),
+    ];
+    let mut seen = std::collections::BTreeSet::new();
+    for (command, refusal) in rows {
+        let mut world = two();
+        let mut expected = world.state.clone();
+        world.step(&mut vec![command.clone()]);
+        assert_eq!(world.outcome().refused, [(command.clone(), refusal)]);
+        assert_eq!((world.outcome().accepted, world.outcome().events.len()), ([0; 5], 0));
+        expected.tick += 1;
+        assert_eq!(world.state, expected, "{command:?} left a trace");
+        seen.insert((refusal, refusal.name()));
+    }
+    assert_eq!(seen.len(), 12, "a row for each reason: {seen:?}");
+}
+
+#[test]
+fn the_longest_texts_are_taken() {
+    let mut world = two();
+    let (name, line) = ("🦊".repeat(15), "🦊".repeat(30));
+    world.step(&mut vec![command(0, 3, named(3, &name)), command(1, 1, chat(&line))]);
+    assert_eq!(world.outcome().refused, []);
+    assert_eq!(&*player(&world, 3).name, name);
+}
+
+#[test]
+fn any_text_can_be_made_fit() {
+    use crate::text::{check_chat, check_name, clean_chat, clean_name};
+    for (text, name) in
+        [("  Ada  ", "Ada"), ("a\0b\u{202e}c", "abc"), ("12345678901234 678", "12345678901234"), ("\n", "")]
+    {
+        assert_eq!(clean_name(text), name);
+        assert_eq!(check_name(name), Ok(()));
+    }
+    assert_eq!(clean_chat(" hi\nthere "), Some("hithere".to_string()));
+    assert_eq!(clean_chat("\u{200b} \t"), None);
+    let line = clean_chat(&"x".repeat(100)).expect("something is left");
+    assert_eq!((line.len(), check_chat(&line)), (30, Ok(())));
+}
+
+#[test]
+fn a_sequence_may_jump_but_never_come_back() {
+    let mut world = two();
+    let aim = |sequence, heading| command(1, sequence, Action::Aim { heading: Angle(heading) });
+    world.step(&mut vec![aim(5, 50), aim(3, 30), aim(5, 60)]);
+    // In order of their sequences: 3, then 5 with the smaller heading; the second 5 is a repeat.
+    assert_eq!(world.outcome().refused, [(aim(5, 60), Refusal::Repeated)]);
+    assert_eq!((body(&world, 1).heading, player(&world, 1).sequence), (Angle(50), 5));
+    world.step(&mut vec![aim(5, 70), aim(4, 40)]);
+    assert_eq!(world.outcome().refused.len(), 2);
+    world.step(&mut vec![aim(u32::MAX, 99)]);
+    world.step(&mut vec![aim(u32::MAX, 98), aim(0, 97)]);
+    assert_eq!(body(&world, 1).heading, Angle(99));
+}
+
+#[test]
+fn who_comes_back_counts_from_one_again() {
+    let mut world = two();
+    world.step(&mut vec![command(1, 500, chat("hi"))]);
+    world.step(&mut vec![command(0, 3, leave(1)), join(4, 1)]);
+    assert_eq!(world.outcome().refused, []);
+    world.step(&mut vec![command(1, 1, chat("again"))]);
+    assert_eq!(world.outcome().accepted[4], 1);
+}
+
+#[test]
+fn the_operator_comes_first_then_players_by_number() {
+    let mut world = two();
+    world.step(&mut vec![command(2, 1, chat("b")), command(1, 1, chat("a")), join(3, 9)]);
+    let order: Vec<String> = world.outcome().events.iter().map(|event| format!("{event:?}")).collect();
+    assert!(
+        order[0].starts_with("Joined") && order[1].contains("\"a\"") && order[2].contains("\"b\""),
+        "{order:?}"
+    );
+}
+
+#[test]
+fn the_list_comes_back_empty_with_its_room() {
+    let mut world = two();
+    let mut commands = Vec::with_capacity(100);
+    commands.push(command(1, 1, chat("hi")));
+    world.step(&mut commands);
+    assert!(commands.is_empty() && commands.capacity() == 100);
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<String>(),
+        "\\PC{0,40}",
+        "[\\x00-\\x1f\u{202a}-\u{202e}]{0,20}",
+        (0usize..100_000).prop_map(|length| "\u{1F98A}".repeat(length)),
+        Just(String::new()),
+    ]
+}
+
+pub(super) fn any_command() -> impl Strategy<Value = Command> {
+    let number = || prop_oneof![4 => 0u16..6, 1 => any::<u16>()];
+    let action = prop_oneof![
+        (number(), any_text(), any::<u8>()).prop_map(|(player, name, skin)| Action::Join {
+            player: PlayerId(player),
+            name,
+            skin
+        }),
+        number().prop_map(leave),
+        any::<Option<u16>>().prop_map(|direction| Action::Move { direction: direction.map(Angle) }),
+        any::<u16>().prop_map(|heading| Action::Aim { heading: Angle(heading) }),
+        any_text().prop_map(|text| Action::Chat { text }),
+    ];
+    let sequence = prop_oneof![4 => 0u32..40, 1 => any::<u32>()];
+    (number(), sequence, action).prop_map(|(player, sequence, action)| command(player, sequence, action))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_command_stops_the_tick_and_none_is_lost(
+        seed in any::<u32>(),
+        ticks in prop::collection::vec(prop::collection::vec(any_command(), 0..12), 1..8),
+    ) {
+        let identity = crate::Identity { seed, map_size_px: 1_440, tick_hz: TickHz::Hz60 };
+        let mut world = World::new(identity);
+        for (tick, mut commands) in ticks.into_iter().enumerate() {
+            let given = commands.len();
+            let outcome = world.step(&mut commands);
+            let accepted: u32 = outcome.accepted.iter().sum();
+            prop_assert_eq!(accepted as usize + outcome.refused.len(), given);
+            prop_assert_eq!(world.tick() as usize, tick + 1);
+        }
+        prop_assert!(World::restore(&world.snapshot()).is_ok());
+    }
+}

@@ -1,0 +1,115 @@
+//! The command frame: rows of bytes, and that any bytes are answered.
+
+use proptest::prelude::*;
+
+use crate::command::{decode_frame, encode_frame, Action, Command, Frame, FrameError};
+use crate::entity::PlayerId;
+use crate::fixed::Angle;
+use crate::tests::command;
+use crate::tests::commands::any_command;
+
+fn unhex(hex: &str) -> Vec<u8> {
+    let digits: Vec<u8> = hex.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16).expect("hex");
+    digits.chunks(2).map(pair).collect()
+}
+
+fn encoded(tick: u32, commands: &[Command]) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode_frame(tick, commands, &mut out);
+    out
+}
+
+#[test]
+fn rows_both_ways() {
+    let join = Action::Join { player: PlayerId(513), name: "Zoë".to_string(), skin: 7 };
+    let rows = [
+        ("00000000 0000", 0, vec![]),
+        ("04030201 0100  0000 05000000 00 0102 07 04 5a6fc3ab", 0x0102_0304, vec![command(0, 5, join)]),
+        (
+            "01000000 0100  0000 06000000 01 0102",
+            1,
+            vec![command(0, 6, Action::Leave { player: PlayerId(513) })],
+        ),
+        (
+            "01000000 0100  0200 ffffffff 02 00",
+            1,
+            vec![command(2, u32::MAX, Action::Move { direction: None })],
+        ),
+        (
+            "01000000 0200  0200 01000000 02 01 0040  0300 02000000 03 ff7f",
+            1,
+            vec![
+                command(2, 1, Action::Move { direction: Some(Angle(0x4000)) }),
+                command(3, 2, Action::Aim { heading: Angle(0x7fff) }),
+            ],
+        ),
+        (
+            "01000000 0100  0200 01000000 04 02 6869",
+            1,
+            vec![command(2, 1, Action::Chat { text: "hi".to_string() })],
+        ),
+    ];
+    for (hex, tick, commands) in rows {
+        assert_eq!(encoded(tick, &commands), unhex(hex), "{hex}");
+        assert_eq!(decode_frame(&unhex(hex)), Ok(Frame { tick, commands }), "{hex}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_frame() {
+    let rows = [
+        ("", FrameError::Truncated),
+        ("00000000 00", FrameError::Truncated),
+        ("00000000 ffff 0200 01000000 02 00", FrameError::Truncated),
+        ("00000000 0000 00", FrameError::Trailing),
+        ("00000000 0100 0200 01000000 05 0000", FrameError::Kind(5)),
+        ("00000000 0100 0200 01000000 02 02 0000", FrameError::Direction(2)),
+        ("00000000 0100 0200 01000000 04 02 ff61", FrameError::Text),
+        ("00000000 0100 0200 01000000 04 03 6869", FrameError::Truncated),
+    ];
+    for (hex, error) in rows {
+        assert_eq!(decode_frame(&unhex(hex)), Err(error), "{hex}");
+        assert!(error.to_string().len() > 10);
+    }
+}
+
+#[test]
+fn every_cut_of_a_frame_is_too_short() {
+    let whole = unhex("01000000 0200  0200 01000000 02 01 0040  0300 02000000 04 02 6869");
+    assert!(decode_frame(&whole).is_ok());
+    for length in 0..whole.len() {
+        assert_eq!(decode_frame(&whole[..length]), Err(FrameError::Truncated), "{length} bytes");
+    }
+}
+
+#[test]
+fn a_text_too_long_for_its_length_byte_is_cut_at_a_character() {
+    let text = format!("a{}", "🦊".repeat(1_000));
+    let bytes = encoded(1, &[command(1, 1, Action::Chat { text })]);
+    let frame = decode_frame(&bytes).expect("it is a frame");
+    assert_eq!(frame.commands[0].action, Action::Chat { text: format!("a{}", "🦊".repeat(63)) });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_written_is_read(tick in any::<u32>(), commands in prop::collection::vec(any_command(), 0..10)) {
+        let once = decode_frame(&encoded(tick, &commands)).expect("it is a frame");
+        // Texts may have been cut; what was cut once stays as it is.
+        prop_assert_eq!(decode_frame(&encoded(tick, &once.commands)), Ok(once.clone()));
+        prop_assert_eq!(once.commands.len(), commands.len());
+        for (read, written) in once.commands.iter().zip(&commands) {
+            prop_assert_eq!((read.player, read.sequence), (written.player, written.sequence));
+            prop_assert_eq!(read.action.kind(), written.action.kind());
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        if let Ok(frame) = decode_frame(&bytes) {
+            prop_assert_eq!(encoded(frame.tick, &frame.commands), bytes);
+        }
+    }
+}

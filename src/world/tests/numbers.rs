@@ -1,0 +1,114 @@
+//! Fixed-point numbers, angles, roots, chance, and the constants that were computed once.
+
+use std::f64::consts::PI;
+
+use crate::fixed::{square_root, Angle, Fixed};
+use crate::rng::Rng;
+use crate::rules::{self, code_hash, TickHz};
+use crate::trig::{cosine, sine, QUARTER};
+
+#[test]
+fn a_pixel_is_65536_parts_and_does_not_overflow() {
+    assert_eq!(Fixed::from_px(1), Fixed::ONE);
+    assert_eq!(Fixed(-1).to_px(), -1, "rounded down, not towards zero");
+    assert_eq!(Fixed::from_px(40_000), Fixed(i32::MAX));
+    assert_eq!(Fixed(i32::MAX).plus(Fixed::ONE), Fixed(i32::MAX));
+    assert_eq!(Fixed(i32::MIN).minus(Fixed::ONE), Fixed(i32::MIN));
+    assert_eq!(Fixed(i32::MAX).times(i32::MAX), Fixed(i32::MAX));
+    assert_eq!(Fixed(-3).times(32_768), Fixed(-1), "rounded towards zero");
+}
+
+#[test]
+fn half_pixels_are_rounded_to_the_nearest() {
+    for (parts, half_px) in
+        [(0, 0), (16_383, 0), (16_384, 1), (32_768, 1), (49_151, 1), (49_152, 2), (65_536, 2)]
+    {
+        assert_eq!(Fixed(parts).to_half_px(), half_px, "{parts}");
+    }
+    assert_eq!(Fixed(i32::MAX).to_half_px(), 65_536);
+}
+
+#[test]
+fn the_quarter_table_is_the_sine() {
+    for (index, value) in QUARTER.iter().enumerate() {
+        let exact = (index as f64 * PI / 512.0).sin() * 65_536.0;
+        assert_eq!(*value, exact.round() as i32, "entry {index}");
+    }
+}
+
+#[test]
+fn sine_and_cosine_are_off_by_at_most_one_part_for_every_angle() {
+    for parts in 0..=u16::MAX {
+        let turn = f64::from(parts) * PI / 32_768.0;
+        let off = |value: i32, exact: f64| (f64::from(value) - exact * 65_536.0).abs();
+        assert!(off(sine(Angle(parts)), turn.sin()) < 1.5, "sine of {parts}");
+        assert!(off(cosine(Angle(parts)), turn.cos()) < 1.5, "cosine of {parts}");
+    }
+    assert_eq!((cosine(Angle(0)), sine(Angle(16_384))), (65_536, 65_536), "right, and down");
+    assert_eq!((cosine(Angle(32_768)), sine(Angle(49_152))), (-65_536, -65_536), "left, and up");
+}
+
+#[test]
+fn a_root_is_rounded_down() {
+    let mut rng = Rng::new(1, 0);
+    let edges = (0..64).flat_map(|bit| [(1u64 << bit) - 1, 1 << bit, (1 << bit) + 1]);
+    let squares = (1..2_000u64).flat_map(|root| [root * root - 1, root * root, root * root + 1]);
+    let random = (0..10_000).map(|_| rng.next_u64() >> (rng.clone().next_u64() % 64));
+    for square in edges.chain(squares).chain(random).chain([u64::MAX]) {
+        let root = u128::from(square_root(square));
+        assert!(root * root <= u128::from(square), "{square}");
+        assert!((root + 1) * (root + 1) > u128::from(square), "{square}");
+    }
+}
+
+#[test]
+fn the_constants_of_each_rate_are_what_the_formulas_give() {
+    for rate in TickHz::ALL {
+        let hz = f64::from(rate.get());
+        let friction = (f64::from(rules::FRICTION_PER_MS_MILLI) / 1000.0).powf(1000.0 / hz);
+        let contact = (f64::from(rules::CONTACT_PER_NINTH_PERCENT) / 100.0).powf(9.0 / hz);
+        let acceleration = f64::from(rules::SPEED_PX_PER_S) / hz * (1.0 - friction);
+        let rest = f64::from(rules::REST_PX_PER_S) / hz;
+        let parts = |value: f64| (value * 65_536.0).round() as i32;
+        let committed = rate.rates();
+        assert_eq!(committed.friction, parts(friction), "friction at {rate:?}");
+        assert_eq!(committed.contact, parts(contact), "contact at {rate:?}");
+        assert_eq!(committed.acceleration, parts(acceleration), "acceleration at {rate:?}");
+        assert_eq!(committed.rest, parts(rest), "rest at {rate:?}");
+    }
+}
+
+#[test]
+fn only_four_tick_rates_exist() {
+    let found: Vec<u32> = (0..=1_000).filter(|hz| TickHz::try_from(*hz).is_ok()).collect();
+    assert_eq!(found, [15, 20, 30, 60]);
+    assert_eq!(TickHz::try_from(25), Err(25));
+}
+
+#[test]
+fn chance_stays_in_its_bounds_and_reaches_them() {
+    let mut rng = Rng::new(7, 3);
+    let drawn: Vec<i32> = (0..1_000).map(|_| rng.between(-2, 2)).collect();
+    assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&-2), Some(&2)));
+    assert_eq!(rng.below(0), 0);
+    assert_eq!(rng.between(5, 4), 5);
+    rng.between(i32::MIN, i32::MAX);
+    assert_ne!(Rng::new(7, 3).next_u64(), Rng::new(7, 4).next_u64(), "purposes share nothing");
+    assert_ne!(Rng::new(7, 3).next_u64(), Rng::new(8, 3).next_u64());
+}
+
+#[test]
+fn each_outcome_of_chance_is_about_as_likely() {
+    let mut rng = Rng::new(1, 1);
+    let mut counts = [0; 10];
+    for _ in 0..100_000 {
+        counts[rng.below(10) as usize] += 1;
+    }
+    assert!(counts.iter().all(|count| (9_500..10_500).contains(count)), "{counts:?}");
+}
+
+#[test]
+fn the_code_has_one_number() {
+    assert_eq!(code_hash(), code_hash());
+    assert_ne!(code_hash(), 0);
+}

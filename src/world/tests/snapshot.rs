@@ -1,0 +1,210 @@
+//! Snapshot, restore, checksum, comparison: every field counts, no bytes are trusted.
+
+use proptest::prelude::*;
+
+use crate::command::Action;
+use crate::fields::{Field, Sink};
+use crate::fixed::{Angle, Fixed};
+use crate::rng::Rng;
+use crate::rules::{code_hash, TickHz};
+use crate::snapshot::{read, SnapshotError};
+use crate::state::{Identity, State, World};
+use crate::tests::{command, join, put, wait, walk, world};
+
+/// A world in which every field has been used: players of all kinds, some walking, some gone.
+fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
+    let mut world = World::new(Identity { seed, map_size_px, tick_hz });
+    let mut joins = (1..=6).map(|id| join(u32::from(id), id * 100)).collect();
+    world.step(&mut joins);
+    let mut rng = Rng::new(seed, 99);
+    for round in 1..=rng.between(1, 4) as u32 {
+        for id in [100, 200, 300] {
+            let angle = Angle(rng.next_u64() as u16);
+            let action = if id == 300 {
+                Action::Aim { heading: angle }
+            } else {
+                Action::Move { direction: Some(angle) }
+            };
+            world.step(&mut vec![command(id, round, action)]);
+        }
+        wait(&mut world, rng.between(1, 60) as u32);
+    }
+    world.step(&mut vec![command(0, 7, Action::Leave { player: crate::PlayerId(600) })]);
+    world
+}
+
+#[test]
+fn a_restored_world_is_equal_and_goes_on_equally() {
+    for rate in TickHz::ALL {
+        let mut world = lively(6, 14_400, rate);
+        let mut restored = World::restore(&world.snapshot()).expect("it is a snapshot");
+        assert_eq!(restored.state, world.state);
+        assert_eq!(restored.snapshot(), world.snapshot());
+        for id in 10..30 {
+            let mut commands = vec![join(u32::from(id), id)];
+            restored.step(&mut commands.clone());
+            world.step(&mut commands);
+            wait(&mut world, 5);
+            wait(&mut restored, 5);
+            assert_eq!(world.difference(&restored), None, "at {rate:?}");
+        }
+        assert_eq!(restored.checksum(), world.checksum());
+    }
+}
+
+#[test]
+fn the_header_says_of_what() {
+    let bytes =
+        World::new(Identity { seed: 0x0102_0304, map_size_px: 14_400, tick_hz: TickHz::Hz20 }).snapshot();
+    assert_eq!(bytes[..4], *b"TWSN");
+    assert_eq!(bytes[4..6], [1, 0]);
+    assert_eq!(bytes[6..14], code_hash().to_le_bytes());
+    assert_eq!(bytes[14..23], [4, 3, 2, 1, 0x40, 0x38, 0, 0, 20]);
+}
+
+#[test]
+fn bytes_of_something_else_are_refused_by_name() {
+    let whole = lively(1, 1_440, TickHz::Hz30).snapshot();
+    let with = |at: usize, byte: u8| {
+        let mut bytes = whole.clone();
+        bytes[at] = byte;
+        World::restore(&bytes).expect_err("it is damaged")
+    };
+    assert_eq!(World::restore(b""), Err(SnapshotError::NotASnapshot));
+    assert_eq!(World::restore(b"TWS"), Err(SnapshotError::NotASnapshot));
+    assert_eq!(World::restore(b"GIF89a"), Err(SnapshotError::NotASnapshot));
+    assert_eq!(with(4, 2), SnapshotError::Version { found: 2 });
+    assert!(matches!(with(6, whole[6] ^ 1), SnapshotError::Code { .. }));
+    assert_eq!(with(22, 25), SnapshotError::Value("TickHz"));
+    assert_eq!(with(21, 200), SnapshotError::Value("map_size_px"));
+    assert_eq!(with(23, whole[23] ^ 1), SnapshotError::Checksum, "the tick");
+    assert_eq!(with(whole.len() - 1, !whole[whole.len() - 1]), SnapshotError::Checksum);
+    let mut longer = whole.clone();
+    longer.extend([0, 0, 0]);
+    assert_eq!(World::restore(&longer), Err(SnapshotError::Trailing { bytes: 3 }));
+    for length in 0..whole.len() {
+        assert!(World::restore(&whole[..length]).is_err(), "{length} bytes of {}", whole.len());
+    }
+}
+
+#[test]
+fn a_count_makes_no_more_room_than_its_bytes_can_fill() {
+    let mut bytes = world(1).snapshot();
+    let players_at = 14 + 9 + 4 + 8 + 4;
+    assert_eq!(bytes[players_at..players_at + 4], [0; 4], "no players");
+    bytes[players_at..players_at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+    assert_eq!(World::restore(&bytes), Err(SnapshotError::Truncated));
+}
+
+#[test]
+fn the_first_field_that_differs_is_named() {
+    let mut world = world(1);
+    put(&mut world, 1, 500, 600);
+    let mut other = world.clone();
+    assert_eq!(world.difference(&other), None);
+    other.state.players[0].body.y = Fixed(9);
+    let difference = world.difference(&other).expect("they differ");
+    assert_eq!(difference.path, "players.body.y");
+    assert_eq!((difference.ours, difference.theirs), (Some(600 << 16), Some(9)));
+    assert!(difference.to_string().contains("players.body.y"));
+    walk(&mut other, 1, Some(1));
+    assert_eq!(world.difference(&other).expect("they differ").path, "tick");
+}
+
+/// Where each scalar of the state is in its bytes, and its name.
+#[derive(Default)]
+struct Places {
+    path: Vec<&'static str>,
+    end: usize,
+    list: Vec<(String, usize, usize)>,
+}
+
+impl Sink for Places {
+    fn put(&mut self, _value: u64, bytes: usize) {
+        self.list.push((self.path.join("."), self.end, bytes));
+        self.end += bytes;
+    }
+
+    fn enter(&mut self, field: &'static str) {
+        self.path.push(field);
+    }
+
+    fn leave(&mut self) {
+        self.path.pop();
+    }
+}
+
+fn places(state: &State) -> Vec<(String, usize, usize)> {
+    let mut places = Places { end: 14, ..Places::default() };
+    state.write(&mut places);
+    places.list
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_one_scalar_is_changed_the_checksum_changes(
+        seed in any::<u32>(),
+        rate in prop::sample::select(TickHz::ALL.to_vec()),
+        flip in any::<u64>(),
+    ) {
+        let world = lively(seed, 1_440, rate);
+        let (whole, before) = (world.snapshot(), world.checksum());
+        let places = places(&world.state);
+        prop_assert_eq!(places.last().map(|(_, at, bytes)| at + bytes + 8), Some(whole.len()), "all of it is walked");
+        let mut changed = std::collections::BTreeSet::new();
+        for (path, at, bytes) in places {
+            // Each scalar by any pattern; by its lowest bit, which also small numbers survive; and from tick rate to rate.
+            for pattern in [flip, 1, 15 ^ 20, 20 ^ 30, 30 ^ 60, 60 ^ 15] {
+                let mask = &pattern.to_le_bytes()[..bytes];
+                if mask.iter().all(|byte| *byte == 0) {
+                    continue;
+                }
+                let mut damaged = whole.clone();
+                damaged[at..at + bytes].iter_mut().zip(mask).for_each(|(byte, bits)| *byte ^= bits);
+                // Read without checks, so that impossible values are compared too; only what is no state at all fails.
+                if let Ok((state, _)) = read(&damaged) {
+                    let other = World { state, ..world.clone() };
+                    prop_assert_ne!(other.checksum(), before, "seed {}: {} at {}", seed, &path, at);
+                    changed.insert(path.clone());
+                }
+                prop_assert!(World::restore(&damaged).is_err(), "seed {}: {} at {}", seed, &path, at);
+            }
+        }
+        let every: std::collections::BTreeSet<&str> = changed.iter().map(String::as_str).collect();
+        for path in [
+            "identity.seed", "identity.map_size_px", "identity.tick_hz", "tick", "rng", "operator_sequence",
+            "players.id", "players.body.x", "players.body.y", "players.body.vx", "players.body.vy",
+            "players.body.heading", "players.body.radius_px", "players.body.health", "players.body.owner",
+            "players.controller.name", "players.controller.skin", "players.controller.joined_tick",
+            "players.controller.sequence", "players.controller.direction", "players.controller.score",
+            "players.controller.walked", "players.controller.stirred", "others.id", "others.body.x",
+            "others.controller.kind", "others.controller.scale_px",
+        ] {
+            prop_assert!(every.contains(path), "{} was never changed", path);
+        }
+    }
+
+    #[test]
+    fn damaged_bytes_are_refused_or_run(
+        seed in any::<u32>(),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let mut bytes = lively(seed, 1_440, TickHz::Hz30).snapshot();
+        for (at, byte) in edits {
+            let at = 14 + at.index(bytes.len() - 14);
+            bytes[at] = byte;
+        }
+        // An attacker can make the checksum fit; whatever passes then must run.
+        if let Ok((state, _)) = read(&bytes) {
+            let checksum = World { state, ..world(1) }.checksum();
+            let at = bytes.len() - 8;
+            bytes[at..].copy_from_slice(&checksum.to_le_bytes());
+        }
+        if let Ok(mut world) = World::restore(&bytes) {
+            world.step(&mut vec![join(u32::MAX, 9)]);
+            wait(&mut world, 10);
+        }
+    }
+}

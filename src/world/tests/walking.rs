@@ -1,0 +1,155 @@
+//! Speed, its curve, directions, rest, and the points for walking. At each tick rate.
+
+use std::f64::consts::PI;
+
+use crate::fixed::Fixed;
+use crate::rules::TickHz;
+use crate::state::World;
+use crate::tests::{bare_world, body, body_mut, distance_px, player, put, px, wait, walk};
+
+/// A player in the middle of a bare map.
+fn alone(rate: TickHz) -> World {
+    let mut world = bare_world(rate);
+    put(&mut world, 1, 7_200, 7_200);
+    world
+}
+
+/// How far it gets in that many milliseconds of walking.
+fn way_px(rate: TickHz, direction: u16, ms: u32) -> f64 {
+    let mut world = alone(rate);
+    let start = body(&world, 1).clone();
+    walk(&mut world, 1, Some(direction));
+    wait(&mut world, rate.get() * ms / 1000 - 1);
+    distance_px(body(&world, 1), &start)
+}
+
+#[test]
+fn the_steady_speed_is_328_px_per_second_at_each_rate() {
+    for rate in TickHz::ALL {
+        let speed = way_px(rate, 0, 3_000) - way_px(rate, 0, 2_000);
+        assert!((speed - 328.0).abs() < 0.5, "{speed} px/s at {rate:?}");
+    }
+}
+
+#[test]
+fn the_speed_is_the_same_in_every_direction() {
+    for rate in TickHz::ALL {
+        let eight = (0..8).map(|eighth| eighth * 8_192);
+        for direction in eight.chain([1, 777, 12_345, 40_000, 65_535]) {
+            let speed = way_px(rate, direction, 3_000) - way_px(rate, direction, 2_000);
+            assert!((speed - 328.0).abs() < 0.5, "{speed} px/s towards {direction} at {rate:?}");
+        }
+    }
+}
+
+#[test]
+fn a_walk_goes_where_its_angle_points() {
+    for direction in (0..=u16::MAX).step_by(997) {
+        let mut world = alone(TickHz::Hz30);
+        let start = body(&world, 1).clone();
+        walk(&mut world, 1, Some(direction));
+        wait(&mut world, 60);
+        let end = body(&world, 1);
+        let angle = (px(end.y) - px(start.y)).atan2(px(end.x) - px(start.x)).rem_euclid(2.0 * PI);
+        let off = angle * 32_768.0 / PI - f64::from(direction);
+        assert!(off.abs() < 4.0 || (off.abs() - 65_536.0).abs() < 4.0, "{direction}: off by {off} parts");
+    }
+}
+
+#[test]
+fn the_way_from_rest_is_the_same_at_each_rate() {
+    // 400 ms and 1 s are whole numbers of ticks at each rate.
+    for ms in [200, 400, 1_000, 2_000] {
+        let ways = TickHz::ALL.map(|rate| way_px(rate, 0, ms));
+        let (least, most) =
+            (ways.iter().copied().fold(f64::MAX, f64::min), ways.iter().copied().fold(0.0, f64::max));
+        assert!(most - least < 2.0, "after {ms} ms: {ways:?} px");
+    }
+}
+
+#[test]
+fn nine_tenths_of_the_speed_are_reached_in_a_third_of_a_second() {
+    for rate in TickHz::ALL {
+        let mut world = alone(rate);
+        let mut ticks = 1;
+        walk(&mut world, 1, Some(0));
+        while px(body(&world, 1).vx) * f64::from(rate.get()) < 0.9 * 328.0 {
+            wait(&mut world, 1);
+            ticks += 1;
+        }
+        let ms = ticks * 1000 / rate.get();
+        assert!((300..=400).contains(&ms), "{ms} ms at {rate:?}");
+    }
+}
+
+#[test]
+fn who_stops_rolls_out_the_same_way_at_each_rate_and_sleeps() {
+    let mut ways = Vec::new();
+    for rate in TickHz::ALL {
+        let mut world = alone(rate);
+        walk(&mut world, 1, Some(0));
+        wait(&mut world, rate.get() * 2 - 1);
+        let start = body(&world, 1).clone();
+        walk(&mut world, 1, None);
+        wait(&mut world, rate.get());
+        let end = body(&world, 1);
+        assert_eq!((end.vx, end.vy), (Fixed::ZERO, Fixed::ZERO), "at {rate:?}");
+        assert!(player(&world, 1).is_asleep(end), "at {rate:?}");
+        ways.push(distance_px(end, &start));
+    }
+    let (least, most) =
+        (ways.iter().copied().fold(f64::MAX, f64::min), ways.iter().copied().fold(0.0, f64::max));
+    assert!(least > 40.0 && most < 50.0 && most - least < 2.0, "{ways:?} px");
+}
+
+#[test]
+fn a_standing_player_changes_nothing_but_the_tick() {
+    let mut world = alone(TickHz::Hz30);
+    wait(&mut world, 30);
+    let before = world.state.clone();
+    wait(&mut world, 10);
+    assert_eq!(world.state.tick, before.tick + 10);
+    assert_eq!(world.state.players, before.players);
+}
+
+#[test]
+fn there_is_a_point_for_each_100_px_truly_walked() {
+    for rate in TickHz::ALL {
+        let mut world = alone(rate);
+        let start = body(&world, 1).clone();
+        walk(&mut world, 1, Some(8_192));
+        wait(&mut world, rate.get() * 10 - 1);
+        let way = distance_px(body(&world, 1), &start);
+        assert_eq!(player(&world, 1).score, (way / 100.0) as u32, "{way} px at {rate:?}");
+        let counted =
+            f64::from(player(&world, 1).score) * 100.0 + f64::from(player(&world, 1).walked) / 65_536.0;
+        assert!((counted - way).abs() < 0.1, "{counted} px counted of {way} at {rate:?}");
+    }
+}
+
+#[test]
+fn walking_against_the_edge_gives_no_points() {
+    let mut world = alone(TickHz::Hz30);
+    body_mut(&mut world, 1).x = Fixed::from_px(35);
+    walk(&mut world, 1, Some(32_768));
+    wait(&mut world, 300);
+    assert_eq!(body(&world, 1).x, Fixed::from_px(35));
+    assert_eq!((player(&world, 1).score, player(&world, 1).walked), (0, 0));
+}
+
+#[test]
+fn a_score_at_its_bound_stays_there() {
+    let mut world = alone(TickHz::Hz30);
+    world.player_mut(crate::PlayerId(1)).expect("the player is there").0.score = u32::MAX;
+    walk(&mut world, 1, Some(0));
+    wait(&mut world, 60);
+    assert_eq!(player(&world, 1).score, u32::MAX);
+}
+
+#[test]
+fn the_tick_after_the_last_one_is_the_first() {
+    let mut world = alone(TickHz::Hz30);
+    world.state.tick = u32::MAX;
+    wait(&mut world, 1);
+    assert_eq!(world.tick(), 0);
+}

@@ -1,0 +1,179 @@
+//! What a tick of the world costs: microseconds and allocations.
+//!
+//! `cargo bench --bench world_tick`. An allocation in the steady state ends it with an error; a time over the budget is
+//! printed as such, since it also depends on what else the machine does.
+#![allow(
+    unsafe_code,
+    reason = "an allocator that counts can only be written with it; no product code is here"
+)]
+#![allow(clippy::print_stdout, reason = "printing is what a benchmark is for")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tickwire::world::rng::Rng;
+use tickwire::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call is passed on unchanged to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise is the one that `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, bytes) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const WARM_UP_TICKS: u32 = 300;
+const TICKS: u32 = 3_000;
+
+struct Case {
+    name: &'static str,
+    players: u16,
+    map_size_px: u32,
+    /// A player changes its direction every so many ticks; 0 for never, all stand.
+    turns_every: u32,
+    budget: Option<Duration>,
+}
+
+const CASES: [Case; 5] = [
+    Case {
+        name: "50 walk",
+        players: 50,
+        map_size_px: 14_400,
+        turns_every: 6,
+        budget: Some(Duration::from_micros(33)),
+    },
+    Case { name: "50 stand", players: 50, map_size_px: 14_400, turns_every: 0, budget: None },
+    Case {
+        name: "2,000 walk",
+        players: 2_000,
+        map_size_px: 14_400,
+        turns_every: 6,
+        budget: Some(Duration::from_millis(3)),
+    },
+    Case { name: "2,000 stand", players: 2_000, map_size_px: 14_400, turns_every: 0, budget: None },
+    Case {
+        name: "2,000 in a crush",
+        players: 2_000,
+        map_size_px: 3_600,
+        turns_every: 6,
+        budget: Some(Duration::from_millis(3)),
+    },
+];
+
+fn main() -> ExitCode {
+    println!(
+        "{:<18} {:>9} {:>9} {:>9} {:>9}   budget   allocations per tick",
+        "players", "mean µs", "p50 µs", "p99 µs", "max µs"
+    );
+    let allocations: u64 = CASES.iter().map(measure).sum();
+    costs_beside_the_tick();
+    if allocations > 0 {
+        println!("FAILED: a tick in the steady state must not allocate");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
+
+fn crowded(case: &Case) -> World {
+    let mut world = World::new(Identity { seed: 1, map_size_px: case.map_size_px, tick_hz: TickHz::Hz30 });
+    for id in 1..=case.players {
+        let action = Action::Join { player: PlayerId(id), name: format!("p{id}"), skin: 0 };
+        world.step(&mut vec![Command { player: PlayerId(0), sequence: u32::from(id), action }]);
+    }
+    world
+}
+
+/// The commands of a tick: every player turns once in `turns_every` ticks, each in its own.
+fn commands(case: &Case, tick: u32, rng: &mut Rng, out: &mut Vec<Command>) {
+    for id in 1..=case.players {
+        if case.turns_every > 0 && (tick + u32::from(id)) % case.turns_every == 0 {
+            let action = Action::Move { direction: Some(Angle(rng.next_u64() as u16)) };
+            out.push(Command { player: PlayerId(id), sequence: tick + 1, action });
+        }
+    }
+}
+
+/// Prints one case's row and returns how often it allocated.
+fn measure(case: &Case) -> u64 {
+    let mut world = crowded(case);
+    let mut rng = Rng::new(2, 2);
+    let mut list = Vec::with_capacity(usize::from(case.players));
+    let mut times = Vec::with_capacity(TICKS as usize);
+    let mut allocations = 0;
+    for tick in 0..WARM_UP_TICKS + TICKS {
+        commands(case, tick, &mut rng, &mut list);
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        let start = Instant::now();
+        black_box(world.step(&mut list));
+        let time = start.elapsed();
+        if tick >= WARM_UP_TICKS {
+            times.push(time);
+            allocations += ALLOCATIONS.load(Ordering::Relaxed) - before;
+        }
+    }
+    times.sort_unstable();
+    let mean = times.iter().sum::<Duration>() / TICKS;
+    let at = |percent: usize| micros(times[(times.len() - 1) * percent / 100]);
+    let verdict = match case.budget {
+        None => "-".to_string(),
+        Some(budget) if mean <= budget => format!("{:.0} ok", micros(budget)),
+        Some(budget) => format!("{:.0} OVER", micros(budget)),
+    };
+    println!(
+        "{:<18} {:>9.2} {:>9.2} {:>9.2} {:>9.2}   {verdict:<8} {}",
+        case.name,
+        micros(mean),
+        at(50),
+        at(99),
+        at(100),
+        allocations as f64 / f64::from(TICKS),
+    );
+    allocations
+}
+
+/// What is done now and then, not in each tick.
+fn costs_beside_the_tick() {
+    let world = crowded(&CASES[0]);
+    let snapshot = world.snapshot();
+    let times = |mut work: Box<dyn FnMut() + '_>| {
+        let start = Instant::now();
+        (0..100).for_each(|_| work());
+        micros(start.elapsed() / 100)
+    };
+    let checksum = times(Box::new(|| {
+        black_box(world.checksum());
+    }));
+    let taken = times(Box::new(|| drop(black_box(world.snapshot()))));
+    let restored = times(Box::new(|| drop(black_box(World::restore(&snapshot)))));
+    let made = times(Box::new(|| drop(black_box(World::new(*world.identity())))));
+    println!(
+        "with 50 players: checksum {checksum:.0} µs, snapshot {taken:.0} µs ({} bytes), restore {restored:.0} µs, new {made:.0} µs",
+        snapshot.len()
+    );
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}

@@ -1,0 +1,244 @@
+//! Bad tables: each reason to refuse one has a row here, with the line and the words that must be in the answer.
+
+use tickwire::limits;
+use tickwire::packet::codes::BUILTIN;
+use tickwire::packet::{Codes, TableError};
+
+const HEADING: &str = "direction\tname\tlane\tlegacy:str\tnative:int\targuments\tmeaning";
+
+/// A table of the heading and these rows, in which `|` between spaces stands for a tab.
+fn table(rows: &[&str]) -> String {
+    let mut text = format!("{HEADING}\n");
+    for row in rows {
+        text.push_str(&row.replace(" | ", "\t"));
+        text.push('\n');
+    }
+    text
+}
+
+fn refused(texts: &[(&str, &str)]) -> TableError {
+    Codes::from_texts(texts).expect_err("should be refused")
+}
+
+#[test]
+fn the_table_that_the_rows_below_spoil_is_good() {
+    let text = table(&[
+        "to_server | wave | reliable | w | 1 | to:u16|nil | waves",
+        "to_client | wave | latest | w | 1 | - | ",
+    ]);
+    let codes = Codes::from_texts(&[("good.tsv", &text)]).expect("a good table");
+    assert_eq!(codes.rows().count(), 2);
+    assert_eq!(codes.dialects().count(), 2);
+}
+
+/// what, rows, the line that is named, words of the reason
+const BAD_ROWS: [(&str, &[&str], usize, &str); 42] = [
+    (
+        "a column too few",
+        &["to_server | wave | reliable | w | 1 | -"],
+        2,
+        "6 columns where the heading has 7",
+    ),
+    ("a column too many", &["to_server | wave | reliable | w | 1 | - | x | y"], 2, "8 columns"),
+    ("an empty line", &["to_server | wave | reliable | w | 1 | - | x", ""], 3, "1 columns"),
+    ("a comment", &["# notes"], 2, "1 columns"),
+    ("bad direction", &["up | wave | reliable | w | 1 | - | x"], 2, "bad direction \"up\""),
+    ("bad lane", &["to_server | wave | fast | w | 1 | - | x"], 2, "bad lane \"fast\""),
+    ("no name", &["to_server |  | reliable | w | 1 | - | x"], 2, "bad name \"\""),
+    ("a name in capitals", &["to_server | Wave | reliable | w | 1 | - | x"], 2, "bad name \"Wave\""),
+    ("a name that begins with a digit", &["to_server | 2 | reliable | w | 1 | - | x"], 2, "bad name \"2\""),
+    ("no dialect has it", &["to_server | wave | reliable | - | - | - | x"], 2, "no dialect has a code"),
+    ("an empty code", &["to_server | wave | reliable |  | 1 | - | x"], 2, "bad code \"\""),
+    ("a code with a space", &["to_server | wave | reliable | w w | 1 | - | x"], 2, "bad code \"w w\""),
+    ("a long code", &["to_server | wave | reliable | wwwwwwwwwwwwwwwww | 1 | - | x"], 2, "bad code"),
+    ("text as number", &["to_server | wave | reliable | w | one | - | x"], 2, "bad code \"one\""),
+    ("a number with a sign", &["to_server | wave | reliable | w | +1 | - | x"], 2, "bad code \"+1\""),
+    ("a number beyond one byte", &["to_server | wave | reliable | w | 128 | - | x"], 2, "bad code \"128\""),
+    (
+        "duplicate code",
+        &["to_server | wave | reliable | w | 1 | - | x", "to_server | bow | reliable | w | 2 | - | x"],
+        3,
+        "duplicate code w of legacy to_server, first at bad.tsv:2",
+    ),
+    (
+        "duplicate number",
+        &["to_client | wave | reliable | w | 1 | - | x", "to_client | bow | reliable | b | 1 | - | x"],
+        3,
+        "duplicate code 1 of native to_client, first at bad.tsv:2",
+    ),
+    (
+        "duplicate name",
+        &["to_server | wave | reliable | w | 1 | - | x", "to_server | wave | reliable | v | 2 | - | x"],
+        3,
+        "duplicate name wave of legacy to_server, first at bad.tsv:2",
+    ),
+    ("no arguments cell", &["to_server | wave | reliable | w | 1 |  | x"], 2, "bad name \"\""),
+    ("unknown type", &["to_server | wave | reliable | w | 1 | to:u17 | x"], 2, "unknown type \"u17\""),
+    ("no type", &["to_server | wave | reliable | w | 1 | to | x"], 2, "\"to\" has no type"),
+    ("an empty type", &["to_server | wave | reliable | w | 1 | to: | x"], 2, "unknown type \"\""),
+    ("two spaces", &["to_server | wave | reliable | w | 1 | a:u8  b:u8 | x"], 2, "bad name \"\""),
+    ("a space at the end", &["to_server | wave | reliable | w | 1 | a:u8  | x"], 2, "bad name \"\""),
+    (
+        "a comma between arguments",
+        &["to_server | wave | reliable | w | 1 | a:u8,b:u8 | x"],
+        2,
+        "unexpected \",b:u8\"",
+    ),
+    (
+        "the same argument twice",
+        &["to_server | wave | reliable | w | 1 | a:u8 a:u8 | x"],
+        2,
+        "\"a\" stands twice",
+    ),
+    ("unknown unit", &["to_server | wave | reliable | w | 1 | a:u8.miles | x"], 2, "unknown unit \"miles\""),
+    ("an empty bound", &["to_server | wave | reliable | w | 1 | a:u8<= | x"], 2, "bad bound \"\""),
+    (
+        "a bound that is no number",
+        &["to_server | wave | reliable | w | 1 | a:u8<=x | x"],
+        2,
+        "bad bound \"x\"",
+    ),
+    ("a bound beyond the type", &["to_server | wave | reliable | w | 1 | a:u8<=256 | x"], 2, "bad bound: u8"),
+    (
+        "a bound that bounds nothing",
+        &["to_server | wave | reliable | w | 1 | a:u8<=255 | x"],
+        2,
+        "bad bound: u8",
+    ),
+    (
+        "text of no characters",
+        &["to_server | wave | reliable | w | 1 | a:str<=0 | x"],
+        2,
+        "nothing fits in 0",
+    ),
+    (
+        "unknown alternative",
+        &["to_server | wave | reliable | w | 1 | a:u8|1 | x"],
+        2,
+        "unknown alternative \"1\"",
+    ),
+    (
+        "an alternative twice",
+        &["to_server | wave | reliable | w | 1 | a:u8|nil|nil | x"],
+        2,
+        "|nil stands twice",
+    ),
+    ("an open map", &["to_server | wave | reliable | w | 1 | a:{b:u8 | x"], 2, "expected '}'"),
+    ("a map without keys", &["to_server | wave | reliable | w | 1 | a:{} | x"], 2, "bad name \"\""),
+    ("an open list", &["to_server | wave | reliable | w | 1 | a:[u8 | x"], 2, "expected ']'"),
+    (
+        "brackets that do not match",
+        &["to_server | wave | reliable | w | 1 | a:(b:u8] | x"],
+        2,
+        "expected ')'",
+    ),
+    ("an empty list", &["to_server | wave | reliable | w | 1 | a:[] | x"], 2, "unknown type \"\""),
+    (
+        "the same member twice",
+        &["to_server | wave | reliable | w | 1 | a:[b:u8,b:u8] | x"],
+        2,
+        "\"b\" stands twice",
+    ),
+    (
+        "too deep",
+        &["to_server | wave | reliable | w | 1 | a:[[[[[[u8]]]]]] | x"],
+        2,
+        "containers within one another",
+    ),
+];
+
+#[test]
+fn each_bad_row_is_refused_with_its_line_and_reason() {
+    for (what, rows, line, reason) in BAD_ROWS {
+        let error = refused(&[("bad.tsv", &table(rows))]);
+        assert_eq!((error.file.as_str(), error.line), ("bad.tsv", line), "{what}: {error}");
+        assert!(error.reason.contains(reason), "{what}: {error}");
+        assert!(error.to_string().starts_with(&format!("bad.tsv:{line}: ")), "{what}");
+    }
+}
+
+#[test]
+fn each_bad_heading_is_refused() {
+    for (what, heading, reason) in [
+        ("nothing", "", "the heading should be"),
+        ("no dialect", "direction\tname\tlane\targuments\tmeaning", "the heading should be"),
+        ("another order", "name\tdirection\tlane\tlegacy:str\targuments\tmeaning", "the heading should be"),
+        ("no meaning", "direction\tname\tlane\tlegacy:str\tletters:str\targuments", "the heading should be"),
+        (
+            "no kind of code",
+            "direction\tname\tlane\tlegacy\targuments\tmeaning",
+            "should end in :str or :int",
+        ),
+        (
+            "another kind",
+            "direction\tname\tlane\tlegacy:bin\targuments\tmeaning",
+            "should end in :str or :int",
+        ),
+        ("no name", "direction\tname\tlane\t:str\targuments\tmeaning", "bad dialect name"),
+        ("a name in capitals", "direction\tname\tlane\tG1:str\targuments\tmeaning", "bad dialect name"),
+        ("a dialect twice", "direction\tname\tlane\ta:str\ta:int\targuments\tmeaning", "two columns"),
+    ] {
+        let error = refused(&[("bad.tsv", heading)]);
+        assert_eq!((error.line, error.file.as_str()), (1, "bad.tsv"), "{what}");
+        assert!(error.reason.contains(reason), "{what}: {error}");
+    }
+}
+
+#[test]
+fn a_dialect_belongs_to_one_file() {
+    let text = table(&["to_server | wave | reliable | w | 1 | - | x"]);
+    let error = refused(&[("a.tsv", &text), ("b.tsv", &text)]);
+    assert_eq!((error.file.as_str(), error.line), ("b.tsv", 1));
+    assert!(error.reason.contains("already a column of a.tsv"), "{error}");
+}
+
+#[test]
+fn too_many_rows_are_refused() {
+    let rows = |count: usize| {
+        let heading = "direction\tname\tlane\tx:str\targuments\tmeaning\n".to_owned();
+        (0..count).fold(heading, |text, row| text + &format!("to_server\tp{row}\treliable\tc{row}\t-\t\n"))
+    };
+    assert!(Codes::from_texts(&[("full.tsv", rows(limits::TABLE_ROWS))]).is_ok());
+    let error = refused(&[("bad.tsv", &rows(limits::TABLE_ROWS + 1))]);
+    assert_eq!(error.line, limits::TABLE_ROWS + 2);
+    assert!(error.reason.contains("too many rows"), "{error}");
+}
+
+/// The built-in tables with one text replaced.
+fn spoiled(from: &str, to: &str) -> Result<Codes, TableError> {
+    let texts = BUILTIN.map(|(file, text)| (file, text.replacen(from, to, 1)));
+    assert!(
+        texts.iter().zip(BUILTIN).any(|(spoiled, whole)| spoiled.1 != whole.1),
+        "{from} is not in the tables"
+    );
+    Codes::from_texts(&texts)
+}
+
+#[test]
+fn packets_that_the_server_speaks_or_needs_must_fit() {
+    for (from, to, reason) in [
+        ("direction:num.rad|nil", "angle:num.rad|nil", "needs an argument \"direction\" in move"),
+        ("direction:num.rad|nil", "direction:str", "cannot use direction:str in move"),
+        ("mode:u8<=1", "mode:str", "cannot use mode:str in hello"),
+        ("text:str<=30", "text:u8", "cannot use text:u8 in chat"),
+        (" is_you:bool", "", "says more than the arguments of add_player"),
+        (" is_you:bool", " is_you:flag", "own add_player would be changed"),
+        ("players:[sid:u32,", "players:[sid:u32,clan:u32,", "own update_players does not fit"),
+        ("hat:u16,", "hat:str,", "own update_players does not fit"),
+        ("moved:[player:u16,dx:i32.hpx,dy:i32.hpx]", "moved:[player:u16]", "own update does not fit"),
+    ] {
+        let error = spoiled(from, to).expect_err(to);
+        assert!(error.reason.contains(reason), "{to:?}: {error}");
+        let (_, text) = BUILTIN.into_iter().find(|(file, _)| *file == error.file).expect("a built-in file");
+        assert!(text.lines().nth(error.line - 1).is_some_and(|line| line.contains(from)), "{error}");
+    }
+}
+
+#[test]
+fn other_tables_may_leave_packets_out_and_name_others() {
+    let codes = Codes::from_texts(&[("mine.tsv", table(&["to_server | wave | reliable | w | 1 | - | x"]))]);
+    let codes = codes.expect("a good table");
+    let legacy = codes.dialect("legacy").expect("its column");
+    assert_eq!(legacy.prefix(tickwire::packet::Direction::ToClient, "update_players"), None);
+    assert!(codes.dialect("letters").is_none());
+}

@@ -1,0 +1,89 @@
+//! Whole conversations over real sockets, in the order that third-party clients of the MooMoo protocol need.
+//!
+//! The rows are in `fixtures/conversations.tsv`; their bytes were made by another MessagePack library than ours (see
+//! `conversations.py` beside it), and the sockets are spoken to by another WebSocket library than ours.
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use support::{Peer, server_with};
+use tickwire::net::Config;
+use tickwire::world::Identity;
+
+/// One line of a conversation.
+struct Step {
+    who: String,
+    direction: String,
+    bytes: Vec<u8>,
+    what: String,
+}
+
+fn steps(dialect: &str) -> Vec<Step> {
+    let rows = include_str!("fixtures/conversations.tsv")
+        .lines()
+        .skip(1)
+        .map(|row| row.split('\t').collect::<Vec<_>>());
+    rows.filter(|row| row[0] == dialect)
+        .map(|row| Step {
+            who: row[1].to_owned(),
+            direction: row[2].to_owned(),
+            bytes: support::hex(row[3]),
+            what: row[4].to_owned(),
+        })
+        .collect()
+}
+
+/// Updates and leaderboards are repeated; they may come before the message that is waited for.
+fn is_repeated(message: &[u8], legacy: bool) -> bool {
+    let codes: [&[u8]; 2] = if legacy { [b"\x92\xa233", b"\x92\xa15"] } else { [b"\x92\xa1a", b"\x92\xa1G"] };
+    codes.iter().any(|code| message.starts_with(code))
+}
+
+fn converse(dialect: &str, path: &str) {
+    let steps = steps(dialect);
+    assert!(steps.len() > 30, "the rows of {dialect} are missing");
+    let server = server_with(|config| {
+        config.identity = Identity { map_size_px: 1440, ..Config::new(config.bind).identity };
+    });
+    let mut peers: BTreeMap<String, Peer> = BTreeMap::new();
+    for (number, step) in steps.iter().enumerate() {
+        let place = format!("{dialect}, step {number}: {} {}", step.who, step.what);
+        let peer = peers.entry(step.who.clone()).or_insert_with(|| Peer::connect(server.address(), path));
+        match (&*step.direction, step.bytes.is_empty()) {
+            (">", true) => peer.close(),
+            (">", false) => peer.send(&step.bytes),
+            (direction, _) => loop {
+                let message = peer.receive().unwrap_or_else(|error| panic!("{place}: {error}"));
+                let fits =
+                    if direction == "<*" { message.starts_with(&step.bytes) } else { message == step.bytes };
+                if fits {
+                    break;
+                }
+                assert!(
+                    is_repeated(&message, dialect == "legacy"),
+                    "{place}\n expected {}\n received {}",
+                    support::to_hex(&step.bytes),
+                    support::to_hex(&message)
+                );
+            },
+        }
+    }
+    drop(peers);
+    assert_eq!(server.stop(), 0);
+}
+
+#[test]
+fn legacy_clients_are_told_in_the_order_they_need() {
+    converse("legacy", "/");
+}
+
+#[test]
+fn letters_2023_clients_are_told_in_the_order_they_need() {
+    converse("letters-2023", "/server?dialect=letters-2023");
+}
+
+#[test]
+fn letters_clients_are_told_in_the_order_they_need() {
+    converse("letters", "/server");
+}

@@ -1,0 +1,70 @@
+//! Determinism is proved by doing it twice: the same commands, in another order of arrival, with snapshots in between.
+//!
+//! `BLESS=1 cargo test --test determinism` writes the fixture anew after a change of the rules was meant; raise
+//! `rules::CODE_VERSION` with it. `tests/wasm/check.mjs` holds the browser's build against the same fixture.
+
+#![allow(clippy::print_stdout, reason = "the counts are what this test must show")]
+
+mod fixture;
+mod script;
+
+use script::Script;
+use tickwire::world::command::KINDS;
+use tickwire::world::{Identity, TickHz, World};
+
+const SEEDS: u32 = 100;
+const TICKS: u32 = 2_000;
+/// Ticks between two comparisons of the whole state.
+const COMPARE_EVERY: u32 = 50;
+
+/// Seeds take turns at tick rates, and at a crowded and the usual map.
+fn identity(seed: u32) -> Identity {
+    let tick_hz = TickHz::ALL[seed as usize % TickHz::ALL.len()];
+    let map_size_px = if seed % 3 == 0 { 14_400 } else { 1_440 };
+    Identity { seed, map_size_px, tick_hz }
+}
+
+/// Runs one seed twice and returns the checksum at the end, and how many commands of each kind were carried out.
+fn run_twice(seed: u32, counts: &mut [u64; KINDS]) -> u64 {
+    let mut script = Script::new(seed);
+    let mut first = World::new(identity(seed));
+    let mut second = first.clone();
+    for tick in 0..TICKS {
+        let mut commands = script.commands();
+        let mut shuffled = script.shuffled(&commands);
+        if script.one_in(250) {
+            second = World::restore(&second.snapshot()).expect("a snapshot can be restored");
+        }
+        first.step(&mut commands);
+        second.step(&mut shuffled);
+        assert_eq!(first.outcome(), second.outcome(), "seed {seed}, tick {tick}");
+        for (count, accepted) in counts.iter_mut().zip(first.outcome().accepted) {
+            *count += u64::from(accepted);
+        }
+        if tick % COMPARE_EVERY == COMPARE_EVERY - 1 && first.checksum() != second.checksum() {
+            panic!("seed {seed}, tick {tick}: {}", first.difference(&second).expect("the checksums differ"));
+        }
+    }
+    assert_eq!(first, second, "seed {seed}: equal checksums of unequal worlds");
+    first.checksum()
+}
+
+#[test]
+fn a_hundred_seeds_come_out_the_same_twice() {
+    let mut counts = [0; KINDS];
+    let finals: Vec<u64> = (0..SEEDS).map(|seed| run_twice(seed, &mut counts)).collect();
+    let [joins, leaves, moves, aims, chats] = counts;
+    println!(
+        "{SEEDS} seeds x {TICKS} ticks, accepted: {joins} joins, {leaves} leaves, {moves} moves, {aims} aims, {chats} chats"
+    );
+    assert!(counts.iter().all(|count| *count > 100), "each kind of command must be carried out many times");
+    // Every seed leads elsewhere, and each of them where it led when the fixture was written: in debug and release.
+    let different: std::collections::BTreeSet<&u64> = finals.iter().collect();
+    assert_eq!(different.len(), finals.len());
+    fixture::check_finals(&finals);
+}
+
+#[test]
+fn the_committed_commands_lead_to_the_committed_checksums() {
+    fixture::check_cases();
+}

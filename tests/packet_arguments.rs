@@ -1,0 +1,199 @@
+//! Well-formed packets: what is tolerated because real clients differ, and what drops a packet, with the argument that
+//! is wrong and the type that was expected. Rows are JSON, which reads the same as the MessagePack in every respect but
+//! NaN and infinities; those are below in bytes.
+
+#![allow(clippy::approx_constant, reason = "1.57 is what clients send")]
+
+use tickwire::packet::codes::Direction::{self, ToClient, ToServer};
+use tickwire::packet::{ClientPacket, Codes, PacketError, Value, json, msgpack};
+
+/// The message that JSON text describes, in MessagePack with floats as they are written.
+fn message(text: &str) -> Vec<u8> {
+    let value = json::read(text, msgpack::Bounds::of(ToClient)).expect("JSON");
+    let mut out = Vec::new();
+    rmpv::encode::write_value(&mut out, &value).expect("a Vec");
+    out
+}
+
+/// dialect, direction, message, the arguments that are understood
+const TOLERATED: [(&str, Direction, &str, &str); 29] = [
+    ("legacy", ToServer, r#"["33"]"#, "[null]"),
+    ("legacy", ToServer, r#"["33",null]"#, "[null]"),
+    ("legacy", ToServer, r#"["33",[]]"#, "[null]"),
+    ("legacy", ToServer, r#"["33",[1.57,1,"more"]]"#, "[1.57]"),
+    ("legacy", ToServer, r#"["33",[1.57],7]"#, "[1.57]"),
+    ("legacy", ToServer, r#"["33",[2.0]]"#, "[2]"),
+    ("legacy", ToServer, r#"["c",[1]]"#, "[1,null]"),
+    ("legacy", ToServer, r#"["c",[true,0]]"#, "[1,0]"),
+    ("legacy", ToServer, r#"["c",[false,null]]"#, "[0,null]"),
+    ("legacy", ToServer, r#"["c",[1.0,null]]"#, "[1,null]"),
+    ("legacy", ToServer, r#"["5",[3,1]]"#, "[3,true]"),
+    ("legacy", ToServer, r#"["5",[3]]"#, "[3,null]"),
+    ("legacy", ToServer, r#"["11",[1]]"#, "[1,null]"),
+    ("legacy", ToServer, r#"["pp",[1,2,3]]"#, "[]"),
+    ("legacy", ToServer, r#"["pp"]"#, "[]"),
+    ("legacy", ToServer, r#"["sp",[{}]]"#, r#"[{"moofoll":null,"name":null,"skin":null}]"#),
+    ("legacy", ToServer, r#"["sp",[{"moofoll":1,"x":[]}]]"#, r#"[{"moofoll":true,"name":null,"skin":null}]"#),
+    (
+        "letters",
+        ToServer,
+        r#"["M",[{"name":"sixteen letters!","skin":2.0}]]"#,
+        r#"[{"moofoll":null,"name":"sixteen letters","skin":2}]"#,
+    ),
+    (
+        "letters",
+        ToServer,
+        r#"["6",["0123456789012345678901234567890"]]"#,
+        r#"["012345678901234567890123456789"]"#,
+    ),
+    (
+        "letters",
+        ToServer,
+        r#"["6",["ééééééééééééééééééééééééééééééé"]]"#,
+        r#"["éééééééééééééééééééééééééééééé"]"#,
+    ),
+    ("letters", ToClient, r#"["7",[0]]"#, "[0]"),
+    ("letters", ToClient, r#"["7",[]]"#, "[null]"),
+    ("letters", ToClient, r#"["I",[null]]"#, "[null]"),
+    ("letters", ToClient, r#"["H",[[]]]"#, "[[]]"),
+    ("letters", ToClient, r#"["T",[12]]"#, "[12,null,null]"),
+    ("native", ToServer, "[1.0,[1,1.0]]", "[1,1,null,null]"),
+    ("native", ToServer, "[3,[1]]", "[1,null,null]"),
+    ("native", ToClient, "[2,[5]]", "[5,null,null,null,null,null,null]"),
+    ("native", ToClient, "[2,[5,[],[7]]]", "[5,[],[7],null,null,null,null]"),
+];
+
+#[test]
+fn what_real_clients_do_is_tolerated() {
+    let codes = Codes::builtin();
+    for (dialect, direction, text, expected) in TOLERATED {
+        let dialect = codes.dialect(dialect).expect("built in");
+        let bytes = message(text);
+        let decoded = dialect.decode(direction, &bytes).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(json::print(&Value::Array(decoded.values.clone())), expected, "{text}");
+        assert_eq!(dialect.decode_json(direction, text), Ok(decoded), "{text}");
+    }
+}
+
+/// dialect, direction, message, argument, expected type
+const WRONG: [(&str, Direction, &str, &str, &str); 41] = [
+    ("legacy", ToServer, r#"["33",["1.57"]]"#, "direction", "num.rad|nil"),
+    ("legacy", ToServer, r#"["33",[true]]"#, "direction", "num.rad|nil"),
+    ("legacy", ToServer, r#"["33",[[]]]"#, "direction", "num.rad|nil"),
+    ("legacy", ToServer, r#"["33",[{}]]"#, "direction", "num.rad|nil"),
+    ("legacy", ToServer, r#"["2",[]]"#, "heading", "num.rad"),
+    ("legacy", ToServer, r#"["2",[null]]"#, "heading", "num.rad"),
+    ("legacy", ToServer, r#"["c",[]]"#, "state", "flag"),
+    ("legacy", ToServer, r#"["c",[2]]"#, "state", "flag"),
+    ("legacy", ToServer, r#"["c",["1"]]"#, "state", "flag"),
+    ("legacy", ToServer, r#"["c",[1,"x"]]"#, "heading", "num.rad|nil"),
+    ("legacy", ToServer, r#"["5",[-1]]"#, "id", "u16"),
+    ("legacy", ToServer, r#"["5",[65536]]"#, "id", "u16"),
+    ("legacy", ToServer, r#"["5",[1.5]]"#, "id", "u16"),
+    ("legacy", ToServer, r#"["5",[1,2]]"#, "is_weapon", "bool|nil"),
+    ("legacy", ToServer, r#"["6",[18446744073709551615]]"#, "choice", "u16"),
+    ("legacy", ToServer, r#"["14",[1e300]]"#, "kind", "u8"),
+    ("legacy", ToServer, r#"["ch",[]]"#, "text", "str<=30"),
+    ("legacy", ToServer, r#"["ch",[5]]"#, "text", "str<=30"),
+    ("legacy", ToServer, r#"["sp",[]]"#, "player", "{name:str<=15|nil,moofoll:bool|nil,skin:u8|nil}"),
+    ("legacy", ToServer, r#"["sp",["ann"]]"#, "player", "{name:str<=15|nil,moofoll:bool|nil,skin:u8|nil}"),
+    ("legacy", ToServer, r#"["sp",[{"name":7}]]"#, "player.name", "str<=15|nil"),
+    ("legacy", ToServer, r#"["sp",[{"skin":256}]]"#, "player.skin", "u8|nil"),
+    ("legacy", ToServer, r#"["sp",[{"skin":"toString"}]]"#, "player.skin", "u8|nil"),
+    ("letters", ToServer, r#"["M",[{"moofoll":"1"}]]"#, "player.moofoll", "bool|nil"),
+    ("letters", ToServer, r#"["p",[1]]"#, "ping", "num.ms"),
+    ("letters", ToServer, r#"["P",[-1,1]]"#, "sid", "u32"),
+    ("native", ToServer, "[1,[1]]", "mode", "u8<=1"),
+    ("native", ToServer, "[1,[1,2]]", "mode", "u8<=1"),
+    ("native", ToServer, "[1,[65536,1]]", "version", "u16"),
+    ("native", ToServer, "[3,[null,1,0]]", "sequence", "u32"),
+    ("native", ToServer, "[3,[1,-1,0]]", "tick", "u32.tick|nil"),
+    ("native", ToServer, "[3,[1,null,65536]]", "direction", "u16.turn16|nil"),
+    ("native", ToServer, "[4,[1,null,0.5]]", "heading", "u16.turn16"),
+    ("native", ToServer, "[6,[4294967296]]", "nonce", "u32"),
+    ("native", ToServer, "[7,[\"ann\"]]", "player", "u16|nil"),
+    ("letters", ToClient, r#"["a",[[1,2,3]]]"#, "players", "groups of 13"),
+    ("letters", ToClient, r#"["D",[["1",1,"ann",0,0,0,100,100,35],true]]"#, "player.skin", "u8"),
+    ("letters", ToClient, r#"["D",[["1",1,"ann",0,0,0,100,100,35,0]]]"#, "is_you", "bool"),
+    ("letters", ToClient, r#"["A",[{"teams":[{"sid":"a"}]}]]"#, "data.teams.0.owner", "u32"),
+    ("native", ToClient, "[2,[1,[],[1,\"x\"]]]", "leaves.1", "u16"),
+    ("native", ToClient, "[2,[1,[1,0,0,0,0,0,0,null,1,0,0,0,0,0,0,null]]]", "own", "at most 1 groups"),
+];
+
+#[test]
+fn wrong_arguments_drop_the_packet_and_say_which() {
+    let codes = Codes::builtin();
+    for (dialect, direction, text, argument, expected) in WRONG {
+        let dialect = codes.dialect(dialect).expect("built in");
+        let error = dialect.decode(direction, &message(text)).expect_err(text);
+        assert!(!error.closes(), "{text}");
+        let PacketError::Arguments { packet, wrong } = &error else { panic!("{text}: {error}") };
+        assert_eq!((wrong.argument.as_str(), wrong.expected.as_str()), (argument, expected), "{text}");
+        assert!(dialect.row(direction, packet).is_some(), "{text}");
+        assert_eq!(dialect.decode_json(direction, text).expect_err(text), error, "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_number_does_not_reach_the_world() {
+    let legacy = Codes::builtin().dialect("legacy").expect("built in");
+    for (what, float) in [
+        ("NaN", "cb7ff8000000000000"),
+        ("infinity", "cb7ff0000000000000"),
+        ("minus infinity", "cbfff0000000000000"),
+        ("NaN in 32 bits", "ca7fc00000"),
+        ("infinity in 32 bits", "ca7f800000"),
+    ] {
+        let float: Vec<u8> = (0..float.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&float[at..at + 2], 16).expect("hex"))
+            .collect();
+        for head in
+            [&[0x92, 0xa2, b'3', b'3', 0x91][..], &[0x92, 0xa1, b'2', 0x91], &[0x92, 0xa1, b'6', 0x91]]
+        {
+            let error = legacy.decode(ToServer, &[head, &float].concat()).expect_err(what);
+            assert_eq!((error.name(), error.closes()), ("wrong_arguments", false), "{what}");
+        }
+    }
+}
+
+#[test]
+fn text_of_the_client_is_cut_and_escaped_in_errors() {
+    let legacy = Codes::builtin().dialect("legacy").expect("built in");
+    let long = "\\u001b[31m".to_owned() + &"x".repeat(500);
+    let error = legacy.decode(ToServer, &message(&format!(r#"["33",["{long}"]]"#))).expect_err("text");
+    let said = error.to_string();
+    assert!(said.len() < 150 && !said.contains('\u{1b}'), "{said}");
+    let error = legacy.decode(ToServer, &message(&format!(r#"["{long}",[]]"#))).expect_err("unknown");
+    let said = error.to_string();
+    assert!(error.name() == "unknown_code" && said.len() < 150 && !said.contains('\u{1b}'), "{said}");
+}
+
+#[test]
+fn encoding_refuses_what_it_would_not_accept() {
+    let native = Codes::builtin().dialect("native").expect("built in");
+    let mut out = vec![7];
+    for (name, values) in [
+        ("spawned", vec![Value::from(-1)]),
+        ("spawned", vec![Value::Nil]),
+        ("spawned", Vec::new()),
+        ("setup", vec![Value::from(1)]),
+        ("chat", vec![Value::from(1), Value::from(2)]),
+    ] {
+        assert!(native.encode_into(&mut out, ToClient, name, &values).is_err(), "{name} {values:?}");
+        assert_eq!(out, [7]);
+    }
+}
+
+#[test]
+fn radians_of_clients_become_binary_angles() {
+    let letters = Codes::builtin().dialect("letters").expect("built in");
+    for (radians, direction) in
+        [("0", 0u16), ("1.57", 16_384), ("3.14", 32_768), ("-1.57", 49_152), ("7.85", 16_342)]
+    {
+        let text = format!(r#"["9",[{radians}]]"#);
+        let decoded = letters.decode_json(ToServer, &text).expect(&text);
+        let expected = ClientPacket::Move { sequence: None, tick: None, direction: Some(direction) };
+        assert_eq!(ClientPacket::from_decoded(&decoded), expected, "{text}");
+    }
+}

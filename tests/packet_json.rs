@@ -1,0 +1,93 @@
+//! `?format=json`: the same packets as text, by code or by name, with the same bounds.
+
+use tickwire::limits;
+use tickwire::packet::msgpack::{Bounds, Rule};
+use tickwire::packet::{Codes, Direction, json};
+
+/// what, text, rule; offsets are told apart in the one test below
+const REFUSED: [(&str, &str, Rule); 18] = [
+    ("nothing", "", Rule::BadJson),
+    ("white space", "  \n", Rule::BadJson),
+    ("a word", "hello", Rule::BadJson),
+    ("an open array", "[1,[", Rule::BadJson),
+    ("a closing bracket too many", "[1]]", Rule::BadJson),
+    ("a trailing comma", "[1,]", Rule::BadJson),
+    ("two values", "[1] [2]", Rule::BadJson),
+    ("single quotes", "['33']", Rule::BadJson),
+    ("a comment", "[1] // no", Rule::BadJson),
+    ("NaN", "[NaN]", Rule::BadJson),
+    ("a number beyond all floats", "[1e999]", Rule::BadJson),
+    ("a lone surrogate", r#"["\ud800"]"#, Rule::BadJson),
+    ("a control character in text", "[\"\u{1}\"]", Rule::BadJson),
+    ("an open string", "[\"abc]", Rule::BadJson),
+    ("the same key twice", r#"[{"a":1,"a":2}]"#, Rule::DuplicateKey),
+    ("the same key twice, once escaped", r#"[{"a":1,"\u0061":2}]"#, Rule::DuplicateKey),
+    ("eight containers", "[[[[[[[[]]]]]]]]", Rule::TooDeep),
+    ("eight maps", r#"{"":{"":{"":{"":{"":{"":{"":{}}}}}}}}"#, Rule::TooDeep),
+];
+
+fn bounds() -> Bounds {
+    Bounds::of(Direction::ToServer)
+}
+
+#[test]
+fn each_refused_text_names_its_rule() {
+    for (what, text, rule) in REFUSED {
+        assert_eq!(json::read(text, bounds()).expect_err(what).rule, rule, "{what}");
+    }
+}
+
+#[test]
+fn offsets_are_bytes_of_the_text() {
+    for (text, offset) in [("[1,]", 4), ("[1,\n2,\n x]", 9), ("[[[[[[[[]]]]]]]]", 7)] {
+        assert_eq!(json::read(text, bounds()).expect_err(text).offset, offset, "{text:?}");
+    }
+}
+
+#[test]
+fn the_number_of_values_is_bounded() {
+    let array = |values: usize| format!("[{}]", vec!["0"; values].join(","));
+    assert!(json::read(&array(limits::PACKET_VALUES - 1), bounds()).is_ok());
+    for values in [limits::PACKET_VALUES, limits::PACKET_VALUES + 2] {
+        let broken = json::read(&array(values), bounds()).expect_err("too many");
+        assert_eq!(broken.rule, Rule::TooManyValues);
+    }
+}
+
+#[test]
+fn signs_within_strings_are_no_structure() {
+    let text = r#"["[[[[[[[[[[:,:,{{{\"]:\\",{"a:b":":"}]"#;
+    let value = json::read(text, bounds()).expect("well-formed");
+    assert_eq!(json::print(&value), text);
+}
+
+/// dialect, as typed, as the protocol has it
+const BY_HAND: [(&str, &str, &str); 8] = [
+    ("legacy", r#"["move",[1.57]]"#, r#"["33",[1.57]]"#),
+    ("legacy", r#"["enter_game",[{"name":"ann"}]]"#, r#"["sp",[{"moofoll":null,"name":"ann","skin":null}]]"#),
+    ("legacy", r#" [ "ping" ] "#, r#"["pp",[]]"#),
+    ("letters", r#"["chat",["hi"]]"#, r#"["6",["hi"]]"#),
+    ("letters", r#"["6",["hi"]]"#, r#"["6",["hi"]]"#),
+    ("native", r#"["hello",[1,1,"ann",3]]"#, r#"[1,[1,1,"ann",3]]"#),
+    ("native", r#"["hello",[1,0]]"#, r#"[1,[1,0]]"#),
+    ("native", r#"[3,[1,null,16384]]"#, r#"[3,[1,null,16384]]"#),
+];
+
+#[test]
+fn packets_typed_by_hand_become_messagepack() {
+    let codes = Codes::builtin();
+    for (dialect, typed, expected) in BY_HAND {
+        let dialect = codes.dialect(dialect).expect("built in");
+        let bytes = dialect.msgpack_from_json(Direction::ToServer, typed).expect(typed);
+        let text = dialect.json_from_msgpack(Direction::ToServer, &bytes).expect(typed);
+        assert_eq!(text, expected);
+    }
+}
+
+#[test]
+fn names_are_for_json_only() {
+    let legacy = Codes::builtin().dialect("legacy").expect("built in");
+    let bytes = [&[0x92, 0xa4][..], b"move", &[0x91, 0xc0]].concat();
+    assert_eq!(legacy.decode(Direction::ToServer, &bytes).expect_err("no code").name(), "unknown_code");
+    assert!(legacy.decode_json(Direction::ToServer, r#"["move",[null]]"#).is_ok());
+}
