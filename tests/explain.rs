@@ -1,6 +1,8 @@
-//! What `tickwire explain` prints, held against `tests/golden/explain_*.txt`; and what holds for the explanation of any bytes.
+//! What `tickwire explain` prints, held against `tests/golden/explain_*.txt`; and what holds for the explanation of
+//! any bytes.
 //!
-//! After a change that is meant, `UPDATE_GOLDEN=1 cargo test --test explain` writes the files anew: read the difference.
+//! After a change that is meant, `UPDATE_GOLDEN=1 cargo test --test explain` writes the files anew: read the
+//! difference.
 
 #[path = "rows/hex.rs"]
 mod hex;

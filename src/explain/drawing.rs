@@ -1,7 +1,7 @@
 //! The drawing of RFC 6455 section 5.2 with the bits of a frame filled in.
 //!
-//! A frame comes in, lines of text go out: 32 bits a row, two columns a bit, as the RFCs draw. It draws what is there; a
-//! header that breaks a rule is drawn like any other, with the rule's name under the bits that break it.
+//! A frame comes in, lines of text go out: 32 bits a row, two columns a bit, as the RFCs draw. It draws what is
+//! there; a header that breaks a rule is drawn like any other, with the rule's name under the bits that break it.
 
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! Hexadecimal as people paste it.
 //!
-//! Text comes in, bytes go out. Digits may stand alone or in groups, parted by spaces, line ends, colons or commas, each group
-//! with or without `0x`. It never guesses at a digit that is missing.
+//! Text comes in, bytes go out. Digits may stand alone or in groups, parted by spaces, line ends, colons or commas,
+//! each group with or without `0x`. It never guesses at a digit that is missing.
 
 /// The bytes that the text stands for.
 ///

@@ -2,8 +2,8 @@
 //!
 //! The bytes of one direction of a connection come in, after its upgrade: one frame or several. An [`Explanation`] goes
 //! out, whose leaves tile the bytes; [`Display`](std::fmt::Display) prints it in one line, [`Explanation::report`] as
-//! something to read. The judgement is that of [`ws`](crate::ws) and [`packet`](crate::packet) themselves, so what is said
-//! here about a frame is what the server would do with it.
+//! something to read. The judgement is that of [`ws`](crate::ws) and [`packet`](crate::packet) themselves, so what is
+//! said here about a frame is what the server would do with it.
 //!
 //! ```text
 //!   hex ──► bytes ──header──► fields ──unmask──► payload ──packet──► values with names ──► tree ──► drawing, report
@@ -107,7 +107,7 @@ impl Problem {
     fn violation(violation: Violation, bits: Range<usize>) -> Problem {
         Problem::Broken {
             rule: violation.name(),
-            address: format!("RFC {} section {}", violation.rfc(), violation.section()),
+            address: violation.address(),
             sentence: violation.to_string(),
             answer: violation.close_code().map_or_else(|| "drop".to_owned(), |code| format!("close {code}")),
             bits,

@@ -1,8 +1,8 @@
 //! A MessagePack payload to its values, named by the packet's row of the code table.
 //!
-//! An unmasked payload comes in; a tree with one leaf for each value goes out, whether or not it is a packet that anyone
-//! knows. Where the bytes stop making sense, the rest is one leaf that says so. Recursion is as deep as a packet may be:
-//! [`msgpack::check`] has gone over the bytes before.
+//! An unmasked payload comes in; a tree with one leaf for each value goes out, whether or not it is a packet that
+//! anyone knows. Where the bytes stop making sense, the rest is one leaf that says so. Recursion is as deep as a
+//! packet may be: [`msgpack::check`] has gone over the bytes before.
 
 use super::tree::{BYTE, Node};
 use super::{PAYLOAD, Problem, units};

@@ -127,7 +127,8 @@ fn field_lines(
     }
 }
 
-/// The bytes of a leaf in hexadecimal, or its bits in their places; of the payload, what is meant rather than what travels.
+/// The bytes of a leaf in hexadecimal, or its bits in their places; of the payload, what is meant rather than what
+/// travels.
 fn bytes_of(explanation: &Explanation<'_>, frame: &Frame<'_>, node: &Node) -> String {
     let place = node.bytes();
     if node.bits.len() % BYTE != 0 {

@@ -1,7 +1,8 @@
 //! The tree that an explanation is: named ranges of bits, with what they say.
 //!
-//! A node knows its place in the input, not the input. The children of a node lie within it, one after the other, without
-//! gaps; so the leaves of a whole tree tile the input, and whoever colours, filters or re-encodes needs nothing else.
+//! A node knows its place in the input, not the input. The children of a node lie within it, one after the other,
+//! without gaps; so the leaves of a whole tree tile the input, and whoever colours, filters or re-encodes needs
+//! nothing else.
 
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! Frames to messages: RFC 6455 sections 5.4 (fragments), 5.5 (control frames between them) and 8.1 (UTF-8).
 //!
 //! Bytes come in, cut anywhere; whole messages and control frames go out, borrowed from the buffer they came in. The
-//! payload is unmasked where it lies, so a message of one frame is never copied, and nothing is allocated once the buffers
-//! have grown to what the connection needs.
+//! payload is unmasked where it lies, so a message of one frame is never copied, and nothing is allocated once the
+//! buffers have grown to what the connection needs.
 //!
 //! ```text
 //!   text, FIN 0 ──► continuation, FIN 0 ──► ping ──► continuation, FIN 1 ──► text message

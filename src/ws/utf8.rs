@@ -1,7 +1,7 @@
 //! UTF-8 that arrives in pieces: RFC 6455 section 8.1.
 //!
-//! Pieces come in, cut anywhere, also inside a character. The first byte that cannot be part of UTF-8 is an error at once,
-//! not at the end of the message. It keeps no more than the three bytes of an unfinished character.
+//! Pieces come in, cut anywhere, also inside a character. The first byte that cannot be part of UTF-8 is an error at
+//! once, not at the end of the message. It keeps no more than the three bytes of an unfinished character.
 
 use std::str;
 
