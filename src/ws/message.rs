@@ -219,7 +219,6 @@ impl Reader {
         if !header.fin {
             return Ok(None);
         }
-        self.text.finish()?;
         Ok(self.open.take().map(|open| match is_one_frame {
             true => Ready::OneFrame(open.kind, payload),
             false => Ready::Fragments(open.kind),
@@ -232,6 +231,7 @@ impl Reader {
             Ready::OneFrame(kind, payload) => (kind, &self.input[payload]),
             Ready::Fragments(kind) => (kind, &self.fragments[..]),
         };
+        // The pieces of a text were checked as they came; this also finds a last character that is not complete.
         match kind {
             Kind::Binary => Ok(Message::Binary(bytes)),
             Kind::Text => str::from_utf8(bytes).map(Message::Text).map_err(|_| Violation::TextNotUtf8),
