@@ -49,6 +49,28 @@ fn at_the_centre_of_a_thing_one_is_put_out_to_the_right() {
 }
 
 #[test]
+fn the_rim_is_never_a_hair_inside() {
+    let mut rng = crate::rng::Rng::new(3, 3);
+    let world = with_obstacle(TickHz::Hz30, 90);
+    let mut body = {
+        let mut other = bare_world(TickHz::Hz30);
+        put(&mut other, 1, 7_200, 7_200);
+        body(&other, 1).clone()
+    };
+    for _ in 0..1_000 {
+        let (dx, dy) = (rng.between(-5_000_000, 5_000_000), rng.between(-5_000_000, 5_000_000));
+        body.x = Fixed((7_200 << 16) + dx);
+        body.y = Fixed((7_200 << 16) + dy);
+        assert!(world.terrain().settle(&mut body));
+        let square = |at: Fixed| (i64::from(at.0) - (7_200 << 16)).pow(2);
+        let root = ((square(body.x) + square(body.y)) as f64).sqrt();
+        assert!(square(body.x) + square(body.y) >= i64::from(125 << 16).pow(2), "from {dx}, {dy}: {root}");
+        assert!(root < f64::from(125 << 16) + 3.0, "from {dx}, {dy}: {root}");
+        assert!(!world.terrain().settle(&mut body), "what is on the rim stays there");
+    }
+}
+
+#[test]
 fn in_a_tick_with_contact_both_parts_of_the_speed_are_less_by_the_constant() {
     for rate in TickHz::ALL {
         let mut world = with_obstacle(rate, 100);
