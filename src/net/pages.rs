@@ -43,6 +43,7 @@ const FILES: &[File] = files! {
     "style.css" "text/css; charset=utf-8";
     "title.js" "text/javascript; charset=utf-8";
     "world.js" "text/javascript; charset=utf-8";
+    "world.wasm" "application/wasm";
 };
 
 /// What the page may do: load from here, talk to here, nothing else.

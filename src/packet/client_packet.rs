@@ -35,14 +35,14 @@ pub enum ClientPacket<'a> {
         mode: Mode,
         /// Its name, at most 15 characters, as typed.
         name: Option<String>,
-        /// Its colour, 0 to 9.
+        /// Its colour; 0 to 9 exist.
         skin: Option<u8>,
     },
     /// It wants a body.
     EnterGame {
         /// Its name, at most 15 characters, as typed.
         name: Option<String>,
-        /// Its colour, 0 to 9.
+        /// Its colour; 0 to 9 exist.
         skin: Option<u8>,
         /// The MooMoo dialects' wish for resources at the start.
         moofoll: bool,
@@ -165,6 +165,8 @@ impl<'a> ClientPacket<'a> {
                 tick: number(decoded.get("tick")),
                 direction: angle_of(decoded, "direction"),
             }),
+            // The window has the focus again and knows of no key held: it stands.
+            "reset_move" => Some(Self::Move { sequence: None, tick: None, direction: None }),
             "aim" => angle_of(decoded, "heading").map(|heading| Self::Aim {
                 sequence: number(decoded.get("sequence")),
                 tick: number(decoded.get("tick")),
@@ -301,5 +303,21 @@ fn angle_value(angle: Option<u16>, argument: &Argument) -> Value {
         Shape::Num { .. } => Value::from(angle::to_radians_2dec(angle)),
         Shape::Int { unit: Some(Unit::Turn8), .. } => Value::from(angle >> 8),
         _ => Value::from(angle),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Codes;
+
+    #[test]
+    fn forgetting_the_keys_is_standing_still() {
+        for (dialect, bytes) in [("legacy", &b"\x92\xa3rmd\x90"[..]), ("letters", b"\x92\xa1e\x90")] {
+            let dialect = Codes::builtin().dialect(dialect).expect("built in");
+            let decoded = dialect.decode(Direction::ToServer, bytes).expect("a packet");
+            let stop = ClientPacket::Move { sequence: None, tick: None, direction: None };
+            assert_eq!(ClientPacket::from_decoded(&decoded), stop);
+        }
     }
 }

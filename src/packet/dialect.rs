@@ -192,7 +192,7 @@ impl Dialect {
         let code = parts.next().as_ref().and_then(as_code).ok_or_else(envelope)?;
         let side = self.side(direction);
         let entry = side.by_code.get(&code).map(|place| &side.entries[*place]);
-        let entry = entry.or_else(|| side.named(&code.to_string()).filter(|_| by_name));
+        let entry = entry.or_else(|| if by_name { side.named(&code.to_string()) } else { None });
         let Some(entry) = entry else {
             return Err(PacketError::Unknown { code: fit::excerpt(&code.to_string()) });
         };

@@ -9,7 +9,8 @@ use serde_json::Value as Json;
 
 use super::msgpack::{Bounds, Broken, Rule};
 
-/// Reads the one JSON value of a message.
+/// Reads the one JSON value of a message. A repeated key, and values that are too many only because keys count too, are noticed
+/// when the text is read to its end: their offset is 0.
 pub fn read(text: &str, bounds: Bounds) -> Result<Value, Broken> {
     let marks = survey(text, bounds)?;
     let json: Json = serde_json::from_str(text).map_err(|error| {

@@ -4,8 +4,8 @@
 //! such a packet, so that callers say what happened and need not ask who listens in which dialect. Binary
 //! angles become radians of two decimals where the table says radians.
 //!
-//! The update of each turn (`update_players` of the MooMoo dialects, `update` of the native one) is not here: the feed
-//! assembles it from shared records behind [`Dialect::prefix`]. Its layout is checked here when a table is loaded.
+//! What is long and goes to many is not here: the feed assembles updates, objects and leaderboards from shared records behind
+//! [`Dialect::prefix`]. Their layouts are checked here when a table is loaded.
 
 use rmpv::Value;
 
@@ -36,15 +36,6 @@ pub enum ServerPacket<'a> {
         /// The text that `add_player` gave.
         id: &'a str,
     },
-    /// Both: the best by score, best first.
-    Leaderboard {
-        /// At most ten.
-        rows: &'a [LeaderboardRow<'a>],
-        /// Native: the receiver's own place from 1, if it plays.
-        place: Option<u16>,
-        /// Native: players in all.
-        players: u16,
-    },
     /// Both: somebody talks.
     Chat {
         /// Who.
@@ -59,8 +50,6 @@ pub enum ServerPacket<'a> {
         /// Native: ticks completed.
         tick: u32,
     },
-    /// Both (`load_objects`, `objects`): scenery that comes into view, each once.
-    Objects(&'a [ObjectRow]),
     /// Native: the answer to `hello`.
     Welcome(Welcome<'a>),
     /// Native: the receiver has a body now.
@@ -109,32 +98,6 @@ pub struct AddPlayer<'a> {
     pub is_you: bool,
 }
 
-/// One line of the leaderboard.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LeaderboardRow<'a> {
-    /// The player's number.
-    pub player: u16,
-    /// The player's name.
-    pub name: &'a str,
-    /// Points.
-    pub score: u32,
-}
-
-/// A natural object.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ObjectRow {
-    /// Its number.
-    pub id: u32,
-    /// 0 tree, 1 bush, 2 rock, 3 gold.
-    pub kind: u8,
-    /// Position on the map, in pixels.
-    pub x_px: i32,
-    /// Position on the map, in pixels, growing down.
-    pub y_px: i32,
-    /// Radius of the picture in pixels.
-    pub scale_px: i32,
-}
-
 /// The world's identity, as a native client learns it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Welcome<'a> {
@@ -181,10 +144,8 @@ impl ServerPacket<'_> {
             Self::Setup { .. } => &["setup"],
             Self::AddPlayer(_) => &["add_player"],
             Self::RemovePlayer { .. } => &["remove_player"],
-            Self::Leaderboard { .. } => &["leaderboard"],
             Self::Chat { .. } => &["chat"],
             Self::Pong { .. } => &["pong"],
-            Self::Objects(_) => &["load_objects", "objects"],
             Self::Welcome(_) => &["welcome"],
             Self::Spawned { .. } => &["spawned"],
             Self::Error { .. } => &["error"],
@@ -200,20 +161,8 @@ impl ServerPacket<'_> {
             Self::Setup { sid } => vec![Value::from(sid)],
             Self::AddPlayer(player) => vec![player.value(), Value::from(player.is_you)],
             Self::RemovePlayer { id } => vec![Value::from(id)],
-            Self::Leaderboard { rows, place, players } => {
-                let cells = rows.iter().flat_map(LeaderboardRow::values).collect();
-                let values =
-                    [Value::Array(cells), place.map_or(Value::Nil, Value::from), Value::from(players)];
-                as_many_as(row, values)
-            }
             Self::Chat { player, text } => vec![Value::from(player), Value::from(text)],
             Self::Pong { nonce, tick } => as_many_as(row, [Value::from(nonce), Value::from(tick)]),
-            Self::Objects(rows) if row.name == "load_objects" => {
-                vec![Value::Array(rows.iter().flat_map(ObjectRow::moomoo_values).collect())]
-            }
-            Self::Objects(rows) => {
-                vec![Value::Array(rows.iter().flat_map(ObjectRow::native_values).collect())]
-            }
             Self::Welcome(welcome) => welcome.values(),
             Self::Spawned { player } => vec![Value::from(player)],
             Self::Error { rule, detail } => vec![Value::from(rule), Value::from(detail)],
@@ -222,7 +171,7 @@ impl ServerPacket<'_> {
     }
 }
 
-/// The native dialect says more in these packets than the MooMoo dialects can hold.
+/// The native dialect says more in a packet than the MooMoo dialects can hold.
 fn as_many_as<const N: usize>(row: &Row, values: [Value; N]) -> Vec<Value> {
     values.into_iter().take(row.arguments.len()).collect()
 }
@@ -241,27 +190,6 @@ impl AddPlayer<'_> {
             Value::from(self.scale_px),
             Value::from(self.skin),
         ])
-    }
-}
-
-impl LeaderboardRow<'_> {
-    fn values(&self) -> [Value; 3] {
-        [Value::from(self.player), Value::from(self.name), Value::from(self.score)]
-    }
-}
-
-impl ObjectRow {
-    /// `sid, x, y, dir, scale, type, item, owner`: natural objects are not turned, are no item and have no owner.
-    fn moomoo_values(&self) -> [Value; 8] {
-        let Self { id, kind, x_px, y_px, scale_px } = *self;
-        let natural = (Value::from(0), Value::Nil, Value::from(-1));
-        let (x, y, scale) = (Value::from(x_px), Value::from(y_px), Value::from(scale_px));
-        [Value::from(id), x, y, natural.0, scale, Value::from(kind), natural.1, natural.2]
-    }
-
-    fn native_values(&self) -> [Value; 5] {
-        let Self { id, kind, x_px, y_px, scale_px } = *self;
-        [Value::from(id), Value::from(kind), Value::from(x_px), Value::from(y_px), Value::from(scale_px)]
     }
 }
 
@@ -288,7 +216,7 @@ pub(super) fn check_row(row: &Row) -> Result<(), String> {
     }
     let typed = samples().into_iter().filter(|sample| sample.names().contains(&row.name.as_str()));
     let mut said: Vec<Vec<Value>> = typed.map(|sample| sample.values(row)).collect();
-    said.extend(assembled().into_iter().filter(|(name, _)| *name == row.name).map(|(_, values)| values));
+    said.extend(assembled(row));
     for values in said {
         if values.len() > row.arguments.len() {
             return Err(format!("the server says more than the arguments of {} can hold", row.name));
@@ -304,11 +232,9 @@ pub(super) fn check_row(row: &Row) -> Result<(), String> {
 }
 
 /// One of each typed packet, with the largest values that it can have.
-fn samples() -> [ServerPacket<'static>; 13] {
+fn samples() -> [ServerPacket<'static>; 11] {
     const HEX: &str = "0123456789abcdef";
     const NAME: &str = "fifteen letters";
-    const ROW: LeaderboardRow<'_> = LeaderboardRow { player: u16::MAX, name: NAME, score: u32::MAX };
-    const OBJECT: ObjectRow = ObjectRow { id: u32::MAX, kind: 3, x_px: 32_767, y_px: 32_767, scale_px: 255 };
     const WELCOME: Welcome<'_> = Welcome {
         version: 1,
         code_hash: HEX,
@@ -338,10 +264,8 @@ fn samples() -> [ServerPacket<'static>; 13] {
         ServerPacket::Setup { sid: u16::MAX },
         ServerPacket::AddPlayer(PLAYER),
         ServerPacket::RemovePlayer { id: HEX },
-        ServerPacket::Leaderboard { rows: &[ROW, ROW], place: Some(u16::MAX), players: u16::MAX },
         ServerPacket::Chat { player: u16::MAX, text: NAME },
         ServerPacket::Pong { nonce: u32::MAX, tick: u32::MAX },
-        ServerPacket::Objects(&[OBJECT, OBJECT]),
         ServerPacket::Welcome(WELCOME),
         ServerPacket::Spawned { player: u16::MAX },
         ServerPacket::Error { rule: NAME, detail: HEX },
@@ -349,23 +273,40 @@ fn samples() -> [ServerPacket<'static>; 13] {
     ]
 }
 
-/// What the feed assembles by hand, so that a table with another stride is refused at start.
-fn assembled() -> [(&'static str, Vec<Value>); 2] {
+/// What the feed assembles by hand, so that a table with another stride is refused at start. A name may stand twice
+/// where the dialects differ; the one with as many arguments as the row is meant.
+fn assembled(row: &Row) -> Option<Vec<Value>> {
     let list = |values: &[i64]| Value::Array(values.iter().map(|value| Value::from(*value)).collect());
-    let mut player = vec![Value::from(1), Value::from(1), Value::from(1), Value::from(1.57), Value::from(-1)];
-    player.extend([Value::from(0), Value::from(0), Value::Nil]);
-    player.extend([0; 5].map(Value::from));
-    let mut enter = vec![Value::from(u16::MAX), Value::from("a name")];
-    enter.extend([9, 0, u16::MAX, 255].map(Value::from));
-    let far = i64::from(i32::MAX);
-    let update = vec![
-        Value::from(u32::MAX),
-        list(&[i64::from(u32::MAX), -32_768, far, far, -far, -far, 65_535, 65_535]),
-        list(&[1, 65_535]),
-        Value::Array(enter),
-        list(&[65_535, 65_535, 65_535, 255]),
-        list(&[65_535, -65_535, 65_535]),
-        list(&[65_535, 255]),
-    ];
-    [("update_players", vec![Value::Array(player)]), ("update", update)]
+    let (far, id) = (i64::from(i32::MAX), i64::from(u16::MAX));
+    let best = || Value::Array(vec![Value::from(id), Value::from("a name"), Value::from(u32::MAX)]);
+    Some(match (row.name.as_str(), row.arguments.len()) {
+        ("update_players", _) => {
+            let mut player = [id, 1, 1].map(Value::from).to_vec();
+            player.extend([Value::from(1.57), Value::from(-1), Value::from(0), Value::from(0), Value::Nil]);
+            player.extend([0; 5].map(Value::from));
+            vec![Value::Array(player)]
+        }
+        ("load_objects", _) => {
+            let mut object = [far, 1, 1, 0, 175, 3].map(Value::from).to_vec();
+            object.extend([Value::Nil, Value::from(-1)]);
+            vec![Value::Array(object)]
+        }
+        ("update", _) => {
+            let mut enter = vec![Value::from(id), Value::from("a name")];
+            enter.extend([9, 0, id, 255].map(Value::from));
+            vec![
+                Value::from(u32::MAX),
+                list(&[i64::from(u32::MAX), -32_768, far, far, -far, -far, 65_535, 65_535]),
+                list(&[1, id]),
+                Value::Array(enter),
+                list(&[id, 65_535, 65_535, 255]),
+                list(&[id, -65_535, 65_535]),
+                list(&[id, 255]),
+            ]
+        }
+        ("objects", _) => vec![list(&[i64::from(u32::MAX), 3, 65_535, 65_535, 255])],
+        ("leaderboard", 1) => vec![best()],
+        ("leaderboard", _) => vec![best(), Value::from(id), Value::from(id)],
+        _ => return None,
+    })
 }

@@ -141,9 +141,11 @@ function label(name, own, scale, size) {
   const height = 24 * size;
   const font = `bold ${20 * size}px ${FONT}`;
   const text = own ? `▸ ${name}` : name;
-  const width = measure(text, font) + 16;
-  const box = { left: -width / 2, top: -height, width, height: height * 1.5 };
-  return sprites.get(`name:${own}:${size}:${name}`, scale, box, (ctx) => {
+  const cover = () => {
+    const width = measure(text, font) + 16;
+    return { left: -width / 2, top: -height, width, height: height * 1.5 };
+  };
+  return sprites.get(`name:${own}:${size}:${name}`, scale, cover, (ctx) => {
     ctx.font = font;
     ctx.textAlign = 'center';
     ctx.lineWidth = 6.5 * size;
@@ -159,9 +161,10 @@ function speech(text, scale, size) {
   const font = `${21 * size}px ${FONT}`;
   const height = 40 * size;
   const tail = 11 * size;
-  const half = measure(text, font) / 2 + 17 * size;
-  const box = { left: -half - 8, top: -height - tail - 6, width: 2 * half + 16, height: height + tail + 14 };
-  return sprites.get(`say:${size}:${text}`, scale, box, (ctx) => {
+  const halfWidth = () => measure(text, font) / 2 + 17 * size;
+  const cover = () => ({ left: -halfWidth() - 8, top: -height - tail - 6, width: 2 * halfWidth() + 16, height: height + tail + 14 });
+  return sprites.get(`say:${size}:${text}`, scale, cover, (ctx) => {
+    const half = halfWidth();
     ctx.beginPath();
     ctx.roundRect(-half, -height - tail, 2 * half, height, 14 * size);
     ctx.moveTo(-9 * size, -tail - 1);

@@ -22,7 +22,7 @@ const LEAVES = {
   desert: { low: '#7d9a3e', high: '#9bb34d', glow: '#bccb6d' },
 };
 
-const sprites = new Sprites(240);
+const sprites = new Sprites(72);
 
 /**
  * What lies on the ground, below the players: rocks and gold.
@@ -65,8 +65,8 @@ function picture(thing, scale, mapSize, layer) {
   const shape = thing.id % SHAPES;
   const biome = biomeAt(thing.y, mapSize);
   const reach = thing.scale + 34;
-  const box = { left: -reach, top: -reach, width: 2 * reach, height: 2 * reach };
-  return sprites.get(`${thing.kind}:${thing.scale}:${shape}:${biome}:${layer}`, scale, box, (ctx) => {
+  const cover = () => ({ left: -reach, top: -reach, width: 2 * reach, height: 2 * reach });
+  return sprites.get(`${thing.kind}:${thing.scale}:${shape}:${biome}:${layer}`, scale, cover, (ctx) => {
     const random = sequence(shape + 1, thing.kind * 31 + 5);
     if (thing.kind === 0) tree(ctx, thing.scale, random, biome, layer);
     else if (thing.kind === 1) bush(ctx, thing.scale, random, biome);

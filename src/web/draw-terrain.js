@@ -23,7 +23,10 @@ export const BANK_WIDTH = 34;
 /** Seeds that give each border its own line. */
 export const LINES = Object.freeze({ snow: 11, riverStart: 23, riverEnd: 37, desert: 53 });
 
-const chunks = new Sprites(96);
+/** Sharpness beyond this is not seen on the ground, and a chunk of it would cost 4 MB. */
+const MAX_SCALE = 1.5;
+
+const chunks = new Sprites(64);
 
 /**
  * Paints the ground in view.
@@ -35,20 +38,41 @@ export function drawTerrain(ctx, camera, mapSize) {
   const last = Math.ceil(mapSize / CHUNK) - 1;
   const clamp = (value) => Math.max(0, Math.min(last, Math.floor(value / CHUNK)));
   if (right < 0 || bottom < 0 || left > mapSize || top > mapSize) return;
-  for (let row = clamp(top); row <= clamp(bottom); row++) {
-    for (let column = clamp(left); column <= clamp(right); column++) {
-      const x = column * CHUNK;
-      const y = row * CHUNK;
-      const width = Math.min(CHUNK, mapSize - x) + OVERLAP;
-      const height = Math.min(CHUNK, mapSize - y) + OVERLAP;
-      const sprite = chunks.get(`${mapSize}:${column}:${row}`, camera.scale, { left: 0, top: 0, width, height }, (chunk) => {
-        chunk.translate(-x, -y);
-        paint(chunk, x, y, mapSize);
-      });
-      Sprites.show(ctx, sprite, x, y);
+  const scale = Math.min(MAX_SCALE, camera.scale);
+  const span = { left: clamp(left), top: clamp(top), right: clamp(right), bottom: clamp(bottom) };
+  for (let row = span.top; row <= span.bottom; row++) {
+    for (let column = span.left; column <= span.right; column++) {
+      Sprites.show(ctx, chunk(column, row, scale, mapSize), column * CHUNK, row * CHUNK);
     }
   }
+  paintAhead(span, last, scale, mapSize);
   drawEdge(ctx, camera, mapSize);
+}
+
+/** @param {number} column @param {number} row @param {number} mapSize */
+const keyOf = (column, row, mapSize) => `${mapSize}:${column}:${row}`;
+
+/** The picture of a chunk. */
+function chunk(column, row, scale, mapSize) {
+  const x = column * CHUNK;
+  const y = row * CHUNK;
+  const side = (from) => Math.min(CHUNK, mapSize - from) + OVERLAP;
+  const cover = () => ({ left: 0, top: 0, width: side(x), height: side(y) });
+  return chunks.get(keyOf(column, row, mapSize), scale, cover, (ctx) => {
+    ctx.translate(-x, -y);
+    paint(ctx, x, y, mapSize);
+  });
+}
+
+/** Paints one chunk a frame just outside the window, so that a step over a border never has to paint a whole row. */
+function paintAhead(span, last, scale, mapSize) {
+  for (let row = Math.max(0, span.top - 1); row <= Math.min(last, span.bottom + 1); row++) {
+    for (let column = Math.max(0, span.left - 1); column <= Math.min(last, span.right + 1); column++) {
+      if (chunks.has(keyOf(column, row, mapSize), scale)) continue;
+      chunk(column, row, scale, mapSize);
+      return;
+    }
+  }
 }
 
 /** Everything that stands still in one chunk. */

@@ -35,8 +35,14 @@ export class Hud {
     this.field = /** @type {HTMLInputElement} */ (element('chat-text'));
     this.bindChat(say);
     element('retry').addEventListener('click', () => connection.retryNow());
-    element('panel-button').addEventListener('click', () => this.togglePanel());
-    element('chat-button').addEventListener('click', () => this.openChat());
+    for (const [id, action] of [['panel-button', () => this.togglePanel()], ['chat-button', () => this.openChat()]]) {
+      const button = element(/** @type {string} */ (id));
+      button.addEventListener('click', (event) => {
+        // After a mouse click Enter belongs to the chat again; whoever came by keyboard stays where they are.
+        if (event.detail > 0) button.blur();
+        /** @type {() => void} */ (action)();
+      });
+    }
   }
 
   /** @param {(text: string) => boolean} say */

@@ -25,9 +25,12 @@ export class Input {
    * @param {HTMLCanvasElement} canvas
    * @param {HTMLElement} stick shown where a thumb steers
    * @param {Record<string, () => void>} actions by key code, for keys that do one thing
+   * @param {() => void} changed called at once when another direction is wanted: a hidden page draws no frame that could
+   *   tell the server to stop
    */
-  constructor(canvas, stick, actions) {
+  constructor(canvas, stick, actions, changed) {
     this.stick = stick;
+    this.changed = changed;
     this.actions = actions;
     /** @type {Set<string>} codes of the walking keys that are held */
     this.held = new Set();
@@ -38,12 +41,13 @@ export class Input {
     /** @type {{ id: number, x: number, y: number } | null} */
     this.touch = null;
     addEventListener('keydown', (event) => this.keyDown(event));
-    addEventListener('keyup', (event) => this.held.delete(event.code));
+    addEventListener('keyup', (event) => { if (this.held.delete(event.code)) this.changed(); });
     addEventListener('blur', () => this.release());
     document.addEventListener('visibilitychange', () => { if (document.hidden) this.release(); });
     canvas.addEventListener('pointerdown', (event) => this.pointerDown(event, canvas));
     addEventListener('pointermove', (event) => this.pointerMove(event));
-    for (const end of ['pointerup', 'pointercancel']) addEventListener(end, (event) => this.pointerUp(event));
+    addEventListener('pointerup', (event) => this.pointerUp(event));
+    addEventListener('pointercancel', (event) => this.pointerUp(event));
     canvas.addEventListener('contextmenu', (event) => event.preventDefault());
   }
 
@@ -65,6 +69,7 @@ export class Input {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
     if (event.code in WALK) {
       this.held.add(event.code);
+      this.changed();
       event.preventDefault();
     } else if (!event.repeat && event.code in this.actions && !(event.target instanceof HTMLButtonElement)) {
       this.actions[event.code]();
@@ -104,6 +109,7 @@ export class Input {
     const part = (2 * Math.PI) / STICK_PARTS;
     this.thumb = distance < STICK_REST ? null : Math.round(Math.atan2(y, x) / part) * part;
     if (this.thumb !== null) this.heading = this.thumb;
+    this.changed();
     const reach = Math.min(1, STICK_REACH / Math.max(1, distance));
     this.drawThumb(x * reach, y * reach);
   }
@@ -117,6 +123,7 @@ export class Input {
     this.touch = null;
     this.thumb = null;
     this.stick.hidden = true;
+    this.changed();
   }
 
   /** @param {number} x @param {number} y CSS px from the stick's middle */

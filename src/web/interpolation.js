@@ -10,8 +10,12 @@
 const TRACK_SAMPLES = 40;
 /** Updates that the clock looks back on: at 30 a second, about four seconds. */
 const CLOCK_SAMPLES = 128;
+/** Updates that a command's tick is reckoned from: half a second, so that a server that lost a tick is noticed soon. */
+const FRESH_SAMPLES = 16;
 /** No one is shown later than this behind the newest update, however bad the line. */
 const MAX_DELAY_MS = 400;
+/** Without an update for this long, pongs keep the clock. */
+const SILENT_MS = 3000;
 /** A clock that is off by more than this jumps; one that is off by less glides. */
 const JUMP_MS = 250;
 /** Longest part of a second by which shown time may run faster or slower than real time while it glides. */
@@ -39,15 +43,17 @@ export class Clock {
     this.updateTicks = Math.max(1, Math.round(tickHz / updateHz));
     /** Local time at which tick 0 would have been heard by the fastest of the last updates; null before the first. */
     this.originMs = /** @type {number | null} */ (null);
-    /** How late the slowest of the last updates came, against the fastest. */
+    /** The same over the last half second. */
+    this.freshOriginMs = 0;
+    /** How late updates come against the fastest of the last ones: all but the latest twentieth, which are the page's own hiccups. */
     this.jitterMs = 0;
     /** Round trip of the last ping, null before the first. */
     this.pingMs = /** @type {number | null} */ (null);
     /** How far behind the newest update other players are shown. */
     this.delayMs = 2.5 * this.updateMs;
-    /** @type {number[]} */
+    /** Origins that the last updates spoke for, oldest first. @type {number[]} */
     this.recent = [];
-    this.next = 0;
+    this.promptAt = 0;
     this.shownOrigin = 0;
     this.shownAt = 0;
   }
@@ -55,15 +61,19 @@ export class Clock {
   /**
    * Takes note that `tick` was heard of at `nowMs`.
    * @param {number} tick @param {number} nowMs
-   * @param {boolean} prompt true for an update, which is sent as its tick ends; a pong may come up to a tick later
+   * @param {boolean} prompt true for an update, which is sent as its tick ends. A pong may come up to a tick later, so
+   *   it only counts while there are no updates.
    */
   heard(tick, nowMs, prompt) {
-    const origin = nowMs - tick * this.tickMs;
-    this.recent[this.next] = origin;
-    this.next = (this.next + 1) % CLOCK_SAMPLES;
     const first = this.originMs === null;
-    this.originMs = Math.min(...this.recent);
-    if (prompt) this.jitterMs = Math.max(origin - this.originMs, this.jitterMs * 0.99);
+    if (!prompt && !first && nowMs - this.promptAt < SILENT_MS) return;
+    if (prompt) this.promptAt = nowMs;
+    this.recent.push(nowMs - tick * this.tickMs);
+    if (this.recent.length > CLOCK_SAMPLES) this.recent.shift();
+    this.freshOriginMs = Math.min(...this.recent.slice(-FRESH_SAMPLES));
+    const sorted = this.recent.toSorted((a, b) => a - b);
+    this.originMs = sorted[0];
+    this.jitterMs = sorted[Math.floor((sorted.length - 1) * 0.95)] - sorted[0];
     if (first) {
       this.shownOrigin = this.originMs;
       this.shownAt = nowMs;
@@ -100,12 +110,13 @@ export class Clock {
   }
 
   /**
-   * The tick that the server will begin next when a packet sent now reaches it; null while that cannot be known.
+   * The tick that a packet sent now is in time for: the number of ticks that the server will have completed when it
+   * arrives. Null while that cannot be known.
    * @param {number} nowMs
    */
   commandTick(nowMs) {
     if (this.originMs === null || this.pingMs === null) return null;
-    return Math.floor((nowMs - this.originMs + this.pingMs) / this.tickMs) + 1;
+    return Math.floor((nowMs - this.freshOriginMs + this.pingMs) / this.tickMs);
   }
 }
 

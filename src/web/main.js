@@ -37,7 +37,8 @@ const connection = new Connection(endpoint(), receive, changed);
 const commands = new Commands(connection, world);
 const hud = new Hud(world, connection, rates, (text) => commands.chat(text));
 const title = new Title((player) => connection.enter(player));
-const input = new Input(canvas, element('stick'), { Enter: () => hud.openChat(), KeyP: () => hud.togglePanel() });
+const actions = { Enter: () => hud.openChat(), KeyP: () => hud.togglePanel() };
+const input = new Input(canvas, element('stick'), actions, () => commands.move(input.direction));
 
 let livesSeen = 0;
 
@@ -75,7 +76,7 @@ function frame(nowMs) {
   look(nowMs, elapsed);
   draw(nowMs, calm.matches ? 0 : nowMs / 1000);
   hud.draw(nowMs);
-  title.draw(world, nowMs);
+  title.draw(world, connection.state === 'live', nowMs);
   minimap.draw(world, camera, nowMs);
   if (world.ownId !== null) {
     commands.move(input.direction);

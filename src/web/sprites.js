@@ -6,7 +6,7 @@
  */
 
 export class Sprites {
-  /** @param {number} limit pictures kept; beyond, the one that was made first goes */
+  /** @param {number} limit pictures kept; beyond, the one that was shown longest ago goes */
   constructor(limit) {
     this.limit = limit;
     this.scale = 0;
@@ -19,16 +19,22 @@ export class Sprites {
    *
    * @param {string} key
    * @param {number} scale device pixels for one unit of `draw`
-   * @param {{ left: number, top: number, width: number, height: number }} box what `draw` covers, in its units
+   * @param {() => { left: number, top: number, width: number, height: number }} cover what `draw` covers, in its units
    * @param {(ctx: CanvasRenderingContext2D) => void} draw
    */
-  get(key, scale, box, draw) {
+  get(key, scale, cover, draw) {
     if (scale !== this.scale) {
       this.made.clear();
       this.scale = scale;
     }
     let sprite = this.made.get(key);
-    if (sprite) return sprite;
+    if (sprite) {
+      // A map keeps the order of insertion: what is shown goes to its end.
+      this.made.delete(key);
+      this.made.set(key, sprite);
+      return sprite;
+    }
+    const box = cover();
     const image = document.createElement('canvas');
     image.width = Math.ceil(box.width * scale);
     image.height = Math.ceil(box.height * scale);
@@ -41,6 +47,11 @@ export class Sprites {
     this.made.set(key, sprite);
     if (this.made.size > this.limit) this.made.delete(/** @type {string} */ (this.made.keys().next().value));
     return sprite;
+  }
+
+  /** Whether a picture is there already. @param {string} key @param {number} scale */
+  has(key, scale) {
+    return scale === this.scale && this.made.has(key);
   }
 
   /**

@@ -66,12 +66,12 @@ export class Title {
     this.onPlay(player);
   }
 
-  /** Brings the card up to date. @param {import('./world.js').World} world @param {number} nowMs */
-  draw(world, nowMs) {
+  /** Brings the card up to date. @param {import('./world.js').World} world @param {boolean} live @param {number} nowMs */
+  draw(world, live, nowMs) {
     if (this.card.hidden) return;
     const { players } = world.leaderboard;
     const leader = world.focus?.name;
-    const text = players === 0 ? 'Nobody is here yet. Be the first.'
+    const text = !live ? 'Connecting …' : players === 0 ? 'Nobody is here yet. Be the first.'
       : `${players} playing now${leader ? ` · watching ${leader}` : ''}`;
     const line = element('title-count');
     if (line.textContent !== text) line.textContent = text;

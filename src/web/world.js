@@ -37,6 +37,8 @@ export const KINDS = Object.freeze(['tree', 'bush', 'rock', 'gold']);
 
 /** @typedef {{ sequence: number, marginTicks: number, x: number, y: number, vx: number, vy: number, heading: number, direction: number | null }} Own */
 
+/** @typedef {{ rows: { player: number, name: string, score: number }[], place: number | null, players: number }} Board */
+
 export class World {
   constructor() {
     this.epoch = '';
@@ -60,8 +62,8 @@ export class World {
     this.own = null;
     /** Whom a watcher follows. @type {number | null} */
     this.watched = null;
-    this.leaderboard = { /** @type {{ player: number, name: string, score: number }[]} */ rows: [],
-      /** @type {number | null} */ place: null, players: 0 };
+    /** The ten best, one's own place from 1, players in all. @type {Board} */
+    this.leaderboard = { rows: [], place: null, players: 0 };
     /** @type {{ player: number, name: string, text: string, atMs: number }[]} */
     this.chat = [];
     this.advancedAt = 0;
@@ -187,6 +189,7 @@ export class World {
   }
 
   board(values) {
+    /** @type {Board['rows']} */
     const rows = [];
     eachGroup('rows', values.rows, (player, name, score) => rows.push({ player, name, score }));
     this.leaderboard = { rows, place: values.place, players: values.players };

@@ -61,19 +61,31 @@ test('shown time never runs backwards and never more than a tenth too fast or sl
   }
 });
 
-test('a pong that comes within a tick does not count as restlessness', () => {
-  const { clock, now } = heard(100, () => 0);
+test('a pong within a tick, or a hiccup of the page, does not count as restlessness', () => {
+  const { clock, now } = heard(100, (i) => (i === 50 ? 300 : 0));
   clock.heard(100, now + 1.9 * TICK, false);
   near(clock.jitterMs, 0, 1e-6, 'jitter');
 });
 
-test('a command is meant for the tick that begins next where it arrives', () => {
+test('without updates pongs keep the clock', () => {
+  const clock = new Clock(30, 30);
+  clock.heard(0, 1000, true);
+  for (let second = 1; second <= 400; second++) clock.heard(30 * second, 1000 + 1000 * second * 1.001, false);
+  clock.advance(401400);
+  near(clock.tickAt(401400), 12000, 5, 'tick after 400 s of a clock that runs a thousandth slower');
+});
+
+test('a command is meant for the first tick that it can reach', () => {
   const { clock, now } = heard(100, () => 0);
   assert.equal(clock.commandTick(now), null, 'unknown before the first ping');
   clock.pingMs = 0;
-  assert.equal(clock.commandTick(now + 1), 100);
+  assert.equal(clock.commandTick(now + 1), 99);
   clock.pingMs = 100;
-  assert.equal(clock.commandTick(now + 1), 103);
+  assert.equal(clock.commandTick(now + 1), 102);
+  // A server that leaves out three periods is three ticks behind from then on; half a second later commands know.
+  for (let i = 100; i < 116; i++) clock.heard(i, 1000 + (i + 3) * TICK, true);
+  clock.pingMs = 0;
+  assert.equal(clock.commandTick(1000 + 118 * TICK + 1), 115);
 });
 
 test('between two samples in proportion, outside them as they are', () => {

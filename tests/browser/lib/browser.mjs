@@ -1,0 +1,78 @@
+// Chromium, and pages whose every complaint is kept.
+
+import { existsSync, mkdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const OUTPUT = fileURLToPath(new URL('../../output/', import.meta.url));
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync'];
+
+/** CHROMIUM, or the first Chromium in PATH. */
+function executable() {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const found = process.env.CHROMIUM ?? folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).find((path) => existsSync(path));
+  if (!found) throw new Error('no Chromium in PATH: install it (Debian: apt-get install chromium) or name it with CHROMIUM=');
+  return found;
+}
+
+/** Launches the browser. */
+export async function launch() {
+  const { chromium } = await import('playwright-core').catch(() => {
+    throw new Error('playwright-core is missing: run npm ci in tests/browser');
+  });
+  mkdirSync(OUTPUT, { recursive: true });
+  return chromium.launch({ executablePath: executable(), args: ARGUMENTS });
+}
+
+/** What pages complained about, and whether the server is away on purpose. */
+export class Complaints {
+  constructor() {
+    this.list = [];
+    /** While true, refused WebSocket connections are what the test wants to see. */
+    this.outage = false;
+    this.refused = 0;
+  }
+
+  /** @param {import('playwright-core').Page} page @param {string} who */
+  watch(page, who) {
+    page.on('pageerror', (error) => this.list.push(`${who}: page error: ${error.stack ?? error}`));
+    page.on('console', (message) => this.console(who, message));
+    page.on('requestfailed', (request) => this.list.push(`${who}: failed request: ${request.url()} ${request.failure()?.errorText}`));
+    page.on('response', (response) => {
+      if (response.status() >= 400) this.list.push(`${who}: ${response.status()} for ${response.url()}`);
+    });
+  }
+
+  console(who, message) {
+    if (!['error', 'warning'].includes(message.type())) return;
+    const text = message.text();
+    if (this.outage && /^WebSocket connection to '.*\/play' failed: .*ERR_CONNECTION_REFUSED/.test(text)) this.refused += 1;
+    else this.list.push(`${who}: console ${message.type()}: ${text}`);
+  }
+}
+
+/** Keeps a screenshot. @param {import('playwright-core').Page} page @param {string} name */
+export async function keep(page, name) {
+  await page.screenshot({ path: join(OUTPUT, `browser-${name}.png`) });
+}
+
+/** What the page's read-only hook says about one property. @param {import('playwright-core').Page} page @param {string} property */
+export function state(page, property) {
+  return page.evaluate((name) => window.tickwire[name], property);
+}
+
+/** Waits until a function of the hook is true in the page. */
+export function until(page, test, argument, timeout = 10000) {
+  return page.waitForFunction(test, argument, { timeout, polling: 'raf' });
+}
+
+/** Clicks with the real mouse where an element is. @param {import('playwright-core').Page} page @param {string} selector */
+export async function press(page, selector) {
+  const box = await page.locator(selector).boundingBox();
+  if (!box) throw new Error(`${selector} is not shown`);
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.down();
+  await page.mouse.up();
+}

@@ -1,0 +1,52 @@
+// Starts the server as a user would, reads its banner, stops it with SIGTERM.
+
+import { spawn } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = new URL('../../../', import.meta.url);
+const START_MS = 15000;
+
+/** The binary: the first argument, or TICKWIRE_BIN, or whichever of release and debug was built last. */
+export function binary() {
+  const given = process.argv[2] ?? process.env.TICKWIRE_BIN;
+  const candidates = given ? [given] : ['target/release/tickwire', 'target/debug/tickwire'].map((path) => fileURLToPath(new URL(path, ROOT)));
+  const [found] = candidates.filter((path) => existsSync(path)).sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
+  if (!found) throw new Error(`no server at ${candidates.join(' or ')}: run cargo build --release, or name one`);
+  return found;
+}
+
+/**
+ * Starts the server with default flags but for the address.
+ * @param {number} port 0 for any
+ */
+export async function start(port) {
+  const child = spawn(binary(), ['--bind', `127.0.0.1:${port}`], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const log = [];
+  const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
+  child.stderr.on('data', (data) => log.push(String(data)));
+  const url = await new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error('no banner in time')), START_MS);
+    child.stdout.on('data', (data) => {
+      log.push(String(data));
+      const match = log.join('').match(/http:\/\/127\.0\.0\.1:(\d+)/);
+      if (!match) return;
+      clearTimeout(late);
+      resolve(match[0]);
+    });
+    ended.then(({ code }) => reject(new Error(`the server ended with ${code}:\n${log.join('')}`)));
+  });
+  return {
+    url,
+    port: Number(new URL(url).port),
+    log: () => log.join(''),
+    /** Asks it to stop. @returns how it ended and how long that took */
+    stop: async () => {
+      const from = performance.now();
+      child.kill('SIGTERM');
+      const { code, signal } = await ended;
+      return { code, signal, ms: performance.now() - from };
+    },
+    kill: () => child.kill('SIGKILL'),
+  };
+}

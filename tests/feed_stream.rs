@@ -1,0 +1,288 @@
+//! What a client is told is enough to know what it may see, and nothing is told twice: a model client that believes only
+//! the messages is held against the world, turn by turn, also when turns are missed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tickwire::feed::interest::Window;
+use tickwire::feed::native::Pose;
+use tickwire::feed::publish::Seen;
+use tickwire::feed::view::Layout;
+use tickwire::feed::{Messages, Published, Publisher, Rates, Scratch, View};
+use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
+use tickwire::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
+
+/// A stream of numbers that a seed repeats.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// A world in which players come, walk about, talk and go.
+struct Crowd {
+    world: World,
+    publisher: Publisher,
+    random: Random,
+    present: BTreeSet<u16>,
+    operator_sequence: u32,
+    sequences: BTreeMap<u16, u32>,
+}
+
+impl Crowd {
+    fn new(seed: u64, players: u16) -> Crowd {
+        let world = World::new(Identity { seed: seed as u32, map_size_px: 5_000, tick_hz: TickHz::Hz30 });
+        let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 });
+        let mut crowd = Crowd {
+            world,
+            publisher,
+            random: Random(seed),
+            present: BTreeSet::new(),
+            operator_sequence: 0,
+            sequences: BTreeMap::new(),
+        };
+        let mut commands = Vec::new();
+        (1..=players).for_each(|player| commands.push(crowd.join(player)));
+        crowd.world.step(&mut commands);
+        crowd
+    }
+
+    fn operator(&mut self, action: Action) -> Command {
+        self.operator_sequence += 1;
+        Command { player: PlayerId(0), sequence: self.operator_sequence, action }
+    }
+
+    fn join(&mut self, player: u16) -> Command {
+        self.present.insert(player);
+        self.sequences.insert(player, 0);
+        self.operator(Action::Join { player: PlayerId(player), name: format!("p{player}"), skin: 1 })
+    }
+
+    fn command(&mut self, player: u16, action: Action) -> Command {
+        let sequence = self.sequences.entry(player).or_default();
+        *sequence += 1;
+        Command { player: PlayerId(player), sequence: *sequence, action }
+    }
+
+    /// One tick with a few random commands; now and then one leaves and the number comes back in the same tick.
+    fn step(&mut self) -> Published {
+        let mut commands = Vec::new();
+        for player in self.present.clone() {
+            match self.random.below(40) {
+                0..=2 => {
+                    let direction = Some(Angle(self.random.below(65_536) as u16));
+                    commands.push(self.command(player, Action::Move { direction }));
+                }
+                3 => commands.push(self.command(player, Action::Move { direction: None })),
+                4 => {
+                    let heading = Angle(self.random.below(65_536) as u16);
+                    commands.push(self.command(player, Action::Aim { heading }));
+                }
+                5 if player != 1 && self.random.below(8) == 0 => {
+                    commands.push(self.operator(Action::Leave { player: PlayerId(player) }));
+                    commands.push(self.join(player));
+                }
+                _ => {}
+            }
+        }
+        self.world.step(&mut commands);
+        self.publisher.publish(&self.world, |_| 0)
+    }
+}
+
+fn numbers(value: Option<&Value>) -> Vec<i64> {
+    let array = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    array.iter().map(|value| value.as_i64().unwrap_or_default()).collect()
+}
+
+/// A client that knows only what it was told.
+#[derive(Default)]
+struct Model {
+    own: Option<i64>,
+    own_state: Vec<i64>,
+    others: BTreeMap<i64, (i64, i64, i64)>,
+    objects: BTreeSet<i64>,
+    updates: usize,
+}
+
+impl Model {
+    fn hear(&mut self, message: &Decoded<'_>) {
+        match message.row.name.as_str() {
+            "spawned" => self.own = message.get("player").and_then(Value::as_i64),
+            "objects" => {
+                for object in numbers(message.get("objects")).chunks(5) {
+                    assert!(self.objects.insert(object[0]), "object {} was told twice", object[0]);
+                }
+            }
+            "update" => self.update(message),
+            _ => {}
+        }
+    }
+
+    fn update(&mut self, message: &Decoded<'_>) {
+        self.updates += 1;
+        for player in numbers(message.get("leaves")) {
+            assert!(self.others.remove(&player).is_some() || self.own == Some(player), "{player} left twice");
+        }
+        for enter in numbers(message.get("enters")).chunks(6) {
+            let before = self.others.insert(enter[0], (enter[3], enter[4], enter[5]));
+            assert!(before.is_none(), "{} entered twice", enter[0]);
+        }
+        for full in numbers(message.get("full")).chunks(4) {
+            *self.others.get_mut(&full[0]).expect("full before enter") = (full[1], full[2], full[3]);
+        }
+        for moved in numbers(message.get("moved")).chunks(3) {
+            let pose = self.others.get_mut(&moved[0]).expect("moved before enter");
+            *pose = (pose.0 + moved[1], pose.1 + moved[2], pose.2);
+        }
+        for turned in numbers(message.get("turned")).chunks(2) {
+            self.others.get_mut(&turned[0]).expect("turned before enter").2 = turned[1];
+        }
+        let own = numbers(message.get("own"));
+        if !own.is_empty() {
+            self.own_state = own;
+        }
+    }
+
+    /// Holds what the model believes against what was published.
+    fn check(&mut self, published: &Published, me: u16) {
+        let own = &published.players[published.index_of(PlayerId(me)).expect("the own player is there")];
+        let window = Window { x: own.x.to_px(), y: own.y.to_px() };
+        assert_eq!(self.own, Some(i64::from(me)));
+        assert_eq!(self.own_state[2..6], [own.x.0, own.y.0, own.vx.0, own.vy.0].map(i64::from));
+        let is_seen = |seen: &&Seen| {
+            seen.player != own.player && window.sees(seen.x.to_px(), seen.y.to_px(), seen.radius_px)
+        };
+        let expected: BTreeMap<i64, (i64, i64, i64)> = published
+            .players
+            .iter()
+            .filter(is_seen)
+            .map(|seen| {
+                let Pose { x_hpx, y_hpx, heading } = seen.pose;
+                (seen.player.0.into(), (x_hpx.into(), y_hpx.into(), heading.into()))
+            })
+            .collect();
+        self.others.remove(&i64::from(me));
+        assert_eq!(self.others, expected, "tick {}", published.tick);
+        for thing in &published.nature.things {
+            if window.sees(thing.x_px, thing.y_px, thing.scale_px) {
+                assert!(
+                    self.objects.contains(&thing.id.0.into()),
+                    "object {} is in view and unknown",
+                    thing.id.0
+                );
+            }
+        }
+    }
+}
+
+fn dialect(name: &str) -> Arc<Dialect> {
+    Codes::builtin().dialect(name).expect("a built-in dialect")
+}
+
+fn follow(seed: u64, missed: impl Fn(&mut Random) -> bool) -> (Model, usize) {
+    let (mut crowd, dialect) = (Crowd::new(seed, 24), dialect("native"));
+    let (mut view, mut scratch, mut messages) =
+        (View::new(Layout::Native), Scratch::default(), Messages::default());
+    let (mut model, mut seen, mut chance) = (Model::default(), 0, Random(seed ^ 77));
+    view.follow(Some(PlayerId(1)), None);
+    for _ in 0..600 {
+        let published = crowd.step();
+        if missed(&mut chance) {
+            continue;
+        }
+        messages.clear();
+        view.turn(&published, &dialect, &mut scratch, &mut messages);
+        for message in messages.iter() {
+            model.hear(&dialect.decode(Direction::ToClient, message).expect("our own message"));
+        }
+        model.check(&published, 1);
+        seen += model.others.len();
+    }
+    (model, seen)
+}
+
+#[test]
+fn differences_add_up_to_what_is_published() {
+    for seed in 1..=8 {
+        let (model, seen) = follow(seed, |_| false);
+        assert!(seen > 600, "seed {seed}: somebody was in view");
+        assert!(model.updates > 100, "seed {seed}");
+    }
+}
+
+#[test]
+fn missed_turns_are_made_up_for() {
+    for seed in 1..=8 {
+        follow(seed, |chance| chance.below(3) == 0);
+    }
+}
+
+#[test]
+fn nothing_is_said_when_nothing_changes() {
+    let (mut crowd, dialect) = (Crowd::new(3, 12), dialect("native"));
+    let (mut view, mut scratch, mut messages) =
+        (View::new(Layout::Native), Scratch::default(), Messages::default());
+    view.follow(Some(PlayerId(1)), None);
+    let mut said = 0;
+    for tick in 0..200 {
+        crowd.world.step(&mut Vec::new());
+        let published = crowd.publisher.publish(&crowd.world, |_| 0);
+        messages.clear();
+        view.turn(&published, &dialect, &mut scratch, &mut messages);
+        said += usize::from(!messages.is_empty());
+        assert!(tick > 0 || !messages.is_empty(), "the first turn says who is there");
+    }
+    assert!(said <= 20, "{said} turns of 200 said something while all stood still");
+}
+
+#[test]
+fn moomoo_clients_hear_of_everyone_before_the_first_update_and_of_objects_once() {
+    let (mut crowd, dialect) = (Crowd::new(5, 24), dialect("legacy"));
+    let (mut view, mut scratch, mut messages) =
+        (View::new(Layout::Moomoo), Scratch::default(), Messages::default());
+    view.follow(Some(PlayerId(1)), None);
+    let (mut added, mut objects, mut updates) = (BTreeMap::new(), BTreeSet::new(), 0);
+    for _ in 0..900 {
+        let published = crowd.step();
+        messages.clear();
+        if view.is_due(&published) {
+            view.turn(&published, &dialect, &mut scratch, &mut messages);
+        }
+        for message in messages.iter() {
+            let decoded = dialect.decode(Direction::ToClient, message).expect("our own message");
+            match decoded.row.name.as_str() {
+                "add_player" => {
+                    let player = decoded.get("player").and_then(Value::as_array).expect("an array");
+                    let id = player[0].as_str().expect("a text").to_owned();
+                    assert!(added.insert(id, player[1].as_i64()).is_none(), "added twice");
+                }
+                "remove_player" => {
+                    let id = decoded.get("id").and_then(Value::as_str).expect("a text");
+                    assert!(added.remove(id).is_some(), "removed before it was added");
+                }
+                "update_players" => {
+                    updates += 1;
+                    for player in numbers(decoded.get("players")).chunks(13) {
+                        assert!(
+                            added.values().any(|sid| *sid == Some(player[0])),
+                            "updated before it was added"
+                        );
+                    }
+                }
+                "load_objects" => {
+                    for object in numbers(decoded.get("objects")).chunks(8) {
+                        assert!(objects.insert(object[0]), "object {} was told twice", object[0]);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(updates, 300, "ten a second");
+    let (objects, added) = (objects.len(), added.len());
+    assert!(objects > 5 && added > 2, "{objects} objects, {added} players");
+}

@@ -1,0 +1,143 @@
+//! The program as its operator meets it: starting, refusing to start, stopping.
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use support::Peer;
+
+const STOP_TIME: Duration = Duration::from_secs(3);
+
+fn tickwire(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tickwire"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A program that serves on a free port; ended when dropped, whatever happened.
+struct Running {
+    child: Child,
+    banner: String,
+    address: SocketAddr,
+}
+
+impl Running {
+    fn start(command: &mut Command) -> Running {
+        let mut child = command.spawn().expect("the program starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let mut banner = String::new();
+        while !banner.contains("clients") {
+            banner.push_str(&lines.next().expect("the whole banner").expect("text"));
+            banner.push('\n');
+        }
+        let (_, rest) = banner.split_once("http://").expect("the page's URL");
+        let address = rest.split('/').next().unwrap_or_default().parse().expect("an address and port");
+        Running { child, banner, address }
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, signal).expect("the signal is sent");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn stops_cleanly_on(signal: Signal) {
+    let mut running = Running::start(&mut tickwire(&["--bind", "127.0.0.1:0"]));
+    let mut peers: Vec<Peer> =
+        ["/", "/server", "/play"].map(|path| Peer::connect(running.address, path)).into();
+    // One more that never reads or answers: a stop does not wait for it.
+    let _silent = Peer::connect(running.address, "/");
+    let asked = Instant::now();
+    running.signal(signal);
+    for peer in &mut peers {
+        assert_eq!(peer.receive_close(), "1001 going_away");
+    }
+    let status = running.child.wait().expect("the program ends");
+    let took = asked.elapsed();
+    let mut log = String::new();
+    running.child.stderr.take().expect("piped").read_to_string(&mut log).expect("text");
+    assert!(status.success(), "{status}\n{log}");
+    assert!(took < STOP_TIME, "{took:?}\n{log}");
+    assert!(!log.contains("WARN") && !log.contains("ERROR"), "{log}");
+}
+
+#[test]
+fn sigterm_says_goodbye_to_all_and_exits_with_0() {
+    stops_cleanly_on(Signal::TERM);
+}
+
+#[test]
+fn ctrl_c_says_goodbye_to_all_and_exits_with_0() {
+    stops_cleanly_on(Signal::INT);
+}
+
+#[test]
+fn the_banner_shows_the_urls_and_what_is_in_force() {
+    let mut command = tickwire(&["--bind", "127.0.0.1:0", "--seed", "77", "--map-size", "5000"]);
+    command.env("TICKWIRE_TICK_HZ", "20").env("TICKWIRE_UPDATE_HZ", "60");
+    let running = Running::start(&mut command);
+    let address = running.address;
+    for expected in [
+        format!("http://{address}/"),
+        format!("native   ws://{address}/play"),
+        format!("legacy   ws://{address}/"),
+        format!("letters  ws://{address}/server"),
+        "tick 20 Hz, updates 20 Hz (MooMoo dialects 10 Hz), seed 77, map 5000 px".to_owned(),
+    ] {
+        assert!(running.banner.contains(&expected), "{expected}\nis not in\n{}", running.banner);
+    }
+}
+
+fn failed(arguments: &[&str]) -> String {
+    let Output { status, stdout, stderr } = tickwire(arguments).output().expect("the program runs");
+    assert!(!status.success() && stdout.is_empty(), "{arguments:?} was accepted");
+    String::from_utf8(stderr).expect("text")
+}
+
+#[test]
+fn an_occupied_port_is_one_clear_line() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("its address").to_string();
+    let line = failed(&["--bind", &address]);
+    assert_eq!(line, format!("tickwire: {address} is in use; choose another with --bind ADDR:PORT\n"));
+}
+
+#[test]
+fn bad_flags_are_refused_by_name() {
+    for (arguments, reason) in [
+        (&["--tick-hz", "31"][..], "the tick rate is 15, 20, 30 or 60"),
+        (&["--bind", "somewhere"], "--bind"),
+        (&["--map-size", "10"], "--map-size"),
+        (&["--update-hz", "0"], "--update-hz"),
+        (&["--max-clients", "0"], "--max-clients"),
+        (&["--codes", "/nowhere"], "/nowhere"),
+        (&["--log", "a=b=c"], "--log"),
+        (&["--frobnicate"], "--frobnicate"),
+    ] {
+        let line = failed(arguments);
+        assert!(line.contains(reason), "{arguments:?}: {line}");
+    }
+}
+
+#[test]
+fn help_names_units_and_variables() {
+    let output = tickwire(&["--help"]).output().expect("the program runs");
+    let help = String::from_utf8(output.stdout).expect("text");
+    for flag in ["--bind", "--tick-hz", "--update-hz", "--seed", "--map-size", "--max-clients", "--codes"] {
+        assert!(help.contains(flag), "{flag}");
+    }
+    for variable in ["TICKWIRE_BIND=", "TICKWIRE_TICK_HZ=", "TICKWIRE_MAP_SIZE=", "[default: 0.0.0.0:3000]"] {
+        assert!(help.contains(variable), "{variable}\n{help}");
+    }
+}
