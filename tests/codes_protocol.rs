@@ -154,6 +154,7 @@ fn what_is_printed_for_a_terminal_has_a_line_for_each_packet() {
     assert_eq!(text.lines().count(), rows + 4 * 2 + 3);
     let update = text.lines().find(|line| line.starts_with("update ")).expect("a line");
     assert!(update.split_whitespace().take(4).eq(["update", "latest", "2", "tick:u32.tick"]), "{update}");
+    assert!(!text.contains("answers ping"), "the meaning is left to the documents");
     assert!("html".parse::<Format>().is_err());
     assert_eq!("markdown".parse(), Ok(Format::Markdown));
 }

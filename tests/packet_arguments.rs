@@ -76,7 +76,7 @@ fn what_real_clients_do_is_tolerated() {
 }
 
 /// dialect, direction, message, argument, expected type
-const WRONG: [(&str, Direction, &str, &str, &str); 41] = [
+const WRONG: [(&str, Direction, &str, &str, &str); 43] = [
     ("legacy", ToServer, r#"["33",["1.57"]]"#, "direction", "num.rad|nil"),
     ("legacy", ToServer, r#"["33",[true]]"#, "direction", "num.rad|nil"),
     ("legacy", ToServer, r#"["33",[[]]]"#, "direction", "num.rad|nil"),
@@ -113,6 +113,8 @@ const WRONG: [(&str, Direction, &str, &str, &str); 41] = [
     ("native", ToServer, "[6,[4294967296]]", "nonce", "u32"),
     ("native", ToServer, "[7,[\"ann\"]]", "player", "u16|nil"),
     ("letters", ToClient, r#"["a",[[1,2,3]]]"#, "players", "groups of 13"),
+    ("letters", ToClient, r#"["G",[[1,"ann",2,3]]]"#, "rows", "groups of 3"),
+    ("letters", ToClient, r#"["G",[[1,"ann",2,2,7,0]]]"#, "rows.1.name", "str"),
     ("letters", ToClient, r#"["D",[["1",1,"ann",0,0,0,100,100,35],true]]"#, "player.skin", "u8"),
     ("letters", ToClient, r#"["D",[["1",1,"ann",0,0,0,100,100,35,0]]]"#, "is_you", "bool"),
     ("letters", ToClient, r#"["A",[{"teams":[{"sid":"a"}]}]]"#, "data.teams.0.owner", "u32"),
@@ -195,5 +197,20 @@ fn radians_of_clients_become_binary_angles() {
         let decoded = letters.decode_json(ToServer, &text).expect(&text);
         let expected = ClientPacket::Move { sequence: None, tick: None, direction: Some(direction) };
         assert_eq!(ClientPacket::from_decoded(&decoded), expected, "{text}");
+    }
+}
+
+#[test]
+fn the_unit_of_an_angle_is_a_matter_of_the_table() {
+    let said = ClientPacket::Move { sequence: None, tick: None, direction: Some(0x4000) };
+    for (kind, value) in [("u8.turn8", "64"), ("u16.turn16", "16384"), ("num.rad", "1.57")] {
+        let heading = "direction\tname\tlane\tmine:str\targuments\tmeaning";
+        let text = format!("{heading}\nto_server\tmove\treliable\tm\tdirection:{kind}|nil\twalk\n");
+        let codes = Codes::from_texts(&[("mine.tsv", text)]).expect(kind);
+        let mine = codes.dialect("mine").expect("its column");
+        let typed = format!(r#"["m",[{value}]]"#);
+        let decoded = mine.decode_json(ToServer, &typed).expect(&typed);
+        assert_eq!(ClientPacket::from_decoded(&decoded), said, "{kind}");
+        assert_eq!(mine.json_from_msgpack(ToServer, &said.encode(&mine)), Ok(typed));
     }
 }

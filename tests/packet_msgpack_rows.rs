@@ -88,7 +88,7 @@ fn each_refused_row_names_rule_and_offset() {
 }
 
 /// what, bytes, value as JSON
-const ACCEPTED: [(&str, &str, &str); 30] = [
+const ACCEPTED: [(&str, &str, &str); 31] = [
     ("0 in one byte", "00", "0"),
     ("0 as u8", "cc00", "0"),
     ("0 as u16", "cd0000", "0"),
@@ -118,6 +118,7 @@ const ACCEPTED: [(&str, &str, &str); 30] = [
     ("an empty array with a 32-bit length", "dd00000000", "[]"),
     ("an empty map with a 16-bit length", "de0000", "{}"),
     ("the same key in two maps", "9281a1610181a16102", "[{\"a\":1},{\"a\":2}]"),
+    ("a key of an inner map in the outer one", "82a16181a16201a16202", "{\"a\":{\"b\":1},\"b\":2}"),
     ("seven containers within one another", "91919191919190", "[[[[[[[]]]]]]]"),
 ];
 

@@ -3,7 +3,8 @@
 //! Comes in: bytes of one message after the other. Goes out: the messages in order. The buffer is used again each turn, so the
 //! steady state allocates nothing.
 
-use crate::packet::{Dialect, ServerPacket};
+use crate::packet::msgpack::write_array_len;
+use crate::packet::{Dialect, Direction, ServerPacket};
 
 /// See the [module](self).
 #[derive(Debug, Default)]
@@ -24,6 +25,24 @@ impl Messages {
         write(&mut self.bytes);
         if self.bytes.len() > self.ends.last().copied().unwrap_or(0) {
             self.ends.push(self.bytes.len());
+        }
+    }
+
+    /// Appends a packet that is assembled by hand: its envelope, how many arguments follow, then what `write` writes. A
+    /// dialect without it says nothing.
+    pub fn add_named(
+        &mut self,
+        dialect: &Dialect,
+        name: &str,
+        arguments: usize,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        if let Some(envelope) = dialect.prefix(Direction::ToClient, name) {
+            self.add(|out| {
+                out.extend_from_slice(envelope);
+                write_array_len(out, arguments);
+                write(out);
+            });
         }
     }
 

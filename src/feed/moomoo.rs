@@ -5,7 +5,7 @@
 //! leaderboard. Codes and types come from the dialect's table; the values are the same for all four dialects.
 
 use super::messages::Messages;
-use super::native::{start, write_groups};
+use super::native::write_groups;
 use super::publish::{Placed, Published, Seen};
 use super::view::{Known, Scratch, View};
 use crate::packet::msgpack::{write_array_len, write_f64_2dec, write_int, write_nil, write_str, write_uint};
@@ -63,16 +63,14 @@ pub fn turn(
         scratch.enters.clear();
         view.objects(published, window, |index| scratch.enters.copy(published.nature.moomoo.get(index)));
         if scratch.enters.count > 0 {
-            messages.add(|out| {
-                start(out, dialect, "load_objects", 1);
+            messages.add_named(dialect, "load_objects", 1, |out| {
                 write_groups(out, &scratch.enters, OBJECT_STRIDE);
             });
         }
         scratch.full.clear();
         scratch.full.copy(records.get(own));
         scratch.visible.iter().for_each(|index| scratch.full.copy(records.get(*index as usize)));
-        messages.add(|out| {
-            start(out, dialect, "update_players", 1);
+        messages.add_named(dialect, "update_players", 1, |out| {
             write_groups(out, &scratch.full, PLAYER_STRIDE);
         });
     }
@@ -127,8 +125,7 @@ fn tell_board(view: &mut View, published: &Published, dialect: &Dialect, message
     }
     view.last_board_second = Some(published.second);
     let best = &published.board().best;
-    messages.add(|out| {
-        start(out, dialect, "leaderboard", 1);
+    messages.add_named(dialect, "leaderboard", 1, |out| {
         write_array_len(out, best.len() * 3);
         for seen in best.iter().map(|index| &published.players[*index]) {
             write_uint(out, seen.player.0.into());

@@ -19,7 +19,7 @@ use super::publish::{Placed, Published, Seen};
 use super::records::{Records, Section};
 use super::view::{Known, Scratch, View};
 use crate::packet::msgpack::{write_array_len, write_int, write_nil, write_str, write_uint};
-use crate::packet::{Dialect, Direction, ServerPacket};
+use crate::packet::{Dialect, ServerPacket};
 use crate::world::Body;
 
 /// What the native layout shows of a player: its place in half px, its heading in 1/256 turn.
@@ -133,10 +133,7 @@ pub fn turn(
     scratch.enters.clear();
     view.objects(published, window, |index| scratch.enters.copy(published.nature.native.get(index)));
     if scratch.enters.count > 0 {
-        messages.add(|out| {
-            start(out, dialect, "objects", 1);
-            write_groups(out, &scratch.enters, 5);
-        });
+        messages.add_named(dialect, "objects", 1, |out| write_groups(out, &scratch.enters, 5));
     }
     let in_step = view.last_turn + 1 == number;
     view.last_turn = number;
@@ -236,8 +233,7 @@ fn tell_update(published: &Published, dialect: &Dialect, scratch: &Scratch, mess
         (&scratch.turned, 2),
     ];
     let Some(last) = sections.iter().rposition(|(section, _)| section.count > 0) else { return };
-    messages.add(|out| {
-        start(out, dialect, "update", last + 2);
+    messages.add_named(dialect, "update", last + 2, |out| {
         write_uint(out, published.tick.into());
         for (section, stride) in &sections[..=last] {
             write_groups(out, section, *stride);
@@ -258,7 +254,6 @@ fn tell_board(
     view.last_board_second = Some(published.second);
     let board = published.board();
     let mut said = Vec::new();
-    start(&mut said, dialect, "leaderboard", 3);
     write_array_len(&mut said, board.best.len() * 3);
     for seen in board.best.iter().map(|index| &published.players[*index]) {
         write_uint(&mut said, seen.player.0.into());
@@ -271,16 +266,9 @@ fn tell_board(
     }
     write_uint(&mut said, published.players.len() as u64);
     if said != view.last_board {
-        messages.add(|out| out.extend_from_slice(&said));
+        messages.add_named(dialect, "leaderboard", 3, |out| out.extend_from_slice(&said));
         view.last_board = said;
     }
-}
-
-/// The envelope of a packet up to its arguments: code, and how many arguments follow.
-pub(super) fn start(out: &mut Vec<u8>, dialect: &Dialect, name: &str, arguments: usize) {
-    // A table without this packet says nothing of it: the caller's message stays a valid, unknown one.
-    out.extend_from_slice(dialect.prefix(Direction::ToClient, name).unwrap_or(&[0x92, 0xc0]));
-    write_array_len(out, arguments);
 }
 
 pub(super) fn write_groups(out: &mut Vec<u8>, section: &Section, stride: usize) {

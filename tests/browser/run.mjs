@@ -113,6 +113,10 @@ async function walking() {
     return `${key} leads somewhere`;
   });
   await check('the other sees a walk within two updates', async () => {
+    await until(bo, (id) => {
+      const { x, y, shown } = window.tickwire.players[id];
+      return Math.hypot(shown.x - x, shown.y - y) < 0.1;
+    }, ids.ada);
     const from = (await state(bo, 'players'))[ids.ada];
     raw.watcher.mark();
     // The recorder notes, frame by frame, how far the page has heard and where it has the other one.
