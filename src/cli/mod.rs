@@ -4,6 +4,7 @@
 //! something is wrong. Each command is a file of its own; without one, the program serves.
 
 mod codes;
+mod explain;
 mod serve;
 
 use std::process::ExitCode;
@@ -29,6 +30,8 @@ pub struct Cli {
 enum Command {
     /// Serve the game and its page (what happens without a command).
     Serve(ServeArgs),
+    /// Explain the bytes of a WebSocket frame: header bit by bit, mask, payload, packet.
+    Explain(explain::ExplainArgs),
     /// Print the packet tables in force.
     Codes(codes::CodesArgs),
 }
@@ -42,6 +45,7 @@ pub fn run() -> ExitCode {
     let done = match cli.command {
         None => serve::run(&cli.serve),
         Some(Command::Serve(args)) => serve::run(&args),
+        Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::Codes(args)) => codes::run(&args),
     };
     match done {
