@@ -3,6 +3,7 @@
 //! Comes in: arguments and `TICKWIRE_…` variables. Goes out: an exit code, one clear line on standard error when
 //! something is wrong. Each command is a file of its own; without one, the program serves.
 
+mod bots;
 mod codes;
 mod explain;
 mod serve;
@@ -32,6 +33,8 @@ enum Command {
     Serve(ServeArgs),
     /// Explain the bytes of a WebSocket frame: header bit by bit, mask, payload, packet.
     Explain(explain::ExplainArgs),
+    /// Let bots walk on a server, check what they are told, and measure it.
+    Bots(bots::BotsArgs),
     /// Print the packet tables in force.
     Codes(codes::CodesArgs),
 }
@@ -46,6 +49,7 @@ pub fn run() -> ExitCode {
         None => serve::run(&cli.serve),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Explain(args)) => explain::run(&args),
+        Some(Command::Bots(args)) => bots::run(&args),
         Some(Command::Codes(args)) => codes::run(&args),
     };
     match done {
