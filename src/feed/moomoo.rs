@@ -1,6 +1,6 @@
 //! The layout of the MooMoo dialects: flat full records of everyone in view, each turn, as third-party clients expect them.
 //!
-//! The order within a turn is the one that those clients need (facts/moomoo.md, last section): setup before one's own
+//! The order within a turn is the one that those clients need (see tests/fixtures/conversations.tsv): setup before one's own
 //! add-player, add-player before the first record of a player, objects once, then the update, then the
 //! leaderboard. Codes and types come from the dialect's table; the values are the same for all four dialects.
 

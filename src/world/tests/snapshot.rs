@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use crate::command::Action;
+use crate::controller::{Controller, Player};
 use crate::fields::{Field, Sink};
 use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
@@ -109,6 +110,58 @@ fn the_first_field_that_differs_is_named() {
     assert!(difference.to_string().contains("players.body.y"));
     walk(&mut other, 1, Some(1));
     assert_eq!(world.difference(&other).expect("they differ").path, "tick");
+}
+
+/// A change that makes a state impossible.
+type Spoil = fn(&mut State);
+
+fn spoil_player(state: &mut State, spoil: impl Fn(&mut Player)) {
+    match &mut state.players[0].controller {
+        Controller::Player(player) => spoil(player),
+        Controller::Scenery(_) => panic!("a player is no scenery"),
+    }
+}
+
+#[test]
+fn each_state_that_no_world_has_is_refused_by_name() {
+    let rows: [(&str, Spoil); 19] = [
+        ("map_size_px", |state| state.identity.map_size_px = 1_439),
+        ("map_size_px", |state| state.identity.map_size_px = 32_001),
+        ("order of entities", |state| state.players.swap(0, 1)),
+        ("order of entities", |state| state.others.swap(3, 4)),
+        ("order of entities", |state| state.others[4].id = state.others[3].id),
+        ("controller of a player", |state| state.players[1].controller = state.others[0].controller.clone()),
+        ("controller of scenery", |state| state.others[1].controller = state.players[0].controller.clone()),
+        ("owner of a player", |state| state.players[0].id.0 -= 1),
+        ("radius of a player", |state| state.players[0].body.radius_px = 36),
+        ("health of a player", |state| state.players[0].body.health = 101),
+        ("name of a player", |state| spoil_player(state, |player| player.name = "a\nb".into())),
+        ("way of a player", |state| spoil_player(state, |player| player.walked = 100 << 16)),
+        ("number of scenery", |state| state.others[0].id.0 = 65_535),
+        ("scale of scenery", |state| match &mut state.others[0].controller {
+            Controller::Scenery(scenery) => scenery.scale_px = 151,
+            Controller::Player(_) => panic!("scenery is no player"),
+        }),
+        ("radius of scenery", |state| state.others[0].body.radius_px += 1),
+        ("place", |state| state.players[0].body.x = Fixed((35 << 16) - 1)),
+        ("place", |state| state.others[0].body.y = Fixed::from_px(1_440)),
+        ("velocity", |state| state.players[0].body.vx = Fixed((320 << 16) + 1)),
+        ("velocity", |state| state.players[0].body.vy = Fixed(i32::MIN)),
+    ];
+    for (name, spoil) in rows {
+        let mut world = lively(3, 1_440, TickHz::Hz30);
+        assert!(World::restore(&world.snapshot()).is_ok());
+        spoil(&mut world.state);
+        assert_eq!(World::restore(&world.snapshot()), Err(SnapshotError::Value(name)));
+        assert!(SnapshotError::Value(name).to_string().contains(name));
+    }
+}
+
+#[test]
+fn later_chance_differs_between_seeds() {
+    let rng = |seed| world(seed).state.rng;
+    assert_eq!(rng(1), rng(1));
+    assert_ne!(rng(1), rng(2));
 }
 
 /// Where each scalar of the state is in its bytes, and its name.
