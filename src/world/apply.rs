@@ -34,17 +34,29 @@ impl World {
         }
         let by_operator = command.player == PlayerId::OPERATOR;
         match &command.action {
-            Action::Join { .. } | Action::Leave { .. } if !by_operator => Err(Refusal::OperatorOnly),
+            Action::Join { .. } | Action::Leave { .. } | Action::Grant { .. } if !by_operator => {
+                Err(Refusal::OperatorOnly)
+            }
             Action::Move { .. } | Action::Aim { .. } | Action::Chat { .. } if by_operator => {
                 Err(Refusal::PlayerOnly)
             }
+            Action::Attack { .. } | Action::Respawn { .. } if by_operator => Err(Refusal::PlayerOnly),
             Action::Join { player, .. } if *player == PlayerId::OPERATOR => Err(Refusal::ReservedPlayer),
             Action::Join { player, .. } if self.find(*player).is_ok() => Err(Refusal::AlreadyJoined),
             Action::Join { name, .. } => check_name(name),
-            Action::Leave { player } => self.find(*player).map(drop).map_err(|_| Refusal::UnknownPlayer),
-            Action::Move { .. } | Action::Aim { .. } => Ok(()),
+            Action::Leave { player } | Action::Grant { player, .. } => {
+                self.find(*player).map(drop).map_err(|_| Refusal::UnknownPlayer)
+            }
+            Action::Respawn { .. } if self.lives(command.player) => Err(Refusal::Alive),
+            Action::Respawn { name, .. } => check_name(name),
+            _ if !self.lives(command.player) => Err(Refusal::Dead),
+            Action::Move { .. } | Action::Aim { .. } | Action::Attack { .. } => Ok(()),
             Action::Chat { text } => check_chat(text),
         }
+    }
+
+    fn lives(&self, player: PlayerId) -> bool {
+        self.player(player).map_or(false, |player| player.alive)
     }
 
     fn last_sequence(&self, issuer: PlayerId) -> Result<u32, Refusal> {
@@ -77,6 +89,18 @@ impl World {
                 }
             }
             Action::Chat { text } => self.outcome.events.push(Event::Chat { player: issuer, text }),
+            Action::Attack { on } => {
+                if let Some((player, _)) = self.player_mut(issuer) {
+                    player.hand.attacking = on;
+                }
+            }
+            Action::Respawn { name, skin } => self.respawn(issuer, &name, skin),
+            Action::Grant { player, resource, amount } => {
+                if let Some((player, _)) = self.player_mut(player) {
+                    let stock = &mut player.resources[resource as usize];
+                    *stock = stock.saturating_add(amount);
+                }
+            }
         }
     }
 
@@ -93,6 +117,20 @@ impl World {
         if let Ok(at) = self.find(id) {
             self.state.players.remove(at);
             self.outcome.events.push(Event::Left { player: id });
+        }
+    }
+
+    fn respawn(&mut self, id: PlayerId, name: &str, skin: u8) {
+        let (x, y) = spawn::place(&self.state.players, &self.terrain, &mut self.state.rng);
+        if let Some((player, body)) = self.player_mut(id) {
+            player.name = Arc::from(name);
+            player.skin = skin;
+            player.alive = true;
+            player.stirred = true;
+            body.x = x;
+            body.y = y;
+            body.health = rules::PLAYER_HEALTH;
+            self.outcome.events.push(Event::Spawned { player: id });
         }
     }
 
@@ -122,16 +160,6 @@ fn newcomer(id: PlayerId, name: &str, skin: u8, tick: u32, (x, y): (Fixed, Fixed
         health: rules::PLAYER_HEALTH,
         owner: id,
     };
-    let player = Player {
-        name: Arc::from(name),
-        skin,
-        joined_tick: tick,
-        sequence: 0,
-        direction: None,
-        score: 0,
-        walked: 0,
-        // It looks about once, in case there was no room for it.
-        stirred: true,
-    };
+    let player = Player::new(name, skin, tick);
     Entity { id: id.entity(), body, controller: Controller::Player(player) }
 }

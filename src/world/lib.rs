@@ -53,6 +53,6 @@ pub use difference::Difference;
 pub use entity::{Body, Entity, EntityId, PlayerId};
 pub use fixed::{Angle, Fixed};
 pub use map::{Bands, Biome};
-pub use rules::{code_hash, TickHz};
+pub use rules::{code_hash, Resource, TickHz};
 pub use snapshot::SnapshotError;
 pub use state::{Event, Identity, Outcome, PlayerView, SceneryView, World};

@@ -11,9 +11,15 @@ use crate::checksum::Checksum;
 use crate::fields::Sink;
 use crate::trig;
 
+mod ages;
+mod weapons;
+
+pub use ages::{xp_next, MAX_AGE, XP_STEPS};
+pub use weapons::{weapon, Weapon, FIRST_WEAPON, WEAPONS};
+
 /// Raised with each change of what the world does. Part of [`code_hash`], so that an old recording or a stale browser is
 /// told apart instead of drifting apart.
-pub const CODE_VERSION: u32 = 1;
+pub const CODE_VERSION: u32 = 2;
 
 // ---- texts ---------------------------------------------------------------------------------------------------
 
@@ -78,8 +84,47 @@ pub const CONTACT_PER_NINTH_PERCENT: u32 = 75;
 pub const SUB_STEP_PX: i32 = 40;
 /// Largest speed along one axis, pixels per tick. Nothing in the game comes near; it bounds the sub-steps of a tick.
 pub const VELOCITY_MAX_PX: i32 = 320;
-/// Way for which a player gets a point, pixels.
-pub const POINT_DISTANCE_PX: u32 = 100;
+
+// ---- what is gathered ----------------------------------------------------------------------------------------
+
+/// What a player can have. The numbers are those of the wire, and of the things of nature that give it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Resource {
+    /// From trees.
+    Wood = 0,
+    /// From bushes.
+    Food = 1,
+    /// From rocks.
+    Stone = 2,
+    /// From gold.
+    Gold = 3,
+}
+
+impl Resource {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Resource; 4] = [Resource::Wood, Resource::Food, Resource::Stone, Resource::Gold];
+
+    /// The resource of that number.
+    pub fn from_number(number: u8) -> Option<Resource> {
+        Resource::ALL.get(usize::from(number)).copied()
+    }
+}
+
+/// Experience for each unit that a weapon gathers at a stroke.
+pub const GATHER_XP: u32 = 4;
+/// Gold gained at a stroke beyond what the weapon gathers.
+pub const GOLD_EXTRA: u32 = 4;
+
+// ---- fighting ------------------------------------------------------------------------------------------------
+
+/// Half of the arc in which a stroke lands, in parts of a turn of 65,536: a turn / 5.2, which is pi / 2.6.
+pub const ARC: u16 = 12_603;
+/// How large a player is for a stroke, in hundredths of its radius.
+pub const TARGET_PERCENT: i32 = 180;
+/// Speed that a stroke gives to whom it hits, away from who struck, pixels per second.
+pub const KNOCK_PX_PER_S: i32 = 300;
+/// Points for killing, for each age of who was killed.
+pub const KILL_SCORE: u32 = 100;
 
 // ---- spawning ------------------------------------------------------------------------------------------------
 
@@ -172,7 +217,7 @@ pub fn code_hash() -> u64 {
     for value in [MAP_SIZE_PX, MAP_SIZE_MIN_PX, MAP_SIZE_MAX_PX, SNOW_END_PX, DESERT_START_PX, RIVER_HALF_PX]
         .into_iter()
         .chain([AREAS_PER_SIDE, TREES_PER_AREA, BUSHES_PER_AREA, ROCKS, GOLD, SPEED_PX_PER_S, REST_PX_PER_S])
-        .chain([FRICTION_PER_MS_MILLI, CONTACT_PER_NINTH_PERCENT, POINT_DISTANCE_PX, SPAWN_TRIES])
+        .chain([FRICTION_PER_MS_MILLI, CONTACT_PER_NINTH_PERCENT, SPAWN_TRIES])
     {
         put(i64::from(value));
     }

