@@ -260,6 +260,9 @@ impl Session {
             ClientPacket::Aim { sequence, tick, heading } => {
                 self.command(sequence, tick, Action::Aim { heading: Angle(heading) }, outputs);
             }
+            ClientPacket::Attack { sequence, tick, state, heading } => {
+                self.attack(sequence, tick, state, heading.map(Angle), outputs);
+            }
             ClientPacket::Chat { sequence, tick, text } => self.chat(sequence, tick, &text, now, outputs),
             _ => outputs.push(Output::Dropped("unused_packet")),
         }
@@ -282,14 +285,29 @@ impl Session {
     }
 
     fn enter(&mut self, name: Option<&str>, skin: Option<u8>, outputs: &mut Vec<Output>) {
-        if self.player().is_some() {
-            outputs.push(Output::Dropped("already_playing"));
-            return;
-        }
         let name = text::clean_name(name.unwrap_or_default());
         let name = if name.is_empty() { "unknown".to_owned() } else { name };
         let skin = skin.filter(|skin| *skin < limits::SKINS).unwrap_or(0);
-        outputs.push(Output::Join { name, skin });
+        match self.player() {
+            None => outputs.push(Output::Join { name, skin }),
+            // Whether it is dead is for the world to say: it refuses who lives.
+            Some(_) => self.command(None, None, Action::Respawn { name, skin }, outputs),
+        }
+    }
+
+    /// A blow that names where to, as in the dialects that count no sequences, is a look there first.
+    fn attack(
+        &mut self,
+        sequence: Option<u32>,
+        tick: Option<u32>,
+        on: bool,
+        heading: Option<Angle>,
+        outputs: &mut Vec<Output>,
+    ) {
+        if let Some(heading) = heading.filter(|_| sequence.is_none()) {
+            self.command(None, tick, Action::Aim { heading }, outputs);
+        }
+        self.command(sequence, tick, Action::Attack { on }, outputs);
     }
 
     fn chat(

@@ -140,7 +140,7 @@ fn tell(
         } else if turn == Some(index) {
             view.turn(published, dialect, &mut desk.scratch, &mut desk.messages);
         }
-        view.events(published, dialect, &mut desk.messages);
+        view.events(published, dialect, &mut desk.scratch, &mut desk.messages);
     }
     if desk.messages.is_empty() {
         return;
