@@ -3,8 +3,6 @@
 //! Comes in: one command. Goes out: a changed state and perhaps an event, or a reason why not. Never: a half-applied
 //! command. Everything is checked before anything is changed, so a refused command leaves no trace.
 
-use std::sync::Arc;
-
 use crate::command::{Action, Command, Refusal};
 use crate::controller::{Controller, Player};
 use crate::entity::{Body, Entity, PlayerId};
@@ -97,8 +95,7 @@ impl World {
             Action::Respawn { name, skin } => self.respawn(issuer, &name, skin),
             Action::Grant { player, resource, amount } => {
                 if let Some((player, _)) = self.player_mut(player) {
-                    let stock = &mut player.resources[resource as usize];
-                    *stock = stock.saturating_add(amount);
+                    player.give(resource, amount);
                 }
             }
         }
@@ -109,6 +106,7 @@ impl World {
             let (x, y) = spawn::place(&self.state.players, &self.terrain, &mut self.state.rng);
             let newcomer = newcomer(id, name, skin, self.state.tick, (x, y));
             self.state.players.insert(at, newcomer);
+            self.make_room();
             self.outcome.events.push(Event::Joined { player: id });
         }
     }
@@ -117,20 +115,6 @@ impl World {
         if let Ok(at) = self.find(id) {
             self.state.players.remove(at);
             self.outcome.events.push(Event::Left { player: id });
-        }
-    }
-
-    fn respawn(&mut self, id: PlayerId, name: &str, skin: u8) {
-        let (x, y) = spawn::place(&self.state.players, &self.terrain, &mut self.state.rng);
-        if let Some((player, body)) = self.player_mut(id) {
-            player.name = Arc::from(name);
-            player.skin = skin;
-            player.alive = true;
-            player.stirred = true;
-            body.x = x;
-            body.y = y;
-            body.health = rules::PLAYER_HEALTH;
-            self.outcome.events.push(Event::Spawned { player: id });
         }
     }
 

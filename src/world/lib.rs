@@ -3,7 +3,7 @@
 //! ```text
 //!              seed ─► map ─► scenery ─┐
 //!                                      ▼
-//!   commands ─► apply ─► state ─► controllers act on terrain ─► bodies push ─► state, one tick later
+//!   commands ─► apply ─► state ─► controllers act on terrain ─► bodies push ─► strokes land ─► state, one tick later
 //!                          │
 //!                          └─► the walk over all fields ─► snapshot · checksum · comparison
 //! ```
@@ -32,6 +32,8 @@ mod grid;
 pub mod terrain;
 
 mod apply;
+mod fight;
+mod life;
 pub mod state;
 mod step;
 

@@ -10,6 +10,7 @@ use crate::command::{Command, Refusal, KINDS};
 use crate::controller::{Controller, SceneryKind};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fields::{fields, Field};
+use crate::fight::Scratch;
 use crate::fixed::Angle;
 use crate::grid::Grid;
 use crate::map::{self, Bands};
@@ -205,6 +206,8 @@ pub struct World {
     pub(crate) crowd: Grid,
     /// Which players acted in this tick, by their index.
     pub(crate) awake: Vec<bool>,
+    /// Room for what a stroke needs.
+    pub(crate) scratch: Scratch,
     pub(crate) outcome: Outcome,
 }
 
@@ -219,6 +222,9 @@ impl Eq for World {}
 
 /// What the seed's generator is asked for here, so that the map and later chance do not share numbers.
 const PURPOSE_LATER: u32 = 2;
+
+/// Events for which there is room from the start: a stroke, and what it does to a few.
+const EVENTS_PER_PLAYER: usize = 6;
 
 impl Outcome {
     pub(crate) fn clear(&mut self) {
@@ -249,14 +255,24 @@ impl World {
             let Body { x, y, radius_px, .. } = entity.body;
             Obstacle { x, y, radius_px }
         };
-        World {
+        let mut world = World {
             rates: state.identity.tick_hz.rates(),
             terrain: Terrain::new(map_size_px, state.others.iter().map(obstacle).collect()),
             crowd: Grid::new(map_size_px),
             awake: Vec::new(),
+            scratch: Scratch::default(),
             outcome: Outcome::default(),
             state,
-        }
+        };
+        world.make_room();
+        world
+    }
+
+    /// Makes room for what the players who are here may do in a tick, so that none has to.
+    pub(crate) fn make_room(&mut self) {
+        let players = self.state.players.len();
+        self.scratch.reserve(players);
+        self.outcome.events.reserve(EVENTS_PER_PLAYER * players);
     }
 
     /// What it was made from.

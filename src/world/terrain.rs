@@ -89,6 +89,15 @@ impl Terrain {
         touched
     }
 
+    /// The obstacles whose centres may lie in the square around a point, as their places in the list, lowest first. May
+    /// hold some that lie further off.
+    pub(crate) fn find(&self, x: Fixed, y: Fixed, reach: Fixed, found: &mut Vec<u32>) {
+        found.clear();
+        found.extend(self.grid.within(self.grid.around(x, y, reach)).map(|at| at as u32));
+        found.sort_unstable();
+        found.dedup();
+    }
+
     fn near(&self, x: Fixed, y: Fixed) -> impl Iterator<Item = &Obstacle> {
         self.grid.within(self.grid.around(x, y, Fixed::ZERO)).map(move |index| &self.obstacles[index])
     }

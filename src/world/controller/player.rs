@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::controller::{Growth, Hand};
 use crate::entity::Body;
 use crate::fields::fields;
 use crate::fixed::{clamp_i32, square_root, Angle, Fixed};
@@ -27,9 +28,13 @@ pub struct Player {
     pub direction: Option<Angle>,
     /// It was pushed or appeared in the last tick, so it must see to where it stands now.
     pub stirred: bool,
+    /// Slowness: this of [`rules::SLOW_WHOLE`] parts of its speed are missing.
+    pub slow: u16,
     /// Whether it plays.
     pub alive: bool,
-    /// What it does with its hands.
+    /// Time until a point of health comes back, in thirds of a millisecond. Counts only while some is missing.
+    pub heal_wait: u16,
+    /// What it does with its hand.
     pub hand: Hand,
     /// How far it has grown.
     pub growth: Growth,
@@ -48,35 +53,15 @@ fields!(Player:
     sequence: u32,
     direction: Option<Angle>,
     stirred: bool,
+    slow: u16,
     alive: bool,
+    heal_wait: u16,
     hand: Hand,
     growth: Growth,
     resources: [u32; 4],
     kills: u32,
     score: u32,
 );
-
-/// What a player does with its hands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hand {
-    /// What it holds: a number of [`rules::WEAPONS`].
-    pub weapon: u8,
-    /// Whether it swings whenever it can.
-    pub attacking: bool,
-}
-
-fields!(Hand: weapon: u8, attacking: bool);
-
-/// How far a player has grown.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Growth {
-    /// 1 to [`rules::MAX_AGE`].
-    pub age: u8,
-    /// Experience since the last age.
-    pub xp: u32,
-}
-
-fields!(Growth: age: u8, xp: u32);
 
 impl Player {
     /// One that has just come into the game.
@@ -89,23 +74,27 @@ impl Player {
             direction: None,
             // It looks about once, in case there was no room for it.
             stirred: true,
+            slow: 0,
             alive: true,
-            hand: Hand { weapon: rules::FIRST_WEAPON, attacking: false },
-            growth: Growth { age: 1, xp: 0 },
+            heal_wait: 0,
+            hand: Hand::new(),
+            growth: Growth::new(),
             resources: [0; 4],
             kills: 0,
             score: 0,
         }
     }
 
-    /// Whether a turn would change nothing: it is dead, or it stands, is at rest, and nobody pushed it.
+    /// Whether a turn would change nothing: it is dead, or it stands, is at rest and not slowed, and nobody pushed it.
     pub fn is_asleep(&self, body: &Body) -> bool {
-        !self.alive || self.direction.is_none() && body.vx.0 == 0 && body.vy.0 == 0 && !self.stirred
+        let rests = self.direction.is_none() && body.vx.0 == 0 && body.vy.0 == 0;
+        !self.alive || rests && self.slow == 0 && !self.stirred
     }
 
     /// One tick of walking.
     pub(crate) fn act(&mut self, body: &mut Body, terrain: &Terrain, rates: &Rates) {
         self.stirred = false;
+        self.slow = self.slow.saturating_sub(rules::SLOW_RECOVERY * rates.tick_thirds);
         let (old_vx, old_vy) = (bounded(body.vx), bounded(body.vy));
         (body.vx, body.vy) = (old_vx, old_vy);
         self.accelerate(body, rates);
@@ -120,17 +109,26 @@ impl Player {
         body.vx = body.vx.times(rates.friction);
         body.vy = body.vy.times(rates.friction);
         if let Some(angle) = self.direction {
-            body.vx = body.vx.plus(Fixed(rates.acceleration).times(cosine(angle)));
-            body.vy = body.vy.plus(Fixed(rates.acceleration).times(sine(angle)));
+            let push = Fixed(self.hindered(rates.acceleration));
+            body.vx = body.vx.plus(push.times(cosine(angle)));
+            body.vy = body.vy.plus(push.times(sine(angle)));
         } else if length(body.vx, body.vy) <= rates.rest.unsigned_abs() {
             body.vx = Fixed::ZERO;
             body.vy = Fixed::ZERO;
         }
     }
+
+    /// What is left of an acceleration by slowness and by the weight of what is in the hand.
+    fn hindered(&self, acceleration: i32) -> i32 {
+        let percent = i64::from(rules::weapon(self.hand.weapon).speed_percent);
+        let left = i64::from(rules::SLOW_WHOLE.saturating_sub(self.slow));
+        let whole = 100 * i64::from(rules::SLOW_WHOLE);
+        (i64::from(acceleration) * percent * left / whole) as i32
+    }
 }
 
 /// A speed that the sub-steps of one tick can follow. Friction takes more from this one than walking adds.
-fn bounded(velocity: Fixed) -> Fixed {
+pub(crate) fn bounded(velocity: Fixed) -> Fixed {
     let most = Fixed::from_px(rules::VELOCITY_MAX_PX);
     velocity.clamp(Fixed(-most.0), most)
 }

@@ -14,11 +14,24 @@ pub struct Weapon {
     /// Of what is struck in nature so much is gained.
     pub gather: u32,
     /// Time from one stroke to the next, milliseconds.
-    pub period_ms: u32,
+    pub period_ms: u16,
     /// Speed of who holds it, in hundredths of the usual.
     pub speed_percent: i32,
     /// Speed that a stroke gives beyond [`super::KNOCK_PX_PER_S`], pixels per second.
     pub knock_px_per_s: i32,
+}
+
+impl Weapon {
+    /// Time from one stroke to the next, thirds of a millisecond.
+    pub const fn period_thirds(&self) -> u16 {
+        super::thirds(self.period_ms)
+    }
+
+    /// Everything about it that decides what happens.
+    pub(super) fn numbers(&self) -> [i32; 6] {
+        let Weapon { name: _, damage, range_px, gather, period_ms, speed_percent, knock_px_per_s } = *self;
+        [i32::from(damage), range_px, gather as i32, i32::from(period_ms), speed_percent, knock_px_per_s]
+    }
 }
 
 const HAMMER: Weapon = Weapon {

@@ -7,10 +7,10 @@ use crate::controller::{Controller, Player};
 use crate::fields::{Field, Sink};
 use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
-use crate::rules::{code_hash, TickHz};
+use crate::rules::{code_hash, Resource, TickHz};
 use crate::snapshot::{read, SnapshotError};
 use crate::state::{Identity, State, World};
-use crate::tests::{command, join, put, wait, walk, world};
+use crate::tests::{body, body_mut, command, join, player, player_mut, put, wait, walk, world};
 
 /// A world in which every field has been used: players of all kinds, some walking, some gone.
 fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
@@ -30,8 +30,26 @@ fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
         }
         wait(&mut world, rng.between(1, 60) as u32);
     }
-    world.step(&mut vec![command(0, 7, Action::Leave { player: crate::PlayerId(600) })]);
+    let grant = Action::Grant { player: crate::PlayerId(400), resource: Resource::Stone, amount: 9 };
+    let leave = Action::Leave { player: crate::PlayerId(600) };
+    world.step(&mut vec![command(0, 7, leave), command(0, 8, grant)]);
+    fight(&mut world);
     world
+}
+
+/// 400 strikes 500 dead, who was older, and goes on swinging at nothing; 100 is hurt by nobody and heals.
+fn fight(world: &mut World) {
+    let at = body(world, 500).clone();
+    player_mut(world, 500).growth.gain(700);
+    let striker = body_mut(world, 400);
+    (striker.x, striker.y) = (at.x.minus(Fixed::from_px(10)), at.y);
+    striker.heading = Angle(0);
+    body_mut(world, 500).health = 7;
+    player_mut(world, 500).heal_wait = 9_000;
+    world.step(&mut vec![command(400, 1, Action::Attack { on: true })]);
+    assert!(!player(world, 500).alive);
+    world.hurt(0, 30, None);
+    wait(world, 2);
 }
 
 #[test]
@@ -233,6 +251,7 @@ proptest! {
             "players.controller.name", "players.controller.skin", "players.controller.joined_tick",
             "players.controller.sequence", "players.controller.direction", "players.controller.stirred",
             "players.controller.alive", "players.controller.hand.weapon", "players.controller.hand.attacking",
+            "players.controller.hand.wait", "players.controller.slow", "players.controller.heal_wait",
             "players.controller.growth.age", "players.controller.growth.xp", "players.controller.resources",
             "players.controller.kills", "players.controller.score", "others.id", "others.body.x",
             "others.controller.kind", "others.controller.scale_px",
