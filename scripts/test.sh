@@ -115,7 +115,7 @@ page() { node --test --test-reporter=tap tests/browser/unit/; }
 
 browser() { timeout --kill-after=10 300 node tests/browser/run.mjs; }
 
-pressure() { timeout --kill-after=10 300 scripts/pressure.sh --seconds 3; }
+pressure() { timeout --kill-after=10 300 scripts/pressure.sh --seconds 4; }
 
 # ---- counting ----------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 //! Determinism is proved by doing it twice: the same commands, in another order of arrival, with snapshots in between.
 //!
-//! `BLESS=1 cargo test --test determinism` writes the fixture anew after a change of the rules was meant; raise
+//! `TICKWIRE_BLESS=1 cargo test --test determinism` writes the fixture anew after a change of the rules was meant; raise
 //! `rules::CODE_VERSION` with it. `tests/wasm/check.mjs` holds the browser's build against the same fixture.
 
 #![allow(clippy::print_stdout, reason = "the counts are what this test must show")]
