@@ -110,10 +110,10 @@ impl View {
     /// What happened in a tick and must arrive, whether the tick is a turn of this client or not.
     pub fn events(&self, published: &Published, dialect: &Dialect, messages: &mut Messages) {
         for event in &published.events {
-            if let Event::Chat { player, text } = event {
-                if self.knows(*player) {
-                    messages.add_packet(&ServerPacket::Chat { player: player.0, text }, dialect);
-                }
+            if let Event::Chat { player, text } = event
+                && self.knows(*player)
+            {
+                messages.add_packet(&ServerPacket::Chat { player: player.0, text }, dialect);
             }
         }
     }

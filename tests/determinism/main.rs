@@ -20,7 +20,7 @@ const COMPARE_EVERY: u32 = 50;
 /// Seeds take turns at tick rates, and at a crowded and the usual map.
 fn identity(seed: u32) -> Identity {
     let tick_hz = TickHz::ALL[seed as usize % TickHz::ALL.len()];
-    let map_size_px = if seed % 3 == 0 { 14_400 } else { 1_440 };
+    let map_size_px = if seed.is_multiple_of(3) { 14_400 } else { 1_440 };
     Identity { seed, map_size_px, tick_hz }
 }
 
