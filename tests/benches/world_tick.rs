@@ -108,7 +108,7 @@ fn crowded(case: &Case) -> World {
 /// The commands of a tick: every player turns once in `turns_every` ticks, each in its own.
 fn commands(case: &Case, tick: u32, rng: &mut Rng, out: &mut Vec<Command>) {
     for id in 1..=case.players {
-        if case.turns_every > 0 && (tick + u32::from(id)) % case.turns_every == 0 {
+        if case.turns_every > 0 && (tick + u32::from(id)).is_multiple_of(case.turns_every) {
             let action = Action::Move { direction: Some(Angle(rng.next_u64() as u16)) };
             out.push(Command { player: PlayerId(id), sequence: tick + 1, action });
         }
