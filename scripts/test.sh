@@ -129,7 +129,7 @@ page() { node --test --test-reporter=tap tests/browser/unit/; }
 
 browser() { timeout --kill-after=10 300 node tests/browser/run.mjs; }
 
-pressure() { timeout --kill-after=10 300 scripts/pressure.sh --seconds 4; }
+pressure() { timeout --kill-after=10 400 scripts/pressure.sh --seconds 4; }
 
 # ---- counting ----------------------------------------------------------------------------------------------------
 
@@ -141,6 +141,7 @@ count() {
         line) awk '/^[0-9]+ passed, [0-9]+ failed$/ { passed = $1; failed = $3 } END { print passed + 0, failed + 0 }' "$2" ;;
         checks) awk '/ checks, [0-9]+ failed$/ { failed = $(NF - 1); passed = $(NF - 3) - failed }
                      END { print passed + 0, failed + 0 }' "$2" ;;
+        marks) awk '/^ *ok  / { passed++ } /^ *FAILED  / { failed++ } END { print passed + 0, failed + 0 }' "$2" ;;
         one) echo 1 0 ;;
     esac
 }
@@ -188,7 +189,7 @@ groups=(
     'wasm checks the world in WebAssembly gives the checksums of the native one'
     'page node the modules of the page by themselves'
     'browser line two pages and a raw socket in one world'
-    'pressure line players beside clients that misbehave'
+    'pressure marks players beside clients that misbehave'
 )
 
 group tools one 'installs what is missing' || finish
