@@ -89,6 +89,8 @@ impl Bot {
     /// The measured time begins: what was tallied before does not count, but errors do.
     pub fn begin(&mut self) {
         self.tally.begin();
+        // Who is told nothing since nothing happens sees somebody all the same.
+        self.tally.view(self.check.picture().others_in_view);
         self.updated = None;
     }
 

@@ -38,11 +38,7 @@ impl State {
         }
         self.greetings += usize::from(greeting.is_some());
         match heard {
-            Heard::Setup { player } => {
-                if self.promised.replace(*player).is_some() {
-                    common.fault(Rule::Birth, format!("setup {player} again"));
-                }
-            }
+            Heard::Setup { player } => self.promise(*player, common),
             Heard::AddPlayer(added) => self.add(added, common),
             Heard::RemovePlayer { id } => self.remove(id, common),
             Heard::Players(poses) => self.update(poses, now, common),
@@ -50,6 +46,12 @@ impl State {
                 common.fault(Rule::Greeting, format!("of another layout: {heard:?}"));
             }
             _ => {}
+        }
+    }
+
+    fn promise(&mut self, player: u32, common: &mut Common) {
+        if let Some(before) = self.promised.replace(player) {
+            common.fault(Rule::Birth, format!("setup {before}, then {player}"));
         }
     }
 
