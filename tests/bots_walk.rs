@@ -1,5 +1,5 @@
-//! Herds of bots on a server in this process: what they are told makes sense, in each layout, and nobody is told twice or
-//! of nothing.
+//! Herds of bots on a server in this process: what they are told makes sense, in each layout, and nobody is told
+//! twice or of nothing.
 
 use std::io::ErrorKind;
 use std::sync::Arc;

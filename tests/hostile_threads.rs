@@ -1,5 +1,5 @@
-//! Threads come with connections and go with them, however these end. In a file of its own, since it counts the threads of the
-//! whole process.
+//! Threads come with connections and go with them, however these end. In a file of its own, since it counts the
+//! threads of the whole process.
 
 use std::fs;
 use std::thread;

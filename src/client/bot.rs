@@ -1,7 +1,7 @@
 //! One bot: link, dialect, check and policy put together. Without I/O.
 //!
-//! Comes in: bytes, the end of bytes, and the time. Goes out: bytes to be sent, and a [`Tally`]. After each input, drain the
-//! output; call [`Bot::act`] some ten times a second. Never: a socket, a clock.
+//! Comes in: bytes, the end of bytes, and the time. Goes out: bytes to be sent, and a [`Tally`]. After each input,
+//! drain the output; call [`Bot::act`] some ten times a second. Never: a socket, a clock.
 
 use std::sync::Arc;
 use std::time::Duration;

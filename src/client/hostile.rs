@@ -1,7 +1,7 @@
 //! Clients that misbehave, to see what becomes of them and of the others.
 //!
-//! Comes in: a [`Kind`] and a server on this machine. Goes out: how the server ended each connection, and after what time. Never: a
-//! server elsewhere; [`rounds`] and [`idle`] refuse any address that is not loopback.
+//! Comes in: a [`Kind`] and a server on this machine. Goes out: how the server ended each connection, and after what
+//! time. Never: a server elsewhere; [`rounds`] and [`idle`] refuse any address that is not loopback.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -155,7 +155,8 @@ impl Endings {
     }
 }
 
-/// One client after the other misbehaves for `time` in all. A client that is still connected then counts as `still open`.
+/// One client after the other misbehaves for `time` in all. A client that is still connected then counts as `still
+/// open`.
 ///
 /// # Errors
 /// The server is not on this machine, or cannot be reached.

@@ -1,7 +1,7 @@
 //! What bots measure: gaps between updates, traffic, players in view, errors.
 //!
-//! Comes in: what each bot saw. Goes out: a [`Report`], as text for people or as JSON for scripts. Memory is bounded, however
-//! long a run takes.
+//! Comes in: what each bot saw. Goes out: a [`Report`], as text for people or as JSON for scripts. Memory is
+//! bounded, however long a run takes.
 
 use std::collections::BTreeMap;
 use std::fmt;

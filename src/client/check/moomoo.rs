@@ -1,8 +1,8 @@
 //! The layout of the MooMoo dialects: `io_init`, `init_data`, then after entering `setup`, one's own `add_player`, and
 //! everyone in view in each update.
 //!
-//! These dialects carry no tick, so how far somebody may have come is judged by the time between arrivals. Who goes out of
-//! view stays known: only `remove_player` ends that.
+//! These dialects carry no tick, so how far somebody may have come is judged by the time between arrivals. Who goes
+//! out of view stays known: only `remove_player` ends that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,8 +11,8 @@ use super::{Common, EDGE_PX, Rule};
 use crate::client::heard::{Added, Heard, Pose};
 use crate::client::picture::Known;
 
-/// The shortest time that is taken for one update. Servers tell these dialects about ten times a second; an update that
-/// was held up on the way comes right before the next one, so a shorter gap means nothing.
+/// The shortest time that is taken for one update. Servers tell these dialects about ten times a second; an update
+/// that was held up on the way comes right before the next one, so a shorter gap means nothing.
 const UPDATE_TIME: Duration = Duration::from_millis(200);
 
 /// What of a MooMoo connection the picture does not hold.
