@@ -145,10 +145,10 @@ impl View {
             return;
         }
         for event in &published.events {
-            if let Event::Chat { player, text } = event {
-                if self.knows(*player) {
-                    messages.add_packet(&ServerPacket::Chat { player: player.0, text }, dialect);
-                }
+            if let Event::Chat { player, text } = event
+                && self.knows(*player)
+            {
+                messages.add_packet(&ServerPacket::Chat { player: player.0, text }, dialect);
             }
         }
         match self.layout {
