@@ -7,6 +7,7 @@
 
 use super::interest::Window;
 use super::messages::Messages;
+use super::native::Pose;
 use super::publish::{Published, Seen, Stats};
 use super::records::Section;
 use super::{happenings, moomoo, native};
@@ -48,12 +49,14 @@ pub struct Known {
     pub who: Who,
     /// Health as last told.
     pub health: u16,
+    /// Pose as last told, in the native layout.
+    pub pose: Pose,
 }
 
 impl Known {
     /// One who is told of now; a client takes a newcomer to be in full health.
     pub fn new(seen: &Seen) -> Known {
-        Known { who: Who::of(seen), health: seen.max_health }
+        Known { who: Who::of(seen), health: seen.max_health, pose: seen.pose }
     }
 }
 
