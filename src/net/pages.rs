@@ -22,10 +22,14 @@ const FILES: &[File] = files! {
     "camera.js" "text/javascript; charset=utf-8";
     "commands.js" "text/javascript; charset=utf-8";
     "connection.js" "text/javascript; charset=utf-8";
+    "draw-icons.js" "text/javascript; charset=utf-8";
     "draw-players.js" "text/javascript; charset=utf-8";
     "draw-scenery.js" "text/javascript; charset=utf-8";
     "draw-terrain.js" "text/javascript; charset=utf-8";
+    "draw-text.js" "text/javascript; charset=utf-8";
+    "draw-tools.js" "text/javascript; charset=utf-8";
     "draw-weather.js" "text/javascript; charset=utf-8";
+    "effects.js" "text/javascript; charset=utf-8";
     "favicon.svg" "image/svg+xml";
     "hud.js" "text/javascript; charset=utf-8";
     "index.html" "text/html; charset=utf-8";
@@ -39,8 +43,10 @@ const FILES: &[File] = files! {
     "protocol.js" "text/javascript; charset=utf-8";
     "random.js" "text/javascript; charset=utf-8";
     "rates.js" "text/javascript; charset=utf-8";
+    "sound.js" "text/javascript; charset=utf-8";
     "sprites.js" "text/javascript; charset=utf-8";
     "style.css" "text/css; charset=utf-8";
+    "swing.js" "text/javascript; charset=utf-8";
     "title.js" "text/javascript; charset=utf-8";
     "world.js" "text/javascript; charset=utf-8";
     "world.wasm" "application/wasm";
