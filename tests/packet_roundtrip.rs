@@ -118,8 +118,8 @@ fn near(packet: ClientPacket<'_>) -> ClientPacket<'_> {
             ClientPacket::Move { sequence, tick, direction: direction.map(|_| 0) }
         }
         ClientPacket::Aim { sequence, tick, .. } => ClientPacket::Aim { sequence, tick, heading: 0 },
-        ClientPacket::Attack { state, heading } => {
-            ClientPacket::Attack { state, heading: heading.map(|_| 0) }
+        ClientPacket::Attack { sequence, tick, state, heading } => {
+            ClientPacket::Attack { sequence, tick, state, heading: heading.map(|_| 0) }
         }
         other => other,
     }

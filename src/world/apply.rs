@@ -3,8 +3,6 @@
 //! Comes in: one command. Goes out: a changed state and perhaps an event, or a reason why not. Never: a half-applied
 //! command. Everything is checked before anything is changed, so a refused command leaves no trace.
 
-use std::sync::Arc;
-
 use crate::command::{Action, Command, Refusal};
 use crate::controller::{Controller, Player};
 use crate::entity::{Body, Entity, PlayerId};
@@ -34,17 +32,29 @@ impl World {
         }
         let by_operator = command.player == PlayerId::OPERATOR;
         match &command.action {
-            Action::Join { .. } | Action::Leave { .. } if !by_operator => Err(Refusal::OperatorOnly),
+            Action::Join { .. } | Action::Leave { .. } | Action::Grant { .. } if !by_operator => {
+                Err(Refusal::OperatorOnly)
+            }
             Action::Move { .. } | Action::Aim { .. } | Action::Chat { .. } if by_operator => {
                 Err(Refusal::PlayerOnly)
             }
+            Action::Attack { .. } | Action::Respawn { .. } if by_operator => Err(Refusal::PlayerOnly),
             Action::Join { player, .. } if *player == PlayerId::OPERATOR => Err(Refusal::ReservedPlayer),
             Action::Join { player, .. } if self.find(*player).is_ok() => Err(Refusal::AlreadyJoined),
             Action::Join { name, .. } => check_name(name),
-            Action::Leave { player } => self.find(*player).map(drop).map_err(|_| Refusal::UnknownPlayer),
-            Action::Move { .. } | Action::Aim { .. } => Ok(()),
+            Action::Leave { player } | Action::Grant { player, .. } => {
+                self.find(*player).map(drop).map_err(|_| Refusal::UnknownPlayer)
+            }
+            Action::Respawn { .. } if self.lives(command.player) => Err(Refusal::Alive),
+            Action::Respawn { name, .. } => check_name(name),
+            _ if !self.lives(command.player) => Err(Refusal::Dead),
+            Action::Move { .. } | Action::Aim { .. } | Action::Attack { .. } => Ok(()),
             Action::Chat { text } => check_chat(text),
         }
+    }
+
+    fn lives(&self, player: PlayerId) -> bool {
+        self.player(player).map_or(false, |player| player.alive)
     }
 
     fn last_sequence(&self, issuer: PlayerId) -> Result<u32, Refusal> {
@@ -77,6 +87,17 @@ impl World {
                 }
             }
             Action::Chat { text } => self.outcome.events.push(Event::Chat { player: issuer, text }),
+            Action::Attack { on } => {
+                if let Some((player, _)) = self.player_mut(issuer) {
+                    player.hand.attacking = on;
+                }
+            }
+            Action::Respawn { name, skin } => self.respawn(issuer, &name, skin),
+            Action::Grant { player, resource, amount } => {
+                if let Some((player, _)) = self.player_mut(player) {
+                    player.give(resource, amount);
+                }
+            }
         }
     }
 
@@ -85,6 +106,7 @@ impl World {
             let (x, y) = spawn::place(&self.state.players, &self.terrain, &mut self.state.rng);
             let newcomer = newcomer(id, name, skin, self.state.tick, (x, y));
             self.state.players.insert(at, newcomer);
+            self.make_room();
             self.outcome.events.push(Event::Joined { player: id });
         }
     }
@@ -122,16 +144,6 @@ fn newcomer(id: PlayerId, name: &str, skin: u8, tick: u32, (x, y): (Fixed, Fixed
         health: rules::PLAYER_HEALTH,
         owner: id,
     };
-    let player = Player {
-        name: Arc::from(name),
-        skin,
-        joined_tick: tick,
-        sequence: 0,
-        direction: None,
-        score: 0,
-        walked: 0,
-        // It looks about once, in case there was no room for it.
-        stirred: true,
-    };
+    let player = Player::new(name, skin, tick);
     Entity { id: id.entity(), body, controller: Controller::Player(player) }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::entity::PlayerId;
 use crate::fixed::Angle;
-use crate::rules;
+use crate::rules::{self, Resource};
 
 /// What somebody wants, and who, and as which of their wishes. The tick is the one in which it is stepped.
 ///
@@ -55,10 +55,31 @@ pub enum Action {
         /// 1 to [`crate::rules::CHAT_CHARS`] characters without control characters.
         text: String,
     },
+    /// Swing what is in the hand, at once if it is ready, and again and again until told otherwise.
+    Attack {
+        /// Whether to go on, or to stop.
+        on: bool,
+    },
+    /// Play again after death, by that name and in that colour.
+    Respawn {
+        /// As in [`Action::Join`].
+        name: String,
+        /// As in [`Action::Join`].
+        skin: u8,
+    },
+    /// A player is given something. Operator only.
+    Grant {
+        /// Who is given it.
+        player: PlayerId,
+        /// What.
+        resource: Resource,
+        /// How much. What goes beyond the bound of a `u32` is lost.
+        amount: u32,
+    },
 }
 
 /// How many kinds of action there are.
-pub const KINDS: usize = 5;
+pub const KINDS: usize = 8;
 
 impl Action {
     /// The kind's number: its place in the order, its byte in a command frame, its index in counts.
@@ -69,6 +90,9 @@ impl Action {
             Action::Move { .. } => 2,
             Action::Aim { .. } => 3,
             Action::Chat { .. } => 4,
+            Action::Attack { .. } => 5,
+            Action::Respawn { .. } => 6,
+            Action::Grant { .. } => 7,
         }
     }
 }
@@ -100,6 +124,10 @@ pub enum Refusal {
     ChatTooLong,
     /// The text holds a control character.
     ChatForbidden,
+    /// The issuer is dead; it has to play again first.
+    Dead,
+    /// The issuer lives, so it cannot begin again.
+    Alive,
 }
 
 impl Refusal {
@@ -118,6 +146,8 @@ impl Refusal {
             Refusal::ChatEmpty => "chat_empty",
             Refusal::ChatTooLong => "chat_too_long",
             Refusal::ChatForbidden => "chat_forbidden",
+            Refusal::Dead => "dead",
+            Refusal::Alive => "alive",
         }
     }
 }
@@ -135,6 +165,9 @@ impl Refusal {
 //         2 move   0, or 1 and direction u16
 //         3 aim    heading u16
 //         4 chat   text: length u8, UTF-8
+//         5 attack 0 or 1
+//         6 respawn skin u8, name: length u8, UTF-8
+//         7 grant  player u16, resource u8, amount u32
 //
 // Numbers are written least significant byte first. The same bytes go over the wire, into the journal and into test
 // fixtures.
@@ -145,9 +178,6 @@ pub const TEXT_BYTES: usize = 255;
 
 /// Commands that one frame can hold.
 pub const FRAME_COMMANDS: usize = 65_535;
-
-/// The fewest bytes that a command takes, against which a declared count is held: a move that stops, or an empty chat.
-const LEAST_COMMAND_BYTES: usize = 8;
 
 const _: () = assert!(TEXT_BYTES / 4 > rules::CHAT_CHARS && TEXT_BYTES / 4 > rules::NAME_CHARS);
 
@@ -171,6 +201,10 @@ pub enum FrameError {
     Kind(u8),
     /// A move neither stops nor has a direction.
     Direction(u8),
+    /// A flag is neither 0 nor 1.
+    Flag(u8),
+    /// There is no resource of that number.
+    Resource(u8),
     /// A text is not UTF-8.
     Text,
 }
@@ -182,6 +216,8 @@ impl fmt::Display for FrameError {
             FrameError::Trailing => f.write_str("the command frame goes on after its last command"),
             FrameError::Kind(kind) => write!(f, "the command frame holds a command of unknown kind {kind}"),
             FrameError::Direction(flag) => write!(f, "a move in the command frame has {flag} directions"),
+            FrameError::Flag(flag) => write!(f, "a flag in the command frame is {flag}"),
+            FrameError::Resource(number) => write!(f, "the command frame names the resource {number}"),
             FrameError::Text => f.write_str("a text in the command frame is not UTF-8"),
         }
     }
@@ -206,11 +242,9 @@ pub fn encode_frame(tick: u32, commands: &[Command], out: &mut Vec<u8>) {
 pub fn decode_frame(bytes: &[u8]) -> Result<Frame, FrameError> {
     let mut reader = Reader { bytes };
     let tick = reader.u32()?;
-    let count = usize::from(reader.u16()?);
-    if count > reader.bytes.len() / LEAST_COMMAND_BYTES {
-        return Err(FrameError::Truncated);
-    }
-    let mut commands = Vec::with_capacity(count);
+    let count = reader.u16()?;
+    // Room is made as commands are found, so a count that is not true costs nothing.
+    let mut commands = Vec::new();
     for _ in 0..count {
         commands.push(decode(&mut reader)?);
     }
@@ -239,6 +273,16 @@ fn encode(command: &Command, out: &mut Vec<u8>) {
         }
         Action::Aim { heading } => out.extend_from_slice(&heading.0.to_le_bytes()),
         Action::Chat { text } => encode_text(text, out),
+        Action::Attack { on } => out.push(u8::from(*on)),
+        Action::Respawn { name, skin } => {
+            out.push(*skin);
+            encode_text(name, out);
+        }
+        Action::Grant { player, resource, amount } => {
+            out.extend_from_slice(&player.0.to_le_bytes());
+            out.push(*resource as u8);
+            out.extend_from_slice(&amount.to_le_bytes());
+        }
     }
 }
 
@@ -268,6 +312,16 @@ fn decode(reader: &mut Reader<'_>) -> Result<Command, FrameError> {
         },
         3 => Action::Aim { heading: Angle(reader.u16()?) },
         4 => Action::Chat { text: reader.text()? },
+        5 => Action::Attack { on: reader.flag()? },
+        6 => {
+            let skin = reader.u8()?;
+            Action::Respawn { skin, name: reader.text()? }
+        }
+        7 => {
+            let (player, resource) = (PlayerId(reader.u16()?), reader.u8()?);
+            let resource = Resource::from_number(resource).ok_or(FrameError::Resource(resource))?;
+            Action::Grant { player, resource, amount: reader.u32()? }
+        }
         kind => return Err(FrameError::Kind(kind)),
     };
     Ok(Command { player, sequence, action })
@@ -289,6 +343,14 @@ impl<'a> Reader<'a> {
 
     fn u8(&mut self) -> Result<u8, FrameError> {
         Ok(self.take(1)?[0])
+    }
+
+    fn flag(&mut self) -> Result<bool, FrameError> {
+        match self.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            flag => Err(FrameError::Flag(flag)),
+        }
     }
 
     fn u16(&mut self) -> Result<u16, FrameError> {

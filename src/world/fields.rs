@@ -157,6 +157,22 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
+impl<T: Field + Copy + Default, const N: usize> Field for [T; N] {
+    const LEAST_BYTES: usize = N * T::LEAST_BYTES;
+
+    fn write(&self, sink: &mut impl Sink) {
+        self.iter().for_each(|item| item.write(sink));
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, SnapshotError> {
+        let mut items = [T::default(); N];
+        for item in &mut items {
+            *item = T::read(reader)?;
+        }
+        Ok(items)
+    }
+}
+
 impl Field for Arc<str> {
     const LEAST_BYTES: usize = 1;
 

@@ -3,7 +3,7 @@
 //! ```text
 //!              seed ─► map ─► scenery ─┐
 //!                                      ▼
-//!   commands ─► apply ─► state ─► controllers act on terrain ─► bodies push ─► state, one tick later
+//!   commands ─► apply ─► state ─► controllers act on terrain ─► bodies push ─► strokes land ─► state, one tick later
 //!                          │
 //!                          └─► the walk over all fields ─► snapshot · checksum · comparison
 //! ```
@@ -32,6 +32,8 @@ mod grid;
 pub mod terrain;
 
 mod apply;
+mod fight;
+mod life;
 pub mod state;
 mod step;
 
@@ -53,6 +55,6 @@ pub use difference::Difference;
 pub use entity::{Body, Entity, EntityId, PlayerId};
 pub use fixed::{Angle, Fixed};
 pub use map::{Bands, Biome};
-pub use rules::{code_hash, TickHz};
+pub use rules::{code_hash, Resource, TickHz};
 pub use snapshot::SnapshotError;
 pub use state::{Event, Identity, Outcome, PlayerView, SceneryView, World};

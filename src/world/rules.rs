@@ -11,9 +11,15 @@ use crate::checksum::Checksum;
 use crate::fields::Sink;
 use crate::trig;
 
+mod ages;
+mod weapons;
+
+pub use ages::{xp_next, MAX_AGE, XP_STEPS};
+pub use weapons::{weapon, Weapon, FIRST_WEAPON, WEAPONS};
+
 /// Raised with each change of what the world does. Part of [`code_hash`], so that an old recording or a stale browser is
 /// told apart instead of drifting apart.
-pub const CODE_VERSION: u32 = 1;
+pub const CODE_VERSION: u32 = 2;
 
 // ---- texts ---------------------------------------------------------------------------------------------------
 
@@ -57,8 +63,8 @@ pub const LEAF_RADIUS_PERCENT: i32 = 60;
 /// Room between the rims of two things of nature, and between them and the edge, pixels. More than a player is wide, so
 /// that nobody can be wedged in: a body never touches two of them at once.
 pub const SCENERY_GAP_PX: i32 = 80;
-/// Largest radius of a thing of nature that one can run into, pixels.
-pub const SCENERY_RADIUS_MAX_PX: i32 = 175;
+/// Largest radius of the picture of a thing of nature, pixels.
+pub const SCENERY_SCALE_MAX_PX: i32 = 175;
 
 // ---- players -------------------------------------------------------------------------------------------------
 
@@ -78,8 +84,65 @@ pub const CONTACT_PER_NINTH_PERCENT: u32 = 75;
 pub const SUB_STEP_PX: i32 = 40;
 /// Largest speed along one axis, pixels per tick. Nothing in the game comes near; it bounds the sub-steps of a tick.
 pub const VELOCITY_MAX_PX: i32 = 320;
-/// Way for which a player gets a point, pixels.
-pub const POINT_DISTANCE_PX: u32 = 100;
+
+// ---- what is gathered ----------------------------------------------------------------------------------------
+
+/// What a player can have. The numbers are those of the wire, and of the things of nature that give it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Resource {
+    /// From trees.
+    Wood = 0,
+    /// From bushes.
+    Food = 1,
+    /// From rocks.
+    Stone = 2,
+    /// From gold.
+    Gold = 3,
+}
+
+impl Resource {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Resource; 4] = [Resource::Wood, Resource::Food, Resource::Stone, Resource::Gold];
+
+    /// The resource of that number.
+    pub fn from_number(number: u8) -> Option<Resource> {
+        Resource::ALL.get(usize::from(number)).copied()
+    }
+}
+
+/// Experience for each unit that a weapon gathers at a stroke.
+pub const GATHER_XP: u32 = 4;
+/// Gold gained at a stroke beyond what the weapon gathers.
+pub const GOLD_EXTRA: u32 = 4;
+
+// ---- fighting ------------------------------------------------------------------------------------------------
+
+/// Thirds of a millisecond: the unit of all waiting, since a tick is a whole number of them at each tick rate.
+pub const fn thirds(ms: u16) -> u16 {
+    ms * 3
+}
+
+/// Half of the arc in which a stroke lands, in parts of a turn of 65,536: a turn / 5.2, which is pi / 2.6.
+pub const ARC: u16 = 12_603;
+/// How large a player is for a stroke, in hundredths of its radius.
+pub const TARGET_PERCENT: i32 = 180;
+/// Speed that a stroke gives to whom it hits, away from who struck, pixels per second.
+pub const KNOCK_PX_PER_S: i32 = 300;
+/// Slowness when nothing is left of the speed. Slowness is counted in these parts, of which 8 go in a third of a
+/// millisecond: the 0.0008 per millisecond of the whole.
+pub const SLOW_WHOLE: u16 = 30_000;
+/// Slowness that goes away in a third of a millisecond.
+pub const SLOW_RECOVERY: u16 = 8;
+/// Slowness that each stroke adds for who swings: three tenths.
+pub const SWING_SLOW: u16 = 9_000;
+/// Largest slowness: three tenths of the speed are always left, so that who swings on can still walk.
+pub const SLOW_MOST: u16 = 21_000;
+/// Time after the last harm until health begins to come back, milliseconds.
+pub const HEAL_DELAY_MS: u16 = 5_000;
+/// Time in which a point of health comes back, milliseconds.
+pub const HEAL_PERIOD_MS: u16 = 1_000;
+/// Points for killing, for each age of who was killed.
+pub const KILL_SCORE: u32 = 100;
 
 // ---- spawning ------------------------------------------------------------------------------------------------
 
@@ -113,9 +176,13 @@ pub enum TickHz {
     Hz60,
 }
 
-/// What depends on the tick rate. Each has 16 binary places.
+/// What depends on the tick rate. Unless it says otherwise it has 16 binary places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates {
+    /// Ticks a second. Without binary places.
+    pub hz: u32,
+    /// Length of a tick, thirds of a millisecond. Without binary places.
+    pub tick_thirds: u16,
     /// Added to the velocity each tick while walking, pixels per tick: `speed / hz * (1 - friction)`.
     pub acceleration: i32,
     /// What is left of the velocity after a tick: `0.993 ^ (1000 / hz)`.
@@ -142,12 +209,14 @@ impl TickHz {
 
     /// The constants of this rate.
     pub const fn rates(self) -> Rates {
-        match self {
-            TickHz::Hz15 => Rates { acceleration: 535_875, friction: 41_030, rest: 43_691, contact: 55_146 },
-            TickHz::Hz20 => Rates { acceleration: 318_330, friction: 46_126, rest: 32_768, contact: 57_578 },
-            TickHz::Hz30 => Rates { acceleration: 149_582, friction: 51_855, rest: 21_845, contact: 60_117 },
-            TickHz::Hz60 => Rates { acceleration: 39_582, friction: 58_295, rest: 10_923, contact: 62_768 },
-        }
+        let (acceleration, friction, rest, contact) = match self {
+            TickHz::Hz15 => (535_875, 41_030, 43_691, 55_146),
+            TickHz::Hz20 => (318_330, 46_126, 32_768, 57_578),
+            TickHz::Hz30 => (149_582, 51_855, 21_845, 60_117),
+            TickHz::Hz60 => (39_582, 58_295, 10_923, 62_768),
+        };
+        let hz = self.get();
+        Rates { hz, tick_thirds: (3_000 / hz) as u16, acceleration, friction, rest, contact }
     }
 }
 
@@ -172,11 +241,11 @@ pub fn code_hash() -> u64 {
     for value in [MAP_SIZE_PX, MAP_SIZE_MIN_PX, MAP_SIZE_MAX_PX, SNOW_END_PX, DESERT_START_PX, RIVER_HALF_PX]
         .into_iter()
         .chain([AREAS_PER_SIDE, TREES_PER_AREA, BUSHES_PER_AREA, ROCKS, GOLD, SPEED_PX_PER_S, REST_PX_PER_S])
-        .chain([FRICTION_PER_MS_MILLI, CONTACT_PER_NINTH_PERCENT, POINT_DISTANCE_PX, SPAWN_TRIES])
+        .chain([FRICTION_PER_MS_MILLI, CONTACT_PER_NINTH_PERCENT, SPAWN_TRIES])
     {
         put(i64::from(value));
     }
-    for value in [LEAF_RADIUS_PERCENT, SCENERY_GAP_PX, SCENERY_RADIUS_MAX_PX, PLAYER_RADIUS_PX, SUB_STEP_PX]
+    for value in [LEAF_RADIUS_PERCENT, SCENERY_GAP_PX, SCENERY_SCALE_MAX_PX, PLAYER_RADIUS_PX, SUB_STEP_PX]
         .into_iter()
         .chain([VELOCITY_MAX_PX, SPAWN_NEAR_X_PX, SPAWN_NEAR_Y_PX, SPAWN_VIEW_X_PX, SPAWN_VIEW_Y_PX])
         .chain([SPAWN_ROOM_PX, i32::from(PLAYER_HEALTH)])
@@ -187,9 +256,19 @@ pub fn code_hash() -> u64 {
     {
         put(i64::from(value));
     }
+    for value in [GATHER_XP, GOLD_EXTRA, KILL_SCORE].into_iter().chain(XP_STEPS) {
+        put(i64::from(value));
+    }
+    for value in [ARC, SLOW_WHOLE, SLOW_RECOVERY, SWING_SLOW, SLOW_MOST, HEAL_DELAY_MS, HEAL_PERIOD_MS] {
+        put(i64::from(value));
+    }
+    for value in [TARGET_PERCENT, KNOCK_PX_PER_S].into_iter().chain(WEAPONS.iter().flat_map(Weapon::numbers))
+    {
+        put(i64::from(value));
+    }
     for rate in TickHz::ALL {
-        let Rates { acceleration, friction, rest, contact } = rate.rates();
-        for value in [acceleration, friction, rest, contact] {
+        let Rates { hz, tick_thirds, acceleration, friction, rest, contact } = rate.rates();
+        for value in [hz as i32, i32::from(tick_thirds), acceleration, friction, rest, contact] {
             put(i64::from(value));
         }
     }
@@ -201,5 +280,10 @@ const _: () = {
     assert!(MAP_SIZE_MIN_PX <= MAP_SIZE_PX && MAP_SIZE_PX <= MAP_SIZE_MAX_PX);
     assert!(SCENERY_GAP_PX > 2 * PLAYER_RADIUS_PX, "a player fits between any two things");
     assert!(SPAWN_ROOM_PX > PLAYER_RADIUS_PX, "a newcomer touches nothing");
+    assert!(
+        thirds(HEAL_PERIOD_MS) >= TickHz::Hz15.rates().tick_thirds,
+        "no more than a point comes back in a tick"
+    );
+    assert!(SLOW_MOST < SLOW_WHOLE, "nobody is slowed to a stand");
     assert!(SUB_STEP_PX < PLAYER_RADIUS_PX + BUSH_SCALES_PX[0] * LEAF_RADIUS_PERCENT / 100);
 };

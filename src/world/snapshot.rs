@@ -158,7 +158,14 @@ fn check_player(entity: &Entity) -> Result<(), SnapshotError> {
     require(entity.body.radius_px == rules::PLAYER_RADIUS_PX, "radius of a player")?;
     require(entity.body.health <= rules::PLAYER_HEALTH, "health of a player")?;
     require(check_name(&player.name).is_ok(), "name of a player")?;
-    require(player.walked < rules::POINT_DISTANCE_PX << 16, "way of a player")
+    require(player.alive == (entity.body.health > 0), "life of a player")?;
+    require(player.alive || player.direction.is_none() && !player.hand.attacking, "walk of the dead")?;
+    require(player.slow <= rules::SLOW_MOST, "slowness of a player")?;
+    require(player.heal_wait <= rules::thirds(rules::HEAL_DELAY_MS), "waiting of a player")?;
+    let growth = &player.growth;
+    require((1..=rules::MAX_AGE).contains(&growth.age), "age of a player")?;
+    require(growth.xp < rules::xp_next(growth.age).max(1), "experience of a player")?;
+    require(usize::from(player.hand.weapon) < rules::WEAPONS.len(), "weapon of a player")
 }
 
 fn check_scenery(entity: &Entity) -> Result<(), SnapshotError> {

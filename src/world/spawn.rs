@@ -7,6 +7,7 @@
 //! crowded already; the first one appears anywhere on the plains.
 
 use crate::entity::Entity;
+use crate::fight::is_alive;
 use crate::fixed::Fixed;
 use crate::map::{Bands, Biome};
 use crate::rng::Rng;
@@ -34,15 +35,16 @@ struct Land<'a> {
 
 impl Land<'_> {
     fn near_somebody(&self, rng: &mut Rng) -> Option<(Fixed, Fixed)> {
-        if self.players.is_empty() {
+        let living = self.living().count() as u32;
+        if living == 0 {
             return None;
         }
         for _ in 0..rules::SPAWN_TRIES {
-            let host = &self.players[rng.below(self.players.len() as u32) as usize].body;
+            let host = &self.living().nth(rng.below(living) as usize)?.body;
             let aside = rng.between(-rules::SPAWN_NEAR_X_PX, rules::SPAWN_NEAR_X_PX);
             let above = rng.between(-rules::SPAWN_NEAR_Y_PX, rules::SPAWN_NEAR_Y_PX);
             let (x, y) = (host.x.plus(Fixed::from_px(aside)), host.y.plus(Fixed::from_px(above)));
-            if self.is_good(x, y) && self.crowd(x, y) < rules::SPAWN_CROWD {
+            if self.is_good(x, y) && !self.is_crowded(x, y) {
                 return Some((x, y));
             }
         }
@@ -75,6 +77,10 @@ impl Land<'_> {
             .unwrap_or((centre(columns / 2), centre(columns / 2)))
     }
 
+    fn living(&self) -> impl Iterator<Item = &Entity> {
+        self.players.iter().filter(|player| is_alive(player))
+    }
+
     fn is_good(&self, x: Fixed, y: Fixed) -> bool {
         self.bands.biome_at(y) != Biome::River
             && self.terrain.is_free(x, y, rules::SPAWN_ROOM_PX)
@@ -82,12 +88,13 @@ impl Land<'_> {
     }
 
     fn somebody_within(&self, x: Fixed, y: Fixed, reach_px: i32) -> bool {
-        self.players.iter().any(|player| is_within(player, x, y, reach_px, reach_px))
+        self.living().any(|player| is_within(player, x, y, reach_px, reach_px))
     }
 
-    fn crowd(&self, x: Fixed, y: Fixed) -> usize {
+    fn is_crowded(&self, x: Fixed, y: Fixed) -> bool {
         let (wide, high) = (rules::SPAWN_VIEW_X_PX, rules::SPAWN_VIEW_Y_PX);
-        self.players.iter().filter(|player| is_within(player, x, y, wide, high)).count()
+        let mut near = self.living().filter(|player| is_within(player, x, y, wide, high));
+        near.nth(rules::SPAWN_CROWD - 1).is_some()
     }
 }
 

@@ -10,10 +10,13 @@ use crate::command::{Command, Refusal, KINDS};
 use crate::controller::{Controller, SceneryKind};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fields::{fields, Field};
+use crate::fight::Scratch;
 use crate::fixed::Angle;
 use crate::grid::Grid;
 use crate::map::{self, Bands};
 use crate::rng::Rng;
+#[cfg(doc)]
+use crate::rules::Resource;
 use crate::rules::{self, Rates, TickHz};
 use crate::terrain::{Obstacle, Terrain};
 
@@ -50,6 +53,52 @@ pub enum Event {
         /// What.
         text: String,
     },
+    /// A player swung what it holds.
+    Swung {
+        /// Who.
+        player: PlayerId,
+        /// With what: a number of [`rules::WEAPONS`].
+        weapon: u8,
+        /// Whether it struck anything or anyone; what follows says whom.
+        hit: bool,
+    },
+    /// A thing was struck. It shakes.
+    Struck {
+        /// Which.
+        object: EntityId,
+        /// From who struck it to it.
+        direction: Angle,
+        /// Who struck it.
+        player: PlayerId,
+    },
+    /// A player lost health.
+    Hurt {
+        /// Who.
+        player: PlayerId,
+        /// Whose doing it was, if it was somebody's.
+        by: Option<PlayerId>,
+        /// How many points it truly lost: never more than it had.
+        amount: u16,
+    },
+    /// A player gained health.
+    Healed {
+        /// Who.
+        player: PlayerId,
+        /// How many points it truly gained.
+        amount: u16,
+    },
+    /// A player has no health left and no body in the game until it plays again.
+    Died {
+        /// Who.
+        player: PlayerId,
+        /// Whose doing it was, if it was somebody's.
+        by: Option<PlayerId>,
+    },
+    /// A player that was dead plays again.
+    Spawned {
+        /// Who.
+        player: PlayerId,
+    },
 }
 
 /// What came of the commands of one tick. The world keeps one and reuses its room.
@@ -76,7 +125,27 @@ pub struct PlayerView<'a> {
     pub body: &'a Body,
     /// The tick in which it joined.
     pub joined_tick: u32,
-    /// Points.
+    /// Whether it plays. A dead one is not seen, not hit and not in the way; its body lies where it died.
+    pub alive: bool,
+    /// Health points; 0 when dead.
+    pub health: u16,
+    /// Health points that it can have.
+    pub max_health: u16,
+    /// What it has gathered and not spent, by [`Resource`].
+    pub resources: [u32; 4],
+    /// Experience since its last age.
+    pub xp: u32,
+    /// Experience that the next age takes; 0 at the last age.
+    pub xp_next: u32,
+    /// 1 to [`rules::MAX_AGE`]; death begins again at 1.
+    pub age: u8,
+    /// Players killed.
+    pub kills: u32,
+    /// What is in its hand: a number of [`rules::WEAPONS`].
+    pub weapon: u8,
+    /// Whether it swings whenever it can.
+    pub attacking: bool,
+    /// Points: gold gathered, and for each player killed that one's age times [`rules::KILL_SCORE`].
     pub score: u32,
     /// The last sequence applied; 0 before the first.
     pub sequence: u32,
@@ -137,6 +206,8 @@ pub struct World {
     pub(crate) crowd: Grid,
     /// Which players acted in this tick, by their index.
     pub(crate) awake: Vec<bool>,
+    /// Room for what a stroke needs.
+    pub(crate) scratch: Scratch,
     pub(crate) outcome: Outcome,
 }
 
@@ -151,6 +222,9 @@ impl Eq for World {}
 
 /// What the seed's generator is asked for here, so that the map and later chance do not share numbers.
 const PURPOSE_LATER: u32 = 2;
+
+/// Events for which there is room from the start: a stroke, and what it does to a few.
+const EVENTS_PER_PLAYER: usize = 6;
 
 impl Outcome {
     pub(crate) fn clear(&mut self) {
@@ -181,14 +255,24 @@ impl World {
             let Body { x, y, radius_px, .. } = entity.body;
             Obstacle { x, y, radius_px }
         };
-        World {
+        let mut world = World {
             rates: state.identity.tick_hz.rates(),
             terrain: Terrain::new(map_size_px, state.others.iter().map(obstacle).collect()),
             crowd: Grid::new(map_size_px),
             awake: Vec::new(),
+            scratch: Scratch::default(),
             outcome: Outcome::default(),
             state,
-        }
+        };
+        world.make_room();
+        world
+    }
+
+    /// Makes room for what the players who are here may do in a tick, so that none has to.
+    pub(crate) fn make_room(&mut self) {
+        let players = self.state.players.len();
+        self.scratch.reserve(players);
+        self.outcome.events.reserve(EVENTS_PER_PLAYER * players);
     }
 
     /// What it was made from.
@@ -252,6 +336,16 @@ fn player_view(entity: &Entity) -> Option<PlayerView<'_>> {
             skin: player.skin,
             body: &entity.body,
             joined_tick: player.joined_tick,
+            alive: player.alive,
+            health: entity.body.health,
+            max_health: rules::PLAYER_HEALTH,
+            resources: player.resources,
+            xp: player.growth.xp,
+            xp_next: rules::xp_next(player.growth.age),
+            age: player.growth.age,
+            kills: player.kills,
+            weapon: player.hand.weapon,
+            attacking: player.hand.attacking,
             score: player.score,
             sequence: player.sequence,
             direction: player.direction,

@@ -1,4 +1,4 @@
-//! One tick: commands, then movement, then what bodies do to each other.
+//! One tick: commands, then movement, then what bodies do to each other, then strokes.
 //!
 //! Comes in: the commands of this tick in any order. Goes out: the state one tick later and what came of the commands.
 //! Never: a visit to what sleeps, an allocation in the steady state, a panic.
@@ -6,12 +6,14 @@
 //! ```text
 //!   commands, in canonical order ─► each awake controller acts ─► overlapping players are pushed apart
 //!                                                               ─► whoever was pushed is put where it can be
+//!                                                               ─► health comes back, strokes land (`fight`)
 //! ```
 
 use crate::command::Command;
 use crate::controller::{self, Controller};
 use crate::entity::{Body, Entity};
-use crate::fixed::{square_root, Fixed};
+use crate::fight::is_alive;
+use crate::fixed::{ray, square_root, Fixed};
 use crate::rules::PLAYER_RADIUS_PX;
 use crate::state::{Outcome, World};
 
@@ -29,6 +31,7 @@ impl World {
             self.push_players_apart();
             self.settle_stirred_players();
         }
+        self.fight();
         self.state.tick = self.state.tick.wrapping_add(1);
         &self.outcome
     }
@@ -45,13 +48,19 @@ impl World {
         anyone
     }
 
-    /// Moves players that overlap apart, each by half. Who sleeps starts nothing; two that sleep were seen to before.
-    fn push_players_apart(&mut self) {
-        let players = &mut self.state.players;
+    /// Finds out anew who is where. The dead are among them.
+    pub(crate) fn rebuild_crowd(&mut self) {
+        let players = &self.state.players;
         self.crowd.rebuild(players.len(), |grid, index| {
             let body = &players[index].body;
             grid.around(body.x, body.y, Fixed::ZERO)
         });
+    }
+
+    /// Moves players that overlap apart, each by half. Who sleeps starts nothing; two that sleep were seen to before.
+    fn push_players_apart(&mut self) {
+        self.rebuild_crowd();
+        let players = &mut self.state.players;
         let reach = Fixed::from_px(2 * PLAYER_RADIUS_PX);
         for index in 0..players.len() {
             if !self.awake[index] {
@@ -60,7 +69,7 @@ impl World {
             let body = &players[index].body;
             for other in self.crowd.within(self.crowd.around(body.x, body.y, reach)) {
                 let seen_to = other < index && self.awake[other];
-                if other != index && !seen_to {
+                if other != index && !seen_to && is_alive(&players[other]) {
                     let (low, high) = (index.min(other), index.max(other));
                     let (left, right) = players.split_at_mut(high);
                     push_apart(&mut left[low], &mut right[0]);
@@ -109,9 +118,7 @@ fn half_overlap(a: &Body, b: &Body) -> Option<(Fixed, Fixed)> {
     }
     let distance = square_root((dx * dx + dy * dy) as u64) as i64;
     let half = (reach - distance + 1) / 2;
-    let (x, y) = match distance {
-        0 => (half, 0),
-        _ => (dx * half / distance, dy * half / distance),
-    };
+    let (dx, dy, length) = ray(dx, dy);
+    let (x, y) = (dx * half / length, dy * half / length);
     (distance < reach && (x, y) != (0, 0)).then_some((Fixed(x as i32), Fixed(y as i32)))
 }

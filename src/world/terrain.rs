@@ -4,7 +4,7 @@
 //! can be run on it alone, also by a client that knows only the obstacles it has seen.
 
 use crate::entity::Body;
-use crate::fixed::{clamp_i32, square_root, Fixed};
+use crate::fixed::{clamp_i32, ray, Fixed};
 use crate::grid::Grid;
 use crate::rules::{MAP_SIZE_MAX_PX, PLAYER_RADIUS_PX, SUB_STEP_PX};
 
@@ -54,7 +54,7 @@ impl Terrain {
         let edge = Fixed::from_px(radius_px);
         let far = Fixed::from_px(self.map_size_px as i32).minus(edge);
         let on_map = x >= edge && y >= edge && x <= far && y <= far;
-        on_map && self.near(x, y).all(|obstacle| gap(obstacle, x, y, radius_px).is_none())
+        on_map && self.near(x, y).all(|obstacle| !overlaps(obstacle, x, y, radius_px))
     }
 
     /// Moves a body by a way, in steps so short that it cannot pass through anything. Tells whether it ran into an
@@ -77,8 +77,8 @@ impl Terrain {
     pub(crate) fn settle(&self, body: &mut Body) -> bool {
         let mut touched = false;
         for obstacle in self.near(body.x, body.y) {
-            if let Some(square) = gap(obstacle, body.x, body.y, body.radius_px) {
-                put_on_rim(body, obstacle, square);
+            if overlaps(obstacle, body.x, body.y, body.radius_px) {
+                put_on_rim(body, obstacle);
                 touched = true;
             }
         }
@@ -89,33 +89,39 @@ impl Terrain {
         touched
     }
 
+    /// The obstacles whose centres may lie in the square around a point, as their places in the list, lowest first. May
+    /// hold some that lie further off.
+    pub(crate) fn find(&self, x: Fixed, y: Fixed, reach: Fixed, found: &mut Vec<u32>) {
+        found.clear();
+        found.extend(self.grid.within(self.grid.around(x, y, reach)).map(|at| at as u32));
+        found.sort_unstable();
+        found.dedup();
+    }
+
     fn near(&self, x: Fixed, y: Fixed) -> impl Iterator<Item = &Obstacle> {
         self.grid.within(self.grid.around(x, y, Fixed::ZERO)).map(move |index| &self.obstacles[index])
     }
 }
 
-/// The square of the distance to the obstacle's centre, when a circle there overlaps it.
-fn gap(obstacle: &Obstacle, x: Fixed, y: Fixed, radius_px: i32) -> Option<u64> {
+/// Whether a circle there overlaps the obstacle.
+fn overlaps(obstacle: &Obstacle, x: Fixed, y: Fixed, radius_px: i32) -> bool {
     let reach = i64::from(Fixed::from_px(obstacle.radius_px.saturating_add(radius_px)).0);
     let (dx, dy) = (i64::from(x.0) - i64::from(obstacle.x.0), i64::from(y.0) - i64::from(obstacle.y.0));
     if dx.abs() >= reach || dy.abs() >= reach {
-        return None;
+        return false;
     }
-    let square = (dx * dx + dy * dy) as u64;
-    (square < (reach * reach) as u64).then_some(square)
+    // Each side is below the reach, so no square overflows.
+    dx * dx + dy * dy < reach * reach
 }
 
 /// Moves a body straight away from the obstacle's centre until they only touch; to the right if it is at the centre.
-fn put_on_rim(body: &mut Body, obstacle: &Obstacle, square: u64) {
+fn put_on_rim(body: &mut Body, obstacle: &Obstacle) {
     let reach = i64::from(Fixed::from_px(obstacle.radius_px.saturating_add(body.radius_px)).0);
-    let distance = square_root(square) as i64;
-    let (mut dx, dy) =
+    let (dx, dy) =
         (i64::from(body.x.0) - i64::from(obstacle.x.0), i64::from(body.y.0) - i64::from(obstacle.y.0));
-    if distance == 0 {
-        dx = 1;
-    }
-    body.x = Fixed(clamp_i32(i64::from(obstacle.x.0) + scale_up(dx, reach, distance.max(1))));
-    body.y = Fixed(clamp_i32(i64::from(obstacle.y.0) + scale_up(dy, reach, distance.max(1))));
+    let (dx, dy, length) = ray(dx, dy);
+    body.x = Fixed(clamp_i32(i64::from(obstacle.x.0) + scale_up(dx, reach, length)));
+    body.y = Fixed(clamp_i32(i64::from(obstacle.y.0) + scale_up(dy, reach, length)));
 }
 
 /// `value * factor / divisor`, rounded away from zero: a body on the rim is never a hair inside.

@@ -44,6 +44,42 @@ pub fn cosine(angle: Angle) -> i32 {
     sine(Angle(angle.0.wrapping_add(0x4000)))
 }
 
+/// The direction of a way, to the nearest part of a turn; 0 for no way. The parts of the way are at most 2^32.
+pub fn direction(dx: i64, dy: i64) -> Angle {
+    let (across, along) = (dx.abs().min(dy.abs()), dx.abs().max(dy.abs()));
+    if along == 0 {
+        return Angle(0);
+    }
+    let mut angle = first_eighth(along, across);
+    if dy.abs() > dx.abs() {
+        angle = 0x4000 - angle;
+    }
+    if dx < 0 {
+        angle = 0x8000 - angle;
+    }
+    Angle(if dy < 0 { angle.wrapping_neg() } else { angle })
+}
+
+/// The angle, up to an eighth of a turn, of a way that goes so far along and not further across.
+fn first_eighth(along: i64, across: i64) -> u16 {
+    // Positive as long as the angle is too small.
+    let short = |parts: u16| i64::from(cosine(Angle(parts))) * across - i64::from(sine(Angle(parts))) * along;
+    let (mut low, mut high) = (0, 0x2000);
+    while high - low > 1 {
+        let middle = (low + high) / 2;
+        if short(middle) >= 0 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    if short(low) > -short(high) {
+        high
+    } else {
+        low
+    }
+}
+
 /// The sine of 0 to 16,384 parts of a turn.
 fn first_quarter(parts: u16) -> i32 {
     let at = usize::from(parts >> 6);

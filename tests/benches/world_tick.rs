@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tickwire::world::rng::Rng;
-use tickwire::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
+use tickwire::world::{Action, Angle, Command, Event, Identity, PlayerId, TickHz, World};
 
 struct Counting;
 
@@ -46,6 +46,8 @@ static ALLOCATOR: Counting = Counting;
 
 const WARM_UP_TICKS: u32 = 300;
 const TICKS: u32 = 3_000;
+/// Who is dead plays again in one of so many ticks.
+const RESPAWN_EVERY: u32 = 90;
 
 struct Case {
     name: &'static str,
@@ -53,34 +55,35 @@ struct Case {
     map_size_px: u32,
     /// A player changes its direction every so many ticks; 0 for never, all stand.
     turns_every: u32,
+    /// Everyone swings all the time, and plays again some seconds after death.
+    fights: bool,
     budget: Option<Duration>,
 }
 
-const CASES: [Case; 5] = [
-    Case {
-        name: "50 walk",
-        players: 50,
-        map_size_px: 14_400,
-        turns_every: 6,
-        budget: Some(Duration::from_micros(33)),
-    },
-    Case { name: "50 stand", players: 50, map_size_px: 14_400, turns_every: 0, budget: None },
-    Case {
-        name: "2,000 walk",
-        players: 2_000,
-        map_size_px: 14_400,
-        turns_every: 6,
-        budget: Some(Duration::from_millis(3)),
-    },
-    Case { name: "2,000 stand", players: 2_000, map_size_px: 14_400, turns_every: 0, budget: None },
-    Case {
-        name: "2,000 in a crush",
-        players: 2_000,
-        map_size_px: 3_600,
-        turns_every: 6,
-        budget: Some(Duration::from_millis(3)),
-    },
+const SMALL: Option<Duration> = Some(Duration::from_micros(33));
+const LARGE: Option<Duration> = Some(Duration::from_millis(3));
+
+const CASES: [Case; 8] = [
+    case("50 walk", 50, 14_400, 6, false, SMALL),
+    case("50 stand", 50, 14_400, 0, false, None),
+    case("50 fight", 50, 14_400, 6, true, SMALL),
+    case("2,000 walk", 2_000, 14_400, 6, false, LARGE),
+    case("2,000 stand", 2_000, 14_400, 0, false, None),
+    case("2,000 fight", 2_000, 14_400, 6, true, LARGE),
+    case("2,000 in a crush", 2_000, 3_600, 6, false, LARGE),
+    case("2,000 in a brawl", 2_000, 3_600, 6, true, LARGE),
 ];
+
+const fn case(
+    name: &'static str,
+    players: u16,
+    map_size_px: u32,
+    turns_every: u32,
+    fights: bool,
+    budget: Option<Duration>,
+) -> Case {
+    Case { name, players, map_size_px, turns_every, fights, budget }
+}
 
 fn main() -> ExitCode {
     println!(
@@ -105,12 +108,54 @@ fn crowded(case: &Case) -> World {
     world
 }
 
-/// The commands of a tick: every player turns once in `turns_every` ticks, each in its own.
-fn commands(case: &Case, tick: u32, rng: &mut Rng, out: &mut Vec<Command>) {
-    for id in 1..=case.players {
-        if case.turns_every > 0 && (tick + u32::from(id)) % case.turns_every == 0 {
-            let action = Action::Move { direction: Some(Angle(rng.next_u64() as u16)) };
-            out.push(Command { player: PlayerId(id), sequence: tick + 1, action });
+/// The commands of a tick: every player turns once in `turns_every` ticks, each in its own. Who fights looks where it goes
+/// and holds the button.
+fn commands(case: &Case, world: &World, rng: &mut Rng, out: &mut Vec<Command>) {
+    let tick = world.tick();
+    for view in world.players() {
+        let mut sequence = view.sequence;
+        let mut push = |action| {
+            sequence += 1;
+            out.push(Command { player: view.id, sequence, action });
+        };
+        if !view.alive {
+            if (tick + u32::from(view.id.0)) % RESPAWN_EVERY != 0 {
+                continue;
+            }
+            push(Action::Respawn { name: view.name.to_string(), skin: 0 });
+        }
+        if case.turns_every > 0 && (tick + u32::from(view.id.0)) % case.turns_every == 0 {
+            let angle = Angle(rng.next_u64() as u16);
+            push(Action::Move { direction: Some(angle) });
+            if case.fights {
+                push(Action::Aim { heading: angle });
+            }
+        }
+        if case.fights && !view.attacking {
+            push(Action::Attack { on: true });
+        }
+    }
+}
+
+/// What happened, to see that the case is what it says.
+#[derive(Default)]
+struct Happened {
+    strokes: u64,
+    hits: u64,
+    deaths: u64,
+}
+
+impl Happened {
+    fn count(&mut self, events: &[Event]) {
+        for event in events {
+            match event {
+                Event::Swung { hit, .. } => {
+                    self.strokes += 1;
+                    self.hits += u64::from(*hit);
+                }
+                Event::Died { .. } => self.deaths += 1,
+                _ => {}
+            }
         }
     }
 }
@@ -119,11 +164,12 @@ fn commands(case: &Case, tick: u32, rng: &mut Rng, out: &mut Vec<Command>) {
 fn measure(case: &Case) -> u64 {
     let mut world = crowded(case);
     let mut rng = Rng::new(2, 2);
-    let mut list = Vec::with_capacity(usize::from(case.players));
+    let mut list = Vec::with_capacity(4 * usize::from(case.players));
+    let mut happened = Happened::default();
     let mut times = Vec::with_capacity(TICKS as usize);
     let mut allocations = 0;
     for tick in 0..WARM_UP_TICKS + TICKS {
-        commands(case, tick, &mut rng, &mut list);
+        commands(case, &world, &mut rng, &mut list);
         let before = ALLOCATIONS.load(Ordering::Relaxed);
         let start = Instant::now();
         black_box(world.step(&mut list));
@@ -131,6 +177,7 @@ fn measure(case: &Case) -> u64 {
         if tick >= WARM_UP_TICKS {
             times.push(time);
             allocations += ALLOCATIONS.load(Ordering::Relaxed) - before;
+            happened.count(&world.outcome().events);
         }
     }
     times.sort_unstable();
@@ -142,13 +189,16 @@ fn measure(case: &Case) -> u64 {
         Some(budget) => format!("{:.0} OVER", micros(budget)),
     };
     println!(
-        "{:<18} {:>9.2} {:>9.2} {:>9.2} {:>9.2}   {verdict:<8} {}",
+        "{:<18} {:>9.2} {:>9.2} {:>9.2} {:>9.2}   {verdict:<8} {:<6} {:.2} strokes, {:.2} hits, {:.3} deaths a tick",
         case.name,
         micros(mean),
         at(50),
         at(99),
         at(100),
-        allocations as f64 / f64::from(TICKS),
+        per_tick(allocations),
+        per_tick(happened.strokes),
+        per_tick(happened.hits),
+        per_tick(happened.deaths),
     );
     allocations
 }
@@ -172,6 +222,10 @@ fn costs_beside_the_tick() {
         "with 50 players: checksum {checksum:.0} µs, snapshot {taken:.0} µs ({} bytes), restore {restored:.0} µs, new {made:.0} µs",
         snapshot.len()
     );
+}
+
+fn per_tick(count: u64) -> f64 {
+    count as f64 / f64::from(TICKS)
 }
 
 fn micros(time: Duration) -> f64 {

@@ -156,6 +156,11 @@ async function walking() {
     assert.ok(Math.hypot(after.x - before.x, after.y - before.y) > 1);
   });
   await check('both pages and the wire agree on both positions', positions);
+  await losingFocus(key);
+}
+
+/** @param {string} key one that leads away from what stands around */
+async function losingFocus(key) {
   await check('a window that loses the focus stops the walk, though it draws no frame any more', async () => {
     await ada.keyboard.down(key);
     await until(ada, () => window.tickwire.own.direction !== null);

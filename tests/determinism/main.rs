@@ -8,9 +8,11 @@
 mod fixture;
 mod script;
 
+use std::collections::BTreeMap;
+
 use script::Script;
 use tickwire::world::command::KINDS;
-use tickwire::world::{Identity, TickHz, World};
+use tickwire::world::{Event, Identity, Outcome, TickHz, World};
 
 const SEEDS: u32 = 100;
 const TICKS: u32 = 2_000;
@@ -24,8 +26,41 @@ fn identity(seed: u32) -> Identity {
     Identity { seed, map_size_px, tick_hz }
 }
 
-/// Runs one seed twice and returns the checksum at the end, and how many commands of each kind were carried out.
-fn run_twice(seed: u32, counts: &mut [u64; KINDS]) -> u64 {
+/// What happened in all runs together.
+#[derive(Default)]
+struct Counts {
+    /// Commands carried out, by kind.
+    accepted: [u64; KINDS],
+    /// Events, by name.
+    events: BTreeMap<&'static str, u64>,
+}
+
+impl Counts {
+    fn add(&mut self, outcome: &Outcome) {
+        for (count, accepted) in self.accepted.iter_mut().zip(outcome.accepted) {
+            *count += u64::from(accepted);
+        }
+        for event in &outcome.events {
+            let name = match event {
+                Event::Joined { .. } => "joined",
+                Event::Left { .. } => "left",
+                Event::Chat { .. } => "said",
+                Event::Swung { hit: true, .. } => "strokes that hit",
+                Event::Swung { hit: false, .. } => "strokes in the air",
+                Event::Struck { .. } => "gathers",
+                Event::Hurt { .. } => "hurts",
+                Event::Healed { .. } => "heals",
+                Event::Died { by: Some(_), .. } => "kills",
+                Event::Died { by: None, .. } => "deaths by nobody",
+                Event::Spawned { .. } => "respawns",
+            };
+            *self.events.entry(name).or_default() += 1;
+        }
+    }
+}
+
+/// Runs one seed twice, counts what happened, and returns the checksum at the end.
+fn run_twice(seed: u32, counts: &mut Counts) -> u64 {
     let mut script = Script::new(seed);
     let mut first = World::new(identity(seed));
     let mut second = first.clone();
@@ -38,9 +73,7 @@ fn run_twice(seed: u32, counts: &mut [u64; KINDS]) -> u64 {
         first.step(&mut commands);
         second.step(&mut shuffled);
         assert_eq!(first.outcome(), second.outcome(), "seed {seed}, tick {tick}");
-        for (count, accepted) in counts.iter_mut().zip(first.outcome().accepted) {
-            *count += u64::from(accepted);
-        }
+        counts.add(first.outcome());
         if tick % COMPARE_EVERY == COMPARE_EVERY - 1 && first.checksum() != second.checksum() {
             panic!("seed {seed}, tick {tick}: {}", first.difference(&second).expect("the checksums differ"));
         }
@@ -51,13 +84,21 @@ fn run_twice(seed: u32, counts: &mut [u64; KINDS]) -> u64 {
 
 #[test]
 fn a_hundred_seeds_come_out_the_same_twice() {
-    let mut counts = [0; KINDS];
+    let mut counts = Counts::default();
     let finals: Vec<u64> = (0..SEEDS).map(|seed| run_twice(seed, &mut counts)).collect();
-    let [joins, leaves, moves, aims, chats] = counts;
+    let [joins, leaves, moves, aims, chats, attacks, respawns, grants] = counts.accepted;
     println!(
-        "{SEEDS} seeds x {TICKS} ticks, accepted: {joins} joins, {leaves} leaves, {moves} moves, {aims} aims, {chats} chats"
+        "{SEEDS} seeds x {TICKS} ticks, accepted: {joins} joins, {leaves} leaves, {moves} moves, {aims} aims, {chats} chats, \
+         {attacks} attacks, {respawns} respawns, {grants} grants"
     );
-    assert!(counts.iter().all(|count| *count > 100), "each kind of command must be carried out many times");
+    println!("events: {:?}", counts.events);
+    assert!(
+        counts.accepted.iter().all(|count| *count > 100),
+        "each kind of command must be carried out many times"
+    );
+    for name in ["strokes that hit", "strokes in the air", "gathers", "hurts", "heals", "kills"] {
+        assert!(counts.events.get(name).is_some_and(|count| *count > 100), "{name} must happen many times");
+    }
     // Every seed leads elsewhere, and each of them where it led when the fixture was written: in debug and release.
     let different: std::collections::BTreeSet<&u64> = finals.iter().collect();
     assert_eq!(different.len(), finals.len());

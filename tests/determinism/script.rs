@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tickwire::world::rng::Rng;
-use tickwire::world::{Action, Angle, Command, PlayerId};
+use tickwire::world::{Action, Angle, Command, PlayerId, Resource};
 
 /// Numbers from which players are taken: few, so that joins and leaves meet somebody.
 const PLAYERS: u32 = 10;
@@ -45,10 +45,17 @@ impl Script {
             10..=11 => Action::Leave { player: PlayerId(someone) },
             12..=54 => Action::Move { direction: Some(Angle(self.rng.next_u64() as u16)) },
             55..=64 => Action::Move { direction: None },
-            65..=84 => Action::Aim { heading: Angle(self.rng.next_u64() as u16) },
+            65..=79 => Action::Aim { heading: Angle(self.rng.next_u64() as u16) },
+            80..=86 => Action::Attack { on: !self.one_in(4) },
+            87..=90 => Action::Respawn { name: self.text(15), skin: someone as u8 },
+            91..=92 => {
+                let resource = Resource::ALL[self.rng.below(4) as usize];
+                Action::Grant { player: PlayerId(someone), resource, amount: self.rng.below(300) }
+            }
             _ => Action::Chat { text: self.text(30) },
         };
-        let by_operator = matches!(action, Action::Join { .. } | Action::Leave { .. }) != self.one_in(20);
+        let of_operator = matches!(action, Action::Join { .. } | Action::Leave { .. } | Action::Grant { .. });
+        let by_operator = of_operator != self.one_in(20);
         let player = if by_operator { 0 } else { someone };
         Command { player: PlayerId(player), sequence: self.sequence(player), action }
     }

@@ -6,9 +6,13 @@
 //! That is why [`act`] is also dead reckoning: a client that hears nothing of an entity runs its controller on the terrain
 //! that it knows. It is the same code that the server's tick runs.
 
+pub mod growth;
+pub mod hand;
 pub mod player;
 pub mod scenery;
 
+pub use growth::Growth;
+pub use hand::Hand;
 pub use player::Player;
 pub use scenery::{Scenery, SceneryKind};
 

@@ -1,10 +1,11 @@
-//! The player's controller: walks where the player wants, counts what was walked.
+//! The player's controller: walks where the player wants.
 //!
-//! Comes in: the body, the terrain, the constants of the tick rate. Goes out: the body one tick later, perhaps a point.
+//! Comes in: the body, the terrain, the constants of the tick rate. Goes out: the body one tick later.
 //! Never: a look at anyone else, so that it can be run by whoever knows only this one player.
 
 use std::sync::Arc;
 
+use crate::controller::{Growth, Hand};
 use crate::entity::Body;
 use crate::fields::fields;
 use crate::fixed::{clamp_i32, square_root, Angle, Fixed};
@@ -25,12 +26,24 @@ pub struct Player {
     pub sequence: u32,
     /// Where it walks; `None` stands.
     pub direction: Option<Angle>,
-    /// Points.
-    pub score: u32,
-    /// Distance walked since the last point for walking, in 1/65,536 px.
-    pub walked: u32,
     /// It was pushed or appeared in the last tick, so it must see to where it stands now.
     pub stirred: bool,
+    /// Slowness: this of [`rules::SLOW_WHOLE`] parts of its speed are missing.
+    pub slow: u16,
+    /// Whether it plays.
+    pub alive: bool,
+    /// Time until a point of health comes back, in thirds of a millisecond. Counts only while some is missing.
+    pub heal_wait: u16,
+    /// What it does with its hand.
+    pub hand: Hand,
+    /// How far it has grown.
+    pub growth: Growth,
+    /// What it has gathered and not spent, by [`rules::Resource`].
+    pub resources: [u32; 4],
+    /// Players killed.
+    pub kills: u32,
+    /// Points.
+    pub score: u32,
 }
 
 fields!(Player:
@@ -39,24 +52,49 @@ fields!(Player:
     joined_tick: u32,
     sequence: u32,
     direction: Option<Angle>,
-    score: u32,
-    walked: u32,
     stirred: bool,
+    slow: u16,
+    alive: bool,
+    heal_wait: u16,
+    hand: Hand,
+    growth: Growth,
+    resources: [u32; 4],
+    kills: u32,
+    score: u32,
 );
 
-/// Way for which there is a point, in 1/65,536 px.
-pub(crate) const POINT_DISTANCE: u32 = rules::POINT_DISTANCE_PX << 16;
-
 impl Player {
-    /// Whether a turn would change nothing: it stands, is at rest, and nobody pushed it.
+    /// One that has just come into the game.
+    pub(crate) fn new(name: &str, skin: u8, tick: u32) -> Player {
+        Player {
+            name: Arc::from(name),
+            skin,
+            joined_tick: tick,
+            sequence: 0,
+            direction: None,
+            // It looks about once, in case there was no room for it.
+            stirred: true,
+            slow: 0,
+            alive: true,
+            heal_wait: 0,
+            hand: Hand::new(),
+            growth: Growth::new(),
+            resources: [0; 4],
+            kills: 0,
+            score: 0,
+        }
+    }
+
+    /// Whether a turn would change nothing: it is dead, or it stands, is at rest and not slowed, and nobody pushed it.
     pub fn is_asleep(&self, body: &Body) -> bool {
-        self.direction.is_none() && body.vx.0 == 0 && body.vy.0 == 0 && !self.stirred
+        let rests = self.direction.is_none() && body.vx.0 == 0 && body.vy.0 == 0;
+        !self.alive || rests && self.slow == 0 && !self.stirred
     }
 
     /// One tick of walking.
     pub(crate) fn act(&mut self, body: &mut Body, terrain: &Terrain, rates: &Rates) {
         self.stirred = false;
-        let (before_x, before_y) = (body.x, body.y);
+        self.slow = self.slow.saturating_sub(rules::SLOW_RECOVERY * rates.tick_thirds);
         let (old_vx, old_vy) = (bounded(body.vx), bounded(body.vy));
         (body.vx, body.vy) = (old_vx, old_vy);
         self.accelerate(body, rates);
@@ -65,31 +103,32 @@ impl Player {
             body.vx = body.vx.times(rates.contact);
             body.vy = body.vy.times(rates.contact);
         }
-        self.count_way(body.x.minus(before_x), body.y.minus(before_y));
     }
 
     fn accelerate(&self, body: &mut Body, rates: &Rates) {
         body.vx = body.vx.times(rates.friction);
         body.vy = body.vy.times(rates.friction);
         if let Some(angle) = self.direction {
-            body.vx = body.vx.plus(Fixed(rates.acceleration).times(cosine(angle)));
-            body.vy = body.vy.plus(Fixed(rates.acceleration).times(sine(angle)));
+            let push = Fixed(self.hindered(rates.acceleration));
+            body.vx = body.vx.plus(push.times(cosine(angle)));
+            body.vy = body.vy.plus(push.times(sine(angle)));
         } else if length(body.vx, body.vy) <= rates.rest.unsigned_abs() {
             body.vx = Fixed::ZERO;
             body.vy = Fixed::ZERO;
         }
     }
 
-    /// Points for the way truly gone: against a wall there are none.
-    fn count_way(&mut self, dx: Fixed, dy: Fixed) {
-        let walked = self.walked.saturating_add(length(dx, dy));
-        self.score = self.score.saturating_add(walked / POINT_DISTANCE);
-        self.walked = walked % POINT_DISTANCE;
+    /// What is left of an acceleration by slowness and by the weight of what is in the hand.
+    fn hindered(&self, acceleration: i32) -> i32 {
+        let percent = i64::from(rules::weapon(self.hand.weapon).speed_percent);
+        let left = i64::from(rules::SLOW_WHOLE.saturating_sub(self.slow));
+        let whole = 100 * i64::from(rules::SLOW_WHOLE);
+        (i64::from(acceleration) * percent * left / whole) as i32
     }
 }
 
 /// A speed that the sub-steps of one tick can follow. Friction takes more from this one than walking adds.
-fn bounded(velocity: Fixed) -> Fixed {
+pub(crate) fn bounded(velocity: Fixed) -> Fixed {
     let most = Fixed::from_px(rules::VELOCITY_MAX_PX);
     velocity.clamp(Fixed(-most.0), most)
 }

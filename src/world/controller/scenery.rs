@@ -3,7 +3,7 @@
 //! Comes in: nothing. Goes out: nothing. Never: a turn. What sleeps is not visited by the tick at all.
 
 use crate::fields::fields;
-use crate::rules;
+use crate::rules::{self, Resource};
 
 /// What nature placed. The numbers are those of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,6 +26,16 @@ impl SceneryKind {
     /// The kind of that number.
     pub fn from_number(number: u8) -> Option<SceneryKind> {
         SceneryKind::ALL.get(usize::from(number)).copied()
+    }
+
+    /// What it gives when it is struck.
+    pub fn gives(self) -> Resource {
+        match self {
+            SceneryKind::Tree => Resource::Wood,
+            SceneryKind::Bush => Resource::Food,
+            SceneryKind::Rock => Resource::Stone,
+            SceneryKind::Gold => Resource::Gold,
+        }
     }
 
     /// The sizes in which it grows: radii of its picture, pixels.

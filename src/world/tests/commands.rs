@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
-use crate::command::{Action, Command, Refusal};
+use crate::command::{Action, Command, Refusal, KINDS};
 use crate::entity::PlayerId;
 use crate::fixed::Angle;
-use crate::rules::TickHz;
+use crate::rules::{Resource, TickHz};
 use crate::state::{Event, World};
 use crate::tests::{body, command, join, player, world};
 
@@ -21,6 +21,14 @@ fn leave(player: u16) -> Action {
     Action::Leave { player: PlayerId(player) }
 }
 
+fn respawn(name: &str) -> Action {
+    Action::Respawn { name: name.to_string(), skin: 1 }
+}
+
+fn grant(player: u16) -> Action {
+    Action::Grant { player: PlayerId(player), resource: Resource::Stone, amount: 7 }
+}
+
 /// A world with players 1 and 2, whose next operator sequence is 3.
 fn two() -> World {
     let mut world = world(1);
@@ -33,7 +41,7 @@ fn a_join_gives_a_body_of_that_name_and_skin() {
     let mut world = world(1);
     let outcome = world.step(&mut vec![command(0, 1, named(7, "Zoë 🦊"))]).clone();
     assert_eq!(outcome.events, [Event::Joined { player: PlayerId(7) }]);
-    assert_eq!((outcome.accepted, outcome.refused.len()), ([1, 0, 0, 0, 0], 0));
+    assert_eq!((outcome.accepted, outcome.refused.len()), ([1, 0, 0, 0, 0, 0, 0, 0], 0));
     let view = world.player(PlayerId(7)).expect("it joined");
     assert_eq!((&**view.name, view.skin, view.joined_tick, view.score), ("Zoë 🦊", 1, 0, 0));
     assert_eq!((view.sequence, view.direction, view.body.owner), (0, None, PlayerId(7)));
@@ -87,7 +95,18 @@ fn each_reason_to_refuse() {
         (command(9, 1, leave(1)), Refusal::UnknownIssuer),
         (command(1, 1, leave(2)), Refusal::OperatorOnly),
         (command(1, 1, named(3, "x")), Refusal::OperatorOnly),
+        (command(1, 1, grant(2)), Refusal::OperatorOnly),
         (command(0, 3, chat("hi")), Refusal::PlayerOnly),
+        (command(0, 3, Action::Attack { on: true }), Refusal::PlayerOnly),
+        (command(0, 3, respawn("x")), Refusal::PlayerOnly),
+        (command(0, 3, grant(3)), Refusal::UnknownPlayer),
+        (command(1, 1, respawn("x")), Refusal::Alive),
+        (command(2, 1, Action::Attack { on: true }), Refusal::Dead),
+        (command(2, 1, Action::Move { direction: None }), Refusal::Dead),
+        (command(2, 1, Action::Aim { heading: Angle(1) }), Refusal::Dead),
+        (command(2, 1, chat("hi")), Refusal::Dead),
+        (command(2, 1, respawn("1234567890123456")), Refusal::NameTooLong),
+        (command(2, 1, respawn("a\nb")), Refusal::NameForbidden),
         (command(0, 3, Action::Move { direction: None }), Refusal::PlayerOnly),
         (command(0, 3, Action::Aim { heading: Angle(1) }), Refusal::PlayerOnly),
         (command(0, 3, named(0, "x")), Refusal::ReservedPlayer),
@@ -105,15 +124,31 @@ fn each_reason_to_refuse() {
     let mut seen = std::collections::BTreeSet::new();
     for (command, refusal) in rows {
         let mut world = two();
+        let (player, body) = world.player_mut(PlayerId(2)).expect("it joined");
+        (player.alive, body.health) = (false, 0);
+        world.step(&mut Vec::new());
         let mut expected = world.state.clone();
         world.step(&mut vec![command.clone()]);
         assert_eq!(world.outcome().refused, [(command.clone(), refusal)]);
-        assert_eq!((world.outcome().accepted, world.outcome().events.len()), ([0; 5], 0));
+        assert_eq!((world.outcome().accepted, world.outcome().events.len()), ([0; KINDS], 0));
         expected.tick += 1;
         assert_eq!(world.state, expected, "{command:?} left a trace");
         seen.insert((refusal, refusal.name()));
     }
-    assert_eq!(seen.len(), 12, "a row for each reason: {seen:?}");
+    assert_eq!(seen.len(), 14, "a row for each reason: {seen:?}");
+}
+
+#[test]
+fn the_first_and_last_of_each_range_of_forbidden_characters() {
+    use crate::text::{check_chat, check_name};
+    for char in "\0\x1f\x7f\u{9f}\u{2028}\u{202e}\u{2066}\u{2069}\u{feff}".chars() {
+        let text = format!("a{char}b");
+        assert_eq!(check_name(&text), Err(Refusal::NameForbidden), "{char:?}");
+        assert_eq!(check_chat(&text), Err(Refusal::ChatForbidden), "{char:?}");
+    }
+    for char in " ~\u{a0}\u{2027}\u{202f}\u{2065}\u{206a}\u{fefe}\u{ff00}".chars() {
+        assert_eq!(check_name(&format!("a{char}b")), Ok(()), "{char:?}");
+    }
 }
 
 #[test]
@@ -207,6 +242,13 @@ pub(super) fn any_command() -> impl Strategy<Value = Command> {
         any::<Option<u16>>().prop_map(|direction| Action::Move { direction: direction.map(Angle) }),
         any::<u16>().prop_map(|heading| Action::Aim { heading: Angle(heading) }),
         any_text().prop_map(|text| Action::Chat { text }),
+        any::<bool>().prop_map(|on| Action::Attack { on }),
+        (any_text(), any::<u8>()).prop_map(|(name, skin)| Action::Respawn { name, skin }),
+        (number(), 0usize..4, any::<u32>()).prop_map(|(player, resource, amount)| Action::Grant {
+            player: PlayerId(player),
+            resource: Resource::ALL[resource],
+            amount
+        }),
     ];
     let sequence = prop_oneof![4 => 0u32..40, 1 => any::<u32>()];
     (number(), sequence, action).prop_map(|(player, sequence, action)| command(player, sequence, action))

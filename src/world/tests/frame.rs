@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use crate::command::{decode_frame, encode_frame, Action, Command, Frame, FrameError};
 use crate::entity::PlayerId;
 use crate::fixed::Angle;
+use crate::rules::Resource;
 use crate::tests::command;
 use crate::tests::commands::any_command;
 
@@ -49,6 +50,15 @@ fn rows_both_ways() {
             1,
             vec![command(2, 1, Action::Chat { text: "hi".to_string() })],
         ),
+        (
+            "01000000 0300  0000 01000000 07 0102 03 04030201  0200 02000000 05 01  0200 03000000 06 09 02 6869",
+            1,
+            vec![
+                command(0, 1, Action::Grant { player: PlayerId(513), resource: Resource::Gold, amount: 0x0102_0304 }),
+                command(2, 2, Action::Attack { on: true }),
+                command(2, 3, Action::Respawn { name: "hi".to_string(), skin: 9 }),
+            ],
+        ),
     ];
     for (hex, tick, commands) in rows {
         assert_eq!(encoded(tick, &commands), unhex(hex), "{hex}");
@@ -63,7 +73,9 @@ fn bytes_that_are_no_frame() {
         ("00000000 00", FrameError::Truncated),
         ("00000000 ffff 0200 01000000 02 00", FrameError::Truncated),
         ("00000000 0000 00", FrameError::Trailing),
-        ("00000000 0100 0200 01000000 05 0000", FrameError::Kind(5)),
+        ("00000000 0100 0200 01000000 ff 0000", FrameError::Kind(255)),
+        ("00000000 0100 0200 01000000 05 02", FrameError::Flag(2)),
+        ("00000000 0100 0200 01000000 07 0100 04 01000000", FrameError::Resource(4)),
         ("00000000 0100 0200 01000000 02 02 0000", FrameError::Direction(2)),
         ("00000000 0100 0200 01000000 04 02 ff61", FrameError::Text),
         ("00000000 0100 0200 01000000 04 03 6869", FrameError::Truncated),

@@ -2,7 +2,11 @@
 
 mod collision;
 mod commands;
+mod dying;
+mod fighting;
 mod frame;
+mod gathering;
+mod growing;
 mod map;
 mod numbers;
 mod reckoning;
@@ -15,7 +19,7 @@ use crate::controller::{Controller, Player};
 use crate::entity::{Body, Entity, PlayerId};
 use crate::fixed::{Angle, Fixed};
 use crate::rules::TickHz;
-use crate::state::{Identity, World};
+use crate::state::{Event, Identity, World};
 
 /// A world of that seed on the usual map at the usual rate.
 fn world(seed: u32) -> World {
@@ -73,6 +77,28 @@ fn walk(world: &mut World, player: u16, direction: Option<u16>) {
     let sequence = world.player(PlayerId(player)).expect("the player is there").sequence + 1;
     world.step(&mut vec![command(player, sequence, Action::Move { direction: direction.map(Angle) })]);
     assert_eq!(world.outcome().refused, []);
+}
+
+/// Lets a player do something, and ticks once.
+fn act(world: &mut World, player: u16, action: Action) {
+    let sequence = world.player(PlayerId(player)).expect("the player is there").sequence + 1;
+    world.step(&mut vec![command(player, sequence, action)]);
+    assert_eq!(world.outcome().refused, []);
+}
+
+/// Lets a player swing once, and ticks once: where it looks, with what it holds.
+fn swing(world: &mut World, player: u16) {
+    act(world, player, Action::Attack { on: true });
+    player_mut(world, player).hand.attacking = false;
+}
+
+fn player_mut(world: &mut World, player: u16) -> &mut Player {
+    world.player_mut(PlayerId(player)).expect("the player is there").0
+}
+
+/// What happened in the last tick.
+fn events(world: &World) -> &[Event] {
+    &world.outcome().events
 }
 
 /// Ticks without commands.

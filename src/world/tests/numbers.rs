@@ -1,11 +1,14 @@
 //! Fixed-point numbers, angles, roots, chance, and the constants that were computed once.
 
+use std::collections::BTreeSet;
 use std::f64::consts::PI;
 
+use crate::checksum::Checksum;
+use crate::fields::Sink;
 use crate::fixed::{square_root, Angle, Fixed};
 use crate::rng::Rng;
 use crate::rules::{self, code_hash, TickHz};
-use crate::trig::{cosine, sine, QUARTER};
+use crate::trig::{cosine, direction, sine, QUARTER};
 
 #[test]
 fn a_pixel_is_65536_parts_and_does_not_overflow() {
@@ -46,6 +49,28 @@ fn sine_and_cosine_are_off_by_at_most_one_part_for_every_angle() {
     }
     assert_eq!((cosine(Angle(0)), sine(Angle(16_384))), (65_536, 65_536), "right, and down");
     assert_eq!((cosine(Angle(32_768)), sine(Angle(49_152))), (-65_536, -65_536), "left, and up");
+}
+
+#[test]
+fn a_direction_is_off_by_at_most_one_part_for_every_way() {
+    let mut rng = Rng::new(3, 0);
+    let edges = [1, -1, 2, 70 << 16, -(70 << 16), i32::MAX, i32::MIN, 0];
+    let pairs = edges.iter().flat_map(|x| edges.iter().map(move |y| (*x, *y)));
+    let random = (0..20_000).map(|_| {
+        let shift = rng.below(31);
+        (rng.next_u64() as i32 >> shift, rng.next_u64() as i32 >> shift)
+    });
+    for (x, y) in pairs.chain(random).filter(|way| *way != (0, 0)) {
+        let exact = f64::from(y).atan2(f64::from(x)) * 32_768.0 / PI;
+        let off = f64::from(direction(i64::from(x), i64::from(y)).0) - exact;
+        let off = (off + 32_768.0).rem_euclid(65_536.0) - 32_768.0;
+        assert!(off.abs() <= 1.0, "({x}, {y}): off by {off} parts");
+    }
+    for parts in [0, 0x2000, 0x4000, 0x6000, 0x8000, 0xa000, 0xc000, 0xe000] {
+        let way = |factor: i32| i64::from(factor);
+        assert_eq!(direction(way(cosine(Angle(parts))), way(sine(Angle(parts)))), Angle(parts));
+    }
+    assert_eq!(direction(0, 0), Angle(0));
 }
 
 #[test]
@@ -95,6 +120,28 @@ fn chance_stays_in_its_bounds_and_reaches_them() {
     rng.between(i32::MIN, i32::MAX);
     assert_ne!(Rng::new(7, 3).next_u64(), Rng::new(7, 4).next_u64(), "purposes share nothing");
     assert_ne!(Rng::new(7, 3).next_u64(), Rng::new(8, 3).next_u64());
+}
+
+#[test]
+fn the_generator_is_splitmix64() {
+    // The published first numbers from state 0.
+    let mut rng = Rng { state: 0 };
+    let drawn = [rng.next_u64(), rng.next_u64(), rng.next_u64()];
+    assert_eq!(drawn, [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]);
+}
+
+#[test]
+fn the_checksum_uses_all_its_bits() {
+    let sum = |scalars: [u64; 2]| {
+        let mut checksum = Checksum::new();
+        scalars.into_iter().for_each(|scalar| checksum.put(scalar, 8));
+        checksum.get()
+    };
+    let sums: BTreeSet<u64> = (0..300).flat_map(|a| (0..300).map(move |b| sum([a, b]))).collect();
+    assert_eq!(sums.len(), 300 * 300);
+    let changed = (0..64).map(|bit| sum([1 << bit, 0]) ^ sum([0, 0])).fold(0, |all, bits| all | bits);
+    assert_eq!(changed, u64::MAX);
+    assert_ne!(sum([1, 2]), sum([2, 1]), "the order counts");
 }
 
 #[test]

@@ -3,13 +3,14 @@
 use proptest::prelude::*;
 
 use crate::command::Action;
+use crate::controller::{Controller, Player};
 use crate::fields::{Field, Sink};
 use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
-use crate::rules::{code_hash, TickHz};
+use crate::rules::{code_hash, Resource, TickHz};
 use crate::snapshot::{read, SnapshotError};
 use crate::state::{Identity, State, World};
-use crate::tests::{command, join, put, wait, walk, world};
+use crate::tests::{body, body_mut, command, join, player, player_mut, put, wait, walk, world};
 
 /// A world in which every field has been used: players of all kinds, some walking, some gone.
 fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
@@ -29,8 +30,26 @@ fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
         }
         wait(&mut world, rng.between(1, 60) as u32);
     }
-    world.step(&mut vec![command(0, 7, Action::Leave { player: crate::PlayerId(600) })]);
+    let grant = Action::Grant { player: crate::PlayerId(400), resource: Resource::Stone, amount: 9 };
+    let leave = Action::Leave { player: crate::PlayerId(600) };
+    world.step(&mut vec![command(0, 7, leave), command(0, 8, grant)]);
+    fight(&mut world);
     world
+}
+
+/// 400 strikes 500 dead, who was older, and goes on swinging at nothing; 100 is hurt by nobody and heals.
+fn fight(world: &mut World) {
+    let at = body(world, 500).clone();
+    player_mut(world, 500).growth.gain(700);
+    let striker = body_mut(world, 400);
+    (striker.x, striker.y) = (at.x.minus(Fixed::from_px(10)), at.y);
+    striker.heading = Angle(0);
+    body_mut(world, 500).health = 7;
+    player_mut(world, 500).heal_wait = 9_000;
+    world.step(&mut vec![command(400, 1, Action::Attack { on: true })]);
+    assert!(!player(world, 500).alive);
+    world.hurt(0, 30, None);
+    wait(world, 2);
 }
 
 #[test]
@@ -111,6 +130,58 @@ fn the_first_field_that_differs_is_named() {
     assert_eq!(world.difference(&other).expect("they differ").path, "tick");
 }
 
+/// A change that makes a state impossible.
+type Spoil = fn(&mut State);
+
+fn spoil_player(state: &mut State, spoil: impl Fn(&mut Player)) {
+    match &mut state.players[0].controller {
+        Controller::Player(player) => spoil(player),
+        Controller::Scenery(_) => panic!("a player is no scenery"),
+    }
+}
+
+#[test]
+fn each_state_that_no_world_has_is_refused_by_name() {
+    let rows: [(&str, Spoil); 19] = [
+        ("map_size_px", |state| state.identity.map_size_px = 1_439),
+        ("map_size_px", |state| state.identity.map_size_px = 32_001),
+        ("order of entities", |state| state.players.swap(0, 1)),
+        ("order of entities", |state| state.others.swap(3, 4)),
+        ("order of entities", |state| state.others[4].id = state.others[3].id),
+        ("controller of a player", |state| state.players[1].controller = state.others[0].controller.clone()),
+        ("controller of scenery", |state| state.others[1].controller = state.players[0].controller.clone()),
+        ("owner of a player", |state| state.players[0].id.0 -= 1),
+        ("radius of a player", |state| state.players[0].body.radius_px = 36),
+        ("health of a player", |state| state.players[0].body.health = 101),
+        ("name of a player", |state| spoil_player(state, |player| player.name = "a\nb".into())),
+        ("way of a player", |state| spoil_player(state, |player| player.walked = 100 << 16)),
+        ("number of scenery", |state| state.others[0].id.0 = 65_535),
+        ("scale of scenery", |state| match &mut state.others[0].controller {
+            Controller::Scenery(scenery) => scenery.scale_px = 151,
+            Controller::Player(_) => panic!("scenery is no player"),
+        }),
+        ("radius of scenery", |state| state.others[0].body.radius_px += 1),
+        ("place", |state| state.players[0].body.x = Fixed((35 << 16) - 1)),
+        ("place", |state| state.others[0].body.y = Fixed::from_px(1_440)),
+        ("velocity", |state| state.players[0].body.vx = Fixed((320 << 16) + 1)),
+        ("velocity", |state| state.players[0].body.vy = Fixed(i32::MIN)),
+    ];
+    for (name, spoil) in rows {
+        let mut world = lively(3, 1_440, TickHz::Hz30);
+        assert!(World::restore(&world.snapshot()).is_ok());
+        spoil(&mut world.state);
+        assert_eq!(World::restore(&world.snapshot()), Err(SnapshotError::Value(name)));
+        assert!(SnapshotError::Value(name).to_string().contains(name));
+    }
+}
+
+#[test]
+fn later_chance_differs_between_seeds() {
+    let rng = |seed| world(seed).state.rng;
+    assert_eq!(rng(1), rng(1));
+    assert_ne!(rng(1), rng(2));
+}
+
 /// Where each scalar of the state is in its bytes, and its name.
 #[derive(Default)]
 struct Places {
@@ -178,8 +249,11 @@ proptest! {
             "players.id", "players.body.x", "players.body.y", "players.body.vx", "players.body.vy",
             "players.body.heading", "players.body.radius_px", "players.body.health", "players.body.owner",
             "players.controller.name", "players.controller.skin", "players.controller.joined_tick",
-            "players.controller.sequence", "players.controller.direction", "players.controller.score",
-            "players.controller.walked", "players.controller.stirred", "others.id", "others.body.x",
+            "players.controller.sequence", "players.controller.direction", "players.controller.stirred",
+            "players.controller.alive", "players.controller.hand.weapon", "players.controller.hand.attacking",
+            "players.controller.hand.wait", "players.controller.slow", "players.controller.heal_wait",
+            "players.controller.growth.age", "players.controller.growth.xp", "players.controller.resources",
+            "players.controller.kills", "players.controller.score", "others.id", "others.body.x",
             "others.controller.kind", "others.controller.scale_px",
         ] {
             prop_assert!(every.contains(path), "{} was never changed", path);

@@ -1,4 +1,4 @@
-//! Speed, its curve, directions, rest, and the points for walking. At each tick rate.
+//! Speed, its curve, directions and rest. At each tick rate.
 
 use std::f64::consts::PI;
 
@@ -113,37 +113,12 @@ fn a_standing_player_changes_nothing_but_the_tick() {
 }
 
 #[test]
-fn there_is_a_point_for_each_100_px_truly_walked() {
-    for rate in TickHz::ALL {
-        let mut world = alone(rate);
-        let start = body(&world, 1).clone();
-        walk(&mut world, 1, Some(8_192));
-        wait(&mut world, rate.get() * 10 - 1);
-        let way = distance_px(body(&world, 1), &start);
-        assert_eq!(player(&world, 1).score, (way / 100.0) as u32, "{way} px at {rate:?}");
-        let counted =
-            f64::from(player(&world, 1).score) * 100.0 + f64::from(player(&world, 1).walked) / 65_536.0;
-        assert!((counted - way).abs() < 0.1, "{counted} px counted of {way} at {rate:?}");
-    }
-}
-
-#[test]
-fn walking_against_the_edge_gives_no_points() {
+fn who_walks_against_the_edge_stays_there() {
     let mut world = alone(TickHz::Hz30);
     body_mut(&mut world, 1).x = Fixed::from_px(35);
     walk(&mut world, 1, Some(32_768));
     wait(&mut world, 300);
     assert_eq!(body(&world, 1).x, Fixed::from_px(35));
-    assert_eq!((player(&world, 1).score, player(&world, 1).walked), (0, 0));
-}
-
-#[test]
-fn a_score_at_its_bound_stays_there() {
-    let mut world = alone(TickHz::Hz30);
-    world.player_mut(crate::PlayerId(1)).expect("the player is there").0.score = u32::MAX;
-    walk(&mut world, 1, Some(0));
-    wait(&mut world, 60);
-    assert_eq!(player(&world, 1).score, u32::MAX);
 }
 
 #[test]

@@ -1,0 +1,38 @@
+//! How a player grows: experience makes ages.
+//!
+//! Comes in: experience. Goes out: how many ages it brought. Never: what an age is good for.
+
+use crate::fields::fields;
+use crate::rules;
+
+/// How far a player has grown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Growth {
+    /// 1 to [`rules::MAX_AGE`].
+    pub age: u8,
+    /// Experience since the last age; 0 at the last one.
+    pub xp: u32,
+}
+
+fields!(Growth: age: u8, xp: u32);
+
+impl Growth {
+    /// Not grown at all.
+    pub(crate) fn new() -> Growth {
+        Growth { age: 1, xp: 0 }
+    }
+
+    /// Takes experience in and returns how many ages it brought. At the last age there is nothing more to learn.
+    pub(crate) fn gain(&mut self, xp: u32) -> u8 {
+        let before = self.age;
+        self.xp = self.xp.saturating_add(xp);
+        while self.age < rules::MAX_AGE && self.xp >= rules::xp_next(self.age) {
+            self.xp -= rules::xp_next(self.age);
+            self.age += 1;
+        }
+        if self.age >= rules::MAX_AGE {
+            self.xp = 0;
+        }
+        self.age - before
+    }
+}

@@ -1,0 +1,42 @@
+//! A player's hand: what it holds, and when it may swing again.
+//!
+//! Comes in: the length of a tick. Goes out: whether a stroke is due in it. Never: whom the stroke hits (see `fight`).
+
+use crate::fields::fields;
+use crate::rules;
+
+/// What a player does with its hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hand {
+    /// What it holds: a number of [`rules::WEAPONS`].
+    pub weapon: u8,
+    /// Whether it swings whenever it can.
+    pub attacking: bool,
+    /// Time until it can swing, in thirds of a millisecond; 0 when it can.
+    pub wait: u16,
+}
+
+fields!(Hand: weapon: u8, attacking: bool, wait: u16);
+
+impl Hand {
+    /// A hand at rest that holds what everyone begins with.
+    pub(crate) fn new() -> Hand {
+        Hand { weapon: rules::FIRST_WEAPON, attacking: false, wait: 0 }
+    }
+
+    /// Lets one tick pass. Tells whether a stroke is due in it.
+    ///
+    /// What of the tick is left beyond the wait counts for the next stroke, so that the mean time between two strokes is
+    /// the weapon's, whatever the tick rate. It does not count while nobody swings: nobody can save up strokes.
+    pub(crate) fn is_due(&mut self, tick_thirds: u16) -> bool {
+        let beyond = tick_thirds.saturating_sub(self.wait);
+        let was_waiting = self.wait > 0;
+        self.wait = self.wait.saturating_sub(tick_thirds);
+        if self.wait > 0 || !self.attacking {
+            return false;
+        }
+        let period = rules::weapon(self.weapon).period_thirds();
+        self.wait = if was_waiting { period.saturating_sub(beyond) } else { period };
+        true
+    }
+}

@@ -1,0 +1,240 @@
+//! Strokes: who swings in this tick, what is struck, and what comes of it.
+//!
+//! Comes in: the state after everyone has moved. Goes out: what was gathered, health lost, speed given, and the events that
+//! say so. Never: an order other than that of the numbers. Who swings first is who has the lower number, and what it strikes
+//! is struck in the order of its numbers; so who dies by a lower number's stroke does not strike back in the same tick.
+//!
+//! ```text
+//!          range + target's size
+//!     me ──────────────────────────►    struck is what lies so near, and no further than the arc
+//!        \  arc: 69.23° to each side    from where I look
+//! ```
+
+use crate::controller::player::bounded;
+use crate::controller::{Controller, Player, SceneryKind};
+use crate::entity::{Body, Entity, PlayerId};
+use crate::fixed::{square_root, Angle, Fixed};
+use crate::rules::{self, Resource, Weapon};
+use crate::state::{Event, World};
+use crate::trig::{cosine, direction, sine};
+
+/// Room that is used again in each stroke.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scratch {
+    /// Players whose stroke is due in this tick, by their place in the list.
+    swingers: Vec<u32>,
+    /// What a stroke hits of the things, by their place in the list.
+    things: Vec<u32>,
+    /// What a stroke hits of the players, by their place in the list.
+    players: Vec<u32>,
+}
+
+/// Things or players that a stroke may find before it has to make more room: more than are ever so near.
+const ROOM: usize = 256;
+
+impl Scratch {
+    /// Makes room for so many players, so that no tick has to.
+    pub(crate) fn reserve(&mut self, players: usize) {
+        for (list, room) in
+            [(&mut self.swingers, players), (&mut self.things, ROOM), (&mut self.players, ROOM)]
+        {
+            list.clear();
+            list.reserve(room);
+        }
+    }
+}
+
+/// A stroke: from where, to where, how far.
+struct Stroke {
+    x: Fixed,
+    y: Fixed,
+    heading: Angle,
+    weapon: &'static Weapon,
+    player: PlayerId,
+}
+
+impl Stroke {
+    /// Whether it reaches a target of that size.
+    fn hits(&self, body: &Body, size_px: i32) -> bool {
+        let (dx, dy) = (self.to_x(body), self.to_y(body));
+        let reach = i64::from(Fixed::from_px(self.weapon.range_px + size_px).0);
+        if dx.abs() > reach || dy.abs() > reach || dx * dx + dy * dy > reach * reach {
+            return false;
+        }
+        let off = self.towards(body).0.wrapping_sub(self.heading.0);
+        off.min(off.wrapping_neg()) <= rules::ARC
+    }
+
+    /// The direction to a body; who stands on top of it looks at it.
+    fn towards(&self, body: &Body) -> Angle {
+        match (self.to_x(body), self.to_y(body)) {
+            (0, 0) => self.heading,
+            (dx, dy) => direction(dx, dy),
+        }
+    }
+
+    fn to_x(&self, body: &Body) -> i64 {
+        i64::from(body.x.0) - i64::from(self.x.0)
+    }
+
+    fn to_y(&self, body: &Body) -> i64 {
+        i64::from(body.y.0) - i64::from(self.y.0)
+    }
+
+    /// The speed that it gives, per tick: away from who strikes.
+    fn knock(&self, body: &Body, hz: u32) -> (Fixed, Fixed) {
+        let px_per_s = i64::from(rules::KNOCK_PX_PER_S + self.weapon.knock_px_per_s);
+        let speed = (px_per_s << 16) / i64::from(hz);
+        let (dx, dy) = (self.to_x(body), self.to_y(body));
+        match square_root((dx * dx + dy * dy) as u64) as i64 {
+            0 => (
+                Fixed(speed as i32).times(cosine(self.heading)),
+                Fixed(speed as i32).times(sine(self.heading)),
+            ),
+            distance => (Fixed((dx * speed / distance) as i32), Fixed((dy * speed / distance) as i32)),
+        }
+    }
+}
+
+impl World {
+    /// Lets the time of one tick pass for everyone who lives, then carries out the strokes that are due.
+    pub(crate) fn fight(&mut self) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.let_time_pass(&mut scratch.swingers);
+        if !scratch.swingers.is_empty() {
+            self.rebuild_crowd();
+        }
+        for index in 0..scratch.swingers.len() {
+            self.swing(scratch.swingers[index] as usize, &mut scratch);
+        }
+        self.scratch = scratch;
+    }
+
+    /// Heals, and lists whose stroke is due.
+    fn let_time_pass(&mut self, swingers: &mut Vec<u32>) {
+        swingers.clear();
+        for (at, Entity { id, body, controller }) in self.state.players.iter_mut().enumerate() {
+            let (id, player) = match (id.player(), controller) {
+                (Some(id), Controller::Player(player)) if player.alive => (id, player),
+                _ => continue,
+            };
+            let amount = player.heal(body, self.rates.tick_thirds);
+            if amount > 0 {
+                self.outcome.events.push(Event::Healed { player: id, amount });
+            }
+            if player.hand.is_due(self.rates.tick_thirds) {
+                swingers.push(at as u32);
+            }
+        }
+    }
+
+    fn swing(&mut self, at: usize, scratch: &mut Scratch) {
+        let stroke = match self.begin_stroke(at) {
+            Some(stroke) => stroke,
+            None => return,
+        };
+        self.find_things(&stroke, &mut scratch.things);
+        self.find_players(&stroke, at, &mut scratch.players);
+        let hit = !scratch.things.is_empty() || !scratch.players.is_empty();
+        let weapon = self.weapon_in_hand(at);
+        self.outcome.events.push(Event::Swung { player: stroke.player, weapon, hit });
+        for thing in &scratch.things {
+            self.strike_thing(&stroke, *thing as usize);
+        }
+        for other in &scratch.players {
+            self.strike_player(&stroke, *other as usize);
+        }
+    }
+
+    /// Every stroke costs who swings some speed. Who died since it was due swings no more.
+    fn begin_stroke(&mut self, at: usize) -> Option<Stroke> {
+        let Entity { id, body, controller } = &mut self.state.players[at];
+        match controller {
+            Controller::Player(player) if player.alive => {
+                player.slow = (player.slow + rules::SWING_SLOW).min(rules::SLOW_MOST);
+                let weapon = rules::weapon(player.hand.weapon);
+                Some(Stroke { x: body.x, y: body.y, heading: body.heading, weapon, player: id.player()? })
+            }
+            _ => None,
+        }
+    }
+
+    fn weapon_in_hand(&self, at: usize) -> u8 {
+        match &self.state.players[at].controller {
+            Controller::Player(player) => player.hand.weapon,
+            Controller::Scenery(_) => rules::FIRST_WEAPON,
+        }
+    }
+
+    fn find_things(&self, stroke: &Stroke, found: &mut Vec<u32>) {
+        let reach = Fixed::from_px(stroke.weapon.range_px + rules::SCENERY_SCALE_MAX_PX);
+        self.terrain.find(stroke.x, stroke.y, reach, found);
+        found.retain(|at| {
+            let thing = &self.state.others[*at as usize];
+            match &thing.controller {
+                Controller::Scenery(scenery) => stroke.hits(&thing.body, scenery.scale_px),
+                Controller::Player(_) => false,
+            }
+        });
+    }
+
+    fn find_players(&self, stroke: &Stroke, own: usize, found: &mut Vec<u32>) {
+        let size_px = rules::PLAYER_RADIUS_PX * rules::TARGET_PERCENT / 100;
+        let reach = Fixed::from_px(stroke.weapon.range_px + size_px);
+        found.clear();
+        found.extend(self.crowd.within(self.crowd.around(stroke.x, stroke.y, reach)).map(|at| at as u32));
+        found.retain(|at| {
+            let other = &self.state.players[*at as usize];
+            *at as usize != own && is_alive(other) && stroke.hits(&other.body, size_px)
+        });
+        found.sort_unstable();
+    }
+
+    /// Something comes off it for who strikes.
+    fn strike_thing(&mut self, stroke: &Stroke, at: usize) {
+        let Entity { id: object, body, controller } = &self.state.others[at];
+        let (object, kind) = match controller {
+            Controller::Scenery(scenery) => (*object, scenery.kind),
+            Controller::Player(_) => return,
+        };
+        let direction = stroke.towards(body);
+        self.outcome.events.push(Event::Struck { object, direction, player: stroke.player });
+        if let Some((player, _)) = self.player_mut(stroke.player) {
+            player.gather(kind, stroke.weapon.gather);
+        }
+    }
+
+    fn strike_player(&mut self, stroke: &Stroke, at: usize) {
+        let victim = &mut self.state.players[at];
+        let (vx, vy) = stroke.knock(&victim.body, self.rates.hz);
+        victim.body.vx = bounded(victim.body.vx.plus(vx));
+        victim.body.vy = bounded(victim.body.vy.plus(vy));
+        self.hurt(at, stroke.weapon.damage, Some(stroke.player));
+    }
+}
+
+/// Whether it is a player who plays.
+pub(crate) fn is_alive(entity: &Entity) -> bool {
+    matches!(&entity.controller, Controller::Player(player) if player.alive)
+}
+
+impl Player {
+    fn gather(&mut self, kind: SceneryKind, amount: u32) {
+        let resource = kind.gives();
+        let gained = match resource {
+            Resource::Gold => amount + rules::GOLD_EXTRA,
+            _ => amount,
+        };
+        self.give(resource, gained);
+        if resource == Resource::Gold {
+            self.score = self.score.saturating_add(gained);
+        }
+        self.growth.gain(amount * rules::GATHER_XP);
+    }
+
+    /// Adds to what it has; beyond the bound of a `u32` it is lost.
+    pub(crate) fn give(&mut self, resource: Resource, amount: u32) {
+        let stock = &mut self.resources[resource as usize];
+        *stock = stock.saturating_add(amount);
+    }
+}

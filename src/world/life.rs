@@ -1,0 +1,97 @@
+//! Health: how it is lost and comes back, death, and playing again.
+//!
+//! Comes in: a player and what befalls it. Goes out: its health, and the events that say so. Never: why it befell; that is
+//! for those who call.
+
+use std::sync::Arc;
+
+use crate::controller::{Controller, Growth, Player};
+use crate::entity::{Body, Entity, PlayerId};
+use crate::fixed::Fixed;
+use crate::rules;
+use crate::spawn;
+use crate::state::{Event, World};
+
+impl Player {
+    /// Lets one tick pass. Returns how many points of health came back in it.
+    pub(crate) fn heal(&mut self, body: &mut Body, tick_thirds: u16) -> u16 {
+        if body.health >= rules::PLAYER_HEALTH {
+            return 0;
+        }
+        if self.heal_wait > tick_thirds {
+            self.heal_wait -= tick_thirds;
+            return 0;
+        }
+        // What of the tick is left beyond the wait counts for the next point. A tick is shorter than the wait for one.
+        self.heal_wait += rules::thirds(rules::HEAL_PERIOD_MS) - tick_thirds;
+        body.health += 1;
+        1
+    }
+}
+
+impl World {
+    /// Takes health from the player at that place in the list, who lives; at 0 it dies. Notes what it truly lost.
+    pub(crate) fn hurt(&mut self, at: usize, damage: u16, by: Option<PlayerId>) {
+        let Entity { id, body, controller } = &mut self.state.players[at];
+        let (id, player) = match (id.player(), controller) {
+            (Some(id), Controller::Player(player)) => (id, player),
+            _ => return,
+        };
+        let amount = damage.min(body.health);
+        body.health -= amount;
+        player.heal_wait = rules::thirds(rules::HEAL_DELAY_MS);
+        self.outcome.events.push(Event::Hurt { player: id, by, amount });
+        if body.health == 0 {
+            self.die(at, id, by);
+        }
+    }
+
+    fn die(&mut self, at: usize, id: PlayerId, by: Option<PlayerId>) {
+        let Entity { body, controller, .. } = &mut self.state.players[at];
+        let mut age = 0;
+        if let Controller::Player(player) = controller {
+            age = player.growth.age;
+            player.lie_down(body);
+        }
+        if let Some((killer, _)) = by.filter(|by| *by != id).and_then(|by| self.player_mut(by)) {
+            killer.kills = killer.kills.saturating_add(1);
+            killer.score = killer.score.saturating_add(u32::from(age) * rules::KILL_SCORE);
+        }
+        self.outcome.events.push(Event::Died { player: id, by });
+    }
+
+    /// Lets a dead player play again.
+    pub(crate) fn respawn(&mut self, id: PlayerId, name: &str, skin: u8) {
+        let (x, y) = spawn::place(&self.state.players, &self.terrain, &mut self.state.rng);
+        if let Some((player, body)) = self.player_mut(id) {
+            // Most come back by the name they had; then there is nothing to make.
+            if *player.name != *name {
+                player.name = Arc::from(name);
+            }
+            player.skin = skin;
+            player.alive = true;
+            player.stirred = true;
+            body.x = x;
+            body.y = y;
+            body.health = rules::PLAYER_HEALTH;
+            self.outcome.events.push(Event::Spawned { player: id });
+        }
+    }
+}
+
+impl Player {
+    /// What death takes: the age, and everything that was under way. What was gathered, kills and points stay.
+    fn lie_down(&mut self, body: &mut Body) {
+        self.alive = false;
+        self.direction = None;
+        self.stirred = false;
+        self.slow = 0;
+        self.heal_wait = 0;
+        self.hand.attacking = false;
+        self.hand.wait = 0;
+        self.growth = Growth::new();
+        body.vx = Fixed::ZERO;
+        body.vy = Fixed::ZERO;
+        body.health = 0;
+    }
+}

@@ -1,0 +1,273 @@
+//! Strokes at players: damage, range and arc at their edges, the rate at each tick rate, knockback, slowness.
+
+use crate::command::Action;
+use crate::entity::PlayerId;
+use crate::fixed::{Angle, Fixed};
+use crate::rules::{TickHz, ARC, SLOW_MOST, WEAPONS};
+use crate::state::{Event, World};
+use crate::tests::{
+    act, bare_world, body, body_mut, distance_px, events, player, player_mut, put, px, swing, wait, walk,
+};
+use crate::trig::direction;
+
+/// A weapon as the game's tables have it: name, damage, range px, gather, period ms, speed %, extra knock px/s.
+type Row = (&'static str, u16, i32, u32, u16, i32, i32);
+
+const ROWS: [Row; 1] = [("tool hammer", 25, 65, 1, 300, 100, 0)];
+
+/// Two players on a bare map, the second that far to the right of the first, which holds that weapon and looks at it.
+fn facing(rate: TickHz, weapon: usize, apart: Fixed) -> World {
+    let mut world = bare_world(rate);
+    put(&mut world, 1, 7_000, 7_000);
+    put(&mut world, 2, 9_000, 7_000);
+    wait(&mut world, 2);
+    body_mut(&mut world, 2).x = Fixed::from_px(7_000).plus(apart);
+    player_mut(&mut world, 1).hand.weapon = weapon as u8;
+    world
+}
+
+fn was_hit(world: &World) -> bool {
+    let hit = events(world).iter().any(|event| matches!(event, Event::Swung { hit: true, .. }));
+    assert_eq!(hit, events(world).iter().any(|event| matches!(event, Event::Hurt { .. })));
+    hit
+}
+
+#[test]
+fn the_table_is_the_one_that_was_meant() {
+    let found: Vec<Row> = WEAPONS
+        .iter()
+        .map(|of| {
+            (of.name, of.damage, of.range_px, of.gather, of.period_ms, of.speed_percent, of.knock_px_per_s)
+        })
+        .collect();
+    assert_eq!(found, ROWS);
+}
+
+#[test]
+fn a_stroke_takes_the_weapons_damage() {
+    for (weapon, (name, damage, ..)) in ROWS.iter().enumerate() {
+        let mut world = facing(TickHz::Hz30, weapon, Fixed::from_px(80));
+        swing(&mut world, 1);
+        let (one, two) = (PlayerId(1), PlayerId(2));
+        let expected = [
+            Event::Swung { player: one, weapon: weapon as u8, hit: true },
+            Event::Hurt { player: two, by: Some(one), amount: *damage },
+        ];
+        assert_eq!(events(&world), expected, "{name}");
+        assert_eq!((body(&world, 1).health, body(&world, 2).health), (100, 100 - damage), "{name}");
+    }
+}
+
+#[test]
+fn a_stroke_reaches_its_range_beyond_the_target_and_no_further() {
+    for (weapon, (name, _, range_px, ..)) in ROWS.iter().enumerate() {
+        // A player of radius 35 is 1.8 times as large for a stroke: 63 px.
+        let edge = Fixed::from_px(range_px + 63);
+        for (apart, hit) in [(edge, true), (edge.plus(Fixed(1)), false)] {
+            let mut world = facing(TickHz::Hz30, weapon, apart);
+            swing(&mut world, 1);
+            assert_eq!(was_hit(&world), hit, "{name} at {apart:?}");
+        }
+    }
+}
+
+#[test]
+fn the_arc_ends_at_69_degrees_to_each_side() {
+    let degrees = f64::from(ARC) * 360.0 / 65_536.0;
+    assert!((degrees - 180.0 / 2.6).abs() < 0.003, "{degrees}");
+    for (off, hit) in [(0, true), (ARC, true), (ARC + 1, false), (0x8000, false)] {
+        for heading in [off, off.wrapping_neg()] {
+            let mut world = facing(TickHz::Hz30, 0, Fixed::from_px(80));
+            body_mut(&mut world, 1).heading = Angle(heading);
+            swing(&mut world, 1);
+            assert_eq!(was_hit(&world), hit, "looking {heading} parts aside");
+        }
+    }
+}
+
+#[test]
+fn the_arc_turns_with_the_head() {
+    for heading in (0..=u16::MAX).step_by(1_237) {
+        for (off, hit) in [(12_590, true), (12_616, false)] {
+            let mut world = facing(TickHz::Hz30, 0, Fixed::ZERO);
+            let angle = f64::from(heading) * std::f64::consts::PI / 32_768.0;
+            let at = |centre: i32, way: f64| Fixed((centre << 16) + (way * 80.0 * 65_536.0) as i32);
+            body_mut(&mut world, 2).x = at(7_000, angle.cos());
+            body_mut(&mut world, 2).y = at(7_000, angle.sin());
+            body_mut(&mut world, 1).heading = Angle(heading.wrapping_add(off));
+            swing(&mut world, 1);
+            assert_eq!(was_hit(&world), hit, "towards {heading}, looking {off} parts aside");
+        }
+    }
+}
+
+#[test]
+fn who_holds_the_button_swings_at_the_weapons_rate_at_each_tick_rate() {
+    for (weapon, (name, .., period_ms, _, _)) in ROWS.iter().enumerate() {
+        for rate in TickHz::ALL {
+            let mut world = facing(rate, weapon, Fixed::from_px(1_000));
+            let mut strokes = 0;
+            act(&mut world, 1, Action::Attack { on: true });
+            let ticks = rate.get() * 20;
+            for _ in 0..ticks {
+                strokes += events(&world).iter().filter(|event| matches!(event, Event::Swung { .. })).count();
+                wait(&mut world, 1);
+            }
+            let passed_ms = f64::from(ticks - 1) * 1_000.0 / f64::from(rate.get());
+            let expected = (passed_ms / f64::from(*period_ms) + 1e-9) as usize + 1;
+            assert_eq!(strokes, expected, "{name} at {rate:?}");
+        }
+    }
+}
+
+#[test]
+fn the_first_stroke_comes_at_once_and_no_tapping_is_faster() {
+    for rate in TickHz::ALL {
+        let mut world = facing(rate, 0, Fixed::from_px(1_000));
+        let mut times_ms = Vec::new();
+        for tick in 0..rate.get() * 3 {
+            act(&mut world, 1, Action::Attack { on: tick % 2 == 0 });
+            if events(&world).iter().any(|event| matches!(event, Event::Swung { .. })) {
+                times_ms.push(tick * 1_000 / rate.get());
+            }
+        }
+        assert_eq!(times_ms[0], 0);
+        assert!(times_ms.windows(2).all(|pair| pair[1] - pair[0] >= 299), "{times_ms:?} at {rate:?}");
+    }
+}
+
+#[test]
+fn nobody_saves_up_strokes() {
+    let mut world = facing(TickHz::Hz15, 0, Fixed::from_px(1_000));
+    swing(&mut world, 1);
+    wait(&mut world, 1_000);
+    assert_eq!(player(&world, 1).hand.wait, 0);
+    act(&mut world, 1, Action::Attack { on: true });
+    // 300 ms after this stroke, not less: that is 5 ticks of 66.7 ms.
+    for tick in 1..=5 {
+        wait(&mut world, 1);
+        assert_eq!(events(&world).len(), usize::from(tick == 5), "after {tick} ticks");
+    }
+}
+
+#[test]
+fn a_stroke_knocks_back_the_same_way_at_each_tick_rate() {
+    for (weapon, (name, .., extra)) in ROWS.iter().enumerate() {
+        // Speed fades by 0.993 each millisecond: 300 px/s carry 42.7 px far.
+        let expected = f64::from(300 + extra) / 1_000.0 / -(0.993f64.ln());
+        for rate in TickHz::ALL {
+            for angle in [0, 5_000, 30_000, 51_000] {
+                let mut world = facing(rate, weapon, Fixed::ZERO);
+                let at = crate::trig::cosine(Angle(angle));
+                body_mut(&mut world, 2).x = Fixed::from_px(7_000).plus(Fixed(at).times(80 << 16));
+                let at = crate::trig::sine(Angle(angle));
+                body_mut(&mut world, 2).y = Fixed::from_px(7_000).plus(Fixed(at).times(80 << 16));
+                body_mut(&mut world, 1).heading = Angle(angle);
+                let before = body(&world, 2).clone();
+                swing(&mut world, 1);
+                wait(&mut world, rate.get() * 2);
+                let after = body(&world, 2);
+                let way = distance_px(&before, after);
+                assert!((way - expected).abs() < 2.0, "{name}: {way} of {expected} px at {rate:?}");
+                let (dx, dy) = (after.x.minus(before.x), after.y.minus(before.y));
+                let off = direction(i64::from(dx.0), i64::from(dy.0)).0.wrapping_sub(angle);
+                assert!(off.min(off.wrapping_neg()) < 40, "{name}: {off} parts aside at {rate:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn who_is_struck_by_many_at_once_stays_within_the_bounds_of_speed() {
+    let mut world = bare_world(TickHz::Hz15);
+    for id in 1..=40 {
+        put(&mut world, id, 7_000, 7_000);
+    }
+    put(&mut world, 41, 7_001, 7_000);
+    for id in 1..=41 {
+        let body = body_mut(&mut world, id);
+        (body.x, body.y) = (Fixed::from_px(7_000 + i32::from(id / 41)), Fixed::from_px(7_000));
+        body.health = 5;
+        player_mut(&mut world, id).hand.attacking = true;
+        player_mut(&mut world, id).stirred = false;
+    }
+    body_mut(&mut world, 41).health = 60_000;
+    world.fight();
+    let fastest = px(body(&world, 41).vx).hypot(px(body(&world, 41).vy));
+    assert!(fastest <= 320.0 * 1.5, "{fastest} px per tick");
+    body_mut(&mut world, 41).health = 100;
+    assert!(World::restore(&world.snapshot()).is_ok());
+}
+
+#[test]
+fn a_stroke_slows_who_swings_by_three_tenths_for_375_ms() {
+    for rate in TickHz::ALL {
+        let mut world = facing(rate, 0, Fixed::from_px(1_000));
+        swing(&mut world, 1);
+        assert_eq!(player(&world, 1).slow, 9_000);
+        let ticks = (rate.get() * 375).div_ceil(1_000);
+        wait(&mut world, ticks - 1);
+        assert!(player(&world, 1).slow > 0, "at {rate:?}");
+        wait(&mut world, 1);
+        assert_eq!(player(&world, 1).slow, 0, "at {rate:?}");
+        assert!(player(&world, 1).is_asleep(body(&world, 1)), "at {rate:?}");
+        assert_eq!(player(&world, 2).slow, 0);
+    }
+}
+
+#[test]
+fn who_swings_on_walks_on_at_the_same_speed_at_each_tick_rate() {
+    let mut speeds = Vec::new();
+    for rate in TickHz::ALL {
+        let mut world = facing(rate, 0, Fixed::from_px(1_000));
+        player_mut(&mut world, 1).hand.attacking = true;
+        walk(&mut world, 1, Some(49_152));
+        wait(&mut world, rate.get() * 8);
+        assert!(player(&world, 1).slow <= SLOW_MOST);
+        let before = body(&world, 1).clone();
+        wait(&mut world, rate.get() * 3);
+        speeds.push(distance_px(&before, body(&world, 1)) / 3.0);
+    }
+    // Between the 0.3 that are left at worst and what comes back in 300 ms.
+    assert!(speeds.iter().all(|speed| (0.3 * 328.0..0.54 * 328.0).contains(speed)), "{speeds:?}");
+    let (least, most) =
+        (speeds.iter().copied().fold(f64::MAX, f64::min), speeds.iter().copied().fold(0.0, f64::max));
+    assert!(most - least < 8.0, "{speeds:?}");
+}
+
+#[test]
+fn a_stroke_lands_on_everyone_in_reach_in_the_order_of_their_numbers() {
+    let mut world = facing(TickHz::Hz30, 0, Fixed::from_px(80));
+    put(&mut world, 5, 9_000, 9_000);
+    put(&mut world, 3, 9_200, 9_000);
+    wait(&mut world, 2);
+    for (id, y_px) in [(5, 6_940), (3, 7_060)] {
+        body_mut(&mut world, id).x = Fixed::from_px(7_050);
+        body_mut(&mut world, id).y = Fixed::from_px(y_px);
+    }
+    body_mut(&mut world, 2).x = Fixed::from_px(7_120);
+    player_mut(&mut world, 1).hand.attacking = true;
+    world.fight();
+    let hurt: Vec<u16> = events(&world)
+        .iter()
+        .filter_map(|event| match event {
+            Event::Hurt { player, .. } => Some(player.0),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(hurt, [2, 3, 5]);
+}
+
+#[test]
+fn of_two_who_would_kill_each_other_the_lower_number_lives() {
+    let mut world = facing(TickHz::Hz30, 0, Fixed::from_px(80));
+    body_mut(&mut world, 2).heading = Angle(0x8000);
+    for id in [1, 2] {
+        body_mut(&mut world, id).health = 10;
+        player_mut(&mut world, id).hand.attacking = true;
+    }
+    wait(&mut world, 1);
+    assert_eq!((player(&world, 1).alive, player(&world, 2).alive), (true, false));
+    let swings = events(&world).iter().filter(|event| matches!(event, Event::Swung { .. })).count();
+    assert_eq!(swings, 1, "who died does not strike back");
+}

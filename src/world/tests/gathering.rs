@@ -1,0 +1,163 @@
+//! Strokes at nature: what each thing gives, from how far, and what it is worth.
+
+use crate::command::Action;
+use crate::controller::{Controller, SceneryKind};
+use crate::entity::{EntityId, PlayerId};
+use crate::fixed::{Angle, Fixed};
+use crate::rules::{Resource, TickHz, ARC, WEAPONS};
+use crate::state::{Event, World};
+use crate::tests::{act, body_mut, command, events, player, player_mut, put, swing, wait, world};
+
+/// A world with one thing of nature only, of that size, and player 1 that far to the left of it, looking at it.
+fn before(kind: SceneryKind, scale_px: i32, apart: Fixed) -> World {
+    let mut state = world(1).state;
+    let mut thing = state.others.swap_remove(0);
+    state.others.clear();
+    thing.controller = Controller::Scenery(crate::controller::Scenery { kind, scale_px });
+    thing.body.radius_px = kind.radius_px(scale_px);
+    (thing.body.x, thing.body.y) = (Fixed::from_px(7_000), Fixed::from_px(5_000));
+    state.others.push(thing);
+    let mut world = World::from_state(state);
+    put(&mut world, 1, 3_000, 3_000);
+    wait(&mut world, 2);
+    let body = body_mut(&mut world, 1);
+    (body.x, body.y) = (Fixed::from_px(7_000).minus(apart), Fixed::from_px(5_000));
+    world
+}
+
+#[test]
+fn each_thing_gives_its_resource_and_only_gold_gives_points() {
+    let rows = [
+        (SceneryKind::Tree, 150, [1, 0, 0, 0], 0),
+        (SceneryKind::Bush, 80, [0, 1, 0, 0], 0),
+        (SceneryKind::Rock, 80, [0, 0, 1, 0], 0),
+        (SceneryKind::Gold, 80, [0, 0, 0, 5], 5),
+    ];
+    for (kind, scale_px, gained, score) in rows {
+        let mut world = before(kind, scale_px, Fixed::from_px(scale_px + 40));
+        swing(&mut world, 1);
+        let expected = [
+            Event::Swung { player: PlayerId(1), weapon: 0, hit: true },
+            Event::Struck { object: EntityId(65_536), direction: Angle(0), player: PlayerId(1) },
+        ];
+        assert_eq!(events(&world), expected, "{kind:?}");
+        let player = player(&world, 1);
+        assert_eq!((player.resources, player.score, player.growth.xp), (gained, score, 4), "{kind:?}");
+    }
+}
+
+#[test]
+fn each_weapon_gathers_its_amount_and_learns_four_times_that() {
+    for (number, weapon) in WEAPONS.iter().enumerate() {
+        for (kind, extra) in [(SceneryKind::Tree, 0), (SceneryKind::Gold, 4)] {
+            let scale_px = kind.scales_px()[0];
+            let mut world = before(kind, scale_px, Fixed::from_px(scale_px + 40));
+            player_mut(&mut world, 1).hand.weapon = number as u8;
+            swing(&mut world, 1);
+            let player = player(&world, 1);
+            let resource = kind.gives() as usize;
+            assert_eq!(player.resources[resource], weapon.gather + extra, "{} at {kind:?}", weapon.name);
+            assert_eq!(player.growth.xp, 4 * weapon.gather, "{} at {kind:?}", weapon.name);
+        }
+    }
+}
+
+#[test]
+fn a_thing_is_reached_from_the_weapons_range_beyond_its_picture() {
+    for kind in SceneryKind::ALL {
+        for scale_px in kind.scales_px() {
+            let edge = Fixed::from_px(scale_px + 65);
+            for (apart, hit) in [(edge, true), (edge.plus(Fixed(1)), false)] {
+                let mut world = before(kind, *scale_px, apart);
+                swing(&mut world, 1);
+                assert_eq!(
+                    events(&world)[0],
+                    Event::Swung { player: PlayerId(1), weapon: 0, hit },
+                    "{kind:?} of {scale_px} px"
+                );
+                assert_eq!(player(&world, 1).growth.xp, if hit { 4 } else { 0 });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_thing_is_reached_within_the_arc_only() {
+    for (off, hit) in [(ARC, true), (ARC + 1, false)] {
+        for heading in [off, off.wrapping_neg()] {
+            let mut world = before(SceneryKind::Rock, 80, Fixed::from_px(120));
+            body_mut(&mut world, 1).heading = Angle(heading);
+            swing(&mut world, 1);
+            assert_eq!(events(&world).len(), if hit { 2 } else { 1 }, "looking {heading} parts aside");
+        }
+    }
+}
+
+#[test]
+fn the_thing_shakes_away_from_who_strikes_it() {
+    let mut world = before(SceneryKind::Tree, 150, Fixed::ZERO);
+    for (dx_px, dy_px, expected) in
+        [(-170, 0, 0), (0, -170, 0x4000), (170, 0, 0x8000), (0, 170, 0xc000), (-120, -120, 0x2000)]
+    {
+        let body = body_mut(&mut world, 1);
+        (body.x, body.y) = (Fixed::from_px(7_000 + dx_px), Fixed::from_px(5_000 + dy_px));
+        body.heading = Angle(expected + 100);
+        player_mut(&mut world, 1).hand.wait = 0;
+        swing(&mut world, 1);
+        assert!(
+            matches!(events(&world)[1], Event::Struck { direction, .. } if direction == Angle(expected)),
+            "{:?}",
+            events(&world)
+        );
+    }
+}
+
+#[test]
+fn one_stroke_takes_from_everything_in_reach() {
+    let mut world = before(SceneryKind::Tree, 150, Fixed::from_px(200));
+    let mut second = world.state.others[0].clone();
+    second.id = EntityId(65_537);
+    second.body.y = Fixed::from_px(5_060);
+    let mut state = world.state.clone();
+    state.others.push(second);
+    world = World::from_state(state);
+    swing(&mut world, 1);
+    let struck: Vec<u32> = events(&world)
+        .iter()
+        .filter_map(|event| match event {
+            Event::Struck { object, .. } => Some(object.0),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(struck, [65_536, 65_537]);
+    assert_eq!((player(&world, 1).resources[0], player(&world, 1).growth.xp), (2, 8));
+}
+
+#[test]
+fn gathering_for_a_minute_gives_one_unit_a_stroke_at_each_tick_rate() {
+    for rate in TickHz::ALL {
+        let mut state = before(SceneryKind::Bush, 80, Fixed::from_px(120)).state;
+        state.identity.tick_hz = rate;
+        let mut world = World::from_state(state);
+        act(&mut world, 1, Action::Attack { on: true });
+        wait(&mut world, rate.get() * 60 - 1);
+        // At 0 ms, 300 ms, ... 59,700 ms.
+        assert_eq!(player(&world, 1).resources, [0, 200, 0, 0], "at {rate:?}");
+    }
+}
+
+#[test]
+fn a_grant_adds_to_what_is_there_and_is_no_merit() {
+    let mut world = before(SceneryKind::Bush, 80, Fixed::from_px(500));
+    let grant = |sequence, resource, amount| {
+        command(0, sequence, Action::Grant { player: PlayerId(1), resource, amount })
+    };
+    for (resource, number) in Resource::ALL.into_iter().zip(0u32..) {
+        world.step(&mut vec![grant(10 + number * 2, resource, 7), grant(11 + number * 2, resource, number)]);
+        assert_eq!(world.outcome().refused, []);
+    }
+    assert_eq!(player(&world, 1).resources, [7, 8, 9, 10]);
+    assert_eq!((player(&world, 1).score, player(&world, 1).growth.xp), (0, 0));
+    world.step(&mut vec![grant(30, Resource::Gold, u32::MAX)]);
+    assert_eq!(player(&world, 1).resources, [7, 8, 9, u32::MAX]);
+}
