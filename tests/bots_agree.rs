@@ -77,7 +77,7 @@ impl Walker {
 
     fn turn(&mut self) {
         self.sequence += 1;
-        let direction = (self.sequence % 5 != 0).then_some((self.sequence * 23_456) as u16);
+        let direction = (!self.sequence.is_multiple_of(5)).then_some((self.sequence * 23_456) as u16);
         let packet = ClientPacket::Move { sequence: Some(self.sequence), tick: None, direction };
         self.check.said(&packet);
         self.talk.say(&packet).unwrap();
