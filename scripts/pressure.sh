@@ -25,7 +25,7 @@ done
 memory_most_kb=$((128 * 1024))
 in_view_least=10
 ((count >= 200)) || in_view_least=0
-failures=0
+failures=0 hostile=()
 cargo build --release --quiet
 tickwire=${CARGO_TARGET_DIR:-target}/release/tickwire
 work=$(mktemp -d)
@@ -110,25 +110,39 @@ report() {
 }
 heading() { row run 'p50 ms' 'p99 ms' 'max ms' 'B/s in' 'B/s out' messages 'in view' errors; }
 
-# The herd, and meanwhile somebody who misbehaves: against KIND CODES HERD_SECONDS ARGUMENTS…
-against() {
-    local kind=$1 expected=$2 time=$3 late skipped closed others
-    shift 3
-    title "the $count and $kind"
+# The herd, and meanwhile somebody who misbehaves, as ${hostile[@]} says: together KIND HERD_SECONDS
+together() {
+    local kind=$1 time=$2 late skipped
     late=$(metric tickwire_ticks_late_total) skipped=$(metric tickwire_ticks_skipped_total)
     herd "$kind" "$time" & local herd=$!
     until_all_came
-    "$tickwire" bots --hostile "$kind" --source 127.77.x.y "$@" "ws://127.0.0.1:$port" >"$work/$kind.endings" \
-        2>"$work/$kind.hostile" || cat "$work/$kind.hostile"
+    "$tickwire" bots --hostile "$kind" --source 127.77.x.y "${hostile[@]}" "ws://127.0.0.1:$port" \
+        >"$work/$kind.endings" 2>"$work/$kind.hostile" || cat "$work/$kind.hostile"
     wait "$herd"
     heading; report native; report "$kind"
     say "  ticks   $(($(metric tickwire_ticks_late_total) - late)) late, $(($(metric tickwire_ticks_skipped_total) - skipped)) skipped"
     sed '1d; s/^/  closed/' "$work/$kind.endings"
+}
+# Whether the gaps are as long as without: unharmed KIND
+unharmed() { awk "BEGIN { exit !($(field "$1" gap_p99_ms)+0 <= $(field native gap_p99_ms) + $slack_ms) }"; }
+# against KIND CODES HERD_SECONDS ARGUMENTS…
+against() {
+    local kind=$1 expected=$2 time=$3 closed others
+    shift 3
+    hostile=("$@")
+    title "the $count and $kind"
+    together "$kind" "$time"
     closed=$(grep -cE "\"($expected)" "$work/$kind.endings" || true)
     # The last one may have been cut off by the end of its time.
     others=$(sed 1d "$work/$kind.endings" | grep -vcE "\"($expected)|still open" || true)
     expect "$kind is closed with $expected and nothing else" "$closed > 0 && $others == 0"
     well "$kind"
+    if ! unharmed "$kind"; then
+        # Other work on this machine lengthens gaps as well. So both are measured again, one right after the other.
+        say "  again   both measured anew, $(cut -d' ' -f1 /proc/loadavg) processes want to run"
+        herd native "$seconds"
+        together "$kind" "$time"
+    fi
     expect "the $count notice nothing of $kind" \
         "$(field "$kind" gap_p99_ms)+0 <= $(field native gap_p99_ms) + $slack_ms"
 }

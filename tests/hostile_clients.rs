@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tickwire::client::dial;
 use tickwire::client::heard::Heard;
 use tickwire::client::hostile::{self, Kind};
 use tickwire::client::source::Source;
 use tickwire::client::talk::Talk;
 use tickwire::client::url::Url;
+use tickwire::limits;
 use tickwire::net::{Config, Server};
 use tickwire::packet::client_packet::Mode;
 use tickwire::packet::{ClientPacket, Codes, Dialect};
@@ -176,6 +178,28 @@ fn who_reads_nothing_is_closed_as_slow() {
     honest.is_served();
     assert_well(server);
     drop(deaf);
+}
+
+#[test]
+fn a_slow_client_that_reads_again_in_time_is_told_why() {
+    let (server, url) = start();
+    let stream = dial::dial_with_room(server.address(), Some(hostile_address()), Some(4 * 1024)).unwrap();
+    let mut talk = Talk::start(stream, &url, native()).unwrap();
+    talk.say(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None }).unwrap();
+    let mut pings = Vec::new();
+    (0..2).for_each(|_| frame::write(&mut pings, Opcode::Ping, KEY, &[b'x'; 125]));
+    let slow = "tickwire_clients_closed_total{rule=\"slow_client\"} 1";
+    let started = Instant::now();
+    while !has_line(&server, slow) {
+        assert!(started.elapsed() < PATIENCE, "{}", server.metrics_text());
+        talk.send_bytes(&pings).unwrap();
+        thread::sleep(Duration::from_millis(20));
+    }
+    let closed = Instant::now();
+    while talk.hear(PATIENCE).unwrap().is_some() {}
+    let in_time = closed.elapsed() < limits::CLOSE_TIME / 2;
+    assert!(talk.ending() == Some("1008 slow_client") || !in_time, "{:?}", talk.ending());
+    assert_well(server);
 }
 
 #[test]
