@@ -127,7 +127,7 @@ export class PlayHud {
 /** @param {HTMLCanvasElement} canvas with the name of its picture in `data-icon` */
 function paintIcon(canvas) {
   canvas.width = canvas.height = ICON_PX;
-  canvas.setAttribute('aria-hidden', 'true');
+  if (!canvas.hasAttribute('aria-label')) canvas.setAttribute('aria-hidden', 'true');
   const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
   drawIcon(ctx, canvas.dataset.icon ?? 'score', ICON_PX / 2, ICON_PX / 2, ICON_PX);
 }

@@ -58,10 +58,10 @@ const NOTHING = Object.freeze({ wood: 0, food: 0, stone: 0, gold: 0, kills: 0, x
 /**
  * Something that was heard of and shows but once: what the effects and sounds are made of. Positions are where it was
  * seen, px.
- * @typedef {{ kind: 'swung' | 'struck' | 'hurt' | 'healed' | 'gained' | 'aged' | 'spawned' | 'fell' | 'said', atMs: number,
+ * @typedef {{ kind: 'swung' | 'struck' | 'hurt' | 'healed' | 'gained' | 'scored' | 'aged' | 'spawned' | 'fell' | 'said', atMs: number,
  *   x: number, y: number, id: number, amount: number, direction: number, resource: number }} Happening
  * - swung: `id` the player · struck: `id` the thing, `direction` of the blow · hurt, healed: `id`, `amount`
- * - gained: one's own, `resource`, `amount` · aged: one's own, `amount` the new age
+ * - gained: one's own, `resource`, `amount` · scored: one's own, `amount` of points for a kill · aged: one's own, `amount` the new age
  * - spawned: oneself · fell: `id` who died, `amount` its skin · said: `id`
  */
 
@@ -334,6 +334,9 @@ export class World {
       const amount = stats[name] - before[name];
       if (amount > 0) this.happen('gained', nowMs, place, { resource, amount });
     });
+    // Gold counts as points as well; what is more than that a kill has brought.
+    const points = stats.score - before.score - (stats.gold - before.gold);
+    if (stats.kills > before.kills && points > 0) this.happen('scored', nowMs, own.shown, { amount: points });
     if (stats.age > before.age) this.happen('aged', nowMs, own.shown, { amount: stats.age });
   }
 

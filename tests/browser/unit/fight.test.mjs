@@ -63,6 +63,13 @@ test('what one gathers is told by its difference, beside what was struck', () =>
   assert.equal(world.happenings.filter((event) => event.kind === 'gained').length, 3, 'spending is no gain');
 });
 
+test('the points of a kill are told apart from those of gold', () => {
+  const { world, take } = fight();
+  take('stats', 0, 0, 0, 5, 0, 4, 300, 1, 5);
+  take('stats', 0, 0, 0, 10, 1, 8, 300, 1, 210);
+  assert.deepEqual(world.happenings.filter(({ kind }) => kind === 'scored').map(({ amount }) => amount), [200]);
+});
+
 test('dying keeps the figures of the life that ended, though they are reset before it is told', () => {
   const { world, take, now } = fight();
   take('stats', 10, 0, 0, 0, 2, 50, 432, 3, 300);
