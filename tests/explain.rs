@@ -1,7 +1,7 @@
 //! What `tickwire explain` prints, held against `tests/golden/explain_*.txt`; and what holds for the explanation of
 //! any bytes.
 //!
-//! After a change that is meant, `UPDATE_GOLDEN=1 cargo test --test explain` writes the files anew: read the
+//! After a change that is meant, `TICKWIRE_BLESS=1 cargo test --test explain` writes the files anew: read the
 //! difference.
 
 #[path = "rows/hex.rs"]
@@ -71,7 +71,7 @@ fn the_reports_are_as_committed() {
         let dialect = Codes::builtin().dialect(dialect).expect(dialect);
         let report = explain::run(&spaced(&hex::bytes(bytes)), &dialect, *from).expect(name);
         let file = golden_file(name);
-        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        if std::env::var_os("TICKWIRE_BLESS").is_some() {
             fs::write(&file, &report).expect("written");
         }
         let committed = fs::read_to_string(&file).unwrap_or_default();

@@ -205,3 +205,18 @@ fn documents_are_true_to_the_tree() {
     assert_eq!(lines(docs::unused_limits(&broken)), [1]);
     assert_eq!(lines(docs::world_compiler(&broken)), [1, 1, 3]);
 }
+
+#[test]
+fn tokens_tell_code_from_text() {
+    let words = |text: &str| rust::tokens(text).iter().map(|token| token.text.to_owned()).collect::<Vec<_>>();
+    assert_eq!(words("a /* b /* c */ d */ e // f\ng"), ["a", "e", "g"]);
+    assert_eq!(
+        words(r##"a "b\"c" r#"d"e"# b'\'' '"' f"##),
+        ["a", r#""b\"c""#, r##"r#"d"e"#"##, "b", r"'\''", "'\"'", "f"]
+    );
+    assert_eq!(words("<'a, 'static> 'x' '\\n' 'ä'"), ["<", "'a", ",", "'static", ">", "'x'", "'\\n'", "'ä'"]);
+    assert_eq!(words("0..4 1.5e3 0x1f_u8 t.0"), ["0", ".", ".", "4", "1.5e3", "0x1f_u8", "t", ".", "0"]);
+    assert_eq!(rust::tokens("a\n\"b\nc\"\nd")[2].line, 4);
+    let source = "fn a(x: [u8; 4]) -> u8 {\n  {}\n}\ntrait T { fn b(); }\nfn c() where X: Y {\n}\n";
+    assert_eq!(rust::functions(&rust::tokens(source)), [("a", 1, 3), ("c", 5, 6)]);
+}

@@ -1,7 +1,7 @@
 //! One bot: link, dialect, check and policy put together. Without I/O.
 //!
-//! Comes in: bytes, the end of bytes, and the time. Goes out: bytes to be sent, and a [`Tally`]. After each input, drain the
-//! output; call [`Bot::act`] some ten times a second. Never: a socket, a clock.
+//! Comes in: bytes, the end of bytes, and the time. Goes out: bytes to be sent, and a [`Tally`]. After each input,
+//! drain the output; call [`Bot::act`] some ten times a second. Never: a socket, a clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,6 +89,8 @@ impl Bot {
     /// The measured time begins: what was tallied before does not count, but errors do.
     pub fn begin(&mut self) {
         self.tally.begin();
+        // Who is told nothing since nothing happens sees somebody all the same.
+        self.tally.view(self.check.picture().others_in_view);
         self.updated = None;
     }
 

@@ -1,10 +1,10 @@
 //! Whether what a server says makes sense: a state machine that sees everything said and heard, in order.
 //!
 //! Comes in: what the client said ([`Check::said`]) and heard ([`Check::hear`]), with the time of arrival. Goes out:
-//! [`Fault`]s, each a broken [`Rule`], and a [`Picture`] of the world. After a fault it goes on as well as it can, so that one
-//! cause may show as several faults. Never: a socket, a clock, a decision about where to walk.
+//! [`Fault`]s, each a broken [`Rule`], and a [`Picture`] of the world. After a fault it goes on as well as it can,
+//! so that one cause may show as several faults. Never: a socket, a clock, a decision about where to walk.
 //!
-//! The layouts have a file each, [`native`] and [`moomoo`]; what they share is here.
+//! The layouts have a file each, `native` and `moomoo`; what they share is here.
 
 mod moomoo;
 mod native;

@@ -1,7 +1,7 @@
 //! A connected socket, from an address of one's choice, within a time; and random bytes.
 //!
-//! `std` can neither bind a socket before it connects nor wait for a bounded time with an address bound. Never: a byte of
-//! any protocol.
+//! `std` can neither bind a socket before it connects nor wait for a bounded time with an address bound. Never: a
+//! byte of any protocol.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -34,7 +34,8 @@ pub fn dial(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
     dial_with_room(to, from, None)
 }
 
-/// As [`dial`], with a kernel receive buffer of so many bytes: the little that a peer can send to somebody who does not read.
+/// As [`dial`], with a kernel receive buffer of so many bytes: the little that a peer can send to somebody who does
+/// not read.
 ///
 /// # Errors
 /// As [`dial`].

@@ -1,8 +1,8 @@
 //! What a server says, typed: one enum for all dialects.
 //!
-//! Comes in: a decoded packet. Goes out: [`Heard`], in which radians and eighths of a byte have become binary angles (65,536 a
-//! turn) and positions are pixels. Arguments are found by their name in the table, never by place. Never: a judgement; see
-//! [`super::check`].
+//! Comes in: a decoded packet. Goes out: [`Heard`], in which radians and 256ths of a turn have become binary angles
+//! (65,536 a turn) and positions are pixels. Arguments are found by their name in the table, never by place. Never:
+//! a judgement; see [`super::check`].
 
 use crate::packet::{Decoded, Value, angle};
 

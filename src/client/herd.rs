@@ -4,8 +4,8 @@
 //!   dial, a few at a time ─► all have come (or had their time) ─► settle ─► measure ─► say goodbye
 //! ```
 //!
-//! The load generator must cost little, or it measures itself. Comes in: a [`Plan`]. Goes out: a [`Report`]. Never: a thread
-//! a bot, a wait for one of them.
+//! The load generator must cost little, or it measures itself. Comes in: a [`Plan`]. Goes out: a [`Report`]. Never:
+//! a thread a bot, a wait for one of them.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -1,11 +1,12 @@
 //! Clients that misbehave, to see what becomes of them and of the others.
 //!
-//! Comes in: a [`Kind`] and a server on this machine. Goes out: how the server ended each connection, and after what time. Never: a
-//! server elsewhere; [`rounds`] and [`idle`] refuse any address that is not loopback.
+//! Comes in: a [`Kind`] and a server on this machine. Goes out: how the server ended each connection, and after what
+//! time. Never: a server elsewhere; [`rounds`] and [`idle`] refuse any address that is not loopback.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,9 +16,10 @@ use super::dial;
 use super::dice::Dice;
 use super::link::{Event, Link, LinkError};
 use super::source::Source;
+use super::talk::Talk;
 use super::url::Url;
 use crate::packet::client_packet::Mode;
-use crate::packet::{ClientPacket, Codes};
+use crate::packet::{ClientPacket, Codes, Dialect};
 use crate::session::NATIVE_VERSION;
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::http::ResponseReader;
@@ -28,18 +30,24 @@ const PAUSE: Duration = Duration::from_millis(100);
 const SMALL_ROOM_BYTES: usize = 4 * 1024;
 /// The key of all hostile frames. It need not be secret.
 const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
+/// Pings a second of one who does not read the pongs: below the rate that a server lets one client have.
+const PINGS_UNREAD: usize = 100;
+/// Between two such bursts.
+const BURST_EVERY: Duration = Duration::from_secs(1);
 /// Frames in the block that a flood repeats.
 const BLOCK_FRAMES: usize = 64;
 
 /// How a client misbehaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Joins, and never reads.
+    /// Joins, pings a hundred times a second, and never reads.
     ReadsNothing,
     /// Sends small messages as fast as they are taken.
     MessageFlood,
     /// Sends pings of 125 bytes as fast as they are taken.
     PingFlood,
+    /// Sends messages of 4 KB as fast as they are taken.
+    ByteFlood,
     /// Sends one message in fragments of one byte that never end.
     FragmentFlood,
     /// Sends random bytes after the upgrade.
@@ -50,10 +58,11 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 6] = [
+    pub const ALL: [Kind; 7] = [
         Kind::ReadsNothing,
         Kind::MessageFlood,
         Kind::PingFlood,
+        Kind::ByteFlood,
         Kind::FragmentFlood,
         Kind::Garbage,
         Kind::Idle,
@@ -65,6 +74,7 @@ impl Kind {
             Kind::ReadsNothing => "reads-nothing",
             Kind::MessageFlood => "message-flood",
             Kind::PingFlood => "ping-flood",
+            Kind::ByteFlood => "byte-flood",
             Kind::FragmentFlood => "fragment-flood",
             Kind::Garbage => "garbage",
             Kind::Idle => "idle",
@@ -80,6 +90,7 @@ impl Kind {
                     block.extend(packet(&ClientPacket::Ping { nonce: Some(number as u32) }))
                 }
                 Kind::PingFlood => frame::write(&mut block, Opcode::Ping, Some(KEY), &[b'x'; 125]),
+                Kind::ByteFlood => frame::write(&mut block, Opcode::Binary, Some(KEY), &long_packet()),
                 Kind::FragmentFlood => {
                     let header =
                         Header { fin: false, opcode: Opcode::Continuation, mask: Some(KEY), length: 1 };
@@ -103,17 +114,27 @@ impl Kind {
                 header.encode(&mut bytes);
                 bytes
             }
-            Kind::ReadsNothing | Kind::MessageFlood | Kind::PingFlood => hello(),
+            Kind::ReadsNothing | Kind::MessageFlood | Kind::PingFlood | Kind::ByteFlood => hello(),
         }
     }
 }
 
+/// A ping with 4,000 bytes behind its argument, which are dropped.
+fn long_packet() -> Vec<u8> {
+    let mut bytes = vec![0x92, 6, 0x92, 1, 0xda, 0x0f, 0xa0];
+    bytes.resize(bytes.len() + 4_000, b'x');
+    bytes
+}
+
 /// A native packet as a whole masked frame.
 fn packet(packet: &ClientPacket<'_>) -> Vec<u8> {
-    let native = Codes::builtin().dialect("native").expect("the built-in tables have it");
     let mut bytes = Vec::new();
-    frame::write(&mut bytes, Opcode::Binary, Some(KEY), &packet.encode(&native));
+    frame::write(&mut bytes, Opcode::Binary, Some(KEY), &packet.encode(&native()));
     bytes
+}
+
+fn native() -> Arc<Dialect> {
+    Codes::builtin().dialect("native").expect("the built-in tables have it")
 }
 
 fn hello() -> Vec<u8> {
@@ -134,23 +155,37 @@ impl Endings {
     }
 }
 
-/// One client after the other misbehaves for `time` in all. A client that is still connected then counts as `still open`.
+/// One client after the other misbehaves for `time` in all. A client that is still connected then counts as `still
+/// open`.
 ///
 /// # Errors
 /// The server is not on this machine, or cannot be reached.
 pub fn rounds(kind: Kind, url: &Url, source: &Source, time: Duration) -> io::Result<Endings> {
-    let (to, deadline) = (local(url)?, Instant::now() + time);
+    let deadline = Instant::now() + time;
     let (mut endings, mut index) = (Endings::default(), 0);
     while Instant::now() < deadline {
-        let room = (kind == Kind::ReadsNothing).then_some(SMALL_ROOM_BYTES);
-        let stream = dial::dial_with_room(to, Some(source.address(index)), room)?;
         let started = Instant::now();
-        let ending = round(kind, stream, url, &mut Dice::new(index as u64), deadline)?;
+        let left = deadline.saturating_duration_since(started);
+        let ending = once(kind, url, source.address(index), index as u64, left)?;
         endings.add(ending, started.elapsed());
         index += 1;
         thread::sleep(PAUSE);
     }
     Ok(endings)
+}
+
+/// One client misbehaves until the server ends it, for `time` at most; gives how it ended. Idle ones: see [`idle`].
+///
+/// # Errors
+/// The server is not on this machine, or cannot be reached.
+pub fn once(kind: Kind, url: &Url, from: IpAddr, seed: u64, time: Duration) -> io::Result<String> {
+    let deadline = Instant::now() + time;
+    if kind == Kind::ReadsNothing {
+        let stream = dial::dial_with_room(local(url)?, Some(from), Some(SMALL_ROOM_BYTES))?;
+        return deaf(stream, url, deadline);
+    }
+    let stream = dial::dial(local(url)?, Some(from))?;
+    round(kind, &stream, url, &mut Dice::new(seed), deadline)
 }
 
 fn local(url: &Url) -> io::Result<SocketAddr> {
@@ -162,42 +197,60 @@ fn local(url: &Url) -> io::Result<SocketAddr> {
 }
 
 /// One connection, from the upgrade to its end; gives how it ended.
-fn round(kind: Kind, stream: TcpStream, url: &Url, dice: &mut Dice, deadline: Instant) -> io::Result<String> {
+fn round(
+    kind: Kind,
+    mut stream: &TcpStream,
+    url: &Url,
+    dice: &mut Dice,
+    deadline: Instant,
+) -> io::Result<String> {
     let mut link = Link::new(&url.authority(), &url.target, true, dial::random());
     let (mut unsent, block) = (Vec::new(), kind.block(dice));
     link.drain_output(&mut unsent);
     let mut is_open = false;
     while Instant::now() < deadline {
-        let reads = !is_open || kind != Kind::ReadsNothing;
-        let mut flags = if reads { PollFlags::IN } else { PollFlags::empty() };
-        flags |= if unsent.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
-        let left = deadline.saturating_duration_since(Instant::now());
-        match dial::wait(&mut [PollFd::new(&stream, flags)], left) {
-            Err(error) if error.kind() == ErrorKind::TimedOut => break,
-            waited => waited?,
-        }
-        if reads {
-            if let Err(error) = read(&stream, &mut link) {
-                return Ok(error.kind().to_string());
-            }
-            match ending(&mut link) {
-                Told::Opened => {
-                    is_open = true;
-                    unsent.extend(kind.opening());
-                }
-                Told::Nothing => {}
-                Told::Ended(ending) => return Ok(ending),
-            }
-        }
         if is_open && unsent.is_empty() {
             unsent.extend_from_slice(&block);
         }
+        let mut flags = PollFlags::IN;
+        flags.set(PollFlags::OUT, !unsent.is_empty());
+        let left = deadline.saturating_duration_since(Instant::now());
+        match dial::wait(&mut [PollFd::new(stream, flags)], left) {
+            Err(error) if error.kind() == ErrorKind::TimedOut => break,
+            waited => waited?,
+        }
+        if let Err(error) = read(stream, &mut link) {
+            return Ok(error.kind().to_string());
+        }
+        match ending(&mut link) {
+            Told::Opened => {
+                is_open = true;
+                unsent.extend(kind.opening());
+            }
+            Told::Nothing => {}
+            Told::Ended(ending) => return Ok(ending),
+        }
         // A write that fails is told by the next read, after what the server had to say.
-        if let Ok(count) = (&stream).write(&unsent) {
+        if let Ok(count) = stream.write(&unsent) {
             unsent.drain(..count);
         }
     }
     Ok("still open".to_owned())
+}
+
+/// Joins and then does not read. Its pings keep the answers coming; they also show it its end, which others read.
+fn deaf(stream: TcpStream, url: &Url, deadline: Instant) -> io::Result<String> {
+    let mut talk = Talk::start(stream, url, native())?;
+    let mut burst = Vec::new();
+    for _ in 0..PINGS_UNREAD {
+        frame::write(&mut burst, Opcode::Ping, Some(KEY), &[b'x'; 125]);
+    }
+    let mut sent = talk.send_bytes(&hello());
+    while sent.is_ok() && Instant::now() < deadline {
+        thread::sleep(BURST_EVERY.min(deadline.saturating_duration_since(Instant::now())));
+        sent = talk.send_bytes(&burst);
+    }
+    Ok(sent.map_or_else(|error| error.kind().to_string(), |()| "still open".to_owned()))
 }
 
 /// What a look at the link told.

@@ -4,8 +4,8 @@
 //!   new() ─► request is in the output ─► receive(response) ─► Open ─► messages ─► Closed ─► Ended
 //! ```
 //!
-//! Comes in: bytes and the end of bytes. Goes out: [`Event`]s, and bytes to be sent. After each input, take the events until
-//! there is none, then drain the output. Never: a socket, a clock, a word about packets.
+//! Comes in: bytes and the end of bytes. Goes out: [`Event`]s, and bytes to be sent. After each input, take the events
+//! until there is none, then drain the output. Never: a socket, a clock, a word about packets.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Where a bot walks, looks, and what it says. It knows nothing of packets, sockets or rules of the wire.
 //!
-//! Comes in: the [`Picture`] of the world and the time. Goes out: [`Wish`]es, which [`super::bot`] turns into packets. Never: a
-//! clock, or anything that the picture does not say.
+//! Comes in: the [`Picture`] of the world and the time. Goes out: [`Wish`]es, which [`super::bot`] turns into
+//! packets. Never: a clock, or anything that the picture does not say.
 
 use std::f64::consts::TAU;
 use std::time::Duration;
@@ -49,8 +49,8 @@ const EIGHTH: u16 = 1 << 13;
 /// What bots have to say.
 const LINES: [&str; 6] = ["hello", "nice day", "which way?", "over here", "wait for me", "so many trees"];
 
-/// Walks about in changing directions, in company: it stays near its home, which is where it was born, or, when it is lonely there,
-/// the nearest of some gathering points that all wanderers of a herd share.
+/// Walks about in changing directions, in company: it stays near its home, which is where it was born, or, when it
+/// is lonely there, the nearest of some gathering points that all wanderers of a herd share.
 #[derive(Debug)]
 pub struct Wanderer {
     dice: Dice,

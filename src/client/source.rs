@@ -1,7 +1,7 @@
 //! Where a client comes from: an address pattern that spreads many clients over many addresses of this machine.
 //!
-//! A server lets one address have so many clients and no more. All of `127.0.0.0/8` is this machine, so a herd of bots can come
-//! from many addresses: in a pattern such as `127.0.x.y`, `x` and `y` are replaced.
+//! A server lets one address have so many clients and no more. All of `127.0.0.0/8` is this machine, so a herd of
+//! bots can come from many addresses: in a pattern such as `127.0.x.y`, `x` and `y` are replaced.
 
 use std::fmt;
 use std::net::IpAddr;

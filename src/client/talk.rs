@@ -1,7 +1,7 @@
 //! One client that waits for answers: for tests and for tools that say one thing after the other.
 //!
-//! Comes in: packets to say, and how long to wait. Goes out: packets heard, and how the connection ended. Never: a judgement of
-//! what is heard; see [`super::check`].
+//! Comes in: packets to say, and how long to wait. Goes out: packets heard, and how the connection ended. Never: a
+//! judgement of what is heard; see [`super::check`].
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -30,8 +30,8 @@ pub struct Talk {
 impl Talk {
     /// Connects and upgrades, from `from` if it is given.
     ///
-    /// # Errors
-    /// The connection or the upgrade failed; a refusal by the server is `ConnectionRefused` with the status in its words.
+    /// # Errors The connection or the upgrade failed; a refusal by the server is `ConnectionRefused` with the status
+    /// in its words.
     pub fn connect(url: &Url, from: Option<IpAddr>, dialect: Arc<Dialect>) -> io::Result<Talk> {
         Talk::start(dial::dial(dial::resolve(url)?, from)?, url, dialect)
     }

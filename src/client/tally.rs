@@ -1,7 +1,7 @@
 //! What bots measure: gaps between updates, traffic, players in view, errors.
 //!
-//! Comes in: what each bot saw. Goes out: a [`Report`], as text for people or as JSON for scripts. Memory is bounded, however
-//! long a run takes.
+//! Comes in: what each bot saw. Goes out: a [`Report`], as text for people or as JSON for scripts. Memory is
+//! bounded, however long a run takes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -110,10 +110,15 @@ impl Tally {
     /// Books an update with so many others in view, and the time since the one before.
     pub fn update(&mut self, gap: Option<Duration>, others_in_view: usize) {
         self.updates += 1;
-        self.views.add(others_in_view);
+        self.view(others_in_view);
         if let Some(gap) = gap {
             self.gaps.add((gap.as_nanos() / CLASS.as_nanos()) as usize);
         }
+    }
+
+    /// Books so many others in view.
+    pub fn view(&mut self, others_in_view: usize) {
+        self.views.add(others_in_view);
     }
 
     /// Books an error under a name.

@@ -1,7 +1,7 @@
 //! Where a client goes: `ws://host:port/target`.
 //!
-//! Comes in: text from the command line. Goes out: host, port and target, or what is wrong with the text. Never: a look-up of
-//! the name; TLS, which a proxy in front of the server would speak.
+//! Comes in: text from the command line. Goes out: host, port and target, or what is wrong with the text. Never: a
+//! look-up of the name; TLS, which a proxy in front of the server would speak.
 
 use std::fmt;
 use std::str::FromStr;

@@ -131,7 +131,7 @@ fn field_lines(
 /// travels.
 fn bytes_of(explanation: &Explanation<'_>, frame: &Frame<'_>, node: &Node) -> String {
     let place = node.bytes();
-    if node.bits.len() % BYTE != 0 {
+    if !node.bits.len().is_multiple_of(BYTE) {
         let byte = explanation.bytes[place.start];
         let first = place.start * BYTE;
         let sign = |at: usize| match node.bits.contains(&(first + at)) {

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A difference has as its base the pose of the previous native turn, quantised like the new one, so that differences add up to the
-//! exact quantised pose. Whoever missed a turn gets full records. PROTOCOL.md describes the same for readers.
+//! exact quantised pose. Whoever missed a turn gets full records of those who are elsewhere than last told. PROTOCOL.md describes the same for readers.
 
 use super::messages::Messages;
 use super::publish::{Placed, Published, Seen};
@@ -185,10 +185,11 @@ fn collect(view: &mut View, published: &Published, in_step: bool, scratch: &mut 
         } else if in_step && seen.base.is_some() {
             moved.copy(records.moved.get(index));
             turned.copy(records.turned.get(index));
-        } else {
+        } else if told.is_some_and(|told| told.pose != seen.pose) {
             full.copy(records.full.get(index));
         }
         let told = told.get_or_insert_with(|| Known::new(seen));
+        told.pose = seen.pose;
         tell_health(told, seen, health);
         known.push(*told);
     }

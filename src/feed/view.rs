@@ -7,6 +7,7 @@
 
 use super::interest::Window;
 use super::messages::Messages;
+use super::native::Pose;
 use super::publish::{Published, Seen, Stats};
 use super::records::Section;
 use super::{happenings, moomoo, native};
@@ -48,12 +49,14 @@ pub struct Known {
     pub who: Who,
     /// Health as last told.
     pub health: u16,
+    /// Pose as last told, in the native layout.
+    pub pose: Pose,
 }
 
 impl Known {
     /// One who is told of now; a client takes a newcomer to be in full health.
     pub fn new(seen: &Seen) -> Known {
-        Known { who: Who::of(seen), health: seen.max_health }
+        Known { who: Who::of(seen), health: seen.max_health, pose: seen.pose }
     }
 }
 
@@ -145,10 +148,10 @@ impl View {
             return;
         }
         for event in &published.events {
-            if let Event::Chat { player, text } = event {
-                if self.knows(*player) {
-                    messages.add_packet(&ServerPacket::Chat { player: player.0, text }, dialect);
-                }
+            if let Event::Chat { player, text } = event
+                && self.knows(*player)
+            {
+                messages.add_packet(&ServerPacket::Chat { player: player.0, text }, dialect);
             }
         }
         match self.layout {

@@ -110,13 +110,18 @@ impl Conversation<'_> {
                     conn.receive_eof();
                     self.hear(&mut conn, &[]).and(Err(Ending::PeerLost))
                 }
-                Ok(count) => self.hear(&mut conn, &buffer[..count]),
+                Ok(count) => self.hear(&mut conn, &buffer[..count]).and_then(|()| self.still_open()),
                 Err(ending) => Err(ending),
             };
         }
         let ending = heard.err().unwrap_or(Ending::PeerLost);
         self.say_why(&mut conn, &ending);
         ending
+    }
+
+    /// Nothing is taken from a client that is being closed, by whoever it was.
+    fn still_open(&self) -> Result<(), Ending> {
+        self.client.ending().map_or(Ok(()), Err)
     }
 
     /// The close frame: for a broken rule of the wire and the peer's own close the machine has written it already.

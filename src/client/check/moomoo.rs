@@ -1,8 +1,8 @@
 //! The layout of the MooMoo dialects: `io_init`, `init_data`, then after entering `setup`, one's own `add_player`, and
 //! everyone in view in each update.
 //!
-//! These dialects carry no tick, so how far somebody may have come is judged by the time between arrivals. Who goes out of
-//! view stays known: only `remove_player` ends that.
+//! These dialects carry no tick, so how far somebody may have come is judged by the time between arrivals. Who goes
+//! out of view stays known: only `remove_player` ends that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,8 +11,8 @@ use super::{Common, EDGE_PX, Rule};
 use crate::client::heard::{Added, Heard, Pose};
 use crate::client::picture::Known;
 
-/// The shortest time that is taken for one update. Servers tell these dialects about ten times a second; an update that
-/// was held up on the way comes right before the next one, so a shorter gap means nothing.
+/// The shortest time that is taken for one update. Servers tell these dialects about ten times a second; an update
+/// that was held up on the way comes right before the next one, so a shorter gap means nothing.
 const UPDATE_TIME: Duration = Duration::from_millis(200);
 
 /// What of a MooMoo connection the picture does not hold.
@@ -38,11 +38,7 @@ impl State {
         }
         self.greetings += usize::from(greeting.is_some());
         match heard {
-            Heard::Setup { player } => {
-                if self.promised.replace(*player).is_some() {
-                    common.fault(Rule::Birth, format!("setup {player} again"));
-                }
-            }
+            Heard::Setup { player } => self.promise(*player, common),
             Heard::AddPlayer(added) => self.add(added, common),
             Heard::RemovePlayer { id } => self.remove(id, common),
             Heard::Players(poses) => self.update(poses, now, common),
@@ -50,6 +46,12 @@ impl State {
                 common.fault(Rule::Greeting, format!("of another layout: {heard:?}"));
             }
             _ => {}
+        }
+    }
+
+    fn promise(&mut self, player: u32, common: &mut Common) {
+        if let Some(before) = self.promised.replace(player) {
+            common.fault(Rule::Birth, format!("setup {before}, then {player}"));
         }
     }
 

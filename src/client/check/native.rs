@@ -1,7 +1,7 @@
 //! The native layout: `welcome`, then updates that tell differences.
 //!
-//! Within an update: leaves, enters, full records, differences, turns. One's own body comes with `spawned` before the update in
-//! which it enters, and then only in `own`.
+//! Within an update: leaves, enters, full records, differences, turns. One's own body comes with `spawned` before
+//! the update in which it enters, and then only in `own`.
 
 use std::collections::BTreeSet;
 
