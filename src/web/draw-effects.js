@@ -14,7 +14,7 @@ const sprites = new Sprites(60);
 const at = { x: 0, y: 0 };
 
 /** Fill of the numbers by style; a resource has its icon beside it. */
-const STYLES = Object.freeze({ damage: '#ffffff', heal: '#8ee88f', age: '#ffe08a', wood: '#e8bf8a', food: '#ff9db4',
+const STYLES = Object.freeze({ damage: '#ffffff', heal: '#8ee88f', age: '#ffe08a', score: '#ffe08a', wood: '#e8bf8a', food: '#ff9db4',
   stone: '#dfe5ec', gold: '#ffd85e' });
 /** How far a number flies up, px. */
 const RISE_PX = 92;

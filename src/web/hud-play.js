@@ -29,8 +29,6 @@ export class PlayHud {
     this.killsSeen = '';
     /** Made once for each message, so that it fades as a whole. @type {WeakMap<object, HTMLElement>} */
     this.rows = new WeakMap();
-    /** Whose kills are one's own, also while dead. @type {number | null} */
-    this.shownOwnId = null;
     this.wasDead = false;
     /** @type {Record<string, { value: number, atMs: number }>} */
     this.shown = Object.fromEntries(FIGURES.map((name) => [name, { value: -1, atMs: -Infinity }]));
@@ -90,8 +88,7 @@ export class PlayHud {
 
   killRow({ killer, killerName, victim, victimName, atMs }) {
     const row = document.createElement('li');
-    const { ownId, death } = this.world;
-    const own = ownId ?? (death ? this.shownOwnId : null);
+    const own = this.world.bodyId;
     row.classList.toggle('won', killer !== null && killer === own);
     row.classList.toggle('lost', victim === own);
     row.style.animationDelay = `${Math.round(atMs + KILL_SHOWN_MS - 900 - performance.now())}ms`;
@@ -110,8 +107,7 @@ export class PlayHud {
 
   /** @param {number} nowMs */
   drawDeath(nowMs) {
-    const { death, ownId } = this.world;
-    if (ownId !== null) this.shownOwnId = ownId;
+    const { death } = this.world;
     const card = element('death');
     const shown = death !== null && nowMs - death.atMs > CARD_MS;
     if ((death !== null) !== this.wasDead) {
@@ -131,7 +127,7 @@ export class PlayHud {
 /** @param {HTMLCanvasElement} canvas with the name of its picture in `data-icon` */
 function paintIcon(canvas) {
   canvas.width = canvas.height = ICON_PX;
-  canvas.setAttribute('aria-hidden', 'true');
+  if (!canvas.hasAttribute('aria-label')) canvas.setAttribute('aria-hidden', 'true');
   const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
   drawIcon(ctx, canvas.dataset.icon ?? 'score', ICON_PX / 2, ICON_PX / 2, ICON_PX);
 }

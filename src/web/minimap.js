@@ -46,7 +46,7 @@ export class Minimap {
     }
     const focus = world.focus;
     const inside = (value) => Math.max(5 * camera.ratio, Math.min(size - 5 * camera.ratio, value * scale));
-    if (world.death) this.drawGrave(inside(world.death.x), inside(world.death.y), camera.ratio);
+    if (world.death && !Number.isNaN(world.death.x)) this.drawGrave(inside(world.death.x), inside(world.death.y), camera.ratio);
     if (focus?.track.last) this.drawSelf(inside(focus.shown.x), inside(focus.shown.y), camera.ratio);
   }
 

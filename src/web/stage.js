@@ -24,6 +24,8 @@ const HITS = Object.freeze(['wood', 'bush', 'stone', 'gold']);
 
 /** Px that a player walks from one puff of dust to the next. */
 const STEP_PX = 46;
+/** Older than this nothing is shown any more: the page was hidden. */
+const STALE_MS = 500;
 /** Beyond this from the middle of the picture nothing is heard, px. */
 const HEARD_PX = 1100;
 
@@ -66,10 +68,12 @@ export class Stage {
 
   /** Shows what is due; call once a frame. @param {number} nowMs */
   draw(nowMs) {
-    for (const event of this.world.happenings.splice(0)) {
+    const { happenings } = this.world;
+    for (const event of happenings) {
       // What happened while nobody looked is not caught up with.
-      if (nowMs - event.atMs < 500) this.waiting.push({ event, dueMs: event.atMs + this.lateMs(event) });
+      if (nowMs - event.atMs < STALE_MS) this.waiting.push({ event, dueMs: event.atMs + this.lateMs(event) });
     }
+    happenings.length = 0;
     if (this.waiting.length > 0) {
       const due = this.waiting.filter((one) => one.dueMs <= nowMs);
       this.waiting = this.waiting.filter((one) => one.dueMs > nowMs);
@@ -92,6 +96,7 @@ export class Stage {
       case 'hurt': return this.hurt(event, nowMs);
       case 'healed': return this.effects.number(x, y - 30, `+${amount}`, 'heal', nowMs);
       case 'gained': return this.effects.number(x, y - 10, `+${amount}`, RESOURCES[event.resource], nowMs);
+      case 'scored': return this.effects.number(x, y - 70, `+${amount}`, 'score', nowMs);
       case 'aged': return this.aged(event, nowMs);
       case 'fell': return this.fell(event, nowMs);
       case 'said': return id === this.world.ownId ? undefined : this.hear('chat', x, y);

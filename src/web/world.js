@@ -58,10 +58,10 @@ const NOTHING = Object.freeze({ wood: 0, food: 0, stone: 0, gold: 0, kills: 0, x
 /**
  * Something that was heard of and shows but once: what the effects and sounds are made of. Positions are where it was
  * seen, px.
- * @typedef {{ kind: 'swung' | 'struck' | 'hurt' | 'healed' | 'gained' | 'aged' | 'spawned' | 'fell' | 'said', atMs: number,
+ * @typedef {{ kind: 'swung' | 'struck' | 'hurt' | 'healed' | 'gained' | 'scored' | 'aged' | 'spawned' | 'fell' | 'said', atMs: number,
  *   x: number, y: number, id: number, amount: number, direction: number, resource: number }} Happening
  * - swung: `id` the player · struck: `id` the thing, `direction` of the blow · hurt, healed: `id`, `amount`
- * - gained: one's own, `resource`, `amount` · aged: one's own, `amount` the new age
+ * - gained: one's own, `resource`, `amount` · scored: one's own, `amount` of points for a kill · aged: one's own, `amount` the new age
  * - spawned: oneself · fell: `id` who died, `amount` its skin · said: `id`
  */
 
@@ -84,12 +84,16 @@ export class World {
     this.tick = 0;
     /** @type {Map<number, Player>} players in view, oneself included */
     this.players = new Map();
+    /** Those whom the newest update took out of view: a death is told beside it. @type {Map<number, Player>} */
+    this.gone = new Map();
     /** @type {Map<number, Thing>} scenery seen so far */
     this.things = new Map();
     /** Rises whenever `things` has grown or begun anew. */
     this.thingsVersion = 0;
     /** One's own player; null for a watcher. @type {number | null} */
     this.ownId = null;
+    /** One's own number also after one has died, until the next body. @type {number | null} */
+    this.bodyId = null;
     /** Newest exact record of one's own player. @type {Own | null} */
     this.own = null;
     /** Whom a watcher follows. @type {number | null} */
@@ -155,7 +159,9 @@ export class World {
     this.clock = new Clock(values.tick_hz, values.update_hz);
     this.tick = values.tick;
     this.players.clear();
+    this.gone.clear();
     this.ownId = null;
+    this.bodyId = null;
     this.own = null;
     this.watched = null;
     this.stats = NOTHING;
@@ -168,6 +174,7 @@ export class World {
   /** A body of one's own, the first one or a new one. @param {number} id */
   spawned(id) {
     this.ownId = id;
+    this.bodyId = id;
     this.watched = null;
     this.death = null;
     this.lifeAge = 1;
@@ -182,6 +189,7 @@ export class World {
   update(values, nowMs) {
     const tick = values.tick;
     this.hear(tick, nowMs, true);
+    this.gone.clear();
     for (const id of values.leaves ?? []) this.leave(id);
     eachGroup('enters', values.enters, (id, name, skin, x, y, heading) => {
       this.enter(id, name, skin);
@@ -219,6 +227,8 @@ export class World {
 
   /** @param {number} id */
   leave(id) {
+    const player = this.players.get(id);
+    if (player) this.gone.set(id, player);
     this.players.delete(id);
     if (id !== this.ownId) return;
     this.ownId = null;
@@ -324,18 +334,22 @@ export class World {
       const amount = stats[name] - before[name];
       if (amount > 0) this.happen('gained', nowMs, place, { resource, amount });
     });
+    // Gold counts as points as well; what is more than that a kill has brought.
+    const points = stats.score - before.score - (stats.gold - before.gold);
+    if (stats.kills > before.kills && points > 0) this.happen('scored', nowMs, own.shown, { amount: points });
     if (stats.age > before.age) this.happen('aged', nowMs, own.shown, { amount: stats.age });
   }
 
   /** Oneself has died: no body any more, and one looks on. @param {number | null} by @param {string | null} name @param {number} nowMs */
   died(by, name, nowMs) {
-    const own = this.ownId === null ? undefined : this.players.get(this.ownId);
-    const { x, y } = own?.shown ?? { x: 0, y: 0 };
+    const id = this.bodyId ?? -1;
+    const own = this.players.get(id) ?? this.gone.get(id);
+    const { x, y } = own?.shown ?? { x: NaN, y: NaN };
     const { kills, score } = this.stats;
     this.death = { by, name: name ?? '', age: this.lifeAge, kills, score, x, y, atMs: nowMs };
-    if (own) this.fall(own, nowMs);
     if (this.ownId !== null) this.leave(this.ownId);
-    this.watched = by;
+    if (own) this.fall(own, nowMs);
+    this.watched ??= by;
   }
 
   /** @param {Record<string, any>} values of `kill` @param {number} nowMs */
@@ -343,12 +357,14 @@ export class World {
     this.kills.push({ killer: values.killer, killerName: values.killer_name ?? '', victim: values.victim,
       victimName: values.victim_name ?? '', atMs: nowMs });
     if (this.kills.length > KILLS) this.kills.shift();
-    const victim = this.players.get(values.victim);
-    if (victim && values.victim !== this.ownId) this.fall(victim, nowMs);
+    if (values.victim === this.bodyId) return;
+    const victim = this.players.get(values.victim) ?? this.gone.get(values.victim);
+    if (victim) this.fall(victim, nowMs);
   }
 
-  /** @param {Player} player @param {number} nowMs */
-  fall({ id, skin, shown }, nowMs) {
+  /** The last blow took whatever health there was. @param {Player} player @param {number} nowMs */
+  fall({ id, skin, shown, health }, nowMs) {
+    if (health > 0) this.happen('hurt', nowMs, shown, { id, amount: health });
     this.happen('fell', nowMs, shown, { id, amount: skin });
   }
 

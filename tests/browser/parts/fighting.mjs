@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keep, state, until } from '../lib/browser.mjs';
-import { Walker, walk } from '../lib/game.mjs';
+import { Walker, near, walk } from '../lib/game.mjs';
 
 const HAMMER_DAMAGE = 25;
 /** From this distance between two middles a hammer reaches, px, with a little to spare. */
@@ -49,6 +49,8 @@ export async function fighting(game) {
     assert.ok(dead, 'alive after all that');
     assert.deepEqual([dead.by, dead.name, dead.age, dead.kills], [ids.ada, 'Ada', 1, 0]);
     assert.deepEqual([await state(bo, 'id'), await state(bo, 'own'), await state(bo, 'health')], [null, null, null]);
+    const hunter = await state(ada, 'own');
+    near(Math.hypot(dead.x - hunter.x, dead.y - hunter.y), REACH / 2, REACH, 'where one died, from who did it');
   });
   await afterwards(game);
 }

@@ -63,6 +63,13 @@ test('what one gathers is told by its difference, beside what was struck', () =>
   assert.equal(world.happenings.filter((event) => event.kind === 'gained').length, 3, 'spending is no gain');
 });
 
+test('the points of a kill are told apart from those of gold', () => {
+  const { world, take } = fight();
+  take('stats', 0, 0, 0, 5, 0, 4, 300, 1, 5);
+  take('stats', 0, 0, 0, 10, 1, 8, 300, 1, 210);
+  assert.deepEqual(world.happenings.filter(({ kind }) => kind === 'scored').map(({ amount }) => amount), [200]);
+});
+
 test('dying keeps the figures of the life that ended, though they are reset before it is told', () => {
   const { world, take, now } = fight();
   take('stats', 10, 0, 0, 0, 2, 50, 432, 3, 300);
@@ -82,16 +89,29 @@ test('a kill is told once, and the victim falls where it stood', () => {
   take('update', 102, null, [5]);
   assert.deepEqual(world.kills.map(({ killer, killerName, victim, victimName }) => [killer, killerName, victim, victimName]),
     [[9, 'Me', 5, 'Ada'], [null, '', 88, 'Far']]);
-  assert.deepEqual(kinds(), ['fell']);
+  assert.deepEqual(kinds(), ['hurt', 'fell'], 'the last blow took what was left');
+  assert.equal(world.happenings[0].amount, MAX_HEALTH);
   for (let i = 0; i < 100; i++) take('kill', 1, 'A', 2, 'B');
   assert.ok(world.kills.length <= 20);
 });
 
-test('one\'s own death falls once, whichever of its packets comes first', () => {
-  for (const order of [['died', 'kill'], ['kill', 'died']]) {
-    const { take, kinds } = fight();
-    for (const name of order) take(name, ...(name === 'died' ? [5, 'Ada'] : [5, 'Ada', 9, 'Me']));
-    assert.deepEqual(kinds(), ['fell'], order.join());
+test('one\'s own death falls once and where one stood, whichever of its packets comes first', () => {
+  const packets = { died: [5, 'Ada'], kill: [5, 'Ada', 9, 'Me'], update: [102, null, [9]], watching: [5] };
+  const orders = [['died', 'kill', 'update', 'watching'], ['kill', 'died', 'watching', 'update'], ['watching', 'update', 'died', 'kill'],
+    ['update', 'kill', 'died', 'watching']];
+  for (const order of orders) {
+    const { world, take, kinds } = fight();
+    for (const name of order) take(name, ...packets[name]);
+    assert.deepEqual(kinds(), ['hurt', 'fell'], order.join());
+    assert.deepEqual([world.death.x, world.death.y, world.ownId, world.focus.id], [900, 1000, null, 5], order.join());
+  }
+});
+
+test('another one\'s death falls where it stood, before and after it left the view', () => {
+  for (const order of [['kill', 'update'], ['update', 'kill']]) {
+    const { take, world } = fight();
+    for (const name of order) take(name, ...(name === 'kill' ? [9, 'Me', 5, 'Ada'] : [102, null, [5]]));
+    assert.deepEqual(world.happenings.map(({ kind, x }) => [kind, x]), [['hurt', 1000], ['fell', 1000]], order.join());
   }
 });
 
@@ -133,9 +153,9 @@ test('less motion: numbers and sounds, but nothing flies and nothing shakes', ()
   take('kill', 9, 'Me', 5, 'Ada');
   stage.draw(now() + 10);
   stage.draw(now() + 200);
-  assert.deepEqual(effects.count(now() + 201), { particles: 0, numbers: 1 });
+  assert.deepEqual(effects.count(now() + 201), { particles: 0, numbers: 2 });
   assert.equal(effects.shaking.size, 0);
-  assert.deepEqual(heard.toSorted(), ['death', 'hurt', 'wood']);
+  assert.deepEqual(heard.toSorted(), ['death', 'hurt', 'hurt', 'wood']);
 });
 
 test('what happened while the page was hidden is not caught up with', () => {
