@@ -53,6 +53,8 @@ expect() {
 }
 
 start_server() {
+    # The server opens it in its own time; who reads first must find it.
+    : >"$work/banner"
     "$tickwire" --bind 127.0.0.1:0 --log warn >"$work/banner" 2>"$work/log" &
     server=$!
     for _ in {1..100}; do

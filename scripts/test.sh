@@ -118,9 +118,11 @@ determinism() { cargo test --release --locked --test determinism -- --nocapture;
 # Debian's compiler builds the world, and what it builds is what is committed.
 world() {
     local kept="$logs/world.wasm" built=src/web/world.wasm
-    cp "$built" "$kept" && scripts/build-web.sh || return
+    cp -p "$built" "$kept" && scripts/build-web.sh || return
     cmp "$kept" "$built" ||
-        say_and_fail "$built was stale: commit the one that scripts/build-web.sh has just built"
+        say_and_fail "$built was stale: commit the one that scripts/build-web.sh has just built" || return
+    # With its old time, so that cargo need not build the program again.
+    cp -p "$kept" "$built"
 }
 
 wasm() { node tests/wasm/check.mjs; }

@@ -44,7 +44,7 @@ fn moomoo(row: &Row) -> Option<Vec<Value>> {
         }
         ("leaderboard", 1) => vec![best()],
         ("gather", _) => whole(&[ID, 1, 255]),
-        ("wiggle", _) => vec![Value::from(-3.14), Value::from(FAR)],
+        ("wiggle", _) => vec![Value::from(-3.13), Value::from(FAR)],
         ("health", 2) => whole(&[ID, ID]),
         ("value", _) => vec![Value::from("points"), Value::from(COUNT), Value::from(1)],
         ("age", _) => whole(&[COUNT, COUNT, 100]),

@@ -30,6 +30,8 @@ export class Commands {
 
   /** Forgets what the server was told: a new body stands still, looks to the right and swings nothing. */
   spawned() {
+    // To play again is a command as well, and the server counted it.
+    this.sequence += 1;
     this.direction = null;
     this.heading = undefined;
     this.attacking = false;
