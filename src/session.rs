@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::limits;
 use crate::packet::client_packet::Mode;
 use crate::packet::{ClientPacket, ServerPacket};
-use crate::world::{Action, Angle, Command, PlayerId, rules, text};
+use crate::world::{Action, Angle, Command, PlayerId, Selection, rules, text};
 
 /// A rule of our own that a client broke, or a reason of ours to close. RFC 6455's rules are `ws::Violation`s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -263,6 +263,13 @@ impl Session {
             ClientPacket::Attack { sequence, tick, state, heading } => {
                 self.attack(sequence, tick, state, heading.map(Angle), outputs);
             }
+            ClientPacket::Select { sequence, tick, id, is_weapon } => {
+                let what = if is_weapon { Selection::Weapon } else { Selection::Item };
+                self.numbered(id, |id| Action::Select { what: what(id) }, sequence, tick, outputs);
+            }
+            ClientPacket::Upgrade { sequence, tick, choice } => {
+                self.numbered(choice, |choice| Action::Upgrade { choice }, sequence, tick, outputs);
+            }
             ClientPacket::Chat { sequence, tick, text } => self.chat(sequence, tick, &text, now, outputs),
             _ => outputs.push(Output::Dropped("unused_packet")),
         }
@@ -292,6 +299,21 @@ impl Session {
             None => outputs.push(Output::Join { name, skin }),
             // Whether it is dead is for the world to say: it refuses who lives.
             Some(_) => self.command(None, None, Action::Respawn { name, skin }, outputs),
+        }
+    }
+
+    /// A command about the thing of a number; no number of the game is above 255.
+    fn numbered(
+        &mut self,
+        number: u16,
+        action: impl FnOnce(u8) -> Action,
+        sequence: Option<u32>,
+        tick: Option<u32>,
+        outputs: &mut Vec<Output>,
+    ) {
+        match u8::try_from(number) {
+            Ok(number) => self.command(sequence, tick, action(number), outputs),
+            Err(_) => outputs.push(Output::Dropped("unknown_number")),
         }
     }
 

@@ -32,7 +32,7 @@ pub fn native(
                 write_uint(out, (*weapon).into());
                 write_uint(out, (*hit).into());
             }),
-            Event::Struck { object, direction, .. } if knows_object(view, published, *object) => {
+            Event::Struck { object, direction, .. } if view.knows_object(published, *object) => {
                 shakes.write(|out| {
                     write_uint(out, object.0.into());
                     write_uint(out, (direction.0.wrapping_add(128) >> 8).into());
@@ -92,7 +92,7 @@ pub fn moomoo(view: &View, published: &Published, dialect: &Dialect, messages: &
                     write_uint(out, (*weapon).into());
                 });
             }
-            Event::Struck { object, direction, .. } if knows_object(view, published, *object) => {
+            Event::Struck { object, direction, .. } if view.knows_object(published, *object) => {
                 messages.add_named(dialect, "wiggle", 2, |out| {
                     write_f64_2dec(out, angle::to_radians_2dec(direction.0));
                     write_uint(out, (object.0 - EntityId::FIRST_OTHER.0).into());
@@ -117,9 +117,4 @@ pub fn moomoo(view: &View, published: &Published, dialect: &Dialect, messages: &
 
 fn find(published: &Published, player: PlayerId) -> Option<&Seen> {
     published.index_of(player).map(|index| &published.players[index])
-}
-
-fn knows_object(view: &View, published: &Published, object: EntityId) -> bool {
-    let index = published.nature.things.binary_search_by_key(&object, |thing| thing.id);
-    index.is_ok_and(|index| view.knows_object(index))
 }

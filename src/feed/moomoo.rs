@@ -4,10 +4,12 @@
 //! add-player, add-player before the first record of a player, objects once, then the update, then the
 //! leaderboard. Codes and types come from the dialect's table; the values are the same for all four dialects.
 
+use super::built::Built;
+use super::interest::Window;
 use super::messages::Messages;
 use super::native::write_groups;
 use super::publish::{Placed, Published, Seen};
-use super::view::{Known, Scratch, View, Who};
+use super::view::{Known, OBJECTS_MARGIN_PX, Scratch, View, Who};
 use crate::packet::msgpack::{write_array_len, write_f64_2dec, write_int, write_nil, write_str, write_uint};
 use crate::packet::server_packet::AddPlayer;
 use crate::packet::{Dialect, ServerPacket, angle};
@@ -26,8 +28,8 @@ pub fn write_player(out: &mut Vec<u8>, seen: &Seen) {
     write_int(out, round_px(seen.x.0));
     write_int(out, round_px(seen.y.0));
     write_f64_2dec(out, angle::to_radians_2dec(seen.heading.0));
-    write_int(out, -1);
-    write_uint(out, seen.weapon.into());
+    write_int(out, seen.hand.item.map_or(-1, i64::from));
+    write_uint(out, seen.hand.weapon.into());
     write_uint(out, 0);
     write_nil(out);
     (0..5).for_each(|_| write_uint(out, 0));
@@ -43,6 +45,18 @@ pub fn write_object(out: &mut Vec<u8>, thing: &Placed) {
     write_uint(out, thing.kind as u64);
     write_nil(out);
     write_int(out, -1);
+}
+
+/// The 8 values of a structure: it has an item and an owner, and no type.
+pub fn write_structure(out: &mut Vec<u8>, thing: &Built) {
+    write_uint(out, (thing.id.0 - EntityId::FIRST_OTHER.0).into());
+    write_int(out, thing.x_px.into());
+    write_int(out, thing.y_px.into());
+    write_f64_2dec(out, angle::to_radians_2dec(thing.heading.0));
+    write_int(out, thing.scale_px.into());
+    write_nil(out);
+    write_uint(out, thing.item.into());
+    write_uint(out, thing.owner.0.into());
 }
 
 /// One turn of a MooMoo client; see [`View::turn`]. Without a body it is only told who leaves and who leads.
@@ -63,9 +77,12 @@ pub fn turn(
         tell_new(view, published, dialect, scratch, messages);
         tell_health(view, published, own, dialect, scratch, messages);
         tell_stats(view, &published.players[own], dialect, messages);
+        tell_kit(view, &published.players[own], dialect, messages);
         let records = published.moomoo_records();
         scratch.enters.clear();
         view.objects(published, window, |index| scratch.enters.copy(published.nature.moomoo.get(index)));
+        tell_gone(view, published, dialect, messages);
+        look_for_built(view, published, window, scratch);
         if scratch.enters.count > 0 {
             messages.add_named(dialect, "load_objects", 1, |out| {
                 write_groups(out, &scratch.enters, OBJECT_STRIDE);
@@ -103,6 +120,7 @@ fn tell_own(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Mess
     if view.own.is_none() {
         view.own = Some(Known::new(seen));
         view.last_stats = None;
+        view.last_kit.clear();
         messages.add_packet(&ServerPacket::Setup { sid: seen.player.0 }, dialect);
         tell_player(seen, true, dialect, messages);
     }
@@ -173,6 +191,55 @@ fn tell_stats(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Me
             [now.xp, now.xp_next, now.age.into()].iter().for_each(|value| write_uint(out, (*value).into()));
         });
     }
+}
+
+/// What was built and is destroyed.
+fn tell_gone(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
+    view.built.forget(&published.structures, |id| {
+        messages.add_named(dialect, "remove_object", 1, |out| {
+            write_uint(out, (id.0 - EntityId::FIRST_OTHER.0).into());
+        });
+    });
+}
+
+/// What was built and came near joins the objects of nature in one packet.
+fn look_for_built(view: &mut View, published: &Published, window: Window, scratch: &mut Scratch) {
+    let structures = &published.structures;
+    view.built.look(structures, window, OBJECTS_MARGIN_PX, |index| {
+        scratch.enters.copy(structures.moomoo.get(index));
+    });
+}
+
+/// What the client's own player has to use, what it may choose, and how much it has standing; when one of them changed.
+fn tell_kit(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Messages) {
+    let (kit, (points, age)) = (&seen.kit, seen.choices);
+    let mut said: Vec<u8> = vec![points, age];
+    said.extend(kit.built);
+    said.extend(kit.weapons.iter().chain(&kit.items).map(|number| number.unwrap_or(u8::MAX)));
+    if said == view.last_kit {
+        return;
+    }
+    let counted = view.last_kit.get(2..).map(<[u8]>::to_vec).unwrap_or_default();
+    for (numbers, is_weapons) in [(&kit.items[..], 0), (&kit.weapons[..], 1)] {
+        messages.add_named(dialect, "items", 2, |out| {
+            write_array_len(out, numbers.iter().flatten().count());
+            numbers.iter().flatten().for_each(|number| write_uint(out, (*number).into()));
+            write_uint(out, is_weapons);
+        });
+    }
+    messages.add_named(dialect, "upgrades", 2, |out| {
+        write_uint(out, points.into());
+        write_uint(out, age.into());
+    });
+    for (group, count) in kit.built.iter().enumerate() {
+        if counted.get(group).copied().unwrap_or(0) != *count {
+            messages.add_named(dialect, "item_count", 2, |out| {
+                write_uint(out, group as u64);
+                write_uint(out, (*count).into());
+            });
+        }
+    }
+    view.last_kit = said;
 }
 
 fn tell_board(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {

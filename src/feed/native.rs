@@ -14,10 +14,12 @@
 //! A difference has as its base the pose of the previous native turn, quantised like the new one, so that differences add up to the
 //! exact quantised pose. Whoever missed a turn gets full records of those who are elsewhere than last told. PROTOCOL.md describes the same for readers.
 
+use super::built::Built;
+use super::interest::Window;
 use super::messages::Messages;
 use super::publish::{Placed, Published, Seen};
 use super::records::{Records, Section};
-use super::view::{Known, Scratch, View, Who};
+use super::view::{Known, OBJECTS_MARGIN_PX, Scratch, View, Who};
 use crate::packet::msgpack::{write_array_len, write_int, write_nil, write_str, write_uint};
 use crate::packet::{Dialect, ServerPacket};
 use crate::world::Body;
@@ -116,6 +118,15 @@ pub fn write_object(out: &mut Vec<u8>, thing: &Placed) {
     [thing.x_px, thing.y_px, thing.scale_px].iter().for_each(|px| write_int(out, (*px).into()));
 }
 
+/// The record of a structure: id, item, owner, x, y in px, heading.
+pub fn write_structure(out: &mut Vec<u8>, thing: &Built) {
+    write_uint(out, thing.id.0.into());
+    write_uint(out, thing.item.into());
+    write_uint(out, thing.owner.0.into());
+    [thing.x_px, thing.y_px].iter().for_each(|px| write_int(out, (*px).into()));
+    write_uint(out, (thing.heading.0.wrapping_add(128) >> 8).into());
+}
+
 /// One turn of a native client; see [`View::turn`].
 pub fn turn(
     view: &mut View,
@@ -135,6 +146,7 @@ pub fn turn(
     if scratch.enters.count > 0 {
         messages.add_named(dialect, "objects", 1, |out| write_groups(out, &scratch.enters, 5));
     }
+    tell_built(view, published, window, dialect, scratch, messages);
     let in_step = view.last_turn + 1 == number;
     view.last_turn = number;
     collect(view, published, in_step, scratch);
@@ -143,8 +155,34 @@ pub fn turn(
     if scratch.health.count > 0 {
         messages.add_named(dialect, "health", 1, |out| write_groups(out, &scratch.health, 2));
     }
+    if scratch.hands.count > 0 {
+        messages.add_named(dialect, "hands", 1, |out| write_groups(out, &scratch.hands, 3));
+    }
     tell_stats(view, published, dialect, messages);
+    tell_kit(view, published, dialect, messages);
     tell_board(view, published, own, dialect, messages);
+}
+
+/// What was built and came near, and what is gone.
+fn tell_built(
+    view: &mut View,
+    published: &Published,
+    window: Window,
+    dialect: &Dialect,
+    scratch: &mut Scratch,
+    messages: &mut Messages,
+) {
+    let (structures, Scratch { enters, leaves, .. }) = (&published.structures, scratch);
+    enters.clear();
+    leaves.clear();
+    view.built.forget(structures, |id| leaves.write(|out| write_uint(out, id.0.into())));
+    view.built.look(structures, window, OBJECTS_MARGIN_PX, |index| enters.copy(structures.native.get(index)));
+    if leaves.count > 0 {
+        messages.add_named(dialect, "gone", 1, |out| write_groups(out, leaves, 1));
+    }
+    if enters.count > 0 {
+        messages.add_named(dialect, "structures", 1, |out| write_groups(out, enters, 6));
+    }
 }
 
 /// Says whom a client without a body watches, when that changed.
@@ -168,8 +206,8 @@ fn tell_watching(
 /// Compares what is visible with what is known: leaves, enters, and records for those who stay.
 fn collect(view: &mut View, published: &Published, in_step: bool, scratch: &mut Scratch) {
     let records = published.native_records();
-    let Scratch { visible, known, leaves, enters, full, moved, turned, health, .. } = scratch;
-    [&mut *leaves, enters, full, moved, turned, health].into_iter().for_each(Section::clear);
+    let Scratch { visible, known, leaves, enters, full, moved, turned, health, hands, .. } = scratch;
+    [&mut *leaves, enters, full, moved, turned, health, hands].into_iter().for_each(Section::clear);
     known.clear();
     let mut before = view.known.iter().peekable();
     for &index in visible.iter() {
@@ -191,6 +229,7 @@ fn collect(view: &mut View, published: &Published, in_step: bool, scratch: &mut 
         let told = told.get_or_insert_with(|| Known::new(seen));
         told.pose = seen.pose;
         tell_health(told, seen, health);
+        tell_hand(told, seen, hands);
         known.push(*told);
     }
     for gone in before {
@@ -206,6 +245,21 @@ fn tell_health(told: &mut Known, seen: &Seen, health: &mut Section) {
         health.write(|out| {
             write_uint(out, seen.player.0.into());
             write_uint(out, seen.health.into());
+        });
+    }
+}
+
+/// Notes a hand that differs from what was told last.
+fn tell_hand(told: &mut Known, seen: &Seen, hands: &mut Section) {
+    if told.hand != seen.hand {
+        told.hand = seen.hand;
+        hands.write(|out| {
+            write_uint(out, seen.player.0.into());
+            write_uint(out, seen.hand.weapon.into());
+            match seen.hand.item {
+                Some(item) => write_uint(out, item.into()),
+                None => write_nil(out),
+            }
         });
     }
 }
@@ -234,6 +288,7 @@ fn tell_own(
     scratch.own.clear();
     let (Some(seen), Some(told)) = (seen, &mut view.own) else { return };
     tell_health(told, seen, &mut scratch.health);
+    tell_hand(told, seen, &mut scratch.hands);
     scratch.own.write(|out| write_own(out, seen));
     if scratch.own.bytes == view.last_own {
         scratch.own.clear();
@@ -272,6 +327,39 @@ fn tell_stats(view: &mut View, published: &Published, dialect: &Dialect, message
             }
         });
     }
+}
+
+/// What the client's own player has to use and may choose from, when that changed.
+fn tell_kit(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
+    let Some(index) = view.player_index(published) else { return };
+    let Seen { kit, choices: (points, age), .. } = &published.players[index];
+    let mut said = Vec::new();
+    write_bytes(&mut said, kit.weapons.iter().flatten());
+    write_bytes(&mut said, kit.items.iter().flatten());
+    let standing = || kit.built.iter().enumerate().filter(|(_, count)| **count > 0);
+    write_array_len(&mut said, standing().count() * 2);
+    for (group, count) in standing() {
+        write_uint(&mut said, group as u64);
+        write_uint(&mut said, (*count).into());
+    }
+    if said != view.last_kit {
+        messages.add_named(dialect, "kit", 3, |out| out.extend_from_slice(&said));
+        view.last_kit.clone_from(&said);
+    }
+    said.clear();
+    let offers: Vec<u8> = if *points > 0 { kit.offers(*age).collect() } else { Vec::new() };
+    write_uint(&mut said, (*points).into());
+    write_uint(&mut said, (*age).into());
+    write_bytes(&mut said, offers.iter());
+    if said != view.last_offers {
+        messages.add_named(dialect, "offers", 3, |out| out.extend_from_slice(&said));
+        view.last_offers = said;
+    }
+}
+
+fn write_bytes<'a>(out: &mut Vec<u8>, bytes: impl Iterator<Item = &'a u8> + Clone) {
+    write_array_len(out, bytes.clone().count());
+    bytes.for_each(|byte| write_uint(out, (*byte).into()));
 }
 
 fn tell_board(

@@ -6,9 +6,11 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::built::Structures;
 use super::interest::Grid;
 use super::records::Records;
 use super::{moomoo, native};
+use crate::world::controller::Kit;
 use crate::world::{Angle, EntityId, Event, Fixed, PlayerId, PlayerView, SceneryKind, World};
 
 /// Rows of a leaderboard.
@@ -58,8 +60,12 @@ pub struct Seen {
     pub max_health: u16,
     /// What it is told of its own: resources, kills, experience, age, score.
     pub stats: Stats,
-    /// What is in its hand.
-    pub weapon: u8,
+    /// What it holds.
+    pub hand: Hand,
+    /// What it has to use.
+    pub kit: Kit,
+    /// How many choices it may make now, and of which age.
+    pub choices: (u8, u8),
     /// The last sequence that the world applied.
     pub sequence: u32,
     /// How many ticks early (positive) or late its last command came.
@@ -68,6 +74,15 @@ pub struct Seen {
     pub pose: native::Pose,
     /// What it showed in the previous native turn, if the player was there.
     pub base: Option<native::Pose>,
+}
+
+/// What a player holds, as everyone sees it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hand {
+    /// A weapon's number.
+    pub weapon: u8,
+    /// The number of the item that is in its place.
+    pub item: Option<u8>,
 }
 
 /// What a player has, of which only it is told.
@@ -139,6 +154,8 @@ pub struct Published {
     pub events: Vec<Event>,
     /// What stands around.
     pub nature: Arc<Nature>,
+    /// What was built.
+    pub structures: Arc<Structures>,
     /// The number of the native turn, if this tick is one.
     pub native_turn: Option<u32>,
     /// The number of the MooMoo turn, if this tick is one.
@@ -193,6 +210,7 @@ impl Board {
 pub struct Publisher {
     rates: Rates,
     nature: Arc<Nature>,
+    structures: Arc<Structures>,
     native_turn: u32,
     moomoo_turn: u32,
     /// The poses of the previous native turn, in the order of player numbers.
@@ -219,7 +237,12 @@ impl Publisher {
             moomoo: Records::new(things.iter(), moomoo::write_object),
             things,
         };
-        Publisher { rates, nature: Arc::new(nature), native_turn: 0, moomoo_turn: 0, previous: Vec::new() }
+        let structures = Structures::new(0, map_size_px(world), world.structures());
+        Publisher {
+            rates,
+            nature: Arc::new(nature),
+            structures: Arc::new(structures),
+            native_turn: 0, moomoo_turn: 0, previous: Vec::new() }
     }
 
     /// What the world shows after its last tick. `margin` says how early or late a player's last command came.
@@ -243,6 +266,7 @@ impl Publisher {
             grid: Grid::new(map_size_px(world), points),
             events: world.outcome().events.clone(),
             nature: Arc::clone(&self.nature),
+            structures: self.structures(world),
             native_turn,
             moomoo_turn,
             second: tick / self.rates.tick_hz,
@@ -252,6 +276,16 @@ impl Publisher {
             native: OnceLock::new(),
             moomoo: OnceLock::new(),
         }
+    }
+
+    /// What stands, made anew only when something was built or destroyed.
+    fn structures(&mut self, world: &World) -> Arc<Structures> {
+        let is_change = |event: &Event| matches!(event, Event::Placed { .. } | Event::Destroyed { .. });
+        if world.outcome().events.iter().any(is_change) {
+            let version = self.structures.version.wrapping_add(1);
+            self.structures = Arc::new(Structures::new(version, map_size_px(world), world.structures()));
+        }
+        Arc::clone(&self.structures)
     }
 
     fn seen(&self, view: &PlayerView<'_>, margin_ticks: i16) -> Seen {
@@ -282,7 +316,9 @@ impl Publisher {
                 age: view.age,
                 score: view.score,
             },
-            weapon: view.weapon,
+            hand: Hand { weapon: view.weapon, item: view.item },
+            kit: view.kit.clone(),
+            choices: (view.choices, view.choice_age),
             sequence: view.sequence,
             margin_ticks,
             pose: native::Pose::of(body),

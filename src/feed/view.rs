@@ -8,14 +8,15 @@
 use super::interest::Window;
 use super::messages::Messages;
 use super::native::Pose;
-use super::publish::{Published, Seen, Stats};
+use super::publish::{Hand, Published, Seen, Stats};
+use super::built::Told;
 use super::records::Section;
 use super::{happenings, moomoo, native};
 use crate::packet::{Dialect, ServerPacket};
-use crate::world::{Event, PlayerId};
+use crate::world::{EntityId, Event, PlayerId};
 
 /// A turn widens the window for objects by this many px, so that it need look again only when the centre moved as far.
-const OBJECTS_MARGIN_PX: i32 = 64;
+pub(super) const OBJECTS_MARGIN_PX: i32 = 64;
 
 /// Which layout a client is told in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,12 +52,14 @@ pub struct Known {
     pub health: u16,
     /// Pose as last told, in the native layout.
     pub pose: Pose,
+    /// What it holds, as last told, in the native layout.
+    pub hand: Hand,
 }
 
 impl Known {
-    /// One who is told of now; a client takes a newcomer to be in full health.
+    /// One who is told of now; a client takes a newcomer to be in full health, with the first weapon in its hand.
     pub fn new(seen: &Seen) -> Known {
-        Known { who: Who::of(seen), health: seen.max_health, pose: seen.pose }
+        Known { who: Who::of(seen), health: seen.max_health, pose: seen.pose, hand: Hand::default() }
     }
 }
 
@@ -72,6 +75,7 @@ pub struct Scratch {
     pub(super) turned: Section,
     pub(super) own: Section,
     pub(super) health: Section,
+    pub(super) hands: Section,
 }
 
 /// See the [module](self).
@@ -96,6 +100,10 @@ pub struct View {
     pub(super) last_own: Vec<u8>,
     pub(super) last_board: Vec<u8>,
     pub(super) last_stats: Option<Stats>,
+    pub(super) last_kit: Vec<u8>,
+    pub(super) last_offers: Vec<u8>,
+    /// What was built, as far as told.
+    pub(super) built: Told,
     /// Objects told of, a bit each.
     objects: Vec<u64>,
     /// Where the window was when objects were last looked for.
@@ -117,6 +125,9 @@ impl View {
             last_own: Vec::new(),
             last_board: Vec::new(),
             last_stats: None,
+            last_kit: Vec::new(),
+            last_offers: Vec::new(),
+            built: Told::default(),
             objects: Vec::new(),
             objects_from: None,
         }
@@ -185,9 +196,11 @@ impl View {
         self.player == Some(player)
     }
 
-    /// Whether the client was told of this object of nature, by its index.
-    pub(super) fn knows_object(&self, index: usize) -> bool {
-        self.objects.get(index / 64).is_some_and(|word| word & (1 << (index % 64)) != 0)
+    /// Whether the client was told of this object, natural or built.
+    pub(super) fn knows_object(&self, published: &Published, object: EntityId) -> bool {
+        let told = |index: usize| self.objects.get(index / 64).is_some_and(|word| word & (1 << (index % 64)) != 0);
+        let natural = published.nature.things.binary_search_by_key(&object, |thing| thing.id);
+        natural.is_ok_and(told) || self.built.knows(object)
     }
 
     /// The index of the client's own player, if it is in the world, alive or not.

@@ -49,6 +49,10 @@ fn moomoo(row: &Row) -> Option<Vec<Value>> {
         ("value", _) => vec![Value::from("points"), Value::from(COUNT), Value::from(1)],
         ("age", _) => whole(&[COUNT, COUNT, 100]),
         ("died", 0) => Vec::new(),
+        ("remove_object", _) => whole(&[FAR]),
+        ("items", _) => vec![list(&[22]), Value::from(1)],
+        ("upgrades", _) => whole(&[255, 100]),
+        ("item_count", _) => whole(&[13, 255]),
         ("floating_text", _) => whole(&[FAR, FAR, -ID, 1]),
         _ => return None,
     })
@@ -76,6 +80,11 @@ fn native(row: &Row) -> Option<Vec<Value>> {
         ("health", 1) => vec![list(&[ID, ID])],
         ("stats", _) => whole(&[COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT, 100, COUNT]),
         ("died", 2) => vec![Value::from(ID), Value::from("a name")],
+        ("structures", _) => vec![list(&[COUNT, 22, ID, 65_535, 65_535, 255])],
+        ("gone", _) => vec![list(&[COUNT])],
+        ("kit", _) => vec![list(&[15]), list(&[22]), list(&[13, 255])],
+        ("offers", _) => vec![Value::from(255), Value::from(9), list(&[38])],
+        ("hands", _) => vec![Value::Array(vec![Value::from(ID), Value::from(15), Value::Nil])],
         ("kill", _) => vec![Value::from(ID), Value::from("a name"), Value::from(ID), Value::from("a name")],
         _ => return None,
     })

@@ -76,6 +76,26 @@ pub enum ClientPacket<'a> {
         /// Where to, if it says so.
         heading: Option<u16>,
     },
+    /// It takes something into the hand.
+    Select {
+        /// Its number among the client's commands.
+        sequence: Option<u32>,
+        /// The tick for which it is meant.
+        tick: Option<u32>,
+        /// The number of a weapon or an item.
+        id: u16,
+        /// Which of the two; not said is an item.
+        is_weapon: bool,
+    },
+    /// It takes what an age offers.
+    Upgrade {
+        /// Its number among the client's commands.
+        sequence: Option<u32>,
+        /// The tick for which it is meant.
+        tick: Option<u32>,
+        /// Weapons below 16, then items.
+        choice: u16,
+    },
     /// It talks.
     Chat {
         /// Its number among the client's commands.
@@ -110,13 +130,15 @@ enum Need {
 }
 
 /// The packets that have a type of their own, each with the arguments it cannot do without.
-const NEEDS: [(&str, &[(&str, Need)]); 9] = [
+const NEEDS: [(&str, &[(&str, Need)]); 11] = [
     ("hello", &[("version", Need::Whole), ("mode", Need::Whole)]),
     ("enter", &[("name", Need::Text)]),
     ("enter_game", &[("player", Need::Map)]),
     ("move", &[("direction", Need::Angle)]),
     ("aim", &[("heading", Need::Angle)]),
     ("attack", &[("state", Need::Truth)]),
+    ("select", &[("id", Need::Whole), ("is_weapon", Need::Truth)]),
+    ("upgrade", &[("choice", Need::Whole)]),
     ("chat", &[("text", Need::Text)]),
     ("ping", &[]),
     ("follow", &[("player", Need::Whole)]),
@@ -182,6 +204,17 @@ impl<'a> ClientPacket<'a> {
                 state,
                 heading: angle_of(decoded, "heading"),
             }),
+            "select" => number(decoded.get("id")).map(|id| Self::Select {
+                sequence: number(decoded.get("sequence")),
+                tick: number(decoded.get("tick")),
+                id,
+                is_weapon: truth(decoded.get("is_weapon")).unwrap_or(false),
+            }),
+            "upgrade" => number(decoded.get("choice")).map(|choice| Self::Upgrade {
+                sequence: number(decoded.get("sequence")),
+                tick: number(decoded.get("tick")),
+                choice,
+            }),
             "chat" => text(decoded.get("text")).map(|text| Self::Chat {
                 sequence: number(decoded.get("sequence")),
                 tick: number(decoded.get("tick")),
@@ -210,6 +243,8 @@ impl<'a> ClientPacket<'a> {
             Self::Move { .. } => &["move"],
             Self::Aim { .. } => &["aim"],
             Self::Attack { .. } => &["attack"],
+            Self::Select { .. } => &["select"],
+            Self::Upgrade { .. } => &["upgrade"],
             Self::Chat { .. } => &["chat"],
             Self::Ping { .. } => &["ping"],
             Self::Follow { .. } => &["follow"],
@@ -236,6 +271,8 @@ impl<'a> ClientPacket<'a> {
                 Self::Move { sequence, .. }
                 | Self::Aim { sequence, .. }
                 | Self::Attack { sequence, .. }
+                | Self::Select { sequence, .. }
+                | Self::Upgrade { sequence, .. }
                 | Self::Chat { sequence, .. },
                 "sequence",
             ) => or_nil(*sequence),
@@ -243,6 +280,8 @@ impl<'a> ClientPacket<'a> {
                 Self::Move { tick, .. }
                 | Self::Aim { tick, .. }
                 | Self::Attack { tick, .. }
+                | Self::Select { tick, .. }
+                | Self::Upgrade { tick, .. }
                 | Self::Chat { tick, .. },
                 "tick",
             ) => or_nil(*tick),
@@ -250,6 +289,9 @@ impl<'a> ClientPacket<'a> {
             (Self::Aim { heading, .. }, "heading") => angle_value(Some(*heading), argument),
             (Self::Attack { heading, .. }, "heading") => angle_value(*heading, argument),
             (Self::Attack { state, .. }, "state") => Value::from(*state),
+            (Self::Select { id, .. }, "id") => Value::from(*id),
+            (Self::Select { is_weapon, .. }, "is_weapon") => Value::from(*is_weapon),
+            (Self::Upgrade { choice, .. }, "choice") => Value::from(*choice),
             (Self::Chat { text, .. }, "text") => Value::from(text.as_str()),
             (Self::Ping { nonce }, "nonce") => or_nil(*nonce),
             (Self::Follow { player }, "player") => or_nil(*player),
