@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::command::Action;
+use crate::command::{Action, Selection};
 use crate::fields::{Field, Sink};
 use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
@@ -32,8 +32,53 @@ fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     let grant = Action::Grant { player: crate::PlayerId(400), resource: Resource::Stone, amount: 9 };
     let leave = Action::Leave { player: crate::PlayerId(600) };
     world.step(&mut vec![command(0, 7, leave), command(0, 8, grant)]);
+    build(&mut world);
     fight(&mut world);
     world
+}
+
+/// A place with room for a player, and to the right of it for what it may build.
+fn roomy(world: &World) -> (Fixed, Fixed) {
+    let size_px = world.identity().map_size_px as i32;
+    let places =
+        (100..size_px - 200).step_by(20).flat_map(|y| (100..size_px - 200).step_by(20).map(move |x| (x, y)));
+    let places = places.map(|(x_px, y_px)| (Fixed::from_px(x_px), Fixed::from_px(y_px)));
+    let is_roomy = |(x, y): &(Fixed, Fixed)| {
+        let right = x.plus(Fixed::from_px(85));
+        let dry = world.bands().biome_at(*y) != crate::Biome::River;
+        dry && world.terrain().is_free(*x, *y, 40) && world.terrain().is_free(right, *y, 55)
+    };
+    places.into_iter().find(is_roomy).expect("there is room somewhere")
+}
+
+/// 200 has come to choices, builds its items where there is room, and holds another.
+fn build(world: &mut World) {
+    let place = roomy(world);
+    let body = body_mut(world, 200);
+    (body.x, body.y) = place;
+    let player = player_mut(world, 200);
+    player.growth.gain(1_000);
+    player.resources = [500; 4];
+    let mut sequence = player.sequence;
+    let mut next = || {
+        sequence += 1;
+        sequence
+    };
+    world.step(&mut vec![command(200, next(), Action::Upgrade { choice: 5 })]);
+    for item in [3, 6, 10] {
+        for eighth in 0..8 {
+            let heading = Angle(eighth * 8_192);
+            let select = Action::Select { what: Selection::Item(item) };
+            world.step(&mut vec![
+                command(200, next(), select),
+                command(200, next(), Action::Aim { heading }),
+                command(200, next(), Action::Attack { on: true }),
+            ]);
+        }
+    }
+    let select = Action::Select { what: Selection::Item(0) };
+    world.step(&mut vec![command(200, next(), select)]);
+    assert!(world.structures().count() > 0, "something stands");
 }
 
 /// 400 strikes 500 dead, who was older, and goes on swinging at nothing; 100 is hurt by nobody and heals.
@@ -45,7 +90,8 @@ fn fight(world: &mut World) {
     striker.heading = Angle(0);
     body_mut(world, 500).health = 7;
     player_mut(world, 500).heal_wait = 9_000;
-    world.step(&mut vec![command(400, 1, Action::Attack { on: true })]);
+    player_mut(world, 400).hand.attacking = true;
+    world.fight();
     assert!(!player(world, 500).alive);
     world.hurt(0, 30, None);
     wait(world, 2);
@@ -199,7 +245,12 @@ proptest! {
             "players.controller.sequence", "players.controller.direction", "players.controller.stirred",
             "players.controller.alive", "players.controller.hand.weapon", "players.controller.hand.attacking",
             "players.controller.hand.wait", "players.controller.slow", "players.controller.heal_wait",
-            "players.controller.growth.age", "players.controller.growth.xp", "players.controller.resources",
+            "players.controller.growth.age", "players.controller.growth.xp", "players.controller.growth.choice_age",
+            "players.controller.hand.item", "players.controller.kit.weapons", "players.controller.kit.items",
+            "players.controller.kit.built", "players.controller.kit.income_halves", "players.controller.kit.earned",
+            "players.controller.ground.held", "players.controller.ground.healing",
+            "players.controller.ground.touch_wait", "structures.id", "structures.body.x", "structures.body.health",
+            "structures.body.owner", "structures.controller.item", "next_id", "players.controller.resources",
             "players.controller.kills", "players.controller.score", "others.id", "others.body.x",
             "others.controller.kind", "others.controller.scale_px",
         ] {
