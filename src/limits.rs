@@ -93,6 +93,10 @@ pub const SILENCE: Duration = Duration::from_secs(65);
 pub const CLOSE_TIME: Duration = Duration::from_secs(2);
 /// Time that a stop gives clients to answer the close frame, before their connections are cut.
 pub const STOP_TIME: Duration = Duration::from_millis(1500);
+/// Time that the threads of connections have to end after they were cut: the rest is reported, and the exit code says it.
+pub const CUT_TIME: Duration = Duration::from_millis(500);
+/// How often a thread that waits for its last words to go looks whether they are gone.
+pub const LAST_WORDS_LOOK: Duration = Duration::from_millis(20);
 /// Time between two status lines in the log.
 pub const STATUS_EVERY: Duration = Duration::from_secs(10);
 /// Bytes that are still read and dropped after our last word, so that closing does not reset the connection under it. Who
@@ -134,16 +138,15 @@ pub const INBOX_COMMANDS: usize = 64 * 1024;
 pub const COMMANDS_PER_PLAYER_TICK: usize = 16;
 /// Published ticks that wait for a fan-out worker. Beyond: the oldest is dropped and counted.
 pub const PUBLISHED_TICKS: usize = 64;
+/// How long a worker sleeps when no tick comes, so that it still watches over its clients.
+pub const WORKER_IDLE: Duration = Duration::from_millis(100);
 
 const _: () = {
     assert!(CONTROL_PAYLOAD_BYTES < 126, "RFC 6455 5.5: a control frame has a 7-bit length");
     assert!(TARGET_BYTES < HEAD_BYTES);
     assert!(MESSAGE_BYTES < CLIENT_BYTES_BURST as usize, "one full message must pass the byte budget");
     assert!(READ_BYTES < CLIENT_STACK_BYTES / 8);
-    assert!(
-        PING_EVERY.as_secs() <= 25,
-        "nginx and HAProxy drop idle tunnels; facts: ping at least every 25 s"
-    );
+    assert!(PING_EVERY.as_secs() <= 25, "nginx and HAProxy drop idle tunnels after 60 s: two pings must fit");
     assert!(SILENCE.as_secs() > 3 * PING_EVERY.as_secs());
     assert!(HEADS_PENDING_PER_ADDRESS < HEADS_PENDING);
     assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());

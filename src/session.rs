@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::limits;
 use crate::packet::client_packet::Mode;
 use crate::packet::{ClientPacket, ServerPacket};
-use crate::world::{Action, Angle, Command, PlayerId};
+use crate::world::{Action, Angle, Command, PlayerId, rules, text};
 
 /// A rule of our own that a client broke, or a reason of ours to close. RFC 6455's rules are `ws::Violation`s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,6 +179,11 @@ pub struct Session {
 /// The version of the native protocol.
 pub const NATIVE_VERSION: u16 = 1;
 
+const _: () = {
+    assert!(limits::NAME_CHARS == rules::NAME_CHARS, "what the tables promise, the world takes");
+    assert!(limits::CHAT_CHARS == rules::CHAT_CHARS, "what the tables promise, the world takes");
+};
+
 impl Session {
     /// A session that begins `now`. Native clients speak first; the others may enter at once.
     pub fn new(native: bool, now: Duration) -> Session {
@@ -255,6 +260,9 @@ impl Session {
             ClientPacket::Aim { sequence, tick, heading } => {
                 self.command(sequence, tick, Action::Aim { heading: Angle(heading) }, outputs);
             }
+            ClientPacket::Attack { sequence, tick, state, heading } => {
+                self.attack(sequence, tick, state, heading.map(Angle), outputs);
+            }
             ClientPacket::Chat { sequence, tick, text } => self.chat(sequence, tick, &text, now, outputs),
             _ => outputs.push(Output::Dropped("unused_packet")),
         }
@@ -277,33 +285,47 @@ impl Session {
     }
 
     fn enter(&mut self, name: Option<&str>, skin: Option<u8>, outputs: &mut Vec<Output>) {
-        if self.player().is_some() {
-            outputs.push(Output::Dropped("already_playing"));
-            return;
-        }
-        let name = clean(name.unwrap_or_default(), limits::NAME_CHARS);
+        let name = text::clean_name(name.unwrap_or_default());
         let name = if name.is_empty() { "unknown".to_owned() } else { name };
         let skin = skin.filter(|skin| *skin < limits::SKINS).unwrap_or(0);
-        outputs.push(Output::Join { name, skin });
+        match self.player() {
+            None => outputs.push(Output::Join { name, skin }),
+            // Whether it is dead is for the world to say: it refuses who lives.
+            Some(_) => self.command(None, None, Action::Respawn { name, skin }, outputs),
+        }
+    }
+
+    /// A blow that names where to, as in the dialects that count no sequences, is a look there first.
+    fn attack(
+        &mut self,
+        sequence: Option<u32>,
+        tick: Option<u32>,
+        on: bool,
+        heading: Option<Angle>,
+        outputs: &mut Vec<Output>,
+    ) {
+        if let Some(heading) = heading.filter(|_| sequence.is_none()) {
+            self.command(None, tick, Action::Aim { heading }, outputs);
+        }
+        self.command(sequence, tick, Action::Attack { on }, outputs);
     }
 
     fn chat(
         &mut self,
         sequence: Option<u32>,
         tick: Option<u32>,
-        text: &str,
+        line: &str,
         now: Duration,
         outputs: &mut Vec<Output>,
     ) {
-        let text = clean(text, limits::CHAT_CHARS);
         let too_soon = self.chatted.is_some_and(|before| now.saturating_sub(before) < limits::CHAT_INTERVAL);
-        if text.is_empty() {
-            refuse(outputs, "chat_empty", "there is nothing to say");
-        } else if too_soon {
-            refuse(outputs, "chat_too_soon", "wait half a second between two lines");
-        } else {
-            self.chatted = Some(now);
-            self.command(sequence, tick, Action::Chat { text }, outputs);
+        match text::clean_chat(line) {
+            None => refuse(outputs, "chat_empty", "there is nothing to say"),
+            Some(_) if too_soon => refuse(outputs, "chat_too_soon", "wait half a second between two lines"),
+            Some(text) => {
+                self.chatted = Some(now);
+                self.command(sequence, tick, Action::Chat { text }, outputs);
+            }
         }
     }
 
@@ -332,15 +354,6 @@ impl Session {
 fn refuse(outputs: &mut Vec<Output>, rule: &'static str, detail: &'static str) {
     outputs.push(Output::Dropped(rule));
     outputs.push(Output::Reply(ServerPacket::Error { rule, detail }));
-}
-
-/// Text that may be shown to others: no control characters, none that turn the direction of the writing, no space around,
-/// at most `chars` characters.
-fn clean(text: &str, chars: usize) -> String {
-    let misleads = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-    let shown: String = text.chars().filter(|c| !c.is_control() && !misleads(*c)).collect();
-    let cut: String = shown.trim().chars().take(chars).collect();
-    cut.trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -420,8 +433,9 @@ mod tests {
 
     #[test]
     fn names_are_cut_at_a_character_and_never_empty() {
-        assert_eq!(clean("ÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄÄ", 15).chars().count(), 15);
         let mut session = Session::new(false, START);
+        let enter = ClientPacket::EnterGame { name: Some("Ä".repeat(20)), skin: None, moofoll: false };
+        assert_eq!(handled(&mut session, enter), [Output::Join { name: "Ä".repeat(15), skin: 0 }]);
         let enter = ClientPacket::EnterGame { name: Some("  ".into()), skin: Some(200), moofoll: false };
         assert_eq!(handled(&mut session, enter), [Output::Join { name: "unknown".into(), skin: 0 }]);
     }

@@ -6,6 +6,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use support::{Peer, server_with};
 use tickwire::net::Config;
@@ -50,10 +51,12 @@ fn converse(dialect: &str, path: &str) {
     for (number, step) in steps.iter().enumerate() {
         let place = format!("{dialect}, step {number}: {} {}", step.who, step.what);
         let peer = peers.entry(step.who.clone()).or_insert_with(|| Peer::connect(server.address(), path));
+        let asked = Instant::now();
         match (&*step.direction, step.bytes.is_empty()) {
             (">", true) => peer.close(),
             (">", false) => peer.send(&step.bytes),
             (direction, _) => loop {
+                assert!(asked.elapsed() < support::PATIENCE, "{place}: it never came");
                 let message = peer.receive().unwrap_or_else(|error| panic!("{place}: {error}"));
                 let fits =
                     if direction == "<*" { message.starts_with(&step.bytes) } else { message == step.bytes };

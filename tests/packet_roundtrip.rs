@@ -87,7 +87,7 @@ fn every_row_round_trips_as_messagepack_and_as_json() {
         assert_eq!(dialect.decode(direction, &again).expect("what was encoded"), decoded);
         assert!(decoded.to_string().starts_with(name));
     });
-    assert_eq!(rows, 17 + 3 * 18 + 4 * 37 + 7 + 9);
+    assert_eq!(rows, 17 + 3 * 18 + 4 * 37 + 8 + 15);
 }
 
 #[test]
@@ -118,8 +118,8 @@ fn near(packet: ClientPacket<'_>) -> ClientPacket<'_> {
             ClientPacket::Move { sequence, tick, direction: direction.map(|_| 0) }
         }
         ClientPacket::Aim { sequence, tick, .. } => ClientPacket::Aim { sequence, tick, heading: 0 },
-        ClientPacket::Attack { state, heading } => {
-            ClientPacket::Attack { state, heading: heading.map(|_| 0) }
+        ClientPacket::Attack { sequence, tick, state, heading } => {
+            ClientPacket::Attack { sequence, tick, state, heading: heading.map(|_| 0) }
         }
         other => other,
     }

@@ -11,7 +11,7 @@ mod hex;
 use frames::{BOTH_SIDES, FROM_CLIENT, FROM_SERVER, LIMITS, Row};
 use tickwire::ws::frame::{LENGTH, LENGTH_IN_16, LENGTH_IN_64, MASK};
 use tickwire::ws::message::{Message, Reader};
-use tickwire::ws::{Conn, Event, Role, Side, Violation, frame};
+use tickwire::ws::{CloseCode, Conn, Event, Role, Side, Violation, frame};
 
 const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 
@@ -192,6 +192,58 @@ fn whole_good_frames_encode_to_the_bytes_of_their_row() {
         }
     }
     assert!(encoded > 60, "{encoded}");
+}
+
+/// After our own close frame nothing more is sent, whatever the peer says: section 5.5.1.
+#[test]
+fn section_5_5_1_one_close_frame_and_nothing_after_it() {
+    let rows: &[(&str, &str, Option<Violation>, bool)] = &[
+        ("a message", "82 01 07", None, false),
+        ("a ping", "89 00", None, false),
+        ("the answer", "88 02 03e9", None, true),
+        ("a ping and the answer", "89 01 07 | 88 02 03e9", None, true),
+        ("a broken rule", "83 00", Some(Violation::ReservedOpcode), false),
+        ("a broken answer", "88 01 03", Some(Violation::CloseOneByte), false),
+    ];
+    for &(name, frames, violation, clean) in rows {
+        for from in [Side::Client, Side::Server] {
+            let mut conn = conn_that_hears(from);
+            conn.close(CloseCode::GOING_AWAY, "bye");
+            conn.close(CloseCode::NORMAL, "again");
+            conn.receive(&bytes_of(&(name, frames, &[], None), from));
+            let mut broken = None;
+            loop {
+                match conn.next_event() {
+                    Ok(Some(_)) => {}
+                    Ok(None) => break,
+                    Err(violation) => broken = Some(violation),
+                }
+            }
+            conn.send_text("more");
+            conn.send_ping(b"");
+            let mut output = Vec::new();
+            conn.drain_output(&mut output);
+            let side = if from == Side::Client { Side::Server } else { Side::Client };
+            assert_eq!(decode_output(side, &output), ["close:1001:bye"], "{name}, from {from:?}");
+            assert_eq!(broken, violation, "{name}");
+            assert_eq!(conn.is_over(), clean || broken.is_some(), "{name}");
+            conn.receive_eof();
+            assert_eq!(conn.next_event(), Ok(Some(Event::Eof { clean })), "{name}");
+        }
+    }
+}
+
+/// Section 7.1.5: the other half of a broken rule is that its close frame ends what we send.
+#[test]
+fn nothing_is_sent_after_a_broken_rule() {
+    let mut conn = conn_that_hears(Side::Server);
+    conn.receive(&hex::bytes("83 00"));
+    assert_eq!(conn.next_event(), Err(Violation::ReservedOpcode));
+    conn.send_binary(&[1]);
+    conn.close(CloseCode::NORMAL, "");
+    let mut output = Vec::new();
+    conn.drain_output(&mut output);
+    assert_eq!(decode_output(Side::Client, &output), ["close:1002:reserved_opcode"]);
 }
 
 fn write(out: &mut Vec<u8>, key: Option<[u8; 4]>, event: Event<'_>) {

@@ -1,5 +1,5 @@
-//! Each way in which a request can be wrong, and the status that answers it: the rows of `rows/heads.rs`, each whole, one
-//! byte at a time, and cut in two at every place. And the client's half: the rows of `rows/answers.rs`.
+//! Each way in which a request can be wrong, and the status that answers it: the rows of `rows/heads.rs`, each whole,
+//! one byte at a time, and cut in two at every place. And the client's half: the rows of `rows/answers.rs`.
 
 #![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
 
@@ -81,7 +81,8 @@ fn a_refusal_is_a_whole_response_that_names_the_rule() {
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with(&format!("HTTP/1.1 {} ", violation.status().unwrap())), "{head}");
         assert!(head.contains(&format!("\r\nContent-Length: {}", body.len())), "{head}");
-        assert!(body.contains(violation.name()) && body.contains(violation.section()), "{body}");
+        assert!(body.contains(violation.name()) && body.contains(&violation.address()), "{body}");
+        assert!(refusal.to_string().starts_with(&format!("{} {}: ", refusal.status, violation.name())));
         assert_eq!(head.contains("\r\nAllow: GET"), refusal.status == 405, "{head}");
         assert_eq!(head.contains("\r\nSec-WebSocket-Version: 13"), refusal.status == 426, "{head}");
         assert_eq!(head.contains("\r\nUpgrade: websocket"), refusal.status == 426, "{head}");

@@ -3,7 +3,9 @@
 //! Comes in: arguments and `TICKWIRE_…` variables. Goes out: an exit code, one clear line on standard error when
 //! something is wrong. Each command is a file of its own; without one, the program serves.
 
+mod bots;
 mod codes;
+mod explain;
 mod serve;
 
 use std::process::ExitCode;
@@ -29,6 +31,10 @@ pub struct Cli {
 enum Command {
     /// Serve the game and its page (what happens without a command).
     Serve(ServeArgs),
+    /// Explain the bytes of a WebSocket frame: header bit by bit, mask, payload, packet.
+    Explain(explain::ExplainArgs),
+    /// Let bots walk on a server, check what they are told, and measure it.
+    Bots(bots::BotsArgs),
     /// Print the packet tables in force.
     Codes(codes::CodesArgs),
 }
@@ -42,6 +48,8 @@ pub fn run() -> ExitCode {
     let done = match cli.command {
         None => serve::run(&cli.serve),
         Some(Command::Serve(args)) => serve::run(&args),
+        Some(Command::Explain(args)) => explain::run(&args),
+        Some(Command::Bots(args)) => bots::run(&args),
         Some(Command::Codes(args)) => codes::run(&args),
     };
     match done {

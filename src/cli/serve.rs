@@ -48,7 +48,7 @@ pub struct ServeArgs {
     /// Ticks that a command waits when its dialect names no tick.
     #[arg(long, value_name = "TICKS", default_value = "0", env = "TICKWIRE_COMMAND_DELAY_TICKS")]
     command_delay_ticks: u32,
-    /// Origin that may play from a browser, such as https://example.org; may be repeated. Any without this.
+    /// Origin that may play from a browser, such as `https://example.org`; may be repeated. Any without this.
     #[arg(long, value_name = "ORIGIN", env = "TICKWIRE_ALLOW_ORIGIN", value_delimiter = ',')]
     allow_origin: Vec<String>,
     /// Folder with `.tsv` packet tables to use instead of the built-in ones.

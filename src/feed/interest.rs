@@ -1,6 +1,6 @@
 //! The area of interest: what is near enough to be told.
 //!
-//! A client sees a window of 1,248 × 702 px to each side of its centre (facts/moomoo.md 3.5: a screen of
+//! A client sees a window of 1,248 × 702 px to each side of its centre (as in the MooMoo client: a screen of
 //! 1920 × 1080, half of it, times 1.3), and everything whose rim reaches into it. [`Grid`] finds candidates without looking at
 //! all there is. Integers only, so that two servers with the same world tell the same.
 

@@ -10,6 +10,7 @@
 //! next ([`native`] and [`moomoo`] are its two layouts). Comes in: the world, a dialect. Goes out: whole messages
 //! (MessagePack), not frames. Never: a socket, a clock, a decision about who may play.
 
+pub mod happenings;
 pub mod interest;
 pub mod messages;
 pub mod moomoo;

@@ -1,13 +1,13 @@
 //! The layout of the MooMoo dialects: flat full records of everyone in view, each turn, as third-party clients expect them.
 //!
-//! The order within a turn is the one that those clients need (facts/moomoo.md, last section): setup before one's own
+//! The order within a turn is the one that those clients need (see tests/fixtures/conversations.tsv): setup before one's own
 //! add-player, add-player before the first record of a player, objects once, then the update, then the
 //! leaderboard. Codes and types come from the dialect's table; the values are the same for all four dialects.
 
 use super::messages::Messages;
 use super::native::write_groups;
 use super::publish::{Placed, Published, Seen};
-use super::view::{Known, Scratch, View};
+use super::view::{Known, Scratch, View, Who};
 use crate::packet::msgpack::{write_array_len, write_f64_2dec, write_int, write_nil, write_str, write_uint};
 use crate::packet::server_packet::AddPlayer;
 use crate::packet::{Dialect, ServerPacket, angle};
@@ -15,6 +15,8 @@ use crate::world::{EntityId, PlayerId};
 
 /// Values of one player in an update.
 const PLAYER_STRIDE: usize = 13;
+/// What the clients call wood, food, stone, gold and kills.
+const VALUES: [&str; 5] = ["wood", "food", "stone", "points", "kills"];
 /// Values of one object.
 const OBJECT_STRIDE: usize = 8;
 
@@ -25,7 +27,7 @@ pub fn write_player(out: &mut Vec<u8>, seen: &Seen) {
     write_int(out, round_px(seen.y.0));
     write_f64_2dec(out, angle::to_radians_2dec(seen.heading.0));
     write_int(out, -1);
-    write_uint(out, 0);
+    write_uint(out, seen.weapon.into());
     write_uint(out, 0);
     write_nil(out);
     (0..5).for_each(|_| write_uint(out, 0));
@@ -59,6 +61,8 @@ pub fn turn(
         view.look(published, window, Some(own), &mut scratch.visible);
         tell_own(view, &published.players[own], dialect, messages);
         tell_new(view, published, dialect, scratch, messages);
+        tell_health(view, published, own, dialect, scratch, messages);
+        tell_stats(view, &published.players[own], dialect, messages);
         let records = published.moomoo_records();
         scratch.enters.clear();
         view.objects(published, window, |index| scratch.enters.copy(published.nature.moomoo.get(index)));
@@ -79,24 +83,26 @@ pub fn turn(
 
 /// Tells of those who left the world since; the others stay known even when they go out of view, as in the real game.
 fn tell_removed(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
-    let is_here = |known: &Known| {
-        let seen = published.index_of(known.player).map(|index| &published.players[index]);
-        seen.is_some_and(|seen| seen.joined_tick == known.joined_tick)
+    let seen = |known: &Known| {
+        let index = published.index_of(known.who.player)?;
+        Some(&published.players[index]).filter(|seen| Who::of(seen) == known.who)
     };
     let mut tell = |known: &Known| {
-        let here = is_here(known);
+        let here = seen(known).is_some();
         if !here {
-            messages.add_packet(&ServerPacket::RemovePlayer { id: &id_of(known.player) }, dialect);
+            messages.add_packet(&ServerPacket::RemovePlayer { id: &id_of(known.who.player) }, dialect);
         }
         here
     };
     view.known.retain(&mut tell);
-    view.own = view.own.filter(tell);
+    // Who died is set up anew when it plays again, as clients expect.
+    view.own = view.own.filter(tell).filter(|own| seen(own).is_some_and(|seen| seen.alive));
 }
 
 fn tell_own(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Messages) {
     if view.own.is_none() {
-        view.own = Some(Known { player: seen.player, joined_tick: seen.joined_tick });
+        view.own = Some(Known::new(seen));
+        view.last_stats = None;
         messages.add_packet(&ServerPacket::Setup { sid: seen.player.0 }, dialect);
         tell_player(seen, true, dialect, messages);
     }
@@ -111,11 +117,61 @@ fn tell_new(
     messages: &mut Messages,
 ) {
     for seen in scratch.visible.iter().map(|index| &published.players[*index as usize]) {
-        let now = Known { player: seen.player, joined_tick: seen.joined_tick };
-        if let Err(place) = view.known.binary_search(&now) {
-            view.known.insert(place, now);
+        if let Err(place) = view.known.binary_search_by_key(&Who::of(seen), |known| known.who) {
+            view.known.insert(place, Known::new(seen));
             tell_player(seen, false, dialect, messages);
         }
+    }
+}
+
+/// The health of oneself and of those in view, where it differs from what was told last.
+fn tell_health(
+    view: &mut View,
+    published: &Published,
+    own: usize,
+    dialect: &Dialect,
+    scratch: &Scratch,
+    messages: &mut Messages,
+) {
+    let mut tell = |told: &mut Known, seen: &Seen| {
+        if told.health != seen.health {
+            told.health = seen.health;
+            messages.add_named(dialect, "health", 2, |out| {
+                write_uint(out, seen.player.0.into());
+                write_uint(out, seen.health.into());
+            });
+        }
+    };
+    if let Some(told) = &mut view.own {
+        tell(told, &published.players[own]);
+    }
+    for seen in scratch.visible.iter().map(|index| &published.players[*index as usize]) {
+        if let Ok(place) = view.known.binary_search_by_key(&Who::of(seen), |known| known.who) {
+            tell(&mut view.known[place], seen);
+        }
+    }
+}
+
+/// What the client's own player has: each value that changed, and its age. Gold is called points.
+fn tell_stats(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Messages) {
+    let (now, before) = (seen.stats, view.last_stats.unwrap_or_default());
+    let is_first = view.last_stats.is_none();
+    view.last_stats = Some(now);
+    let values = now.resources.into_iter().chain([now.kills]);
+    let told = before.resources.into_iter().chain([before.kills]);
+    for ((name, value), told) in VALUES.into_iter().zip(values).zip(told) {
+        if is_first || value != told {
+            messages.add_named(dialect, "value", 3, |out| {
+                write_str(out, name);
+                write_uint(out, value.into());
+                write_uint(out, 1);
+            });
+        }
+    }
+    if is_first || (now.xp, now.age) != (before.xp, before.age) {
+        messages.add_named(dialect, "age", 3, |out| {
+            [now.xp, now.xp_next, now.age.into()].iter().for_each(|value| write_uint(out, (*value).into()));
+        });
     }
 }
 
@@ -130,7 +186,7 @@ fn tell_board(view: &mut View, published: &Published, dialect: &Dialect, message
         for seen in best.iter().map(|index| &published.players[*index]) {
             write_uint(out, seen.player.0.into());
             write_str(out, &seen.name);
-            write_uint(out, seen.score.into());
+            write_uint(out, seen.stats.score.into());
         }
     });
 }
@@ -144,7 +200,7 @@ fn tell_player(seen: &Seen, is_you: bool, dialect: &Dialect, messages: &mut Mess
         y_px: round_px(seen.y.0) as i32,
         heading: seen.heading.0,
         health: seen.health,
-        max_health: crate::world::rules::PLAYER_HEALTH,
+        max_health: seen.max_health,
         scale_px: seen.radius_px,
         skin: seen.skin,
         is_you,

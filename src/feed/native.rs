@@ -12,12 +12,12 @@
 //! ```
 //!
 //! A difference has as its base the pose of the previous native turn, quantised like the new one, so that differences add up to the
-//! exact quantised pose. Whoever missed a turn gets full records. PROTOCOL.md describes the same for readers.
+//! exact quantised pose. Whoever missed a turn gets full records of those who are elsewhere than last told. PROTOCOL.md describes the same for readers.
 
 use super::messages::Messages;
 use super::publish::{Placed, Published, Seen};
 use super::records::{Records, Section};
-use super::view::{Known, Scratch, View};
+use super::view::{Known, Scratch, View, Who};
 use crate::packet::msgpack::{write_array_len, write_int, write_nil, write_str, write_uint};
 use crate::packet::{Dialect, ServerPacket};
 use crate::world::Body;
@@ -140,6 +140,10 @@ pub fn turn(
     collect(view, published, in_step, scratch);
     tell_own(view, published, own, dialect, scratch, messages);
     tell_update(published, dialect, scratch, messages);
+    if scratch.health.count > 0 {
+        messages.add_named(dialect, "health", 1, |out| write_groups(out, &scratch.health, 2));
+    }
+    tell_stats(view, published, dialect, messages);
     tell_board(view, published, own, dialect, messages);
 }
 
@@ -164,31 +168,46 @@ fn tell_watching(
 /// Compares what is visible with what is known: leaves, enters, and records for those who stay.
 fn collect(view: &mut View, published: &Published, in_step: bool, scratch: &mut Scratch) {
     let records = published.native_records();
-    let Scratch { visible, known, leaves, enters, full, moved, turned, .. } = scratch;
-    [&mut *leaves, enters, full, moved, turned].into_iter().for_each(Section::clear);
+    let Scratch { visible, known, leaves, enters, full, moved, turned, health, .. } = scratch;
+    [&mut *leaves, enters, full, moved, turned, health].into_iter().for_each(Section::clear);
     known.clear();
     let mut before = view.known.iter().peekable();
     for &index in visible.iter() {
         let index = index as usize;
         let seen = &published.players[index];
-        let now = Known { player: seen.player, joined_tick: seen.joined_tick };
-        known.push(now);
-        while let Some(gone) = before.next_if(|known| **known < now) {
-            leaves.write(|out| write_uint(out, gone.player.0.into()));
+        let now = Who::of(seen);
+        while let Some(gone) = before.next_if(|known| known.who < now) {
+            leaves.write(|out| write_uint(out, gone.who.player.0.into()));
         }
-        if before.next_if(|known| **known == now).is_none() {
+        let mut told = before.next_if(|known| known.who == now).copied();
+        if told.is_none() {
             enters.write(|out| write_enter(out, seen));
         } else if in_step && seen.base.is_some() {
             moved.copy(records.moved.get(index));
             turned.copy(records.turned.get(index));
-        } else {
+        } else if told.is_some_and(|told| told.pose != seen.pose) {
             full.copy(records.full.get(index));
         }
+        let told = told.get_or_insert_with(|| Known::new(seen));
+        told.pose = seen.pose;
+        tell_health(told, seen, health);
+        known.push(*told);
     }
     for gone in before {
-        leaves.write(|out| write_uint(out, gone.player.0.into()));
+        leaves.write(|out| write_uint(out, gone.who.player.0.into()));
     }
     std::mem::swap(&mut view.known, known);
+}
+
+/// Notes a health that differs from what was told last.
+fn tell_health(told: &mut Known, seen: &Seen, health: &mut Section) {
+    if told.health != seen.health {
+        told.health = seen.health;
+        health.write(|out| {
+            write_uint(out, seen.player.0.into());
+            write_uint(out, seen.health.into());
+        });
+    }
 }
 
 /// The client's own body: told of once, then its exact state whenever that changed.
@@ -201,20 +220,20 @@ fn tell_own(
     messages: &mut Messages,
 ) {
     let seen = own.map(|index| &published.players[index]);
-    let now = seen.map(|seen| Known { player: seen.player, joined_tick: seen.joined_tick });
-    if view.own != now {
+    if view.own.map(|own| own.who) != seen.map(Who::of) {
         if let Some(gone) = view.own {
-            scratch.leaves.write(|out| write_uint(out, gone.player.0.into()));
+            scratch.leaves.write(|out| write_uint(out, gone.who.player.0.into()));
         }
         if let Some(seen) = seen {
             messages.add_packet(&ServerPacket::Spawned { player: seen.player.0 }, dialect);
             scratch.enters.write(|out| write_enter(out, seen));
         }
-        view.own = now;
+        view.own = seen.map(Known::new);
         view.last_own.clear();
     }
     scratch.own.clear();
-    let Some(seen) = seen else { return };
+    let (Some(seen), Some(told)) = (seen, &mut view.own) else { return };
+    tell_health(told, seen, &mut scratch.health);
     scratch.own.write(|out| write_own(out, seen));
     if scratch.own.bytes == view.last_own {
         scratch.own.clear();
@@ -241,6 +260,20 @@ fn tell_update(published: &Published, dialect: &Dialect, scratch: &Scratch, mess
     });
 }
 
+/// What the client's own player has, alive or not, when that changed.
+fn tell_stats(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
+    let stats = view.player_index(published).map(|index| published.players[index].stats);
+    if let Some(stats) = stats.filter(|stats| view.last_stats != Some(*stats)) {
+        view.last_stats = Some(stats);
+        messages.add_named(dialect, "stats", 9, |out| {
+            stats.resources.iter().for_each(|amount| write_uint(out, (*amount).into()));
+            for value in [stats.kills, stats.xp, stats.xp_next, stats.age.into(), stats.score] {
+                write_uint(out, value.into());
+            }
+        });
+    }
+}
+
 fn tell_board(
     view: &mut View,
     published: &Published,
@@ -258,7 +291,7 @@ fn tell_board(
     for seen in board.best.iter().map(|index| &published.players[*index]) {
         write_uint(&mut said, seen.player.0.into());
         write_str(&mut said, &seen.name);
-        write_uint(&mut said, seen.score.into());
+        write_uint(&mut said, seen.stats.score.into());
     }
     match own {
         Some(index) => write_uint(&mut said, board.places[index].into()),

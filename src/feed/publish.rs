@@ -50,10 +50,16 @@ pub struct Seen {
     pub direction: Option<Angle>,
     /// Radius, px.
     pub radius_px: i32,
-    /// Health points.
+    /// Whether it plays; a dead one is not seen by anyone.
+    pub alive: bool,
+    /// Health points; 0 when dead.
     pub health: u16,
-    /// Points.
-    pub score: u32,
+    /// Health points that it can have.
+    pub max_health: u16,
+    /// What it is told of its own: resources, kills, experience, age, score.
+    pub stats: Stats,
+    /// What is in its hand.
+    pub weapon: u8,
     /// The last sequence that the world applied.
     pub sequence: u32,
     /// How many ticks early (positive) or late its last command came.
@@ -62,6 +68,23 @@ pub struct Seen {
     pub pose: native::Pose,
     /// What it showed in the previous native turn, if the player was there.
     pub base: Option<native::Pose>,
+}
+
+/// What a player has, of which only it is told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Wood, food, stone, gold.
+    pub resources: [u32; 4],
+    /// Players killed.
+    pub kills: u32,
+    /// Experience since the last age.
+    pub xp: u32,
+    /// Experience that the next age takes; 0 at the last.
+    pub xp_next: u32,
+    /// Age, from 1.
+    pub age: u8,
+    /// Points.
+    pub score: u32,
 }
 
 /// A thing of nature as everyone may see it.
@@ -122,7 +145,7 @@ pub struct Published {
     pub moomoo_turn: Option<u32>,
     /// Whether a second is over: leaderboards are due in the next turn.
     pub second: u32,
-    /// The best player, as an index.
+    /// The best player alive, as an index.
     pub leader: Option<usize>,
     board: OnceLock<Board>,
     native: OnceLock<native::PlayerRecords>,
@@ -155,7 +178,7 @@ impl Board {
     fn new(players: &[Seen]) -> Board {
         let mut order: Vec<usize> = (0..players.len()).collect();
         // Equal scores: the lower number first, as the sort is stable.
-        order.sort_by_key(|index| std::cmp::Reverse(players[*index].score));
+        order.sort_by_key(|index| std::cmp::Reverse(players[*index].stats.score));
         let mut places = vec![0; players.len()];
         for (place, index) in order.iter().enumerate() {
             places[*index] = u16::try_from(place + 1).unwrap_or(u16::MAX);
@@ -248,8 +271,18 @@ impl Publisher {
             heading: body.heading,
             direction: view.direction,
             radius_px: body.radius_px,
-            health: body.health,
-            score: view.score,
+            alive: view.alive,
+            health: view.health,
+            max_health: view.max_health,
+            stats: Stats {
+                resources: view.resources,
+                kills: view.kills,
+                xp: view.xp,
+                xp_next: view.xp_next,
+                age: view.age,
+                score: view.score,
+            },
+            weapon: view.weapon,
             sequence: view.sequence,
             margin_ticks,
             pose: native::Pose::of(body),
@@ -265,7 +298,8 @@ impl Publisher {
 }
 
 fn leader(players: &[Seen]) -> Option<usize> {
-    (0..players.len()).max_by_key(|index| (players[*index].score, std::cmp::Reverse(*index)))
+    let alive = (0..players.len()).filter(|index| players[*index].alive);
+    alive.max_by_key(|index| (players[*index].stats.score, std::cmp::Reverse(*index)))
 }
 
 fn map_size_px(world: &World) -> i32 {

@@ -7,9 +7,10 @@
 
 use super::interest::Window;
 use super::messages::Messages;
-use super::publish::Published;
+use super::native::Pose;
+use super::publish::{Published, Seen, Stats};
 use super::records::Section;
-use super::{moomoo, native};
+use super::{happenings, moomoo, native};
 use crate::packet::{Dialect, ServerPacket};
 use crate::world::{Event, PlayerId};
 
@@ -27,11 +28,36 @@ pub enum Layout {
 
 /// One who was told of, and when it joined: a number alone could be that of its next owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Known {
-    /// Who.
+pub struct Who {
+    /// Its number.
     pub player: PlayerId,
     /// The tick in which it joined.
     pub joined_tick: u32,
+}
+
+impl Who {
+    /// Who is seen here.
+    pub fn of(seen: &Seen) -> Who {
+        Who { player: seen.player, joined_tick: seen.joined_tick }
+    }
+}
+
+/// One who was told of, and what was said last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// Who.
+    pub who: Who,
+    /// Health as last told.
+    pub health: u16,
+    /// Pose as last told, in the native layout.
+    pub pose: Pose,
+}
+
+impl Known {
+    /// One who is told of now; a client takes a newcomer to be in full health.
+    pub fn new(seen: &Seen) -> Known {
+        Known { who: Who::of(seen), health: seen.max_health, pose: seen.pose }
+    }
 }
 
 /// Buffers of a worker, lent to each view in turn, so that the steady state allocates nothing.
@@ -45,6 +71,7 @@ pub struct Scratch {
     pub(super) moved: Section,
     pub(super) turned: Section,
     pub(super) own: Section,
+    pub(super) health: Section,
 }
 
 /// See the [module](self).
@@ -68,6 +95,7 @@ pub struct View {
     /// What the last own record and leaderboard said, to say nothing twice.
     pub(super) last_own: Vec<u8>,
     pub(super) last_board: Vec<u8>,
+    pub(super) last_stats: Option<Stats>,
     /// Objects told of, a bit each.
     objects: Vec<u64>,
     /// Where the window was when objects were last looked for.
@@ -88,6 +116,7 @@ impl View {
             last_board_second: None,
             last_own: Vec::new(),
             last_board: Vec::new(),
+            last_stats: None,
             objects: Vec::new(),
             objects_from: None,
         }
@@ -108,13 +137,26 @@ impl View {
     }
 
     /// What happened in a tick and must arrive, whether the tick is a turn of this client or not.
-    pub fn events(&self, published: &Published, dialect: &Dialect, messages: &mut Messages) {
+    pub fn events(
+        &self,
+        published: &Published,
+        dialect: &Dialect,
+        scratch: &mut Scratch,
+        messages: &mut Messages,
+    ) {
+        if published.events.is_empty() {
+            return;
+        }
         for event in &published.events {
-            if let Event::Chat { player, text } = event {
-                if self.knows(*player) {
-                    messages.add_packet(&ServerPacket::Chat { player: player.0, text }, dialect);
-                }
+            if let Event::Chat { player, text } = event
+                && self.knows(*player)
+            {
+                messages.add_packet(&ServerPacket::Chat { player: player.0, text }, dialect);
             }
+        }
+        match self.layout {
+            Layout::Native => happenings::native(self, published, dialect, scratch, messages),
+            Layout::Moomoo => happenings::moomoo(self, published, dialect, messages),
         }
     }
 
@@ -132,20 +174,51 @@ impl View {
         }
     }
 
-    fn knows(&self, player: PlayerId) -> bool {
-        self.own.is_some_and(|own| own.player == player)
-            || self.known.binary_search_by_key(&player, |known| known.player).is_ok()
+    /// Whether the client was told of this player.
+    pub(super) fn knows(&self, player: PlayerId) -> bool {
+        self.own.is_some_and(|own| own.who.player == player)
+            || self.known.binary_search_by_key(&player, |known| known.who.player).is_ok()
     }
 
-    /// The index of the client's own body, if it is in the world.
-    pub(super) fn own_index(&self, published: &Published) -> Option<usize> {
+    /// Whether this is the client's own player, alive or not.
+    pub(super) fn is_own(&self, player: PlayerId) -> bool {
+        self.player == Some(player)
+    }
+
+    /// Whether the client was told of this object of nature, by its index.
+    pub(super) fn knows_object(&self, index: usize) -> bool {
+        self.objects.get(index / 64).is_some_and(|word| word & (1 << (index % 64)) != 0)
+    }
+
+    /// The index of the client's own player, if it is in the world, alive or not.
+    pub(super) fn player_index(&self, published: &Published) -> Option<usize> {
         self.player.and_then(|player| published.index_of(player))
+    }
+
+    /// The index of the client's own body, if it lives.
+    pub(super) fn own_index(&self, published: &Published) -> Option<usize> {
+        self.player_index(published).filter(|index| published.players[*index].alive)
     }
 
     /// The index of whom a client without a body watches: its wish, or whom it watched before, or the leader.
     pub(super) fn watched_index(&self, published: &Published) -> Option<usize> {
-        let find = |player: Option<PlayerId>| player.and_then(|player| published.index_of(player));
-        find(self.wish).or_else(|| find(self.watching.flatten())).or(published.leader)
+        let find = |player: Option<PlayerId>| {
+            player
+                .and_then(|player| published.index_of(player))
+                .filter(|index| published.players[*index].alive)
+        };
+        find(self.wish)
+            .or_else(|| find(self.killer(published)))
+            .or_else(|| find(self.watching.flatten()))
+            .or(published.leader)
+    }
+
+    /// Who killed the client's own player in this tick.
+    fn killer(&self, published: &Published) -> Option<PlayerId> {
+        published.events.iter().find_map(|event| match event {
+            Event::Died { player, by } if self.is_own(*player) => *by,
+            _ => None,
+        })
     }
 
     /// The window of a client whose centre is this player, or the middle of the map.
@@ -170,7 +243,10 @@ impl View {
         visible.clear();
         published.grid.near(window, 0, |index| {
             let seen = &published.players[index as usize];
-            if own != Some(index as usize) && window.sees(seen.x.to_px(), seen.y.to_px(), seen.radius_px) {
+            if seen.alive
+                && own != Some(index as usize)
+                && window.sees(seen.x.to_px(), seen.y.to_px(), seen.radius_px)
+            {
                 visible.push(index);
             }
         });

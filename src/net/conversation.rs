@@ -8,7 +8,6 @@ use std::io::{ErrorKind, Read};
 use std::net::Shutdown;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use tracing::{debug, info};
 
@@ -24,9 +23,6 @@ use crate::session::{Breach, NATIVE_VERSION, Output, Session};
 use crate::world::{self, Action};
 use crate::ws::conn::{Conn, Event, Role};
 use crate::ws::message::Limits;
-
-/// How often a thread that waits for its last words to go looks whether they are gone.
-const LAST_WORDS_LOOK: Duration = Duration::from_millis(20);
 
 /// What the thread of one client holds.
 struct Conversation<'a> {
@@ -85,7 +81,7 @@ fn last_words(shared: &Shared, client: &Client) {
     let deadline = shared.now() + limits::CLOSE_TIME;
     while client.outbox.backlog() > 0 && shared.now() < deadline {
         client.outbox.drive(&client.stream, shared.now());
-        std::thread::sleep(LAST_WORDS_LOOK);
+        std::thread::sleep(limits::LAST_WORDS_LOOK);
     }
     let _ = client.stream.shutdown(Shutdown::Write);
     connection::drain(&client.stream, deadline.saturating_sub(shared.now()));
@@ -114,13 +110,18 @@ impl Conversation<'_> {
                     conn.receive_eof();
                     self.hear(&mut conn, &[]).and(Err(Ending::PeerLost))
                 }
-                Ok(count) => self.hear(&mut conn, &buffer[..count]),
+                Ok(count) => self.hear(&mut conn, &buffer[..count]).and_then(|()| self.still_open()),
                 Err(ending) => Err(ending),
             };
         }
         let ending = heard.err().unwrap_or(Ending::PeerLost);
         self.say_why(&mut conn, &ending);
         ending
+    }
+
+    /// Nothing is taken from a client that is being closed, by whoever it was.
+    fn still_open(&self) -> Result<(), Ending> {
+        self.client.ending().map_or(Ok(()), Err)
     }
 
     /// The close frame: for a broken rule of the wire and the peer's own close the machine has written it already.

@@ -14,7 +14,7 @@ use crate::limits;
 /// Sends what the kernel takes at once; `Ok(None)` when it takes nothing now.
 ///
 /// Works beside a thread that is blocked in `read` on the same socket, which `O_NONBLOCK` would not
-/// (facts: it is shared by clones).
+/// (it is shared by clones).
 ///
 /// # Errors
 /// Whatever the socket says besides "would block": the peer is gone.

@@ -4,7 +4,6 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use super::admission::{Admission, Caps};
 use super::client::Ending;
@@ -84,7 +83,7 @@ impl Server {
         if shared.wait_for_connections(limits::STOP_TIME) > 0 {
             shared.clients().iter().for_each(|client| client.cut());
         }
-        let left = shared.wait_for_connections(Duration::from_millis(500));
+        let left = shared.wait_for_connections(limits::CUT_TIME);
         shared.stop_world();
         let _ = ticking.join();
         shared.bells.iter().for_each(worker::Bell::stop);

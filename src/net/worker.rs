@@ -24,9 +24,6 @@ use crate::limits;
 use crate::session::Breach;
 use crate::ws::frame::{self, Opcode};
 
-/// How long a worker sleeps when no tick comes, so that it still watches over its clients.
-const IDLE: Duration = Duration::from_millis(100);
-
 /// What wakes a worker: published ticks, in order and bounded.
 #[derive(Debug, Default)]
 pub struct Bell {
@@ -70,7 +67,7 @@ impl Bell {
     fn wait(&self, ticks: &mut VecDeque<Arc<Published>>, newcomers: &mut Vec<Arc<Client>>) -> bool {
         let mut state = self.state.lock();
         if state.published.is_empty() && !state.stopping {
-            self.rung.wait_for(&mut state, IDLE);
+            self.rung.wait_for(&mut state, limits::WORKER_IDLE);
         }
         std::mem::swap(&mut state.published, ticks);
         newcomers.append(&mut state.newcomers);
@@ -143,7 +140,7 @@ fn tell(
         } else if turn == Some(index) {
             view.turn(published, dialect, &mut desk.scratch, &mut desk.messages);
         }
-        view.events(published, dialect, &mut desk.messages);
+        view.events(published, dialect, &mut desk.scratch, &mut desk.messages);
     }
     if desk.messages.is_empty() {
         return;

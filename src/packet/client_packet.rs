@@ -67,6 +67,10 @@ pub enum ClientPacket<'a> {
     },
     /// It begins or ends to attack, or places what it holds.
     Attack {
+        /// Its number among the client's commands.
+        sequence: Option<u32>,
+        /// The tick for which it is meant.
+        tick: Option<u32>,
         /// Whether it begins.
         state: bool,
         /// Where to, if it says so.
@@ -172,8 +176,12 @@ impl<'a> ClientPacket<'a> {
                 tick: number(decoded.get("tick")),
                 heading,
             }),
-            "attack" => truth(decoded.get("state"))
-                .map(|state| Self::Attack { state, heading: angle_of(decoded, "heading") }),
+            "attack" => truth(decoded.get("state")).map(|state| Self::Attack {
+                sequence: number(decoded.get("sequence")),
+                tick: number(decoded.get("tick")),
+                state,
+                heading: angle_of(decoded, "heading"),
+            }),
             "chat" => text(decoded.get("text")).map(|text| Self::Chat {
                 sequence: number(decoded.get("sequence")),
                 tick: number(decoded.get("tick")),
@@ -225,12 +233,19 @@ impl<'a> ClientPacket<'a> {
             (Self::Hello { name, .. } | Self::EnterGame { name, .. }, "name") => or_nil(name.as_deref()),
             (Self::Hello { skin, .. } | Self::EnterGame { skin, .. }, "skin") => or_nil(*skin),
             (
-                Self::Move { sequence, .. } | Self::Aim { sequence, .. } | Self::Chat { sequence, .. },
+                Self::Move { sequence, .. }
+                | Self::Aim { sequence, .. }
+                | Self::Attack { sequence, .. }
+                | Self::Chat { sequence, .. },
                 "sequence",
             ) => or_nil(*sequence),
-            (Self::Move { tick, .. } | Self::Aim { tick, .. } | Self::Chat { tick, .. }, "tick") => {
-                or_nil(*tick)
-            }
+            (
+                Self::Move { tick, .. }
+                | Self::Aim { tick, .. }
+                | Self::Attack { tick, .. }
+                | Self::Chat { tick, .. },
+                "tick",
+            ) => or_nil(*tick),
             (Self::Move { direction, .. }, "direction") => angle_value(*direction, argument),
             (Self::Aim { heading, .. }, "heading") => angle_value(Some(*heading), argument),
             (Self::Attack { heading, .. }, "heading") => angle_value(*heading, argument),

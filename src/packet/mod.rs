@@ -16,6 +16,7 @@
 //! [`server_packet`] (what the server says and hears, typed), [`angle`].
 
 pub mod angle;
+mod assembled;
 pub mod client_packet;
 pub mod codes;
 pub mod codes_print;

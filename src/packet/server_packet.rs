@@ -10,6 +10,7 @@
 use rmpv::Value;
 
 use super::angle;
+use super::assembled;
 use super::codes::{Direction, Row};
 use super::dialect::Dialect;
 use super::fit;
@@ -216,7 +217,7 @@ pub(super) fn check_row(row: &Row) -> Result<(), String> {
     }
     let typed = samples().into_iter().filter(|sample| sample.names().contains(&row.name.as_str()));
     let mut said: Vec<Vec<Value>> = typed.map(|sample| sample.values(row)).collect();
-    said.extend(assembled(row));
+    said.extend(assembled::sample(row));
     for values in said {
         if values.len() > row.arguments.len() {
             return Err(format!("the server says more than the arguments of {} can hold", row.name));
@@ -271,42 +272,4 @@ fn samples() -> [ServerPacket<'static>; 11] {
         ServerPacket::Error { rule: NAME, detail: HEX },
         ServerPacket::Watching { player: None },
     ]
-}
-
-/// What the feed assembles by hand, so that a table with another stride is refused at start. A name may stand twice
-/// where the dialects differ; the one with as many arguments as the row is meant.
-fn assembled(row: &Row) -> Option<Vec<Value>> {
-    let list = |values: &[i64]| Value::Array(values.iter().map(|value| Value::from(*value)).collect());
-    let (far, id) = (i64::from(i32::MAX), i64::from(u16::MAX));
-    let best = || Value::Array(vec![Value::from(id), Value::from("a name"), Value::from(u32::MAX)]);
-    Some(match (row.name.as_str(), row.arguments.len()) {
-        ("update_players", _) => {
-            let mut player = [id, 1, 1].map(Value::from).to_vec();
-            player.extend([Value::from(1.57), Value::from(-1), Value::from(0), Value::from(0), Value::Nil]);
-            player.extend([0; 5].map(Value::from));
-            vec![Value::Array(player)]
-        }
-        ("load_objects", _) => {
-            let mut object = [far, 1, 1, 0, 175, 3].map(Value::from).to_vec();
-            object.extend([Value::Nil, Value::from(-1)]);
-            vec![Value::Array(object)]
-        }
-        ("update", _) => {
-            let mut enter = vec![Value::from(id), Value::from("a name")];
-            enter.extend([9, 0, id, 255].map(Value::from));
-            vec![
-                Value::from(u32::MAX),
-                list(&[i64::from(u32::MAX), -32_768, far, far, -far, -far, 65_535, 65_535]),
-                list(&[1, id]),
-                Value::Array(enter),
-                list(&[id, 65_535, 65_535, 255]),
-                list(&[id, -65_535, 65_535]),
-                list(&[id, 255]),
-            ]
-        }
-        ("objects", _) => vec![list(&[i64::from(u32::MAX), 3, 65_535, 65_535, 255])],
-        ("leaderboard", 1) => vec![best()],
-        ("leaderboard", _) => vec![best(), Value::from(id), Value::from(id)],
-        _ => return None,
-    })
 }

@@ -24,12 +24,17 @@ export class Commands {
     /** @type {number | undefined} */
     this.heading = undefined;
     this.aimedAt = 0;
+    /** Whether the server was told to swing. */
+    this.attacking = false;
   }
 
-  /** Forgets what the server was told: a new body stands still and looks to the right. */
+  /** Forgets what the server was told: a new body stands still, looks to the right and swings nothing. */
   spawned() {
+    // To play again is a command as well, and the server counted it.
+    this.sequence += 1;
     this.direction = null;
     this.heading = undefined;
+    this.attacking = false;
     this.lastTick = 0;
   }
 
@@ -50,6 +55,22 @@ export class Commands {
     this.aimedAt = nowMs;
   }
 
+  /**
+   * Begins or ends to swing. Before a beginning comes the newest heading, so that the first blow goes where one looks.
+   * @param {boolean} on @param {number | null} radians
+   * @returns {boolean} true when the server was told something new
+   */
+  attack(on, radians) {
+    if (this.world.ownId === null || on === this.attacking) return false;
+    if (on && radians !== null) {
+      this.aimedAt = -Infinity;
+      this.aim(radians, performance.now());
+    }
+    if (!this.command('attack', { state: on ? 1 : 0 })) return false;
+    this.attacking = on;
+    return true;
+  }
+
   /** @param {string} text */
   chat(text) {
     const line = cut(text, CHAT_CHARS);
@@ -58,7 +79,7 @@ export class Commands {
 
   /**
    * Commands never overtake each other, so the tick that they are meant for never goes back.
-   * @param {'move' | 'aim' | 'chat'} name @param {Record<string, unknown>} values
+   * @param {'move' | 'aim' | 'attack' | 'chat'} name @param {Record<string, unknown>} values
    */
   command(name, values) {
     const next = this.world.clock.commandTick(performance.now());

@@ -5,8 +5,12 @@
  * @module draw-players
  */
 
+import { FONT, measure } from './draw-text.js';
+import { GRIP, drawTool } from './draw-tools.js';
 import { INK, SKINS, WATER, biomeAt, mix, outlineOf } from './palette.js';
 import { Sprites } from './sprites.js';
+import { ownSwing, streak, swingAngle, toolOf } from './swing.js';
+import { MAX_HEALTH } from './world.js';
 
 /** A player's radius in the rules, px. */
 export const RADIUS = 35;
@@ -14,8 +18,19 @@ const HAND = 11.5;
 const OUTLINE = 5.5;
 /** Where the hands rest: this far to each side of the heading. */
 const HAND_ANGLE = 0.88;
+/** How much of a swing the free hand takes part in, against it. */
+const COUNTER = -0.3;
+/** Towards white, which stands out on every skin. */
+const FLASH = '#fff4ee';
 
-const FONT = '"Trebuchet MS", "Segoe UI", "DejaVu Sans", Verdana, sans-serif';
+/**
+ * How somebody stands: the tool in the hand, or null; the part of its swing; how strongly they flash, 0 to 1; device
+ * pixels for one px.
+ * @typedef {{ weapon: number | null, part: number, flash: number, scale: number }} Pose
+ */
+
+/** @type {Pose} */
+const EMPTY_HANDED = Object.freeze({ weapon: null, part: 1, flash: 0, scale: 1 });
 
 const sprites = new Sprites(200);
 
@@ -27,17 +42,12 @@ const sprites = new Sprites(200);
  * @param {number} skin 0 to 9
  * @param {number} walked px walked so far: the hands swing with it
  * @param {number} pace 0 at rest to 1 in full walk
+ * @param {Pose} pose
  */
-export function drawBody(ctx, x, y, heading, skin, walked, pace) {
-  const fill = (SKINS[skin] ?? SKINS[0]).body;
-  const line = outlineOf(fill);
-  ctx.lineWidth = OUTLINE;
-  ctx.strokeStyle = line;
-  const swing = Math.sin(walked / 21) * 0.2 * pace;
-  for (const side of [-1, 1]) {
-    const angle = heading + side * HAND_ANGLE + swing;
-    disc(ctx, x + RADIUS * 0.98 * Math.cos(angle), y + RADIUS * 0.98 * Math.sin(angle), HAND, mix(fill, '#ffffff', 0.08));
-  }
+export function drawBody(ctx, x, y, heading, skin, walked, pace, pose = EMPTY_HANDED) {
+  const skinFill = (SKINS[skin] ?? SKINS[0]).body;
+  const fill = pose.flash > 0 ? mix(skinFill, FLASH, 0.85 * pose.flash) : skinFill;
+  drawHands(ctx, x, y, heading, fill, Math.sin(walked / 21) * 0.2 * pace, pose);
   disc(ctx, x, y, RADIUS - OUTLINE / 2, fill);
   // Light from the top left, the same for every heading.
   ctx.globalAlpha *= 0.5;
@@ -48,6 +58,45 @@ export function drawBody(ctx, x, y, heading, skin, walked, pace) {
   ctx.fill();
   ctx.globalAlpha /= 0.5;
   eyes(ctx, x, y, heading);
+}
+
+/** Both hands, the right one with its tool; all of it lies below the body. */
+function drawHands(ctx, x, y, heading, fill, gait, { weapon, part, scale }) {
+  const swing = swingAngle(part);
+  const hand = mix(fill, '#ffffff', 0.08);
+  const free = heading - HAND_ANGLE + gait + swing * COUNTER;
+  ctx.save();
+  ctx.translate(x, y);
+  ctx.rotate(heading + swing + (weapon === null ? gait : gait * 0.5));
+  if (weapon !== null) {
+    drawStreak(ctx, part, swing);
+    drawTool(ctx, weapon, scale);
+  }
+  ctx.lineWidth = OUTLINE;
+  ctx.strokeStyle = outlineOf(fill);
+  if (weapon === null) disc(ctx, RADIUS * 0.98 * Math.cos(HAND_ANGLE), RADIUS * 0.98 * Math.sin(HAND_ANGLE), HAND, hand);
+  else disc(ctx, GRIP.x, GRIP.y, HAND, hand);
+  ctx.restore();
+  ctx.lineWidth = OUTLINE;
+  ctx.strokeStyle = outlineOf(fill);
+  disc(ctx, x + RADIUS * 0.98 * Math.cos(free), y + RADIUS * 0.98 * Math.sin(free), HAND, hand);
+}
+
+/** The streak behind the head of a tool; the canvas is turned with the arm. */
+function drawStreak(ctx, part, swing) {
+  const trace = streak(part);
+  if (!trace) return;
+  const head = 0.38;
+  ctx.lineCap = 'butt';
+  ctx.strokeStyle = '#ffffff';
+  for (const [radius, width, alpha] of [[66, 24, 0.3], [72, 9, 0.34]]) {
+    ctx.globalAlpha = alpha * trace.alpha;
+    ctx.lineWidth = width;
+    ctx.beginPath();
+    ctx.arc(0, 0, radius, trace.to - swing + head, Math.min(trace.from, trace.to + 1.1) - swing + head);
+    ctx.stroke();
+  }
+  ctx.globalAlpha = 1;
 }
 
 /** Two eyes near the front; they make the heading readable at a glance. */
@@ -80,10 +129,12 @@ function disc(ctx, x, y, radius, fill) {
  * Shadows and bodies of all players, oneself last.
  * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
  * @param {import('./world.js').World} world
- * @param {number | null} ownHeading where one's own mouse points, ahead of the server's answer
- * @param {number} seconds
+ * @param {{ heading: number | null, pressedMs: number }} ahead what oneself wants, ahead of the server's answer: where one
+ *   looks, and when one struck out
+ * @param {import('./effects.js').Effects} effects
+ * @param {number} seconds for what moves by itself @param {number} nowMs
  */
-export function drawPlayers(ctx, camera, world, ownHeading, seconds) {
+export function drawPlayers(ctx, camera, world, ahead, effects, seconds, nowMs) {
   const players = [...world.players.values()].filter((player) => player.track.last && camera.sees(player.shown.x, player.shown.y, 80));
   players.sort((a, b) => Number(a.id === world.ownId) - Number(b.id === world.ownId) || a.id - b.id);
   for (const player of players) if (biomeAt(player.shown.y, world.mapSize) === 'river') ripples(ctx, player, seconds);
@@ -96,10 +147,19 @@ export function drawPlayers(ctx, camera, world, ownHeading, seconds) {
   for (const player of players) {
     const { x, y, heading } = player.shown;
     const own = player.id === world.ownId;
-    drawBody(ctx, x, y, own && ownHeading !== null ? ownHeading : heading, player.skin, player.walked, player.pace);
+    const { ms } = toolOf(player.weapon);
+    const since = nowMs - (own ? ownSwing(player.swing.atMs, ahead.pressedMs, ms) : player.swing.atMs);
+    pose.scale = camera.scale;
+    pose.weapon = player.weapon;
+    pose.part = since / ms;
+    pose.flash = effects.flashOf(player.id, nowMs);
+    drawBody(ctx, x, y, own && ahead.heading !== null ? ahead.heading : heading, player.skin, player.walked, player.pace, pose);
   }
   return players;
 }
+
+/** One for all, so that a frame makes no garbage. @type {Pose} */
+const pose = { weapon: 0, part: 1, flash: 0, scale: 1 };
 
 /** Rings that spread from whoever is in the water. */
 function ripples(ctx, { id, shown, pace }, seconds) {
@@ -116,24 +176,46 @@ function ripples(ctx, { id, shown, pace }, seconds) {
 }
 
 /**
- * Names, then bubbles, so that no name covers what is said.
+ * Names and health bars, then bubbles, so that no name covers what is said. One's own bar is always there, the others'
+ * while they are hurt.
  * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
  * @param {import('./world.js').Player[]} players @param {number | null} ownId @param {number} nowMs
  */
 export function drawLabels(ctx, camera, players, ownId, nowMs) {
   // Text keeps a readable size on small windows.
   const size = Math.max(1, 0.62 / camera.zoom);
-  for (const { id, name, shown } of players) {
+  for (const { id, name, shown, health, shownHealth } of players) {
     const sprite = label(name || `guest ${id}`, id === ownId, camera.scale, size);
-    Sprites.show(ctx, sprite, shown.x, shown.y - RADIUS - 17);
+    const hurt = id === ownId || health < MAX_HEALTH || shownHealth < MAX_HEALTH - 1;
+    if (hurt) healthBar(ctx, shown.x, shown.y - RADIUS - 20, size, shownHealth / MAX_HEALTH, health / MAX_HEALTH);
+    Sprites.show(ctx, sprite, shown.x, shown.y - RADIUS - (hurt ? 23 + 11 * size : 20));
   }
   for (const { bubble, shown } of players) {
     if (!bubble) continue;
     const left = bubble.untilMs - nowMs;
     ctx.globalAlpha = Math.min(1, left / 250);
-    Sprites.show(ctx, speech(bubble.text, camera.scale, size), shown.x, shown.y - RADIUS - 22 - 26 * size);
+    Sprites.show(ctx, speech(bubble.text, camera.scale, size), shown.x, shown.y - RADIUS - 29 - 37 * size);
     ctx.globalAlpha = 1;
   }
+}
+
+/** Green while well, amber when hurt, red when near death; what was just lost lingers in white. */
+function healthBar(ctx, x, y, size, shown, health) {
+  const half = 36 * size;
+  const height = 8.5 * size;
+  const fill = health > 0.55 ? '#7ed670' : health > 0.28 ? '#f5b942' : '#f2604c';
+  ctx.fillStyle = INK;
+  ctx.beginPath();
+  ctx.roundRect(x - half - 3, y - height - 3, 2 * half + 6, height + 6, 6);
+  ctx.fill();
+  ctx.fillStyle = '#5b5470';
+  ctx.fillRect(x - half, y - height, 2 * half, height);
+  ctx.fillStyle = '#ffffff';
+  ctx.fillRect(x - half, y - height, 2 * half * Math.max(0, Math.min(1, shown)), height);
+  ctx.fillStyle = fill;
+  ctx.fillRect(x - half, y - height, 2 * half * Math.max(0, Math.min(1, shown, health)), height);
+  ctx.fillStyle = 'rgb(255 255 255 / 0.35)';
+  ctx.fillRect(x - half, y - height, 2 * half * Math.max(0, Math.min(1, shown, health)), height * 0.35);
 }
 
 /** A name: light text in a dark rim, readable on snow and sand alike; one's own has a mark before it. */
@@ -181,12 +263,4 @@ function speech(text, scale, size) {
     ctx.fillStyle = INK;
     ctx.fillText(text, 0, -height / 2 - tail + 1);
   });
-}
-
-const ruler = /** @type {CanvasRenderingContext2D} */ (document.createElement('canvas').getContext('2d'));
-
-/** @param {string} text @param {string} font */
-function measure(text, font) {
-  ruler.font = font;
-  return ruler.measureText(text).width;
 }

@@ -23,16 +23,24 @@ const LEAVES = {
 };
 
 const sprites = new Sprites(72);
+const off = { x: 0, y: 0 };
+
+/**
+ * How far struck things are from their place.
+ * @typedef {{ offset: (id: number, nowMs: number, out: { x: number, y: number }) => { x: number, y: number } }} Shaking
+ */
 
 /**
  * What lies on the ground, below the players: rocks and gold.
  * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
  * @param {Iterable<import('./world.js').Thing>} things @param {number} mapSize
+ * @param {Shaking} shaking @param {number} nowMs
  */
-export function drawLow(ctx, camera, things, mapSize) {
+export function drawLow(ctx, camera, things, mapSize, shaking, nowMs) {
   for (const thing of things) {
     if (thing.kind < 2 || !camera.sees(thing.x, thing.y, thing.scale + 30)) continue;
-    Sprites.show(ctx, picture(thing, camera.scale, mapSize, 'whole'), thing.x, thing.y);
+    shaking.offset(thing.id, nowMs, off);
+    Sprites.show(ctx, picture(thing, camera.scale, mapSize, 'whole'), thing.x + off.x, thing.y + off.y);
   }
 }
 
@@ -42,18 +50,21 @@ export function drawLow(ctx, camera, things, mapSize) {
  * @param {Iterable<import('./world.js').Thing>} things @param {number} mapSize
  * @param {number} seconds
  * @param {{ x: number, y: number } | undefined} below the player that must stay visible
+ * @param {Shaking} shaking @param {number} nowMs
  */
-export function drawHigh(ctx, camera, things, mapSize, seconds, below) {
+export function drawHigh(ctx, camera, things, mapSize, seconds, below, shaking, nowMs) {
   for (const kind of [1, 0]) {
     for (const thing of things) {
       if (thing.kind !== kind || !camera.sees(thing.x, thing.y, thing.scale + 40)) continue;
       const covered = below && Math.hypot(below.x - thing.x, below.y - thing.y) < thing.scale + 30;
+      shaking.offset(thing.id, nowMs, off);
       ctx.globalAlpha = covered ? 0.58 : 1;
-      Sprites.show(ctx, picture(thing, camera.scale, mapSize, kind === 0 ? 'skirt' : 'whole'), thing.x, thing.y);
+      Sprites.show(ctx, picture(thing, camera.scale, mapSize, kind === 0 ? 'skirt' : 'whole'), thing.x + off.x, thing.y + off.y);
       if (kind === 0) {
-        const sway = Math.sin(seconds * 0.9 + thing.id * 1.7) * 2.4;
+        // The crown goes farther than what is below it.
+        const sway = Math.sin(seconds * 0.9 + thing.id * 1.7) * 2.4 + off.x * 1.7;
         const crown = picture(thing, camera.scale, mapSize, 'crown');
-        Sprites.show(ctx, crown, thing.x + sway, thing.y + Math.cos(seconds * 0.7 + thing.id) * 1.4);
+        Sprites.show(ctx, crown, thing.x + sway, thing.y + Math.cos(seconds * 0.7 + thing.id) * 1.4 + off.y * 1.7);
       }
       ctx.globalAlpha = 1;
     }

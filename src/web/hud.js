@@ -35,14 +35,20 @@ export class Hud {
     this.field = /** @type {HTMLInputElement} */ (element('chat-text'));
     this.bindChat(say);
     element('retry').addEventListener('click', () => connection.retryNow());
-    for (const [id, action] of [['panel-button', () => this.togglePanel()], ['chat-button', () => this.openChat()]]) {
-      const button = element(/** @type {string} */ (id));
-      button.addEventListener('click', (event) => {
-        // After a mouse click Enter belongs to the chat again; whoever came by keyboard stays where they are.
-        if (event.detail > 0) button.blur();
-        /** @type {() => void} */ (action)();
-      });
-    }
+    this.bindButton('panel-button', () => this.togglePanel());
+    this.bindButton('chat-button', () => this.openChat());
+    this.bindButton('help-button', () => this.toggleHelp());
+    this.bindButton('help-close', () => this.toggleHelp());
+  }
+
+  /** @param {string} id @param {() => void} action */
+  bindButton(id, action) {
+    const button = element(id);
+    button.addEventListener('click', (event) => {
+      // After a mouse click Enter belongs to the chat again; whoever came by keyboard stays where they are.
+      if (event.detail > 0) button.blur();
+      action();
+    });
   }
 
   /** @param {(text: string) => boolean} say */
@@ -78,6 +84,24 @@ export class Hud {
     panel.hidden = !panel.hidden;
     element('panel-button').setAttribute('aria-expanded', String(!panel.hidden));
     this.drawnAt = 0;
+  }
+
+  /** Shows which keys do what, or no longer. */
+  toggleHelp() {
+    const help = element('help');
+    help.hidden = !help.hidden;
+    element('help-button').setAttribute('aria-expanded', String(!help.hidden));
+  }
+
+  closeHelp() {
+    if (!element('help').hidden) this.toggleHelp();
+  }
+
+  /** @param {boolean} on */
+  showSound(on) {
+    const button = element('sound-button');
+    button.setAttribute('aria-pressed', String(on));
+    button.title = on ? 'Sound is on (M)' : 'Sound is off (M)';
   }
 
   /** Shows a line for a moment where the state of the line is shown. @param {string} text */
@@ -178,8 +202,8 @@ function boardRow(place, name, score, own) {
   return row;
 }
 
-/** @param {string} id @param {string} text */
-function setText(id, text) {
+/** Writes a text where it is not there yet. @param {string} id @param {string} text */
+export function setText(id, text) {
   const target = element(id);
   if (target.textContent !== text) target.textContent = text;
 }

@@ -1,6 +1,7 @@
 /**
- * Keys, mouse and touch become wishes: a direction to walk, a heading to look at. Nothing is sent from here, and
- * nothing moves while somebody types.
+ * Keys, mouse and touch become wishes: a direction to walk, a heading to look at, whether to strike. Nothing is sent
+ * from here, and nothing moves while somebody types. On touch the left thumb walks and the right one strikes; pulling it
+ * turns the blow.
  *
  * @module input
  */
@@ -19,32 +20,85 @@ const STICK_REST = 14;
 const STICK_REACH = 46;
 /** A thumb's direction is rounded to 32 parts of a turn, so that it is not sent at each tremble. */
 const STICK_PARTS = 32;
+/** An aim is finer than a walk. */
+const AIM_PARTS = 256;
+
+const STRIKE = 'Space';
+
+/** A thumb on the glass. */
+class Thumb {
+  /** @param {HTMLElement} stick shown where the thumb is */
+  constructor(stick) {
+    this.stick = stick;
+    /** @type {number | null} the pointer that it is */
+    this.pointer = null;
+    this.x = 0;
+    this.y = 0;
+    /** Where it pulls, radians; null while it rests. @type {number | null} */
+    this.pull = null;
+  }
+
+  /** @param {PointerEvent} event */
+  put(event) {
+    this.pointer = event.pointerId;
+    this.x = event.clientX;
+    this.y = event.clientY;
+    this.pull = null;
+    this.stick.hidden = false;
+    this.stick.style.translate = `${this.x}px ${this.y}px`;
+    this.draw(0, 0);
+  }
+
+  /** @param {PointerEvent} event @param {number} parts of a turn that it is rounded to */
+  move(event, parts) {
+    const x = event.clientX - this.x;
+    const y = event.clientY - this.y;
+    const distance = Math.hypot(x, y);
+    const part = (2 * Math.PI) / parts;
+    this.pull = distance < STICK_REST ? null : Math.round(Math.atan2(y, x) / part) * part;
+    const reach = Math.min(1, STICK_REACH / Math.max(1, distance));
+    this.draw(x * reach, y * reach);
+  }
+
+  lift() {
+    this.pointer = null;
+    this.pull = null;
+    this.stick.hidden = true;
+  }
+
+  /** @param {number} x @param {number} y CSS px from the stick's middle */
+  draw(x, y) {
+    const knob = /** @type {HTMLElement} */ (this.stick.firstElementChild);
+    knob.style.translate = `${x}px ${y}px`;
+  }
+}
 
 export class Input {
   /**
    * @param {HTMLCanvasElement} canvas
-   * @param {HTMLElement} stick shown where a thumb steers
-   * @param {Record<string, () => void>} actions by key code, for keys that do one thing
-   * @param {() => void} changed called at once when another direction is wanted: a hidden page draws no frame that could
+   * @param {{ walk: HTMLElement, strike: HTMLElement }} sticks shown where thumbs are
+   * @param {Record<string, () => void>} actions by key code, or by what the key types, for keys that do one thing
+   * @param {() => void} changed called at once when something else is wanted: a hidden page draws no frame that could
    *   tell the server to stop
    */
-  constructor(canvas, stick, actions, changed) {
-    this.stick = stick;
+  constructor(canvas, sticks, actions, changed) {
+    this.canvas = canvas;
+    this.walkThumb = new Thumb(sticks.walk);
+    this.strikeThumb = new Thumb(sticks.strike);
     this.changed = changed;
     this.actions = actions;
     /** @type {Set<string>} codes of the walking keys that are held */
     this.held = new Set();
     /** Where the mouse points, radians; null until it has moved. @type {number | null} */
     this.heading = null;
-    /** Where a thumb steers, radians. @type {number | null} */
-    this.thumb = null;
-    /** @type {{ id: number, x: number, y: number } | null} */
-    this.touch = null;
+    /** Whether the mouse button, or the key, that strikes is held. */
+    this.button = false;
+    this.key = false;
     addEventListener('keydown', (event) => this.keyDown(event));
-    addEventListener('keyup', (event) => { if (this.held.delete(event.code)) this.changed(); });
+    addEventListener('keyup', (event) => this.keyUp(event));
     addEventListener('blur', () => this.release());
     document.addEventListener('visibilitychange', () => { if (document.hidden) this.release(); });
-    canvas.addEventListener('pointerdown', (event) => this.pointerDown(event, canvas));
+    canvas.addEventListener('pointerdown', (event) => this.pointerDown(event));
     addEventListener('pointermove', (event) => this.pointerMove(event));
     addEventListener('pointerup', (event) => this.pointerUp(event));
     addEventListener('pointercancel', (event) => this.pointerUp(event));
@@ -53,7 +107,7 @@ export class Input {
 
   /** Direction that is wanted now, radians; null stands still. */
   get direction() {
-    if (this.thumb !== null) return this.thumb;
+    if (this.walkThumb.pull !== null) return this.walkThumb.pull;
     let x = 0;
     let y = 0;
     for (const code of this.held) {
@@ -64,72 +118,93 @@ export class Input {
     return x === 0 && y === 0 ? null : Math.atan2(Math.sign(y), Math.sign(x));
   }
 
+  /** Whether to strike now, and again and again. */
+  get striking() {
+    return this.button || this.key || this.strikeThumb.pointer !== null;
+  }
+
   /** @param {KeyboardEvent} event */
   keyDown(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    const onButton = event.target instanceof HTMLButtonElement;
+    const action = this.actions[event.code] ?? this.actions[event.key];
     if (event.code in WALK) {
       this.held.add(event.code);
       this.changed();
-      event.preventDefault();
-    } else if (!event.repeat && event.code in this.actions && !(event.target instanceof HTMLButtonElement)) {
-      this.actions[event.code]();
-      event.preventDefault();
-    }
+    } else if (event.code === STRIKE && !onButton) {
+      this.key = true;
+      this.changed();
+    } else if (action && !event.repeat && !onButton) action();
+    else return;
+    event.preventDefault();
+  }
+
+  /** @param {KeyboardEvent} event */
+  keyUp(event) {
+    if (event.code === STRIKE) this.key = false;
+    else if (!this.held.delete(event.code)) return;
+    this.changed();
   }
 
   /** Lets go of everything: the window will not see the keys come up. */
   release() {
     this.held.clear();
-    this.endTouch();
+    this.button = this.key = false;
+    this.walkThumb.lift();
+    this.strikeThumb.lift();
+    this.changed();
   }
 
-  /** @param {PointerEvent} event @param {HTMLCanvasElement} canvas */
-  pointerDown(event, canvas) {
+  /** @param {PointerEvent} event */
+  pointerDown(event) {
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
-    if (event.pointerType === 'mouse') return;
-    event.preventDefault();
-    if (this.touch) return;
-    canvas.setPointerCapture(event.pointerId);
-    this.touch = { id: event.pointerId, x: event.clientX, y: event.clientY };
-    this.stick.hidden = false;
-    this.stick.style.translate = `${event.clientX}px ${event.clientY}px`;
-    this.drawThumb(0, 0);
+    const mouse = event.pointerType === 'mouse';
+    if (mouse && event.button !== 0) return;
+    // The pointer stays ours until it comes up, wherever that is.
+    this.canvas.setPointerCapture(event.pointerId);
+    if (mouse) {
+      this.look(event);
+      this.button = true;
+    } else {
+      event.preventDefault();
+      const left = event.clientX < innerWidth / 2;
+      const order = left ? [this.walkThumb, this.strikeThumb] : [this.strikeThumb, this.walkThumb];
+      order.find((thumb) => thumb.pointer === null)?.put(event);
+    }
+    this.changed();
   }
 
   /** @param {PointerEvent} event */
   pointerMove(event) {
     if (event.pointerType === 'mouse') {
-      this.heading = Math.atan2(event.clientY - innerHeight / 2, event.clientX - innerWidth / 2);
+      this.look(event);
+      // With a second button held, the first one coming up is only seen here.
+      if (this.button && (event.buttons & 1) === 0) {
+        this.button = false;
+        this.changed();
+      }
       return;
     }
-    if (this.touch?.id !== event.pointerId) return;
-    const x = event.clientX - this.touch.x;
-    const y = event.clientY - this.touch.y;
-    const distance = Math.hypot(x, y);
-    const part = (2 * Math.PI) / STICK_PARTS;
-    this.thumb = distance < STICK_REST ? null : Math.round(Math.atan2(y, x) / part) * part;
-    if (this.thumb !== null) this.heading = this.thumb;
+    const { walkThumb, strikeThumb } = this;
+    if (walkThumb.pointer === event.pointerId) walkThumb.move(event, STICK_PARTS);
+    else if (strikeThumb.pointer === event.pointerId) strikeThumb.move(event, AIM_PARTS);
+    else return;
+    // Who strikes looks where the blow goes; who only walks looks ahead.
+    const ahead = strikeThumb.pull ?? (strikeThumb.pointer === null ? walkThumb.pull : null);
+    if (ahead !== null) this.heading = ahead;
     this.changed();
-    const reach = Math.min(1, STICK_REACH / Math.max(1, distance));
-    this.drawThumb(x * reach, y * reach);
+  }
+
+  /** @param {PointerEvent} event */
+  look(event) {
+    this.heading = Math.atan2(event.clientY - innerHeight / 2, event.clientX - innerWidth / 2);
   }
 
   /** @param {PointerEvent} event */
   pointerUp(event) {
-    if (this.touch?.id === event.pointerId) this.endTouch();
-  }
-
-  endTouch() {
-    this.touch = null;
-    this.thumb = null;
-    this.stick.hidden = true;
+    if (event.pointerType === 'mouse') this.button = false;
+    for (const thumb of [this.walkThumb, this.strikeThumb]) if (thumb.pointer === event.pointerId) thumb.lift();
     this.changed();
-  }
-
-  /** @param {number} x @param {number} y CSS px from the stick's middle */
-  drawThumb(x, y) {
-    const thumb = /** @type {HTMLElement} */ (this.stick.firstElementChild);
-    thumb.style.translate = `${x}px ${y}px`;
   }
 }
 

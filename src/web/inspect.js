@@ -9,8 +9,11 @@
  * @param {import('./world.js').World} world
  * @param {import('./connection.js').Connection} connection
  * @param {import('./rates.js').Rates} rates
+ * @param {import('./effects.js').Effects} effects
+ * @param {import('./sound.js').Sound} sound
  */
-export function expose(world, connection, rates) {
+export function expose(world, connection, rates, effects, sound) {
+  const own = () => (world.ownId === null ? undefined : world.players.get(world.ownId));
   const view = {
     get id() { return world.ownId; },
     get tick() { return world.tick; },
@@ -20,6 +23,18 @@ export function expose(world, connection, rates) {
     get lives() { return connection.lives; },
     get watching() { return world.watched; },
     get own() { return world.own && { ...world.own }; },
+    /** One's own health; null without a body. */
+    get health() { return own()?.health ?? null; },
+    get weapon() { return own()?.weapon ?? null; },
+    get resources() { const { wood, food, stone, gold } = world.stats; return { wood, food, stone, gold }; },
+    /** One's own figures as the server told them last. */
+    get figures() { return { ...world.stats }; },
+    /** How one died, null while one lives. */
+    get dead() { return world.death && { ...world.death }; },
+    get kills() { return world.kills.map((kill) => ({ ...kill })); },
+    /** Pieces and numbers that fly at this moment. */
+    get effects() { return effects.count(performance.now()); },
+    get sound() { return { on: sound.on, open: sound.context !== null, played: sound.played }; },
     /** Players in view by id: newest position heard, position drawn. */
     get players() {
       return Object.fromEntries([...world.players.values()].map((player) => [player.id, {
@@ -31,6 +46,9 @@ export function expose(world, connection, rates) {
         tick: player.track.last?.tick ?? null,
         shown: { ...player.shown },
         bubble: player.bubble?.text ?? null,
+        health: player.health,
+        weapon: player.weapon,
+        swings: player.swing.count,
       }]));
     },
     get objects() { return [...world.things.values()].map((thing) => ({ ...thing })); },

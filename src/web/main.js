@@ -3,7 +3,8 @@
  *
  * ```text
  *  socket ─► connection ─► world ─► draw-*, minimap, hud
- *  keys, mouse ─► input ─► commands ─► connection
+ *                            └─► stage ─► effects, sound
+ *  keys, mouse, thumbs ─► input ─► commands ─► connection
  * ```
  *
  * @module main
@@ -12,18 +13,26 @@
 import { Camera } from './camera.js';
 import { Commands } from './commands.js';
 import { Connection } from './connection.js';
+import { drawNumbers, drawPieces } from './draw-effects.js';
 import { drawLabels, drawPlayers } from './draw-players.js';
 import { drawHigh, drawLow } from './draw-scenery.js';
 import { drawTerrain } from './draw-terrain.js';
 import { drawFlakes, drawRiver, drawSparkles } from './draw-weather.js';
+import { Effects } from './effects.js';
 import { Hud, element } from './hud.js';
+import { CARD_MS, PlayHud } from './hud-play.js';
 import { Input } from './input.js';
 import { expose } from './inspect.js';
 import { Minimap } from './minimap.js';
 import { ENDPOINT } from './protocol.js';
 import { Rates } from './rates.js';
+import { Sound } from './sound.js';
+import { Stage } from './stage.js';
 import { Title } from './title.js';
 import { World } from './world.js';
+
+/** Time in which the red edge fades. */
+const PAIN_MS = 600;
 
 const canvas = /** @type {HTMLCanvasElement} */ (element('world'));
 const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d', { alpha: false }));
@@ -36,13 +45,37 @@ const minimap = new Minimap(/** @type {HTMLCanvasElement} */ (element('minimap')
 const connection = new Connection(endpoint(), receive, changed);
 const commands = new Commands(connection, world);
 const hud = new Hud(world, connection, rates, (text) => commands.chat(text));
+const effects = new Effects();
+/** Only asked for when it is used: where storage is forbidden, the name alone throws. */
+const storage = {
+  /** @param {string} key */
+  getItem: (key) => localStorage.getItem(key),
+  /** @param {string} key @param {string} value */
+  setItem: (key, value) => localStorage.setItem(key, value),
+};
+const sound = new Sound(storage, AudioContext);
+const stage = new Stage(world, camera, effects, sound);
 const title = new Title((player) => connection.enter(player));
-const actions = { Enter: () => hud.openChat(), KeyP: () => hud.togglePanel() };
-const input = new Input(canvas, element('stick'), actions, () => commands.move(input.direction));
+const playHud = new PlayHud(world, () => connection.enter(title.player));
+const actions = {
+  Enter: () => (world.death ? playHud.again() : hud.openChat()),
+  KeyP: () => hud.togglePanel(),
+  KeyM: () => hud.showSound(sound.toggle()),
+  KeyH: () => hud.toggleHelp(),
+  '?': () => hud.toggleHelp(),
+  Escape: () => hud.closeHelp(),
+};
+const sticks = { walk: element('stick'), strike: element('strike-stick') };
+const input = new Input(canvas, sticks, actions, command);
+/** Strength of the red edge as it is drawn. */
+let painShown = 0;
 
 let livesSeen = 0;
 
-expose(world, connection, rates);
+expose(world, connection, rates, effects, sound);
+hud.showSound(sound.on);
+hud.bindButton('sound-button', actions.KeyM);
+for (const gesture of ['pointerup', 'keydown', 'touchend']) addEventListener(gesture, () => sound.touch(), { capture: true });
 connection.open();
 requestAnimationFrame(frame);
 
@@ -58,6 +91,15 @@ function receive(packet, nowMs) {
   world.apply(packet, nowMs);
   if (packet.name === 'pong') world.clock.pingMs = connection.pingMs;
   if (packet.name === 'spawned') commands.spawned();
+  // Until one plays again one is a watcher, also for a server that is met anew.
+  if (packet.name === 'died') connection.player = null;
+}
+
+/** Tells the server what is wanted now, as far as it does not know. */
+function command() {
+  if (world.ownId === null) return;
+  commands.move(input.direction);
+  if (commands.attack(input.striking, input.heading) && input.striking) stage.press(performance.now());
 }
 
 function changed() {
@@ -74,21 +116,36 @@ function frame(nowMs) {
   world.advance(nowMs);
   camera.fit();
   look(nowMs, elapsed);
+  stage.calm = calm.matches;
+  // Who only looks on from the title card hears nothing.
+  stage.audible = connection.player !== null || world.death !== null;
+  stage.draw(nowMs);
   draw(nowMs, calm.matches ? 0 : nowMs / 1000);
+  drawPain(nowMs);
   hud.draw(nowMs);
+  playHud.draw(nowMs);
   title.draw(world, connection.state === 'live', nowMs);
   minimap.draw(world, camera, nowMs);
-  if (world.ownId !== null) {
-    commands.move(input.direction);
-    if (input.heading !== null) commands.aim(input.heading, nowMs);
-  }
+  command();
+  if (input.heading !== null) commands.aim(input.heading, nowMs);
+}
+
+/** A red edge when oneself is hurt. @param {number} nowMs */
+function drawPain(nowMs) {
+  const { atMs, part } = stage.pain;
+  const strength = world.ownId === null ? 0 : Math.round(part * Math.max(0, 1 - (nowMs - atMs) / PAIN_MS) * 50) / 50;
+  if (strength === painShown) return;
+  painShown = strength;
+  element('pain').style.opacity = String(strength);
 }
 
 /** Points the camera: at oneself exactly, at whom one watches softly, at the middle of an empty world. */
 function look(nowMs, elapsed) {
   const focus = world.focus;
+  // One sees for a moment where one died.
+  if (world.death && nowMs - world.death.atMs < CARD_MS) return;
   if (focus?.track.last) {
-    camera.follow(focus.shown.x, focus.shown.y, elapsed, focus.id === world.ownId);
+    camera.follow(focus.shown.x, focus.shown.y, elapsed, focus.id === world.ownId, world.death !== null);
   } else if (connection.lives === 0 || (connection.state === 'live' && world.ownId === null && world.players.size === 0)) {
     const drift = calm.matches ? 0 : nowMs / 9000;
     const middle = world.mapSize / 2;
@@ -103,9 +160,13 @@ function draw(nowMs, seconds) {
   drawTerrain(ctx, camera, world.mapSize);
   drawRiver(ctx, camera, world.mapSize, seconds);
   drawSparkles(ctx, camera, world.mapSize, seconds);
-  drawLow(ctx, camera, things, world.mapSize);
-  const players = drawPlayers(ctx, camera, world, input.heading, seconds);
-  drawHigh(ctx, camera, things, world.mapSize, seconds, world.focus?.track.last && world.focus.shown);
+  drawLow(ctx, camera, things, world.mapSize, effects, nowMs);
+  drawPieces(ctx, camera, effects, nowMs, true);
+  const ahead = { heading: input.heading, pressedMs: stage.pressedMs };
+  const players = drawPlayers(ctx, camera, world, ahead, effects, seconds, nowMs);
+  drawHigh(ctx, camera, things, world.mapSize, seconds, world.focus?.track.last && world.focus.shown, effects, nowMs);
+  drawPieces(ctx, camera, effects, nowMs, false);
   if (!calm.matches) drawFlakes(ctx, camera, world.mapSize, seconds);
   drawLabels(ctx, camera, players, world.ownId, nowMs);
+  drawNumbers(ctx, camera, effects, nowMs, calm.matches);
 }

@@ -46,6 +46,7 @@ export class Minimap {
     }
     const focus = world.focus;
     const inside = (value) => Math.max(5 * camera.ratio, Math.min(size - 5 * camera.ratio, value * scale));
+    if (world.death && !Number.isNaN(world.death.x)) this.drawGrave(inside(world.death.x), inside(world.death.y), camera.ratio);
     if (focus?.track.last) this.drawSelf(inside(focus.shown.x), inside(focus.shown.y), camera.ratio);
   }
 
@@ -79,6 +80,22 @@ export class Minimap {
     this.ctx.strokeStyle = 'rgb(255 255 255 / 0.85)';
     this.ctx.lineWidth = camera.ratio;
     this.ctx.strokeRect(left * scale, top * scale, (right - left) * scale, (bottom - top) * scale);
+  }
+
+  /** Where one died: a cross. */
+  drawGrave(x, y, ratio) {
+    const { ctx } = this;
+    const reach = 4 * ratio;
+    ctx.beginPath();
+    ctx.moveTo(x - reach, y - reach);
+    ctx.lineTo(x + reach, y + reach);
+    ctx.moveTo(x + reach, y - reach);
+    ctx.lineTo(x - reach, y + reach);
+    for (const [colour, width] of [[INK, 4.5], ['#ff8a75', 2.2]]) {
+      ctx.strokeStyle = /** @type {string} */ (colour);
+      ctx.lineWidth = /** @type {number} */ (width) * ratio;
+      ctx.stroke();
+    }
   }
 
   /** Oneself is a diamond, everybody else a disc. */

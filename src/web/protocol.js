@@ -28,6 +28,7 @@ export const TO_SERVER = Object.freeze({
   chat: { code: 5, args: ['sequence', 'tick', 'text'] },
   ping: { code: 6, args: ['nonce'] },
   follow: { code: 7, args: ['player'] },
+  attack: { code: 8, args: ['sequence', 'tick', 'state'] },
 });
 
 /** Packets that the server sends. A missing trailing argument is nil. */
@@ -44,6 +45,12 @@ export const TO_CLIENT = Object.freeze({
   pong: { code: 7, args: ['nonce', 'tick'] },
   error: { code: 8, args: ['rule', 'detail'] },
   watching: { code: 9, args: ['player'] },
+  swings: { code: 10, args: ['swings'] },
+  shakes: { code: 11, args: ['shakes'] },
+  health: { code: 12, args: ['health'] },
+  stats: { code: 13, args: ['wood', 'food', 'stone', 'gold', 'kills', 'xp', 'xp_next', 'age', 'score'] },
+  died: { code: 14, args: ['by', 'name'] },
+  kill: { code: 15, args: ['killer', 'killer_name', 'victim', 'victim_name'] },
 });
 
 /** Fields of one group in a flat list, by the list's name. */
@@ -55,6 +62,9 @@ export const GROUPS = Object.freeze({
   turned: ['player', 'heading'],
   objects: ['id', 'kind', 'x', 'y', 'scale'],
   rows: ['player', 'name', 'score'],
+  swings: ['player', 'weapon', 'hit'],
+  shakes: ['object', 'direction'],
+  health: ['player', 'health'],
 });
 
 /** Units of the wire. */

@@ -53,8 +53,13 @@ export class Title {
     element('skins').append(...skins);
   }
 
+  /** Who is chosen. */
+  get player() {
+    return { name: cut(this.name.value || this.name.placeholder, NAME_CHARS), skin: this.skin };
+  }
+
   play() {
-    const player = { name: cut(this.name.value || this.name.placeholder, NAME_CHARS), skin: this.skin };
+    const { player } = this;
     try {
       localStorage.setItem(STORE, JSON.stringify({ ...player, name: cut(this.name.value, NAME_CHARS) }));
     } catch {

@@ -16,8 +16,21 @@ const CHAT_LINES = 60;
 /** Speed at which hands swing fully, px a ms. The rules let nobody walk faster than 0.328. */
 const FULL_PACE = 0.3;
 
-/** Kinds of scenery by number. */
+/** Kinds of scenery by number, and what they give. */
 export const KINDS = Object.freeze(['tree', 'bush', 'rock', 'gold']);
+export const RESOURCES = Object.freeze(/** @type {const} */ (['wood', 'food', 'stone', 'gold']));
+
+/** Health of whoever is whole; the server tells only of those who are not. */
+export const MAX_HEALTH = 100;
+/** Time in which a shown health bar makes up most of a change. */
+const BAR_MS = 110;
+/** Kill messages that are kept. */
+const KILLS = 20;
+/** Happenings that wait for a frame; a hidden page draws none, so the oldest are dropped. */
+const HAPPENINGS = 256;
+
+/** What one has before the server has said anything. */
+const NOTHING = Object.freeze({ wood: 0, food: 0, stone: 0, gold: 0, kills: 0, xp: 0, xp_next: 0, age: 1, score: 0 });
 
 /**
  * @typedef {object} Player
@@ -30,7 +43,26 @@ export const KINDS = Object.freeze(['tree', 'bush', 'rock', 'gold']);
  * @property {import('./interpolation.js').Sample} shown where it was drawn in the last frame
  * @property {number} walked px that it was seen to walk: drives the swing of its hands
  * @property {number} pace how fast it is seen to walk: 0 at rest, 1 at full speed
+ * @property {number} way where it is seen to walk, radians
  * @property {{ text: string, untilMs: number } | null} bubble
+ * @property {number} health 0 to `MAX_HEALTH`
+ * @property {number} shownHealth the same as the bar shows it, which glides
+ * @property {number} weapon what it was seen to hold last
+ * @property {{ atMs: number, hit: boolean, count: number }} swing the newest one heard of, and how many there were
+ */
+
+/** @typedef {typeof NOTHING} Stats */
+
+/** @typedef {{ by: number | null, name: string, age: number, kills: number, score: number, x: number, y: number, atMs: number }} Death */
+
+/**
+ * Something that was heard of and shows but once: what the effects and sounds are made of. Positions are where it was
+ * seen, px.
+ * @typedef {{ kind: 'swung' | 'struck' | 'hurt' | 'healed' | 'gained' | 'scored' | 'aged' | 'spawned' | 'fell' | 'said', atMs: number,
+ *   x: number, y: number, id: number, amount: number, direction: number, resource: number }} Happening
+ * - swung: `id` the player · struck: `id` the thing, `direction` of the blow · hurt, healed: `id`, `amount`
+ * - gained: one's own, `resource`, `amount` · scored: one's own, `amount` of points for a kill · aged: one's own, `amount` the new age
+ * - spawned: oneself · fell: `id` who died, `amount` its skin · said: `id`
  */
 
 /** @typedef {{ id: number, kind: number, x: number, y: number, scale: number }} Thing scenery, px */
@@ -52,12 +84,16 @@ export class World {
     this.tick = 0;
     /** @type {Map<number, Player>} players in view, oneself included */
     this.players = new Map();
+    /** Those whom the newest update took out of view: a death is told beside it. @type {Map<number, Player>} */
+    this.gone = new Map();
     /** @type {Map<number, Thing>} scenery seen so far */
     this.things = new Map();
     /** Rises whenever `things` has grown or begun anew. */
     this.thingsVersion = 0;
     /** One's own player; null for a watcher. @type {number | null} */
     this.ownId = null;
+    /** One's own number also after one has died, until the next body. @type {number | null} */
+    this.bodyId = null;
     /** Newest exact record of one's own player. @type {Own | null} */
     this.own = null;
     /** Whom a watcher follows. @type {number | null} */
@@ -67,6 +103,20 @@ export class World {
     /** @type {{ player: number, name: string, text: string, atMs: number }[]} */
     this.chat = [];
     this.advancedAt = 0;
+    /** One's own figures. @type {Stats} */
+    this.stats = NOTHING;
+    /** Highest age of this life: dying resets the figures before it is told. */
+    this.lifeAge = 1;
+    /** How one died; null while one lives or only watches. @type {Death | null} */
+    this.death = null;
+    /** @type {{ killer: number | null, killerName: string, victim: number, victimName: string, atMs: number }[]} */
+    this.kills = [];
+    /** @type {Happening[]} oldest first; whoever shows them takes them away */
+    this.happenings = [];
+    /** Health that came before the update that says who it belongs to. @type {Map<number, number>} */
+    this.earlyHealth = new Map();
+    /** The newest thing that was struck beside oneself: where gains are shown. @type {{ x: number, y: number, atMs: number }} */
+    this.struckAt = { x: 0, y: 0, atMs: -Infinity };
     /** What the server complained about last. @type {{ rule: string, detail: string, atMs: number } | null} */
     this.error = null;
   }
@@ -76,13 +126,19 @@ export class World {
     switch (name) {
       case 'welcome': return this.welcome(values, nowMs);
       case 'update': return this.update(values, nowMs);
-      case 'spawned': this.ownId = values.player; this.watched = null; return;
+      case 'spawned': return this.spawned(values.player);
       case 'objects': return this.objects(values.objects);
       case 'leaderboard': return this.board(values);
       case 'chat': return this.say(values.player, values.text, nowMs);
       case 'pong': return this.hear(values.tick, nowMs, false);
       case 'error': this.error = { rule: values.rule, detail: values.detail, atMs: nowMs }; return;
       case 'watching': this.watched = values.player; return;
+      case 'swings': return eachGroup('swings', values.swings, (id, weapon, hit) => this.swung(id, weapon, Boolean(hit), nowMs));
+      case 'shakes': return eachGroup('shakes', values.shakes, (id, direction) => this.struck(id, direction * UNIT.angle8, nowMs));
+      case 'health': return eachGroup('health', values.health, (id, health) => this.setHealth(id, health, nowMs));
+      case 'stats': return this.setStats(/** @type {any} */ (values), nowMs);
+      case 'died': return this.died(values.by, values.name, nowMs);
+      case 'kill': return this.killed(values, nowMs);
       default: return;
     }
   }
@@ -103,10 +159,25 @@ export class World {
     this.clock = new Clock(values.tick_hz, values.update_hz);
     this.tick = values.tick;
     this.players.clear();
+    this.gone.clear();
     this.ownId = null;
+    this.bodyId = null;
     this.own = null;
     this.watched = null;
+    this.stats = NOTHING;
+    this.lifeAge = 1;
+    this.happenings.length = 0;
+    this.earlyHealth.clear();
     this.hear(values.tick, nowMs, false);
+  }
+
+  /** A body of one's own, the first one or a new one. @param {number} id */
+  spawned(id) {
+    this.ownId = id;
+    this.bodyId = id;
+    this.watched = null;
+    this.death = null;
+    this.lifeAge = 1;
   }
 
   /** @param {number} tick @param {number} nowMs @param {boolean} prompt */
@@ -118,6 +189,7 @@ export class World {
   update(values, nowMs) {
     const tick = values.tick;
     this.hear(tick, nowMs, true);
+    this.gone.clear();
     for (const id of values.leaves ?? []) this.leave(id);
     eachGroup('enters', values.enters, (id, name, skin, x, y, heading) => {
       this.enter(id, name, skin);
@@ -142,16 +214,21 @@ export class World {
         heading: heading * UNIT.angle16, direction };
       this.placeOwn(tick, moving);
     });
+    this.earlyHealth.clear();
   }
 
   /** @param {number} id @param {string} name @param {number} skin */
   enter(id, name, skin) {
+    const health = this.earlyHealth.get(id) ?? MAX_HEALTH;
     this.players.set(id, { id, name, skin, qx: 0, qy: 0, track: new Track(), shown: { tick: 0, x: 0, y: 0, heading: 0 },
-      walked: 0, pace: 0, bubble: null });
+      walked: 0, pace: 0, way: 0, bubble: null, health, shownHealth: health, weapon: 0,
+      swing: { atMs: -Infinity, hit: false, count: 0 } });
   }
 
   /** @param {number} id */
   leave(id) {
+    const player = this.players.get(id);
+    if (player) this.gone.set(id, player);
     this.players.delete(id);
     if (id !== this.ownId) return;
     this.ownId = null;
@@ -201,6 +278,94 @@ export class World {
     if (player) player.bubble = { text, untilMs: nowMs + BUBBLE_MS };
     this.chat.push({ player: id, name: player?.name ?? `#${id}`, text, atMs: nowMs });
     if (this.chat.length > CHAT_LINES) this.chat.shift();
+    this.happen('said', nowMs, player?.shown, { id });
+  }
+
+  /**
+   * Notes what shows but once.
+   * @param {Happening['kind']} kind @param {number} atMs @param {{ x: number, y: number } | undefined} place
+   * @param {Partial<Happening>} more
+   */
+  happen(kind, atMs, place, more) {
+    const { x, y } = place ?? { x: NaN, y: NaN };
+    if (this.happenings.length >= HAPPENINGS) this.happenings.shift();
+    this.happenings.push({ kind, atMs, x, y, id: 0, amount: 0, direction: 0, resource: 0, ...more });
+  }
+
+  /** @param {number} id @param {number} weapon @param {boolean} hit @param {number} nowMs */
+  swung(id, weapon, hit, nowMs) {
+    const player = this.players.get(id);
+    if (!player) return;
+    player.weapon = weapon;
+    player.swing.atMs = nowMs;
+    player.swing.hit = hit;
+    player.swing.count += 1;
+    this.happen('swung', nowMs, player.shown, { id });
+  }
+
+  /** @param {number} id @param {number} direction radians, away from whoever struck @param {number} nowMs */
+  struck(id, direction, nowMs) {
+    const thing = this.things.get(id);
+    if (!thing) return;
+    this.happen('struck', nowMs, thing, { id, direction });
+    const own = this.ownId === null ? undefined : this.players.get(this.ownId)?.shown;
+    if (own && Math.hypot(own.x - thing.x, own.y - thing.y) < thing.scale + 150) this.struckAt = { x: thing.x, y: thing.y, atMs: nowMs };
+  }
+
+  /** @param {number} id @param {number} health @param {number} nowMs */
+  setHealth(id, health, nowMs) {
+    const player = this.players.get(id);
+    this.earlyHealth.set(id, health);
+    if (!player || health === player.health) return;
+    const amount = Math.abs(health - player.health);
+    this.happen(health < player.health ? 'hurt' : 'healed', nowMs, player.shown, { id, amount });
+    player.health = health;
+  }
+
+  /** @param {Stats} stats @param {number} nowMs */
+  setStats(stats, nowMs) {
+    const before = this.stats;
+    this.stats = { ...stats };
+    const own = this.ownId === null ? undefined : this.players.get(this.ownId);
+    if (!own) return;
+    this.lifeAge = Math.max(this.lifeAge, stats.age);
+    const place = nowMs - this.struckAt.atMs < 100 ? between(own.shown, this.struckAt) : own.shown;
+    RESOURCES.forEach((name, resource) => {
+      const amount = stats[name] - before[name];
+      if (amount > 0) this.happen('gained', nowMs, place, { resource, amount });
+    });
+    // Gold counts as points as well; what is more than that a kill has brought.
+    const points = stats.score - before.score - (stats.gold - before.gold);
+    if (stats.kills > before.kills && points > 0) this.happen('scored', nowMs, own.shown, { amount: points });
+    if (stats.age > before.age) this.happen('aged', nowMs, own.shown, { amount: stats.age });
+  }
+
+  /** Oneself has died: no body any more, and one looks on. @param {number | null} by @param {string | null} name @param {number} nowMs */
+  died(by, name, nowMs) {
+    const id = this.bodyId ?? -1;
+    const own = this.players.get(id) ?? this.gone.get(id);
+    const { x, y } = own?.shown ?? { x: NaN, y: NaN };
+    const { kills, score } = this.stats;
+    this.death = { by, name: name ?? '', age: this.lifeAge, kills, score, x, y, atMs: nowMs };
+    if (this.ownId !== null) this.leave(this.ownId);
+    if (own) this.fall(own, nowMs);
+    this.watched ??= by;
+  }
+
+  /** @param {Record<string, any>} values of `kill` @param {number} nowMs */
+  killed(values, nowMs) {
+    this.kills.push({ killer: values.killer, killerName: values.killer_name ?? '', victim: values.victim,
+      victimName: values.victim_name ?? '', atMs: nowMs });
+    if (this.kills.length > KILLS) this.kills.shift();
+    if (values.victim === this.bodyId) return;
+    const victim = this.players.get(values.victim) ?? this.gone.get(values.victim);
+    if (victim) this.fall(victim, nowMs);
+  }
+
+  /** The last blow took whatever health there was. @param {Player} player @param {number} nowMs */
+  fall({ id, skin, shown, health }, nowMs) {
+    if (health > 0) this.happen('hurt', nowMs, shown, { id, amount: health });
+    this.happen('fell', nowMs, shown, { id, amount: skin });
   }
 
   /** The player that the camera follows: oneself, or whom the watcher follows. @returns {Player | undefined} */
@@ -221,8 +386,15 @@ export class World {
       player.track.at(player.id === this.ownId ? own : others, player.shown);
       const step = Math.min(60, Math.hypot(player.shown.x - x, player.shown.y - y));
       player.walked += step;
+      if (step > 0.3) player.way = Math.atan2(player.shown.y - y, player.shown.x - x);
       player.pace += (Math.min(1, step / elapsed / FULL_PACE) - player.pace) * Math.min(1, elapsed / 90);
+      player.shownHealth += (player.health - player.shownHealth) * Math.min(1, elapsed / BAR_MS);
       if (player.bubble && player.bubble.untilMs < nowMs) player.bubble = null;
     }
   }
+}
+
+/** A point between a player and what it strikes, nearer to the thing. */
+function between(own, thing) {
+  return { x: own.x + (thing.x - own.x) * 0.6, y: own.y + (thing.y - own.y) * 0.6 };
 }

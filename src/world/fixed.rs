@@ -62,6 +62,21 @@ pub(crate) const fn clamp_i32(wide: i64) -> i32 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Angle(pub u16);
 
+/// A direction as a way and its length: the given way made longer, until rounding the length no longer matters. The way
+/// nowhere points to the right.
+pub(crate) fn ray(dx: i64, dy: i64) -> (i64, i64, i64) {
+    let longest = dx.unsigned_abs().max(dy.unsigned_abs());
+    if longest == 0 {
+        return (1, 0, 1);
+    }
+    let shift = longest.leading_zeros().saturating_sub(64 - RAY_BITS);
+    let (dx, dy) = (dx << shift, dy << shift);
+    (dx, dy, square_root((dx * dx + dy * dy) as u64) as i64)
+}
+
+/// Binary digits of the longer side of a [`ray`]: its length is off by one in 2^28, which no distance on a map shows.
+const RAY_BITS: u32 = 28;
+
 /// The root of a square, rounded down.
 pub fn square_root(square: u64) -> u64 {
     if square < 2 {

@@ -14,7 +14,7 @@ use crate::command::Command;
 use crate::controller::{self, Controller};
 use crate::entity::{Body, Entity};
 use crate::fight::is_alive;
-use crate::fixed::{square_root, Fixed};
+use crate::fixed::{ray, square_root, Fixed};
 use crate::rules::PLAYER_RADIUS_PX;
 use crate::state::{Outcome, World};
 
@@ -120,9 +120,7 @@ fn half_overlap(a: &Body, b: &Body) -> Option<(Fixed, Fixed)> {
     }
     let distance = square_root((dx * dx + dy * dy) as u64) as i64;
     let half = (reach - distance + 1) / 2;
-    let (x, y) = match distance {
-        0 => (half, 0),
-        _ => (dx * half / distance, dy * half / distance),
-    };
+    let (dx, dy, length) = ray(dx, dy);
+    let (x, y) = (dx * half / length, dy * half / length);
     (distance < reach && (x, y) != (0, 0)).then_some((Fixed(x as i32), Fixed(y as i32)))
 }

@@ -1,12 +1,12 @@
 //! What a body stands on and runs into: the edges of the map and what does not move.
 //!
-//! Comes in: obstacles, once, and what players build; then bodies. Goes out: bodies where they can be. Never: anything that moves. So a controller
-//! can be run on it alone, also by a client that knows only the obstacles it has seen.
+//! Comes in: obstacles, once, and what players build; then bodies. Goes out: bodies where they can be. Never: anything that
+//! moves. So a controller can be run on it alone, also by a client that knows only the obstacles it has seen.
 
 use crate::built::Built;
 pub use crate::built::Standing;
 use crate::entity::{Body, EntityId};
-use crate::fixed::{clamp_i32, square_root, Fixed};
+use crate::fixed::{clamp_i32, ray, Fixed};
 use crate::grid::Grid;
 use crate::rules::{MAP_SIZE_MAX_PX, PLAYER_RADIUS_PX, SUB_STEP_PX};
 
@@ -58,11 +58,11 @@ impl Terrain {
         let far = Fixed::from_px(self.map_size_px as i32).minus(edge);
         let on_map = x >= edge && y >= edge && x <= far && y <= far;
         on_map
-            && self.near(x, y).all(|obstacle| gap(obstacle, x, y, radius_px).is_none())
+            && self.near(x, y).all(|obstacle| !overlaps(obstacle, x, y, radius_px))
             && self.built.near(x, y).iter().all(|standing| {
                 let Standing { x: at_x, y: at_y, item, .. } = *standing;
                 let room = Obstacle { x: at_x, y: at_y, radius_px: item.scale_px };
-                gap(&room, x, y, radius_px).is_none()
+                !overlaps(&room, x, y, radius_px)
             })
     }
 
@@ -107,19 +107,17 @@ impl Terrain {
     pub(crate) fn settle(&self, body: &mut Body) -> bool {
         let mut touched = false;
         for obstacle in self.near(body.x, body.y) {
-            if let Some(square) = gap(obstacle, body.x, body.y, body.radius_px) {
-                put_on_rim(body, obstacle, square);
+            if overlaps(obstacle, body.x, body.y, body.radius_px) {
+                put_on_rim(body, obstacle);
                 touched = true;
             }
         }
         for standing in self.built.near(body.x, body.y) {
             let Standing { x, y, item, .. } = *standing;
             let obstacle = Obstacle { x, y, radius_px: item.radius_px };
-            if item.group.is_solid() {
-                if let Some(square) = gap(&obstacle, body.x, body.y, body.radius_px) {
-                    put_on_rim(body, &obstacle, square);
-                    touched = true;
-                }
+            if item.group.is_solid() && overlaps(&obstacle, body.x, body.y, body.radius_px) {
+                put_on_rim(body, &obstacle);
+                touched = true;
             }
         }
         let edge = Fixed::from_px(body.radius_px);
@@ -143,28 +141,25 @@ impl Terrain {
     }
 }
 
-/// The square of the distance to the obstacle's centre, when a circle there overlaps it.
-fn gap(obstacle: &Obstacle, x: Fixed, y: Fixed, radius_px: i32) -> Option<u64> {
+/// Whether a circle there overlaps the obstacle.
+fn overlaps(obstacle: &Obstacle, x: Fixed, y: Fixed, radius_px: i32) -> bool {
     let reach = i64::from(Fixed::from_px(obstacle.radius_px.saturating_add(radius_px)).0);
     let (dx, dy) = (i64::from(x.0) - i64::from(obstacle.x.0), i64::from(y.0) - i64::from(obstacle.y.0));
     if dx.abs() >= reach || dy.abs() >= reach {
-        return None;
+        return false;
     }
-    let square = (dx * dx + dy * dy) as u64;
-    (square < (reach * reach) as u64).then_some(square)
+    // Each side is below the reach, so no square overflows.
+    dx * dx + dy * dy < reach * reach
 }
 
 /// Moves a body straight away from the obstacle's centre until they only touch; to the right if it is at the centre.
-fn put_on_rim(body: &mut Body, obstacle: &Obstacle, square: u64) {
+fn put_on_rim(body: &mut Body, obstacle: &Obstacle) {
     let reach = i64::from(Fixed::from_px(obstacle.radius_px.saturating_add(body.radius_px)).0);
-    let distance = square_root(square) as i64;
-    let (mut dx, dy) =
+    let (dx, dy) =
         (i64::from(body.x.0) - i64::from(obstacle.x.0), i64::from(body.y.0) - i64::from(obstacle.y.0));
-    if distance == 0 {
-        dx = 1;
-    }
-    body.x = Fixed(clamp_i32(i64::from(obstacle.x.0) + scale_up(dx, reach, distance.max(1))));
-    body.y = Fixed(clamp_i32(i64::from(obstacle.y.0) + scale_up(dy, reach, distance.max(1))));
+    let (dx, dy, length) = ray(dx, dy);
+    body.x = Fixed(clamp_i32(i64::from(obstacle.x.0) + scale_up(dx, reach, length)));
+    body.y = Fixed(clamp_i32(i64::from(obstacle.y.0) + scale_up(dy, reach, length)));
 }
 
 /// `value * factor / divisor`, rounded away from zero: a body on the rim is never a hair inside.

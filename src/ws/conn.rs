@@ -3,15 +3,15 @@
 //! Bytes in, EOF in; events out, bytes out. The same machine serves both ends; all that differs is who masks.
 //!
 //! ```text
-//!              close() or a broken rule                 peer's close, or EOF
-//!    Open ──────────────────────────────► CloseSent ─────────────────────────► Over
-//!      │                                                                        ▲
-//!      └─────── peer's close, answered at once with its own code ───────────────┘
+//!           close()                     peer's close
+//!   Open ─────────────► CloseSent ─────────────────────► over
+//!    ├───── peer's close, answered with its own code ─────►│
+//!    └───── broken rule, answered with the rule's code ───►│
 //! ```
 //!
-//! After a broken rule nothing more is read: there is no telling where the next frame begins. It never does I/O, never looks
-//! at a clock, and never draws a random number. It bounds what comes in; what goes out is bounded by the driver, who must
-//! drain it after each input: the answers to `n` bytes of pings are at most `3 n` bytes.
+//! After a broken rule nothing more is read: there is no telling where the next frame begins. It never does I/O,
+//! never looks at a clock, and never draws a random number. It bounds what comes in; what goes out is bounded by the
+//! driver, who must drain it after each input: the answers to `n` bytes of pings are at most `3 n` bytes.
 
 use std::fmt;
 
@@ -29,8 +29,8 @@ pub enum Role {
     Server,
     /// The end that asked for it. It masks and wants none.
     Client {
-        /// Gives the key of the next frame. Section 5.3 wants keys that the peer cannot foresee; where they come from is
-        /// not this module's business.
+        /// Gives the key of the next frame. Section 5.3 wants keys that the peer cannot foresee; where they come from
+        /// is not this module's business.
         mask_key: fn() -> [u8; KEY_BYTES],
     },
 }
@@ -149,8 +149,8 @@ impl Conn {
         !self.writer.output.is_empty()
     }
 
-    /// Whether the connection has nothing more to say or to hear. A server then sends its output and closes the socket; a
-    /// client sends its output and waits a little for the server to do so (section 7.1.1).
+    /// Whether the connection has nothing more to say or to hear. A server then sends its output and closes the
+    /// socket; a client sends its output and waits a little for the server to do so (section 7.1.1).
     pub fn is_over(&self) -> bool {
         matches!(self.state, State::Closed | State::Failed) || self.eof != Eof::Ahead
     }

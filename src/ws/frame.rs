@@ -205,7 +205,8 @@ impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fin = if self.fin { "" } else { ", not the last" };
         let mask = if self.mask.is_some() { ", masked" } else { "" };
-        write!(f, "{}{fin}{mask}, {} bytes", self.opcode.name(), self.length)
+        let bytes = if self.length == 1 { "byte" } else { "bytes" };
+        write!(f, "{}{fin}{mask}, {} {bytes}", self.opcode.name(), self.length)
     }
 }
 

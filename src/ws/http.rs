@@ -1,8 +1,10 @@
 //! The heads of HTTP/1.1, as far as a WebSocket needs them: RFC 9112, taken strictly.
 //!
-//! Bytes come in, cut anywhere; a [`RequestHead`] or a [`ResponseHead`] goes out, or the first rule that was broken. What
-//! two readers could understand differently is refused rather than repaired: folded lines, repeated headers, bodies. It
-//! never reads a body, never looks at a byte twice, and never holds more than `limits::HEAD_BYTES`.
+//! Bytes come in, cut anywhere; a [`RequestHead`] or a [`ResponseHead`] goes out, or the first rule that was broken.
+//! What two readers could understand differently is refused rather than repaired: folded lines, repeated headers,
+//! bodies. It never reads a body, never looks at a byte twice, and never holds more than `limits::HEAD_BYTES`.
+
+use std::fmt;
 
 use super::lines::{Lines, is_token};
 use super::violation::Violation;
@@ -186,15 +188,18 @@ impl Refusal {
             _ => &[],
         };
         let Refusal { violation, .. } = self;
-        let body = format!(
-            "{violation}\n{}: RFC {} section {}\n",
-            violation.name(),
-            violation.rfc(),
-            violation.section()
-        );
+        let body = format!("{violation}\n{}: {}\n", violation.name(), violation.address());
         response(self.status, "text/plain; charset=utf-8", more, body.as_bytes())
     }
 }
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.status, self.violation.name(), self.violation)
+    }
+}
+
+impl std::error::Error for Refusal {}
 
 impl From<Violation> for Refusal {
     /// A rule that does not belong to a request is answered 400.

@@ -1,7 +1,7 @@
 //! Lines of an HTTP head, one byte at a time: RFC 9112 section 2.2, taken strictly.
 //!
-//! Bytes come in, cut anywhere; lines without their CR LF go out, and the last one is empty. Each byte is looked at once
-//! however they drip. It knows how long a head may be, and nothing of what the lines say.
+//! Bytes come in, cut anywhere; lines without their CR LF go out, and the last one is empty. Each byte is looked at
+//! once however they drip. It knows how long a head may be, and nothing of what the lines say.
 
 use super::violation::Violation;
 use crate::limits::HEAD_BYTES;
@@ -28,7 +28,8 @@ enum End {
 }
 
 impl Lines {
-    /// Takes bytes off the front of `input` up to the end of a line, and gives it; `None` when `input` is used up first.
+    /// Takes bytes off the front of `input` up to the end of a line, and gives it; `None` when `input` is used up
+    /// first.
     ///
     /// # Errors
     /// The rule that the byte broke: [`Violation::NotHttp`], [`Violation::BareLineFeed`],

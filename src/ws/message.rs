@@ -1,8 +1,8 @@
 //! Frames to messages: RFC 6455 sections 5.4 (fragments), 5.5 (control frames between them) and 8.1 (UTF-8).
 //!
 //! Bytes come in, cut anywhere; whole messages and control frames go out, borrowed from the buffer they came in. The
-//! payload is unmasked where it lies, so a message of one frame is never copied, and nothing is allocated once the buffers
-//! have grown to what the connection needs.
+//! payload is unmasked where it lies, so a message of one frame is never copied, and nothing is allocated once the
+//! buffers have grown to what the connection needs.
 //!
 //! ```text
 //!   text, FIN 0 ──► continuation, FIN 0 ──► ping ──► continuation, FIN 1 ──► text message
@@ -219,7 +219,6 @@ impl Reader {
         if !header.fin {
             return Ok(None);
         }
-        self.text.finish()?;
         Ok(self.open.take().map(|open| match is_one_frame {
             true => Ready::OneFrame(open.kind, payload),
             false => Ready::Fragments(open.kind),
@@ -232,6 +231,7 @@ impl Reader {
             Ready::OneFrame(kind, payload) => (kind, &self.input[payload]),
             Ready::Fragments(kind) => (kind, &self.fragments[..]),
         };
+        // The pieces of a text were checked as they came; this also finds a last character that is not complete.
         match kind {
             Kind::Binary => Ok(Message::Binary(bytes)),
             Kind::Text => str::from_utf8(bytes).map(Message::Text).map_err(|_| Violation::TextNotUtf8),

@@ -20,8 +20,8 @@
 //! Read in this order: [`frame`], [`message`], [`close`], [`conn`], and then how it begins: [`http`], [`upgrade`].
 //!
 //! What is not here, and why: no extensions, so no compression (it lets a few bytes grow into megabytes, and common
-//! versions of Wireshark cannot put it together again); no fragments are sent, since our messages are short; no clock, so
-//! the deadlines of RFC 6455 7.1.1 are the driver's; no randomness, so a client is given its mask keys.
+//! versions of Wireshark cannot put it together again); no fragments are sent, since our messages are short; no
+//! clock, so the deadlines of RFC 6455 7.1.1 are the driver's; no randomness, so a client is given its mask keys.
 
 pub mod close;
 pub mod conn;

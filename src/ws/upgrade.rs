@@ -1,8 +1,8 @@
 //! From HTTP to WebSocket: RFC 6455 section 4, both ends.
 //!
-//! A server gives a [`RequestHead`] in and gets the response that accepts it, or the refusal. A client gets the bytes of
-//! its request, and gives the [`ResponseHead`] in. It never agrees to an extension, and draws no random number: a client
-//! brings its own key.
+//! A server gives a [`RequestHead`] in and gets the response that accepts it, or the refusal. A client gets the bytes
+//! of its request, and gives the [`ResponseHead`] in. It never agrees to an extension, and draws no random number: a
+//! client brings its own key.
 //!
 //! ```text
 //!   key       dGhlIHNhbXBsZSBub25jZQ==                       the client's: 16 random bytes in base64
@@ -43,8 +43,8 @@ pub fn accept_key(key: &str) -> String {
     BASE64.encode(hash.digest().bytes())
 }
 
-/// Checks a request as section 4.2.1 says, and writes the response of 4.2.2. Of the subprotocols that the client offers,
-/// the first that is in `subprotocols` is taken; none is no obstacle.
+/// Checks a request as section 4.2.1 says, and writes the response of 4.2.2. Of the subprotocols that the client
+/// offers, the first that is in `subprotocols` is taken; none is no obstacle.
 ///
 /// # Errors
 /// The first rule broken, with its status: 400, 405, or 426.
@@ -72,8 +72,8 @@ pub fn accept(head: &RequestHead, subprotocols: &[&str]) -> Result<Accepted, Ref
     })
 }
 
-/// Checks the Origin that a browser names (section 10.2). An empty list allows all. Who names none is no browser, and could
-/// name what it likes: it passes.
+/// Checks the Origin that a browser names (section 10.2). An empty list allows all. Who names none is no browser, and
+/// could name what it likes: it passes.
 ///
 /// # Errors
 /// [`Violation::OriginForbidden`], status 403.

@@ -1,18 +1,18 @@
 //! UTF-8 that arrives in pieces: RFC 6455 section 8.1.
 //!
-//! Pieces come in, cut anywhere, also inside a character. The first byte that cannot be part of UTF-8 is an error at once,
-//! not at the end of the message. It keeps no more than the three bytes of an unfinished character.
+//! Pieces come in, cut anywhere, also inside a character. The first byte that cannot be part of UTF-8 is an error at
+//! once, not at the end of the message. It keeps no more than the three bytes of an unfinished character.
 
 use std::str;
 
 /// Bytes of the longest character of UTF-8.
 const CHARACTER_BYTES: usize = 4;
 
-/// The piece cannot go on to be UTF-8, or the text ended inside a character.
+/// No continuation could make this UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotUtf8;
 
-/// Checks one text, piece by piece.
+/// Checks texts, piece by piece. After a text that ends with a whole character the next one may begin.
 #[derive(Clone, Debug, Default)]
 pub struct Utf8 {
     /// The bytes of a character whose last byte has not come yet.
@@ -37,14 +37,6 @@ impl Utf8 {
         self.open_length = open_length(rest)?;
         self.open[..self.open_length].copy_from_slice(&rest[rest.len() - self.open_length..]);
         Ok(())
-    }
-
-    /// Ends the text; the next piece begins a new one.
-    ///
-    /// # Errors
-    /// [`NotUtf8`] if the last character has not all its bytes.
-    pub fn finish(&mut self) -> Result<(), NotUtf8> {
-        if std::mem::take(&mut self.open_length) == 0 { Ok(()) } else { Err(NotUtf8) }
     }
 }
 

@@ -145,6 +145,11 @@ impl Violation {
         self.rule().section
     }
 
+    /// Both, as people write them: `RFC 6455 section 5.5.1`.
+    pub fn address(self) -> String {
+        format!("RFC {} section {}", self.rfc(), self.section())
+    }
+
     /// How this end answers.
     pub fn answer(self) -> Answer {
         self.rule().answer

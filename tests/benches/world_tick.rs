@@ -148,12 +148,12 @@ fn commands(case: &Case, world: &World, rng: &mut Rng, out: &mut Vec<Command>) {
             out.push(Command { player: view.id, sequence, action });
         };
         if !view.alive {
-            if (tick + u32::from(view.id.0)) % RESPAWN_EVERY != 0 {
+            if !(tick + u32::from(view.id.0)).is_multiple_of(RESPAWN_EVERY) {
                 continue;
             }
             push(Action::Respawn { name: view.name.to_string(), skin: 0 });
         }
-        if case.turns_every > 0 && (tick + u32::from(view.id.0)) % case.turns_every == 0 {
+        if case.turns_every > 0 && (tick + u32::from(view.id.0)).is_multiple_of(case.turns_every) {
             let angle = Angle(rng.next_u64() as u16);
             push(Action::Move { direction: Some(angle) });
             if case.fights {

@@ -27,7 +27,7 @@ fn path() -> PathBuf {
 }
 
 fn blessing() -> bool {
-    std::env::var_os("BLESS").is_some()
+    std::env::var_os("TICKWIRE_BLESS").is_some()
 }
 
 /// The fixture's text; written anew first when asked for. Finals and cases are written by different tests, so each keeps

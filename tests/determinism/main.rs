@@ -1,6 +1,6 @@
 //! Determinism is proved by doing it twice: the same commands, in another order of arrival, with snapshots in between.
 //!
-//! `BLESS=1 cargo test --test determinism` writes the fixture anew after a change of the rules was meant; raise
+//! `TICKWIRE_BLESS=1 cargo test --test determinism` writes the fixture anew after a change of the rules was meant; raise
 //! `rules::CODE_VERSION` with it. `tests/wasm/check.mjs` holds the browser's build against the same fixture.
 
 #![allow(clippy::print_stdout, reason = "the counts are what this test must show")]
@@ -22,7 +22,7 @@ const COMPARE_EVERY: u32 = 50;
 /// Seeds take turns at tick rates, and at a crowded and the usual map.
 fn identity(seed: u32) -> Identity {
     let tick_hz = TickHz::ALL[seed as usize % TickHz::ALL.len()];
-    let map_size_px = if seed % 3 == 0 { 14_400 } else { 1_440 };
+    let map_size_px = if seed.is_multiple_of(3) { 14_400 } else { 1_440 };
     Identity { seed, map_size_px, tick_hz }
 }
 

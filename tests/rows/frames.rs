@@ -1,7 +1,7 @@
 //! Rows of frames: what a connection makes of them.
 //!
-//! Frames are written unmasked and parted by `|`; the test masks them for the client's direction. The limits are those of
-//! [`LIMITS`]. Events are written as `kind` or `kind:payload`, text as text, bytes as hex.
+//! Frames are written unmasked and parted by `|`; the test masks them for the client's direction. The limits are
+//! those of [`LIMITS`]. Events are written as `kind` or `kind:payload`, text as text, bytes as hex.
 
 use tickwire::ws::Limits;
 use tickwire::ws::Violation::{self, *};

@@ -28,6 +28,10 @@ fn who_runs_into_a_thing_stands_on_its_rim() {
             walk(&mut world, 1, Some(0));
             wait(&mut world, rate.get() * 5);
             let apart = to_middle_px(&world);
+            let square = |at: Fixed| (i64::from(at.0) - (7_200 << 16)).pow(2);
+            let outside = square(body(&world, 1).x) + square(body(&world, 1).y)
+                >= i64::from((radius_px + 35) << 16).pow(2);
+            assert!(outside, "a hair inside {radius_px} at {rate:?}");
             assert!(
                 (apart - f64::from(radius_px + 35)).abs() < 0.01,
                 "{apart} px from {radius_px} at {rate:?}"
@@ -43,6 +47,47 @@ fn at_the_centre_of_a_thing_one_is_put_out_to_the_right() {
     world.player_mut(crate::PlayerId(1)).expect("the player is there").0.stirred = true;
     wait(&mut world, 1);
     assert_eq!((body(&world, 1).x, body(&world, 1).y), (Fixed::from_px(7_325), Fixed::from_px(7_200)));
+}
+
+#[test]
+fn the_rim_is_never_a_hair_inside() {
+    let mut rng = crate::rng::Rng::new(3, 3);
+    let world = with_obstacle(TickHz::Hz30, 90);
+    let mut body = {
+        let mut other = bare_world(TickHz::Hz30);
+        put(&mut other, 1, 7_200, 7_200);
+        body(&other, 1).clone()
+    };
+    for _ in 0..1_000 {
+        let (dx, dy) = (rng.between(-5_000_000, 5_000_000), rng.between(-5_000_000, 5_000_000));
+        body.x = Fixed((7_200 << 16) + dx);
+        body.y = Fixed((7_200 << 16) + dy);
+        assert!(world.terrain().settle(&mut body));
+        let square = |at: Fixed| (i64::from(at.0) - (7_200 << 16)).pow(2);
+        let root = ((square(body.x) + square(body.y)) as f64).sqrt();
+        assert!(square(body.x) + square(body.y) >= i64::from(125 << 16).pow(2), "from {dx}, {dy}: {root}");
+        assert!(root < f64::from(125 << 16) + 3.0, "from {dx}, {dy}: {root}");
+        assert!(!world.terrain().settle(&mut body), "what is on the rim stays there");
+    }
+}
+
+#[test]
+fn in_a_tick_with_contact_both_parts_of_the_speed_are_less_by_the_constant() {
+    for rate in TickHz::ALL {
+        let mut world = with_obstacle(rate, 100);
+        put(&mut world, 1, 7_200 - 80, 7_200 - 80);
+        let mut free = bare_world(rate);
+        put(&mut free, 1, 7_200 - 80, 7_200 - 80);
+        for world in [&mut world, &mut free] {
+            body_mut(world, 1).vx = Fixed::from_px(9);
+            body_mut(world, 1).vy = Fixed::from_px(5);
+            walk(world, 1, Some(5_000));
+        }
+        let (touched, free) = (body(&world, 1), body(&free, 1));
+        let contact = rate.rates().contact;
+        assert_eq!((touched.vx, touched.vy), (free.vx.times(contact), free.vy.times(contact)), "at {rate:?}");
+        assert!(touched.vx < free.vx && touched.vy < free.vy);
+    }
 }
 
 #[test]
@@ -172,6 +217,36 @@ fn two_players_on_one_spot_come_apart_and_to_rest() {
     walk(&mut world, 2, None);
     wait(&mut world, 60);
     assert!(distance_px(body(&world, 1), body(&world, 2)) > 69.99);
+    assert!([1, 2].iter().all(|id| player(&world, *id).is_asleep(body(&world, *id))));
+}
+
+#[test]
+fn a_sleeper_is_pushed_by_whoever_comes_whatever_their_numbers() {
+    for (walker, sleeper) in [(1, 2), (2, 1)] {
+        let mut world = bare_world(TickHz::Hz30);
+        put(&mut world, 1, 7_000, 7_000);
+        put(&mut world, 2, 7_000, 7_000);
+        body_mut(&mut world, walker).x = Fixed::from_px(6_900);
+        wait(&mut world, 5);
+        walk(&mut world, walker, Some(0));
+        wait(&mut world, 60);
+        assert!(body(&world, sleeper).x > Fixed::from_px(7_050), "{walker} pushes {sleeper}");
+        assert!(distance_px(body(&world, 1), body(&world, 2)) > 69.9, "{walker} pushes {sleeper}");
+    }
+}
+
+#[test]
+fn an_overlap_too_small_to_halve_keeps_nobody_awake() {
+    let mut world = bare_world(TickHz::Hz30);
+    put(&mut world, 1, 7_000, 7_000);
+    put(&mut world, 2, 7_000, 7_000);
+    // The diagonal of 70 px, less one part on either axis.
+    let side = (70.0 * 65_536.0 / 2f64.sqrt()) as i32;
+    body_mut(&mut world, 2).x.0 += side;
+    body_mut(&mut world, 2).y.0 += side;
+    assert!(distance_px(body(&world, 1), body(&world, 2)) < 70.0);
+    world.player_mut(crate::PlayerId(1)).expect("the player is there").0.stirred = true;
+    wait(&mut world, 2);
     assert!([1, 2].iter().all(|id| player(&world, *id).is_asleep(body(&world, *id))));
 }
 

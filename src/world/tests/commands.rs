@@ -169,6 +169,19 @@ fn each_reason_to_refuse() {
 }
 
 #[test]
+fn the_first_and_last_of_each_range_of_forbidden_characters() {
+    use crate::text::{check_chat, check_name};
+    for char in "\0\x1f\x7f\u{9f}\u{2028}\u{202e}\u{2066}\u{2069}\u{feff}".chars() {
+        let text = format!("a{char}b");
+        assert_eq!(check_name(&text), Err(Refusal::NameForbidden), "{char:?}");
+        assert_eq!(check_chat(&text), Err(Refusal::ChatForbidden), "{char:?}");
+    }
+    for char in " ~\u{a0}\u{2027}\u{202f}\u{2065}\u{206a}\u{fefe}\u{ff00}".chars() {
+        assert_eq!(check_name(&format!("a{char}b")), Ok(()), "{char:?}");
+    }
+}
+
+#[test]
 fn the_longest_texts_are_taken() {
     let mut world = two();
     let (name, line) = ("🦊".repeat(15), "🦊".repeat(30));

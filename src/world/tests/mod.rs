@@ -1,5 +1,6 @@
 //! The world's tests, by what they look at. They may use floating-point numbers, to compute again what is committed.
 
+mod check;
 mod collision;
 mod commands;
 mod dying;

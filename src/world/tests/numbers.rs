@@ -1,7 +1,10 @@
 //! Fixed-point numbers, angles, roots, chance, and the constants that were computed once.
 
+use std::collections::BTreeSet;
 use std::f64::consts::PI;
 
+use crate::checksum::Checksum;
+use crate::fields::Sink;
 use crate::fixed::{square_root, Angle, Fixed};
 use crate::rng::Rng;
 use crate::rules::{self, code_hash, TickHz};
@@ -117,6 +120,28 @@ fn chance_stays_in_its_bounds_and_reaches_them() {
     rng.between(i32::MIN, i32::MAX);
     assert_ne!(Rng::new(7, 3).next_u64(), Rng::new(7, 4).next_u64(), "purposes share nothing");
     assert_ne!(Rng::new(7, 3).next_u64(), Rng::new(8, 3).next_u64());
+}
+
+#[test]
+fn the_generator_is_splitmix64() {
+    // The published first numbers from state 0.
+    let mut rng = Rng { state: 0 };
+    let drawn = [rng.next_u64(), rng.next_u64(), rng.next_u64()];
+    assert_eq!(drawn, [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]);
+}
+
+#[test]
+fn the_checksum_uses_all_its_bits() {
+    let sum = |scalars: [u64; 2]| {
+        let mut checksum = Checksum::new();
+        scalars.into_iter().for_each(|scalar| checksum.put(scalar, 8));
+        checksum.get()
+    };
+    let sums: BTreeSet<u64> = (0..300).flat_map(|a| (0..300).map(move |b| sum([a, b]))).collect();
+    assert_eq!(sums.len(), 300 * 300);
+    let changed = (0..64).map(|bit| sum([1 << bit, 0]) ^ sum([0, 0])).fold(0, |all, bits| all | bits);
+    assert_eq!(changed, u64::MAX);
+    assert_ne!(sum([1, 2]), sum([2, 1]), "the order counts");
 }
 
 #[test]

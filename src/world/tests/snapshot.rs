@@ -12,7 +12,7 @@ use crate::state::{Identity, State, World};
 use crate::tests::{body, body_mut, command, join, player, player_mut, put, wait, walk, world};
 
 /// A world in which every field has been used: players of all kinds, some walking, some gone.
-fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
+pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     let mut world = World::new(Identity { seed, map_size_px, tick_hz });
     let mut joins = (1..=6).map(|id| join(u32::from(id), id * 100)).collect();
     world.step(&mut joins);
@@ -173,6 +173,13 @@ fn the_first_field_that_differs_is_named() {
     assert!(difference.to_string().contains("players.body.y"));
     walk(&mut other, 1, Some(1));
     assert_eq!(world.difference(&other).expect("they differ").path, "tick");
+}
+
+#[test]
+fn later_chance_differs_between_seeds() {
+    let rng = |seed| world(seed).state.rng;
+    assert_eq!(rng(1), rng(1));
+    assert_ne!(rng(1), rng(2));
 }
 
 /// Where each scalar of the state is in its bytes, and its name.

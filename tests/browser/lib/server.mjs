@@ -1,17 +1,17 @@
 // Starts the server as a user would, reads its banner, stops it with SIGTERM.
 
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = new URL('../../../', import.meta.url);
 const START_MS = 15000;
 
-/** The binary: the first argument, or TICKWIRE_BIN, or what cargo has built last known to be there. */
+/** The binary: the first argument, or TICKWIRE_BIN, or whichever of release and debug was built last. */
 export function binary() {
   const given = process.argv[2] ?? process.env.TICKWIRE_BIN;
   const candidates = given ? [given] : ['target/release/tickwire', 'target/debug/tickwire'].map((path) => fileURLToPath(new URL(path, ROOT)));
-  const found = candidates.find((path) => existsSync(path));
+  const [found] = candidates.filter((path) => existsSync(path)).sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
   if (!found) throw new Error(`no server at ${candidates.join(' or ')}: run cargo build --release, or name one`);
   return found;
 }

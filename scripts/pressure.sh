@@ -1,0 +1,204 @@
+#!/usr/bin/env bash
+# Two hundred bots walk on a release server while others misbehave: what the two hundred notice of it, what it costs the
+# server, and how each of the others is closed. Exits with 1 when something is not as it should be.
+#
+#   scripts/pressure.sh [--seconds N] [--count N] [--slack-ms N]
+#
+# --seconds   measured time of each run, at least 4 (default 10); two runs take longer, since closing takes its time there
+# --count     bots (default 200)
+# --slack-ms  how much the p99 gap may grow while others misbehave (default 34: one update)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+seconds=10 count=200 slack_ms=34
+while (($#)); do
+    case $1 in
+        --seconds) seconds=$2 ;;
+        --count) count=$2 ;;
+        --slack-ms) slack_ms=$2 ;;
+        *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    esac
+    shift 2
+done
+
+((seconds >= 4)) || seconds=4
+memory_most_kb=$((128 * 1024))
+in_view_least=10
+((count >= 200)) || in_view_least=0
+failures=0 hostile=()
+cargo build --release --quiet
+tickwire=${CARGO_TARGET_DIR:-target}/release/tickwire
+work=$(mktemp -d)
+server=
+
+cleanup() {
+    if [[ -n $server ]] && kill -0 "$server" 2>/dev/null; then
+        kill "$server"
+        wait "$server" || true
+    fi
+    rm -rf "$work"
+}
+trap cleanup EXIT
+
+say() { printf '%s\n' "$*"; }
+title() { printf '\n== %s\n' "$*"; }
+# Checks an arithmetic or string condition of awk: expect "what should hold" 'condition'
+expect() {
+    if awk "BEGIN { exit !($2) }"; then
+        say "  ok      $1"
+    else
+        say "  FAILED  $1   ($2)"
+        failures=$((failures + 1))
+    fi
+}
+
+start_server() {
+    # The server opens it in its own time; who reads first must find it.
+    : >"$work/banner"
+    "$tickwire" --bind 127.0.0.1:0 --log warn >"$work/banner" 2>"$work/log" &
+    server=$!
+    for _ in {1..100}; do
+        port=$(sed -n 's/.*bind 127\.0\.0\.1:\([0-9][0-9]*\),.*/\1/p' "$work/banner")
+        [[ -n $port ]] && return
+        sleep 0.1
+    done
+    say "the server printed no address:"; cat "$work/log"; exit 1
+}
+
+# A page of the server, by bash alone.
+metrics() {
+    exec 3<>"/dev/tcp/127.0.0.1/$port"
+    printf 'GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n' >&3
+    cat <&3
+    exec 3>&-
+}
+# The value of one metric, 0 when there is none yet; labels belong to the name.
+metric() { metrics | tr -d '\r' | awk -v name="$1" '$1 == name { value = $2 } END { print value + 0 }'; }
+# A number from a report.
+field() { sed -n "s/.*\"$2\":\(-\{0,1\}[0-9.]*\).*/\1/p" "$work/$1.json"; }
+
+# Runs the herd: herd NAME SECONDS ARGUMENTS…
+herd() {
+    local name=$1 time=$2
+    shift 2
+    "$tickwire" bots --count "$count" --seconds "$time" --json "$@" "ws://127.0.0.1:$port" \
+        >"$work/$name.json" 2>"$work/$name.err" || true
+}
+# Waits until the whole herd is there.
+until_all_came() {
+    for _ in {1..100}; do
+        (($(metric tickwire_clients) < count)) || return 0
+        sleep 0.1
+    done
+}
+# Whether a herd saw what it should: well NAME
+well() {
+    if [[ -s $work/$1.err || ! -s $work/$1.json ]]; then
+        say "  bots: $(cat "$work/$1.err" "$work/$1.json")"
+    fi
+    expect "$1: all $count played, no error, no disconnect" \
+        "$(field "$1" playing)+0 == $count && $(field "$1" error_count)+0 == 0 && $(field "$1" disconnect_count)+0 == 0"
+}
+
+row() {
+    printf '  %-16s %7s %7s %7s %9s %9s %9s %7s %6s\n' "$@"
+}
+report() {
+    row "$1" "$(field "$1" gap_p50_ms)" "$(field "$1" gap_p99_ms)" "$(field "$1" gap_max_ms)" \
+        "$(field "$1" bytes_in_per_s)" "$(field "$1" bytes_out_per_s)" "$(field "$1" messages_in)" \
+        "$(field "$1" in_view)" "$(field "$1" error_count)"
+}
+heading() { row run 'p50 ms' 'p99 ms' 'max ms' 'B/s in' 'B/s out' messages 'in view' errors; }
+
+# The herd, and meanwhile somebody who misbehaves, as ${hostile[@]} says: together KIND HERD_SECONDS
+together() {
+    local kind=$1 time=$2 late skipped
+    late=$(metric tickwire_ticks_late_total) skipped=$(metric tickwire_ticks_skipped_total)
+    herd "$kind" "$time" & local herd=$!
+    until_all_came
+    "$tickwire" bots --hostile "$kind" --source 127.77.x.y "${hostile[@]}" "ws://127.0.0.1:$port" \
+        >"$work/$kind.endings" 2>"$work/$kind.hostile" || cat "$work/$kind.hostile"
+    wait "$herd"
+    heading; report native; report "$kind"
+    say "  ticks   $(($(metric tickwire_ticks_late_total) - late)) late, $(($(metric tickwire_ticks_skipped_total) - skipped)) skipped"
+    sed '1d; s/^/  closed/' "$work/$kind.endings"
+}
+# Whether the gaps are as long as without: unharmed KIND
+unharmed() { awk "BEGIN { exit !($(field "$1" gap_p99_ms)+0 <= $(field native gap_p99_ms) + $slack_ms) }"; }
+# against KIND CODES HERD_SECONDS ARGUMENTS…
+against() {
+    local kind=$1 expected=$2 time=$3 closed others
+    shift 3
+    hostile=("$@")
+    title "the $count and $kind"
+    together "$kind" "$time"
+    closed=$(grep -cE "\"($expected)" "$work/$kind.endings" || true)
+    # The last one may have been cut off by the end of its time.
+    others=$(sed 1d "$work/$kind.endings" | grep -vcE "\"($expected)|still open" || true)
+    expect "$kind is closed with $expected and nothing else" "$closed > 0 && $others == 0"
+    well "$kind"
+    if ! unharmed "$kind"; then
+        # Other work on this machine lengthens gaps as well. So both are measured again, one right after the other.
+        say "  again   both measured anew, $(cut -d' ' -f1 /proc/loadavg) processes want to run"
+        herd native "$seconds"
+        together "$kind" "$time"
+    fi
+    expect "the $count notice nothing of $kind" \
+        "$(field "$kind" gap_p99_ms)+0 <= $(field native gap_p99_ms) + $slack_ms"
+}
+
+start_server
+title "walking, native and legacy, $count bots, $seconds s each"
+herd native "$seconds"
+turns=$(metric tickwire_turns_total) sends=$(metric tickwire_turn_sends_total)
+# Numbers of players rest for 10 s; then the lowest are given again, which take the fewest bytes, as in the run before.
+sleep 11
+herd legacy "$seconds" --dialect legacy
+heading; report native; report legacy
+for run in native legacy; do
+    well $run
+    expect "$run: at least $in_view_least others in view" "$(field $run in_view)+0 >= $in_view_least"
+done
+say "  native: $turns turns with something to say, $sends sends"
+# An answer that another thread hands over while a turn is being sent goes out in a send of its own.
+expect "one send a client a turn, but for one in a hundred" "$turns > 0 && ($sends - $turns) ^ 2 <= ($turns / 100) ^ 2"
+
+title "standing still, $count bots"
+herd still "$seconds" --still & standing=$!
+until_all_came
+sleep 2
+ticks=$(metric tickwire_ticks_total) turns=$(metric tickwire_turns_total) sent=$(metric tickwire_turn_sends_total)
+sleep $((seconds - 3))
+clients=$(metric tickwire_clients)
+ticks=$(($(metric tickwire_ticks_total) - ticks)) turns=$(($(metric tickwire_turns_total) - turns))
+sent=$(($(metric tickwire_turn_sends_total) - sent))
+wait "$standing"
+well still
+say "  $clients clients, $ticks ticks, $turns turns with something to say, $sent sends"
+expect "no send for turns with nothing to say" "$clients == $count && $ticks > 0 && $turns == 0 && $sent == 0"
+
+against message-flood '1008 message_rate' "$seconds" --seconds $((seconds + 1))
+against ping-flood '1008 message_rate' "$seconds" --seconds $((seconds + 1))
+against byte-flood '1008 byte_rate' "$seconds" --seconds $((seconds + 1))
+against fragment-flood '1008 too_many_fragments' "$seconds" --seconds $((seconds + 1))
+against garbage '(100[237]|1009) ' "$seconds" --seconds $((seconds + 1))
+# The deadline of a request is 5 s.
+against idle 'status 408' $((seconds < 8 ? 8 : seconds)) --count 500 --seconds 30
+# It cannot see the close frame, since it does not read: for it the connection breaks, and the server says why.
+slow='tickwire_clients_closed_total{rule="slow_client"}'
+before=$(metric "$slow")
+against reads-nothing 'broken pipe|connection reset' $((seconds < 16 ? 16 : seconds)) --seconds 18
+expect "reads-nothing was closed as slow_client (1008)" "$(metric "$slow") > $before"
+
+title "the server"
+memory_kb=$(awk '/VmHWM/ { print $2 }' "/proc/$server/status")
+metrics | tr -d '\r' | grep -E '^tickwire_(clients_closed|requests_refused|turns|turn_sends|ticks_|panics|publications)' | sed 's/^/  /'
+say "  most memory: $((memory_kb / 1024)) MB"
+expect "memory stays under $((memory_most_kb / 1024)) MB" "$memory_kb < $memory_most_kb"
+expect "no panic" "$(metric tickwire_panics_total) == 0"
+kill "$server"
+if wait "$server"; then say "  ok      it stops cleanly"; else say "  FAILED  it does not stop cleanly"; failures=$((failures + 1)); fi
+server=
+sed 's/^/  log: /' "$work/log"
+((failures == 0)) || { title "$failures failed"; exit 1; }
+title "all as it should be"

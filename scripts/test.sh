@@ -1,0 +1,212 @@
+#!/usr/bin/env bash
+# Every check of this repository, in the order of what fails fastest. CI runs this and nothing else.
+#
+#   scripts/test.sh              all groups
+#   scripts/test.sh GROUP...     only these (see the list at the end)
+#
+# On a Debian 12 machine it installs what is missing (as root, or with sudo) or fails: no group is ever skipped. Rust itself
+# is the one thing that it expects. Without a package to install it needs no network. The last line counts the tests.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+exec </dev/null
+
+# Debian's rustc builds the world for browsers and stands in /usr/bin: rustup's comes first.
+[ -d "${CARGO_HOME:-$HOME/.cargo}/bin" ] && PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+PATH="$PWD/target/node/bin:$PATH"
+export PATH DEBIAN_FRONTEND=noninteractive
+
+node_major=20
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+table=()
+all_passed=0
+all_failed=0
+
+# ---- tools -------------------------------------------------------------------------------------------------------
+
+say_and_fail() {
+    printf 'test.sh: %s\n' "$1" >&2
+    return 1
+}
+
+# Installs Debian packages. $@: their names.
+install() {
+    local as_root=()
+    [ "$(id -u)" = 0 ] || as_root=(sudo)
+    echo "installing $*"
+    "${as_root[@]}" apt-get update -q && "${as_root[@]}" apt-get install -y -q --no-install-recommends "$@"
+}
+
+rust() {
+    command -v cargo >/dev/null ||
+        say_and_fail 'cargo is missing: install the stable toolchain with rustup, see https://rustup.rs' || return
+    local part
+    for part in fmt clippy; do
+        cargo "$part" --version >/dev/null 2>&1 && continue
+        rustup component add "${part/fmt/rustfmt}" || say_and_fail "cargo $part is missing" || return
+    done
+    cargo --version
+}
+
+has_web_rustc() {
+    [ -x /usr/bin/rustc ] && command -v wasm-ld-14 >/dev/null &&
+        [ -d "$(/usr/bin/rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown/lib" ]
+}
+
+tools() {
+    rust || return
+    local missing=()
+    command -v cc >/dev/null || missing+=(gcc libc6-dev)
+    has_web_rustc || missing+=(rustc libstd-rust-dev-wasm32 lld-14)
+    command -v node >/dev/null || missing+=(nodejs)
+    command -v npm >/dev/null || missing+=(npm)
+    [ -x /usr/bin/chromium ] || missing+=(chromium fonts-liberation)
+    if [ "${#missing[@]}" -gt 0 ]; then
+        install "${missing[@]}" || say_and_fail "could not install ${missing[*]}" || return
+    fi
+    newer_node || say_and_fail "Node $node_major or newer is missing" || return
+    has_web_rustc || say_and_fail "Debian's rustc for wasm32-unknown-unknown is still missing" || return
+    packages_of_the_browser_test || say_and_fail 'npm ci failed in tests/browser' || return
+    printf 'node %s, npm %s\n' "$(node --version)" "$(npm --version)"
+    /usr/bin/rustc --version
+    /usr/bin/chromium --version 2>/dev/null
+}
+
+# Debian 12 has Node 18; playwright-core wants a newer one, which then comes from npm into target/.
+newer_node() {
+    local major here=target/node
+    major=$(node --print 'process.versions.node.split(".")[0]')
+    [ "$major" -lt "$node_major" ] || return 0
+    local package
+    package="node-linux-$(node --print process.arch)"
+    npm install --prefix "$here" --no-audit --no-fund "$package@$node_major" &&
+        mkdir -p "$here/bin" && ln -sf "../node_modules/$package/bin/node" "$here/bin/node"
+}
+
+packages_of_the_browser_test() {
+    local locked=tests/browser/package-lock.json installed=tests/browser/node_modules/.package-lock.json
+    [ "$installed" -nt "$locked" ] || npm ci --prefix tests/browser --no-audit --no-fund
+}
+
+# ---- groups ------------------------------------------------------------------------------------------------------
+
+scripts() {
+    local script count=0
+    for script in .ci/run scripts/*.sh; do
+        case $(head -n 1 "$script") in
+            *bash) bash -n "$script" || return ;;
+            *) sh -n "$script" || return ;;
+        esac
+        [ -x "$script" ] || say_and_fail "$script is not executable" || return
+        count=$((count + 1))
+    done
+    echo "$count passed, 0 failed"
+}
+
+format() { cargo fmt --all --check; }
+
+lint() { cargo clippy --workspace --all-targets --locked -- -D warnings; }
+
+documents() { RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked; }
+
+debug() { cargo test --workspace --locked --no-fail-fast; }
+
+release() { cargo build --release --locked; }
+
+determinism() { cargo test --release --locked --test determinism -- --nocapture; }
+
+# Debian's compiler builds the world, and what it builds is what is committed.
+world() {
+    local kept="$logs/world.wasm" built=src/web/world.wasm
+    cp -p "$built" "$kept" && scripts/build-web.sh || return
+    cmp "$kept" "$built" ||
+        say_and_fail "$built was stale: commit the one that scripts/build-web.sh has just built" || return
+    # With its old time, so that cargo need not build the program again.
+    cp -p "$kept" "$built"
+}
+
+wasm() { node tests/wasm/check.mjs; }
+
+page() { node --test --test-reporter=tap tests/browser/unit/; }
+
+browser() { timeout --kill-after=10 300 node tests/browser/run.mjs; }
+
+pressure() { timeout --kill-after=10 400 scripts/pressure.sh --seconds 4; }
+
+# ---- counting ----------------------------------------------------------------------------------------------------
+
+# How many tests of a log passed and failed, as two numbers. $1: how the group counts. $2: the log.
+count() {
+    case $1 in
+        cargo) awk '/^test result:/ { passed += $4; failed += $6 } END { print passed + 0, failed + 0 }' "$2" ;;
+        node) awk '/^# pass / { passed = $3 } /^# fail / { failed = $3 } END { print passed + 0, failed + 0 }' "$2" ;;
+        line) awk '/^[0-9]+ passed, [0-9]+ failed$/ { passed = $1; failed = $3 } END { print passed + 0, failed + 0 }' "$2" ;;
+        checks) awk '/ checks, [0-9]+ failed$/ { failed = $(NF - 1); passed = $(NF - 3) - failed }
+                     END { print passed + 0, failed + 0 }' "$2" ;;
+        marks) awk '/^ *ok  / { passed++ } /^ *FAILED  / { failed++ } END { print passed + 0, failed + 0 }' "$2" ;;
+        one) echo 1 0 ;;
+    esac
+}
+
+# Runs a group and notes what came of it. $1: its function. $2: how it counts. $3: its heading.
+group() {
+    local name=$1 how=$2 heading=$3 log="$logs/$1" from=$SECONDS status passed failed verdict=ok
+    printf '\n=== %s: %s\n' "$name" "$heading"
+    "$name" 2>&1 | tee "$log"
+    status=${PIPESTATUS[0]}
+    read -r passed failed < <(count "$how" "$log")
+    if [ "$status" != 0 ] && [ "$how" = one ]; then
+        passed=0
+    fi
+    if [ "$status" != 0 ] || [ "$passed" = 0 ]; then
+        [ "$failed" != 0 ] || failed=1
+    fi
+    [ "$failed" = 0 ] || verdict=FAILED
+    printf -- '--- %s: %s passed, %s failed, %s s\n' "$name" "$passed" "$failed" "$((SECONDS - from))"
+    table+=("$(printf '%-12s %6s passed %4s failed %5s s  %s' "$name" "$passed" "$failed" "$((SECONDS - from))" "$verdict")")
+    all_passed=$((all_passed + passed))
+    all_failed=$((all_failed + failed))
+    [ "$failed" = 0 ]
+}
+
+finish() {
+    printf '\n=== summary\n'
+    printf '%s\n' "${table[@]}"
+    printf '\n%s passed, %s failed\n' "$all_passed" "$all_failed"
+    [ "$all_failed" = 0 ]
+    exit
+}
+
+# ---- the list ----------------------------------------------------------------------------------------------------
+
+groups=(
+    'scripts line every script parses and can be run'
+    'format one rustfmt changes nothing'
+    'lint one clippy has no warning'
+    'debug cargo every test of the workspace, unoptimised'
+    'documents one every link and example of the documentation holds'
+    'release one the optimised program builds'
+    'determinism cargo the same worlds with the optimiser on'
+    "world one Debian's compiler builds the committed world.wasm"
+    'wasm checks the world in WebAssembly gives the checksums of the native one'
+    'page node the modules of the page by themselves'
+    'browser line two pages and a raw socket in one world'
+    'pressure marks players beside clients that misbehave'
+)
+
+group tools one 'installs what is missing' || finish
+known=
+for entry in "${groups[@]}"; do
+    read -r name how heading <<<"$entry"
+    known+=" $name "
+    if [ $# = 0 ] || [[ " $* " == *" $name "* ]]; then
+        group "$name" "$how" "$heading"
+    fi
+done
+for name in "$@"; do
+    if [[ $known != *" $name "* ]]; then
+        table+=("$name is not a group; there are$known")
+        all_failed=$((all_failed + 1))
+    fi
+done
+finish

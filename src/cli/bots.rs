@@ -1,0 +1,106 @@
+//! `tickwire bots`: a herd of clients that walk, and what they see; or one that misbehaves, and what becomes of it.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{Failure, print};
+use crate::client::herd::{self, Plan};
+use crate::client::hostile::{self, Endings, Kind};
+use crate::client::source::Source;
+use crate::client::{dial, url::Url};
+use crate::packet::Codes;
+
+/// Where bots come from when they go to this machine and nothing else was asked for.
+const LOCAL_SOURCE: &str = "127.0.x.y";
+
+/// What `bots` can be told.
+#[derive(Debug, Args)]
+pub struct BotsArgs {
+    /// Server, such as ws://localhost:3000; a path chooses an endpoint, otherwise the dialect does.
+    #[arg(value_name = "URL")]
+    url: Url,
+    /// Bots at once.
+    #[arg(long, value_name = "COUNT", default_value = "200", value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    count: u32,
+    /// Seconds to measure, after all have come.
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    seconds: u32,
+    /// What they speak: native, legacy, letters, letters-2024, letters-2023.
+    #[arg(long, value_name = "NAME", default_value = "native")]
+    dialect: String,
+    /// Addresses they come from; x and y are replaced by numbers. 127.0.x.y for a server on this machine.
+    #[arg(long, value_name = "PATTERN")]
+    source: Option<Source>,
+    /// Stand still and say nothing.
+    #[arg(long)]
+    still: bool,
+    /// Seed of their walks.
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    seed: u64,
+    /// Misbehave instead, one client after the other, or all --count at once for idle. Only on this machine.
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    hostile: Option<Kind>,
+    /// Print one line of JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+fn kind(name: &str) -> Result<Kind, String> {
+    let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+    found.ok_or_else(|| format!("one of {}", Kind::ALL.map(Kind::name).join(", ")))
+}
+
+/// Runs the herd; an error or a disconnect is a failure.
+pub fn run(args: &BotsArgs) -> Result<(), Failure> {
+    let dialect = if args.hostile.is_some() { "native" } else { args.dialect.as_str() };
+    let dialect =
+        Codes::builtin().dialect(dialect).ok_or_else(|| format!("there is no dialect {dialect:?}"))?;
+    let url = args.url.clone().for_dialect(dialect.name());
+    let to = dial::resolve(&url).map_err(|error| format!("{url}: {error}"))?;
+    let local = || LOCAL_SOURCE.parse().expect("a pattern");
+    let source = args.source.clone().or_else(|| (to.is_ipv4() && to.ip().is_loopback()).then(local));
+    let time = Duration::from_secs(args.seconds.into());
+    if let Some(kind) = args.hostile {
+        return misbehave(kind, args, &url, &source.unwrap_or_else(local), time);
+    }
+    // The dialing of one that fails is told by its bot; a server that is not there at all is told at once.
+    dial::dial(to, None).map_err(|error| format!("{url}: {error}"))?;
+    let (count, still, seed) = (args.count as usize, args.still, args.seed);
+    let plan = Plan { url, dialect, count, time, source, still, seed };
+    let report = herd::run(&plan).map_err(|error| error.to_string())?;
+    print(&if args.json { format!("{}\n", report.json()) } else { report.to_string() });
+    if report.is_well() {
+        return Ok(());
+    }
+    let absent = report.bots - report.playing;
+    Err(format!("{} errors, {} disconnects, {absent} never played", report.errors(), report.disconnects()))
+}
+
+fn misbehave(kind: Kind, args: &BotsArgs, url: &Url, source: &Source, time: Duration) -> Result<(), Failure> {
+    let done = match kind {
+        Kind::Idle => hostile::idle(args.count as usize, url, source, time),
+        _ => hostile::rounds(kind, url, source, time),
+    };
+    let endings = done.map_err(|error| format!("{url}: {error}"))?;
+    print(&if args.json { json(kind, &endings) } else { text(kind, &endings) });
+    Ok(())
+}
+
+fn text(kind: Kind, Endings(endings): &Endings) -> String {
+    let mut text = format!("{}\n", kind.name());
+    for (ending, (count, least, most)) in endings {
+        let (least, most) = (least.as_secs_f64(), most.as_secs_f64());
+        text.push_str(&format!("  {ending:?} {count} times, after {least:.2} to {most:.2} s\n"));
+    }
+    text
+}
+
+fn json(kind: Kind, Endings(endings): &Endings) -> String {
+    let rows = endings.iter().map(|(ending, (count, least, most))| {
+        let (least, most) = (least.as_secs_f64(), most.as_secs_f64());
+        (ending.clone(), serde_json::json!({ "count": count, "least_s": least, "most_s": most }))
+    });
+    let rows: serde_json::Map<_, _> = rows.collect();
+    format!("{}\n", serde_json::json!({ "kind": kind.name(), "endings": rows }))
+}

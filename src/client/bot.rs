@@ -1,0 +1,332 @@
+//! One bot: link, dialect, check and policy put together. Without I/O.
+//!
+//! Comes in: bytes, the end of bytes, and the time. Goes out: bytes to be sent, and a [`Tally`]. After each input,
+//! drain the output; call [`Bot::act`] some ten times a second. Never: a socket, a clock.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::check::Check;
+use super::heard::Heard;
+use super::link::{Event, Link, LinkError};
+use super::policy::{Policy, Wish};
+use super::tally::Tally;
+use crate::packet::client_packet::Mode;
+use crate::packet::{ClientPacket, Dialect, Direction, PacketError};
+use crate::session::NATIVE_VERSION;
+
+/// Between two pings.
+const PING_EVERY: Duration = Duration::from_millis(2_500);
+/// Skin colours that a bot chooses from.
+const SKINS: usize = 10;
+
+/// How far a bot has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The upgrade is under way, or the body is.
+    Coming,
+    /// It has a body.
+    Playing,
+    /// It said goodbye.
+    Leaving,
+    /// The connection is of no use any more.
+    Over,
+}
+
+/// See the [module](self).
+pub struct Bot {
+    link: Link,
+    dialect: Arc<Dialect>,
+    is_native: bool,
+    name: String,
+    skin: u8,
+    policy: Box<dyn Policy>,
+    check: Check,
+    stage: Stage,
+    sequence: u32,
+    nonce: u32,
+    pinged: Option<Duration>,
+    updated: Option<Duration>,
+    wishes: Vec<Wish>,
+    /// What it saw.
+    pub tally: Tally,
+}
+
+impl Bot {
+    /// The bot with this index, counted from 0, at the beginning of a connection to `host` and `target`.
+    pub fn new(
+        index: usize,
+        host: &str,
+        target: &str,
+        dialect: Arc<Dialect>,
+        key: [u8; 16],
+        policy: Box<dyn Policy>,
+    ) -> Bot {
+        let is_native = dialect.name() == "native";
+        Bot {
+            link: Link::new(host, target, is_native, key),
+            dialect,
+            is_native,
+            name: format!("bot {index}"),
+            skin: (index % SKINS) as u8,
+            policy,
+            check: Check::new(is_native),
+            stage: Stage::Coming,
+            sequence: 0,
+            nonce: 0,
+            pinged: None,
+            updated: None,
+            wishes: Vec::new(),
+            tally: Tally::new(),
+        }
+    }
+
+    /// How far it has come.
+    pub fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// The measured time begins: what was tallied before does not count, but errors do.
+    pub fn begin(&mut self) {
+        self.tally.begin();
+        // Who is told nothing since nothing happens sees somebody all the same.
+        self.tally.view(self.check.picture().others_in_view);
+        self.updated = None;
+    }
+
+    /// Takes bytes of the server that arrived `now`.
+    pub fn receive(&mut self, bytes: &[u8], now: Duration) {
+        self.tally.bytes_in += bytes.len() as u64;
+        self.link.receive(bytes);
+        self.take_events(now);
+    }
+
+    /// Takes the news that no more bytes come; `reason` is what the socket said, if it said anything.
+    pub fn receive_eof(&mut self, reason: Option<&str>, now: Duration) {
+        if let Some(reason) = reason.filter(|_| self.stage != Stage::Over) {
+            self.end(reason);
+            return;
+        }
+        self.link.receive_eof();
+        self.take_events(now);
+    }
+
+    /// Pings, and does what the policy wishes.
+    pub fn act(&mut self, now: Duration) {
+        if self.stage != Stage::Playing {
+            return;
+        }
+        if self.pinged.is_none_or(|before| now.saturating_sub(before) >= PING_EVERY) {
+            self.pinged = Some(now);
+            self.nonce += 1;
+            let nonce = self.is_native.then_some(self.nonce);
+            self.say(&ClientPacket::Ping { nonce });
+        }
+        let mut wishes = std::mem::take(&mut self.wishes);
+        self.policy.decide(self.check.picture(), now, &mut wishes);
+        wishes.drain(..).for_each(|wish| self.carry_out(wish));
+        self.wishes = wishes;
+    }
+
+    /// Says goodbye: what the server does from now on is no disconnect.
+    pub fn leave(&mut self) {
+        if self.stage != Stage::Over {
+            self.stage = Stage::Leaving;
+            self.link.close();
+        }
+    }
+
+    /// Moves what is to be sent to the end of `into`.
+    pub fn drain_output(&mut self, into: &mut Vec<u8>) {
+        let before = into.len();
+        self.link.drain_output(into);
+        self.tally.bytes_out += (into.len() - before) as u64;
+    }
+
+    fn carry_out(&mut self, wish: Wish) {
+        let sequence = self.is_native.then(|| {
+            self.sequence += 1;
+            self.sequence
+        });
+        let tick = None;
+        self.say(&match wish {
+            Wish::Walk(direction) => ClientPacket::Move { sequence, tick, direction },
+            Wish::Aim(heading) => ClientPacket::Aim { sequence, tick, heading },
+            Wish::Chat(text) => ClientPacket::Chat { sequence, tick, text },
+        });
+    }
+
+    fn say(&mut self, packet: &ClientPacket<'_>) {
+        let message = packet.encode(&self.dialect);
+        if message.is_empty() {
+            self.tally.error("not_in_dialect", format!("{packet:?}"));
+            return;
+        }
+        self.check.said(packet);
+        self.link.send_binary(&message);
+        self.tally.messages_out += 1;
+    }
+
+    fn enter(&mut self) {
+        let (name, skin) = (Some(self.name.clone()), Some(self.skin));
+        if self.is_native {
+            self.say(&ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin });
+        } else {
+            self.say(&ClientPacket::EnterGame { name, skin, moofoll: false });
+        }
+    }
+
+    fn take_events(&mut self, now: Duration) {
+        loop {
+            let heard = match self.link.next_event() {
+                Ok(None) => return,
+                Ok(Some(Event::Open)) => {
+                    self.enter();
+                    continue;
+                }
+                Ok(Some(Event::Binary(message))) => decode(&self.dialect, message),
+                Ok(Some(Event::Text(text))) => {
+                    self.tally.error("text_message", text.chars().take(80).collect());
+                    continue;
+                }
+                Ok(Some(Event::Control)) => continue,
+                Ok(Some(Event::Closed { code, reason })) => {
+                    let code = code.map_or(1005, |code| code.get());
+                    let reason = format!("{code} {reason}");
+                    return self.end(reason.trim_end());
+                }
+                Ok(Some(Event::Ended)) => return self.end("end without a close"),
+                Err(error) => return self.fail(error),
+            };
+            self.hear(heard, now);
+        }
+    }
+
+    fn hear(&mut self, heard: Result<Heard, PacketError>, now: Duration) {
+        self.tally.messages_in += 1;
+        let heard = match heard {
+            Ok(heard) => heard,
+            Err(error) => return self.tally.error(error.name(), error.to_string()),
+        };
+        for fault in self.check.hear(&heard, now) {
+            self.tally.error(fault.rule.name(), format!("{}, {}", self.name, fault.detail));
+        }
+        if matches!(heard, Heard::Update(_) | Heard::Players(_)) {
+            let gap = self.updated.replace(now).map(|before| now.saturating_sub(before));
+            self.tally.update(gap, self.check.picture().others_in_view);
+        }
+        if self.stage == Stage::Coming && self.check.picture().me.is_some() {
+            self.stage = Stage::Playing;
+        }
+    }
+
+    fn fail(&mut self, error: LinkError) {
+        let name = match error {
+            LinkError::Refused(status) => return self.end(&format!("status {status}")),
+            LinkError::Violation(violation) => violation.name(),
+        };
+        self.tally.error(name, error.to_string());
+        self.end(name);
+    }
+
+    fn end(&mut self, reason: &str) {
+        if !matches!(self.stage, Stage::Leaving | Stage::Over) {
+            self.tally.disconnect(reason);
+        }
+        self.stage = Stage::Over;
+    }
+}
+
+fn decode(dialect: &Dialect, message: &[u8]) -> Result<Heard, PacketError> {
+    Ok(Heard::from_decoded(&dialect.decode(Direction::ToClient, message)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::policy::Wanderer;
+    use super::*;
+    use crate::packet::{Codes, ServerPacket};
+    use crate::ws::conn::{self, Conn, Role};
+    use crate::ws::http::HeadReader;
+    use crate::ws::message::Limits;
+    use crate::ws::upgrade;
+
+    const NOW: Duration = Duration::from_secs(1);
+
+    /// A bot whose upgrade is done, and the server's end of its connection.
+    fn connected(dialect: &str) -> (Bot, Conn, Arc<Dialect>) {
+        let dialect = Codes::builtin().dialect(dialect).unwrap();
+        let policy = Box::new(Wanderer::new(1, 1));
+        let mut bot = Bot::new(3, "localhost:3000", "/", Arc::clone(&dialect), [1; 16], policy);
+        let mut request = Vec::new();
+        bot.drain_output(&mut request);
+        let head = HeadReader::new().receive(&request).unwrap().unwrap();
+        bot.receive(&upgrade::accept(&head, &["tickwire.v1"]).unwrap().response, NOW);
+        (bot, Conn::new(Role::Server, Limits::SERVER), dialect)
+    }
+
+    /// The packets that a bot has said since.
+    fn said(bot: &mut Bot, conn: &mut Conn, dialect: &Dialect) -> Vec<String> {
+        let (mut bytes, mut packets) = (Vec::new(), Vec::new());
+        bot.drain_output(&mut bytes);
+        conn.receive(&bytes);
+        while let Some(event) = conn.next_event().unwrap() {
+            if let conn::Event::Binary(message) = event {
+                packets.push(dialect.decode(Direction::ToServer, message).unwrap().row.name.clone());
+            }
+        }
+        packets
+    }
+
+    fn tell(bot: &mut Bot, conn: &mut Conn, message: &[u8]) {
+        let mut bytes = Vec::new();
+        conn.send_binary(message);
+        conn.drain_output(&mut bytes);
+        bot.receive(&bytes, NOW);
+    }
+
+    #[test]
+    fn a_native_bot_says_hello_and_walks_once_it_has_a_body() {
+        let (mut bot, mut conn, dialect) = connected("native");
+        assert_eq!(said(&mut bot, &mut conn, &dialect), ["hello"]);
+        bot.act(NOW);
+        assert_eq!(said(&mut bot, &mut conn, &dialect), [""; 0]);
+        let json = [
+            r#"["welcome",[1,"0",1,14400,30,30,"0",5]]"#,
+            r#"["spawned",[9]]"#,
+            r#"["update",[6,[0,0,65536000,65536000,0,0,0,null],[],[9,"bot 3",3,2000,2000,0]]]"#,
+        ];
+        for text in json {
+            let message = dialect.msgpack_from_json(Direction::ToClient, text).unwrap();
+            tell(&mut bot, &mut conn, &message);
+        }
+        assert_eq!(bot.stage(), Stage::Playing);
+        bot.act(NOW);
+        assert_eq!(said(&mut bot, &mut conn, &dialect), ["ping", "move", "aim"]);
+        bot.leave();
+        assert_eq!(bot.stage(), Stage::Leaving);
+    }
+
+    #[test]
+    fn a_moomoo_bot_enters_and_counts_what_makes_no_sense() {
+        let (mut bot, mut conn, dialect) = connected("legacy");
+        assert_eq!(said(&mut bot, &mut conn, &dialect), ["enter_game"]);
+        tell(&mut bot, &mut conn, &ServerPacket::Setup { sid: 4 }.encode(&dialect));
+        tell(&mut bot, &mut conn, b"\xc1");
+        let mut bytes = Vec::new();
+        conn.close(crate::ws::CloseCode::POLICY, "message_rate");
+        conn.drain_output(&mut bytes);
+        bot.receive(&bytes, NOW);
+        assert_eq!(bot.stage(), Stage::Over);
+        let json = super::super::tally::Report {
+            dialect: String::new(),
+            bots: 1,
+            playing: 0,
+            time: NOW,
+            tally: bot.tally.clone(),
+        }
+        .json();
+        assert!(json.contains(r#""errors":{"greeting":1,"#), "{json}");
+        assert!(json.contains(r#""disconnects":{"1008 message_rate":1}"#), "{json}");
+    }
+}

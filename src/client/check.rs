@@ -1,0 +1,304 @@
+//! Whether what a server says makes sense: a state machine that sees everything said and heard, in order.
+//!
+//! Comes in: what the client said ([`Check::said`]) and heard ([`Check::hear`]), with the time of arrival. Goes out:
+//! [`Fault`]s, each a broken [`Rule`], and a [`Picture`] of the world. After a fault it goes on as well as it can,
+//! so that one cause may show as several faults. Never: a socket, a clock, a decision about where to walk.
+//!
+//! The layouts have a file each, `native` and `moomoo`; what they share is here.
+
+mod moomoo;
+mod native;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+use std::time::Duration;
+
+use super::heard::{Heard, Leaderboard, Object, Pose};
+use super::picture::Picture;
+use crate::packet::ClientPacket;
+use crate::world::rules;
+
+/// A body is never nearer to the edge of the map than its radius; positions are rounded to at most a pixel.
+const EDGE_PX: f64 = rules::PLAYER_RADIUS_PX as f64 - 1.0;
+/// The greatest speed of a body over a while, pixels per second: twice that of walking, since others push.
+const SPEED_PX_PER_S: f64 = 2.0 * rules::SPEED_PX_PER_S as f64;
+/// How far a body may be moved at once besides: pushed out of others and of things of nature, pixels.
+const PUSH_PX: f64 = 2.0 * rules::PLAYER_RADIUS_PX as f64;
+/// Rows of a leaderboard at most.
+const BOARD_ROWS: usize = 10;
+
+/// The rules that a server keeps towards its clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rule {
+    /// `welcome`, or `io_init` and `init_data`, come first and once.
+    Greeting,
+    /// `setup`, then one's own `add_player`, then updates; `spawned`, then one's own enter, then one's own record.
+    Birth,
+    /// The tick of an update is above that of the one before.
+    TickBack,
+    /// Only who is not known comes into view.
+    EnterKnown,
+    /// Only who is known goes out of view.
+    LeaveUnknown,
+    /// News only of those who are known.
+    UpdateUnknown,
+    /// Nobody stands twice in one update.
+    Twice,
+    /// In an update of everyone in view, oneself is there.
+    SelfMissing,
+    /// Positions are on the map.
+    OffMap,
+    /// Nobody moves faster than anyone can.
+    TooFast,
+    /// One's own record and enter say the same place.
+    OwnElsewhere,
+    /// The sequence applied last never goes back.
+    SequenceBack,
+    /// Nothing is applied that was not said.
+    SequenceAhead,
+    /// An object is told of once.
+    ObjectTwice,
+    /// A leaderboard is sorted, holds nobody twice, and has a place in it for oneself.
+    BoardOrder,
+    /// Only the known talk.
+    ChatUnknown,
+    /// Pongs answer pings, in order.
+    PongUnasked,
+    /// The server found no fault with what the client said.
+    ServerError,
+}
+
+impl Rule {
+    /// The rule's name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::Greeting => "greeting",
+            Rule::Birth => "birth",
+            Rule::TickBack => "tick_back",
+            Rule::EnterKnown => "enter_known",
+            Rule::LeaveUnknown => "leave_unknown",
+            Rule::UpdateUnknown => "update_unknown",
+            Rule::Twice => "twice",
+            Rule::SelfMissing => "self_missing",
+            Rule::OffMap => "off_map",
+            Rule::TooFast => "too_fast",
+            Rule::OwnElsewhere => "own_elsewhere",
+            Rule::SequenceBack => "sequence_back",
+            Rule::SequenceAhead => "sequence_ahead",
+            Rule::ObjectTwice => "object_twice",
+            Rule::BoardOrder => "board_order",
+            Rule::ChatUnknown => "chat_unknown",
+            Rule::PongUnasked => "pong_unasked",
+            Rule::ServerError => "server_error",
+        }
+    }
+}
+
+/// A rule that the server broke.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Which.
+    pub rule: Rule,
+    /// What was said, in a few words.
+    pub detail: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.rule.name(), self.detail)
+    }
+}
+
+/// What both layouts share: the picture, and the faults found in the packet at hand.
+#[derive(Debug, Default)]
+struct Common {
+    picture: Picture,
+    objects: BTreeSet<u32>,
+    /// Nonces of pings that wait for an answer.
+    pings: VecDeque<Option<u32>>,
+    /// The highest sequence said.
+    said_sequence: u32,
+    faults: Vec<Fault>,
+}
+
+#[derive(Debug)]
+enum Layout {
+    Native(native::State),
+    Moomoo(moomoo::State),
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Check {
+    common: Common,
+    layout: Layout,
+}
+
+impl Check {
+    /// A check of a connection on which nothing was said yet.
+    pub fn new(native: bool) -> Check {
+        let layout = if native {
+            Layout::Native(native::State::default())
+        } else {
+            Layout::Moomoo(moomoo::State::default())
+        };
+        Check { common: Common::default(), layout }
+    }
+
+    /// What is known of the world.
+    pub fn picture(&self) -> &Picture {
+        &self.common.picture
+    }
+
+    /// Takes note of what the client says.
+    pub fn said(&mut self, packet: &ClientPacket<'_>) {
+        match packet {
+            ClientPacket::Ping { nonce } => self.common.pings.push_back(*nonce),
+            ClientPacket::Move { sequence, .. }
+            | ClientPacket::Aim { sequence, .. }
+            | ClientPacket::Chat { sequence, .. } => {
+                self.common.said_sequence = self.common.said_sequence.max(sequence.unwrap_or(0));
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes what the server says, at the time `now` of any clock that does not go back. Gives the faults found in it.
+    pub fn hear(&mut self, heard: &Heard, now: Duration) -> Vec<Fault> {
+        let common = &mut self.common;
+        match heard {
+            Heard::Objects(objects) => common.objects(objects, &self.layout),
+            Heard::Leaderboard(board) => common.leaderboard(board),
+            Heard::Chat { player, text } if !common.picture.players.contains_key(player) => {
+                common.fault(Rule::ChatUnknown, format!("{player} says {text:?}"));
+            }
+            Heard::Pong { nonce, .. } => {
+                let asked = common.pings.pop_front();
+                if asked.is_none_or(|asked| asked != *nonce) {
+                    common.fault(Rule::PongUnasked, format!("nonce {nonce:?}, asked {asked:?}"));
+                }
+            }
+            Heard::Error { rule, detail } => common.fault(Rule::ServerError, format!("{rule}: {detail}")),
+            _ => {}
+        }
+        match &mut self.layout {
+            Layout::Native(state) => state.hear(heard, common),
+            Layout::Moomoo(state) => state.hear(heard, now, common),
+        }
+        std::mem::take(&mut common.faults)
+    }
+}
+
+impl Common {
+    fn fault(&mut self, rule: Rule, detail: impl Into<String>) {
+        self.faults.push(Fault { rule, detail: detail.into() });
+    }
+
+    fn objects(&mut self, objects: &[Object], layout: &Layout) {
+        // The MooMoo dialects show scenery to players only; the native one to watchers as well.
+        if matches!(layout, Layout::Moomoo(_)) && self.picture.me.is_none() {
+            self.fault(Rule::Birth, "objects before one's own player");
+        }
+        for object in objects {
+            let Object { id, x_px, y_px, .. } = *object;
+            if !self.objects.insert(id) {
+                self.fault(Rule::ObjectTwice, format!("object {id}"));
+            }
+            self.on_map(&format!("object {id}"), x_px, y_px, 0.0);
+        }
+    }
+
+    fn leaderboard(&mut self, board: &Leaderboard) {
+        let Leaderboard { rows, place, players } = board;
+        if !rows.is_sorted_by(|(.., higher), (.., lower)| higher >= lower) {
+            self.fault(Rule::BoardOrder, format!("not sorted: {rows:?}"));
+        }
+        let different: BTreeSet<u32> = rows.iter().map(|(player, ..)| *player).collect();
+        if different.len() != rows.len() || rows.len() > BOARD_ROWS {
+            self.fault(Rule::BoardOrder, format!("{} rows, {} players in them", rows.len(), different.len()));
+        }
+        if let Some(players) = *players {
+            let own_row = self.picture.me.and_then(|me| rows.iter().position(|(player, ..)| *player == me));
+            let of_row = own_row.map(|row| row as u32 + 1);
+            let is_place =
+                |place: u32| (1..=players).contains(&place) && of_row.is_none_or(|row| row == place);
+            if rows.len() > players as usize || place.is_some_and(|place| !is_place(place)) {
+                self.fault(Rule::BoardOrder, format!("place {place:?} of {players}, in row {of_row:?}"));
+            }
+        }
+    }
+
+    fn on_map(&mut self, what: &str, x_px: f64, y_px: f64, edge_px: f64) {
+        let map = edge_px..=self.picture.map_size_px - edge_px;
+        if !map.contains(&x_px) || !map.contains(&y_px) {
+            self.fault(Rule::OffMap, format!("{what} at {x_px}, {y_px}"));
+        }
+    }
+
+    /// Books a new pose of somebody known, who had `time_s` seconds to get there; `None` for as long as it liked.
+    fn moves_to(&mut self, pose: &Pose, time_s: Option<f64>) {
+        let Pose { player, x_px, y_px, heading } = *pose;
+        self.on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
+        let Some(known) = self.picture.players.get_mut(&player) else {
+            self.fault(Rule::UpdateUnknown, format!("player {player}"));
+            return;
+        };
+        let way_px = (x_px - known.x_px).hypot(y_px - known.y_px);
+        (known.x_px, known.y_px, known.heading) = (x_px, y_px, heading);
+        known.in_view = true;
+        if let Some(time_s) = time_s.filter(|time_s| way_px > SPEED_PX_PER_S * time_s + PUSH_PX) {
+            self.fault(Rule::TooFast, format!("player {player}: {way_px:.1} px in {time_s:.3} s"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn board(rows: &[(u32, f64)], place: Option<u32>, players: u32) -> Heard {
+        let rows = rows.iter().map(|(player, score)| (*player, String::new(), *score)).collect();
+        Heard::Leaderboard(Leaderboard { rows, place, players: Some(players) })
+    }
+
+    fn rules(faults: &[Fault]) -> Vec<Rule> {
+        faults.iter().map(|fault| fault.rule).collect()
+    }
+
+    /// A check that has been greeted.
+    fn greeted() -> Check {
+        let mut check = Check::new(false);
+        assert_eq!(check.hear(&Heard::IoInit, Duration::ZERO), []);
+        assert_eq!(check.hear(&Heard::InitData, Duration::ZERO), []);
+        check
+    }
+
+    #[test]
+    fn a_leaderboard_is_sorted_and_counts_right() {
+        let mut check = greeted();
+        let mut hear = |heard: Heard| rules(&check.hear(&heard, Duration::ZERO));
+        assert_eq!(hear(board(&[(1, 9.0), (2, 9.0), (3, 0.0)], Some(3), 3)), []);
+        assert_eq!(hear(board(&[(1, 1.0), (2, 2.0)], None, 2)), [Rule::BoardOrder]);
+        assert_eq!(hear(board(&[(1, 2.0), (1, 1.0)], None, 2)), [Rule::BoardOrder]);
+        assert_eq!(hear(board(&[(1, 2.0)], Some(2), 1)), [Rule::BoardOrder]);
+        assert_eq!(hear(board(&[(1, 2.0), (2, 1.0)], None, 1)), [Rule::BoardOrder]);
+    }
+
+    #[test]
+    fn pongs_answer_pings() {
+        let mut check = greeted();
+        check.said(&ClientPacket::Ping { nonce: Some(4) });
+        let pong = |nonce| Heard::Pong { nonce: Some(nonce), tick: Some(1) };
+        assert_eq!(rules(&check.hear(&pong(4), Duration::ZERO)), []);
+        assert_eq!(rules(&check.hear(&pong(4), Duration::ZERO)), [Rule::PongUnasked]);
+    }
+
+    #[test]
+    fn an_error_of_the_server_and_a_strangers_chat_are_faults() {
+        let mut check = greeted();
+        let error = Heard::Error { rule: "repeated".to_owned(), detail: String::new() };
+        assert_eq!(rules(&check.hear(&error, Duration::ZERO)), [Rule::ServerError]);
+        let chat = Heard::Chat { player: 3, text: "hi".to_owned() };
+        assert_eq!(rules(&check.hear(&chat, Duration::ZERO)), [Rule::ChatUnknown]);
+    }
+}

@@ -1,0 +1,197 @@
+//! The layout of the MooMoo dialects: `io_init`, `init_data`, then after entering `setup`, one's own `add_player`, and
+//! everyone in view in each update.
+//!
+//! These dialects carry no tick, so how far somebody may have come is judged by the time between arrivals. Who goes
+//! out of view stays known: only `remove_player` ends that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::{Common, EDGE_PX, Rule};
+use crate::client::heard::{Added, Heard, Pose};
+use crate::client::picture::Known;
+
+/// The shortest time that is taken for one update. Servers tell these dialects about ten times a second; an update
+/// that was held up on the way comes right before the next one, so a shorter gap means nothing.
+const UPDATE_TIME: Duration = Duration::from_millis(200);
+
+/// What of a MooMoo connection the picture does not hold.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    greetings: usize,
+    /// Who `setup` says one is.
+    promised: Option<u32>,
+    /// The player of each id.
+    ids: BTreeMap<String, u32>,
+    updated: Option<Duration>,
+}
+
+impl State {
+    pub(super) fn hear(&mut self, heard: &Heard, now: Duration, common: &mut Common) {
+        let greeting = match heard {
+            Heard::IoInit => Some(0),
+            Heard::InitData => Some(1),
+            _ => None,
+        };
+        if greeting.unwrap_or(2) != self.greetings.min(2) {
+            common.fault(Rule::Greeting, format!("after {} greetings: {heard:?}", self.greetings));
+        }
+        self.greetings += usize::from(greeting.is_some());
+        match heard {
+            Heard::Setup { player } => self.promise(*player, common),
+            Heard::AddPlayer(added) => self.add(added, common),
+            Heard::RemovePlayer { id } => self.remove(id, common),
+            Heard::Players(poses) => self.update(poses, now, common),
+            Heard::Welcome(_) | Heard::Update(_) | Heard::Spawned { .. } | Heard::Watching { .. } => {
+                common.fault(Rule::Greeting, format!("of another layout: {heard:?}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn promise(&mut self, player: u32, common: &mut Common) {
+        if let Some(before) = self.promised.replace(player) {
+            common.fault(Rule::Birth, format!("setup {before}, then {player}"));
+        }
+    }
+
+    fn add(&mut self, added: &Added, common: &mut Common) {
+        let Pose { player, x_px, y_px, heading } = added.pose;
+        common.on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
+        let known = Known { name: added.name.clone(), x_px, y_px, heading, in_view: false };
+        let was_known = common.picture.players.insert(player, known).is_some();
+        if was_known || self.ids.insert(added.id.clone(), player).is_some() {
+            common.fault(Rule::EnterKnown, format!("player {player}, id {:?}", added.id));
+        }
+        if added.is_you {
+            if self.promised != Some(player) || common.picture.me.is_some() {
+                common.fault(Rule::Birth, format!("one is {player}, setup said {:?}", self.promised));
+            }
+            common.picture.me = Some(player);
+        }
+    }
+
+    fn remove(&mut self, id: &str, common: &mut Common) {
+        let Some(player) = self.ids.remove(id) else {
+            common.fault(Rule::LeaveUnknown, format!("id {id:?}"));
+            return;
+        };
+        common.picture.players.remove(&player);
+        if common.picture.me == Some(player) {
+            common.picture.me = None;
+            self.promised = None;
+        }
+    }
+
+    fn update(&mut self, poses: &[Pose], now: Duration, common: &mut Common) {
+        let Some(me) = common.picture.me else {
+            common.fault(Rule::Birth, "an update before one's own player");
+            return;
+        };
+        let since = self.updated.map_or(UPDATE_TIME, |before| now.saturating_sub(before) + UPDATE_TIME);
+        self.updated = Some(now);
+        let players = &mut common.picture.players;
+        let mut seen_before = BTreeSet::new();
+        for (player, known) in players.iter_mut() {
+            if std::mem::take(&mut known.in_view) {
+                seen_before.insert(*player);
+            }
+        }
+        let mut named = BTreeSet::new();
+        for pose in poses {
+            if !named.insert(pose.player) {
+                common.fault(Rule::Twice, format!("player {}", pose.player));
+            }
+            let time_s = seen_before.contains(&pose.player).then_some(since.as_secs_f64());
+            common.moves_to(pose, time_s);
+        }
+        if !named.contains(&me) {
+            common.fault(Rule::SelfMissing, format!("player {me}"));
+        }
+        common.picture.updates += 1;
+        common.picture.count_in_view();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::check::Check;
+    use crate::client::heard::Object;
+
+    fn pose(player: u32, x_px: f64) -> Pose {
+        Pose { player, x_px, y_px: 500.0, heading: 0 }
+    }
+
+    fn add(player: u32, is_you: bool) -> Heard {
+        let id = format!("{player}-1");
+        Heard::AddPlayer(Added { id, pose: pose(player, 500.0), name: String::new(), is_you })
+    }
+
+    fn players(places: &[(u32, f64)]) -> Heard {
+        Heard::Players(places.iter().map(|(player, x_px)| pose(*player, *x_px)).collect())
+    }
+
+    /// Hears one packet each tenth of a second, and gives the rules that they broke.
+    fn broken(packets: &[Heard]) -> Vec<Rule> {
+        let mut check = Check::new(false);
+        let mut faults = Vec::new();
+        for (tenth, heard) in packets.iter().enumerate() {
+            faults.extend(check.hear(heard, Duration::from_millis(100 * tenth as u64)));
+        }
+        faults.iter().map(|fault| fault.rule).collect()
+    }
+
+    /// The greeting, one's own birth as player 1, and then `more`.
+    fn after_birth(more: &[Heard]) -> Vec<Rule> {
+        let mut packets = vec![Heard::IoInit, Heard::InitData, Heard::Setup { player: 1 }, add(1, true)];
+        packets.extend_from_slice(more);
+        broken(&packets)
+    }
+
+    #[test]
+    fn a_sensible_course_of_events_has_no_fault() {
+        let remove = Heard::RemovePlayer { id: "2-1".to_owned() };
+        let object = Heard::Objects(vec![Object { id: 7, kind: Some(0), x_px: 9.0, y_px: 9.0 }]);
+        let course = [
+            add(2, false),
+            object,
+            players(&[(1, 500.0), (2, 510.0)]),
+            players(&[(1, 533.0)]),
+            players(&[(1, 560.0), (2, 4_000.0)]),
+            remove,
+            add(2, false),
+        ];
+        assert_eq!(after_birth(&course), []);
+    }
+
+    #[test]
+    fn greeting_and_birth_have_their_order() {
+        assert_eq!(broken(&[Heard::InitData]), [Rule::Greeting]);
+        assert_eq!(broken(&[Heard::IoInit, Heard::Setup { player: 1 }]), [Rule::Greeting]);
+        let greeted = |heard| broken(&[Heard::IoInit, Heard::InitData, heard]);
+        assert_eq!(greeted(add(1, true)), [Rule::Birth]);
+        assert_eq!(greeted(players(&[])), [Rule::Birth]);
+        assert_eq!(greeted(Heard::Objects(Vec::new())), [Rule::Birth]);
+        assert_eq!(greeted(Heard::IoInit), [Rule::Greeting]);
+        assert_eq!(after_birth(&[Heard::Setup { player: 1 }]), [Rule::Birth]);
+    }
+
+    #[test]
+    fn only_the_known_appear_once_and_within_reach() {
+        assert_eq!(after_birth(&[players(&[(1, 500.0), (2, 500.0)])]), [Rule::UpdateUnknown]);
+        assert_eq!(after_birth(&[players(&[(1, 500.0), (1, 500.0)])]), [Rule::Twice]);
+        assert_eq!(after_birth(&[players(&[])]), [Rule::SelfMissing]);
+        assert_eq!(after_birth(&[add(1, false)]), [Rule::EnterKnown]);
+        assert_eq!(after_birth(&[Heard::RemovePlayer { id: "9-9".to_owned() }]), [Rule::LeaveUnknown]);
+        let jump = [players(&[(1, 500.0)]), players(&[(1, 900.0)])];
+        assert_eq!(after_birth(&jump), [Rule::TooFast]);
+        assert_eq!(after_birth(&[players(&[(1, 20_000.0)])]), [Rule::OffMap]);
+    }
+
+    #[test]
+    fn an_object_comes_once() {
+        let object = Heard::Objects(vec![Object { id: 7, kind: Some(0), x_px: 9.0, y_px: 9.0 }]);
+        assert_eq!(after_birth(&[object.clone(), object]), [Rule::ObjectTwice]);
+    }
+}

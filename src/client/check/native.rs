@@ -1,0 +1,285 @@
+//! The native layout: `welcome`, then updates that tell differences.
+//!
+//! Within an update: leaves, enters, full records, differences, turns. One's own body comes with `spawned` before
+//! the update in which it enters, and then only in `own`.
+
+use std::collections::BTreeSet;
+
+use super::{Common, Rule};
+use crate::client::heard::{Enter, Heard, Own, Pose, Update};
+use crate::client::picture::Known;
+
+/// What of a native connection the picture does not hold.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    welcomed: bool,
+    /// Ticks a second, and ticks from one update to the next at most.
+    tick_hz: u32,
+    ticks_per_update: u32,
+    /// The last update's tick.
+    tick: Option<u32>,
+    /// A body that was announced and did not enter yet.
+    announced: Option<u32>,
+}
+
+impl State {
+    pub(super) fn hear(&mut self, heard: &Heard, common: &mut Common) {
+        if let Heard::Welcome(welcome) = heard {
+            let sane = (1..=welcome.tick_hz).contains(&welcome.update_hz);
+            if self.welcomed || welcome.version != 1 || !sane {
+                common.fault(Rule::Greeting, format!("{welcome:?}"));
+            }
+            self.welcomed = true;
+            self.tick_hz = welcome.tick_hz.max(1);
+            self.ticks_per_update = self.tick_hz.div_ceil(welcome.update_hz.max(1));
+            common.picture.map_size_px = f64::from(welcome.map_size_px);
+            return;
+        }
+        if !self.welcomed {
+            common.fault(Rule::Greeting, format!("before welcome: {heard:?}"));
+        }
+        match heard {
+            Heard::Spawned { player } => {
+                if let Some(before) = self.announced.replace(*player) {
+                    common.fault(Rule::Birth, format!("spawned {before}, then {player}"));
+                }
+            }
+            Heard::Update(update) => self.update(update, common),
+            Heard::IoInit
+            | Heard::InitData
+            | Heard::Setup { .. }
+            | Heard::AddPlayer(_)
+            | Heard::Players(_) => {
+                common.fault(Rule::Greeting, format!("of another layout: {heard:?}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn update(&mut self, update: &Update, common: &mut Common) {
+        if self.tick.is_some_and(|before| update.tick <= before) {
+            common.fault(Rule::TickBack, format!("{:?} then {}", self.tick, update.tick));
+        }
+        let seconds = |ticks: u32| f64::from(ticks) / f64::from(self.tick_hz);
+        let one_update_s = seconds(self.ticks_per_update);
+        let since_last_s =
+            self.tick.map(|before| seconds(update.tick.saturating_sub(before)).max(one_update_s));
+        let mut named = BTreeSet::new();
+        for player in &update.leaves {
+            self.leave(*player, common);
+        }
+        for enter in &update.enters {
+            self.enter(enter, common);
+            named.insert(enter.pose.player);
+        }
+        for pose in &update.full {
+            name_once(&mut named, pose.player, common);
+            common.moves_to(pose, since_last_s);
+        }
+        for moved in &update.moved {
+            name_once(&mut named, moved.player, common);
+            let Some(known) = common.picture.players.get(&moved.player) else {
+                common.fault(Rule::UpdateUnknown, format!("player {} moved", moved.player));
+                continue;
+            };
+            let pose = Pose {
+                player: moved.player,
+                x_px: known.x_px + moved.dx_px,
+                y_px: known.y_px + moved.dy_px,
+                heading: known.heading,
+            };
+            common.moves_to(&pose, Some(one_update_s));
+        }
+        for (player, heading) in &update.turned {
+            match common.picture.players.get_mut(player) {
+                Some(known) => known.heading = *heading,
+                None => common.fault(Rule::UpdateUnknown, format!("player {player} turned")),
+            }
+        }
+        if let Some(own) = &update.own {
+            self.own(own, named, since_last_s, common);
+        }
+        self.tick = Some(update.tick);
+        common.picture.updates += 1;
+        common.picture.count_in_view();
+    }
+
+    fn leave(&mut self, player: u32, common: &mut Common) {
+        if common.picture.players.remove(&player).is_none() {
+            common.fault(Rule::LeaveUnknown, format!("player {player}"));
+        }
+        if common.picture.me == Some(player) {
+            common.picture.me = None;
+            common.said_sequence = 0;
+            common.picture.applied_sequence = 0;
+        }
+    }
+
+    fn enter(&mut self, enter: &Enter, common: &mut Common) {
+        let Pose { player, x_px, y_px, heading } = enter.pose;
+        let known = Known { name: enter.name.clone(), x_px, y_px, heading, in_view: true };
+        if common.picture.players.insert(player, known).is_some() {
+            common.fault(Rule::EnterKnown, format!("player {player}"));
+        }
+        common.on_map(&format!("player {player}"), x_px, y_px, super::EDGE_PX);
+        if self.announced == Some(player) {
+            self.announced = None;
+            if let Some(before) = common.picture.me.replace(player) {
+                common.fault(Rule::Birth, format!("one is {player} and {before}"));
+            }
+        }
+    }
+
+    fn own(&mut self, own: &Own, named: BTreeSet<u32>, since_last_s: Option<f64>, common: &mut Common) {
+        let Some(me) = common.picture.me else {
+            common.fault(Rule::Birth, "one's own record without a body");
+            return;
+        };
+        let px = |fixed: i32| f64::from(fixed) / 65_536.0;
+        let pose = Pose { player: me, x_px: px(own.x), y_px: px(own.y), heading: own.heading };
+        if named.contains(&me) {
+            let known = &common.picture.players[&me];
+            // Rounded to the nearest half pixel, so at most a quarter away.
+            if (known.x_px - pose.x_px).abs() > 0.25 || (known.y_px - pose.y_px).abs() > 0.25 {
+                let entered = (known.x_px, known.y_px);
+                common.fault(Rule::OwnElsewhere, format!("enters at {entered:?}, is at {pose:?}"));
+            }
+        }
+        common.moves_to(&pose, since_last_s);
+        if own.sequence < common.picture.applied_sequence {
+            let before = common.picture.applied_sequence;
+            common.fault(Rule::SequenceBack, format!("{before} then {}", own.sequence));
+        }
+        if own.sequence > common.said_sequence {
+            let said = common.said_sequence;
+            common.fault(Rule::SequenceAhead, format!("{} applied, {said} said", own.sequence));
+        }
+        common.picture.applied_sequence = own.sequence;
+    }
+}
+
+fn name_once(named: &mut BTreeSet<u32>, player: u32, common: &mut Common) {
+    if !named.insert(player) {
+        common.fault(Rule::Twice, format!("player {player}"));
+    }
+    if common.picture.me == Some(player) {
+        common.fault(Rule::Twice, "oneself among the others");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::client::check::Check;
+    use crate::client::heard::{Moved, Welcome};
+    use crate::packet::ClientPacket;
+
+    fn welcome() -> Heard {
+        Heard::Welcome(Welcome {
+            version: 1,
+            code_hash: String::new(),
+            seed: 1,
+            map_size_px: 14_400,
+            tick_hz: 30,
+            update_hz: 30,
+            epoch: String::new(),
+            tick: 1,
+        })
+    }
+
+    fn pose(player: u32, x_px: f64) -> Pose {
+        Pose { player, x_px, y_px: 500.0, heading: 0 }
+    }
+
+    fn enters(tick: u32, players: &[u32]) -> Update {
+        let enter = |player: &u32| Enter { pose: pose(*player, 500.0), name: String::new(), skin: 0 };
+        Update { tick, enters: players.iter().map(enter).collect(), ..Update::default() }
+    }
+
+    fn own(sequence: u32, x_px: i32) -> Option<Own> {
+        Some(Own { sequence, x: x_px << 16, y: 500 << 16, ..Own::default() })
+    }
+
+    /// Hears one packet after the other, and gives the rules that they broke.
+    fn broken(packets: &[Heard]) -> Vec<Rule> {
+        let mut check = Check::new(true);
+        check.said(&ClientPacket::Move { sequence: Some(5), tick: None, direction: None });
+        let faults = packets.iter().flat_map(|heard| check.hear(heard, Duration::ZERO));
+        faults.map(|fault| fault.rule).collect()
+    }
+
+    /// What one's own birth and two others look like, and then `updates`.
+    fn after_birth(updates: &[Update]) -> Vec<Rule> {
+        let first = Update { own: own(0, 500), ..enters(10, &[1, 2, 3]) };
+        let mut packets = vec![welcome(), Heard::Spawned { player: 1 }, Heard::Update(first)];
+        packets.extend(updates.iter().cloned().map(Heard::Update));
+        broken(&packets)
+    }
+
+    fn moved(tick: u32, player: u32, dx_px: f64) -> Update {
+        Update { tick, moved: vec![Moved { player, dx_px, dy_px: 0.0 }], ..Update::default() }
+    }
+
+    #[test]
+    fn a_sensible_course_of_events_has_no_fault() {
+        let turned = Update { turned: vec![(3, 9)], ..moved(12, 3, -20.0) };
+        let steps = Update { tick: 13, own: own(4, 511), leaves: vec![2], ..Update::default() };
+        assert_eq!(after_birth(&[moved(11, 2, 11.0), turned, steps, enters(15, &[2])]), []);
+    }
+
+    #[test]
+    fn the_greeting_comes_first_and_once() {
+        assert_eq!(broken(&[Heard::Update(enters(1, &[]))]), [Rule::Greeting]);
+        assert_eq!(broken(&[welcome(), welcome()]), [Rule::Greeting]);
+        assert_eq!(broken(&[welcome(), Heard::IoInit]), [Rule::Greeting]);
+    }
+
+    #[test]
+    fn news_only_of_the_known() {
+        assert_eq!(after_birth(&[moved(11, 9, 1.0)]), [Rule::UpdateUnknown]);
+        let full = Update { tick: 11, full: vec![pose(9, 500.0)], ..Update::default() };
+        assert_eq!(after_birth(&[full]), [Rule::UpdateUnknown]);
+        let turned = Update { tick: 11, turned: vec![(9, 0)], ..Update::default() };
+        assert_eq!(after_birth(&[turned]), [Rule::UpdateUnknown]);
+        let leaves = Update { tick: 11, leaves: vec![9], ..Update::default() };
+        assert_eq!(after_birth(&[leaves]), [Rule::LeaveUnknown]);
+        assert_eq!(after_birth(&[enters(11, &[2])]), [Rule::EnterKnown]);
+    }
+
+    #[test]
+    fn nobody_stands_twice_in_an_update_and_oneself_only_in_ones_own_record() {
+        let twice = Update { full: vec![pose(2, 501.0)], ..moved(11, 2, 1.0) };
+        assert_eq!(after_birth(&[twice]), [Rule::Twice]);
+        assert_eq!(after_birth(&[moved(11, 1, 1.0)]), [Rule::Twice]);
+    }
+
+    #[test]
+    fn places_are_on_the_map_and_within_reach() {
+        assert_eq!(after_birth(&[moved(11, 2, 100.0)]), [Rule::TooFast]);
+        assert_eq!(after_birth(&[moved(11, 2, -480.0)]), [Rule::OffMap, Rule::TooFast]);
+        let far = |tick| Update { tick, full: vec![pose(2, 1_100.0)], ..Update::default() };
+        assert_eq!(after_birth(&[far(11)]), [Rule::TooFast]);
+        assert_eq!(after_birth(&[far(40)]), [], "600 px in a second, pushed");
+        let own_far = Update { tick: 11, own: own(0, 700), ..Update::default() };
+        assert_eq!(after_birth(&[own_far]), [Rule::TooFast]);
+    }
+
+    #[test]
+    fn ticks_and_sequences_never_go_back() {
+        assert_eq!(after_birth(&[moved(10, 2, 1.0)]), [Rule::TickBack]);
+        let own_at = |tick, sequence| Update { tick, own: own(sequence, 500), ..Update::default() };
+        assert_eq!(after_birth(&[own_at(11, 3), own_at(12, 2)]), [Rule::SequenceBack]);
+        assert_eq!(after_birth(&[own_at(11, 6)]), [Rule::SequenceAhead]);
+    }
+
+    #[test]
+    fn a_body_is_announced_then_enters_then_has_a_record() {
+        let orphan = Update { tick: 1, own: own(0, 500), ..Update::default() };
+        assert_eq!(broken(&[welcome(), Heard::Update(orphan)]), [Rule::Birth]);
+        let elsewhere = Update { own: own(0, 501), ..enters(1, &[1]) };
+        let packets = [welcome(), Heard::Spawned { player: 1 }, Heard::Update(elsewhere)];
+        assert_eq!(broken(&packets), [Rule::OwnElsewhere]);
+    }
+}

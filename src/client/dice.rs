@@ -1,0 +1,56 @@
+//! Chance for bots: a small generator, so that a run can be had again from its seed.
+//!
+//! SplitMix64. Not for secrets: mask keys and upgrade keys come from the kernel, see [`super::dial`].
+
+use std::time::Duration;
+
+/// See the [module](self).
+#[derive(Debug, Clone)]
+pub struct Dice(u64);
+
+impl Dice {
+    /// A generator that gives the same numbers for the same seed.
+    pub fn new(seed: u64) -> Dice {
+        Dice(seed)
+    }
+
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 to below `bound`.
+    ///
+    /// # Panics
+    /// If `bound` is 0.
+    pub fn below(&mut self, bound: u32) -> u32 {
+        (self.bits() % u64::from(bound)) as u32
+    }
+
+    /// A time from `least` to `most`, in whole milliseconds.
+    pub fn between(&mut self, least: Duration, most: Duration) -> Duration {
+        let span = most.saturating_sub(least).as_millis() as u32;
+        least + Duration::from_millis(self.below(span + 1).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_the_same_numbers_and_times_stay_in_their_bounds() {
+        let (mut one, mut two) = (Dice::new(7), Dice::new(7));
+        assert_eq!(one.bits(), two.bits());
+        let (least, most) = (Duration::from_millis(300), Duration::from_secs(2));
+        for _ in 0..1_000 {
+            let time = one.between(least, most);
+            assert!(time >= least && time <= most, "{time:?}");
+            assert!(one.below(3) < 3);
+        }
+    }
+}

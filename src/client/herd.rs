@@ -1,0 +1,293 @@
+//! Many bots on few threads: one `epoll` a thread over sockets that do not block.
+//!
+//! ```text
+//!   dial, a few at a time ─► all have come (or had their time) ─► settle ─► measure ─► say goodbye
+//! ```
+//!
+//! The load generator must cost little, or it measures itself. Comes in: a [`Plan`]. Goes out: a [`Report`]. Never:
+//! a thread a bot, a wait for one of them.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::io::Errno;
+
+use super::bot::{Bot, Stage};
+use super::dial;
+use super::policy::{Policy, Still, Wanderer};
+use super::source::Source;
+use super::tally::{Report, Tally};
+use super::url::Url;
+use crate::packet::Dialect;
+
+/// Bots of one thread.
+const BOTS_PER_THREAD: usize = 500;
+/// Threads at most.
+const THREADS: usize = 4;
+/// Time that all bots have to come to play.
+const COMING_TIME: Duration = Duration::from_secs(10);
+/// Time between the last one's coming and the measured time: newcomers cost more than players.
+const SETTLING_TIME: Duration = Duration::from_secs(1);
+/// Between two times that bots are asked what to do.
+const ACT_EVERY: Duration = Duration::from_millis(50);
+/// Time for goodbyes.
+const LEAVING_TIME: Duration = Duration::from_millis(500);
+/// Connections made before a thread looks after those it has.
+const DIALS_AT_ONCE: usize = 8;
+/// Bytes read at once.
+const READ_BYTES: usize = 64 * 1024;
+/// Not set yet.
+const UNSET: u64 = u64::MAX;
+
+/// What a herd is to do.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The server.
+    pub url: Url,
+    /// What the bots speak.
+    pub dialect: Arc<Dialect>,
+    /// How many.
+    pub count: usize,
+    /// The measured time.
+    pub time: Duration,
+    /// Where they come from; `None` leaves it to the system.
+    pub source: Option<Source>,
+    /// Whether they stand still and say nothing.
+    pub still: bool,
+    /// Decides where they walk.
+    pub seed: u64,
+}
+
+/// What the threads of a herd share.
+struct Shared<'a> {
+    plan: &'a Plan,
+    to: SocketAddr,
+    started: Instant,
+    /// Bots that have come to play, or never will.
+    ready: AtomicUsize,
+    /// When the measured time begins, ms since the start.
+    begins_ms: AtomicU64,
+}
+
+/// Runs a herd to its end.
+///
+/// # Errors
+/// The host has no address, or the kernel has no `epoll` for us. What happens to single bots is in the report.
+pub fn run(plan: &Plan) -> io::Result<Report> {
+    let shared = Shared {
+        plan,
+        to: dial::resolve(&plan.url)?,
+        started: Instant::now(),
+        ready: AtomicUsize::new(0),
+        begins_ms: AtomicU64::new(UNSET),
+    };
+    let threads = plan.count.div_ceil(BOTS_PER_THREAD).clamp(1, THREADS);
+    let pens = (0..threads).map(|number| {
+        let indexes = (number..plan.count).step_by(threads).collect();
+        Pen::new(&shared, indexes)
+    });
+    let pens: Vec<Pen<'_>> = pens.collect::<io::Result<_>>()?;
+    let done: Vec<io::Result<(Tally, usize)>> = thread::scope(|scope| {
+        let threads: Vec<_> = pens.into_iter().map(|pen| scope.spawn(|| pen.run())).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a pen does not panic")).collect()
+    });
+    let (mut tally, mut playing) = (Tally::new(), 0);
+    for part in done {
+        let (of_pen, played) = part?;
+        tally.merge(&of_pen);
+        playing += played;
+    }
+    let (dialect, bots) = (plan.dialect.name().to_owned(), plan.count);
+    Ok(Report { dialect, bots, playing, time: plan.time, tally })
+}
+
+struct Member {
+    bot: Bot,
+    /// `None` once it is over.
+    stream: Option<TcpStream>,
+    unsent: Vec<u8>,
+    is_ready: bool,
+}
+
+/// The bots of one thread.
+struct Pen<'a> {
+    shared: &'a Shared<'a>,
+    epoll: OwnedFd,
+    /// Bots that are yet to come, the next one last.
+    coming: Vec<usize>,
+    members: Vec<Member>,
+    acted: Duration,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Pen<'a> {
+    fn new(shared: &'a Shared<'a>, mut indexes: Vec<usize>) -> io::Result<Pen<'a>> {
+        indexes.reverse();
+        Ok(Pen {
+            shared,
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            coming: indexes,
+            members: Vec::new(),
+            acted: Duration::ZERO,
+            buffer: vec![0; READ_BYTES],
+        })
+    }
+
+    /// Everything; gives what was seen, and how many had a body when the measured time began.
+    fn run(mut self) -> io::Result<(Tally, usize)> {
+        let begins = loop {
+            self.turn()?;
+            if let Some(begins) = self.begins() {
+                break begins;
+            }
+        };
+        while self.now() < begins {
+            self.turn()?;
+        }
+        self.members.iter_mut().for_each(|member| member.bot.begin());
+        let playing = self.members.iter().filter(|member| member.bot.stage() == Stage::Playing).count();
+        let ends = begins + self.shared.plan.time;
+        while self.now() < ends {
+            self.turn()?;
+        }
+        // What was seen until now is what counts: goodbyes are no traffic of play.
+        let mut tally = Tally::new();
+        self.members.iter().for_each(|member| tally.merge(&member.bot.tally));
+        self.leave()?;
+        Ok((tally, playing))
+    }
+
+    fn now(&self) -> Duration {
+        self.shared.started.elapsed()
+    }
+
+    /// When the measured time begins, once that is known: soon after all have come, or their time is over.
+    fn begins(&self) -> Option<Duration> {
+        let Shared { plan, ready, begins_ms, .. } = self.shared;
+        let all_here = ready.load(Ordering::Acquire) >= plan.count;
+        if self.coming.is_empty() && (all_here || self.now() > COMING_TIME) {
+            let begins = (self.now() + SETTLING_TIME).as_millis() as u64;
+            let _ = begins_ms.compare_exchange(UNSET, begins, Ordering::AcqRel, Ordering::Acquire);
+        }
+        let begins = begins_ms.load(Ordering::Acquire);
+        (begins != UNSET).then(|| Duration::from_millis(begins))
+    }
+
+    /// Connects some, hears all that has come, lets them act when it is time.
+    fn turn(&mut self) -> io::Result<()> {
+        for _ in 0..DIALS_AT_ONCE {
+            if let Some(index) = self.coming.pop() {
+                self.dial(index)?;
+            }
+        }
+        let next = self.acted + ACT_EVERY;
+        let wait = if self.coming.is_empty() { next.saturating_sub(self.now()) } else { Duration::ZERO };
+        self.hear(wait)?;
+        if self.now() >= next {
+            self.acted = self.now();
+            for member in &mut self.members {
+                member.bot.act(self.shared.started.elapsed());
+                member.flush(self.shared);
+            }
+        }
+        Ok(())
+    }
+
+    fn dial(&mut self, index: usize) -> io::Result<()> {
+        let Shared { plan, to, .. } = self.shared;
+        let policy: Box<dyn Policy> = if plan.still {
+            Box::new(Still)
+        } else {
+            Box::new(Wanderer::new(plan.seed.wrapping_add(index as u64), plan.count))
+        };
+        let (host, target) = (plan.url.authority(), &plan.url.target);
+        let bot = Bot::new(index, &host, target, Arc::clone(&plan.dialect), dial::random(), policy);
+        let mut member = Member { bot, stream: None, unsent: Vec::new(), is_ready: false };
+        match dial::dial(*to, plan.source.as_ref().map(|source| source.address(index))) {
+            Ok(stream) => {
+                let data = EventData::new_u64(self.members.len() as u64);
+                epoll::add(&self.epoll, &stream, data, EventFlags::IN | EventFlags::RDHUP)?;
+                member.stream = Some(stream);
+                member.flush(self.shared);
+            }
+            Err(error) => member.end(Some(&error), self.shared),
+        }
+        self.members.push(member);
+        Ok(())
+    }
+
+    /// Waits for bytes, at most for this long, and hands them to their bots.
+    fn hear(&mut self, wait: Duration) -> io::Result<()> {
+        let mut events = Vec::with_capacity(256);
+        match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&dial::timespec(wait))) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        for event in events {
+            let member = &mut self.members[event.data.u64() as usize];
+            member.read(&mut self.buffer, self.shared);
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) -> io::Result<()> {
+        for member in &mut self.members {
+            member.bot.leave();
+            member.flush(self.shared);
+        }
+        let deadline = self.now() + LEAVING_TIME;
+        while self.now() < deadline && self.members.iter().any(|member| member.stream.is_some()) {
+            self.hear(ACT_EVERY)?;
+        }
+        Ok(())
+    }
+}
+
+impl Member {
+    fn read(&mut self, buffer: &mut [u8], shared: &Shared<'_>) {
+        let Some(mut stream) = self.stream.as_ref() else { return };
+        match stream.read(buffer) {
+            Ok(0) => self.end(None, shared),
+            Ok(count) => {
+                self.bot.receive(&buffer[..count], shared.started.elapsed());
+                self.flush(shared);
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) => self.end(Some(&error), shared),
+        }
+    }
+
+    /// Sends what the kernel takes; the rest waits for the next turn. Also takes note of what became of the bot.
+    fn flush(&mut self, shared: &Shared<'_>) {
+        self.bot.drain_output(&mut self.unsent);
+        if let Some(mut stream) = self.stream.as_ref().filter(|_| !self.unsent.is_empty()) {
+            match stream.write(&self.unsent) {
+                Ok(count) => drop(self.unsent.drain(..count)),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                // Why it broke is for the next read to say, after what the server still had to tell.
+                Err(_) => self.unsent.clear(),
+            }
+        }
+        if self.bot.stage() == Stage::Over {
+            self.stream = None;
+        }
+        if !self.is_ready && self.bot.stage() != Stage::Coming {
+            self.is_ready = true;
+            shared.ready.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    fn end(&mut self, error: Option<&io::Error>, shared: &Shared<'_>) {
+        let reason = error.map(io::Error::to_string);
+        self.bot.receive_eof(reason.as_deref(), shared.started.elapsed());
+        self.stream = None;
+        self.flush(shared);
+    }
+}

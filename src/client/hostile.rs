@@ -1,0 +1,335 @@
+//! Clients that misbehave, to see what becomes of them and of the others.
+//!
+//! Comes in: a [`Kind`] and a server on this machine. Goes out: how the server ended each connection, and after what
+//! time. Never: a server elsewhere; [`rounds`] and [`idle`] refuse any address that is not loopback.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+
+use super::dial;
+use super::dice::Dice;
+use super::link::{Event, Link, LinkError};
+use super::source::Source;
+use super::talk::Talk;
+use super::url::Url;
+use crate::packet::client_packet::Mode;
+use crate::packet::{ClientPacket, Codes, Dialect};
+use crate::session::NATIVE_VERSION;
+use crate::ws::frame::{self, Header, Opcode};
+use crate::ws::http::ResponseReader;
+
+/// Pause between two rounds: the point is what one client can do, not how fast connections can be made.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Receive buffer of one who does not read, so that it is soon full.
+const SMALL_ROOM_BYTES: usize = 4 * 1024;
+/// The key of all hostile frames. It need not be secret.
+const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
+/// Pings a second of one who does not read the pongs: below the rate that a server lets one client have.
+const PINGS_UNREAD: usize = 100;
+/// Between two such bursts.
+const BURST_EVERY: Duration = Duration::from_secs(1);
+/// Frames in the block that a flood repeats.
+const BLOCK_FRAMES: usize = 64;
+
+/// How a client misbehaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Joins, pings a hundred times a second, and never reads.
+    ReadsNothing,
+    /// Sends small messages as fast as they are taken.
+    MessageFlood,
+    /// Sends pings of 125 bytes as fast as they are taken.
+    PingFlood,
+    /// Sends messages of 4 KB as fast as they are taken.
+    ByteFlood,
+    /// Sends one message in fragments of one byte that never end.
+    FragmentFlood,
+    /// Sends random bytes after the upgrade.
+    Garbage,
+    /// Connects and sends nothing at all.
+    Idle,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 7] = [
+        Kind::ReadsNothing,
+        Kind::MessageFlood,
+        Kind::PingFlood,
+        Kind::ByteFlood,
+        Kind::FragmentFlood,
+        Kind::Garbage,
+        Kind::Idle,
+    ];
+
+    /// The name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::ReadsNothing => "reads-nothing",
+            Kind::MessageFlood => "message-flood",
+            Kind::PingFlood => "ping-flood",
+            Kind::ByteFlood => "byte-flood",
+            Kind::FragmentFlood => "fragment-flood",
+            Kind::Garbage => "garbage",
+            Kind::Idle => "idle",
+        }
+    }
+
+    /// The bytes that it sends over and over, after the upgrade.
+    fn block(self, dice: &mut Dice) -> Vec<u8> {
+        let mut block = Vec::new();
+        for number in 0..BLOCK_FRAMES {
+            match self {
+                Kind::MessageFlood => {
+                    block.extend(packet(&ClientPacket::Ping { nonce: Some(number as u32) }))
+                }
+                Kind::PingFlood => frame::write(&mut block, Opcode::Ping, Some(KEY), &[b'x'; 125]),
+                Kind::ByteFlood => frame::write(&mut block, Opcode::Binary, Some(KEY), &long_packet()),
+                Kind::FragmentFlood => {
+                    let header =
+                        Header { fin: false, opcode: Opcode::Continuation, mask: Some(KEY), length: 1 };
+                    header.encode(&mut block);
+                    block.push(0);
+                }
+                Kind::Garbage => block.extend(dice.bits().to_le_bytes()),
+                Kind::ReadsNothing | Kind::Idle => {}
+            }
+        }
+        block
+    }
+
+    /// What it sends first.
+    fn opening(self) -> Vec<u8> {
+        match self {
+            Kind::Garbage | Kind::Idle => Vec::new(),
+            Kind::FragmentFlood => {
+                let mut bytes = Vec::new();
+                let header = Header { fin: false, opcode: Opcode::Binary, mask: Some(KEY), length: 0 };
+                header.encode(&mut bytes);
+                bytes
+            }
+            Kind::ReadsNothing | Kind::MessageFlood | Kind::PingFlood | Kind::ByteFlood => hello(),
+        }
+    }
+}
+
+/// A ping with 4,000 bytes behind its argument, which are dropped.
+fn long_packet() -> Vec<u8> {
+    let mut bytes = vec![0x92, 6, 0x92, 1, 0xda, 0x0f, 0xa0];
+    bytes.resize(bytes.len() + 4_000, b'x');
+    bytes
+}
+
+/// A native packet as a whole masked frame.
+fn packet(packet: &ClientPacket<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    frame::write(&mut bytes, Opcode::Binary, Some(KEY), &packet.encode(&native()));
+    bytes
+}
+
+fn native() -> Arc<Dialect> {
+    Codes::builtin().dialect("native").expect("the built-in tables have it")
+}
+
+fn hello() -> Vec<u8> {
+    let name = Some("hostile".to_owned());
+    packet(&ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin: None })
+}
+
+/// How connections ended, each with how often, and the shortest and longest time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Endings(pub BTreeMap<String, (u64, Duration, Duration)>);
+
+impl Endings {
+    fn add(&mut self, ending: String, time: Duration) {
+        let (count, least, most) = self.0.entry(ending).or_insert((0, time, time));
+        *count += 1;
+        *least = time.min(*least);
+        *most = time.max(*most);
+    }
+}
+
+/// One client after the other misbehaves for `time` in all. A client that is still connected then counts as `still
+/// open`.
+///
+/// # Errors
+/// The server is not on this machine, or cannot be reached.
+pub fn rounds(kind: Kind, url: &Url, source: &Source, time: Duration) -> io::Result<Endings> {
+    let deadline = Instant::now() + time;
+    let (mut endings, mut index) = (Endings::default(), 0);
+    while Instant::now() < deadline {
+        let started = Instant::now();
+        let left = deadline.saturating_duration_since(started);
+        let ending = once(kind, url, source.address(index), index as u64, left)?;
+        endings.add(ending, started.elapsed());
+        index += 1;
+        thread::sleep(PAUSE);
+    }
+    Ok(endings)
+}
+
+/// One client misbehaves until the server ends it, for `time` at most; gives how it ended. Idle ones: see [`idle`].
+///
+/// # Errors
+/// The server is not on this machine, or cannot be reached.
+pub fn once(kind: Kind, url: &Url, from: IpAddr, seed: u64, time: Duration) -> io::Result<String> {
+    let deadline = Instant::now() + time;
+    if kind == Kind::ReadsNothing {
+        let stream = dial::dial_with_room(local(url)?, Some(from), Some(SMALL_ROOM_BYTES))?;
+        return deaf(stream, url, deadline);
+    }
+    let stream = dial::dial(local(url)?, Some(from))?;
+    round(kind, &stream, url, &mut Dice::new(seed), deadline)
+}
+
+fn local(url: &Url) -> io::Result<SocketAddr> {
+    let to = dial::resolve(url)?;
+    if to.ip().is_loopback() {
+        return Ok(to);
+    }
+    Err(io::Error::new(ErrorKind::PermissionDenied, "hostile clients only go to a server on this machine"))
+}
+
+/// One connection, from the upgrade to its end; gives how it ended.
+fn round(
+    kind: Kind,
+    mut stream: &TcpStream,
+    url: &Url,
+    dice: &mut Dice,
+    deadline: Instant,
+) -> io::Result<String> {
+    let mut link = Link::new(&url.authority(), &url.target, true, dial::random());
+    let (mut unsent, block) = (Vec::new(), kind.block(dice));
+    link.drain_output(&mut unsent);
+    let mut is_open = false;
+    while Instant::now() < deadline {
+        if is_open && unsent.is_empty() {
+            unsent.extend_from_slice(&block);
+        }
+        let mut flags = PollFlags::IN;
+        flags.set(PollFlags::OUT, !unsent.is_empty());
+        let left = deadline.saturating_duration_since(Instant::now());
+        match dial::wait(&mut [PollFd::new(stream, flags)], left) {
+            Err(error) if error.kind() == ErrorKind::TimedOut => break,
+            waited => waited?,
+        }
+        if let Err(error) = read(stream, &mut link) {
+            return Ok(error.kind().to_string());
+        }
+        match ending(&mut link) {
+            Told::Opened => {
+                is_open = true;
+                unsent.extend(kind.opening());
+            }
+            Told::Nothing => {}
+            Told::Ended(ending) => return Ok(ending),
+        }
+        // A write that fails is told by the next read, after what the server had to say.
+        if let Ok(count) = stream.write(&unsent) {
+            unsent.drain(..count);
+        }
+    }
+    Ok("still open".to_owned())
+}
+
+/// Joins and then does not read. Its pings keep the answers coming; they also show it its end, which others read.
+fn deaf(stream: TcpStream, url: &Url, deadline: Instant) -> io::Result<String> {
+    let mut talk = Talk::start(stream, url, native())?;
+    let mut burst = Vec::new();
+    for _ in 0..PINGS_UNREAD {
+        frame::write(&mut burst, Opcode::Ping, Some(KEY), &[b'x'; 125]);
+    }
+    let mut sent = talk.send_bytes(&hello());
+    while sent.is_ok() && Instant::now() < deadline {
+        thread::sleep(BURST_EVERY.min(deadline.saturating_duration_since(Instant::now())));
+        sent = talk.send_bytes(&burst);
+    }
+    Ok(sent.map_or_else(|error| error.kind().to_string(), |()| "still open".to_owned()))
+}
+
+/// What a look at the link told.
+enum Told {
+    Nothing,
+    Opened,
+    Ended(String),
+}
+
+fn ending(link: &mut Link) -> Told {
+    loop {
+        return match link.next_event() {
+            Ok(None) => Told::Nothing,
+            Ok(Some(Event::Open)) => Told::Opened,
+            Ok(Some(Event::Binary(_) | Event::Text(_) | Event::Control)) => continue,
+            Ok(Some(Event::Closed { code, reason })) => {
+                Told::Ended(format!("{} {reason}", code.map_or(1005, |code| code.get())))
+            }
+            Ok(Some(Event::Ended)) => Told::Ended("end without a close".to_owned()),
+            Err(LinkError::Refused(status)) => Told::Ended(format!("status {status}")),
+            Err(error) => Told::Ended(error.to_string()),
+        };
+    }
+}
+
+fn read(mut stream: &TcpStream, link: &mut Link) -> io::Result<()> {
+    let mut buffer = [0; 16 * 1024];
+    match stream.read(&mut buffer) {
+        Ok(0) => link.receive_eof(),
+        Ok(count) => link.receive(&buffer[..count]),
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// Many connections at once that send nothing, for `time` at most.
+///
+/// # Errors
+/// The server is not on this machine, or cannot be reached.
+pub fn idle(count: usize, url: &Url, source: &Source, time: Duration) -> io::Result<Endings> {
+    let to = local(url)?;
+    let mut waiting = Vec::new();
+    for index in 0..count {
+        let stream = dial::dial(to, Some(source.address(index)))?;
+        waiting.push((stream, ResponseReader::new(), Instant::now()));
+    }
+    let (mut endings, deadline) = (Endings::default(), Instant::now() + time);
+    while !waiting.is_empty() && Instant::now() < deadline {
+        let mut sockets: Vec<_> =
+            waiting.iter().map(|(stream, ..)| PollFd::new(stream, PollFlags::IN)).collect();
+        let waited = dial::wait(&mut sockets, deadline.saturating_duration_since(Instant::now()));
+        if waited.is_err() {
+            break;
+        }
+        waiting.retain_mut(|(stream, reader, started)| match answer(stream, reader) {
+            Some(ending) => {
+                endings.add(ending, started.elapsed());
+                false
+            }
+            None => true,
+        });
+    }
+    for (.., started) in waiting {
+        endings.add("still open".to_owned(), started.elapsed());
+    }
+    Ok(endings)
+}
+
+/// The status that a request was answered with that was never made.
+fn answer(stream: &mut TcpStream, reader: &mut ResponseReader) -> Option<String> {
+    let mut buffer = [0; 1024];
+    match stream.read(&mut buffer) {
+        Ok(0) => Some("end without an answer".to_owned()),
+        Ok(count) => match reader.receive(&buffer[..count]) {
+            Ok(head) => head.map(|head| format!("status {}", head.status)),
+            Err(violation) => Some(violation.name().to_owned()),
+        },
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => None,
+        Err(error) => Some(error.kind().to_string()),
+    }
+}

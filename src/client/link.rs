@@ -1,0 +1,245 @@
+//! One connection of a client: the upgrade, then frames. Without I/O.
+//!
+//! ```text
+//!   new() ─► request is in the output ─► receive(response) ─► Open ─► messages ─► Closed ─► Ended
+//! ```
+//!
+//! Comes in: bytes and the end of bytes. Goes out: [`Event`]s, and bytes to be sent. After each input, take the events
+//! until there is none, then drain the output. Never: a socket, a clock, a word about packets.
+
+use std::fmt;
+
+use crate::ws::close::CloseCode;
+use crate::ws::conn::{self, Conn, Role};
+use crate::ws::http::ResponseReader;
+use crate::ws::message::Limits;
+use crate::ws::upgrade;
+use crate::ws::violation::Violation;
+
+use super::dial;
+
+/// The subprotocol that our native clients offer.
+pub const SUBPROTOCOL: &str = "tickwire.v1";
+
+/// What happened, borrowed until the link is asked again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// The upgrade is granted: messages may be sent.
+    Open,
+    /// A binary message.
+    Binary(&'a [u8]),
+    /// A text message.
+    Text(&'a str),
+    /// A ping or a pong; a ping is answered already.
+    Control,
+    /// The server closes; the answer is in the output.
+    Closed {
+        /// Why, if it said so.
+        code: Option<CloseCode>,
+        /// Its words: text of a stranger.
+        reason: &'a str,
+    },
+    /// The server's bytes are at their end.
+    Ended,
+}
+
+/// Why a link is of no use any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkError {
+    /// The request was answered with another status than 101.
+    Refused(u16),
+    /// The server broke a rule of the protocol.
+    Violation(Violation),
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LinkError::Refused(status) => write!(out, "the server answered with status {status}"),
+            LinkError::Violation(violation) => {
+                write!(out, "{violation} (RFC {} section {})", violation.rfc(), violation.section())
+            }
+        }
+    }
+}
+
+impl std::error::Error for LinkError {}
+
+impl From<Violation> for LinkError {
+    fn from(violation: Violation) -> LinkError {
+        LinkError::Violation(violation)
+    }
+}
+
+#[derive(Debug)]
+enum State {
+    Waiting {
+        reader: ResponseReader,
+        key: String,
+    },
+    /// The response has come; the driver has not been told.
+    Granted(Conn),
+    Open(Conn),
+    Failed,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Link {
+    state: State,
+    offered: Vec<&'static str>,
+    output: Vec<u8>,
+    /// A broken rule of the answer, to be told.
+    failure: Option<LinkError>,
+    /// The server's bytes ended before the upgrade was granted.
+    ended_early: bool,
+}
+
+impl Link {
+    /// A link that asks for an upgrade at `target`. `key` is 16 random bytes.
+    pub fn new(host: &str, target: &str, native: bool, key: [u8; upgrade::KEY_BYTES]) -> Link {
+        let key = upgrade::encode_key(key);
+        let offered = if native { vec![SUBPROTOCOL] } else { Vec::new() };
+        let output = upgrade::request(host, target, &key, &offered);
+        let state = State::Waiting { reader: ResponseReader::new(), key };
+        Link { state, offered, output, failure: None, ended_early: false }
+    }
+
+    /// Takes bytes of the server.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        match &mut self.state {
+            State::Waiting { .. } => {
+                if let Err(failure) = self.shake_hands(bytes) {
+                    self.state = State::Failed;
+                    self.failure = Some(failure);
+                }
+            }
+            State::Granted(conn) | State::Open(conn) => conn.receive(bytes),
+            State::Failed => {}
+        }
+    }
+
+    /// Takes the news that no more bytes come.
+    pub fn receive_eof(&mut self) {
+        match &mut self.state {
+            State::Granted(conn) | State::Open(conn) => conn.receive_eof(),
+            State::Waiting { .. } | State::Failed => self.ended_early = true,
+        }
+    }
+
+    fn shake_hands(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
+        let State::Waiting { reader, key } = &mut self.state else { return Ok(()) };
+        let Some(head) = reader.receive(bytes)? else { return Ok(()) };
+        if head.status != 101 {
+            return Err(LinkError::Refused(head.status));
+        }
+        upgrade::check_response(&head, key, &self.offered)?;
+        let mut conn = Conn::new(Role::Client { mask_key: dial::random }, Limits::CLIENT);
+        conn.receive(reader.rest());
+        self.state = State::Granted(conn);
+        Ok(())
+    }
+
+    /// The next event, or `None` until there is more input.
+    ///
+    /// # Errors
+    /// What the server did wrong, once; for a broken rule of the wire a close frame is in the output.
+    pub fn next_event(&mut self) -> Result<Option<Event<'_>>, LinkError> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        if std::mem::take(&mut self.ended_early) {
+            self.state = State::Failed;
+            return Ok(Some(Event::Ended));
+        }
+        if matches!(self.state, State::Granted(_)) {
+            if let State::Granted(conn) = std::mem::replace(&mut self.state, State::Failed) {
+                self.state = State::Open(conn);
+            }
+            return Ok(Some(Event::Open));
+        }
+        let State::Open(conn) = &mut self.state else { return Ok(None) };
+        let event = conn.next_event()?.map(|event| match event {
+            conn::Event::Binary(message) => Event::Binary(message),
+            conn::Event::Text(text) => Event::Text(text),
+            conn::Event::Ping(_) | conn::Event::Pong(_) => Event::Control,
+            conn::Event::Close { code, reason } => Event::Closed { code, reason },
+            conn::Event::Eof { .. } => Event::Ended,
+        });
+        Ok(event)
+    }
+
+    /// Sends a binary message; nothing before the upgrade and after the close.
+    pub fn send_binary(&mut self, message: &[u8]) {
+        if let State::Open(conn) = &mut self.state {
+            conn.send_binary(message);
+        }
+    }
+
+    /// Says goodbye.
+    pub fn close(&mut self) {
+        if let State::Open(conn) = &mut self.state {
+            conn.close(CloseCode::NORMAL, "");
+        }
+    }
+
+    /// Moves what is to be sent to the end of `into`.
+    pub fn drain_output(&mut self, into: &mut Vec<u8>) {
+        into.append(&mut self.output);
+        if let State::Granted(conn) | State::Open(conn) = &mut self.state {
+            conn.drain_output(into);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ws::frame;
+    use crate::ws::http::HeadReader;
+
+    /// The answer of a server to what is in the link's output.
+    fn answer(link: &mut Link) -> Vec<u8> {
+        let mut request = Vec::new();
+        link.drain_output(&mut request);
+        let head = HeadReader::new().receive(&request).unwrap().unwrap();
+        assert_eq!(head.path(), "/play");
+        upgrade::accept(&head, &[SUBPROTOCOL]).unwrap().response
+    }
+
+    #[test]
+    fn a_link_opens_and_carries_messages_however_the_bytes_are_cut() {
+        let mut link = Link::new("localhost:3000", "/play", true, [7; 16]);
+        let mut bytes = answer(&mut link);
+        frame::write_binary(&mut bytes, b"hello");
+        let mut events = Vec::new();
+        for byte in bytes {
+            link.receive(&[byte]);
+            while let Some(event) = link.next_event().unwrap() {
+                events.push(format!("{event:?}"));
+            }
+        }
+        assert_eq!(events, ["Open", "Binary([104, 101, 108, 108, 111])"]);
+        link.receive_eof();
+        assert_eq!(link.next_event(), Ok(Some(Event::Ended)));
+        assert_eq!(link.next_event(), Ok(None));
+    }
+
+    #[test]
+    fn a_refusal_is_told_with_its_status() {
+        let mut link = Link::new("localhost:3000", "/play", true, [7; 16]);
+        link.receive(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
+        assert_eq!(link.next_event(), Err(LinkError::Refused(503)));
+        assert_eq!(link.next_event(), Ok(None));
+    }
+
+    #[test]
+    fn a_masked_frame_of_a_server_is_refused() {
+        let mut link = Link::new("localhost:3000", "/play", true, [7; 16]);
+        let mut bytes = answer(&mut link);
+        frame::write(&mut bytes, frame::Opcode::Binary, Some([1, 2, 3, 4]), b"x");
+        link.receive(&bytes);
+        assert_eq!(link.next_event(), Ok(Some(Event::Open)));
+        assert_eq!(link.next_event(), Err(LinkError::Violation(Violation::MaskForbidden)));
+    }
+}

@@ -1,0 +1,70 @@
+//! What a client knows of the world: what it is told, put together.
+//!
+//! Built by [`super::check`], read by policies. Positions are those of the last news, in pixels.
+
+use std::collections::BTreeMap;
+
+use crate::world::rules;
+
+/// Somebody of whom the client was told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    /// Its name; text of a stranger.
+    pub name: String,
+    /// Pixels from the left.
+    pub x_px: f64,
+    /// Pixels from the top.
+    pub y_px: f64,
+    /// Binary angle, 65,536 a turn.
+    pub heading: u16,
+    /// Whether it is in view now. The MooMoo dialects keep those known who are not.
+    pub in_view: bool,
+}
+
+/// See the [module](self).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Picture {
+    /// One's own player, once it is in the world.
+    pub me: Option<u32>,
+    /// Everyone known, oneself included.
+    pub players: BTreeMap<u32, Known>,
+    /// Side of the map, px. The MooMoo dialects do not say it: there it is the default.
+    pub map_size_px: f64,
+    /// The last command of one's own that the world applied, in the native dialect.
+    pub applied_sequence: u32,
+    /// Updates so far.
+    pub updates: u64,
+    /// Others in view.
+    pub others_in_view: usize,
+}
+
+impl Picture {
+    /// Nothing is known but the usual size of a map.
+    pub fn new() -> Picture {
+        Picture {
+            me: None,
+            players: BTreeMap::new(),
+            map_size_px: f64::from(rules::MAP_SIZE_PX),
+            applied_sequence: 0,
+            updates: 0,
+            others_in_view: 0,
+        }
+    }
+
+    /// Oneself, once in the world.
+    pub fn own(&self) -> Option<&Known> {
+        self.players.get(&self.me?)
+    }
+
+    /// Counts those in view, after an update.
+    pub(super) fn count_in_view(&mut self) {
+        let others = self.players.iter().filter(|(player, known)| known.in_view && Some(**player) != self.me);
+        self.others_in_view = others.count();
+    }
+}
+
+impl Default for Picture {
+    fn default() -> Picture {
+        Picture::new()
+    }
+}

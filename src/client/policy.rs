@@ -1,0 +1,185 @@
+//! Where a bot walks, looks, and what it says. It knows nothing of packets, sockets or rules of the wire.
+//!
+//! Comes in: the [`Picture`] of the world and the time. Goes out: [`Wish`]es, which [`super::bot`] turns into
+//! packets. Never: a clock, or anything that the picture does not say.
+
+use std::f64::consts::TAU;
+use std::time::Duration;
+
+use super::dice::Dice;
+use super::picture::{Known, Picture};
+
+/// What a body should do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    /// Walk this way, a binary angle; `None` stands still.
+    Walk(Option<u16>),
+    /// Look this way, a binary angle.
+    Aim(u16),
+    /// Say this.
+    Chat(String),
+}
+
+/// Decides for one body.
+pub trait Policy: Send {
+    /// Asked as soon as there is a body, and then at least some ten times a second. Wishes are carried out in order.
+    fn decide(&mut self, picture: &Picture, now: Duration, wishes: &mut Vec<Wish>);
+}
+
+/// Stands where it was put and says nothing.
+#[derive(Debug, Default)]
+pub struct Still;
+
+impl Policy for Still {
+    fn decide(&mut self, _: &Picture, _: Duration, _: &mut Vec<Wish>) {}
+}
+
+/// Between two changes of direction.
+const STRIDE: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(2)];
+/// Between two lines of chat. Two hundred bots then say about five lines a second.
+const SILENCE: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(60)];
+/// One of so many strides is a rest.
+const RESTS: u32 = 8;
+/// How far a bot strays from its home, px: well within a window of 1,248 × 702 px to each side.
+const STRAY_PX: f64 = 350.0;
+/// With fewer others in view a bot goes to where others are.
+const COMPANY: usize = 12;
+/// One eighth of a turn.
+const EIGHTH: u16 = 1 << 13;
+/// What bots have to say.
+const LINES: [&str; 6] = ["hello", "nice day", "which way?", "over here", "wait for me", "so many trees"];
+
+/// Walks about in changing directions, in company: it stays near its home, which is where it was born, or, when it
+/// is lonely there, the nearest of some gathering points that all wanderers of a herd share.
+#[derive(Debug)]
+pub struct Wanderer {
+    dice: Dice,
+    /// Gathering points along each side of the map.
+    points_per_side: u32,
+    home: Option<(f64, f64)>,
+    stride_ends: Duration,
+    silence_ends: Option<Duration>,
+}
+
+impl Wanderer {
+    /// A wanderer of a herd of `count`. The same seed decides the same in the same world.
+    pub fn new(seed: u64, count: usize) -> Wanderer {
+        // About fifty to a point: enough company, and room to walk.
+        let points_per_side = (count as f64 / 50.0).sqrt().round().max(1.0) as u32;
+        let dice = Dice::new(seed);
+        Wanderer { dice, points_per_side, home: None, stride_ends: Duration::ZERO, silence_ends: None }
+    }
+
+    /// The gathering point nearest to a place.
+    fn gathering(&self, map_size_px: f64, me: &Known) -> (f64, f64) {
+        let cell_px = map_size_px / f64::from(self.points_per_side);
+        let middle = |at_px: f64| {
+            let cell = (at_px / cell_px).floor().clamp(0.0, f64::from(self.points_per_side - 1));
+            (cell + 0.5) * cell_px
+        };
+        (middle(me.x_px), middle(me.y_px))
+    }
+
+    fn direction(&mut self, picture: &Picture, me: &Known) -> Option<u16> {
+        let home = *self.home.get_or_insert((me.x_px, me.y_px));
+        let home =
+            if picture.others_in_view < COMPANY { self.gathering(picture.map_size_px, me) } else { home };
+        self.home = Some(home);
+        let (dx, dy) = (home.0 - me.x_px, home.1 - me.y_px);
+        if dx.hypot(dy) > STRAY_PX {
+            // Up to an eighth to either side of straight, which also leads around things in the way.
+            let homeward = (dy.atan2(dx) / TAU * 65_536.0) as i32 as u16;
+            let aside = self.dice.below(2 * u32::from(EIGHTH) + 1) as u16;
+            return Some(homeward.wrapping_add(aside).wrapping_sub(EIGHTH));
+        }
+        match self.dice.below(RESTS) {
+            0 => None,
+            1..=3 => Some(self.dice.bits() as u16),
+            _ => Some((self.dice.below(8) as u16).wrapping_mul(EIGHTH)),
+        }
+    }
+}
+
+impl Policy for Wanderer {
+    fn decide(&mut self, picture: &Picture, now: Duration, wishes: &mut Vec<Wish>) {
+        let Some(me) = picture.own() else { return };
+        if now >= self.stride_ends {
+            self.stride_ends = now + self.dice.between(STRIDE[0], STRIDE[1]);
+            let direction = self.direction(picture, me);
+            wishes.push(Wish::Walk(direction));
+            wishes.push(Wish::Aim(direction.unwrap_or(self.dice.bits() as u16)));
+        }
+        // The first line comes anywhere in the first silence, so that a herd does not talk all at once.
+        let first = self.dice.between(Duration::from_secs(2), SILENCE[1]);
+        let silence_ends = *self.silence_ends.get_or_insert(now + first);
+        if now >= silence_ends {
+            self.silence_ends = Some(now + self.dice.between(SILENCE[0], SILENCE[1]));
+            let line = LINES[self.dice.below(LINES.len() as u32) as usize];
+            wishes.push(Wish::Chat(line.to_owned()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture(x_px: f64, y_px: f64, others_in_view: usize) -> Picture {
+        let me = Known { name: String::new(), x_px, y_px, heading: 0, in_view: true };
+        let players = [(1, me)].into();
+        Picture { me: Some(1), players, others_in_view, ..Picture::new() }
+    }
+
+    /// Moves as wished, at the speed of walking, for `seconds`; gives the place at the end.
+    fn walk(wanderer: &mut Wanderer, mut picture: Picture, seconds: u64) -> (f64, f64) {
+        let mut direction = None;
+        for tenth in 0..seconds * 10 {
+            let mut wishes = Vec::new();
+            wanderer.decide(&picture, Duration::from_millis(tenth * 100), &mut wishes);
+            for wish in wishes {
+                if let Wish::Walk(walk) = wish {
+                    direction = walk;
+                }
+            }
+            let me = picture.players.get_mut(&1).expect("oneself");
+            if let Some(angle) = direction {
+                let angle = f64::from(angle) / 65_536.0 * TAU;
+                me.x_px += 32.8 * angle.cos();
+                me.y_px += 32.8 * angle.sin();
+            }
+        }
+        let me = &picture.players[&1];
+        (me.x_px, me.y_px)
+    }
+
+    #[test]
+    fn in_company_it_stays_where_it_was_born() {
+        for seed in 0..20 {
+            let (x, y) = walk(&mut Wanderer::new(seed, 200), picture(3_000.0, 9_000.0, 20), 60);
+            let strayed = (x - 3_000.0).hypot(y - 9_000.0);
+            assert!(strayed < STRAY_PX + 660.0, "seed {seed} strayed {strayed} px");
+            assert!(strayed > 0.0);
+        }
+    }
+
+    #[test]
+    fn alone_it_goes_to_the_nearest_gathering_point() {
+        for seed in 0..20 {
+            let (x, y) = walk(&mut Wanderer::new(seed, 200), picture(500.0, 14_000.0, 0), 40);
+            let off = (x - 3_600.0).hypot(y - 10_800.0);
+            assert!(off < STRAY_PX + 660.0, "seed {seed} is {off} px off");
+        }
+    }
+
+    #[test]
+    fn it_talks_rarely_and_not_without_a_body() {
+        let (mut wanderer, mut wishes) = (Wanderer::new(1, 1), Vec::new());
+        wanderer.decide(&Picture::new(), Duration::from_secs(100), &mut wishes);
+        assert_eq!(wishes, []);
+        for second in 0..600 {
+            wanderer.decide(&picture(100.0, 100.0, 20), Duration::from_secs(second), &mut wishes);
+        }
+        let lines = wishes.iter().filter(|wish| matches!(wish, Wish::Chat(_))).count();
+        assert!((10..=30).contains(&lines), "{lines} lines in ten minutes");
+    }
+}

@@ -1,0 +1,75 @@
+//! Where a client comes from: an address pattern that spreads many clients over many addresses of this machine.
+//!
+//! A server lets one address have so many clients and no more. All of `127.0.0.0/8` is this machine, so a herd of
+//! bots can come from many addresses: in a pattern such as `127.0.x.y`, `x` and `y` are replaced.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+/// Clients from one address: a quarter of what a server lets one address have, so that several herds can run at once.
+const CLIENTS_PER_ADDRESS: usize = 16;
+/// The first number put for `y`: 1 is left to people at the keyboard, in `127.0.0.1`.
+const FIRST: usize = 2;
+/// Numbers for `y`, up to 254.
+const NUMBERS: usize = 253;
+
+/// See the [module](self).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source(String);
+
+impl Source {
+    /// The address of the client with this index, counted from 0.
+    pub fn address(&self, index: usize) -> IpAddr {
+        let group = index / CLIENTS_PER_ADDRESS;
+        let y = FIRST + group % NUMBERS;
+        let x = group / NUMBERS % 256;
+        let address = self.0.replace('x', &x.to_string()).replace('y', &y.to_string());
+        address.parse().expect("a pattern was tried with the largest numbers when it was read")
+    }
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Source, String> {
+        let largest = text.replace(['x', 'y'], "255");
+        match largest.parse::<IpAddr>() {
+            Ok(IpAddr::V4(_)) => Ok(Source(text.to_owned())),
+            _ => Err(format!("{text:?} is no address such as 127.0.0.1, nor a pattern such as 127.0.x.y")),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn a_herd_spreads_over_addresses() {
+        let source: Source = "127.0.x.y".parse().unwrap();
+        let mut clients = BTreeMap::<IpAddr, usize>::new();
+        (0..10_000).for_each(|index| *clients.entry(source.address(index)).or_default() += 1);
+        assert_eq!(clients.len(), 625);
+        assert!(clients.values().all(|count| *count == CLIENTS_PER_ADDRESS));
+        assert_eq!(source.address(0).to_string(), "127.0.0.2");
+        assert_eq!(source.address(253 * 16).to_string(), "127.0.1.2");
+    }
+
+    #[test]
+    fn a_plain_address_stays_what_it_is_and_others_are_refused() {
+        let one: Source = "127.0.0.1".parse().unwrap();
+        assert_eq!(one.address(5_000).to_string(), "127.0.0.1");
+        for text in ["", "127.0.x", "localhost", "::1", "127.0.0.1x"] {
+            assert!(text.parse::<Source>().is_err(), "{text}");
+        }
+    }
+}

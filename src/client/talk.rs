@@ -1,0 +1,179 @@
+//! One client that waits for answers: for tests and for tools that say one thing after the other.
+//!
+//! Comes in: packets to say, and how long to wait. Goes out: packets heard, and how the connection ended. Never: a
+//! judgement of what is heard; see [`super::check`].
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+
+use super::dial;
+use super::heard::Heard;
+use super::link::{Event, Link};
+use super::url::Url;
+use crate::packet::{ClientPacket, Dialect, Direction};
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Talk {
+    stream: TcpStream,
+    link: Link,
+    dialect: Arc<Dialect>,
+    heard: VecDeque<Heard>,
+    ending: Option<String>,
+}
+
+impl Talk {
+    /// Connects and upgrades, from `from` if it is given.
+    ///
+    /// # Errors The connection or the upgrade failed; a refusal by the server is `ConnectionRefused` with the status
+    /// in its words.
+    pub fn connect(url: &Url, from: Option<IpAddr>, dialect: Arc<Dialect>) -> io::Result<Talk> {
+        Talk::start(dial::dial(dial::resolve(url)?, from)?, url, dialect)
+    }
+
+    /// Upgrades a connected socket that does not block.
+    ///
+    /// # Errors
+    /// As [`Talk::connect`].
+    pub fn start(stream: TcpStream, url: &Url, dialect: Arc<Dialect>) -> io::Result<Talk> {
+        let is_native = dialect.name() == "native";
+        let link = Link::new(&url.authority(), &url.target, is_native, dial::random());
+        let mut talk = Talk { stream, link, dialect, heard: VecDeque::new(), ending: None };
+        talk.flush()?;
+        let deadline = Instant::now() + dial::DIAL_TIME;
+        loop {
+            match talk.link.next_event() {
+                Ok(Some(Event::Open)) => return Ok(talk),
+                Ok(Some(_)) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(None) => talk.read(deadline)?,
+                Err(error) => return Err(io::Error::new(ErrorKind::ConnectionRefused, error)),
+            }
+        }
+    }
+
+    /// Says something.
+    ///
+    /// # Errors
+    /// `InvalidInput` when the dialect has no such packet, or whatever the socket says.
+    pub fn say(&mut self, packet: &ClientPacket<'_>) -> io::Result<()> {
+        let message = packet.encode(&self.dialect);
+        if message.is_empty() {
+            return Err(ErrorKind::InvalidInput.into());
+        }
+        self.link.send_binary(&message);
+        self.flush()
+    }
+
+    /// Sends bytes as they are, frames or not.
+    ///
+    /// # Errors
+    /// Whatever the socket says.
+    pub fn send_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match self.stream.write(bytes) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    dial::wait(&mut [PollFd::new(&self.stream, PollFlags::OUT)], dial::DIAL_TIME)?;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next packet; `None` at the end of the connection, of which [`Talk::ending`] says more.
+    ///
+    /// # Errors
+    /// `TimedOut`, `InvalidData` for what is no packet of the dialect, or whatever the socket says.
+    pub fn hear(&mut self, time: Duration) -> io::Result<Option<Heard>> {
+        let deadline = Instant::now() + time;
+        loop {
+            if let Some(heard) = self.heard.pop_front() {
+                return Ok(Some(heard));
+            }
+            if self.ending.is_some() {
+                return Ok(None);
+            }
+            self.read(deadline)?;
+            self.take_events()?;
+        }
+    }
+
+    /// Hears until something is what was waited for, and gives it.
+    ///
+    /// # Errors
+    /// As [`Talk::hear`]; `UnexpectedEof` when the connection ended before.
+    pub fn hear_until(&mut self, time: Duration, mut is_it: impl FnMut(&Heard) -> bool) -> io::Result<Heard> {
+        let deadline = Instant::now() + time;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.hear(left)? {
+                Some(heard) if is_it(&heard) => return Ok(heard),
+                Some(_) => {}
+                None => {
+                    let ending = self.ending.clone().unwrap_or_default();
+                    return Err(io::Error::new(ErrorKind::UnexpectedEof, ending));
+                }
+            }
+        }
+    }
+
+    /// How the connection ended, once it has: the close code and the server's words, or "end without a close".
+    pub fn ending(&self) -> Option<&str> {
+        self.ending.as_deref()
+    }
+
+    fn take_events(&mut self) -> io::Result<()> {
+        loop {
+            match self.link.next_event().map_err(|error| io::Error::new(ErrorKind::InvalidData, error))? {
+                None => return self.flush(),
+                Some(Event::Binary(message)) => {
+                    let decoded = self.dialect.decode(Direction::ToClient, message);
+                    let decoded = decoded.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
+                    self.heard.push_back(Heard::from_decoded(&decoded));
+                }
+                Some(Event::Text(_)) => return Err(ErrorKind::InvalidData.into()),
+                Some(Event::Open | Event::Control) => {}
+                Some(Event::Closed { code, reason }) => {
+                    let code = code.map_or(1005, |code| code.get());
+                    self.ending = Some(format!("{code} {reason}"));
+                }
+                Some(Event::Ended) => {
+                    self.ending.get_or_insert_with(|| "end without a close".to_owned());
+                }
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        self.link.drain_output(&mut bytes);
+        match self.send_bytes(&bytes) {
+            // Words after the end: what matters is what the server said before.
+            Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {
+                Ok(())
+            }
+            sent => sent,
+        }
+    }
+
+    /// Reads once, by a deadline.
+    fn read(&mut self, deadline: Instant) -> io::Result<()> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        dial::wait(&mut [PollFd::new(&self.stream, PollFlags::IN)], left)?;
+        let mut buffer = [0; 16 * 1024];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => self.link.receive_eof(),
+            Ok(count) => self.link.receive(&buffer[..count]),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,320 @@
+//! What bots measure: gaps between updates, traffic, players in view, errors.
+//!
+//! Comes in: what each bot saw. Goes out: a [`Report`], as text for people or as JSON for scripts. Memory is
+//! bounded, however long a run takes.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// Width of a class of gaps.
+const CLASS: Duration = Duration::from_micros(100);
+/// Classes; longer gaps fall into the last one, and are told by the greatest gap.
+const CLASSES: usize = 50_000;
+/// Counts of players in view that are told apart.
+const VIEWS: usize = 1_024;
+/// Errors of one name that are kept in words.
+const EXAMPLES: usize = 3;
+
+/// How often values of some size came. Grows with the values, up to a bound.
+#[derive(Debug, Clone)]
+struct Histogram {
+    classes: Vec<u64>,
+    most: usize,
+    greatest: usize,
+}
+
+impl Histogram {
+    fn new(most: usize) -> Histogram {
+        Histogram { classes: Vec::new(), most, greatest: 0 }
+    }
+
+    fn add(&mut self, value: usize) {
+        let class = value.min(self.most - 1);
+        self.reach(class + 1);
+        self.classes[class] += 1;
+        self.greatest = self.greatest.max(value);
+    }
+
+    fn reach(&mut self, classes: usize) {
+        self.classes.resize(self.classes.len().max(classes), 0);
+    }
+
+    fn merge(&mut self, other: &Histogram) {
+        self.reach(other.classes.len());
+        self.classes.iter_mut().zip(&other.classes).for_each(|(mine, more)| *mine += more);
+        self.greatest = self.greatest.max(other.greatest);
+    }
+
+    /// The value that this share of all values does not exceed; 0 when there are none.
+    fn quantile(&self, share: f64) -> usize {
+        let all: u64 = self.classes.iter().sum();
+        let wanted = (all as f64 * share).ceil().max(1.0) as u64;
+        let mut so_far = 0;
+        let class = self.classes.iter().position(|count| {
+            so_far += count;
+            so_far >= wanted
+        });
+        class.unwrap_or(0)
+    }
+}
+
+/// See the [module](self).
+#[derive(Debug, Clone)]
+pub struct Tally {
+    gaps: Histogram,
+    views: Histogram,
+    /// Bytes from the server after the connection was made.
+    pub bytes_in: u64,
+    /// Bytes to the server.
+    pub bytes_out: u64,
+    /// Messages from the server.
+    pub messages_in: u64,
+    /// Messages to the server.
+    pub messages_out: u64,
+    /// Updates from the server.
+    pub updates: u64,
+    errors: BTreeMap<String, Errors>,
+    disconnects: BTreeMap<String, u64>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Errors {
+    count: u64,
+    examples: Vec<String>,
+}
+
+impl Tally {
+    /// Nothing was seen yet.
+    pub fn new() -> Tally {
+        Tally {
+            gaps: Histogram::new(CLASSES),
+            views: Histogram::new(VIEWS),
+            bytes_in: 0,
+            bytes_out: 0,
+            messages_in: 0,
+            messages_out: 0,
+            updates: 0,
+            errors: BTreeMap::new(),
+            disconnects: BTreeMap::new(),
+        }
+    }
+
+    /// Forgets what was measured, but no error: the measured time begins.
+    pub fn begin(&mut self) {
+        let before = std::mem::take(self);
+        self.errors = before.errors;
+        self.disconnects = before.disconnects;
+    }
+
+    /// Books an update with so many others in view, and the time since the one before.
+    pub fn update(&mut self, gap: Option<Duration>, others_in_view: usize) {
+        self.updates += 1;
+        self.view(others_in_view);
+        if let Some(gap) = gap {
+            self.gaps.add((gap.as_nanos() / CLASS.as_nanos()) as usize);
+        }
+    }
+
+    /// Books so many others in view.
+    pub fn view(&mut self, others_in_view: usize) {
+        self.views.add(others_in_view);
+    }
+
+    /// Books an error under a name.
+    pub fn error(&mut self, name: &str, detail: String) {
+        let errors = self.errors.entry(name.to_owned()).or_default();
+        errors.count += 1;
+        if errors.examples.len() < EXAMPLES {
+            errors.examples.push(detail);
+        }
+    }
+
+    /// Books a connection that ended before the bots wanted it to.
+    pub fn disconnect(&mut self, reason: &str) {
+        *self.disconnects.entry(reason.to_owned()).or_default() += 1;
+    }
+
+    /// Adds what another one saw.
+    pub fn merge(&mut self, other: &Tally) {
+        self.gaps.merge(&other.gaps);
+        self.views.merge(&other.views);
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.messages_in += other.messages_in;
+        self.messages_out += other.messages_out;
+        self.updates += other.updates;
+        for (name, errors) in &other.errors {
+            let mine = self.errors.entry(name.clone()).or_default();
+            mine.count += errors.count;
+            let room = EXAMPLES - mine.examples.len();
+            mine.examples.extend(errors.examples.iter().take(room).cloned());
+        }
+        for (reason, count) in &other.disconnects {
+            *self.disconnects.entry(reason.clone()).or_default() += count;
+        }
+    }
+}
+
+impl Default for Tally {
+    fn default() -> Tally {
+        Tally::new()
+    }
+}
+
+/// What a herd saw in all.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// The dialect that was spoken.
+    pub dialect: String,
+    /// Bots in all.
+    pub bots: usize,
+    /// Bots that had a body when the measured time began.
+    pub playing: usize,
+    /// The measured time.
+    pub time: Duration,
+    /// What they saw in it; errors and disconnects of the whole run.
+    pub tally: Tally,
+}
+
+impl Report {
+    /// Errors in all.
+    pub fn errors(&self) -> u64 {
+        self.tally.errors.values().map(|errors| errors.count).sum()
+    }
+
+    /// Connections in all that ended before the bots wanted it.
+    pub fn disconnects(&self) -> u64 {
+        self.tally.disconnects.values().sum()
+    }
+
+    /// Whether all went well: everyone came to play, no error, no disconnect.
+    pub fn is_well(&self) -> bool {
+        self.playing == self.bots && self.errors() == 0 && self.disconnects() == 0
+    }
+
+    /// A gap between two updates that this share of all gaps does not exceed, in milliseconds.
+    pub fn gap_ms(&self, share: f64) -> f64 {
+        (self.tally.gaps.quantile(share) as u32 * CLASS).as_secs_f64() * 1e3
+    }
+
+    /// The greatest gap between two updates, in milliseconds.
+    pub fn greatest_gap_ms(&self) -> f64 {
+        self.tally.gaps.greatest as f64 * CLASS.as_secs_f64() * 1e3
+    }
+
+    /// The median of the number of others in view, over all updates.
+    pub fn in_view(&self) -> usize {
+        self.tally.views.quantile(0.5)
+    }
+
+    /// A total as a rate: per second and bot.
+    pub fn rate(&self, total: u64) -> f64 {
+        total as f64 / self.time.as_secs_f64().max(1e-9) / self.bots.max(1) as f64
+    }
+
+    /// One line of JSON.
+    pub fn json(&self) -> String {
+        let Tally { bytes_in, bytes_out, messages_in, messages_out, updates, .. } = self.tally;
+        let errors: BTreeMap<_, _> =
+            self.tally.errors.iter().map(|(name, errors)| (name, errors.count)).collect();
+        let tenth = |number: f64| (number * 10.0).round() / 10.0;
+        serde_json::json!({
+            "dialect": self.dialect,
+            "bots": self.bots,
+            "playing": self.playing,
+            "seconds": tenth(self.time.as_secs_f64()),
+            "gap_p50_ms": tenth(self.gap_ms(0.5)),
+            "gap_p99_ms": tenth(self.gap_ms(0.99)),
+            "gap_max_ms": tenth(self.greatest_gap_ms()),
+            "bytes_in_per_s": self.rate(bytes_in).round(),
+            "bytes_out_per_s": self.rate(bytes_out).round(),
+            "messages_in": messages_in,
+            "messages_out": messages_out,
+            "updates": updates,
+            "in_view": self.in_view(),
+            "error_count": self.errors(),
+            "errors": errors,
+            "disconnect_count": self.disconnects(),
+            "disconnects": self.tally.disconnects,
+        })
+        .to_string()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tally = &self.tally;
+        let (dialect, bots, seconds) = (&self.dialect, self.bots, self.time.as_secs_f64());
+        writeln!(out, "{bots} bots, {} of them playing, {dialect}, {seconds:.1} s", self.playing)?;
+        let (p50, p99) = (self.gap_ms(0.5), self.gap_ms(0.99));
+        writeln!(
+            out,
+            "  update gap    p50 {p50:.1} ms, p99 {p99:.1} ms, max {:.1} ms",
+            self.greatest_gap_ms()
+        )?;
+        let (bytes_in, bytes_out) = (self.rate(tally.bytes_in), self.rate(tally.bytes_out));
+        writeln!(out, "  each bot      {bytes_in:.0} bytes/s in, {bytes_out:.0} bytes/s out")?;
+        writeln!(
+            out,
+            "  messages      {} in ({} updates), {} out",
+            tally.messages_in, tally.updates, tally.messages_out
+        )?;
+        writeln!(out, "  in view       {} others (median)", self.in_view())?;
+        writeln!(out, "  errors        {}", self.errors())?;
+        for (name, errors) in &tally.errors {
+            writeln!(out, "    {name} {}", errors.count)?;
+            errors.examples.iter().try_for_each(|example| writeln!(out, "      {example:?}"))?;
+        }
+        writeln!(out, "  disconnects   {}", self.disconnects())?;
+        tally.disconnects.iter().try_for_each(|(reason, count)| writeln!(out, "    {reason:?} {count}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(tally: Tally) -> Report {
+        Report { dialect: "native".to_owned(), bots: 2, playing: 2, time: Duration::from_secs(10), tally }
+    }
+
+    #[test]
+    fn quantiles_of_gaps() {
+        let mut tally = Tally::new();
+        for ms in 1..=100 {
+            tally.update(Some(Duration::from_millis(ms)), ms as usize);
+        }
+        tally.update(None, 0);
+        let report = report(tally);
+        assert_eq!((report.gap_ms(0.5), report.gap_ms(0.99), report.greatest_gap_ms()), (50.0, 99.0, 100.0));
+        assert_eq!(report.in_view(), 50);
+        assert_eq!(Histogram::new(3).quantile(0.5), 0);
+    }
+
+    #[test]
+    fn a_beginning_forgets_traffic_and_no_error() {
+        let mut tally = Tally::new();
+        tally.bytes_in = 7;
+        tally.error("off_map", "player 1".to_owned());
+        tally.begin();
+        assert_eq!((tally.bytes_in, report(tally).errors()), (0, 1));
+    }
+
+    #[test]
+    fn two_tallies_are_added_and_printed() {
+        let (mut one, mut two) = (Tally::new(), Tally::new());
+        one.bytes_in = 400;
+        two.bytes_in = 600;
+        (0..5).for_each(|number| two.error("too_fast", format!("player {number}")));
+        two.disconnect("1008 message_rate");
+        one.merge(&two);
+        let report = report(one);
+        assert!(!report.is_well());
+        let text = report.to_string();
+        assert!(text.contains("50 bytes/s in") && text.contains("too_fast 5"), "{text}");
+        assert!(text.contains("\"1008 message_rate\" 1"), "{text}");
+        let json = report.json();
+        assert!(json.contains("\"bytes_in_per_s\":50.0") && json.contains("\"too_fast\":5"), "{json}");
+    }
+}

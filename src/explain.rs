@@ -1,1 +1,0 @@
-//! Explains the bytes of a frame.

@@ -1,0 +1,127 @@
+//! A frame header to its fields, as they lie in the bytes.
+//!
+//! Bytes come in; one node for each field goes out, as far as the bytes go. Nothing is judged here:
+//! [`Header::decode`] does that, and the rule it names is given the field that broke it, so that a broken header is
+//! drawn like any other.
+//!
+//! [`Header::decode`]: crate::ws::frame::Header::decode
+
+use std::ops::Range;
+
+use super::tree::{BYTE, Node, bits};
+use crate::ws::Violation;
+use crate::ws::frame::{self, KEY_BYTES, LENGTH, LENGTH_IN_16, LENGTH_IN_64, MASK, OPCODE, Opcode};
+
+/// Names of the fields, as RFC 6455 section 5.2 has them.
+pub mod field {
+    pub const FIN: &str = "fin";
+    pub const RSV1: &str = "rsv1";
+    pub const RSV2: &str = "rsv2";
+    pub const RSV3: &str = "rsv3";
+    pub const OPCODE: &str = "opcode";
+    pub const MASK: &str = "mask";
+    pub const LENGTH: &str = "payload_length";
+    pub const EXTENDED: &str = "extended_payload_length";
+    pub const KEY: &str = "masking_key";
+}
+
+/// Where the fields of one header lie, and what follows from them.
+#[derive(Debug)]
+pub struct Layout {
+    /// The fields that are there, in order; the last one may be cut.
+    pub fields: Vec<Node>,
+    /// The first byte after the header, or the end of the input.
+    pub end: usize,
+    /// Bytes of payload that are declared; `None` if the length is not all there.
+    pub length: Option<u64>,
+    /// The key, if the payload is masked and the key is all there.
+    pub key: Option<[u8; KEY_BYTES]>,
+}
+
+/// Lays out the header that begins at byte `start`.
+pub fn lay_out(bytes: &[u8], start: usize) -> Layout {
+    let mut layout = Layout { fields: Vec::new(), end: start, length: None, key: None };
+    let Some(&first) = bytes.get(start) else { return layout };
+    layout.fields.extend(first_byte(first, start * BYTE));
+    layout.end += 1;
+    let Some(&second) = bytes.get(layout.end) else { return layout };
+    layout.fields.extend(second_byte(second, layout.end * BYTE));
+    layout.end += 1;
+
+    let extended_bytes = match second & LENGTH {
+        LENGTH_IN_16 => 2,
+        LENGTH_IN_64 => 8,
+        short => {
+            layout.length = Some(u64::from(short));
+            0
+        }
+    };
+    if let Some((place, whole)) = take(bytes, &mut layout.end, extended_bytes) {
+        let number = bytes[place.clone()].iter().fold(0, |number, &byte| number << BYTE | u64::from(byte));
+        layout.length = whole.then_some(number);
+        let value = if whole { number.to_string() } else { "cut".to_owned() };
+        layout.fields.push(Node::leaf(field::EXTENDED, bits(place), value));
+    }
+    if second & MASK != 0
+        && let Some((place, whole)) = take(bytes, &mut layout.end, KEY_BYTES)
+    {
+        layout.key = bytes[place.clone()].first_chunk().copied();
+        let value = if whole { super::hex::print(&bytes[place.clone()]) } else { "cut".to_owned() };
+        layout.fields.push(Node::leaf(field::KEY, bits(place), value));
+    }
+    layout
+}
+
+/// The next `size` bytes, as many as there are, and whether these are all.
+fn take(bytes: &[u8], at: &mut usize, size: usize) -> Option<(Range<usize>, bool)> {
+    let place = *at..bytes.len().min(*at + size);
+    *at = place.end;
+    (!place.is_empty()).then(|| (place.clone(), place.len() == size))
+}
+
+fn first_byte(byte: u8, at: usize) -> [Node; 5] {
+    let bit = |name, place: usize, words: [&str; 2]| {
+        let set = usize::from(byte >> (BYTE - 1 - place) & 1);
+        Node::leaf(name, at + place..at + place + 1, format!("{set}, {}", words[set]))
+    };
+    let reserved = ["no extension", "reserved for an extension"];
+    let opcode = byte & OPCODE;
+    let name = Opcode::new(opcode).map_or("reserved", Opcode::name);
+    [
+        bit(field::FIN, 0, ["the message goes on in another frame", "the message ends with this frame"]),
+        bit(field::RSV1, 1, reserved),
+        bit(field::RSV2, 2, reserved),
+        bit(field::RSV3, 3, reserved),
+        Node::leaf(field::OPCODE, at + 4..at + BYTE, format!("{opcode}, {name}")),
+    ]
+}
+
+fn second_byte(byte: u8, at: usize) -> [Node; 2] {
+    let masked =
+        if byte & MASK != 0 { "1, masked: a client sent it" } else { "0, not masked: a server sent it" };
+    let length = match byte & LENGTH {
+        LENGTH_IN_16 => "126, so the length follows in 16 bits".to_owned(),
+        LENGTH_IN_64 => "127, so the length follows in 64 bits".to_owned(),
+        short => short.to_string(),
+    };
+    [Node::leaf(field::MASK, at..at + 1, masked), Node::leaf(field::LENGTH, at + 1..at + BYTE, length)]
+}
+
+/// The bits of the field that breaks a rule of the header.
+pub fn culprit(violation: Violation, bytes: &[u8], start: usize, layout: &Layout) -> Range<usize> {
+    let place =
+        |name| layout.fields.iter().find(|node: &&Node| node.name == name).map(|node| node.bits.clone());
+    let found = match violation {
+        Violation::ReservedBit => {
+            let first_set = (bytes.get(start).unwrap_or(&0) & frame::RSV).leading_zeros() as usize;
+            Some(start * BYTE + first_set..start * BYTE + first_set + 1)
+        }
+        Violation::ReservedOpcode => place(field::OPCODE),
+        Violation::ControlFragmented => place(field::FIN),
+        Violation::MaskMissing | Violation::MaskForbidden => place(field::MASK),
+        Violation::ControlTooLong => place(field::LENGTH),
+        Violation::LengthTopBit => place(field::EXTENDED).map(|bits| bits.start..bits.start + 1),
+        _ => place(field::EXTENDED),
+    };
+    found.unwrap_or(bits(start..layout.end))
+}

@@ -1,0 +1,32 @@
+//! Hexadecimal as people paste it.
+//!
+//! Text comes in, bytes go out. Digits may stand alone or in groups, parted by spaces, line ends, colons or commas,
+//! each group with or without `0x`. It never guesses at a digit that is missing.
+
+/// The bytes that the text stands for.
+///
+/// # Errors
+/// One line that says what is wrong with the text, fit for a terminal.
+pub fn parse(text: &str) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::with_capacity(text.len() / 2);
+    let groups = text.split(|sign: char| sign.is_whitespace() || sign == ':' || sign == ',');
+    for group in groups.filter(|group| !group.is_empty()) {
+        let digits = group.strip_prefix("0x").or(group.strip_prefix("0X")).unwrap_or(group);
+        if let Some(sign) = digits.chars().find(|sign| !sign.is_ascii_hexdigit()) {
+            return Err(format!("{sign:?} is not a hexadecimal digit"));
+        }
+        if digits.len() % 2 != 0 {
+            return Err(format!("{} digits in {digits:?}: a byte has two", digits.len()));
+        }
+        let values: Vec<u8> =
+            digits.chars().filter_map(|sign| sign.to_digit(16)).map(|digit| digit as u8).collect();
+        bytes.extend(values.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]));
+    }
+    if bytes.is_empty() { Err("no bytes to explain".to_owned()) } else { Ok(bytes) }
+}
+
+/// Bytes as groups of two digits with a space between.
+pub fn print(bytes: &[u8]) -> String {
+    let groups: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    groups.join(" ")
+}

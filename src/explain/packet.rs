@@ -1,0 +1,264 @@
+//! A MessagePack payload to its values, named by the packet's row of the code table.
+//!
+//! An unmasked payload comes in; a tree with one leaf for each value goes out, whether or not it is a packet that
+//! anyone knows. Where the bytes stop making sense, the rest is one leaf that says so. Recursion is as deep as a
+//! packet may be: [`msgpack::check`] has gone over the bytes before.
+
+use super::tree::{BYTE, Node};
+use super::{PAYLOAD, Problem, units};
+use crate::packet::grammar::{Argument, Shape, Type};
+use crate::packet::msgpack::{self, Bounds, Kind};
+use crate::packet::{Dialect, Direction, PacketError, Row};
+use crate::ws::CloseCode;
+
+/// Name of the node that holds the arguments.
+pub const ARGUMENTS: &str = "arguments";
+/// Name of the leaf that begins a container: what it is, and how many there are in it.
+pub const HEAD: &str = "head";
+/// Name of the leaf that is the key of the value after it.
+pub const KEY: &str = "key";
+/// Name of the leaf that nobody reads.
+pub const NOT_READ: &str = "not_read";
+
+/// What a payload is.
+#[derive(Debug)]
+pub struct Explained<'a> {
+    /// The payload, with the tree of its values.
+    pub node: Node,
+    /// The row of the packet, if the dialect has it.
+    pub row: Option<&'a Row>,
+    /// The packet in one line, if nothing is wrong with it.
+    pub line: Option<String>,
+    /// What is wrong with it.
+    pub problem: Option<Problem>,
+}
+
+/// Explains the payload of a binary message, which begins at byte `start` of the input.
+pub fn explain<'a>(
+    payload: &[u8],
+    start: usize,
+    dialect: &'a Dialect,
+    direction: Direction,
+) -> Explained<'a> {
+    let decoded = dialect.decode(direction, payload);
+    let (row, line, problem) = match &decoded {
+        Ok(decoded) => (Some(decoded.row), Some(decoded.to_string()), None),
+        Err(error @ PacketError::Arguments { packet, .. }) => {
+            (dialect.row(direction, packet), None, Some(error))
+        }
+        Err(error) => (None, None, Some(error)),
+    };
+    // What the bounds forbid is not looked at, so that no packet can make the tree deep.
+    let stop = match msgpack::check(payload, Bounds::of(direction)) {
+        Ok(()) => payload.len(),
+        Err(broken) => broken.offset,
+    };
+    let mut walk = Walk { payload, start, at: 0, stop };
+    let mut parts = vec![walk.envelope(row)];
+    parts.retain(|part| !part.bits.is_empty());
+    if walk.at < payload.len() {
+        parts.push(Node::leaf(NOT_READ, walk.bits(walk.at, payload.len()), "not read"));
+    }
+    let words = format!("{} bytes of MessagePack", payload.len());
+    let node = Node::parent(PAYLOAD, start * BYTE, parts).valued(words);
+    let problem = problem.map(|error| problem_of(error, &node, start, payload.len()));
+    Explained { node, row, line, problem }
+}
+
+/// A packet's error as a problem with a place.
+fn problem_of(error: &PacketError, node: &Node, start: usize, length: usize) -> Problem {
+    let code = node.find("code").map(|code| code.bits.clone());
+    let (bits, answer) = match error {
+        PacketError::Broken(broken) => {
+            let from = (start + broken.offset) * BYTE;
+            (from..((start + length) * BYTE).max(from), format!("close {}", CloseCode::NOT_CONSISTENT))
+        }
+        PacketError::Arguments { wrong, .. } => {
+            let first = wrong.argument.split('.').next().unwrap_or_default();
+            let place = node.find(ARGUMENTS).and_then(|arguments| arguments.find(first).or(Some(arguments)));
+            (place.map_or(node.bits.clone(), |node| node.bits.clone()), "the packet is dropped".to_owned())
+        }
+        PacketError::Unknown { .. } => {
+            (code.unwrap_or(node.bits.clone()), "the packet is ignored".to_owned())
+        }
+    };
+    let sentence = match error {
+        PacketError::Broken(broken) => broken.rule.sentence().to_owned(),
+        PacketError::Arguments { wrong, .. } => wrong.to_string(),
+        unknown => unknown.to_string(),
+    };
+    Problem::Broken { rule: error.name(), address: "PROTOCOL.md".to_owned(), sentence, answer, bits }
+}
+
+/// A walk over the payload from the front; `at` and `stop` are offsets in it, `start` is where it lies in the input.
+struct Walk<'a> {
+    payload: &'a [u8],
+    start: usize,
+    at: usize,
+    /// Where the bytes stop making sense.
+    stop: usize,
+}
+
+impl Walk<'_> {
+    fn bits(&self, from: usize, to: usize) -> std::ops::Range<usize> {
+        (self.start + from) * BYTE..(self.start + to) * BYTE
+    }
+
+    /// `[code, [arguments…]]`
+    fn envelope(&mut self, row: Option<&Row>) -> Node {
+        let name = row.map_or("packet", |row| row.name.as_str());
+        if !msgpack::token(self.payload, self.at).is_ok_and(|token| token.kind == Kind::Array) {
+            return self.value(name, None);
+        }
+        let arguments = row.map(|row| Shape::Tuple(row.arguments.clone()));
+        self.container(name, |walk, index, children| {
+            children.push(match index {
+                0 => walk.value("code", None),
+                1 => walk.value(ARGUMENTS, arguments.as_ref()),
+                _ => walk.value("ignored", None),
+            });
+        })
+    }
+
+    /// Any value. `shape` names what is in it.
+    fn value(&mut self, name: &str, shape: Option<&Shape>) -> Node {
+        let Ok(token) = msgpack::token(self.payload, self.at) else { return self.nothing(name) };
+        match (token.kind, shape) {
+            (Kind::Array, Some(Shape::Groups { members, .. })) => self.groups(name, members),
+            (Kind::Array, Some(Shape::Tuple(members))) => self.container(name, |walk, index, children| {
+                children.push(walk.member(members.get(index), index));
+            }),
+            (Kind::Array, Some(Shape::List { each, .. })) => self.container(name, |walk, index, children| {
+                children.push(walk.typed(&format!("[{index}]"), each));
+            }),
+            (Kind::Map, shape) => self.map(name, shape),
+            (Kind::Array, _) => self.container(name, |walk, index, children| {
+                children.push(walk.value(&format!("[{index}]"), None));
+            }),
+            _ => self.scalar(name, shape, token.head + token.length),
+        }
+    }
+
+    fn typed(&mut self, name: &str, kind: &Type) -> Node {
+        self.value(name, Some(&kind.shape))
+    }
+
+    /// The value at a place that a row may or may not have a name for.
+    fn member(&mut self, member: Option<&Argument>, index: usize) -> Node {
+        match member {
+            Some(member) => self.typed(&member.name, &member.kind),
+            None => self.value(&format!("ignored_{index}"), None),
+        }
+    }
+
+    /// An array or a map: its head, and then whatever `each` takes for the element of an index.
+    fn container(&mut self, name: &str, mut each: impl FnMut(&mut Self, usize, &mut Vec<Node>)) -> Node {
+        let begin = self.at;
+        let token = msgpack::token(self.payload, begin).ok().filter(|_| begin < self.stop);
+        let Some(token) = token else { return self.nothing(name) };
+        self.at = begin + token.head;
+        let what = if token.kind == Kind::Map { "map" } else { "array" };
+        let head = Node::leaf(HEAD, self.bits(begin, self.at), format!("{what} of {}", token.length));
+        let mut children = vec![head.encoded(encoding(self.payload[begin]))];
+        for index in 0..token.length {
+            if self.at >= self.stop {
+                break;
+            }
+            each(self, index, &mut children);
+        }
+        Node::parent(name, self.bits(begin, begin).start, children)
+    }
+
+    fn map(&mut self, name: &str, shape: Option<&Shape>) -> Node {
+        let members: &[Argument] = if let Some(Shape::Map(members)) = shape { members } else { &[] };
+        self.container(name, |walk, index, children| {
+            let key_at = walk.at;
+            let key = walk.value(KEY, None);
+            let text = msgpack::token(walk.payload, key_at).ok().and_then(|token| {
+                let content = walk.payload.get(key_at + token.head..key_at + token.head + token.length)?;
+                std::str::from_utf8(content).ok()
+            });
+            let member = members.iter().find(|member| Some(member.name.as_str()) == text);
+            let name = text.map_or_else(|| index.to_string(), str::to_owned);
+            children.push(key);
+            if walk.at < walk.stop {
+                children.push(walk.value(&name, member.map(|member| &member.kind.shape)));
+            }
+        })
+    }
+
+    /// Flat groups: a node for each group, which has no bytes of its own.
+    fn groups(&mut self, name: &str, members: &[Argument]) -> Node {
+        let mut node = self.container(name, |walk, index, children| {
+            let member = &members[index % members.len()];
+            let value = walk.typed(&member.name, &member.kind);
+            if index % members.len() == 0 {
+                let group = format!("[{}]", index / members.len());
+                children.push(Node::parent(group, value.bits.start, Vec::new()));
+            }
+            if let Some(group) = children.last_mut() {
+                group.bits.end = value.bits.end;
+                group.children.push(value);
+            }
+        });
+        let count = node.children.len().saturating_sub(1);
+        if let Some(head) = node.children.first_mut() {
+            head.value = format!("{}: {} of {}", head.value, super::count(count, "group"), members.len());
+        }
+        node
+    }
+
+    fn scalar(&mut self, name: &str, shape: Option<&Shape>, size: usize) -> Node {
+        let (begin, end) = (self.at, self.at + size);
+        let Some(bytes) = self.payload.get(begin..end).filter(|_| begin < self.stop) else {
+            return self.nothing(name);
+        };
+        self.at = end;
+        let value = match msgpack::read(bytes, Bounds::of(Direction::ToServer)) {
+            Ok(value) => units::print(&value, shape),
+            Err(broken) => broken.rule.sentence().to_owned(),
+        };
+        Node::leaf(name, self.bits(begin, end), value).encoded(encoding(bytes[0]))
+    }
+
+    /// A node for what is not there; the bytes go to the leaf of what is not read.
+    fn nothing(&self, name: &str) -> Node {
+        Node::leaf(name, self.bits(self.at, self.at), "nothing that could be read")
+    }
+}
+
+/// What MessagePack calls the way of writing that a first byte begins.
+fn encoding(first: u8) -> &'static str {
+    match first {
+        0x00..=0x7f => "positive fixint",
+        0x80..=0x8f => "fixmap",
+        0x90..=0x9f => "fixarray",
+        0xa0..=0xbf => "fixstr",
+        0xc0 => "nil",
+        0xc1 => "never used",
+        0xc2 => "false",
+        0xc3 => "true",
+        0xc4 => "bin 8",
+        0xc5 => "bin 16",
+        0xc6 => "bin 32",
+        0xc7..=0xc9 | 0xd4..=0xd8 => "ext",
+        0xca => "float 32",
+        0xcb => "float 64",
+        0xcc => "uint 8",
+        0xcd => "uint 16",
+        0xce => "uint 32",
+        0xcf => "uint 64",
+        0xd0 => "int 8",
+        0xd1 => "int 16",
+        0xd2 => "int 32",
+        0xd3 => "int 64",
+        0xd9 => "str 8",
+        0xda => "str 16",
+        0xdb => "str 32",
+        0xdc => "array 16",
+        0xdd => "array 32",
+        0xde => "map 16",
+        0xdf => "map 32",
+        0xe0..=0xff => "negative fixint",
+    }
+}

@@ -1,0 +1,273 @@
+//! An explanation as something to read: a drawing, the unmasking, the fields, what is said, and what is wrong.
+//!
+//! An [`Explanation`] comes in, text goes out, for a terminal of 100 columns. It adds nothing to what the tree says.
+
+use std::fmt::Write as _;
+
+use super::packet::{ARGUMENTS, HEAD, KEY};
+use super::tree::{BYTE, Node};
+use super::{Content, Explanation, Frame, PAYLOAD, Problem, count, cut, drawing, hex};
+use crate::packet::Row;
+use crate::ws::Side;
+use crate::ws::frame::KEY_BYTES;
+
+/// Bytes of the unmasking that are shown.
+const UNMASKED_SHOWN: usize = 16;
+/// Bytes of one value that are shown: a float with its first byte fits.
+const VALUE_BYTES_SHOWN: usize = 9;
+
+/// Columns of a line of the report.
+const COLUMNS: usize = 100;
+/// Columns before the values of an argument.
+const INDENT: usize = 16;
+
+/// The whole report.
+pub fn report(explanation: &Explanation<'_>) -> String {
+    let mut out = String::new();
+    let many = explanation.frames.len() > 1;
+    for (index, frame) in explanation.frames.iter().enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        let number = if many { format!("Frame {}, ", index + 1) } else { String::new() };
+        let _ = writeln!(out, "{number}{}: {frame}\n", sent(explanation, frame));
+        drawing::draw(frame, &explanation.bytes).iter().for_each(|line| {
+            let _ = writeln!(out, "  {}", line.trim_end());
+        });
+        unmasking(&mut out, frame);
+        fields(&mut out, explanation, frame);
+        says(&mut out, frame, explanation.from);
+        problem(&mut out, frame);
+    }
+    out
+}
+
+fn sent(explanation: &Explanation<'_>, frame: &Frame<'_>) -> String {
+    let who = match explanation.from {
+        Side::Client => "a client",
+        Side::Server => "a server",
+    };
+    let place = &frame.place;
+    let bytes = count(place.len(), "byte");
+    if place.start == 0 {
+        format!("{bytes} from {who}")
+    } else {
+        format!("{bytes} from {who}, at byte {}", place.start)
+    }
+}
+
+/// The first bytes of the payload under the key, and the first byte bit by bit.
+fn unmasking(out: &mut String, frame: &Frame<'_>) {
+    let (Some(key), Some(&plain)) = (frame.key, frame.payload.first()) else { return };
+    out.push_str(
+        "\nUnmasking: each byte of the payload XOR the next byte of the key (RFC 6455 section 5.3)\n\n",
+    );
+    let mut by_hand = |byte: u8, words: String| {
+        let _ = writeln!(out, "  {byte:02x}  {:04b} {:04b}  {words}", byte >> 4, byte & 0xf);
+    };
+    by_hand(plain ^ key[0], "first byte of the payload, as it travels".to_owned());
+    by_hand(key[0], "first byte of the key".to_owned());
+    let meant = if is_shown(plain) {
+        format!("what is meant: {:?}", char::from(plain))
+    } else {
+        "what is meant".to_owned()
+    };
+    by_hand(plain, meant);
+
+    let shown = &frame.payload[..frame.payload.len().min(UNMASKED_SHOWN)];
+    let keys: Vec<u8> = (0..shown.len()).map(|at| key[at % KEY_BYTES]).collect();
+    let masked: Vec<u8> = shown.iter().zip(&keys).map(|(byte, key)| byte ^ key).collect();
+    let more = frame.payload.len() - shown.len();
+    let more = if more > 0 { format!("  and {more} more") } else { String::new() };
+    let letters: Vec<String> =
+        shown.iter().map(|&byte| if is_shown(byte) { char::from(byte) } else { '.' }.to_string()).collect();
+    let _ = writeln!(out, "\n  masked  {}{more}", hex::print(&masked));
+    let _ = writeln!(out, "  key     {}", hex::print(&keys));
+    let _ = writeln!(out, "  plain   {}", hex::print(shown));
+    let _ = writeln!(out, "          {}", letters.join("  "));
+}
+
+fn is_shown(byte: u8) -> bool {
+    byte.is_ascii_graphic() || byte == b' '
+}
+
+/// One line for each node of the tree that has bytes.
+fn fields(out: &mut String, explanation: &Explanation<'_>, frame: &Frame<'_>) {
+    let masked = if frame.key.is_some() && !frame.payload.is_empty() { ", the payload unmasked" } else { "" };
+    let _ = writeln!(out, "\nFields{masked}\n\n  byte  {:<28}{:<26}value", "bits or bytes", "field");
+    for child in &frame.tree.children {
+        field_lines(out, explanation, frame, child, 0);
+    }
+}
+
+fn field_lines(
+    out: &mut String,
+    explanation: &Explanation<'_>,
+    frame: &Frame<'_>,
+    node: &Node,
+    depth: usize,
+) {
+    let name = format!("{}{}", "  ".repeat(depth), node.name);
+    let is_leaf = node.children.is_empty();
+    // A parent that is written somewhere has a head; its line is the head's.
+    let head = node.children.first().filter(|child| child.name == HEAD);
+    let shown = match head {
+        Some(head) => bytes_of(explanation, frame, head),
+        None if is_leaf => bytes_of(explanation, frame, node),
+        None => String::new(),
+    };
+    let written = head.unwrap_or(node);
+    let encoding =
+        if written.encoding.is_empty() { String::new() } else { format!("  [{}]", written.encoding) };
+    let value = cut(&written.value);
+    let line = format!("{:>6}  {shown:<28}{name:<26}{value}{encoding}", node.bits.start / BYTE);
+    let _ = writeln!(out, "{}", line.trim_end());
+    for child in &node.children[usize::from(head.is_some())..] {
+        field_lines(out, explanation, frame, child, depth + 1);
+    }
+}
+
+/// The bytes of a leaf in hexadecimal, or its bits in their places; of the payload, what is meant rather than what
+/// travels.
+fn bytes_of(explanation: &Explanation<'_>, frame: &Frame<'_>, node: &Node) -> String {
+    let place = node.bytes();
+    if !node.bits.len().is_multiple_of(BYTE) {
+        let byte = explanation.bytes[place.start];
+        let first = place.start * BYTE;
+        let sign = |at: usize| match node.bits.contains(&(first + at)) {
+            true if byte >> (BYTE - 1 - at) & 1 == 1 => '1',
+            true => '0',
+            false => '.',
+        };
+        let (high, low): (String, String) = ((0..4).map(sign).collect(), (4..BYTE).map(sign).collect());
+        return format!("{high} {low}");
+    }
+    let payload_at = frame.place.end - frame.payload.len();
+    let bytes = match place.start.checked_sub(payload_at) {
+        Some(start) if !frame.payload.is_empty() => &frame.payload[start..start + place.len()],
+        _ => &explanation.bytes[place],
+    };
+    match bytes.len() {
+        0..=VALUE_BYTES_SHOWN => hex::print(bytes),
+        _ => format!("{} …", hex::print(&bytes[..VALUE_BYTES_SHOWN - 1])),
+    }
+}
+
+/// What the frame says, once it is understood.
+fn says(out: &mut String, frame: &Frame<'_>, from: Side) {
+    match &frame.content {
+        Content::Unread | Content::Bytes => {}
+        Content::Text(text) => {
+            let _ = writeln!(out, "\nText: {text:?}");
+        }
+        Content::Close(line) => {
+            let _ = writeln!(out, "\nThe end: {line}");
+        }
+        Content::Packet(None, _) => {}
+        Content::Packet(Some(row), _) => packet(out, frame, row, from),
+    }
+}
+
+fn packet(out: &mut String, frame: &Frame<'_>, row: &Row, from: Side) {
+    let direction = if from == Side::Client { "to the server" } else { "to the client" };
+    let _ = writeln!(out, "\nPacket {} {direction}: {}\n", row.name, row.meaning);
+    let arguments = frame.tree.find(PAYLOAD).and_then(|payload| payload.find(ARGUMENTS));
+    let given: &[Node] = arguments.map_or(&[], |node| &node.children);
+    let is_text = frame.tree.find(PAYLOAD).is_some_and(|payload| payload.children.is_empty());
+    if is_text {
+        return says_json(out, frame);
+    }
+    let mut left_out = Vec::new();
+    for argument in &row.arguments {
+        match given.iter().find(|node| node.name == argument.name) {
+            Some(node) => argument_lines(out, node),
+            None => left_out.push(argument.name.as_str()),
+        }
+    }
+    if !left_out.is_empty() {
+        let _ = writeln!(out, "  left out, so nil: {}", left_out.join(", "));
+    }
+}
+
+/// A packet in JSON has no bytes for each value: its one line has them all.
+fn says_json(out: &mut String, frame: &Frame<'_>) {
+    if let Content::Packet(_, Some(line)) = &frame.content {
+        let _ = writeln!(out, "  {line}");
+    }
+}
+
+/// An argument by name: a line, or one for each of its groups.
+fn argument_lines(out: &mut String, node: &Node) {
+    let parts: Vec<&Node> = values(node).collect();
+    let lines: Vec<String> = match parts.iter().any(|part| !part.children.is_empty()) {
+        true => parts.into_iter().map(inline).collect(),
+        false => vec![inline(node)],
+    };
+    let mut label = node.name.as_str();
+    for line in lines.iter().flat_map(|line| wrap(line)) {
+        let _ = writeln!(out, "  {label:<width$}{line}", width = INDENT - 2);
+        label = "";
+    }
+}
+
+/// The children that are values: neither head nor keys.
+fn values(node: &Node) -> impl Iterator<Item = &Node> {
+    node.children.iter().filter(|child| child.name != HEAD && child.name != KEY)
+}
+
+/// A node in one line.
+fn inline(node: &Node) -> String {
+    if node.children.is_empty() {
+        return node.value.clone();
+    }
+    let parts: Vec<String> = values(node)
+        .map(|part| match part.name.starts_with('[') {
+            true => inline(part),
+            false => format!("{} {}", part.name, inline(part)),
+        })
+        .collect();
+    if parts.is_empty() { "empty".to_owned() } else { parts.join(", ") }
+}
+
+/// A line in pieces that fit beside their label, broken after commas.
+fn wrap(line: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for part in line.split_inclusive(", ") {
+        let last =
+            lines.last_mut().filter(|last| last.chars().count() + part.chars().count() <= COLUMNS - INDENT);
+        match last {
+            Some(last) => last.push_str(part),
+            None => lines.push(part.to_owned()),
+        }
+    }
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// The words with a capital at the front and a full stop at the end.
+fn as_sentence(words: &str) -> String {
+    let mut signs = words.chars();
+    let first: String = signs.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", signs.as_str().trim_end_matches('.'))
+}
+
+fn problem(out: &mut String, frame: &Frame<'_>) {
+    match &frame.problem {
+        None => {}
+        Some(Problem::Broken { rule, address, sentence, answer, bits }) => {
+            let bit = match bits.start % BYTE {
+                0 if bits.len() % BYTE == 0 => String::new(),
+                bit => format!(", bit {bit}"),
+            };
+            let kind = if answer.starts_with("close") { "Broken rule" } else { "Not taken" };
+            let _ = writeln!(out, "\n{kind}, at byte {}{bit}: {rule}\n", bits.start / BYTE);
+            let _ = writeln!(out, "  {}\n  Written in {address}. Answer: {answer}.", as_sentence(sentence));
+        }
+        Some(Problem::Incomplete { missing }) => {
+            let words = match missing {
+                Some(missing) => format!("of the payload, {missing} more to come"),
+                None => "the header goes on".to_owned(),
+            };
+            let _ = writeln!(out, "\nNot all there: {words}.");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The tree that an explanation is: named ranges of bits, with what they say.
+//!
+//! A node knows its place in the input, not the input. The children of a node lie within it, one after the other,
+//! without gaps; so the leaves of a whole tree tile the input, and whoever colours, filters or re-encodes needs
+//! nothing else.
+
+use std::ops::Range;
+
+/// Bits in a byte.
+pub const BYTE: usize = 8;
+
+/// A named range of the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// What it is: a field of the frame header, an argument of the packet, a part of an encoding.
+    pub name: String,
+    /// Where it lies: bits from the front of the input, the most significant bit of a byte first.
+    pub bits: Range<usize>,
+    /// What it says, with its unit; empty where the children say it.
+    pub value: String,
+    /// How it is written, such as `uint 16`; empty where that goes without saying.
+    pub encoding: String,
+    /// Its parts in the order of the input; none in a leaf.
+    pub children: Vec<Node>,
+}
+
+impl Node {
+    /// A leaf: something with a value.
+    pub fn leaf(name: impl Into<String>, bits: Range<usize>, value: impl Into<String>) -> Node {
+        Node { name: name.into(), bits, value: value.into(), encoding: String::new(), children: Vec::new() }
+    }
+
+    /// A node that is made of its parts, which begins at `start` even if there are none.
+    pub fn parent(name: impl Into<String>, start: usize, children: Vec<Node>) -> Node {
+        let end = children.last().map_or(start, |last| last.bits.end);
+        Node { name: name.into(), bits: start..end, value: String::new(), encoding: String::new(), children }
+    }
+
+    /// The same node with its encoding.
+    pub fn encoded(mut self, encoding: impl Into<String>) -> Node {
+        self.encoding = encoding.into();
+        self
+    }
+
+    /// The same node with a value.
+    pub fn valued(mut self, value: impl Into<String>) -> Node {
+        self.value = value.into();
+        self
+    }
+
+    /// The bytes that the node touches: a bit field touches one that it does not fill.
+    pub fn bytes(&self) -> Range<usize> {
+        self.bits.start / BYTE..self.bits.end.div_ceil(BYTE)
+    }
+
+    /// The first node of this name, depth first, this one included.
+    pub fn find(&self, name: &str) -> Option<&Node> {
+        if self.name == name {
+            return Some(self);
+        }
+        self.children.iter().find_map(|child| child.find(name))
+    }
+
+    /// All nodes without children, in the order of the input.
+    pub fn leaves(&self) -> Vec<&Node> {
+        let mut leaves = Vec::new();
+        self.collect_leaves(&mut leaves);
+        leaves
+    }
+
+    fn collect_leaves<'a>(&'a self, leaves: &mut Vec<&'a Node>) {
+        if self.children.is_empty() {
+            leaves.push(self);
+        }
+        self.children.iter().for_each(|child| child.collect_leaves(leaves));
+    }
+}
+
+/// The bits of a range of bytes.
+pub fn bits(bytes: Range<usize>) -> Range<usize> {
+    bytes.start * BYTE..bytes.end * BYTE
+}

@@ -1,0 +1,51 @@
+//! Values as people read them: with their unit, and in a unit that one can picture.
+//!
+//! A value and its type come in, a short text goes out, safe for a terminal: text from the wire is quoted and escaped.
+
+use crate::packet::Value;
+use crate::packet::grammar::{Shape, Unit};
+
+/// The value as text; the type gives it a unit.
+pub fn print(value: &Value, shape: Option<&Shape>) -> String {
+    let unit = match shape {
+        Some(Shape::Int { unit, .. } | Shape::Num { unit }) => *unit,
+        _ => None,
+    };
+    match (value, value.as_f64(), unit) {
+        (Value::Nil, ..) => "nil".to_owned(),
+        (Value::Boolean(truth), ..) => truth.to_string(),
+        (Value::String(text), ..) => format!("{:?}", text.as_str().unwrap_or_default()),
+        (Value::Binary(bytes), ..) => format!("{} bytes", bytes.len()),
+        (_, Some(number), Some(unit)) => {
+            format!("{number} {}{}", unit_name(unit), in_other_words(number, unit))
+        }
+        (_, Some(number), None) if value.is_f32() || value.is_f64() => number.to_string(),
+        (other, ..) => other.to_string(),
+    }
+}
+
+fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::PxPerMs => "px/ms",
+        Unit::Hz => "Hz",
+        Unit::Tick => "ticks",
+        other => other.name(),
+    }
+}
+
+/// The same number in pixels or degrees, where its unit is neither.
+fn in_other_words(number: f64, unit: Unit) -> String {
+    let degrees = |turns: f64| format!(" = {}°", round(turns * 360.0, 10.0));
+    match unit {
+        Unit::Hpx => format!(" = {} px", number / 2.0),
+        Unit::Fix16 => format!(" = {} px", round(number / 65_536.0, 1000.0)),
+        Unit::Rad => degrees(number / std::f64::consts::TAU),
+        Unit::Turn16 => degrees(number / 65_536.0),
+        Unit::Turn8 => degrees(number / 256.0),
+        Unit::Px | Unit::Tick | Unit::Ms | Unit::S | Unit::Hz | Unit::PxPerMs => String::new(),
+    }
+}
+
+fn round(number: f64, parts: f64) -> f64 {
+    (number * parts).round() / parts
+}

@@ -1,0 +1,125 @@
+//! What happened in a tick: swings, blows, deaths. Told once, to those who know whom it happened to.
+//!
+//! Comes in: the events of a published tick, what a client knows. Goes out: messages. What can be seen from the state
+//! itself (health, resources, who is there) is not told here but by the turn, so that a missed tick loses only a gesture.
+
+use super::messages::Messages;
+use super::native::write_groups;
+use super::publish::{Published, Seen};
+use super::view::{Scratch, View};
+use crate::packet::msgpack::{write_f64_2dec, write_int, write_nil, write_str, write_uint};
+use crate::packet::{Dialect, angle};
+use crate::world::{EntityId, Event, PlayerId};
+
+/// The number of the text that shows damage, in the MooMoo dialects.
+const DAMAGE_TEXT: u64 = 1;
+
+/// Tells a native client: gestures in lists, deaths one by one.
+pub fn native(
+    view: &View,
+    published: &Published,
+    dialect: &Dialect,
+    scratch: &mut Scratch,
+    messages: &mut Messages,
+) {
+    let Scratch { enters: swings, full: shakes, .. } = scratch;
+    swings.clear();
+    shakes.clear();
+    for event in &published.events {
+        match event {
+            Event::Swung { player, weapon, hit } if view.knows(*player) => swings.write(|out| {
+                write_uint(out, player.0.into());
+                write_uint(out, (*weapon).into());
+                write_uint(out, (*hit).into());
+            }),
+            Event::Struck { object, direction, .. } if knows_object(view, published, *object) => {
+                shakes.write(|out| {
+                    write_uint(out, object.0.into());
+                    write_uint(out, (direction.0.wrapping_add(128) >> 8).into());
+                });
+            }
+            Event::Died { player, by } => native_death(view, published, *player, *by, dialect, messages),
+            _ => {}
+        }
+    }
+    for (section, name, stride) in [(swings, "swings", 3), (shakes, "shakes", 2)] {
+        if section.count > 0 {
+            messages.add_named(dialect, name, 1, |out| write_groups(out, section, stride));
+        }
+    }
+}
+
+fn native_death(
+    view: &View,
+    published: &Published,
+    victim: PlayerId,
+    by: Option<PlayerId>,
+    dialect: &Dialect,
+    messages: &mut Messages,
+) {
+    let killer = by.and_then(|by| find(published, by));
+    if view.is_own(victim) {
+        messages.add_named(dialect, "died", 2, |out| write_player_or_nil(out, killer));
+    }
+    let Some(victim) = find(published, victim) else { return };
+    messages.add_named(dialect, "kill", 4, |out| {
+        write_player_or_nil(out, killer);
+        write_player_or_nil(out, Some(victim));
+    });
+}
+
+fn write_player_or_nil(out: &mut Vec<u8>, seen: Option<&Seen>) {
+    match seen {
+        Some(seen) => {
+            write_uint(out, seen.player.0.into());
+            write_str(out, &seen.name);
+        }
+        None => {
+            write_nil(out);
+            write_nil(out);
+        }
+    }
+}
+
+/// Tells a client of the MooMoo dialects: each gesture in a packet of its own.
+pub fn moomoo(view: &View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
+    for event in &published.events {
+        match event {
+            Event::Swung { player, weapon, hit } if view.knows(*player) => {
+                messages.add_named(dialect, "gather", 3, |out| {
+                    write_uint(out, player.0.into());
+                    write_uint(out, (*hit).into());
+                    write_uint(out, (*weapon).into());
+                });
+            }
+            Event::Struck { object, direction, .. } if knows_object(view, published, *object) => {
+                messages.add_named(dialect, "wiggle", 2, |out| {
+                    write_f64_2dec(out, angle::to_radians_2dec(direction.0));
+                    write_uint(out, (object.0 - EntityId::FIRST_OTHER.0).into());
+                });
+            }
+            Event::Hurt { player, by: Some(by), amount } if view.is_own(*by) => {
+                let Some(hurt) = find(published, *player) else { continue };
+                messages.add_named(dialect, "floating_text", 4, |out| {
+                    write_int(out, hurt.x.to_px().into());
+                    write_int(out, hurt.y.to_px().into());
+                    write_uint(out, (*amount).into());
+                    write_uint(out, DAMAGE_TEXT);
+                });
+            }
+            Event::Died { player, .. } if view.is_own(*player) => {
+                messages.add_named(dialect, "died", 0, |_| {});
+            }
+            _ => {}
+        }
+    }
+}
+
+fn find(published: &Published, player: PlayerId) -> Option<&Seen> {
+    published.index_of(player).map(|index| &published.players[index])
+}
+
+fn knows_object(view: &View, published: &Published, object: EntityId) -> bool {
+    let index = published.nature.things.binary_search_by_key(&object, |thing| thing.id);
+    index.is_ok_and(|index| view.knows_object(index))
+}

@@ -1,0 +1,15 @@
+/**
+ * The typeface of the drawn world, and how wide a text in it is.
+ *
+ * @module draw-text
+ */
+
+export const FONT = '"Trebuchet MS", "Segoe UI", "DejaVu Sans", Verdana, sans-serif';
+
+const ruler = /** @type {CanvasRenderingContext2D} */ (document.createElement('canvas').getContext('2d'));
+
+/** @param {string} text @param {string} font @returns {number} px */
+export function measure(text, font) {
+  ruler.font = font;
+  return ruler.measureText(text).width;
+}

@@ -1,0 +1,143 @@
+/**
+ * What one has and what becomes of one: resources, age, kill messages, the death card. It reads state and writes the
+ * page; names only ever become text.
+ *
+ * @module hud-play
+ */
+
+import { drawIcon } from './draw-icons.js';
+import { element, setText } from './hud.js';
+
+/** Time that a kill message stays, and how many stay at once. */
+const KILL_SHOWN_MS = 7000;
+const KILLS_SHOWN = 5;
+/** The death card comes after this time, so that one sees what happened. */
+export const CARD_MS = 900;
+const FIGURES = /** @type {const} */ (['wood', 'food', 'stone', 'gold', 'kills', 'score']);
+const EVERY_MS = 80;
+/** Sharp enough for every screen that the page draws for. */
+const ICON_PX = 132;
+/** How long a figure stays lit after it has risen. */
+const LIT_MS = 450;
+
+export class PlayHud {
+  /** @param {import('./world.js').World} world @param {() => void} onAgain */
+  constructor(world, onAgain) {
+    this.world = world;
+    this.onAgain = onAgain;
+    this.drawnAt = 0;
+    this.killsSeen = '';
+    /** Made once for each message, so that it fades as a whole. @type {WeakMap<object, HTMLElement>} */
+    this.rows = new WeakMap();
+    this.wasDead = false;
+    /** @type {Record<string, { value: number, atMs: number }>} */
+    this.shown = Object.fromEntries(FIGURES.map((name) => [name, { value: -1, atMs: -Infinity }]));
+    for (const canvas of document.querySelectorAll('canvas[data-icon]')) paintIcon(/** @type {HTMLCanvasElement} */ (canvas));
+    element('again').addEventListener('click', () => this.again());
+  }
+
+  /** Whether the death card can be answered. */
+  get isAsking() {
+    const { death } = this.world;
+    return death !== null && performance.now() - death.atMs > CARD_MS;
+  }
+
+  /** Begins anew, if one is dead and has seen it. */
+  again() {
+    if (this.isAsking) this.onAgain();
+  }
+
+  /** Brings the page up to date; call once a frame. @param {number} nowMs */
+  draw(nowMs) {
+    this.drawDeath(nowMs);
+    if (nowMs - this.drawnAt < EVERY_MS) return;
+    this.drawnAt = nowMs;
+    this.drawFigures(nowMs);
+    this.drawKills(nowMs);
+  }
+
+  drawFigures(nowMs) {
+    const { stats } = this.world;
+    for (const name of FIGURES) {
+      const shown = this.shown[name];
+      const value = stats[name];
+      if (value !== shown.value) {
+        if (value > shown.value && shown.value >= 0) shown.atMs = nowMs;
+        shown.value = value;
+        setText(`f-${name}`, short(value));
+      }
+      element(`f-${name}`).parentElement?.classList.toggle('lit', nowMs - shown.atMs < LIT_MS);
+    }
+    setText('age', `Age ${stats.age}`);
+    const part = stats.xp_next > 0 ? Math.max(0, Math.min(1, stats.xp / stats.xp_next)) : 0;
+    const fill = element('age-fill');
+    const scale = `${part.toFixed(4)} 1`;
+    if (fill.style.scale !== scale) fill.style.scale = scale;
+    setText('age-xp', stats.xp_next > 0 ? `${stats.xp} of ${stats.xp_next}` : '');
+  }
+
+  /** @param {number} nowMs */
+  drawKills(nowMs) {
+    const kills = this.world.kills.filter((kill) => nowMs - kill.atMs < KILL_SHOWN_MS).slice(-KILLS_SHOWN);
+    const key = kills.map((kill) => `${kill.atMs}:${kill.victim}`).join();
+    if (key === this.killsSeen) return;
+    this.killsSeen = key;
+    for (const kill of kills) if (!this.rows.has(kill)) this.rows.set(kill, this.killRow(kill));
+    element('kills').replaceChildren(...kills.map((kill) => /** @type {HTMLElement} */ (this.rows.get(kill))));
+  }
+
+  killRow({ killer, killerName, victim, victimName, atMs }) {
+    const row = document.createElement('li');
+    const own = this.world.bodyId;
+    row.classList.toggle('won', killer !== null && killer === own);
+    row.classList.toggle('lost', victim === own);
+    row.style.animationDelay = `${Math.round(atMs + KILL_SHOWN_MS - 900 - performance.now())}ms`;
+    const icon = document.createElement('canvas');
+    icon.dataset.icon = 'kills';
+    paintIcon(icon);
+    const name = (id, text) => {
+      const who = document.createElement('b');
+      who.textContent = text || `guest ${id}`;
+      return who;
+    };
+    if (killer === null) row.append(name(victim, victimName), ' died ', icon);
+    else row.append(name(killer, killerName), icon, name(victim, victimName));
+    return row;
+  }
+
+  /** @param {number} nowMs */
+  drawDeath(nowMs) {
+    const { death } = this.world;
+    const card = element('death');
+    const shown = death !== null && nowMs - death.atMs > CARD_MS;
+    if ((death !== null) !== this.wasDead) {
+      this.wasDead = death !== null;
+      document.body.classList.toggle('dead', this.wasDead);
+    }
+    if (card.hidden !== shown) return;
+    card.hidden = !shown;
+    if (!death || !shown) return;
+    setText('death-by', death.by === null ? 'Nobody is to blame.' : `${death.name || `guest ${death.by}`} got you.`);
+    setText('d-age', String(death.age));
+    setText('d-kills', String(death.kills));
+    setText('d-score', death.score.toLocaleString('en'));
+  }
+}
+
+/** @param {HTMLCanvasElement} canvas with the name of its picture in `data-icon` */
+function paintIcon(canvas) {
+  canvas.width = canvas.height = ICON_PX;
+  if (!canvas.hasAttribute('aria-label')) canvas.setAttribute('aria-hidden', 'true');
+  const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+  drawIcon(ctx, canvas.dataset.icon ?? 'score', ICON_PX / 2, ICON_PX / 2, ICON_PX);
+}
+
+/**
+ * A figure that fits its place.
+ * @param {number} value
+ * @returns {string} whole up to 99,999, then in thousands or millions with one decimal
+ */
+export function short(value) {
+  if (value < 100000) return value.toLocaleString('en');
+  return value < 1e6 ? `${(value / 1000).toFixed(0)}k` : `${(value / 1e6).toFixed(1)}M`;
+}

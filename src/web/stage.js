@@ -1,0 +1,217 @@
+/**
+ * Turns what happened into what is seen and heard: chips, numbers, shaking, flashes, sounds. A blow shows when the arm
+ * that is drawn has come round to it, a tenth of a second after it was heard of.
+ *
+ * @module stage
+ */
+
+import { MAX_HEALTH, RESOURCES } from './world.js';
+import { SKINS, biomeAt, mix } from './palette.js';
+import { impactMs, toolOf } from './swing.js';
+
+/** Colours of what flies off a struck thing, by kind, and by biome where that makes a difference. */
+const PIECES = Object.freeze({
+  leaves: { grass: ['#4f8f4a', '#69aa58', '#8cc470', '#a9794a'], river: ['#4f8f4a', '#69aa58', '#8cc470', '#a9794a'],
+    snow: ['#4c7f77', '#dfeaf0', '#ffffff', '#8a6a4c'], desert: ['#7d9a3e', '#9bb34d', '#bccb6d', '#a9794a'] },
+  bush: ['#5c9c5a', '#8cc878', '#b8365e', '#d4587f'],
+  stone: { grass: ['#9aa0a8', '#b8bec6', '#7d838c'], river: ['#9aa0a8', '#b8bec6', '#7d838c'],
+    snow: ['#aab6c4', '#e8eef4', '#8c98a8'], desert: ['#b89b78', '#d3bb9a', '#987c5c'] },
+  gold: ['#dba93a', '#f4cf63', '#fff4c4'],
+});
+const DUST = Object.freeze({ snow: ['#ffffff', '#f0f5fa'], grass: ['#cdbd90', '#bcb280'], desert: ['#f3e2b4', '#e0c68c'] });
+const SPARKS = ['#fff6d8', '#ffd85e', '#ff9d5c'];
+const HITS = Object.freeze(['wood', 'bush', 'stone', 'gold']);
+
+/** Px that a player walks from one puff of dust to the next. */
+const STEP_PX = 46;
+/** Older than this nothing is shown any more: the page was hidden. */
+const STALE_MS = 500;
+/** Beyond this from the middle of the picture nothing is heard, px. */
+const HEARD_PX = 1100;
+
+export class Stage {
+  /**
+   * @param {import('./world.js').World} world @param {import('./camera.js').Camera} camera
+   * @param {import('./effects.js').Effects} effects
+   * @param {{ play: (name: string, pan: number, gain: number) => void }} sound
+   */
+  constructor(world, camera, effects, sound) {
+    this.world = world;
+    this.camera = camera;
+    this.effects = effects;
+    this.sound = sound;
+    /** No piece flies and nothing shakes for those who want less motion. */
+    this.calm = false;
+    this.audible = true;
+    /** When one last struck out while the arm was at rest, ms: shown at once, ahead of the server's answer. */
+    this.pressedMs = -Infinity;
+    /** @type {{ event: import('./world.js').Happening, dueMs: number }[]} */
+    this.waiting = [];
+    /** Puffs that each player in view has left behind. @type {WeakMap<import('./world.js').Player, number>} */
+    this.steps = new WeakMap();
+    /** When oneself was hurt last and how badly, 0 to 1. */
+    this.pain = { atMs: -Infinity, part: 0 };
+  }
+
+  /** One begins to swing. @param {number} nowMs */
+  press(nowMs) {
+    const own = this.own;
+    if (!own || nowMs - Math.max(own.swing.atMs, this.pressedMs) < toolOf(own.weapon).ms) return;
+    this.pressedMs = nowMs;
+    this.hear('swing', own.shown.x, own.shown.y);
+  }
+
+  /** @returns {import('./world.js').Player | undefined} */
+  get own() {
+    return this.world.ownId === null ? undefined : this.world.players.get(this.world.ownId);
+  }
+
+  /** Shows what is due; call once a frame. @param {number} nowMs */
+  draw(nowMs) {
+    const { happenings } = this.world;
+    for (const event of happenings) {
+      // What happened while nobody looked is not caught up with.
+      if (nowMs - event.atMs < STALE_MS) this.waiting.push({ event, dueMs: event.atMs + this.lateMs(event) });
+    }
+    happenings.length = 0;
+    if (this.waiting.length > 0) {
+      const due = this.waiting.filter((one) => one.dueMs <= nowMs);
+      this.waiting = this.waiting.filter((one) => one.dueMs > nowMs);
+      for (const { event } of due) this.show(event, nowMs);
+    }
+    if (!this.calm) this.dust(nowMs);
+  }
+
+  /** @param {import('./world.js').Happening} event */
+  lateMs({ kind }) {
+    return kind === 'swung' || kind === 'said' || kind === 'spawned' ? 0 : impactMs(0);
+  }
+
+  /** @param {import('./world.js').Happening} event @param {number} nowMs */
+  show(event, nowMs) {
+    const { kind, x, y, id, amount } = event;
+    switch (kind) {
+      case 'swung': return this.swung(event);
+      case 'struck': return this.struck(event, nowMs);
+      case 'hurt': return this.hurt(event, nowMs);
+      case 'healed': return this.effects.number(x, y - 30, `+${amount}`, 'heal', nowMs);
+      case 'gained': return this.effects.number(x, y - 10, `+${amount}`, RESOURCES[event.resource], nowMs);
+      case 'scored': return this.effects.number(x, y - 70, `+${amount}`, 'score', nowMs);
+      case 'aged': return this.aged(event, nowMs);
+      case 'fell': return this.fell(event, nowMs);
+      case 'said': return id === this.world.ownId ? undefined : this.hear('chat', x, y);
+      default: return undefined;
+    }
+  }
+
+  swung({ id, x, y, atMs }) {
+    const answered = id === this.world.ownId && atMs - this.pressedMs < toolOf(0).ms * 0.8;
+    if (!answered) this.hear('swing', x, y);
+  }
+
+  /** @param {import('./world.js').Happening} event @param {number} nowMs */
+  struck({ id, x, y, direction }, nowMs) {
+    const thing = this.world.things.get(id);
+    if (!thing) return;
+    this.hear(HITS[thing.kind] ?? 'wood', x, y);
+    if (this.calm) return;
+    const { effects } = this;
+    const biome = biomeAt(y, this.world.mapSize);
+    const rim = thing.scale * (thing.kind < 2 ? 0.62 : 0.92);
+    const atX = x - rim * Math.cos(direction);
+    const atY = y - rim * Math.sin(direction);
+    const back = direction + Math.PI;
+    effects.shake(id, direction, nowMs);
+    if (thing.kind < 2) {
+      const colours = thing.kind === 1 ? PIECES.bush : PIECES.leaves[biome];
+      effects.burst('leaf', colours, 9, atX, atY, back, 1.25, 0.42, 10, 760, nowMs);
+    } else {
+      const colours = thing.kind === 3 ? PIECES.gold : PIECES.stone[biome];
+      effects.burst('chip', colours, 8, atX, atY, back, 1.05, 0.5, 9, 620, nowMs);
+      effects.burst('spark', SPARKS, 4, atX, atY, back, 0.9, 0.8, 9, 260, nowMs);
+    }
+    effects.ring(atX, atY, 26, '#ffffff', nowMs);
+  }
+
+  /** @param {import('./world.js').Happening} event @param {number} nowMs */
+  hurt({ id, x, y, amount }, nowMs) {
+    const { effects } = this;
+    const player = this.world.players.get(id);
+    const at = player?.shown ?? { x, y };
+    effects.number(at.x, at.y - 44, `−${amount}`, 'damage', nowMs);
+    effects.flash(id, nowMs);
+    this.hear('hurt', at.x, at.y);
+    if (id === this.world.ownId) this.pain = { atMs: nowMs, part: Math.min(1, 0.35 + (amount / MAX_HEALTH) * 1.4) };
+    if (this.calm) return;
+    const direction = this.blowAt(id, at);
+    const rimX = at.x - 26 * Math.cos(direction);
+    const rimY = at.y - 26 * Math.sin(direction);
+    effects.burst('spark', SPARKS, 8, rimX, rimY, direction + Math.PI, 1.3, 0.8, 13, 300, nowMs);
+    effects.burst('dust', ['#ffffff', '#f6ead2'], 4, rimX, rimY, direction, 0.8, 0.2, 15, 420, nowMs);
+    effects.ring(rimX, rimY, 40, '#ffffff', nowMs);
+  }
+
+  /**
+   * Which way the blow went that hurt somebody: away from the nearest one who has just hit. The wire does not say; for
+   * sparks a good guess will do.
+   * @param {number} id @param {{ x: number, y: number }} at
+   */
+  blowAt(id, at) {
+    let near = Infinity;
+    let direction = -Math.PI / 2;
+    const newest = Math.max(...[...this.world.players.values()].map((player) => player.swing.atMs));
+    for (const other of this.world.players.values()) {
+      if (other.id === id || !other.swing.hit || newest - other.swing.atMs > 250) continue;
+      const far = Math.hypot(other.shown.x - at.x, other.shown.y - at.y);
+      if (far >= near) continue;
+      near = far;
+      direction = Math.atan2(at.y - other.shown.y, at.x - other.shown.x);
+    }
+    return direction;
+  }
+
+  /** @param {import('./world.js').Happening} event @param {number} nowMs */
+  fell({ x, y, amount: skin }, nowMs) {
+    this.hear('death', x, y);
+    if (this.calm) return;
+    const { body } = SKINS[skin] ?? SKINS[0];
+    this.effects.burst('dust', ['#ffffff', mix(body, '#ffffff', 0.5), mix(body, '#ffffff', 0.75)], 16, x, y, 0, Math.PI, 0.36, 27, 900, nowMs);
+    this.effects.burst('chip', [body, mix(body, '#ffffff', 0.3)], 10, x, y, 0, Math.PI, 0.6, 11, 800, nowMs);
+    this.effects.ring(x, y, 96, '#ffffff', nowMs);
+  }
+
+  /** @param {import('./world.js').Happening} event @param {number} nowMs */
+  aged({ x, y, amount }, nowMs) {
+    const at = this.own?.shown ?? { x, y };
+    this.hear('age', at.x, at.y);
+    this.effects.number(at.x, at.y - 56, `Age ${amount}`, 'age', nowMs);
+    if (this.calm) return;
+    this.effects.ring(at.x, at.y, 110, '#ffd85e', nowMs);
+    this.effects.burst('spark', ['#fff6d8', '#ffd85e'], 18, at.x, at.y, 0, Math.PI, 0.62, 13, 620, nowMs);
+  }
+
+  /** Puffs below those who walk. @param {number} nowMs */
+  dust(nowMs) {
+    for (const player of this.world.players.values()) {
+      const steps = Math.floor(player.walked / STEP_PX);
+      const before = this.steps.get(player) ?? steps;
+      this.steps.set(player, steps);
+      if (steps === before) continue;
+      const { way, shown: { x, y } } = player;
+      const colours = DUST[biomeAt(y, this.world.mapSize)];
+      if (!colours || player.pace < 0.3 || !this.camera.sees(x, y, 60)) continue;
+      const side = steps % 2 ? 15 : -15;
+      this.effects.burst('dust', colours, 2, x - 20 * Math.cos(way) - side * Math.sin(way), y - 20 * Math.sin(way) + side * Math.cos(way),
+        way + Math.PI, 0.7, 0.07, 13, 620, nowMs);
+    }
+  }
+
+  /** Plays a sound as it is heard in the middle of the picture. @param {string} name @param {number} x @param {number} y */
+  hear(name, x, y) {
+    if (!this.audible) return;
+    const dx = Number.isNaN(x) ? 0 : x - this.camera.x;
+    const dy = Number.isNaN(y) ? 0 : y - this.camera.y;
+    const gain = 1 - Math.hypot(dx, dy) / HEARD_PX;
+    if (gain > 0.05) this.sound.play(name, Math.max(-0.8, Math.min(0.8, dx / 800)), gain * gain);
+  }
+}

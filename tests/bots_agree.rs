@@ -1,0 +1,112 @@
+//! Two native clients who see each other: what one knows of the other by adding up differences is, tick for tick,
+//! the rounded exact state that the other one is told of itself.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use tickwire::client::check::Check;
+use tickwire::client::heard::Heard;
+use tickwire::client::talk::Talk;
+use tickwire::client::url::Url;
+use tickwire::net::{Config, Server};
+use tickwire::packet::client_packet::Mode;
+use tickwire::packet::{ClientPacket, Codes};
+
+/// Long enough for anything that happens at all, on any machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Time without an update after which a walker turns.
+const STUCK: Duration = Duration::from_millis(300);
+/// Updates that each of the two hears.
+const UPDATES: u64 = 150;
+/// Updates after which a walker turns.
+const STRIDE: u64 = 7;
+
+/// Where somebody is by tick, in px.
+type Places = BTreeMap<u32, (f64, f64)>;
+
+struct Walker {
+    talk: Talk,
+    check: Check,
+    sequence: u32,
+}
+
+impl Walker {
+    fn join(url: &Url, name: &str) -> Walker {
+        let native = Codes::builtin().dialect("native").unwrap();
+        let mut talk = Talk::connect(url, None, native).unwrap();
+        let name = Some(name.to_owned());
+        talk.say(&ClientPacket::Hello { version: 1, mode: Mode::Play, name, skin: None }).unwrap();
+        let mut walker = Walker { talk, check: Check::new(true), sequence: 0 };
+        while walker.check.picture().me.is_none() {
+            walker.hear(PATIENCE).expect("something is said before there is a body");
+        }
+        walker
+    }
+
+    /// The next packet, if one comes in time.
+    fn hear(&mut self, time: Duration) -> Option<Heard> {
+        let heard = match self.talk.hear(time) {
+            Ok(heard) => heard.expect("an open connection"),
+            Err(error) if error.kind() == ErrorKind::TimedOut => return None,
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(self.check.hear(&heard, Duration::ZERO), [], "{heard:?}");
+        Some(heard)
+    }
+
+    /// Walks in a zigzag; gives where it and the other one were, as it was told.
+    fn walk(mut self) -> (Places, Places) {
+        let (mut own, mut others, mut updates) = (Places::new(), Places::new(), 0);
+        while updates < UPDATES {
+            let heard = self.hear(STUCK);
+            // Who is stuck behind a tree, and alone with it, is told nothing.
+            if heard.is_none() || updates % STRIDE == 0 {
+                self.turn();
+            }
+            let Some(Heard::Update(update)) = heard else { continue };
+            updates += 1;
+            let picture = self.check.picture();
+            for (player, known) in &picture.players {
+                let places = if Some(*player) == picture.me { &mut own } else { &mut others };
+                places.insert(update.tick, (known.x_px, known.y_px));
+            }
+        }
+        (own, others)
+    }
+
+    fn turn(&mut self) {
+        self.sequence += 1;
+        let direction = (!self.sequence.is_multiple_of(5)).then_some((self.sequence * 23_456) as u16);
+        let packet = ClientPacket::Move { sequence: Some(self.sequence), tick: None, direction };
+        self.check.said(&packet);
+        self.talk.say(&packet).unwrap();
+    }
+}
+
+/// What two walkers say of one of them, compared where both say something.
+fn assert_agree(exact: &Places, seen: &Places) {
+    let both = exact.iter().filter_map(|(tick, exact)| Some((tick, exact, seen.get(tick)?)));
+    let mut compared = 0;
+    for (tick, exact, seen) in both {
+        let (dx, dy) = ((exact.0 - seen.0).abs(), (exact.1 - seen.1).abs());
+        assert!(dx <= 0.25 && dy <= 0.25, "tick {tick}: is at {exact:?}, seen at {seen:?}");
+        compared += 1;
+    }
+    assert!(compared > UPDATES / 2, "only {compared} ticks compared");
+}
+
+#[test]
+fn differences_add_up_to_the_rounded_exact_state() {
+    let server = Server::start(Config::new("127.0.0.1:0".parse().unwrap())).unwrap();
+    let url: Url = format!("ws://{}/play", server.address()).parse().unwrap();
+    let (ada, bob) = (Walker::join(&url, "Ada"), Walker::join(&url, "Bob"));
+    let (ada, bob) = std::thread::scope(|scope| {
+        let ada = scope.spawn(|| ada.walk());
+        let bob = bob.walk();
+        (ada.join().unwrap(), bob)
+    });
+    assert_agree(&ada.0, &bob.1);
+    assert_agree(&bob.0, &ada.1);
+    assert_eq!(server.stop(), 0);
+}

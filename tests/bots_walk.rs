@@ -1,0 +1,111 @@
+//! Herds of bots on a server in this process: what they are told makes sense, in each layout, and nobody is told
+//! twice or of nothing.
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tickwire::client::heard::Heard;
+use tickwire::client::herd::{self, Plan};
+use tickwire::client::talk::Talk;
+use tickwire::client::tally::Report;
+use tickwire::client::url::Url;
+use tickwire::net::{Config, Server};
+use tickwire::packet::client_packet::Mode;
+use tickwire::packet::{ClientPacket, Codes, Dialect};
+
+/// Long enough for anything that happens at all, on any machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn start() -> (Server, Url) {
+    let server = Server::start(Config::new("127.0.0.1:0".parse().unwrap())).unwrap();
+    let url = format!("ws://{}", server.address()).parse().unwrap();
+    (server, url)
+}
+
+fn dialect(name: &str) -> Arc<Dialect> {
+    Codes::builtin().dialect(name).unwrap()
+}
+
+fn run(url: &Url, name: &str, count: usize) -> Report {
+    let plan = Plan {
+        url: url.clone().for_dialect(name),
+        dialect: dialect(name),
+        count,
+        time: Duration::from_secs(2),
+        source: Some("127.0.x.y".parse().unwrap()),
+        still: false,
+        seed: 7,
+    };
+    herd::run(&plan).unwrap()
+}
+
+fn counter(server: &Server, name: &str) -> u64 {
+    let text = server.metrics_text();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
+}
+
+#[test]
+fn what_bots_are_told_makes_sense_in_each_layout() {
+    let (server, url) = start();
+    for name in ["native", "legacy", "letters-2023", "letters-2024", "letters"] {
+        let report = run(&url, name, 24);
+        assert!(report.is_well(), "{report}");
+        assert!(report.tally.updates > 0 && report.in_view() > 0, "{report}");
+    }
+    assert_eq!(counter(&server, "tickwire_panics_total"), 0);
+    assert_eq!(server.stop(), 0);
+}
+
+#[test]
+fn two_layouts_at_once_and_one_send_a_turn() {
+    let (server, url) = start();
+    std::thread::scope(|scope| {
+        let moomoo = scope.spawn(|| run(&url, "legacy", 20));
+        let native = run(&url, "native", 20);
+        let moomoo = moomoo.join().unwrap();
+        assert!(native.is_well() && moomoo.is_well(), "{native}{moomoo}");
+    });
+    let (turns, sends) =
+        (counter(&server, "tickwire_turns_total"), counter(&server, "tickwire_turn_sends_total"));
+    assert!(turns > 100, "{turns} turns");
+    // An answer that another thread hands over while a turn is being sent goes out in a send of its own.
+    assert!(turns.abs_diff(sends) <= turns / 100, "{sends} calls to send for {turns} turns");
+    assert_eq!(server.stop(), 0);
+}
+
+#[test]
+fn who_stands_among_those_who_stand_is_told_nothing() {
+    let (server, url) = start();
+    let url = url.for_dialect("native");
+    let mut talks: Vec<Talk> =
+        (0..3).map(|_| Talk::connect(&url, None, dialect("native")).unwrap()).collect();
+    for talk in &mut talks {
+        talk.say(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None }).unwrap();
+        talk.hear_until(PATIENCE, |heard| matches!(heard, Heard::Spawned { .. })).unwrap();
+    }
+    // Newcomers are told of one another first; then there must come a whole second without a word.
+    let (started, quiet) = (Instant::now(), Duration::from_secs(1));
+    for talk in &mut talks {
+        loop {
+            assert!(started.elapsed() < PATIENCE, "somebody is told something all the time");
+            match talk.hear(quiet) {
+                Ok(heard) => assert!(heard.is_some(), "{:?}", talk.ending()),
+                Err(error) if error.kind() == ErrorKind::TimedOut => break,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+    // By now all were quiet for long, and the world went on.
+    let (turns, ticks) = (counter(&server, "tickwire_turns_total"), counter(&server, "tickwire_ticks_total"));
+    std::thread::sleep(quiet);
+    assert!(counter(&server, "tickwire_ticks_total") > ticks);
+    assert_eq!(counter(&server, "tickwire_turns_total"), turns, "a turn with nothing to say");
+    for talk in &mut talks {
+        talk.say(&ClientPacket::Ping { nonce: Some(1) }).unwrap();
+        let heard = talk.hear(PATIENCE).unwrap();
+        assert!(matches!(heard, Some(Heard::Pong { nonce: Some(1), .. })), "{heard:?}");
+    }
+    assert_eq!(server.stop(), 0);
+}

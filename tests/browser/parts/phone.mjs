@@ -1,0 +1,53 @@
+// A page of a phone's size, played by touch alone.
+
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { keep, state, until } from '../lib/browser.mjs';
+import { near, rest } from '../lib/game.mjs';
+
+const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true };
+const LEFT = { x: 110, y: 640, id: 1 };
+const RIGHT = { x: 300, y: 640, id: 2 };
+
+/** @param {import('../lib/game.mjs').Game} game */
+export async function phone(game) {
+  const page = await game.page('phone', PHONE);
+  const session = await page.context().newCDPSession(page);
+  /** Thumbs on the glass: `touchEnd` lifts those that are listed, or all of them. */
+  const touch = (type, ...touchPoints) => session.send('Input.dispatchTouchEvent', { type, touchPoints });
+  const below = { ...LEFT, y: LEFT.y + 60 };
+  const swings = () => page.evaluate(() => window.tickwire.players[window.tickwire.id].swings);
+  await game.check('a phone joins by touch and walks by a thumb', async () => {
+    await page.goto(game.server.url);
+    await until(page, () => window.tickwire.watching !== null);
+    await keep(page, 'phone-title');
+    await page.locator('#play').tap();
+    await until(page, () => window.tickwire.own !== null);
+    await touch('touchStart', LEFT);
+    await touch('touchMove', below);
+    await until(page, () => window.tickwire.own.direction === 16384);
+    await keep(page, 'phone');
+  });
+  await game.check('a second thumb strikes while the first one walks, and a pull turns the blow', async () => {
+    await touch('touchStart', below, RIGHT);
+    await until(page, () => window.tickwire.players[window.tickwire.id].swings >= 2);
+    await touch('touchMove', below, { ...RIGHT, x: RIGHT.x - 60 });
+    await until(page, () => Math.abs(window.tickwire.own.heading - Math.PI) < 0.05);
+    assert.equal((await state(page, 'own')).direction, 16384, 'still on its way down');
+    await sleep(150);
+    await keep(page, 'phone-strike');
+    return `${await swings()} swings`;
+  });
+  await game.check('lifting the thumbs ends both', async () => {
+    await touch('touchEnd', RIGHT);
+    await sleep(450);
+    const before = await swings();
+    await sleep(800);
+    assert.equal(await swings(), before);
+    assert.equal((await state(page, 'own')).direction, 16384, 'the other thumb walks on');
+    await touch('touchEnd');
+    await rest(page);
+    near((await state(page, 'own')).heading, Math.PI, 0.05, 'the heading stays where the blow went');
+  });
+  await page.context().close();
+}

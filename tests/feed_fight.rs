@@ -1,0 +1,205 @@
+//! What a fight is to those in it: each layout tells strokes, health, deaths and what was won, to whom it concerns, and the
+//! way back into play.
+
+use std::collections::BTreeMap;
+use std::f64::consts::TAU;
+use std::sync::Arc;
+
+use tickwire::feed::view::Layout;
+use tickwire::feed::{Messages, Published, Publisher, Rates, Scratch, View};
+use tickwire::packet::{Codes, Dialect, Direction, Value};
+use tickwire::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
+
+const ATTACKER: u16 = 1;
+const VICTIM: u16 = 2;
+
+/// Everything that one client was told, by the packet's name, in order.
+struct Client {
+    view: View,
+    dialect: Arc<Dialect>,
+    scratch: Scratch,
+    heard: Vec<(String, Vec<Value>)>,
+}
+
+impl Client {
+    fn new(player: u16, dialect: &str) -> Client {
+        let layout = if dialect == "native" { Layout::Native } else { Layout::Moomoo };
+        let mut view = View::new(layout);
+        view.follow(Some(PlayerId(player)), None);
+        let dialect = Codes::builtin().dialect(dialect).expect("built in");
+        Client { view, dialect, scratch: Scratch::default(), heard: Vec::new() }
+    }
+
+    fn hear(&mut self, published: &Published) {
+        let mut messages = Messages::default();
+        if self.view.is_due(published) {
+            self.view.turn(published, &self.dialect, &mut self.scratch, &mut messages);
+        }
+        self.view.events(published, &self.dialect, &mut self.scratch, &mut messages);
+        for message in messages.iter() {
+            let decoded = self.dialect.decode(Direction::ToClient, message).expect("our own message");
+            self.heard.push((decoded.row.name.clone(), decoded.values));
+        }
+    }
+
+    fn all(&self, name: &str) -> Vec<&Vec<Value>> {
+        self.heard.iter().filter(|(heard, _)| heard == name).map(|(_, values)| values).collect()
+    }
+
+    /// The values of a list of whole numbers, all packets of this name together.
+    fn numbers(&self, name: &str) -> Vec<i64> {
+        let lists =
+            self.all(name).into_iter().flat_map(|values| values[0].as_array().cloned().unwrap_or_default());
+        lists.map(|value| value.as_i64().expect("a whole number")).collect()
+    }
+}
+
+/// A world with two players, and the four clients that see it: each player in each layout.
+struct Fight {
+    world: World,
+    publisher: Publisher,
+    sequences: BTreeMap<u16, u32>,
+    clients: Vec<Client>,
+}
+
+impl Fight {
+    fn new() -> Fight {
+        let world = World::new(Identity { seed: 4, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
+        let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 });
+        let who = [(ATTACKER, "native"), (VICTIM, "native"), (ATTACKER, "legacy"), (VICTIM, "legacy")];
+        let clients = who.map(|(player, dialect)| Client::new(player, dialect)).into();
+        let mut fight = Fight { world, publisher, sequences: BTreeMap::new(), clients };
+        for (player, name) in [(ATTACKER, "ann"), (VICTIM, "bob")] {
+            let join = Action::Join { player: PlayerId(player), name: name.to_owned(), skin: 0 };
+            fight.step(vec![(0, join)]);
+        }
+        fight
+    }
+
+    fn step(&mut self, actions: Vec<(u16, Action)>) {
+        let mut commands = Vec::new();
+        for (player, action) in actions {
+            let sequence = self.sequences.entry(player).or_default();
+            *sequence += 1;
+            commands.push(Command { player: PlayerId(player), sequence: *sequence, action });
+        }
+        self.world.step(&mut commands);
+        assert!(self.world.outcome().refused.is_empty(), "{:?}", self.world.outcome().refused);
+        let published = self.publisher.publish(&self.world, |_| 0);
+        self.clients.iter_mut().for_each(|client| client.hear(&published));
+    }
+
+    fn is_alive(&self, player: u16) -> bool {
+        self.world.player(PlayerId(player)).expect("in the world").alive
+    }
+
+    /// The attacker walks up to the victim, looks at it and strikes until it is dead.
+    fn out(&mut self) {
+        self.step(vec![(ATTACKER, Action::Attack { on: true })]);
+        for _ in 0..3_000 {
+            let at = |player| {
+                let body = self.world.player(PlayerId(player)).expect("in the world").body;
+                (f64::from(body.x.0), f64::from(body.y.0))
+            };
+            let ((x, y), (to_x, to_y)) = (at(ATTACKER), at(VICTIM));
+            let turns = ((to_y - y).atan2(to_x - x) / TAU).rem_euclid(1.0);
+            let angle = Angle((turns * 65_536.0) as u32 as u16);
+            self.step(vec![
+                (ATTACKER, Action::Move { direction: Some(angle) }),
+                (ATTACKER, Action::Aim { heading: angle }),
+            ]);
+            if !self.is_alive(VICTIM) {
+                return self.step(vec![(ATTACKER, Action::Attack { on: false })]);
+            }
+        }
+        panic!("nobody died");
+    }
+}
+
+#[test]
+fn a_fight_is_told_to_both_in_both_layouts() {
+    let mut fight = Fight::new();
+    fight.out();
+    let [native_attacker, native_victim, legacy_attacker, legacy_victim] = &fight.clients[..] else {
+        panic!()
+    };
+
+    let swings = native_victim.numbers("swings");
+    assert!(swings.chunks(3).any(|swing| swing == [1, 0, 1]), "the victim sees a hit: {swings:?}");
+    for client in [native_attacker, native_victim] {
+        let of_victim: Vec<i64> =
+            client.numbers("health").chunks(2).filter(|of| of[0] == 2).map(|of| of[1]).collect();
+        assert_eq!(of_victim, [75, 50, 25, 0][..of_victim.len()], "25 points a blow");
+        assert!(of_victim.len() >= 3);
+        assert_eq!(client.all("kill"), [&vec![1.into(), "ann".into(), 2.into(), "bob".into()]]);
+    }
+    assert_eq!(native_victim.all("died"), [&vec![1.into(), "ann".into()]]);
+    assert!(native_attacker.all("died").is_empty());
+    assert_eq!(
+        native_victim.all("watching").last(),
+        Some(&&vec![Value::from(1)]),
+        "the dead watch who did it"
+    );
+    let stats = native_attacker.all("stats").last().expect("the attacker's own")[4].clone();
+    assert_eq!(stats, Value::from(1), "one kill");
+
+    let hits = legacy_attacker.all("floating_text");
+    assert_eq!(hits.len(), 4);
+    assert!(hits.iter().all(|hit| hit[2] == Value::from(25)), "{hits:?}");
+    assert!(legacy_attacker.all("gather").contains(&&vec![1.into(), 1.into(), 0.into()]));
+    assert!(legacy_attacker.all("value").contains(&&vec!["kills".into(), 1.into(), 1.into()]));
+    assert!(legacy_victim.all("health").contains(&&vec![2.into(), 50.into()]));
+    assert_eq!((legacy_victim.all("died").len(), legacy_attacker.all("died").len()), (1, 0));
+    assert!(legacy_victim.all("floating_text").is_empty(), "only who strikes sees the number");
+}
+
+#[test]
+fn who_died_is_set_up_anew() {
+    let mut fight = Fight::new();
+    fight.out();
+    fight.clients.iter_mut().for_each(|client| client.heard.clear());
+    fight.step(vec![(VICTIM, Action::Respawn { name: "bob".to_owned(), skin: 3 })]);
+    (0..6).for_each(|_| fight.step(Vec::new()));
+    let (native, legacy) = (&fight.clients[1], &fight.clients[3]);
+    assert_eq!(native.all("spawned"), [&vec![Value::from(2)]]);
+    let names: Vec<&str> = legacy.heard.iter().map(|(name, _)| name.as_str()).collect();
+    let place = |name: &str| {
+        names.iter().position(|heard| *heard == name).unwrap_or_else(|| panic!("{name}: {names:?}"))
+    };
+    assert!(place("setup") < place("add_player") && place("add_player") < place("value"), "{names:?}");
+    assert!(place("value") < place("update_players"), "{names:?}");
+}
+
+#[test]
+fn gathering_shakes_the_tree_and_fills_the_store() {
+    let mut fight = Fight::new();
+    let body = fight.world.player(PlayerId(ATTACKER)).expect("in the world").body.clone();
+    let near = fight.world.scenery().min_by_key(|thing| {
+        let (dx, dy) = (thing.x_px - body.x.to_px(), thing.y_px - body.y.to_px());
+        dx * dx + dy * dy
+    });
+    let thing = near.expect("something stands there");
+    for _ in 0..600 {
+        let body = fight.world.player(PlayerId(ATTACKER)).expect("in the world").body;
+        let (dx, dy) = (
+            f64::from(thing.x_px) - f64::from(body.x.to_px()),
+            f64::from(thing.y_px) - f64::from(body.y.to_px()),
+        );
+        let angle = Angle(((dy.atan2(dx) / TAU).rem_euclid(1.0) * 65_536.0) as u32 as u16);
+        fight.step(vec![
+            (ATTACKER, Action::Move { direction: Some(angle) }),
+            (ATTACKER, Action::Aim { heading: angle }),
+            (ATTACKER, Action::Attack { on: true }),
+        ]);
+    }
+    let (native, legacy) = (&fight.clients[0], &fight.clients[2]);
+    let shaken = native.numbers("shakes");
+    assert!(shaken.chunks(2).any(|shake| shake[0] == i64::from(thing.id.0)), "{shaken:?}");
+    let last = native.all("stats").last().expect("one's own")[thing.kind as usize].as_u64();
+    let in_world =
+        fight.world.player(PlayerId(ATTACKER)).expect("in the world").resources[thing.kind as usize];
+    assert!(in_world > 0);
+    assert_eq!(last, Some(in_world.into()));
+    let sid = Value::from(thing.id.0 - 65_536);
+    assert!(legacy.all("wiggle").iter().any(|wiggle| wiggle[1] == sid));
+}

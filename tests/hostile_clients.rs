@@ -1,0 +1,227 @@
+//! Clients that misbehave, against a server in this process: each is closed for its own rule, and an honest client is
+//! served before, meanwhile and afterwards.
+
+use std::io::ErrorKind;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tickwire::client::dial;
+use tickwire::client::heard::Heard;
+use tickwire::client::hostile::{self, Kind};
+use tickwire::client::source::Source;
+use tickwire::client::talk::Talk;
+use tickwire::client::url::Url;
+use tickwire::limits;
+use tickwire::net::{Config, Server};
+use tickwire::packet::client_packet::Mode;
+use tickwire::packet::{ClientPacket, Codes, Dialect};
+use tickwire::ws::frame::{self, Opcode};
+
+/// Long enough for anything that happens at all, on any machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+const KEY: Option<[u8; 4]> = Some([1, 2, 3, 4]);
+
+fn start() -> (Server, Url) {
+    let server = Server::start(Config::new("127.0.0.1:0".parse().unwrap())).unwrap();
+    let url = format!("ws://{}/play", server.address()).parse().unwrap();
+    (server, url)
+}
+
+fn native() -> Arc<Dialect> {
+    Codes::builtin().dialect("native").unwrap()
+}
+
+fn hostile_address() -> IpAddr {
+    "127.0.9.9".parse().unwrap()
+}
+
+/// A client that walks, and asks the server whether it still listens.
+struct Honest {
+    talk: Talk,
+    asked: u32,
+}
+
+impl Honest {
+    fn join(url: &Url) -> Honest {
+        let mut talk = Talk::connect(url, None, native()).unwrap();
+        talk.say(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None }).unwrap();
+        talk.hear_until(PATIENCE, |heard| matches!(heard, Heard::Spawned { .. })).unwrap();
+        Honest { talk, asked: 0 }
+    }
+
+    /// A ping is answered, and a step reaches the world and comes back.
+    fn is_served(&mut self) {
+        self.asked += 1;
+        let asked = self.asked;
+        self.talk.say(&ClientPacket::Ping { nonce: Some(asked) }).unwrap();
+        let direction = Some((asked * 16_384) as u16);
+        self.talk.say(&ClientPacket::Move { sequence: Some(asked), tick: None, direction }).unwrap();
+        let is_pong = |heard: &Heard| matches!(heard, Heard::Pong { nonce, .. } if *nonce == Some(asked));
+        self.talk.hear_until(PATIENCE, is_pong).unwrap();
+        let is_step = |heard: &Heard| match heard {
+            Heard::Update(update) => update.own.is_some_and(|own| own.sequence == asked),
+            _ => false,
+        };
+        self.talk.hear_until(PATIENCE, is_step).unwrap();
+    }
+
+    /// Is served over and over until a thread is done; gives what the thread found.
+    fn is_served_until<T>(&mut self, thread: thread::JoinHandle<T>) -> T {
+        while !thread.is_finished() {
+            self.is_served();
+        }
+        self.is_served();
+        thread.join().unwrap()
+    }
+}
+
+fn has_line(server: &Server, line: &str) -> bool {
+    server.metrics_text().lines().any(|found| found == line)
+}
+
+fn assert_well(server: Server) {
+    assert!(has_line(&server, "tickwire_panics_total 0"), "{}", server.metrics_text());
+    assert_eq!(server.stop(), 0, "a connection was left behind");
+}
+
+#[test]
+fn floods_are_closed_for_what_they_flood_with() {
+    let (server, url) = start();
+    let mut honest = Honest::join(&url);
+    honest.is_served();
+    for (kind, expected) in [
+        (Kind::MessageFlood, "1008 message_rate"),
+        (Kind::PingFlood, "1008 message_rate"),
+        (Kind::ByteFlood, "1008 byte_rate"),
+        (Kind::FragmentFlood, "1008 too_many_fragments"),
+    ] {
+        let to = url.clone();
+        let flood = thread::spawn(move || hostile::once(kind, &to, hostile_address(), 1, PATIENCE).unwrap());
+        assert_eq!(honest.is_served_until(flood), expected, "{}", kind.name());
+    }
+    assert_well(server);
+}
+
+/// Frames that break a rule, and how the server says so.
+fn broken() -> [(Vec<u8>, &'static str); 8] {
+    let framed = |opcode, payload: &[u8]| {
+        let mut bytes = Vec::new();
+        frame::write(&mut bytes, opcode, KEY, payload);
+        bytes
+    };
+    [
+        (b"GET / HTTP/1.1\r\n\r\n".to_vec(), "1002 reserved_bit"),
+        (b"\x82\x03\x92\x06\x90".to_vec(), "1002 mask_missing"),
+        (b"\x83\x80\x01\x02\x03\x04".to_vec(), "1002 reserved_opcode"),
+        (b"\x80\x80\x01\x02\x03\x04".to_vec(), "1002 continuation_without_start"),
+        (framed(Opcode::Text, b"[1,[1,1]]"), "1003 frame_kind"),
+        (framed(Opcode::Binary, b"\x92\x01"), "1007 "),
+        (framed(Opcode::Binary, b"\x92\x06\x91\x01"), "1008 hello_first"),
+        (framed(Opcode::Binary, &[0xc0; 4 * 1024 + 1]), "1009 message_too_long"),
+    ]
+}
+
+#[test]
+fn garbage_is_answered_with_the_rule_that_it_breaks() {
+    let (server, url) = start();
+    let mut honest = Honest::join(&url);
+    for (bytes, expected) in broken() {
+        let mut talk = Talk::connect(&url, Some(hostile_address()), native()).unwrap();
+        talk.send_bytes(&bytes).unwrap();
+        while talk.hear(PATIENCE).unwrap().is_some() {}
+        let ending = talk.ending().unwrap();
+        assert!(ending.starts_with(expected), "{expected}: {ending}");
+        honest.is_served();
+    }
+    for seed in 0..40 {
+        let ending = hostile::once(Kind::Garbage, &url, hostile_address(), seed, PATIENCE).unwrap();
+        let code = ending.split(' ').next().unwrap();
+        assert!(["1002", "1003", "1007", "1008", "1009"].contains(&code), "seed {seed}: {ending}");
+    }
+    honest.is_served();
+    assert_well(server);
+}
+
+#[test]
+fn who_sends_no_request_is_answered_with_408() {
+    let (server, url) = start();
+    let mut honest = Honest::join(&url);
+    honest.is_served();
+    let idle = thread::spawn(move || {
+        let source: Source = "127.1.x.y".parse().unwrap();
+        hostile::idle(40, &url, &source, PATIENCE).unwrap()
+    });
+    let endings = honest.is_served_until(idle).0;
+    let all: Vec<(&str, u64)> =
+        endings.iter().map(|(ending, (count, ..))| (ending.as_str(), *count)).collect();
+    assert_eq!(all, [("status 408", 40)]);
+    assert!(has_line(&server, "tickwire_requests_refused_total{rule=\"head_late\"} 40"));
+    assert_well(server);
+}
+
+#[test]
+fn who_reads_nothing_is_closed_as_slow() {
+    let (server, url) = start();
+    let mut honest = Honest::join(&url);
+    honest.is_served();
+    // It reads nothing, so it cannot see its end either: the server is asked.
+    let deaf = thread::spawn(move || hostile::once(Kind::ReadsNothing, &url, hostile_address(), 1, PATIENCE));
+    let slow = "tickwire_clients_closed_total{rule=\"slow_client\"} 1";
+    let started = Instant::now();
+    while !has_line(&server, slow) {
+        assert!(started.elapsed() < PATIENCE, "{}", server.metrics_text());
+        honest.is_served();
+        thread::sleep(Duration::from_millis(50));
+    }
+    honest.is_served();
+    assert_well(server);
+    drop(deaf);
+}
+
+#[test]
+fn a_slow_client_that_reads_again_in_time_is_told_why() {
+    let (server, url) = start();
+    let stream = dial::dial_with_room(server.address(), Some(hostile_address()), Some(4 * 1024)).unwrap();
+    let mut talk = Talk::start(stream, &url, native()).unwrap();
+    talk.say(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None }).unwrap();
+    let mut pings = Vec::new();
+    (0..2).for_each(|_| frame::write(&mut pings, Opcode::Ping, KEY, &[b'x'; 125]));
+    let slow = "tickwire_clients_closed_total{rule=\"slow_client\"} 1";
+    let started = Instant::now();
+    while !has_line(&server, slow) {
+        assert!(started.elapsed() < PATIENCE, "{}", server.metrics_text());
+        talk.send_bytes(&pings).unwrap();
+        thread::sleep(Duration::from_millis(20));
+    }
+    let closed = Instant::now();
+    while talk.hear(PATIENCE).unwrap().is_some() {}
+    let in_time = closed.elapsed() < limits::CLOSE_TIME / 2;
+    assert!(talk.ending() == Some("1008 slow_client") || !in_time, "{:?}", talk.ending());
+    assert_well(server);
+}
+
+#[test]
+fn a_late_hello_is_closed() {
+    let (server, url) = start();
+    let mut talk = Talk::connect(&url, None, native()).unwrap();
+    assert_eq!(talk.hear(PATIENCE).unwrap(), None);
+    assert_eq!(talk.ending(), Some("1008 hello_late"));
+    assert_well(server);
+}
+
+#[test]
+fn a_stop_says_goodbye_to_all() {
+    let (server, url) = start();
+    let (mut honest, mut silent) = (Honest::join(&url), Talk::connect(&url, None, native()).unwrap());
+    honest.is_served();
+    let stopping = thread::spawn(move || server.stop());
+    while honest.talk.hear(PATIENCE).unwrap().is_some() {}
+    assert_eq!(honest.talk.ending(), Some("1001 going_away"));
+    assert_eq!(silent.hear(PATIENCE).unwrap(), None);
+    assert_eq!(silent.ending(), Some("1001 going_away"));
+    assert_eq!(stopping.join().unwrap(), 0);
+    let after = Talk::connect(&url, None, native()).unwrap_err();
+    assert_eq!(after.kind(), ErrorKind::ConnectionRefused);
+}

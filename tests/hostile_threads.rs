@@ -1,0 +1,53 @@
+//! Threads come with connections and go with them, however these end. In a file of its own, since it counts the
+//! threads of the whole process.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tickwire::client::hostile::{self, Kind};
+use tickwire::client::source::Source;
+use tickwire::client::url::Url;
+use tickwire::net::{Config, Server};
+
+/// Long enough for anything that happens at all, on any machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Threads of this process that serve a connection: they have the name that the listener gives them.
+fn client_threads() -> usize {
+    let tasks = fs::read_dir("/proc/self/task").unwrap();
+    let names = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names.filter(|name| name.trim() == "client").count()
+}
+
+fn wait_for_threads(wanted: impl Fn(usize) -> bool) {
+    let started = Instant::now();
+    while !wanted(client_threads()) {
+        assert!(started.elapsed() < PATIENCE, "{} threads", client_threads());
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn the_number_of_threads_returns_to_what_it_was() {
+    let server = Server::start(Config::new("127.0.0.1:0".parse().unwrap())).unwrap();
+    let url: Url = format!("ws://{}/play", server.address()).parse().unwrap();
+    assert_eq!(client_threads(), 0);
+    let source: Source = "127.2.x.y".parse().unwrap();
+    let idle = {
+        let (url, source) = (url.clone(), source.clone());
+        thread::spawn(move || hostile::idle(60, &url, &source, PATIENCE).unwrap())
+    };
+    wait_for_threads(|threads| threads == 60);
+    let floods = [Kind::MessageFlood, Kind::PingFlood, Kind::ByteFlood, Kind::FragmentFlood, Kind::Garbage];
+    thread::scope(|scope| {
+        for index in 0..20 {
+            let (url, kind, from) = (&url, floods[index % floods.len()], source.address(index));
+            scope.spawn(move || hostile::once(kind, url, from, index as u64, PATIENCE).unwrap());
+        }
+    });
+    assert_eq!(idle.join().unwrap().0.len(), 1, "all idle ones end alike");
+    wait_for_threads(|threads| threads == 0);
+    assert!(server.metrics_text().contains("tickwire_panics_total 0\n"));
+    assert_eq!(server.stop(), 0);
+}

@@ -1,0 +1,222 @@
+//! The invariants of ARCHITECTURE.md that can be read from the files themselves, as tests.
+//!
+//! Comes in: every file of the repository. Goes out: one failure a rule, with file, line and what to do. Each checker is
+//! also given a snippet that breaks its rule, so that a checker which sees nothing fails.
+
+#[path = "tidy/docs.rs"]
+mod docs;
+#[path = "tidy/layers.rs"]
+mod layers;
+#[path = "tidy/rules.rs"]
+mod rules;
+#[path = "tidy/rust.rs"]
+mod rust;
+#[path = "tidy/tree.rs"]
+mod tree;
+
+use tree::{Breach, File};
+
+/// Holds every file against a rule, and shows every breach at once.
+fn keep(check: impl Fn(&File) -> Vec<Breach>) {
+    let files = tree::files();
+    assert!(files.len() > 50, "only {} files found", files.len());
+    report(files.iter().flat_map(check).collect());
+}
+
+fn report(mut breaches: Vec<Breach>) {
+    breaches.sort();
+    let lines: Vec<String> =
+        breaches.iter().map(|breach| format!("  {}:{}: {}", breach.path, breach.line, breach.rule)).collect();
+    assert!(lines.is_empty(), "{} breaches of a rule:\n{}", lines.len(), lines.join("\n"));
+}
+
+/// Fails unless the rule finds exactly these lines in a snippet.
+#[track_caller]
+fn finds(check: impl Fn(&File) -> Vec<Breach>, path: &str, text: &str, lines: &[usize]) {
+    let found: Vec<usize> = check(&File::new(path, text)).iter().map(|breach| breach.line).collect();
+    assert_eq!(found, lines, "in {path}:\n{text}");
+}
+
+#[test]
+fn layers_see_only_what_they_may() {
+    keep(layers::imports);
+    finds(
+        layers::imports,
+        "src/ws/frame.rs",
+        "use crate::limits::HEAD_BYTES;\nuse super::close::CloseCode;\n",
+        &[],
+    );
+    finds(layers::imports, "src/ws/frame.rs", "use crate::packet::Codes;\n", &[1]);
+    finds(layers::imports, "src/ws/frame.rs", "fn f(x: crate::net::Config) {}\n", &[1]);
+    finds(layers::imports, "src/ws/frame.rs", "use super::super::net;\n", &[1]);
+    finds(
+        layers::imports,
+        "src/ws/frame.rs",
+        "mod tests {\n    use super::*;\n    use super::super::conn;\n}\n",
+        &[],
+    );
+    finds(layers::imports, "src/ws/frame.rs", "mod tests {\n    use super::super::super::net;\n}\n", &[2]);
+    finds(layers::imports, "src/packet/codes.rs", "use crate::{limits, world::{Angle, Body}};\n", &[1, 1]);
+    finds(layers::imports, "src/feed/view.rs", "use crate::*;\n", &[1]);
+    finds(
+        layers::imports,
+        "src/feed/view.rs",
+        "// use crate::net;\nconst A: &str = \"crate::net::X\";\n",
+        &[],
+    );
+    finds(layers::imports, "src/net/client.rs", "use super::inbox;\nuse crate::client::Bot;\n", &[2]);
+    finds(layers::imports, "src/client/bot.rs", "let a = crate::net::Server::start;\n", &[1]);
+    finds(layers::imports, "src/world/state.rs", "use crate::fixed::Angle;\n", &[]);
+    finds(layers::imports, "src/world/state.rs", "use tickwire::limits;\n", &[1]);
+    finds(layers::imports, "src/limits.rs", "use super::ws;\n", &[1]);
+    finds(layers::imports, "src/newcomer.rs", "//! New.\n", &[1]);
+}
+
+#[test]
+fn only_net_client_and_cli_touch_the_machine() {
+    keep(layers::purity);
+    finds(layers::purity, "src/ws/conn.rs", "use std::time::Duration;\n", &[]);
+    finds(layers::purity, "src/ws/conn.rs", "use std::net::TcpStream;\n", &[1]);
+    finds(layers::purity, "src/session.rs", "fn f() {\n    let now = Instant::now();\n}\n", &[2]);
+    finds(layers::purity, "src/feed/view.rs", "use std::{fs, io};\n", &[1]);
+    finds(layers::purity, "src/feed/view.rs", "#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n", &[]);
+    finds(layers::purity, "src/feed/view.rs", "#[cfg(test)]\nmod tests {}\nuse std::fs;\n", &[3]);
+    finds(layers::purity, "src/net/client.rs", "use std::net::TcpStream;\n", &[]);
+}
+
+#[test]
+fn files_and_functions_stay_short() {
+    keep(rules::sizes);
+    let body = "    x();\n".repeat(68);
+    let rust = |inner: &str| format!("//! Docs.\nfn long() {{\n{inner}}}\n");
+    finds(rules::sizes, "src/ws/a.rs", &rust(&body), &[2]);
+    finds(rules::sizes, "src/ws/a.rs", &rust(&body[9..]), &[]);
+    finds(rules::sizes, "src/ws/a.rs", &"// line\n".repeat(501), &[501]);
+    finds(rules::sizes, "src/web/a.js", &format!("function long(a) {{\n{body}}}\n"), &[1]);
+    finds(rules::sizes, "src/web/a.js", &format!("class A {{\n  #long(a, b) {{\n{body}  }}\n}}\n"), &[2]);
+    finds(rules::sizes, "src/web/a.js", &format!("export const long = (a) => {{\n{body}}};\n"), &[1]);
+    finds(rules::sizes, "scripts/a.sh", &format!("long() {{\n{body}}}\n"), &[1]);
+    finds(rules::sizes, "packet_codes/a.tsv", &"line\n".repeat(501), &[]);
+}
+
+#[test]
+fn modules_begin_with_what_they_are() {
+    keep(rules::module_docs);
+    finds(rules::module_docs, "src/ws/a.rs", "use std::fmt;\n//! Late.\n", &[1]);
+    finds(rules::module_docs, "src/web/a.js", "const a = 1;\n", &[1]);
+    finds(rules::module_docs, "src/web/a.js", "// The camera.\n", &[]);
+}
+
+#[test]
+fn nothing_is_left_over() {
+    keep(rules::leftovers);
+    let mark = ["// FIX", "ME later\n"].concat();
+    finds(rules::leftovers, "src/ws/a.rs", &mark, &[1]);
+    finds(rules::leftovers, "scripts/a.sh", &mark, &[1]);
+    finds(rules::leftovers, "src/ws/a.rs", "fn f() {\n    todo!()\n}\n", &[2]);
+    finds(rules::leftovers, "tests/a.rs", "#[test]\n#[ignore = \"slow\"]\nfn f() {}\n", &[2]);
+    finds(rules::leftovers, "src/net/a.rs", "fn f() {\n    a.unwrap();\n}\n", &[2]);
+    finds(rules::leftovers, "src/net/a.rs", "#[test]\nfn f() {\n    a.unwrap();\n}\n", &[]);
+    finds(rules::leftovers, "src/web/a.js", "console.log(1);\n  debugger;\n", &[1, 2]);
+    finds(rules::leftovers, "tests/browser/a.mjs", "console.log(1);\ntest.skip('a', f);\n", &[2]);
+}
+
+#[test]
+fn unsafe_stays_in_the_shim() {
+    keep(rules::no_unsafe);
+    finds(rules::no_unsafe, "src/net/a.rs", "fn f() {\n    unsafe { g() }\n}\n", &[2]);
+    finds(rules::no_unsafe, "src/net/a.rs", "#![allow(unsafe_code)]\n", &[1]);
+    finds(rules::no_unsafe, "src/net/a.rs", "// unsafe\nconst A: &str = \"unsafe\";\n", &[]);
+    finds(rules::no_unsafe, "src/world/wasm/lib.rs", "unsafe fn f() {}\n", &[]);
+}
+
+#[test]
+fn the_world_is_exact() {
+    keep(rules::exact_world);
+    finds(rules::exact_world, "src/world/a.rs", "const A: f64 = 1.5;\n", &[1, 1]);
+    finds(rules::exact_world, "src/world/a.rs", "use std::collections::HashMap;\n", &[1]);
+    finds(rules::exact_world, "src/world/a.rs", "// f64\nlet a = b.0 + (0..4).len();\n", &[]);
+    finds(rules::exact_world, "src/world/tests/a.rs", "const A: f64 = 1.5;\n", &[]);
+    finds(rules::exact_world, "src/packet/a.rs", "const A: f64 = 1.5;\n", &[]);
+}
+
+#[test]
+fn bounds_stand_in_limits() {
+    keep(rules::bounds);
+    keep(rules::documented_limits);
+    finds(rules::bounds, "src/net/a.rs", "const A: Duration = Duration::from_millis(20);\n", &[1]);
+    finds(rules::bounds, "src/net/a.rs", "let a = Duration::from_secs(1) / hz;\n", &[]);
+    finds(rules::bounds, "src/ws/a.rs", "let a = 4 * 1024;\nlet b = [0; 512];\nlet c = [0; 10];\n", &[1, 2]);
+    finds(rules::bounds, "src/ws/a.rs", "let a = Vec::with_capacity(64);\nlet b = [Rfc(6455); 200];\n", &[1]);
+    finds(rules::bounds, "src/ws/a.rs", "#[cfg(test)]\nmod tests {\n    const A: u32 = 9999;\n}\n", &[]);
+    finds(
+        rules::documented_limits,
+        "src/limits.rs",
+        "/// Why.\npub const A: u8 = 1;\npub const B: u8 = 2;\n",
+        &[3],
+    );
+}
+
+#[test]
+fn no_path_of_one_machine() {
+    keep(rules::no_machine_paths);
+    let path = ["/ho", "me/someone/x"].concat();
+    finds(rules::no_machine_paths, "README.md", &format!("see {path}\n"), &[1]);
+    finds(rules::no_machine_paths, "README.md", &format!("see https://example.org{path}\n"), &[]);
+    finds(rules::no_machine_paths, "scripts/a.sh", &format!("#!/bin/sh\nmktemp\n{path}\n"), &[]);
+}
+
+#[test]
+fn the_page_stands_alone() {
+    keep(rules::page_stands_alone);
+    finds(rules::page_stands_alone, "src/web/a.html", "<script src=\"https://cdn.example/x.js\">\n", &[1]);
+    finds(rules::page_stands_alone, "src/web/a.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\">\n", &[]);
+}
+
+#[test]
+fn documents_are_true_to_the_tree() {
+    let files = tree::files();
+    report(docs::dead_links(&files));
+    report(docs::unknown_names(&files));
+    report(docs::unknown_documents(&files));
+    report(docs::unnamed_dependencies(&files));
+    report(docs::unused_limits(&files));
+    report(docs::world_compiler(&files));
+    let broken = [
+        File::new(
+            "A.md",
+            "[a](src/none.rs) and [b](#top)\n`src/none/` but `src/kept.rs`\n`a_test_that_was_lost`\n",
+        ),
+        File::new("src/kept.rs", "//! Kept. See (notes/B.md 3), A.md.\n"),
+        File::new("Cargo.toml", "[dependencies]\n# Why.\nsurprise = \"1\"\n"),
+        File::new("ARCHITECTURE.md", "no word of it\n"),
+        File::new(
+            "src/limits.rs",
+            "pub const LONELY: u8 = 1;\npub const KEPT: u8 = 1;\nassert!(LONELY > 0);\n",
+        ),
+        File::new("src/ws/a.rs", "use crate::limits::KEPT;\n"),
+        File::new("src/world/Cargo.toml", "edition = \"2024\"\n[dependencies]\nrand = \"1\"\n"),
+    ];
+    let lines = |breaches: Vec<Breach>| breaches.iter().map(|breach| breach.line).collect::<Vec<_>>();
+    assert_eq!(lines(docs::dead_links(&broken)), [1, 2]);
+    assert_eq!(lines(docs::unknown_names(&broken)), [3]);
+    assert_eq!(lines(docs::unknown_documents(&broken)), [1]);
+    assert_eq!(lines(docs::unnamed_dependencies(&broken)), [3]);
+    assert_eq!(lines(docs::unused_limits(&broken)), [1]);
+    assert_eq!(lines(docs::world_compiler(&broken)), [1, 1, 3]);
+}
+
+#[test]
+fn tokens_tell_code_from_text() {
+    let words = |text: &str| rust::tokens(text).iter().map(|token| token.text.to_owned()).collect::<Vec<_>>();
+    assert_eq!(words("a /* b /* c */ d */ e // f\ng"), ["a", "e", "g"]);
+    assert_eq!(
+        words(r##"a "b\"c" r#"d"e"# b'\'' '"' f"##),
+        ["a", r#""b\"c""#, r##"r#"d"e"#"##, "b", r"'\''", "'\"'", "f"]
+    );
+    assert_eq!(words("<'a, 'static> 'x' '\\n' 'ä'"), ["<", "'a", ",", "'static", ">", "'x'", "'\\n'", "'ä'"]);
+    assert_eq!(words("0..4 1.5e3 0x1f_u8 t.0"), ["0", ".", ".", "4", "1.5e3", "0x1f_u8", "t", ".", "0"]);
+    assert_eq!(rust::tokens("a\n\"b\nc\"\nd")[2].line, 4);
+    let source = "fn a(x: [u8; 4]) -> u8 {\n  {}\n}\ntrait T { fn b(); }\nfn c() where X: Y {\n}\n";
+    assert_eq!(rust::functions(&rust::tokens(source)), [("a", 1, 3), ("c", 5, 6)]);
+}

@@ -1,0 +1,157 @@
+//! Rules that hold several files against one another: documents, manifests, bounds and who keeps them.
+//!
+//! Comes in: all files. Goes out: breaches. Never: an opinion on prose.
+
+use super::rust;
+use super::tree::{Breach, File};
+
+/// Links and code spans of the documents that name a file which is not there.
+pub fn dead_links(files: &[File]) -> Vec<Breach> {
+    let mut breaches = Vec::new();
+    for file in files.iter().filter(|file| file.extension() == "md") {
+        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for (at, line) in file.text.lines().enumerate() {
+            for target in links(line).chain(spans(line)) {
+                if !exists(files, folder, target) {
+                    breaches.push(Breach::new(file, at + 1, format!("{target} is not there")));
+                }
+            }
+        }
+    }
+    breaches
+}
+
+/// Targets of `[text](target)` that lie in the repository.
+fn links(line: &str) -> impl Iterator<Item = &str> {
+    let targets = line.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    let targets = targets.map(|(target, _)| target.split('#').next().unwrap_or_default());
+    targets.filter(|target| !target.is_empty() && !target.contains(':'))
+}
+
+/// Code spans that read as a path from the repository's root.
+fn spans(line: &str) -> impl Iterator<Item = &str> {
+    let roots = ["src/", "tests/", "scripts/", "packet_codes/", "docs/", ".ci/"];
+    let spans = line.split('`').skip(1).step_by(2);
+    let paths = spans.filter_map(|span| span.split_whitespace().next());
+    paths.filter(move |path| {
+        roots.iter().any(|root| path.starts_with(root)) && !path.contains(['*', '…', '{', '<'])
+    })
+}
+
+fn exists(files: &[File], folder: &str, target: &str) -> bool {
+    let mut parts: Vec<&str> = Vec::new();
+    let is_from_root = spans(&format!("`{target}`")).next().is_some();
+    let base = if is_from_root { "" } else { folder };
+    for part in base.split('/').chain(target.split('/')).filter(|part| !part.is_empty()) {
+        match part {
+            "." => {}
+            ".." => drop(parts.pop()),
+            _ => parts.push(part),
+        }
+    }
+    let path = parts.join("/");
+    files.iter().any(|file| file.is_in(&path)) || super::tree::root().join(&path).is_file()
+}
+
+/// Names of tests that the documents give and no file has. Such a name is a code span of four words or more, all lower case.
+pub fn unknown_names(files: &[File]) -> Vec<Breach> {
+    let is_name = |span: &&str| {
+        span.matches('_').count() >= 3
+            && span.chars().all(|c| c == '_' || c.is_ascii_lowercase() || c.is_ascii_digit())
+    };
+    let code: Vec<&File> = files.iter().filter(|file| file.extension() != "md").collect();
+    let mut breaches = Vec::new();
+    for file in files.iter().filter(|file| file.extension() == "md") {
+        for (at, line) in file.text.lines().enumerate() {
+            for name in line.split('`').skip(1).step_by(2).filter(is_name) {
+                if !code.iter().any(|file| file.text.contains(name)) {
+                    breaches.push(Breach::new(file, at + 1, format!("nothing is called {name}")));
+                }
+            }
+        }
+    }
+    breaches
+}
+
+/// Documents that code speaks of and that are not there.
+pub fn unknown_documents(files: &[File]) -> Vec<Breach> {
+    let mut breaches = Vec::new();
+    let code = files
+        .iter()
+        .filter(|file| matches!(file.extension(), "rs" | "js" | "mjs" | "sh" | "py" | "tsv" | "toml"));
+    for file in code.filter(|file| !file.is_in("tests/tidy") && !file.is_in("tests/tidy.rs")) {
+        for (at, line) in file.text.lines().enumerate() {
+            let words = line.split(|c: char| !c.is_alphanumeric() && !"._-/".contains(c));
+            for word in words.map(|word| word.trim_matches('.')).filter(|word| word.ends_with(".md")) {
+                let known =
+                    files.iter().any(|other| other.path == word || other.path.ends_with(&format!("/{word}")));
+                if !known {
+                    breaches.push(Breach::new(file, at + 1, format!("{word} is not there")));
+                }
+            }
+        }
+    }
+    breaches
+}
+
+/// Dependencies of the product that ARCHITECTURE.md gives no reason for.
+pub fn unnamed_dependencies(files: &[File]) -> Vec<Breach> {
+    let page = files.iter().find(|file| file.path == "ARCHITECTURE.md").expect("ARCHITECTURE.md is there");
+    let mut breaches = Vec::new();
+    for file in files.iter().filter(|file| file.path == "Cargo.toml") {
+        for (line, name) in section(&file.text, "[dependencies]") {
+            if !page.text.contains(&format!("`{name}`")) {
+                breaches.push(Breach::new(
+                    file,
+                    line,
+                    format!("ARCHITECTURE.md gives no reason for `{name}`"),
+                ));
+            }
+        }
+    }
+    breaches
+}
+
+/// Names of the entries of a section of a manifest, with their lines.
+fn section<'a>(text: &'a str, heading: &str) -> Vec<(usize, &'a str)> {
+    let lines = text.lines().enumerate().skip_while(|(_, line)| *line != heading).skip(1);
+    let entries = lines.take_while(|(_, line)| !line.starts_with('['));
+    let names = entries.filter_map(|(at, line)| Some((at + 1, line.split_once('=')?.0.trim())));
+    names.filter(|(_, name)| !name.starts_with('#')).collect()
+}
+
+/// Bounds that nothing outside of `limits.rs` keeps.
+pub fn unused_limits(files: &[File]) -> Vec<Breach> {
+    let limits = files.iter().find(|file| file.path == "src/limits.rs").expect("src/limits.rs is there");
+    let others =
+        files.iter().filter(|file| file.is_in("src") && file.extension() == "rs" && file.path != limits.path);
+    let words: Vec<&str> = others.flat_map(|file| rust::tokens(&file.text)).map(|token| token.text).collect();
+    let consts = limits.text.lines().enumerate().filter_map(|(at, line)| {
+        let name = line.strip_prefix("pub const ")?.split(':').next()?;
+        Some((at + 1, name))
+    });
+    let unused = consts.filter(|(_, name)| !words.contains(name));
+    unused.map(|(line, name)| Breach::new(limits, line, format!("nothing keeps the bound {name}"))).collect()
+}
+
+/// The world stays buildable by Debian's compiler, and alone.
+pub fn world_compiler(files: &[File]) -> Vec<Breach> {
+    let mut breaches = Vec::new();
+    let manifests = files.iter().filter(|file| file.is_in("src/world") && file.path.ends_with("Cargo.toml"));
+    for file in manifests {
+        for wanted in ["edition = \"2021\"", "rust-version = \"1.63\""] {
+            if !file.text.lines().any(|line| line == wanted) {
+                breaches.push(Breach::new(
+                    file,
+                    1,
+                    format!("the world needs {wanted}: Debian's rustc builds it"),
+                ));
+            }
+        }
+        let dependencies = section(&file.text, "[dependencies]");
+        for (line, name) in dependencies.into_iter().filter(|(_, name)| *name != "tickwire-world") {
+            breaches.push(Breach::new(file, line, format!("the world depends on nothing, not on {name}")));
+        }
+    }
+    breaches
+}

@@ -1,0 +1,178 @@
+//! Who may import whom: the picture in `src/lib.rs` as a table, held against every path in the code.
+//!
+//! Comes in: a Rust file of `src/`. Goes out: each path that reaches into a layer it may not see. Never: a look at types; a
+//! layer is reached by naming it.
+
+use super::rust::{self, Kind, Token};
+use super::tree::{Breach, File};
+
+/// Each layer, and the layers that it may name besides itself. The order is that of the flow.
+const LAYERS: [(&str, &[&str]); 11] = [
+    ("limits", &[]),
+    ("ws", &["limits"]),
+    ("packet", &["limits"]),
+    ("world", &[]),
+    ("session", &["packet", "world", "limits"]),
+    ("feed", &["packet", "world", "limits"]),
+    ("explain", &["ws", "packet", "limits"]),
+    ("client", &["ws", "packet", "world", "session", "feed", "explain", "limits"]),
+    ("net", &["ws", "packet", "world", "session", "feed", "explain", "limits"]),
+    ("cli", &["ws", "packet", "world", "session", "feed", "explain", "limits", "client", "net"]),
+    ("main", &["cli"]),
+];
+
+/// The layers that may touch the machine.
+const IMPURE: [&str; 3] = ["net", "client", "cli"];
+
+/// What touches the machine: modules of `std`, types that read a clock, libraries that wrap system calls.
+const MACHINE: [&[&str]; 11] = [
+    &["std", ":", ":", "net"],
+    &["std", ":", ":", "thread"],
+    &["std", ":", ":", "fs"],
+    &["std", ":", ":", "env"],
+    &["std", ":", ":", "os"],
+    &["Instant"],
+    &["SystemTime"],
+    &["UNIX_EPOCH"],
+    &["rustix"],
+    &["ctrlc"],
+    &["tracing"],
+];
+
+/// Names of this crate and the world's, and the layer at their root.
+const CRATES: [(&str, &[&str]); 2] = [("tickwire", &[]), ("tickwire_world", &["world"])];
+
+/// The layer of a file, or nothing for `src/lib.rs`, which only declares, and for what is not under `src/`.
+fn layer(file: &File) -> Option<&str> {
+    let path = file.path.strip_prefix("src/")?.strip_suffix(".rs")?;
+    let layer = path.split('/').next()?;
+    (layer != "lib").then_some(layer)
+}
+
+/// Paths into layers that the file may not see.
+pub fn imports(file: &File) -> Vec<Breach> {
+    let Some(layer) = layer(file) else { return Vec::new() };
+    let Some((_, allowed)) = LAYERS.iter().find(|(name, _)| *name == layer) else {
+        return vec![Breach::new(
+            file,
+            1,
+            format!("`{layer}` is no layer yet: say in tests/tidy/layers.rs what it may see"),
+        )];
+    };
+    let tokens = rust::tokens(&file.text);
+    let mut breaches = Vec::new();
+    for (path, line) in paths(file, &tokens) {
+        let target = path.first().map_or("the whole crate", |name| *name);
+        if target != layer && !allowed.contains(&target) {
+            let may = if allowed.is_empty() { "nothing".to_owned() } else { allowed.join(", ") };
+            breaches.push(Breach::new(
+                file,
+                line,
+                format!("{layer} must not import {target}: it may see {may}"),
+            ));
+        }
+    }
+    breaches
+}
+
+/// Uses of sockets, threads, files and clocks where only values belong.
+pub fn purity(file: &File) -> Vec<Breach> {
+    let Some(layer) = layer(file) else { return Vec::new() };
+    if IMPURE.contains(&layer) || layer == "main" || file.is_test() {
+        return Vec::new();
+    }
+    let tokens = rust::tokens(&file.text);
+    let tests = rust::tests(&tokens);
+    let code = (0..tokens.len()).filter(|at| !tests.iter().any(|range| range.contains(at)));
+    let code = code.filter(|at| tokens[*at].kind == Kind::Word);
+    let mut breaches = Vec::new();
+    for at in code {
+        if let Some(words) = MACHINE.iter().find(|words| rust::reads(&tokens, at, words)) {
+            let rule = format!("{} belongs to {}; {layer} is pure", words.concat(), IMPURE.join(", "));
+            breaches.push(Breach::new(file, tokens[at].line, rule));
+        }
+        if rust::reads(&tokens, at, &["std", ":", ":", "{"]) {
+            breaches.push(Breach::new(
+                file,
+                tokens[at].line,
+                "write one `use` a module of std, so that this test can read it",
+            ));
+        }
+    }
+    breaches
+}
+
+/// All paths of a file that begin at a crate or climb by `super`, as they read from the root of `src/`.
+fn paths<'a>(file: &'a File, tokens: &[Token<'a>]) -> Vec<(Vec<&'a str>, usize)> {
+    let mut found = Vec::new();
+    let mut inline: Vec<(&str, usize)> = Vec::new();
+    for at in 0..tokens.len() {
+        inline.retain(|(_, end)| at < *end);
+        if tokens[at].text == "mod" && tokens.get(at + 2).is_some_and(|token| token.text == "{") {
+            inline.push((tokens[at + 1].text, rust::behind(tokens, at + 2)));
+        }
+        let begins = at < 2 || !rust::reads(tokens, at - 2, &[":", ":"]);
+        if tokens[at].kind != Kind::Word || !begins || !rust::reads(tokens, at + 1, &[":", ":"]) {
+            continue;
+        }
+        let mut base = module(file);
+        base.extend(inline.iter().map(|(name, _)| *name));
+        if let Some(base) = begin(tokens[at].text, base, file) {
+            let mut ends = Vec::new();
+            follow(tokens, at + 3, base, &mut ends);
+            found.extend(ends.into_iter().map(|path| (path, tokens[at].line)));
+        }
+    }
+    found
+}
+
+/// The module that a file is, from the root of `src/`.
+fn module(file: &File) -> Vec<&str> {
+    let path = file.path.trim_start_matches("src/").trim_end_matches(".rs");
+    path.split('/').filter(|part| !matches!(*part, "mod" | "lib" | "main")).collect()
+}
+
+/// Where a path stands after its first word; nothing when it begins at neither a crate nor a parent.
+fn begin<'a>(word: &str, mut base: Vec<&'a str>, file: &File) -> Option<Vec<&'a str>> {
+    match word {
+        "crate" if file.is_in("src/world") => Some(vec!["world"]),
+        "crate" => Some(Vec::new()),
+        "super" => {
+            base.pop();
+            Some(base)
+        }
+        _ => CRATES.iter().find(|(name, _)| *name == word).map(|(_, root)| root.to_vec()),
+    }
+}
+
+/// Follows a path, and every branch of a group, to its ends; gives the index behind it.
+fn follow<'a>(
+    tokens: &[Token<'a>],
+    mut at: usize,
+    mut path: Vec<&'a str>,
+    ends: &mut Vec<Vec<&'a str>>,
+) -> usize {
+    while at < tokens.len() {
+        if tokens[at].text == "{" {
+            at += 1;
+            while at < tokens.len() && tokens[at].text != "}" {
+                at = follow(tokens, at, path.clone(), ends);
+                at += usize::from(rust::reads(tokens, at, &[","]));
+            }
+            return at + 1;
+        }
+        if tokens[at].text == "super" {
+            path.pop();
+        } else if tokens[at].kind == Kind::Word && tokens[at].text != "self" {
+            path.push(tokens[at].text);
+        }
+        at += 1;
+        if !rust::reads(tokens, at, &[":", ":"]) {
+            break;
+        }
+        at += 2;
+    }
+    at += 2 * usize::from(rust::reads(tokens, at, &["as"]));
+    ends.push(path);
+    at
+}
