@@ -3,7 +3,8 @@
 //! Comes in: one command. Goes out: a changed state and perhaps an event, or a reason why not. Never: a half-applied
 //! command. Everything is checked before anything is changed, so a refused command leaves no trace.
 
-use crate::command::{Action, Command, Refusal};
+use crate::command::{Action, Command, Refusal, Selection};
+use crate::controller::kit::Choice;
 use crate::controller::{Controller, Player};
 use crate::entity::{Body, Entity, PlayerId};
 use crate::fixed::{Angle, Fixed};
@@ -39,6 +40,7 @@ impl World {
                 Err(Refusal::PlayerOnly)
             }
             Action::Attack { .. } | Action::Respawn { .. } if by_operator => Err(Refusal::PlayerOnly),
+            Action::Upgrade { .. } | Action::Select { .. } if by_operator => Err(Refusal::PlayerOnly),
             Action::Join { player, .. } if *player == PlayerId::OPERATOR => Err(Refusal::ReservedPlayer),
             Action::Join { player, .. } if self.find(*player).is_ok() => Err(Refusal::AlreadyJoined),
             Action::Join { name, .. } => check_name(name),
@@ -48,8 +50,37 @@ impl World {
             Action::Respawn { .. } if self.lives(command.player) => Err(Refusal::Alive),
             Action::Respawn { name, .. } => check_name(name),
             _ if !self.lives(command.player) => Err(Refusal::Dead),
-            Action::Move { .. } | Action::Aim { .. } | Action::Attack { .. } => Ok(()),
+            Action::Move { .. } | Action::Aim { .. } => Ok(()),
             Action::Chat { text } => check_chat(text),
+            _ => self.check_deed(command),
+        }
+    }
+
+    /// What depends on what the player has and where it is.
+    fn check_deed(&self, command: &Command) -> Result<(), Refusal> {
+        let at = self.find(command.player).map_err(|_| Refusal::UnknownIssuer)?;
+        let Entity { body, controller, .. } = &self.state.players[at];
+        let player = match controller {
+            Controller::Player(player) => player,
+            _ => return Err(Refusal::UnknownIssuer),
+        };
+        let (offered, owned) = match &command.action {
+            Action::Attack { on: true } => match player.hand.item.and_then(rules::item) {
+                Some(item) => return self.check_use(player, body, item),
+                None => (true, true),
+            },
+            Action::Upgrade { choice } => {
+                let growth = &player.growth;
+                (growth.choices() > 0 && player.kit.is_offered(*choice, growth.choice_age), true)
+            }
+            Action::Select { what: Selection::Weapon(id) } => (true, player.kit.has_weapon(*id)),
+            Action::Select { what: Selection::Item(id) } => (true, player.kit.has_item(*id)),
+            _ => (true, true),
+        };
+        match (offered, owned) {
+            (false, _) => Err(Refusal::NotOffered),
+            (_, false) => Err(Refusal::NotOwned),
+            (true, true) => Ok(()),
         }
     }
 
@@ -87,9 +118,17 @@ impl World {
                 }
             }
             Action::Chat { text } => self.outcome.events.push(Event::Chat { player: issuer, text }),
-            Action::Attack { on } => {
+            Action::Attack { on } => self.attack(issuer, on),
+            Action::Upgrade { choice } => {
+                if let (Some((player, _)), Some(choice)) =
+                    (self.player_mut(issuer), Choice::from_number(choice))
+                {
+                    player.choose(choice);
+                }
+            }
+            Action::Select { what } => {
                 if let Some((player, _)) = self.player_mut(issuer) {
-                    player.hand.attacking = on;
+                    player.hand.select(what);
                 }
             }
             Action::Respawn { name, skin } => self.respawn(issuer, &name, skin),
@@ -97,6 +136,15 @@ impl World {
                 if let Some((player, _)) = self.player_mut(player) {
                     player.give(resource, amount);
                 }
+            }
+        }
+    }
+
+    fn attack(&mut self, id: PlayerId, on: bool) {
+        if let Some((player, _)) = self.player_mut(id) {
+            match player.hand.item.and_then(rules::item).filter(|_| on) {
+                Some(item) => self.use_item(id, item),
+                None => player.hand.attacking = on,
             }
         }
     }
@@ -112,6 +160,7 @@ impl World {
     }
 
     fn leave(&mut self, id: PlayerId) {
+        self.demolish_all_of(id);
         if let Ok(at) = self.find(id) {
             self.state.players.remove(at);
             self.outcome.events.push(Event::Left { player: id });
@@ -128,7 +177,7 @@ impl World {
         let Entity { body, controller, .. } = &mut self.state.players[at];
         match controller {
             Controller::Player(player) => Some((player, body)),
-            Controller::Scenery(_) => None,
+            Controller::Scenery(_) | Controller::Structure(_) => None,
         }
     }
 }

@@ -12,10 +12,11 @@
 
 use crate::controller::player::bounded;
 use crate::controller::{Controller, Player, SceneryKind};
-use crate::entity::{Body, Entity, PlayerId};
+use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::{square_root, Angle, Fixed};
 use crate::rules::{self, Resource, Weapon};
 use crate::state::{Event, World};
+use crate::terrain::Standing;
 use crate::trig::{cosine, direction, sine};
 
 /// Room that is used again in each stroke.
@@ -25,6 +26,8 @@ pub(crate) struct Scratch {
     swingers: Vec<u32>,
     /// What a stroke hits of the things, by their place in the list.
     things: Vec<u32>,
+    /// What a stroke hits of what was built.
+    built: Vec<EntityId>,
     /// What a stroke hits of the players, by their place in the list.
     players: Vec<u32>,
 }
@@ -41,6 +44,8 @@ impl Scratch {
             list.clear();
             list.reserve(room);
         }
+        self.built.clear();
+        self.built.reserve(ROOM);
     }
 }
 
@@ -122,6 +127,10 @@ impl World {
             if amount > 0 {
                 self.outcome.events.push(Event::Healed { player: id, amount });
             }
+            player.ground.touch_wait = player.ground.touch_wait.saturating_sub(self.rates.tick_thirds);
+            let paid = player.kit.pay(self.rates.tick_thirds);
+            player.give(Resource::Gold, paid);
+            player.score = player.score.saturating_add(paid);
             if player.hand.is_due(self.rates.tick_thirds) {
                 swingers.push(at as u32);
             }
@@ -134,12 +143,15 @@ impl World {
             None => return,
         };
         self.find_things(&stroke, &mut scratch.things);
+        self.find_built(&stroke, &mut scratch.built);
         self.find_players(&stroke, at, &mut scratch.players);
-        let hit = !scratch.things.is_empty() || !scratch.players.is_empty();
-        let weapon = self.weapon_in_hand(at);
-        self.outcome.events.push(Event::Swung { player: stroke.player, weapon, hit });
+        let hit = !(scratch.things.is_empty() && scratch.built.is_empty() && scratch.players.is_empty());
+        self.outcome.events.push(Event::Swung { player: stroke.player, weapon: stroke.weapon.id, hit });
         for thing in &scratch.things {
             self.strike_thing(&stroke, *thing as usize);
+        }
+        for object in &scratch.built {
+            self.strike_built(&stroke, *object);
         }
         for other in &scratch.players {
             self.strike_player(&stroke, *other as usize);
@@ -151,18 +163,11 @@ impl World {
         let Entity { id, body, controller } = &mut self.state.players[at];
         match controller {
             Controller::Player(player) if player.alive => {
-                player.slow = (player.slow + rules::SWING_SLOW).min(rules::SLOW_MOST);
-                let weapon = rules::weapon(player.hand.weapon);
+                let weapon = rules::weapon_or_first(player.hand.weapon);
+                player.slow = (player.slow + weapon.slow).min(rules::SLOW_MOST);
                 Some(Stroke { x: body.x, y: body.y, heading: body.heading, weapon, player: id.player()? })
             }
             _ => None,
-        }
-    }
-
-    fn weapon_in_hand(&self, at: usize) -> u8 {
-        match &self.state.players[at].controller {
-            Controller::Player(player) => player.hand.weapon,
-            Controller::Scenery(_) => rules::FIRST_WEAPON,
         }
     }
 
@@ -173,8 +178,18 @@ impl World {
             let thing = &self.state.others[*at as usize];
             match &thing.controller {
                 Controller::Scenery(scenery) => stroke.hits(&thing.body, scenery.scale_px),
-                Controller::Player(_) => false,
+                Controller::Player(_) | Controller::Structure(_) => false,
             }
+        });
+    }
+
+    fn find_built(&self, stroke: &Stroke, found: &mut Vec<EntityId>) {
+        let reach = Fixed::from_px(stroke.weapon.range_px + rules::BUILT_SCALE_MAX_PX);
+        self.terrain.find_built(stroke.x, stroke.y, reach, found);
+        found.retain(|id| {
+            let entity = self.find_structure(*id).map(|at| &self.state.structures[at]);
+            let standing = entity.and_then(|entity| Some((entity, Standing::of(entity)?)));
+            standing.map_or(false, |(entity, standing)| stroke.hits(&entity.body, standing.item.scale_px))
         });
     }
 
@@ -195,7 +210,7 @@ impl World {
         let Entity { id: object, body, controller } = &self.state.others[at];
         let (object, kind) = match controller {
             Controller::Scenery(scenery) => (*object, scenery.kind),
-            Controller::Player(_) => return,
+            Controller::Player(_) | Controller::Structure(_) => return,
         };
         let direction = stroke.towards(body);
         self.outcome.events.push(Event::Struck { object, direction, player: stroke.player });
@@ -204,12 +219,37 @@ impl World {
         }
     }
 
+    /// It loses health, whoever's it is.
+    fn strike_built(&mut self, stroke: &Stroke, object: EntityId) {
+        if let Some(at) = self.find_structure(object) {
+            let direction = stroke.towards(&self.state.structures[at].body);
+            self.outcome.events.push(Event::Struck { object, direction, player: stroke.player });
+            self.damage_structure(at, stroke.weapon.built_damage());
+        }
+    }
+
     fn strike_player(&mut self, stroke: &Stroke, at: usize) {
         let victim = &mut self.state.players[at];
         let (vx, vy) = stroke.knock(&victim.body, self.rates.hz);
         victim.body.vx = bounded(victim.body.vx.plus(vx));
         victim.body.vy = bounded(victim.body.vy.plus(vy));
-        self.hurt(at, stroke.weapon.damage, Some(stroke.player));
+        self.steal(at, stroke);
+        if stroke.weapon.damage > 0 {
+            self.hurt(at, stroke.weapon.damage, Some(stroke.player));
+        }
+    }
+
+    /// Moves gold, as much as the weapon takes and the other has. Nobody's points change.
+    fn steal(&mut self, from: usize, stroke: &Stroke) {
+        let mut taken = 0;
+        if let Controller::Player(victim) = &mut self.state.players[from].controller {
+            let stock = &mut victim.resources[Resource::Gold as usize];
+            taken = stroke.weapon.steals.min(*stock);
+            *stock -= taken;
+        }
+        if let Some((thief, _)) = self.player_mut(stroke.player) {
+            thief.give(Resource::Gold, taken);
+        }
     }
 }
 

@@ -18,10 +18,45 @@ pub(crate) struct Cells {
     bottom: usize,
 }
 
+/// How a map is divided into cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    side: usize,
+}
+
+impl Shape {
+    /// The cells of a map of that side.
+    pub(crate) fn new(map_size_px: u32) -> Shape {
+        Shape { side: (map_size_px >> CELL_BITS) as usize + 1 }
+    }
+
+    /// How many there are.
+    pub(crate) fn cells(self) -> usize {
+        self.side * self.side
+    }
+
+    /// The cells that the square around a point touches. Points outside count as on the edge.
+    pub(crate) fn around(self, x: Fixed, y: Fixed, reach: Fixed) -> Cells {
+        let cell = |at: Fixed| (at.to_px().max(0) >> CELL_BITS).min(self.side as i32 - 1) as usize;
+        Cells {
+            left: cell(x.minus(reach)),
+            top: cell(y.minus(reach)),
+            right: cell(x.plus(reach)),
+            bottom: cell(y.plus(reach)),
+        }
+    }
+
+    /// The numbers of the cells, row by row.
+    pub(crate) fn each(self, cells: Cells) -> impl Iterator<Item = usize> {
+        (cells.top..=cells.bottom)
+            .flat_map(move |row| (cells.left..=cells.right).map(move |column| row * self.side + column))
+    }
+}
+
 /// Indices by cell, packed: the cells' lists lie behind one another.
 #[derive(Clone, Debug)]
 pub(crate) struct Grid {
-    side: usize,
+    shape: Shape,
     /// Where in `items` each cell's list ends; it begins where the cell before ends.
     ends: Vec<u32>,
     items: Vec<u32>,
@@ -30,19 +65,13 @@ pub(crate) struct Grid {
 impl Grid {
     /// An empty grid over a map.
     pub(crate) fn new(map_size_px: u32) -> Grid {
-        let side = (map_size_px >> CELL_BITS) as usize + 1;
-        Grid { side, ends: vec![0; side * side], items: Vec::new() }
+        let shape = Shape::new(map_size_px);
+        Grid { shape, ends: vec![0; shape.cells()], items: Vec::new() }
     }
 
     /// The cells that the square around a point touches. Points outside count as on the edge.
     pub(crate) fn around(&self, x: Fixed, y: Fixed, reach: Fixed) -> Cells {
-        let cell = |at: Fixed| (at.to_px().max(0) >> CELL_BITS).min(self.side as i32 - 1) as usize;
-        Cells {
-            left: cell(x.minus(reach)),
-            top: cell(y.minus(reach)),
-            right: cell(x.plus(reach)),
-            bottom: cell(y.plus(reach)),
-        }
+        self.shape.around(x, y, reach)
     }
 
     /// Puts `count` things in, each in the cells that it is in. Reuses its room.
@@ -73,10 +102,7 @@ impl Grid {
 
     /// The indices in the cells, cell by cell. What is in several of them comes several times.
     pub(crate) fn within(&self, cells: Cells) -> impl Iterator<Item = usize> + '_ {
-        (cells.top..=cells.bottom)
-            .flat_map(move |row| (cells.left..=cells.right).map(move |column| row * self.side + column))
-            .flat_map(move |cell| self.cell(cell))
-            .map(|index| *index as usize)
+        self.shape.each(cells).flat_map(move |cell| self.cell(cell)).map(|index| *index as usize)
     }
 
     fn cell(&self, cell: usize) -> &[u32] {
@@ -85,10 +111,8 @@ impl Grid {
     }
 
     fn each(&mut self, cells: Cells, mut visit: impl FnMut(&mut [u32], usize)) {
-        for row in cells.top..=cells.bottom {
-            for column in cells.left..=cells.right {
-                visit(&mut self.ends, row * self.side + column);
-            }
+        for cell in self.shape.each(cells) {
+            visit(&mut self.ends, cell);
         }
     }
 }

@@ -23,20 +23,26 @@ pub mod map;
 mod spawn;
 
 pub mod command;
+mod frame;
 pub mod text;
 
 pub mod controller;
 pub mod entity;
 
+mod built;
 mod grid;
 pub mod terrain;
 
 mod apply;
+mod deeds;
 mod fight;
 mod life;
 pub mod state;
 mod step;
+mod touch;
+mod view;
 
+mod check;
 mod checksum;
 mod difference;
 mod fields;
@@ -49,7 +55,7 @@ pub mod trig;
 #[cfg(test)]
 mod tests;
 
-pub use command::{Action, Command, Refusal};
+pub use command::{Action, Command, Refusal, Selection};
 pub use controller::{Controller, SceneryKind};
 pub use difference::Difference;
 pub use entity::{Body, Entity, EntityId, PlayerId};
@@ -57,4 +63,5 @@ pub use fixed::{Angle, Fixed};
 pub use map::{Bands, Biome};
 pub use rules::{code_hash, Resource, TickHz};
 pub use snapshot::SnapshotError;
-pub use state::{Event, Identity, Outcome, PlayerView, SceneryView, World};
+pub use state::{Event, Identity, Outcome, World};
+pub use view::{PlayerView, SceneryView, StructureView};

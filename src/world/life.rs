@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::controller::{Controller, Growth, Player};
+use crate::controller::{Controller, Ground, Growth, Hand, Player};
 use crate::entity::{Body, Entity, PlayerId};
 use crate::fixed::Fixed;
 use crate::rules;
@@ -18,12 +18,17 @@ impl Player {
         if body.health >= rules::PLAYER_HEALTH {
             return 0;
         }
+        let mut period = rules::thirds(rules::HEAL_PERIOD_MS);
+        if self.ground.healing {
+            period = rules::PAD_HEAL_THIRDS;
+            self.heal_wait = self.heal_wait.min(period);
+        }
         if self.heal_wait > tick_thirds {
             self.heal_wait -= tick_thirds;
             return 0;
         }
         // What of the tick is left beyond the wait counts for the next point. A tick is shorter than the wait for one.
-        self.heal_wait += rules::thirds(rules::HEAL_PERIOD_MS) - tick_thirds;
+        self.heal_wait += period - tick_thirds;
         body.health += 1;
         1
     }
@@ -62,7 +67,9 @@ impl World {
 
     /// Lets a dead player play again.
     pub(crate) fn respawn(&mut self, id: PlayerId, name: &str, skin: u8) {
-        let (x, y) = spawn::place(&self.state.players, &self.terrain, &mut self.state.rng);
+        let pad = self.spawn_pad_of(id);
+        let (x, y) =
+            pad.unwrap_or_else(|| spawn::place(&self.state.players, &self.terrain, &mut self.state.rng));
         if let Some((player, body)) = self.player_mut(id) {
             // Most come back by the name they had; then there is nothing to make.
             if *player.name != *name {
@@ -87,9 +94,11 @@ impl Player {
         self.stirred = false;
         self.slow = 0;
         self.heal_wait = 0;
-        self.hand.attacking = false;
-        self.hand.wait = 0;
+        // What ages offered goes with them; what was built stays.
+        self.hand = Hand::new();
+        self.ground = Ground::default();
         self.growth = Growth::new();
+        self.kit.begin_again();
         body.vx = Fixed::ZERO;
         body.vy = Fixed::ZERO;
         body.health = 0;

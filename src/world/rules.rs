@@ -12,14 +12,17 @@ use crate::fields::Sink;
 use crate::trig;
 
 mod ages;
+mod items;
 mod weapons;
 
-pub use ages::{xp_next, MAX_AGE, XP_STEPS};
+pub use ages::{xp_next, CHOICE_ITEMS, FIRST_CHOICE_AGE, LAST_CHOICE_AGE, MAX_AGE, XP_STEPS};
+pub use items::{item, Group, Item, FIRST_ITEMS, GROUPS, ITEMS};
+pub(crate) use weapons::weapon_or_first;
 pub use weapons::{weapon, Weapon, FIRST_WEAPON, WEAPONS};
 
 /// Raised with each change of what the world does. Part of [`code_hash`], so that an old recording or a stale browser is
 /// told apart instead of drifting apart.
-pub const CODE_VERSION: u32 = 2;
+pub const CODE_VERSION: u32 = 3;
 
 // ---- texts ---------------------------------------------------------------------------------------------------
 
@@ -133,8 +136,6 @@ pub const KNOCK_PX_PER_S: i32 = 300;
 pub const SLOW_WHOLE: u16 = 30_000;
 /// Slowness that goes away in a third of a millisecond.
 pub const SLOW_RECOVERY: u16 = 8;
-/// Slowness that each stroke adds for who swings: three tenths.
-pub const SWING_SLOW: u16 = 9_000;
 /// Largest slowness: three tenths of the speed are always left, so that who swings on can still walk.
 pub const SLOW_MOST: u16 = 21_000;
 /// Time after the last harm until health begins to come back, milliseconds.
@@ -143,6 +144,21 @@ pub const HEAL_DELAY_MS: u16 = 5_000;
 pub const HEAL_PERIOD_MS: u16 = 1_000;
 /// Points for killing, for each age of who was killed.
 pub const KILL_SCORE: u32 = 100;
+
+// ---- items ---------------------------------------------------------------------------------------------------
+
+/// Speed of who holds an item, in hundredths of the usual.
+pub const ITEM_SPEED_PERCENT: i32 = 50;
+/// Largest radius of the picture of what is built, pixels.
+pub const BUILT_SCALE_MAX_PX: i32 = 52;
+/// Time from one harm by touch to the next, milliseconds.
+pub const TOUCH_PERIOD_MS: u16 = 200;
+/// Speed that spikes give to whom they hurt, away from them, pixels per second.
+pub const SPIKE_KNOCK_PX_PER_S: i32 = 1_500;
+/// Speed of who is on a boost pad, in its direction, pixels per second.
+pub const BOOST_PX_PER_S: i32 = 1_500;
+/// Time in which a point of health comes back on a healing pad, thirds of a millisecond: 15 a second.
+pub const PAD_HEAL_THIRDS: u16 = 200;
 
 // ---- spawning ------------------------------------------------------------------------------------------------
 
@@ -259,10 +275,18 @@ pub fn code_hash() -> u64 {
     for value in [GATHER_XP, GOLD_EXTRA, KILL_SCORE].into_iter().chain(XP_STEPS) {
         put(i64::from(value));
     }
-    for value in [ARC, SLOW_WHOLE, SLOW_RECOVERY, SWING_SLOW, SLOW_MOST, HEAL_DELAY_MS, HEAL_PERIOD_MS] {
+    for value in [ARC, SLOW_WHOLE, SLOW_RECOVERY, SLOW_MOST, HEAL_DELAY_MS, HEAL_PERIOD_MS, TOUCH_PERIOD_MS] {
         put(i64::from(value));
     }
-    for value in [TARGET_PERCENT, KNOCK_PX_PER_S].into_iter().chain(WEAPONS.iter().flat_map(Weapon::numbers))
+    for value in [FIRST_WEAPON, LAST_CHOICE_AGE, FIRST_CHOICE_AGE].into_iter().chain(FIRST_ITEMS) {
+        put(i64::from(value));
+    }
+    for value in [TARGET_PERCENT, KNOCK_PX_PER_S, ITEM_SPEED_PERCENT, SPIKE_KNOCK_PX_PER_S, BOOST_PX_PER_S]
+        .into_iter()
+        .chain([i32::from(PAD_HEAL_THIRDS)])
+        .chain(WEAPONS.iter().flat_map(Weapon::numbers))
+        .chain(ITEMS.iter().flat_map(Item::numbers))
+        .chain(Group::ALL.map(|group| i32::from(group.limit())))
     {
         put(i64::from(value));
     }
@@ -284,6 +308,7 @@ const _: () = {
         thirds(HEAL_PERIOD_MS) >= TickHz::Hz15.rates().tick_thirds,
         "no more than a point comes back in a tick"
     );
+    assert!(PAD_HEAL_THIRDS >= TickHz::Hz15.rates().tick_thirds, "nor on a healing pad");
     assert!(SLOW_MOST < SLOW_WHOLE, "nobody is slowed to a stand");
     assert!(SUB_STEP_PX < PLAYER_RADIUS_PX + BUSH_SCALES_PX[0] * LEAF_RADIUS_PERCENT / 100);
 };

@@ -16,13 +16,10 @@
 
 use std::fmt;
 
-use crate::controller::Controller;
-use crate::entity::{Body, Entity, EntityId};
+use crate::check::check;
 use crate::fields::{Bytes, Field, Reader, Sink};
-use crate::fixed::Fixed;
 use crate::rules;
 use crate::state::{State, World};
-use crate::text::check_name;
 
 /// The first bytes of every snapshot.
 const MAGIC: &[u8; 4] = b"TWSN";
@@ -129,70 +126,5 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(State, u64), SnapshotError> {
     match reader.rest().len() {
         0 => Ok((state, checksum)),
         bytes => Err(SnapshotError::Trailing { bytes }),
-    }
-}
-
-/// Whether the rest of the code may rely on this state: order, sizes, places, speeds.
-fn check(state: &State) -> Result<(), SnapshotError> {
-    let size_px = state.identity.map_size_px;
-    require((rules::MAP_SIZE_MIN_PX..=rules::MAP_SIZE_MAX_PX).contains(&size_px), "map_size_px")?;
-    let in_order = |entities: &[Entity]| entities.windows(2).all(|pair| pair[0].id < pair[1].id);
-    require(in_order(&state.players) && in_order(&state.others), "order of entities")?;
-    for entity in &state.players {
-        check_player(entity)?;
-        check_body(&entity.body, size_px)?;
-    }
-    for entity in &state.others {
-        check_scenery(entity)?;
-        check_body(&entity.body, size_px)?;
-    }
-    Ok(())
-}
-
-fn check_player(entity: &Entity) -> Result<(), SnapshotError> {
-    let player = match &entity.controller {
-        Controller::Player(player) => player,
-        Controller::Scenery(_) => return Err(SnapshotError::Value("controller of a player")),
-    };
-    require(entity.id.player() == Some(entity.body.owner), "owner of a player")?;
-    require(entity.body.radius_px == rules::PLAYER_RADIUS_PX, "radius of a player")?;
-    require(entity.body.health <= rules::PLAYER_HEALTH, "health of a player")?;
-    require(check_name(&player.name).is_ok(), "name of a player")?;
-    require(player.alive == (entity.body.health > 0), "life of a player")?;
-    require(player.alive || player.direction.is_none() && !player.hand.attacking, "walk of the dead")?;
-    require(player.slow <= rules::SLOW_MOST, "slowness of a player")?;
-    require(player.heal_wait <= rules::thirds(rules::HEAL_DELAY_MS), "waiting of a player")?;
-    let growth = &player.growth;
-    require((1..=rules::MAX_AGE).contains(&growth.age), "age of a player")?;
-    require(growth.xp < rules::xp_next(growth.age).max(1), "experience of a player")?;
-    require(usize::from(player.hand.weapon) < rules::WEAPONS.len(), "weapon of a player")
-}
-
-fn check_scenery(entity: &Entity) -> Result<(), SnapshotError> {
-    let scenery = match &entity.controller {
-        Controller::Scenery(scenery) => scenery,
-        Controller::Player(_) => return Err(SnapshotError::Value("controller of scenery")),
-    };
-    let kind = scenery.kind;
-    require(entity.id >= EntityId::FIRST_OTHER, "number of scenery")?;
-    require(kind.scales_px().contains(&scenery.scale_px), "scale of scenery")?;
-    require(entity.body.radius_px == kind.radius_px(scenery.scale_px), "radius of scenery")
-}
-
-fn check_body(body: &Body, map_size_px: u32) -> Result<(), SnapshotError> {
-    let edge = Fixed::from_px(body.radius_px);
-    let far = Fixed::from_px(map_size_px as i32).minus(edge);
-    let on_map = |at: Fixed| edge <= at && at <= far;
-    require(on_map(body.x) && on_map(body.y), "place")?;
-    let most = Fixed::from_px(rules::VELOCITY_MAX_PX).0.unsigned_abs();
-    let speed = body.vx.0.unsigned_abs().max(body.vy.0.unsigned_abs());
-    require(speed <= most, "velocity")
-}
-
-fn require(fits: bool, what: &'static str) -> Result<(), SnapshotError> {
-    if fits {
-        Ok(())
-    } else {
-        Err(SnapshotError::Value(what))
     }
 }

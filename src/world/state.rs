@@ -1,13 +1,10 @@
-//! The world: its state, and what can be read of it.
+//! The world: its state, and what happens in a tick.
 //!
-//! Comes in: an identity. Goes out: views of what there is, a checksum. Never: a way to change the state other than by a
+//! Comes in: an identity. Goes out: a world, its checksum; what can be read of it is in `view`. Never: a way to change the state other than by a
 //! command (see `step`).
-
-use std::sync::Arc;
 
 use crate::checksum::Checksum;
 use crate::command::{Command, Refusal, KINDS};
-use crate::controller::{Controller, SceneryKind};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fields::{fields, Field};
 use crate::fight::Scratch;
@@ -15,10 +12,8 @@ use crate::fixed::Angle;
 use crate::grid::Grid;
 use crate::map::{self, Bands};
 use crate::rng::Rng;
-#[cfg(doc)]
-use crate::rules::Resource;
 use crate::rules::{self, Rates, TickHz};
-use crate::terrain::{Obstacle, Terrain};
+use crate::terrain::{Obstacle, Standing, Terrain};
 
 /// What a world is made from. Equal identities and equal commands make equal worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +94,16 @@ pub enum Event {
         /// Who.
         player: PlayerId,
     },
+    /// Something was built.
+    Placed {
+        /// Which; [`World::structure`] says what and where.
+        object: EntityId,
+    },
+    /// Something that was built is gone.
+    Destroyed {
+        /// Which.
+        object: EntityId,
+    },
 }
 
 /// What came of the commands of one tick. The world keeps one and reuses its room.
@@ -112,64 +117,6 @@ pub struct Outcome {
     pub accepted: [u32; KINDS],
 }
 
-/// A player as others read it.
-#[derive(Clone, Copy, Debug)]
-pub struct PlayerView<'a> {
-    /// Who it is.
-    pub id: PlayerId,
-    /// Shown above the body; may be empty.
-    pub name: &'a Arc<str>,
-    /// Colour index.
-    pub skin: u8,
-    /// Where it is.
-    pub body: &'a Body,
-    /// The tick in which it joined.
-    pub joined_tick: u32,
-    /// Whether it plays. A dead one is not seen, not hit and not in the way; its body lies where it died.
-    pub alive: bool,
-    /// Health points; 0 when dead.
-    pub health: u16,
-    /// Health points that it can have.
-    pub max_health: u16,
-    /// What it has gathered and not spent, by [`Resource`].
-    pub resources: [u32; 4],
-    /// Experience since its last age.
-    pub xp: u32,
-    /// Experience that the next age takes; 0 at the last age.
-    pub xp_next: u32,
-    /// 1 to [`rules::MAX_AGE`]; death begins again at 1.
-    pub age: u8,
-    /// Players killed.
-    pub kills: u32,
-    /// What is in its hand: a number of [`rules::WEAPONS`].
-    pub weapon: u8,
-    /// Whether it swings whenever it can.
-    pub attacking: bool,
-    /// Points: gold gathered, and for each player killed that one's age times [`rules::KILL_SCORE`].
-    pub score: u32,
-    /// The last sequence applied; 0 before the first.
-    pub sequence: u32,
-    /// Where it walks; `None` stands.
-    pub direction: Option<Angle>,
-}
-
-/// A thing of nature as others read it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SceneryView {
-    /// Which it is.
-    pub id: EntityId,
-    /// What it is.
-    pub kind: SceneryKind,
-    /// Centre from the left edge, pixels.
-    pub x_px: i32,
-    /// Centre from the top edge, pixels.
-    pub y_px: i32,
-    /// Radius of the picture, pixels.
-    pub scale_px: i32,
-    /// Radius of what one runs into, pixels.
-    pub radius_px: i32,
-}
-
 /// Everything that decides what happens next. Snapshot and checksum hold all of it and nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct State {
@@ -181,8 +128,12 @@ pub(crate) struct State {
     pub(crate) operator_sequence: u32,
     /// In the order of their numbers.
     pub(crate) players: Vec<Entity>,
-    /// Everything else, in the order of their numbers.
+    /// What nature placed, in the order of its numbers.
     pub(crate) others: Vec<Entity>,
+    /// What players built, in the order of its numbers, which are above those of nature.
+    pub(crate) structures: Vec<Entity>,
+    /// The number of what is built next.
+    pub(crate) next_id: EntityId,
 }
 
 fields!(State:
@@ -192,6 +143,8 @@ fields!(State:
     operator_sequence: u32,
     players: Vec<Entity>,
     others: Vec<Entity>,
+    structures: Vec<Entity>,
+    next_id: EntityId,
 );
 
 /// The whole world: the state, and what is made from it to be quick.
@@ -238,13 +191,16 @@ impl World {
     /// The world before its first tick. A map size out of bounds is taken at the nearer bound.
     pub fn new(mut identity: Identity) -> World {
         identity.map_size_px = identity.map_size_px.clamp(rules::MAP_SIZE_MIN_PX, rules::MAP_SIZE_MAX_PX);
+        let others = map::generate(identity.seed, identity.map_size_px);
         World::from_state(State {
             identity,
             tick: 0,
             rng: Rng::new(identity.seed, PURPOSE_LATER),
             operator_sequence: 0,
             players: Vec::new(),
-            others: map::generate(identity.seed, identity.map_size_px),
+            next_id: EntityId(EntityId::FIRST_OTHER.0 + others.len() as u32),
+            others,
+            structures: Vec::new(),
         })
     }
 
@@ -255,9 +211,11 @@ impl World {
             let Body { x, y, radius_px, .. } = entity.body;
             Obstacle { x, y, radius_px }
         };
+        let mut terrain = Terrain::new(map_size_px, state.others.iter().map(obstacle).collect());
+        state.structures.iter().filter_map(Standing::of).for_each(|standing| terrain.put_up(standing));
         let mut world = World {
             rates: state.identity.tick_hz.rates(),
-            terrain: Terrain::new(map_size_px, state.others.iter().map(obstacle).collect()),
+            terrain,
             crowd: Grid::new(map_size_px),
             awake: Vec::new(),
             scratch: Scratch::default(),
@@ -305,65 +263,5 @@ impl World {
     /// The bands of land of this map.
     pub fn bands(&self) -> Bands {
         Bands::new(self.state.identity.map_size_px)
-    }
-
-    /// The players in the order of their numbers.
-    pub fn players(&self) -> impl Iterator<Item = PlayerView<'_>> + '_ {
-        self.state.players.iter().filter_map(player_view)
-    }
-
-    /// One player, if it has a body.
-    pub fn player(&self, id: PlayerId) -> Option<PlayerView<'_>> {
-        self.find(id).ok().and_then(|at| player_view(&self.state.players[at]))
-    }
-
-    /// How many players have a body.
-    pub fn player_count(&self) -> usize {
-        self.state.players.len()
-    }
-
-    /// The things of nature in the order of their numbers.
-    pub fn scenery(&self) -> impl Iterator<Item = SceneryView> + '_ {
-        self.state.others.iter().filter_map(scenery_view)
-    }
-}
-
-fn player_view(entity: &Entity) -> Option<PlayerView<'_>> {
-    match &entity.controller {
-        Controller::Player(player) => Some(PlayerView {
-            id: entity.id.player()?,
-            name: &player.name,
-            skin: player.skin,
-            body: &entity.body,
-            joined_tick: player.joined_tick,
-            alive: player.alive,
-            health: entity.body.health,
-            max_health: rules::PLAYER_HEALTH,
-            resources: player.resources,
-            xp: player.growth.xp,
-            xp_next: rules::xp_next(player.growth.age),
-            age: player.growth.age,
-            kills: player.kills,
-            weapon: player.hand.weapon,
-            attacking: player.hand.attacking,
-            score: player.score,
-            sequence: player.sequence,
-            direction: player.direction,
-        }),
-        Controller::Scenery(_) => None,
-    }
-}
-
-fn scenery_view(entity: &Entity) -> Option<SceneryView> {
-    match &entity.controller {
-        Controller::Scenery(scenery) => Some(SceneryView {
-            id: entity.id,
-            kind: scenery.kind,
-            x_px: entity.body.x.to_px(),
-            y_px: entity.body.y.to_px(),
-            scale_px: scenery.scale_px,
-            radius_px: entity.body.radius_px,
-        }),
-        Controller::Player(_) => None,
     }
 }

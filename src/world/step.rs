@@ -6,6 +6,7 @@
 //! ```text
 //!   commands, in canonical order ─► each awake controller acts ─► overlapping players are pushed apart
 //!                                                               ─► whoever was pushed is put where it can be
+//!                                                               ─► structures do what they do (`touch`)
 //!                                                               ─► health comes back, strokes land (`fight`)
 //! ```
 
@@ -31,6 +32,7 @@ impl World {
             self.push_players_apart();
             self.settle_stirred_players();
         }
+        self.touch();
         self.fight();
         self.state.tick = self.state.tick.wrapping_add(1);
         &self.outcome

@@ -1,9 +1,11 @@
 //! What a body stands on and runs into: the edges of the map and what does not move.
 //!
-//! Comes in: obstacles, once; then bodies. Goes out: bodies where they can be. Never: anything that moves. So a controller
-//! can be run on it alone, also by a client that knows only the obstacles it has seen.
+//! Comes in: obstacles, once, and what players build; then bodies. Goes out: bodies where they can be. Never: anything that
+//! moves. So a controller can be run on it alone, also by a client that knows only the obstacles it has seen.
 
-use crate::entity::Body;
+use crate::built::Built;
+pub use crate::built::Standing;
+use crate::entity::{Body, EntityId};
 use crate::fixed::{clamp_i32, ray, Fixed};
 use crate::grid::Grid;
 use crate::rules::{MAP_SIZE_MAX_PX, PLAYER_RADIUS_PX, SUB_STEP_PX};
@@ -25,6 +27,7 @@ pub struct Terrain {
     map_size_px: u32,
     obstacles: Vec<Obstacle>,
     grid: Grid,
+    built: Built,
 }
 
 /// Bodies are looked for in one cell only, so an obstacle is put in each cell from which it can be touched. Newcomers ask
@@ -41,7 +44,7 @@ impl Terrain {
             let Obstacle { x, y, radius_px } = obstacles[index];
             grid.around(x, y, Fixed::from_px(radius_px.saturating_add(REACH_PX)))
         });
-        Terrain { map_size_px, obstacles, grid }
+        Terrain { map_size_px, obstacles, grid, built: Built::new(map_size_px) }
     }
 
     /// Side of the map, pixels.
@@ -54,7 +57,34 @@ impl Terrain {
         let edge = Fixed::from_px(radius_px);
         let far = Fixed::from_px(self.map_size_px as i32).minus(edge);
         let on_map = x >= edge && y >= edge && x <= far && y <= far;
-        on_map && self.near(x, y).all(|obstacle| !overlaps(obstacle, x, y, radius_px))
+        on_map
+            && self.near(x, y).all(|obstacle| !overlaps(obstacle, x, y, radius_px))
+            && self.built.near(x, y).iter().all(|standing| {
+                let Standing { x: at_x, y: at_y, item, .. } = *standing;
+                let room = Obstacle { x: at_x, y: at_y, radius_px: item.scale_px };
+                !overlaps(&room, x, y, radius_px)
+            })
+    }
+
+    /// Puts up something that was built, or that one sees to have been built.
+    pub fn put_up(&mut self, standing: Standing) {
+        self.built.add(standing, REACH_PX);
+    }
+
+    /// Takes down what was put up so.
+    pub fn take_down(&mut self, standing: &Standing) {
+        self.built.remove(standing, REACH_PX);
+    }
+
+    /// What was built and can be touched from a point, in the order of its numbers.
+    pub(crate) fn built_near(&self, x: Fixed, y: Fixed) -> &[Standing] {
+        self.built.near(x, y)
+    }
+
+    /// What was built and may have its centre in the square around a point, lowest number first. May hold some that lie
+    /// further off.
+    pub(crate) fn find_built(&self, x: Fixed, y: Fixed, reach: Fixed, found: &mut Vec<EntityId>) {
+        self.built.find(x, y, reach, found);
     }
 
     /// Moves a body by a way, in steps so short that it cannot pass through anything. Tells whether it ran into an
@@ -79,6 +109,14 @@ impl Terrain {
         for obstacle in self.near(body.x, body.y) {
             if overlaps(obstacle, body.x, body.y, body.radius_px) {
                 put_on_rim(body, obstacle);
+                touched = true;
+            }
+        }
+        for standing in self.built.near(body.x, body.y) {
+            let Standing { x, y, item, .. } = *standing;
+            let obstacle = Obstacle { x, y, radius_px: item.radius_px };
+            if item.group.is_solid() && overlaps(&obstacle, body.x, body.y, body.radius_px) {
+                put_on_rim(body, &obstacle);
                 touched = true;
             }
         }

@@ -15,7 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tickwire::world::rng::Rng;
-use tickwire::world::{Action, Angle, Command, Event, Identity, PlayerId, TickHz, World};
+use tickwire::world::{
+    Action, Angle, Command, Event, Identity, PlayerId, Resource, Selection, TickHz, World,
+};
 
 struct Counting;
 
@@ -55,7 +57,7 @@ struct Case {
     map_size_px: u32,
     /// A player changes its direction every so many ticks; 0 for never, all stand.
     turns_every: u32,
-    /// Everyone swings all the time, and plays again some seconds after death.
+    /// Everyone has built something, swings all the time, and plays again some seconds after death.
     fights: bool,
     budget: Option<Duration>,
 }
@@ -105,7 +107,34 @@ fn crowded(case: &Case) -> World {
         let action = Action::Join { player: PlayerId(id), name: format!("p{id}"), skin: 0 };
         world.step(&mut vec![Command { player: PlayerId(0), sequence: u32::from(id), action }]);
     }
+    if case.fights {
+        (1..=case.players).for_each(|id| build_around(&mut world, id));
+    }
     world
+}
+
+/// Lets a player build what it can around itself: walls, spikes, windmills.
+fn build_around(world: &mut World, id: u16) {
+    let player = PlayerId(id);
+    for resource in Resource::ALL {
+        let sequence = 1_000_000 + u32::from(id) * 4 + resource as u32;
+        let action = Action::Grant { player, resource, amount: 1_000 };
+        world.step(&mut vec![Command { player: PlayerId(0), sequence, action }]);
+    }
+    for step in 0..16 {
+        let sequence = 1 + step * 3;
+        let item = [3, 6, 10][step as usize % 3];
+        let actions = [
+            Action::Select { what: Selection::Item(item) },
+            Action::Aim { heading: Angle((step * 4_096) as u16) },
+            Action::Attack { on: true },
+        ];
+        let commands = actions.into_iter().zip(sequence..);
+        let mut commands = commands.map(|(action, sequence)| Command { player, sequence, action }).collect();
+        world.step(&mut commands);
+    }
+    let action = Action::Select { what: Selection::Weapon(0) };
+    world.step(&mut vec![Command { player, sequence: 100, action }]);
 }
 
 /// The commands of a tick: every player turns once in `turns_every` ticks, each in its own. Who fights looks where it goes
@@ -189,7 +218,7 @@ fn measure(case: &Case) -> u64 {
         Some(budget) => format!("{:.0} OVER", micros(budget)),
     };
     println!(
-        "{:<18} {:>9.2} {:>9.2} {:>9.2} {:>9.2}   {verdict:<8} {:<6} {:.2} strokes, {:.2} hits, {:.3} deaths a tick",
+        "{:<18} {:>9.2} {:>9.2} {:>9.2} {:>9.2}   {verdict:<8} {:<6} {:.2} strokes, {:.2} hits, {:.3} deaths a tick; {} structures left",
         case.name,
         micros(mean),
         at(50),
@@ -199,6 +228,7 @@ fn measure(case: &Case) -> u64 {
         per_tick(happened.strokes),
         per_tick(happened.hits),
         per_tick(happened.deaths),
+        world.structures().count(),
     );
     allocations
 }

@@ -15,7 +15,7 @@ use tickwire::world::command::KINDS;
 use tickwire::world::{Event, Identity, Outcome, TickHz, World};
 
 const SEEDS: u32 = 100;
-const TICKS: u32 = 2_000;
+const TICKS: u32 = 4_000;
 /// Ticks between two comparisons of the whole state.
 const COMPARE_EVERY: u32 = 50;
 
@@ -53,6 +53,8 @@ impl Counts {
                 Event::Died { by: Some(_), .. } => "kills",
                 Event::Died { by: None, .. } => "deaths by nobody",
                 Event::Spawned { .. } => "respawns",
+                Event::Placed { .. } => "builds",
+                Event::Destroyed { .. } => "ruins",
             };
             *self.events.entry(name).or_default() += 1;
         }
@@ -86,17 +88,19 @@ fn run_twice(seed: u32, counts: &mut Counts) -> u64 {
 fn a_hundred_seeds_come_out_the_same_twice() {
     let mut counts = Counts::default();
     let finals: Vec<u64> = (0..SEEDS).map(|seed| run_twice(seed, &mut counts)).collect();
-    let [joins, leaves, moves, aims, chats, attacks, respawns, grants] = counts.accepted;
+    let [joins, leaves, moves, aims, chats, attacks, respawns, grants, upgrades, selects] = counts.accepted;
     println!(
         "{SEEDS} seeds x {TICKS} ticks, accepted: {joins} joins, {leaves} leaves, {moves} moves, {aims} aims, {chats} chats, \
-         {attacks} attacks, {respawns} respawns, {grants} grants"
+         {attacks} attacks, {respawns} respawns, {grants} grants, {upgrades} upgrades, {selects} selects"
     );
     println!("events: {:?}", counts.events);
     assert!(
         counts.accepted.iter().all(|count| *count > 100),
         "each kind of command must be carried out many times"
     );
-    for name in ["strokes that hit", "strokes in the air", "gathers", "hurts", "heals", "kills"] {
+    for name in
+        ["strokes that hit", "strokes in the air", "gathers", "hurts", "heals", "kills", "builds", "ruins"]
+    {
         assert!(counts.events.get(name).is_some_and(|count| *count > 100), "{name} must happen many times");
     }
     // Every seed leads elsewhere, and each of them where it led when the fixture was written: in debug and release.

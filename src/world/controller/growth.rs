@@ -12,14 +12,21 @@ pub struct Growth {
     pub age: u8,
     /// Experience since the last age; 0 at the last one.
     pub xp: u32,
+    /// The age whose offer is the next to be chosen from; ages beyond it that were reached wait.
+    pub choice_age: u8,
 }
 
-fields!(Growth: age: u8, xp: u32);
+fields!(Growth: age: u8, xp: u32, choice_age: u8);
 
 impl Growth {
     /// Not grown at all.
     pub(crate) fn new() -> Growth {
-        Growth { age: 1, xp: 0 }
+        Growth { age: 1, xp: 0, choice_age: rules::FIRST_CHOICE_AGE }
+    }
+
+    /// How many ages were reached whose offer has not been chosen from.
+    pub fn choices(&self) -> u8 {
+        (self.age.min(rules::LAST_CHOICE_AGE) + 1).saturating_sub(self.choice_age)
     }
 
     /// Takes experience in and returns how many ages it brought. At the last age there is nothing more to learn.

@@ -2,6 +2,7 @@
 //!
 //! Comes in: the length of a tick. Goes out: whether a stroke is due in it. Never: whom the stroke hits (see `fight`).
 
+use crate::command::Selection;
 use crate::fields::fields;
 use crate::rules;
 
@@ -10,18 +11,31 @@ use crate::rules;
 pub struct Hand {
     /// What it holds: a number of [`rules::WEAPONS`].
     pub weapon: u8,
+    /// The item that it holds in place of the weapon: a number of [`rules::ITEMS`].
+    pub item: Option<u8>,
     /// Whether it swings whenever it can.
     pub attacking: bool,
     /// Time until it can swing, in thirds of a millisecond; 0 when it can.
     pub wait: u16,
 }
 
-fields!(Hand: weapon: u8, attacking: bool, wait: u16);
+fields!(Hand: weapon: u8, item: Option<u8>, attacking: bool, wait: u16);
 
 impl Hand {
     /// A hand at rest that holds what everyone begins with.
     pub(crate) fn new() -> Hand {
-        Hand { weapon: rules::FIRST_WEAPON, attacking: false, wait: 0 }
+        Hand { weapon: rules::FIRST_WEAPON, item: None, attacking: false, wait: 0 }
+    }
+
+    /// Takes something of one's own into the hand; an item that is in it already is put away.
+    pub(crate) fn select(&mut self, what: Selection) {
+        match what {
+            Selection::Weapon(id) => {
+                self.weapon = id;
+                self.item = None;
+            }
+            Selection::Item(id) => self.item = Some(id).filter(|_| self.item != Some(id)),
+        }
     }
 
     /// Lets one tick pass. Tells whether a stroke is due in it.
@@ -32,10 +46,10 @@ impl Hand {
         let beyond = tick_thirds.saturating_sub(self.wait);
         let was_waiting = self.wait > 0;
         self.wait = self.wait.saturating_sub(tick_thirds);
-        if self.wait > 0 || !self.attacking {
+        if self.wait > 0 || !self.attacking || self.item.is_some() {
             return false;
         }
-        let period = rules::weapon(self.weapon).period_thirds();
+        let period = rules::weapon_or_first(self.weapon).period_thirds();
         self.wait = if was_waiting { period.saturating_sub(beyond) } else { period };
         true
     }

@@ -8,13 +8,17 @@
 
 pub mod growth;
 pub mod hand;
+pub mod kit;
 pub mod player;
 pub mod scenery;
+pub mod structure;
 
 pub use growth::Growth;
 pub use hand::Hand;
-pub use player::Player;
+pub use kit::Kit;
+pub use player::{Ground, Player};
 pub use scenery::{Scenery, SceneryKind};
+pub use structure::Structure;
 
 use crate::entity::{Body, Entity};
 use crate::fields::{Field, Reader, Sink};
@@ -29,6 +33,8 @@ pub enum Controller {
     Player(Player),
     /// Stands where the map put it, and sleeps.
     Scenery(Scenery),
+    /// Stands where a player built it, and sleeps.
+    Structure(Structure),
 }
 
 impl Controller {
@@ -36,7 +42,7 @@ impl Controller {
     pub fn is_asleep(&self, body: &Body) -> bool {
         match self {
             Controller::Player(player) => player.is_asleep(body),
-            Controller::Scenery(_) => true,
+            Controller::Scenery(_) | Controller::Structure(_) => true,
         }
     }
 }
@@ -49,13 +55,13 @@ pub fn act(entity: &mut Entity, terrain: &Terrain, rates: &Rates) -> bool {
     }
     match controller {
         Controller::Player(player) => player.act(body, terrain, rates),
-        Controller::Scenery(_) => {}
+        Controller::Scenery(_) | Controller::Structure(_) => {}
     }
     true
 }
 
 impl Field for Controller {
-    const LEAST_BYTES: usize = 1 + Scenery::LEAST_BYTES;
+    const LEAST_BYTES: usize = 1 + Structure::LEAST_BYTES;
 
     fn write(&self, sink: &mut impl Sink) {
         match self {
@@ -67,6 +73,10 @@ impl Field for Controller {
                 sink.put(1, 1);
                 scenery.write(sink);
             }
+            Controller::Structure(structure) => {
+                sink.put(2, 1);
+                structure.write(sink);
+            }
         }
     }
 
@@ -74,6 +84,7 @@ impl Field for Controller {
         match reader.scalar(1)? {
             0 => Player::read(reader).map(Controller::Player),
             1 => Scenery::read(reader).map(Controller::Scenery),
+            2 => Structure::read(reader).map(Controller::Structure),
             _ => Err(SnapshotError::Value("controller")),
         }
     }

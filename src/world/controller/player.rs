@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use crate::controller::{Growth, Hand};
+use crate::controller::kit::Choice;
+use crate::controller::{Growth, Hand, Kit};
 use crate::entity::Body;
 use crate::fields::fields;
 use crate::fixed::{clamp_i32, square_root, Angle, Fixed};
@@ -36,6 +37,10 @@ pub struct Player {
     pub heal_wait: u16,
     /// What it does with its hand.
     pub hand: Hand,
+    /// What it has to use.
+    pub kit: Kit,
+    /// What the place where it stands does to it.
+    pub ground: Ground,
     /// How far it has grown.
     pub growth: Growth,
     /// What it has gathered and not spent, by [`rules::Resource`].
@@ -57,11 +62,26 @@ fields!(Player:
     alive: bool,
     heal_wait: u16,
     hand: Hand,
+    kit: Kit,
+    ground: Ground,
     growth: Growth,
     resources: [u32; 4],
     kills: u32,
     score: u32,
 );
+
+/// What the place where a player stands does to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ground {
+    /// It is in a trap and cannot move.
+    pub held: bool,
+    /// It is on a healing pad.
+    pub healing: bool,
+    /// Time until a touch can hurt it again, in thirds of a millisecond.
+    pub touch_wait: u16,
+}
+
+fields!(Ground: held: bool, healing: bool, touch_wait: u16);
 
 impl Player {
     /// One that has just come into the game.
@@ -78,11 +98,27 @@ impl Player {
             alive: true,
             heal_wait: 0,
             hand: Hand::new(),
+            kit: Kit::new(),
+            ground: Ground::default(),
             growth: Growth::new(),
             resources: [0; 4],
             kills: 0,
             score: 0,
         }
+    }
+
+    /// Takes what an age offers. What it replaces is no longer in the hand.
+    pub(crate) fn choose(&mut self, choice: Choice) {
+        let hand = &mut self.hand;
+        match choice {
+            Choice::Weapon(weapon) if rules::weapon_or_first(hand.weapon).slot == weapon.slot => {
+                hand.weapon = weapon.id;
+            }
+            Choice::Item(item) if hand.item == self.kit.items[item.group as usize] => hand.item = None,
+            _ => {}
+        }
+        self.kit.take(choice);
+        self.growth.choice_age += 1;
     }
 
     /// Whether a turn would change nothing: it is dead, or it stands, is at rest and not slowed, and nobody pushed it.
@@ -95,6 +131,10 @@ impl Player {
     pub(crate) fn act(&mut self, body: &mut Body, terrain: &Terrain, rates: &Rates) {
         self.stirred = false;
         self.slow = self.slow.saturating_sub(rules::SLOW_RECOVERY * rates.tick_thirds);
+        if self.ground.held {
+            (body.vx, body.vy) = (Fixed::ZERO, Fixed::ZERO);
+            return;
+        }
         let (old_vx, old_vy) = (bounded(body.vx), bounded(body.vy));
         (body.vx, body.vy) = (old_vx, old_vy);
         self.accelerate(body, rates);
@@ -120,7 +160,10 @@ impl Player {
 
     /// What is left of an acceleration by slowness and by the weight of what is in the hand.
     fn hindered(&self, acceleration: i32) -> i32 {
-        let percent = i64::from(rules::weapon(self.hand.weapon).speed_percent);
+        let percent = i64::from(match self.hand.item {
+            Some(_) => rules::ITEM_SPEED_PERCENT,
+            None => rules::weapon_or_first(self.hand.weapon).speed_percent,
+        });
         let left = i64::from(rules::SLOW_WHOLE.saturating_sub(self.slow));
         let whole = 100 * i64::from(rules::SLOW_WHOLE);
         (i64::from(acceleration) * percent * left / whole) as i32

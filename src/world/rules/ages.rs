@@ -23,3 +23,10 @@ pub const XP_STEPS: [u32; MAX_AGE as usize - 1] = [
 pub fn xp_next(age: u8) -> u32 {
     XP_STEPS.get(usize::from(age.max(1)) - 1).copied().unwrap_or(0)
 }
+
+/// The first age that offers something to choose.
+pub const FIRST_CHOICE_AGE: u8 = 2;
+/// The last age that offers something to choose.
+pub const LAST_CHOICE_AGE: u8 = 9;
+/// Choices below this number are weapons; from it on they are items, by number from 0.
+pub const CHOICE_ITEMS: u8 = 16;

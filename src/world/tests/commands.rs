@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 
-use crate::command::{Action, Command, Refusal, KINDS};
+use crate::command::{Action, Command, Refusal, Selection, KINDS};
 use crate::entity::PlayerId;
-use crate::fixed::Angle;
+use crate::fixed::{Angle, Fixed};
 use crate::rules::{Resource, TickHz};
 use crate::state::{Event, World};
-use crate::tests::{body, command, join, player, world};
+use crate::tests::{body, body_mut, command, join, player, player_mut, world};
 
 fn chat(text: &str) -> Action {
     Action::Chat { text: text.to_string() }
@@ -41,7 +41,7 @@ fn a_join_gives_a_body_of_that_name_and_skin() {
     let mut world = world(1);
     let outcome = world.step(&mut vec![command(0, 1, named(7, "Zoë 🦊"))]).clone();
     assert_eq!(outcome.events, [Event::Joined { player: PlayerId(7) }]);
-    assert_eq!((outcome.accepted, outcome.refused.len()), ([1, 0, 0, 0, 0, 0, 0, 0], 0));
+    assert_eq!((outcome.accepted, outcome.refused.len()), ([1, 0, 0, 0, 0, 0, 0, 0, 0, 0], 0));
     let view = world.player(PlayerId(7)).expect("it joined");
     assert_eq!((&**view.name, view.skin, view.joined_tick, view.score), ("Zoë 🦊", 1, 0, 0));
     assert_eq!((view.sequence, view.direction, view.body.owner), (0, None, PlayerId(7)));
@@ -84,6 +84,23 @@ fn chat_is_passed_on_as_it_was_said() {
     assert_eq!(player(&world, 2).sequence, 9);
 }
 
+fn select(what: Selection) -> Action {
+    Action::Select { what }
+}
+
+/// Adds 3, who cannot pay what it holds; 4, who holds an apple and is not hungry; 5, who has enough windmills; 6, who
+/// stands at the edge and looks out.
+fn with_full_hands(world: &mut World) {
+    for (id, item, stock) in [(3, 3, 9), (4, 0, 99), (5, 10, 99), (6, 3, 99)] {
+        world.step(&mut vec![join(10 + u32::from(id), id), command(id, 4, select(Selection::Item(item)))]);
+        assert_eq!(world.outcome().refused, []);
+        player_mut(world, id).resources = [stock; 4];
+    }
+    player_mut(world, 5).kit.built[3] = 7;
+    let edge = body_mut(world, 6);
+    (edge.x, edge.heading) = (Fixed::from_px(40), Angle(0x8000));
+}
+
 #[test]
 fn each_reason_to_refuse() {
     let long = "x".repeat(31);
@@ -94,28 +111,40 @@ fn each_reason_to_refuse() {
         (command(9, 1, chat("hi")), Refusal::UnknownIssuer),
         (command(9, 1, leave(1)), Refusal::UnknownIssuer),
         (command(1, 1, leave(2)), Refusal::OperatorOnly),
-        (command(1, 1, named(3, "x")), Refusal::OperatorOnly),
+        (command(1, 1, named(9, "x")), Refusal::OperatorOnly),
         (command(1, 1, grant(2)), Refusal::OperatorOnly),
-        (command(0, 3, chat("hi")), Refusal::PlayerOnly),
-        (command(0, 3, Action::Attack { on: true }), Refusal::PlayerOnly),
-        (command(0, 3, respawn("x")), Refusal::PlayerOnly),
-        (command(0, 3, grant(3)), Refusal::UnknownPlayer),
+        (command(0, 30, chat("hi")), Refusal::PlayerOnly),
+        (command(0, 30, Action::Attack { on: true }), Refusal::PlayerOnly),
+        (command(0, 30, respawn("x")), Refusal::PlayerOnly),
+        (command(0, 30, grant(9)), Refusal::UnknownPlayer),
         (command(1, 1, respawn("x")), Refusal::Alive),
+        (command(0, 30, Action::Upgrade { choice: 1 }), Refusal::PlayerOnly),
+        (command(0, 30, select(Selection::Weapon(0))), Refusal::PlayerOnly),
+        (command(2, 1, Action::Upgrade { choice: 1 }), Refusal::Dead),
+        (command(2, 1, select(Selection::Weapon(0))), Refusal::Dead),
+        (command(1, 1, Action::Upgrade { choice: 1 }), Refusal::NotOffered),
+        (command(1, 1, select(Selection::Weapon(1))), Refusal::NotOwned),
+        (command(1, 1, select(Selection::Item(1))), Refusal::NotOwned),
+        (command(1, 1, select(Selection::Item(255))), Refusal::NotOwned),
+        (command(3, 5, Action::Attack { on: true }), Refusal::TooDear),
+        (command(4, 5, Action::Attack { on: true }), Refusal::Healthy),
+        (command(5, 5, Action::Attack { on: true }), Refusal::TooMany),
+        (command(6, 5, Action::Attack { on: true }), Refusal::NoRoom),
         (command(2, 1, Action::Attack { on: true }), Refusal::Dead),
         (command(2, 1, Action::Move { direction: None }), Refusal::Dead),
         (command(2, 1, Action::Aim { heading: Angle(1) }), Refusal::Dead),
         (command(2, 1, chat("hi")), Refusal::Dead),
         (command(2, 1, respawn("1234567890123456")), Refusal::NameTooLong),
         (command(2, 1, respawn("a\nb")), Refusal::NameForbidden),
-        (command(0, 3, Action::Move { direction: None }), Refusal::PlayerOnly),
-        (command(0, 3, Action::Aim { heading: Angle(1) }), Refusal::PlayerOnly),
-        (command(0, 3, named(0, "x")), Refusal::ReservedPlayer),
-        (command(0, 3, named(2, "x")), Refusal::AlreadyJoined),
-        (command(0, 3, leave(3)), Refusal::UnknownPlayer),
-        (command(0, 3, leave(0)), Refusal::UnknownPlayer),
-        (command(0, 3, named(3, "1234567890123456")), Refusal::NameTooLong),
-        (command(0, 3, named(3, "a\nb")), Refusal::NameForbidden),
-        (command(0, 3, named(3, "a\u{202e}b")), Refusal::NameForbidden),
+        (command(0, 30, Action::Move { direction: None }), Refusal::PlayerOnly),
+        (command(0, 30, Action::Aim { heading: Angle(1) }), Refusal::PlayerOnly),
+        (command(0, 30, named(0, "x")), Refusal::ReservedPlayer),
+        (command(0, 30, named(2, "x")), Refusal::AlreadyJoined),
+        (command(0, 30, leave(9)), Refusal::UnknownPlayer),
+        (command(0, 30, leave(0)), Refusal::UnknownPlayer),
+        (command(0, 30, named(9, "1234567890123456")), Refusal::NameTooLong),
+        (command(0, 30, named(9, "a\nb")), Refusal::NameForbidden),
+        (command(0, 30, named(9, "a\u{202e}b")), Refusal::NameForbidden),
         (command(1, 1, chat("")), Refusal::ChatEmpty),
         (command(1, 1, chat(" \u{a0}\u{200b} ")), Refusal::ChatEmpty),
         (command(1, 1, chat(&long)), Refusal::ChatTooLong),
@@ -126,6 +155,7 @@ fn each_reason_to_refuse() {
         let mut world = two();
         let (player, body) = world.player_mut(PlayerId(2)).expect("it joined");
         (player.alive, body.health) = (false, 0);
+        with_full_hands(&mut world);
         world.step(&mut Vec::new());
         let mut expected = world.state.clone();
         world.step(&mut vec![command.clone()]);
@@ -135,7 +165,7 @@ fn each_reason_to_refuse() {
         assert_eq!(world.state, expected, "{command:?} left a trace");
         seen.insert((refusal, refusal.name()));
     }
-    assert_eq!(seen.len(), 14, "a row for each reason: {seen:?}");
+    assert_eq!(seen.len(), 20, "a row for each reason: {seen:?}");
 }
 
 #[test]
@@ -243,6 +273,10 @@ pub(super) fn any_command() -> impl Strategy<Value = Command> {
         any::<u16>().prop_map(|heading| Action::Aim { heading: Angle(heading) }),
         any_text().prop_map(|text| Action::Chat { text }),
         any::<bool>().prop_map(|on| Action::Attack { on }),
+        (0u8..40).prop_map(|choice| Action::Upgrade { choice }),
+        (0u8..18, any::<bool>()).prop_map(|(id, of_item)| {
+            select(if of_item { Selection::Item(id) } else { Selection::Weapon(id) })
+        }),
         (any_text(), any::<u8>()).prop_map(|(name, skin)| Action::Respawn { name, skin }),
         (number(), 0usize..4, any::<u32>()).prop_map(|(player, resource, amount)| Action::Grant {
             player: PlayerId(player),

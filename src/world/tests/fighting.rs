@@ -10,26 +10,36 @@ use crate::tests::{
 };
 use crate::trig::direction;
 
-/// A weapon as the game's tables have it: name, damage, range px, gather, period ms, speed %, extra knock px/s.
-type Row = (&'static str, u16, i32, u32, u16, i32, i32);
+/// A weapon as the game's tables have it: number, name, damage, range px, gather, period ms, speed %, extra knock px/s.
+type Row = (u8, &'static str, u16, i32, u32, u16, i32, i32);
 
-const ROWS: [Row; 1] = [("tool hammer", 25, 65, 1, 300, 100, 0)];
+const ROWS: [Row; 11] = [
+    (0, "tool hammer", 25, 65, 1, 300, 100, 0),
+    (1, "hand axe", 30, 70, 2, 400, 100, 0),
+    (2, "great axe", 35, 75, 4, 400, 100, 0),
+    (3, "short sword", 35, 110, 1, 300, 85, 0),
+    (4, "katana", 40, 118, 1, 300, 80, 0),
+    (5, "polearm", 45, 142, 1, 700, 82, 200),
+    (6, "bat", 20, 110, 1, 300, 100, 700),
+    (7, "daggers", 20, 65, 1, 100, 113, 100),
+    (8, "stick", 1, 70, 7, 400, 100, 0),
+    (10, "great hammer", 10, 75, 1, 400, 88, 0),
+    (14, "mc grabby", 0, 125, 0, 700, 105, 200),
+];
 
 /// Two players on a bare map, the second that far to the right of the first, which holds that weapon and looks at it.
-fn facing(rate: TickHz, weapon: usize, apart: Fixed) -> World {
+fn facing(rate: TickHz, weapon: u8, apart: Fixed) -> World {
     let mut world = bare_world(rate);
     put(&mut world, 1, 7_000, 7_000);
     put(&mut world, 2, 9_000, 7_000);
     wait(&mut world, 2);
     body_mut(&mut world, 2).x = Fixed::from_px(7_000).plus(apart);
-    player_mut(&mut world, 1).hand.weapon = weapon as u8;
+    player_mut(&mut world, 1).hand.weapon = weapon;
     world
 }
 
 fn was_hit(world: &World) -> bool {
-    let hit = events(world).iter().any(|event| matches!(event, Event::Swung { hit: true, .. }));
-    assert_eq!(hit, events(world).iter().any(|event| matches!(event, Event::Hurt { .. })));
-    hit
+    events(world).iter().any(|event| matches!(event, Event::Swung { hit: true, .. }))
 }
 
 #[test]
@@ -37,7 +47,16 @@ fn the_table_is_the_one_that_was_meant() {
     let found: Vec<Row> = WEAPONS
         .iter()
         .map(|of| {
-            (of.name, of.damage, of.range_px, of.gather, of.period_ms, of.speed_percent, of.knock_px_per_s)
+            (
+                of.id,
+                of.name,
+                of.damage,
+                of.range_px,
+                of.gather,
+                of.period_ms,
+                of.speed_percent,
+                of.knock_px_per_s,
+            )
         })
         .collect();
     assert_eq!(found, ROWS);
@@ -45,22 +64,20 @@ fn the_table_is_the_one_that_was_meant() {
 
 #[test]
 fn a_stroke_takes_the_weapons_damage() {
-    for (weapon, (name, damage, ..)) in ROWS.iter().enumerate() {
+    for (weapon, name, damage, ..) in ROWS {
         let mut world = facing(TickHz::Hz30, weapon, Fixed::from_px(80));
         swing(&mut world, 1);
         let (one, two) = (PlayerId(1), PlayerId(2));
-        let expected = [
-            Event::Swung { player: one, weapon: weapon as u8, hit: true },
-            Event::Hurt { player: two, by: Some(one), amount: *damage },
-        ];
-        assert_eq!(events(&world), expected, "{name}");
+        let hurt = Event::Hurt { player: two, by: Some(one), amount: damage };
+        let expected = [Event::Swung { player: one, weapon, hit: true }, hurt];
+        assert_eq!(events(&world), &expected[..if damage > 0 { 2 } else { 1 }], "{name}");
         assert_eq!((body(&world, 1).health, body(&world, 2).health), (100, 100 - damage), "{name}");
     }
 }
 
 #[test]
 fn a_stroke_reaches_its_range_beyond_the_target_and_no_further() {
-    for (weapon, (name, _, range_px, ..)) in ROWS.iter().enumerate() {
+    for (weapon, name, _, range_px, ..) in ROWS {
         // A player of radius 35 is 1.8 times as large for a stroke: 63 px.
         let edge = Fixed::from_px(range_px + 63);
         for (apart, hit) in [(edge, true), (edge.plus(Fixed(1)), false)] {
@@ -103,7 +120,7 @@ fn the_arc_turns_with_the_head() {
 
 #[test]
 fn who_holds_the_button_swings_at_the_weapons_rate_at_each_tick_rate() {
-    for (weapon, (name, .., period_ms, _, _)) in ROWS.iter().enumerate() {
+    for (weapon, name, .., period_ms, _, _) in ROWS {
         for rate in TickHz::ALL {
             let mut world = facing(rate, weapon, Fixed::from_px(1_000));
             let mut strokes = 0;
@@ -114,7 +131,7 @@ fn who_holds_the_button_swings_at_the_weapons_rate_at_each_tick_rate() {
                 wait(&mut world, 1);
             }
             let passed_ms = f64::from(ticks - 1) * 1_000.0 / f64::from(rate.get());
-            let expected = (passed_ms / f64::from(*period_ms) + 1e-9) as usize + 1;
+            let expected = (passed_ms / f64::from(period_ms) + 1e-9) as usize + 1;
             assert_eq!(strokes, expected, "{name} at {rate:?}");
         }
     }
@@ -152,7 +169,7 @@ fn nobody_saves_up_strokes() {
 
 #[test]
 fn a_stroke_knocks_back_the_same_way_at_each_tick_rate() {
-    for (weapon, (name, .., extra)) in ROWS.iter().enumerate() {
+    for (weapon, name, .., extra) in ROWS {
         // Speed fades by 0.993 each millisecond: 300 px/s carry 42.7 px far.
         let expected = f64::from(300 + extra) / 1_000.0 / -(0.993f64.ln());
         for rate in TickHz::ALL {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::command::{decode_frame, encode_frame, Action, Command, Frame, FrameError};
+use crate::command::{decode_frame, encode_frame, Action, Command, Frame, FrameError, Selection};
 use crate::entity::PlayerId;
 use crate::fixed::Angle;
 use crate::rules::Resource;
@@ -49,6 +49,15 @@ fn rows_both_ways() {
             "01000000 0100  0200 01000000 04 02 6869",
             1,
             vec![command(2, 1, Action::Chat { text: "hi".to_string() })],
+        ),
+        (
+            "01000000 0300  0100 01000000 08 13  0100 02000000 09 00 05  0100 03000000 09 01 06",
+            1,
+            vec![
+                command(1, 1, Action::Upgrade { choice: 19 }),
+                command(1, 2, Action::Select { what: Selection::Weapon(5) }),
+                command(1, 3, Action::Select { what: Selection::Item(6) }),
+            ],
         ),
         (
             "01000000 0300  0000 01000000 07 0102 03 04030201  0200 02000000 05 01  0200 03000000 06 09 02 6869",

@@ -48,11 +48,11 @@ fn each_thing_gives_its_resource_and_only_gold_gives_points() {
 
 #[test]
 fn each_weapon_gathers_its_amount_and_learns_four_times_that() {
-    for (number, weapon) in WEAPONS.iter().enumerate() {
+    for weapon in &WEAPONS {
         for (kind, extra) in [(SceneryKind::Tree, 0), (SceneryKind::Gold, 4)] {
             let scale_px = kind.scales_px()[0];
             let mut world = before(kind, scale_px, Fixed::from_px(scale_px + 40));
-            player_mut(&mut world, 1).hand.weapon = number as u8;
+            player_mut(&mut world, 1).hand.weapon = weapon.id;
             swing(&mut world, 1);
             let player = player(&world, 1);
             let resource = kind.gives() as usize;

@@ -5,6 +5,10 @@ use crate::entity::PlayerId;
 use crate::rules::{xp_next, MAX_AGE, XP_STEPS};
 use crate::tests::{player_mut, put, world};
 
+fn grown(age: u8, xp: u32) -> Growth {
+    Growth { age, xp, choice_age: 2 }
+}
+
 #[test]
 fn the_steps_are_300_and_then_a_fifth_more_each() {
     assert_eq!((MAX_AGE, XP_STEPS.len()), (100, 99));
@@ -20,23 +24,23 @@ fn the_steps_are_300_and_then_a_fifth_more_each() {
 
 #[test]
 fn enough_experience_is_an_age_and_the_rest_is_kept() {
-    let mut growth = Growth { age: 1, xp: 0 };
+    let mut growth = grown(1, 0);
     for (xp, brought, age, left) in
         [(299, 0, 1, 299), (1, 1, 2, 0), (359, 0, 2, 359), (2, 1, 3, 1), (432 + 518, 2, 5, 1), (0, 0, 5, 1)]
     {
         assert_eq!(growth.gain(xp), brought);
-        assert_eq!(growth, Growth { age, xp: left });
+        assert_eq!(growth, grown(age, left));
     }
 }
 
 #[test]
 fn the_last_age_is_the_end() {
-    let mut growth = Growth { age: 99, xp: 0 };
+    let mut growth = grown(99, 0);
     assert_eq!(growth.gain(u32::MAX), 1);
-    assert_eq!(growth, Growth { age: 100, xp: 0 });
+    assert_eq!(growth, grown(100, 0));
     assert_eq!(growth.gain(u32::MAX), 0);
-    assert_eq!(growth, Growth { age: 100, xp: 0 });
-    let mut growth = Growth { age: 99, xp: 4_294_967_294 };
+    assert_eq!(growth, grown(100, 0));
+    let mut growth = grown(99, 4_294_967_294);
     assert_eq!(growth.gain(u32::MAX), 1, "beyond the bound of a u32 nothing is lost that counts");
 }
 

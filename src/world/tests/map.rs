@@ -3,8 +3,9 @@
 use crate::controller::SceneryKind;
 use crate::fixed::Fixed;
 use crate::map::{areas_per_side, generate, Bands, Biome};
-use crate::state::{Identity, SceneryView, World};
+use crate::state::{Identity, World};
 use crate::tests::world;
+use crate::view::SceneryView;
 use crate::{EntityId, TickHz};
 
 fn sized(seed: u32, map_size_px: u32) -> World {

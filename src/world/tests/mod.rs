@@ -1,5 +1,6 @@
 //! The world's tests, by what they look at. They may use floating-point numbers, to compute again what is committed.
 
+mod check;
 mod collision;
 mod commands;
 mod dying;
@@ -7,18 +8,21 @@ mod fighting;
 mod frame;
 mod gathering;
 mod growing;
+mod items;
 mod map;
 mod numbers;
 mod reckoning;
 mod snapshot;
 mod spawn;
+mod structures;
+mod touch;
 mod walking;
 
-use crate::command::{Action, Command};
+use crate::command::{Action, Command, Selection};
 use crate::controller::{Controller, Player};
-use crate::entity::{Body, Entity, PlayerId};
+use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
-use crate::rules::TickHz;
+use crate::rules::{self, TickHz};
 use crate::state::{Event, Identity, World};
 
 /// A world of that seed on the usual map at the usual rate.
@@ -68,7 +72,7 @@ fn player(world: &World, player: u16) -> &Player {
     let at = world.find(PlayerId(player)).expect("the player is there");
     match &world.state.players[at] {
         Entity { controller: Controller::Player(player), .. } => player,
-        Entity { controller: Controller::Scenery(_), .. } => panic!("a player is no scenery"),
+        _ => panic!("a player is a player"),
     }
 }
 
@@ -94,6 +98,28 @@ fn swing(world: &mut World, player: u16) {
 
 fn player_mut(world: &mut World, player: u16) -> &mut Player {
     world.player_mut(PlayerId(player)).expect("the player is there").0
+}
+
+/// Gives a player plenty of everything, and lets it take an item into its hand.
+fn hold(world: &mut World, player: u16, item: u8) {
+    let having = player_mut(world, player);
+    having.resources = [10_000; 4];
+    having.kit.items[rules::item(item).expect("an item").group as usize] = Some(item);
+    act(world, player, Action::Select { what: Selection::Item(item) });
+}
+
+/// Lets a player build something in that direction. It must be possible.
+fn build(world: &mut World, player: u16, item: u8, heading: u16) -> EntityId {
+    hold(world, player, item);
+    body_mut(world, player).heading = Angle(heading);
+    act(world, player, Action::Attack { on: true });
+    match events(world).iter().find_map(|event| match event {
+        Event::Placed { object } => Some(*object),
+        _ => None,
+    }) {
+        Some(object) => object,
+        None => panic!("nothing was built: {:?}", events(world)),
+    }
 }
 
 /// What happened in the last tick.

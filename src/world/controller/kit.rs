@@ -1,0 +1,141 @@
+//! What a player has to use: weapons, items, and what of them stands.
+//!
+//! Comes in: choices. Goes out: what there is to choose and to use. Never: what using it does.
+
+use crate::fields::fields;
+use crate::rules::{self, Group, Item, Weapon, CHOICE_ITEMS, GROUPS};
+
+/// What a player has to use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kit {
+    /// The first and the second weapon: numbers of [`rules::WEAPONS`].
+    pub weapons: [Option<u8>; 2],
+    /// One item for each group: numbers of [`rules::ITEMS`].
+    pub items: [Option<u8>; GROUPS],
+    /// How many of each group stand on the map.
+    pub built: [u8; GROUPS],
+    /// Half points that they pay in a second, together.
+    pub income_halves: u16,
+    /// What they have paid of the next point: half points times thirds of a millisecond.
+    pub earned: u16,
+}
+
+fields!(Kit:
+    weapons: [Option<u8>; 2],
+    items: [Option<u8>; GROUPS],
+    built: [u8; GROUPS],
+    income_halves: u16,
+    earned: u16,
+);
+
+/// What has to be paid for a point: two halves, times the 3,000 thirds of a second.
+pub(crate) const EARNED_MOST: u16 = 6_000;
+
+/// What is chosen at an age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Weapon(&'static Weapon),
+    Item(&'static Item),
+}
+
+impl Choice {
+    /// The choice of that number, if there is one.
+    pub(crate) fn from_number(number: u8) -> Option<Choice> {
+        match number.checked_sub(CHOICE_ITEMS) {
+            None => rules::weapon(number).map(Choice::Weapon),
+            Some(id) => rules::item(id).map(Choice::Item),
+        }
+    }
+
+    fn age(self) -> Option<u8> {
+        match self {
+            Choice::Weapon(weapon) => weapon.age,
+            Choice::Item(item) => item.age,
+        }
+    }
+}
+
+impl Kit {
+    /// What everyone begins with.
+    pub(crate) fn new() -> Kit {
+        let mut kit = Kit {
+            weapons: [None; 2],
+            items: [None; GROUPS],
+            built: [0; GROUPS],
+            income_halves: 0,
+            earned: 0,
+        };
+        kit.begin_again();
+        kit
+    }
+
+    /// What everyone begins with, and what stands stays.
+    pub(crate) fn begin_again(&mut self) {
+        self.weapons = [Some(rules::FIRST_WEAPON), None];
+        self.items = [None; GROUPS];
+        for item in rules::FIRST_ITEMS.iter().filter_map(|id| rules::item(*id)) {
+            self.items[item.group as usize] = Some(item.id);
+        }
+    }
+
+    /// The numbers of what an age offers to who has this.
+    pub fn offers(&self, age: u8) -> impl Iterator<Item = u8> + '_ {
+        let weapons = rules::WEAPONS.iter().map(|weapon| weapon.id);
+        let items = rules::ITEMS.iter().map(|item| item.id + CHOICE_ITEMS);
+        weapons.chain(items).filter(move |number| self.is_offered(*number, age))
+    }
+
+    /// Whether an age offers that choice to who has this.
+    pub(crate) fn is_offered(&self, number: u8, age: u8) -> bool {
+        Choice::from_number(number).map_or(false, |choice| {
+            let has = match choice {
+                Choice::Weapon(weapon) => weapon.needs.map_or(true, |needed| self.has_weapon(needed)),
+                Choice::Item(item) => item.needs.map_or(true, |needed| self.has_item(needed)),
+            };
+            has && choice.age() == Some(age)
+        })
+    }
+
+    /// Takes what was chosen in place of what was there.
+    pub(crate) fn take(&mut self, choice: Choice) {
+        match choice {
+            Choice::Weapon(weapon) => self.weapons[usize::from(weapon.slot)] = Some(weapon.id),
+            Choice::Item(item) => self.items[item.group as usize] = Some(item.id),
+        }
+    }
+
+    /// Whether this weapon is there.
+    pub fn has_weapon(&self, id: u8) -> bool {
+        self.weapons.contains(&Some(id))
+    }
+
+    /// Whether this item is there.
+    pub fn has_item(&self, id: u8) -> bool {
+        self.items.contains(&Some(id))
+    }
+
+    /// Counts something that was built.
+    pub(crate) fn count(&mut self, item: &Item) {
+        self.built[item.group as usize] += 1;
+        self.income_halves += item.pays_halves;
+    }
+
+    /// Counts something that is gone.
+    pub(crate) fn discount(&mut self, item: &Item) {
+        let built = &mut self.built[item.group as usize];
+        *built = built.saturating_sub(1);
+        self.income_halves = self.income_halves.saturating_sub(item.pays_halves);
+    }
+
+    /// Whether one more of the group may stand.
+    pub(crate) fn may_build(&self, group: Group) -> bool {
+        self.built[group as usize] < group.limit()
+    }
+
+    /// Lets one tick pass. Returns the points that were paid in it.
+    pub(crate) fn pay(&mut self, tick_thirds: u16) -> u32 {
+        let earned = u32::from(self.earned) + u32::from(self.income_halves) * u32::from(tick_thirds);
+        self.earned = (earned % u32::from(EARNED_MOST)) as u16;
+        earned / u32::from(EARNED_MOST)
+    }
+}

@@ -1,0 +1,139 @@
+//! Using what is in the hand: eating, building; and what was built going again.
+//!
+//! Comes in: a player who uses an item. Goes out: health, or a structure before the player, and what it cost gone. Never: a
+//! structure where there is no room for it, or more of a group than its limit.
+//!
+//! ```text
+//!      player    structure        rim to rim, where the player looks; on the map, not in the river,
+//!       ( • )──►(    •    )       touching no thing of nature and no other structure's picture
+//! ```
+
+use crate::controller::{Controller, Player, Structure};
+use crate::entity::{Body, Entity, EntityId, PlayerId};
+use crate::fixed::Fixed;
+use crate::map::Biome;
+use crate::rules::{self, Group, Item};
+use crate::state::{Event, World};
+use crate::terrain::Standing;
+use crate::trig::{cosine, sine};
+use crate::Refusal;
+
+impl World {
+    /// Whether a player can use this item now.
+    ///
+    /// # Errors
+    /// The first reason why not.
+    pub(crate) fn check_use(&self, player: &Player, body: &Body, item: &Item) -> Result<(), Refusal> {
+        if player.resources.iter().zip(item.cost).any(|(stock, cost)| *stock < cost) {
+            return Err(Refusal::TooDear);
+        }
+        if item.group == Group::Food {
+            return if body.health < rules::PLAYER_HEALTH { Ok(()) } else { Err(Refusal::Healthy) };
+        }
+        if !player.kit.may_build(item.group) || self.state.next_id.0 == u32::MAX {
+            return Err(Refusal::TooMany);
+        }
+        let (x, y) = before(body, item);
+        let is_dry = self.bands().biome_at(y) != Biome::River;
+        if is_dry && self.terrain.is_free(x, y, item.scale_px) {
+            Ok(())
+        } else {
+            Err(Refusal::NoRoom)
+        }
+    }
+
+    /// Uses an item, which can be used; then the hand holds the weapon again.
+    pub(crate) fn use_item(&mut self, id: PlayerId, item: &'static Item) {
+        let (player, body) = match self.player_mut(id) {
+            Some(found) => found,
+            None => return,
+        };
+        player.hand.item = None;
+        for (stock, cost) in player.resources.iter_mut().zip(item.cost) {
+            *stock = stock.saturating_sub(cost);
+        }
+        if item.group == Group::Food {
+            let amount = item.health.min(rules::PLAYER_HEALTH.saturating_sub(body.health));
+            body.health += amount;
+            self.outcome.events.push(Event::Healed { player: id, amount });
+        } else {
+            player.kit.count(item);
+            let ((x, y), heading) = (before(body, item), body.heading);
+            let vx = Fixed::ZERO;
+            let radius_px = item.radius_px;
+            self.build(Body { x, y, vx, vy: vx, heading, radius_px, health: item.health, owner: id }, item);
+        }
+    }
+
+    fn build(&mut self, body: Body, item: &'static Item) {
+        let id = self.state.next_id;
+        self.state.next_id = EntityId(id.0.saturating_add(1));
+        let entity = Entity { id, body, controller: Controller::Structure(Structure { item: item.id }) };
+        if let Some(standing) = Standing::of(&entity) {
+            self.terrain.put_up(standing);
+        }
+        // Whoever stands there must make way, even asleep.
+        let reach = Fixed::from_px(item.scale_px + rules::PLAYER_RADIUS_PX).0.unsigned_abs();
+        for player in &mut self.state.players {
+            let is_near = |a: Fixed, b: Fixed| a.0.abs_diff(b.0) <= reach;
+            let near = is_near(player.body.x, entity.body.x) && is_near(player.body.y, entity.body.y);
+            if let Controller::Player(player) = &mut player.controller {
+                player.stirred |= near && player.alive;
+            }
+        }
+        self.state.structures.push(entity);
+        self.outcome.events.push(Event::Placed { object: id });
+    }
+
+    /// Where a structure is in the list.
+    pub(crate) fn find_structure(&self, id: EntityId) -> Option<usize> {
+        self.state.structures.binary_search_by_key(&id, |entity| entity.id).ok()
+    }
+
+    /// Takes health from the structure at that place in the list; at 0 it goes.
+    pub(crate) fn damage_structure(&mut self, at: usize, damage: u16) {
+        let health = &mut self.state.structures[at].body.health;
+        *health = health.saturating_sub(damage);
+        if *health == 0 {
+            self.demolish(at);
+        }
+    }
+
+    fn demolish(&mut self, at: usize) {
+        let entity = self.state.structures.remove(at);
+        if let Some(standing) = Standing::of(&entity) {
+            self.terrain.take_down(&standing);
+            if let Some((owner, _)) = self.player_mut(standing.owner) {
+                owner.kit.discount(standing.item);
+            }
+        }
+        self.outcome.events.push(Event::Destroyed { object: entity.id });
+    }
+
+    /// Takes down everything that a player built, lowest number first.
+    pub(crate) fn demolish_all_of(&mut self, owner: PlayerId) {
+        let mut at = 0;
+        while at < self.state.structures.len() {
+            if self.state.structures[at].body.owner == owner {
+                self.demolish(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// Where a player's spawn pad is, if it has one.
+    pub(crate) fn spawn_pad_of(&self, owner: PlayerId) -> Option<(Fixed, Fixed)> {
+        let standing = self.state.structures.iter().filter_map(Standing::of);
+        let mut pads = standing.filter(|at| at.owner == owner && at.item.group == Group::Spawn);
+        pads.next().map(|pad| (pad.x, pad.y))
+    }
+}
+
+/// The place before a body for an item, rim to rim, at whole pixels: what is drawn is then exactly what is there.
+fn before(body: &Body, item: &Item) -> (Fixed, Fixed) {
+    let way = Fixed::from_px(rules::PLAYER_RADIUS_PX + item.scale_px);
+    let whole = |at: Fixed| Fixed::from_px(at.plus(Fixed(1 << 15)).to_px());
+    let (x, y) = (way.times(cosine(body.heading)), way.times(sine(body.heading)));
+    (whole(body.x.plus(x)), whole(body.y.plus(y)))
+}

@@ -1,0 +1,124 @@
+//! A state that no world can be in is refused, by the name of what is wrong.
+
+use crate::controller::{Controller, Player, Structure};
+use crate::fixed::{Angle, Fixed};
+use crate::rules::TickHz;
+use crate::snapshot::SnapshotError;
+use crate::state::{State, World};
+use crate::tests::snapshot::lively;
+
+/// A change that makes a state impossible.
+type Spoil = fn(&mut State);
+
+fn spoil_player(state: &mut State, at: usize, spoil: impl Fn(&mut Player)) {
+    match &mut state.players[at].controller {
+        Controller::Player(player) => spoil(player),
+        _ => panic!("a player is a player"),
+    }
+}
+
+#[test]
+fn each_state_that_no_world_has_is_refused_by_name() {
+    let rows: [(&str, Spoil); 18] = [
+        ("map_size_px", |state| state.identity.map_size_px = 1_439),
+        ("map_size_px", |state| state.identity.map_size_px = 32_001),
+        ("order of entities", |state| state.players.swap(0, 1)),
+        ("order of entities", |state| state.others.swap(3, 4)),
+        ("order of entities", |state| state.others[4].id = state.others[3].id),
+        ("controller of a player", |state| state.players[1].controller = state.others[0].controller.clone()),
+        ("controller of scenery", |state| state.others[1].controller = state.players[0].controller.clone()),
+        ("owner of a player", |state| state.players[0].id.0 -= 1),
+        ("radius of a player", |state| state.players[0].body.radius_px = 36),
+        ("health of a player", |state| state.players[0].body.health = 101),
+        ("name of a player", |state| spoil_player(state, 0, |player| player.name = "a\nb".into())),
+        ("number of scenery", |state| state.others[0].id.0 = 65_535),
+        ("scale of scenery", |state| match &mut state.others[0].controller {
+            Controller::Scenery(scenery) => scenery.scale_px = 151,
+            _ => panic!("scenery is scenery"),
+        }),
+        ("radius of scenery", |state| state.others[0].body.radius_px += 1),
+        ("place", |state| state.players[0].body.x = Fixed((35 << 16) - 1)),
+        ("place", |state| state.others[0].body.y = Fixed::from_px(1_440)),
+        ("velocity", |state| state.players[0].body.vx = Fixed((320 << 16) + 1)),
+        ("velocity", |state| state.players[0].body.vy = Fixed(i32::MIN)),
+    ];
+    refuse_each(&rows);
+}
+
+fn refuse_each(rows: &[(&'static str, Spoil)]) {
+    for (name, spoil) in rows.iter().copied() {
+        let mut world = lively(3, 1_440, TickHz::Hz30);
+        assert!(World::restore(&world.snapshot()).is_ok());
+        spoil(&mut world.state);
+        assert_eq!(World::restore(&world.snapshot()), Err(SnapshotError::Value(name)));
+        assert!(SnapshotError::Value(name).to_string().contains(name));
+    }
+}
+
+/// Spoils the player who built.
+fn builder(state: &mut State, spoil: impl Fn(&mut Player)) {
+    spoil_player(state, 1, spoil);
+}
+
+#[test]
+fn a_player_has_nothing_that_the_rules_do_not_give() {
+    let rows: [(&str, Spoil); 20] = [
+        ("life of a player", |state| builder(state, |player| player.alive = false)),
+        ("life of a player", |state| state.players[1].body.health = 0),
+        ("walk of the dead", |state| spoil_player(state, 4, |player| player.direction = Some(Angle(0)))),
+        ("walk of the dead", |state| spoil_player(state, 4, |player| player.hand.attacking = true)),
+        ("slowness of a player", |state| builder(state, |player| player.slow = 21_001)),
+        ("waiting of a player", |state| builder(state, |player| player.heal_wait = 15_001)),
+        ("age of a player", |state| builder(state, |player| player.growth.age = 0)),
+        ("age of a player", |state| builder(state, |player| player.growth.age = 101)),
+        ("experience of a player", |state| spoil_player(state, 0, |player| player.growth.xp = 300)),
+        ("choices of a player", |state| builder(state, |player| player.growth.choice_age = 1)),
+        ("choices of a player", |state| builder(state, |player| player.growth.choice_age = 11)),
+        ("touch of a player", |state| builder(state, |player| player.ground.touch_wait = 601)),
+        ("weapon of a player", |state| builder(state, |player| player.kit.weapons[0] = None)),
+        ("weapon of a player", |state| builder(state, |player| player.kit.weapons[1] = Some(5))),
+        ("item of a player", |state| builder(state, |player| player.kit.items[0] = Some(3))),
+        ("item of a player", |state| builder(state, |player| player.kit.items[2] = Some(8))),
+        ("pay of a player", |state| builder(state, |player| player.kit.earned = 6_000)),
+        ("weapon in the hand", |state| builder(state, |player| player.hand.weapon = 7)),
+        ("item in the hand", |state| builder(state, |player| player.hand.item = Some(20))),
+        ("count of structures", |state| builder(state, |player| player.kit.income_halves += 1)),
+    ];
+    refuse_each(&rows);
+}
+
+fn item_of(state: &mut State, at: usize, item: u8) {
+    state.structures[at].controller = Controller::Structure(Structure { item });
+}
+
+#[test]
+fn nothing_stands_that_nobody_can_have_built() {
+    let rows: [(&str, Spoil); 15] = [
+        ("order of entities", |state| state.structures.swap(0, 1)),
+        ("count of structures", |state| builder(state, |player| player.kit.built[1] += 1)),
+        ("count of structures", |state| drop(state.structures.remove(0))),
+        ("owner of a structure", |state| drop(state.players.remove(1))),
+        ("next number", |state| state.next_id.0 = 65_536),
+        ("number of a structure", |state| state.structures[0].id.0 = 65_536),
+        ("number of a structure", |state| {
+            state.structures.last_mut().expect("one stands").id = state.next_id
+        }),
+        ("controller of a structure", |state| item_of(state, 0, 8)),
+        ("controller of a structure", |state| {
+            state.structures[0].controller = state.others[0].controller.clone()
+        }),
+        ("radius of a structure", |state| item_of(state, 0, 0)),
+        ("radius of a structure", |state| state.structures[0].body.radius_px += 1),
+        ("health of a structure", |state| state.structures[0].body.health = 0),
+        ("health of a structure", |state| state.structures[0].body.health = 1_501),
+        ("place", |state| state.structures[0].body.x = Fixed::ZERO),
+        ("number of structures", |state| {
+            for at in 0..2 {
+                item_of(state, at, 20);
+                let body = &mut state.structures[at].body;
+                (body.radius_px, body.health) = (22, 400);
+            }
+        }),
+    ];
+    refuse_each(&rows);
+}

@@ -1,0 +1,284 @@
+//! The items' table, choices at ages, the hand, and food.
+
+use crate::command::{Action, Refusal, Selection};
+use crate::entity::PlayerId;
+use crate::fixed::Angle;
+use crate::rules::{item, weapon, Group, TickHz, ITEMS, WEAPONS};
+use crate::state::{Event, World};
+use crate::tests::{
+    act, bare_world, body_mut, command, distance_px, events, hold, player, player_mut, put, swing, wait, walk,
+};
+
+/// An item as the game's tables have it: number, name, group, cost (wood, food, stone), health, scale px, damage, points in
+/// two seconds, limit.
+type Row = (u8, &'static str, u8, [u32; 3], u16, i32, u16, u16, u8);
+
+const ROWS: [Row; 16] = [
+    (0, "apple", 0, [0, 10, 0], 20, 0, 0, 0, 0),
+    (1, "cookie", 0, [0, 15, 0], 40, 0, 0, 0, 0),
+    (2, "cheese", 0, [0, 25, 0], 60, 0, 0, 0, 0),
+    (3, "wood wall", 1, [10, 0, 0], 380, 50, 0, 0, 30),
+    (4, "stone wall", 1, [0, 0, 25], 900, 50, 0, 0, 30),
+    (5, "castle wall", 1, [0, 0, 35], 1_500, 52, 0, 0, 30),
+    (6, "spikes", 2, [20, 0, 5], 400, 49, 20, 0, 15),
+    (7, "greater spikes", 2, [30, 0, 10], 500, 52, 35, 0, 15),
+    (9, "spinning spikes", 2, [30, 0, 20], 500, 52, 45, 0, 15),
+    (10, "windmill", 3, [50, 0, 10], 400, 45, 0, 2, 7),
+    (11, "faster windmill", 3, [60, 0, 20], 500, 47, 0, 3, 7),
+    (12, "power mill", 3, [100, 0, 50], 800, 47, 0, 4, 7),
+    (15, "pit trap", 5, [30, 0, 30], 500, 50, 0, 0, 6),
+    (16, "boost pad", 6, [5, 0, 20], 150, 45, 0, 0, 12),
+    (19, "healing pad", 9, [30, 10, 0], 400, 45, 0, 0, 4),
+    (20, "spawn pad", 10, [100, 0, 100], 400, 45, 0, 0, 1),
+];
+
+/// A player on a bare map.
+fn alone() -> World {
+    let mut world = bare_world(TickHz::Hz30);
+    put(&mut world, 1, 7_000, 5_000);
+    wait(&mut world, 2);
+    world
+}
+
+fn refusal(world: &mut World, action: Action) -> Refusal {
+    let sequence = player(world, 1).sequence + 1;
+    world.step(&mut vec![command(1, sequence, action)]);
+    world.outcome().refused[0].1
+}
+
+fn offers(world: &World) -> Vec<u8> {
+    world.player(PlayerId(1)).expect("it is there").offers().collect()
+}
+
+fn grow_to(world: &mut World, age: u8) {
+    player_mut(world, 1).growth.age = age;
+}
+
+#[test]
+fn the_table_is_the_one_that_was_meant() {
+    let found: Vec<Row> = ITEMS
+        .iter()
+        .map(|of| {
+            let [wood, food, stone, gold] = of.cost;
+            assert_eq!(gold, 0, "{}", of.name);
+            let limit = of.group.limit();
+            let cost = [wood, food, stone];
+            (of.id, of.name, of.group as u8, cost, of.health, of.scale_px, of.damage, of.pays_halves, limit)
+        })
+        .collect();
+    assert_eq!(found, ROWS);
+}
+
+#[test]
+fn the_tables_are_in_order_and_found_by_number() {
+    assert!(ITEMS.windows(2).all(|pair| pair[0].id < pair[1].id));
+    assert!(WEAPONS.windows(2).all(|pair| pair[0].id < pair[1].id));
+    assert!(ITEMS.iter().all(|of| item(of.id) == Some(of)));
+    assert!(WEAPONS.iter().all(|of| weapon(of.id) == Some(of)));
+    assert_eq!((item(8), item(255), weapon(9), weapon(255)), (None, None, None, None));
+    assert!(ITEMS.iter().all(|of| of.scale_px <= crate::rules::BUILT_SCALE_MAX_PX));
+}
+
+#[test]
+fn everyone_begins_with_the_hammer_apple_wall_spikes_and_windmill() {
+    let world = alone();
+    let kit = &player(&world, 1).kit;
+    assert_eq!(kit.weapons, [Some(0), None]);
+    assert_eq!(kit.items.iter().flatten().copied().collect::<Vec<_>>(), [0, 3, 6, 10]);
+    assert_eq!(offers(&world), [], "nothing to choose at age 1");
+}
+
+#[test]
+fn each_age_offers_its_weapons_and_items() {
+    let mut world = alone();
+    let rows: [(u8, &[u8], u8); 8] = [
+        (2, &[1, 3, 4 - 3, 5, 6, 7, 8], 3),
+        (3, &[16 + 1, 16 + 4], 16 + 4),
+        (4, &[16 + 15, 16 + 16], 16 + 15),
+        (5, &[16 + 7, 16 + 11], 16 + 7),
+        (6, &[10, 14], 10),
+        (7, &[16 + 2, 16 + 5, 16 + 19], 16 + 5),
+        (8, &[4, 16 + 12], 4),
+        (9, &[16 + 9, 16 + 20], 16 + 20),
+    ];
+    for (age, expected, choice) in rows {
+        grow_to(&mut world, age);
+        let mut expected = expected.to_vec();
+        expected.sort_unstable();
+        expected.dedup();
+        assert_eq!(offers(&world), expected, "age {age}");
+        act(&mut world, 1, Action::Upgrade { choice });
+        assert_eq!(offers(&world), [], "one choice for age {age}");
+        assert_eq!(refusal(&mut world, Action::Upgrade { choice }), Refusal::NotOffered);
+    }
+    let kit = &player(&world, 1).kit;
+    assert_eq!(kit.weapons, [Some(4), Some(10)]);
+    assert_eq!(kit.items.iter().flatten().copied().collect::<Vec<_>>(), [0, 5, 7, 10, 15, 20]);
+    grow_to(&mut world, 100);
+    assert_eq!((offers(&world), world.player(PlayerId(1)).expect("it is there").choices), (vec![], 0));
+}
+
+#[test]
+fn what_needs_something_else_is_offered_only_to_who_has_that() {
+    for (age, choice, needed) in [(8, 2, 1), (8, 4, 3), (7, 16 + 5, 16 + 4), (9, 16 + 9, 16 + 7)] {
+        let mut world = alone();
+        grow_to(&mut world, age);
+        player_mut(&mut world, 1).growth.choice_age = age;
+        assert!(!offers(&world).contains(&choice), "{choice} without {needed}");
+        assert_eq!(refusal(&mut world, Action::Upgrade { choice }), Refusal::NotOffered);
+        let needed = crate::controller::kit::Choice::from_number(needed).expect("it is in the table");
+        player_mut(&mut world, 1).kit.take(needed);
+        assert!(offers(&world).contains(&choice));
+        act(&mut world, 1, Action::Upgrade { choice });
+    }
+}
+
+#[test]
+fn every_age_has_something_for_whoever_comes() {
+    let world = alone();
+    for age in 2..=9 {
+        assert!(player(&world, 1).kit.offers(age).next().is_some(), "age {age}");
+    }
+    assert_eq!(player(&world, 1).kit.offers(10).count() + player(&world, 1).kit.offers(1).count(), 0);
+}
+
+#[test]
+fn several_ages_at_once_wait_to_be_chosen_from_in_their_order() {
+    let mut world = alone();
+    assert_eq!(player_mut(&mut world, 1).growth.gain(300 + 360 + 432), 3);
+    assert_eq!(player(&world, 1).growth.choices(), 3);
+    assert_eq!(refusal(&mut world, Action::Upgrade { choice: 16 + 4 }), Refusal::NotOffered, "first age 2");
+    for (choice, left) in [(5, 2), (16 + 1, 1), (16 + 16, 0)] {
+        act(&mut world, 1, Action::Upgrade { choice });
+        assert_eq!(player(&world, 1).growth.choices(), left);
+    }
+}
+
+#[test]
+fn a_new_weapon_is_in_the_hand_that_held_the_one_it_replaces() {
+    let mut world = alone();
+    grow_to(&mut world, 6);
+    for choice in [5, 16 + 1, 16 + 15, 16 + 7] {
+        act(&mut world, 1, Action::Upgrade { choice });
+    }
+    assert_eq!(player(&world, 1).hand.weapon, 5);
+    act(&mut world, 1, Action::Upgrade { choice: 10 });
+    assert_eq!(player(&world, 1).hand.weapon, 5, "the second weapon is another one");
+    act(&mut world, 1, Action::Select { what: Selection::Weapon(10) });
+    swing(&mut world, 1);
+    assert_eq!(events(&world), [Event::Swung { player: PlayerId(1), weapon: 10, hit: false }]);
+    assert_eq!(refusal(&mut world, Action::Select { what: Selection::Weapon(0) }), Refusal::NotOwned);
+}
+
+#[test]
+fn an_item_that_is_replaced_is_no_longer_in_the_hand() {
+    let mut world = alone();
+    hold(&mut world, 1, 0);
+    grow_to(&mut world, 3);
+    act(&mut world, 1, Action::Upgrade { choice: 7 });
+    assert_eq!(player(&world, 1).hand.item, Some(0));
+    act(&mut world, 1, Action::Upgrade { choice: 16 + 1 });
+    assert_eq!(player(&world, 1).hand.item, None);
+}
+
+#[test]
+fn the_same_item_again_is_put_away_and_a_weapon_puts_any_away() {
+    let mut world = alone();
+    let select = |world: &mut World, what| {
+        act(world, 1, Action::Select { what });
+        player(world, 1).hand.item
+    };
+    assert_eq!(select(&mut world, Selection::Item(3)), Some(3));
+    assert_eq!(select(&mut world, Selection::Item(6)), Some(6));
+    assert_eq!(select(&mut world, Selection::Item(6)), None);
+    assert_eq!(select(&mut world, Selection::Item(6)), Some(6));
+    assert_eq!(select(&mut world, Selection::Weapon(0)), None);
+}
+
+#[test]
+fn who_holds_an_item_walks_half_as_fast_and_does_not_swing() {
+    let mut world = alone();
+    player_mut(&mut world, 1).hand.attacking = true;
+    hold(&mut world, 1, 3);
+    wait(&mut world, 60);
+    assert_eq!(player(&world, 1).slow, 0, "it does not swing");
+    walk(&mut world, 1, Some(0));
+    wait(&mut world, 60);
+    let before = world.player(PlayerId(1)).expect("it is there").body.clone();
+    wait(&mut world, 30);
+    let way = distance_px(&before, world.player(PlayerId(1)).expect("it is there").body);
+    assert!((way - 164.0).abs() < 1.0, "{way} px in a second");
+}
+
+#[test]
+fn each_weapon_has_its_speed() {
+    for row in &WEAPONS {
+        let mut world = alone();
+        player_mut(&mut world, 1).hand.weapon = row.id;
+        walk(&mut world, 1, Some(0));
+        wait(&mut world, 60);
+        let before = world.player(PlayerId(1)).expect("it is there").body.clone();
+        wait(&mut world, 30);
+        let way = distance_px(&before, world.player(PlayerId(1)).expect("it is there").body);
+        assert!((way - 3.28 * f64::from(row.speed_percent)).abs() < 1.0, "{}: {way} px", row.name);
+    }
+}
+
+#[test]
+fn food_heals_and_costs_and_is_refused_to_the_healthy() {
+    for row in ITEMS.iter().filter(|row| row.group == Group::Food) {
+        for (health, gained) in [(10, row.health), (95, 5)] {
+            let mut world = alone();
+            hold(&mut world, 1, row.id);
+            body_mut(&mut world, 1).health = health;
+            player_mut(&mut world, 1).heal_wait = 15_000;
+            act(&mut world, 1, Action::Attack { on: true });
+            assert_eq!(
+                events(&world),
+                [Event::Healed { player: PlayerId(1), amount: gained }],
+                "{}",
+                row.name
+            );
+            assert_eq!(body_mut(&mut world, 1).health, health + gained, "{}", row.name);
+            assert_eq!(player(&world, 1).resources[1], 10_000 - row.cost[1], "{}", row.name);
+            assert_eq!((player(&world, 1).hand.item, player(&world, 1).hand.attacking), (None, false));
+        }
+        let mut world = alone();
+        hold(&mut world, 1, row.id);
+        assert_eq!(refusal(&mut world, Action::Attack { on: true }), Refusal::Healthy);
+        body_mut(&mut world, 1).health = 50;
+        player_mut(&mut world, 1).heal_wait = 15_000;
+        player_mut(&mut world, 1).resources[1] = row.cost[1] - 1;
+        assert_eq!(refusal(&mut world, Action::Attack { on: true }), Refusal::TooDear);
+    }
+}
+
+#[test]
+fn death_takes_what_the_ages_gave() {
+    let mut world = alone();
+    grow_to(&mut world, 3);
+    act(&mut world, 1, Action::Upgrade { choice: 5 });
+    act(&mut world, 1, Action::Upgrade { choice: 16 + 4 });
+    world.hurt(0, 100, None);
+    let player = player(&world, 1);
+    assert_eq!((player.hand.weapon, player.hand.item, player.growth.choice_age), (0, None, 2));
+    assert_eq!(player.kit.items.iter().flatten().copied().collect::<Vec<_>>(), [0, 3, 6, 10]);
+}
+
+#[test]
+fn the_great_hammer_breaks_and_the_grabby_steals() {
+    let of = |id| weapon(id).expect("it is in the table");
+    assert_eq!((of(10).built_damage(), of(0).built_damage(), of(14).built_damage()), (75, 25, 0));
+    for (has, taken) in [(1_000, 250), (99, 99), (0, 0)] {
+        let mut world = alone();
+        put(&mut world, 2, 9_000, 5_000);
+        wait(&mut world, 2);
+        body_mut(&mut world, 2).x = crate::Fixed::from_px(7_100);
+        player_mut(&mut world, 2).resources[3] = has;
+        player_mut(&mut world, 1).hand.weapon = 14;
+        body_mut(&mut world, 1).heading = Angle(0);
+        swing(&mut world, 1);
+        assert_eq!((player(&world, 1).resources[3], player(&world, 2).resources[3]), (taken, has - taken));
+        assert_eq!((player(&world, 1).score, body_mut(&mut world, 2).health), (0, 100));
+    }
+}

@@ -1,0 +1,103 @@
+//! What structures do to whom they touch: spikes hurt, traps hold, boost pads throw, healing pads heal.
+//!
+//! Comes in: the state after everyone has moved. Goes out: what the ground does to each player, speed and health changed.
+//! Never: harm to the owner. What touches several things is seen to by the one with the lowest number of each sort.
+
+use crate::controller::player::bounded;
+use crate::controller::Controller;
+use crate::entity::{Entity, PlayerId};
+use crate::fixed::{square_root, Angle, Fixed};
+use crate::rules::{self, Group};
+use crate::state::World;
+use crate::terrain::Standing;
+use crate::trig::{cosine, sine};
+
+/// Who runs into something is put on its rim, a hair outside. So far from it still counts as a touch.
+const SLACK: i64 = 1 << 12;
+
+/// What a place does to a player.
+#[derive(Default)]
+struct Contact {
+    held: bool,
+    healing: bool,
+    boost: Option<Angle>,
+    spikes: Option<Spikes>,
+}
+
+/// Spikes that are touched: whose, how much they hurt, and the way from them.
+struct Spikes {
+    owner: PlayerId,
+    damage: u16,
+    dx: i64,
+    dy: i64,
+}
+
+impl World {
+    /// Lets the ground act on everyone who lives.
+    pub(crate) fn touch(&mut self) {
+        for at in 0..self.state.players.len() {
+            let contact = self.contact(at);
+            let hz = self.rates.hz;
+            let Entity { body, controller, .. } = &mut self.state.players[at];
+            let player = match controller {
+                Controller::Player(player) if player.alive => player,
+                _ => continue,
+            };
+            player.ground.held = contact.held;
+            player.ground.healing = contact.healing;
+            if let Some(heading) = contact.boost.filter(|_| !contact.held) {
+                let speed = per_tick(rules::BOOST_PX_PER_S, hz);
+                (body.vx, body.vy) = (speed.times(cosine(heading)), speed.times(sine(heading)));
+            }
+            if let Some(spikes) = contact.spikes.filter(|_| player.ground.touch_wait == 0) {
+                player.ground.touch_wait = rules::thirds(rules::TOUCH_PERIOD_MS);
+                let (vx, vy) = spikes.knock(hz);
+                body.vx = bounded(body.vx.plus(vx));
+                body.vy = bounded(body.vy.plus(vy));
+                self.hurt(at, spikes.damage, Some(spikes.owner));
+            }
+        }
+    }
+
+    fn contact(&self, at: usize) -> Contact {
+        let Entity { id, body, .. } = &self.state.players[at];
+        let mut contact = Contact::default();
+        for standing in self.terrain.built_near(body.x, body.y) {
+            let is_own = id.player() == Some(standing.owner);
+            let (dx, dy) = way_from(standing, body.x, body.y);
+            let slack = if standing.item.group.is_solid() { SLACK } else { -1 };
+            let reach = i64::from(Fixed::from_px(standing.item.radius_px + body.radius_px).0) + slack;
+            if dx.abs() > reach || dy.abs() > reach || dx * dx + dy * dy > reach * reach {
+                continue;
+            }
+            match standing.item.group {
+                Group::Trap => contact.held |= !is_own,
+                Group::Heal => contact.healing = true,
+                Group::Boost if contact.boost.is_none() => contact.boost = Some(standing.heading),
+                Group::Spikes if !is_own && contact.spikes.is_none() => {
+                    let (owner, damage) = (standing.owner, standing.item.damage);
+                    contact.spikes = Some(Spikes { owner, damage, dx, dy });
+                }
+                _ => {}
+            }
+        }
+        contact
+    }
+}
+
+impl Spikes {
+    /// The speed that they give, per tick: away from them.
+    fn knock(&self, hz: u32) -> (Fixed, Fixed) {
+        let speed = i64::from(per_tick(rules::SPIKE_KNOCK_PX_PER_S, hz).0);
+        let distance = square_root((self.dx * self.dx + self.dy * self.dy) as u64).max(1) as i64;
+        (Fixed((self.dx * speed / distance) as i32), Fixed((self.dy * speed / distance) as i32))
+    }
+}
+
+fn way_from(standing: &Standing, x: Fixed, y: Fixed) -> (i64, i64) {
+    (i64::from(x.0) - i64::from(standing.x.0), i64::from(y.0) - i64::from(standing.y.0))
+}
+
+fn per_tick(px_per_s: i32, hz: u32) -> Fixed {
+    Fixed(((i64::from(px_per_s) << 16) / i64::from(hz)) as i32)
+}
