@@ -113,9 +113,8 @@ impl Told {
         margin_px: i32,
         mut tell: impl FnMut(usize),
     ) {
-        let stays = |from: Window| {
-            (from.x - window.x).abs() < margin_px && (from.y - window.y).abs() < margin_px
-        };
+        let stays =
+            |from: Window| (from.x - window.x).abs() < margin_px && (from.y - window.y).abs() < margin_px;
         if self.version == structures.version && self.from.is_some_and(stays) {
             return;
         }

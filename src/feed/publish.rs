@@ -242,7 +242,10 @@ impl Publisher {
             rates,
             nature: Arc::new(nature),
             structures: Arc::new(structures),
-            native_turn: 0, moomoo_turn: 0, previous: Vec::new() }
+            native_turn: 0,
+            moomoo_turn: 0,
+            previous: Vec::new(),
+        }
     }
 
     /// What the world shows after its last tick. `margin` says how early or late a player's last command came.

@@ -5,11 +5,11 @@
 //! held back because the client is slow, nothing is noted as told: the next turn makes up for it with full records.
 //! Never: telling of something before its enter, or of an object twice.
 
+use super::built::Told;
 use super::interest::Window;
 use super::messages::Messages;
 use super::native::Pose;
 use super::publish::{Hand, Published, Seen, Stats};
-use super::built::Told;
 use super::records::Section;
 use super::{happenings, moomoo, native};
 use crate::packet::{Dialect, ServerPacket};
@@ -198,7 +198,8 @@ impl View {
 
     /// Whether the client was told of this object, natural or built.
     pub(super) fn knows_object(&self, published: &Published, object: EntityId) -> bool {
-        let told = |index: usize| self.objects.get(index / 64).is_some_and(|word| word & (1 << (index % 64)) != 0);
+        let told =
+            |index: usize| self.objects.get(index / 64).is_some_and(|word| word & (1 << (index % 64)) != 0);
         let natural = published.nature.things.binary_search_by_key(&object, |thing| thing.id);
         natural.is_ok_and(told) || self.built.knows(object)
     }
