@@ -81,7 +81,11 @@ export class KitHud {
       if (item) button.append(price(item), count(item, built.kit.counts));
       return { button, slot };
     });
-    element('hotbar').replaceChildren(...this.slots.map(({ button }) => button));
+    const hotbar = element('hotbar');
+    // Slots grow smaller in a narrow window; where there are many, there is no room for the prices.
+    hotbar.style.setProperty('--slots', String(this.slots.length));
+    hotbar.classList.toggle('many', this.slots.length > 7);
+    hotbar.replaceChildren(...this.slots.map(({ button }) => button));
   }
 
   buildOffers() {
@@ -90,7 +94,7 @@ export class KitHud {
       const choice = choiceOf(number);
       if (!choice) return document.createElement('span');
       const slot = { isWeapon: choice.isWeapon, id: choice.isWeapon ? choice.weapon.id : choice.item.id };
-      const button = this.button(slot, () => this.take(place), place < 9 ? String(place + 1) : '');
+      const button = this.button(slot, () => this.take(place), place < 9 ? `⇧${place + 1}` : '');
       button.dataset.choice = String(number);
       return button;
     });
