@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ghostOf } from '../../../src/web/draw-structures.js';
-import { swapOf, tip } from '../../../src/web/hud-kit.js';
+import { swapOf, tip, whyNot } from '../../../src/web/hud-kit.js';
 import { encode as toMsgpack } from '../../../src/web/msgpack.js';
 import { TO_CLIENT, decode } from '../../../src/web/protocol.js';
 import { World } from '../../../src/web/world.js';
@@ -119,6 +119,23 @@ test('the ghost is before one, and tells whether it can be built', () => {
   assert.equal(ghostOf(world, Math.PI).possible, true);
   take('kit', [0], [0, 3, 6, 10], [1, 30]);
   assert.equal(ghostOf(world, Math.PI).possible, false, 'as many as there may be');
+});
+
+test('what cannot be used has a reason', () => {
+  const { take, world } = player();
+  assert.equal(whyNot(world, 0), '', 'a weapon can always be swung');
+  take('hands', [ME, 0, 6]);
+  assert.equal(whyNot(world, 0), 'Not enough wood and stone');
+  take('stats', 20, 10, 5, 0, 0, 0, 300, 1, 0);
+  assert.equal(whyNot(world, 0), '');
+  take('structures', [70001, 6, 5, 1150, 4000, 0]);
+  assert.equal(whyNot(world, 0), 'There is no room for it here');
+  take('kit', [0], [0, 3, 6, 10], [2, 15]);
+  assert.equal(whyNot(world, Math.PI), 'You have as many of these as there may be');
+  take('hands', [ME, 0, 0]);
+  assert.equal(whyNot(world, 0), 'You are well already');
+  take('health', [ME, 90]);
+  assert.equal(whyNot(world, 0), '');
 });
 
 test('Q takes the food, and from an item the weapon again', () => {
