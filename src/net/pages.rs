@@ -19,19 +19,23 @@ macro_rules! files {
 
 /// Everything in `src/web/` that a browser asks for.
 const FILES: &[File] = files! {
+    "built.js" "text/javascript; charset=utf-8";
     "camera.js" "text/javascript; charset=utf-8";
     "commands.js" "text/javascript; charset=utf-8";
     "connection.js" "text/javascript; charset=utf-8";
     "draw-effects.js" "text/javascript; charset=utf-8";
     "draw-icons.js" "text/javascript; charset=utf-8";
+    "draw-items.js" "text/javascript; charset=utf-8";
     "draw-players.js" "text/javascript; charset=utf-8";
     "draw-scenery.js" "text/javascript; charset=utf-8";
+    "draw-structures.js" "text/javascript; charset=utf-8";
     "draw-terrain.js" "text/javascript; charset=utf-8";
     "draw-text.js" "text/javascript; charset=utf-8";
     "draw-tools.js" "text/javascript; charset=utf-8";
     "draw-weather.js" "text/javascript; charset=utf-8";
     "effects.js" "text/javascript; charset=utf-8";
     "favicon.svg" "image/svg+xml";
+    "hud-kit.js" "text/javascript; charset=utf-8";
     "hud-play.js" "text/javascript; charset=utf-8";
     "hud.js" "text/javascript; charset=utf-8";
     "index.html" "text/html; charset=utf-8";
@@ -45,6 +49,7 @@ const FILES: &[File] = files! {
     "protocol.js" "text/javascript; charset=utf-8";
     "random.js" "text/javascript; charset=utf-8";
     "rates.js" "text/javascript; charset=utf-8";
+    "rules.js" "text/javascript; charset=utf-8";
     "sound.js" "text/javascript; charset=utf-8";
     "sprites.js" "text/javascript; charset=utf-8";
     "stage.js" "text/javascript; charset=utf-8";

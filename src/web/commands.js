@@ -71,6 +71,16 @@ export class Commands {
     return true;
   }
 
+  /** Takes something of one's own into the hand. @param {{ id: number, isWeapon: boolean }} slot */
+  select({ id, isWeapon }) {
+    return this.world.ownId !== null && this.command('select', { id, is_weapon: isWeapon ? 1 : 0 });
+  }
+
+  /** Takes what an age offers. @param {number} choice */
+  upgrade(choice) {
+    return this.world.ownId !== null && this.command('upgrade', { choice });
+  }
+
   /** @param {string} text */
   chat(text) {
     const line = cut(text, CHAT_CHARS);
@@ -79,7 +89,7 @@ export class Commands {
 
   /**
    * Commands never overtake each other, so the tick that they are meant for never goes back.
-   * @param {'move' | 'aim' | 'attack' | 'chat'} name @param {Record<string, unknown>} values
+   * @param {'move' | 'aim' | 'attack' | 'select' | 'upgrade' | 'chat'} name @param {Record<string, unknown>} values
    */
   command(name, values) {
     const next = this.world.clock.commandTick(performance.now());

@@ -6,10 +6,11 @@
  */
 
 import { FONT, measure } from './draw-text.js';
+import { drawItem } from './draw-items.js';
 import { GRIP, drawTool } from './draw-tools.js';
 import { INK, SKINS, WATER, biomeAt, mix, outlineOf } from './palette.js';
 import { Sprites } from './sprites.js';
-import { ownSwing, streak, swingAngle, toolOf } from './swing.js';
+import { ownSwing, streak, swingAngle, swingMs } from './swing.js';
 import { MAX_HEALTH } from './world.js';
 
 /** A player's radius in the rules, px. */
@@ -18,19 +19,21 @@ const HAND = 11.5;
 const OUTLINE = 5.5;
 /** Where the hands rest: this far to each side of the heading. */
 const HAND_ANGLE = 0.88;
+/** What is carried: how far ahead of the middle, how large, px; and where the hands are that carry it. */
+const CARRIED = Object.freeze({ x: 46, size: 40, angle: 0.5 });
 /** How much of a swing the free hand takes part in, against it. */
 const COUNTER = -0.3;
 /** Towards white, which stands out on every skin. */
 const FLASH = '#fff4ee';
 
 /**
- * How somebody stands: the tool in the hand, or null; the part of its swing; how strongly they flash, 0 to 1; device
+ * How somebody stands: the tool in the hand, or null; the item carried in its place, or null; the part of its swing; how strongly they flash, 0 to 1; device
  * pixels for one px.
- * @typedef {{ weapon: number | null, part: number, flash: number, scale: number }} Pose
+ * @typedef {{ weapon: number | null, item: number | null, part: number, flash: number, scale: number }} Pose
  */
 
 /** @type {Pose} */
-const EMPTY_HANDED = Object.freeze({ weapon: null, part: 1, flash: 0, scale: 1 });
+const EMPTY_HANDED = Object.freeze({ weapon: null, item: null, part: 1, flash: 0, scale: 1 });
 
 const sprites = new Sprites(200);
 
@@ -47,7 +50,9 @@ const sprites = new Sprites(200);
 export function drawBody(ctx, x, y, heading, skin, walked, pace, pose = EMPTY_HANDED) {
   const skinFill = (SKINS[skin] ?? SKINS[0]).body;
   const fill = pose.flash > 0 ? mix(skinFill, FLASH, 0.85 * pose.flash) : skinFill;
-  drawHands(ctx, x, y, heading, fill, Math.sin(walked / 21) * 0.2 * pace, pose);
+  const gait = Math.sin(walked / 21) * 0.2 * pace;
+  if (pose.item === null) drawHands(ctx, x, y, heading, fill, gait, pose);
+  else carry(ctx, x, y, heading + gait * 0.3, fill, pose);
   disc(ctx, x, y, RADIUS - OUTLINE / 2, fill);
   // Light from the top left, the same for every heading.
   ctx.globalAlpha *= 0.5;
@@ -80,6 +85,28 @@ function drawHands(ctx, x, y, heading, fill, gait, { weapon, part, scale }) {
   ctx.lineWidth = OUTLINE;
   ctx.strokeStyle = outlineOf(fill);
   disc(ctx, x + RADIUS * 0.98 * Math.cos(free), y + RADIUS * 0.98 * Math.sin(free), HAND, hand);
+}
+
+/** Both hands ahead, with something between them. */
+function carry(ctx, x, y, heading, fill, { item, scale }) {
+  ctx.save();
+  ctx.translate(x, y);
+  ctx.rotate(heading);
+  Sprites.show(ctx, carried(item, scale), CARRIED.x, 0);
+  ctx.lineWidth = OUTLINE;
+  ctx.strokeStyle = outlineOf(fill);
+  for (const side of [-1, 1]) {
+    const angle = side * CARRIED.angle;
+    disc(ctx, RADIUS * 1.06 * Math.cos(angle), RADIUS * 1.06 * Math.sin(angle), HAND, mix(fill, '#ffffff', 0.08));
+  }
+  ctx.restore();
+}
+
+/** The picture of what is carried. @param {number} item @param {number} scale */
+function carried(item, scale) {
+  const side = CARRIED.size / 2 + 3;
+  const cover = () => ({ left: -side, top: -side, width: 2 * side, height: 2 * side });
+  return sprites.get(`item:${item}`, scale, cover, (ctx) => drawItem(ctx, item, CARRIED.size));
 }
 
 /** The streak behind the head of a tool; the canvas is turned with the arm. */
@@ -147,10 +174,11 @@ export function drawPlayers(ctx, camera, world, ahead, effects, seconds, nowMs) 
   for (const player of players) {
     const { x, y, heading } = player.shown;
     const own = player.id === world.ownId;
-    const { ms } = toolOf(player.weapon);
+    const ms = swingMs(player.weapon);
     const since = nowMs - (own ? ownSwing(player.swing.atMs, ahead.pressedMs, ms) : player.swing.atMs);
     pose.scale = camera.scale;
     pose.weapon = player.weapon;
+    pose.item = player.item;
     pose.part = since / ms;
     pose.flash = effects.flashOf(player.id, nowMs);
     drawBody(ctx, x, y, own && ahead.heading !== null ? ahead.heading : heading, player.skin, player.walked, player.pace, pose);
@@ -159,7 +187,7 @@ export function drawPlayers(ctx, camera, world, ahead, effects, seconds, nowMs) 
 }
 
 /** One for all, so that a frame makes no garbage. @type {Pose} */
-const pose = { weapon: 0, part: 1, flash: 0, scale: 1 };
+const pose = { weapon: 0, item: null, part: 1, flash: 0, scale: 1 };
 
 /** Rings that spread from whoever is in the water. */
 function ripples(ctx, { id, shown, pace }, seconds) {

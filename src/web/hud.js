@@ -143,15 +143,17 @@ export class Hud {
   }
 
   drawBoard() {
-    const { leaderboard, ownId, players } = this.world;
-    const key = `${ownId}:${this.world.epoch}`;
+    const { leaderboard, ownId, players, stats } = this.world;
+    // Below the ten best one's own score is shown as it is now; among them as the board has it.
+    const below = ownId !== null && leaderboard.place !== null && !leaderboard.rows.some((row) => row.player === ownId);
+    const key = `${ownId}:${this.world.epoch}:${below ? stats.score : ''}`;
     if (this.boardSeen === leaderboard && this.boardKey === key) return;
     this.boardSeen = leaderboard;
     this.boardKey = key;
     const rows = leaderboard.rows.map((row, i) => boardRow(i + 1, row.name || `guest ${row.player}`, row.score, row.player === ownId));
     const { place } = leaderboard;
-    if (ownId !== null && place !== null && !leaderboard.rows.some((row) => row.player === ownId)) {
-      rows.push(boardRow(place, players.get(ownId)?.name ?? 'you', null, true));
+    if (below && place !== null) {
+      rows.push(boardRow(place, players.get(ownId)?.name ?? 'you', stats.score, true));
     }
     element('board-rows').replaceChildren(...rows);
     element('board').hidden = rows.length === 0;
@@ -190,11 +192,11 @@ export class Hud {
   }
 }
 
-/** @param {number} place @param {string} name @param {number | null} score @param {boolean} own */
+/** @param {number} place @param {string} name @param {number} score @param {boolean} own */
 function boardRow(place, name, score, own) {
   const row = document.createElement('li');
   row.classList.toggle('own', own);
-  for (const text of [`${place}`, own ? `▸ ${name}` : name, score === null ? '' : score.toLocaleString('en')]) {
+  for (const text of [`${place}`, own ? `▸ ${name}` : name, score.toLocaleString('en')]) {
     const part = document.createElement('span');
     part.textContent = text;
     row.append(part);

@@ -77,7 +77,8 @@ export class Input {
   /**
    * @param {HTMLCanvasElement} canvas
    * @param {{ walk: HTMLElement, strike: HTMLElement }} sticks shown where thumbs are
-   * @param {Record<string, () => void>} actions by key code, or by what the key types, for keys that do one thing
+   * @param {Record<string, () => void>} actions by key code, with `Shift+` before it where that
+   *   makes a difference, or by what the key types, for keys that do one thing
    * @param {() => void} changed called at once when something else is wanted: a hidden page draws no frame that could
    *   tell the server to stop
    */
@@ -127,7 +128,7 @@ export class Input {
   keyDown(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
     const onButton = event.target instanceof HTMLButtonElement;
-    const action = this.actions[event.code] ?? this.actions[event.key];
+    const action = (event.shiftKey ? this.actions[`Shift+${event.code}`] : undefined) ?? this.actions[event.code] ?? this.actions[event.key];
     if (event.code in WALK) {
       this.held.add(event.code);
       this.changed();

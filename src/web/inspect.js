@@ -11,8 +11,9 @@
  * @param {import('./rates.js').Rates} rates
  * @param {import('./effects.js').Effects} effects
  * @param {import('./sound.js').Sound} sound
+ * @param {() => ReturnType<typeof import('./draw-structures.js').ghostOf>} ghost
  */
-export function expose(world, connection, rates, effects, sound) {
+export function expose(world, connection, rates, effects, sound, ghost) {
   const own = () => (world.ownId === null ? undefined : world.players.get(world.ownId));
   const view = {
     get id() { return world.ownId; },
@@ -26,6 +27,15 @@ export function expose(world, connection, rates, effects, sound) {
     /** One's own health; null without a body. */
     get health() { return own()?.health ?? null; },
     get weapon() { return own()?.weapon ?? null; },
+    /** What oneself holds: a weapon, and an item in its place or null. */
+    get hand() { const player = own(); return player ? { weapon: player.weapon, item: player.item } : null; },
+    /** One's own weapons and items, and how many of each group stand. */
+    get kit() { return { ...structuredClone(world.built.kit), counts: Object.fromEntries(world.built.kit.counts) }; },
+    get offers() { return structuredClone(world.built.offers); },
+    /** What would be built now, where, and whether it can be; null with nothing to build in the hand. */
+    get ghost() { return ghost(); },
+    /** What players built and the page knows to stand. */
+    get structures() { return [...world.built.structures.values()].map((one) => ({ ...one })); },
     get resources() { const { wood, food, stone, gold } = world.stats; return { wood, food, stone, gold }; },
     /** One's own figures as the server told them last. */
     get figures() { return { ...world.stats }; },
@@ -48,6 +58,7 @@ export function expose(world, connection, rates, effects, sound) {
         bubble: player.bubble?.text ?? null,
         health: player.health,
         weapon: player.weapon,
+        item: player.item,
         swings: player.swing.count,
       }]));
     },

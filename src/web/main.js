@@ -16,10 +16,12 @@ import { Connection } from './connection.js';
 import { drawNumbers, drawPieces } from './draw-effects.js';
 import { drawLabels, drawPlayers } from './draw-players.js';
 import { drawHigh, drawLow } from './draw-scenery.js';
+import { drawGhost, drawStructures, ghostOf } from './draw-structures.js';
 import { drawTerrain } from './draw-terrain.js';
 import { drawFlakes, drawRiver, drawSparkles } from './draw-weather.js';
 import { Effects } from './effects.js';
 import { Hud, element } from './hud.js';
+import { KitHud } from './hud-kit.js';
 import { CARD_MS, PlayHud } from './hud-play.js';
 import { Input } from './input.js';
 import { expose } from './inspect.js';
@@ -57,7 +59,10 @@ const sound = new Sound(storage, AudioContext);
 const stage = new Stage(world, camera, effects, sound);
 const title = new Title((player) => connection.enter(player));
 const playHud = new PlayHud(world, () => connection.enter(title.player));
+const kitHud = new KitHud(world, (slot) => commands.select(slot), choose);
+/** @type {Record<string, () => void>} */
 const actions = {
+  KeyQ: () => kitHud.swap(),
   Enter: () => (world.death ? playHud.again() : hud.openChat()),
   KeyP: () => hud.togglePanel(),
   KeyM: () => hud.showSound(sound.toggle()),
@@ -65,6 +70,11 @@ const actions = {
   '?': () => hud.toggleHelp(),
   Escape: () => hud.closeHelp(),
 };
+for (let place = 0; place < 10; place++) {
+  const key = `Digit${(place + 1) % 10}`;
+  actions[key] = () => kitHud.pick(place);
+  actions[`Shift+${key}`] = () => kitHud.take(place);
+}
 const sticks = { walk: element('stick'), strike: element('strike-stick') };
 const input = new Input(canvas, sticks, actions, command);
 /** Strength of the red edge as it is drawn. */
@@ -72,7 +82,7 @@ let painShown = 0;
 
 let livesSeen = 0;
 
-expose(world, connection, rates, effects, sound);
+expose(world, connection, rates, effects, sound, () => ghostOf(world, input.heading));
 hud.showSound(sound.on);
 hud.bindButton('sound-button', actions.KeyM);
 for (const gesture of ['pointerup', 'keydown', 'touchend']) addEventListener(gesture, () => sound.touch(), { capture: true });
@@ -99,7 +109,13 @@ function receive(packet, nowMs) {
 function command() {
   if (world.ownId === null) return;
   commands.move(input.direction);
-  if (commands.attack(input.striking, input.heading) && input.striking) stage.press(performance.now());
+  const own = world.players.get(world.ownId);
+  if (commands.attack(input.striking, input.heading) && input.striking && own?.item === null) stage.press(performance.now());
+}
+
+/** Takes what an age offers. @param {number} choice */
+function choose(choice) {
+  if (commands.upgrade(choice)) sound.play('choose');
 }
 
 function changed() {
@@ -124,6 +140,7 @@ function frame(nowMs) {
   drawPain(nowMs);
   hud.draw(nowMs);
   playHud.draw(nowMs);
+  kitHud.draw(nowMs);
   title.draw(world, connection.state === 'live', nowMs);
   minimap.draw(world, camera, nowMs);
   command();
@@ -160,10 +177,14 @@ function draw(nowMs, seconds) {
   drawTerrain(ctx, camera, world.mapSize);
   drawRiver(ctx, camera, world.mapSize, seconds);
   drawSparkles(ctx, camera, world.mapSize, seconds);
+  drawStructures(ctx, camera, world, 'ground', effects, seconds, nowMs);
   drawLow(ctx, camera, things, world.mapSize, effects, nowMs);
+  drawStructures(ctx, camera, world, 'solid', effects, seconds, nowMs);
   drawPieces(ctx, camera, effects, nowMs, true);
+  drawGhost(ctx, camera, world, input.heading, seconds);
   const ahead = { heading: input.heading, pressedMs: stage.pressedMs };
   const players = drawPlayers(ctx, camera, world, ahead, effects, seconds, nowMs);
+  drawStructures(ctx, camera, world, 'turning', effects, seconds, nowMs);
   drawHigh(ctx, camera, things, world.mapSize, seconds, world.focus?.track.last && world.focus.shown, effects, nowMs);
   drawPieces(ctx, camera, effects, nowMs, false);
   if (!calm.matches) drawFlakes(ctx, camera, world.mapSize, seconds);

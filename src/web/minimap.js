@@ -1,5 +1,5 @@
 /**
- * The map in small: biomes, the scenery seen so far, players in view, and oneself.
+ * The map in small: biomes, the scenery seen so far, what one built, players in view, and oneself.
  *
  * @module minimap
  */
@@ -44,6 +44,7 @@ export class Minimap {
       ctx.strokeStyle = INK;
       ctx.stroke();
     }
+    this.drawBuilt(world, scale, camera.ratio);
     const focus = world.focus;
     const inside = (value) => Math.max(5 * camera.ratio, Math.min(size - 5 * camera.ratio, value * scale));
     if (world.death && !Number.isNaN(world.death.x)) this.drawGrave(inside(world.death.x), inside(world.death.y), camera.ratio);
@@ -80,6 +81,21 @@ export class Minimap {
     this.ctx.strokeStyle = 'rgb(255 255 255 / 0.85)';
     this.ctx.lineWidth = camera.ratio;
     this.ctx.strokeRect(left * scale, top * scale, (right - left) * scale, (bottom - top) * scale);
+  }
+
+  /** What oneself built: small squares. */
+  drawBuilt(world, scale, ratio) {
+    if (world.bodyId === null) return;
+    const { ctx } = this;
+    const side = 2.6 * ratio;
+    ctx.fillStyle = '#ffe9a8';
+    ctx.strokeStyle = INK;
+    ctx.lineWidth = ratio;
+    for (const { owner, x, y } of world.built.structures.values()) {
+      if (owner !== world.bodyId) continue;
+      ctx.strokeRect(x * scale - side / 2, y * scale - side / 2, side, side);
+      ctx.fillRect(x * scale - side / 2, y * scale - side / 2, side, side);
+    }
   }
 
   /** Where one died: a cross. */

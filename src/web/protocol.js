@@ -29,6 +29,8 @@ export const TO_SERVER = Object.freeze({
   ping: { code: 6, args: ['nonce'] },
   follow: { code: 7, args: ['player'] },
   attack: { code: 8, args: ['sequence', 'tick', 'state'] },
+  select: { code: 9, args: ['sequence', 'tick', 'id', 'is_weapon'] },
+  upgrade: { code: 10, args: ['sequence', 'tick', 'choice'] },
 });
 
 /** Packets that the server sends. A missing trailing argument is nil. */
@@ -51,6 +53,11 @@ export const TO_CLIENT = Object.freeze({
   stats: { code: 13, args: ['wood', 'food', 'stone', 'gold', 'kills', 'xp', 'xp_next', 'age', 'score'] },
   died: { code: 14, args: ['by', 'name'] },
   kill: { code: 15, args: ['killer', 'killer_name', 'victim', 'victim_name'] },
+  structures: { code: 16, args: ['structures'] },
+  gone: { code: 17, args: ['objects'] },
+  kit: { code: 18, args: ['weapons', 'items', 'counts'] },
+  offers: { code: 19, args: ['points', 'age', 'choices'] },
+  hands: { code: 20, args: ['hands'] },
 });
 
 /** Fields of one group in a flat list, by the list's name. */
@@ -65,6 +72,9 @@ export const GROUPS = Object.freeze({
   swings: ['player', 'weapon', 'hit'],
   shakes: ['object', 'direction'],
   health: ['player', 'health'],
+  structures: ['id', 'item', 'owner', 'x', 'y', 'heading'],
+  counts: ['group', 'count'],
+  hands: ['player', 'weapon', 'item'],
 });
 
 /** Units of the wire. */

@@ -34,6 +34,11 @@ export const SOUNDS = Object.freeze({
   hurt: [{ wave: 'sawtooth', from: 240, to: 82, ms: 170, gain: 0.26 }, { wave: 'noise', from: 700, to: 260, ms: 110, gain: 0.55, width: 0.7 }],
   death: [{ wave: 'triangle', from: 430, to: 58, ms: 760, gain: 0.45, attackMs: 10 },
     { wave: 'noise', from: 620, to: 110, ms: 640, gain: 0.34, width: 0.7 }],
+  place: [{ wave: 'triangle', from: 170, to: 78, ms: 140, gain: 0.5 }, { wave: 'noise', from: 420, to: 190, ms: 110, gain: 0.4, width: 0.7 }],
+  crumble: [{ wave: 'noise', from: 950, to: 160, ms: 420, gain: 0.5, width: 0.6 }, { wave: 'triangle', from: 140, to: 55, ms: 300, gain: 0.4 }],
+  eat: [{ wave: 'noise', from: 1900, to: 1200, ms: 60, gain: 0.36, width: 1 }, { wave: 'noise', from: 1700, to: 1000, ms: 70, gain: 0.36, width: 1, delayMs: 110 },
+    { wave: 'sine', from: 520, to: 780, ms: 150, gain: 0.14, delayMs: 190 }],
+  choose: [{ wave: 'triangle', from: 660, to: 660, ms: 110, gain: 0.2 }, { wave: 'triangle', from: 880, to: 880, ms: 200, gain: 0.2, delayMs: 80 }],
   age: [523, 659, 784, 1047].map((from, i) => ({ wave: 'triangle', from, to: from, ms: 260, gain: 0.2, delayMs: i * 75 })),
   chat: [{ wave: 'sine', from: 640, to: 860, ms: 80, gain: 0.16 }, { wave: 'sine', from: 960, to: 980, ms: 120, gain: 0.12, delayMs: 65 }],
 });

@@ -7,7 +7,8 @@
 
 import { MAX_HEALTH, RESOURCES } from './world.js';
 import { SKINS, biomeAt, mix } from './palette.js';
-import { impactMs, toolOf } from './swing.js';
+import { itemOf } from './rules.js';
+import { impactMs, swingMs } from './swing.js';
 
 /** Colours of what flies off a struck thing, by kind, and by biome where that makes a difference. */
 const PIECES = Object.freeze({
@@ -21,6 +22,12 @@ const PIECES = Object.freeze({
 const DUST = Object.freeze({ snow: ['#ffffff', '#f0f5fa'], grass: ['#cdbd90', '#bcb280'], desert: ['#f3e2b4', '#e0c68c'] });
 const SPARKS = ['#fff6d8', '#ffd85e', '#ff9d5c'];
 const HITS = Object.freeze(['wood', 'bush', 'stone', 'gold']);
+/** What flies off what was built: items of wood; all others are of stone. */
+const WOODEN = Object.freeze([3, 6, 7, 10, 11, 15]);
+const SPLINTERS = Object.freeze(['#b98a57', '#d6ab74', '#8a5f38']);
+
+/** What no arm has to come round for. */
+const AT_ONCE = Object.freeze(['swung', 'said', 'spawned', 'placed', 'eaten', 'healed']);
 
 /** Px that a player walks from one puff of dust to the next. */
 const STEP_PX = 46;
@@ -56,7 +63,7 @@ export class Stage {
   /** One begins to swing. @param {number} nowMs */
   press(nowMs) {
     const own = this.own;
-    if (!own || nowMs - Math.max(own.swing.atMs, this.pressedMs) < toolOf(own.weapon).ms) return;
+    if (!own || nowMs - Math.max(own.swing.atMs, this.pressedMs) < swingMs(own.weapon)) return;
     this.pressedMs = nowMs;
     this.hear('swing', own.shown.x, own.shown.y);
   }
@@ -84,7 +91,7 @@ export class Stage {
 
   /** @param {import('./world.js').Happening} event */
   lateMs({ kind }) {
-    return kind === 'swung' || kind === 'said' || kind === 'spawned' ? 0 : impactMs(0);
+    return AT_ONCE.includes(kind) ? 0 : impactMs(0);
   }
 
   /** @param {import('./world.js').Happening} event @param {number} nowMs */
@@ -95,6 +102,9 @@ export class Stage {
       case 'struck': return this.struck(event, nowMs);
       case 'hurt': return this.hurt(event, nowMs);
       case 'healed': return this.effects.number(x, y - 30, `+${amount}`, 'heal', nowMs);
+      case 'eaten': return this.hear('eat', x, y);
+      case 'placed': return this.placed(event, nowMs);
+      case 'gone': return this.crumble(event, nowMs);
       case 'gained': return this.effects.number(x, y - 10, `+${amount}`, RESOURCES[event.resource], nowMs);
       case 'scored': return this.effects.number(x, y - 70, `+${amount}`, 'score', nowMs);
       case 'aged': return this.aged(event, nowMs);
@@ -105,13 +115,15 @@ export class Stage {
   }
 
   swung({ id, x, y, atMs }) {
-    const answered = id === this.world.ownId && atMs - this.pressedMs < toolOf(0).ms * 0.8;
+    const answered = id === this.world.ownId && atMs - this.pressedMs < swingMs(this.own?.weapon ?? 0) * 0.8;
     if (!answered) this.hear('swing', x, y);
   }
 
   /** @param {import('./world.js').Happening} event @param {number} nowMs */
   struck({ id, x, y, direction }, nowMs) {
     const thing = this.world.things.get(id);
+    const structure = this.world.built.structures.get(id);
+    if (structure) this.struckBuilt(structure, direction, nowMs);
     if (!thing) return;
     this.hear(HITS[thing.kind] ?? 'wood', x, y);
     if (this.calm) return;
@@ -131,6 +143,41 @@ export class Stage {
       effects.burst('spark', SPARKS, 4, atX, atY, back, 0.9, 0.8, 9, 260, nowMs);
     }
     effects.ring(atX, atY, 26, '#ffffff', nowMs);
+  }
+
+  /** @param {import('./built.js').Structure} structure @param {number} direction @param {number} nowMs */
+  struckBuilt({ id, item, x, y }, direction, nowMs) {
+    const wooden = WOODEN.includes(item);
+    this.hear(wooden ? 'wood' : 'stone', x, y);
+    if (this.calm) return;
+    const rim = (itemOf(item)?.scale ?? 40) * 0.9;
+    const atX = x - rim * Math.cos(direction);
+    const atY = y - rim * Math.sin(direction);
+    this.effects.shake(id, direction, nowMs);
+    this.effects.burst('chip', wooden ? SPLINTERS : PIECES.stone.grass, 7, atX, atY, direction + Math.PI, 1.1, 0.46, 9, 600, nowMs);
+    this.effects.ring(atX, atY, 24, '#ffffff', nowMs);
+  }
+
+  /** Something was built, or comes into view: only what is near and new is heard. @param {import('./world.js').Happening} event @param {number} nowMs */
+  placed({ id, x, y, resource: item }, nowMs) {
+    const own = this.own?.shown;
+    const structure = this.world.built.structures.get(id);
+    if (!own || structure?.owner !== this.world.ownId || Math.hypot(own.x - x, own.y - y) > 160) return;
+    this.hear('place', x, y);
+    if (this.calm) return;
+    const scale = itemOf(item)?.scale ?? 40;
+    this.effects.burst('dust', ['#ffffff', '#efe3c6'], 10, x, y, 0, Math.PI, scale / 260, 17, 520, nowMs);
+  }
+
+  /** What was built is gone: it breaks into pieces and dust. @param {import('./world.js').Happening} event @param {number} nowMs */
+  crumble({ x, y, resource: item }, nowMs) {
+    this.hear('crumble', x, y);
+    if (this.calm) return;
+    const scale = itemOf(item)?.scale ?? 40;
+    const colours = WOODEN.includes(item) ? SPLINTERS : PIECES.stone.grass;
+    this.effects.burst('dust', ['#efe3c6', '#d9cba6', '#ffffff'], 16, x, y, 0, Math.PI, scale / 190, 26, 950, nowMs);
+    this.effects.burst('chip', colours, 14, x, y, 0, Math.PI, 0.5, 13, 820, nowMs);
+    this.effects.ring(x, y, scale * 1.5, '#ffffff', nowMs);
   }
 
   /** @param {import('./world.js').Happening} event @param {number} nowMs */

@@ -4,8 +4,7 @@
  * @module swing
  */
 
-/** Tools and weapons by their number in the rules: name, and time from one swing to the next, ms. */
-export const TOOLS = Object.freeze([{ name: 'tool hammer', ms: 300 }]);
+import { weaponOf } from './rules.js';
 
 /** Parts of a swing at which the wind-up ends, the blow lands, the stroke ends. */
 const WIND_UP = 0.24;
@@ -17,11 +16,11 @@ const ACROSS = -1.25;
 /** The answer to a press comes at most this part of a swing after it; what comes later is a swing of its own. */
 const ANSWERED = 0.8;
 
-/** @param {number} weapon */
-export const toolOf = (weapon) => TOOLS[weapon] ?? TOOLS[0];
+/** Time from one swing to the next, ms. @param {number} weapon */
+export const swingMs = (weapon) => weaponOf(weapon).ms;
 
 /** Time from the beginning of a swing to its blow, ms. @param {number} weapon */
-export const impactMs = (weapon) => toolOf(weapon).ms * IMPACT;
+export const impactMs = (weapon) => swingMs(weapon) * IMPACT;
 
 /**
  * How far the arm is turned from where it rests.

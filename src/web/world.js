@@ -5,8 +5,10 @@
  * @module world
  */
 
+import { Built } from './built.js';
 import { Clock, Track } from './interpolation.js';
 import { UNIT, eachGroup } from './protocol.js';
+import { itemOf } from './rules.js';
 
 /** Time that a chat line hovers over its player. */
 const BUBBLE_MS = 3000;
@@ -24,6 +26,10 @@ export const RESOURCES = Object.freeze(/** @type {const} */ (['wood', 'food', 's
 export const MAX_HEALTH = 100;
 /** Time in which a shown health bar makes up most of a change. */
 const BAR_MS = 110;
+/** Gold that comes this long after the last swing was not gathered. */
+const PAID_MS = 400;
+/** Health that rises within this time of the food leaving the hand was eaten. */
+const EATEN_MS = 60;
 /** Kill messages that are kept. */
 const KILLS = 20;
 /** Happenings that wait for a frame; a hidden page draws none, so the oldest are dropped. */
@@ -48,6 +54,8 @@ const NOTHING = Object.freeze({ wood: 0, food: 0, stone: 0, gold: 0, kills: 0, x
  * @property {number} health 0 to `MAX_HEALTH`
  * @property {number} shownHealth the same as the bar shows it, which glides
  * @property {number} weapon what it was seen to hold last
+ * @property {number | null} item what it holds in place of the weapon
+ * @property {number} foodMs when food was in its hand last
  * @property {{ atMs: number, hit: boolean, count: number }} swing the newest one heard of, and how many there were
  */
 
@@ -58,9 +66,10 @@ const NOTHING = Object.freeze({ wood: 0, food: 0, stone: 0, gold: 0, kills: 0, x
 /**
  * Something that was heard of and shows but once: what the effects and sounds are made of. Positions are where it was
  * seen, px.
- * @typedef {{ kind: 'swung' | 'struck' | 'hurt' | 'healed' | 'gained' | 'scored' | 'aged' | 'spawned' | 'fell' | 'said', atMs: number,
+ * @typedef {{ kind: 'swung' | 'struck' | 'hurt' | 'healed' | 'eaten' | 'placed' | 'gone' | 'gained' | 'scored' | 'aged' | 'spawned' | 'fell' | 'said', atMs: number,
  *   x: number, y: number, id: number, amount: number, direction: number, resource: number }} Happening
  * - swung: `id` the player · struck: `id` the thing, `direction` of the blow · hurt, healed: `id`, `amount`
+ * - eaten: `id` · placed, gone: `id` the structure, `resource` its item
  * - gained: one's own, `resource`, `amount` · scored: one's own, `amount` of points for a kill · aged: one's own, `amount` the new age
  * - spawned: oneself · fell: `id` who died, `amount` its skin · said: `id`
  */
@@ -88,6 +97,8 @@ export class World {
     this.gone = new Map();
     /** @type {Map<number, Thing>} scenery seen so far */
     this.things = new Map();
+    /** What players built, and what one has to build with. */
+    this.built = new Built();
     /** Rises whenever `things` has grown or begun anew. */
     this.thingsVersion = 0;
     /** One's own player; null for a watcher. @type {number | null} */
@@ -113,8 +124,10 @@ export class World {
     this.kills = [];
     /** @type {Happening[]} oldest first; whoever shows them takes them away */
     this.happenings = [];
-    /** Health that came before the update that says who it belongs to. @type {Map<number, number>} */
+    /** Health and hands that came before the update that says who they belong to. @type {Map<number, number>} */
     this.earlyHealth = new Map();
+    /** @type {Map<number, { weapon: number, item: number | null }>} */
+    this.earlyHands = new Map();
     /** The newest thing that was struck beside oneself: where gains are shown. @type {{ x: number, y: number, atMs: number }} */
     this.struckAt = { x: 0, y: 0, atMs: -Infinity };
     /** What the server complained about last. @type {{ rule: string, detail: string, atMs: number } | null} */
@@ -139,6 +152,11 @@ export class World {
       case 'stats': return this.setStats(/** @type {any} */ (values), nowMs);
       case 'died': return this.died(values.by, values.name, nowMs);
       case 'kill': return this.killed(values, nowMs);
+      case 'structures': return this.structures(values.structures, nowMs);
+      case 'gone': return this.built.remove(values.objects).forEach((one) => this.happen('gone', nowMs, one, { id: one.id, resource: one.item }));
+      case 'kit': return this.built.setKit(values);
+      case 'offers': return this.built.setOffers(values);
+      case 'hands': return eachGroup('hands', values.hands, (id, weapon, item) => this.setHand(id, weapon, item, nowMs));
       default: return;
     }
   }
@@ -168,6 +186,8 @@ export class World {
     this.lifeAge = 1;
     this.happenings.length = 0;
     this.earlyHealth.clear();
+    this.earlyHands.clear();
+    this.built.clear();
     this.hear(values.tick, nowMs, false);
   }
 
@@ -215,13 +235,15 @@ export class World {
       this.placeOwn(tick, moving);
     });
     this.earlyHealth.clear();
+    this.earlyHands.clear();
   }
 
   /** @param {number} id @param {string} name @param {number} skin */
   enter(id, name, skin) {
     const health = this.earlyHealth.get(id) ?? MAX_HEALTH;
+    const hand = this.earlyHands.get(id) ?? { weapon: 0, item: null };
     this.players.set(id, { id, name, skin, qx: 0, qy: 0, track: new Track(), shown: { tick: 0, x: 0, y: 0, heading: 0 },
-      walked: 0, pace: 0, way: 0, bubble: null, health, shownHealth: health, weapon: 0,
+      walked: 0, pace: 0, way: 0, bubble: null, health, shownHealth: health, ...hand, foodMs: -Infinity,
       swing: { atMs: -Infinity, hit: false, count: 0 } });
   }
 
@@ -303,9 +325,27 @@ export class World {
     this.happen('swung', nowMs, player.shown, { id });
   }
 
+  /** @param {any[]} flat @param {number} nowMs */
+  structures(flat, nowMs) {
+    this.built.add(flat, nowMs);
+    eachGroup('structures', flat, (id, item, owner, x, y) => this.happen('placed', nowMs, { x, y }, { id, resource: item }));
+  }
+
+  /** @param {number} id @param {number} weapon @param {number | null} item @param {number} nowMs */
+  setHand(id, weapon, item, nowMs) {
+    this.earlyHands.set(id, { weapon, item });
+    const player = this.players.get(id);
+    if (!player) return;
+    if (itemOf(player.item)?.group === 'food') player.foodMs = nowMs;
+    player.weapon = weapon;
+    player.item = item;
+  }
+
   /** @param {number} id @param {number} direction radians, away from whoever struck @param {number} nowMs */
   struck(id, direction, nowMs) {
     const thing = this.things.get(id);
+    const structure = this.built.structures.get(id);
+    if (structure) this.happen('struck', nowMs, structure, { id, direction });
     if (!thing) return;
     this.happen('struck', nowMs, thing, { id, direction });
     const own = this.ownId === null ? undefined : this.players.get(this.ownId)?.shown;
@@ -319,6 +359,8 @@ export class World {
     if (!player || health === player.health) return;
     const amount = Math.abs(health - player.health);
     this.happen(health < player.health ? 'hurt' : 'healed', nowMs, player.shown, { id, amount });
+    const holdsFood = itemOf(player.item)?.group === 'food';
+    if (health > player.health && (holdsFood || nowMs - player.foodMs < EATEN_MS)) this.happen('eaten', nowMs, player.shown, { id });
     player.health = health;
   }
 
@@ -332,7 +374,9 @@ export class World {
     const place = nowMs - this.struckAt.atMs < 100 ? between(own.shown, this.struckAt) : own.shown;
     RESOURCES.forEach((name, resource) => {
       const amount = stats[name] - before[name];
-      if (amount > 0) this.happen('gained', nowMs, place, { resource, amount });
+      // What mills pay comes all the time, and is not worth a number.
+      const paid = name === 'gold' && nowMs - Math.max(own.swing.atMs, this.struckAt.atMs) > PAID_MS;
+      if (amount > 0 && !paid) this.happen('gained', nowMs, place, { resource, amount });
     });
     // Gold counts as points as well; what is more than that a kill has brought.
     const points = stats.score - before.score - (stats.gold - before.gold);
@@ -371,6 +415,11 @@ export class World {
   /** The player that the camera follows: oneself, or whom the watcher follows. @returns {Player | undefined} */
   get focus() {
     return this.players.get(this.ownId ?? this.watched ?? -1);
+  }
+
+  /** What one has to pay with: wood, food, stone, gold. @returns {number[]} */
+  get stock() {
+    return RESOURCES.map((name) => this.stats[name]);
   }
 
   /** Moves everyone to where they are shown at this moment; call once a frame. @param {number} nowMs */

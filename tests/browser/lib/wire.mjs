@@ -8,6 +8,8 @@ const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const WELCOME = 1;
 const UPDATE = 2;
 const CHAT = 6;
+const STRUCTURES = 16;
+const GONE = 17;
 
 /** A watcher at `/play`. */
 export class RawWatcher {
@@ -18,6 +20,8 @@ export class RawWatcher {
     /** Ticks at which each player was first told to have moved since `mark`. @type {Map<number, number>} */
     this.movedAt = new Map();
     this.chat = [];
+    /** What is known to stand, by id: item, owner, x and y in px. @type {Map<number, any>} */
+    this.structures = new Map();
     this.tick = 0;
     this.updates = 0;
     this.updateTicks = 1;
@@ -121,6 +125,8 @@ export class RawWatcher {
       this.welcomed(args);
     } else if (code === UPDATE) this.update(args);
     else if (code === CHAT) this.chat.push({ player: args[0], text: args[1] });
+    else if (code === STRUCTURES) for (const [id, item, owner, x, y] of groups(args[0], 6)) this.structures.set(id, { item, owner, x, y });
+    else if (code === GONE) for (const id of args[0]) this.structures.delete(id);
   }
 
   /** The native update, list by list: tick, own, leaves, enters, full, moved, turned. */

@@ -38,6 +38,20 @@ export async function phone(game) {
     await keep(page, 'phone-strike');
     return `${await swings()} swings`;
   });
+  await game.check('a tap on the bar takes an item into the hand, another one puts it away', async () => {
+    await touch('touchEnd', RIGHT);
+    const slot = await page.locator('[data-slot="item-3"]').boundingBox();
+    const tap = { x: slot.x + slot.width / 2, y: slot.y + slot.height / 2, id: 3 };
+    for (const item of [3, null]) {
+      await touch('touchStart', below, tap);
+      await touch('touchEnd', tap);
+      await until(page, (wanted) => window.tickwire.hand.item === wanted, item);
+      if (item !== null) await keep(page, 'building-phone');
+    }
+    assert.equal((await state(page, 'own')).direction, 16384, 'the other thumb walks on');
+    await touch('touchStart', below, { ...RIGHT, x: RIGHT.x - 60 });
+    await sleep(150);
+  });
   await game.check('lifting the thumbs ends both', async () => {
     await touch('touchEnd', RIGHT);
     await sleep(450);

@@ -1,0 +1,66 @@
+/**
+ * What players built and what one has to use: structures, one's own kit, what an age offers. Packets come in, state comes
+ * out; nothing is guessed.
+ *
+ * @module built
+ */
+
+import { UNIT, eachGroup } from './protocol.js';
+
+/** @typedef {{ id: number, item: number, owner: number, x: number, y: number, heading: number, seenMs: number }} Structure px, radians */
+/** @typedef {{ weapons: number[], items: number[], counts: Map<number, number> }} Kit `counts` of what stands, by group */
+/** @typedef {{ points: number, age: number, choices: number[] }} Offers */
+
+export class Built {
+  constructor() {
+    /** @type {Map<number, Structure>} those that are known to stand */
+    this.structures = new Map();
+    this.clear();
+  }
+
+  /** A new connection is told everything anew. */
+  clear() {
+    this.structures.clear();
+    /** @type {Kit} */
+    this.kit = { weapons: [], items: [], counts: new Map() };
+    /** @type {Offers} */
+    this.offers = { points: 0, age: 0, choices: [] };
+    /** Rises with each change of the kit, and with each of the offers. */
+    this.kitVersion = (this.kitVersion ?? 0) + 1;
+    this.offersVersion = (this.offersVersion ?? 0) + 1;
+  }
+
+  /** @param {any[]} flat @param {number} nowMs */
+  add(flat, nowMs) {
+    eachGroup('structures', flat, (id, item, owner, x, y, heading) => {
+      this.structures.set(id, { id, item, owner, x, y, heading: heading * UNIT.angle8, seenMs: nowMs });
+    });
+  }
+
+  /** @param {number[]} ids @returns {Structure[]} those of them that were known */
+  remove(ids) {
+    const known = (ids ?? []).map((id) => this.structures.get(id)).filter((one) => one !== undefined);
+    for (const { id } of known) this.structures.delete(id);
+    return known;
+  }
+
+  /** @param {Record<string, any>} values of `kit` */
+  setKit({ weapons, items, counts }) {
+    const standing = new Map();
+    eachGroup('counts', counts, (group, count) => standing.set(group, count));
+    this.kit = { weapons: weapons ?? [], items: items ?? [], counts: standing };
+    this.kitVersion += 1;
+  }
+
+  /** @param {Record<string, any>} values of `offers` */
+  setOffers({ points, age, choices }) {
+    this.offers = { points: points ?? 0, age: age ?? 0, choices: choices ?? [] };
+    this.offersVersion += 1;
+  }
+
+  /** What the number keys select, in order: weapons, then items. @returns {{ id: number, isWeapon: boolean }[]} */
+  get slots() {
+    const { weapons, items } = this.kit;
+    return [...weapons.map((id) => ({ id, isWeapon: true })), ...items.map((id) => ({ id, isWeapon: false }))];
+  }
+}
