@@ -116,7 +116,6 @@ pub const DESCRIPTORS_KEPT: usize = 64;
 /// Pause of the listener when no descriptor is left, instead of failing a million times a second.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-// ---- net: outbox ---------------------------------------------------------------------------------------------
 // ---- cli: the log --------------------------------------------------------------------------------------------
 
 /// Lines of the log that wait to be written, at about 100 bytes each. Beyond: left out and counted, since who logs must not wait.
@@ -126,6 +125,7 @@ pub const LOG_FLUSH_TIME: Duration = Duration::from_millis(200);
 /// How often the end of the program looks whether they are written.
 pub const LOG_FLUSH_LOOK: Duration = Duration::from_millis(2);
 
+// ---- net: outbox ---------------------------------------------------------------------------------------------
 
 /// Unsent bytes kept for one client. Beyond: close 1008 `slow_client`.
 pub const OUTBOX_BYTES: usize = 64 * 1024;
@@ -165,7 +165,7 @@ const _: () = {
     assert!(PING_EVERY.as_secs() <= 25, "nginx and HAProxy drop idle tunnels after 60 s: two pings must fit");
     assert!(SILENCE.as_secs() > 3 * PING_EVERY.as_secs());
     assert!(HEADS_PENDING_PER_ADDRESS < HEADS_PENDING);
-    assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());
-};
     assert!(PLAYER_NUMBER_REST_LEAST.as_millis() > COMMAND_AHEAD_MS as u128);
     assert!(PLAYER_NUMBER_REST_LEAST.as_millis() < PLAYER_NUMBER_REST.as_millis());
+    assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());
+};

@@ -226,17 +226,17 @@ impl Client {
         if kept.is_some() {
             return;
         }
-    }
-
-    /// Why we close it, if we do.
-    pub fn ending(&self) -> Option<Ending> {
-        self.ending.lock().clone()
         // Whoever sees the ending finds the close frame queued: the client's own thread then says its last words.
         self.outbox.close(frames);
         self.closing_ms.store(ms(now) + 1, Ordering::Release);
         *kept = Some(ending);
         drop(kept);
         self.outbox.drive(&*self.stream, now);
+    }
+
+    /// Why we close it, if we do.
+    pub fn ending(&self) -> Option<Ending> {
+        self.ending.lock().clone()
     }
 
     /// How long ago our close frame was queued.
