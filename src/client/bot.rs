@@ -136,6 +136,8 @@ impl Bot {
         }
         if self.check.picture().is_dead {
             self.mourn(now);
+        } else {
+            self.returns = None;
         }
         let mut wishes = std::mem::take(&mut self.wishes);
         self.policy.decide(self.check.picture(), now, &mut wishes);
