@@ -83,6 +83,8 @@ impl State {
             common.picture.players.remove(&me);
             self.ids.retain(|_, player| *player != me);
         }
+        // Nobody is seen until one is back; who dies meanwhile may then be anywhere.
+        common.picture.players.values_mut().for_each(|known| known.in_view = false);
     }
 
     fn remove(&mut self, id: &str, common: &mut Common) {
@@ -220,6 +222,10 @@ mod tests {
             after_birth(&packets)
         };
         assert_eq!(again(&[players(&[(1, 900.0)]), Heard::Died]), [], "elsewhere than one died");
+        let lasts =
+            [add(2, false), players(&[(1, 500.0), (2, 500.0)]), Heard::Died, Heard::Setup { player: 1 }];
+        let back = [add(1, true), players(&[(1, 500.0), (2, 1_500.0)])];
+        assert_eq!(after_birth(&[&lasts[..], &back].concat()), [], "others died meanwhile as well");
         assert_eq!(again(&[Heard::Died, Heard::Died]), [Rule::Death]);
         assert_eq!(again(&[Heard::Died, players(&[(1, 500.0)])]), [Rule::Death]);
         assert_eq!(after_birth(&[Heard::Died, add(1, true)]), [Rule::Birth]);
