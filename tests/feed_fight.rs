@@ -72,8 +72,12 @@ struct Fight {
 
 impl Fight {
     fn new() -> Fight {
+        Fight::with_native_hz(30)
+    }
+
+    fn with_native_hz(native_hz: u32) -> Fight {
         let world = World::new(Identity { seed: 4, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-        let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 });
+        let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz, moomoo_hz: 10 });
         let who = [(ATTACKER, "native"), (VICTIM, "native"), (ATTACKER, "legacy"), (VICTIM, "legacy")];
         let clients = who.map(|(player, dialect)| Client::new(player, dialect)).into();
         let mut fight = Fight { world, publisher, sequences: BTreeMap::new(), clients };
@@ -178,6 +182,33 @@ fn who_died_is_set_up_anew() {
     };
     assert!(place("setup") < place("add_player") && place("add_player") < place("value"), "{names:?}");
     assert!(place("value") < place("update_players"), "{names:?}");
+}
+
+#[test]
+fn who_is_back_before_the_next_turn_is_set_up_anew_all_the_same() {
+    // Of three steps one is a turn: each of them is the one of the death once.
+    for offset in 0..3 {
+        let mut fight = Fight::with_native_hz(10);
+        (0..offset).for_each(|_| fight.step(Vec::new()));
+        fight.out();
+        // What was told since the death is looked at, the turn between death and return included if there was one.
+        fight.step(vec![(VICTIM, Action::Respawn { name: "bob".to_owned(), skin: 3 })]);
+        (0..3).for_each(|_| fight.step(Vec::new()));
+        for (client, packet) in [(1, "spawned"), (3, "setup")] {
+            let births = fight.clients[client].all(packet).len();
+            assert_eq!(births, 2, "client {client}, offset {offset}");
+        }
+        let (mut left, mut came) = (0, 0);
+        for update in fight.clients[0].all("update") {
+            let has = |at: usize, stride: usize| {
+                let list = update.get(at).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+                usize::from(list.chunks(stride).any(|group| group[0] == Value::from(VICTIM)))
+            };
+            left += has(2, 1);
+            came += has(3, 6);
+        }
+        assert!(left >= 1 && came == left + 1, "the other sees it go {left} times and come {came} times");
+    }
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn tell_removed(view: &mut View, published: &Published, dialect: &Dialect, messa
     };
     view.known.retain(&mut tell);
     // Who died is set up anew when it plays again, as clients expect.
-    view.own = view.own.filter(tell).filter(|own| seen(own).is_some_and(|seen| seen.alive));
+    view.own = view.own.filter(tell).filter(|own| !own.died && seen(own).is_some_and(|seen| seen.alive));
 }
 
 fn tell_own(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Messages) {
