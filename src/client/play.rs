@@ -83,7 +83,7 @@ impl Player {
     }
 
     fn target(picture: &Picture, goal: Goal) -> Option<Target> {
-        let range_px = f64::from(rules::weapon(rules::FIRST_WEAPON).range_px);
+        let range_px = rules::weapon(rules::FIRST_WEAPON).map_or(0.0, |weapon| f64::from(weapon.range_px));
         match goal {
             Goal::Thing(object) => {
                 let thing = picture.objects.get(&object)?;
