@@ -77,9 +77,10 @@ pub const CLIENTS_DEFAULT: usize = 2_000;
 /// Clients that one address may have, unless `--max-clients-per-address` says otherwise. Beyond: 503. A
 /// household or a school class fits; bots take many loopback addresses (`--source`).
 pub const CLIENTS_PER_ADDRESS: usize = 64;
-/// Connections that have not finished their request, in all. Beyond: 503 without a thread.
+/// Connections whose request is being read or whose page is being written, in all; at most a quarter of what the machine
+/// carries. Beyond: 503 without a thread.
 pub const HEADS_PENDING: usize = 1024;
-/// Connections that have not finished their request, for one address. Beyond: 503 without a thread.
+/// Connections whose request is being read or whose page is being written, for one address. Beyond: 503 without a thread.
 pub const HEADS_PENDING_PER_ADDRESS: usize = 64;
 /// Time from accept to the end of the request head, however it drips. Beyond: 408 and the end.
 pub const HEAD_TIME: Duration = Duration::from_secs(5);
@@ -115,6 +116,15 @@ pub const DESCRIPTORS_KEPT: usize = 64;
 /// Pause of the listener when no descriptor is left, instead of failing a million times a second.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+// ---- cli: the log --------------------------------------------------------------------------------------------
+
+/// Lines of the log that wait to be written, at about 100 bytes each. Beyond: left out and counted, since who logs must not wait.
+pub const LOG_LINES: usize = 4096;
+/// Time that the last lines of the log have at the end of the program. A terminal that is held does not hold the end.
+pub const LOG_FLUSH_TIME: Duration = Duration::from_millis(200);
+/// How often the end of the program looks whether they are written.
+pub const LOG_FLUSH_LOOK: Duration = Duration::from_millis(2);
+
 // ---- net: outbox ---------------------------------------------------------------------------------------------
 
 /// Unsent bytes kept for one client. Beyond: close 1008 `slow_client`.
@@ -129,9 +139,15 @@ pub const SEND_BUFFER_BYTES: usize = 16 * 1024;
 /// Players in the world at once, and so player numbers: they fit the 16 bits that every dialect gives them, with room.
 /// Beyond: close 1013 `full`.
 pub const PLAYERS: u16 = 20_000;
+/// Players that one client is introduced to in one turn; the others follow in the next turns. In a throng all of them at once
+/// would not fit [`OUTBOX_BYTES`], and a client that reads well would be closed as slow.
+pub const NEWCOMERS_PER_TURN: usize = 64;
 /// Rest of a player number between two owners: longer than any packet about the first can be under way.
 pub const PLAYER_NUMBER_REST: Duration = Duration::from_secs(10);
-/// Commands waiting for the world, in all. Beyond: commands are dropped and counted; joins are refused; leaves
+/// Rest of a player number when no other is left: a command of the first owner can wait for [`COMMAND_AHEAD_MS`] and must not
+/// find the second. With it, joining and leaving 7,000 times a second (measured, one address) locks nobody out.
+pub const PLAYER_NUMBER_REST_LEAST: Duration = Duration::from_secs(2);
+/// Commands waiting for the world, in all. Beyond: commands are dropped and counted; joins and leaves
 /// always have room.
 pub const INBOX_COMMANDS: usize = 64 * 1024;
 /// Commands of one player in one tick. Beyond: dropped and counted.
@@ -149,5 +165,7 @@ const _: () = {
     assert!(PING_EVERY.as_secs() <= 25, "nginx and HAProxy drop idle tunnels after 60 s: two pings must fit");
     assert!(SILENCE.as_secs() > 3 * PING_EVERY.as_secs());
     assert!(HEADS_PENDING_PER_ADDRESS < HEADS_PENDING);
+    assert!(PLAYER_NUMBER_REST_LEAST.as_millis() > COMMAND_AHEAD_MS as u128);
+    assert!(PLAYER_NUMBER_REST_LEAST.as_millis() < PLAYER_NUMBER_REST.as_millis());
     assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());
 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tickwire::client::heard::Heard;
-use tickwire::client::herd::{self, Plan};
+use tickwire::client::herd::{self, Manner, Plan};
 use tickwire::client::talk::Talk;
 use tickwire::client::tally::Report;
 use tickwire::client::url::Url;
@@ -29,15 +29,15 @@ fn dialect(name: &str) -> Arc<Dialect> {
 
 fn run(url: &Url, name: &str, count: usize) -> Report {
     let plan = Plan {
-        url: url.clone().for_dialect(name),
-        dialect: dialect(name),
+        url: url.clone(),
+        dialects: vec![dialect(name)],
         count,
         time: Duration::from_secs(2),
         source: Some("127.0.x.y".parse().unwrap()),
-        still: false,
+        manner: Manner::Walk,
         seed: 7,
     };
-    herd::run(&plan).unwrap()
+    herd::run(&plan).unwrap().remove(0)
 }
 
 fn counter(server: &Server, name: &str) -> u64 {

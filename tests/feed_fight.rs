@@ -1,5 +1,5 @@
-//! What a fight is to those in it: each layout tells strokes, health, deaths and what was won, to whom it concerns, and the
-//! way back into play.
+//! What a fight is to those in it, and what is built: each layout tells strokes, health, deaths, what was won, and what
+//! stands, to whom it concerns, and the way back into play.
 
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
@@ -8,7 +8,8 @@ use std::sync::Arc;
 use tickwire::feed::view::Layout;
 use tickwire::feed::{Messages, Published, Publisher, Rates, Scratch, View};
 use tickwire::packet::{Codes, Dialect, Direction, Value};
-use tickwire::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
+use tickwire::world::rules::Resource;
+use tickwire::world::{Action, Angle, Command, Identity, PlayerId, Refusal, Selection, TickHz, World};
 
 const ATTACKER: u16 = 1;
 const VICTIM: u16 = 2;
@@ -48,9 +49,16 @@ impl Client {
 
     /// The values of a list of whole numbers, all packets of this name together.
     fn numbers(&self, name: &str) -> Vec<i64> {
+        let numbers = self.numbers_with_nil(name);
+        assert!(numbers.iter().all(|number| *number != i64::MIN), "nil in {name}");
+        numbers
+    }
+
+    /// The same where nil may stand among them, as the smallest number.
+    fn numbers_with_nil(&self, name: &str) -> Vec<i64> {
         let lists =
-            self.all(name).into_iter().flat_map(|values| values[0].as_array().cloned().unwrap_or_default());
-        lists.map(|value| value.as_i64().expect("a whole number")).collect()
+            self.all(name).into_iter().map(|values| values[0].as_array().cloned().unwrap_or_default());
+        lists.flatten().map(|value| value.as_i64().unwrap_or(i64::MIN)).collect()
     }
 }
 
@@ -64,8 +72,12 @@ struct Fight {
 
 impl Fight {
     fn new() -> Fight {
+        Fight::with_native_hz(30)
+    }
+
+    fn with_native_hz(native_hz: u32) -> Fight {
         let world = World::new(Identity { seed: 4, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-        let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 });
+        let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz, moomoo_hz: 10 });
         let who = [(ATTACKER, "native"), (VICTIM, "native"), (ATTACKER, "legacy"), (VICTIM, "legacy")];
         let clients = who.map(|(player, dialect)| Client::new(player, dialect)).into();
         let mut fight = Fight { world, publisher, sequences: BTreeMap::new(), clients };
@@ -84,7 +96,9 @@ impl Fight {
             commands.push(Command { player: PlayerId(player), sequence: *sequence, action });
         }
         self.world.step(&mut commands);
-        assert!(self.world.outcome().refused.is_empty(), "{:?}", self.world.outcome().refused);
+        let refused = &self.world.outcome().refused;
+        // Who builds tries one side after the other.
+        assert!(refused.iter().all(|(_, reason)| *reason == Refusal::NoRoom), "{refused:?}");
         let published = self.publisher.publish(&self.world, |_| 0);
         self.clients.iter_mut().for_each(|client| client.hear(&published));
     }
@@ -171,6 +185,33 @@ fn who_died_is_set_up_anew() {
 }
 
 #[test]
+fn who_is_back_before_the_next_turn_is_set_up_anew_all_the_same() {
+    // Of three steps one is a turn: each of them is the one of the death once.
+    for offset in 0..3 {
+        let mut fight = Fight::with_native_hz(10);
+        (0..offset).for_each(|_| fight.step(Vec::new()));
+        fight.out();
+        // What was told since the death is looked at, the turn between death and return included if there was one.
+        fight.step(vec![(VICTIM, Action::Respawn { name: "bob".to_owned(), skin: 3 })]);
+        (0..3).for_each(|_| fight.step(Vec::new()));
+        for (client, packet) in [(1, "spawned"), (3, "setup")] {
+            let births = fight.clients[client].all(packet).len();
+            assert_eq!(births, 2, "client {client}, offset {offset}");
+        }
+        let (mut left, mut came) = (0, 0);
+        for update in fight.clients[0].all("update") {
+            let has = |at: usize, stride: usize| {
+                let list = update.get(at).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+                usize::from(list.chunks(stride).any(|group| group[0] == Value::from(VICTIM)))
+            };
+            left += has(2, 1);
+            came += has(3, 6);
+        }
+        assert!(left >= 1 && came == left + 1, "the other sees it go {left} times and come {came} times");
+    }
+}
+
+#[test]
 fn gathering_shakes_the_tree_and_fills_the_store() {
     let mut fight = Fight::new();
     let body = fight.world.player(PlayerId(ATTACKER)).expect("in the world").body.clone();
@@ -202,4 +243,69 @@ fn gathering_shakes_the_tree_and_fills_the_store() {
     assert_eq!(last, Some(in_world.into()));
     let sid = Value::from(thing.id.0 - 65_536);
     assert!(legacy.all("wiggle").iter().any(|wiggle| wiggle[1] == sid));
+}
+
+/// The number of the wooden wall, of its group, and what it costs.
+const WALL: u8 = 3;
+const WALLS: i64 = 1;
+
+/// The attacker gets wood, looks away from the victim and builds a wall there.
+fn build(fight: &mut Fight) {
+    let grant = Action::Grant { player: PlayerId(ATTACKER), resource: Resource::Wood, amount: 10 };
+    fight.step(vec![(0, grant)]);
+    fight.step(vec![(ATTACKER, Action::Select { what: Selection::Item(WALL) })]);
+    for eighth in 0..8u16 {
+        let heading = Angle(eighth * 8_192);
+        fight.step(vec![(ATTACKER, Action::Aim { heading }), (ATTACKER, Action::Attack { on: true })]);
+        fight.step(vec![(ATTACKER, Action::Attack { on: false })]);
+        if fight.world.structures().count() > 0 {
+            break;
+        }
+    }
+    (0..4).for_each(|_| fight.step(Vec::new()));
+    assert_eq!(fight.world.structures().count(), 1, "the wall stands");
+}
+
+#[test]
+fn what_is_built_is_told_once_with_its_owner() {
+    let mut fight = Fight::new();
+    build(&mut fight);
+    let wall = fight.world.structures().next().expect("it stands");
+    let place = [wall.x_px, wall.y_px].map(i64::from);
+    for native in &fight.clients[..2] {
+        let told = native.numbers("structures");
+        assert_eq!(told[..5], [wall.id.0.into(), WALL.into(), ATTACKER.into(), place[0], place[1]]);
+        assert_eq!(told.len(), 6, "told once");
+        assert!(native.numbers_with_nil("hands").chunks(3).any(|hand| hand == [1, 0, i64::from(WALL)]));
+    }
+    let kit = fight.clients[0].all("kit").last().expect("one's own")[2].clone();
+    assert_eq!(kit.as_array().expect("a list")[..], [Value::from(WALLS), Value::from(1)]);
+    for legacy in &fight.clients[2..] {
+        let lists = legacy.all("load_objects").into_iter().flat_map(|values| values[0].as_array().cloned());
+        let built: Vec<Vec<Value>> = lists
+            .flatten()
+            .collect::<Vec<_>>()
+            .chunks(8)
+            .filter(|of| !of[6].is_nil())
+            .map(<[Value]>::to_vec)
+            .collect();
+        assert_eq!(built.len(), 1, "told once");
+        assert_eq!(built[0][5..], [Value::Nil, Value::from(WALL), Value::from(ATTACKER)]);
+    }
+    assert!(fight.clients[2].all("item_count").contains(&&vec![Value::from(WALLS), Value::from(1)]));
+    assert!(fight.clients[3].all("item_count").is_empty(), "only the owner counts");
+}
+
+#[test]
+fn what_is_destroyed_is_gone_for_all_who_knew_it() {
+    let mut fight = Fight::new();
+    build(&mut fight);
+    let wall = fight.world.structures().next().expect("it stands");
+    // Its owner leaves, and what it built goes with it.
+    fight.step(vec![(0, Action::Leave { player: PlayerId(ATTACKER) })]);
+    (0..4).for_each(|_| fight.step(Vec::new()));
+    assert_eq!(fight.world.structures().count(), 0);
+    assert_eq!(fight.clients[1].numbers("gone"), [i64::from(wall.id.0)]);
+    let sid = Value::from(wall.id.0 - 65_536);
+    assert_eq!(fight.clients[3].all("remove_object"), [&vec![sid]]);
 }

@@ -1,13 +1,14 @@
-//! `tickwire bots`: a herd of clients that walk, and what they see; or one that misbehaves, and what becomes of it.
+//! `tickwire bots`: a herd of clients that walk or play, and what they see; or one that misbehaves, and what becomes of it.
 
 use std::time::Duration;
 
 use clap::Args;
 
 use super::{Failure, print};
-use crate::client::herd::{self, Plan};
+use crate::client::herd::{self, Manner, Plan};
 use crate::client::hostile::{self, Endings, Kind};
 use crate::client::source::Source;
+use crate::client::tally::Report;
 use crate::client::{dial, url::Url};
 use crate::packet::Codes;
 
@@ -26,22 +27,26 @@ pub struct BotsArgs {
     /// Seconds to measure, after all have come.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
-    /// What they speak: native, legacy, letters, letters-2024, letters-2023.
-    #[arg(long, value_name = "NAME", default_value = "native")]
-    dialect: String,
+    /// What they speak: native, legacy, letters, letters-2024, letters-2023. Several, by comma or again, share the
+    /// bots evenly.
+    #[arg(long, value_name = "NAME", default_value = "native", value_delimiter = ',')]
+    dialect: Vec<String>,
     /// Addresses they come from; x and y are replaced by numbers. 127.0.x.y for a server on this machine.
     #[arg(long, value_name = "PATTERN")]
     source: Option<Source>,
     /// Stand still and say nothing.
     #[arg(long)]
     still: bool,
+    /// Gather, fight, die and come back, instead of walking about.
+    #[arg(long, conflicts_with = "still")]
+    play: bool,
     /// Seed of their walks.
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     seed: u64,
     /// Misbehave instead, one client after the other, or all --count at once for idle. Only on this machine.
     #[arg(long, value_name = "KIND", value_parser = kind)]
     hostile: Option<Kind>,
-    /// Print one line of JSON.
+    /// Print a line of JSON for each dialect.
     #[arg(long)]
     json: bool,
 }
@@ -53,28 +58,44 @@ fn kind(name: &str) -> Result<Kind, String> {
 
 /// Runs the herd; an error or a disconnect is a failure.
 pub fn run(args: &BotsArgs) -> Result<(), Failure> {
-    let dialect = if args.hostile.is_some() { "native" } else { args.dialect.as_str() };
-    let dialect =
-        Codes::builtin().dialect(dialect).ok_or_else(|| format!("there is no dialect {dialect:?}"))?;
-    let url = args.url.clone().for_dialect(dialect.name());
-    let to = dial::resolve(&url).map_err(|error| format!("{url}: {error}"))?;
+    let to = dial::resolve(&args.url).map_err(|error| format!("{}: {error}", args.url))?;
     let local = || LOCAL_SOURCE.parse().expect("a pattern");
     let source = args.source.clone().or_else(|| (to.is_ipv4() && to.ip().is_loopback()).then(local));
     let time = Duration::from_secs(args.seconds.into());
     if let Some(kind) = args.hostile {
+        let url = args.url.clone().for_dialect("native");
         return misbehave(kind, args, &url, &source.unwrap_or_else(local), time);
     }
+    let plan = plan(args, source, time)?;
     // The dialing of one that fails is told by its bot; a server that is not there at all is told at once.
-    dial::dial(to, None).map_err(|error| format!("{url}: {error}"))?;
-    let (count, still, seed) = (args.count as usize, args.still, args.seed);
-    let plan = Plan { url, dialect, count, time, source, still, seed };
-    let report = herd::run(&plan).map_err(|error| error.to_string())?;
-    print(&if args.json { format!("{}\n", report.json()) } else { report.to_string() });
-    if report.is_well() {
+    dial::dial(to, None).map_err(|error| format!("{}: {error}", args.url))?;
+    let reports = herd::run(&plan).map_err(|error| error.to_string())?;
+    for report in &reports {
+        print(&if args.json { format!("{}\n", report.json()) } else { report.to_string() });
+    }
+    if reports.iter().all(Report::is_well) {
         return Ok(());
     }
-    let absent = report.bots - report.playing;
-    Err(format!("{} errors, {} disconnects, {absent} never played", report.errors(), report.disconnects()))
+    let errors: u64 = reports.iter().map(Report::errors).sum();
+    let disconnects: u64 = reports.iter().map(Report::disconnects).sum();
+    let absent: usize = reports.iter().map(|report| report.bots - report.playing).sum();
+    Err(format!("{errors} errors, {disconnects} disconnects, {absent} never played"))
+}
+
+fn plan(args: &BotsArgs, source: Option<Source>, time: Duration) -> Result<Plan, Failure> {
+    let codes = Codes::builtin();
+    let dialect = |name: &String| codes.dialect(name).ok_or_else(|| format!("there is no dialect {name:?}"));
+    let dialects = args.dialect.iter().map(dialect).collect::<Result<Vec<_>, _>>()?;
+    if dialects.len() > 1 && args.url.target != "/" {
+        return Err(format!("{} is one endpoint: leave the path out to mix dialects", args.url));
+    }
+    let manner = match (args.still, args.play) {
+        (true, _) => Manner::Still,
+        (_, true) => Manner::Play,
+        _ => Manner::Walk,
+    };
+    let (url, count, seed) = (args.url.clone(), args.count as usize, args.seed);
+    Ok(Plan { url, dialects, count, time, source, manner, seed })
 }
 
 fn misbehave(kind: Kind, args: &BotsArgs, url: &Url, source: &Source, time: Duration) -> Result<(), Failure> {

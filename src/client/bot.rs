@@ -17,6 +17,13 @@ use crate::session::NATIVE_VERSION;
 
 /// Between two pings.
 const PING_EVERY: Duration = Duration::from_millis(2_500);
+/// How long the dead look on before they enter again, at least; a shorter time for none, since who is back within the
+/// same update cannot be told from who never went.
+const MOURNING: Duration = Duration::from_millis(1_000);
+/// What is added to that for each of the next bots, up to [`MOURNERS`].
+const MOURNING_STEP: Duration = Duration::from_millis(250);
+/// Bots that mourn differently long.
+const MOURNERS: usize = 8;
 /// Skin colours that a bot chooses from.
 const SKINS: usize = 10;
 
@@ -42,6 +49,9 @@ pub struct Bot {
     skin: u8,
     policy: Box<dyn Policy>,
     check: Check,
+    mourning: Duration,
+    /// When it enters again, once it is dead.
+    returns: Option<Duration>,
     stage: Stage,
     sequence: u32,
     nonce: u32,
@@ -71,6 +81,8 @@ impl Bot {
             skin: (index % SKINS) as u8,
             policy,
             check: Check::new(is_native),
+            mourning: MOURNING + MOURNING_STEP * (index % MOURNERS) as u32,
+            returns: None,
             stage: Stage::Coming,
             sequence: 0,
             nonce: 0,
@@ -111,7 +123,7 @@ impl Bot {
         self.take_events(now);
     }
 
-    /// Pings, and does what the policy wishes.
+    /// Pings, comes back from the dead, and does what the policy wishes.
     pub fn act(&mut self, now: Duration) {
         if self.stage != Stage::Playing {
             return;
@@ -122,10 +134,29 @@ impl Bot {
             let nonce = self.is_native.then_some(self.nonce);
             self.say(&ClientPacket::Ping { nonce });
         }
+        if self.check.picture().is_dead {
+            self.mourn(now);
+        } else {
+            self.returns = None;
+        }
         let mut wishes = std::mem::take(&mut self.wishes);
         self.policy.decide(self.check.picture(), now, &mut wishes);
         wishes.drain(..).for_each(|wish| self.carry_out(wish));
         self.wishes = wishes;
+    }
+
+    /// Waits, and enters again.
+    fn mourn(&mut self, now: Duration) {
+        // Nothing is told of the dead; a gap over that time would mean nothing.
+        self.updated = None;
+        let returns = *self.returns.get_or_insert(now + self.mourning);
+        if now >= returns {
+            self.returns = None;
+            // To enter again is a command like any other, and takes a sequence without saying so.
+            self.sequence += 1;
+            let (name, skin) = (Some(self.name.clone()), Some(self.skin));
+            self.say(&ClientPacket::EnterGame { name, skin, moofoll: false });
+        }
     }
 
     /// Says goodbye: what the server does from now on is no disconnect.
@@ -152,6 +183,9 @@ impl Bot {
         self.say(&match wish {
             Wish::Walk(direction) => ClientPacket::Move { sequence, tick, direction },
             Wish::Aim(heading) => ClientPacket::Aim { sequence, tick, heading },
+            Wish::Attack { on, heading } => {
+                ClientPacket::Attack { sequence, tick, state: on, heading: Some(heading) }
+            }
             Wish::Chat(text) => ClientPacket::Chat { sequence, tick, text },
         });
     }
@@ -211,6 +245,7 @@ impl Bot {
         for fault in self.check.hear(&heard, now) {
             self.tally.error(fault.rule.name(), format!("{}, {}", self.name, fault.detail));
         }
+        self.tally.deeds.add(&self.check.take_deeds());
         if matches!(heard, Heard::Update(_) | Heard::Players(_)) {
             let gap = self.updated.replace(now).map(|before| now.saturating_sub(before));
             self.tally.update(gap, self.check.picture().others_in_view);

@@ -4,10 +4,13 @@
 //! [`Fault`]s, each a broken [`Rule`], and a [`Picture`] of the world. After a fault it goes on as well as it can,
 //! so that one cause may show as several faults. Never: a socket, a clock, a decision about where to walk.
 //!
-//! The layouts have a file each, `native` and `moomoo`; what they share is here.
+//! The layouts have a file each, `native` and `moomoo`; what they share is here, and of fighting in `deeds`.
 
+mod deeds;
 mod moomoo;
 mod native;
+
+pub use deeds::Deeds;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
@@ -32,8 +35,11 @@ const BOARD_ROWS: usize = 10;
 pub enum Rule {
     /// `welcome`, or `io_init` and `init_data`, come first and once.
     Greeting,
-    /// `setup`, then one's own `add_player`, then updates; `spawned`, then one's own enter, then one's own record.
+    /// `setup`, then one's own `add_player`, then updates; `spawned`, then one's own enter, then one's own record. Once,
+    /// and again after each death.
     Birth,
+    /// Who lives dies once, and is told nothing of its own body until it is born again.
+    Death,
     /// The tick of an update is above that of the one before.
     TickBack,
     /// Only who is not known comes into view.
@@ -64,6 +70,16 @@ pub enum Rule {
     ChatUnknown,
     /// Pongs answer pings, in order.
     PongUnasked,
+    /// Health is of somebody known, and from 0 to what they can have.
+    Health,
+    /// Only the known swing.
+    SwingUnknown,
+    /// Only known objects are struck.
+    ShakeUnknown,
+    /// What one has rises only by strokes of one's own that hit such an object; see [`deeds`].
+    GainUnearned,
+    /// Kills are never taken back.
+    KillsBack,
     /// The server found no fault with what the client said.
     ServerError,
 }
@@ -74,6 +90,7 @@ impl Rule {
         match self {
             Rule::Greeting => "greeting",
             Rule::Birth => "birth",
+            Rule::Death => "death",
             Rule::TickBack => "tick_back",
             Rule::EnterKnown => "enter_known",
             Rule::LeaveUnknown => "leave_unknown",
@@ -89,6 +106,11 @@ impl Rule {
             Rule::BoardOrder => "board_order",
             Rule::ChatUnknown => "chat_unknown",
             Rule::PongUnasked => "pong_unasked",
+            Rule::Health => "health",
+            Rule::SwingUnknown => "swing_unknown",
+            Rule::ShakeUnknown => "shake_unknown",
+            Rule::GainUnearned => "gain_unearned",
+            Rule::KillsBack => "kills_back",
             Rule::ServerError => "server_error",
         }
     }
@@ -113,7 +135,8 @@ impl fmt::Display for Fault {
 #[derive(Debug, Default)]
 struct Common {
     picture: Picture,
-    objects: BTreeSet<u32>,
+    /// Whether there is a body: one was born, and has not died since.
+    lives: bool,
     /// Nonces of pings that wait for an answer.
     pings: VecDeque<Option<u32>>,
     /// The highest sequence said.
@@ -132,6 +155,7 @@ enum Layout {
 pub struct Check {
     common: Common,
     layout: Layout,
+    ledger: deeds::Ledger,
 }
 
 impl Check {
@@ -142,7 +166,12 @@ impl Check {
         } else {
             Layout::Moomoo(moomoo::State::default())
         };
-        Check { common: Common::default(), layout }
+        Check { common: Common::default(), layout, ledger: deeds::Ledger::default() }
+    }
+
+    /// What was done since this was asked last.
+    pub fn take_deeds(&mut self) -> Deeds {
+        self.ledger.take()
     }
 
     /// What is known of the world.
@@ -156,9 +185,12 @@ impl Check {
             ClientPacket::Ping { nonce } => self.common.pings.push_back(*nonce),
             ClientPacket::Move { sequence, .. }
             | ClientPacket::Aim { sequence, .. }
+            | ClientPacket::Attack { sequence, .. }
             | ClientPacket::Chat { sequence, .. } => {
                 self.common.said_sequence = self.common.said_sequence.max(sequence.unwrap_or(0));
             }
+            // Who enters again after death says no sequence, and takes the next one.
+            ClientPacket::EnterGame { .. } if self.common.picture.is_dead => self.common.said_sequence += 1,
             _ => {}
         }
     }
@@ -178,6 +210,8 @@ impl Check {
                     common.fault(Rule::PongUnasked, format!("nonce {nonce:?}, asked {asked:?}"));
                 }
             }
+            Heard::Health(list) => common.health(list),
+            Heard::Died => common.death(),
             Heard::Error { rule, detail } => common.fault(Rule::ServerError, format!("{rule}: {detail}")),
             _ => {}
         }
@@ -185,6 +219,7 @@ impl Check {
             Layout::Native(state) => state.hear(heard, common),
             Layout::Moomoo(state) => state.hear(heard, now, common),
         }
+        self.ledger.hear(heard, common);
         std::mem::take(&mut common.faults)
     }
 }
@@ -201,7 +236,7 @@ impl Common {
         }
         for object in objects {
             let Object { id, x_px, y_px, .. } = *object;
-            if !self.objects.insert(id) {
+            if self.picture.objects.insert(id, *object).is_some() {
                 self.fault(Rule::ObjectTwice, format!("object {id}"));
             }
             self.on_map(&format!("object {id}"), x_px, y_px, 0.0);
@@ -226,6 +261,37 @@ impl Common {
                 self.fault(Rule::BoardOrder, format!("place {place:?} of {players}, in row {of_row:?}"));
             }
         }
+    }
+
+    fn health(&mut self, list: &[(u32, u32)]) {
+        for (player, health) in list {
+            let Some(known) = self.picture.players.get_mut(player) else {
+                self.fault(Rule::Health, format!("player {player} is not known"));
+                continue;
+            };
+            known.health = *health;
+            let most = known.max_health;
+            if *health > most {
+                self.fault(Rule::Health, format!("player {player} has {health} of {most}"));
+            }
+        }
+    }
+
+    /// One's own body is there, for the first time or again.
+    fn birth(&mut self, player: u32) {
+        let before = self.picture.me.replace(player);
+        if self.lives || before.is_some() {
+            self.fault(Rule::Birth, format!("one is {player}, and was {before:?} and not told to be dead"));
+        }
+        self.lives = true;
+        self.picture.is_dead = false;
+    }
+
+    fn death(&mut self) {
+        if !std::mem::take(&mut self.lives) {
+            self.fault(Rule::Death, "died without a life");
+        }
+        self.picture.is_dead = true;
     }
 
     fn on_map(&mut self, what: &str, x_px: f64, y_px: f64, edge_px: f64) {
@@ -300,5 +366,13 @@ mod tests {
         assert_eq!(rules(&check.hear(&error, Duration::ZERO)), [Rule::ServerError]);
         let chat = Heard::Chat { player: 3, text: "hi".to_owned() };
         assert_eq!(rules(&check.hear(&chat, Duration::ZERO)), [Rule::ChatUnknown]);
+    }
+
+    #[test]
+    fn who_never_lived_does_not_die_and_health_is_of_the_known() {
+        let mut check = greeted();
+        assert_eq!(rules(&check.hear(&Heard::Died, Duration::ZERO)), [Rule::Death]);
+        let health = Heard::Health(vec![(3, 100)]);
+        assert_eq!(rules(&check.hear(&health, Duration::ZERO)), [Rule::Health]);
     }
 }

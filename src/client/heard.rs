@@ -4,7 +4,7 @@
 //! (65,536 a turn) and positions are pixels. Arguments are found by their name in the table, never by place. Never:
 //! a judgement; see [`super::check`].
 
-use crate::packet::{Decoded, Value, angle};
+mod read;
 
 /// A packet of a server.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,8 +66,48 @@ pub enum Heard {
         /// Native: ticks completed.
         tick: Option<u32>,
     },
+    /// Both: who swings.
+    Swings(Vec<Swing>),
+    /// Both: objects that were struck; with MooMoo one at a time, right after the swing that struck it.
+    Shakes(Vec<u32>),
+    /// Both: players and their health points.
+    Health(Vec<(u32, u32)>),
+    /// Native: what one has.
+    Stats {
+        /// Wood, food, stone, gold.
+        resources: [u32; 4],
+        /// Players killed.
+        kills: u32,
+    },
+    /// MooMoo: one number of what one has.
+    Value {
+        /// What.
+        what: Stock,
+        /// How much of it.
+        amount: u32,
+    },
+    /// Both: the receiver died.
+    Died,
     /// A packet of the table that this client has no use for.
     Other(String),
+}
+
+/// What MooMoo servers tell the amount of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stock {
+    /// 0 wood, 1 food, 2 stone, 3 gold.
+    Resource(usize),
+    /// Players killed.
+    Kills,
+}
+
+/// A stroke.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Swing {
+    /// Whose.
+    pub player: u32,
+    /// Whether it hit anything.
+    pub hit: bool,
 }
 
 /// Which world this is.
@@ -175,6 +215,10 @@ pub struct Added {
     pub pose: Pose,
     /// Its name; text of a stranger.
     pub name: String,
+    /// Health points.
+    pub health: u32,
+    /// Health points that it can have.
+    pub max_health: u32,
     /// Whether it is the receiver.
     pub is_you: bool,
 }
@@ -190,6 +234,8 @@ pub struct Object {
     pub x_px: f64,
     /// Pixels from the top.
     pub y_px: f64,
+    /// Radius of its picture, px.
+    pub scale_px: f64,
 }
 
 /// The best players.
@@ -201,162 +247,6 @@ pub struct Leaderboard {
     pub place: Option<u32>,
     /// Native: players in all.
     pub players: Option<u32>,
-}
-
-impl Heard {
-    /// The typed packet. One without what it cannot do without, which only a loaded table can bring about, is
-    /// [`Heard::Other`].
-    pub fn from_decoded(decoded: &Decoded<'_>) -> Heard {
-        typed(decoded).unwrap_or_else(|| Heard::Other(decoded.row.name.clone()))
-    }
-}
-
-fn typed(decoded: &Decoded<'_>) -> Option<Heard> {
-    Some(match decoded.row.name.as_str() {
-        "welcome" => Heard::Welcome(welcome(decoded)?),
-        "update" => Heard::Update(update(decoded)?),
-        "spawned" => Heard::Spawned { player: whole(decoded.get("player")?)? },
-        "watching" => Heard::Watching { player: decoded.get("player").and_then(whole) },
-        "error" => Heard::Error { rule: text(decoded.get("rule")?)?, detail: text(decoded.get("detail")?)? },
-        "io_init" => Heard::IoInit,
-        "init_data" => Heard::InitData,
-        "setup" => Heard::Setup { player: whole(decoded.get("sid")?)? },
-        "add_player" => Heard::AddPlayer(added(decoded)?),
-        "remove_player" => Heard::RemovePlayer { id: text(decoded.get("id")?)? },
-        "update_players" => Heard::Players(groups(decoded.get("players"), shown)?),
-        "load_objects" => Heard::Objects(groups(decoded.get("objects"), moomoo_object)?),
-        "objects" => Heard::Objects(groups(decoded.get("objects"), native_object)?),
-        "leaderboard" => Heard::Leaderboard(leaderboard(decoded)?),
-        "chat" => {
-            let player = decoded.get("player").or_else(|| decoded.get("sid"))?;
-            Heard::Chat { player: whole(player)?, text: text(decoded.get("text")?)? }
-        }
-        "pong" => Heard::Pong {
-            nonce: decoded.get("nonce").and_then(whole),
-            tick: decoded.get("tick").and_then(whole),
-        },
-        _ => return None,
-    })
-}
-
-fn welcome(decoded: &Decoded<'_>) -> Option<Welcome> {
-    let number = |name| decoded.get(name).and_then(whole);
-    Some(Welcome {
-        version: number("version")?,
-        code_hash: text(decoded.get("code_hash")?)?,
-        seed: number("seed")?,
-        map_size_px: number("map_size_px")?,
-        tick_hz: number("tick_hz")?,
-        update_hz: number("update_hz")?,
-        epoch: text(decoded.get("epoch")?)?,
-        tick: number("tick")?,
-    })
-}
-
-fn update(decoded: &Decoded<'_>) -> Option<Update> {
-    Some(Update {
-        tick: whole(decoded.get("tick")?)?,
-        own: groups(decoded.get("own"), own)?.pop(),
-        leaves: groups(decoded.get("leaves"), |[player]: &[Value; 1]| whole(player))?,
-        enters: groups(decoded.get("enters"), |[player, name, skin, x, y, heading]: &[Value; 6]| {
-            let pose = native_pose(player, x, y, heading)?;
-            Some(Enter { pose, name: text(name)?, skin: whole(skin)? })
-        })?,
-        full: groups(decoded.get("full"), |[player, x, y, heading]: &[Value; 4]| {
-            native_pose(player, x, y, heading)
-        })?,
-        moved: groups(decoded.get("moved"), |[player, dx, dy]: &[Value; 3]| {
-            Some(Moved { player: whole(player)?, dx_px: half_px(dx)?, dy_px: half_px(dy)? })
-        })?,
-        turned: groups(decoded.get("turned"), |[player, heading]: &[Value; 2]| {
-            Some((whole(player)?, turn8(heading)?))
-        })?,
-    })
-}
-
-fn own(values: &[Value; 8]) -> Option<Own> {
-    let [sequence, margin, x, y, vx, vy, heading, direction] = values;
-    Some(Own {
-        sequence: whole(sequence)?,
-        margin_ticks: whole(margin)?,
-        x: whole(x)?,
-        y: whole(y)?,
-        vx: whole(vx)?,
-        vy: whole(vy)?,
-        heading: whole(heading)?,
-        direction: whole(direction),
-    })
-}
-
-fn native_pose(player: &Value, x: &Value, y: &Value, heading: &Value) -> Option<Pose> {
-    Some(Pose { player: whole(player)?, x_px: half_px(x)?, y_px: half_px(y)?, heading: turn8(heading)? })
-}
-
-fn native_object(values: &[Value; 5]) -> Option<Object> {
-    let [id, kind, x, y, _scale] = values;
-    Some(Object { id: whole(id)?, kind: whole(kind), x_px: x.as_f64()?, y_px: y.as_f64()? })
-}
-
-fn moomoo_object(values: &[Value; 8]) -> Option<Object> {
-    let [id, x, y, _direction, _scale, kind, ..] = values;
-    Some(Object { id: whole(id)?, kind: whole(kind), x_px: x.as_f64()?, y_px: y.as_f64()? })
-}
-
-fn added(decoded: &Decoded<'_>) -> Option<Added> {
-    let values: &[Value; 10] = decoded.get("player")?.as_array()?.as_slice().try_into().ok()?;
-    let [id, player, name, x, y, direction, ..] = values;
-    Some(Added {
-        id: text(id)?,
-        pose: moomoo_pose(player, x, y, direction)?,
-        name: text(name)?,
-        is_you: decoded.get("is_you")?.as_bool()?,
-    })
-}
-
-fn shown(values: &[Value; 13]) -> Option<Pose> {
-    let [player, x, y, direction, ..] = values;
-    moomoo_pose(player, x, y, direction)
-}
-
-fn moomoo_pose(player: &Value, x: &Value, y: &Value, direction: &Value) -> Option<Pose> {
-    let heading = angle::from_radians(direction.as_f64()?)?;
-    Some(Pose { player: whole(player)?, x_px: x.as_f64()?, y_px: y.as_f64()?, heading })
-}
-
-fn leaderboard(decoded: &Decoded<'_>) -> Option<Leaderboard> {
-    Some(Leaderboard {
-        rows: groups(decoded.get("rows"), |[player, name, score]: &[Value; 3]| {
-            Some((whole(player)?, text(name)?, score.as_f64()?))
-        })?,
-        place: decoded.get("place").and_then(whole),
-        players: decoded.get("players").and_then(whole),
-    })
-}
-
-/// The groups of a flat list; no list is no groups. `None` when a group is not what `read` needs.
-fn groups<const N: usize, T>(
-    list: Option<&Value>,
-    read: impl Fn(&[Value; N]) -> Option<T>,
-) -> Option<Vec<T>> {
-    let Some(list) = list else { return Some(Vec::new()) };
-    let groups = list.as_array()?.chunks(N);
-    groups.map(|group| read(group.try_into().ok()?)).collect()
-}
-
-fn whole<N: TryFrom<i64>>(value: &Value) -> Option<N> {
-    value.as_i64().and_then(|number| N::try_from(number).ok())
-}
-
-fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
-}
-
-fn half_px(value: &Value) -> Option<f64> {
-    value.as_i64().map(|half_px| half_px as f64 / 2.0)
-}
-
-fn turn8(value: &Value) -> Option<u16> {
-    whole::<u8>(value).map(|turn| u16::from(turn) << 8)
 }
 
 #[cfg(test)]
@@ -399,7 +289,26 @@ mod tests {
         let Heard::Objects(objects) = hear("letters", r#"["H",[[1,50,60,0,80,2,null,-1]]]"#) else {
             panic!("no objects")
         };
-        assert_eq!(objects, [Object { id: 1, kind: Some(2), x_px: 50.0, y_px: 60.0 }]);
-        assert_eq!(hear("legacy", r#"["h",[1,100]]"#), Heard::Other("health".to_owned()));
+        assert_eq!(objects, [Object { id: 1, kind: Some(2), x_px: 50.0, y_px: 60.0, scale_px: 80.0 }]);
+        assert_eq!(hear("legacy", r#"["mm",[0]]"#), Heard::Other("minimap".to_owned()));
+    }
+
+    #[test]
+    fn a_fight_is_the_same_in_both_layouts() {
+        let swing = |player, hit| Heard::Swings(vec![Swing { player, hit }]);
+        assert_eq!(hear("native", "[10,[[4,0,1]]]"), swing(4, true));
+        assert_eq!(hear("legacy", r#"["7",[4,0,0]]"#), swing(4, false));
+        assert_eq!(hear("native", "[11,[[70000,64,70001,0]]]"), Heard::Shakes(vec![70_000, 70_001]));
+        assert_eq!(hear("letters", r#"["L",[1.5,7]]"#), Heard::Shakes(vec![7]));
+        assert_eq!(hear("native", "[12,[[4,75,5,100]]]"), Heard::Health(vec![(4, 75), (5, 100)]));
+        assert_eq!(hear("letters", r#"["O",[4,75]]"#), Heard::Health(vec![(4, 75)]));
+        let stats = Heard::Stats { resources: [1, 2, 3, 4], kills: 5 };
+        assert_eq!(hear("native", "[13,[1,2,3,4,5,6,300,1,4]]"), stats);
+        let points = Heard::Value { what: Stock::Resource(3), amount: 9 };
+        assert_eq!(hear("legacy", r#"["9",["points",9,1]]"#), points);
+        assert_eq!(
+            (hear("native", "[14,[2,\"Ada\"]]"), hear("legacy", r#"["11",[]]"#)),
+            (Heard::Died, Heard::Died)
+        );
     }
 }

@@ -4,7 +4,7 @@
 //!   dial, a few at a time ─► all have come (or had their time) ─► settle ─► measure ─► say goodbye
 //! ```
 //!
-//! The load generator must cost little, or it measures itself. Comes in: a [`Plan`]. Goes out: a [`Report`]. Never:
+//! The load generator must cost little, or it measures itself. Comes in: a [`Plan`]. Goes out: a [`Report`] for each dialect. Never:
 //! a thread a bot, a wait for one of them.
 
 use std::io::{self, ErrorKind, Read, Write};
@@ -21,6 +21,7 @@ use rustix::io::Errno;
 
 use super::bot::{Bot, Stage};
 use super::dial;
+use super::play::Player;
 use super::policy::{Policy, Still, Wanderer};
 use super::source::Source;
 use super::tally::{Report, Tally};
@@ -46,23 +47,50 @@ const READ_BYTES: usize = 64 * 1024;
 /// Not set yet.
 const UNSET: u64 = u64::MAX;
 
+/// What bots do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// They stand still and say nothing.
+    Still,
+    /// They walk about and talk.
+    Walk,
+    /// They gather, fight, die and come back.
+    Play,
+}
+
 /// What a herd is to do.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The server.
+    /// The server; each bot goes to the endpoint of its dialect.
     pub url: Url,
-    /// What the bots speak.
-    pub dialect: Arc<Dialect>,
+    /// What the bots speak, in turn: bot 0 the first, bot 1 the second, and so on around.
+    pub dialects: Vec<Arc<Dialect>>,
     /// How many.
     pub count: usize,
     /// The measured time.
     pub time: Duration,
     /// Where they come from; `None` leaves it to the system.
     pub source: Option<Source>,
-    /// Whether they stand still and say nothing.
-    pub still: bool,
+    /// What they do.
+    pub manner: Manner,
     /// Decides where they walk.
     pub seed: u64,
+}
+
+impl Plan {
+    /// The place in the list of what the bot with this index speaks.
+    fn dialect(&self, index: usize) -> usize {
+        index % self.dialects.len()
+    }
+
+    fn policy(&self, index: usize) -> Box<dyn Policy> {
+        let seed = self.seed.wrapping_add(index as u64);
+        match self.manner {
+            Manner::Still => Box::new(Still),
+            Manner::Walk => Box::new(Wanderer::new(seed, self.count)),
+            Manner::Play => Box::new(Player::new(seed)),
+        }
+    }
 }
 
 /// What the threads of a herd share.
@@ -76,11 +104,15 @@ struct Shared<'a> {
     begins_ms: AtomicU64,
 }
 
-/// Runs a herd to its end.
+/// Runs a herd to its end; gives what was seen in each dialect, in their order.
 ///
 /// # Errors
-/// The host has no address, or the kernel has no `epoll` for us. What happens to single bots is in the report.
-pub fn run(plan: &Plan) -> io::Result<Report> {
+/// There is no dialect, the host has no address, or the kernel has no `epoll` for us. What happens to single bots is in
+/// the reports.
+pub fn run(plan: &Plan) -> io::Result<Vec<Report>> {
+    if plan.dialects.is_empty() {
+        return Err(ErrorKind::InvalidInput.into());
+    }
     let shared = Shared {
         plan,
         to: dial::resolve(&plan.url)?,
@@ -94,22 +126,33 @@ pub fn run(plan: &Plan) -> io::Result<Report> {
         Pen::new(&shared, indexes)
     });
     let pens: Vec<Pen<'_>> = pens.collect::<io::Result<_>>()?;
-    let done: Vec<io::Result<(Tally, usize)>> = thread::scope(|scope| {
+    let done: Vec<io::Result<Vec<Report>>> = thread::scope(|scope| {
         let threads: Vec<_> = pens.into_iter().map(|pen| scope.spawn(|| pen.run())).collect();
         threads.into_iter().map(|thread| thread.join().expect("a pen does not panic")).collect()
     });
-    let (mut tally, mut playing) = (Tally::new(), 0);
+    let mut reports = nothing_seen(plan);
     for part in done {
-        let (of_pen, played) = part?;
-        tally.merge(&of_pen);
-        playing += played;
+        reports.iter_mut().zip(part?).for_each(|(report, part)| report.merge(&part));
     }
-    let (dialect, bots) = (plan.dialect.name().to_owned(), plan.count);
-    Ok(Report { dialect, bots, playing, time: plan.time, tally })
+    Ok(reports)
+}
+
+/// A report for each dialect in which nobody came and nothing was seen.
+fn nothing_seen(plan: &Plan) -> Vec<Report> {
+    let report = |dialect: &Arc<Dialect>| Report {
+        dialect: dialect.name().to_owned(),
+        bots: 0,
+        playing: 0,
+        time: plan.time,
+        tally: Tally::new(),
+    };
+    plan.dialects.iter().map(report).collect()
 }
 
 struct Member {
     bot: Bot,
+    /// The place of its dialect in the plan.
+    dialect: usize,
     /// `None` once it is over.
     stream: Option<TcpStream>,
     unsent: Vec<u8>,
@@ -140,8 +183,8 @@ impl<'a> Pen<'a> {
         })
     }
 
-    /// Everything; gives what was seen, and how many had a body when the measured time began.
-    fn run(mut self) -> io::Result<(Tally, usize)> {
+    /// Everything; gives what was seen by those of this thread, in each dialect.
+    fn run(mut self) -> io::Result<Vec<Report>> {
         let begins = loop {
             self.turn()?;
             if let Some(begins) = self.begins() {
@@ -152,16 +195,22 @@ impl<'a> Pen<'a> {
             self.turn()?;
         }
         self.members.iter_mut().for_each(|member| member.bot.begin());
-        let playing = self.members.iter().filter(|member| member.bot.stage() == Stage::Playing).count();
+        let played: Vec<bool> =
+            self.members.iter().map(|member| member.bot.stage() == Stage::Playing).collect();
         let ends = begins + self.shared.plan.time;
         while self.now() < ends {
             self.turn()?;
         }
         // What was seen until now is what counts: goodbyes are no traffic of play.
-        let mut tally = Tally::new();
-        self.members.iter().for_each(|member| tally.merge(&member.bot.tally));
+        let mut reports = nothing_seen(self.shared.plan);
+        for (member, played) in self.members.iter().zip(played) {
+            let report = &mut reports[member.dialect];
+            report.bots += 1;
+            report.playing += usize::from(played);
+            report.tally.merge(&member.bot.tally);
+        }
         self.leave()?;
-        Ok((tally, playing))
+        Ok(reports)
     }
 
     fn now(&self) -> Duration {
@@ -202,14 +251,11 @@ impl<'a> Pen<'a> {
 
     fn dial(&mut self, index: usize) -> io::Result<()> {
         let Shared { plan, to, .. } = self.shared;
-        let policy: Box<dyn Policy> = if plan.still {
-            Box::new(Still)
-        } else {
-            Box::new(Wanderer::new(plan.seed.wrapping_add(index as u64), plan.count))
-        };
-        let (host, target) = (plan.url.authority(), &plan.url.target);
-        let bot = Bot::new(index, &host, target, Arc::clone(&plan.dialect), dial::random(), policy);
-        let mut member = Member { bot, stream: None, unsent: Vec::new(), is_ready: false };
+        let number = plan.dialect(index);
+        let dialect = Arc::clone(&plan.dialects[number]);
+        let url = plan.url.clone().for_dialect(dialect.name());
+        let bot = Bot::new(index, &url.authority(), &url.target, dialect, dial::random(), plan.policy(index));
+        let mut member = Member { bot, dialect: number, stream: None, unsent: Vec::new(), is_ready: false };
         match dial::dial(*to, plan.source.as_ref().map(|source| source.address(index))) {
             Ok(stream) => {
                 let data = EventData::new_u64(self.members.len() as u64);

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use super::heard::Object;
 use crate::world::rules;
 
 /// Somebody of whom the client was told.
@@ -19,6 +20,10 @@ pub struct Known {
     pub heading: u16,
     /// Whether it is in view now. The MooMoo dialects keep those known who are not.
     pub in_view: bool,
+    /// Health points.
+    pub health: u32,
+    /// Health points that it can have.
+    pub max_health: u32,
 }
 
 /// See the [module](self).
@@ -26,8 +31,12 @@ pub struct Known {
 pub struct Picture {
     /// One's own player, once it is in the world.
     pub me: Option<u32>,
+    /// Whether one died, and plays no more until one enters again.
+    pub is_dead: bool,
     /// Everyone known, oneself included.
     pub players: BTreeMap<u32, Known>,
+    /// Every thing known, in view or not.
+    pub objects: BTreeMap<u32, Object>,
     /// Side of the map, px. The MooMoo dialects do not say it: there it is the default.
     pub map_size_px: f64,
     /// The last command of one's own that the world applied, in the native dialect.
@@ -43,7 +52,9 @@ impl Picture {
     pub fn new() -> Picture {
         Picture {
             me: None,
+            is_dead: false,
             players: BTreeMap::new(),
+            objects: BTreeMap::new(),
             map_size_px: f64::from(rules::MAP_SIZE_PX),
             applied_sequence: 0,
             updates: 0,

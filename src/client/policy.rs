@@ -16,6 +16,13 @@ pub enum Wish {
     Walk(Option<u16>),
     /// Look this way, a binary angle.
     Aim(u16),
+    /// Begin to strike this way, a binary angle, again and again; or cease.
+    Attack {
+        /// Whether it begins.
+        on: bool,
+        /// Where to.
+        heading: u16,
+    },
     /// Say this.
     Chat(String),
 }
@@ -58,7 +65,27 @@ pub struct Wanderer {
     points_per_side: u32,
     home: Option<(f64, f64)>,
     stride_ends: Duration,
+    tongue: Tongue,
+}
+
+/// When a bot talks, and what it says.
+#[derive(Debug, Default)]
+pub(super) struct Tongue {
     silence_ends: Option<Duration>,
+}
+
+impl Tongue {
+    /// Talks now and then.
+    pub(super) fn speak(&mut self, dice: &mut Dice, now: Duration, wishes: &mut Vec<Wish>) {
+        // The first line comes anywhere in the first silence, so that a herd does not talk all at once.
+        let first = dice.between(Duration::from_secs(2), SILENCE[1]);
+        let silence_ends = *self.silence_ends.get_or_insert(now + first);
+        if now >= silence_ends {
+            self.silence_ends = Some(now + dice.between(SILENCE[0], SILENCE[1]));
+            let line = LINES[dice.below(LINES.len() as u32) as usize];
+            wishes.push(Wish::Chat(line.to_owned()));
+        }
+    }
 }
 
 impl Wanderer {
@@ -67,7 +94,7 @@ impl Wanderer {
         // About fifty to a point: enough company, and room to walk.
         let points_per_side = (count as f64 / 50.0).sqrt().round().max(1.0) as u32;
         let dice = Dice::new(seed);
-        Wanderer { dice, points_per_side, home: None, stride_ends: Duration::ZERO, silence_ends: None }
+        Wanderer { dice, points_per_side, home: None, stride_ends: Duration::ZERO, tongue: Tongue::default() }
     }
 
     /// The gathering point nearest to a place.
@@ -109,14 +136,7 @@ impl Policy for Wanderer {
             wishes.push(Wish::Walk(direction));
             wishes.push(Wish::Aim(direction.unwrap_or(self.dice.bits() as u16)));
         }
-        // The first line comes anywhere in the first silence, so that a herd does not talk all at once.
-        let first = self.dice.between(Duration::from_secs(2), SILENCE[1]);
-        let silence_ends = *self.silence_ends.get_or_insert(now + first);
-        if now >= silence_ends {
-            self.silence_ends = Some(now + self.dice.between(SILENCE[0], SILENCE[1]));
-            let line = LINES[self.dice.below(LINES.len() as u32) as usize];
-            wishes.push(Wish::Chat(line.to_owned()));
-        }
+        self.tongue.speak(&mut self.dice, now, wishes);
     }
 }
 
@@ -125,7 +145,8 @@ mod tests {
     use super::*;
 
     fn picture(x_px: f64, y_px: f64, others_in_view: usize) -> Picture {
-        let me = Known { name: String::new(), x_px, y_px, heading: 0, in_view: true };
+        let (health, max_health) = (100, 100);
+        let me = Known { name: String::new(), x_px, y_px, heading: 0, in_view: true, health, max_health };
         let players = [(1, me)].into();
         Picture { me: Some(1), players, others_in_view, ..Picture::new() }
     }

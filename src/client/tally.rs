@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use super::check::Deeds;
+
 /// Width of a class of gaps.
 const CLASS: Duration = Duration::from_micros(100);
 /// Classes; longer gaps fall into the last one, and are told by the greatest gap.
@@ -74,6 +76,8 @@ pub struct Tally {
     pub messages_out: u64,
     /// Updates from the server.
     pub updates: u64,
+    /// What was done and suffered.
+    pub deeds: Deeds,
     errors: BTreeMap<String, Errors>,
     disconnects: BTreeMap<String, u64>,
 }
@@ -95,6 +99,7 @@ impl Tally {
             messages_in: 0,
             messages_out: 0,
             updates: 0,
+            deeds: Deeds::default(),
             errors: BTreeMap::new(),
             disconnects: BTreeMap::new(),
         }
@@ -144,6 +149,7 @@ impl Tally {
         self.messages_in += other.messages_in;
         self.messages_out += other.messages_out;
         self.updates += other.updates;
+        self.deeds.add(&other.deeds);
         for (name, errors) in &other.errors {
             let mine = self.errors.entry(name.clone()).or_default();
             mine.count += errors.count;
@@ -178,6 +184,13 @@ pub struct Report {
 }
 
 impl Report {
+    /// Adds what other bots of the same dialect saw in the same time.
+    pub fn merge(&mut self, other: &Report) {
+        self.bots += other.bots;
+        self.playing += other.playing;
+        self.tally.merge(&other.tally);
+    }
+
     /// Errors in all.
     pub fn errors(&self) -> u64 {
         self.tally.errors.values().map(|errors| errors.count).sum()
@@ -215,7 +228,7 @@ impl Report {
 
     /// One line of JSON.
     pub fn json(&self) -> String {
-        let Tally { bytes_in, bytes_out, messages_in, messages_out, updates, .. } = self.tally;
+        let Tally { bytes_in, bytes_out, messages_in, messages_out, updates, deeds, .. } = self.tally;
         let errors: BTreeMap<_, _> =
             self.tally.errors.iter().map(|(name, errors)| (name, errors.count)).collect();
         let tenth = |number: f64| (number * 10.0).round() / 10.0;
@@ -233,6 +246,11 @@ impl Report {
             "messages_out": messages_out,
             "updates": updates,
             "in_view": self.in_view(),
+            "hits": deeds.hits,
+            "gathered": deeds.gathered,
+            "kills": deeds.kills,
+            "deaths": deeds.deaths,
+            "respawns": deeds.respawns,
             "error_count": self.errors(),
             "errors": errors,
             "disconnect_count": self.disconnects(),
@@ -261,6 +279,13 @@ impl fmt::Display for Report {
             tally.messages_in, tally.updates, tally.messages_out
         )?;
         writeln!(out, "  in view       {} others (median)", self.in_view())?;
+        let Deeds { hits, gathered, kills, deaths, respawns } = tally.deeds;
+        if tally.deeds != Deeds::default() {
+            writeln!(
+                out,
+                "  played        {hits} hits, {gathered} gathered, {kills} kills, {deaths} deaths, {respawns} came back"
+            )?;
+        }
         writeln!(out, "  errors        {}", self.errors())?;
         for (name, errors) in &tally.errors {
             writeln!(out, "    {name} {}", errors.count)?;
@@ -305,6 +330,8 @@ mod tests {
     fn two_tallies_are_added_and_printed() {
         let (mut one, mut two) = (Tally::new(), Tally::new());
         one.bytes_in = 400;
+        one.deeds.hits = 3;
+        two.deeds.kills = 2;
         two.bytes_in = 600;
         (0..5).for_each(|number| two.error("too_fast", format!("player {number}")));
         two.disconnect("1008 message_rate");
@@ -314,6 +341,7 @@ mod tests {
         let text = report.to_string();
         assert!(text.contains("50 bytes/s in") && text.contains("too_fast 5"), "{text}");
         assert!(text.contains("\"1008 message_rate\" 1"), "{text}");
+        assert!(text.contains("played        3 hits, 0 gathered, 2 kills"), "{text}");
         let json = report.json();
         assert!(json.contains("\"bytes_in_per_s\":50.0") && json.contains("\"too_fast\":5"), "{json}");
     }

@@ -54,12 +54,15 @@ pub struct Known {
     pub pose: Pose,
     /// What it holds, as last told, in the native layout.
     pub hand: Hand,
+    /// Whether it died since the last turn: if it plays again by the next one, that is another body all the same.
+    pub died: bool,
 }
 
 impl Known {
     /// One who is told of now; a client takes a newcomer to be in full health, with the first weapon in its hand.
     pub fn new(seen: &Seen) -> Known {
-        Known { who: Who::of(seen), health: seen.max_health, pose: seen.pose, hand: Hand::default() }
+        let hand = Hand::default();
+        Known { who: Who::of(seen), health: seen.max_health, pose: seen.pose, hand, died: false }
     }
 }
 
@@ -149,7 +152,7 @@ impl View {
 
     /// What happened in a tick and must arrive, whether the tick is a turn of this client or not.
     pub fn events(
-        &self,
+        &mut self,
         published: &Published,
         dialect: &Dialect,
         scratch: &mut Scratch,
@@ -159,10 +162,12 @@ impl View {
             return;
         }
         for event in &published.events {
-            if let Event::Chat { player, text } = event
-                && self.knows(*player)
-            {
-                messages.add_packet(&ServerPacket::Chat { player: player.0, text }, dialect);
+            match event {
+                Event::Chat { player, text } if self.knows(*player) => {
+                    messages.add_packet(&ServerPacket::Chat { player: player.0, text }, dialect);
+                }
+                Event::Died { player, .. } => self.note_death(*player),
+                _ => {}
             }
         }
         match self.layout {
@@ -182,6 +187,17 @@ impl View {
         match self.layout {
             Layout::Native => native::turn(self, published, dialect, scratch, messages),
             Layout::Moomoo => moomoo::turn(self, published, dialect, scratch, messages),
+        }
+    }
+
+    /// Remembers that this player's body is gone, for the next turn.
+    fn note_death(&mut self, player: PlayerId) {
+        let told = match self.known.binary_search_by_key(&player, |known| known.who.player) {
+            Ok(place) => self.known.get_mut(place),
+            Err(_) => self.own.as_mut().filter(|own| own.who.player == player),
+        };
+        if let Some(told) = told {
+            told.died = true;
         }
     }
 

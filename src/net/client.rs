@@ -6,6 +6,7 @@
 use std::fmt;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -85,7 +86,7 @@ pub struct Client {
     /// What it is spoken to in.
     pub endpoint: Endpoint,
     /// The socket: read by its own thread only, written through the outbox only.
-    pub stream: TcpStream,
+    pub stream: Arc<TcpStream>,
     /// What it is to be sent.
     pub outbox: Outbox,
     /// Its body's number, 0 without one.
@@ -112,7 +113,13 @@ impl Wire for TcpStream {
 
 impl Client {
     /// A client that has just been upgraded.
-    pub fn new(id: u64, address: SocketAddr, stream: TcpStream, endpoint: Endpoint, now: Duration) -> Client {
+    pub fn new(
+        id: u64,
+        address: SocketAddr,
+        stream: Arc<TcpStream>,
+        endpoint: Endpoint,
+        now: Duration,
+    ) -> Client {
         Client {
             id,
             address,
@@ -132,7 +139,7 @@ impl Client {
 
     /// Its body, if it has one.
     pub fn player(&self) -> Option<PlayerId> {
-        id(&self.player)
+        player(self.player.load(Ordering::Acquire))
     }
 
     /// Says which body it has from now on.
@@ -140,9 +147,14 @@ impl Client {
         self.player.store(player.0.into(), Ordering::Release);
     }
 
+    /// Takes its body from it; gives it only once, so that it leaves the world only once.
+    pub fn take_player(&self) -> Option<PlayerId> {
+        player(self.player.swap(0, Ordering::AcqRel))
+    }
+
     /// Whom it wants to watch while without a body.
     pub fn wish(&self) -> Option<PlayerId> {
-        id(&self.wish)
+        player(self.wish.load(Ordering::Acquire))
     }
 
     /// Says whom it wants to watch.
@@ -195,7 +207,7 @@ impl Client {
 
     /// Queues whole frames that must arrive; closes the client when there is no room.
     pub fn send_frames(&self, frames: &[u8], now: Duration) {
-        if self.outbox.push(&self.stream, frames, now) == Pushed::Full {
+        if self.outbox.push(&*self.stream, frames, now) == Pushed::Full {
             self.close(Ending::Breach(Breach::SlowClient), now);
         }
     }
@@ -211,12 +223,15 @@ impl Client {
     /// Queues frames of which the last one is a close frame. Only the first reason counts.
     pub fn close_with(&self, ending: Ending, frames: &[u8], now: Duration) {
         let mut kept = self.ending.lock();
-        if kept.is_none() {
-            *kept = Some(ending);
-            drop(kept);
-            self.closing_ms.store(ms(now) + 1, Ordering::Release);
-            self.outbox.close(&self.stream, frames, now);
+        if kept.is_some() {
+            return;
         }
+        // Whoever sees the ending finds the close frame queued: the client's own thread then says its last words.
+        self.outbox.close(frames);
+        self.closing_ms.store(ms(now) + 1, Ordering::Release);
+        *kept = Some(ending);
+        drop(kept);
+        self.outbox.drive(&*self.stream, now);
     }
 
     /// Why we close it, if we do.
@@ -246,13 +261,38 @@ impl Client {
     }
 }
 
-fn id(number: &AtomicU32) -> Option<PlayerId> {
-    match number.load(Ordering::Acquire) {
-        0 => None,
-        number => Some(PlayerId(number as u16)),
-    }
+fn player(number: u32) -> Option<PlayerId> {
+    u16::try_from(number).ok().filter(|number| *number != 0).map(PlayerId)
 }
 
 fn ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+    use crate::feed::view::Layout;
+    use crate::packet::Codes;
+
+    #[test]
+    fn whoever_sees_an_ending_finds_the_close_frame_queued() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("its address");
+        let stream = Arc::new(TcpStream::connect(address).expect("a connection"));
+        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let endpoint = Endpoint { dialect, layout: Layout::Native, json: false };
+        for id in 0..400 {
+            let now = Duration::ZERO;
+            let client = Client::new(id, address, Arc::clone(&stream), endpoint.clone(), now);
+            thread::scope(|scope| {
+                scope.spawn(|| client.close(Ending::Breach(Breach::SlowClient), now));
+                while client.ending().is_none() {}
+                assert!(client.outbox.is_ended() && client.closing_for(now).is_some(), "client {id}");
+            });
+        }
+    }
 }

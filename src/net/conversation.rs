@@ -38,11 +38,18 @@ struct Leaving<'a> {
     client: &'a Client,
 }
 
-impl Drop for Leaving<'_> {
-    fn drop(&mut self) {
-        if let Some(player) = self.client.player() {
+impl Leaving<'_> {
+    /// Takes the client's body out of the world. Nobody moves it any more, so it does not stand about while the last words go.
+    fn leave_world(&self) {
+        if let Some(player) = self.client.take_player() {
             self.shared.inbox.push_operator(Action::Leave { player });
         }
+    }
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.leave_world();
         self.shared.unlist(self.client);
         self.client.cut();
     }
@@ -61,6 +68,7 @@ pub fn run(shared: &Shared, client: &Arc<Client>, rest: &[u8]) {
     let ending = conversation.talk(rest);
     let ending = client.ending().unwrap_or(ending);
     log_ending(shared, client, &ending);
+    leaving.leave_world();
     last_words(shared, client);
     drop(leaving);
 }
@@ -80,7 +88,7 @@ fn log_ending(shared: &Shared, client: &Client, ending: &Ending) {
 fn last_words(shared: &Shared, client: &Client) {
     let deadline = shared.now() + limits::CLOSE_TIME;
     while client.outbox.backlog() > 0 && shared.now() < deadline {
-        client.outbox.drive(&client.stream, shared.now());
+        client.outbox.drive(&*client.stream, shared.now());
         std::thread::sleep(limits::LAST_WORDS_LOOK);
     }
     let _ = client.stream.shutdown(Shutdown::Write);
@@ -100,8 +108,7 @@ impl Conversation<'_> {
 
     /// Reads until one side ends it; returns why.
     fn talk(&mut self, rest: &[u8]) -> Ending {
-        let limits = Limits { message_bytes: limits::MESSAGE_BYTES, fragments: limits::MESSAGE_FRAGMENTS };
-        let mut conn = Conn::new(Role::Server, limits);
+        let mut conn = Conn::new(Role::Server, Limits::SERVER);
         let mut buffer = [0; limits::READ_BYTES];
         let mut heard = self.hear(&mut conn, rest);
         while heard.is_ok() {
@@ -139,7 +146,7 @@ impl Conversation<'_> {
 
     /// Blocks for bytes; while a hello is due, only until its deadline.
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ending> {
-        let mut stream = &self.client.stream;
+        let mut stream = &*self.client.stream;
         loop {
             let timeout = if self.session.awaits_hello() {
                 let deadline = self.client.connected + limits::HELLO_TIME;

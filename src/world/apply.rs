@@ -151,7 +151,8 @@ impl World {
 
     fn join(&mut self, id: PlayerId, name: &str, skin: u8) {
         if let Err(at) = self.find(id) {
-            let (x, y) = spawn::place(&self.state.players, &self.terrain, &mut self.state.rng);
+            let (x, y) =
+                spawn::place(&self.state.players, &self.terrain, &mut self.state.rng, &mut self.places);
             let newcomer = newcomer(id, name, skin, self.state.tick, (x, y));
             self.state.players.insert(at, newcomer);
             self.make_room();

@@ -124,6 +124,9 @@ impl World {
 
     /// Where a player's spawn pad is, if it has one.
     pub(crate) fn spawn_pad_of(&self, owner: PlayerId) -> Option<(Fixed, Fixed)> {
+        if self.player(owner)?.kit.built[Group::Spawn as usize] == 0 {
+            return None;
+        }
         let standing = self.state.structures.iter().filter_map(Standing::of);
         let mut pads = standing.filter(|at| at.owner == owner && at.item.group == Group::Spawn);
         pads.next().map(|pad| (pad.x, pad.y))

@@ -3,7 +3,7 @@
 //! ```text
 //!              seed ─► map ─► scenery ─┐
 //!                                      ▼
-//!   commands ─► apply ─► state ─► controllers act on terrain ─► bodies push ─► strokes land ─► state, one tick later
+//!   commands ─► apply ─► state ─► controllers act on terrain ─► bodies push ─► the ground acts ─► strokes land
 //!                          │
 //!                          └─► the walk over all fields ─► snapshot · checksum · comparison
 //! ```

@@ -21,29 +21,36 @@ const TRIES_ANYWHERE: u32 = 64;
 const SEARCH_PX: u32 = 64;
 const SEARCH_PLACES: u32 = 16_384;
 
-/// A place for a newcomer.
-pub(crate) fn place(players: &[Entity], terrain: &Terrain, rng: &mut Rng) -> (Fixed, Fixed) {
-    let land = Land { players, terrain, bands: Bands::new(terrain.map_size_px()) };
+/// A place for a newcomer. The list is room that is used again: it takes the places of those who live, since they are looked
+/// through many times.
+pub(crate) fn place(
+    players: &[Entity],
+    terrain: &Terrain,
+    rng: &mut Rng,
+    living: &mut Vec<(Fixed, Fixed)>,
+) -> (Fixed, Fixed) {
+    living.clear();
+    living.extend(players.iter().filter(|player| is_alive(player)).map(|it| (it.body.x, it.body.y)));
+    let land = Land { living, terrain, bands: Bands::new(terrain.map_size_px()) };
     land.near_somebody(rng).or_else(|| land.on_the_plains(rng)).unwrap_or_else(|| land.any_free(rng))
 }
 
 struct Land<'a> {
-    players: &'a [Entity],
+    living: &'a [(Fixed, Fixed)],
     terrain: &'a Terrain,
     bands: Bands,
 }
 
 impl Land<'_> {
     fn near_somebody(&self, rng: &mut Rng) -> Option<(Fixed, Fixed)> {
-        let living = self.living().count() as u32;
-        if living == 0 {
+        if self.living.is_empty() {
             return None;
         }
         for _ in 0..rules::SPAWN_TRIES {
-            let host = &self.living().nth(rng.below(living) as usize)?.body;
+            let host = self.living[rng.below(self.living.len() as u32) as usize];
             let aside = rng.between(-rules::SPAWN_NEAR_X_PX, rules::SPAWN_NEAR_X_PX);
             let above = rng.between(-rules::SPAWN_NEAR_Y_PX, rules::SPAWN_NEAR_Y_PX);
-            let (x, y) = (host.x.plus(Fixed::from_px(aside)), host.y.plus(Fixed::from_px(above)));
+            let (x, y) = (host.0.plus(Fixed::from_px(aside)), host.1.plus(Fixed::from_px(above)));
             if self.is_good(x, y) && !self.is_crowded(x, y) {
                 return Some((x, y));
             }
@@ -77,10 +84,6 @@ impl Land<'_> {
             .unwrap_or((centre(columns / 2), centre(columns / 2)))
     }
 
-    fn living(&self) -> impl Iterator<Item = &Entity> {
-        self.players.iter().filter(|player| is_alive(player))
-    }
-
     fn is_good(&self, x: Fixed, y: Fixed) -> bool {
         self.bands.biome_at(y) != Biome::River
             && self.terrain.is_free(x, y, rules::SPAWN_ROOM_PX)
@@ -88,18 +91,18 @@ impl Land<'_> {
     }
 
     fn somebody_within(&self, x: Fixed, y: Fixed, reach_px: i32) -> bool {
-        self.living().any(|player| is_within(player, x, y, reach_px, reach_px))
+        self.living.iter().any(|at| is_within(*at, x, y, reach_px, reach_px))
     }
 
     fn is_crowded(&self, x: Fixed, y: Fixed) -> bool {
         let (wide, high) = (rules::SPAWN_VIEW_X_PX, rules::SPAWN_VIEW_Y_PX);
-        let mut near = self.living().filter(|player| is_within(player, x, y, wide, high));
+        let mut near = self.living.iter().filter(|at| is_within(**at, x, y, wide, high));
         near.nth(rules::SPAWN_CROWD - 1).is_some()
     }
 }
 
-fn is_within(player: &Entity, x: Fixed, y: Fixed, wide_px: i32, high_px: i32) -> bool {
+fn is_within((at_x, at_y): (Fixed, Fixed), x: Fixed, y: Fixed, wide_px: i32, high_px: i32) -> bool {
     let apart = |a: Fixed, b: Fixed| a.0.abs_diff(b.0);
-    apart(player.body.x, x) < Fixed::from_px(wide_px).0.unsigned_abs()
-        && apart(player.body.y, y) < Fixed::from_px(high_px).0.unsigned_abs()
+    apart(at_x, x) < Fixed::from_px(wide_px).0.unsigned_abs()
+        && apart(at_y, y) < Fixed::from_px(high_px).0.unsigned_abs()
 }

@@ -8,7 +8,7 @@ use crate::command::{Command, Refusal, KINDS};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fields::{fields, Field};
 use crate::fight::Scratch;
-use crate::fixed::Angle;
+use crate::fixed::{Angle, Fixed};
 use crate::grid::Grid;
 use crate::map::{self, Bands};
 use crate::rng::Rng;
@@ -161,6 +161,8 @@ pub struct World {
     pub(crate) awake: Vec<bool>,
     /// Room for what a stroke needs.
     pub(crate) scratch: Scratch,
+    /// Room for the places of those who live.
+    pub(crate) places: Vec<(Fixed, Fixed)>,
     pub(crate) outcome: Outcome,
 }
 
@@ -219,6 +221,7 @@ impl World {
             crowd: Grid::new(map_size_px),
             awake: Vec::new(),
             scratch: Scratch::default(),
+            places: Vec::new(),
             outcome: Outcome::default(),
             state,
         };
@@ -230,6 +233,8 @@ impl World {
     pub(crate) fn make_room(&mut self) {
         let players = self.state.players.len();
         self.scratch.reserve(players);
+        self.places.clear();
+        self.places.reserve(players);
         self.outcome.events.reserve(EVENTS_PER_PLAYER * players);
     }
 

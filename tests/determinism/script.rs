@@ -19,7 +19,7 @@ pub struct Script {
 
 impl Script {
     pub fn new(seed: u32) -> Script {
-        Script { rng: Rng::new(seed, 1_000), sequences: BTreeMap::new(), settled: seed % 2 == 0 }
+        Script { rng: Rng::new(seed, 1_000), sequences: BTreeMap::new(), settled: seed.is_multiple_of(2) }
     }
 
     pub fn one_in(&mut self, chance: u32) -> bool {

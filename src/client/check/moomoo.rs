@@ -2,7 +2,7 @@
 //! everyone in view in each update.
 //!
 //! These dialects carry no tick, so how far somebody may have come is judged by the time between arrivals. Who goes
-//! out of view stays known: only `remove_player` ends that.
+//! out of view stays known: only `remove_player` ends that. Who dies is forgotten by itself alone, and then set up anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -42,6 +42,7 @@ impl State {
             Heard::AddPlayer(added) => self.add(added, common),
             Heard::RemovePlayer { id } => self.remove(id, common),
             Heard::Players(poses) => self.update(poses, now, common),
+            Heard::Died => self.die(common),
             Heard::Welcome(_) | Heard::Update(_) | Heard::Spawned { .. } | Heard::Watching { .. } => {
                 common.fault(Rule::Greeting, format!("of another layout: {heard:?}"));
             }
@@ -58,17 +59,32 @@ impl State {
     fn add(&mut self, added: &Added, common: &mut Common) {
         let Pose { player, x_px, y_px, heading } = added.pose;
         common.on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
-        let known = Known { name: added.name.clone(), x_px, y_px, heading, in_view: false };
+        let (health, max_health) = (added.health, added.max_health);
+        let name = added.name.clone();
+        let known = Known { name, x_px, y_px, heading, in_view: false, health, max_health };
+        if health > max_health {
+            common.fault(Rule::Health, format!("player {player} has {health} of {max_health}"));
+        }
         let was_known = common.picture.players.insert(player, known).is_some();
         if was_known || self.ids.insert(added.id.clone(), player).is_some() {
             common.fault(Rule::EnterKnown, format!("player {player}, id {:?}", added.id));
         }
         if added.is_you {
-            if self.promised != Some(player) || common.picture.me.is_some() {
+            if self.promised != Some(player) {
                 common.fault(Rule::Birth, format!("one is {player}, setup said {:?}", self.promised));
             }
-            common.picture.me = Some(player);
+            common.birth(player);
         }
+    }
+
+    fn die(&mut self, common: &mut Common) {
+        self.promised = None;
+        if let Some(me) = common.picture.me.take() {
+            common.picture.players.remove(&me);
+            self.ids.retain(|_, player| *player != me);
+        }
+        // Nobody is seen until one is back; who dies meanwhile may then be anywhere.
+        common.picture.players.values_mut().for_each(|known| known.in_view = false);
     }
 
     fn remove(&mut self, id: &str, common: &mut Common) {
@@ -85,7 +101,8 @@ impl State {
 
     fn update(&mut self, poses: &[Pose], now: Duration, common: &mut Common) {
         let Some(me) = common.picture.me else {
-            common.fault(Rule::Birth, "an update before one's own player");
+            let rule = if common.picture.is_dead { Rule::Death } else { Rule::Birth };
+            common.fault(rule, "an update without a player of one's own");
             return;
         };
         let since = self.updated.map_or(UPDATE_TIME, |before| now.saturating_sub(before) + UPDATE_TIME);
@@ -125,7 +142,14 @@ mod tests {
 
     fn add(player: u32, is_you: bool) -> Heard {
         let id = format!("{player}-1");
-        Heard::AddPlayer(Added { id, pose: pose(player, 500.0), name: String::new(), is_you })
+        Heard::AddPlayer(Added {
+            id,
+            pose: pose(player, 500.0),
+            name: String::new(),
+            health: 100,
+            max_health: 100,
+            is_you,
+        })
     }
 
     fn players(places: &[(u32, f64)]) -> Heard {
@@ -152,7 +176,8 @@ mod tests {
     #[test]
     fn a_sensible_course_of_events_has_no_fault() {
         let remove = Heard::RemovePlayer { id: "2-1".to_owned() };
-        let object = Heard::Objects(vec![Object { id: 7, kind: Some(0), x_px: 9.0, y_px: 9.0 }]);
+        let object =
+            Heard::Objects(vec![Object { id: 7, kind: Some(0), x_px: 9.0, y_px: 9.0, scale_px: 80.0 }]);
         let course = [
             add(2, false),
             object,
@@ -190,8 +215,26 @@ mod tests {
     }
 
     #[test]
+    fn after_death_comes_a_new_setup() {
+        let again = |more: &[Heard]| {
+            let mut packets = more.to_vec();
+            packets.extend([Heard::Setup { player: 1 }, add(1, true), players(&[(1, 500.0)])]);
+            after_birth(&packets)
+        };
+        assert_eq!(again(&[players(&[(1, 900.0)]), Heard::Died]), [], "elsewhere than one died");
+        let lasts =
+            [add(2, false), players(&[(1, 500.0), (2, 500.0)]), Heard::Died, Heard::Setup { player: 1 }];
+        let back = [add(1, true), players(&[(1, 500.0), (2, 1_500.0)])];
+        assert_eq!(after_birth(&[&lasts[..], &back].concat()), [], "others died meanwhile as well");
+        assert_eq!(again(&[Heard::Died, Heard::Died]), [Rule::Death]);
+        assert_eq!(again(&[Heard::Died, players(&[(1, 500.0)])]), [Rule::Death]);
+        assert_eq!(after_birth(&[Heard::Died, add(1, true)]), [Rule::Birth]);
+    }
+
+    #[test]
     fn an_object_comes_once() {
-        let object = Heard::Objects(vec![Object { id: 7, kind: Some(0), x_px: 9.0, y_px: 9.0 }]);
+        let object =
+            Heard::Objects(vec![Object { id: 7, kind: Some(0), x_px: 9.0, y_px: 9.0, scale_px: 80.0 }]);
         assert_eq!(after_birth(&[object.clone(), object]), [Rule::ObjectTwice]);
     }
 }

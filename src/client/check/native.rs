@@ -1,13 +1,14 @@
 //! The native layout: `welcome`, then updates that tell differences.
 //!
 //! Within an update: leaves, enters, full records, differences, turns. One's own body comes with `spawned` before
-//! the update in which it enters, and then only in `own`.
+//! the update in which it enters, and then only in `own`; when it dies it leaves, in the turn before `died` or one after.
 
 use std::collections::BTreeSet;
 
 use super::{Common, Rule};
 use crate::client::heard::{Enter, Heard, Own, Pose, Update};
 use crate::client::picture::Known;
+use crate::world::rules;
 
 /// What of a native connection the picture does not hold.
 #[derive(Debug, Default)]
@@ -109,24 +110,23 @@ impl State {
             common.fault(Rule::LeaveUnknown, format!("player {player}"));
         }
         if common.picture.me == Some(player) {
+            // Sequences go on: the next life is the same player's.
             common.picture.me = None;
-            common.said_sequence = 0;
-            common.picture.applied_sequence = 0;
         }
     }
 
     fn enter(&mut self, enter: &Enter, common: &mut Common) {
         let Pose { player, x_px, y_px, heading } = enter.pose;
-        let known = Known { name: enter.name.clone(), x_px, y_px, heading, in_view: true };
+        let health = u32::from(rules::PLAYER_HEALTH);
+        let name = enter.name.clone();
+        let known = Known { name, x_px, y_px, heading, in_view: true, health, max_health: health };
         if common.picture.players.insert(player, known).is_some() {
             common.fault(Rule::EnterKnown, format!("player {player}"));
         }
         common.on_map(&format!("player {player}"), x_px, y_px, super::EDGE_PX);
         if self.announced == Some(player) {
             self.announced = None;
-            if let Some(before) = common.picture.me.replace(player) {
-                common.fault(Rule::Birth, format!("one is {player} and {before}"));
-            }
+            common.birth(player);
         }
     }
 
@@ -135,6 +135,9 @@ impl State {
             common.fault(Rule::Birth, "one's own record without a body");
             return;
         };
+        if common.picture.is_dead {
+            common.fault(Rule::Death, format!("{me} is dead, and told {own:?}"));
+        }
         let px = |fixed: i32| f64::from(fixed) / 65_536.0;
         let pose = Pose { player: me, x_px: px(own.x), y_px: px(own.y), heading: own.heading };
         if named.contains(&me) {
@@ -272,6 +275,28 @@ mod tests {
         let own_at = |tick, sequence| Update { tick, own: own(sequence, 500), ..Update::default() };
         assert_eq!(after_birth(&[own_at(11, 3), own_at(12, 2)]), [Rule::SequenceBack]);
         assert_eq!(after_birth(&[own_at(11, 6)]), [Rule::SequenceAhead]);
+    }
+
+    #[test]
+    fn one_dies_leaves_and_is_born_again() {
+        let leave = |tick| Heard::Update(Update { tick, leaves: vec![1], ..Update::default() });
+        let again = |tick| {
+            let enter = Update { own: own(4, 500), ..enters(tick, &[1]) };
+            [Heard::Spawned { player: 1 }, Heard::Update(enter)]
+        };
+        let life = |more: &[Heard]| {
+            let first = Update { own: own(0, 500), ..enters(10, &[1, 2]) };
+            let mut packets = vec![welcome(), Heard::Spawned { player: 1 }, Heard::Update(first)];
+            packets.extend_from_slice(more);
+            packets.extend(again(20));
+            broken(&packets)
+        };
+        assert_eq!(life(&[leave(11), Heard::Died]), []);
+        assert_eq!(life(&[Heard::Died, leave(11)]), []);
+        assert_eq!(life(&[leave(11)]), [Rule::Birth]);
+        assert_eq!(life(&[leave(11), Heard::Died, Heard::Died]), [Rule::Death]);
+        let moves = Update { tick: 11, own: own(1, 501), ..Update::default() };
+        assert_eq!(life(&[Heard::Died, Heard::Update(moves), leave(12)]), [Rule::Death]);
     }
 
     #[test]

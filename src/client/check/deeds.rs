@@ -1,0 +1,260 @@
+//! What one does to others and to things, and whether what one has rises by that alone.
+//!
+//! Strokes are told when they happen, what one has in turns, and a turn tells of its own tick before that tick's strokes. So
+//! a rise must be earned by strokes of one's own that were told since the turn before it, or that are told before the
+//! turn after it: that is the window. Natively it is not said whose stroke shook an object: there every object of that
+//! kind that shakes together with a hit of one's own could be it. While one is dead, and in the first turn of a life,
+//! nothing is held against the server: a stroke in the tick of one's death is told to nobody.
+
+use super::{Common, Rule};
+use crate::client::heard::{Heard, Stock, Swing};
+use crate::world::rules;
+
+/// What one did, counted from what one was told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Deeds {
+    /// Strokes that hit anything.
+    pub hits: u64,
+    /// Units of all resources together.
+    pub gathered: u64,
+    /// Others killed.
+    pub kills: u64,
+    /// Deaths of one's own.
+    pub deaths: u64,
+    /// Births after a death.
+    pub respawns: u64,
+}
+
+impl Deeds {
+    /// Adds those of another one.
+    pub fn add(&mut self, other: &Deeds) {
+        self.hits += other.hits;
+        self.gathered += other.gathered;
+        self.kills += other.kills;
+        self.deaths += other.deaths;
+        self.respawns += other.respawns;
+    }
+}
+
+/// One resource: what one has, and what is still to be said about how one got it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Account {
+    has: u32,
+    /// Risen in the turn that is being told.
+    risen: u32,
+    /// Earned by strokes since the last turn.
+    earned: u32,
+    /// Risen in the last turn, and not earned by what was told before it.
+    owed: u32,
+}
+
+/// The books; see the [module](self).
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    accounts: [Account; 4],
+    kills: u32,
+    /// Whether a hit of one's own was told just now: what shakes next was struck by it.
+    is_mine: bool,
+    /// Whether the turn that is being told is the first since one was born.
+    is_first: bool,
+    died: bool,
+    deeds: Deeds,
+}
+
+impl Ledger {
+    /// Takes what was done since the last time.
+    pub(super) fn take(&mut self) -> Deeds {
+        std::mem::take(&mut self.deeds)
+    }
+
+    /// Books what is told; players and objects are known by now, births and deaths as well.
+    pub(super) fn hear(&mut self, heard: &Heard, common: &mut Common) {
+        if let Heard::Shakes(objects) = heard {
+            return objects.iter().for_each(|object| self.shake(*object, common));
+        }
+        self.is_mine = false;
+        match heard {
+            Heard::Swings(swings) => swings.iter().for_each(|swing| self.swing(swing, common)),
+            Heard::Stats { resources, kills } => {
+                for (kind, amount) in resources.iter().enumerate() {
+                    self.has(kind, *amount);
+                }
+                self.killed(*kills, common);
+                self.end_turn(common);
+            }
+            Heard::Value { what: Stock::Resource(kind), amount } => self.has(*kind, *amount),
+            Heard::Value { what: Stock::Kills, amount } => self.killed(*amount, common),
+            Heard::Players(_) => self.end_turn(common),
+            // Natively a turn begins with it. What the turn before it owes is due by now.
+            Heard::Update(_) => self.settle(common),
+            Heard::Died => {
+                self.deeds.deaths += 1;
+                self.died = true;
+            }
+            _ => {}
+        }
+        if self.died && common.lives {
+            self.died = false;
+            self.deeds.respawns += 1;
+            self.is_first = true;
+        }
+    }
+
+    fn swing(&mut self, swing: &Swing, common: &mut Common) {
+        let Swing { player, hit } = *swing;
+        if !common.picture.players.contains_key(&player) {
+            common.fault(Rule::SwingUnknown, format!("player {player}"));
+        }
+        if hit && common.picture.me == Some(player) {
+            self.is_mine = true;
+            self.deeds.hits += 1;
+        }
+    }
+
+    fn shake(&mut self, object: u32, common: &mut Common) {
+        let Some(known) = common.picture.objects.get(&object) else {
+            return common.fault(Rule::ShakeUnknown, format!("object {object}"));
+        };
+        let account = known.kind.and_then(|kind| self.accounts.get_mut(usize::from(kind)));
+        if let Some(account) = account.filter(|_| self.is_mine) {
+            let gold = known.kind == Some(rules::Resource::Gold as u8);
+            let gain = most_gathered() + if gold { rules::GOLD_EXTRA } else { 0 };
+            let spare = gain.saturating_sub(account.owed);
+            account.owed = account.owed.saturating_sub(gain);
+            account.earned += spare;
+        }
+    }
+
+    fn has(&mut self, kind: usize, amount: u32) {
+        let account = &mut self.accounts[kind];
+        let rise = amount.saturating_sub(account.has);
+        account.has = amount;
+        account.risen += rise;
+        self.deeds.gathered += u64::from(rise);
+    }
+
+    fn killed(&mut self, kills: u32, common: &mut Common) {
+        if kills < self.kills {
+            common.fault(Rule::KillsBack, format!("{} then {kills}", self.kills));
+        }
+        self.deeds.kills += u64::from(kills.saturating_sub(self.kills));
+        self.kills = kills;
+    }
+
+    /// A turn has told what one has.
+    fn end_turn(&mut self, common: &mut Common) {
+        self.settle(common);
+        let forgiven = common.picture.is_dead || std::mem::take(&mut self.is_first);
+        for account in &mut self.accounts {
+            let (risen, earned) = (std::mem::take(&mut account.risen), std::mem::take(&mut account.earned));
+            account.owed = if forgiven { 0 } else { risen.saturating_sub(earned) };
+        }
+    }
+
+    /// What is owed now was not earned, unless one has died.
+    fn settle(&mut self, common: &mut Common) {
+        for (kind, account) in self.accounts.iter_mut().enumerate() {
+            let owed = std::mem::take(&mut account.owed);
+            if owed > 0 && !common.picture.is_dead {
+                let has = account.has;
+                common.fault(
+                    Rule::GainUnearned,
+                    format!("has {has} of resource {kind}, {owed} not struck off"),
+                );
+            }
+        }
+    }
+}
+
+/// What the best weapon gathers at a stroke.
+fn most_gathered() -> u32 {
+    rules::WEAPONS.iter().map(|weapon| weapon.gather).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::client::check::Check;
+    use crate::client::heard::{Added, Object, Pose};
+
+    const TREE: u32 = 70;
+    const GOLD: u32 = 71;
+
+    fn pose(player: u32) -> Pose {
+        Pose { player, x_px: 500.0, y_px: 500.0, heading: 0 }
+    }
+
+    fn born() -> Vec<Heard> {
+        let added = Added {
+            id: "1".into(),
+            pose: pose(1),
+            name: String::new(),
+            health: 100,
+            max_health: 100,
+            is_you: true,
+        };
+        let thing = |id, kind| Object { id, kind: Some(kind), x_px: 600.0, y_px: 500.0, scale_px: 80.0 };
+        let things = vec![thing(TREE, 0), thing(GOLD, 3)];
+        vec![Heard::Setup { player: 1 }, Heard::AddPlayer(added), Heard::Objects(things), turn()]
+    }
+
+    fn turn() -> Heard {
+        Heard::Players(vec![pose(1)])
+    }
+
+    fn swing(player: u32) -> Heard {
+        Heard::Swings(vec![Swing { player, hit: true }])
+    }
+
+    fn has(kind: usize, amount: u32) -> Heard {
+        Heard::Value { what: Stock::Resource(kind), amount }
+    }
+
+    /// Hears `more` after a birth; gives the broken rules, and what was done.
+    fn heard(more: &[Heard]) -> (Vec<Rule>, Deeds) {
+        let mut check = Check::new(false);
+        let packets = [Heard::IoInit, Heard::InitData].into_iter().chain(born()).chain(more.iter().cloned());
+        let faults = packets.flat_map(|heard| check.hear(&heard, Duration::ZERO)).map(|fault| fault.rule);
+        (faults.collect(), check.take_deeds())
+    }
+
+    #[test]
+    fn a_rise_is_earned_before_its_turn_or_right_after_it() {
+        let shake = |object| Heard::Shakes(vec![object]);
+        let before = [swing(1), shake(TREE), has(0, 1), turn(), turn()];
+        assert_eq!(heard(&before), (vec![], Deeds { hits: 1, gathered: 1, ..Deeds::default() }));
+        assert_eq!(heard(&[has(0, 1), turn(), swing(1), shake(TREE), turn()]).0, []);
+        assert_eq!(heard(&[swing(1), shake(GOLD), has(3, 5), turn(), turn()]).0, []);
+    }
+
+    #[test]
+    fn what_falls_from_the_sky_is_not_earned() {
+        let shake = |object| Heard::Shakes(vec![object]);
+        let unearned = [Rule::GainUnearned];
+        assert_eq!(heard(&[has(0, 1), turn(), turn()]).0, unearned);
+        assert_eq!(heard(&[swing(1), shake(GOLD), has(0, 1), turn(), turn()]).0, unearned);
+        assert_eq!(heard(&[swing(1), shake(TREE), has(0, 2), turn(), turn()]).0, unearned);
+        let long_ago = [swing(1), shake(TREE), turn(), has(0, 1), turn(), turn()];
+        assert_eq!(heard(&long_ago).0, unearned);
+        let by_another = [swing(1), has(3, 0), shake(TREE), has(0, 1), turn(), turn()];
+        assert_eq!(heard(&by_another).0, unearned);
+    }
+
+    #[test]
+    fn only_the_known_swing_and_shake() {
+        assert_eq!(heard(&[swing(9)]).0, [Rule::SwingUnknown]);
+        assert_eq!(heard(&[Heard::Shakes(vec![9])]).0, [Rule::ShakeUnknown]);
+    }
+
+    #[test]
+    fn kills_deaths_and_births_are_counted() {
+        let kills = |amount| Heard::Value { what: Stock::Kills, amount };
+        let mut course = vec![kills(2), kills(1), Heard::Died];
+        course.extend(born());
+        let (faults, deeds) = heard(&course);
+        assert_eq!(faults, [Rule::KillsBack, Rule::ObjectTwice, Rule::ObjectTwice]);
+        assert_eq!(deeds, Deeds { kills: 2, deaths: 1, respawns: 1, ..Deeds::default() });
+    }
+}

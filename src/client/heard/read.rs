@@ -1,0 +1,217 @@
+//! From a decoded packet to [`Heard`]. Arguments are found by their name in the table, never by place.
+
+use super::{Added, Enter, Heard, Leaderboard, Moved, Object, Own, Pose, Stock, Swing, Update, Welcome};
+use crate::packet::{Decoded, Value, angle};
+
+impl Heard {
+    /// The typed packet. One without what it cannot do without, which only a loaded table can bring about, is
+    /// [`Heard::Other`].
+    pub fn from_decoded(decoded: &Decoded<'_>) -> Heard {
+        typed(decoded).unwrap_or_else(|| Heard::Other(decoded.row.name.clone()))
+    }
+}
+
+fn typed(decoded: &Decoded<'_>) -> Option<Heard> {
+    Some(match decoded.row.name.as_str() {
+        "welcome" => Heard::Welcome(welcome(decoded)?),
+        "update" => Heard::Update(update(decoded)?),
+        "spawned" => Heard::Spawned { player: whole(decoded.get("player")?)? },
+        "watching" => Heard::Watching { player: decoded.get("player").and_then(whole) },
+        "error" => Heard::Error { rule: text(decoded.get("rule")?)?, detail: text(decoded.get("detail")?)? },
+        "io_init" => Heard::IoInit,
+        "init_data" => Heard::InitData,
+        "setup" => Heard::Setup { player: whole(decoded.get("sid")?)? },
+        "add_player" => Heard::AddPlayer(added(decoded)?),
+        "remove_player" => Heard::RemovePlayer { id: text(decoded.get("id")?)? },
+        "update_players" => Heard::Players(groups(decoded.get("players"), shown)?),
+        "load_objects" => Heard::Objects(groups(decoded.get("objects"), moomoo_object)?),
+        "objects" => Heard::Objects(groups(decoded.get("objects"), native_object)?),
+        "swings" | "gather" | "shakes" | "wiggle" | "health" | "stats" | "value" | "died" => {
+            return fight(decoded);
+        }
+        "leaderboard" => Heard::Leaderboard(leaderboard(decoded)?),
+        "chat" => {
+            let player = decoded.get("player").or_else(|| decoded.get("sid"))?;
+            Heard::Chat { player: whole(player)?, text: text(decoded.get("text")?)? }
+        }
+        "pong" => Heard::Pong {
+            nonce: decoded.get("nonce").and_then(whole),
+            tick: decoded.get("tick").and_then(whole),
+        },
+        _ => return None,
+    })
+}
+
+/// Strokes and what comes of them.
+fn fight(decoded: &Decoded<'_>) -> Option<Heard> {
+    let number = |name| decoded.get(name).and_then(whole);
+    Some(match decoded.row.name.as_str() {
+        "swings" => Heard::Swings(groups(decoded.get("swings"), |[player, _weapon, hit]: &[Value; 3]| {
+            Some(Swing { player: whole(player)?, hit: flag(hit)? })
+        })?),
+        "gather" => {
+            Heard::Swings(vec![Swing { player: number("sid")?, hit: decoded.get("hit").and_then(flag)? }])
+        }
+        "shakes" => {
+            let object = |[object, _direction]: &[Value; 2]| whole(object);
+            Heard::Shakes(groups(decoded.get("shakes"), object)?)
+        }
+        "wiggle" => Heard::Shakes(vec![number("sid")?]),
+        "health" => match number("sid") {
+            Some(player) => Heard::Health(vec![(player, number("health")?)]),
+            None => {
+                let pair = |[player, health]: &[Value; 2]| Some((whole(player)?, whole(health)?));
+                Heard::Health(groups(decoded.get("health"), pair)?)
+            }
+        },
+        "stats" => {
+            let resources = [number("wood")?, number("food")?, number("stone")?, number("gold")?];
+            Heard::Stats { resources, kills: number("kills")? }
+        }
+        "value" => {
+            let what = match decoded.get("name")?.as_str()? {
+                "wood" => Stock::Resource(0),
+                "food" => Stock::Resource(1),
+                "stone" => Stock::Resource(2),
+                "points" => Stock::Resource(3),
+                "kills" => Stock::Kills,
+                _ => return None,
+            };
+            Heard::Value { what, amount: number("value")? }
+        }
+        "died" => Heard::Died,
+        _ => return None,
+    })
+}
+
+fn welcome(decoded: &Decoded<'_>) -> Option<Welcome> {
+    let number = |name| decoded.get(name).and_then(whole);
+    Some(Welcome {
+        version: number("version")?,
+        code_hash: text(decoded.get("code_hash")?)?,
+        seed: number("seed")?,
+        map_size_px: number("map_size_px")?,
+        tick_hz: number("tick_hz")?,
+        update_hz: number("update_hz")?,
+        epoch: text(decoded.get("epoch")?)?,
+        tick: number("tick")?,
+    })
+}
+
+fn update(decoded: &Decoded<'_>) -> Option<Update> {
+    Some(Update {
+        tick: whole(decoded.get("tick")?)?,
+        own: groups(decoded.get("own"), own)?.pop(),
+        leaves: groups(decoded.get("leaves"), |[player]: &[Value; 1]| whole(player))?,
+        enters: groups(decoded.get("enters"), |[player, name, skin, x, y, heading]: &[Value; 6]| {
+            let pose = native_pose(player, x, y, heading)?;
+            Some(Enter { pose, name: text(name)?, skin: whole(skin)? })
+        })?,
+        full: groups(decoded.get("full"), |[player, x, y, heading]: &[Value; 4]| {
+            native_pose(player, x, y, heading)
+        })?,
+        moved: groups(decoded.get("moved"), |[player, dx, dy]: &[Value; 3]| {
+            Some(Moved { player: whole(player)?, dx_px: half_px(dx)?, dy_px: half_px(dy)? })
+        })?,
+        turned: groups(decoded.get("turned"), |[player, heading]: &[Value; 2]| {
+            Some((whole(player)?, turn8(heading)?))
+        })?,
+    })
+}
+
+fn own(values: &[Value; 8]) -> Option<Own> {
+    let [sequence, margin, x, y, vx, vy, heading, direction] = values;
+    Some(Own {
+        sequence: whole(sequence)?,
+        margin_ticks: whole(margin)?,
+        x: whole(x)?,
+        y: whole(y)?,
+        vx: whole(vx)?,
+        vy: whole(vy)?,
+        heading: whole(heading)?,
+        direction: whole(direction),
+    })
+}
+
+fn native_pose(player: &Value, x: &Value, y: &Value, heading: &Value) -> Option<Pose> {
+    Some(Pose { player: whole(player)?, x_px: half_px(x)?, y_px: half_px(y)?, heading: turn8(heading)? })
+}
+
+fn native_object(values: &[Value; 5]) -> Option<Object> {
+    let [id, kind, x, y, scale] = values;
+    object(id, kind, [x, y, scale])
+}
+
+fn moomoo_object(values: &[Value; 8]) -> Option<Object> {
+    let [id, x, y, _direction, scale, kind, ..] = values;
+    object(id, kind, [x, y, scale])
+}
+
+fn object(id: &Value, kind: &Value, [x, y, scale]: [&Value; 3]) -> Option<Object> {
+    let (x_px, y_px, scale_px) = (x.as_f64()?, y.as_f64()?, scale.as_f64()?);
+    Some(Object { id: whole(id)?, kind: whole(kind), x_px, y_px, scale_px })
+}
+
+fn added(decoded: &Decoded<'_>) -> Option<Added> {
+    let values: &[Value; 10] = decoded.get("player")?.as_array()?.as_slice().try_into().ok()?;
+    let [id, player, name, x, y, direction, health, max_health, ..] = values;
+    Some(Added {
+        id: text(id)?,
+        pose: moomoo_pose(player, x, y, direction)?,
+        name: text(name)?,
+        health: whole(health)?,
+        max_health: whole(max_health)?,
+        is_you: decoded.get("is_you")?.as_bool()?,
+    })
+}
+
+fn shown(values: &[Value; 13]) -> Option<Pose> {
+    let [player, x, y, direction, ..] = values;
+    moomoo_pose(player, x, y, direction)
+}
+
+fn moomoo_pose(player: &Value, x: &Value, y: &Value, direction: &Value) -> Option<Pose> {
+    let heading = angle::from_radians(direction.as_f64()?)?;
+    Some(Pose { player: whole(player)?, x_px: x.as_f64()?, y_px: y.as_f64()?, heading })
+}
+
+fn leaderboard(decoded: &Decoded<'_>) -> Option<Leaderboard> {
+    Some(Leaderboard {
+        rows: groups(decoded.get("rows"), |[player, name, score]: &[Value; 3]| {
+            Some((whole(player)?, text(name)?, score.as_f64()?))
+        })?,
+        place: decoded.get("place").and_then(whole),
+        players: decoded.get("players").and_then(whole),
+    })
+}
+
+/// The groups of a flat list; no list is no groups. `None` when a group is not what `read` needs.
+fn groups<const N: usize, T>(
+    list: Option<&Value>,
+    read: impl Fn(&[Value; N]) -> Option<T>,
+) -> Option<Vec<T>> {
+    let Some(list) = list else { return Some(Vec::new()) };
+    let groups = list.as_array()?.chunks(N);
+    groups.map(|group| read(group.try_into().ok()?)).collect()
+}
+
+fn whole<N: TryFrom<i64>>(value: &Value) -> Option<N> {
+    value.as_i64().and_then(|number| N::try_from(number).ok())
+}
+
+/// A flag is 0 or 1, or a truth value.
+fn flag(value: &Value) -> Option<bool> {
+    value.as_bool().or_else(|| value.as_i64().map(|number| number != 0))
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+fn half_px(value: &Value) -> Option<f64> {
+    value.as_i64().map(|half_px| half_px as f64 / 2.0)
+}
+
+fn turn8(value: &Value) -> Option<u16> {
+    whole::<u8>(value).map(|turn| u16::from(turn) << 8)
+}

@@ -1,0 +1,53 @@
+//! A dozen bots in three dialects gather, fight, die and come back on a server in this process, and what they are told
+//! of it makes sense.
+
+use std::time::{Duration, Instant};
+
+use tickwire::client::herd::{self, Manner, Plan};
+use tickwire::client::tally::Report;
+use tickwire::net::{Config, Server};
+use tickwire::packet::Codes;
+
+/// Long enough for anything that happens at all, on any machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Measured time of one herd; the next one comes if not everything has happened in it.
+const ROUND: Duration = Duration::from_secs(6);
+
+/// What has happened, added up over the rounds: each of it to those of each dialect.
+fn has_all(reports: &[Report]) -> bool {
+    reports.iter().all(|report| {
+        let deeds = report.tally.deeds;
+        [deeds.hits, deeds.gathered, deeds.kills, deeds.deaths, deeds.respawns].iter().all(|count| *count > 0)
+    })
+}
+
+#[test]
+fn a_dozen_in_three_dialects_gather_fight_die_and_come_back() {
+    let server = Server::start(Config::new("127.0.0.1:0".parse().unwrap())).unwrap();
+    let codes = Codes::builtin();
+    let mut plan = Plan {
+        url: format!("ws://{}", server.address()).parse().unwrap(),
+        dialects: ["native", "legacy", "letters"].map(|name| codes.dialect(name).unwrap()).into(),
+        count: 12,
+        time: ROUND,
+        source: Some("127.0.x.y".parse().unwrap()),
+        manner: Manner::Play,
+        seed: 1,
+    };
+    let (started, mut all) = (Instant::now(), Vec::<Report>::new());
+    while !has_all(&all) || all.is_empty() {
+        let told: String = all.iter().map(Report::to_string).collect();
+        assert!(started.elapsed() < PATIENCE, "not all has happened:\n{told}");
+        let reports = herd::run(&plan).unwrap();
+        for report in &reports {
+            assert!(report.is_well() && report.bots == 4, "{report}");
+        }
+        if all.is_empty() {
+            all = reports;
+        } else {
+            all.iter_mut().zip(&reports).for_each(|(sum, report)| sum.merge(report));
+        }
+        plan.seed += 100;
+    }
+    assert_eq!(server.stop(), 0);
+}
