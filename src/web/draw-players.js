@@ -10,7 +10,7 @@ import { drawItem } from './draw-items.js';
 import { GRIP, drawTool } from './draw-tools.js';
 import { INK, SKINS, WATER, biomeAt, mix, outlineOf } from './palette.js';
 import { Sprites } from './sprites.js';
-import { ownSwing, streak, swingAngle, swingMs } from './swing.js';
+import { ownSwing, streak, strokeMs, swingAngle, swingMs } from './swing.js';
 import { MAX_HEALTH } from './world.js';
 
 /** A player's radius in the rules, px. */
@@ -179,7 +179,7 @@ export function drawPlayers(ctx, camera, world, ahead, effects, seconds, nowMs) 
     pose.scale = camera.scale;
     pose.weapon = player.weapon;
     pose.item = player.item;
-    pose.part = since / ms;
+    pose.part = since / strokeMs(player.weapon);
     pose.flash = effects.flashOf(player.id, nowMs);
     drawBody(ctx, x, y, own && ahead.heading !== null ? ahead.heading : heading, player.skin, player.walked, player.pace, pose);
   }

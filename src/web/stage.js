@@ -26,6 +26,8 @@ const HITS = Object.freeze(['wood', 'bush', 'stone', 'gold']);
 const WOODEN = Object.freeze([3, 6, 7, 10, 11, 15]);
 const SPLINTERS = Object.freeze(['#b98a57', '#d6ab74', '#8a5f38']);
 
+/** Packets that come within this time tell of the same turn. */
+const SAME_TURN_MS = 20;
 /** What no arm has to come round for. */
 const AT_ONCE = Object.freeze(['swung', 'said', 'spawned', 'placed', 'eaten', 'healed']);
 
@@ -90,8 +92,9 @@ export class Stage {
   }
 
   /** @param {import('./world.js').Happening} event */
-  lateMs({ kind }) {
-    return AT_ONCE.includes(kind) ? 0 : impactMs(0);
+  lateMs({ kind, atMs }) {
+    const { hitWith } = this.world;
+    return AT_ONCE.includes(kind) ? 0 : impactMs(Math.abs(atMs - hitWith.atMs) < SAME_TURN_MS ? hitWith.weapon : 0);
   }
 
   /** @param {import('./world.js').Happening} event @param {number} nowMs */
@@ -172,7 +175,7 @@ export class Stage {
   /** What was built is gone: it breaks into pieces and dust. @param {import('./world.js').Happening} event @param {number} nowMs */
   crumble({ x, y, resource: item }, nowMs) {
     this.hear('crumble', x, y);
-    if (this.calm) return;
+    if (this.calm || !this.camera.sees(x, y, 100)) return;
     const scale = itemOf(item)?.scale ?? 40;
     const colours = WOODEN.includes(item) ? SPLINTERS : PIECES.stone.grass;
     this.effects.burst('dust', ['#efe3c6', '#d9cba6', '#ffffff'], 16, x, y, 0, Math.PI, scale / 190, 26, 950, nowMs);

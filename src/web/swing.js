@@ -13,14 +13,19 @@ const STROKE = 0.46;
 /** How far the arm goes back and across, radians; the tool is in the right hand, and right is positive. */
 const BACK = 0.55;
 const ACROSS = -1.25;
+/** No swing is seen to take longer, ms. */
+const LONGEST_MS = 420;
 /** The answer to a press comes at most this part of a swing after it; what comes later is a swing of its own. */
 const ANSWERED = 0.8;
 
 /** Time from one swing to the next, ms. @param {number} weapon */
 export const swingMs = (weapon) => weaponOf(weapon).ms;
 
+/** Time that a swing is seen to take, ms: after a heavy blow the arm rests. @param {number} weapon */
+export const strokeMs = (weapon) => Math.min(LONGEST_MS, swingMs(weapon));
+
 /** Time from the beginning of a swing to its blow, ms. @param {number} weapon */
-export const impactMs = (weapon) => swingMs(weapon) * IMPACT;
+export const impactMs = (weapon) => strokeMs(weapon) * IMPACT;
 
 /**
  * How far the arm is turned from where it rests.

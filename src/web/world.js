@@ -128,6 +128,8 @@ export class World {
     this.earlyHealth = new Map();
     /** @type {Map<number, { weapon: number, item: number | null }>} */
     this.earlyHands = new Map();
+    /** The newest stroke that hit something, of whomever. */
+    this.hitWith = { weapon: 0, atMs: -Infinity };
     /** The newest thing that was struck beside oneself: where gains are shown. @type {{ x: number, y: number, atMs: number }} */
     this.struckAt = { x: 0, y: 0, atMs: -Infinity };
     /** What the server complained about last. @type {{ rule: string, detail: string, atMs: number } | null} */
@@ -322,6 +324,7 @@ export class World {
     player.swing.atMs = nowMs;
     player.swing.hit = hit;
     player.swing.count += 1;
+    if (hit) this.hitWith = { weapon, atMs: nowMs };
     this.happen('swung', nowMs, player.shown, { id });
   }
 

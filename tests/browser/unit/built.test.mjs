@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ghostOf } from '../../../src/web/draw-structures.js';
+import { Effects } from '../../../src/web/effects.js';
 import { swapOf, tip, whyNot } from '../../../src/web/hud-kit.js';
 import { encode as toMsgpack } from '../../../src/web/msgpack.js';
 import { TO_CLIENT, decode } from '../../../src/web/protocol.js';
+import { Stage } from '../../../src/web/stage.js';
+import { impactMs } from '../../../src/web/swing.js';
 import { World } from '../../../src/web/world.js';
 
 const ME = 9;
@@ -159,4 +162,40 @@ test('gold that mills pay flies up nowhere; gold that is struck does', () => {
 test('a tip says what something is, does and costs', () => {
   assert.equal(tip({ id: 6, isWeapon: false }), 'Spikes. Hurt others who touch them: 20. Costs 20 wood and 5 stone.');
   assert.equal(tip({ id: 7, isWeapon: true }), 'Daggers. Quick stabs, and one runs faster.');
+});
+
+/** A stage for somebody who plays, and what is heard on it. */
+function staged() {
+  const made = player();
+  const heard = [];
+  const effects = new Effects(() => 0.5);
+  const stage = new Stage(made.world, { x: 1000, y: 4000, sees: () => true }, effects, { play: (name) => heard.push(name) });
+  return { ...made, stage, effects, heard };
+}
+
+test('a blow shows when the arm of the weapon that struck has come round', () => {
+  const { world, stage } = staged();
+  world.swung(ME, 5, true, 2000);
+  assert.equal(stage.lateMs({ kind: 'struck', atMs: 2003 }), impactMs(5));
+  assert.equal(stage.lateMs({ kind: 'hurt', atMs: 2400 }), impactMs(0));
+  assert.equal(stage.lateMs({ kind: 'placed', atMs: 2003 }), 0);
+});
+
+test('what oneself builds, what is struck and what breaks is heard and throws up dust', () => {
+  const { world, take, stage, effects, heard } = staged();
+  const show = () => {
+    const { atMs } = world.happenings.at(-1);
+    stage.draw(atMs);
+    stage.draw(atMs + 200);
+    return effects.count(atMs + 200).particles;
+  };
+  take('structures', [70001, 3, ME, 1085, 4000, 0, 70002, 4, 5, 1300, 4000, 0]);
+  assert.ok(show() > 0);
+  assert.deepEqual(heard, ['place'], 'others build without a sound');
+  take('shakes', [70001, 0, 70002, 0]);
+  show();
+  assert.deepEqual(heard, ['place', 'wood', 'stone']);
+  take('gone', [70001]);
+  assert.ok(show() > 20);
+  assert.deepEqual(heard.at(-1), 'crumble');
 });

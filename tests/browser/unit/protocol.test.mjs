@@ -63,6 +63,11 @@ test('a packet for the server has its arguments in order, nil where there is non
   assert.equal(Buffer.from(stop).toString('hex'), '920393' + '08' + 'cd012c' + 'c0');
 });
 
+test('what is taken into the hand and what is chosen are numbers', () => {
+  assert.equal(Buffer.from(encode('select', { sequence: 3, tick: 9, id: 6, is_weapon: 0 })).toString('hex'), '92099403090600');
+  assert.equal(Buffer.from(encode('upgrade', { sequence: 4, tick: null, choice: 31 })).toString('hex'), '920a9304c01f');
+});
+
 test('a packet of the server comes by names; missing arguments are null, unknown codes are nothing', () => {
   const packet = decode(toMsgpack([2, [90, null, [4]]]));
   assert.equal(packet.name, 'update');

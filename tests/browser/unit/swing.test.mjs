@@ -1,7 +1,7 @@
 // The swing: where the arm is at which part of it, and when one's own begins.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { impactMs, ownSwing, streak, swingAngle, swingMs } from '../../../src/web/swing.js';
+import { impactMs, ownSwing, streak, strokeMs, swingAngle, swingMs } from '../../../src/web/swing.js';
 
 test('the arm rests before and after, and when nothing was ever swung', () => {
   for (const part of [-1, 0, 1, 3, Infinity, NaN]) assert.equal(swingAngle(part), 0, `at ${part}`);
@@ -24,6 +24,13 @@ test('the blow of a hammer lands within its 300 ms, in the middle of the stroke'
   const angle = swingAngle(impactMs(0) / 300);
   assert.ok(angle < 0.3 && angle > -0.9, `${angle}`);
   assert.equal(swingMs(99), swingMs(0), 'a tool that is not known yet is a hammer');
+});
+
+test('quick tools strike quickly; the slowest are seen to rest after the blow', () => {
+  assert.equal(strokeMs(7), 100);
+  assert.equal(strokeMs(0), swingMs(0));
+  assert.ok(strokeMs(5) < swingMs(5) && strokeMs(5) > strokeMs(1));
+  assert.ok(impactMs(7) < impactMs(0) && impactMs(0) < impactMs(5));
 });
 
 test('the streak is there only behind the stroke', () => {
