@@ -115,6 +115,15 @@ pub const DESCRIPTORS_KEPT: usize = 64;
 /// Pause of the listener when no descriptor is left, instead of failing a million times a second.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+// ---- cli: the log --------------------------------------------------------------------------------------------
+
+/// Lines of the log that wait to be written, at about 100 bytes each. Beyond: left out and counted, since who logs must not wait.
+pub const LOG_LINES: usize = 4096;
+/// Time that the last lines of the log have at the end of the program. A terminal that is held does not hold the end.
+pub const LOG_FLUSH_TIME: Duration = Duration::from_millis(200);
+/// How often the end of the program looks whether they are written.
+pub const LOG_FLUSH_LOOK: Duration = Duration::from_millis(2);
+
 // ---- net: outbox ---------------------------------------------------------------------------------------------
 
 /// Unsent bytes kept for one client. Beyond: close 1008 `slow_client`.

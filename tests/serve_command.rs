@@ -2,8 +2,8 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Read};
-use std::net::{SocketAddr, TcpListener};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -80,6 +80,43 @@ fn sigterm_says_goodbye_to_all_and_exits_with_0() {
 #[test]
 fn ctrl_c_says_goodbye_to_all_and_exits_with_0() {
     stops_cleanly_on(Signal::INT);
+}
+
+fn asks_for_pages(address: SocketAddr, count: usize) {
+    for number in 0..count {
+        let mut stream = TcpStream::connect(address).expect("a connection");
+        stream.set_read_timeout(Some(support::PATIENCE)).expect("a timeout");
+        let request = format!("GET /{number} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap_or_else(|error| panic!("page {number}: {error}"));
+        assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+    }
+}
+
+fn stops_in_time(mut running: Running) {
+    let asked = Instant::now();
+    running.signal(Signal::TERM);
+    let status = running.child.wait().expect("the program ends");
+    assert!(status.success() && asked.elapsed() < STOP_TIME, "{status} after {:?}", asked.elapsed());
+}
+
+#[test]
+fn a_log_that_nobody_reads_holds_nobody_up() {
+    // A pipe takes 64 KiB; each page logs a line of about 100 bytes.
+    let running = Running::start(&mut tickwire(&["--bind", "127.0.0.1:0", "--log", "debug"]));
+    asks_for_pages(running.address, 1_500);
+    stops_in_time(running);
+}
+
+#[test]
+fn a_log_that_nobody_can_read_ends_nobody() {
+    let mut running = Running::start(&mut tickwire(&["--bind", "127.0.0.1:0", "--log", "debug"]));
+    drop(running.child.stderr.take());
+    asks_for_pages(running.address, 3);
+    let mut peer = Peer::connect(running.address, "/");
+    peer.receive().expect("the server's first word");
+    stops_in_time(running);
 }
 
 #[test]

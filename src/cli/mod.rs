@@ -6,6 +6,7 @@
 mod bots;
 mod codes;
 mod explain;
+mod log;
 mod serve;
 
 use std::process::ExitCode;
@@ -61,9 +62,10 @@ pub fn run() -> ExitCode {
     }
 }
 
-#[allow(clippy::print_stderr)]
+/// Says on standard error what went wrong. That it is closed is no reason to panic.
 fn tell_error(line: &str) {
-    eprintln!("tickwire: {line}");
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr().lock(), "tickwire: {line}");
 }
 
 /// Standard output is what commands are for; a closed pipe (`| head`) is no error.

@@ -1,14 +1,14 @@
 //! `tickwire` and `tickwire serve`: start, say where to go, stop cleanly.
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::mpsc;
 
 use clap::Args;
 use tracing::info;
-use tracing_subscriber::EnvFilter;
 
+use super::log::Log;
 use super::{Failure, codes, print};
 use crate::limits;
 use crate::net::{Config, Server, endpoint};
@@ -67,7 +67,13 @@ fn tick_hz(text: &str) -> Result<TickHz, String> {
 /// Serves until Ctrl-C or SIGTERM.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let config = config(args)?;
-    start_log(&args.log)?;
+    let log = Log::start(&args.log)?;
+    let served = serve(config);
+    log.finish();
+    served
+}
+
+fn serve(config: Config) -> Result<(), Failure> {
     let (stop, stopped) = mpsc::channel();
     ctrlc::set_handler(move || {
         let _ = stop.send(());
@@ -105,18 +111,6 @@ fn config(args: &ServeArgs) -> Result<Config, Failure> {
         codes: codes::load(args.codes.as_deref())?,
         ..Config::new(args.bind)
     })
-}
-
-/// Log lines go to standard error, one an event. Values are escaped by the formatter; text of clients is logged as a value.
-fn start_log(filter: &str) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(filter).map_err(|error| format!("--log: {error}"))?;
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal())
-        .with_target(false)
-        .init();
-    Ok(())
 }
 
 /// Where to go, and what is in force.

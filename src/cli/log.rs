@@ -1,0 +1,119 @@
+//! The log: lines on standard error, written by a thread of their own.
+//!
+//! Comes in: one line at a time from any thread. Goes out: standard error, in order. Who logs never waits: a terminal that is
+//! held with Ctrl-S, or a pipe that nobody reads, stops this thread and not the game. Never: more than
+//! [`limits::LOG_LINES`] waiting (the rest is left out and counted), a panic because standard error is closed.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::Instant;
+
+use tracing_subscriber::EnvFilter;
+
+use super::Failure;
+use crate::limits;
+
+/// The log of this process, once begun.
+#[derive(Debug)]
+pub struct Log {
+    counts: Arc<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    /// Lines in the queue or being written.
+    waiting: AtomicUsize,
+    /// Lines left out since the last one that was written.
+    left_out: AtomicU64,
+}
+
+/// Where a thread puts its lines.
+#[derive(Debug, Clone)]
+struct Queue {
+    lines: SyncSender<Vec<u8>>,
+    counts: Arc<Counts>,
+}
+
+impl Write for Queue {
+    /// Takes one whole line, which is how the formatter writes.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.counts.waiting.fetch_add(1, Ordering::AcqRel);
+        if self.lines.try_send(line.to_vec()).is_err() {
+            self.counts.waiting.fetch_sub(1, Ordering::AcqRel);
+            self.counts.left_out.fetch_add(1, Ordering::AcqRel);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    /// Begins to log what the filter lets through. Values are escaped by the formatter; text of clients is logged as a value.
+    ///
+    /// # Errors
+    /// The filter makes no sense, or there is no thread.
+    pub fn start(filter: &str) -> Result<Log, Failure> {
+        let filter = EnvFilter::try_new(filter).map_err(|error| format!("--log: {error}"))?;
+        let (lines, queued) = sync_channel(limits::LOG_LINES);
+        let counts = Arc::new(Counts::default());
+        let (queue, for_thread) = (Queue { lines, counts: Arc::clone(&counts) }, Arc::clone(&counts));
+        thread::Builder::new()
+            .name("log".to_owned())
+            .spawn(move || write_lines(&queued, &for_thread, io::stderr()))
+            .map_err(|error| format!("log: {error}"))?;
+        tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(move || queue.clone())
+            .with_ansi(io::stderr().is_terminal())
+            .with_target(false)
+            .init();
+        Ok(Log { counts })
+    }
+
+    /// Waits until all lines are written, at most [`limits::LOG_FLUSH_TIME`].
+    pub fn finish(&self) {
+        let deadline = Instant::now() + limits::LOG_FLUSH_TIME;
+        while self.counts.waiting.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
+            thread::sleep(limits::LOG_FLUSH_LOOK);
+        }
+    }
+}
+
+/// The thread's life. That nobody takes the lines is no error: there is nobody to tell.
+fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, mut out: impl Write) {
+    for line in queued {
+        let left_out = counts.left_out.swap(0, Ordering::AcqRel);
+        if left_out > 0 {
+            let _ = writeln!(out, "{left_out} lines of the log were left out: they were not read in time");
+        }
+        let _ = out.write_all(&line);
+        counts.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn past_the_bound_lines_are_left_out_and_counted() {
+        let (lines, queued) = sync_channel(2);
+        let mut queue = Queue { lines, counts: Arc::default() };
+        for line in ["one\n", "two\n", "three\n", "four\n"] {
+            queue.write_all(line.as_bytes()).expect("who logs never fails");
+        }
+        let counts = Arc::clone(&queue.counts);
+        drop(queue);
+        let mut out = Vec::new();
+        write_lines(&queued, &counts, &mut out);
+        let text = String::from_utf8(out).expect("text");
+        assert_eq!(text, "2 lines of the log were left out: they were not read in time\none\ntwo\n");
+        assert_eq!(counts.waiting.load(Ordering::Acquire), 0);
+    }
+}
