@@ -185,3 +185,15 @@ fn json_carries_the_same_packets() {
     assert!(peer.receive_close().starts_with("1007 "));
     server.stop();
 }
+
+#[test]
+fn a_stop_leaves_nobody_behind_who_does_not_ask_or_does_not_read() {
+    let server = server();
+    let _silent = TcpStream::connect(server.address()).expect("a connection");
+    let mut deaf = TcpStream::connect(server.address()).expect("a connection");
+    deaf.write_all(b"GET /world.wasm HTTP/1.1\r\nHost: h\r\n\r\n").expect("sent");
+    while !server.metrics_text().contains("tickwire_accepted_total 2\n") {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(server.stop(), 0);
+}

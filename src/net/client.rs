@@ -6,6 +6,7 @@
 use std::fmt;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -85,7 +86,7 @@ pub struct Client {
     /// What it is spoken to in.
     pub endpoint: Endpoint,
     /// The socket: read by its own thread only, written through the outbox only.
-    pub stream: TcpStream,
+    pub stream: Arc<TcpStream>,
     /// What it is to be sent.
     pub outbox: Outbox,
     /// Its body's number, 0 without one.
@@ -112,7 +113,13 @@ impl Wire for TcpStream {
 
 impl Client {
     /// A client that has just been upgraded.
-    pub fn new(id: u64, address: SocketAddr, stream: TcpStream, endpoint: Endpoint, now: Duration) -> Client {
+    pub fn new(
+        id: u64,
+        address: SocketAddr,
+        stream: Arc<TcpStream>,
+        endpoint: Endpoint,
+        now: Duration,
+    ) -> Client {
         Client {
             id,
             address,
@@ -195,7 +202,7 @@ impl Client {
 
     /// Queues whole frames that must arrive; closes the client when there is no room.
     pub fn send_frames(&self, frames: &[u8], now: Duration) {
-        if self.outbox.push(&self.stream, frames, now) == Pushed::Full {
+        if self.outbox.push(&*self.stream, frames, now) == Pushed::Full {
             self.close(Ending::Breach(Breach::SlowClient), now);
         }
     }
@@ -215,7 +222,7 @@ impl Client {
             *kept = Some(ending);
             drop(kept);
             self.closing_ms.store(ms(now) + 1, Ordering::Release);
-            self.outbox.close(&self.stream, frames, now);
+            self.outbox.close(&*self.stream, frames, now);
         }
     }
 

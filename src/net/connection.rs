@@ -31,7 +31,7 @@ use crate::ws::upgrade;
 pub const SUBPROTOCOLS: [&str; 1] = ["tickwire.v1"];
 
 /// The whole life of a connection's thread.
-pub fn run(shared: &Arc<Shared>, stream: TcpStream, address: SocketAddr, permit: Permit) {
+pub fn run(shared: &Arc<Shared>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
     let lived = catch_unwind(AssertUnwindSafe(|| {
         if let Some((client, permit, rest)) = begin(shared, stream, address, permit) {
             conversation::run(shared, &client, &rest);
@@ -42,13 +42,12 @@ pub fn run(shared: &Arc<Shared>, stream: TcpStream, address: SocketAddr, permit:
         shared.metrics.panics.inc();
         error!(%address, "a panic ended this connection; it is a bug of the server");
     }
-    shared.connection_ends();
 }
 
 /// Reads the head and answers it. `Some` when the connection has become a client.
 fn begin(
     shared: &Arc<Shared>,
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
     address: SocketAddr,
     mut permit: Permit,
 ) -> Option<(Arc<Client>, Permit, Vec<u8>)> {

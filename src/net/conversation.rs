@@ -80,7 +80,7 @@ fn log_ending(shared: &Shared, client: &Client, ending: &Ending) {
 fn last_words(shared: &Shared, client: &Client) {
     let deadline = shared.now() + limits::CLOSE_TIME;
     while client.outbox.backlog() > 0 && shared.now() < deadline {
-        client.outbox.drive(&client.stream, shared.now());
+        client.outbox.drive(&*client.stream, shared.now());
         std::thread::sleep(limits::LAST_WORDS_LOOK);
     }
     let _ = client.stream.shutdown(Shutdown::Write);
@@ -139,7 +139,7 @@ impl Conversation<'_> {
 
     /// Blocks for bytes; while a hello is due, only until its deadline.
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ending> {
-        let mut stream = &self.client.stream;
+        let mut stream = &*self.client.stream;
         loop {
             let timeout = if self.session.awaits_hello() {
                 let deadline = self.client.connected + limits::HELLO_TIME;

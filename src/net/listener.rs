@@ -47,14 +47,17 @@ fn take(shared: &Arc<Shared>, stream: TcpStream, address: SocketAddr) {
     if platform::prepare(&stream).is_err() {
         return; // The peer has gone already.
     }
-    let for_thread = Arc::clone(shared);
-    shared.connection_begins();
+    let (for_thread, stream) = (Arc::clone(shared), Arc::new(stream));
+    let number = shared.connection_begins(&stream);
     let spawned = thread::Builder::new()
         .name("client".to_owned())
         .stack_size(limits::CLIENT_STACK_BYTES)
-        .spawn(move || connection::run(&for_thread, stream, address, permit));
+        .spawn(move || {
+            connection::run(&for_thread, stream, address, permit);
+            for_thread.connection_ends(number);
+        });
     if let Err(error) = spawned {
-        shared.connection_ends();
+        shared.connection_ends(number);
         warn!("no thread for a connection: {error}");
         Metrics::count(&shared.metrics.turned_away, "cap", TurnedAway::Unavailable.name());
     }

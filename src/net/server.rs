@@ -81,7 +81,7 @@ impl Server {
         }
         // World and workers go on meanwhile: they send what waits.
         if shared.wait_for_connections(limits::STOP_TIME) > 0 {
-            shared.clients().iter().for_each(|client| client.cut());
+            shared.cut_connections();
         }
         let left = shared.wait_for_connections(limits::CUT_TIME);
         shared.stop_world();

@@ -1,6 +1,7 @@
 //! What the threads of one server share. Nothing is a global: a second server in the process is a second value.
 
 use std::collections::BTreeMap;
+use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -40,7 +41,8 @@ pub struct Shared {
     next_client: AtomicU64,
     next_bell: AtomicUsize,
     clients: Mutex<BTreeMap<u64, Arc<Client>>>,
-    connections: Mutex<usize>,
+    next_connection: AtomicU64,
+    connections: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
     all_gone: Condvar,
 }
 
@@ -68,7 +70,8 @@ impl Shared {
             next_client: AtomicU64::new(1),
             next_bell: AtomicUsize::new(0),
             clients: Mutex::default(),
-            connections: Mutex::new(0),
+            next_connection: AtomicU64::new(0),
+            connections: Mutex::default(),
             all_gone: Condvar::new(),
         }
     }
@@ -137,17 +140,28 @@ impl Shared {
         }
     }
 
-    /// A connection's thread begins.
-    pub fn connection_begins(&self) {
-        *self.connections.lock() += 1;
+    /// A connection's thread begins: from now on a stop waits for it and reaches its socket. Gives its number.
+    pub fn connection_begins(&self, stream: &Arc<TcpStream>) -> u64 {
+        let number = self.next_connection.fetch_add(1, Ordering::Relaxed);
+        self.connections.lock().insert(number, Arc::clone(stream));
+        number
     }
 
-    /// A connection's thread is over.
-    pub fn connection_ends(&self) {
+    /// The thread of the connection of this number is over.
+    pub fn connection_ends(&self, number: u64) {
         let mut connections = self.connections.lock();
-        *connections -= 1;
-        if *connections == 0 {
+        let _closed_without_the_lock = connections.remove(&number);
+        if connections.is_empty() {
             self.all_gone.notify_all();
+        }
+        drop(connections);
+    }
+
+    /// Ends all connections at once, whatever they are at: clients, pages, requests that do not come.
+    pub fn cut_connections(&self) {
+        let streams: Vec<Arc<TcpStream>> = self.connections.lock().values().cloned().collect();
+        for stream in streams {
+            let _ = stream.shutdown(Shutdown::Both);
         }
     }
 
@@ -155,11 +169,11 @@ impl Shared {
     pub fn wait_for_connections(&self, time: Duration) -> usize {
         let deadline = Instant::now() + time;
         let mut connections = self.connections.lock();
-        while *connections > 0 {
+        while !connections.is_empty() {
             if self.all_gone.wait_until(&mut connections, deadline).timed_out() {
                 break;
             }
         }
-        *connections
+        connections.len()
     }
 }
