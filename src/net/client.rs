@@ -218,12 +218,15 @@ impl Client {
     /// Queues frames of which the last one is a close frame. Only the first reason counts.
     pub fn close_with(&self, ending: Ending, frames: &[u8], now: Duration) {
         let mut kept = self.ending.lock();
-        if kept.is_none() {
-            *kept = Some(ending);
-            drop(kept);
-            self.closing_ms.store(ms(now) + 1, Ordering::Release);
-            self.outbox.close(&*self.stream, frames, now);
+        if kept.is_some() {
+            return;
         }
+        // Whoever sees the ending finds the close frame queued: the client's own thread then says its last words.
+        self.outbox.close(frames);
+        self.closing_ms.store(ms(now) + 1, Ordering::Release);
+        *kept = Some(ending);
+        drop(kept);
+        self.outbox.drive(&*self.stream, now);
     }
 
     /// Why we close it, if we do.
@@ -262,4 +265,32 @@ fn id(number: &AtomicU32) -> Option<PlayerId> {
 
 fn ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+    use crate::feed::view::Layout;
+    use crate::packet::Codes;
+
+    #[test]
+    fn whoever_sees_an_ending_finds_the_close_frame_queued() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("its address");
+        let stream = Arc::new(TcpStream::connect(address).expect("a connection"));
+        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let endpoint = Endpoint { dialect, layout: Layout::Native, json: false };
+        for id in 0..400 {
+            let now = Duration::ZERO;
+            let client = Client::new(id, address, Arc::clone(&stream), endpoint.clone(), now);
+            thread::scope(|scope| {
+                scope.spawn(|| client.close(Ending::Breach(Breach::SlowClient), now));
+                while client.ending().is_none() {}
+                assert!(client.outbox.is_ended() && client.closing_for(now).is_some(), "client {id}");
+            });
+        }
+    }
 }

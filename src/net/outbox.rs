@@ -94,16 +94,14 @@ impl Outbox {
         Pushed::Taken
     }
 
-    /// Puts the close frame at the end of the queue, even past the bound. Only the first close frame counts.
-    pub fn close(&self, wire: &impl Wire, frame: &[u8], now: Duration) {
+    /// Puts the close frame at the end of the queue, even past the bound, and sends nothing yet: [`Outbox::drive`] does.
+    /// Only the first close frame counts.
+    pub fn close(&self, frame: &[u8]) {
         let mut state = self.state.lock();
-        if state.closed || state.broken {
-            return;
+        if !state.closed && !state.broken {
+            state.closed = true;
+            state.waiting.extend_from_slice(frame);
         }
-        state.closed = true;
-        state.waiting.extend_from_slice(frame);
-        drop(state);
-        self.drive(wire, now);
     }
 
     /// Sends what waits, unless another thread is at it.
@@ -248,8 +246,8 @@ mod tests {
     fn the_close_frame_is_the_last_one_and_fits_past_the_bound() {
         let (outbox, pipe) = (Outbox::default(), Pipe::with_room(0));
         outbox.push(&pipe, &vec![7; limits::OUTBOX_BYTES], START);
-        outbox.close(&pipe, b"bye", START);
-        outbox.close(&pipe, b"again", START);
+        outbox.close(b"bye");
+        outbox.close(b"again");
         assert_eq!(outbox.push(&pipe, b"x", START), Pushed::Ended);
         pipe.room.store(usize::MAX, Ordering::SeqCst);
         outbox.drive(&pipe, START);
