@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use support::{PATIENCE, Peer, server, server_with};
+use tickwire::limits;
 use tickwire::packet::{Codes, Direction, Value};
 
 /// Sends a request as it stands and reads the answer to its end.
@@ -196,4 +197,22 @@ fn a_stop_leaves_nobody_behind_who_does_not_ask_or_does_not_read() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     assert_eq!(server.stop(), 0);
+}
+
+#[test]
+fn who_said_goodbye_leaves_the_world_at_once_though_it_holds_on() {
+    let server = server();
+    let (mut ada, _) = Native::play(server.address(), "Ada");
+    ada.peer.stream().write_all(b"\x88\x82\0\0\0\0\x03\xe8").expect("sent");
+    let asked = std::time::Instant::now();
+    let gone = loop {
+        let text = server.metrics_text();
+        if text.contains("tickwire_players 0\n") || asked.elapsed() > PATIENCE {
+            break text;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    };
+    assert!(gone.contains("tickwire_players 0\n"), "{gone}");
+    assert!(gone.contains("tickwire_clients 1\n"), "its connection has {:?} to end", limits::CLOSE_TIME);
+    server.stop();
 }

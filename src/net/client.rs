@@ -139,7 +139,7 @@ impl Client {
 
     /// Its body, if it has one.
     pub fn player(&self) -> Option<PlayerId> {
-        id(&self.player)
+        player(self.player.load(Ordering::Acquire))
     }
 
     /// Says which body it has from now on.
@@ -147,9 +147,14 @@ impl Client {
         self.player.store(player.0.into(), Ordering::Release);
     }
 
+    /// Takes its body from it; gives it only once, so that it leaves the world only once.
+    pub fn take_player(&self) -> Option<PlayerId> {
+        player(self.player.swap(0, Ordering::AcqRel))
+    }
+
     /// Whom it wants to watch while without a body.
     pub fn wish(&self) -> Option<PlayerId> {
-        id(&self.wish)
+        player(self.wish.load(Ordering::Acquire))
     }
 
     /// Says whom it wants to watch.
@@ -256,11 +261,8 @@ impl Client {
     }
 }
 
-fn id(number: &AtomicU32) -> Option<PlayerId> {
-    match number.load(Ordering::Acquire) {
-        0 => None,
-        number => Some(PlayerId(number as u16)),
-    }
+fn player(number: u32) -> Option<PlayerId> {
+    u16::try_from(number).ok().filter(|number| *number != 0).map(PlayerId)
 }
 
 fn ms(time: Duration) -> u64 {

@@ -38,11 +38,18 @@ struct Leaving<'a> {
     client: &'a Client,
 }
 
-impl Drop for Leaving<'_> {
-    fn drop(&mut self) {
-        if let Some(player) = self.client.player() {
+impl Leaving<'_> {
+    /// Takes the client's body out of the world. Nobody moves it any more, so it does not stand about while the last words go.
+    fn leave_world(&self) {
+        if let Some(player) = self.client.take_player() {
             self.shared.inbox.push_operator(Action::Leave { player });
         }
+    }
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.leave_world();
         self.shared.unlist(self.client);
         self.client.cut();
     }
@@ -61,6 +68,7 @@ pub fn run(shared: &Shared, client: &Arc<Client>, rest: &[u8]) {
     let ending = conversation.talk(rest);
     let ending = client.ending().unwrap_or(ending);
     log_ending(shared, client, &ending);
+    leaving.leave_world();
     last_words(shared, client);
     drop(leaving);
 }
