@@ -2,7 +2,8 @@
 //!
 //! Comes in: joins and the news that a player has left the world. Goes out: the lowest free number, since small
 //! numbers take one byte on the wire. A number rests for a while before it is given again, so that a late packet about the one
-//! who left cannot be taken for the one who came. Never: two players with one number.
+//! who left cannot be taken for the one who came; for a shorter while when no other is left, so that many who come and go
+//! do not lock others out. Never: two players with one number.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -25,15 +26,12 @@ struct State {
 }
 
 impl Roster {
-    /// Takes the lowest free number; `None` when all [`limits::PLAYERS`] are taken or resting.
+    /// Takes the lowest free number; `None` when all [`limits::PLAYERS`] are taken, or given back only just now.
     pub fn take(&self, now: Duration) -> Option<PlayerId> {
         let mut state = self.state.lock();
-        while let Some(&(since, number)) = state.resting.front() {
-            if now.saturating_sub(since) < limits::PLAYER_NUMBER_REST {
-                break;
-            }
-            state.resting.pop_front();
-            state.free.insert(number);
+        state.end_rests(now, limits::PLAYER_NUMBER_REST);
+        if state.free.is_empty() && state.highest >= limits::PLAYERS {
+            state.end_rests(now, limits::PLAYER_NUMBER_REST_LEAST);
         }
         if let Some(number) = state.free.pop_first() {
             return Some(PlayerId(number));
@@ -45,9 +43,21 @@ impl Roster {
         Some(PlayerId(state.highest))
     }
 
-    /// Gives a number back, to be taken again after [`limits::PLAYER_NUMBER_REST`].
+    /// Gives a number back, to be taken again after [`limits::PLAYER_NUMBER_REST`], or, if no other is left,
+    /// [`limits::PLAYER_NUMBER_REST_LEAST`].
     pub fn give_back(&self, player: PlayerId, now: Duration) {
         self.state.lock().resting.push_back((now, player.0));
+    }
+}
+
+impl State {
+    /// Frees the numbers that have rested for so long.
+    fn end_rests(&mut self, now: Duration, rest: Duration) {
+        while let Some((_, number)) =
+            self.resting.pop_front_if(|(since, _)| now.saturating_sub(*since) >= rest)
+        {
+            self.free.insert(number);
+        }
     }
 }
 
@@ -73,5 +83,17 @@ mod tests {
             assert!(roster.take(Duration::ZERO).is_some());
         }
         assert_eq!(roster.take(Duration::ZERO), None);
+    }
+
+    #[test]
+    fn when_no_other_is_left_a_number_rests_for_a_shorter_while() {
+        let roster = Roster::default();
+        for _ in 0..limits::PLAYERS {
+            roster.take(Duration::ZERO);
+        }
+        roster.give_back(PlayerId(7), Duration::ZERO);
+        let rested = limits::PLAYER_NUMBER_REST_LEAST;
+        assert_eq!(roster.take(rested - Duration::from_millis(1)), None);
+        assert_eq!(roster.take(rested), Some(PlayerId(7)));
     }
 }
