@@ -77,9 +77,10 @@ pub const CLIENTS_DEFAULT: usize = 2_000;
 /// Clients that one address may have, unless `--max-clients-per-address` says otherwise. Beyond: 503. A
 /// household or a school class fits; bots take many loopback addresses (`--source`).
 pub const CLIENTS_PER_ADDRESS: usize = 64;
-/// Connections that have not finished their request, in all. Beyond: 503 without a thread.
+/// Connections whose request is being read or whose page is being written, in all; at most a quarter of what the machine
+/// carries. Beyond: 503 without a thread.
 pub const HEADS_PENDING: usize = 1024;
-/// Connections that have not finished their request, for one address. Beyond: 503 without a thread.
+/// Connections whose request is being read or whose page is being written, for one address. Beyond: 503 without a thread.
 pub const HEADS_PENDING_PER_ADDRESS: usize = 64;
 /// Time from accept to the end of the request head, however it drips. Beyond: 408 and the end.
 pub const HEAD_TIME: Duration = Duration::from_secs(5);

@@ -122,7 +122,10 @@ fn a_log_that_nobody_can_read_ends_nobody() {
 #[test]
 fn the_banner_shows_the_urls_and_what_is_in_force() {
     let mut command = tickwire(&["--bind", "127.0.0.1:0", "--seed", "77", "--map-size", "5000"]);
-    command.env("TICKWIRE_TICK_HZ", "20").env("TICKWIRE_UPDATE_HZ", "60");
+    command
+        .env("TICKWIRE_TICK_HZ", "20")
+        .env("TICKWIRE_UPDATE_HZ", "60")
+        .env("TICKWIRE_COMMAND_DELAY_TICKS", "1000");
     let running = Running::start(&mut command);
     let address = running.address;
     for expected in [
@@ -131,6 +134,7 @@ fn the_banner_shows_the_urls_and_what_is_in_force() {
         format!("legacy   ws://{address}/"),
         format!("letters  ws://{address}/server"),
         "tick 20 Hz, updates 20 Hz (MooMoo dialects 10 Hz), seed 77, map 5000 px".to_owned(),
+        "command delay 20 ticks".to_owned(),
     ] {
         assert!(running.banner.contains(&expected), "{expected}\nis not in\n{}", running.banner);
     }

@@ -39,8 +39,10 @@ impl Server {
         let world = World::new(config.identity);
         config.identity = *world.identity();
         let connections = Ceilings::read().connections();
-        config.max_clients = config.max_clients.min(connections.saturating_sub(limits::HEADS_PENDING).max(1));
-        let shared = Arc::new(share(config, &world));
+        let pending = pending(connections);
+        config.max_clients = config.max_clients.min(connections - pending).max(1);
+        config.command_delay_ticks = config.command_delay_ticks.min(ahead_ticks(&config));
+        let shared = Arc::new(share(config, pending, &world));
         let for_listener = (Arc::clone(&shared), Arc::clone(&listener));
         let accepting = spawn("listener", move || listener::run(&for_listener.0, &for_listener.1))?;
         let for_world = Arc::clone(&shared);
@@ -94,13 +96,22 @@ impl Server {
     }
 }
 
-fn share(config: Config, world: &World) -> Shared {
-    let rates = config.rates();
-    let ahead_ticks = (limits::COMMAND_AHEAD_MS * rates.tick_hz).div_ceil(1000);
-    let inbox = Inbox::new(world.tick(), ahead_ticks, config.command_delay_ticks);
+/// How many of the connections that the machine carries may be busy with requests and pages; the others are for clients.
+fn pending(connections: usize) -> usize {
+    limits::HEADS_PENDING.min(connections / 4)
+}
+
+/// How far ahead of the next tick a command may be meant.
+fn ahead_ticks(config: &Config) -> u32 {
+    (limits::COMMAND_AHEAD_MS * config.rates().tick_hz).div_ceil(1000)
+}
+
+fn share(config: Config, pending: usize, world: &World) -> Shared {
+    let inbox = Inbox::new(world.tick(), ahead_ticks(&config), config.command_delay_ticks);
     let caps = Caps {
         clients: config.max_clients,
         clients_per_address: config.max_clients_per_address,
+        pending: pending.max(1),
         ..Caps::default()
     };
     let workers = thread::available_parallelism().map_or(1, usize::from);
@@ -110,4 +121,19 @@ fn share(config: Config, world: &World) -> Shared {
 
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     thread::Builder::new().name(name.to_owned()).spawn(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_machine_has_room_for_clients_and_for_requests() {
+        for connections in [0, 4, 960, 4_000, 15_000] {
+            let pending = pending(connections);
+            assert!(pending <= limits::HEADS_PENDING && connections - pending >= connections * 3 / 4);
+            assert!(pending > 0 || connections < 4, "{connections}");
+        }
+        assert_eq!(pending(960), 240, "as with 1,024 descriptors");
+    }
 }
