@@ -40,6 +40,7 @@ fn pause(error: &io::Error) {
 
 fn take(shared: &Arc<Shared>, stream: TcpStream, address: SocketAddr) {
     shared.metrics.accepted.inc();
+    let address = canonical(address);
     let permit = match shared.admission.admit(address.ip()) {
         Ok(permit) => permit,
         Err(cap) => return turn_away(shared, &stream, address, cap),
@@ -63,6 +64,11 @@ fn take(shared: &Arc<Shared>, stream: TcpStream, address: SocketAddr) {
     }
 }
 
+/// A socket bound to `[::]` gives IPv4 peers as `::ffff:127.0.0.1`: they count, and are at this machine, as what they are.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
 /// A 503 that costs no thread: sent if the kernel takes it at once, which it does for a new connection.
 fn turn_away(shared: &Shared, stream: &TcpStream, address: SocketAddr, cap: TurnedAway) {
     Metrics::count(&shared.metrics.turned_away, "cap", cap.name());
@@ -70,4 +76,23 @@ fn turn_away(shared: &Shared, stream: &TcpStream, address: SocketAddr, cap: Turn
     let body = format!("{}\n", cap.name());
     let response = http::response(503, "text/plain; charset=utf-8", &[("Retry-After", "5")], body.as_bytes());
     let _ = platform::send_now(stream, &response);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mapped_ipv4_address_is_an_ipv4_address() {
+        for (given, expected) in [
+            ("[::ffff:127.0.0.1]:5000", "127.0.0.1:5000"),
+            ("[::1]:5000", "[::1]:5000"),
+            ("203.0.113.9:1", "203.0.113.9:1"),
+        ] {
+            let address = canonical(given.parse().expect("an address"));
+            assert_eq!(address, expected.parse().expect("an address"));
+        }
+        let near = canonical("[::ffff:127.0.0.1]:5000".parse().expect("an address"));
+        assert!(near.ip().is_loopback(), "it may see the inside");
+    }
 }
