@@ -139,6 +139,9 @@ pub const SEND_BUFFER_BYTES: usize = 16 * 1024;
 /// Players in the world at once, and so player numbers: they fit the 16 bits that every dialect gives them, with room.
 /// Beyond: close 1013 `full`.
 pub const PLAYERS: u16 = 20_000;
+/// Players that one client is introduced to in one turn; the others follow in the next turns. In a throng all of them at once
+/// would not fit [`OUTBOX_BYTES`], and a client that reads well would be closed as slow.
+pub const NEWCOMERS_PER_TURN: usize = 64;
 /// Rest of a player number between two owners: longer than any packet about the first can be under way.
 pub const PLAYER_NUMBER_REST: Duration = Duration::from_secs(10);
 /// Rest of a player number when no other is left: a command of the first owner can wait for [`COMMAND_AHEAD_MS`] and must not

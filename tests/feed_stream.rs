@@ -9,6 +9,7 @@ use tickwire::feed::native::Pose;
 use tickwire::feed::publish::Seen;
 use tickwire::feed::view::Layout;
 use tickwire::feed::{Messages, Published, Publisher, Rates, Scratch, View};
+use tickwire::limits;
 use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
 use tickwire::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
 
@@ -218,6 +219,48 @@ fn differences_add_up_to_what_is_published() {
 fn missed_turns_are_made_up_for() {
     for seed in 1..=8 {
         follow(seed, |chance| chance.below(3) == 0);
+    }
+}
+
+/// Everybody on the smallest map, by the longest names, all in view of one another.
+fn throng() -> (World, Publisher) {
+    let mut world = World::new(Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
+    let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 30 });
+    let name = "\u{1F333}".repeat(15);
+    let join = |number: u16| {
+        let action = Action::Join { player: PlayerId(number), name: name.clone(), skin: 1 };
+        Command { player: PlayerId(0), sequence: number.into(), action }
+    };
+    world.step(&mut (1..=900).map(join).collect());
+    (world, publisher)
+}
+
+#[test]
+fn a_throng_is_introduced_turn_by_turn_so_that_no_turn_is_too_long_to_send() {
+    for (name, layout, entering) in
+        [("native", Layout::Native, "update"), ("legacy", Layout::Moomoo, "add_player")]
+    {
+        let ((mut world, mut publisher), dialect) = (throng(), dialect(name));
+        let (mut view, mut scratch, mut messages) =
+            (View::new(layout), Scratch::default(), Messages::default());
+        view.follow(Some(PlayerId(1)), None);
+        let mut introduced = 0;
+        for _ in 0..40 {
+            world.step(&mut Vec::new());
+            messages.clear();
+            view.turn(&publisher.publish(&world, |_| 0), &dialect, &mut scratch, &mut messages);
+            let mut bytes = 0;
+            for message in messages.iter() {
+                bytes += dialect.json_from_msgpack(Direction::ToClient, message).expect("our own").len();
+                let decoded = dialect.decode(Direction::ToClient, message).expect("our own message");
+                if decoded.row.name == entering {
+                    let enters = numbers(decoded.get("enters")).len() / 6;
+                    introduced += if layout == Layout::Native { enters } else { 1 };
+                }
+            }
+            assert!(bytes < limits::OUTBOX_BYTES, "{name}: {bytes} bytes in one turn, as JSON");
+        }
+        assert!(introduced >= 900, "{name}: {introduced} were introduced");
     }
 }
 

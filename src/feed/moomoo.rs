@@ -8,6 +8,7 @@ use super::messages::Messages;
 use super::native::write_groups;
 use super::publish::{Placed, Published, Seen};
 use super::view::{Known, Scratch, View, Who};
+use crate::limits;
 use crate::packet::msgpack::{write_array_len, write_f64_2dec, write_int, write_nil, write_str, write_uint};
 use crate::packet::server_packet::AddPlayer;
 use crate::packet::{Dialect, ServerPacket, angle};
@@ -108,7 +109,7 @@ fn tell_own(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Mess
     }
 }
 
-/// Tells of those in view whom the client has not heard of.
+/// Tells of those in view whom the client has not heard of. Who has to wait for the next turn is taken out of the view of this one.
 fn tell_new(
     view: &mut View,
     published: &Published,
@@ -116,12 +117,20 @@ fn tell_new(
     scratch: &mut Scratch,
     messages: &mut Messages,
 ) {
-    for seen in scratch.visible.iter().map(|index| &published.players[*index as usize]) {
-        if let Err(place) = view.known.binary_search_by_key(&Who::of(seen), |known| known.who) {
+    let mut newcomers = 0;
+    scratch.visible.retain(|index| {
+        let seen = &published.players[*index as usize];
+        let Err(place) = view.known.binary_search_by_key(&Who::of(seen), |known| known.who) else {
+            return true;
+        };
+        let fits = newcomers < limits::NEWCOMERS_PER_TURN;
+        if fits {
+            newcomers += 1;
             view.known.insert(place, Known::new(seen));
             tell_player(seen, false, dialect, messages);
         }
-    }
+        fits
+    });
 }
 
 /// The health of oneself and of those in view, where it differs from what was told last.

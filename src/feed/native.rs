@@ -18,6 +18,7 @@ use super::messages::Messages;
 use super::publish::{Placed, Published, Seen};
 use super::records::{Records, Section};
 use super::view::{Known, Scratch, View, Who};
+use crate::limits;
 use crate::packet::msgpack::{write_array_len, write_int, write_nil, write_str, write_uint};
 use crate::packet::{Dialect, ServerPacket};
 use crate::world::Body;
@@ -180,7 +181,9 @@ fn collect(view: &mut View, published: &Published, in_step: bool, scratch: &mut 
             leaves.write(|out| write_uint(out, gone.who.player.0.into()));
         }
         let mut told = before.next_if(|known| known.who == now).copied();
-        if told.is_none() {
+        if told.is_none() && enters.count >= limits::NEWCOMERS_PER_TURN {
+            continue; // Unknown still, and so a newcomer in the next turn.
+        } else if told.is_none() {
             enters.write(|out| write_enter(out, seen));
         } else if in_step && seen.base.is_some() {
             moved.copy(records.moved.get(index));
