@@ -143,7 +143,7 @@ pub struct Published {
     pub native_turn: Option<u32>,
     /// The number of the MooMoo turn, if this tick is one.
     pub moomoo_turn: Option<u32>,
-    /// Whether a second is over: leaderboards are due in the next turn.
+    /// Seconds of the world's time: a leaderboard is due in the first turn of each.
     pub second: u32,
     /// The best player alive, as an index.
     pub leader: Option<usize>,

@@ -108,8 +108,7 @@ impl Conversation<'_> {
 
     /// Reads until one side ends it; returns why.
     fn talk(&mut self, rest: &[u8]) -> Ending {
-        let limits = Limits { message_bytes: limits::MESSAGE_BYTES, fragments: limits::MESSAGE_FRAGMENTS };
-        let mut conn = Conn::new(Role::Server, limits);
+        let mut conn = Conn::new(Role::Server, Limits::SERVER);
         let mut buffer = [0; limits::READ_BYTES];
         let mut heard = self.hear(&mut conn, rest);
         while heard.is_ok() {

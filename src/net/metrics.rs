@@ -1,7 +1,8 @@
 //! Counters of what the server does, as Prometheus text at `/metrics` and in the status line.
 //!
 //! Comes in: increments from every thread, each a relaxed atomic. Goes out: text on request. Labels come from the names of
-//! rules and of caps, never from a client. Never: a lock on the tick or on a send.
+//! rules and of caps, never from a client. Never: a wait for who reads them; the tick's histogram and the labelled counters
+//! have locks of the library, held for one increment or for printing one metric.
 
 use std::time::Duration;
 
