@@ -78,7 +78,7 @@ export function drawGhost(ctx, camera, world, heading, seconds) {
   if (!ghost) return;
   ctx.save();
   ctx.translate(ghost.x, ghost.y);
-  ctx.globalAlpha = 0.56 + 0.08 * Math.sin(seconds * 5);
+  ctx.globalAlpha = 0.66 + 0.08 * Math.sin(seconds * 5);
   ctx.rotate(ghost.heading);
   Sprites.show(ctx, sprite(ghost.id, 'draw', camera.scale, !ghost.possible), 0, 0);
   if (pictureOf(ghost.id).turning) Sprites.show(ctx, sprite(ghost.id, 'turning', camera.scale, !ghost.possible), 0, 0);

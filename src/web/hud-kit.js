@@ -7,10 +7,11 @@
 
 import { drawIcon } from './draw-icons.js';
 import { drawItem } from './draw-items.js';
+import { ghostOf } from './draw-structures.js';
 import { drawToolIcon } from './draw-tools.js';
 import { element, setText } from './hud.js';
 import { GROUP, canPay, choiceOf, itemOf, mayBuild, weaponOf } from './rules.js';
-import { RESOURCES } from './world.js';
+import { MAX_HEALTH, RESOURCES } from './world.js';
 
 const EVERY_MS = 80;
 /** Sharp enough for every screen that the page draws for. */
@@ -64,7 +65,9 @@ export class KitHud {
     if (built.kitVersion !== this.kitSeen) this.build();
     if (built.offersVersion !== this.offersSeen) this.buildOffers();
     const { choices, age, points } = built.offers;
-    element('offers').hidden = ownId === null || choices.length === 0;
+    const choosing = ownId !== null && choices.length > 0;
+    element('offers').hidden = !choosing;
+    document.body.classList.toggle('choosing', choosing);
     setText('offers-text', `Age ${age}: choose one${points > 1 ? ` · ${points} choices` : ''}`);
     element('hotbar').hidden = ownId === null || this.slots.length === 0;
     this.mark();
@@ -81,7 +84,11 @@ export class KitHud {
       if (item) button.append(price(item), count(item, built.kit.counts));
       return { button, slot };
     });
-    element('hotbar').replaceChildren(...this.slots.map(({ button }) => button));
+    const hotbar = element('hotbar');
+    // Slots grow smaller in a narrow window; where there are many, there is no room for the prices.
+    hotbar.style.setProperty('--slots', String(this.slots.length));
+    hotbar.classList.toggle('many', this.slots.length > 7);
+    hotbar.replaceChildren(...this.slots.map(({ button }) => button));
   }
 
   buildOffers() {
@@ -90,7 +97,7 @@ export class KitHud {
       const choice = choiceOf(number);
       if (!choice) return document.createElement('span');
       const slot = { isWeapon: choice.isWeapon, id: choice.isWeapon ? choice.weapon.id : choice.item.id };
-      const button = this.button(slot, () => this.take(place), place < 9 ? String(place + 1) : '');
+      const button = this.button(slot, () => this.take(place), place < 9 ? `⇧${place + 1}` : '');
       button.dataset.choice = String(number);
       return button;
     });
@@ -159,6 +166,22 @@ export function swapOf(world) {
   return food === undefined ? null : { id: food, isWeapon: false };
 }
 
+/**
+ * Why what is in one's hand cannot be used now; the server refuses it without a word.
+ * @param {import('./world.js').World} world @param {number | null} heading where one looks
+ * @returns {string} a sentence, empty when it can be used or nothing is there
+ */
+export function whyNot(world, heading) {
+  const own = world.ownId === null ? undefined : world.players.get(world.ownId);
+  const item = itemOf(own?.item ?? null);
+  if (!own || !item) return '';
+  const missing = RESOURCES.filter((_, resource) => world.stock[resource] < item.cost[resource]);
+  if (missing.length > 0) return `Not enough ${missing.join(' and ')}`;
+  if (item.group === 'food') return own.health < MAX_HEALTH ? '' : 'You are well already';
+  if (!mayBuild(item, world.built.kit.counts)) return 'You have as many of these as there may be';
+  return ghostOf(world, heading)?.possible ? '' : 'There is no room for it here';
+}
+
 /** Name, what it does and what it costs, in words. @param {Slot} slot */
 export function tip({ id, isWeapon }) {
   const { name, does } = isWeapon ? weaponOf(id) : itemOf(id) ?? { name: `item ${id}`, does: '' };
@@ -183,6 +206,7 @@ function picture(size, draw) {
 function price(item) {
   const list = document.createElement('span');
   list.className = 'price';
+  list.classList.toggle('long', item.cost.filter((amount) => amount >= 50).length > 1);
   item.cost.forEach((amount, resource) => {
     if (amount === 0) return;
     const one = document.createElement('span');

@@ -21,7 +21,7 @@ import { drawTerrain } from './draw-terrain.js';
 import { drawFlakes, drawRiver, drawSparkles } from './draw-weather.js';
 import { Effects } from './effects.js';
 import { Hud, element } from './hud.js';
-import { KitHud } from './hud-kit.js';
+import { KitHud, whyNot } from './hud-kit.js';
 import { CARD_MS, PlayHud } from './hud-play.js';
 import { Input } from './input.js';
 import { expose } from './inspect.js';
@@ -109,8 +109,12 @@ function receive(packet, nowMs) {
 function command() {
   if (world.ownId === null) return;
   commands.move(input.direction);
-  const own = world.players.get(world.ownId);
-  if (commands.attack(input.striking, input.heading) && input.striking && own?.item === null) stage.press(performance.now());
+  if (!commands.attack(input.striking, input.heading) || !input.striking) return;
+  if (world.players.get(world.ownId)?.item === null) stage.press(performance.now());
+  else {
+    const why = whyNot(world, input.heading);
+    if (why) hud.tell(why);
+  }
 }
 
 /** Takes what an age offers. @param {number} choice */

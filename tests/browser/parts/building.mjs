@@ -44,6 +44,10 @@ export async function building(game) {
     await press(ada, '[data-slot="item-0"]');
     await until(ada, (apple) => window.tickwire.hand.item === apple, APPLE);
     assert.match(await ada.locator('#kit-tip').innerText(), /^Apple\. Heals 20\. Costs 10 food\.$/);
+    await point(ada, 0);
+    await ada.mouse.down();
+    await ada.mouse.up();
+    await ada.locator('#status-text', { hasText: 'Not enough food' }).waitFor({ timeout: 2000 });
     await ada.keyboard.press('q');
     await until(ada, () => window.tickwire.hand.item === null && window.tickwire.hand.weapon === 0);
   });
