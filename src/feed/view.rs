@@ -100,6 +100,8 @@ pub struct View {
     pub(super) last_stats: Option<Stats>,
     /// Objects told of, a bit each.
     objects: Vec<u64>,
+    /// Where the window was in the last turn; `None` while nothing is shown.
+    pub(super) shown: Option<Window>,
     /// Where the window was when objects were last looked for.
     objects_from: Option<Window>,
 }
@@ -120,6 +122,7 @@ impl View {
             last_board: Vec::new(),
             last_stats: None,
             objects: Vec::new(),
+            shown: None,
             objects_from: None,
         }
     }
@@ -193,6 +196,21 @@ impl View {
     pub(super) fn knows(&self, player: PlayerId) -> bool {
         self.own.is_some_and(|own| own.who.player == player)
             || self.known.binary_search_by_key(&player, |known| known.who.player).is_ok()
+    }
+
+    /// Whether this player was told of and is in view. Who is not may be known all the same, in the MooMoo layout.
+    pub(super) fn shows(&self, published: &Published, player: PlayerId) -> bool {
+        self.knows(player)
+            && (self.is_own(player)
+                || published.index_of(player).is_some_and(|index| {
+                    let seen = &published.players[index];
+                    self.reaches(seen.x.to_px(), seen.y.to_px(), seen.radius_px)
+                }))
+    }
+
+    /// Whether a round thing reaches into the window of the last turn.
+    pub(super) fn reaches(&self, x: i32, y: i32, radius: i32) -> bool {
+        self.shown.is_some_and(|window| window.sees(x, y, radius))
     }
 
     /// Whether this is the client's own player, alive or not.
