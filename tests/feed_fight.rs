@@ -72,11 +72,11 @@ struct Fight {
 
 impl Fight {
     fn new() -> Fight {
-        Fight::with_native_hz(30)
+        Fight::with(30, 1_440)
     }
 
-    fn with_native_hz(native_hz: u32) -> Fight {
-        let world = World::new(Identity { seed: 4, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
+    fn with(native_hz: u32, map_size_px: u32) -> Fight {
+        let world = World::new(Identity { seed: 4, map_size_px, tick_hz: TickHz::Hz30 });
         let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz, moomoo_hz: 10 });
         let who = [(ATTACKER, "native"), (VICTIM, "native"), (ATTACKER, "legacy"), (VICTIM, "legacy")];
         let clients = who.map(|(player, dialect)| Client::new(player, dialect)).into();
@@ -188,7 +188,7 @@ fn who_died_is_set_up_anew() {
 fn who_is_back_before_the_next_turn_is_set_up_anew_all_the_same() {
     // Of three steps one is a turn: each of them is the one of the death once.
     for offset in 0..3 {
-        let mut fight = Fight::with_native_hz(10);
+        let mut fight = Fight::with(10, 1_440);
         (0..offset).for_each(|_| fight.step(Vec::new()));
         fight.out();
         // What was told since the death is looked at, the turn between death and return included if there was one.
@@ -308,4 +308,19 @@ fn what_is_destroyed_is_gone_for_all_who_knew_it() {
     assert_eq!(fight.clients[1].numbers("gone"), [i64::from(wall.id.0)]);
     let sid = Value::from(wall.id.0 - 65_536);
     assert_eq!(fight.clients[3].all("remove_object"), [&vec![sid]]);
+}
+
+#[test]
+fn who_is_known_and_out_of_view_is_not_seen_to_strike() {
+    let mut fight = Fight::with(30, 14_400);
+    let walk = |angle| Action::Move { direction: Some(Angle(angle)) };
+    fight.step(vec![(ATTACKER, walk(0)), (VICTIM, walk(1 << 15)), (ATTACKER, Action::Attack { on: true })]);
+    (0..450).for_each(|_| fight.step(Vec::new()));
+    let x_px = |player| fight.world.player(PlayerId(player)).expect("in the world").body.x.to_px();
+    assert!((x_px(ATTACKER) - x_px(VICTIM)).abs() > 1_400, "they are not on one screen any more");
+    fight.clients.iter_mut().for_each(|client| client.heard.clear());
+    (0..30).for_each(|_| fight.step(Vec::new()));
+    let told = |client: usize, packet| fight.clients[client].all(packet).len();
+    assert!(told(0, "swings") > 0 && told(2, "gather") > 0, "who strikes is told");
+    assert_eq!((told(1, "swings"), told(3, "gather")), (0, 0), "the other one is not");
 }

@@ -1,6 +1,6 @@
 //! What happened in a tick: swings, blows, deaths. Told once, to those who know whom it happened to.
 //!
-//! Comes in: the events of a published tick, what a client knows. Goes out: messages. What can be seen from the state
+//! Comes in: the events of a published tick, what a client knows and sees. Goes out: messages. What can be seen from the state
 //! itself (health, resources, who is there) is not told here but by the turn, so that a missed tick loses only a gesture.
 
 use super::messages::Messages;
@@ -32,7 +32,7 @@ pub fn native(
                 write_uint(out, (*weapon).into());
                 write_uint(out, (*hit).into());
             }),
-            Event::Struck { object, direction, .. } if view.knows_object(published, *object) => {
+            Event::Struck { object, direction, .. } if view.shows_object(published, *object) => {
                 shakes.write(|out| {
                     write_uint(out, object.0.into());
                     write_uint(out, (direction.0.wrapping_add(128) >> 8).into());
@@ -85,14 +85,14 @@ fn write_player_or_nil(out: &mut Vec<u8>, seen: Option<&Seen>) {
 pub fn moomoo(view: &View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
     for event in &published.events {
         match event {
-            Event::Swung { player, weapon, hit } if view.knows(*player) => {
+            Event::Swung { player, weapon, hit } if view.shows(published, *player) => {
                 messages.add_named(dialect, "gather", 3, |out| {
                     write_uint(out, player.0.into());
                     write_uint(out, (*hit).into());
                     write_uint(out, (*weapon).into());
                 });
             }
-            Event::Struck { object, direction, .. } if view.knows_object(published, *object) => {
+            Event::Struck { object, direction, .. } if view.shows_object(published, *object) => {
                 messages.add_named(dialect, "wiggle", 2, |out| {
                     write_f64_2dec(out, angle::to_radians_2dec(direction.0));
                     write_uint(out, (object.0 - EntityId::FIRST_OTHER.0).into());

@@ -71,8 +71,10 @@ pub fn turn(
     let Some(number) = published.moomoo_turn else { return };
     view.last_turn = number;
     tell_removed(view, published, dialect, messages);
+    view.shown = None;
     if let Some(own) = view.own_index(published) {
         let window = view.window(published, Some(own));
+        view.shown = Some(window);
         view.look(published, window, Some(own), &mut scratch.visible);
         tell_own(view, &published.players[own], dialect, messages);
         tell_new(view, published, dialect, scratch, messages);

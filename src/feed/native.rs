@@ -141,6 +141,7 @@ pub fn turn(
     let watched = if own.is_none() { view.watched_index(published) } else { None };
     tell_watching(view, published, own.is_none().then_some(watched), dialect, messages);
     let window = view.window(published, own.or(watched));
+    view.shown = Some(window);
     view.look(published, window, own, &mut scratch.visible);
     scratch.enters.clear();
     view.objects(published, window, |index| scratch.enters.copy(published.nature.native.get(index)));

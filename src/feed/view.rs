@@ -109,6 +109,8 @@ pub struct View {
     pub(super) built: Told,
     /// Objects told of, a bit each.
     objects: Vec<u64>,
+    /// Where the window was in the last turn; `None` while nothing is shown.
+    pub(super) shown: Option<Window>,
     /// Where the window was when objects were last looked for.
     objects_from: Option<Window>,
 }
@@ -132,6 +134,7 @@ impl View {
             last_offers: Vec::new(),
             built: Told::default(),
             objects: Vec::new(),
+            shown: None,
             objects_from: None,
         }
     }
@@ -207,17 +210,39 @@ impl View {
             || self.known.binary_search_by_key(&player, |known| known.who.player).is_ok()
     }
 
+    /// Whether this player was told of and is in view. Who is not may be known all the same, in the MooMoo layout.
+    pub(super) fn shows(&self, published: &Published, player: PlayerId) -> bool {
+        self.knows(player)
+            && (self.is_own(player)
+                || published.index_of(player).is_some_and(|index| {
+                    let seen = &published.players[index];
+                    self.reaches(seen.x.to_px(), seen.y.to_px(), seen.radius_px)
+                }))
+    }
+
+    /// Whether a round thing reaches into the window of the last turn.
+    pub(super) fn reaches(&self, x: i32, y: i32, radius: i32) -> bool {
+        self.shown.is_some_and(|window| window.sees(x, y, radius))
+    }
+
     /// Whether this is the client's own player, alive or not.
     pub(super) fn is_own(&self, player: PlayerId) -> bool {
         self.player == Some(player)
     }
 
-    /// Whether the client was told of this object, natural or built.
-    pub(super) fn knows_object(&self, published: &Published, object: EntityId) -> bool {
+    /// Whether the client was told of this object, natural or built, and has it in view.
+    pub(super) fn shows_object(&self, published: &Published, object: EntityId) -> bool {
         let told =
             |index: usize| self.objects.get(index / 64).is_some_and(|word| word & (1 << (index % 64)) != 0);
-        let natural = published.nature.things.binary_search_by_key(&object, |thing| thing.id);
-        natural.is_ok_and(told) || self.built.knows(object)
+        let (nature, structures) = (&published.nature.things, &published.structures);
+        if let Ok(index) = nature.binary_search_by_key(&object, |thing| thing.id) {
+            let thing = &nature[index];
+            return told(index) && self.reaches(thing.x_px, thing.y_px, thing.scale_px);
+        }
+        structures.index_of(object).is_some_and(|index| {
+            let thing = &structures.things[index];
+            self.built.knows(object) && self.reaches(thing.x_px, thing.y_px, thing.scale_px)
+        })
     }
 
     /// The index of the client's own player, if it is in the world, alive or not.
