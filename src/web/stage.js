@@ -29,7 +29,7 @@ const SPLINTERS = Object.freeze(['#b98a57', '#d6ab74', '#8a5f38']);
 /** Packets that come within this time tell of the same turn. */
 const SAME_TURN_MS = 20;
 /** What no arm has to come round for. */
-const AT_ONCE = Object.freeze(['swung', 'said', 'spawned', 'placed', 'eaten', 'healed']);
+const AT_ONCE = Object.freeze(['swung', 'said', 'spawned', 'placed', 'gone', 'eaten', 'healed']);
 
 /** Px that a player walks from one puff of dust to the next. */
 const STEP_PX = 46;

@@ -99,6 +99,7 @@ async function strikeDown(game, wall) {
     await until(ada, () => window.tickwire.effects.particles > 0);
     await keep(ada, 'building-struck');
     await until(ada, () => window.tickwire.structures.length === 0, null, 15000);
+    await sleep(120);
     await keep(ada, 'building-gone');
     await ada.mouse.up();
     await until(bo, () => window.tickwire.structures.length === 0);
