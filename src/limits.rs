@@ -80,8 +80,9 @@ pub const CLIENTS_PER_ADDRESS: usize = 64;
 /// Connections whose request is being read or whose page is being written, in all; at most a quarter of what the machine
 /// carries. Beyond: 503 without a thread.
 pub const HEADS_PENDING: usize = 1024;
-/// Connections whose request is being read or whose page is being written, for one address. Beyond: 503 without a thread.
-pub const HEADS_PENDING_PER_ADDRESS: usize = 64;
+/// Connections whose request is being read or whose page is being written, for one address: a class of
+/// forty behind one address, six connections each, loads the page at once. Beyond: 503 without a thread.
+pub const HEADS_PENDING_PER_ADDRESS: usize = 256;
 /// Time from accept to the end of the request head, however it drips. Beyond: 408 and the end.
 pub const HEAD_TIME: Duration = Duration::from_secs(5);
 /// Time that a page may take to be written to its reader. Beyond: the connection is dropped.
@@ -154,6 +155,8 @@ pub const INBOX_COMMANDS: usize = 64 * 1024;
 pub const COMMANDS_PER_PLAYER_TICK: usize = 16;
 /// Published ticks that wait for a fan-out worker. Beyond: the oldest is dropped and counted.
 pub const PUBLISHED_TICKS: usize = 64;
+/// How often the program looks whether the world still goes on.
+pub const WORLD_LOOK: Duration = Duration::from_millis(500);
 /// How long a worker sleeps when no tick comes, so that it still watches over its clients.
 pub const WORKER_IDLE: Duration = Duration::from_millis(100);
 

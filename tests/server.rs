@@ -30,6 +30,7 @@ fn pages_and_what_is_none() {
         ("GET /main.js HTTP/1.1\nHost: localhost\n\n", "Content-Type: text/javascript"),
         ("HEAD / HTTP/1.1\nHost: localhost\n\n", "Content-Type: text/html"),
         ("GET /../Cargo.toml HTTP/1.1\nHost: localhost\n\n", "HTTP/1.1 404"),
+        ("GET /play HTTP/1.1\nHost: localhost\n\n", "HTTP/1.1 426 Upgrade Required"),
         ("GET /nothing HTTP/1.1\nHost: localhost\n\n", "HTTP/1.1 404"),
         ("POST / HTTP/1.1\nHost: localhost\n\n", "Allow: GET, HEAD"),
         ("GET /metrics HTTP/1.1\nHost: localhost:3000\n\n", "tickwire_clients 0"),

@@ -85,11 +85,15 @@ fn serve(config: Config) -> Result<(), Failure> {
         _ => format!("cannot listen on {bind}: {error}"),
     })?;
     print(&banner(&server));
-    let _ = stopped.recv();
+    while stopped.recv_timeout(limits::WORLD_LOOK).is_err() && server.is_ticking() {}
+    let ticked = server.is_ticking();
     info!("stopping: saying goodbye to all clients");
     let left = server.stop();
     if left > 0 {
         return Err(format!("{left} connections did not end in time"));
+    }
+    if !ticked {
+        return Err("the world stopped by itself, which is a bug: see the panic above".to_owned());
     }
     info!("stopped");
     Ok(())

@@ -5,6 +5,7 @@
 
 use std::net::SocketAddr;
 
+use super::endpoint;
 use super::shared::Shared;
 use crate::ws::http::{self, RequestHead};
 
@@ -109,6 +110,9 @@ fn find(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
         } else {
             (403, TEXT, FRESH, b"only from this machine\n".to_vec())
         };
+    }
+    if endpoint::PATHS.iter().any(|(path, _)| *path == head.path() && *path != "/") {
+        return (426, TEXT, [("Upgrade", "websocket")], b"this is a WebSocket endpoint\n".to_vec());
     }
     match FILES.iter().find(|(known, ..)| *known == name) {
         Some((_, kind, bytes)) => (200, kind, FRESH, bytes.to_vec()),

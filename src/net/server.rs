@@ -66,6 +66,11 @@ impl Server {
         &self.shared.config
     }
 
+    /// Whether the world goes on. It ends by itself only by a bug of ours; then nobody should be let in any more.
+    pub fn is_ticking(&self) -> bool {
+        !self.ticking.is_finished()
+    }
+
     /// The metrics as Prometheus text.
     pub fn metrics_text(&self) -> String {
         self.shared.metrics.text()
