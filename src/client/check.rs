@@ -76,7 +76,7 @@ pub enum Rule {
     SwingUnknown,
     /// Only known objects are struck.
     ShakeUnknown,
-    /// What one has rises only by strokes of one's own that hit such an object; see [`deeds`].
+    /// What one has rises only by strokes of one's own that hit such an object; see `deeds`.
     GainUnearned,
     /// Kills are never taken back.
     KillsBack,
