@@ -33,6 +33,7 @@ impl World {
         }
         let by_operator = command.player == PlayerId::OPERATOR;
         match &command.action {
+            Action::Spawn { .. } | Action::Say { .. } if !by_operator => Err(Refusal::OperatorOnly),
             Action::Join { .. } | Action::Leave { .. } | Action::Grant { .. } if !by_operator => {
                 Err(Refusal::OperatorOnly)
             }
@@ -41,6 +42,14 @@ impl World {
             }
             Action::Attack { .. } | Action::Respawn { .. } if by_operator => Err(Refusal::PlayerOnly),
             Action::Upgrade { .. } | Action::Select { .. } if by_operator => Err(Refusal::PlayerOnly),
+            Action::ClanCreate { .. } | Action::ClanLeave | Action::ClanRequest { .. } if by_operator => {
+                Err(Refusal::PlayerOnly)
+            }
+            Action::ClanAnswer { .. } | Action::ClanKick { .. } | Action::Ping if by_operator => {
+                Err(Refusal::PlayerOnly)
+            }
+            Action::Spawn { .. } => self.check_spawn(command),
+            Action::Say { .. } => Err(Refusal::ChatEmpty),
             Action::Join { player, .. } if *player == PlayerId::OPERATOR => Err(Refusal::ReservedPlayer),
             Action::Join { player, .. } if self.find(*player).is_ok() => Err(Refusal::AlreadyJoined),
             Action::Join { name, .. } => check_name(name),
@@ -52,6 +61,12 @@ impl World {
             _ if !self.lives(command.player) => Err(Refusal::Dead),
             Action::Move { .. } | Action::Aim { .. } => Ok(()),
             Action::Chat { text } => check_chat(text),
+            Action::ClanCreate { .. }
+            | Action::ClanLeave
+            | Action::ClanRequest { .. }
+            | Action::ClanAnswer { .. }
+            | Action::ClanKick { .. }
+            | Action::Ping => Err(Refusal::NoClan),
             _ => self.check_deed(command),
         }
     }
@@ -82,6 +97,11 @@ impl World {
             (_, false) => Err(Refusal::NotOwned),
             (true, true) => Ok(()),
         }
+    }
+
+    /// Whether the operator can let something appear there.
+    fn check_spawn(&self, _command: &Command) -> Result<(), Refusal> {
+        Err(Refusal::UnknownThing)
     }
 
     fn lives(&self, player: PlayerId) -> bool {
@@ -137,6 +157,14 @@ impl World {
                     player.give(resource, amount);
                 }
             }
+            Action::ClanCreate { .. }
+            | Action::ClanLeave
+            | Action::ClanRequest { .. }
+            | Action::ClanAnswer { .. }
+            | Action::ClanKick { .. }
+            | Action::Ping
+            | Action::Spawn { .. }
+            | Action::Say { .. } => {}
         }
     }
 
@@ -178,7 +206,7 @@ impl World {
         let Entity { body, controller, .. } = &mut self.state.players[at];
         match controller {
             Controller::Player(player) => Some((player, body)),
-            Controller::Scenery(_) | Controller::Structure(_) => None,
+            _ => None,
         }
     }
 }

@@ -178,7 +178,7 @@ impl World {
             let thing = &self.state.others[*at as usize];
             match &thing.controller {
                 Controller::Scenery(scenery) => stroke.hits(&thing.body, scenery.scale_px),
-                Controller::Player(_) | Controller::Structure(_) => false,
+                _ => false,
             }
         });
     }
@@ -210,7 +210,7 @@ impl World {
         let Entity { id: object, body, controller } = &self.state.others[at];
         let (object, kind) = match controller {
             Controller::Scenery(scenery) => (*object, scenery.kind),
-            Controller::Player(_) | Controller::Structure(_) => return,
+            _ => return,
         };
         let direction = stroke.towards(body);
         self.outcome.events.push(Event::Struck { object, direction, player: stroke.player });

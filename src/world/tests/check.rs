@@ -88,7 +88,7 @@ fn a_player_has_nothing_that_the_rules_do_not_give() {
 }
 
 fn item_of(state: &mut State, at: usize, item: u8) {
-    state.structures[at].controller = Controller::Structure(Structure { item });
+    state.structures[at].controller = Controller::Structure(Structure { item, wait: 0 });
 }
 
 #[test]
