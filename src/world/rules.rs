@@ -121,6 +121,8 @@ impl Resource {
     }
 }
 
+/// Of each resource so much is for a newcomer who asks for it, as clients of MooMoo.io can.
+pub const MOOFOLL_GIFT: u32 = 100;
 /// Experience for each unit that a weapon gathers at a stroke.
 pub const GATHER_XP: u32 = 4;
 /// Gold gained at a stroke beyond what the weapon gathers.

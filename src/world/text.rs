@@ -4,7 +4,7 @@
 //! Tables change with the compiler's version, and then one machine would refuse what another one takes.
 
 use crate::command::Refusal;
-use crate::rules::{CHAT_CHARS, NAME_CHARS};
+use crate::rules::{CHAT_CHARS, CLAN_CHARS, NAME_CHARS};
 
 /// Whether a name may enter the world: at most [`NAME_CHARS`] characters, none of them a control character.
 ///
@@ -40,6 +40,11 @@ pub fn check_chat(text: &str) -> Result<(), Refusal> {
 /// The name that the world takes in place of any text: forbidden characters left out, trimmed, cut. May be empty.
 pub fn clean_name(text: &str) -> String {
     clean(text, NAME_CHARS)
+}
+
+/// The name that the world takes for a clan in place of any text: as [`clean_name`], but shorter.
+pub fn clean_clan_name(text: &str) -> String {
+    clean(text, CLAN_CHARS)
 }
 
 /// The line that the world takes in place of any text: forbidden characters left out, trimmed, cut. `None` when nothing
