@@ -369,11 +369,12 @@ impl Session {
 
     /// Names are cleaned as chat is; what is left of one that is only space is refused by the world, which says why.
     fn clan(&mut self, sequence: Option<u32>, tick: Option<u32>, wish: ClanWish, outputs: &mut Vec<Output>) {
+        let cleaned = |name: &str| text::clean_clan_name(name).unwrap_or_default();
         let number = |player: u32| PlayerId(u16::try_from(player).unwrap_or(u16::MAX));
         let action = match wish {
-            ClanWish::Create { name } => Action::ClanCreate { name: text::clean_clan_name(&name) },
+            ClanWish::Create { name } => Action::ClanCreate { name: cleaned(&name) },
             ClanWish::Leave => Action::ClanLeave,
-            ClanWish::Request { name } => Action::ClanRequest { name: text::clean_clan_name(&name) },
+            ClanWish::Request { name } => Action::ClanRequest { name: cleaned(&name) },
             ClanWish::Answer { player, accept } => Action::ClanAnswer { player: number(player), accept },
             ClanWish::Kick { player } => Action::ClanKick { player: number(player) },
         };

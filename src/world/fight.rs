@@ -10,6 +10,7 @@
 //!        \  arc: 69.23° to each side    from where I look
 //! ```
 
+use crate::clan::share_clan;
 use crate::controller::player::bounded;
 use crate::controller::{Controller, Player, SceneryKind};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
@@ -199,8 +200,11 @@ impl World {
         found.clear();
         found.extend(self.crowd.within(self.crowd.around(stroke.x, stroke.y, reach)).map(|at| at as u32));
         found.retain(|at| {
-            let other = &self.state.players[*at as usize];
-            *at as usize != own && is_alive(other) && stroke.hits(&other.body, size_px)
+            let (me, other) = (&self.state.players[own], &self.state.players[*at as usize]);
+            *at as usize != own
+                && is_alive(other)
+                && stroke.hits(&other.body, size_px)
+                && !share_clan(me, other)
         });
         found.sort_unstable();
     }
