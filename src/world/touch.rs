@@ -12,9 +12,6 @@ use crate::state::World;
 use crate::terrain::Standing;
 use crate::trig::{cosine, sine};
 
-/// Who runs into something is put on its rim, a hair outside. So far from it still counts as a touch.
-const SLACK: i64 = 1 << 12;
-
 /// What a place does to a player.
 #[derive(Default)]
 struct Contact {
@@ -54,7 +51,7 @@ impl World {
                 let (vx, vy) = spikes.knock(hz);
                 body.vx = bounded(body.vx.plus(vx));
                 body.vy = bounded(body.vy.plus(vy));
-                self.hurt(at, spikes.damage, Some(spikes.owner));
+                self.hurt(at, spikes.damage, spikes.owner.somebody());
             }
         }
     }
@@ -63,12 +60,10 @@ impl World {
         let Entity { id, body, .. } = &self.state.players[at];
         let mut contact = Contact::default();
         for standing in self.terrain.built_near(body.x, body.y) {
-            let (dx, dy) = way_from(standing, body.x, body.y);
-            let slack = if standing.item.group.is_solid() { SLACK } else { -1 };
-            let reach = i64::from(Fixed::from_px(standing.item.radius_px + body.radius_px).0) + slack;
-            if dx.abs() > reach || dy.abs() > reach || dx * dx + dy * dy > reach * reach {
+            if !standing.is_touched(body) {
                 continue;
             }
+            let (dx, dy) = way_from(standing, body.x, body.y);
             let harms = || {
                 let who = id.player();
                 who != Some(standing.owner) && !who.map_or(false, |who| self.are_mates(who, standing.owner))
