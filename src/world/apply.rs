@@ -192,6 +192,7 @@ impl World {
         self.demolish_all_of(id);
         if let Ok(at) = self.find(id) {
             self.state.players.remove(at);
+            self.disown(id);
             self.outcome.events.push(Event::Left { player: id });
         }
     }

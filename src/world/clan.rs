@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::entity::PlayerId;
 use crate::fields::fields;
+use crate::state::World;
 
 /// The number of a clan. It is never given twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,3 +24,11 @@ pub struct Clan {
 }
 
 fields!(Clan: id: ClanId, name: Arc<str>, owner: PlayerId);
+
+impl World {
+    /// Whether two players are in one clan.
+    pub fn are_mates(&self, a: PlayerId, b: PlayerId) -> bool {
+        let clan = |id: PlayerId| self.player(id).and_then(|player| player.clan);
+        clan(a).map_or(false, |shared| clan(b) == Some(shared))
+    }
+}

@@ -15,6 +15,7 @@ use crate::map::{self, Bands};
 use crate::rng::Rng;
 use crate::rules::{self, Rates, TickHz};
 use crate::terrain::{Obstacle, Standing, Terrain};
+use crate::turret::turrets_of;
 
 /// What a world is made from. Equal identities and equal commands make equal worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,6 +229,8 @@ pub struct World {
     pub(crate) terrain: Terrain,
     /// Players by place; made anew in each tick that needs it.
     pub(crate) crowd: Grid,
+    /// The turrets, in the order of their numbers.
+    pub(crate) turrets: Vec<EntityId>,
     /// Which players acted in this tick, by their index.
     pub(crate) awake: Vec<bool>,
     /// Room for what a stroke needs.
@@ -251,6 +254,10 @@ const PURPOSE_LATER: u32 = 2;
 
 /// Events for which there is room from the start: a stroke, and what it does to a few.
 const EVENTS_PER_PLAYER: usize = 6;
+
+/// Projectiles for which there is room from the start, beside one for each turret: what the quickest weapon keeps in the
+/// air.
+const SHOTS_PER_PLAYER: usize = 4;
 
 impl Outcome {
     pub(crate) fn clear(&mut self) {
@@ -296,6 +303,7 @@ impl World {
             rates: state.identity.tick_hz.rates(),
             terrain,
             crowd: Grid::new(map_size_px),
+            turrets: turrets_of(&state),
             awake: Vec::new(),
             scratch: Scratch::default(),
             places: Vec::new(),
@@ -312,7 +320,9 @@ impl World {
         self.scratch.reserve(players);
         self.places.clear();
         self.places.reserve(players);
-        self.outcome.events.reserve(EVENTS_PER_PLAYER * players);
+        self.outcome.events.reserve(EVENTS_PER_PLAYER * players + 2 * self.turrets.len());
+        let shots = (SHOTS_PER_PLAYER * players + self.turrets.len()).min(rules::SHOTS_MOST);
+        self.state.shots.reserve(shots.saturating_sub(self.state.shots.len()));
     }
 
     /// What it was made from.

@@ -6,8 +6,10 @@
 //! ```text
 //!   commands, in canonical order ─► each awake controller acts ─► overlapping players are pushed apart
 //!                                                               ─► whoever was pushed is put where it can be
+//!                                                               ─► what was shot flies and hits (`shoot`)
 //!                                                               ─► structures do what they do (`touch`)
 //!                                                               ─► health comes back, strokes land (`fight`)
+//!                                                               ─► turrets shoot (`turret`)
 //! ```
 
 use crate::command::Command;
@@ -32,8 +34,10 @@ impl World {
             self.push_players_apart();
             self.settle_stirred_players();
         }
+        self.fly_shots();
         self.touch();
         self.fight();
+        self.tend_turrets();
         self.state.tick = self.state.tick.wrapping_add(1);
         &self.outcome
     }

@@ -65,7 +65,8 @@ pub fn act(entity: &mut Entity, terrain: &Terrain, rates: &Rates) -> bool {
     match controller {
         Controller::Player(player) => player.act(body, terrain, rates),
         Controller::Scenery(_) | Controller::Structure(_) => {}
-        Controller::Animal(_) | Controller::Shot(_) => {}
+        Controller::Animal(_) => {}
+        Controller::Shot(shot) => shot.act(body, rates),
     }
     true
 }
