@@ -194,6 +194,7 @@ impl World {
         self.leave_clan(id);
         if let Ok(at) = self.find(id) {
             self.state.players.remove(at);
+            self.disown(id);
             self.outcome.events.push(Event::Left { player: id });
         }
     }

@@ -101,6 +101,11 @@ impl Built {
         found.dedup();
     }
 
+    /// What may reach into the square around a point, and perhaps more, some of it more than once.
+    pub(crate) fn around(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &Standing> {
+        self.shape.each(self.shape.around(x, y, reach)).flat_map(move |cell| &self.cells[cell])
+    }
+
     fn cells_of(&self, standing: &Standing, reach_px: i32) -> Cells {
         let reach = Fixed::from_px(standing.item.scale_px.saturating_add(reach_px));
         self.shape.around(standing.x, standing.y, reach)

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clan::ClanId;
 use crate::controller::kit::EARNED_MOST;
-use crate::controller::{Animal, Controller, Kit, Mood, Player};
+use crate::controller::shot::velocity;
+use crate::controller::{Animal, Controller, Kit, Mood, Player, Poison};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::Fixed;
 use crate::rules::{self, Group};
@@ -21,7 +22,7 @@ pub(crate) fn check(state: &State) -> Result<(), SnapshotError> {
     let size_px = state.identity.map_size_px;
     require((rules::MAP_SIZE_MIN_PX..=rules::MAP_SIZE_MAX_PX).contains(&size_px), "map_size_px")?;
     let in_order = |entities: &[Entity]| entities.windows(2).all(|pair| pair[0].id < pair[1].id);
-    for list in [&state.players, &state.others, &state.structures, &state.animals] {
+    for list in [&state.players, &state.others, &state.structures, &state.animals, &state.shots] {
         require(in_order(list), "order of entities")?;
     }
     for entity in &state.players {
@@ -34,7 +35,9 @@ pub(crate) fn check(state: &State) -> Result<(), SnapshotError> {
     }
     check_clans(state)?;
     check_animals(state)?;
-    check_structures(state)
+    check_structures(state)?;
+    check_turrets_and_poison(state)?;
+    check_shots(state)
 }
 
 /// Clans, and that players and owners agree about them.
@@ -179,6 +182,60 @@ fn check_player(entity: &Entity) -> Result<(), SnapshotError> {
     )?;
     require(player.ground.touch_wait <= rules::thirds(rules::TOUCH_PERIOD_MS), "touch of a player")?;
     check_kit(player)
+}
+
+/// What waits to shoot, and what is in the blood.
+fn check_turrets_and_poison(state: &State) -> Result<(), SnapshotError> {
+    for entity in &state.structures {
+        if let (Some(standing), Controller::Structure(structure)) = (Standing::of(entity), &entity.controller)
+        {
+            let shoots = standing.item.group == Group::Turret;
+            let most_ms = if shoots { rules::TURRET_PERIOD_MS } else { 0 };
+            require(structure.wait <= rules::thirds(most_ms), "waiting of a structure")?;
+        }
+    }
+    for entity in &state.players {
+        if let Controller::Player(player) = &entity.controller {
+            let poison = &player.poison;
+            let works = player.alive && (1..=rules::POISON_DOSES).contains(&poison.doses);
+            let waits = (1..=rules::thirds(rules::POISON_PERIOD_MS)).contains(&poison.wait);
+            require(*poison == Poison::default() || works && waits, "poison of a player")?;
+            require(is_here(state, poison.by), "poison of a player")?;
+        }
+    }
+    Ok(())
+}
+
+/// What flies, against its table and those whose it is.
+fn check_shots(state: &State) -> Result<(), SnapshotError> {
+    let rates = state.identity.tick_hz.rates();
+    require(state.shots.len() <= rules::SHOTS_MOST, "number of shots")?;
+    let after = state.shots.last().map_or(EntityId::FIRST_SHOT, |last| EntityId(last.id.0.saturating_add(1)));
+    let begins_anew = !state.shots.is_empty() || state.next_shot == EntityId::FIRST_SHOT;
+    require(state.next_shot >= after && begins_anew, "next number of a shot")?;
+    for Entity { id, body, controller } in &state.shots {
+        let shot = match controller {
+            Controller::Shot(shot) => shot,
+            _ => return Err(SnapshotError::Value("controller of a shot")),
+        };
+        let kind = rules::projectile(shot.kind).ok_or(SnapshotError::Value("kind of a shot"))?;
+        require(*id >= EntityId::FIRST_SHOT, "number of a shot")?;
+        require((Fixed(1)..=Fixed::from_px(kind.range_px)).contains(&shot.left), "way of a shot")?;
+        require(is_here(state, body.owner), "owner of a shot")?;
+        let by_turret = (EntityId::FIRST_OTHER..state.next_id).contains(&shot.by);
+        let by_player = shot.by.player().map_or(false, |by| [by, PlayerId::OPERATOR].contains(&body.owner));
+        require(by_turret || by_player, "maker of a shot")?;
+        require((body.radius_px, body.health) == (0, 0), "body of a shot")?;
+        require((body.vx, body.vy) == velocity(kind, body, &rates), "velocity of a shot")?;
+        check_body(body, state.identity.map_size_px)?;
+    }
+    Ok(())
+}
+
+/// Whether somebody is in the world, or is nobody.
+fn is_here(state: &State, player: PlayerId) -> bool {
+    let place = state.players.binary_search_by_key(&player.entity(), |entity| entity.id);
+    player == PlayerId::OPERATOR || place.is_ok()
 }
 
 fn check_scenery(entity: &Entity) -> Result<(), SnapshotError> {

@@ -84,6 +84,7 @@ impl World {
             Entity { id, body, controller: Controller::Structure(Structure { item: item.id, wait: 0 }) };
         if let Some(standing) = Standing::of(&entity) {
             self.terrain.put_up(standing);
+            self.note_turret(&standing, true);
         }
         // Whoever stands there must make way, even asleep.
         let reach = Fixed::from_px(item.scale_px + rules::PLAYER_RADIUS_PX).0.unsigned_abs();
@@ -116,6 +117,7 @@ impl World {
         let entity = self.state.structures.remove(at);
         if let Some(standing) = Standing::of(&entity) {
             self.terrain.take_down(&standing);
+            self.note_turret(&standing, false);
             if let Some((owner, _)) = self.player_mut(standing.owner) {
                 owner.kit.discount(standing.item);
             }

@@ -1,4 +1,4 @@
-//! Strokes: who swings in this tick, what is struck, and what comes of it.
+//! Strokes: who swings in this tick, what is struck, and what comes of it. What shoots in place of a stroke is in `shoot`.
 //!
 //! Comes in: the state after everyone has moved. Goes out: what was gathered, health lost, speed given, and the events that
 //! say so. Never: an order other than that of the numbers. Who swings first is who has the lower number, and what it strikes
@@ -114,7 +114,10 @@ impl World {
             self.rebuild_row();
         }
         for index in 0..scratch.swingers.len() {
-            self.swing(scratch.swingers[index] as usize, &mut scratch);
+            let at = scratch.swingers[index] as usize;
+            if !self.shoot(at) {
+                self.swing(at, &mut scratch);
+            }
         }
         self.scratch = scratch;
     }
@@ -122,6 +125,7 @@ impl World {
     /// Heals, and lists whose stroke is due.
     fn let_time_pass(&mut self, swingers: &mut Vec<u32>) {
         swingers.clear();
+        let mut shots_free = self.shots_free();
         for (at, Entity { id, body, controller }) in self.state.players.iter_mut().enumerate() {
             let (id, player) = match (id.player(), controller) {
                 (Some(id), Controller::Player(player)) if player.alive => (id, player),
@@ -135,7 +139,10 @@ impl World {
             let paid = player.kit.pay(self.rates.tick_thirds);
             player.give(Resource::Gold, paid);
             player.score = player.score.saturating_add(paid);
-            if player.hand.is_due(self.rates.tick_thirds) {
+            let able = player.hand.attacking && player.is_able(shots_free);
+            if player.hand.is_due(self.rates.tick_thirds, able) {
+                let shoots = rules::weapon_or_first(player.hand.weapon).shoots.is_some();
+                shots_free -= usize::from(shoots);
                 swingers.push(at as u32);
             }
         }
@@ -254,11 +261,13 @@ impl World {
     fn strike_player(&mut self, stroke: &Stroke, at: usize) {
         let victim = &mut self.state.players[at];
         let (vx, vy) = stroke.knock(&victim.body, self.rates.hz);
+        let from = stroke.towards(&victim.body).opposite();
         victim.body.vx = bounded(victim.body.vx.plus(vx));
         victim.body.vy = bounded(victim.body.vy.plus(vy));
         self.steal(at, stroke);
-        if stroke.weapon.damage > 0 {
-            self.hurt(at, stroke.weapon.damage, Some(stroke.player));
+        let damage = self.state.players[at].shielded(stroke.weapon.damage, from);
+        if damage > 0 {
+            self.hurt(at, damage, Some(stroke.player));
         }
     }
 

@@ -224,6 +224,27 @@ pub const RETURN_AGAIN_MS: u16 = 1_000;
 pub const RETURN_TRIES: u32 = 32;
 /// Room between an animal that appears by itself and any player, pixels from centre to centre: it does not strike at once.
 pub const RETURN_ROOM_PX: i32 = 400;
+// ---- shooting ------------------------------------------------------------------------------------------------
+
+/// What flies at once before nobody shoots any more: what over a thousand players with the quickest weapon keep in the air.
+/// Each costs a look along its way in each tick.
+pub const SHOTS_MOST: usize = 4_096;
+/// Half of the arc that a shield covers, in parts of a turn of 65,536: a turn / 6, which is pi / 3.
+pub const SHIELD_ARC: u16 = 10_923;
+/// What a turret shoots: a number of [`PROJECTILES`].
+pub const TURRET_SHOOTS: u8 = 1;
+/// How far from its centre a turret sees the centre of a player, pixels: as far as it shoots.
+pub const TURRET_RANGE_PX: i32 = 700;
+/// Time from one shot of a turret to the next, milliseconds.
+pub const TURRET_PERIOD_MS: u16 = 2_200;
+/// Time until a turret that saw nobody looks again, milliseconds. A whole number of ticks at each rate, as is its period.
+pub const TURRET_LOOK_MS: u16 = 200;
+/// Health points that poison takes each time.
+pub const POISON_DAMAGE: u16 = 5;
+/// Time from the touch to the first harm of poison, and from one to the next, milliseconds.
+pub const POISON_PERIOD_MS: u16 = 1_000;
+/// How many times poison hurts after a touch.
+pub const POISON_DOSES: u8 = 5;
 
 // ---- spawning ------------------------------------------------------------------------------------------------
 
@@ -316,7 +337,11 @@ pub fn code_hash() -> u64 {
     let mut hash = Checksum::new();
     let mut put = |value: i64| hash.put(value as u64, 8);
     put(i64::from(CODE_VERSION));
-    for value in [NAME_CHARS, CHAT_CHARS, CLAN_CHARS, SAY_CHARS, SPAWN_CROWD, ANIMALS_MOST, SPAWNED_MOST] {
+    for value in [NAME_CHARS, CHAT_CHARS, CLAN_CHARS, SAY_CHARS, SPAWN_CROWD].into_iter().chain([
+        ANIMALS_MOST,
+        SPAWNED_MOST,
+        SHOTS_MOST,
+    ]) {
         put(value as i64);
     }
     for value in [MAP_SIZE_PX, MAP_SIZE_MIN_PX, MAP_SIZE_MAX_PX, SNOW_END_PX, DESERT_START_PX, RIVER_HALF_PX]
@@ -348,6 +373,8 @@ pub fn code_hash() -> u64 {
     for value in [ARC, SLOW_WHOLE, SLOW_RECOVERY, SLOW_MOST, HEAL_DELAY_MS, HEAL_PERIOD_MS, TOUCH_PERIOD_MS]
         .into_iter()
         .chain([LOOK_PERIOD_MS, FLEE_MS, HUNT_MS, STRIKE_PERIOD_MS, RETURN_MS, RETURN_AGAIN_MS])
+        .chain([SHIELD_ARC, TURRET_PERIOD_MS, TURRET_LOOK_MS, POISON_DAMAGE, POISON_PERIOD_MS])
+        .chain([u16::from(TURRET_SHOOTS), u16::from(POISON_DOSES)])
     {
         put(i64::from(value));
     }
@@ -356,7 +383,7 @@ pub fn code_hash() -> u64 {
     }
     for value in [TARGET_PERCENT, KNOCK_PX_PER_S, ITEM_SPEED_PERCENT, SPIKE_KNOCK_PX_PER_S, BOOST_PX_PER_S]
         .into_iter()
-        .chain([i32::from(PAD_HEAL_THIRDS)])
+        .chain([i32::from(PAD_HEAL_THIRDS), TURRET_RANGE_PX])
         .chain(ANIMALS.iter().flat_map(Animal::numbers))
         .chain(PROJECTILES.iter().flat_map(Projectile::numbers))
         .chain(WEAPONS.iter().flat_map(Weapon::numbers))
@@ -384,6 +411,7 @@ const _: () = {
         "no more than a point comes back in a tick"
     );
     assert!(PAD_HEAL_THIRDS >= TickHz::Hz15.rates().tick_thirds, "nor on a healing pad");
+    assert!(thirds(POISON_PERIOD_MS) >= TickHz::Hz15.rates().tick_thirds, "poison hurts once in a tick");
     assert!(SLOW_MOST < SLOW_WHOLE, "nobody is slowed to a stand");
     let [cow, pig, bull, wolf] = &ANIMALS;
     assert!(cow.radius_px <= ANIMAL_RADIUS_MAX_PX && pig.radius_px <= ANIMAL_RADIUS_MAX_PX);

@@ -16,6 +16,7 @@ use crate::rng::Rng;
 use crate::row::Row;
 use crate::rules::{self, Rates, TickHz};
 use crate::terrain::{Obstacle, Standing, Terrain};
+use crate::turret::turrets_of;
 
 /// What a world is made from. Equal identities and equal commands make equal worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,6 +230,8 @@ pub struct World {
     pub(crate) terrain: Terrain,
     /// Players by place; made anew in each tick that needs it.
     pub(crate) crowd: Grid,
+    /// The turrets, in the order of their numbers.
+    pub(crate) turrets: Vec<EntityId>,
     /// Which players acted in this tick, by their index.
     pub(crate) awake: Vec<bool>,
     /// Animals by place; made anew in each tick that needs it.
@@ -259,6 +262,9 @@ const EVENTS_PER_PLAYER: usize = 6;
 
 /// Events for which there is room from the start: a stroke, whom it hurts, and a few that the animal takes.
 const EVENTS_PER_ANIMAL: usize = 6;
+/// Projectiles for which there is room from the start, beside one for each turret: what the quickest weapon keeps in the
+/// air.
+const SHOTS_PER_PLAYER: usize = 4;
 
 impl Outcome {
     pub(crate) fn clear(&mut self) {
@@ -306,6 +312,7 @@ impl World {
             rates: state.identity.tick_hz.rates(),
             terrain,
             crowd: Grid::new(map_size_px),
+            turrets: turrets_of(&state),
             awake: Vec::new(),
             row: Row::default(),
             roused: Vec::new(),
@@ -327,7 +334,10 @@ impl World {
         let animals = self.state.animals.len();
         self.row.reserve(animals);
         self.roused.reserve(animals);
-        self.outcome.events.reserve(EVENTS_PER_PLAYER * players + EVENTS_PER_ANIMAL * animals);
+        let events = EVENTS_PER_PLAYER * players + EVENTS_PER_ANIMAL * animals + 2 * self.turrets.len();
+        self.outcome.events.reserve(events);
+        let shots = (SHOTS_PER_PLAYER * players + self.turrets.len()).min(rules::SHOTS_MOST);
+        self.state.shots.reserve(shots.saturating_sub(self.state.shots.len()));
     }
 
     /// What it was made from.

@@ -6,9 +6,11 @@
 //! ```text
 //!   commands, in canonical order ─► each awake controller acts ─► overlapping players and animals are pushed apart
 //!                                                               ─► whoever was pushed is put where it can be
+//!                                                               ─► what was shot flies and hits (`shoot`)
 //!                                                               ─► structures do what they do (`touch`)
 //!                                                               ─► health comes back, strokes land (`fight`)
 //!                                                               ─► animals decide, and strike (`herd`)
+//!                                                               ─► turrets shoot (`turret`)
 //! ```
 
 use crate::command::Command;
@@ -36,10 +38,12 @@ impl World {
             self.push_animals_apart();
             self.settle_stirred();
         }
+        self.fly_shots();
         self.touch();
         self.touch_animals();
         self.fight();
         self.herd();
+        self.tend_turrets();
         self.state.tick = self.state.tick.wrapping_add(1);
         &self.outcome
     }

@@ -149,6 +149,22 @@ impl Terrain {
         found.dedup();
     }
 
+    /// The obstacles that may reach into the square around a point, with their places in the list. May hold some that lie
+    /// further off, and some more than once.
+    pub(crate) fn obstacles_around(
+        &self,
+        x: Fixed,
+        y: Fixed,
+        reach: Fixed,
+    ) -> impl Iterator<Item = (usize, &Obstacle)> {
+        self.grid.within(self.grid.around(x, y, reach)).map(move |index| (index, &self.obstacles[index]))
+    }
+
+    /// What was built and may reach into the square around a point, likewise.
+    pub(crate) fn built_around(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &Standing> {
+        self.built.around(x, y, reach)
+    }
+
     fn near(&self, x: Fixed, y: Fixed) -> impl Iterator<Item = &Obstacle> {
         self.grid.within(self.grid.around(x, y, Fixed::ZERO)).map(move |index| &self.obstacles[index])
     }

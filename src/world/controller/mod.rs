@@ -79,7 +79,7 @@ pub fn act(entity: &mut Entity, terrain: &Terrain, rates: &Rates) -> bool {
         Controller::Player(player) => player.act(body, terrain, rates),
         Controller::Scenery(_) | Controller::Structure(_) => {}
         Controller::Animal(animal) => animal.act(body, terrain, rates),
-        Controller::Shot(_) => {}
+        Controller::Shot(shot) => shot.act(body, rates),
     }
     true
 }
