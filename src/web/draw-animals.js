@@ -145,8 +145,8 @@ function brows(ctx, x, y, colour) {
 }
 
 /** Light along the back. */
-function back(ctx, fill, x, y, radiusX, radiusY) {
-  spot(ctx, x, y, radiusX, radiusY, bright(fill, 0.3));
+function back(ctx, fill, x, y, radiusX, radiusY, part = 0.3) {
+  spot(ctx, x, y, radiusX, radiusY, bright(fill, part));
 }
 
 function cowBody(ctx) {
@@ -200,7 +200,7 @@ function bullBody(ctx) {
   oval(ctx, -98, -10, 9, 8, '#3d3038', 4);
   oval(ctx, -20, 0, 60, 50, fill, 6);
   oval(ctx, 18, 0, 40, 55, mix(fill, '#3d3038', 0.25), 6);
-  back(ctx, fill, -28, -5, 28, 10);
+  back(ctx, fill, -30, 0, 26, 13, 0.1);
   ctx.strokeStyle = mix(fill, '#3d3038', 0.6);
   ctx.lineWidth = 4;
   for (const y of [-22, 0, 22]) {

@@ -21,6 +21,7 @@ const STRING = '#f4ecd8';
  * @property {number} back how far it goes behind the middle of the body, px; below 0 it begins before it
  * @property {number} ahead @property {number} wide to each side
  * @property {readonly (readonly [number, number])[]} hands where the right and the left hand are
+ * @property {boolean} [behind] whether the hands are below it
  * @property {number} kick how far a shot throws it back, px
  * @property {(ctx: CanvasRenderingContext2D) => void} [icon] the picture of it alone, in a square of 96 around the middle; otherwise as it is held
  */
@@ -28,7 +29,7 @@ const STRING = '#f4ecd8';
 /** By number of the rules. @type {Readonly<Record<number, Arm>>} */
 export const ARMS = Object.freeze({
   9: { draw: longbow, back: -26, ahead: 86, wide: 42, hands: [[39, 4], [64, 0]], kick: 5 },
-  11: { draw: shield, back: -30, ahead: 66, wide: 46, hands: [[36, 17], [36, -17]], kick: 0, icon: shieldIcon },
+  11: { draw: shield, back: -30, ahead: 74, wide: 56, hands: [[39, 20], [39, -20]], behind: true, kick: 0, icon: shieldIcon },
   12: { draw: crossbow, back: -18, ahead: 82, wide: 40, hands: [[30, 13], [52, -5]], kick: 7 },
   13: { draw: repeater, back: -18, ahead: 84, wide: 40, hands: [[30, 14], [58, -5]], kick: 4 },
   15: { draw: musket, back: -16, ahead: 104, wide: 18, hands: [[32, 14], [62, 0]], kick: 14 },
@@ -97,16 +98,19 @@ function musket(ctx) {
 /** From above: a bent plate before the body. */
 function shield(ctx) {
   ctx.beginPath();
-  ctx.arc(-4, 0, 62, -0.78, 0.78);
-  ctx.arc(-4, 0, 48, 0.78, -0.78, true);
+  ctx.arc(-6, 0, 70, -0.82, 0.82);
+  ctx.arc(-6, 0, 52, 0.82, -0.82, true);
   ctx.closePath();
   paint(ctx, WOOD);
-  ctx.strokeStyle = STEEL;
-  ctx.lineWidth = 4.5;
-  ctx.beginPath();
-  ctx.arc(-4, 0, 60, -0.76, 0.76);
-  ctx.stroke();
-  block(ctx, 52, -9, 11, 18, 5, GOLD, 4);
+  ctx.lineCap = 'butt';
+  for (const [radius, width, colour] of [[67, 6, STEEL], [57, 4, bright(WOOD, 0.35)]]) {
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = width;
+    ctx.beginPath();
+    ctx.arc(-6, 0, radius, -0.8, 0.8);
+    ctx.stroke();
+  }
+  block(ctx, 54, -11, 15, 22, 6, GOLD, 4);
 }
 
 /** From before, as one knows it. */

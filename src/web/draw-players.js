@@ -91,15 +91,17 @@ function drawHands(ctx, x, y, heading, fill, gait, { weapon, part, scale }) {
 
 /** Both hands at what shoots, or at the shield. */
 function drawArmed(ctx, x, y, heading, fill, { weapon, sinceShotMs, scale }) {
-  const { hands, kick } = ARMS[weapon];
+  const { hands, kick, behind } = ARMS[weapon];
+  const held = () => drawArm(ctx, weapon, sinceShotMs > swingMs(weapon) * RELOADED, scale);
   ctx.save();
   ctx.translate(x, y);
   ctx.rotate(heading);
   ctx.translate(-kick * kickPart(sinceShotMs), 0);
-  drawArm(ctx, weapon, sinceShotMs > swingMs(weapon) * RELOADED, scale);
+  if (!behind) held();
   ctx.lineWidth = OUTLINE;
   ctx.strokeStyle = outlineOf(fill);
   for (const [handX, handY] of hands) disc(ctx, handX, handY, HAND, mix(fill, '#ffffff', 0.08));
+  if (behind) held();
   ctx.restore();
 }
 

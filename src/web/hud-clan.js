@@ -62,6 +62,8 @@ export class ClanHud {
     this.tell = tell;
     this.drawnAt = 0;
     this.seen = '';
+    /** Where there are no keys, none is named. */
+    this.touch = matchMedia('(pointer: coarse)');
     /** Those whose wish to join was told of. @type {Set<number>} */
     this.heard = new Set();
     this.name = /** @type {HTMLInputElement} */ (element('clan-name'));
@@ -112,7 +114,7 @@ export class ClanHud {
     const badge = element('clan-badge');
     badge.hidden = asks.length === 0;
     badge.textContent = String(asks.length);
-    for (const { id, name } of asks) if (!this.heard.has(id)) this.tell(`${name} asks to join your clan (C)`);
+    for (const { id, name } of asks) if (!this.heard.has(id)) this.tell(`${name} asks to join your clan${this.touch.matches ? '' : ' (C)'}`);
     this.heard = new Set(asks.map(({ id }) => id));
   }
 
