@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use crate::command::{Action, Selection};
+use crate::controller::{Hand, Poison};
 use crate::fields::{Field, Sink};
 use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
@@ -34,6 +35,7 @@ pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     world.step(&mut vec![command(0, 7, leave), command(0, 8, grant)]);
     build(&mut world);
     fight(&mut world);
+    shoot(&mut world);
     world
 }
 
@@ -95,6 +97,17 @@ fn fight(world: &mut World) {
     assert!(!player(world, 500).alive);
     world.hurt(0, 30, None);
     wait(world, 2);
+}
+
+/// 300 shoots its last but one arrow, 100 has the poison of 400 in its blood.
+fn shoot(world: &mut World) {
+    player_mut(world, 100).poison = Poison { by: crate::PlayerId(400), doses: 3, wait: 2_000 };
+    let archer = player_mut(world, 300);
+    archer.kit.weapons[1] = Some(9);
+    archer.hand = Hand { weapon: 9, item: None, attacking: true, wait: 0 };
+    archer.resources[0] = 8;
+    wait(world, 1);
+    assert_eq!(world.projectiles().count(), 1, "it flies");
 }
 
 #[test]
@@ -257,7 +270,10 @@ proptest! {
             "players.controller.kit.built", "players.controller.kit.income_halves", "players.controller.kit.earned",
             "players.controller.ground.held", "players.controller.ground.healing",
             "players.controller.ground.touch_wait", "structures.id", "structures.body.x", "structures.body.health",
-            "structures.body.owner", "structures.controller.item", "next_id", "players.controller.resources",
+            "structures.body.owner", "structures.controller.item", "structures.controller.wait", "shots.id",
+            "shots.body.x", "shots.body.vx", "shots.body.heading", "shots.body.owner", "shots.controller.kind",
+            "shots.controller.by", "shots.controller.left", "next_shot", "players.controller.poison.by",
+            "players.controller.poison.doses", "players.controller.poison.wait", "next_id", "players.controller.resources",
             "players.controller.kills", "players.controller.score", "others.id", "others.body.x",
             "others.controller.kind", "others.controller.scale_px",
         ] {
