@@ -92,7 +92,7 @@ fn everyone_finds_a_place_on_the_smallest_map() {
         assert!(world.terrain().is_free(body.x, body.y, 34), "player {:?} was pushed into a thing", view.id);
     }
     // Whom the river carries to its end is pressed against others by its current.
-    let (bands, far_px) = (world.bands(), 140);
+    let (bands, far_px) = (world.bands(), 200);
     let is_dry =
         |y: Fixed| y.to_px() < bands.river_start_px - far_px || y.to_px() > bands.river_end_px + far_px;
     let bodies: Vec<_> =
