@@ -3,7 +3,9 @@
 mod check;
 mod collision;
 mod commands;
+mod deeds;
 mod dying;
+mod edges;
 mod fighting;
 mod frame;
 mod gathering;
@@ -17,6 +19,7 @@ mod spawn;
 mod structures;
 mod touch;
 mod walking;
+mod weapons;
 
 use crate::command::{Action, Command, Selection};
 use crate::controller::{Controller, Player};
