@@ -1,5 +1,6 @@
 //! The world's tests, by what they look at. They may use floating-point numbers, to compute again what is committed.
 
+mod bounds;
 mod check;
 mod collision;
 mod commands;
@@ -9,6 +10,7 @@ mod edges;
 mod fighting;
 mod frame;
 mod gathering;
+mod ground;
 mod growing;
 mod items;
 mod map;
