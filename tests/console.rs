@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use program::{Program, tickwire};
-use support::PATIENCE;
+use support::{PATIENCE, Peer};
 use tickwire::client::heard::Heard;
 use tickwire::client::talk::Talk;
 use tickwire::packet::client_packet::Mode;
@@ -87,8 +87,9 @@ fn a_grant_is_felt_by_the_player_by_number_and_by_name() {
 fn what_the_world_refuses_comes_back_and_what_is_no_order_says_what_is() {
     let mut program = start();
     for (line, expected) in [
-        (format!("say {}", "a".repeat(200)), "error: the world refuses: "),
-        ("spawn cow 65535 65535".to_owned(), "error: the world refuses: "),
+        (format!("say {}", "a".repeat(61)), "error: the world refuses: chat_too_long"),
+        ("say \u{7}".to_owned(), "error: the world refuses: chat_forbidden"),
+        ("spawn cow 65535 65535".to_owned(), "error: the world refuses: no_room"),
         ("spawn dragon 1 1".to_owned(), "error: usage: spawn TYPE X Y; TYPE is one of cow, "),
         ("sya hello".to_owned(), "error: there is no command \"sya\"; help lists them"),
         (format!("say {}", "a".repeat(100_000)), "error: a line has at most 512 bytes"),
@@ -100,6 +101,51 @@ fn what_the_world_refuses_comes_back_and_what_is_no_order_says_what_is() {
     program.type_only("");
     assert_eq!(program.type_line("bans"), "nobody is banned", "an empty line has no answer");
     assert_eq!(program.type_line("players"), "nobody plays");
+    program.stop();
+}
+
+/// The number and the place of the one who plays.
+fn place(program: &mut Program) -> (u32, i32, i32) {
+    program.type_line("players");
+    let row = program.answer();
+    let words: Vec<&str> = row.split_whitespace().collect();
+    let number = |at: usize| words[at].parse().unwrap_or_else(|_| panic!("{row}"));
+    (number(0) as u32, number(4), number(5))
+}
+
+/// Lets something appear beside a place, where there is room for it.
+fn spawn(program: &mut Program, what: &str, (x_px, y_px): (i32, i32)) {
+    let near = [(200, 0), (-200, 0), (0, 200), (0, -200), (300, 300), (-300, 300), (300, -300), (-300, -300)];
+    let answers: Vec<String> = near
+        .iter()
+        .map(|(right, down)| program.type_line(&format!("spawn {what} {} {}", x_px + right, y_px + down)))
+        .take_while(|answer| answer.starts_with("error: "))
+        .collect();
+    assert!(answers.len() < near.len(), "{answers:?}");
+}
+
+#[test]
+fn what_is_said_and_what_appears_is_told_to_who_plays() {
+    let mut program = start();
+    let mut ann = Peer::connect(program.address, "/play?format=json");
+    ann.send_text(r#"["hello",[1,1,"Ann",0]]"#);
+    let mut hears = |beginning: &str, part: &str| {
+        let is_it = |message: &[u8]| {
+            let text = String::from_utf8_lossy(message);
+            text.starts_with(beginning) && text.contains(part)
+        };
+        ann.receive_until(is_it).unwrap_or_else(|error| panic!("{beginning} with {part}: {error}"));
+    };
+    hears("[3,", "");
+    let (_, x_px, y_px) = place(&mut program);
+    assert_eq!(program.type_line("say Back in five minutes"), "said");
+    hears("[30,", r#"["Back in five minutes"]"#);
+    spawn(&mut program, "turret", (x_px, y_px));
+    // Item 17, of nobody.
+    hears("[16,", ",17,0,");
+    spawn(&mut program, "bull", (x_px, y_px));
+    // Its id is the first that is not a structure's, or one of those after it; kind 2.
+    hears("[23,", ",2,");
     program.stop();
 }
 
