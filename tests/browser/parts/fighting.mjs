@@ -39,8 +39,13 @@ export async function fighting(game) {
     await noteHealths(bo);
     const before = await state(bo, 'health');
     await ada.mouse.down();
-    await until(bo, () => window.healths.length >= 2);
+    for (let i = 0; i < 20 && (await bo.evaluate(() => window.healths.length)) < 2; i++) {
+      await walker.to(prey, REACH - 30);
+      await walker.look(await prey());
+      await sleep(200);
+    }
     await ada.mouse.up();
+    await until(bo, () => window.healths.length >= 2);
     await until(bo, () => window.tickwire.effects.numbers > 0 && window.tickwire.effects.particles > 0);
     await keep(bo, 'fight');
     const healths = await bo.evaluate(() => window.healths);
