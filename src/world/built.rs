@@ -39,7 +39,7 @@ impl Standing {
                 y: body.y,
                 heading: body.heading,
             }),
-            Controller::Player(_) | Controller::Scenery(_) => None,
+            _ => None,
         }
     }
 }

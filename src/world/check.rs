@@ -3,8 +3,9 @@
 //! Comes in: a state that bytes claimed to hold. Goes out: yes, or the name of the first value that no world holds. Never: a
 //! repair.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::clan::ClanId;
 use crate::controller::kit::EARNED_MOST;
 use crate::controller::{Controller, Kit, Player};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
@@ -13,7 +14,7 @@ use crate::rules::{self, Group};
 use crate::snapshot::SnapshotError;
 use crate::state::State;
 use crate::terrain::Standing;
-use crate::text::check_name;
+use crate::text::{check_clan_name, check_name};
 
 /// Whether the rest of the code may rely on this state: order, sizes, places, speeds.
 pub(crate) fn check(state: &State) -> Result<(), SnapshotError> {
@@ -31,7 +32,33 @@ pub(crate) fn check(state: &State) -> Result<(), SnapshotError> {
         check_scenery(entity)?;
         check_body(&entity.body, size_px)?;
     }
+    check_clans(state)?;
     check_structures(state)
+}
+
+/// Clans, and that players and owners agree about them.
+fn check_clans(state: &State) -> Result<(), SnapshotError> {
+    let (clans, players) = (&state.clans, &state.players);
+    require(clans.windows(2).all(|pair| pair[0].id < pair[1].id), "order of clans")?;
+    let mut names = BTreeSet::new();
+    for clan in clans {
+        require((1..state.next_clan).contains(&clan.id.0), "number of a clan")?;
+        require(check_clan_name(&clan.name).is_ok() && names.insert(&clan.name), "name of a clan")?;
+        let at = players.binary_search_by_key(&clan.owner.entity(), |entity| entity.id);
+        let owner = at.ok().map(|at| &players[at].controller);
+        let is_member = matches!(owner, Some(Controller::Player(player)) if player.clan == Some(clan.id));
+        require(is_member, "owner of a clan")?;
+    }
+    let exists =
+        |of: Option<ClanId>| of.map_or(true, |id| clans.binary_search_by_key(&id, |clan| clan.id).is_ok());
+    for entity in players {
+        if let Controller::Player(player) = &entity.controller {
+            require(exists(player.clan), "clan of a player")?;
+            require(exists(player.asks), "request of a player")?;
+            require(player.clan.is_none() || player.asks.is_none(), "request of a player")?;
+        }
+    }
+    Ok(())
 }
 
 /// Structures against their table, and what their owners count against what stands.

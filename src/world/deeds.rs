@@ -68,7 +68,8 @@ impl World {
     fn build(&mut self, body: Body, item: &'static Item) {
         let id = self.state.next_id;
         self.state.next_id = EntityId(id.0.saturating_add(1));
-        let entity = Entity { id, body, controller: Controller::Structure(Structure { item: item.id }) };
+        let entity =
+            Entity { id, body, controller: Controller::Structure(Structure { item: item.id, wait: 0 }) };
         if let Some(standing) = Standing::of(&entity) {
             self.terrain.put_up(standing);
         }

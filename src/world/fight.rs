@@ -10,6 +10,7 @@
 //!        \  arc: 69.23° to each side    from where I look
 //! ```
 
+use crate::clan::share_clan;
 use crate::controller::player::bounded;
 use crate::controller::{Controller, Player, SceneryKind};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
@@ -178,7 +179,7 @@ impl World {
             let thing = &self.state.others[*at as usize];
             match &thing.controller {
                 Controller::Scenery(scenery) => stroke.hits(&thing.body, scenery.scale_px),
-                Controller::Player(_) | Controller::Structure(_) => false,
+                _ => false,
             }
         });
     }
@@ -199,8 +200,11 @@ impl World {
         found.clear();
         found.extend(self.crowd.within(self.crowd.around(stroke.x, stroke.y, reach)).map(|at| at as u32));
         found.retain(|at| {
-            let other = &self.state.players[*at as usize];
-            *at as usize != own && is_alive(other) && stroke.hits(&other.body, size_px)
+            let (me, other) = (&self.state.players[own], &self.state.players[*at as usize]);
+            *at as usize != own
+                && is_alive(other)
+                && stroke.hits(&other.body, size_px)
+                && !share_clan(me, other)
         });
         found.sort_unstable();
     }
@@ -210,7 +214,7 @@ impl World {
         let Entity { id: object, body, controller } = &self.state.others[at];
         let (object, kind) = match controller {
             Controller::Scenery(scenery) => (*object, scenery.kind),
-            Controller::Player(_) | Controller::Structure(_) => return,
+            _ => return,
         };
         let direction = stroke.towards(body);
         self.outcome.events.push(Event::Struck { object, direction, player: stroke.player });

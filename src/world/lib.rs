@@ -29,6 +29,8 @@ pub mod text;
 pub mod controller;
 pub mod entity;
 
+pub mod clan;
+
 mod built;
 mod grid;
 pub mod terrain;
@@ -55,13 +57,14 @@ pub mod trig;
 #[cfg(test)]
 mod tests;
 
-pub use command::{Action, Command, Refusal, Selection};
+pub use clan::ClanId;
+pub use command::{Action, Command, Refusal, Selection, Spawned};
 pub use controller::{Controller, SceneryKind};
 pub use difference::Difference;
 pub use entity::{Body, Entity, EntityId, PlayerId};
 pub use fixed::{Angle, Fixed};
 pub use map::{Bands, Biome};
-pub use rules::{code_hash, Resource, TickHz};
+pub use rules::{code_hash, AnimalKind, Resource, TickHz};
 pub use snapshot::SnapshotError;
 pub use state::{Event, Identity, Outcome, World};
-pub use view::{PlayerView, SceneryView, StructureView};
+pub use view::{AnimalView, PlayerView, ProjectileView, SceneryView, StructureView};

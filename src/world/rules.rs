@@ -12,17 +12,21 @@ use crate::fields::Sink;
 use crate::trig;
 
 mod ages;
+mod animals;
 mod items;
+mod projectiles;
 mod weapons;
 
 pub use ages::{xp_next, CHOICE_ITEMS, FIRST_CHOICE_AGE, LAST_CHOICE_AGE, MAX_AGE, XP_STEPS};
+pub use animals::{Animal, AnimalKind, ANIMALS};
 pub use items::{item, Group, Item, FIRST_ITEMS, GROUPS, ITEMS};
+pub use projectiles::{projectile, Projectile, PROJECTILES};
 pub(crate) use weapons::weapon_or_first;
 pub use weapons::{weapon, Weapon, FIRST_WEAPON, WEAPONS};
 
 /// Raised with each change of what the world does. Part of [`code_hash`], so that an old recording or a stale browser is
 /// told apart instead of drifting apart.
-pub const CODE_VERSION: u32 = 3;
+pub const CODE_VERSION: u32 = 4;
 
 // ---- texts ---------------------------------------------------------------------------------------------------
 
@@ -30,6 +34,10 @@ pub const CODE_VERSION: u32 = 3;
 pub const NAME_CHARS: usize = 15;
 /// Characters of a chat line.
 pub const CHAT_CHARS: usize = 30;
+/// Characters of a clan's name.
+pub const CLAN_CHARS: usize = 7;
+/// Characters of what the operator tells everyone: all of them fit a command frame, however long each is.
+pub const SAY_CHARS: usize = 60;
 
 // ---- map -----------------------------------------------------------------------------------------------------
 
@@ -113,6 +121,8 @@ impl Resource {
     }
 }
 
+/// Of each resource so much is for a newcomer who asks for it, as clients of MooMoo.io can.
+pub const MOOFOLL_GIFT: u32 = 100;
 /// Experience for each unit that a weapon gathers at a stroke.
 pub const GATHER_XP: u32 = 4;
 /// Gold gained at a stroke beyond what the weapon gathers.
@@ -251,7 +261,7 @@ pub fn code_hash() -> u64 {
     let mut hash = Checksum::new();
     let mut put = |value: i64| hash.put(value as u64, 8);
     put(i64::from(CODE_VERSION));
-    for value in [NAME_CHARS, CHAT_CHARS, SPAWN_CROWD] {
+    for value in [NAME_CHARS, CHAT_CHARS, CLAN_CHARS, SAY_CHARS, SPAWN_CROWD] {
         put(value as i64);
     }
     for value in [MAP_SIZE_PX, MAP_SIZE_MIN_PX, MAP_SIZE_MAX_PX, SNOW_END_PX, DESERT_START_PX, RIVER_HALF_PX]
@@ -284,6 +294,8 @@ pub fn code_hash() -> u64 {
     for value in [TARGET_PERCENT, KNOCK_PX_PER_S, ITEM_SPEED_PERCENT, SPIKE_KNOCK_PX_PER_S, BOOST_PX_PER_S]
         .into_iter()
         .chain([i32::from(PAD_HEAL_THIRDS)])
+        .chain(ANIMALS.iter().flat_map(Animal::numbers))
+        .chain(PROJECTILES.iter().flat_map(Projectile::numbers))
         .chain(WEAPONS.iter().flat_map(Weapon::numbers))
         .chain(ITEMS.iter().flat_map(Item::numbers))
         .chain(Group::ALL.map(|group| i32::from(group.limit())))

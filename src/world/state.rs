@@ -4,6 +4,7 @@
 //! command (see `step`).
 
 use crate::checksum::Checksum;
+use crate::clan::Clan;
 use crate::command::{Command, Refusal, KINDS};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fields::{fields, Field};
@@ -104,6 +105,58 @@ pub enum Event {
         /// Which.
         object: EntityId,
     },
+    /// Something was shot; [`World::projectile`] says what and where, unless it has ended in the same tick.
+    Shot {
+        /// Which.
+        projectile: EntityId,
+    },
+    /// What was shot is gone: it hit something, or has flown its way.
+    ShotEnded {
+        /// Which.
+        projectile: EntityId,
+        /// Where, from the left edge.
+        x: Fixed,
+        /// Where, from the top edge.
+        y: Fixed,
+    },
+    /// An animal strikes.
+    AnimalStruck {
+        /// Which.
+        animal: EntityId,
+    },
+    /// An animal lost health.
+    AnimalHurt {
+        /// Which.
+        animal: EntityId,
+        /// Whose doing it was, if it was somebody's.
+        by: Option<PlayerId>,
+        /// How many points it truly lost.
+        amount: u16,
+    },
+    /// An animal has no health left and is gone.
+    AnimalDied {
+        /// Which.
+        animal: EntityId,
+        /// Whose doing it was, if it was somebody's.
+        by: Option<PlayerId>,
+    },
+    /// A player asks to join a clan.
+    Asked {
+        /// Who.
+        player: PlayerId,
+        /// The clan's owner.
+        owner: PlayerId,
+    },
+    /// A player shows its place to its clan.
+    Pinged {
+        /// Who.
+        player: PlayerId,
+    },
+    /// The operator tells everyone something.
+    Said {
+        /// What.
+        text: String,
+    },
 }
 
 /// What came of the commands of one tick. The world keeps one and reuses its room.
@@ -134,6 +187,18 @@ pub(crate) struct State {
     pub(crate) structures: Vec<Entity>,
     /// The number of what is built next.
     pub(crate) next_id: EntityId,
+    /// In the order of their numbers.
+    pub(crate) animals: Vec<Entity>,
+    /// The number of the animal that comes next.
+    pub(crate) next_animal: EntityId,
+    /// What flies, in the order of its numbers.
+    pub(crate) shots: Vec<Entity>,
+    /// The number of what is shot next. It begins anew when nothing flies.
+    pub(crate) next_shot: EntityId,
+    /// In the order of their numbers.
+    pub(crate) clans: Vec<Clan>,
+    /// The number of the clan that is founded next.
+    pub(crate) next_clan: u32,
 }
 
 fields!(State:
@@ -145,6 +210,12 @@ fields!(State:
     others: Vec<Entity>,
     structures: Vec<Entity>,
     next_id: EntityId,
+    animals: Vec<Entity>,
+    next_animal: EntityId,
+    shots: Vec<Entity>,
+    next_shot: EntityId,
+    clans: Vec<Clan>,
+    next_clan: u32,
 );
 
 /// The whole world: the state, and what is made from it to be quick.
@@ -203,6 +274,12 @@ impl World {
             next_id: EntityId(EntityId::FIRST_OTHER.0 + others.len() as u32),
             others,
             structures: Vec::new(),
+            animals: Vec::new(),
+            next_animal: EntityId::FIRST_ANIMAL,
+            shots: Vec::new(),
+            next_shot: EntityId::FIRST_SHOT,
+            clans: Vec::new(),
+            next_clan: 1,
         })
     }
 

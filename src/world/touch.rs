@@ -1,7 +1,7 @@
 //! What structures do to whom they touch: spikes hurt, traps hold, boost pads throw, healing pads heal.
 //!
 //! Comes in: the state after everyone has moved. Goes out: what the ground does to each player, speed and health changed.
-//! Never: harm to the owner. What touches several things is seen to by the one with the lowest number of each sort.
+//! Never: harm to the owner or to its clan. What touches several things is seen to by the one with the lowest number of each sort.
 
 use crate::controller::player::bounded;
 use crate::controller::Controller;
@@ -63,18 +63,21 @@ impl World {
         let Entity { id, body, .. } = &self.state.players[at];
         let mut contact = Contact::default();
         for standing in self.terrain.built_near(body.x, body.y) {
-            let is_own = id.player() == Some(standing.owner);
             let (dx, dy) = way_from(standing, body.x, body.y);
             let slack = if standing.item.group.is_solid() { SLACK } else { -1 };
             let reach = i64::from(Fixed::from_px(standing.item.radius_px + body.radius_px).0) + slack;
             if dx.abs() > reach || dy.abs() > reach || dx * dx + dy * dy > reach * reach {
                 continue;
             }
+            let harms = || {
+                let who = id.player();
+                who != Some(standing.owner) && !who.map_or(false, |who| self.are_mates(who, standing.owner))
+            };
             match standing.item.group {
-                Group::Trap => contact.held |= !is_own,
+                Group::Trap => contact.held = contact.held || harms(),
                 Group::Heal => contact.healing = true,
                 Group::Boost if contact.boost.is_none() => contact.boost = Some(standing.heading),
-                Group::Spikes if !is_own && contact.spikes.is_none() => {
+                Group::Spikes if contact.spikes.is_none() && harms() => {
                     let (owner, damage) = (standing.owner, standing.item.damage);
                     contact.spikes = Some(Spikes { owner, damage, dx, dy });
                 }

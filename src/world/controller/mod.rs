@@ -6,18 +6,22 @@
 //! That is why [`act`] is also dead reckoning: a client that hears nothing of an entity runs its controller on the terrain
 //! that it knows. It is the same code that the server's tick runs.
 
+pub mod animal;
 pub mod growth;
 pub mod hand;
 pub mod kit;
 pub mod player;
 pub mod scenery;
+pub mod shot;
 pub mod structure;
 
+pub use animal::Animal;
 pub use growth::Growth;
 pub use hand::Hand;
 pub use kit::Kit;
-pub use player::{Ground, Player};
+pub use player::{Ground, Player, Poison};
 pub use scenery::{Scenery, SceneryKind};
+pub use shot::Shot;
 pub use structure::Structure;
 
 use crate::entity::{Body, Entity};
@@ -35,6 +39,10 @@ pub enum Controller {
     Scenery(Scenery),
     /// Stands where a player built it, and sleeps.
     Structure(Structure),
+    /// Wanders, flees or hunts.
+    Animal(Animal),
+    /// Flies straight.
+    Shot(Shot),
 }
 
 impl Controller {
@@ -43,6 +51,7 @@ impl Controller {
         match self {
             Controller::Player(player) => player.is_asleep(body),
             Controller::Scenery(_) | Controller::Structure(_) => true,
+            Controller::Animal(_) | Controller::Shot(_) => false,
         }
     }
 }
@@ -56,12 +65,13 @@ pub fn act(entity: &mut Entity, terrain: &Terrain, rates: &Rates) -> bool {
     match controller {
         Controller::Player(player) => player.act(body, terrain, rates),
         Controller::Scenery(_) | Controller::Structure(_) => {}
+        Controller::Animal(_) | Controller::Shot(_) => {}
     }
     true
 }
 
 impl Field for Controller {
-    const LEAST_BYTES: usize = 1 + Structure::LEAST_BYTES;
+    const LEAST_BYTES: usize = 2;
 
     fn write(&self, sink: &mut impl Sink) {
         match self {
@@ -77,6 +87,14 @@ impl Field for Controller {
                 sink.put(2, 1);
                 structure.write(sink);
             }
+            Controller::Animal(animal) => {
+                sink.put(3, 1);
+                animal.write(sink);
+            }
+            Controller::Shot(shot) => {
+                sink.put(4, 1);
+                shot.write(sink);
+            }
         }
     }
 
@@ -85,6 +103,8 @@ impl Field for Controller {
             0 => Player::read(reader).map(Controller::Player),
             1 => Scenery::read(reader).map(Controller::Scenery),
             2 => Structure::read(reader).map(Controller::Structure),
+            3 => Animal::read(reader).map(Controller::Animal),
+            4 => Shot::read(reader).map(Controller::Shot),
             _ => Err(SnapshotError::Value("controller")),
         }
     }

@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
+use crate::clan::ClanId;
 use crate::controller::kit::Choice;
 use crate::controller::{Growth, Hand, Kit};
-use crate::entity::Body;
+use crate::entity::{Body, PlayerId};
 use crate::fields::fields;
 use crate::fixed::{clamp_i32, square_root, Angle, Fixed};
 use crate::rules::{self, Rates};
@@ -41,6 +42,12 @@ pub struct Player {
     pub kit: Kit,
     /// What the place where it stands does to it.
     pub ground: Ground,
+    /// What is in its blood.
+    pub poison: Poison,
+    /// The clan that it is in.
+    pub clan: Option<ClanId>,
+    /// The clan that it asks to join.
+    pub asks: Option<ClanId>,
     /// How far it has grown.
     pub growth: Growth,
     /// What it has gathered and not spent, by [`rules::Resource`].
@@ -64,6 +71,9 @@ fields!(Player:
     hand: Hand,
     kit: Kit,
     ground: Ground,
+    poison: Poison,
+    clan: Option<ClanId>,
+    asks: Option<ClanId>,
     growth: Growth,
     resources: [u32; 4],
     kills: u32,
@@ -80,6 +90,19 @@ pub struct Ground {
     /// Time until a touch can hurt it again, in thirds of a millisecond.
     pub touch_wait: u16,
 }
+
+/// Poison that goes on hurting.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Poison {
+    /// Whose doing it is.
+    pub by: PlayerId,
+    /// How many times it still hurts.
+    pub doses: u8,
+    /// Time until it hurts next, in thirds of a millisecond.
+    pub wait: u16,
+}
+
+fields!(Poison: by: PlayerId, doses: u8, wait: u16);
 
 fields!(Ground: held: bool, healing: bool, touch_wait: u16);
 
@@ -100,6 +123,9 @@ impl Player {
             hand: Hand::new(),
             kit: Kit::new(),
             ground: Ground::default(),
+            poison: Poison::default(),
+            clan: None,
+            asks: None,
             growth: Growth::new(),
             resources: [0; 4],
             kills: 0,

@@ -1,6 +1,7 @@
 //! The world's tests, by what they look at. They may use floating-point numbers, to compute again what is committed.
 
 mod check;
+mod clans;
 mod collision;
 mod commands;
 mod dying;

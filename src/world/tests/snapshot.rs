@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use crate::clan::ClanId;
 use crate::command::{Action, Selection};
 use crate::fields::{Field, Sink};
 use crate::fixed::{Angle, Fixed};
@@ -34,7 +35,20 @@ pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     world.step(&mut vec![command(0, 7, leave), command(0, 8, grant)]);
     build(&mut world);
     fight(&mut world);
+    found_clans(&mut world);
     world
+}
+
+/// 100 and 400 own clans; 500, who is dead, is in the first, and 200 asks to be.
+fn found_clans(world: &mut World) {
+    player_mut(world, 500).clan = Some(ClanId(1));
+    for (id, name) in [(100, "first"), (400, "second")] {
+        let sequence = player(world, id).sequence + 1;
+        world.step(&mut vec![command(id, sequence, Action::ClanCreate { name: name.to_string() })]);
+    }
+    let sequence = player(world, 200).sequence + 1;
+    world.step(&mut vec![command(200, sequence, Action::ClanRequest { name: "first".to_string() })]);
+    assert_eq!(world.outcome().refused, []);
 }
 
 /// A place with room for a player, and to the right of it for what it may build.
@@ -259,7 +273,8 @@ proptest! {
             "players.controller.ground.touch_wait", "structures.id", "structures.body.x", "structures.body.health",
             "structures.body.owner", "structures.controller.item", "next_id", "players.controller.resources",
             "players.controller.kills", "players.controller.score", "others.id", "others.body.x",
-            "others.controller.kind", "others.controller.scale_px",
+            "others.controller.kind", "others.controller.scale_px", "players.controller.clan",
+            "players.controller.asks", "clans.id", "clans.name", "clans.owner", "next_clan",
         ] {
             prop_assert!(every.contains(path), "{} was never changed", path);
         }
