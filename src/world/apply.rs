@@ -100,11 +100,6 @@ impl World {
         }
     }
 
-    /// Whether the operator can let something appear there.
-    fn check_spawn(&self, _command: &Command) -> Result<(), Refusal> {
-        Err(Refusal::UnknownThing)
-    }
-
     fn lives(&self, player: PlayerId) -> bool {
         self.player(player).map_or(false, |player| player.alive)
     }
@@ -164,7 +159,7 @@ impl World {
             | action @ Action::ClanAnswer { .. }
             | action @ Action::ClanKick { .. } => self.perform_clan(issuer, action),
             Action::Ping => self.outcome.events.push(Event::Pinged { player: issuer }),
-            Action::Spawn { .. } => {}
+            Action::Spawn { what, x_px, y_px } => self.appear(what, (x_px, y_px)),
             Action::Say { text } => self.outcome.events.push(Event::Said { text }),
         }
     }
@@ -180,8 +175,13 @@ impl World {
 
     fn join(&mut self, id: PlayerId, name: &str, skin: u8) {
         if let Err(at) = self.find(id) {
-            let (x, y) =
-                spawn::place(&self.state.players, &self.terrain, &mut self.state.rng, &mut self.places);
+            let state = &mut self.state;
+            let (x, y) = spawn::place(
+                (&state.players, &state.animals),
+                &self.terrain,
+                &mut state.rng,
+                &mut self.places,
+            );
             let newcomer = newcomer(id, name, skin, self.state.tick, (x, y));
             self.state.players.insert(at, newcomer);
             self.make_room();
@@ -194,6 +194,7 @@ impl World {
         self.leave_clan(id);
         if let Ok(at) = self.find(id) {
             self.state.players.remove(at);
+            self.disown(id);
             self.outcome.events.push(Event::Left { player: id });
         }
     }

@@ -3,7 +3,7 @@
 //! ```text
 //!              seed ─► map ─► scenery ─┐
 //!                                      ▼
-//!   commands ─► apply ─► state ─► controllers act on terrain ─► bodies push ─► the ground acts ─► strokes land
+//!   commands ─► apply ─► state ─► controllers act on terrain ─► bodies push ─► shots fly ─► the ground acts ─► strokes land
 //!                          │
 //!                          └─► the walk over all fields ─► snapshot · checksum · comparison
 //! ```
@@ -33,15 +33,20 @@ pub mod clan;
 
 mod built;
 mod grid;
+mod row;
 pub mod terrain;
 
+mod appear;
 mod apply;
 mod deeds;
 mod fight;
+mod herd;
 mod life;
+mod shoot;
 pub mod state;
 mod step;
 mod touch;
+mod turret;
 mod view;
 
 mod check;

@@ -80,7 +80,7 @@ fn a_player_has_nothing_that_the_rules_do_not_give() {
         ("weapon of a player", |state| builder(state, |player| player.kit.weapons[0] = None)),
         ("weapon of a player", |state| builder(state, |player| player.kit.weapons[1] = Some(5))),
         ("item of a player", |state| builder(state, |player| player.kit.items[0] = Some(3))),
-        ("item of a player", |state| builder(state, |player| player.kit.items[2] = Some(8))),
+        ("item of a player", |state| builder(state, |player| player.kit.items[2] = Some(13))),
         ("pay of a player", |state| builder(state, |player| player.kit.earned = 6_000)),
         ("weapon in the hand", |state| builder(state, |player| player.hand.weapon = 7)),
         ("item in the hand", |state| builder(state, |player| player.hand.item = Some(20))),
@@ -105,7 +105,7 @@ fn nothing_stands_that_nobody_can_have_built() {
         ("number of a structure", |state| {
             state.structures.last_mut().expect("one stands").id = state.next_id
         }),
-        ("controller of a structure", |state| item_of(state, 0, 8)),
+        ("controller of a structure", |state| item_of(state, 0, 13)),
         ("controller of a structure", |state| {
             state.structures[0].controller = state.others[0].controller.clone()
         }),

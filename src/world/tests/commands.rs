@@ -7,7 +7,7 @@ use crate::entity::PlayerId;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{AnimalKind, Resource, TickHz};
 use crate::state::{Event, World};
-use crate::tests::{body, body_mut, command, join, player, player_mut, world};
+use crate::tests::{body, body_mut, command, join, player, player_mut, without_animals, world};
 
 fn chat(text: &str) -> Action {
     Action::Chat { text: text.to_string() }
@@ -31,7 +31,7 @@ fn grant(player: u16) -> Action {
 
 /// A world with players 1 and 2, whose next operator sequence is 3.
 fn two() -> World {
-    let mut world = world(1);
+    let mut world = without_animals(world(1));
     world.step(&mut vec![join(1, 1), join(2, 2)]);
     world
 }
