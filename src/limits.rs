@@ -53,6 +53,9 @@ pub const SKINS: u8 = 10;
 pub const CHAT_CHARS: usize = 30;
 /// Shortest time between two chat lines of one player. Lines that come sooner are dropped and counted.
 pub const CHAT_INTERVAL: Duration = Duration::from_millis(500);
+/// Shortest time between two pings on the map of one player: a ping is shown for about two seconds. Sooner ones are dropped and
+/// counted.
+pub const MAP_PING_INTERVAL: Duration = Duration::from_millis(1000);
 /// Messages a second that one client may send in the long run. Real MooMoo servers kick at 120. Beyond the burst:
 /// close 1008.
 pub const CLIENT_MESSAGES_PER_SECOND: u32 = 120;

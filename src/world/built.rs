@@ -4,7 +4,7 @@
 //! a cell holds them in the order of their numbers, so a world that was restored has the same one.
 
 use crate::controller::Controller;
-use crate::entity::{Entity, EntityId, PlayerId};
+use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
 use crate::grid::{Cells, Shape};
 use crate::rules::{self, Item};
@@ -42,7 +42,19 @@ impl Standing {
             _ => None,
         }
     }
+
+    /// Whether a body touches it. Who runs into something solid is put on its rim, a hair outside; so far from it still
+    /// counts as a touch.
+    pub(crate) fn is_touched(&self, body: &Body) -> bool {
+        let (dx, dy) = (i64::from(body.x.0) - i64::from(self.x.0), i64::from(body.y.0) - i64::from(self.y.0));
+        let slack = if self.item.group.is_solid() { SLACK } else { -1 };
+        let reach = i64::from(Fixed::from_px(self.item.radius_px + body.radius_px).0) + slack;
+        dx.abs() <= reach && dy.abs() <= reach && dx * dx + dy * dy <= reach * reach
+    }
 }
+
+/// How far outside of a rim still counts as a touch: a sixteenth of a pixel.
+const SLACK: i64 = 1 << 12;
 
 /// Structures by cell.
 #[derive(Clone, Debug)]

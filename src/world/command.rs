@@ -198,7 +198,8 @@ pub enum Refusal {
     NameForbidden,
     /// There is nothing but space in the text.
     ChatEmpty,
-    /// The text has more than [`crate::rules::CHAT_CHARS`] characters.
+    /// The text has more than [`crate::rules::CHAT_CHARS`] characters; what the operator says, more than
+    /// [`crate::rules::SAY_CHARS`].
     ChatTooLong,
     /// The text holds a control character.
     ChatForbidden,
@@ -212,7 +213,7 @@ pub enum Refusal {
     NotOwned,
     /// The issuer has not enough of what the item costs.
     TooDear,
-    /// The issuer has as many of this group standing as there may be.
+    /// The issuer has as many of this group standing as there may be, or there are no numbers left.
     TooMany,
     /// There is no room for it before the issuer.
     NoRoom,
@@ -228,7 +229,8 @@ pub enum Refusal {
     UnknownClan,
     /// Another clan has this name.
     ClanNameTaken,
-    /// The name of a clan is empty, has more than [`crate::rules::CLAN_CHARS`] characters, or holds a control character.
+    /// The name of a clan is nothing but space, has more than [`crate::rules::CLAN_CHARS`] characters, or holds a control
+    /// character.
     ClanNameForbidden,
     /// This player does not ask to join.
     NotAsking,

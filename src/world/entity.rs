@@ -19,6 +19,11 @@ impl PlayerId {
     pub const fn entity(self) -> EntityId {
         EntityId(self.0 as u32)
     }
+
+    /// The player, unless it is the operator: what the operator let appear is nobody's.
+    pub fn somebody(self) -> Option<PlayerId> {
+        Some(self).filter(|id| *id != PlayerId::OPERATOR)
+    }
 }
 
 /// The number of an entity. A player's entity has the player's number; things count from

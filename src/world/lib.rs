@@ -33,11 +33,14 @@ pub mod clan;
 
 mod built;
 mod grid;
+mod row;
 pub mod terrain;
 
+mod appear;
 mod apply;
 mod deeds;
 mod fight;
+mod herd;
 mod life;
 mod shoot;
 pub mod state;

@@ -83,7 +83,7 @@ impl World {
             _ => None,
         };
         if let Some(by) = due {
-            self.hurt(at, rules::POISON_DAMAGE, by.entity().player());
+            self.hurt(at, rules::POISON_DAMAGE, by.somebody());
         }
     }
 
@@ -120,8 +120,9 @@ impl World {
     /// Lets a dead player play again.
     pub(crate) fn respawn(&mut self, id: PlayerId, name: &str, skin: u8) {
         let pad = self.spawn_pad_of(id);
+        let state = &mut self.state;
         let (x, y) = pad.unwrap_or_else(|| {
-            spawn::place(&self.state.players, &self.terrain, &mut self.state.rng, &mut self.places)
+            spawn::place((&state.players, &state.animals), &self.terrain, &mut state.rng, &mut self.places)
         });
         if let Some((player, body)) = self.player_mut(id) {
             // Most come back by the name they had; then there is nothing to make.

@@ -6,9 +6,9 @@
 //! ```text
 //!                    the way of this tick
 //!     ( me )─•──────────────────────────────►      what the way enters first is hit: nature, what is solid,
-//!            begins at the rim        ( • )        players who are not mates; then it is gone
+//!            begins at the rim        ( • )        animals, players who are not mates; then it is gone
 //! ```
-//! What is entered at the same place is hit in this order: nature, structures, players, each by its number.
+//! What is entered at the same place is hit in this order: nature, structures, animals, players, each by its number.
 
 use crate::controller::player::bounded;
 use crate::controller::shot::velocity;
@@ -28,6 +28,8 @@ enum Target {
     Thing(usize),
     /// Something that was built.
     Built(EntityId),
+    /// An animal, by its place in the list.
+    Animal(usize),
     /// A player, by its place in the list.
     Player(usize),
     /// The edge of the map.
@@ -104,6 +106,7 @@ impl World {
             return;
         }
         self.rebuild_crowd();
+        self.rebuild_row();
         let mut shots = std::mem::take(&mut self.state.shots);
         shots.retain_mut(|shot| self.fly(shot));
         self.state.shots = shots;
@@ -148,6 +151,12 @@ impl World {
             .built_around(x, y, reach)
             .filter(|it| it.item.group.is_solid() && it.id != by)
             .filter_map(|it| Some((path.enters(it.x, it.y, it.item.radius_px)?, Target::Built(it.id))));
+        let widest = reach.plus(Fixed::from_px(rules::ANIMAL_RADIUS_MAX_PX));
+        let animals = self.row.around(x, widest).filter_map(|at| {
+            let body = &self.state.animals[at].body;
+            let entry = path.enters(body.x, body.y, body.radius_px)?;
+            (body.health > 0).then_some((entry, Target::Animal(at)))
+        });
         let reach = reach.plus(Fixed::from_px(rules::PLAYER_RADIUS_PX));
         let players = self.crowd.within(self.crowd.around(x, y, reach)).filter_map(|at| {
             let body = &self.state.players[at].body;
@@ -155,7 +164,7 @@ impl World {
             self.is_enemy(owner, at).then_some((entry, Target::Player(at)))
         });
         let edge = path.leaves(self.terrain.map_size_px()).map(|entry| (entry, Target::Edge));
-        things.chain(built).chain(players).chain(edge).min()
+        things.chain(built).chain(animals).chain(players).chain(edge).min()
     }
 
     /// Whether the player at that place in the list lives, is not the owner of a shot or a turret, and not a mate of its.
@@ -178,6 +187,11 @@ impl World {
                     self.damage_structure(at, damage);
                 }
             }
+            Target::Animal(at) => {
+                let speed = per_tick(rules::KNOCK_PX_PER_S, self.rates.hz);
+                push(&mut self.state.animals[at].body, speed, shot);
+                self.hurt_animal(at, damage, player.somebody());
+            }
             Target::Player(at) => {
                 let speed = per_tick(rules::KNOCK_PX_PER_S, self.rates.hz);
                 let victim = &mut self.state.players[at];
@@ -185,7 +199,7 @@ impl World {
                 let from = direction.opposite();
                 let damage = victim.shielded(damage, from);
                 if damage > 0 {
-                    self.hurt(at, damage, player.entity().player());
+                    self.hurt(at, damage, player.somebody());
                 }
             }
             Target::Edge => {}

@@ -13,6 +13,7 @@ use crate::fixed::{Angle, Fixed};
 use crate::grid::Grid;
 use crate::map::{self, Bands};
 use crate::rng::Rng;
+use crate::row::Row;
 use crate::rules::{self, Rates, TickHz};
 use crate::terrain::{Obstacle, Standing, Terrain};
 use crate::turret::turrets_of;
@@ -188,7 +189,7 @@ pub(crate) struct State {
     pub(crate) structures: Vec<Entity>,
     /// The number of what is built next.
     pub(crate) next_id: EntityId,
-    /// In the order of their numbers.
+    /// In the order of their numbers. Those of nature stay in the list when they are dead, until they come back.
     pub(crate) animals: Vec<Entity>,
     /// The number of the animal that comes next.
     pub(crate) next_animal: EntityId,
@@ -233,6 +234,10 @@ pub struct World {
     pub(crate) turrets: Vec<EntityId>,
     /// Which players acted in this tick, by their index.
     pub(crate) awake: Vec<bool>,
+    /// Animals by place; made anew in each tick that needs it.
+    pub(crate) row: Row,
+    /// Which animals acted in this tick, by their index.
+    pub(crate) roused: Vec<bool>,
     /// Room for what a stroke needs.
     pub(crate) scratch: Scratch,
     /// Room for the places of those who live.
@@ -255,6 +260,8 @@ const PURPOSE_LATER: u32 = 2;
 /// Events for which there is room from the start: a stroke, and what it does to a few.
 const EVENTS_PER_PLAYER: usize = 6;
 
+/// Events for which there is room from the start: a stroke, whom it hurts, and a few that the animal takes.
+const EVENTS_PER_ANIMAL: usize = 6;
 /// Projectiles for which there is room from the start, beside one for each turret: what the quickest weapon keeps in the
 /// air.
 const SHOTS_PER_PLAYER: usize = 4;
@@ -272,7 +279,7 @@ impl World {
     pub fn new(mut identity: Identity) -> World {
         identity.map_size_px = identity.map_size_px.clamp(rules::MAP_SIZE_MIN_PX, rules::MAP_SIZE_MAX_PX);
         let others = map::generate(identity.seed, identity.map_size_px);
-        World::from_state(State {
+        let mut world = World::from_state(State {
             identity,
             tick: 0,
             rng: Rng::new(identity.seed, PURPOSE_LATER),
@@ -287,7 +294,9 @@ impl World {
             next_shot: EntityId::FIRST_SHOT,
             clans: Vec::new(),
             next_clan: 1,
-        })
+        });
+        world.populate();
+        world
     }
 
     /// A world of that state, with everything that follows from it.
@@ -305,6 +314,8 @@ impl World {
             crowd: Grid::new(map_size_px),
             turrets: turrets_of(&state),
             awake: Vec::new(),
+            row: Row::default(),
+            roused: Vec::new(),
             scratch: Scratch::default(),
             places: Vec::new(),
             outcome: Outcome::default(),
@@ -320,7 +331,11 @@ impl World {
         self.scratch.reserve(players);
         self.places.clear();
         self.places.reserve(players);
-        self.outcome.events.reserve(EVENTS_PER_PLAYER * players + 2 * self.turrets.len());
+        let animals = self.state.animals.len();
+        self.row.reserve(animals);
+        self.roused.reserve(animals);
+        let events = EVENTS_PER_PLAYER * players + EVENTS_PER_ANIMAL * animals + 2 * self.turrets.len();
+        self.outcome.events.reserve(events);
         let shots = (SHOTS_PER_PLAYER * players + self.turrets.len()).min(rules::SHOTS_MOST);
         self.state.shots.reserve(shots.saturating_sub(self.state.shots.len()));
     }
@@ -354,6 +369,6 @@ impl World {
 
     /// The bands of land of this map.
     pub fn bands(&self) -> Bands {
-        Bands::new(self.state.identity.map_size_px)
+        self.terrain.bands()
     }
 }

@@ -1,7 +1,7 @@
 //! What structures do to whom they touch: spikes hurt and poison, traps hold, boost pads throw, healing pads heal.
 //!
 //! Comes in: the state after everyone has moved. Goes out: what the ground does to each player, speed and health changed.
-//! Never: harm to the owner. What touches several things is seen to by the one with the lowest number of each sort.
+//! Never: harm to the owner or to its clan. What touches several things is seen to by the one with the lowest number of each sort.
 
 use crate::controller::player::bounded;
 use crate::controller::{Controller, Poison};
@@ -11,9 +11,6 @@ use crate::rules::{self, Group, Item};
 use crate::state::World;
 use crate::terrain::Standing;
 use crate::trig::{cosine, sine};
-
-/// Who runs into something is put on its rim, a hair outside. So far from it still counts as a touch.
-const SLACK: i64 = 1 << 12;
 
 /// What a place does to a player.
 #[derive(Default)]
@@ -59,7 +56,7 @@ impl World {
                 if spikes.poisons {
                     player.poison = Poison::of(spikes.owner);
                 }
-                self.hurt(at, spikes.damage, spikes.owner.entity().player());
+                self.hurt(at, spikes.damage, spikes.owner.somebody());
             }
         }
     }
@@ -68,18 +65,19 @@ impl World {
         let Entity { id, body, .. } = &self.state.players[at];
         let mut contact = Contact::default();
         for standing in self.terrain.built_near(body.x, body.y) {
-            let is_own = id.player() == Some(standing.owner);
-            let (dx, dy) = way_from(standing, body.x, body.y);
-            let slack = if standing.item.group.is_solid() { SLACK } else { -1 };
-            let reach = i64::from(Fixed::from_px(standing.item.radius_px + body.radius_px).0) + slack;
-            if dx.abs() > reach || dy.abs() > reach || dx * dx + dy * dy > reach * reach {
+            if !standing.is_touched(body) {
                 continue;
             }
+            let (dx, dy) = way_from(standing, body.x, body.y);
+            let harms = || {
+                let who = id.player();
+                who != Some(standing.owner) && !who.map_or(false, |who| self.are_mates(who, standing.owner))
+            };
             match standing.item.group {
-                Group::Trap => contact.held |= !is_own,
+                Group::Trap => contact.held = contact.held || harms(),
                 Group::Heal => contact.healing = true,
                 Group::Boost if contact.boost.is_none() => contact.boost = Some(standing.heading),
-                Group::Spikes if !is_own && contact.spikes.is_none() => {
+                Group::Spikes if contact.spikes.is_none() && harms() => {
                     let Item { damage, poisons, .. } = *standing.item;
                     contact.spikes = Some(Spikes { owner: standing.owner, damage, poisons, dx, dy });
                 }

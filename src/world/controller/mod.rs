@@ -14,8 +14,9 @@ pub mod player;
 pub mod scenery;
 pub mod shot;
 pub mod structure;
+mod walk;
 
-pub use animal::Animal;
+pub use animal::{Animal, Mood};
 pub use growth::Growth;
 pub use hand::Hand;
 pub use kit::Kit;
@@ -26,6 +27,7 @@ pub use structure::Structure;
 
 use crate::entity::{Body, Entity};
 use crate::fields::{Field, Reader, Sink};
+use crate::map::Biome;
 use crate::rules::Rates;
 use crate::snapshot::SnapshotError;
 use crate::terrain::Terrain;
@@ -46,12 +48,22 @@ pub enum Controller {
 }
 
 impl Controller {
-    /// Whether a turn would change nothing. Who sleeps costs the tick nothing.
+    /// Whether a turn on land would change nothing. Who sleeps costs the tick nothing.
     pub fn is_asleep(&self, body: &Body) -> bool {
         match self {
             Controller::Player(player) => player.is_asleep(body),
             Controller::Scenery(_) | Controller::Structure(_) => true,
-            Controller::Animal(_) | Controller::Shot(_) => false,
+            Controller::Animal(animal) => animal.is_asleep(body),
+            Controller::Shot(_) => false,
+        }
+    }
+
+    /// Whether a river would carry it away, also while it sleeps.
+    fn floats(&self, body: &Body) -> bool {
+        match self {
+            Controller::Player(player) => player.alive && !player.ground.held,
+            Controller::Animal(animal) => body.health > 0 && !animal.held,
+            Controller::Scenery(_) | Controller::Structure(_) | Controller::Shot(_) => false,
         }
     }
 }
@@ -59,13 +71,14 @@ impl Controller {
 /// Lets an entity's controller act for one tick, without any news and without anyone else. Tells whether it was awake.
 pub fn act(entity: &mut Entity, terrain: &Terrain, rates: &Rates) -> bool {
     let Entity { body, controller, .. } = entity;
-    if controller.is_asleep(body) {
+    let drifts = terrain.bands().biome_at(body.y) == Biome::River && controller.floats(body);
+    if controller.is_asleep(body) && !drifts {
         return false;
     }
     match controller {
         Controller::Player(player) => player.act(body, terrain, rates),
         Controller::Scenery(_) | Controller::Structure(_) => {}
-        Controller::Animal(_) => {}
+        Controller::Animal(animal) => animal.act(body, terrain, rates),
         Controller::Shot(shot) => shot.act(body, rates),
     }
     true

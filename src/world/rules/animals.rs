@@ -2,6 +2,8 @@
 //!
 //! Comes in: a kind. Goes out: a row. Never: a rule; how a row is used is in `herd` and `controller::animal`.
 
+use crate::map::Biome;
+
 /// A kind of animal. The numbers are those of the wire; the one between belongs to an animal that this game does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AnimalKind {
@@ -92,6 +94,15 @@ impl AnimalKind {
         ANIMALS.iter().map(|animal| animal.kind).find(|kind| *kind as u8 == number)
     }
 
+    /// The land where it lives.
+    pub fn home(self) -> Biome {
+        match self {
+            AnimalKind::Cow | AnimalKind::Pig => Biome::Plains,
+            AnimalKind::Bull => Biome::Desert,
+            AnimalKind::Wolf => Biome::Snow,
+        }
+    }
+
     /// What is the same for all of this kind.
     pub fn animal(self) -> &'static Animal {
         let [cow, pig, bull, wolf] = &ANIMALS;
@@ -106,7 +117,7 @@ impl AnimalKind {
 
 impl Animal {
     /// Everything about it that decides what happens.
-    pub(super) fn numbers(&self) -> [i32; 8] {
+    pub(super) fn numbers(&self) -> [i32; 9] {
         let Animal { kind, name: _, count, health, speed_px_per_s, radius_px, damage, food, score } = *self;
         [
             kind as i32,
@@ -117,6 +128,7 @@ impl Animal {
             i32::from(damage),
             food as i32,
             score as i32,
+            kind.home() as i32,
         ]
     }
 }

@@ -1,6 +1,7 @@
 //! The world's tests, by what they look at. They may use floating-point numbers, to compute again what is committed.
 
 mod check;
+mod clans;
 mod collision;
 mod commands;
 mod dying;
@@ -9,6 +10,7 @@ mod flight;
 mod frame;
 mod gathering;
 mod growing;
+mod hunting;
 mod items;
 mod map;
 mod numbers;
@@ -39,11 +41,17 @@ fn world_at(seed: u32, tick_hz: TickHz) -> World {
     World::new(Identity { seed, map_size_px: 14_400, tick_hz })
 }
 
-/// A world on which nothing grows, so that one can walk anywhere.
+/// A world on which nothing grows and nothing lives, so that one can walk anywhere.
 fn bare_world(tick_hz: TickHz) -> World {
-    let mut state = world_at(1, tick_hz).state;
+    let mut state = without_animals(world_at(1, tick_hz)).state;
     state.others.clear();
     World::from_state(state)
+}
+
+/// That world without its animals, which would be in the way.
+fn without_animals(mut world: World) -> World {
+    world.state.animals.clear();
+    world
 }
 
 fn command(player: u16, sequence: u32, action: Action) -> Command {

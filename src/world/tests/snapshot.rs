@@ -2,8 +2,10 @@
 
 use proptest::prelude::*;
 
+use crate::clan::ClanId;
 use crate::command::{Action, Selection};
-use crate::controller::{Hand, Poison};
+use crate::controller::{Controller, Hand, Poison};
+use crate::entity::Entity;
 use crate::fields::{Field, Sink};
 use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
@@ -15,6 +17,9 @@ use crate::tests::{body, body_mut, command, join, player, player_mut, put, wait,
 /// A world in which every field has been used: players of all kinds, some walking, some gone.
 pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     let mut world = World::new(Identity { seed, map_size_px, tick_hz });
+    // Those who hunt come last, or they would decide who is alive then.
+    let animals = world.state.animals.clone();
+    world.state.animals.retain(|animal| !hunts(animal));
     let mut joins = (1..=6).map(|id| join(u32::from(id), id * 100)).collect();
     world.step(&mut joins);
     let mut rng = Rng::new(seed, 99);
@@ -35,8 +40,27 @@ pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     world.step(&mut vec![command(0, 7, leave), command(0, 8, grant)]);
     build(&mut world);
     fight(&mut world);
+    found_clans(&mut world);
     shoot(&mut world);
+    world.state.animals.extend(animals.into_iter().filter(hunts));
+    world.state.animals.sort_by_key(|animal| animal.id);
     world
+}
+
+fn hunts(entity: &Entity) -> bool {
+    matches!(&entity.controller, Controller::Animal(animal) if animal.kind.animal().damage > 0)
+}
+
+/// 100 and 400 own clans; 500, who is dead, is in the first, and 200 asks to be.
+fn found_clans(world: &mut World) {
+    player_mut(world, 500).clan = Some(ClanId(1));
+    for (id, name) in [(100, "first"), (400, "second")] {
+        let sequence = player(world, id).sequence + 1;
+        world.step(&mut vec![command(id, sequence, Action::ClanCreate { name: name.to_string() })]);
+    }
+    let sequence = player(world, 200).sequence + 1;
+    world.step(&mut vec![command(200, sequence, Action::ClanRequest { name: "first".to_string() })]);
+    assert_eq!(world.outcome().refused, []);
 }
 
 /// A place with room for a player, and to the right of it for what it may build.
@@ -275,7 +299,8 @@ proptest! {
             "shots.controller.by", "shots.controller.left", "next_shot", "players.controller.poison.by",
             "players.controller.poison.doses", "players.controller.poison.wait", "next_id", "players.controller.resources",
             "players.controller.kills", "players.controller.score", "others.id", "others.body.x",
-            "others.controller.kind", "others.controller.scale_px",
+            "others.controller.kind", "others.controller.scale_px", "players.controller.clan",
+            "players.controller.asks", "clans.id", "clans.name", "clans.owner", "next_clan",
         ] {
             prop_assert!(every.contains(path), "{} was never changed", path);
         }
