@@ -106,7 +106,6 @@ impl World {
             return;
         }
         self.rebuild_crowd();
-        self.rebuild_row();
         let mut shots = std::mem::take(&mut self.state.shots);
         shots.retain_mut(|shot| self.fly(shot));
         self.state.shots = shots;
@@ -151,17 +150,16 @@ impl World {
             .built_around(x, y, reach)
             .filter(|it| it.item.group.is_solid() && it.id != by)
             .filter_map(|it| Some((path.enters(it.x, it.y, it.item.radius_px)?, Target::Built(it.id))));
-        let widest = reach.plus(Fixed::from_px(rules::ANIMAL_RADIUS_MAX_PX));
-        let animals = self.row.around(x, widest).filter_map(|at| {
-            let body = &self.state.animals[at].body;
-            let entry = path.enters(body.x, body.y, body.radius_px)?;
-            (body.health > 0).then_some((entry, Target::Animal(at)))
-        });
         let reach = reach.plus(Fixed::from_px(rules::PLAYER_RADIUS_PX));
         let players = self.crowd.within(self.crowd.around(x, y, reach)).filter_map(|at| {
             let body = &self.state.players[at].body;
             let entry = path.enters(body.x, body.y, body.radius_px)?;
             self.is_enemy(owner, at).then_some((entry, Target::Player(at)))
+        });
+        let animals = self.state.animals.iter().enumerate().filter_map(|(at, animal)| {
+            let body = &animal.body;
+            let entry = path.enters(body.x, body.y, body.radius_px)?;
+            (body.health > 0).then_some((entry, Target::Animal(at)))
         });
         let edge = path.leaves(self.terrain.map_size_px()).map(|entry| (entry, Target::Edge));
         things.chain(built).chain(animals).chain(players).chain(edge).min()

@@ -125,6 +125,28 @@ fn nothing_stands_that_nobody_can_have_built() {
     refuse_each(&rows);
 }
 
+#[test]
+fn no_clan_stands_that_nobody_can_have_founded() {
+    let rows: [(&str, Spoil); 15] = [
+        ("order of clans", |state| state.clans.swap(0, 1)),
+        ("order of clans", |state| state.clans[1].id = state.clans[0].id),
+        ("number of a clan", |state| state.next_clan = 2),
+        ("number of a clan", |state| state.clans[0].id = ClanId(0)),
+        ("name of a clan", |state| state.clans[0].name = "".into()),
+        ("name of a clan", |state| state.clans[0].name = "12345678".into()),
+        ("name of a clan", |state| state.clans[1].name = state.clans[0].name.clone()),
+        ("owner of a clan", |state| state.clans[0].owner = PlayerId(99)),
+        ("owner of a clan", |state| state.clans[0].owner = PlayerId(200)),
+        ("owner of a clan", |state| spoil_player(state, 0, |player| player.clan = None)),
+        ("owner of a clan", |state| drop(state.players.remove(0))),
+        ("clan of a player", |state| drop(state.clans.remove(0))),
+        ("clan of a player", |state| spoil_player(state, 2, |player| player.clan = Some(ClanId(3)))),
+        ("request of a player", |state| builder(state, |player| player.asks = Some(ClanId(3)))),
+        ("request of a player", |state| spoil_player(state, 0, |player| player.asks = Some(ClanId(2)))),
+    ];
+    refuse_each(&rows);
+}
+
 /// Spoils what 300 has shot.
 fn shot(state: &mut State, spoil: impl Fn(&mut Body, &mut Shot)) {
     match &mut state.shots[0] {
@@ -183,28 +205,6 @@ fn nobody_waits_or_is_poisoned_longer_than_the_rules_have_it() {
         ("poison of a player", |state| {
             spoil_player(state, 4, |player| player.poison = Poison { by: PlayerId(400), doses: 1, wait: 1 })
         }),
-    ];
-    refuse_each(&rows);
-}
-
-#[test]
-fn no_clan_stands_that_nobody_can_have_founded() {
-    let rows: [(&str, Spoil); 15] = [
-        ("order of clans", |state| state.clans.swap(0, 1)),
-        ("order of clans", |state| state.clans[1].id = state.clans[0].id),
-        ("number of a clan", |state| state.next_clan = 2),
-        ("number of a clan", |state| state.clans[0].id = ClanId(0)),
-        ("name of a clan", |state| state.clans[0].name = "".into()),
-        ("name of a clan", |state| state.clans[0].name = "12345678".into()),
-        ("name of a clan", |state| state.clans[1].name = state.clans[0].name.clone()),
-        ("owner of a clan", |state| state.clans[0].owner = PlayerId(99)),
-        ("owner of a clan", |state| state.clans[0].owner = PlayerId(200)),
-        ("owner of a clan", |state| spoil_player(state, 0, |player| player.clan = None)),
-        ("owner of a clan", |state| drop(state.players.remove(0))),
-        ("clan of a player", |state| drop(state.clans.remove(0))),
-        ("clan of a player", |state| spoil_player(state, 2, |player| player.clan = Some(ClanId(3)))),
-        ("request of a player", |state| builder(state, |player| player.asks = Some(ClanId(3)))),
-        ("request of a player", |state| spoil_player(state, 0, |player| player.asks = Some(ClanId(2)))),
     ];
     refuse_each(&rows);
 }

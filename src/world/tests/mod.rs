@@ -1,5 +1,8 @@
 //! The world's tests, by what they look at. They may use floating-point numbers, to compute again what is committed.
 
+mod animals;
+mod appear;
+mod biomes;
 mod check;
 mod clans;
 mod collision;

@@ -17,9 +17,13 @@ use crate::tests::{body, body_mut, command, join, player, player_mut, put, wait,
 /// A world in which every field has been used: players of all kinds, some walking, some gone.
 pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     let mut world = World::new(Identity { seed, map_size_px, tick_hz });
-    // Those who hunt come last, or they would decide who is alive then.
-    let animals = world.state.animals.clone();
-    world.state.animals.retain(|animal| !hunts(animal));
+    // Those who hunt wait until everyone has played its part.
+    let is_harmless = |animal: &Entity| match &animal.controller {
+        Controller::Animal(animal) => !animal.hunts(),
+        _ => false,
+    };
+    let first_hunter = world.state.animals.partition_point(is_harmless);
+    let hunters = world.state.animals.split_off(first_hunter);
     let mut joins = (1..=6).map(|id| join(u32::from(id), id * 100)).collect();
     world.step(&mut joins);
     let mut rng = Rng::new(seed, 99);
@@ -42,13 +46,8 @@ pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     fight(&mut world);
     found_clans(&mut world);
     shoot(&mut world);
-    world.state.animals.extend(animals.into_iter().filter(hunts));
-    world.state.animals.sort_by_key(|animal| animal.id);
+    world.state.animals.extend(hunters);
     world
-}
-
-fn hunts(entity: &Entity) -> bool {
-    matches!(&entity.controller, Controller::Animal(animal) if animal.kind.animal().damage > 0)
 }
 
 /// 100 and 400 own clans; 500, who is dead, is in the first, and 200 asks to be.
