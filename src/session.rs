@@ -10,103 +10,16 @@
 //! each packet, and carry out the outputs. Comes in: typed packets of any dialect, with time and tick as arguments. Goes out: [`Output`]s, or the [`Breach`] for which the client
 //! is closed. Never: an issuer, a name or a number that the client claims for somebody else.
 
-use std::fmt;
+mod breach;
+
 use std::time::Duration;
+
+pub use breach::Breach;
 
 use crate::limits;
 use crate::packet::client_packet::{ClanWish, Mode};
 use crate::packet::{ClientPacket, ServerPacket};
 use crate::world::{Action, Angle, Command, PlayerId, Selection, rules, text};
-
-/// A rule of our own that a client broke, or a reason of ours to close. RFC 6455's rules are `ws::Violation`s.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Breach {
-    /// More messages than [`limits::CLIENT_MESSAGES_PER_SECOND`] and its burst allow.
-    MessageRate,
-    /// More bytes than [`limits::CLIENT_BYTES_PER_SECOND`] and its burst allow.
-    ByteRate,
-    /// No `hello` within [`limits::HELLO_TIME`].
-    HelloLate,
-    /// A native client's first packet was not `hello`.
-    HelloFirst,
-    /// A `hello` of a version that this server does not speak.
-    HelloVersion,
-    /// A text frame on a MessagePack endpoint, or a binary frame on a JSON one.
-    FrameKind,
-    /// Unsent bytes reached [`limits::OUTBOX_BYTES`], or none were taken for [`limits::OUTBOX_GRACE`].
-    SlowClient,
-    /// Nothing was heard for [`limits::SILENCE`], pings included.
-    Silent,
-    /// All player numbers are taken.
-    Full,
-    /// The server stops.
-    GoingAway,
-    /// A bug of ours.
-    InternalError,
-}
-
-impl Breach {
-    /// All of them, for the tests that hold PROTOCOL.md against the code.
-    pub const ALL: [Breach; 11] = [
-        Breach::MessageRate,
-        Breach::ByteRate,
-        Breach::HelloLate,
-        Breach::HelloFirst,
-        Breach::HelloVersion,
-        Breach::FrameKind,
-        Breach::SlowClient,
-        Breach::Silent,
-        Breach::Full,
-        Breach::GoingAway,
-        Breach::InternalError,
-    ];
-
-    /// The rule's name in PROTOCOL.md, log lines, metrics and the close frame's reason.
-    pub fn name(self) -> &'static str {
-        match self {
-            Breach::MessageRate => "message_rate",
-            Breach::ByteRate => "byte_rate",
-            Breach::HelloLate => "hello_late",
-            Breach::HelloFirst => "hello_first",
-            Breach::HelloVersion => "hello_version",
-            Breach::FrameKind => "frame_kind",
-            Breach::SlowClient => "slow_client",
-            Breach::Silent => "silent",
-            Breach::Full => "full",
-            Breach::GoingAway => "going_away",
-            Breach::InternalError => "internal_error",
-        }
-    }
-
-    /// The close code, RFC 6455 7.4.1.
-    pub fn close_code(self) -> u16 {
-        match self {
-            Breach::GoingAway => 1001,
-            Breach::FrameKind => 1003,
-            Breach::Silent | Breach::InternalError => 1011,
-            Breach::Full => 1013,
-            _ => 1008,
-        }
-    }
-}
-
-impl fmt::Display for Breach {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Breach::MessageRate => "more messages than a client may send",
-            Breach::ByteRate => "more bytes than a client may send",
-            Breach::HelloLate => "no hello in time",
-            Breach::HelloFirst => "the first packet must be hello",
-            Breach::HelloVersion => "this server speaks version 1",
-            Breach::FrameKind => "this endpoint takes the other kind of frame, binary or text",
-            Breach::SlowClient => "what was sent was not read in time",
-            Breach::Silent => "nothing was heard, pings included",
-            Breach::Full => "the world is full",
-            Breach::GoingAway => "the server stops",
-            Breach::InternalError => "a bug of the server",
-        })
-    }
-}
 
 /// What a message leads to; the driver carries the outputs out in order.
 #[derive(Debug, Clone, PartialEq)]

@@ -62,6 +62,10 @@ pub fn run(shared: &Shared, client: &Arc<Client>, rest: &[u8]) {
     if shared.is_stopping() {
         client.close(Ending::Breach(Breach::GoingAway), shared.now());
     }
+    // A ban closes those that are listed: who was let in just before it and is listed just after it sees to it here.
+    if shared.admission.is_banned(client.address.ip()) {
+        client.close(Ending::Breach(Breach::Banned), shared.now());
+    }
     let session = Session::new(client.endpoint.layout == Layout::Native, shared.now());
     let mut conversation = Conversation { shared, client, session, outputs: Vec::new() };
     conversation.begin();

@@ -5,6 +5,7 @@
 
 use std::net::SocketAddr;
 
+use super::console::admin;
 use super::endpoint;
 use super::shared::Shared;
 use crate::ws::http::{self, RequestHead};
@@ -20,6 +21,9 @@ macro_rules! files {
 
 /// Everything in `src/web/` that a browser asks for.
 const FILES: &[File] = files! {
+    "admin.css" "text/css; charset=utf-8";
+    "admin.html" "text/html; charset=utf-8";
+    "admin.js" "text/javascript; charset=utf-8";
     "built.js" "text/javascript; charset=utf-8";
     "camera.js" "text/javascript; charset=utf-8";
     "commands.js" "text/javascript; charset=utf-8";
@@ -74,7 +78,8 @@ pub fn respond(shared: &Shared, head: &RequestHead, address: SocketAddr) -> (u16
     let (status, kind, more, body) = if head.method == "GET" || is_head {
         find(shared, head, address)
     } else {
-        (405, TEXT, [("Allow", "GET, HEAD")], b"only GET and HEAD\n".to_vec())
+        let allowed = if head.path() == admin::PATH { "GET, HEAD, POST" } else { "GET, HEAD" };
+        (405, TEXT, [("Allow", allowed)], format!("only {allowed}\n").into_bytes())
     };
     let mut response = http::response(status, kind, &headers(more), &body);
     if is_head {
@@ -102,6 +107,7 @@ type Found = (u16, &'static str, [(&'static str, &'static str); 1], Vec<u8>);
 fn find(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
     let name = match head.path() {
         "/" => "index.html",
+        admin::PATH => "admin.html",
         path => path.trim_start_matches('/'),
     };
     if name == "metrics" {

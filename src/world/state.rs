@@ -350,6 +350,11 @@ impl World {
         self.state.tick
     }
 
+    /// The last sequence applied of the operator's commands: who goes on from a restored world counts from here.
+    pub fn operator_sequence(&self) -> u32 {
+        self.state.operator_sequence
+    }
+
     /// What came of the last tick's commands: what [`World::step`] returned, for those who need the world as well.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome

@@ -479,7 +479,8 @@ fn traps_hold_animals_and_spikes_hurt_them_for_their_owner() {
             assert_eq!(beast(&world, at).x, x, "held");
         } else {
             assert!(beast(&world, at).vx < Fixed::ZERO, "thrown back");
-            world.state.animals[at].body.x = Fixed::from_px(x_px - reach_px);
+            // A little inside: it is put on the rim, wherever it flees.
+            world.state.animals[at].body.x = Fixed::from_px(x_px - reach_px + 5);
             animal_mut(&mut world, at).touch_wait = 0;
             world.state.animals[at].body.vx = Fixed::ZERO;
             wait(&mut world, 1);

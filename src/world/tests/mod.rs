@@ -3,15 +3,19 @@
 mod animals;
 mod appear;
 mod biomes;
+mod bounds;
 mod check;
 mod clans;
 mod collision;
 mod commands;
+mod deeds;
 mod dying;
+mod edges;
 mod fighting;
 mod flight;
 mod frame;
 mod gathering;
+mod ground;
 mod growing;
 mod hunting;
 mod items;
@@ -27,6 +31,7 @@ mod structures;
 mod touch;
 mod turrets;
 mod walking;
+mod weapons;
 
 use crate::command::{Action, Command, Selection};
 use crate::controller::{Controller, Player};
