@@ -17,6 +17,7 @@ mod frame;
 mod gathering;
 mod ground;
 mod growing;
+mod hunting;
 mod items;
 mod map;
 mod numbers;
