@@ -6,9 +6,7 @@ use crate::fixed::{Angle, Fixed};
 use crate::rules::{AnimalKind, TickHz};
 use crate::state::{Event, World};
 use crate::tests::animals::{animal, animal_mut, appear, beast, facing, KINDS};
-use crate::tests::{
-    bare_world, body, body_mut, build, events, player, put, px, swing, wait, walk, world, world_at,
-};
+use crate::tests::{bare_world, body, body_mut, build, events, player, put, px, swing, wait, walk, world_at};
 
 #[test]
 fn who_kills_one_has_its_food_its_score_and_experience() {
