@@ -2,6 +2,7 @@
 
 mod animals;
 mod appear;
+mod beasts;
 mod biomes;
 mod bounds;
 mod check;
