@@ -6,9 +6,9 @@
 //! ```text
 //!                    the way of this tick
 //!     ( me )─•──────────────────────────────►      what the way enters first is hit: nature, what is solid,
-//!            begins at the rim        ( • )        players who are not mates; then it is gone
+//!            begins at the rim        ( • )        animals, players who are not mates; then it is gone
 //! ```
-//! What is entered at the same place is hit in this order: nature, structures, players, each by its number.
+//! What is entered at the same place is hit in this order: nature, structures, animals, players, each by its number.
 
 use crate::controller::player::bounded;
 use crate::controller::shot::velocity;
@@ -28,6 +28,8 @@ enum Target {
     Thing(usize),
     /// Something that was built.
     Built(EntityId),
+    /// An animal, by its place in the list.
+    Animal(usize),
     /// A player, by its place in the list.
     Player(usize),
     /// The edge of the map.
@@ -154,8 +156,13 @@ impl World {
             let entry = path.enters(body.x, body.y, body.radius_px)?;
             self.is_enemy(owner, at).then_some((entry, Target::Player(at)))
         });
+        let animals = self.state.animals.iter().enumerate().filter_map(|(at, animal)| {
+            let body = &animal.body;
+            let entry = path.enters(body.x, body.y, body.radius_px)?;
+            (body.health > 0).then_some((entry, Target::Animal(at)))
+        });
         let edge = path.leaves(self.terrain.map_size_px()).map(|entry| (entry, Target::Edge));
-        things.chain(built).chain(players).chain(edge).min()
+        things.chain(built).chain(animals).chain(players).chain(edge).min()
     }
 
     /// Whether the player at that place in the list lives, is not the owner of a shot or a turret, and not a mate of its.
@@ -177,6 +184,11 @@ impl World {
                     self.outcome.events.push(Event::Struck { object, direction, player });
                     self.damage_structure(at, damage);
                 }
+            }
+            Target::Animal(at) => {
+                let speed = per_tick(rules::KNOCK_PX_PER_S, self.rates.hz);
+                push(&mut self.state.animals[at].body, speed, shot);
+                self.hurt_animal(at, damage, player.entity().player());
             }
             Target::Player(at) => {
                 let speed = per_tick(rules::KNOCK_PX_PER_S, self.rates.hz);

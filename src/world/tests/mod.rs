@@ -1,23 +1,36 @@
 //! The world's tests, by what they look at. They may use floating-point numbers, to compute again what is committed.
 
+mod animals;
+mod appear;
+mod biomes;
+mod bounds;
 mod check;
 mod clans;
 mod collision;
 mod commands;
+mod deeds;
 mod dying;
+mod edges;
 mod fighting;
+mod flight;
 mod frame;
 mod gathering;
+mod ground;
 mod growing;
 mod items;
 mod map;
 mod numbers;
+mod poison;
 mod reckoning;
+mod shields;
+mod shooting;
 mod snapshot;
 mod spawn;
 mod structures;
 mod touch;
+mod turrets;
 mod walking;
+mod weapons;
 
 use crate::command::{Action, Command, Selection};
 use crate::controller::{Controller, Player};

@@ -1,0 +1,106 @@
+//! What building and dying leave behind, and for whom: who must make way, where exactly a thing stands, whose pad is found.
+
+use crate::entity::PlayerId;
+use crate::fixed::{Angle, Fixed};
+use crate::rules::{item, TickHz, ITEMS};
+use crate::state::World;
+use crate::tests::{bare_world, body, body_mut, build, player, player_mut, put, wait};
+
+/// Players 1 and 2 on a bare map, far from one another and asleep.
+fn two() -> World {
+    let mut world = bare_world(TickHz::Hz30);
+    put(&mut world, 1, 7_000, 5_000);
+    put(&mut world, 2, 9_000, 5_000);
+    wait(&mut world, 2);
+    world
+}
+
+#[test]
+fn whoever_may_touch_what_is_built_is_woken_and_nobody_else() {
+    for row in ITEMS.iter().filter(|row| row.scale_px > 0) {
+        // A player is 35 px large. The square around both is looked at, since only who truly touches it is moved.
+        let reach = (row.scale_px + 35) << 16;
+        let centre_px = 7_035 + row.scale_px;
+        for (dx, dy, woken) in [
+            (0, 0, true),
+            (reach, reach, true),
+            (-reach, -reach, true),
+            (reach + 1, 0, false),
+            (0, reach + 1, false),
+            (-reach - 1, 0, false),
+            (0, -reach - 1, false),
+        ] {
+            for alive in [true, false] {
+                let mut world = two();
+                let (player, body) = world.player_mut(PlayerId(2)).expect("it is there");
+                player.alive = alive;
+                body.x = Fixed::from_px(centre_px).plus(Fixed(dx));
+                body.y = Fixed::from_px(5_000).plus(Fixed(dy));
+                world.use_item(PlayerId(1), row);
+                let stirred = crate::tests::player(&world, 2).stirred;
+                assert_eq!(stirred, woken && alive, "{} from {dx}, {dy}", row.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn who_is_awake_already_stays_awake_whatever_is_built_elsewhere() {
+    let mut world = two();
+    player_mut(&mut world, 2).stirred = true;
+    world.use_item(PlayerId(1), item(3).expect("a wall"));
+    assert!(player(&world, 2).stirred);
+}
+
+#[test]
+fn what_is_built_stands_at_the_nearest_whole_pixel() {
+    for row in ITEMS.iter().filter(|row| row.scale_px > 0) {
+        for heading in (0..=u16::MAX).step_by(4_099) {
+            let mut world = two();
+            let own = body_mut(&mut world, 1);
+            (own.x, own.y) = (Fixed((7_000 << 16) + 29_000), Fixed((5_000 << 16) + 51_000));
+            build(&mut world, 1, row.id, heading);
+            let stands = &world.state.structures[0].body;
+            assert_eq!((stands.x.0 & 0xffff, stands.y.0 & 0xffff), (0, 0), "{}", row.name);
+            let angle = f64::from(heading) * std::f64::consts::PI / 32_768.0;
+            let way = f64::from(35 + row.scale_px);
+            let off_x = f64::from(stands.x.to_px()) - (7_000.0 + 29_000.0 / 65_536.0 + way * angle.cos());
+            let off_y = f64::from(stands.y.to_px()) - (5_000.0 + 51_000.0 / 65_536.0 + way * angle.sin());
+            assert!(off_x.abs().max(off_y.abs()) < 0.51, "{}: {off_x}, {off_y} px at {heading}", row.name);
+        }
+    }
+}
+
+#[test]
+fn only_ones_own_spawn_pad_is_found_among_all_that_stands() {
+    let mut world = two();
+    build(&mut world, 2, 20, 0);
+    build(&mut world, 1, 3, 0);
+    assert_eq!(world.spawn_pad_of(PlayerId(1)), None, "another one's pad, and no pad");
+    body_mut(&mut world, 1).y = Fixed::from_px(6_000);
+    let pad = build(&mut world, 1, 20, 0);
+    let stands = world.structure(pad).expect("it stands");
+    let place = (Fixed::from_px(stands.x_px), Fixed::from_px(stands.y_px));
+    assert_eq!(world.spawn_pad_of(PlayerId(1)), Some(place));
+    assert_eq!(world.spawn_pad_of(PlayerId(77)), None, "nobody of that number");
+}
+
+#[test]
+fn who_stands_on_somebody_knocks_them_where_it_looks() {
+    for rate in TickHz::ALL {
+        for (heading, dx, dy) in [(0, 1, 0), (0x4000, 0, 1), (0x8000, -1, 0), (0xc000, 0, -1)] {
+            let mut world = bare_world(rate);
+            put(&mut world, 1, 7_000, 5_000);
+            put(&mut world, 2, 9_000, 5_000);
+            let at = body(&world, 1).clone();
+            let other = body_mut(&mut world, 2);
+            (other.x, other.y, other.vx, other.vy) = (at.x, at.y, Fixed::ZERO, Fixed::ZERO);
+            body_mut(&mut world, 1).heading = Angle(heading);
+            player_mut(&mut world, 1).hand.attacking = true;
+            world.fight();
+            let speed = (300 << 16) / rate.get() as i32;
+            let found = (body(&world, 2).vx, body(&world, 2).vy);
+            assert_eq!(found, (Fixed(speed * dx), Fixed(speed * dy)), "at {rate:?}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Where bodies and things may be, to the last part of a pixel: rims, edges, areas, places of newcomers.
+
+use crate::controller::SceneryKind;
+use crate::entity::{Body, PlayerId};
+use crate::fixed::{Angle, Fixed};
+use crate::rng::Rng;
+use crate::rules::TickHz;
+use crate::spawn::place;
+use crate::state::World;
+use crate::terrain::{Obstacle, Terrain};
+use crate::tests::{bare_world, body, body_mut, player_mut, put, px, wait, world};
+
+fn at_px(x_px: i32, y_px: i32) -> (Fixed, Fixed) {
+    (Fixed::from_px(x_px), Fixed::from_px(y_px))
+}
+
+/// A body of a player at rest.
+fn body_at((x, y): (Fixed, Fixed)) -> Body {
+    let (vx, vy, heading, owner) = (Fixed::ZERO, Fixed::ZERO, Angle(0), PlayerId(1));
+    Body { x, y, vx, vy, heading, radius_px: 35, health: 100, owner }
+}
+
+#[test]
+fn who_only_touches_a_rim_is_not_in_the_thing() {
+    let middle = Fixed::from_px(7_200);
+    let terrain = Terrain::new(14_400, vec![Obstacle { x: middle, y: middle, radius_px: 90 }]);
+    // 35 and 90 px are 125 px: 75 and 100 px aside, or 125 px on one axis.
+    for (dx, dy) in [(125, 0), (0, -125), (75, 100), (-100, 75), (-75, -100), (100, -75)] {
+        let (x, y) = at_px(7_200 + dx, 7_200 + dy);
+        let mut body = body_at((x, y));
+        assert!(!terrain.settle(&mut body), "{dx}, {dy}");
+        assert_eq!((body.x, body.y), (x, y), "{dx}, {dy}");
+        assert!(terrain.is_free(x, y, 35), "{dx}, {dy}");
+        let inward = |at: Fixed, way: i32| Fixed(at.0 - way.signum());
+        let (x, y) = (inward(x, dx), inward(y, dy));
+        let mut body = body_at((x, y));
+        assert!(!terrain.is_free(x, y, 35), "a part nearer than {dx}, {dy}");
+        assert!(terrain.settle(&mut body), "a part nearer than {dx}, {dy}");
+    }
+}
+
+#[test]
+fn the_edge_of_the_map_takes_the_speed_only_of_who_is_beyond_it() {
+    let terrain = Terrain::new(14_400, Vec::new());
+    let speed = Fixed::from_px(7);
+    let back = Fixed(-speed.0);
+    for (at, low) in [(35, true), (14_365, false)] {
+        for (velocity, outward) in [(speed, !low), (back, low)] {
+            for beyond in [0, 1] {
+                let off = if low { -beyond } else { beyond };
+                let (x, _) = at_px(at, 0);
+                for swap in [false, true] {
+                    let mut body = body_at((Fixed(x.0 + off), Fixed::from_px(7_000)));
+                    body.vx = velocity;
+                    if swap {
+                        (body.x, body.y, body.vx, body.vy) = (body.y, body.x, body.vy, body.vx);
+                    }
+                    assert!(!terrain.settle(&mut body), "an edge is no thing");
+                    let found = if swap { (body.y, body.vy) } else { (body.x, body.vx) };
+                    let left = if beyond == 1 && outward { Fixed::ZERO } else { velocity };
+                    assert_eq!(found, (x, left), "{at} px, {beyond} parts beyond");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn players_aslant_push_each_other_up_to_their_radii_and_never_pull() {
+    for (dx, dy, apart) in [(42, 56, true), (-56, 42, true), (54, 54, true), (69, 69, true), (41, 56, false)]
+    {
+        for awake in [[1], [2]] {
+            let mut world = bare_world(TickHz::Hz30);
+            put(&mut world, 1, 7_000, 5_000);
+            put(&mut world, 2, 9_000, 5_000);
+            wait(&mut world, 2);
+            let other = body_mut(&mut world, 2);
+            (other.x, other.y) = at_px(7_000 + dx, 5_000 + dy);
+            for id in awake {
+                player_mut(&mut world, id).stirred = true;
+            }
+            wait(&mut world, 1);
+            let found = body(&world, 2);
+            let stays = (found.x, found.y) == at_px(7_000 + dx, 5_000 + dy);
+            assert_eq!(stays, apart, "{dx}, {dy}");
+        }
+    }
+}
+
+#[test]
+fn a_sleeper_is_pushed_across_the_border_of_two_cells() {
+    // Cells are 256 px wide: 7,168 px is a border, on either axis.
+    for (near, far) in [(7_130, 7_195), (7_199, 7_140)] {
+        for swap in [false, true] {
+            let mut world = bare_world(TickHz::Hz30);
+            put(&mut world, 1, 3_000, 3_000);
+            put(&mut world, 2, 5_000, 5_000);
+            wait(&mut world, 2);
+            for (id, at) in [(1, near), (2, far)] {
+                let (x, y) = if swap { (6_000, at) } else { (at, 6_000) };
+                let body = body_mut(&mut world, id);
+                (body.x, body.y) = at_px(x, y);
+            }
+            player_mut(&mut world, 1).stirred = true;
+            wait(&mut world, 1);
+            let (one, two) = (body(&world, 1), body(&world, 2));
+            let apart = (px(one.x) - px(two.x)).hypot(px(one.y) - px(two.y));
+            assert!(apart > 69.9, "{apart} px between {near} and {far}");
+        }
+    }
+}
+
+#[test]
+fn what_grows_in_an_area_stands_in_it() {
+    let side = 14_400 / 7;
+    for seed in 0..30 {
+        for (index, thing) in world(seed).scenery().take(7 * 7 * 12).enumerate() {
+            let (area, place) = (index as i32 / 12, index % 12);
+            let (left, top) = (area % 7 * side, area / 7 * side);
+            let inside = (left..left + side).contains(&thing.x_px) && (top..top + side).contains(&thing.y_px);
+            assert!(inside, "seed {seed}: {thing:?} in area {area}");
+            assert_eq!(thing.kind, if place < 9 { SceneryKind::Tree } else { SceneryKind::Bush });
+        }
+    }
+}
+
+/// A map of the smallest size, full but for room for a newcomer around one place.
+fn full_but_for(x_px: i32, y_px: i32) -> Terrain {
+    let places = (0..1_440).step_by(24).flat_map(|y| (0..1_440).step_by(24).map(move |x| (x, y)));
+    let is_far = |(x, y): &(i32, i32)| (x - x_px).pow(2) + (y - y_px).pow(2) >= 90 * 90;
+    let obstacles = places.filter(is_far).map(|(x, y)| {
+        let (x, y) = at_px(x, y);
+        Obstacle { x, y, radius_px: 30 }
+    });
+    Terrain::new(1_440, obstacles.collect())
+}
+
+#[test]
+fn the_last_free_place_is_found_wherever_the_search_begins() {
+    // Places of the search are 64 px apart, from 32 px on.
+    for (column, row) in [(1, 1), (3, 7), (20, 2), (5, 20), (20, 20)] {
+        let middle = (column * 64 + 32, row * 64 + 32);
+        let terrain = full_but_for(middle.0, middle.1);
+        for seed in 0..40 {
+            let mut rng = Rng::new(seed, 5);
+            let found = place((&[], &[]), &terrain, &mut rng, &mut Vec::new());
+            let near = |at: Fixed, px: i32| (at.to_px() - px).abs() <= 1;
+            assert!(near(found.0, middle.0) && near(found.1, middle.1), "{found:?} for {middle:?}");
+        }
+    }
+}
+
+#[test]
+fn on_a_full_map_one_appears_in_the_middle_of_the_northern_plains() {
+    for (size_px, x_px, y_px) in [(1_440, 736, 462), (14_400, 7_200, 4_619)] {
+        let middle = Fixed::from_px(size_px / 2);
+        let full = Obstacle { x: middle, y: middle, radius_px: 20_000 };
+        let terrain = Terrain::new(size_px as u32, vec![full]);
+        let found = place((&[], &[]), &terrain, &mut Rng::new(1, 1), &mut Vec::new());
+        assert_eq!(found, at_px(x_px, y_px));
+    }
+}
+
+/// A world with so many players at one place each.
+fn standing(places: &[((i32, i32), u16)]) -> World {
+    let mut world = bare_world(TickHz::Hz30);
+    let mut id = 0;
+    for ((x_px, y_px), count) in places {
+        for _ in 0..*count {
+            id += 1;
+            put(&mut world, id, *x_px, *y_px);
+        }
+    }
+    world
+}
+
+/// Where newcomers would appear, with so many tries of chance.
+fn newcomers(world: &World, tries: u32) -> Vec<(i32, i32)> {
+    let mut room = Vec::new();
+    let mut rng = Rng::new(7, 7);
+    let mut one =
+        || place((&world.state.players, &world.state.animals), world.terrain(), &mut rng, &mut room);
+    (0..tries).map(|_| one()).map(|(x, y)| (x.to_px(), y.to_px())).collect()
+}
+
+#[test]
+fn a_newcomer_appears_on_the_screen_of_nineteen_but_not_of_twenty() {
+    for (count, company) in [(1, true), (19, true), (20, false), (21, false)] {
+        let world = standing(&[((3_000, 4_000), count)]);
+        let found = newcomers(&world, 200);
+        let near = found.iter().filter(|(x, y)| (x - 3_000).abs() <= 600 && (y - 4_000).abs() <= 400).count();
+        assert!(if company { near == 200 } else { near < 5 }, "{near} of 200 near {count}");
+    }
+}
+
+#[test]
+fn a_newcomer_has_95_px_of_room_on_an_axis_and_may_have_no_more() {
+    let found = newcomers(&standing(&[((3_000, 4_000), 1)]), 60_000);
+    let apart = |(x, y): &(i32, i32)| ((x - 3_000).abs(), (y - 4_000).abs());
+    assert!(found.iter().map(apart).all(|(x, y)| x >= 95 || y >= 95), "nobody nearer");
+    assert!(found.iter().map(apart).any(|(x, y)| x == 95 && y < 95), "just so near aside");
+    assert!(found.iter().map(apart).any(|(x, y)| y == 95 && x < 95), "just so near above");
+    let most = |axis: fn((i32, i32)) -> i32| found.iter().map(apart).map(axis).max();
+    assert_eq!((most(|at| at.0), most(|at| at.1)), (Some(600), Some(400)), "and on the screen");
+}
+
+#[test]
+fn who_is_just_out_of_view_adds_nothing_to_the_crowd() {
+    // The view reaches 1,248 px aside and 702 px up and down. Newcomers beside the first are in view of the others at most.
+    for (other, axis) in [((3_000 + 1_248 + 600, 4_000), 0), ((3_000, 4_000 + 702 + 400), 1)] {
+        let world = standing(&[((3_000, 4_000), 1), (other, 19)]);
+        let found = newcomers(&world, 60_000);
+        let nearest = |(x, y): (i32, i32)| if axis == 0 { other.0 - x } else { other.1 - y };
+        let beside_the_first =
+            found.iter().filter(|(x, y)| (x - 3_000).abs() <= 600 && (y - 4_000).abs() <= 400);
+        let least = beside_the_first.map(|at| nearest(*at)).min();
+        assert_eq!(least, Some(if axis == 0 { 1_248 } else { 702 }), "on axis {axis}");
+    }
+}
