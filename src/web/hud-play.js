@@ -123,7 +123,7 @@ export class PlayHud {
     setText('death-by', death.by === null ? 'Nobody is to blame.' : `${death.name || `guest ${death.by}`} got you.`);
     setText('d-age', String(death.age));
     setText('d-kills', String(death.kills));
-    setText('d-score', death.score.toLocaleString('en'));
+    setText('d-score', death.score < 1e5 ? death.score.toLocaleString('en') : short(death.score));
   }
 }
 

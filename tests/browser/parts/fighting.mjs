@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keep, state, until } from '../lib/browser.mjs';
 import { Walker, walk } from '../lib/game.mjs';
+import { eat } from './hunting.mjs';
 
 const SWORD_DAMAGE = 35;
 const ARROW_DAMAGE = 25;
@@ -38,13 +39,16 @@ export async function fighting(game) {
     await walker.look(await prey());
     await noteHealths(bo);
     const before = await state(bo, 'health');
-    await ada.mouse.down();
-    for (let i = 0; i < 20 && (await bo.evaluate(() => window.healths.length)) < 2; i++) {
+    // Single blows: on a busy machine a held button would kill before the first one is heard of.
+    for (let i = 0; i < 12 && (await bo.evaluate(() => window.healths.length)) < 2; i++) {
+      const { swings } = (await state(ada, 'players'))[ids.ada];
+      await ada.mouse.down();
+      await until(ada, ([id, from]) => window.tickwire.players[id].swings > from, [ids.ada, swings]);
+      await ada.mouse.up();
+      await sleep(300);
       await walker.to(prey, REACH - 30);
       await walker.look(await prey());
-      await sleep(200);
     }
-    await ada.mouse.up();
     await until(bo, () => window.healths.length >= 2);
     await until(bo, () => window.tickwire.effects.numbers > 0 && window.tickwire.effects.particles > 0);
     await keep(bo, 'fight');
@@ -53,6 +57,9 @@ export async function fighting(game) {
     await until(ada, (id) => window.tickwire.players[id] === undefined || window.tickwire.players[id].health < 100, ids.bo);
   });
   await game.check('an arrow flies in both pages, takes 25 health, and costs 4 wood', async () => {
+    game.server.order('grant Bo food 200');
+    await until(bo, () => window.tickwire.resources.food >= 200);
+    await eat(bo);
     await ada.keyboard.press('2');
     await until(ada, () => window.tickwire.hand.weapon === 9);
     await until(bo, (id) => window.tickwire.players[id].weapon === 9, ids.ada);

@@ -90,16 +90,21 @@ async function wolves(game) {
   });
 }
 
-/** Lets a wolf appear beside one. @returns its number in the page */
+/** Lets a wolf appear beside one, where there is room. @returns its number in the page */
 async function wolf({ ada, server }) {
   const known = (await state(ada, 'animals')).map(({ id }) => id);
-  for (let i = 0; i < 8; i++) {
+  const appeared = () => ada.evaluate(([kind, old]) => window.tickwire.animals.find((animal) => animal.kind === kind && !old.includes(animal.id))?.id ?? null,
+    [WOLF, known]);
+  for (let i = 0; i < 16; i++) {
     const { x, y } = await state(ada, 'own');
-    const angle = (i * Math.PI * 3) / 4;
-    server.order(`spawn wolf ${Math.round(x + 170 * Math.cos(angle))} ${Math.round(y + 170 * Math.sin(angle))}`);
-    const found = await until(ada, ([kind, old]) => window.tickwire.animals.find((animal) => animal.kind === kind && !old.includes(animal.id))?.id,
-      [WOLF, known], 900).then((handle) => handle.jsonValue(), () => null);
-    if (found !== null) return found;
+    const [angle, far] = [(i * Math.PI * 3) / 4, i < 8 ? 190 : 300];
+    const said = server.log().length;
+    server.order(`spawn wolf ${Math.round(x + far * Math.cos(angle))} ${Math.round(y + far * Math.sin(angle))}`);
+    for (let wait = 0; wait < 60 && !server.log().slice(said).includes('no_room'); wait++) {
+      const found = await appeared();
+      if (found !== null) return found;
+      await sleep(50);
+    }
   }
   throw new Error('no wolf has appeared');
 }
@@ -136,10 +141,10 @@ async function choose(page, left = -1) {
 }
 
 /** Eats until one is well: Q, and a click. */
-async function eat(page) {
+export async function eat(page) {
   for (let i = 0; i < 6; i++) {
     const [health, { food }] = [await state(page, 'health'), await state(page, 'resources')];
-    if (health >= 100 || food < 15) return;
+    if (health > 80 || food < 15) return;
     await page.keyboard.press('q');
     await until(page, () => window.tickwire.hand.item !== null);
     await click(page);
