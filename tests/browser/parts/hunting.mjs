@@ -9,6 +9,7 @@ import { turnToRoom } from './building.mjs';
 
 const WOLF = 4;
 const WOLF_HEALTH = 300;
+const HAMMER_DAMAGE = 25;
 const WALL = 3;
 const SWORD = 3;
 const BOW = 9;
@@ -61,7 +62,8 @@ async function wolves(game) {
     await until(ada, (wanted) => window.tickwire.animals.find((animal) => animal.id === wanted)?.strikes > 0, id, 8000);
     await until(ada, () => window.tickwire.health < 100);
     await keep(ada, 'animals');
-    await hunt(ada, walker, id);
+    const least = await hunt(ada, walker, id);
+    assert.equal((WOLF_HEALTH - least) % HAMMER_DAMAGE, 0, `a wolf of ${least} health after blows of ${HAMMER_DAMAGE}`);
     const { age } = await state(ada, 'figures');
     assert.ok(age >= 2, `age ${age} after a wolf`);
     return `age ${age}, health ${await state(ada, 'health')}`;
@@ -109,7 +111,7 @@ async function wolf({ ada, server }) {
   throw new Error('no wolf has appeared');
 }
 
-/** Strikes an animal until it is dead. */
+/** Strikes an animal until it is dead. @returns the least health that it was seen to have */
 async function hunt(page, walker, id) {
   await page.mouse.down();
   let least = WOLF_HEALTH;
@@ -126,6 +128,7 @@ async function hunt(page, walker, id) {
   await walker.steer(0, 0);
   assert.ok(await state(page, 'own'), 'the wolf was stronger');
   assert.ok(least < WOLF_HEALTH, 'it was never hurt');
+  return least;
 }
 
 /** Chooses what is offered, with Shift and a number, until nothing is, or what is left for a click is. */
@@ -141,7 +144,7 @@ async function choose(page, left = -1) {
 }
 
 /** Eats until one is well: Q, and a click. */
-export async function eat(page) {
+async function eat(page) {
   for (let i = 0; i < 6; i++) {
     const [health, { food }] = [await state(page, 'health'), await state(page, 'resources')];
     if (health > 80 || food < 15) return;
