@@ -1,5 +1,5 @@
 // Two pages, a phone and a raw socket in one world: join, walk, look, talk, gather, build, fight, and come back after a restart.
-// Real mouse, real keys, real touch, the real server with default flags. `node run.mjs [path of the server]`; screenshots
+// A third page is the operator's. Real mouse, real keys, real touch, the real server with default flags. `node run.mjs [path of the server]`; screenshots
 // go to tests/output/.
 
 import assert from 'node:assert/strict';
