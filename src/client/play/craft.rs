@@ -25,7 +25,7 @@ fn wanted(group: Group) -> u32 {
     match group {
         Group::Food => 0,
         Group::Wall => 5,
-        Group::Spikes | Group::Mill | Group::Trap | Group::Boost => 2,
+        Group::Spikes | Group::Mill | Group::Trap | Group::Boost | Group::Turret => 2,
         Group::Heal | Group::Spawn => 1,
     }
 }
