@@ -274,10 +274,13 @@ fn the_dead_lie_where_they_fell_whatever_is_built_there() {
 }
 
 #[test]
-fn no_thing_is_so_large_or_so_far_that_its_distance_overflows() {
-    for (x, y) in [(i32::MIN, 31_000 << 16), (31_000 << 16, i32::MIN)] {
-        let far = Obstacle { x: Fixed(x), y: Fixed(y), radius_px: i32::MAX };
-        let (x, y) = at_px(31_900, 31_900);
-        assert!(Terrain::new(32_000, vec![far]).is_free(x, y, 60));
+fn no_thing_is_so_large_and_so_far_that_its_distance_overflows() {
+    // As far on one axis as a radius can be, and a bit further on the other, still in the same cell of the map.
+    let (x, y) = at_px(31_999, 31_999);
+    let radius = i64::from(i32::MAX);
+    for (dx, dy) in [(radius + 10_000_000, radius - 1), (radius - 1, radius + 10_000_000)] {
+        let off = |at: Fixed, way: i64| Fixed((i64::from(at.0) - way) as i32);
+        let thing = Obstacle { x: off(x, dx), y: off(y, dy), radius_px: i32::MAX };
+        assert!(Terrain::new(32_000, vec![thing]).is_free(x, y, 0));
     }
 }
