@@ -284,3 +284,26 @@ fn no_thing_is_so_large_and_so_far_that_its_distance_overflows() {
         assert!(Terrain::new(32_000, vec![thing]).is_free(x, y, 0));
     }
 }
+
+#[test]
+fn free_ground_knows_what_reaches_over_from_the_next_cell() {
+    // Cells are 256 px wide: 4,096 px is a border. The rim is at 4,058 px; up to 70 px of room can be asked for.
+    for (place_px, room_px, free) in
+        [(4_127, 70, false), (4_128, 70, true), (4_117, 60, false), (4_118, 60, true)]
+    {
+        for swap in [false, true] {
+            let swapped = |(x, y): (Fixed, Fixed)| if swap { (y, x) } else { (x, y) };
+            let (x, y) = swapped(at_px(4_008, 5_000));
+            let terrain = Terrain::new(14_400, vec![Obstacle { x, y, radius_px: 50 }]);
+            let (x, y) = swapped(at_px(place_px, 5_000));
+            assert_eq!(terrain.is_free(x, y, room_px), free, "nature from {place_px} px");
+            let mut world = bare_world(TickHz::Hz30);
+            put(&mut world, 1, 3_000, 3_000);
+            let (wall_x, wall_y) = swapped(at_px(4_008, 5_000));
+            let own = body_mut(&mut world, 1);
+            (own.x, own.y) = (wall_x.minus(Fixed::from_px(85)), wall_y);
+            build(&mut world, 1, 3, 0);
+            assert_eq!(world.terrain().is_free(x, y, room_px), free, "a wall from {place_px} px");
+        }
+    }
+}
