@@ -53,6 +53,9 @@ pub const SKINS: u8 = 10;
 pub const CHAT_CHARS: usize = 30;
 /// Shortest time between two chat lines of one player. Lines that come sooner are dropped and counted.
 pub const CHAT_INTERVAL: Duration = Duration::from_millis(500);
+/// Shortest time between two pings on the map of one player: a ping is shown for about two seconds. Sooner ones are dropped and
+/// counted.
+pub const MAP_PING_INTERVAL: Duration = Duration::from_millis(1000);
 /// Messages a second that one client may send in the long run. Real MooMoo servers kick at 120. Beyond the burst:
 /// close 1008.
 pub const CLIENT_MESSAGES_PER_SECOND: u32 = 120;
@@ -117,6 +120,37 @@ pub const DESCRIPTORS_KEPT: usize = 64;
 /// Pause of the listener when no descriptor is left, instead of failing a million times a second.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+// ---- net: the operator's console --------------------------------------------------------------------------------
+
+/// Bytes of one line of the operator's: the longest that the world takes, `say` with 60 characters, has under 300. Beyond: refused.
+pub const ORDER_BYTES: usize = 512;
+/// Bytes of the body of a request to `/admin`: a page of lines. Beyond: 413.
+pub const ADMIN_BODY_BYTES: usize = 4 * 1024;
+/// Lines of one request to `/admin`, since each may wait for a tick. Beyond: 413.
+pub const ADMIN_LINES: usize = 32;
+/// Characters of the token of `/admin` at least: nobody guesses 16 at the rate that [`ADMIN_FAILURES`] allows. Below: no start.
+pub const TOKEN_CHARS_LEAST: usize = 16;
+/// Characters of the token of `/admin` at most: a request head has room for it. Beyond: no start.
+pub const TOKEN_CHARS_MOST: usize = 256;
+/// Wrong tokens of one address, or one /64 of IPv6, within [`ADMIN_FAILURE_TIME`]. Beyond: 429, whatever the token.
+pub const ADMIN_FAILURES: u32 = 10;
+/// Time after which the wrong tokens of an address are forgotten, from the first of them on.
+pub const ADMIN_FAILURE_TIME: Duration = Duration::from_secs(60);
+/// Addresses whose wrong tokens are remembered. Beyond: the one that began first is forgotten.
+pub const ADMIN_FAILURE_ADDRESSES: usize = 1024;
+/// Questions of the operator that wait for the world thread. Beyond: refused, to be asked again.
+pub const INQUIRIES: usize = 64;
+/// Time that an answer of the world thread is waited for: 15 ticks at the slowest rate. Beyond: it says that none came.
+pub const ANSWER_TIME: Duration = Duration::from_secs(1);
+/// Addresses that the operator bans. Beyond: refused.
+pub const BANS: usize = 4096;
+
+// ---- cli: the terminal -------------------------------------------------------------------------------------------
+
+/// How often the console looks whether the program has the terminal to itself: in the background it must not read, or the shell
+/// would halt the whole program.
+pub const TERMINAL_LOOK: Duration = Duration::from_millis(300);
+
 // ---- cli: the log --------------------------------------------------------------------------------------------
 
 /// Lines of the log that wait to be written, at about 100 bytes each. Beyond: left out and counted, since who logs must not wait.
@@ -171,4 +205,6 @@ const _: () = {
     assert!(PLAYER_NUMBER_REST_LEAST.as_millis() > COMMAND_AHEAD_MS as u128);
     assert!(PLAYER_NUMBER_REST_LEAST.as_millis() < PLAYER_NUMBER_REST.as_millis());
     assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());
+    assert!(ORDER_BYTES < ADMIN_BODY_BYTES);
+    assert!(TOKEN_CHARS_MOST * 4 < HEAD_BYTES);
 };

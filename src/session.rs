@@ -10,103 +10,16 @@
 //! each packet, and carry out the outputs. Comes in: typed packets of any dialect, with time and tick as arguments. Goes out: [`Output`]s, or the [`Breach`] for which the client
 //! is closed. Never: an issuer, a name or a number that the client claims for somebody else.
 
-use std::fmt;
+mod breach;
+
 use std::time::Duration;
 
+pub use breach::Breach;
+
 use crate::limits;
-use crate::packet::client_packet::Mode;
+use crate::packet::client_packet::{ClanWish, Mode};
 use crate::packet::{ClientPacket, ServerPacket};
 use crate::world::{Action, Angle, Command, PlayerId, Selection, rules, text};
-
-/// A rule of our own that a client broke, or a reason of ours to close. RFC 6455's rules are `ws::Violation`s.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Breach {
-    /// More messages than [`limits::CLIENT_MESSAGES_PER_SECOND`] and its burst allow.
-    MessageRate,
-    /// More bytes than [`limits::CLIENT_BYTES_PER_SECOND`] and its burst allow.
-    ByteRate,
-    /// No `hello` within [`limits::HELLO_TIME`].
-    HelloLate,
-    /// A native client's first packet was not `hello`.
-    HelloFirst,
-    /// A `hello` of a version that this server does not speak.
-    HelloVersion,
-    /// A text frame on a MessagePack endpoint, or a binary frame on a JSON one.
-    FrameKind,
-    /// Unsent bytes reached [`limits::OUTBOX_BYTES`], or none were taken for [`limits::OUTBOX_GRACE`].
-    SlowClient,
-    /// Nothing was heard for [`limits::SILENCE`], pings included.
-    Silent,
-    /// All player numbers are taken.
-    Full,
-    /// The server stops.
-    GoingAway,
-    /// A bug of ours.
-    InternalError,
-}
-
-impl Breach {
-    /// All of them, for the tests that hold PROTOCOL.md against the code.
-    pub const ALL: [Breach; 11] = [
-        Breach::MessageRate,
-        Breach::ByteRate,
-        Breach::HelloLate,
-        Breach::HelloFirst,
-        Breach::HelloVersion,
-        Breach::FrameKind,
-        Breach::SlowClient,
-        Breach::Silent,
-        Breach::Full,
-        Breach::GoingAway,
-        Breach::InternalError,
-    ];
-
-    /// The rule's name in PROTOCOL.md, log lines, metrics and the close frame's reason.
-    pub fn name(self) -> &'static str {
-        match self {
-            Breach::MessageRate => "message_rate",
-            Breach::ByteRate => "byte_rate",
-            Breach::HelloLate => "hello_late",
-            Breach::HelloFirst => "hello_first",
-            Breach::HelloVersion => "hello_version",
-            Breach::FrameKind => "frame_kind",
-            Breach::SlowClient => "slow_client",
-            Breach::Silent => "silent",
-            Breach::Full => "full",
-            Breach::GoingAway => "going_away",
-            Breach::InternalError => "internal_error",
-        }
-    }
-
-    /// The close code, RFC 6455 7.4.1.
-    pub fn close_code(self) -> u16 {
-        match self {
-            Breach::GoingAway => 1001,
-            Breach::FrameKind => 1003,
-            Breach::Silent | Breach::InternalError => 1011,
-            Breach::Full => 1013,
-            _ => 1008,
-        }
-    }
-}
-
-impl fmt::Display for Breach {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Breach::MessageRate => "more messages than a client may send",
-            Breach::ByteRate => "more bytes than a client may send",
-            Breach::HelloLate => "no hello in time",
-            Breach::HelloFirst => "the first packet must be hello",
-            Breach::HelloVersion => "this server speaks version 1",
-            Breach::FrameKind => "this endpoint takes the other kind of frame, binary or text",
-            Breach::SlowClient => "what was sent was not read in time",
-            Breach::Silent => "nothing was heard, pings included",
-            Breach::Full => "the world is full",
-            Breach::GoingAway => "the server stops",
-            Breach::InternalError => "a bug of the server",
-        })
-    }
-}
 
 /// What a message leads to; the driver carries the outputs out in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,6 +34,8 @@ pub enum Output {
         name: String,
         /// 0 to 9.
         skin: u8,
+        /// Whether it asks for resources at the start, as the MooMoo dialects can.
+        gift: bool,
     },
     /// A command for the world, meant for a tick if the dialect names one.
     Command(Command, Option<u32>),
@@ -172,6 +87,9 @@ pub struct Session {
     /// The highest sequence of the present body: counted here, or claimed by a native client and checked.
     sequence: u32,
     chatted: Option<Duration>,
+    pinged: Option<Duration>,
+    /// Whether it attacks without a button held.
+    attacks: bool,
     messages: Bucket,
     bytes: Bucket,
 }
@@ -192,6 +110,8 @@ impl Session {
             state: if native { State::Greeting } else { State::Watching },
             sequence: 0,
             chatted: None,
+            pinged: None,
+            attacks: false,
             messages: Bucket::full(rate, limits::CLIENT_MESSAGES_BURST, now),
             bytes: Bucket::full(limits::CLIENT_BYTES_PER_SECOND, limits::CLIENT_BYTES_BURST, now),
         }
@@ -214,6 +134,7 @@ impl Session {
     pub fn joined(&mut self, player: PlayerId) {
         self.state = State::Playing(player);
         self.sequence = 0;
+        self.attacks = false;
     }
 
     /// Books one message or control frame.
@@ -248,7 +169,9 @@ impl Session {
         }
         match packet {
             ClientPacket::Hello { .. } => outputs.push(Output::Dropped("hello_again")),
-            ClientPacket::EnterGame { name, skin, .. } => self.enter(name.as_deref(), skin, outputs),
+            ClientPacket::EnterGame { name, skin, moofoll } => {
+                self.enter(name.as_deref(), skin, moofoll, outputs);
+            }
             ClientPacket::Ping { nonce } => {
                 outputs.push(Output::Reply(ServerPacket::Pong { nonce: nonce.unwrap_or(0), tick }));
             }
@@ -271,7 +194,13 @@ impl Session {
                 self.numbered(choice, |choice| Action::Upgrade { choice }, sequence, tick, outputs);
             }
             ClientPacket::Chat { sequence, tick, text } => self.chat(sequence, tick, &text, now, outputs),
-            _ => outputs.push(Output::Dropped("unused_packet")),
+            ClientPacket::Clan { sequence, tick, wish } => self.clan(sequence, tick, wish, outputs),
+            ClientPacket::MapPing { sequence, tick } => self.map_ping(sequence, tick, now, outputs),
+            ClientPacket::ToggleAttack => {
+                self.attacks = !self.attacks;
+                self.command(None, None, Action::Attack { on: self.attacks }, outputs);
+            }
+            ClientPacket::Unused(_) => outputs.push(Output::Dropped("unused_packet")),
         }
         Ok(())
     }
@@ -286,17 +215,17 @@ impl Session {
         self.state = State::Watching;
         outputs.push(Output::Welcome);
         if mode == Mode::Play {
-            self.enter(name.as_deref(), skin, outputs);
+            self.enter(name.as_deref(), skin, false, outputs);
         }
         Ok(())
     }
 
-    fn enter(&mut self, name: Option<&str>, skin: Option<u8>, outputs: &mut Vec<Output>) {
+    fn enter(&mut self, name: Option<&str>, skin: Option<u8>, gift: bool, outputs: &mut Vec<Output>) {
         let name = text::clean_name(name.unwrap_or_default());
         let name = if name.is_empty() { "unknown".to_owned() } else { name };
         let skin = skin.filter(|skin| *skin < limits::SKINS).unwrap_or(0);
         match self.player() {
-            None => outputs.push(Output::Join { name, skin }),
+            None => outputs.push(Output::Join { name, skin, gift }),
             // Whether it is dead is for the world to say: it refuses who lives.
             Some(_) => self.command(None, None, Action::Respawn { name, skin }, outputs),
         }
@@ -351,6 +280,36 @@ impl Session {
         }
     }
 
+    /// Names are cleaned as chat is; what is left of one that is only space is refused by the world, which says why.
+    fn clan(&mut self, sequence: Option<u32>, tick: Option<u32>, wish: ClanWish, outputs: &mut Vec<Output>) {
+        let cleaned = |name: &str| text::clean_clan_name(name).unwrap_or_default();
+        let number = |player: u32| PlayerId(u16::try_from(player).unwrap_or(u16::MAX));
+        let action = match wish {
+            ClanWish::Create { name } => Action::ClanCreate { name: cleaned(&name) },
+            ClanWish::Leave => Action::ClanLeave,
+            ClanWish::Request { name } => Action::ClanRequest { name: cleaned(&name) },
+            ClanWish::Answer { player, accept } => Action::ClanAnswer { player: number(player), accept },
+            ClanWish::Kick { player } => Action::ClanKick { player: number(player) },
+        };
+        self.command(sequence, tick, action, outputs);
+    }
+
+    fn map_ping(
+        &mut self,
+        sequence: Option<u32>,
+        tick: Option<u32>,
+        now: Duration,
+        outputs: &mut Vec<Output>,
+    ) {
+        let too_soon = |before: Duration| now.saturating_sub(before) < limits::MAP_PING_INTERVAL;
+        if self.pinged.is_some_and(too_soon) {
+            refuse(outputs, "map_ping_too_soon", "wait a second between two pings");
+        } else {
+            self.pinged = Some(now);
+            self.command(sequence, tick, Action::Ping, outputs);
+        }
+    }
+
     /// A command of the client's own body. Dialects without sequences are counted here.
     fn command(
         &mut self,
@@ -379,119 +338,4 @@ fn refuse(outputs: &mut Vec<Output>, rule: &'static str, detail: &'static str) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const START: Duration = Duration::from_secs(100);
-
-    fn hello(mode: Mode) -> ClientPacket<'static> {
-        ClientPacket::Hello { version: 1, mode, name: Some("Ada".into()), skin: Some(3) }
-    }
-
-    fn step(sequence: Option<u32>) -> ClientPacket<'static> {
-        ClientPacket::Move { sequence, tick: None, direction: Some(0) }
-    }
-
-    fn handled(session: &mut Session, packet: ClientPacket<'_>) -> Vec<Output> {
-        let mut outputs = Vec::new();
-        session.handle(packet, START, 7, &mut outputs).expect("no breach");
-        outputs
-    }
-
-    fn playing(native: bool) -> Session {
-        let mut session = Session::new(native, START);
-        session.joined(PlayerId(5));
-        session
-    }
-
-    #[test]
-    fn hello_comes_first() {
-        let mut session = Session::new(true, START);
-        let breach = session.handle(step(Some(1)), START, 0, &mut Vec::new());
-        assert_eq!(breach, Err(Breach::HelloFirst));
-        let join = Output::Join { name: "Ada".into(), skin: 3 };
-        assert_eq!(handled(&mut session, hello(Mode::Play)), [Output::Welcome, join]);
-        assert!(!session.awaits_hello());
-        assert_eq!(handled(&mut session, hello(Mode::Play)), [Output::Dropped("hello_again")]);
-    }
-
-    #[test]
-    fn an_unknown_version_is_refused() {
-        let packet = ClientPacket::Hello { version: 2, mode: Mode::Play, name: None, skin: None };
-        let breach = Session::new(true, START).handle(packet, START, 0, &mut Vec::new());
-        assert_eq!(breach, Err(Breach::HelloVersion));
-    }
-
-    #[test]
-    fn one_who_watches_moves_nothing() {
-        let mut session = Session::new(true, START);
-        handled(&mut session, hello(Mode::Watch));
-        assert_eq!(handled(&mut session, step(Some(1))), [Output::Dropped("not_playing")]);
-    }
-
-    #[test]
-    fn a_sequence_must_rise_and_is_counted_where_there_is_none() {
-        let mut session = playing(true);
-        assert!(matches!(handled(&mut session, step(Some(4)))[..], [Output::Command(..)]));
-        assert_eq!(handled(&mut session, step(Some(4)))[0], Output::Dropped("repeated"));
-        let mut session = playing(false);
-        for expected in 1..4 {
-            let outputs = handled(&mut session, step(None));
-            let Output::Command(command, None) = &outputs[0] else { panic!("{outputs:?}") };
-            assert_eq!((command.sequence, command.player), (expected, PlayerId(5)));
-        }
-    }
-
-    #[test]
-    fn chat_is_cleaned_and_paced() {
-        let mut session = playing(false);
-        let chat = |text: &str| ClientPacket::Chat { sequence: None, tick: None, text: text.into() };
-        let outputs = handled(&mut session, chat(" \u{202e}hi\n\u{7}there "));
-        let Output::Command(command, _) = &outputs[0] else { panic!("{outputs:?}") };
-        assert_eq!(command.action, Action::Chat { text: "hithere".into() });
-        assert_eq!(handled(&mut session, chat("again"))[0], Output::Dropped("chat_too_soon"));
-        assert_eq!(handled(&mut session, chat(" \n "))[0], Output::Dropped("chat_empty"));
-    }
-
-    #[test]
-    fn names_are_cut_at_a_character_and_never_empty() {
-        let mut session = Session::new(false, START);
-        let enter = ClientPacket::EnterGame { name: Some("Ä".repeat(20)), skin: None, moofoll: false };
-        assert_eq!(handled(&mut session, enter), [Output::Join { name: "Ä".repeat(15), skin: 0 }]);
-        let enter = ClientPacket::EnterGame { name: Some("  ".into()), skin: Some(200), moofoll: false };
-        assert_eq!(handled(&mut session, enter), [Output::Join { name: "unknown".into(), skin: 0 }]);
-    }
-
-    #[test]
-    fn budgets_allow_a_burst_then_the_rate() {
-        let mut session = Session::new(true, START);
-        for _ in 0..limits::CLIENT_MESSAGES_BURST {
-            session.spend_message(START).unwrap();
-        }
-        assert_eq!(session.spend_message(START), Err(Breach::MessageRate));
-        let later = START + Duration::from_secs(1);
-        for _ in 0..limits::CLIENT_MESSAGES_PER_SECOND {
-            session.spend_message(later).unwrap();
-        }
-        assert_eq!(session.spend_message(later), Err(Breach::MessageRate));
-    }
-
-    #[test]
-    fn bytes_have_a_budget_of_their_own() {
-        let mut session = Session::new(true, START);
-        let reads = limits::CLIENT_BYTES_BURST as usize / 4096;
-        (0..reads).for_each(|_| session.spend_bytes(4096, START).unwrap());
-        assert_eq!(session.spend_bytes(1, START), Err(Breach::ByteRate));
-    }
-
-    #[test]
-    fn every_breach_has_a_name_and_a_code_that_may_be_sent() {
-        for breach in Breach::ALL {
-            assert!(breach.name().chars().all(|c| c.is_ascii_lowercase() || c == '_'));
-            assert!(
-                (1000..1016).contains(&breach.close_code())
-                    && ![1005, 1006, 1015].contains(&breach.close_code())
-            );
-        }
-    }
-}
+mod tests;

@@ -1,8 +1,9 @@
-//! A dozen bots in three dialects gather, fight, die and come back on a server in this process, and what they are told
+//! A dozen bots in three dialects gather, build, fight, die and come back on a server in this process, and what they are told
 //! of it makes sense.
 
 use std::time::{Duration, Instant};
 
+use tickwire::client::check::Deeds;
 use tickwire::client::herd::{self, Manner, Plan};
 use tickwire::client::tally::Report;
 use tickwire::net::{Config, Server};
@@ -17,12 +18,13 @@ const ROUND: Duration = Duration::from_secs(6);
 fn has_all(reports: &[Report]) -> bool {
     reports.iter().all(|report| {
         let deeds = report.tally.deeds;
-        [deeds.hits, deeds.gathered, deeds.kills, deeds.deaths, deeds.respawns].iter().all(|count| *count > 0)
+        let Deeds { hits, gathered, builds, kills, deaths, respawns, .. } = deeds;
+        [hits, gathered, builds, kills, deaths, respawns].iter().all(|count| *count > 0)
     })
 }
 
 #[test]
-fn a_dozen_in_three_dialects_gather_fight_die_and_come_back() {
+fn a_dozen_in_three_dialects_gather_build_fight_die_and_come_back() {
     let server = Server::start(Config::new("127.0.0.1:0".parse().unwrap())).unwrap();
     let codes = Codes::builtin();
     let mut plan = Plan {

@@ -3,7 +3,7 @@
 
 #![allow(clippy::approx_constant, reason = "3.14 and 1.57 are what clients send")]
 
-use tickwire::packet::client_packet::Mode;
+use tickwire::packet::client_packet::{ClanWish, Mode};
 use tickwire::packet::codes::Direction;
 use tickwire::packet::server_packet::{AddPlayer, Welcome};
 use tickwire::packet::{ClientPacket, Codes, Dialect, ServerPacket, Value, json, msgpack::Bounds};
@@ -54,7 +54,7 @@ fn dialect(name: &str) -> std::sync::Arc<Dialect> {
 #[test]
 fn every_fixture_decodes_to_its_arguments() {
     let fixtures = fixtures();
-    assert_eq!(fixtures.len(), 126);
+    assert_eq!(fixtures.len(), 299);
     for fixture in fixtures {
         let dialect = dialect(fixture.dialect);
         let decoded = dialect.decode(fixture.direction, &fixture.bytes);
@@ -119,8 +119,43 @@ fn meaning(fixture: &Fixture) -> Option<ClientPacket<'static>> {
         "ping" => ClientPacket::Ping { nonce: only_native(u32::MAX) },
         "follow" => ClientPacket::Follow { player: Some(300) },
         "follow the leader" => ClientPacket::Follow { player: None },
+        _ => return deed(fixture, native),
+    })
+}
+
+/// The same for what goes beyond walking and talking.
+fn deed(fixture: &Fixture, native: bool) -> Option<ClientPacket<'static>> {
+    let sequence = |number: u32| native.then_some(number);
+    let clan = |number: u32, wish| ClientPacket::Clan { sequence: sequence(number), tick: None, wish };
+    let name = || "wolves".to_owned();
+    Some(match fixture.what {
+        "swing" => ClientPacket::Attack { sequence: Some(5), tick: Some(70_003), state: true, heading: None },
+        "take an item" if native => {
+            ClientPacket::Select { sequence: Some(6), tick: None, id: 3, is_weapon: false }
+        }
+        "take an item" => ClientPacket::Upgrade { sequence: None, tick: None, choice: 33 },
+        "choose" => ClientPacket::Upgrade { sequence: Some(7), tick: None, choice: 9 },
+        "attack by itself" => ClientPacket::ToggleAttack,
+        "show one's place" => ClientPacket::MapPing { sequence: sequence(13), tick: sequence(70_009) },
+        "found a clan" => clan(8, ClanWish::Create { name: name() }),
+        "leave a clan" => clan(9, ClanWish::Leave),
+        "ask to join" => clan(10, ClanWish::Request { name: name() }),
+        "let in" => clan(11, ClanWish::Answer { player: 2, accept: true }),
+        "keep out" => clan(0, ClanWish::Answer { player: 2, accept: false }),
+        "put out" => clan(12, ClanWish::Kick { player: 2 }),
         _ => return None,
     })
+}
+
+#[test]
+fn an_answer_alone_is_for_whoever_asks_first() {
+    for (bytes, accept) in [(&b"\x92\xa1P\x91\x01"[..], true), (b"\x92\xa1P\x91\x00", false)] {
+        let dialect = dialect("letters");
+        let decoded = dialect.decode(Direction::ToServer, bytes).expect("a packet");
+        let wish = ClanWish::Answer { player: 0, accept };
+        let meant = ClientPacket::Clan { sequence: None, tick: None, wish };
+        assert_eq!(ClientPacket::from_decoded(&decoded), meant);
+    }
 }
 
 #[test]
@@ -142,7 +177,7 @@ fn client_fixtures_mean_the_same_in_every_dialect() {
         }
         typed += 1;
     }
-    assert_eq!((typed, unused), (62, 0));
+    assert_eq!((typed, unused), (107, 0));
 }
 
 const ANN: AddPlayer<'_> = AddPlayer {

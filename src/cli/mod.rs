@@ -8,6 +8,7 @@ mod codes;
 mod explain;
 mod log;
 mod serve;
+mod terminal;
 
 use std::process::ExitCode;
 

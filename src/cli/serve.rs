@@ -1,18 +1,22 @@
-//! `tickwire` and `tickwire serve`: start, say where to go, stop cleanly.
+//! `tickwire` and `tickwire serve`: start, say where to go, hear what the operator says, stop cleanly.
 
+use std::fmt;
+use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
 use clap::Args;
 use tracing::info;
 
 use super::log::Log;
-use super::{Failure, codes, print};
+use super::{Failure, codes, print, terminal};
 use crate::limits;
+use crate::net::console::admin;
+use crate::net::console::token::Token;
 use crate::net::{Config, Server, endpoint};
-use crate::world::{Identity, TickHz, rules};
+use crate::world::{Identity, TickHz, World, rules};
 
 /// What `serve` can be told. Each flag has a variable of the same name.
 #[derive(Debug, Args)]
@@ -54,9 +58,35 @@ pub struct ServeArgs {
     /// Folder with `.tsv` packet tables to use instead of the built-in ones.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
+    /// Token of 16 characters or more that /admin asks for; better given as the variable, which other users of the machine
+    /// cannot see. Without it a new one is made, and shown at the start.
+    #[arg(long, value_name = "TOKEN", env = "TICKWIRE_ADMIN_TOKEN", hide_env_values = true)]
+    admin_token: Option<Given>,
+    /// Folder in which the operator's command `save` puts the world.
+    #[arg(long, value_name = "DIR", default_value = ".", env = "TICKWIRE_SAVE_DIR")]
+    save_dir: PathBuf,
+    /// File of `save` with which the world begins. Its seed, map and tick rate count; its players are gone.
+    #[arg(long, value_name = "FILE", env = "TICKWIRE_RESTORE")]
+    restore: Option<PathBuf>,
     /// What to log: error, warn, info, debug, or a filter such as tickwire::net=debug.
     #[arg(long, value_name = "FILTER", default_value = "info", env = "TICKWIRE_LOG")]
     log: String,
+}
+
+/// A token as it was given: no error of the command line repeats it.
+#[derive(Clone)]
+struct Given(String);
+
+impl From<String> for Given {
+    fn from(text: String) -> Given {
+        Given(text)
+    }
+}
+
+impl fmt::Debug for Given {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Given(…)")
+    }
 }
 
 fn tick_hz(text: &str) -> Result<TickHz, String> {
@@ -64,28 +94,47 @@ fn tick_hz(text: &str) -> Result<TickHz, String> {
     TickHz::try_from(hz).map_err(|_| "the tick rate is 15, 20, 30 or 60".to_owned())
 }
 
-/// Serves until Ctrl-C or SIGTERM.
+/// Serves until Ctrl-C, SIGTERM or the operator's `stop`.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let config = config(args)?;
+    let world = match &args.restore {
+        Some(file) => restore(file)?,
+        None => World::new(config.identity),
+    };
     let log = Log::start(&args.log)?;
-    let served = serve(config);
+    let served = serve(config, world, args.admin_token.is_none());
     log.finish();
     served
 }
 
-fn serve(config: Config) -> Result<(), Failure> {
+/// The world of a file that `save` wrote.
+fn restore(file: &Path) -> Result<World, Failure> {
+    let failure = |error: &dyn fmt::Display| format!("--restore {}: {error}", file.display());
+    let bytes = fs::read(file).map_err(|error| failure(&error))?;
+    World::restore(&bytes).map_err(|error| failure(&error))
+}
+
+fn serve(config: Config, world: World, is_new_token: bool) -> Result<(), Failure> {
     let (stop, stopped) = mpsc::channel();
     ctrlc::set_handler(move || {
         let _ = stop.send(());
     })
     .map_err(|error| format!("signals: {error}"))?;
     let bind = config.bind;
-    let server = Server::start(config).map_err(|error| match error.kind() {
+    let (tick, players) = (world.tick(), world.player_count());
+    let server = Server::start_from(config, world).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => format!("{bind} is in use; choose another with --bind ADDR:PORT"),
         _ => format!("cannot listen on {bind}: {error}"),
     })?;
-    print(&banner(&server));
-    while stopped.recv_timeout(limits::WORLD_LOOK).is_err() && server.is_ticking() {}
+    print(&banner(&server, is_new_token));
+    if tick > 0 {
+        info!(tick, players, "the world goes on; its players leave, since they have no clients here");
+    }
+    terminal::start(server.console())?;
+    while stopped.recv_timeout(limits::WORLD_LOOK).is_err()
+        && server.is_ticking()
+        && !server.is_asked_to_stop()
+    {}
     let ticked = server.is_ticking();
     info!("stopping: saying goodbye to all clients");
     let left = server.stop();
@@ -104,6 +153,13 @@ fn config(args: &ServeArgs) -> Result<Config, Failure> {
     if args.max_clients == 0 || args.max_clients_per_address == 0 {
         return Err("--max-clients and --max-clients-per-address must be at least 1".to_owned());
     }
+    if !args.save_dir.is_dir() {
+        return Err(format!("--save-dir {}: there is no such folder", args.save_dir.display()));
+    }
+    let admin_token = match &args.admin_token {
+        Some(Given(text)) => Token::new(text).map_err(|reason| format!("--admin-token: {reason}"))?,
+        None => Token::random(),
+    };
     Ok(Config {
         identity: Identity { seed: args.seed, map_size_px: args.map_size, tick_hz: args.tick_hz },
         update_hz: args.update_hz.min(tick_hz),
@@ -113,18 +169,22 @@ fn config(args: &ServeArgs) -> Result<Config, Failure> {
         command_delay_ticks: args.command_delay_ticks,
         allowed_origins: args.allow_origin.clone(),
         codes: codes::load(args.codes.as_deref())?,
+        admin_token,
+        save_dir: args.save_dir.clone(),
         ..Config::new(args.bind)
     })
 }
 
-/// Where to go, and what is in force.
-fn banner(server: &Server) -> String {
+/// Where to go, and what is in force. A token that was made now is shown here and nowhere else; one that was given is known.
+fn banner(server: &Server, is_new_token: bool) -> String {
     let (address, config) = (server.address(), server.config());
     let host = reachable(address);
     let mut text = format!("tickwire {}\n\n  play     http://{host}/\n", env!("CARGO_PKG_VERSION"));
     for (path, dialect) in endpoint::PATHS {
         text.push_str(&format!("  {dialect:<8} ws://{host}{path}\n"));
     }
+    let token = if is_new_token { format!("#{}", config.admin_token.reveal()) } else { String::new() };
+    text.push_str(&format!("  admin    http://{host}{}{token}\n", admin::PATH));
     let (identity, rates) = (config.identity, config.rates());
     text.push_str(&format!(
         "\n  any other dialect with ?dialect=NAME, JSON instead of MessagePack with ?format=json\n\n  \

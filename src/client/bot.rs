@@ -186,6 +186,10 @@ impl Bot {
             Wish::Attack { on, heading } => {
                 ClientPacket::Attack { sequence, tick, state: on, heading: Some(heading) }
             }
+            Wish::Select { id, is_weapon } => {
+                ClientPacket::Select { sequence, tick, id: id.into(), is_weapon }
+            }
+            Wish::Upgrade(choice) => ClientPacket::Upgrade { sequence, tick, choice: choice.into() },
             Wish::Chat(text) => ClientPacket::Chat { sequence, tick, text },
         });
     }

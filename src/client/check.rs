@@ -4,13 +4,17 @@
 //! [`Fault`]s, each a broken [`Rule`], and a [`Picture`] of the world. After a fault it goes on as well as it can,
 //! so that one cause may show as several faults. Never: a socket, a clock, a decision about where to walk.
 //!
-//! The layouts have a file each, `native` and `moomoo`; what they share is here, and of fighting in `deeds`.
+//! The layouts have a file each, `native` and `moomoo`; what they share is here, of fighting in `deeds`, of building
+//! and choosing in `growth`. The rules have their names in `rule`.
 
 mod deeds;
+mod growth;
 mod moomoo;
 mod native;
+mod rule;
 
 pub use deeds::Deeds;
+pub use rule::Rule;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
@@ -29,92 +33,6 @@ const SPEED_PX_PER_S: f64 = 2.0 * rules::SPEED_PX_PER_S as f64;
 const PUSH_PX: f64 = 2.0 * rules::PLAYER_RADIUS_PX as f64;
 /// Rows of a leaderboard at most.
 const BOARD_ROWS: usize = 10;
-
-/// The rules that a server keeps towards its clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rule {
-    /// `welcome`, or `io_init` and `init_data`, come first and once.
-    Greeting,
-    /// `setup`, then one's own `add_player`, then updates; `spawned`, then one's own enter, then one's own record. Once,
-    /// and again after each death.
-    Birth,
-    /// Who lives dies once, and is told nothing of its own body until it is born again.
-    Death,
-    /// The tick of an update is above that of the one before.
-    TickBack,
-    /// Only who is not known comes into view.
-    EnterKnown,
-    /// Only who is known goes out of view.
-    LeaveUnknown,
-    /// News only of those who are known.
-    UpdateUnknown,
-    /// Nobody stands twice in one update.
-    Twice,
-    /// In an update of everyone in view, oneself is there.
-    SelfMissing,
-    /// Positions are on the map.
-    OffMap,
-    /// Nobody moves faster than anyone can.
-    TooFast,
-    /// One's own record and enter say the same place.
-    OwnElsewhere,
-    /// The sequence applied last never goes back.
-    SequenceBack,
-    /// Nothing is applied that was not said.
-    SequenceAhead,
-    /// An object is told of once.
-    ObjectTwice,
-    /// A leaderboard is sorted, holds nobody twice, and has a place in it for oneself.
-    BoardOrder,
-    /// Only the known talk.
-    ChatUnknown,
-    /// Pongs answer pings, in order.
-    PongUnasked,
-    /// Health is of somebody known, and from 0 to what they can have.
-    Health,
-    /// Only the known swing.
-    SwingUnknown,
-    /// Only known objects are struck.
-    ShakeUnknown,
-    /// What one has rises only by strokes of one's own that hit such an object; see `deeds`.
-    GainUnearned,
-    /// Kills are never taken back.
-    KillsBack,
-    /// The server found no fault with what the client said.
-    ServerError,
-}
-
-impl Rule {
-    /// The rule's name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rule::Greeting => "greeting",
-            Rule::Birth => "birth",
-            Rule::Death => "death",
-            Rule::TickBack => "tick_back",
-            Rule::EnterKnown => "enter_known",
-            Rule::LeaveUnknown => "leave_unknown",
-            Rule::UpdateUnknown => "update_unknown",
-            Rule::Twice => "twice",
-            Rule::SelfMissing => "self_missing",
-            Rule::OffMap => "off_map",
-            Rule::TooFast => "too_fast",
-            Rule::OwnElsewhere => "own_elsewhere",
-            Rule::SequenceBack => "sequence_back",
-            Rule::SequenceAhead => "sequence_ahead",
-            Rule::ObjectTwice => "object_twice",
-            Rule::BoardOrder => "board_order",
-            Rule::ChatUnknown => "chat_unknown",
-            Rule::PongUnasked => "pong_unasked",
-            Rule::Health => "health",
-            Rule::SwingUnknown => "swing_unknown",
-            Rule::ShakeUnknown => "shake_unknown",
-            Rule::GainUnearned => "gain_unearned",
-            Rule::KillsBack => "kills_back",
-            Rule::ServerError => "server_error",
-        }
-    }
-}
 
 /// A rule that the server broke.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,6 +104,8 @@ impl Check {
             ClientPacket::Move { sequence, .. }
             | ClientPacket::Aim { sequence, .. }
             | ClientPacket::Attack { sequence, .. }
+            | ClientPacket::Select { sequence, .. }
+            | ClientPacket::Upgrade { sequence, .. }
             | ClientPacket::Chat { sequence, .. } => {
                 self.common.said_sequence = self.common.said_sequence.max(sequence.unwrap_or(0));
             }
@@ -200,6 +120,7 @@ impl Check {
         let common = &mut self.common;
         match heard {
             Heard::Objects(objects) => common.objects(objects, &self.layout),
+            Heard::Gone(objects) => common.gone(objects),
             Heard::Leaderboard(board) => common.leaderboard(board),
             Heard::Chat { player, text } if !common.picture.players.contains_key(player) => {
                 common.fault(Rule::ChatUnknown, format!("{player} says {text:?}"));
@@ -219,7 +140,7 @@ impl Check {
             Layout::Native(state) => state.hear(heard, common),
             Layout::Moomoo(state) => state.hear(heard, now, common),
         }
-        self.ledger.hear(heard, common);
+        self.ledger.hear(heard, now, common);
         std::mem::take(&mut common.faults)
     }
 }
@@ -240,6 +161,15 @@ impl Common {
                 self.fault(Rule::ObjectTwice, format!("object {id}"));
             }
             self.on_map(&format!("object {id}"), x_px, y_px, 0.0);
+        }
+    }
+
+    fn gone(&mut self, objects: &[u32]) {
+        for object in objects {
+            // Nature is not destroyed.
+            if self.picture.objects.remove(object).is_none_or(|gone| gone.built.is_none()) {
+                self.fault(Rule::GoneUnknown, format!("object {object}"));
+            }
         }
     }
 

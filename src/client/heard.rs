@@ -4,6 +4,8 @@
 //! (65,536 a turn) and positions are pixels. Arguments are found by their name in the table, never by place. Never:
 //! a judgement; see [`super::check`].
 
+use std::collections::BTreeMap;
+
 mod read;
 
 /// A packet of a server.
@@ -48,8 +50,33 @@ pub enum Heard {
     },
     /// MooMoo: everyone in view.
     Players(Vec<Pose>),
-    /// Both: scenery that came into view.
+    /// Both: things of nature, or things that were built, that came into view.
     Objects(Vec<Object>),
+    /// Both: what was built and is destroyed; with MooMoo one at a time.
+    Gone(Vec<u32>),
+    /// Native: what one has to use.
+    Kit(Kit),
+    /// MooMoo: the weapons, or the items, that one has to use.
+    Bar {
+        /// Their numbers.
+        ids: Vec<u8>,
+        /// Whether they are weapons.
+        weapons: bool,
+    },
+    /// MooMoo: how much of a group of items one has standing.
+    Count {
+        /// Number of the group.
+        group: u8,
+        /// How many.
+        count: u32,
+    },
+    /// Both: how many choices one may make, and which.
+    Offers(Offers),
+    /// MooMoo: one's age.
+    Age {
+        /// Years, so to say.
+        age: u32,
+    },
     /// Both: the best.
     Leaderboard(Leaderboard),
     /// Both: somebody talks.
@@ -78,6 +105,8 @@ pub enum Heard {
         resources: [u32; 4],
         /// Players killed.
         kills: u32,
+        /// One's age.
+        age: u32,
     },
     /// MooMoo: one number of what one has.
     Value {
@@ -106,8 +135,32 @@ pub enum Stock {
 pub struct Swing {
     /// Whose.
     pub player: u32,
+    /// With what: a number of `rules::WEAPONS`.
+    pub weapon: u8,
     /// Whether it hit anything.
     pub hit: bool,
+}
+
+/// What one has to use.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kit {
+    /// Numbers of `rules::WEAPONS`.
+    pub weapons: Vec<u8>,
+    /// Numbers of `rules::ITEMS`.
+    pub items: Vec<u8>,
+    /// How many of each group stand, where any do.
+    pub counts: BTreeMap<u8, u32>,
+}
+
+/// What one may choose.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Offers {
+    /// How often.
+    pub points: u32,
+    /// Which age offers it.
+    pub age: u32,
+    /// Native: weapons, then items from `rules::CHOICE_ITEMS` on. MooMoo clients know them by themselves.
+    pub choices: Option<Vec<u8>>,
 }
 
 /// Which world this is.
@@ -223,7 +276,7 @@ pub struct Added {
     pub is_you: bool,
 }
 
-/// A thing of nature.
+/// A thing of nature, or one that was built.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Object {
     /// Its number.
@@ -236,6 +289,8 @@ pub struct Object {
     pub y_px: f64,
     /// Radius of its picture, px.
     pub scale_px: f64,
+    /// What was built, and by whom: a number of `rules::ITEMS`, and a player.
+    pub built: Option<(u8, u32)>,
 }
 
 /// The best players.
@@ -289,20 +344,41 @@ mod tests {
         let Heard::Objects(objects) = hear("letters", r#"["H",[[1,50,60,0,80,2,null,-1]]]"#) else {
             panic!("no objects")
         };
-        assert_eq!(objects, [Object { id: 1, kind: Some(2), x_px: 50.0, y_px: 60.0, scale_px: 80.0 }]);
+        let rock = Object { id: 1, kind: Some(2), x_px: 50.0, y_px: 60.0, scale_px: 80.0, built: None };
+        assert_eq!(objects, [rock]);
         assert_eq!(hear("legacy", r#"["mm",[0]]"#), Heard::Other("minimap".to_owned()));
     }
 
     #[test]
+    fn what_is_built_and_chosen_is_the_same_in_both_layouts() {
+        let wall = |id, scale_px| {
+            let built = Some((3, 9));
+            Heard::Objects(vec![Object { id, kind: None, x_px: 50.0, y_px: 60.0, scale_px, built }])
+        };
+        assert_eq!(hear("native", "[16,[[70000,3,9,50,60,0]]]"), wall(70_000, 50.0));
+        assert_eq!(hear("letters", r#"["H",[[7,50,60,0,50,null,3,9]]]"#), wall(7, 50.0));
+        assert_eq!(hear("native", "[17,[[70000]]]"), Heard::Gone(vec![70_000]));
+        assert_eq!(hear("legacy", r#"["12",[7]]"#), Heard::Gone(vec![7]));
+        let kit = Kit { weapons: vec![0], items: vec![0, 3], counts: [(1, 2)].into() };
+        assert_eq!(hear("native", "[18,[[0],[0,3],[1,2]]]"), Heard::Kit(kit));
+        assert_eq!(hear("letters", r#"["V",[[0,3],0]]"#), Heard::Bar { ids: vec![0, 3], weapons: false });
+        assert_eq!(hear("letters", r#"["S",[1,2]]"#), Heard::Count { group: 1, count: 2 });
+        let offers = |choices| Heard::Offers(Offers { points: 1, age: 2, choices });
+        assert_eq!(hear("native", "[19,[1,2,[5]]]"), offers(Some(vec![5])));
+        assert_eq!(hear("legacy", r#"["16",[1,2]]"#), offers(None));
+        assert_eq!(hear("legacy", r#"["15",[10,360,2]]"#), Heard::Age { age: 2 });
+    }
+
+    #[test]
     fn a_fight_is_the_same_in_both_layouts() {
-        let swing = |player, hit| Heard::Swings(vec![Swing { player, hit }]);
-        assert_eq!(hear("native", "[10,[[4,0,1]]]"), swing(4, true));
-        assert_eq!(hear("legacy", r#"["7",[4,0,0]]"#), swing(4, false));
+        let swing = |player, weapon, hit| Heard::Swings(vec![Swing { player, weapon, hit }]);
+        assert_eq!(hear("native", "[10,[[4,3,1]]]"), swing(4, 3, true));
+        assert_eq!(hear("legacy", r#"["7",[4,0,1]]"#), swing(4, 1, false));
         assert_eq!(hear("native", "[11,[[70000,64,70001,0]]]"), Heard::Shakes(vec![70_000, 70_001]));
         assert_eq!(hear("letters", r#"["L",[1.5,7]]"#), Heard::Shakes(vec![7]));
         assert_eq!(hear("native", "[12,[[4,75,5,100]]]"), Heard::Health(vec![(4, 75), (5, 100)]));
         assert_eq!(hear("letters", r#"["O",[4,75]]"#), Heard::Health(vec![(4, 75)]));
-        let stats = Heard::Stats { resources: [1, 2, 3, 4], kills: 5 };
+        let stats = Heard::Stats { resources: [1, 2, 3, 4], kills: 5, age: 1 };
         assert_eq!(hear("native", "[13,[1,2,3,4,5,6,300,1,4]]"), stats);
         let points = Heard::Value { what: Stock::Resource(3), amount: 9 };
         assert_eq!(hear("legacy", r#"["9",["points",9,1]]"#), points);

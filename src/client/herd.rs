@@ -21,7 +21,7 @@ use rustix::io::Errno;
 
 use super::bot::{Bot, Stage};
 use super::dial;
-use super::play::Player;
+use super::play::{Meeting, Player};
 use super::policy::{Policy, Still, Wanderer};
 use super::source::Source;
 use super::tally::{Report, Tally};
@@ -54,7 +54,7 @@ pub enum Manner {
     Still,
     /// They walk about and talk.
     Walk,
-    /// They gather, fight, die and come back.
+    /// They meet, gather, build, fight, die and come back.
     Play,
 }
 
@@ -88,7 +88,7 @@ impl Plan {
         match self.manner {
             Manner::Still => Box::new(Still),
             Manner::Walk => Box::new(Wanderer::new(seed, self.count)),
-            Manner::Play => Box::new(Player::new(seed)),
+            Manner::Play => Box::new(Player::new(seed, Meeting::new(self.seed, self.count))),
         }
     }
 }

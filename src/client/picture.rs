@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::heard::Object;
+use super::heard::{Kit, Object, Offers};
 use crate::world::rules;
 
 /// Somebody of whom the client was told.
@@ -37,6 +37,14 @@ pub struct Picture {
     pub players: BTreeMap<u32, Known>,
     /// Every thing known, in view or not.
     pub objects: BTreeMap<u32, Object>,
+    /// Wood, food, stone, gold.
+    pub stock: [u32; 4],
+    /// What one has to use.
+    pub kit: Kit,
+    /// What one may choose.
+    pub offers: Offers,
+    /// One's age in this life, as far as it was told.
+    pub age: u32,
     /// Side of the map, px. The MooMoo dialects do not say it: there it is the default.
     pub map_size_px: f64,
     /// The last command of one's own that the world applied, in the native dialect.
@@ -55,6 +63,10 @@ impl Picture {
             is_dead: false,
             players: BTreeMap::new(),
             objects: BTreeMap::new(),
+            stock: [0; 4],
+            kit: first_kit(),
+            offers: Offers::default(),
+            age: 0,
             map_size_px: f64::from(rules::MAP_SIZE_PX),
             applied_sequence: 0,
             updates: 0,
@@ -72,6 +84,12 @@ impl Picture {
         let others = self.players.iter().filter(|(player, known)| known.in_view && Some(**player) != self.me);
         self.others_in_view = others.count();
     }
+}
+
+/// What everyone begins with.
+fn first_kit() -> Kit {
+    let (weapons, items) = (vec![rules::FIRST_WEAPON], rules::FIRST_ITEMS.to_vec());
+    Kit { weapons, items, counts: BTreeMap::new() }
 }
 
 impl Default for Picture {

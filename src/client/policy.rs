@@ -23,6 +23,15 @@ pub enum Wish {
         /// Where to.
         heading: u16,
     },
+    /// Take this into the hand; an item that is in it already is put away.
+    Select {
+        /// A number of `rules::WEAPONS` or `rules::ITEMS`.
+        id: u8,
+        /// Which of the two.
+        is_weapon: bool,
+    },
+    /// Take what an age offers: weapons, then items from `rules::CHOICE_ITEMS` on.
+    Upgrade(u8),
     /// Say this.
     Chat(String),
 }

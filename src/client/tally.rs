@@ -248,6 +248,8 @@ impl Report {
             "in_view": self.in_view(),
             "hits": deeds.hits,
             "gathered": deeds.gathered,
+            "builds": deeds.builds,
+            "upgrades": deeds.upgrades,
             "kills": deeds.kills,
             "deaths": deeds.deaths,
             "respawns": deeds.respawns,
@@ -279,12 +281,13 @@ impl fmt::Display for Report {
             tally.messages_in, tally.updates, tally.messages_out
         )?;
         writeln!(out, "  in view       {} others (median)", self.in_view())?;
-        let Deeds { hits, gathered, kills, deaths, respawns } = tally.deeds;
+        let Deeds { hits, gathered, builds, upgrades, kills, deaths, respawns } = tally.deeds;
         if tally.deeds != Deeds::default() {
             writeln!(
                 out,
                 "  played        {hits} hits, {gathered} gathered, {kills} kills, {deaths} deaths, {respawns} came back"
             )?;
+            writeln!(out, "  grew          {builds} builds, {upgrades} upgrades")?;
         }
         writeln!(out, "  errors        {}", self.errors())?;
         for (name, errors) in &tally.errors {

@@ -3,12 +3,13 @@
 //! Comes in: the events of a published tick, what a client knows and sees. Goes out: messages. What can be seen from the state
 //! itself (health, resources, who is there) is not told here but by the turn, so that a missed tick loses only a gesture.
 
+use super::animals;
 use super::messages::Messages;
-use super::native::write_groups;
 use super::publish::{Published, Seen};
+use super::records::{Section, write_groups};
 use super::view::{Scratch, View};
 use crate::packet::msgpack::{write_f64_2dec, write_int, write_nil, write_str, write_uint};
-use crate::packet::{Dialect, angle};
+use crate::packet::{Dialect, ServerPacket, angle};
 use crate::world::{EntityId, Event, PlayerId};
 
 /// The number of the text that shows damage, in the MooMoo dialects.
@@ -22,9 +23,8 @@ pub fn native(
     scratch: &mut Scratch,
     messages: &mut Messages,
 ) {
-    let Scratch { enters: swings, full: shakes, .. } = scratch;
-    swings.clear();
-    shakes.clear();
+    let Scratch { enters: swings, full: shakes, moved: strikes, .. } = scratch;
+    [&mut *swings, shakes, strikes].into_iter().for_each(Section::clear);
     for event in &published.events {
         match event {
             Event::Swung { player, weapon, hit } if view.knows(*player) => swings.write(|out| {
@@ -38,11 +38,15 @@ pub fn native(
                     write_uint(out, (direction.0.wrapping_add(128) >> 8).into());
                 });
             }
+            Event::AnimalStruck { animal } if view.animals.knows(*animal) => {
+                strikes.write(|out| write_uint(out, animals::number(*animal)));
+            }
+            Event::Said { text } => messages.add_named(dialect, "say", 1, |out| write_str(out, text)),
             Event::Died { player, by } => native_death(view, published, *player, *by, dialect, messages),
             _ => {}
         }
     }
-    for (section, name, stride) in [(swings, "swings", 3), (shakes, "shakes", 2)] {
+    for (section, name, stride) in [(swings, "swings", 3), (shakes, "shakes", 2), (strikes, "strikes", 1)] {
         if section.count > 0 {
             messages.add_named(dialect, name, 1, |out| write_groups(out, section, stride));
         }
@@ -107,11 +111,32 @@ pub fn moomoo(view: &View, published: &Published, dialect: &Dialect, messages: &
                     write_uint(out, DAMAGE_TEXT);
                 });
             }
+            Event::AnimalHurt { animal, by: Some(by), amount } if view.is_own(*by) => {
+                let Some(hurt) = published.animals.find(*animal) else { continue };
+                messages.add_named(dialect, "floating_text", 4, |out| {
+                    [hurt.x_px, hurt.y_px].iter().for_each(|px| write_int(out, (*px).into()));
+                    write_uint(out, (*amount).into());
+                    write_uint(out, DAMAGE_TEXT);
+                });
+            }
+            Event::AnimalStruck { animal } if view.animals.knows(*animal) => {
+                messages.add_named(dialect, "animate_animal", 1, |out| {
+                    write_uint(out, animals::number(*animal));
+                });
+            }
+            Event::Said { text } => moomoo_say(view, text, dialect, messages),
             Event::Died { player, .. } if view.is_own(*player) => {
                 messages.add_named(dialect, "died", 0, |_| {});
             }
             _ => {}
         }
+    }
+}
+
+/// These dialects have no word for the operator's: it appears above one's own head.
+fn moomoo_say(view: &View, text: &str, dialect: &Dialect, messages: &mut Messages) {
+    if let Some(own) = view.own {
+        messages.add_packet(&ServerPacket::Chat { player: own.who.player.0, text }, dialect);
     }
 }
 

@@ -10,7 +10,9 @@
 //! next ([`native`] and [`moomoo`] are its two layouts). Comes in: the world, a dialect. Goes out: whole messages
 //! (MessagePack), not frames. Never: a socket, a clock, a decision about who may play.
 
+pub mod animals;
 pub mod built;
+pub mod clans;
 pub mod happenings;
 pub mod interest;
 pub mod messages;
@@ -18,6 +20,7 @@ pub mod moomoo;
 pub mod native;
 pub mod publish;
 pub mod records;
+pub mod shots;
 pub mod view;
 
 pub use messages::Messages;

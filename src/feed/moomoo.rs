@@ -7,9 +7,10 @@
 use super::built::Built;
 use super::interest::Window;
 use super::messages::Messages;
-use super::native::write_groups;
 use super::publish::{Placed, Published, Seen};
+use super::records::write_groups;
 use super::view::{Known, OBJECTS_MARGIN_PX, Scratch, View, Who};
+use super::{animals, clans};
 use crate::limits;
 use crate::packet::msgpack::{write_array_len, write_f64_2dec, write_int, write_nil, write_str, write_uint};
 use crate::packet::server_packet::AddPlayer;
@@ -32,8 +33,12 @@ pub fn write_player(out: &mut Vec<u8>, seen: &Seen) {
     write_int(out, seen.hand.item.map_or(-1, i64::from));
     write_uint(out, seen.hand.weapon.into());
     write_uint(out, 0);
-    write_nil(out);
-    (0..5).for_each(|_| write_uint(out, 0));
+    match &seen.tag {
+        Some(tag) => write_str(out, &tag.name),
+        None => write_nil(out),
+    }
+    write_uint(out, seen.tag.as_ref().is_some_and(|tag| tag.is_owner).into());
+    (0..4).for_each(|_| write_uint(out, 0));
 }
 
 /// The 8 values of an object: sid, x, y, dir, scale, type, item, owner. A natural one has no item and no owner.
@@ -72,6 +77,7 @@ pub fn turn(
     view.last_turn = number;
     tell_removed(view, published, dialect, messages);
     view.shown = None;
+    clans::moomoo(view, published, dialect, messages);
     if let Some(own) = view.own_index(published) {
         let window = view.window(published, Some(own));
         view.shown = Some(window);
@@ -97,6 +103,7 @@ pub fn turn(
         messages.add_named(dialect, "update_players", 1, |out| {
             write_groups(out, &scratch.full, PLAYER_STRIDE);
         });
+        animals::moomoo(view, published, window, dialect, scratch, messages);
     }
     tell_board(view, published, dialect, messages);
 }

@@ -18,8 +18,9 @@ use super::built::Built;
 use super::interest::Window;
 use super::messages::Messages;
 use super::publish::{Placed, Published, Seen};
-use super::records::{Records, Section};
+use super::records::{Records, Section, write_groups};
 use super::view::{Known, OBJECTS_MARGIN_PX, Scratch, View, Who};
+use super::{animals, clans};
 use crate::limits;
 use crate::packet::msgpack::{write_array_len, write_int, write_nil, write_str, write_uint};
 use crate::packet::{Dialect, ServerPacket};
@@ -160,6 +161,11 @@ pub fn turn(
     if scratch.hands.count > 0 {
         messages.add_named(dialect, "hands", 1, |out| write_groups(out, &scratch.hands, 3));
     }
+    clans::native(view, published, dialect, messages);
+    if scratch.tags.count > 0 {
+        messages.add_named(dialect, "tags", 1, |out| write_groups(out, &scratch.tags, 2));
+    }
+    animals::native(view, published, window, dialect, scratch, messages);
     tell_stats(view, published, dialect, messages);
     tell_kit(view, published, dialect, messages);
     tell_board(view, published, own, dialect, messages);
@@ -208,8 +214,8 @@ fn tell_watching(
 /// Compares what is visible with what is known: leaves, enters, and records for those who stay.
 fn collect(view: &mut View, published: &Published, in_step: bool, scratch: &mut Scratch) {
     let records = published.native_records();
-    let Scratch { visible, known, leaves, enters, full, moved, turned, health, hands, .. } = scratch;
-    [&mut *leaves, enters, full, moved, turned, health, hands].into_iter().for_each(Section::clear);
+    let Scratch { visible, known, leaves, enters, full, moved, turned, health, hands, tags, .. } = scratch;
+    [&mut *leaves, enters, full, moved, turned, health, hands, tags].into_iter().for_each(Section::clear);
     known.clear();
     let mut before = view.known.iter().peekable();
     for &index in visible.iter() {
@@ -238,6 +244,7 @@ fn collect(view: &mut View, published: &Published, in_step: bool, scratch: &mut 
         told.pose = seen.pose;
         tell_health(told, seen, health);
         tell_hand(told, seen, hands);
+        tell_tag(told, seen, tags);
         known.push(*told);
     }
     for gone in before {
@@ -272,6 +279,21 @@ fn tell_hand(told: &mut Known, seen: &Seen, hands: &mut Section) {
     }
 }
 
+/// Notes a clan that differs from what was told last.
+fn tell_tag(told: &mut Known, seen: &Seen, tags: &mut Section) {
+    let clan = seen.tag.as_ref().map(|tag| tag.id);
+    if told.clan != clan {
+        told.clan = clan;
+        tags.write(|out| {
+            write_uint(out, seen.player.0.into());
+            match clan {
+                Some(clan) => write_uint(out, clan.0.into()),
+                None => write_nil(out),
+            }
+        });
+    }
+}
+
 /// The client's own body: told of once, then its exact state whenever that changed.
 fn tell_own(
     view: &mut View,
@@ -298,6 +320,7 @@ fn tell_own(
     let (Some(seen), Some(told)) = (seen, &mut view.own) else { return };
     tell_health(told, seen, &mut scratch.health);
     tell_hand(told, seen, &mut scratch.hands);
+    tell_tag(told, seen, &mut scratch.tags);
     scratch.own.write(|out| write_own(out, seen));
     if scratch.own.bytes == view.last_own {
         scratch.own.clear();
@@ -399,9 +422,4 @@ fn tell_board(
         messages.add_named(dialect, "leaderboard", 3, |out| out.extend_from_slice(&said));
         view.last_board = said;
     }
-}
-
-pub(super) fn write_groups(out: &mut Vec<u8>, section: &Section, stride: usize) {
-    write_array_len(out, section.count * stride);
-    out.extend_from_slice(&section.bytes);
 }

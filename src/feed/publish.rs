@@ -6,12 +6,15 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::animals::Animals;
 use super::built::Structures;
+use super::clans::{Clans, Rolls, Tag};
 use super::interest::Grid;
 use super::records::Records;
+use super::shots::{self, ShotSeen};
 use super::{moomoo, native};
 use crate::world::controller::Kit;
-use crate::world::{Angle, EntityId, Event, Fixed, PlayerId, PlayerView, SceneryKind, World};
+use crate::world::{Angle, ClanId, EntityId, Event, Fixed, PlayerId, PlayerView, SceneryKind, World};
 
 /// Rows of a leaderboard.
 pub const BOARD_ROWS: usize = 10;
@@ -64,6 +67,10 @@ pub struct Seen {
     pub hand: Hand,
     /// What it has to use.
     pub kit: Kit,
+    /// The clan that it is in.
+    pub tag: Option<Tag>,
+    /// The clan that it asks to join.
+    pub asks: Option<ClanId>,
     /// How many choices it may make now, and of which age.
     pub choices: (u8, u8),
     /// The last sequence that the world applied.
@@ -156,6 +163,12 @@ pub struct Published {
     pub nature: Arc<Nature>,
     /// What was built.
     pub structures: Arc<Structures>,
+    /// The animals that live.
+    pub animals: Animals,
+    /// What was shot in this tick and still flies.
+    pub shots: Vec<ShotSeen>,
+    /// All clans.
+    pub clans: Arc<Clans>,
     /// The number of the native turn, if this tick is one.
     pub native_turn: Option<u32>,
     /// The number of the MooMoo turn, if this tick is one.
@@ -165,6 +178,7 @@ pub struct Published {
     /// The best player alive, as an index.
     pub leader: Option<usize>,
     board: OnceLock<Board>,
+    rolls: OnceLock<Rolls>,
     native: OnceLock<native::PlayerRecords>,
     moomoo: OnceLock<Records>,
 }
@@ -178,6 +192,11 @@ impl Published {
     /// The leaderboard, made for the first who asks.
     pub fn board(&self) -> &Board {
         self.board.get_or_init(|| Board::new(&self.players))
+    }
+
+    /// Who is in which clan, made for the first who asks.
+    pub fn rolls(&self) -> &Rolls {
+        self.rolls.get_or_init(|| Rolls::new(&self.players))
     }
 
     /// The native records, made for the first who asks.
@@ -211,6 +230,7 @@ pub struct Publisher {
     rates: Rates,
     nature: Arc<Nature>,
     structures: Arc<Structures>,
+    clans: Arc<Clans>,
     native_turn: u32,
     moomoo_turn: u32,
     /// The poses of the previous native turn, in the order of player numbers.
@@ -242,6 +262,7 @@ impl Publisher {
             rates,
             nature: Arc::new(nature),
             structures: Arc::new(structures),
+            clans: Arc::default(),
             native_turn: 0,
             moomoo_turn: 0,
             previous: Vec::new(),
@@ -251,6 +272,9 @@ impl Publisher {
     /// What the world shows after its last tick. `margin` says how early or late a player's last command came.
     pub fn publish(&mut self, world: &World, margin: impl Fn(PlayerId) -> i16) -> Published {
         let tick = world.tick();
+        if let Some(clans) = self.clans.changed(world) {
+            self.clans = Arc::new(clans);
+        }
         let players: Vec<Seen> = world.players().map(|view| self.seen(&view, margin(view.id))).collect();
         let points = players.iter().map(|seen| (seen.x.to_px(), seen.y.to_px(), seen.radius_px));
         let native_turn = self.is_due(tick, self.rates.native_hz).then(|| {
@@ -270,12 +294,16 @@ impl Publisher {
             events: world.outcome().events.clone(),
             nature: Arc::clone(&self.nature),
             structures: self.structures(world),
+            animals: Animals::of(world, map_size_px(world)),
+            shots: shots::of(world),
+            clans: Arc::clone(&self.clans),
             native_turn,
             moomoo_turn,
             second: tick / self.rates.tick_hz,
             leader: leader(&players),
             players,
             board: OnceLock::new(),
+            rolls: OnceLock::new(),
             native: OnceLock::new(),
             moomoo: OnceLock::new(),
         }
@@ -321,6 +349,8 @@ impl Publisher {
             },
             hand: Hand { weapon: view.weapon, item: view.item },
             kit: view.kit.clone(),
+            tag: view.clan.and_then(|clan| self.clans.tag(clan, view.id)),
+            asks: view.asks,
             choices: (view.choices, view.choice_age),
             sequence: view.sequence,
             margin_ticks,

@@ -11,9 +11,9 @@ use super::messages::Messages;
 use super::native::Pose;
 use super::publish::{Hand, Published, Seen, Stats};
 use super::records::Section;
-use super::{happenings, moomoo, native};
+use super::{animals, clans, happenings, moomoo, native, shots};
 use crate::packet::{Dialect, ServerPacket};
-use crate::world::{EntityId, Event, PlayerId};
+use crate::world::{ClanId, EntityId, Event, PlayerId};
 
 /// A turn widens the window for objects by this many px, so that it need look again only when the centre moved as far.
 pub(super) const OBJECTS_MARGIN_PX: i32 = 64;
@@ -54,6 +54,8 @@ pub struct Known {
     pub pose: Pose,
     /// What it holds, as last told, in the native layout.
     pub hand: Hand,
+    /// The clan that it shows, as last told, in the native layout.
+    pub clan: Option<ClanId>,
     /// Whether it died since the last turn: if it plays again by the next one, that is another body all the same.
     pub died: bool,
 }
@@ -62,7 +64,8 @@ impl Known {
     /// One who is told of now; a client takes a newcomer to be in full health, with the first weapon in its hand.
     pub fn new(seen: &Seen) -> Known {
         let hand = Hand::default();
-        Known { who: Who::of(seen), health: seen.max_health, pose: seen.pose, hand, died: false }
+        let (who, health, pose) = (Who::of(seen), seen.max_health, seen.pose);
+        Known { who, health, pose, hand, clan: None, died: false }
     }
 }
 
@@ -79,6 +82,8 @@ pub struct Scratch {
     pub(super) own: Section,
     pub(super) health: Section,
     pub(super) hands: Section,
+    pub(super) tags: Section,
+    pub(super) animals: Vec<(EntityId, animals::State)>,
 }
 
 /// See the [module](self).
@@ -107,6 +112,12 @@ pub struct View {
     pub(super) last_offers: Vec<u8>,
     /// What was built, as far as told.
     pub(super) built: Told,
+    /// Animals in view, as far as told.
+    pub(super) animals: animals::Told,
+    /// What flies, as far as told.
+    pub(super) shots: shots::Told,
+    /// Clans, as far as told.
+    pub(super) clans: clans::Told,
     /// Objects told of, a bit each.
     objects: Vec<u64>,
     /// Where the window was in the last turn; `None` while nothing is shown.
@@ -133,6 +144,9 @@ impl View {
             last_kit: Vec::new(),
             last_offers: Vec::new(),
             built: Told::default(),
+            animals: animals::Told::default(),
+            shots: shots::Told::default(),
+            clans: clans::Told::default(),
             objects: Vec::new(),
             shown: None,
             objects_from: None,
@@ -174,9 +188,16 @@ impl View {
             }
         }
         match self.layout {
-            Layout::Native => happenings::native(self, published, dialect, scratch, messages),
-            Layout::Moomoo => happenings::moomoo(self, published, dialect, messages),
+            Layout::Native => {
+                happenings::native(self, published, dialect, scratch, messages);
+                shots::native(self, published, dialect, scratch, messages);
+            }
+            Layout::Moomoo => {
+                happenings::moomoo(self, published, dialect, messages);
+                shots::moomoo(self, published, dialect, messages);
+            }
         }
+        clans::happenings(self, published, dialect, messages);
     }
 
     /// One turn: all that the client is to know of this published tick.

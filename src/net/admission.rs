@@ -1,10 +1,10 @@
 //! Admission: who may have a thread.
 //!
-//! Comes in: the address of each accepted connection. Goes out: a [`Permit`], or the reason for a 503 that costs no
-//! thread. A permit counts as *pending* until its request head is complete, then as *client*; dropping it gives the
-//! place back. Never: a connection past the caps of the machine.
+//! Comes in: the address of each accepted connection, and the addresses that the operator bans. Goes out: a [`Permit`], or the
+//! reason for a 503 or 403 that costs no thread. A permit counts as *pending* until its request head is complete, then as
+//! *client*; dropping it gives the place back. Never: a connection past the caps of the machine, or of a banned address.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -24,6 +24,8 @@ pub enum TurnedAway {
     ClientsForAddress,
     /// The server is stopping or could not start a thread.
     Unavailable,
+    /// The operator bans this address.
+    Banned,
 }
 
 impl TurnedAway {
@@ -35,7 +37,13 @@ impl TurnedAway {
             TurnedAway::Clients => "clients",
             TurnedAway::ClientsForAddress => "clients_for_address",
             TurnedAway::Unavailable => "unavailable",
+            TurnedAway::Banned => "banned",
         }
+    }
+
+    /// The status of the answer: a ban is for good, the others pass.
+    pub fn status(self) -> u16 {
+        if self == TurnedAway::Banned { 403 } else { 503 }
     }
 }
 
@@ -64,6 +72,7 @@ struct Counts {
     pending: usize,
     clients: usize,
     by_address: HashMap<IpAddr, AddressCounts>,
+    banned: BTreeSet<IpAddr>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -92,6 +101,9 @@ impl Admission {
     /// The cap that is reached.
     pub fn admit(self: &Arc<Admission>, address: IpAddr) -> Result<Permit, TurnedAway> {
         let mut counts = self.counts.lock();
+        if counts.banned.contains(&address) {
+            return Err(TurnedAway::Banned);
+        }
         if counts.pending >= self.caps.pending {
             return Err(TurnedAway::HeadsPending);
         }
@@ -103,6 +115,30 @@ impl Admission {
         of_address.pending += 1;
         counts.pending += 1;
         Ok(Permit { admission: Arc::clone(self), address, is_client: false })
+    }
+
+    /// Lets nobody of this address in from now on. Tells whether that is news; `None` when [`limits::BANS`] is reached.
+    pub fn ban(&self, address: IpAddr) -> Option<bool> {
+        let mut counts = self.counts.lock();
+        if counts.banned.len() >= limits::BANS && !counts.banned.contains(&address) {
+            return None;
+        }
+        Some(counts.banned.insert(address))
+    }
+
+    /// Lets this address in again. Tells whether it was banned.
+    pub fn unban(&self, address: IpAddr) -> bool {
+        self.counts.lock().banned.remove(&address)
+    }
+
+    /// The banned addresses in their order.
+    pub fn bans(&self) -> Vec<IpAddr> {
+        self.counts.lock().banned.iter().copied().collect()
+    }
+
+    /// Whether an address is banned.
+    pub fn is_banned(&self, address: IpAddr) -> bool {
+        self.counts.lock().banned.contains(&address)
     }
 
     /// Clients at the moment.
@@ -119,6 +155,9 @@ impl Permit {
     pub fn become_client(&mut self) -> Result<(), TurnedAway> {
         let caps = self.admission.caps;
         let mut counts = self.admission.counts.lock();
+        if counts.banned.contains(&self.address) {
+            return Err(TurnedAway::Banned);
+        }
         if counts.clients >= caps.clients {
             return Err(TurnedAway::Clients);
         }
@@ -177,6 +216,30 @@ mod tests {
         assert_eq!(admission.admit(HERE).unwrap_err(), TurnedAway::HeadsPending);
         drop(first);
         assert!(admission.admit(FAR).is_ok());
+    }
+
+    #[test]
+    fn a_banned_address_gets_no_place_and_turns_no_request_into_a_client() {
+        let admission = Admission::new(Caps::default());
+        let mut before = admission.admit(FAR).unwrap();
+        assert_eq!([admission.ban(FAR), admission.ban(FAR)], [Some(true), Some(false)]);
+        assert_eq!(admission.admit(FAR).unwrap_err(), TurnedAway::Banned);
+        assert_eq!(before.become_client(), Err(TurnedAway::Banned));
+        assert!(admission.admit(NEAR).is_ok() && admission.is_banned(FAR) && !admission.is_banned(NEAR));
+        assert_eq!(admission.bans(), [FAR]);
+        assert_eq!([admission.unban(FAR), admission.unban(FAR)], [true, false]);
+        assert!(admission.admit(FAR).is_ok() && before.become_client().is_ok());
+    }
+
+    #[test]
+    fn bans_are_bounded_and_one_again_is_no_more() {
+        let admission = Admission::new(Caps::default());
+        let address = |number: usize| IpAddr::V4(std::net::Ipv4Addr::from_bits(number as u32));
+        for number in 0..limits::BANS {
+            assert_eq!(admission.ban(address(number)), Some(true));
+        }
+        assert_eq!(admission.ban(address(limits::BANS)), None);
+        assert_eq!(admission.ban(address(0)), Some(false));
     }
 
     #[test]

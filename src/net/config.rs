@@ -1,8 +1,10 @@
 //! What can be set about a server, in plain values: the command line fills it in, tests write it down.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::console::token::Token;
 use crate::feed::Rates;
 use crate::limits;
 use crate::packet::Codes;
@@ -29,10 +31,14 @@ pub struct Config {
     pub allowed_origins: Vec<String>,
     /// The code tables.
     pub codes: Arc<Codes>,
+    /// What `/admin` asks for.
+    pub admin_token: Token,
+    /// Where the operator's `save` puts its files.
+    pub save_dir: PathBuf,
 }
 
 impl Config {
-    /// The defaults, with this address.
+    /// The defaults, with this address and a token that nobody knows yet.
     pub fn new(bind: SocketAddr) -> Config {
         Config {
             bind,
@@ -44,6 +50,8 @@ impl Config {
             command_delay_ticks: 0,
             allowed_origins: Vec::new(),
             codes: Codes::builtin(),
+            admin_token: Token::random(),
+            save_dir: PathBuf::from("."),
         }
     }
 

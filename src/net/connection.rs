@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  accept ─► head (absolute deadline) ─┬─ no Upgrade ─► page, close
+//!                                      ├─ POST /admin ─► body (the same deadline), orders, answer, close
 //!                                      ├─ broken rule ─► 4xx, close
 //!                                      └─ Upgrade ─► endpoint, origin, place? ─► 101 ─► conversation
 //! ```
@@ -18,6 +19,7 @@ use tracing::{debug, error, info};
 
 use super::admission::Permit;
 use super::client::Client;
+use super::console::admin;
 use super::conversation;
 use super::endpoint::{self, Endpoint, NoEndpoint};
 use super::metrics::Metrics;
@@ -59,7 +61,14 @@ fn begin(
             return None;
         }
     };
-    if !head.is_upgrade() && head.header("Sec-WebSocket-Key").is_none() {
+    if admin::brings_lines(&head) {
+        match admin::respond(shared, &stream, (&head, rest), address, deadline) {
+            Ok(response) => answer(&stream, &response),
+            Err(refused) => refuse(shared, &stream, address, refused),
+        }
+        return None;
+    }
+    if !head.asks_for_upgrade() {
         let (status, response) = pages::respond(shared, &head, address);
         debug!(%address, status, target = head.target, "page");
         answer(&stream, &response);
@@ -82,7 +91,7 @@ fn begin(
 }
 
 /// A request that is not granted: what to log and count, and the whole response.
-struct Refused {
+pub struct Refused {
     status: u16,
     rule: &'static str,
     response: Vec<u8>,
@@ -102,19 +111,22 @@ impl From<NoEndpoint> for Refused {
 }
 
 impl Refused {
-    fn plain(status: u16, rule: &'static str) -> Refused {
+    /// A refusal whose text is the rule's name.
+    pub fn plain(status: u16, rule: &'static str) -> Refused {
+        Refused::with(status, rule, &[])
+    }
+
+    /// The same with headers of its own.
+    pub fn with(status: u16, rule: &'static str, more: &[(&str, &str)]) -> Refused {
         let body = format!("{rule}\n");
-        Refused {
-            status,
-            rule,
-            response: http::response(status, "text/plain; charset=utf-8", &[], body.as_bytes()),
-        }
+        let response = http::response(status, "text/plain; charset=utf-8", more, body.as_bytes());
+        Refused { status, rule, response }
     }
 }
 
 /// The head and what came after it; `Ok(None)` when the peer left before it was complete.
 fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<(RequestHead, Vec<u8>)>, Refused> {
-    let (mut reader, mut buffer) = (HeadReader::new(), [0; limits::READ_BYTES]);
+    let (mut reader, mut buffer) = (HeadReader::with_bodies(admin::brings_lines), [0; limits::READ_BYTES]);
     loop {
         // `SO_RCVTIMEO` begins anew with each read: only the remaining time makes the deadline absolute.
         let left = deadline.saturating_duration_since(Instant::now());
@@ -147,7 +159,7 @@ fn upgrade(shared: &Shared, head: &RequestHead, permit: &mut Permit) -> Result<(
     }
     if let Err(cap) = permit.become_client() {
         Metrics::count(&shared.metrics.turned_away, "cap", cap.name());
-        return Err(Refused::plain(503, cap.name()));
+        return Err(Refused::plain(cap.status(), cap.name()));
     }
     Ok((endpoint, accepted.response))
 }

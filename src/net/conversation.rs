@@ -20,7 +20,7 @@ use crate::limits;
 use crate::packet::server_packet::Welcome;
 use crate::packet::{ClientPacket, Direction, ServerPacket};
 use crate::session::{Breach, NATIVE_VERSION, Output, Session};
-use crate::world::{self, Action};
+use crate::world::{self, Action, Resource, rules};
 use crate::ws::conn::{Conn, Event, Role};
 use crate::ws::message::Limits;
 
@@ -61,6 +61,10 @@ pub fn run(shared: &Shared, client: &Arc<Client>, rest: &[u8]) {
     let leaving = Leaving { shared, client };
     if shared.is_stopping() {
         client.close(Ending::Breach(Breach::GoingAway), shared.now());
+    }
+    // A ban closes those that are listed: who was let in just before it and is listed just after it sees to it here.
+    if shared.admission.is_banned(client.address.ip()) {
+        client.close(Ending::Breach(Breach::Banned), shared.now());
     }
     let session = Session::new(client.endpoint.layout == Layout::Native, shared.now());
     let mut conversation = Conversation { shared, client, session, outputs: Vec::new() };
@@ -245,7 +249,7 @@ impl Conversation<'_> {
                 self.shared.give_to_worker(self.client);
             }
             Output::Reply(packet) => self.reply(&packet),
-            Output::Join { name, skin } => self.join(name, skin)?,
+            Output::Join { name, skin, gift } => self.join(name, skin, gift)?,
             Output::Command(command, intended) => {
                 if let Err(dropped) = self.shared.inbox.push(command, intended) {
                     Metrics::count(&self.shared.metrics.refused_commands, "reason", dropped.name());
@@ -257,13 +261,17 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    fn join(&mut self, name: String, skin: u8) -> Result<(), Ending> {
+    fn join(&mut self, name: String, skin: u8, gift: bool) -> Result<(), Ending> {
         let player = self.shared.roster.take(self.shared.now()).ok_or(Ending::Breach(Breach::Full))?;
         let tick = self.shared.tick.load(Ordering::Relaxed);
         info!(client = self.client.id, player = player.0, tick, ?name, "player enters");
         self.session.joined(player);
         self.client.set_player(player);
         self.shared.inbox.push_operator(Action::Join { player, name, skin });
+        for resource in Resource::ALL.into_iter().filter(|_| gift) {
+            let amount = rules::MOOFOLL_GIFT;
+            self.shared.inbox.push_operator(Action::Grant { player, resource, amount });
+        }
         Ok(())
     }
 

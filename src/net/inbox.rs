@@ -29,6 +29,15 @@ impl Dropped {
     }
 }
 
+/// Which command of the operator's it was, and when it runs: enough to find out what came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticket {
+    /// The tick in which it is stepped.
+    pub tick: u32,
+    /// Its sequence.
+    pub sequence: u32,
+}
+
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Inbox {
@@ -66,6 +75,12 @@ impl Inbox {
         Inbox { state: Mutex::new(state), ahead_ticks, delay_ticks: delay_ticks.min(ahead_ticks) }
     }
 
+    /// The same inbox for a world in which the operator has commanded before: its sequences go on from there.
+    pub fn after_sequence(self, operator_sequence: u32) -> Inbox {
+        self.state.lock().operator_sequence = operator_sequence;
+        self
+    }
+
     /// Queues a player's command for `max(intended, next)`, bounded ahead.
     ///
     /// # Errors
@@ -97,14 +112,16 @@ impl Inbox {
         Ok(())
     }
 
-    /// Queues a join or a leave (issuer 0) for the next tick, past any bound: their number is bounded by the clients.
-    pub fn push_operator(&self, action: Action) {
+    /// Queues a command of issuer 0 for the next tick, past any bound: joins and leaves are as many as the clients, and whoever
+    /// types waits for each answer.
+    pub fn push_operator(&self, action: Action) -> Ticket {
         let mut state = self.state.lock();
         state.operator_sequence += 1;
         let command = Command { player: PlayerId(0), sequence: state.operator_sequence, action };
-        let next = state.next_tick;
-        state.slots.entry(next).or_default().commands.push(command);
+        let ticket = Ticket { tick: state.next_tick, sequence: state.operator_sequence };
+        state.slots.entry(ticket.tick).or_default().commands.push(command);
         state.waiting += 1;
+        ticket
     }
 
     /// Takes the commands of `tick` into `commands` and the margins that came since into `margin`. Later pushes are for later ticks.
@@ -145,6 +162,15 @@ mod tests {
         assert_eq!(drained(&inbox, 10), [2, 3]);
         assert_eq!(drained(&inbox, 11), [0; 0]);
         assert_eq!(drained(&inbox, 12), [1]);
+    }
+
+    #[test]
+    fn the_operators_sequences_go_on_and_a_ticket_says_when() {
+        let inbox = Inbox::new(10, 30, 5).after_sequence(70);
+        let leave = || Action::Leave { player: PlayerId(1) };
+        assert_eq!(inbox.push_operator(leave()), Ticket { tick: 10, sequence: 71 });
+        assert_eq!(drained(&inbox, 10), [71]);
+        assert_eq!(inbox.push_operator(leave()), Ticket { tick: 11, sequence: 72 });
     }
 
     #[test]

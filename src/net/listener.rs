@@ -69,12 +69,13 @@ fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// A 503 that costs no thread: sent if the kernel takes it at once, which it does for a new connection.
+/// A 503, or a 403 for a banned address, that costs no thread: sent if the kernel takes it at once, which it does for a new connection.
 fn turn_away(shared: &Shared, stream: &TcpStream, address: SocketAddr, cap: TurnedAway) {
     Metrics::count(&shared.metrics.turned_away, "cap", cap.name());
     debug!(%address, cap = cap.name(), "connection turned away");
-    let body = format!("{}\n", cap.name());
-    let response = http::response(503, "text/plain; charset=utf-8", &[("Retry-After", "5")], body.as_bytes());
+    let (status, body) = (cap.status(), format!("{}\n", cap.name()));
+    let later: &[(&str, &str)] = if status == 503 { &[("Retry-After", "5")] } else { &[] };
+    let response = http::response(status, "text/plain; charset=utf-8", later, body.as_bytes());
     let _ = platform::send_now(stream, &response);
 }
 

@@ -36,6 +36,10 @@ pub struct Metrics {
     pub dropped_packets: Named,
     /// Commands that the inbox or the world refused, by reason.
     pub refused_commands: Named,
+    /// Commands of the operator that were carried out, by name.
+    pub orders: Named,
+    /// Lines of the operator that came to nothing, by the command's name.
+    pub orders_refused: Named,
     /// Messages from clients.
     pub messages_in: Counter,
     /// Bytes from clients after the handshake.
@@ -76,6 +80,8 @@ impl Metrics {
             closed: Named::default(),
             dropped_packets: Named::default(),
             refused_commands: Named::default(),
+            orders: Named::default(),
+            orders_refused: Named::default(),
             messages_in: Counter::default(),
             bytes_in: Counter::default(),
             bytes_out: Counter::default(),
@@ -104,6 +110,12 @@ impl Metrics {
         all.register("requests_refused", "Requests refused, by rule", self.refused.clone());
         all.register("clients_closed", "Clients closed by the server, by rule", self.closed.clone());
         all.register("panics", "Panics caught", self.panics.clone());
+        all.register("orders", "Commands of the operator carried out, by name", self.orders.clone());
+        all.register(
+            "orders_refused",
+            "Lines of the operator that came to nothing",
+            self.orders_refused.clone(),
+        );
     }
 
     fn register_traffic(&mut self) {

@@ -9,12 +9,13 @@
 //!
 //! In the order in which a connection meets them: [`listener`], [`admission`], [`connection`] (head, then [`pages`] or an
 //! [`endpoint`]), [`client`], [`conversation`], [`inbox`], [`ticker`], [`worker`], [`outbox`]. [`server`] starts and stops
-//! them, [`shared`] is what they share, [`platform`] the calls that `std` lacks, [`metrics`] what is counted.
+//! them, [`console`] carries out what the operator says, [`shared`] is what they share, [`platform`] the calls that `std` lacks, [`metrics`] what is counted.
 
 pub mod admission;
 pub mod client;
 pub mod config;
 pub mod connection;
+pub mod console;
 pub mod conversation;
 pub mod endpoint;
 pub mod inbox;
@@ -31,4 +32,5 @@ pub mod ticker;
 pub mod worker;
 
 pub use config::Config;
+pub use console::Console;
 pub use server::Server;

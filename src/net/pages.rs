@@ -5,6 +5,7 @@
 
 use std::net::SocketAddr;
 
+use super::console::admin;
 use super::endpoint;
 use super::shared::Shared;
 use crate::ws::http::{self, RequestHead};
@@ -20,15 +21,25 @@ macro_rules! files {
 
 /// Everything in `src/web/` that a browser asks for.
 const FILES: &[File] = files! {
+    "admin.css" "text/css; charset=utf-8";
+    "admin.html" "text/html; charset=utf-8";
+    "admin.js" "text/javascript; charset=utf-8";
+    "animals.js" "text/javascript; charset=utf-8";
     "built.js" "text/javascript; charset=utf-8";
     "camera.js" "text/javascript; charset=utf-8";
+    "clans.js" "text/javascript; charset=utf-8";
     "commands.js" "text/javascript; charset=utf-8";
     "connection.js" "text/javascript; charset=utf-8";
+    "draw-animals.js" "text/javascript; charset=utf-8";
+    "draw-arms.js" "text/javascript; charset=utf-8";
     "draw-effects.js" "text/javascript; charset=utf-8";
     "draw-icons.js" "text/javascript; charset=utf-8";
     "draw-items.js" "text/javascript; charset=utf-8";
+    "draw-labels.js" "text/javascript; charset=utf-8";
     "draw-players.js" "text/javascript; charset=utf-8";
     "draw-scenery.js" "text/javascript; charset=utf-8";
+    "draw-shapes.js" "text/javascript; charset=utf-8";
+    "draw-shots.js" "text/javascript; charset=utf-8";
     "draw-structures.js" "text/javascript; charset=utf-8";
     "draw-terrain.js" "text/javascript; charset=utf-8";
     "draw-text.js" "text/javascript; charset=utf-8";
@@ -36,7 +47,11 @@ const FILES: &[File] = files! {
     "draw-weather.js" "text/javascript; charset=utf-8";
     "effects.js" "text/javascript; charset=utf-8";
     "favicon.svg" "image/svg+xml";
+    "happenings.js" "text/javascript; charset=utf-8";
+    "hints.js" "text/javascript; charset=utf-8";
+    "hud-clan.js" "text/javascript; charset=utf-8";
     "hud-kit.js" "text/javascript; charset=utf-8";
+    "hud-panels.js" "text/javascript; charset=utf-8";
     "hud-play.js" "text/javascript; charset=utf-8";
     "hud.js" "text/javascript; charset=utf-8";
     "index.html" "text/html; charset=utf-8";
@@ -47,10 +62,14 @@ const FILES: &[File] = files! {
     "minimap.js" "text/javascript; charset=utf-8";
     "msgpack.js" "text/javascript; charset=utf-8";
     "palette.js" "text/javascript; charset=utf-8";
+    "panels.css" "text/css; charset=utf-8";
+    "player.js" "text/javascript; charset=utf-8";
     "protocol.js" "text/javascript; charset=utf-8";
     "random.js" "text/javascript; charset=utf-8";
     "rates.js" "text/javascript; charset=utf-8";
     "rules.js" "text/javascript; charset=utf-8";
+    "settings.js" "text/javascript; charset=utf-8";
+    "shots.js" "text/javascript; charset=utf-8";
     "sound.js" "text/javascript; charset=utf-8";
     "sprites.js" "text/javascript; charset=utf-8";
     "stage.js" "text/javascript; charset=utf-8";
@@ -74,7 +93,8 @@ pub fn respond(shared: &Shared, head: &RequestHead, address: SocketAddr) -> (u16
     let (status, kind, more, body) = if head.method == "GET" || is_head {
         find(shared, head, address)
     } else {
-        (405, TEXT, [("Allow", "GET, HEAD")], b"only GET and HEAD\n".to_vec())
+        let allowed = if head.path() == admin::PATH { "GET, HEAD, POST" } else { "GET, HEAD" };
+        (405, TEXT, [("Allow", allowed)], format!("only {allowed}\n").into_bytes())
     };
     let mut response = http::response(status, kind, &headers(more), &body);
     if is_head {
@@ -102,6 +122,7 @@ type Found = (u16, &'static str, [(&'static str, &'static str); 1], Vec<u8>);
 fn find(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
     let name = match head.path() {
         "/" => "index.html",
+        admin::PATH => "admin.html",
         path => path.trim_start_matches('/'),
     };
     if name == "metrics" {

@@ -5,7 +5,10 @@
 use std::fs;
 use std::io;
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::net::SendFlags;
 use rustix::process::Resource;
 
@@ -72,6 +75,37 @@ pub fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
+/// Whether something can be read at once, also an end; waits for it at most this long.
+///
+/// # Errors
+/// Whatever `poll(2)` says, `EINTR` among it.
+pub fn is_readable(file: &impl AsFd, time: Duration) -> io::Result<bool> {
+    let wait = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
+    let mut files = [PollFd::new(file, PollFlags::IN)];
+    Ok(rustix::event::poll(&mut files, Some(&wait))? > 0)
+}
+
+/// Reads what there is, past the buffer of `std`, which would keep the rest from [`is_readable`].
+///
+/// # Errors
+/// Whatever `read(2)` says.
+pub fn read(file: &impl AsFd, buffer: &mut [u8]) -> io::Result<usize> {
+    Ok(rustix::io::read(file, buffer)?)
+}
+
+/// Whether this program may read from its terminal: another one in front would lose its keys, and the reader would be halted
+/// (`SIGTTIN`). What cannot be found out counts as yes.
+pub fn is_in_front() -> bool {
+    let status = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    is_group_in_front(&status).unwrap_or(true)
+}
+
+/// As in proc(5): behind the name in brackets follow state, parent, group, session, terminal, and the group in front of it.
+fn is_group_in_front(status: &str) -> Option<bool> {
+    let fields: Vec<&str> = status.rsplit_once(')')?.1.split_whitespace().collect();
+    Some(fields.get(2)? == fields.get(5)?)
+}
+
 /// What this machine allows one process, read once at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceilings {
@@ -119,6 +153,13 @@ mod tests {
         assert_eq!(roomy.connections(), (65_530 - limits::MAPPINGS_KEPT) / 4);
         assert_eq!(Ceilings { open_files: 1_000, ..roomy }.connections(), 1_000 - limits::DESCRIPTORS_KEPT);
         assert_eq!(Ceilings { threads: 400, ..roomy }.connections(), 200);
+    }
+
+    #[test]
+    fn who_is_in_front_of_a_terminal_is_told_by_its_group() {
+        assert_eq!(is_group_in_front("7 (a) b) c) S 1 7 7 34816 7 4194304"), Some(true));
+        assert_eq!(is_group_in_front("7 (tickwire) S 1 7 5 34816 5 4194304"), Some(false));
+        assert_eq!(is_group_in_front("7 (tickwire) S 1"), None);
     }
 
     #[test]

@@ -43,6 +43,14 @@ impl Roster {
         Some(PlayerId(state.highest))
     }
 
+    /// Counts these numbers as taken, and those between them as free: the players of a world that goes on. For a new roster.
+    pub fn resume(&self, taken: impl Iterator<Item = PlayerId>) {
+        let mut state = self.state.lock();
+        let taken: BTreeSet<u16> = taken.map(|player| player.0).collect();
+        state.highest = taken.last().copied().unwrap_or(0);
+        state.free = (1..state.highest).filter(|number| !taken.contains(number)).collect();
+    }
+
     /// Gives a number back, to be taken again after [`limits::PLAYER_NUMBER_REST`], or, if no other is left,
     /// [`limits::PLAYER_NUMBER_REST_LEAST`].
     pub fn give_back(&self, player: PlayerId, now: Duration) {
@@ -74,6 +82,17 @@ mod tests {
         roster.give_back(PlayerId(1), start);
         assert_eq!(roster.take(start), Some(PlayerId(3)));
         assert_eq!(roster.take(start + limits::PLAYER_NUMBER_REST), Some(PlayerId(1)));
+    }
+
+    #[test]
+    fn the_numbers_of_a_world_that_goes_on_are_taken() {
+        let roster = Roster::default();
+        let start = Duration::from_secs(1);
+        roster.resume([PlayerId(2), PlayerId(4)].into_iter());
+        assert_eq!([1, 2, 3].map(|_| roster.take(start)), [1, 3, 5].map(|number| Some(PlayerId(number))));
+        roster.give_back(PlayerId(2), start);
+        assert_eq!(roster.take(start), Some(PlayerId(6)), "it rests first");
+        assert_eq!(roster.take(start + limits::PLAYER_NUMBER_REST), Some(PlayerId(2)));
     }
 
     #[test]

@@ -3,18 +3,20 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 
 use super::admission::{Admission, Caps};
 use super::client::Ending;
 use super::config::Config;
+use super::console::Console;
 use super::inbox::Inbox;
 use super::platform::{self, Ceilings};
 use super::shared::Shared;
 use super::{listener, ticker, worker};
 use crate::limits;
 use crate::session::Breach;
-use crate::world::World;
+use crate::world::{Action, World};
 
 /// A server that listens and ticks. Dropping it without [`Server::stop`] leaves its threads running.
 #[derive(Debug)]
@@ -32,11 +34,20 @@ impl Server {
     ///
     /// # Errors
     /// The address cannot be bound, or a thread cannot be started.
-    pub fn start(mut config: Config) -> io::Result<Server> {
+    pub fn start(config: Config) -> io::Result<Server> {
+        let world = World::new(config.identity);
+        Server::start_from(config, world)
+    }
+
+    /// As [`Server::start`], with a world that goes on; its identity counts. Whoever was in it leaves in its next tick, since
+    /// their connections are those of another server.
+    ///
+    /// # Errors
+    /// As in [`Server::start`].
+    pub fn start_from(mut config: Config, world: World) -> io::Result<Server> {
         let listener = Arc::new(TcpListener::bind(config.bind)?);
         platform::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
-        let world = World::new(config.identity);
         config.identity = *world.identity();
         let connections = Ceilings::read().connections();
         let pending = pending(connections);
@@ -69,6 +80,16 @@ impl Server {
     /// Whether the world goes on. It ends by itself only by a bug of ours; then nobody should be let in any more.
     pub fn is_ticking(&self) -> bool {
         !self.ticking.is_finished()
+    }
+
+    /// Whether the operator has said `stop`. Whoever runs the server looks, and then stops it.
+    pub fn is_asked_to_stop(&self) -> bool {
+        self.shared.is_asked_to_stop()
+    }
+
+    /// What carries out the operator's commands.
+    pub fn console(&self) -> Console {
+        Console::new(Arc::clone(&self.shared))
     }
 
     /// The metrics as Prometheus text.
@@ -112,7 +133,11 @@ fn ahead_ticks(config: &Config) -> u32 {
 }
 
 fn share(config: Config, pending: usize, world: &World) -> Shared {
-    let inbox = Inbox::new(world.tick(), ahead_ticks(&config), config.command_delay_ticks);
+    let inbox = Inbox::new(world.tick(), ahead_ticks(&config), config.command_delay_ticks)
+        .after_sequence(world.operator_sequence());
+    for player in world.players() {
+        inbox.push_operator(Action::Leave { player: player.id });
+    }
     let caps = Caps {
         clients: config.max_clients,
         clients_per_address: config.max_clients_per_address,
@@ -121,7 +146,10 @@ fn share(config: Config, pending: usize, world: &World) -> Shared {
     };
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let epoch = u64::from_le_bytes(platform::random());
-    Shared::new(config, inbox, Admission::new(caps), workers, format!("{epoch:016x}"))
+    let shared = Shared::new(config, inbox, Admission::new(caps), workers, format!("{epoch:016x}"));
+    shared.tick.store(world.tick(), Ordering::Relaxed);
+    shared.roster.resume(world.players().map(|player| player.id));
+    shared
 }
 
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {

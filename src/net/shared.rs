@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use super::admission::Admission;
 use super::client::Client;
 use super::config::Config;
+use super::console::gate::Gate;
+use super::console::inquiry::Inquiries;
 use super::inbox::Inbox;
 use super::metrics::Metrics;
 use super::roster::Roster;
@@ -25,6 +27,10 @@ pub struct Shared {
     pub metrics: Metrics,
     /// Commands for the world.
     pub inbox: Inbox,
+    /// The operator's questions for the world thread.
+    pub inquiries: Inquiries,
+    /// Who has tried wrong tokens at `/admin`.
+    pub gate: Gate,
     /// Player numbers.
     pub roster: Roster,
     /// Who may have a thread.
@@ -36,6 +42,7 @@ pub struct Shared {
     /// Ticks completed.
     pub tick: AtomicU32,
     started: Instant,
+    asked_to_stop: AtomicBool,
     stopping: AtomicBool,
     world_stopping: AtomicBool,
     next_client: AtomicU64,
@@ -59,12 +66,15 @@ impl Shared {
             config,
             metrics: Metrics::new(),
             inbox,
+            inquiries: Inquiries::default(),
+            gate: Gate::default(),
             roster: Roster::default(),
             admission,
             bells: (0..workers).map(|_| Bell::default()).collect(),
             epoch,
             tick: AtomicU32::new(0),
             started: Instant::now(),
+            asked_to_stop: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             world_stopping: AtomicBool::new(false),
             next_client: AtomicU64::new(1),
@@ -79,6 +89,16 @@ impl Shared {
     /// The server's clock: time since its start.
     pub fn now(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// Whether the operator wants the server to stop: whoever runs it then does.
+    pub fn is_asked_to_stop(&self) -> bool {
+        self.asked_to_stop.load(Ordering::Acquire)
+    }
+
+    /// The operator wants the server to stop.
+    pub fn ask_to_stop(&self) {
+        self.asked_to_stop.store(true, Ordering::Release);
     }
 
     /// Whether the server stops: nobody new is let in.

@@ -1,5 +1,7 @@
 //! The world thread: drains the inbox, steps the world, publishes; at the intended times, whatever the ticks before took.
 //!
+//! What the operator asks is answered when the tick is published, in the time that is left before the next.
+//!
 //! Never: a send, a wait for a client or a disk, a drift. *Late* is a tick begun more than half a period after its time;
 //! periods that are over before their tick could begin are *skipped* and counted, so that a stall is not followed by a rush.
 
@@ -68,9 +70,11 @@ pub fn run(shared: &Shared, mut world: World) {
         book(shared, &due);
         step(shared, &mut world, &mut commands, &mut margins);
         let margin = |player: PlayerId| margins[usize::from(player.0)];
-        shared.publish(&Arc::new(publisher.publish(&world, margin)));
+        let published = Arc::new(publisher.publish(&world, margin));
+        shared.publish(&published);
         let now = shared.now();
         shared.metrics.ticked(now.saturating_sub(began));
+        shared.inquiries.answer(&world, &published);
         if now >= status_at {
             status_at = now + limits::STATUS_EVERY;
             status(shared, &world);

@@ -6,6 +6,7 @@
 use rmpv::Value;
 
 use super::codes::Row;
+use super::grammar::Shape;
 
 const FAR: i64 = i32::MAX as i64;
 const COUNT: i64 = u32::MAX as i64;
@@ -27,6 +28,14 @@ fn whole(values: &[i64]) -> Vec<Value> {
 
 fn best() -> Value {
     Value::Array(vec![Value::from(ID), Value::from("a name"), Value::from(COUNT)])
+}
+
+/// How many values a group of the first argument has; 0 when it has no groups.
+fn stride(row: &Row) -> usize {
+    match row.arguments.first().map(|argument| &argument.kind.shape) {
+        Some(Shape::Groups { members, .. }) => members.len(),
+        _ => 0,
+    }
 }
 
 fn moomoo(row: &Row) -> Option<Vec<Value>> {
@@ -53,6 +62,26 @@ fn moomoo(row: &Row) -> Option<Vec<Value>> {
         ("items", _) => vec![list(&[22]), Value::from(1)],
         ("upgrades", _) => whole(&[255, 100]),
         ("item_count", _) => whole(&[13, 255]),
+        ("animals", _) if stride(row) == 7 => vec![list(&[FAR, 4, FAR, FAR, 3, ID, 0])],
+        ("animate_animal", _) => whole(&[FAR]),
+        ("turret_shot", _) => vec![Value::from(FAR), Value::from(-3.13)],
+        ("add_projectile", _) => {
+            let mut shot = whole(&[FAR, FAR]);
+            shot.extend([Value::from(-3.13), Value::from(1_400), Value::from(3.6)]);
+            shot.extend([5, 0, FAR].map(Value::from));
+            shot
+        }
+        ("remove_projectile", _) => whole(&[FAR, 1_400]),
+        ("add_clan", _) => vec![Value::Map(vec![
+            (Value::from("sid"), Value::from("clan")),
+            (Value::from("owner"), Value::from(ID)),
+        ])],
+        ("remove_clan", _) => vec![Value::from("clan")],
+        ("join_request", _) => vec![Value::from(ID), Value::from("a name")],
+        ("own_clan", _) => vec![Value::from("clan"), Value::from(1)],
+        ("clan_members", _) => vec![Value::Array(vec![Value::from(ID), Value::from("a name")])],
+        ("minimap", _) => vec![list(&[FAR, FAR])],
+        ("map_ping", 2) => whole(&[FAR, FAR]),
         ("floating_text", _) => whole(&[FAR, FAR, -ID, 1]),
         _ => return None,
     })
@@ -85,6 +114,19 @@ fn native(row: &Row) -> Option<Vec<Value>> {
         ("kit", _) => vec![list(&[15]), list(&[22]), list(&[13, 255])],
         ("offers", _) => vec![Value::from(255), Value::from(9), list(&[38])],
         ("hands", _) => vec![Value::Array(vec![Value::from(ID), Value::from(15), Value::Nil])],
+        ("shots", _) => vec![list(&[COUNT, 5, COUNT, 65_535, 65_535, 65_535, 1_400])],
+        ("shot_ends", _) => vec![list(&[COUNT, 65_535, 65_535])],
+        ("animals", _) => vec![list(&[COUNT, 4, 65_535, 65_535, 255, ID])],
+        ("animals_gone" | "strikes", _) => vec![list(&[COUNT])],
+        ("clans", _) => vec![Value::Array(vec![Value::from(COUNT), Value::from("clan"), Value::from(ID)])],
+        ("clan", _) => {
+            let people = || Value::Array(vec![Value::from(ID), Value::from("a name")]);
+            vec![Value::from(COUNT), Value::from(1), people(), people()]
+        }
+        ("mates", _) => vec![list(&[ID, 65_535, 65_535])],
+        ("map_ping", 3) => whole(&[ID, 65_535, 65_535]),
+        ("say", _) => vec![Value::from("what the operator says")],
+        ("tags", _) => vec![Value::Array(vec![Value::from(ID), Value::Nil])],
         ("kill", _) => vec![Value::from(ID), Value::from("a name"), Value::from(ID), Value::from("a name")],
         _ => return None,
     })

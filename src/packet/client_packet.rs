@@ -23,6 +23,35 @@ pub enum Mode {
     Play,
 }
 
+/// What a client wants of clans. Names are as typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClanWish {
+    /// To found one.
+    Create {
+        /// At most 7 characters.
+        name: String,
+    },
+    /// To leave its own, or to end it as its owner.
+    Leave,
+    /// To be let into one.
+    Request {
+        /// At most 7 characters.
+        name: String,
+    },
+    /// To let somebody in who asks, or not.
+    Answer {
+        /// The player's number; 0 is the first who asks.
+        player: u32,
+        /// Whether it is let in.
+        accept: bool,
+    },
+    /// To put somebody out.
+    Kick {
+        /// The player's number.
+        player: u32,
+    },
+}
+
 /// A packet of a client. Angles are binary: 65,536 a turn, 0 right, a quarter down. `sequence` and `tick` are
 /// there only in dialects that carry them.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,6 +134,24 @@ pub enum ClientPacket<'a> {
         /// What it says, at most 30 characters, as typed.
         text: String,
     },
+    /// It wants something of clans.
+    Clan {
+        /// Its number among the client's commands.
+        sequence: Option<u32>,
+        /// The tick for which it is meant.
+        tick: Option<u32>,
+        /// What.
+        wish: ClanWish,
+    },
+    /// It shows its place to its clan.
+    MapPing {
+        /// Its number among the client's commands.
+        sequence: Option<u32>,
+        /// The tick for which it is meant.
+        tick: Option<u32>,
+    },
+    /// The MooMoo dialects' switch: attack without a button held, or no longer.
+    ToggleAttack,
     /// It measures the way to the server and back.
     Ping {
         /// To be sent back.
@@ -129,8 +176,9 @@ enum Need {
     Map,
 }
 
-/// The packets that have a type of their own, each with the arguments it cannot do without.
-const NEEDS: [(&str, &[(&str, Need)]); 11] = [
+/// The packets that have a type of their own, each with the arguments it cannot do without; where the dialects' names for
+/// one differ, `|` stands between them.
+const NEEDS: [(&str, &[(&str, Need)]); 16] = [
     ("hello", &[("version", Need::Whole), ("mode", Need::Whole)]),
     ("enter", &[("name", Need::Text)]),
     ("enter_game", &[("player", Need::Map)]),
@@ -140,6 +188,11 @@ const NEEDS: [(&str, &[(&str, Need)]); 11] = [
     ("select", &[("id", Need::Whole), ("is_weapon", Need::Truth)]),
     ("upgrade", &[("choice", Need::Whole)]),
     ("chat", &[("text", Need::Text)]),
+    ("clan_create", &[("name", Need::Text)]),
+    ("clan_request", &[("name", Need::Text)]),
+    ("clan_answer", &[("player|sid", Need::Whole)]),
+    ("clan_kick", &[("player|sid", Need::Whole)]),
+    ("toggle", &[("what", Need::Truth)]),
     ("ping", &[]),
     ("follow", &[("player", Need::Whole)]),
 ];
@@ -151,7 +204,8 @@ pub(super) fn check_row(row: &Row) -> Result<(), String> {
     }
     let needs = NEEDS.iter().find(|(name, _)| *name == row.name).map_or(&[][..], |(_, needs)| needs);
     for (name, need) in needs {
-        let argument = row.arguments.iter().find(|argument| argument.name == *name);
+        let argument =
+            row.arguments.iter().find(|argument| name.split('|').any(|name| argument.name == name));
         let Some(argument) = argument else {
             return Err(format!("the server needs an argument {name:?} in {}", row.name));
         };
@@ -220,9 +274,19 @@ impl<'a> ClientPacket<'a> {
                 tick: number(decoded.get("tick")),
                 text,
             }),
+            "map_ping" => Some(Self::MapPing {
+                sequence: number(decoded.get("sequence")),
+                tick: number(decoded.get("tick")),
+            }),
+            // The other switch, that of the direction, is the client's own business.
+            "toggle" if truth(decoded.get("what")) == Some(true) => Some(Self::ToggleAttack),
             "ping" => Some(Self::Ping { nonce: number(decoded.get("nonce")) }),
             "follow" => Some(Self::Follow { player: number(decoded.get("player")) }),
-            _ => None,
+            _ => ClanWish::from_decoded(decoded).map(|wish| Self::Clan {
+                sequence: number(decoded.get("sequence")),
+                tick: number(decoded.get("tick")),
+                wish,
+            }),
         };
         known.unwrap_or(Self::Unused(row))
     }
@@ -246,6 +310,9 @@ impl<'a> ClientPacket<'a> {
             Self::Select { .. } => &["select"],
             Self::Upgrade { .. } => &["upgrade"],
             Self::Chat { .. } => &["chat"],
+            Self::Clan { wish, .. } => wish.names(),
+            Self::MapPing { .. } => &["map_ping"],
+            Self::ToggleAttack => &["toggle"],
             Self::Ping { .. } => &["ping"],
             Self::Follow { .. } => &["follow"],
             Self::Unused(_) => &[],
@@ -273,7 +340,9 @@ impl<'a> ClientPacket<'a> {
                 | Self::Attack { sequence, .. }
                 | Self::Select { sequence, .. }
                 | Self::Upgrade { sequence, .. }
-                | Self::Chat { sequence, .. },
+                | Self::Chat { sequence, .. }
+                | Self::Clan { sequence, .. }
+                | Self::MapPing { sequence, .. },
                 "sequence",
             ) => or_nil(*sequence),
             (
@@ -282,7 +351,9 @@ impl<'a> ClientPacket<'a> {
                 | Self::Attack { tick, .. }
                 | Self::Select { tick, .. }
                 | Self::Upgrade { tick, .. }
-                | Self::Chat { tick, .. },
+                | Self::Chat { tick, .. }
+                | Self::Clan { tick, .. }
+                | Self::MapPing { tick, .. },
                 "tick",
             ) => or_nil(*tick),
             (Self::Move { direction, .. }, "direction") => angle_value(*direction, argument),
@@ -293,8 +364,51 @@ impl<'a> ClientPacket<'a> {
             (Self::Select { is_weapon, .. }, "is_weapon") => Value::from(*is_weapon),
             (Self::Upgrade { choice, .. }, "choice") => Value::from(*choice),
             (Self::Chat { text, .. }, "text") => Value::from(text.as_str()),
+            (Self::Clan { wish, .. }, name) => wish.value(name),
+            // The kind of ping: there is one.
+            (Self::MapPing { .. }, "kind") | (Self::ToggleAttack, "what") => Value::from(1),
             (Self::Ping { nonce }, "nonce") => or_nil(*nonce),
             (Self::Follow { player }, "player") => or_nil(*player),
+            _ => Value::Nil,
+        }
+    }
+}
+
+impl ClanWish {
+    fn from_decoded(decoded: &Decoded<'_>) -> Option<ClanWish> {
+        let player = || number(decoded.get("player").or_else(|| decoded.get("sid")));
+        let name = || text(decoded.get("name"));
+        Some(match decoded.row.name.as_str() {
+            "clan_create" => ClanWish::Create { name: name()? },
+            "clan_leave" => ClanWish::Leave,
+            "clan_request" => ClanWish::Request { name: name()? },
+            "clan_answer" => match truth(decoded.get("accept")) {
+                Some(accept) => ClanWish::Answer { player: player()?, accept },
+                // Some clients send the answer alone: it is for whoever asks first.
+                None => ClanWish::Answer { player: 0, accept: player()? != 0 },
+            },
+            "clan_kick" => ClanWish::Kick { player: player()? },
+            _ => return None,
+        })
+    }
+
+    fn names(&self) -> &'static [&'static str] {
+        match self {
+            ClanWish::Create { .. } => &["clan_create"],
+            ClanWish::Leave => &["clan_leave"],
+            ClanWish::Request { .. } => &["clan_request"],
+            ClanWish::Answer { .. } => &["clan_answer"],
+            ClanWish::Kick { .. } => &["clan_kick"],
+        }
+    }
+
+    fn value(&self, argument: &str) -> Value {
+        match (self, argument) {
+            (ClanWish::Create { name } | ClanWish::Request { name }, "name") => Value::from(name.as_str()),
+            (ClanWish::Answer { accept, .. }, "accept") => Value::from(u8::from(*accept)),
+            (ClanWish::Answer { player, .. } | ClanWish::Kick { player }, "player" | "sid") => {
+                Value::from(*player)
+            }
             _ => Value::Nil,
         }
     }

@@ -11,7 +11,7 @@ use crate::fixed::{Angle, Fixed};
 use crate::rules;
 use crate::spawn;
 use crate::state::{Event, World};
-use crate::text::{check_chat, check_name};
+use crate::text::{check_chat, check_name, check_say};
 
 impl World {
     /// Carries out a command, or notes why not.
@@ -33,6 +33,7 @@ impl World {
         }
         let by_operator = command.player == PlayerId::OPERATOR;
         match &command.action {
+            Action::Spawn { .. } | Action::Say { .. } if !by_operator => Err(Refusal::OperatorOnly),
             Action::Join { .. } | Action::Leave { .. } | Action::Grant { .. } if !by_operator => {
                 Err(Refusal::OperatorOnly)
             }
@@ -41,6 +42,14 @@ impl World {
             }
             Action::Attack { .. } | Action::Respawn { .. } if by_operator => Err(Refusal::PlayerOnly),
             Action::Upgrade { .. } | Action::Select { .. } if by_operator => Err(Refusal::PlayerOnly),
+            Action::ClanCreate { .. } | Action::ClanLeave | Action::ClanRequest { .. } if by_operator => {
+                Err(Refusal::PlayerOnly)
+            }
+            Action::ClanAnswer { .. } | Action::ClanKick { .. } | Action::Ping if by_operator => {
+                Err(Refusal::PlayerOnly)
+            }
+            Action::Spawn { .. } => self.check_spawn(command),
+            Action::Say { text } => check_say(text),
             Action::Join { player, .. } if *player == PlayerId::OPERATOR => Err(Refusal::ReservedPlayer),
             Action::Join { player, .. } if self.find(*player).is_ok() => Err(Refusal::AlreadyJoined),
             Action::Join { name, .. } => check_name(name),
@@ -52,6 +61,13 @@ impl World {
             _ if !self.lives(command.player) => Err(Refusal::Dead),
             Action::Move { .. } | Action::Aim { .. } => Ok(()),
             Action::Chat { text } => check_chat(text),
+            Action::ClanCreate { .. } | Action::ClanLeave | Action::ClanRequest { .. } => {
+                self.check_clan(command.player, &command.action)
+            }
+            Action::ClanAnswer { .. } | Action::ClanKick { .. } => {
+                self.check_clan(command.player, &command.action)
+            }
+            Action::Ping => Ok(()),
             _ => self.check_deed(command),
         }
     }
@@ -137,6 +153,14 @@ impl World {
                     player.give(resource, amount);
                 }
             }
+            action @ Action::ClanCreate { .. }
+            | action @ Action::ClanLeave
+            | action @ Action::ClanRequest { .. }
+            | action @ Action::ClanAnswer { .. }
+            | action @ Action::ClanKick { .. } => self.perform_clan(issuer, action),
+            Action::Ping => self.outcome.events.push(Event::Pinged { player: issuer }),
+            Action::Spawn { what, x_px, y_px } => self.appear(what, (x_px, y_px)),
+            Action::Say { text } => self.outcome.events.push(Event::Said { text }),
         }
     }
 
@@ -151,8 +175,13 @@ impl World {
 
     fn join(&mut self, id: PlayerId, name: &str, skin: u8) {
         if let Err(at) = self.find(id) {
-            let (x, y) =
-                spawn::place(&self.state.players, &self.terrain, &mut self.state.rng, &mut self.places);
+            let state = &mut self.state;
+            let (x, y) = spawn::place(
+                (&state.players, &state.animals),
+                &self.terrain,
+                &mut state.rng,
+                &mut self.places,
+            );
             let newcomer = newcomer(id, name, skin, self.state.tick, (x, y));
             self.state.players.insert(at, newcomer);
             self.make_room();
@@ -162,8 +191,10 @@ impl World {
 
     fn leave(&mut self, id: PlayerId) {
         self.demolish_all_of(id);
+        self.leave_clan(id);
         if let Ok(at) = self.find(id) {
             self.state.players.remove(at);
+            self.disown(id);
             self.outcome.events.push(Event::Left { player: id });
         }
     }
@@ -178,7 +209,7 @@ impl World {
         let Entity { body, controller, .. } = &mut self.state.players[at];
         match controller {
             Controller::Player(player) => Some((player, body)),
-            Controller::Scenery(_) | Controller::Structure(_) => None,
+            _ => None,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! a cell holds them in the order of their numbers, so a world that was restored has the same one.
 
 use crate::controller::Controller;
-use crate::entity::{Entity, EntityId, PlayerId};
+use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
 use crate::grid::{Cells, Shape};
 use crate::rules::{self, Item};
@@ -39,10 +39,22 @@ impl Standing {
                 y: body.y,
                 heading: body.heading,
             }),
-            Controller::Player(_) | Controller::Scenery(_) => None,
+            _ => None,
         }
     }
+
+    /// Whether a body touches it. Who runs into something solid is put on its rim, a hair outside; so far from it still
+    /// counts as a touch.
+    pub(crate) fn is_touched(&self, body: &Body) -> bool {
+        let (dx, dy) = (i64::from(body.x.0) - i64::from(self.x.0), i64::from(body.y.0) - i64::from(self.y.0));
+        let slack = if self.item.group.is_solid() { SLACK } else { -1 };
+        let reach = i64::from(Fixed::from_px(self.item.radius_px + body.radius_px).0) + slack;
+        dx.abs() <= reach && dy.abs() <= reach && dx * dx + dy * dy <= reach * reach
+    }
 }
+
+/// How far outside of a rim still counts as a touch: a sixteenth of a pixel.
+const SLACK: i64 = 1 << 12;
 
 /// Structures by cell.
 #[derive(Clone, Debug)]
@@ -87,6 +99,11 @@ impl Built {
         }
         found.sort_unstable();
         found.dedup();
+    }
+
+    /// What may reach into the square around a point, and perhaps more, some of it more than once.
+    pub(crate) fn around(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &Standing> {
+        self.shape.each(self.shape.around(x, y, reach)).flat_map(move |cell| &self.cells[cell])
     }
 
     fn cells_of(&self, standing: &Standing, reach_px: i32) -> Cells {

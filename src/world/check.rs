@@ -3,24 +3,26 @@
 //! Comes in: a state that bytes claimed to hold. Goes out: yes, or the name of the first value that no world holds. Never: a
 //! repair.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::clan::ClanId;
 use crate::controller::kit::EARNED_MOST;
-use crate::controller::{Controller, Kit, Player};
+use crate::controller::shot::velocity;
+use crate::controller::{Animal, Controller, Kit, Mood, Player, Poison};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::Fixed;
 use crate::rules::{self, Group};
 use crate::snapshot::SnapshotError;
 use crate::state::State;
 use crate::terrain::Standing;
-use crate::text::check_name;
+use crate::text::{check_clan_name, check_name};
 
 /// Whether the rest of the code may rely on this state: order, sizes, places, speeds.
 pub(crate) fn check(state: &State) -> Result<(), SnapshotError> {
     let size_px = state.identity.map_size_px;
     require((rules::MAP_SIZE_MIN_PX..=rules::MAP_SIZE_MAX_PX).contains(&size_px), "map_size_px")?;
     let in_order = |entities: &[Entity]| entities.windows(2).all(|pair| pair[0].id < pair[1].id);
-    for list in [&state.players, &state.others, &state.structures] {
+    for list in [&state.players, &state.others, &state.structures, &state.animals, &state.shots] {
         require(in_order(list), "order of entities")?;
     }
     for entity in &state.players {
@@ -31,7 +33,36 @@ pub(crate) fn check(state: &State) -> Result<(), SnapshotError> {
         check_scenery(entity)?;
         check_body(&entity.body, size_px)?;
     }
-    check_structures(state)
+    check_clans(state)?;
+    check_animals(state)?;
+    check_structures(state)?;
+    check_turrets_and_poison(state)?;
+    check_shots(state)
+}
+
+/// Clans, and that players and owners agree about them.
+fn check_clans(state: &State) -> Result<(), SnapshotError> {
+    let (clans, players) = (&state.clans, &state.players);
+    require(clans.windows(2).all(|pair| pair[0].id < pair[1].id), "order of clans")?;
+    let mut names = BTreeSet::new();
+    for clan in clans {
+        require((1..state.next_clan).contains(&clan.id.0), "number of a clan")?;
+        require(check_clan_name(&clan.name).is_ok() && names.insert(&clan.name), "name of a clan")?;
+        let at = players.binary_search_by_key(&clan.owner.entity(), |entity| entity.id);
+        let owner = at.ok().map(|at| &players[at].controller);
+        let is_member = matches!(owner, Some(Controller::Player(player)) if player.clan == Some(clan.id));
+        require(is_member, "owner of a clan")?;
+    }
+    let exists =
+        |of: Option<ClanId>| of.map_or(true, |id| clans.binary_search_by_key(&id, |clan| clan.id).is_ok());
+    for entity in players {
+        if let Controller::Player(player) = &entity.controller {
+            require(exists(player.clan), "clan of a player")?;
+            require(exists(player.asks), "request of a player")?;
+            require(player.clan.is_none() || player.asks.is_none(), "request of a player")?;
+        }
+    }
+    Ok(())
 }
 
 /// Structures against their table, and what their owners count against what stands.
@@ -39,6 +70,8 @@ fn check_structures(state: &State) -> Result<(), SnapshotError> {
     let after =
         state.others.last().map_or(EntityId::FIRST_OTHER, |last| EntityId(last.id.0.saturating_add(1)));
     require(state.next_id >= after, "next number")?;
+    require(state.next_id <= EntityId::FIRST_ANIMAL, "next number")?;
+    let mut spawned = 0;
     let mut counted: BTreeMap<PlayerId, Kit> = BTreeMap::new();
     for entity in &state.structures {
         let standing = Standing::of(entity).ok_or(SnapshotError::Value("controller of a structure"))?;
@@ -47,10 +80,15 @@ fn check_structures(state: &State) -> Result<(), SnapshotError> {
         require(item.group != Group::Food && body.radius_px == item.radius_px, "radius of a structure")?;
         require((1..=item.health).contains(&body.health), "health of a structure")?;
         check_body(body, state.identity.map_size_px)?;
+        if standing.owner == PlayerId::OPERATOR {
+            spawned += 1;
+            continue;
+        }
         let kit = counted.entry(standing.owner).or_insert_with(Kit::new);
         require(kit.may_build(item.group), "number of structures")?;
         kit.count(item);
     }
+    require(spawned <= rules::SPAWNED_MOST, "number of structures")?;
     for entity in &state.players {
         if let Controller::Player(player) = &entity.controller {
             let found = counted.remove(&entity.body.owner).unwrap_or_else(Kit::new);
@@ -59,6 +97,51 @@ fn check_structures(state: &State) -> Result<(), SnapshotError> {
         }
     }
     require(counted.is_empty(), "owner of a structure")
+}
+
+/// Animals against their table, and what they do against what such an animal can do.
+fn check_animals(state: &State) -> Result<(), SnapshotError> {
+    let next = state.next_animal;
+    require((EntityId::FIRST_ANIMAL..=EntityId::FIRST_SHOT).contains(&next), "next animal")?;
+    require(state.animals.len() <= rules::ANIMALS_MOST, "number of animals")?;
+    for entity in &state.animals {
+        let (animal, body) = match entity {
+            Entity { controller: Controller::Animal(animal), body, .. } => (animal, body),
+            _ => return Err(SnapshotError::Value("controller of an animal")),
+        };
+        let kind = animal.kind.animal();
+        require((EntityId::FIRST_ANIMAL..next).contains(&entity.id), "number of an animal")?;
+        require(body.owner == PlayerId::OPERATOR, "owner of an animal")?;
+        require(body.radius_px == kind.radius_px, "radius of an animal")?;
+        require(body.health <= kind.health, "health of an animal")?;
+        check_doing(animal, body)?;
+        check_body(body, state.identity.map_size_px)?;
+    }
+    Ok(())
+}
+
+fn check_doing(animal: &Animal, body: &Body) -> Result<(), SnapshotError> {
+    let wait_most = match (body.health, animal.mood) {
+        (0, _) => u32::from(rules::RETURN_MS),
+        (_, Mood::Wanders | Mood::Rests) => rules::STAND_MS[1].unsigned_abs(),
+        (_, Mood::Flees) => u32::from(rules::FLEE_MS),
+        (_, Mood::Hunts) => u32::from(rules::HUNT_MS),
+    };
+    let is_here = animal.natural || body.health > 0;
+    require(is_here, "life of an animal")?;
+    require(body.health > 0 || *animal == animal.lying(), "walk of the dead")?;
+    require(animal.prey.is_some() == (animal.mood == Mood::Hunts), "prey of an animal")?;
+    let fits = match animal.mood {
+        Mood::Wanders => true,
+        Mood::Rests | Mood::Hunts => animal.hunts(),
+        Mood::Flees => !animal.hunts(),
+    };
+    require(fits, "mood of an animal")?;
+    let in_time = animal.wait <= 3 * wait_most
+        && animal.look_wait <= rules::thirds(rules::LOOK_PERIOD_MS)
+        && animal.strike_wait <= rules::thirds(rules::STRIKE_PERIOD_MS)
+        && animal.touch_wait <= rules::thirds(rules::TOUCH_PERIOD_MS);
+    require(in_time, "waiting of an animal")
 }
 
 /// What a player has, against the tables.
@@ -99,6 +182,60 @@ fn check_player(entity: &Entity) -> Result<(), SnapshotError> {
     )?;
     require(player.ground.touch_wait <= rules::thirds(rules::TOUCH_PERIOD_MS), "touch of a player")?;
     check_kit(player)
+}
+
+/// What waits to shoot, and what is in the blood.
+fn check_turrets_and_poison(state: &State) -> Result<(), SnapshotError> {
+    for entity in &state.structures {
+        if let (Some(standing), Controller::Structure(structure)) = (Standing::of(entity), &entity.controller)
+        {
+            let shoots = standing.item.group == Group::Turret;
+            let most_ms = if shoots { rules::TURRET_PERIOD_MS } else { 0 };
+            require(structure.wait <= rules::thirds(most_ms), "waiting of a structure")?;
+        }
+    }
+    for entity in &state.players {
+        if let Controller::Player(player) = &entity.controller {
+            let poison = &player.poison;
+            let works = player.alive && (1..=rules::POISON_DOSES).contains(&poison.doses);
+            let waits = (1..=rules::thirds(rules::POISON_PERIOD_MS)).contains(&poison.wait);
+            require(*poison == Poison::default() || works && waits, "poison of a player")?;
+            require(is_here(state, poison.by), "poison of a player")?;
+        }
+    }
+    Ok(())
+}
+
+/// What flies, against its table and those whose it is.
+fn check_shots(state: &State) -> Result<(), SnapshotError> {
+    let rates = state.identity.tick_hz.rates();
+    require(state.shots.len() <= rules::SHOTS_MOST, "number of shots")?;
+    let after = state.shots.last().map_or(EntityId::FIRST_SHOT, |last| EntityId(last.id.0.saturating_add(1)));
+    let begins_anew = !state.shots.is_empty() || state.next_shot == EntityId::FIRST_SHOT;
+    require(state.next_shot >= after && begins_anew, "next number of a shot")?;
+    for Entity { id, body, controller } in &state.shots {
+        let shot = match controller {
+            Controller::Shot(shot) => shot,
+            _ => return Err(SnapshotError::Value("controller of a shot")),
+        };
+        let kind = rules::projectile(shot.kind).ok_or(SnapshotError::Value("kind of a shot"))?;
+        require(*id >= EntityId::FIRST_SHOT, "number of a shot")?;
+        require((Fixed(1)..=Fixed::from_px(kind.range_px)).contains(&shot.left), "way of a shot")?;
+        require(is_here(state, body.owner), "owner of a shot")?;
+        let by_turret = (EntityId::FIRST_OTHER..state.next_id).contains(&shot.by);
+        let by_player = shot.by.player().map_or(false, |by| [by, PlayerId::OPERATOR].contains(&body.owner));
+        require(by_turret || by_player, "maker of a shot")?;
+        require((body.radius_px, body.health) == (0, 0), "body of a shot")?;
+        require((body.vx, body.vy) == velocity(kind, body, &rates), "velocity of a shot")?;
+        check_body(body, state.identity.map_size_px)?;
+    }
+    Ok(())
+}
+
+/// Whether somebody is in the world, or is nobody.
+fn is_here(state: &State, player: PlayerId) -> bool {
+    let place = state.players.binary_search_by_key(&player.entity(), |entity| entity.id);
+    player == PlayerId::OPERATOR || place.is_ok()
 }
 
 fn check_scenery(entity: &Entity) -> Result<(), SnapshotError> {

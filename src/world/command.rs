@@ -6,7 +6,7 @@
 use crate::entity::PlayerId;
 use crate::fixed::Angle;
 pub use crate::frame::{decode_frame, encode_frame, Frame, FrameError, FRAME_COMMANDS, TEXT_BYTES};
-use crate::rules::Resource;
+use crate::rules::{AnimalKind, Resource};
 
 /// What somebody wants, and who, and as which of their wishes. The tick is the one in which it is stepped.
 ///
@@ -86,6 +86,55 @@ pub enum Action {
         /// What. An item that is in the hand already is put away.
         what: Selection,
     },
+    /// Found a clan and be its owner.
+    ClanCreate {
+        /// 1 to [`crate::rules::CLAN_CHARS`] characters without control characters; no other clan has it.
+        name: String,
+    },
+    /// Leave one's clan; it ends when its owner leaves.
+    ClanLeave,
+    /// Ask to join a clan, instead of any other.
+    ClanRequest {
+        /// Its name.
+        name: String,
+    },
+    /// Let somebody who asks into one's clan, or not. For its owner.
+    ClanAnswer {
+        /// Who asks; 0 is the one of those who ask with the lowest number.
+        player: PlayerId,
+        /// Whether it is let in.
+        accept: bool,
+    },
+    /// Put somebody out of one's clan. For its owner.
+    ClanKick {
+        /// Who.
+        player: PlayerId,
+    },
+    /// Show one's place to the clan.
+    Ping,
+    /// Something appears on the map. Operator only.
+    Spawn {
+        /// What.
+        what: Spawned,
+        /// Centre from the left edge, pixels.
+        x_px: u16,
+        /// Centre from the top edge, pixels.
+        y_px: u16,
+    },
+    /// Tell everyone something. Operator only.
+    Say {
+        /// 1 to [`crate::rules::SAY_CHARS`] characters without control characters.
+        text: String,
+    },
+}
+
+/// What an operator can let appear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Spawned {
+    /// An animal. It does not come back after death.
+    Animal(AnimalKind),
+    /// Something that is built, whose owner is nobody: a number of [`crate::rules::ITEMS`].
+    Item(u8),
 }
 
 /// What can be taken into the hand.
@@ -98,7 +147,7 @@ pub enum Selection {
 }
 
 /// How many kinds of action there are.
-pub const KINDS: usize = 10;
+pub const KINDS: usize = 18;
 
 impl Action {
     /// The kind's number: its place in the order, its byte in a command frame, its index in counts.
@@ -114,6 +163,14 @@ impl Action {
             Action::Grant { .. } => 7,
             Action::Upgrade { .. } => 8,
             Action::Select { .. } => 9,
+            Action::ClanCreate { .. } => 10,
+            Action::ClanLeave => 11,
+            Action::ClanRequest { .. } => 12,
+            Action::ClanAnswer { .. } => 13,
+            Action::ClanKick { .. } => 14,
+            Action::Ping => 15,
+            Action::Spawn { .. } => 16,
+            Action::Say { .. } => 17,
         }
     }
 }
@@ -141,7 +198,8 @@ pub enum Refusal {
     NameForbidden,
     /// There is nothing but space in the text.
     ChatEmpty,
-    /// The text has more than [`crate::rules::CHAT_CHARS`] characters.
+    /// The text has more than [`crate::rules::CHAT_CHARS`] characters; what the operator says, more than
+    /// [`crate::rules::SAY_CHARS`].
     ChatTooLong,
     /// The text holds a control character.
     ChatForbidden,
@@ -155,12 +213,31 @@ pub enum Refusal {
     NotOwned,
     /// The issuer has not enough of what the item costs.
     TooDear,
-    /// The issuer has as many of this group standing as there may be.
+    /// The issuer has as many of this group standing as there may be, or there are no numbers left.
     TooMany,
     /// There is no room for it before the issuer.
     NoRoom,
     /// The issuer has all the health that it can have.
     Healthy,
+    /// The issuer is in a clan already.
+    InClan,
+    /// The issuer is in no clan.
+    NoClan,
+    /// Only the owner of a clan may do this.
+    ClanOwnerOnly,
+    /// There is no clan of this name.
+    UnknownClan,
+    /// Another clan has this name.
+    ClanNameTaken,
+    /// The name of a clan is nothing but space, has more than [`crate::rules::CLAN_CHARS`] characters, or holds a control
+    /// character.
+    ClanNameForbidden,
+    /// This player does not ask to join.
+    NotAsking,
+    /// This player is not another member of the issuer's clan.
+    NotMember,
+    /// Nothing of this number can appear on the map.
+    UnknownThing,
 }
 
 impl Refusal {
@@ -187,6 +264,15 @@ impl Refusal {
             Refusal::TooMany => "too_many",
             Refusal::NoRoom => "no_room",
             Refusal::Healthy => "healthy",
+            Refusal::InClan => "in_clan",
+            Refusal::NoClan => "no_clan",
+            Refusal::ClanOwnerOnly => "clan_owner_only",
+            Refusal::UnknownClan => "unknown_clan",
+            Refusal::ClanNameTaken => "clan_name_taken",
+            Refusal::ClanNameForbidden => "clan_name_forbidden",
+            Refusal::NotAsking => "not_asking",
+            Refusal::NotMember => "not_member",
+            Refusal::UnknownThing => "unknown_thing",
         }
     }
 }

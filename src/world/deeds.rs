@@ -30,10 +30,21 @@ impl World {
         if item.group == Group::Food {
             return if body.health < rules::PLAYER_HEALTH { Ok(()) } else { Err(Refusal::Healthy) };
         }
-        if !player.kit.may_build(item.group) || self.state.next_id.0 == u32::MAX {
+        if !player.kit.may_build(item.group) {
             return Err(Refusal::TooMany);
         }
         let (x, y) = before(body, item);
+        self.check_room(x, y, item)
+    }
+
+    /// Whether an item can stand there.
+    ///
+    /// # Errors
+    /// `TooMany` when there are no more numbers, `NoRoom` when something is in its way or it would stand in the river.
+    pub(crate) fn check_room(&self, x: Fixed, y: Fixed, item: &Item) -> Result<(), Refusal> {
+        if self.state.next_id >= EntityId::FIRST_ANIMAL {
+            return Err(Refusal::TooMany);
+        }
         let is_dry = self.bands().biome_at(y) != Biome::River;
         if is_dry && self.terrain.is_free(x, y, item.scale_px) {
             Ok(())
@@ -65,12 +76,15 @@ impl World {
         }
     }
 
-    fn build(&mut self, body: Body, item: &'static Item) {
+    /// Lets something stand there, for which there is room.
+    pub(crate) fn build(&mut self, body: Body, item: &'static Item) {
         let id = self.state.next_id;
         self.state.next_id = EntityId(id.0.saturating_add(1));
-        let entity = Entity { id, body, controller: Controller::Structure(Structure { item: item.id }) };
+        let entity =
+            Entity { id, body, controller: Controller::Structure(Structure { item: item.id, wait: 0 }) };
         if let Some(standing) = Standing::of(&entity) {
             self.terrain.put_up(standing);
+            self.note_turret(&standing, true);
         }
         // Whoever stands there must make way, even asleep.
         let reach = Fixed::from_px(item.scale_px + rules::PLAYER_RADIUS_PX).0.unsigned_abs();
@@ -103,6 +117,7 @@ impl World {
         let entity = self.state.structures.remove(at);
         if let Some(standing) = Standing::of(&entity) {
             self.terrain.take_down(&standing);
+            self.note_turret(&standing, false);
             if let Some((owner, _)) = self.player_mut(standing.owner) {
                 owner.kit.discount(standing.item);
             }

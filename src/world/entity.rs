@@ -19,16 +19,25 @@ impl PlayerId {
     pub const fn entity(self) -> EntityId {
         EntityId(self.0 as u32)
     }
+
+    /// The player, unless it is the operator: what the operator let appear is nobody's.
+    pub fn somebody(self) -> Option<PlayerId> {
+        Some(self).filter(|id| *id != PlayerId::OPERATOR)
+    }
 }
 
-/// The number of an entity. A player's entity has the player's number; everything else counts from
-/// [`EntityId::FIRST_OTHER`].
+/// The number of an entity. A player's entity has the player's number; things count from
+/// [`EntityId::FIRST_OTHER`], animals from [`EntityId::FIRST_ANIMAL`], projectiles from [`EntityId::FIRST_SHOT`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntityId(pub u32);
 
 impl EntityId {
     /// The first number that is not a player's.
     pub const FIRST_OTHER: EntityId = EntityId(65_536);
+    /// The first number of an animal; what nature placed and what was built are below.
+    pub const FIRST_ANIMAL: EntityId = EntityId(0x4000_0000);
+    /// The first number of a projectile.
+    pub const FIRST_SHOT: EntityId = EntityId(0x8000_0000);
 
     /// The player whose entity this is, if it is one.
     pub const fn player(self) -> Option<PlayerId> {

@@ -121,11 +121,12 @@ macro_rules! scalar {
 
 mod scalars {
     use super::{Field, Reader, Sink};
+    use crate::clan::ClanId;
     use crate::controller::SceneryKind;
     use crate::entity::{EntityId, PlayerId};
     use crate::fixed::{Angle, Fixed};
     use crate::rng::Rng;
-    use crate::rules::TickHz;
+    use crate::rules::{AnimalKind, TickHz};
     use crate::snapshot::SnapshotError;
 
     scalar!(bool, 1, |value| u64::from(*value), |raw| (raw < 2).then_some(raw == 1));
@@ -136,6 +137,8 @@ mod scalars {
     scalar!(Fixed, 4, |value| u64::from(value.0 as u32), |raw| Some(Fixed(raw as u32 as i32)));
     scalar!(Angle, 2, |value| u64::from(value.0), |raw| Some(Angle(raw as u16)));
     scalar!(PlayerId, 2, |value| u64::from(value.0), |raw| Some(PlayerId(raw as u16)));
+    scalar!(ClanId, 4, |value| u64::from(value.0), |raw| Some(ClanId(raw as u32)));
+    scalar!(AnimalKind, 1, |value| *value as u64, |raw| AnimalKind::from_number(raw as u8));
     scalar!(EntityId, 4, |value| u64::from(value.0), |raw| Some(EntityId(raw as u32)));
     scalar!(Rng, 8, |value| value.state, |state| Some(Rng { state }));
     scalar!(SceneryKind, 1, |value| *value as u64, |raw| SceneryKind::from_number(raw as u8));

@@ -1,4 +1,4 @@
-//! Strokes: who swings in this tick, what is struck, and what comes of it.
+//! Strokes: who swings in this tick, what is struck, and what comes of it. What shoots in place of a stroke is in `shoot`.
 //!
 //! Comes in: the state after everyone has moved. Goes out: what was gathered, health lost, speed given, and the events that
 //! say so. Never: an order other than that of the numbers. Who swings first is who has the lower number, and what it strikes
@@ -10,6 +10,7 @@
 //!        \  arc: 69.23° to each side    from where I look
 //! ```
 
+use crate::clan::share_clan;
 use crate::controller::player::bounded;
 use crate::controller::{Controller, Player, SceneryKind};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
@@ -28,6 +29,8 @@ pub(crate) struct Scratch {
     things: Vec<u32>,
     /// What a stroke hits of what was built.
     built: Vec<EntityId>,
+    /// What a stroke hits of the animals, by their place in the list.
+    animals: Vec<u32>,
     /// What a stroke hits of the players, by their place in the list.
     players: Vec<u32>,
 }
@@ -38,8 +41,8 @@ const ROOM: usize = 256;
 impl Scratch {
     /// Makes room for so many players, so that no tick has to.
     pub(crate) fn reserve(&mut self, players: usize) {
-        for (list, room) in
-            [(&mut self.swingers, players), (&mut self.things, ROOM), (&mut self.players, ROOM)]
+        let small = [&mut self.things, &mut self.animals, &mut self.players];
+        for (list, room) in small.into_iter().map(|list| (list, ROOM)).chain([(&mut self.swingers, players)])
         {
             list.clear();
             list.reserve(room);
@@ -108,9 +111,13 @@ impl World {
         self.let_time_pass(&mut scratch.swingers);
         if !scratch.swingers.is_empty() {
             self.rebuild_crowd();
+            self.rebuild_row();
         }
         for index in 0..scratch.swingers.len() {
-            self.swing(scratch.swingers[index] as usize, &mut scratch);
+            let at = scratch.swingers[index] as usize;
+            if !self.shoot(at) {
+                self.swing(at, &mut scratch);
+            }
         }
         self.scratch = scratch;
     }
@@ -118,6 +125,7 @@ impl World {
     /// Heals, and lists whose stroke is due.
     fn let_time_pass(&mut self, swingers: &mut Vec<u32>) {
         swingers.clear();
+        let mut shots_free = self.shots_free();
         for (at, Entity { id, body, controller }) in self.state.players.iter_mut().enumerate() {
             let (id, player) = match (id.player(), controller) {
                 (Some(id), Controller::Player(player)) if player.alive => (id, player),
@@ -131,7 +139,10 @@ impl World {
             let paid = player.kit.pay(self.rates.tick_thirds);
             player.give(Resource::Gold, paid);
             player.score = player.score.saturating_add(paid);
-            if player.hand.is_due(self.rates.tick_thirds) {
+            let able = player.hand.attacking && player.is_able(shots_free);
+            if player.hand.is_due(self.rates.tick_thirds, able) {
+                let shoots = rules::weapon_or_first(player.hand.weapon).shoots.is_some();
+                shots_free -= usize::from(shoots);
                 swingers.push(at as u32);
             }
         }
@@ -144,14 +155,19 @@ impl World {
         };
         self.find_things(&stroke, &mut scratch.things);
         self.find_built(&stroke, &mut scratch.built);
+        self.find_animals(&stroke, &mut scratch.animals);
         self.find_players(&stroke, at, &mut scratch.players);
-        let hit = !(scratch.things.is_empty() && scratch.built.is_empty() && scratch.players.is_empty());
+        let nothing = scratch.things.is_empty() && scratch.built.is_empty();
+        let hit = !(nothing && scratch.animals.is_empty() && scratch.players.is_empty());
         self.outcome.events.push(Event::Swung { player: stroke.player, weapon: stroke.weapon.id, hit });
         for thing in &scratch.things {
             self.strike_thing(&stroke, *thing as usize);
         }
         for object in &scratch.built {
             self.strike_built(&stroke, *object);
+        }
+        for animal in &scratch.animals {
+            self.strike_animal(&stroke, *animal as usize);
         }
         for other in &scratch.players {
             self.strike_player(&stroke, *other as usize);
@@ -178,7 +194,7 @@ impl World {
             let thing = &self.state.others[*at as usize];
             match &thing.controller {
                 Controller::Scenery(scenery) => stroke.hits(&thing.body, scenery.scale_px),
-                Controller::Player(_) | Controller::Structure(_) => false,
+                _ => false,
             }
         });
     }
@@ -193,14 +209,28 @@ impl World {
         });
     }
 
+    fn find_animals(&self, stroke: &Stroke, found: &mut Vec<u32>) {
+        let reach = Fixed::from_px(stroke.weapon.range_px + rules::ANIMAL_RADIUS_MAX_PX);
+        found.clear();
+        found.extend(self.row.around(stroke.x, reach).map(|at| at as u32));
+        found.retain(|at| {
+            let body = &self.state.animals[*at as usize].body;
+            body.health > 0 && stroke.hits(body, body.radius_px)
+        });
+        found.sort_unstable();
+    }
+
     fn find_players(&self, stroke: &Stroke, own: usize, found: &mut Vec<u32>) {
         let size_px = rules::PLAYER_RADIUS_PX * rules::TARGET_PERCENT / 100;
         let reach = Fixed::from_px(stroke.weapon.range_px + size_px);
         found.clear();
         found.extend(self.crowd.within(self.crowd.around(stroke.x, stroke.y, reach)).map(|at| at as u32));
         found.retain(|at| {
-            let other = &self.state.players[*at as usize];
-            *at as usize != own && is_alive(other) && stroke.hits(&other.body, size_px)
+            let (me, other) = (&self.state.players[own], &self.state.players[*at as usize]);
+            *at as usize != own
+                && is_alive(other)
+                && stroke.hits(&other.body, size_px)
+                && !share_clan(me, other)
         });
         found.sort_unstable();
     }
@@ -210,7 +240,7 @@ impl World {
         let Entity { id: object, body, controller } = &self.state.others[at];
         let (object, kind) = match controller {
             Controller::Scenery(scenery) => (*object, scenery.kind),
-            Controller::Player(_) | Controller::Structure(_) => return,
+            _ => return,
         };
         let direction = stroke.towards(body);
         self.outcome.events.push(Event::Struck { object, direction, player: stroke.player });
@@ -231,11 +261,23 @@ impl World {
     fn strike_player(&mut self, stroke: &Stroke, at: usize) {
         let victim = &mut self.state.players[at];
         let (vx, vy) = stroke.knock(&victim.body, self.rates.hz);
+        let from = stroke.towards(&victim.body).opposite();
         victim.body.vx = bounded(victim.body.vx.plus(vx));
         victim.body.vy = bounded(victim.body.vy.plus(vy));
         self.steal(at, stroke);
+        let damage = self.state.players[at].shielded(stroke.weapon.damage, from);
+        if damage > 0 {
+            self.hurt(at, damage, Some(stroke.player));
+        }
+    }
+
+    fn strike_animal(&mut self, stroke: &Stroke, at: usize) {
+        let body = &mut self.state.animals[at].body;
+        let (vx, vy) = stroke.knock(body, self.rates.hz);
+        body.vx = bounded(body.vx.plus(vx));
+        body.vy = bounded(body.vy.plus(vy));
         if stroke.weapon.damage > 0 {
-            self.hurt(at, stroke.weapon.damage, Some(stroke.player));
+            self.hurt_animal(at, stroke.weapon.damage, Some(stroke.player));
         }
     }
 

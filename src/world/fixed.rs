@@ -62,6 +62,23 @@ pub(crate) const fn clamp_i32(wide: i64) -> i32 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Angle(pub u16);
 
+impl Angle {
+    /// The direction back.
+    pub const fn opposite(self) -> Angle {
+        Angle(self.0.wrapping_add(0x8000))
+    }
+
+    /// How far another direction lies aside, to either side, in parts of a turn.
+    pub const fn off(self, other: Angle) -> u16 {
+        let off = self.0.wrapping_sub(other.0);
+        if off > 0x8000 {
+            off.wrapping_neg()
+        } else {
+            off
+        }
+    }
+}
+
 /// A direction as a way and its length: the given way made longer, until rounding the length no longer matters. The way
 /// nowhere points to the right.
 pub(crate) fn ray(dx: i64, dy: i64) -> (i64, i64, i64) {

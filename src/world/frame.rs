@@ -20,6 +20,14 @@
 //!         7 grant  player u16, resource u8, amount u32
 //!         8 upgrade choice u8
 //!         9 select 0 for a weapon or 1 for an item, its number u8
+//!        10 clan create   name: length u8, UTF-8
+//!        11 clan leave
+//!        12 clan request  name: length u8, UTF-8
+//!        13 clan answer   player u16, 0 or 1
+//!        14 clan kick     player u16
+//!        15 ping
+//!        16 spawn  0 for an animal or 1 for an item, its number u8, x u16, y u16
+//!        17 say    text: length u8, UTF-8
 //! ```
 //!
 //! Numbers are written least significant byte first. The same bytes go over the wire, into the journal and into test
@@ -27,10 +35,10 @@
 
 use std::fmt;
 
-use crate::command::{Action, Command, Selection};
+use crate::command::{Action, Command, Selection, Spawned};
 use crate::entity::PlayerId;
 use crate::fixed::Angle;
-use crate::rules::{self, Resource};
+use crate::rules::{self, AnimalKind, Resource};
 
 /// Bytes of a text in a command frame. A longer one is cut at a character; what is left of it still has more characters
 /// than any text may have, so it is refused just as the whole would have been.
@@ -40,6 +48,7 @@ pub const TEXT_BYTES: usize = 255;
 pub const FRAME_COMMANDS: usize = 65_535;
 
 const _: () = assert!(TEXT_BYTES / 4 > rules::CHAT_CHARS && TEXT_BYTES / 4 > rules::NAME_CHARS);
+const _: () = assert!(TEXT_BYTES / 4 > rules::CLAN_CHARS && TEXT_BYTES / 4 > rules::SAY_CHARS);
 
 /// The commands of one tick.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,6 +74,8 @@ pub enum FrameError {
     Flag(u8),
     /// There is no resource of that number.
     Resource(u8),
+    /// There is no animal of that number.
+    Animal(u8),
     /// A text is not UTF-8.
     Text,
 }
@@ -78,6 +89,7 @@ impl fmt::Display for FrameError {
             FrameError::Direction(flag) => write!(f, "a move in the command frame has {flag} directions"),
             FrameError::Flag(flag) => write!(f, "a flag in the command frame is {flag}"),
             FrameError::Resource(number) => write!(f, "the command frame names the resource {number}"),
+            FrameError::Animal(number) => write!(f, "the command frame names the animal {number}"),
             FrameError::Text => f.write_str("a text in the command frame is not UTF-8"),
         }
     }
@@ -146,6 +158,22 @@ fn encode(command: &Command, out: &mut Vec<u8>) {
             out.push(*resource as u8);
             out.extend_from_slice(&amount.to_le_bytes());
         }
+        Action::ClanCreate { name } | Action::ClanRequest { name } => encode_text(name, out),
+        Action::ClanLeave | Action::Ping => {}
+        Action::ClanAnswer { player, accept } => {
+            out.extend_from_slice(&player.0.to_le_bytes());
+            out.push(u8::from(*accept));
+        }
+        Action::ClanKick { player } => out.extend_from_slice(&player.0.to_le_bytes()),
+        Action::Spawn { what, x_px, y_px } => {
+            match what {
+                Spawned::Animal(kind) => out.extend_from_slice(&[0, *kind as u8]),
+                Spawned::Item(id) => out.extend_from_slice(&[1, *id]),
+            }
+            out.extend_from_slice(&x_px.to_le_bytes());
+            out.extend_from_slice(&y_px.to_le_bytes());
+        }
+        Action::Say { text } => encode_text(text, out),
     }
 }
 
@@ -191,6 +219,19 @@ fn decode(reader: &mut Reader<'_>) -> Result<Command, FrameError> {
             let id = reader.u8()?;
             Action::Select { what: if of_item { Selection::Item(id) } else { Selection::Weapon(id) } }
         }
+        10 => Action::ClanCreate { name: reader.text()? },
+        11 => Action::ClanLeave,
+        12 => Action::ClanRequest { name: reader.text()? },
+        13 => Action::ClanAnswer { player: PlayerId(reader.u16()?), accept: reader.flag()? },
+        14 => Action::ClanKick { player: PlayerId(reader.u16()?) },
+        15 => Action::Ping,
+        16 => {
+            let (is_item, number) = (reader.flag()?, reader.u8()?);
+            let animal = || AnimalKind::from_number(number).ok_or(FrameError::Animal(number));
+            let what = if is_item { Spawned::Item(number) } else { Spawned::Animal(animal()?) };
+            Action::Spawn { what, x_px: reader.u16()?, y_px: reader.u16()? }
+        }
+        17 => Action::Say { text: reader.text()? },
         kind => return Err(FrameError::Kind(kind)),
     };
     Ok(Command { player, sequence, action })

@@ -3,7 +3,7 @@
 //! ```text
 //!              seed ─► map ─► scenery ─┐
 //!                                      ▼
-//!   commands ─► apply ─► state ─► controllers act on terrain ─► bodies push ─► the ground acts ─► strokes land
+//!   commands ─► apply ─► state ─► controllers act on terrain ─► bodies push ─► shots fly ─► the ground acts ─► strokes land
 //!                          │
 //!                          └─► the walk over all fields ─► snapshot · checksum · comparison
 //! ```
@@ -29,17 +29,24 @@ pub mod text;
 pub mod controller;
 pub mod entity;
 
+pub mod clan;
+
 mod built;
 mod grid;
+mod row;
 pub mod terrain;
 
+mod appear;
 mod apply;
 mod deeds;
 mod fight;
+mod herd;
 mod life;
+mod shoot;
 pub mod state;
 mod step;
 mod touch;
+mod turret;
 mod view;
 
 mod check;
@@ -55,13 +62,14 @@ pub mod trig;
 #[cfg(test)]
 mod tests;
 
-pub use command::{Action, Command, Refusal, Selection};
+pub use clan::ClanId;
+pub use command::{Action, Command, Refusal, Selection, Spawned};
 pub use controller::{Controller, SceneryKind};
 pub use difference::Difference;
 pub use entity::{Body, Entity, EntityId, PlayerId};
 pub use fixed::{Angle, Fixed};
 pub use map::{Bands, Biome};
-pub use rules::{code_hash, Resource, TickHz};
+pub use rules::{code_hash, AnimalKind, Resource, TickHz};
 pub use snapshot::SnapshotError;
 pub use state::{Event, Identity, Outcome, World};
-pub use view::{PlayerView, SceneryView, StructureView};
+pub use view::{AnimalView, PlayerView, ProjectileView, SceneryView, StructureView};

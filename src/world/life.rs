@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::controller::{Controller, Ground, Growth, Hand, Player};
+use crate::controller::{Controller, Ground, Growth, Hand, Player, Poison};
 use crate::entity::{Body, Entity, PlayerId};
-use crate::fixed::Fixed;
+use crate::fixed::{Angle, Fixed};
 use crate::rules;
 use crate::spawn;
 use crate::state::{Event, World};
@@ -34,7 +34,59 @@ impl Player {
     }
 }
 
+impl Poison {
+    /// The poison of whose spikes somebody has touched.
+    pub(crate) fn of(by: PlayerId) -> Poison {
+        Poison { by, doses: rules::POISON_DOSES, wait: rules::thirds(rules::POISON_PERIOD_MS) }
+    }
+
+    /// Lets one tick pass. Tells whose doing it is when it hurts in it.
+    fn work(&mut self, tick_thirds: u16) -> Option<PlayerId> {
+        if self.wait > tick_thirds {
+            self.wait -= tick_thirds;
+            return None;
+        }
+        let by = self.by;
+        self.wait += rules::thirds(rules::POISON_PERIOD_MS) - tick_thirds;
+        self.doses = self.doses.saturating_sub(1);
+        if self.doses == 0 {
+            *self = Poison::default();
+        }
+        Some(by)
+    }
+}
+
+impl Entity {
+    /// What is left of a damage that comes from that direction: who holds a shield against it takes a part of it, rounded
+    /// to the nearest.
+    pub(crate) fn shielded(&self, damage: u16, from: Angle) -> u16 {
+        let percent = match &self.controller {
+            Controller::Player(player) if player.hand.item.is_none() => {
+                rules::weapon_or_first(player.hand.weapon).shield_percent
+            }
+            _ => 100,
+        };
+        if from.off(self.body.heading) > rules::SHIELD_ARC {
+            return damage;
+        }
+        ((u32::from(damage) * u32::from(percent) + 50) / 100) as u16
+    }
+}
+
 impl World {
+    /// Lets the poison work that the player at that place in the list has in its blood.
+    pub(crate) fn work_poison(&mut self, at: usize) {
+        let due = match &mut self.state.players[at].controller {
+            Controller::Player(player) if player.poison.doses > 0 => {
+                player.poison.work(self.rates.tick_thirds)
+            }
+            _ => None,
+        };
+        if let Some(by) = due {
+            self.hurt(at, rules::POISON_DAMAGE, by.somebody());
+        }
+    }
+
     /// Takes health from the player at that place in the list, who lives; at 0 it dies. Notes what it truly lost.
     pub(crate) fn hurt(&mut self, at: usize, damage: u16, by: Option<PlayerId>) {
         let Entity { id, body, controller } = &mut self.state.players[at];
@@ -68,8 +120,9 @@ impl World {
     /// Lets a dead player play again.
     pub(crate) fn respawn(&mut self, id: PlayerId, name: &str, skin: u8) {
         let pad = self.spawn_pad_of(id);
+        let state = &mut self.state;
         let (x, y) = pad.unwrap_or_else(|| {
-            spawn::place(&self.state.players, &self.terrain, &mut self.state.rng, &mut self.places)
+            spawn::place((&state.players, &state.animals), &self.terrain, &mut state.rng, &mut self.places)
         });
         if let Some((player, body)) = self.player_mut(id) {
             // Most come back by the name they had; then there is nothing to make.
@@ -98,6 +151,7 @@ impl Player {
         // What ages offered goes with them; what was built stays.
         self.hand = Hand::new();
         self.ground = Ground::default();
+        self.poison = Poison::default();
         self.growth = Growth::new();
         self.kit.begin_again();
         body.vx = Fixed::ZERO;

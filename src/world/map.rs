@@ -69,6 +69,25 @@ impl Bands {
             Biome::Plains
         }
     }
+
+    /// The straight way from a height to a land; `None` when it is there. The plains are on both sides of the river.
+    pub(crate) fn way_home(&self, home: Biome, y: Fixed) -> Option<Angle> {
+        let (up, down) = (Angle(0xc000), Angle(0x4000));
+        let here = self.biome_at(y);
+        if here == home {
+            return None;
+        }
+        let is_below = match home {
+            Biome::Snow => true,
+            Biome::Desert => false,
+            Biome::River => y.to_px() > self.river_end_px,
+            Biome::Plains if here == Biome::River => {
+                y.to_px() < (self.river_start_px + self.river_end_px) / 2
+            }
+            Biome::Plains => here == Biome::Desert,
+        };
+        Some(if is_below { up } else { down })
+    }
 }
 
 fn in_proportion(px: u32, map_size_px: u32) -> i32 {
@@ -109,7 +128,7 @@ pub(crate) fn generate(seed: u32, map_size_px: u32) -> Vec<Entity> {
 }
 
 /// A count on a map of the usual size, for a map of that side: by its area, to the nearest, at least one.
-fn by_area(usual: u32, map_size_px: u32) -> u32 {
+pub(crate) fn by_area(usual: u32, map_size_px: u32) -> u32 {
     let square = |px: u32| u64::from(px) * u64::from(px);
     let whole = square(rules::MAP_SIZE_PX);
     ((u64::from(usual) * square(map_size_px) + whole / 2) / whole).max(1) as u32

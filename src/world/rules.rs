@@ -12,17 +12,21 @@ use crate::fields::Sink;
 use crate::trig;
 
 mod ages;
+mod animals;
 mod items;
+mod projectiles;
 mod weapons;
 
 pub use ages::{xp_next, CHOICE_ITEMS, FIRST_CHOICE_AGE, LAST_CHOICE_AGE, MAX_AGE, XP_STEPS};
+pub use animals::{Animal, AnimalKind, ANIMALS};
 pub use items::{item, Group, Item, FIRST_ITEMS, GROUPS, ITEMS};
+pub use projectiles::{projectile, Projectile, PROJECTILES};
 pub(crate) use weapons::weapon_or_first;
 pub use weapons::{weapon, Weapon, FIRST_WEAPON, WEAPONS};
 
 /// Raised with each change of what the world does. Part of [`code_hash`], so that an old recording or a stale browser is
 /// told apart instead of drifting apart.
-pub const CODE_VERSION: u32 = 3;
+pub const CODE_VERSION: u32 = 4;
 
 // ---- texts ---------------------------------------------------------------------------------------------------
 
@@ -30,6 +34,10 @@ pub const CODE_VERSION: u32 = 3;
 pub const NAME_CHARS: usize = 15;
 /// Characters of a chat line.
 pub const CHAT_CHARS: usize = 30;
+/// Characters of a clan's name.
+pub const CLAN_CHARS: usize = 7;
+/// Characters of what the operator tells everyone: all of them fit a command frame, however long each is.
+pub const SAY_CHARS: usize = 60;
 
 // ---- map -----------------------------------------------------------------------------------------------------
 
@@ -88,6 +96,16 @@ pub const SUB_STEP_PX: i32 = 40;
 /// Largest speed along one axis, pixels per tick. Nothing in the game comes near; it bounds the sub-steps of a tick.
 pub const VELOCITY_MAX_PX: i32 = 320;
 
+// ---- snow and river --------------------------------------------------------------------------------------------
+
+/// What the snow leaves of the speed of who walks in it, in hundredths.
+pub const SNOW_SPEED_PERCENT: i32 = 75;
+/// What the river leaves of the speed of who walks in it, in hundredths.
+pub const RIVER_SPEED_PERCENT: i32 = 33;
+/// The current, which carries everyone in the river to the right: in sixteenths of the acceleration of who walks freely,
+/// since MooMoo.io's are 0.0011 and 0.0016. It drifts at 225 pixels per second.
+pub const CURRENT_SIXTEENTHS: i32 = 11;
+
 // ---- what is gathered ----------------------------------------------------------------------------------------
 
 /// What a player can have. The numbers are those of the wire, and of the things of nature that give it.
@@ -113,6 +131,8 @@ impl Resource {
     }
 }
 
+/// Of each resource so much is for a newcomer who asks for it, as clients of MooMoo.io can.
+pub const MOOFOLL_GIFT: u32 = 100;
 /// Experience for each unit that a weapon gathers at a stroke.
 pub const GATHER_XP: u32 = 4;
 /// Gold gained at a stroke beyond what the weapon gathers.
@@ -159,6 +179,72 @@ pub const SPIKE_KNOCK_PX_PER_S: i32 = 1_500;
 pub const BOOST_PX_PER_S: i32 = 1_500;
 /// Time in which a point of health comes back on a healing pad, thirds of a millisecond: 15 a second.
 pub const PAD_HEAL_THIRDS: u16 = 200;
+
+// ---- animals -------------------------------------------------------------------------------------------------
+
+/// Animals at most, dead ones that come back included: more than nature places on the largest map, and so few that a tick in
+/// which all of them hunt keeps its budget.
+pub const ANIMALS_MOST: usize = 256;
+/// What stands and was let appear by the operator at most: enough for a town, and less to look through than what players
+/// build.
+pub const SPAWNED_MOST: usize = 512;
+/// Radius of the largest animal, pixels. No body is larger.
+pub const ANIMAL_RADIUS_MAX_PX: i32 = 84;
+/// Time from one look around to the next, milliseconds. Animals do not look in the same tick.
+pub const LOOK_PERIOD_MS: u16 = 250;
+/// Time that an animal walks about, milliseconds: at least, at most.
+pub const WALK_MS: [i32; 2] = [2_000, 4_000];
+/// Time that an animal stands about, milliseconds: at least, at most.
+pub const STAND_MS: [i32; 2] = [3_000, 10_000];
+/// How far before it an animal that walks about sees its land end, pixels: more than it goes between two looks.
+pub const FORESIGHT_PX: i32 = 150;
+/// Time that an animal flees, milliseconds.
+pub const FLEE_MS: u16 = 3_000;
+/// Speed of an animal that flees, in hundredths of that at which it walks about.
+pub const FLEE_PERCENT: u32 = 150;
+/// Speed of an animal that hunts, in hundredths of that at which it walks about: a little above a player's.
+pub const HUNT_PERCENT: u32 = 175;
+/// How near a player must be to be hunted, pixels from centre to centre.
+pub const HUNT_BEGIN_PX: i32 = 800;
+/// How far from the hunter the prey has got away, pixels from centre to centre.
+pub const HUNT_END_PX: i32 = 1_000;
+/// Time without a stroke after which a hunter gives up, milliseconds: what it cannot reach, it does not besiege.
+pub const HUNT_MS: u16 = 10_000;
+/// How near its prey must be for a hunter to strike, pixels from rim to rim.
+pub const STRIKE_PX: i32 = 30;
+/// Time from one stroke of an animal to the next, milliseconds.
+pub const STRIKE_PERIOD_MS: u16 = 1_000;
+/// Speed that an animal's stroke gives to whom it hits, away from it, pixels per second.
+pub const STRIKE_KNOCK_PX_PER_S: i32 = 300;
+/// Time after its death until an animal that nature placed comes back, milliseconds.
+pub const RETURN_MS: u16 = 30_000;
+/// Time until it is tried again when its land had no room for it, milliseconds.
+pub const RETURN_AGAIN_MS: u16 = 1_000;
+/// Places that are tried for an animal at a time.
+pub const RETURN_TRIES: u32 = 32;
+/// Room between an animal that appears by itself and any player, pixels from centre to centre: it does not strike at once.
+pub const RETURN_ROOM_PX: i32 = 400;
+// ---- shooting ------------------------------------------------------------------------------------------------
+
+/// What flies at once before nobody shoots any more: what over a thousand players with the quickest weapon keep in the air.
+/// Each costs a look along its way in each tick.
+pub const SHOTS_MOST: usize = 4_096;
+/// Half of the arc that a shield covers, in parts of a turn of 65,536: a turn / 6, which is pi / 3.
+pub const SHIELD_ARC: u16 = 10_923;
+/// What a turret shoots: a number of [`PROJECTILES`].
+pub const TURRET_SHOOTS: u8 = 1;
+/// How far from its centre a turret sees the centre of a player, pixels: as far as it shoots.
+pub const TURRET_RANGE_PX: i32 = 700;
+/// Time from one shot of a turret to the next, milliseconds.
+pub const TURRET_PERIOD_MS: u16 = 2_200;
+/// Time until a turret that saw nobody looks again, milliseconds. A whole number of ticks at each rate, as is its period.
+pub const TURRET_LOOK_MS: u16 = 200;
+/// Health points that poison takes each time.
+pub const POISON_DAMAGE: u16 = 5;
+/// Time from the touch to the first harm of poison, and from one to the next, milliseconds.
+pub const POISON_PERIOD_MS: u16 = 1_000;
+/// How many times poison hurts after a touch.
+pub const POISON_DOSES: u8 = 5;
 
 // ---- spawning ------------------------------------------------------------------------------------------------
 
@@ -251,13 +337,18 @@ pub fn code_hash() -> u64 {
     let mut hash = Checksum::new();
     let mut put = |value: i64| hash.put(value as u64, 8);
     put(i64::from(CODE_VERSION));
-    for value in [NAME_CHARS, CHAT_CHARS, SPAWN_CROWD] {
+    for value in [NAME_CHARS, CHAT_CHARS, CLAN_CHARS, SAY_CHARS, SPAWN_CROWD].into_iter().chain([
+        ANIMALS_MOST,
+        SPAWNED_MOST,
+        SHOTS_MOST,
+    ]) {
         put(value as i64);
     }
     for value in [MAP_SIZE_PX, MAP_SIZE_MIN_PX, MAP_SIZE_MAX_PX, SNOW_END_PX, DESERT_START_PX, RIVER_HALF_PX]
         .into_iter()
         .chain([AREAS_PER_SIDE, TREES_PER_AREA, BUSHES_PER_AREA, ROCKS, GOLD, SPEED_PX_PER_S, REST_PX_PER_S])
         .chain([FRICTION_PER_MS_MILLI, CONTACT_PER_NINTH_PERCENT, SPAWN_TRIES])
+        .chain([FLEE_PERCENT, HUNT_PERCENT, RETURN_TRIES])
     {
         put(i64::from(value));
     }
@@ -265,6 +356,10 @@ pub fn code_hash() -> u64 {
         .into_iter()
         .chain([VELOCITY_MAX_PX, SPAWN_NEAR_X_PX, SPAWN_NEAR_Y_PX, SPAWN_VIEW_X_PX, SPAWN_VIEW_Y_PX])
         .chain([SPAWN_ROOM_PX, i32::from(PLAYER_HEALTH)])
+        .chain([SNOW_SPEED_PERCENT, RIVER_SPEED_PERCENT, CURRENT_SIXTEENTHS, FORESIGHT_PX, HUNT_BEGIN_PX])
+        .chain([HUNT_END_PX, STRIKE_PX, STRIKE_KNOCK_PX_PER_S, RETURN_ROOM_PX])
+        .chain(WALK_MS)
+        .chain(STAND_MS)
         .chain(TREE_SCALES_PX)
         .chain(BUSH_SCALES_PX)
         .chain(ROCK_SCALES_PX)
@@ -275,7 +370,12 @@ pub fn code_hash() -> u64 {
     for value in [GATHER_XP, GOLD_EXTRA, KILL_SCORE].into_iter().chain(XP_STEPS) {
         put(i64::from(value));
     }
-    for value in [ARC, SLOW_WHOLE, SLOW_RECOVERY, SLOW_MOST, HEAL_DELAY_MS, HEAL_PERIOD_MS, TOUCH_PERIOD_MS] {
+    for value in [ARC, SLOW_WHOLE, SLOW_RECOVERY, SLOW_MOST, HEAL_DELAY_MS, HEAL_PERIOD_MS, TOUCH_PERIOD_MS]
+        .into_iter()
+        .chain([LOOK_PERIOD_MS, FLEE_MS, HUNT_MS, STRIKE_PERIOD_MS, RETURN_MS, RETURN_AGAIN_MS])
+        .chain([SHIELD_ARC, TURRET_PERIOD_MS, TURRET_LOOK_MS, POISON_DAMAGE, POISON_PERIOD_MS])
+        .chain([u16::from(TURRET_SHOOTS), u16::from(POISON_DOSES)])
+    {
         put(i64::from(value));
     }
     for value in [FIRST_WEAPON, LAST_CHOICE_AGE, FIRST_CHOICE_AGE].into_iter().chain(FIRST_ITEMS) {
@@ -283,7 +383,9 @@ pub fn code_hash() -> u64 {
     }
     for value in [TARGET_PERCENT, KNOCK_PX_PER_S, ITEM_SPEED_PERCENT, SPIKE_KNOCK_PX_PER_S, BOOST_PX_PER_S]
         .into_iter()
-        .chain([i32::from(PAD_HEAL_THIRDS)])
+        .chain([i32::from(PAD_HEAL_THIRDS), TURRET_RANGE_PX])
+        .chain(ANIMALS.iter().flat_map(Animal::numbers))
+        .chain(PROJECTILES.iter().flat_map(Projectile::numbers))
         .chain(WEAPONS.iter().flat_map(Weapon::numbers))
         .chain(ITEMS.iter().flat_map(Item::numbers))
         .chain(Group::ALL.map(|group| i32::from(group.limit())))
@@ -309,6 +411,16 @@ const _: () = {
         "no more than a point comes back in a tick"
     );
     assert!(PAD_HEAL_THIRDS >= TickHz::Hz15.rates().tick_thirds, "nor on a healing pad");
+    assert!(thirds(POISON_PERIOD_MS) >= TickHz::Hz15.rates().tick_thirds, "poison hurts once in a tick");
     assert!(SLOW_MOST < SLOW_WHOLE, "nobody is slowed to a stand");
+    let [cow, pig, bull, wolf] = &ANIMALS;
+    assert!(cow.radius_px <= ANIMAL_RADIUS_MAX_PX && pig.radius_px <= ANIMAL_RADIUS_MAX_PX);
+    assert!(bull.radius_px <= ANIMAL_RADIUS_MAX_PX && wolf.radius_px <= ANIMAL_RADIUS_MAX_PX);
+    assert!(PLAYER_RADIUS_PX <= ANIMAL_RADIUS_MAX_PX && SPAWN_ROOM_PX <= ANIMAL_RADIUS_MAX_PX);
+    assert!(HUNT_BEGIN_PX <= HUNT_END_PX, "no hunt ends as it begins");
+    assert!(
+        thirds(LOOK_PERIOD_MS) >= TickHz::Hz15.rates().tick_thirds,
+        "no more than one look around in a tick"
+    );
     assert!(SUB_STEP_PX < PLAYER_RADIUS_PX + BUSH_SCALES_PX[0] * LEAF_RADIUS_PERCENT / 100);
 };

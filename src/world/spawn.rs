@@ -1,6 +1,6 @@
 //! Where a newcomer appears.
 //!
-//! Comes in: who is there, the terrain, the world's generator. Goes out: a place. Never: a place in a thing of nature, in
+//! Comes in: who and which animals are there, the terrain, the world's generator. Goes out: a place. Never: a place in a thing of nature, in
 //! the river, or on top of somebody, as long as the map has any other.
 //!
 //! A map for hundreds is empty for two. So a newcomer appears on the screen of somebody who is there, unless it is
@@ -24,19 +24,20 @@ const SEARCH_PLACES: u32 = 16_384;
 /// A place for a newcomer. The list is room that is used again: it takes the places of those who live, since they are looked
 /// through many times.
 pub(crate) fn place(
-    players: &[Entity],
+    (players, animals): (&[Entity], &[Entity]),
     terrain: &Terrain,
     rng: &mut Rng,
     living: &mut Vec<(Fixed, Fixed)>,
 ) -> (Fixed, Fixed) {
     living.clear();
     living.extend(players.iter().filter(|player| is_alive(player)).map(|it| (it.body.x, it.body.y)));
-    let land = Land { living, terrain, bands: Bands::new(terrain.map_size_px()) };
+    let land = Land { living, animals, terrain, bands: terrain.bands() };
     land.near_somebody(rng).or_else(|| land.on_the_plains(rng)).unwrap_or_else(|| land.any_free(rng))
 }
 
 struct Land<'a> {
     living: &'a [(Fixed, Fixed)],
+    animals: &'a [Entity],
     terrain: &'a Terrain,
     bands: Bands,
 }
@@ -70,8 +71,8 @@ impl Land<'_> {
         None
     }
 
-    /// The first place without a thing of nature, from a random one on, row by row; the middle of the map if there is
-    /// none. Somebody may stand there; then they push each other apart.
+    /// The first dry place without a thing of nature, from a random one on, row by row; the middle of the northern plains
+    /// if there is none. Somebody may stand there; then they push each other apart.
     fn any_free(&self, rng: &mut Rng) -> (Fixed, Fixed) {
         let columns = self.terrain.map_size_px() / SEARCH_PX;
         let places = columns * columns;
@@ -80,18 +81,34 @@ impl Land<'_> {
         (0..places.min(SEARCH_PLACES))
             .map(|index| (first + index) % places)
             .map(|place| (centre(place % columns), centre(place / columns)))
-            .find(|(x, y)| self.terrain.is_free(*x, *y, rules::SPAWN_ROOM_PX))
-            .unwrap_or((centre(columns / 2), centre(columns / 2)))
+            .find(|(x, y)| self.is_dry(*y) && self.terrain.is_free(*x, *y, rules::SPAWN_ROOM_PX))
+            .unwrap_or((centre(columns / 2), self.middle_of_the_plains()))
+    }
+
+    fn is_dry(&self, y: Fixed) -> bool {
+        self.bands.biome_at(y) != Biome::River
+    }
+
+    fn middle_of_the_plains(&self) -> Fixed {
+        Fixed::from_px((self.bands.snow_end_px + self.bands.river_start_px) / 2)
     }
 
     fn is_good(&self, x: Fixed, y: Fixed) -> bool {
-        self.bands.biome_at(y) != Biome::River
+        self.is_dry(y)
             && self.terrain.is_free(x, y, rules::SPAWN_ROOM_PX)
             && !self.somebody_within(x, y, rules::SPAWN_ROOM_PX + rules::PLAYER_RADIUS_PX)
+            && !self.animal_within(x, y, rules::SPAWN_ROOM_PX)
     }
 
     fn somebody_within(&self, x: Fixed, y: Fixed, reach_px: i32) -> bool {
         self.living.iter().any(|at| is_within(*at, x, y, reach_px, reach_px))
+    }
+
+    fn animal_within(&self, x: Fixed, y: Fixed, room_px: i32) -> bool {
+        self.animals.iter().filter(|animal| animal.body.health > 0).any(|animal| {
+            let reach_px = room_px + animal.body.radius_px;
+            is_within((animal.body.x, animal.body.y), x, y, reach_px, reach_px)
+        })
     }
 
     fn is_crowded(&self, x: Fixed, y: Fixed) -> bool {

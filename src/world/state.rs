@@ -4,6 +4,7 @@
 //! command (see `step`).
 
 use crate::checksum::Checksum;
+use crate::clan::Clan;
 use crate::command::{Command, Refusal, KINDS};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fields::{fields, Field};
@@ -12,8 +13,10 @@ use crate::fixed::{Angle, Fixed};
 use crate::grid::Grid;
 use crate::map::{self, Bands};
 use crate::rng::Rng;
+use crate::row::Row;
 use crate::rules::{self, Rates, TickHz};
 use crate::terrain::{Obstacle, Standing, Terrain};
+use crate::turret::turrets_of;
 
 /// What a world is made from. Equal identities and equal commands make equal worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +107,58 @@ pub enum Event {
         /// Which.
         object: EntityId,
     },
+    /// Something was shot; [`World::projectile`] says what and where, unless it has ended in the same tick.
+    Shot {
+        /// Which.
+        projectile: EntityId,
+    },
+    /// What was shot is gone: it hit something, or has flown its way.
+    ShotEnded {
+        /// Which.
+        projectile: EntityId,
+        /// Where, from the left edge.
+        x: Fixed,
+        /// Where, from the top edge.
+        y: Fixed,
+    },
+    /// An animal strikes.
+    AnimalStruck {
+        /// Which.
+        animal: EntityId,
+    },
+    /// An animal lost health.
+    AnimalHurt {
+        /// Which.
+        animal: EntityId,
+        /// Whose doing it was, if it was somebody's.
+        by: Option<PlayerId>,
+        /// How many points it truly lost.
+        amount: u16,
+    },
+    /// An animal has no health left and is gone.
+    AnimalDied {
+        /// Which.
+        animal: EntityId,
+        /// Whose doing it was, if it was somebody's.
+        by: Option<PlayerId>,
+    },
+    /// A player asks to join a clan.
+    Asked {
+        /// Who.
+        player: PlayerId,
+        /// The clan's owner.
+        owner: PlayerId,
+    },
+    /// A player shows its place to its clan.
+    Pinged {
+        /// Who.
+        player: PlayerId,
+    },
+    /// The operator tells everyone something.
+    Said {
+        /// What.
+        text: String,
+    },
 }
 
 /// What came of the commands of one tick. The world keeps one and reuses its room.
@@ -134,6 +189,18 @@ pub(crate) struct State {
     pub(crate) structures: Vec<Entity>,
     /// The number of what is built next.
     pub(crate) next_id: EntityId,
+    /// In the order of their numbers. Those of nature stay in the list when they are dead, until they come back.
+    pub(crate) animals: Vec<Entity>,
+    /// The number of the animal that comes next.
+    pub(crate) next_animal: EntityId,
+    /// What flies, in the order of its numbers.
+    pub(crate) shots: Vec<Entity>,
+    /// The number of what is shot next. It begins anew when nothing flies.
+    pub(crate) next_shot: EntityId,
+    /// In the order of their numbers.
+    pub(crate) clans: Vec<Clan>,
+    /// The number of the clan that is founded next.
+    pub(crate) next_clan: u32,
 }
 
 fields!(State:
@@ -145,6 +212,12 @@ fields!(State:
     others: Vec<Entity>,
     structures: Vec<Entity>,
     next_id: EntityId,
+    animals: Vec<Entity>,
+    next_animal: EntityId,
+    shots: Vec<Entity>,
+    next_shot: EntityId,
+    clans: Vec<Clan>,
+    next_clan: u32,
 );
 
 /// The whole world: the state, and what is made from it to be quick.
@@ -157,8 +230,14 @@ pub struct World {
     pub(crate) terrain: Terrain,
     /// Players by place; made anew in each tick that needs it.
     pub(crate) crowd: Grid,
+    /// The turrets, in the order of their numbers.
+    pub(crate) turrets: Vec<EntityId>,
     /// Which players acted in this tick, by their index.
     pub(crate) awake: Vec<bool>,
+    /// Animals by place; made anew in each tick that needs it.
+    pub(crate) row: Row,
+    /// Which animals acted in this tick, by their index.
+    pub(crate) roused: Vec<bool>,
     /// Room for what a stroke needs.
     pub(crate) scratch: Scratch,
     /// Room for the places of those who live.
@@ -181,6 +260,12 @@ const PURPOSE_LATER: u32 = 2;
 /// Events for which there is room from the start: a stroke, and what it does to a few.
 const EVENTS_PER_PLAYER: usize = 6;
 
+/// Events for which there is room from the start: a stroke, whom it hurts, and a few that the animal takes.
+const EVENTS_PER_ANIMAL: usize = 6;
+/// Projectiles for which there is room from the start, beside one for each turret: what the quickest weapon keeps in the
+/// air.
+const SHOTS_PER_PLAYER: usize = 4;
+
 impl Outcome {
     pub(crate) fn clear(&mut self) {
         self.events.clear();
@@ -194,7 +279,7 @@ impl World {
     pub fn new(mut identity: Identity) -> World {
         identity.map_size_px = identity.map_size_px.clamp(rules::MAP_SIZE_MIN_PX, rules::MAP_SIZE_MAX_PX);
         let others = map::generate(identity.seed, identity.map_size_px);
-        World::from_state(State {
+        let mut world = World::from_state(State {
             identity,
             tick: 0,
             rng: Rng::new(identity.seed, PURPOSE_LATER),
@@ -203,7 +288,15 @@ impl World {
             next_id: EntityId(EntityId::FIRST_OTHER.0 + others.len() as u32),
             others,
             structures: Vec::new(),
-        })
+            animals: Vec::new(),
+            next_animal: EntityId::FIRST_ANIMAL,
+            shots: Vec::new(),
+            next_shot: EntityId::FIRST_SHOT,
+            clans: Vec::new(),
+            next_clan: 1,
+        });
+        world.populate();
+        world
     }
 
     /// A world of that state, with everything that follows from it.
@@ -219,7 +312,10 @@ impl World {
             rates: state.identity.tick_hz.rates(),
             terrain,
             crowd: Grid::new(map_size_px),
+            turrets: turrets_of(&state),
             awake: Vec::new(),
+            row: Row::default(),
+            roused: Vec::new(),
             scratch: Scratch::default(),
             places: Vec::new(),
             outcome: Outcome::default(),
@@ -235,7 +331,13 @@ impl World {
         self.scratch.reserve(players);
         self.places.clear();
         self.places.reserve(players);
-        self.outcome.events.reserve(EVENTS_PER_PLAYER * players);
+        let animals = self.state.animals.len();
+        self.row.reserve(animals);
+        self.roused.reserve(animals);
+        let events = EVENTS_PER_PLAYER * players + EVENTS_PER_ANIMAL * animals + 2 * self.turrets.len();
+        self.outcome.events.reserve(events);
+        let shots = (SHOTS_PER_PLAYER * players + self.turrets.len()).min(rules::SHOTS_MOST);
+        self.state.shots.reserve(shots.saturating_sub(self.state.shots.len()));
     }
 
     /// What it was made from.
@@ -246,6 +348,11 @@ impl World {
     /// Ticks completed.
     pub fn tick(&self) -> u32 {
         self.state.tick
+    }
+
+    /// The last sequence applied of the operator's commands: who goes on from a restored world counts from here.
+    pub fn operator_sequence(&self) -> u32 {
+        self.state.operator_sequence
     }
 
     /// What came of the last tick's commands: what [`World::step`] returned, for those who need the world as well.
@@ -267,6 +374,6 @@ impl World {
 
     /// The bands of land of this map.
     pub fn bands(&self) -> Bands {
-        Bands::new(self.state.identity.map_size_px)
+        self.terrain.bands()
     }
 }

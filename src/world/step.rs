@@ -4,10 +4,13 @@
 //! Never: a visit to what sleeps, an allocation in the steady state, a panic.
 //!
 //! ```text
-//!   commands, in canonical order ─► each awake controller acts ─► overlapping players are pushed apart
+//!   commands, in canonical order ─► each awake controller acts ─► overlapping players and animals are pushed apart
 //!                                                               ─► whoever was pushed is put where it can be
+//!                                                               ─► what was shot flies and hits (`shoot`)
 //!                                                               ─► structures do what they do (`touch`)
 //!                                                               ─► health comes back, strokes land (`fight`)
+//!                                                               ─► animals decide, and strike (`herd`)
+//!                                                               ─► turrets shoot (`turret`)
 //! ```
 
 use crate::command::Command;
@@ -15,8 +18,8 @@ use crate::controller::{self, Controller};
 use crate::entity::{Body, Entity};
 use crate::fight::is_alive;
 use crate::fixed::{ray, square_root, Fixed};
-use crate::rules::PLAYER_RADIUS_PX;
-use crate::state::{Outcome, World};
+use crate::rules::{ANIMAL_RADIUS_MAX_PX, PLAYER_RADIUS_PX};
+use crate::state::{Outcome, State, World};
 
 impl World {
     /// Carries out one tick's commands, in canonical order whatever their order in the list, then lets everything move.
@@ -28,12 +31,19 @@ impl World {
         for command in commands.drain(..) {
             self.apply(command);
         }
-        if self.let_players_act() {
+        let (players, animals) = (self.let_players_act(), self.let_animals_act());
+        if players || animals {
+            self.rebuild_crowd();
             self.push_players_apart();
-            self.settle_stirred_players();
+            self.push_animals_apart();
+            self.settle_stirred();
         }
+        self.fly_shots();
         self.touch();
+        self.touch_animals();
         self.fight();
+        self.herd();
+        self.tend_turrets();
         self.state.tick = self.state.tick.wrapping_add(1);
         &self.outcome
     }
@@ -50,6 +60,15 @@ impl World {
         anyone
     }
 
+    /// Lets each awake animal act. Tells whether any was awake.
+    fn let_animals_act(&mut self) -> bool {
+        self.roused.clear();
+        for entity in &mut self.state.animals {
+            self.roused.push(controller::act(entity, &self.terrain, &self.rates));
+        }
+        self.roused.contains(&true)
+    }
+
     /// Finds out anew who is where. The dead are among them.
     pub(crate) fn rebuild_crowd(&mut self) {
         let players = &self.state.players;
@@ -61,7 +80,6 @@ impl World {
 
     /// Moves players that overlap apart, each by half. Who sleeps starts nothing; two that sleep were seen to before.
     fn push_players_apart(&mut self) {
-        self.rebuild_crowd();
         let players = &mut self.state.players;
         let reach = Fixed::from_px(2 * PLAYER_RADIUS_PX);
         for index in 0..players.len() {
@@ -80,9 +98,42 @@ impl World {
         }
     }
 
+    /// Finds out anew which animal is where. The dead are among them.
+    pub(crate) fn rebuild_row(&mut self) {
+        let animals = &self.state.animals;
+        self.row.update(animals.len(), |at| animals[at].body.x);
+    }
+
+    /// Moves animals that overlap apart, each by half; and players from animals, which are too heavy to be pushed.
+    fn push_animals_apart(&mut self) {
+        self.rebuild_row();
+        let State { animals, players, .. } = &mut self.state;
+        let widest = Fixed::from_px(2 * ANIMAL_RADIUS_MAX_PX);
+        for at in 0..animals.len() {
+            if animals[at].body.health == 0 {
+                continue;
+            }
+            for other in self.row.around(animals[at].body.x, widest) {
+                let moved = self.roused[at] || self.roused[other];
+                if other > at && moved && animals[other].body.health > 0 {
+                    let (left, right) = animals.split_at_mut(other);
+                    push_apart(&mut left[at], &mut right[0]);
+                }
+            }
+            let animal = &animals[at].body;
+            // The crowd says where players were before they were pushed.
+            let reach = Fixed::from_px(animal.radius_px + 2 * PLAYER_RADIUS_PX);
+            for index in self.crowd.within(self.crowd.around(animal.x, animal.y, reach)) {
+                if (self.roused[at] || self.awake[index]) && is_alive(&players[index]) {
+                    push_away(animal, &mut players[index]);
+                }
+            }
+        }
+    }
+
     /// Nobody is left in a thing of nature or off the map by being pushed.
-    fn settle_stirred_players(&mut self) {
-        for entity in &mut self.state.players {
+    fn settle_stirred(&mut self) {
+        for entity in self.state.players.iter_mut().chain(&mut self.state.animals) {
             if is_stirred(entity) {
                 self.terrain.settle(&mut entity.body);
             }
@@ -91,7 +142,28 @@ impl World {
 }
 
 fn is_stirred(entity: &Entity) -> bool {
-    matches!(&entity.controller, Controller::Player(player) if player.stirred)
+    match &entity.controller {
+        Controller::Player(player) => player.stirred,
+        Controller::Animal(animal) => animal.stirred && entity.body.health > 0,
+        _ => false,
+    }
+}
+
+fn stir(entity: &mut Entity) {
+    match &mut entity.controller {
+        Controller::Player(player) => player.stirred = true,
+        Controller::Animal(animal) => animal.stirred = true,
+        _ => {}
+    }
+}
+
+/// Moves a player that overlaps an animal out of it.
+fn push_away(animal: &Body, player: &mut Entity) {
+    if let Some((x, y)) = half_overlap(animal, &player.body) {
+        player.body.x = player.body.x.plus(x).plus(x);
+        player.body.y = player.body.y.plus(y).plus(y);
+        stir(player);
+    }
 }
 
 /// Moves two overlapping bodies away from each other, each by half the overlap; left and right when their centres are
@@ -102,11 +174,8 @@ fn push_apart(a: &mut Entity, b: &mut Entity) {
         a.body.y = a.body.y.minus(y);
         b.body.x = b.body.x.plus(x);
         b.body.y = b.body.y.plus(y);
-        for entity in [a, b] {
-            if let Controller::Player(player) = &mut entity.controller {
-                player.stirred = true;
-            }
-        }
+        stir(a);
+        stir(b);
     }
 }
 

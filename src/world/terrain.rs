@@ -8,7 +8,8 @@ pub use crate::built::Standing;
 use crate::entity::{Body, EntityId};
 use crate::fixed::{clamp_i32, ray, Fixed};
 use crate::grid::Grid;
-use crate::rules::{MAP_SIZE_MAX_PX, PLAYER_RADIUS_PX, SUB_STEP_PX};
+use crate::map::Bands;
+use crate::rules::{ANIMAL_RADIUS_MAX_PX, MAP_SIZE_MAX_PX, SUB_STEP_PX};
 
 /// A round thing that does not move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,14 +26,15 @@ pub struct Obstacle {
 #[derive(Clone, Debug)]
 pub struct Terrain {
     map_size_px: u32,
+    bands: Bands,
     obstacles: Vec<Obstacle>,
     grid: Grid,
     built: Built,
 }
 
-/// Bodies are looked for in one cell only, so an obstacle is put in each cell from which it can be touched. Newcomers ask
-/// for a little more room than they take.
-const REACH_PX: i32 = 2 * PLAYER_RADIUS_PX;
+/// Bodies are looked for in one cell only, so an obstacle is put in each cell from which it can be touched. No body is
+/// larger than this, and no newcomer asks for more room.
+const REACH_PX: i32 = ANIMAL_RADIUS_MAX_PX;
 
 impl Terrain {
     /// A square map of that side (taken at [`MAP_SIZE_MAX_PX`] when larger), and obstacles on it: all of them, or those
@@ -44,7 +46,13 @@ impl Terrain {
             let Obstacle { x, y, radius_px } = obstacles[index];
             grid.around(x, y, Fixed::from_px(radius_px.saturating_add(REACH_PX)))
         });
-        Terrain { map_size_px, obstacles, grid, built: Built::new(map_size_px) }
+        Terrain {
+            map_size_px,
+            bands: Bands::new(map_size_px),
+            obstacles,
+            grid,
+            built: Built::new(map_size_px),
+        }
     }
 
     /// Side of the map, pixels.
@@ -52,7 +60,12 @@ impl Terrain {
         self.map_size_px
     }
 
-    /// Whether a circle of at most 70 px there is on the map and touches no obstacle.
+    /// The bands of land.
+    pub fn bands(&self) -> Bands {
+        self.bands
+    }
+
+    /// Whether a circle of at most 84 px there is on the map and touches no obstacle.
     pub fn is_free(&self, x: Fixed, y: Fixed, radius_px: i32) -> bool {
         let edge = Fixed::from_px(radius_px);
         let far = Fixed::from_px(self.map_size_px as i32).minus(edge);
@@ -134,6 +147,22 @@ impl Terrain {
         found.extend(self.grid.within(self.grid.around(x, y, reach)).map(|at| at as u32));
         found.sort_unstable();
         found.dedup();
+    }
+
+    /// The obstacles that may reach into the square around a point, with their places in the list. May hold some that lie
+    /// further off, and some more than once.
+    pub(crate) fn obstacles_around(
+        &self,
+        x: Fixed,
+        y: Fixed,
+        reach: Fixed,
+    ) -> impl Iterator<Item = (usize, &Obstacle)> {
+        self.grid.within(self.grid.around(x, y, reach)).map(move |index| (index, &self.obstacles[index]))
+    }
+
+    /// What was built and may reach into the square around a point, likewise.
+    pub(crate) fn built_around(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &Standing> {
+        self.built.around(x, y, reach)
     }
 
     fn near(&self, x: Fixed, y: Fixed) -> impl Iterator<Item = &Obstacle> {

@@ -1,10 +1,10 @@
-//! What a name and a chat line may hold.
+//! What a name, a clan's name, a chat line and what the operator says may hold.
 //!
 //! Comes in: any text. Goes out: the same text fit for the world, or why it is not. Never: a look at a Unicode table.
 //! Tables change with the compiler's version, and then one machine would refuse what another one takes.
 
 use crate::command::Refusal;
-use crate::rules::{CHAT_CHARS, NAME_CHARS};
+use crate::rules::{CHAT_CHARS, CLAN_CHARS, NAME_CHARS, SAY_CHARS};
 
 /// Whether a name may enter the world: at most [`NAME_CHARS`] characters, none of them a control character.
 ///
@@ -20,12 +20,33 @@ pub fn check_name(name: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Whether a clan may have this name: 1 to [`CLAN_CHARS`] characters, none of them a control character, not all of them
+/// space.
+///
+/// # Errors
+/// [`Refusal::ClanNameForbidden`].
+pub fn check_clan_name(name: &str) -> Result<(), Refusal> {
+    check_line(name, CLAN_CHARS).map_err(|_| Refusal::ClanNameForbidden)
+}
+
 /// Whether a line may be said: 1 to [`CHAT_CHARS`] characters, none of them a control character, not all of them space.
 ///
 /// # Errors
 /// [`Refusal::ChatTooLong`], [`Refusal::ChatForbidden`], [`Refusal::ChatEmpty`].
 pub fn check_chat(text: &str) -> Result<(), Refusal> {
-    if text.chars().nth(CHAT_CHARS).is_some() {
+    check_line(text, CHAT_CHARS)
+}
+
+/// Whether the operator may say this: as [`check_chat`], but up to [`SAY_CHARS`] characters.
+///
+/// # Errors
+/// [`Refusal::ChatTooLong`], [`Refusal::ChatForbidden`], [`Refusal::ChatEmpty`].
+pub fn check_say(text: &str) -> Result<(), Refusal> {
+    check_line(text, SAY_CHARS)
+}
+
+fn check_line(text: &str, most_chars: usize) -> Result<(), Refusal> {
+    if text.chars().nth(most_chars).is_some() {
         return Err(Refusal::ChatTooLong);
     }
     if text.chars().any(is_forbidden) {
@@ -42,10 +63,25 @@ pub fn clean_name(text: &str) -> String {
     clean(text, NAME_CHARS)
 }
 
+/// The clan's name that the world takes in place of any text: forbidden characters left out, trimmed, cut. `None` when
+/// nothing is left.
+pub fn clean_clan_name(text: &str) -> Option<String> {
+    clean_line(text, CLAN_CHARS)
+}
+
 /// The line that the world takes in place of any text: forbidden characters left out, trimmed, cut. `None` when nothing
 /// is left.
 pub fn clean_chat(text: &str) -> Option<String> {
-    Some(clean(text, CHAT_CHARS)).filter(|line| !line.is_empty())
+    clean_line(text, CHAT_CHARS)
+}
+
+/// What the operator says in place of any text, as [`clean_chat`], but up to [`SAY_CHARS`] characters.
+pub fn clean_say(text: &str) -> Option<String> {
+    clean_line(text, SAY_CHARS)
+}
+
+fn clean_line(text: &str, most_chars: usize) -> Option<String> {
+    Some(clean(text, most_chars)).filter(|line| !line.is_empty())
 }
 
 fn clean(text: &str, most_chars: usize) -> String {

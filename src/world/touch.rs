@@ -1,19 +1,16 @@
-//! What structures do to whom they touch: spikes hurt, traps hold, boost pads throw, healing pads heal.
+//! What structures do to whom they touch: spikes hurt and poison, traps hold, boost pads throw, healing pads heal.
 //!
 //! Comes in: the state after everyone has moved. Goes out: what the ground does to each player, speed and health changed.
-//! Never: harm to the owner. What touches several things is seen to by the one with the lowest number of each sort.
+//! Never: harm to the owner or to its clan. What touches several things is seen to by the one with the lowest number of each sort.
 
 use crate::controller::player::bounded;
-use crate::controller::Controller;
+use crate::controller::{Controller, Poison};
 use crate::entity::{Entity, PlayerId};
 use crate::fixed::{square_root, Angle, Fixed};
-use crate::rules::{self, Group};
+use crate::rules::{self, Group, Item};
 use crate::state::World;
 use crate::terrain::Standing;
 use crate::trig::{cosine, sine};
-
-/// Who runs into something is put on its rim, a hair outside. So far from it still counts as a touch.
-const SLACK: i64 = 1 << 12;
 
 /// What a place does to a player.
 #[derive(Default)]
@@ -28,6 +25,7 @@ struct Contact {
 struct Spikes {
     owner: PlayerId,
     damage: u16,
+    poisons: bool,
     dx: i64,
     dy: i64,
 }
@@ -36,6 +34,7 @@ impl World {
     /// Lets the ground act on everyone who lives.
     pub(crate) fn touch(&mut self) {
         for at in 0..self.state.players.len() {
+            self.work_poison(at);
             let contact = self.contact(at);
             let hz = self.rates.hz;
             let Entity { body, controller, .. } = &mut self.state.players[at];
@@ -54,7 +53,10 @@ impl World {
                 let (vx, vy) = spikes.knock(hz);
                 body.vx = bounded(body.vx.plus(vx));
                 body.vy = bounded(body.vy.plus(vy));
-                self.hurt(at, spikes.damage, Some(spikes.owner));
+                if spikes.poisons {
+                    player.poison = Poison::of(spikes.owner);
+                }
+                self.hurt(at, spikes.damage, spikes.owner.somebody());
             }
         }
     }
@@ -63,20 +65,21 @@ impl World {
         let Entity { id, body, .. } = &self.state.players[at];
         let mut contact = Contact::default();
         for standing in self.terrain.built_near(body.x, body.y) {
-            let is_own = id.player() == Some(standing.owner);
-            let (dx, dy) = way_from(standing, body.x, body.y);
-            let slack = if standing.item.group.is_solid() { SLACK } else { -1 };
-            let reach = i64::from(Fixed::from_px(standing.item.radius_px + body.radius_px).0) + slack;
-            if dx.abs() > reach || dy.abs() > reach || dx * dx + dy * dy > reach * reach {
+            if !standing.is_touched(body) {
                 continue;
             }
+            let (dx, dy) = way_from(standing, body.x, body.y);
+            let harms = || {
+                let who = id.player();
+                who != Some(standing.owner) && !who.map_or(false, |who| self.are_mates(who, standing.owner))
+            };
             match standing.item.group {
-                Group::Trap => contact.held |= !is_own,
+                Group::Trap => contact.held = contact.held || harms(),
                 Group::Heal => contact.healing = true,
                 Group::Boost if contact.boost.is_none() => contact.boost = Some(standing.heading),
-                Group::Spikes if !is_own && contact.spikes.is_none() => {
-                    let (owner, damage) = (standing.owner, standing.item.damage);
-                    contact.spikes = Some(Spikes { owner, damage, dx, dy });
+                Group::Spikes if contact.spikes.is_none() && harms() => {
+                    let Item { damage, poisons, .. } = *standing.item;
+                    contact.spikes = Some(Spikes { owner: standing.owner, damage, poisons, dx, dy });
                 }
                 _ => {}
             }
@@ -98,6 +101,7 @@ fn way_from(standing: &Standing, x: Fixed, y: Fixed) -> (i64, i64) {
     (i64::from(x.0) - i64::from(standing.x.0), i64::from(y.0) - i64::from(standing.y.0))
 }
 
-fn per_tick(px_per_s: i32, hz: u32) -> Fixed {
+/// A speed as the world counts it.
+pub(crate) fn per_tick(px_per_s: i32, hz: u32) -> Fixed {
     Fixed(((i64::from(px_per_s) << 16) / i64::from(hz)) as i32)
 }

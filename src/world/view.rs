@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use crate::clan::{Clan, ClanId};
 use crate::controller::{Controller, Kit, SceneryKind};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
-use crate::fixed::Angle;
+use crate::fixed::{Angle, Fixed};
 #[cfg(doc)]
 use crate::rules::Resource;
-use crate::rules::{self, Item};
+use crate::rules::{self, AnimalKind, Item};
 use crate::state::World;
 
 /// A player as others read it.
@@ -54,6 +55,10 @@ pub struct PlayerView<'a> {
     pub choices: u8,
     /// The age whose offer is the next to be chosen from.
     pub choice_age: u8,
+    /// The clan that it is in.
+    pub clan: Option<ClanId>,
+    /// The clan that it asks to join.
+    pub asks: Option<ClanId>,
     /// Whether it is in a trap.
     pub held: bool,
     /// Points: gold gathered, and for each player killed that one's age times [`rules::KILL_SCORE`].
@@ -100,6 +105,34 @@ pub struct StructureView {
     pub health: u16,
 }
 
+/// An animal as others read it.
+#[derive(Clone, Copy, Debug)]
+pub struct AnimalView<'a> {
+    /// Which it is.
+    pub id: EntityId,
+    /// What it is.
+    pub kind: AnimalKind,
+    /// Where it is, and its health.
+    pub body: &'a Body,
+    /// Health points that it can have.
+    pub max_health: u16,
+}
+
+/// What flies, as others read it.
+#[derive(Clone, Copy, Debug)]
+pub struct ProjectileView<'a> {
+    /// Which it is.
+    pub id: EntityId,
+    /// What it is: a number of [`rules::PROJECTILES`].
+    pub kind: u8,
+    /// Where it is and where it goes; its owner is whose shot it is.
+    pub body: &'a Body,
+    /// What it came from: a player's entity, or a turret.
+    pub by: EntityId,
+    /// How far it still flies.
+    pub left: Fixed,
+}
+
 impl PlayerView<'_> {
     /// What it may choose now: numbers for [`crate::Action::Upgrade`]. Empty when there is no choice to make.
     pub fn offers(&self) -> impl Iterator<Item = u8> + '_ {
@@ -134,6 +167,27 @@ impl World {
         self.state.structures.iter().filter_map(structure_view)
     }
 
+    /// The animals that live, in the order of their numbers.
+    pub fn animals(&self) -> impl Iterator<Item = AnimalView<'_>> + '_ {
+        self.state.animals.iter().filter_map(animal_view)
+    }
+
+    /// What flies, in the order of its numbers.
+    pub fn projectiles(&self) -> impl Iterator<Item = ProjectileView<'_>> + '_ {
+        self.state.shots.iter().filter_map(projectile_view)
+    }
+
+    /// What flies by that number.
+    pub fn projectile(&self, id: EntityId) -> Option<ProjectileView<'_>> {
+        let at = self.state.shots.binary_search_by_key(&id, |entity| entity.id).ok()?;
+        projectile_view(&self.state.shots[at])
+    }
+
+    /// The clans, in the order of their numbers.
+    pub fn clans(&self) -> &[Clan] {
+        &self.state.clans
+    }
+
     /// Something that was built, if it stands.
     pub fn structure(&self, id: EntityId) -> Option<StructureView> {
         self.find_structure(id).and_then(|at| structure_view(&self.state.structures[at]))
@@ -152,7 +206,28 @@ fn structure_view(entity: &Entity) -> Option<StructureView> {
             heading: body.heading,
             health: body.health,
         }),
-        Controller::Player(_) | Controller::Scenery(_) => None,
+        _ => None,
+    }
+}
+
+fn animal_view(entity: &Entity) -> Option<AnimalView<'_>> {
+    let Entity { id, body, controller } = entity;
+    match controller {
+        Controller::Animal(animal) if body.health > 0 => {
+            let max_health = animal.kind.animal().health;
+            Some(AnimalView { id: *id, kind: animal.kind, body, max_health })
+        }
+        _ => None,
+    }
+}
+
+fn projectile_view(entity: &Entity) -> Option<ProjectileView<'_>> {
+    let Entity { id, body, controller } = entity;
+    match controller {
+        Controller::Shot(shot) => {
+            Some(ProjectileView { id: *id, kind: shot.kind, body, by: shot.by, left: shot.left })
+        }
+        _ => None,
     }
 }
 
@@ -178,12 +253,14 @@ fn player_view(entity: &Entity) -> Option<PlayerView<'_>> {
             kit: &player.kit,
             choices: player.growth.choices(),
             choice_age: player.growth.choice_age,
+            clan: player.clan,
+            asks: player.asks,
             held: player.ground.held,
             score: player.score,
             sequence: player.sequence,
             direction: player.direction,
         }),
-        Controller::Scenery(_) | Controller::Structure(_) => None,
+        _ => None,
     }
 }
 
@@ -197,6 +274,6 @@ fn scenery_view(entity: &Entity) -> Option<SceneryView> {
             scale_px: scenery.scale_px,
             radius_px: entity.body.radius_px,
         }),
-        Controller::Player(_) | Controller::Structure(_) => None,
+        _ => None,
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Bytes come in, cut anywhere; a [`RequestHead`] or a [`ResponseHead`] goes out, or the first rule that was broken.
 //! What two readers could understand differently is refused rather than repaired: folded lines, repeated headers,
-//! bodies. It never reads a body, never looks at a byte twice, and never holds more than `limits::HEAD_BYTES`.
+//! bodies (but for those requests whose caller says that they may have one). It never reads a body, never looks at a byte twice, and never holds more than `limits::HEAD_BYTES`.
 
 use std::fmt;
 
@@ -118,8 +118,18 @@ impl RequestHead {
         self.headers.has_token("Upgrade", "websocket")
     }
 
-    /// The checks that need all headers: one Host, and no body, which would hide a second request.
-    fn check(self) -> Result<RequestHead, Violation> {
+    /// Whether the request has anything of a WebSocket's handshake: then it is judged as one.
+    pub fn asks_for_upgrade(&self) -> bool {
+        self.is_upgrade() || self.header("Sec-WebSocket-Key").is_some()
+    }
+
+    /// Bytes of the body that the request announces, as many as a number can say; `None` when it says nothing about one.
+    pub fn content_length(&self) -> Option<usize> {
+        self.header("Content-Length").map(|digits| digits.parse().unwrap_or(usize::MAX))
+    }
+
+    /// The checks that need all headers: one Host, and no body, which would hide a second request, unless it is expected.
+    fn check(self, takes_body: TakesBody) -> Result<RequestHead, Violation> {
         let host = self.header("Host").ok_or(Violation::HostMissing)?;
         if host.is_empty() || !host.bytes().all(is_host_byte) {
             return Err(Violation::HostMalformed);
@@ -132,8 +142,10 @@ impl RequestHead {
             Some(length) if length.is_empty() || !length.bytes().all(|byte| byte.is_ascii_digit()) => {
                 Err(Violation::ContentLengthMalformed)
             }
-            Some(length) if length.bytes().any(|digit| digit != b'0') => Err(Violation::BodyAnnounced),
-            Some(_) => Ok(self),
+            Some(length) if length.bytes().all(|digit| digit == b'0') => Ok(self),
+            // An upgrade has no body, whatever its path: what follows its head are frames.
+            Some(_) if !self.asks_for_upgrade() && takes_body(&self) => Ok(self),
+            Some(_) => Err(Violation::BodyAnnounced),
         }
     }
 }
@@ -239,6 +251,9 @@ fn reason_phrase(status: u16) -> &'static str {
         404 => "Not Found",
         405 => "Method Not Allowed",
         408 => "Request Timeout",
+        411 => "Length Required",
+        413 => "Content Too Large",
+        422 => "Unprocessable Content",
         426 => "Upgrade Required",
         429 => "Too Many Requests",
         431 => "Request Header Fields Too Large",
@@ -249,9 +264,13 @@ fn reason_phrase(status: u16) -> &'static str {
     }
 }
 
+/// Which requests may announce a body.
+type TakesBody = fn(&RequestHead) -> bool;
+
 /// Reads one request head.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct HeadReader {
+    takes_body: TakesBody,
     lines: Lines,
     /// The head as far as it has come.
     head: Option<RequestHead>,
@@ -260,9 +279,15 @@ pub struct HeadReader {
 }
 
 impl HeadReader {
-    /// A reader that waits for the first byte.
+    /// A reader that waits for the first byte, and takes no request with a body.
     pub fn new() -> HeadReader {
-        HeadReader::default()
+        HeadReader::with_bodies(|_| false)
+    }
+
+    /// A reader that takes requests with a body where `takes_body` says so, and no upgrade with one. The body is what follows
+    /// in [`HeadReader::rest`] and on the connection, [`RequestHead::content_length`] bytes of it.
+    pub fn with_bodies(takes_body: fn(&RequestHead) -> bool) -> HeadReader {
+        HeadReader { takes_body, lines: Lines::default(), head: None, rest: Vec::new(), refused: None }
     }
 
     /// Takes bytes, and gives the head once it is complete. What follows it is kept for [`HeadReader::rest`].
@@ -292,11 +317,17 @@ impl HeadReader {
                 Some(head) if !line.is_empty() => head.headers.receive(line)?,
                 Some(_) => {
                     self.rest.extend_from_slice(bytes);
-                    return self.head.take().map(RequestHead::check).transpose();
+                    return self.head.take().map(|head| head.check(self.takes_body)).transpose();
                 }
             }
         }
         Ok(None)
+    }
+}
+
+impl Default for HeadReader {
+    fn default() -> HeadReader {
+        HeadReader::new()
     }
 }
 

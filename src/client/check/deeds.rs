@@ -3,10 +3,13 @@
 //! Strokes are told when they happen, what one has in turns, and a turn tells of its own tick before that tick's strokes. So
 //! a rise must be earned by strokes of one's own that were told since the turn before it, or that are told before the
 //! turn after it: that is the window. Natively it is not said whose stroke shook an object: there every object of that
-//! kind that shakes together with a hit of one's own could be it. While one is dead, and in the first turn of a life,
+//! kind that shakes together with a hit of one's own could be it. Gold also comes by theft, which is a hit of its own, and by
+//! windmills, at most as fast as the best of them pays for each that stands. While one is dead, and in the first turn of a life,
 //! nothing is held against the server: a stroke in the tick of one's death is told to nobody.
 
-use super::{Common, Rule};
+use std::time::Duration;
+
+use super::{Common, Rule, growth};
 use crate::client::heard::{Heard, Stock, Swing};
 use crate::world::rules;
 
@@ -15,8 +18,12 @@ use crate::world::rules;
 pub struct Deeds {
     /// Strokes that hit anything.
     pub hits: u64,
-    /// Units of all resources together.
+    /// Units of all resources together, struck off or stolen.
     pub gathered: u64,
+    /// Things built.
+    pub builds: u64,
+    /// Choices made.
+    pub upgrades: u64,
     /// Others killed.
     pub kills: u64,
     /// Deaths of one's own.
@@ -30,6 +37,8 @@ impl Deeds {
     pub fn add(&mut self, other: &Deeds) {
         self.hits += other.hits;
         self.gathered += other.gathered;
+        self.builds += other.builds;
+        self.upgrades += other.upgrades;
         self.kills += other.kills;
         self.deaths += other.deaths;
         self.respawns += other.respawns;
@@ -48,10 +57,40 @@ struct Account {
     owed: u32,
 }
 
+/// What windmills may have paid by now and was not booked as risen.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pay {
+    gold: f64,
+    told: Duration,
+}
+
+impl Pay {
+    /// Lets the time until `now` pass for so many windmills.
+    fn earn(&mut self, mills: u32, now: Duration) {
+        let best = rules::ITEMS.iter().map(|item| item.pays_halves).max().unwrap_or(0);
+        let gold_per_s = f64::from(mills) * f64::from(best) / 2.0;
+        let passed = now.saturating_sub(self.told);
+        self.told = now;
+        let most = gold_per_s * PAY_AT_ONCE.as_secs_f64() + 1.0;
+        self.gold = (self.gold + gold_per_s * passed.as_secs_f64()).min(most);
+    }
+
+    /// Pays for a rise what it can.
+    fn pay(&mut self, rise: u32) -> u32 {
+        let paid = rise.min(self.gold as u32);
+        self.gold -= f64::from(paid);
+        paid
+    }
+}
+
+/// Turns that were held up on the way come all at once, and with them the pay of so long.
+const PAY_AT_ONCE: Duration = Duration::from_secs(5);
+
 /// The books; see the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     accounts: [Account; 4],
+    pay: Pay,
     kills: u32,
     /// Whether a hit of one's own was told just now: what shakes next was struck by it.
     is_mine: bool,
@@ -68,14 +107,17 @@ impl Ledger {
     }
 
     /// Books what is told; players and objects are known by now, births and deaths as well.
-    pub(super) fn hear(&mut self, heard: &Heard, common: &mut Common) {
+    pub(super) fn hear(&mut self, heard: &Heard, now: Duration, common: &mut Common) {
+        let mills = common.picture.kit.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
+        self.pay.earn(mills, now);
+        growth::hear(heard, self.is_first, common, &mut self.deeds);
         if let Heard::Shakes(objects) = heard {
             return objects.iter().for_each(|object| self.shake(*object, common));
         }
         self.is_mine = false;
         match heard {
             Heard::Swings(swings) => swings.iter().for_each(|swing| self.swing(swing, common)),
-            Heard::Stats { resources, kills } => {
+            Heard::Stats { resources, kills, .. } => {
                 for (kind, amount) in resources.iter().enumerate() {
                     self.has(kind, *amount);
                 }
@@ -101,13 +143,17 @@ impl Ledger {
     }
 
     fn swing(&mut self, swing: &Swing, common: &mut Common) {
-        let Swing { player, hit } = *swing;
+        let Swing { player, weapon, hit } = *swing;
         if !common.picture.players.contains_key(&player) {
             common.fault(Rule::SwingUnknown, format!("player {player}"));
         }
         if hit && common.picture.me == Some(player) {
             self.is_mine = true;
             self.deeds.hits += 1;
+            // Whom it hit is not said, and so not from how many it steals.
+            let steals = rules::weapon(weapon).map_or(0, |weapon| weapon.steals);
+            let from = common.picture.others_in_view as u32;
+            self.accounts[rules::Resource::Gold as usize].earned += steals * from;
         }
     }
 
@@ -130,7 +176,6 @@ impl Ledger {
         let rise = amount.saturating_sub(account.has);
         account.has = amount;
         account.risen += rise;
-        self.deeds.gathered += u64::from(rise);
     }
 
     fn killed(&mut self, kills: u32, common: &mut Common) {
@@ -145,8 +190,14 @@ impl Ledger {
     fn end_turn(&mut self, common: &mut Common) {
         self.settle(common);
         let forgiven = common.picture.is_dead || std::mem::take(&mut self.is_first);
-        for account in &mut self.accounts {
-            let (risen, earned) = (std::mem::take(&mut account.risen), std::mem::take(&mut account.earned));
+        for (kind, account) in self.accounts.iter_mut().enumerate() {
+            common.picture.stock[kind] = account.has;
+            let (mut risen, earned) =
+                (std::mem::take(&mut account.risen), std::mem::take(&mut account.earned));
+            if kind == rules::Resource::Gold as usize {
+                risen -= self.pay.pay(risen.saturating_sub(earned));
+            }
+            self.deeds.gathered += u64::from(risen);
             account.owed = if forgiven { 0 } else { risen.saturating_sub(earned) };
         }
     }
@@ -173,8 +224,6 @@ fn most_gathered() -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::client::check::Check;
     use crate::client::heard::{Added, Object, Pose};
@@ -195,7 +244,10 @@ mod tests {
             max_health: 100,
             is_you: true,
         };
-        let thing = |id, kind| Object { id, kind: Some(kind), x_px: 600.0, y_px: 500.0, scale_px: 80.0 };
+        let thing = |id, kind| {
+            let kind = Some(kind);
+            Object { id, kind, x_px: 600.0, y_px: 500.0, scale_px: 80.0, built: None }
+        };
         let things = vec![thing(TREE, 0), thing(GOLD, 3)];
         vec![Heard::Setup { player: 1 }, Heard::AddPlayer(added), Heard::Objects(things), turn()]
     }
@@ -205,19 +257,24 @@ mod tests {
     }
 
     fn swing(player: u32) -> Heard {
-        Heard::Swings(vec![Swing { player, hit: true }])
+        Heard::Swings(vec![Swing { player, weapon: 0, hit: true }])
     }
 
     fn has(kind: usize, amount: u32) -> Heard {
         Heard::Value { what: Stock::Resource(kind), amount }
     }
 
-    /// Hears `more` after a birth; gives the broken rules, and what was done.
+    /// Hears `more` after a birth, all at once; gives the broken rules, and what was done.
     fn heard(more: &[Heard]) -> (Vec<Rule>, Deeds) {
+        heard_each(Duration::ZERO, more)
+    }
+
+    /// The same, with so much time before each packet.
+    fn heard_each(time: Duration, more: &[Heard]) -> (Vec<Rule>, Deeds) {
         let mut check = Check::new(false);
         let packets = [Heard::IoInit, Heard::InitData].into_iter().chain(born()).chain(more.iter().cloned());
-        let faults = packets.flat_map(|heard| check.hear(&heard, Duration::ZERO)).map(|fault| fault.rule);
-        (faults.collect(), check.take_deeds())
+        let faults = packets.enumerate().flat_map(|(number, heard)| check.hear(&heard, time * number as u32));
+        (faults.map(|fault| fault.rule).collect(), check.take_deeds())
     }
 
     #[test]
@@ -241,6 +298,38 @@ mod tests {
         assert_eq!(heard(&long_ago).0, unearned);
         let by_another = [swing(1), has(3, 0), shake(TREE), has(0, 1), turn(), turn()];
         assert_eq!(heard(&by_another).0, unearned);
+    }
+
+    #[test]
+    fn windmills_pay_gold_and_no_more_than_they_can() {
+        let mill = Heard::Count { group: rules::Group::Mill as u8, count: 1 };
+        let second = Duration::from_secs(1);
+        let paid = [mill.clone(), turn(), has(3, 2), turn(), has(3, 4), turn(), turn()];
+        let built = Deeds { builds: 1, ..Deeds::default() };
+        assert_eq!(heard_each(second, &paid), (vec![], built));
+        assert_eq!(heard_each(second, &paid[1..]).0, [Rule::GainUnearned; 2], "without one");
+        let wood = [mill.clone(), turn(), has(0, 1), turn(), turn()];
+        assert_eq!(heard_each(second, &wood).0, [Rule::GainUnearned]);
+        let too_much = [mill, turn(), has(3, 40), turn(), turn()];
+        assert_eq!(heard_each(second, &too_much).0, [Rule::GainUnearned]);
+    }
+
+    #[test]
+    fn a_thief_takes_gold_and_nothing_else() {
+        let victim = Added {
+            id: "2".into(),
+            pose: pose(2),
+            name: String::new(),
+            health: 100,
+            max_health: 100,
+            is_you: false,
+        };
+        let both = || Heard::Players(vec![pose(1), pose(2)]);
+        let steal = || Heard::Swings(vec![Swing { player: 1, weapon: 14, hit: true }]);
+        let steal =
+            |kind| [Heard::AddPlayer(victim.clone()), both(), steal(), has(kind, 250), both(), both()];
+        assert_eq!(heard(&steal(3)).0, []);
+        assert_eq!(heard(&steal(2)).0, [Rule::GainUnearned]);
     }
 
     #[test]

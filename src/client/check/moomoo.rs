@@ -176,8 +176,14 @@ mod tests {
     #[test]
     fn a_sensible_course_of_events_has_no_fault() {
         let remove = Heard::RemovePlayer { id: "2-1".to_owned() };
-        let object =
-            Heard::Objects(vec![Object { id: 7, kind: Some(0), x_px: 9.0, y_px: 9.0, scale_px: 80.0 }]);
+        let object = Heard::Objects(vec![Object {
+            id: 7,
+            kind: Some(0),
+            x_px: 9.0,
+            y_px: 9.0,
+            scale_px: 80.0,
+            built: None,
+        }]);
         let course = [
             add(2, false),
             object,
@@ -233,8 +239,14 @@ mod tests {
 
     #[test]
     fn an_object_comes_once() {
-        let object =
-            Heard::Objects(vec![Object { id: 7, kind: Some(0), x_px: 9.0, y_px: 9.0, scale_px: 80.0 }]);
+        let object = Heard::Objects(vec![Object {
+            id: 7,
+            kind: Some(0),
+            x_px: 9.0,
+            y_px: 9.0,
+            scale_px: 80.0,
+            built: None,
+        }]);
         assert_eq!(after_birth(&[object.clone(), object]), [Rule::ObjectTwice]);
     }
 }

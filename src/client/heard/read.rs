@@ -1,7 +1,10 @@
 //! From a decoded packet to [`Heard`]. Arguments are found by their name in the table, never by place.
 
-use super::{Added, Enter, Heard, Leaderboard, Moved, Object, Own, Pose, Stock, Swing, Update, Welcome};
+use super::{
+    Added, Enter, Heard, Kit, Leaderboard, Moved, Object, Offers, Own, Pose, Stock, Swing, Update, Welcome,
+};
 use crate::packet::{Decoded, Value, angle};
+use crate::world::rules;
 
 impl Heard {
     /// The typed packet. One without what it cannot do without, which only a loaded table can bring about, is
@@ -26,6 +29,10 @@ fn typed(decoded: &Decoded<'_>) -> Option<Heard> {
         "update_players" => Heard::Players(groups(decoded.get("players"), shown)?),
         "load_objects" => Heard::Objects(groups(decoded.get("objects"), moomoo_object)?),
         "objects" => Heard::Objects(groups(decoded.get("objects"), native_object)?),
+        "structures" => Heard::Objects(groups(decoded.get("structures"), native_structure)?),
+        "gone" => Heard::Gone(groups(decoded.get("objects"), |[object]: &[Value; 1]| whole(object))?),
+        "remove_object" => Heard::Gone(vec![whole(decoded.get("sid")?)?]),
+        "kit" | "items" | "item_count" | "offers" | "upgrades" | "age" => return growth(decoded),
         "swings" | "gather" | "shakes" | "wiggle" | "health" | "stats" | "value" | "died" => {
             return fight(decoded);
         }
@@ -42,15 +49,40 @@ fn typed(decoded: &Decoded<'_>) -> Option<Heard> {
     })
 }
 
+/// What one has to use, and what one may choose.
+fn growth(decoded: &Decoded<'_>) -> Option<Heard> {
+    let number = |name| decoded.get(name).and_then(whole);
+    let numbers = |name| groups(decoded.get(name), |[number]: &[Value; 1]| whole::<u8>(number));
+    Some(match decoded.row.name.as_str() {
+        "kit" => {
+            let pair = |[group, count]: &[Value; 2]| Some((whole(group)?, whole(count)?));
+            let counts = groups(decoded.get("counts"), pair)?.into_iter().collect();
+            Heard::Kit(Kit { weapons: numbers("weapons")?, items: numbers("items")?, counts })
+        }
+        "items" => {
+            Heard::Bar { ids: numbers("ids")?, weapons: decoded.get("weapons").and_then(flag) == Some(true) }
+        }
+        "item_count" => Heard::Count { group: whole(decoded.get("group")?)?, count: number("count")? },
+        "offers" | "upgrades" => {
+            let choices = decoded.get("choices").is_some().then(|| numbers("choices")).flatten();
+            Heard::Offers(Offers { points: number("points")?, age: number("age")?, choices })
+        }
+        "age" => Heard::Age { age: number("age")? },
+        _ => return None,
+    })
+}
+
 /// Strokes and what comes of them.
 fn fight(decoded: &Decoded<'_>) -> Option<Heard> {
     let number = |name| decoded.get(name).and_then(whole);
     Some(match decoded.row.name.as_str() {
-        "swings" => Heard::Swings(groups(decoded.get("swings"), |[player, _weapon, hit]: &[Value; 3]| {
-            Some(Swing { player: whole(player)?, hit: flag(hit)? })
+        "swings" => Heard::Swings(groups(decoded.get("swings"), |[player, weapon, hit]: &[Value; 3]| {
+            Some(Swing { player: whole(player)?, weapon: whole(weapon)?, hit: flag(hit)? })
         })?),
         "gather" => {
-            Heard::Swings(vec![Swing { player: number("sid")?, hit: decoded.get("hit").and_then(flag)? }])
+            let weapon = decoded.get("weapon").and_then(whole)?;
+            let hit = decoded.get("hit").and_then(flag)?;
+            Heard::Swings(vec![Swing { player: number("sid")?, weapon, hit }])
         }
         "shakes" => {
             let object = |[object, _direction]: &[Value; 2]| whole(object);
@@ -66,7 +98,7 @@ fn fight(decoded: &Decoded<'_>) -> Option<Heard> {
         },
         "stats" => {
             let resources = [number("wood")?, number("food")?, number("stone")?, number("gold")?];
-            Heard::Stats { resources, kills: number("kills")? }
+            Heard::Stats { resources, kills: number("kills")?, age: number("age")? }
         }
         "value" => {
             let what = match decoded.get("name")?.as_str()? {
@@ -139,17 +171,25 @@ fn native_pose(player: &Value, x: &Value, y: &Value, heading: &Value) -> Option<
 
 fn native_object(values: &[Value; 5]) -> Option<Object> {
     let [id, kind, x, y, scale] = values;
-    object(id, kind, [x, y, scale])
+    object(id, whole(kind), [x, y], scale.as_f64()?)
+}
+
+fn native_structure(values: &[Value; 6]) -> Option<Object> {
+    let [id, item, owner, x, y, _heading] = values;
+    // How large it is, is not said: it is a matter of the rules.
+    let scale_px = rules::item(whole(item)?).map_or(0.0, |item| f64::from(item.scale_px));
+    let built = Some((whole(item)?, whole(owner)?));
+    Some(Object { built, ..object(id, None, [x, y], scale_px)? })
 }
 
 fn moomoo_object(values: &[Value; 8]) -> Option<Object> {
-    let [id, x, y, _direction, scale, kind, ..] = values;
-    object(id, kind, [x, y, scale])
+    let [id, x, y, _direction, scale, kind, item, owner] = values;
+    let built = whole(item).zip(whole(owner));
+    Some(Object { built, ..object(id, whole(kind), [x, y], scale.as_f64()?)? })
 }
 
-fn object(id: &Value, kind: &Value, [x, y, scale]: [&Value; 3]) -> Option<Object> {
-    let (x_px, y_px, scale_px) = (x.as_f64()?, y.as_f64()?, scale.as_f64()?);
-    Some(Object { id: whole(id)?, kind: whole(kind), x_px, y_px, scale_px })
+fn object(id: &Value, kind: Option<u8>, [x, y]: [&Value; 2], scale_px: f64) -> Option<Object> {
+    Some(Object { id: whole(id)?, kind, x_px: x.as_f64()?, y_px: y.as_f64()?, scale_px, built: None })
 }
 
 fn added(decoded: &Decoded<'_>) -> Option<Added> {

@@ -38,15 +38,15 @@ impl Hand {
         }
     }
 
-    /// Lets one tick pass. Tells whether a stroke is due in it.
+    /// Lets one tick pass. Tells whether a stroke is due in it; that needs somebody who swings and is able to.
     ///
     /// What of the tick is left beyond the wait counts for the next stroke, so that the mean time between two strokes is
     /// the weapon's, whatever the tick rate. It does not count while nobody swings: nobody can save up strokes.
-    pub(crate) fn is_due(&mut self, tick_thirds: u16) -> bool {
+    pub(crate) fn is_due(&mut self, tick_thirds: u16, able: bool) -> bool {
         let beyond = tick_thirds.saturating_sub(self.wait);
         let was_waiting = self.wait > 0;
         self.wait = self.wait.saturating_sub(tick_thirds);
-        if self.wait > 0 || !self.attacking || self.item.is_some() {
+        if self.wait > 0 || !able || self.item.is_some() {
             return false;
         }
         let period = rules::weapon_or_first(self.weapon).period_thirds();

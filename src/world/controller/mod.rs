@@ -6,22 +6,28 @@
 //! That is why [`act`] is also dead reckoning: a client that hears nothing of an entity runs its controller on the terrain
 //! that it knows. It is the same code that the server's tick runs.
 
+pub mod animal;
 pub mod growth;
 pub mod hand;
 pub mod kit;
 pub mod player;
 pub mod scenery;
+pub mod shot;
 pub mod structure;
+mod walk;
 
+pub use animal::{Animal, Mood};
 pub use growth::Growth;
 pub use hand::Hand;
 pub use kit::Kit;
-pub use player::{Ground, Player};
+pub use player::{Ground, Player, Poison};
 pub use scenery::{Scenery, SceneryKind};
+pub use shot::Shot;
 pub use structure::Structure;
 
 use crate::entity::{Body, Entity};
 use crate::fields::{Field, Reader, Sink};
+use crate::map::Biome;
 use crate::rules::Rates;
 use crate::snapshot::SnapshotError;
 use crate::terrain::Terrain;
@@ -35,14 +41,29 @@ pub enum Controller {
     Scenery(Scenery),
     /// Stands where a player built it, and sleeps.
     Structure(Structure),
+    /// Wanders, flees or hunts.
+    Animal(Animal),
+    /// Flies straight.
+    Shot(Shot),
 }
 
 impl Controller {
-    /// Whether a turn would change nothing. Who sleeps costs the tick nothing.
+    /// Whether a turn on land would change nothing. Who sleeps costs the tick nothing.
     pub fn is_asleep(&self, body: &Body) -> bool {
         match self {
             Controller::Player(player) => player.is_asleep(body),
             Controller::Scenery(_) | Controller::Structure(_) => true,
+            Controller::Animal(animal) => animal.is_asleep(body),
+            Controller::Shot(_) => false,
+        }
+    }
+
+    /// Whether a river would carry it away, also while it sleeps.
+    fn floats(&self, body: &Body) -> bool {
+        match self {
+            Controller::Player(player) => player.alive && !player.ground.held,
+            Controller::Animal(animal) => body.health > 0 && !animal.held,
+            Controller::Scenery(_) | Controller::Structure(_) | Controller::Shot(_) => false,
         }
     }
 }
@@ -50,18 +71,21 @@ impl Controller {
 /// Lets an entity's controller act for one tick, without any news and without anyone else. Tells whether it was awake.
 pub fn act(entity: &mut Entity, terrain: &Terrain, rates: &Rates) -> bool {
     let Entity { body, controller, .. } = entity;
-    if controller.is_asleep(body) {
+    let drifts = terrain.bands().biome_at(body.y) == Biome::River && controller.floats(body);
+    if controller.is_asleep(body) && !drifts {
         return false;
     }
     match controller {
         Controller::Player(player) => player.act(body, terrain, rates),
         Controller::Scenery(_) | Controller::Structure(_) => {}
+        Controller::Animal(animal) => animal.act(body, terrain, rates),
+        Controller::Shot(shot) => shot.act(body, rates),
     }
     true
 }
 
 impl Field for Controller {
-    const LEAST_BYTES: usize = 1 + Structure::LEAST_BYTES;
+    const LEAST_BYTES: usize = 2;
 
     fn write(&self, sink: &mut impl Sink) {
         match self {
@@ -77,6 +101,14 @@ impl Field for Controller {
                 sink.put(2, 1);
                 structure.write(sink);
             }
+            Controller::Animal(animal) => {
+                sink.put(3, 1);
+                animal.write(sink);
+            }
+            Controller::Shot(shot) => {
+                sink.put(4, 1);
+                shot.write(sink);
+            }
         }
     }
 
@@ -85,6 +117,8 @@ impl Field for Controller {
             0 => Player::read(reader).map(Controller::Player),
             1 => Scenery::read(reader).map(Controller::Scenery),
             2 => Structure::read(reader).map(Controller::Structure),
+            3 => Animal::read(reader).map(Controller::Animal),
+            4 => Shot::read(reader).map(Controller::Shot),
             _ => Err(SnapshotError::Value("controller")),
         }
     }

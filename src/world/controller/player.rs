@@ -5,14 +5,15 @@
 
 use std::sync::Arc;
 
+use crate::clan::ClanId;
 use crate::controller::kit::Choice;
+use crate::controller::walk::walk;
 use crate::controller::{Growth, Hand, Kit};
-use crate::entity::Body;
+use crate::entity::{Body, PlayerId};
 use crate::fields::fields;
-use crate::fixed::{clamp_i32, square_root, Angle, Fixed};
+use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, Rates};
 use crate::terrain::Terrain;
-use crate::trig::{cosine, sine};
 
 /// What a player wants and has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +42,12 @@ pub struct Player {
     pub kit: Kit,
     /// What the place where it stands does to it.
     pub ground: Ground,
+    /// What is in its blood.
+    pub poison: Poison,
+    /// The clan that it is in.
+    pub clan: Option<ClanId>,
+    /// The clan that it asks to join.
+    pub asks: Option<ClanId>,
     /// How far it has grown.
     pub growth: Growth,
     /// What it has gathered and not spent, by [`rules::Resource`].
@@ -64,6 +71,9 @@ fields!(Player:
     hand: Hand,
     kit: Kit,
     ground: Ground,
+    poison: Poison,
+    clan: Option<ClanId>,
+    asks: Option<ClanId>,
     growth: Growth,
     resources: [u32; 4],
     kills: u32,
@@ -80,6 +90,19 @@ pub struct Ground {
     /// Time until a touch can hurt it again, in thirds of a millisecond.
     pub touch_wait: u16,
 }
+
+/// Poison that goes on hurting.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Poison {
+    /// Whose doing it is.
+    pub by: PlayerId,
+    /// How many times it still hurts.
+    pub doses: u8,
+    /// Time until it hurts next, in thirds of a millisecond.
+    pub wait: u16,
+}
+
+fields!(Poison: by: PlayerId, doses: u8, wait: u16);
 
 fields!(Ground: held: bool, healing: bool, touch_wait: u16);
 
@@ -100,6 +123,9 @@ impl Player {
             hand: Hand::new(),
             kit: Kit::new(),
             ground: Ground::default(),
+            poison: Poison::default(),
+            clan: None,
+            asks: None,
             growth: Growth::new(),
             resources: [0; 4],
             kills: 0,
@@ -121,7 +147,7 @@ impl Player {
         self.growth.choice_age += 1;
     }
 
-    /// Whether a turn would change nothing: it is dead, or it stands, is at rest and not slowed, and nobody pushed it.
+    /// Whether a turn on land would change nothing: it is dead, or it stands, is at rest and not slowed, and nobody pushed it.
     pub fn is_asleep(&self, body: &Body) -> bool {
         let rests = self.direction.is_none() && body.vx.0 == 0 && body.vy.0 == 0;
         !self.alive || rests && self.slow == 0 && !self.stirred
@@ -135,27 +161,8 @@ impl Player {
             (body.vx, body.vy) = (Fixed::ZERO, Fixed::ZERO);
             return;
         }
-        let (old_vx, old_vy) = (bounded(body.vx), bounded(body.vy));
-        (body.vx, body.vy) = (old_vx, old_vy);
-        self.accelerate(body, rates);
-        // The mean of old and new speed: thus a start and a stop take the same way at each tick rate.
-        if terrain.walk(body, mean(old_vx, body.vx), mean(old_vy, body.vy)) {
-            body.vx = body.vx.times(rates.contact);
-            body.vy = body.vy.times(rates.contact);
-        }
-    }
-
-    fn accelerate(&self, body: &mut Body, rates: &Rates) {
-        body.vx = body.vx.times(rates.friction);
-        body.vy = body.vy.times(rates.friction);
-        if let Some(angle) = self.direction {
-            let push = Fixed(self.hindered(rates.acceleration));
-            body.vx = body.vx.plus(push.times(cosine(angle)));
-            body.vy = body.vy.plus(push.times(sine(angle)));
-        } else if length(body.vx, body.vy) <= rates.rest.unsigned_abs() {
-            body.vx = Fixed::ZERO;
-            body.vy = Fixed::ZERO;
-        }
+        let way = self.direction.map(|angle| (angle, self.hindered(rates.acceleration)));
+        walk(body, way, terrain, rates);
     }
 
     /// What is left of an acceleration by slowness and by the weight of what is in the hand.
@@ -174,15 +181,4 @@ impl Player {
 pub(crate) fn bounded(velocity: Fixed) -> Fixed {
     let most = Fixed::from_px(rules::VELOCITY_MAX_PX);
     velocity.clamp(Fixed(-most.0), most)
-}
-
-fn mean(a: Fixed, b: Fixed) -> Fixed {
-    Fixed(clamp_i32((i64::from(a.0) + i64::from(b.0)) / 2))
-}
-
-/// The length of a way, in 1/65,536 px, rounded down.
-fn length(dx: Fixed, dy: Fixed) -> u32 {
-    let square = |at: Fixed| u64::from(at.0.unsigned_abs()) * u64::from(at.0.unsigned_abs());
-    // At most the root of 2^63, which fits.
-    square_root(square(dx) + square(dy)) as u32
 }

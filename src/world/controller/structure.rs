@@ -9,6 +9,8 @@ use crate::fields::fields;
 pub struct Structure {
     /// What it is: a number of [`crate::rules::ITEMS`].
     pub item: u8,
+    /// Time until it can shoot, if it does, in thirds of a millisecond.
+    pub wait: u16,
 }
 
-fields!(Structure: item: u8);
+fields!(Structure: item: u8, wait: u16);

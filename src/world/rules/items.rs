@@ -18,6 +18,8 @@ pub enum Group {
     Trap = 5,
     /// What throws who steps on it.
     Boost = 6,
+    /// What shoots at others.
+    Turret = 7,
     /// What heals who stands on it.
     Heal = 9,
     /// Where its owner plays again after death.
@@ -29,13 +31,14 @@ pub const GROUPS: usize = 14;
 
 impl Group {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Group; 8] = [
+    pub const ALL: [Group; 9] = [
         Group::Food,
         Group::Wall,
         Group::Spikes,
         Group::Mill,
         Group::Trap,
         Group::Boost,
+        Group::Turret,
         Group::Heal,
         Group::Spawn,
     ];
@@ -49,6 +52,7 @@ impl Group {
             Group::Mill => 7,
             Group::Trap => 6,
             Group::Boost => 12,
+            Group::Turret => 2,
             Group::Heal => 4,
             Group::Spawn => 1,
         }
@@ -56,7 +60,7 @@ impl Group {
 
     /// Whether one runs into it, or over it.
     pub const fn is_solid(self) -> bool {
-        matches!(self, Group::Wall | Group::Spikes | Group::Mill)
+        matches!(self, Group::Wall | Group::Spikes | Group::Mill | Group::Turret)
     }
 }
 
@@ -85,13 +89,15 @@ pub struct Item {
     pub damage: u16,
     /// Half points that it pays to its owner in a second.
     pub pays_halves: u16,
+    /// Whether its touch poisons as well.
+    pub poisons: bool,
 }
 
 impl Item {
     /// Everything about it that decides what happens.
-    pub(super) fn numbers(&self) -> [i32; 13] {
-        let Item { id, name: _, group, age, needs, cost, health, scale_px, radius_px, damage, pays_halves } =
-            *self;
+    pub(super) fn numbers(&self) -> [i32; 14] {
+        let Item { id, name: _, group, age, needs, cost, health, scale_px, .. } = *self;
+        let Item { radius_px, damage, pays_halves, poisons, .. } = *self;
         let or_none = |number: Option<u8>| number.map_or(-1, i32::from);
         let [wood, food, stone, gold] = cost.map(|amount| amount as i32);
         [
@@ -108,6 +114,7 @@ impl Item {
             radius_px,
             i32::from(damage),
             i32::from(pays_halves),
+            i32::from(poisons),
         ]
     }
 }
@@ -143,13 +150,14 @@ const fn built(
         radius_px: scale_px,
         damage: 0,
         pays_halves: 0,
+        poisons: false,
     }
 }
 
-use Group::{Boost, Heal, Mill, Spawn, Spikes, Trap, Wall};
+use Group::{Boost, Heal, Mill, Spawn, Spikes, Trap, Turret, Wall};
 
 /// All of them, in the order of their numbers. Numbers that are missing belong to things that this game does not have.
-pub const ITEMS: [Item; 16] = [
+pub const ITEMS: [Item; 18] = [
     food(0, "apple", 10, 20),
     Item { age: Some(3), ..food(1, "cookie", 15, 40) },
     Item { age: Some(7), ..food(2, "cheese", 25, 60) },
@@ -161,6 +169,13 @@ pub const ITEMS: [Item; 16] = [
     Item {
         age: Some(9),
         needs: Some(7),
+        damage: 30,
+        poisons: true,
+        ..built(8, "poison spikes", Spikes, [35, 0, 15, 0], (600, 52))
+    },
+    Item {
+        age: Some(9),
+        needs: Some(7),
         damage: 45,
         ..built(9, "spinning spikes", Spikes, [30, 0, 20, 0], (500, 52))
     },
@@ -169,6 +184,7 @@ pub const ITEMS: [Item; 16] = [
     Item { age: Some(8), pays_halves: 4, ..built(12, "power mill", Mill, [100, 0, 50, 0], (800, 47)) },
     Item { age: Some(4), radius_px: 10, ..built(15, "pit trap", Trap, [30, 0, 30, 0], (500, 50)) },
     Item { age: Some(4), radius_px: 31, ..built(16, "boost pad", Boost, [5, 0, 20, 0], (150, 45)) },
+    Item { age: Some(7), ..built(17, "turret", Turret, [200, 0, 150, 0], (800, 43)) },
     Item { age: Some(7), radius_px: 22, ..built(19, "healing pad", Heal, [30, 10, 0, 0], (400, 45)) },
     Item { age: Some(9), radius_px: 22, ..built(20, "spawn pad", Spawn, [100, 0, 100, 0], (400, 45)) },
 ];

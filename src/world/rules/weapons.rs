@@ -35,6 +35,14 @@ pub struct Weapon {
     pub built_percent: u16,
     /// Gold that a stroke takes from a player and gives to who swings.
     pub steals: u32,
+    /// What it shoots in place of a stroke: a number of [`super::PROJECTILES`].
+    pub shoots: Option<u8>,
+    /// What a shot costs, by [`super::Resource`].
+    pub shot_cost: [u32; 4],
+    /// Speed that a shot gives to who shoots, away from where it goes, pixels per second.
+    pub recoil_px_per_s: i32,
+    /// What is left of harm that comes from before who holds it, in hundredths. Below 100 it is a shield, and strikes nothing.
+    pub shield_percent: u16,
 }
 
 impl Weapon {
@@ -49,7 +57,7 @@ impl Weapon {
     }
 
     /// Everything about it that decides what happens.
-    pub(super) fn numbers(&self) -> [i32; 13] {
+    pub(super) fn numbers(&self) -> [i32; 20] {
         let Weapon {
             id,
             name: _,
@@ -65,7 +73,12 @@ impl Weapon {
             slow,
             built_percent,
             steals,
+            shoots,
+            shot_cost,
+            recoil_px_per_s,
+            shield_percent,
         } = *self;
+        let [wood, food, stone, gold] = shot_cost.map(|amount| amount as i32);
         let or_none = |number: Option<u8>| number.map_or(-1, i32::from);
         [
             i32::from(id),
@@ -81,6 +94,13 @@ impl Weapon {
             i32::from(slow),
             i32::from(built_percent),
             steals as i32,
+            or_none(shoots),
+            wood,
+            food,
+            stone,
+            gold,
+            recoil_px_per_s,
+            i32::from(shield_percent),
         ]
     }
 }
@@ -101,6 +121,10 @@ const HAMMER: Weapon = Weapon {
     slow: 9_000,
     built_percent: 100,
     steals: 0,
+    shoots: None,
+    shot_cost: [0; 4],
+    recoil_px_per_s: 0,
+    shield_percent: 100,
 };
 
 /// A weapon of the first slot that the second age offers: damage, range, gather, period.
@@ -112,8 +136,19 @@ const fn first(
     Weapon { id, name, age: Some(2), damage, range_px, gather, period_ms, ..HAMMER }
 }
 
-/// All of them, in the order of their numbers. Numbers that are missing belong to weapons that shoot and to the shield.
-pub const WEAPONS: [Weapon; 11] = [
+/// A weapon that shoots: what, what a shot costs, the time between two, and the speed of who holds it.
+const fn shooter(
+    id: u8,
+    name: &'static str,
+    (kind, shot_cost): (u8, [u32; 4]),
+    (period_ms, speed_percent): (u16, i32),
+) -> Weapon {
+    let shoots = Some(kind);
+    Weapon { shoots, shot_cost, speed_percent, slot: 1, slow: 0, ..first(id, name, (0, 0, 0, period_ms)) }
+}
+
+/// All of them, in the order of their numbers.
+pub const WEAPONS: [Weapon; 16] = [
     HAMMER,
     first(1, "hand axe", (30, 70, 2, 400)),
     Weapon { age: Some(8), needs: Some(1), ..first(2, "great axe", (35, 75, 4, 400)) },
@@ -123,6 +158,7 @@ pub const WEAPONS: [Weapon; 11] = [
     Weapon { knock_px_per_s: 700, ..first(6, "bat", (20, 110, 1, 300)) },
     Weapon { speed_percent: 113, knock_px_per_s: 100, slow: 3_000, ..first(7, "daggers", (20, 65, 1, 100)) },
     first(8, "stick", (1, 70, 7, 400)),
+    Weapon { age: Some(6), ..shooter(9, "bow", (0, [4, 0, 0, 0]), (600, 75)) },
     Weapon {
         slot: 1,
         age: Some(6),
@@ -133,10 +169,25 @@ pub const WEAPONS: [Weapon; 11] = [
     Weapon {
         slot: 1,
         age: Some(6),
+        speed_percent: 70,
+        shield_percent: 20,
+        ..first(11, "shield", (0, 0, 0, 300))
+    },
+    Weapon { age: Some(8), needs: Some(9), ..shooter(12, "crossbow", (2, [5, 0, 0, 0]), (700, 70)) },
+    Weapon { age: Some(9), needs: Some(12), ..shooter(13, "repeater", (3, [10, 0, 0, 0]), (230, 70)) },
+    Weapon {
+        slot: 1,
+        age: Some(6),
         speed_percent: 105,
         knock_px_per_s: 200,
         steals: 250,
         ..first(14, "mc grabby", (0, 125, 0, 700))
+    },
+    Weapon {
+        age: Some(9),
+        needs: Some(9),
+        recoil_px_per_s: 350,
+        ..shooter(15, "musket", (5, [0, 0, 10, 0]), (1_500, 60))
     },
 ];
 

@@ -1,8 +1,10 @@
 //! A state that no world can be in is refused, by the name of what is wrong.
 
-use crate::controller::{Controller, Player, Structure};
+use crate::clan::ClanId;
+use crate::controller::{Controller, Player, Poison, Shot, Structure};
+use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
-use crate::rules::TickHz;
+use crate::rules::{TickHz, SHOTS_MOST};
 use crate::snapshot::SnapshotError;
 use crate::state::{State, World};
 use crate::tests::snapshot::lively;
@@ -78,7 +80,7 @@ fn a_player_has_nothing_that_the_rules_do_not_give() {
         ("weapon of a player", |state| builder(state, |player| player.kit.weapons[0] = None)),
         ("weapon of a player", |state| builder(state, |player| player.kit.weapons[1] = Some(5))),
         ("item of a player", |state| builder(state, |player| player.kit.items[0] = Some(3))),
-        ("item of a player", |state| builder(state, |player| player.kit.items[2] = Some(8))),
+        ("item of a player", |state| builder(state, |player| player.kit.items[2] = Some(13))),
         ("pay of a player", |state| builder(state, |player| player.kit.earned = 6_000)),
         ("weapon in the hand", |state| builder(state, |player| player.hand.weapon = 7)),
         ("item in the hand", |state| builder(state, |player| player.hand.item = Some(20))),
@@ -88,7 +90,7 @@ fn a_player_has_nothing_that_the_rules_do_not_give() {
 }
 
 fn item_of(state: &mut State, at: usize, item: u8) {
-    state.structures[at].controller = Controller::Structure(Structure { item });
+    state.structures[at].controller = Controller::Structure(Structure { item, wait: 0 });
 }
 
 #[test]
@@ -103,7 +105,7 @@ fn nothing_stands_that_nobody_can_have_built() {
         ("number of a structure", |state| {
             state.structures.last_mut().expect("one stands").id = state.next_id
         }),
-        ("controller of a structure", |state| item_of(state, 0, 8)),
+        ("controller of a structure", |state| item_of(state, 0, 13)),
         ("controller of a structure", |state| {
             state.structures[0].controller = state.others[0].controller.clone()
         }),
@@ -118,6 +120,90 @@ fn nothing_stands_that_nobody_can_have_built() {
                 let body = &mut state.structures[at].body;
                 (body.radius_px, body.health) = (22, 400);
             }
+        }),
+    ];
+    refuse_each(&rows);
+}
+
+#[test]
+fn no_clan_stands_that_nobody_can_have_founded() {
+    let rows: [(&str, Spoil); 15] = [
+        ("order of clans", |state| state.clans.swap(0, 1)),
+        ("order of clans", |state| state.clans[1].id = state.clans[0].id),
+        ("number of a clan", |state| state.next_clan = 2),
+        ("number of a clan", |state| state.clans[0].id = ClanId(0)),
+        ("name of a clan", |state| state.clans[0].name = "".into()),
+        ("name of a clan", |state| state.clans[0].name = "12345678".into()),
+        ("name of a clan", |state| state.clans[1].name = state.clans[0].name.clone()),
+        ("owner of a clan", |state| state.clans[0].owner = PlayerId(99)),
+        ("owner of a clan", |state| state.clans[0].owner = PlayerId(200)),
+        ("owner of a clan", |state| spoil_player(state, 0, |player| player.clan = None)),
+        ("owner of a clan", |state| drop(state.players.remove(0))),
+        ("clan of a player", |state| drop(state.clans.remove(0))),
+        ("clan of a player", |state| spoil_player(state, 2, |player| player.clan = Some(ClanId(3)))),
+        ("request of a player", |state| builder(state, |player| player.asks = Some(ClanId(3)))),
+        ("request of a player", |state| spoil_player(state, 0, |player| player.asks = Some(ClanId(2)))),
+    ];
+    refuse_each(&rows);
+}
+
+/// Spoils what 300 has shot.
+fn shot(state: &mut State, spoil: impl Fn(&mut Body, &mut Shot)) {
+    match &mut state.shots[0] {
+        Entity { body, controller: Controller::Shot(shot), .. } => spoil(body, shot),
+        _ => panic!("a shot is a shot"),
+    }
+}
+
+#[test]
+fn nothing_flies_that_nobody_can_have_shot() {
+    let rows: [(&str, Spoil); 19] = [
+        ("order of entities", |state| state.shots.push(state.shots[0].clone())),
+        ("number of shots", |state| {
+            for _ in 0..SHOTS_MOST {
+                let next = Entity { id: state.next_shot, ..state.shots[0].clone() };
+                state.shots.push(next);
+                state.next_shot.0 += 1;
+            }
+        }),
+        ("next number of a shot", |state| state.next_shot = EntityId::FIRST_SHOT),
+        ("next number of a shot", |state| state.shots.clear()),
+        ("controller of a shot", |state| state.shots[0].controller = state.others[0].controller.clone()),
+        ("kind of a shot", |state| shot(state, |_, shot| shot.kind = 4)),
+        ("number of a shot", |state| state.shots[0].id.0 -= 1),
+        ("way of a shot", |state| shot(state, |_, shot| shot.left = Fixed::ZERO)),
+        ("way of a shot", |state| shot(state, |_, shot| shot.left = Fixed::from_px(1_000).plus(Fixed(1)))),
+        ("owner of a shot", |state| shot(state, |body, _| body.owner = PlayerId(600))),
+        ("maker of a shot", |state| shot(state, |_, shot| shot.by = PlayerId(400).entity())),
+        ("maker of a shot", |state| shot(state, |_, shot| shot.by = EntityId(0))),
+        ("maker of a shot", |state| {
+            let next = state.next_id;
+            shot(state, |_, shot| shot.by = next);
+        }),
+        ("body of a shot", |state| shot(state, |body, _| body.radius_px = 1)),
+        ("body of a shot", |state| shot(state, |body, _| body.health = 1)),
+        ("velocity of a shot", |state| shot(state, |body, _| body.vx.0 += 1)),
+        ("velocity of a shot", |state| shot(state, |body, _| body.heading.0 ^= 0x4000)),
+        ("place", |state| shot(state, |body, _| body.x = Fixed(-1))),
+        ("place", |state| shot(state, |body, _| body.y = Fixed::from_px(1_440).plus(Fixed(1)))),
+    ];
+    refuse_each(&rows);
+}
+
+#[test]
+fn nobody_waits_or_is_poisoned_longer_than_the_rules_have_it() {
+    let rows: [(&str, Spoil); 8] = [
+        ("waiting of a structure", |state| {
+            state.structures[0].controller = Controller::Structure(Structure { item: 3, wait: 1 })
+        }),
+        ("poison of a player", |state| spoil_player(state, 0, |player| player.poison.doses = 6)),
+        ("poison of a player", |state| spoil_player(state, 0, |player| player.poison.doses = 0)),
+        ("poison of a player", |state| spoil_player(state, 0, |player| player.poison.wait = 0)),
+        ("poison of a player", |state| spoil_player(state, 0, |player| player.poison.wait = 3_001)),
+        ("poison of a player", |state| spoil_player(state, 0, |player| player.poison.by = PlayerId(600))),
+        ("poison of a player", |state| spoil_player(state, 1, |player| player.poison.by = PlayerId(400))),
+        ("poison of a player", |state| {
+            spoil_player(state, 4, |player| player.poison = Poison { by: PlayerId(400), doses: 1, wait: 1 })
         }),
     ];
     refuse_each(&rows);

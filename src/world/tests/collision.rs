@@ -10,13 +10,13 @@ use crate::view::SceneryView;
 /// A world with one obstacle in the middle.
 fn with_obstacle(rate: TickHz, radius_px: i32) -> World {
     let mut world = bare_world(rate);
-    let middle = Fixed::from_px(7_200);
+    let middle = Fixed::from_px(9_200);
     world.terrain = Terrain::new(14_400, vec![Obstacle { x: middle, y: middle, radius_px }]);
     world
 }
 
 fn to_middle_px(world: &World) -> f64 {
-    (px(body(world, 1).x) - 7_200.0).hypot(px(body(world, 1).y) - 7_200.0)
+    (px(body(world, 1).x) - 9_200.0).hypot(px(body(world, 1).y) - 9_200.0)
 }
 
 #[test]
@@ -24,11 +24,11 @@ fn who_runs_into_a_thing_stands_on_its_rim() {
     for rate in TickHz::ALL {
         for radius_px in [48, 105, 175] {
             let mut world = with_obstacle(rate, radius_px);
-            put(&mut world, 1, 6_800, 7_200);
+            put(&mut world, 1, 8_800, 9_200);
             walk(&mut world, 1, Some(0));
             wait(&mut world, rate.get() * 5);
             let apart = to_middle_px(&world);
-            let square = |at: Fixed| (i64::from(at.0) - (7_200 << 16)).pow(2);
+            let square = |at: Fixed| (i64::from(at.0) - (9_200 << 16)).pow(2);
             let outside = square(body(&world, 1).x) + square(body(&world, 1).y)
                 >= i64::from((radius_px + 35) << 16).pow(2);
             assert!(outside, "a hair inside {radius_px} at {rate:?}");
@@ -43,10 +43,10 @@ fn who_runs_into_a_thing_stands_on_its_rim() {
 #[test]
 fn at_the_centre_of_a_thing_one_is_put_out_to_the_right() {
     let mut world = with_obstacle(TickHz::Hz30, 90);
-    put(&mut world, 1, 7_200, 7_200);
+    put(&mut world, 1, 9_200, 9_200);
     world.player_mut(crate::PlayerId(1)).expect("the player is there").0.stirred = true;
     wait(&mut world, 1);
-    assert_eq!((body(&world, 1).x, body(&world, 1).y), (Fixed::from_px(7_325), Fixed::from_px(7_200)));
+    assert_eq!((body(&world, 1).x, body(&world, 1).y), (Fixed::from_px(9_325), Fixed::from_px(9_200)));
 }
 
 #[test]
@@ -55,15 +55,15 @@ fn the_rim_is_never_a_hair_inside() {
     let world = with_obstacle(TickHz::Hz30, 90);
     let mut body = {
         let mut other = bare_world(TickHz::Hz30);
-        put(&mut other, 1, 7_200, 7_200);
+        put(&mut other, 1, 9_200, 9_200);
         body(&other, 1).clone()
     };
     for _ in 0..1_000 {
         let (dx, dy) = (rng.between(-5_000_000, 5_000_000), rng.between(-5_000_000, 5_000_000));
-        body.x = Fixed((7_200 << 16) + dx);
-        body.y = Fixed((7_200 << 16) + dy);
+        body.x = Fixed((9_200 << 16) + dx);
+        body.y = Fixed((9_200 << 16) + dy);
         assert!(world.terrain().settle(&mut body));
-        let square = |at: Fixed| (i64::from(at.0) - (7_200 << 16)).pow(2);
+        let square = |at: Fixed| (i64::from(at.0) - (9_200 << 16)).pow(2);
         let root = ((square(body.x) + square(body.y)) as f64).sqrt();
         assert!(square(body.x) + square(body.y) >= i64::from(125 << 16).pow(2), "from {dx}, {dy}: {root}");
         assert!(root < f64::from(125 << 16) + 3.0, "from {dx}, {dy}: {root}");
@@ -75,9 +75,9 @@ fn the_rim_is_never_a_hair_inside() {
 fn in_a_tick_with_contact_both_parts_of_the_speed_are_less_by_the_constant() {
     for rate in TickHz::ALL {
         let mut world = with_obstacle(rate, 100);
-        put(&mut world, 1, 7_200 - 80, 7_200 - 80);
+        put(&mut world, 1, 9_200 - 80, 9_200 - 80);
         let mut free = bare_world(rate);
-        put(&mut free, 1, 7_200 - 80, 7_200 - 80);
+        put(&mut free, 1, 9_200 - 80, 9_200 - 80);
         for world in [&mut world, &mut free] {
             body_mut(world, 1).vx = Fixed::from_px(9);
             body_mut(world, 1).vy = Fixed::from_px(5);
@@ -95,10 +95,10 @@ fn contact_costs_speed_alike_at_each_rate() {
     // Past the thing's upper half, sliding along it; the way is the same, so the time must be.
     let times = TickHz::ALL.map(|rate| {
         let mut world = with_obstacle(rate, 105);
-        put(&mut world, 1, 6_900, 7_180);
+        put(&mut world, 1, 8_900, 9_180);
         walk(&mut world, 1, Some(0));
         let mut ticks = 1;
-        while body(&world, 1).x < Fixed::from_px(7_500) && ticks < 10_000 {
+        while body(&world, 1).x < Fixed::from_px(9_500) && ticks < 10_000 {
             wait(&mut world, 1);
             ticks += 1;
         }
@@ -121,7 +121,7 @@ fn nothing_is_passed_through_at_any_speed() {
         for (turn, direction) in [(0, 0u16), (90, 16_384), (180, 32_768), (270, 49_152)] {
             let (sin, cos) = f64::from(turn).to_radians().sin_cos();
             let mut world = with_obstacle(rate, 48);
-            put(&mut world, 1, 7_200 - (1_000.0 * cos) as i32, 7_200 - (1_000.0 * sin) as i32);
+            put(&mut world, 1, 9_200 - (1_000.0 * cos) as i32, 9_200 - (1_000.0 * sin) as i32);
             walk(&mut world, 1, Some(direction));
             for _ in 0..20 {
                 let fast = body_mut(&mut world, 1);
@@ -130,7 +130,7 @@ fn nothing_is_passed_through_at_any_speed() {
                 wait(&mut world, 1);
                 assert!(to_middle_px(&world) > 82.9, "inside, from {turn} degrees at {rate:?}");
                 let body = body(&world, 1);
-                let along = (px(body.x) - 7_200.0) * cos + (px(body.y) - 7_200.0) * sin;
+                let along = (px(body.x) - 9_200.0) * cos + (px(body.y) - 9_200.0) * sin;
                 assert!(along < 0.0, "on the far side, from {turn} degrees at {rate:?}");
             }
         }
@@ -141,14 +141,14 @@ fn nothing_is_passed_through_at_any_speed() {
 fn a_faster_body_than_there_can_be_is_slowed_to_the_bound() {
     for rate in TickHz::ALL {
         let mut world = bare_world(rate);
-        put(&mut world, 1, 7_200, 7_200);
+        put(&mut world, 1, 9_200, 9_200);
         body_mut(&mut world, 1).vx = Fixed(i32::MAX);
         body_mut(&mut world, 1).vy = Fixed(i32::MIN);
         walk(&mut world, 1, Some(0));
         let body = body(&world, 1);
         let most = Fixed::from_px(320);
         assert!(body.vx <= most && body.vy.0 >= -most.0, "{body:?} at {rate:?}");
-        assert!(body.x <= Fixed::from_px(7_520) && body.y >= Fixed::from_px(6_880), "{body:?} at {rate:?}");
+        assert!(body.x <= Fixed::from_px(9_520) && body.y >= Fixed::from_px(8_880), "{body:?} at {rate:?}");
     }
 }
 
@@ -188,9 +188,9 @@ fn the_edge_of_the_map_holds_and_takes_the_speed_towards_it() {
         [(24_576, 35, 14_365), (57_344, 14_365, 35), (40_960, 35, 35), (8_192, 14_365, 14_365)]
     {
         world = bare_world(world.identity().tick_hz);
-        put(&mut world, 1, 7_200, 7_200);
+        put(&mut world, 1, 9_200, 9_200);
         walk(&mut world, 1, Some(direction));
-        wait(&mut world, 20 * 60);
+        wait(&mut world, 20 * 120);
         let body = body(&world, 1);
         assert_eq!((body.x, body.y), (Fixed::from_px(x_px), Fixed::from_px(y_px)), "towards {direction}");
         assert_eq!((body.vx, body.vy), (Fixed::ZERO, Fixed::ZERO));
@@ -200,19 +200,19 @@ fn the_edge_of_the_map_holds_and_takes_the_speed_towards_it() {
 #[test]
 fn two_players_push_each_other_half_the_overlap() {
     let mut world = bare_world(TickHz::Hz30);
-    put(&mut world, 1, 7_000, 7_000);
-    put(&mut world, 2, 7_050, 7_000);
+    put(&mut world, 1, 9_000, 9_000);
+    put(&mut world, 2, 9_050, 9_000);
     world.player_mut(crate::PlayerId(1)).expect("the player is there").0.stirred = true;
     wait(&mut world, 1);
-    assert_eq!((body(&world, 1).x, body(&world, 2).x), (Fixed::from_px(6_990), Fixed::from_px(7_060)));
-    assert_eq!((body(&world, 1).y, body(&world, 2).y), (Fixed::from_px(7_000), Fixed::from_px(7_000)));
+    assert_eq!((body(&world, 1).x, body(&world, 2).x), (Fixed::from_px(8_990), Fixed::from_px(9_060)));
+    assert_eq!((body(&world, 1).y, body(&world, 2).y), (Fixed::from_px(9_000), Fixed::from_px(9_000)));
 }
 
 #[test]
 fn two_players_on_one_spot_come_apart_and_to_rest() {
     let mut world = bare_world(TickHz::Hz30);
-    put(&mut world, 1, 7_000, 7_000);
-    put(&mut world, 2, 7_000, 7_000);
+    put(&mut world, 1, 9_000, 9_000);
+    put(&mut world, 2, 9_000, 9_000);
     walk(&mut world, 2, Some(16_384));
     walk(&mut world, 2, None);
     wait(&mut world, 60);
@@ -224,13 +224,13 @@ fn two_players_on_one_spot_come_apart_and_to_rest() {
 fn a_sleeper_is_pushed_by_whoever_comes_whatever_their_numbers() {
     for (walker, sleeper) in [(1, 2), (2, 1)] {
         let mut world = bare_world(TickHz::Hz30);
-        put(&mut world, 1, 7_000, 7_000);
-        put(&mut world, 2, 7_000, 7_000);
-        body_mut(&mut world, walker).x = Fixed::from_px(6_900);
+        put(&mut world, 1, 9_000, 9_000);
+        put(&mut world, 2, 9_000, 9_000);
+        body_mut(&mut world, walker).x = Fixed::from_px(8_900);
         wait(&mut world, 5);
         walk(&mut world, walker, Some(0));
         wait(&mut world, 60);
-        assert!(body(&world, sleeper).x > Fixed::from_px(7_050), "{walker} pushes {sleeper}");
+        assert!(body(&world, sleeper).x > Fixed::from_px(9_050), "{walker} pushes {sleeper}");
         assert!(distance_px(body(&world, 1), body(&world, 2)) > 69.9, "{walker} pushes {sleeper}");
     }
 }
@@ -238,8 +238,8 @@ fn a_sleeper_is_pushed_by_whoever_comes_whatever_their_numbers() {
 #[test]
 fn an_overlap_too_small_to_halve_keeps_nobody_awake() {
     let mut world = bare_world(TickHz::Hz30);
-    put(&mut world, 1, 7_000, 7_000);
-    put(&mut world, 2, 7_000, 7_000);
+    put(&mut world, 1, 9_000, 9_000);
+    put(&mut world, 2, 9_000, 9_000);
     // The diagonal of 70 px, less one part on either axis.
     let side = (70.0 * 65_536.0 / 2f64.sqrt()) as i32;
     body_mut(&mut world, 2).x.0 += side;
@@ -254,7 +254,7 @@ fn an_overlap_too_small_to_halve_keeps_nobody_awake() {
 fn a_walker_pushes_a_row_of_sleepers_that_come_apart_and_to_rest() {
     let mut world = bare_world(TickHz::Hz30);
     for id in 1..=5 {
-        put(&mut world, id, 7_000 + i32::from(id) * 72, 7_000);
+        put(&mut world, id, 9_000 + i32::from(id) * 72, 9_000);
     }
     walk(&mut world, 1, Some(0));
     wait(&mut world, 90);
@@ -272,8 +272,8 @@ fn a_walker_pushes_a_row_of_sleepers_that_come_apart_and_to_rest() {
 #[test]
 fn nobody_is_pushed_into_a_thing_or_off_the_map() {
     let mut world = with_obstacle(TickHz::Hz30, 105);
-    put(&mut world, 1, 7_060, 7_200);
-    put(&mut world, 2, 6_990, 7_200);
+    put(&mut world, 1, 9_060, 9_200);
+    put(&mut world, 2, 8_990, 9_200);
     walk(&mut world, 2, Some(0));
     wait(&mut world, 120);
     assert!(to_middle_px(&world) > 139.99);
@@ -289,7 +289,7 @@ fn nobody_is_pushed_into_a_thing_or_off_the_map() {
 fn free_ground_is_on_the_map_and_off_every_thing() {
     let world = with_obstacle(TickHz::Hz30, 100);
     let free = |x_px: i32, y_px: i32| world.terrain().is_free(Fixed::from_px(x_px), Fixed::from_px(y_px), 60);
-    assert!(free(60, 60) && free(14_340, 14_340) && free(7_040, 7_200) && free(7_200, 7_361));
-    assert!(!free(59, 60) && !free(60, 14_341) && !free(7_041, 7_200) && !free(7_200, 7_200));
-    assert!(!free(-5_000, 7_000) && !free(i32::MAX, 60));
+    assert!(free(60, 60) && free(14_340, 14_340) && free(9_040, 9_200) && free(9_200, 9_361));
+    assert!(!free(59, 60) && !free(60, 14_341) && !free(9_041, 9_200) && !free(9_200, 9_200));
+    assert!(!free(-5_000, 9_000) && !free(i32::MAX, 60));
 }

@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 
-use crate::command::{Action, Command, Refusal, Selection, KINDS};
+use crate::command::{Action, Command, Refusal, Selection, Spawned, KINDS};
 use crate::entity::PlayerId;
 use crate::fixed::{Angle, Fixed};
-use crate::rules::{Resource, TickHz};
+use crate::rules::{AnimalKind, Resource, TickHz};
 use crate::state::{Event, World};
-use crate::tests::{body, body_mut, command, join, player, player_mut, world};
+use crate::tests::{body, body_mut, command, join, player, player_mut, without_animals, world};
 
 fn chat(text: &str) -> Action {
     Action::Chat { text: text.to_string() }
@@ -31,7 +31,7 @@ fn grant(player: u16) -> Action {
 
 /// A world with players 1 and 2, whose next operator sequence is 3.
 fn two() -> World {
-    let mut world = world(1);
+    let mut world = without_animals(world(1));
     world.step(&mut vec![join(1, 1), join(2, 2)]);
     world
 }
@@ -41,7 +41,9 @@ fn a_join_gives_a_body_of_that_name_and_skin() {
     let mut world = world(1);
     let outcome = world.step(&mut vec![command(0, 1, named(7, "Zoë 🦊"))]).clone();
     assert_eq!(outcome.events, [Event::Joined { player: PlayerId(7) }]);
-    assert_eq!((outcome.accepted, outcome.refused.len()), ([1, 0, 0, 0, 0, 0, 0, 0, 0, 0], 0));
+    let mut only_joins = [0; crate::command::KINDS];
+    only_joins[0] = 1;
+    assert_eq!((outcome.accepted, outcome.refused.len()), (only_joins, 0));
     let view = world.player(PlayerId(7)).expect("it joined");
     assert_eq!((&**view.name, view.skin, view.joined_tick, view.score), ("Zoë 🦊", 1, 0, 0));
     assert_eq!((view.sequence, view.direction, view.body.owner), (0, None, PlayerId(7)));
@@ -260,6 +262,16 @@ fn any_text() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Often one of few, so that clans meet.
+fn clan_name() -> impl Strategy<Value = String> {
+    prop_oneof![3 => "[ab]", 1 => any_text()]
+}
+
+fn spawned() -> impl Strategy<Value = Spawned> {
+    let kinds: Vec<AnimalKind> = (0..=u8::MAX).filter_map(AnimalKind::from_number).collect();
+    prop_oneof![prop::sample::select(kinds).prop_map(Spawned::Animal), any::<u8>().prop_map(Spawned::Item)]
+}
+
 pub(super) fn any_command() -> impl Strategy<Value = Command> {
     let number = || prop_oneof![4 => 0u16..6, 1 => any::<u16>()];
     let action = prop_oneof![
@@ -282,6 +294,19 @@ pub(super) fn any_command() -> impl Strategy<Value = Command> {
             player: PlayerId(player),
             resource: Resource::ALL[resource],
             amount
+        }),
+        clan_name().prop_map(|name| Action::ClanCreate { name }),
+        clan_name().prop_map(|name| Action::ClanRequest { name }),
+        Just(Action::ClanLeave),
+        Just(Action::Ping),
+        (number(), any::<bool>())
+            .prop_map(|(player, accept)| Action::ClanAnswer { player: PlayerId(player), accept }),
+        number().prop_map(|player| Action::ClanKick { player: PlayerId(player) }),
+        any_text().prop_map(|text| Action::Say { text }),
+        (spawned(), any::<u16>(), any::<u16>()).prop_map(|(what, x_px, y_px)| Action::Spawn {
+            what,
+            x_px,
+            y_px
         }),
     ];
     let sequence = prop_oneof![4 => 0u32..40, 1 => any::<u32>()];

@@ -175,7 +175,7 @@ fn second(world: &mut World, number: u8, heading: u16, owner: u16) {
     entity.id.0 += 1;
     (entity.body.heading, entity.body.owner) = (Angle(heading), PlayerId(owner));
     entity.controller =
-        crate::controller::Controller::Structure(crate::controller::Structure { item: number });
+        crate::controller::Controller::Structure(crate::controller::Structure { item: number, wait: 0 });
     world.terrain.put_up(crate::terrain::Standing::of(&entity).expect("it was built"));
     world.state.structures.push(entity);
 }

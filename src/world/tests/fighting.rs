@@ -10,7 +10,7 @@ use crate::tests::{
 };
 use crate::trig::direction;
 
-/// A weapon as the game's tables have it: number, name, damage, range px, gather, period ms, speed %, extra knock px/s.
+/// A weapon that strikes, as the game's tables have it: number, name, damage, range px, gather, period ms, speed %, extra knock px/s.
 type Row = (u8, &'static str, u16, i32, u32, u16, i32, i32);
 
 const ROWS: [Row; 11] = [
@@ -30,8 +30,8 @@ const ROWS: [Row; 11] = [
 /// Two players on a bare map, the second that far to the right of the first, which holds that weapon and looks at it.
 fn facing(rate: TickHz, weapon: u8, apart: Fixed) -> World {
     let mut world = bare_world(rate);
-    put(&mut world, 1, 7_000, 7_000);
-    put(&mut world, 2, 9_000, 7_000);
+    put(&mut world, 1, 7_000, 5_000);
+    put(&mut world, 2, 9_000, 5_000);
     wait(&mut world, 2);
     body_mut(&mut world, 2).x = Fixed::from_px(7_000).plus(apart);
     player_mut(&mut world, 1).hand.weapon = weapon;
@@ -46,6 +46,7 @@ fn was_hit(world: &World) -> bool {
 fn the_table_is_the_one_that_was_meant() {
     let found: Vec<Row> = WEAPONS
         .iter()
+        .filter(|of| of.shoots.is_none() && of.shield_percent == 100)
         .map(|of| {
             (
                 of.id,
@@ -110,7 +111,7 @@ fn the_arc_turns_with_the_head() {
             let angle = f64::from(heading) * std::f64::consts::PI / 32_768.0;
             let at = |centre: i32, way: f64| Fixed((centre << 16) + (way * 80.0 * 65_536.0) as i32);
             body_mut(&mut world, 2).x = at(7_000, angle.cos());
-            body_mut(&mut world, 2).y = at(7_000, angle.sin());
+            body_mut(&mut world, 2).y = at(5_000, angle.sin());
             body_mut(&mut world, 1).heading = Angle(heading.wrapping_add(off));
             swing(&mut world, 1);
             assert_eq!(was_hit(&world), hit, "towards {heading}, looking {off} parts aside");
@@ -178,7 +179,7 @@ fn a_stroke_knocks_back_the_same_way_at_each_tick_rate() {
                 let at = crate::trig::cosine(Angle(angle));
                 body_mut(&mut world, 2).x = Fixed::from_px(7_000).plus(Fixed(at).times(80 << 16));
                 let at = crate::trig::sine(Angle(angle));
-                body_mut(&mut world, 2).y = Fixed::from_px(7_000).plus(Fixed(at).times(80 << 16));
+                body_mut(&mut world, 2).y = Fixed::from_px(5_000).plus(Fixed(at).times(80 << 16));
                 body_mut(&mut world, 1).heading = Angle(angle);
                 let before = body(&world, 2).clone();
                 swing(&mut world, 1);
@@ -198,12 +199,12 @@ fn a_stroke_knocks_back_the_same_way_at_each_tick_rate() {
 fn who_is_struck_by_many_at_once_stays_within_the_bounds_of_speed() {
     let mut world = bare_world(TickHz::Hz15);
     for id in 1..=40 {
-        put(&mut world, id, 7_000, 7_000);
+        put(&mut world, id, 7_000, 5_000);
     }
-    put(&mut world, 41, 7_001, 7_000);
+    put(&mut world, 41, 7_001, 5_000);
     for id in 1..=41 {
         let body = body_mut(&mut world, id);
-        (body.x, body.y) = (Fixed::from_px(7_000 + i32::from(id / 41)), Fixed::from_px(7_000));
+        (body.x, body.y) = (Fixed::from_px(7_000 + i32::from(id / 41)), Fixed::from_px(5_000));
         body.health = 5;
         player_mut(&mut world, id).hand.attacking = true;
         player_mut(&mut world, id).stirred = false;
@@ -258,7 +259,7 @@ fn a_stroke_lands_on_everyone_in_reach_in_the_order_of_their_numbers() {
     put(&mut world, 5, 9_000, 9_000);
     put(&mut world, 3, 9_200, 9_000);
     wait(&mut world, 2);
-    for (id, y_px) in [(5, 6_940), (3, 7_060)] {
+    for (id, y_px) in [(5, 4_940), (3, 5_060)] {
         body_mut(&mut world, id).x = Fixed::from_px(7_050);
         body_mut(&mut world, id).y = Fixed::from_px(y_px);
     }

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
-use crate::command::{decode_frame, encode_frame, Action, Command, Frame, FrameError, Selection};
+use crate::command::{decode_frame, encode_frame, Action, Command, Frame, FrameError, Selection, Spawned};
 use crate::entity::PlayerId;
 use crate::fixed::Angle;
-use crate::rules::Resource;
+use crate::rules::{AnimalKind, Resource};
 use crate::tests::command;
 use crate::tests::commands::any_command;
 
@@ -69,10 +69,56 @@ fn rows_both_ways() {
             ],
         ),
     ];
+    both_ways(rows);
+}
+
+fn both_ways<const N: usize>(rows: [(&str, u32, Vec<Command>); N]) {
     for (hex, tick, commands) in rows {
         assert_eq!(encoded(tick, &commands), unhex(hex), "{hex}");
         assert_eq!(decode_frame(&unhex(hex)), Ok(Frame { tick, commands }), "{hex}");
     }
+}
+
+fn spawn(what: Spawned, x_px: u16, y_px: u16) -> Action {
+    Action::Spawn { what, x_px, y_px }
+}
+
+#[test]
+fn rows_of_clans_and_the_operator_both_ways() {
+    let text = |text: &str| text.to_string();
+    both_ways([
+        (
+            "01000000 0300  0100 01000000 0a 02 c3ab  0100 02000000 0b  0100 03000000 0c 02 6869",
+            1,
+            vec![
+                command(1, 1, Action::ClanCreate { name: text("ë") }),
+                command(1, 2, Action::ClanLeave),
+                command(1, 3, Action::ClanRequest { name: text("hi") }),
+            ],
+        ),
+        (
+            "01000000 0300  0100 01000000 0d 0102 01  0100 02000000 0d 0000 00  0100 03000000 0e 0102",
+            1,
+            vec![
+                command(1, 1, Action::ClanAnswer { player: PlayerId(513), accept: true }),
+                command(1, 2, Action::ClanAnswer { player: PlayerId(0), accept: false }),
+                command(1, 3, Action::ClanKick { player: PlayerId(513) }),
+            ],
+        ),
+        (
+            "01000000 0200  0100 01000000 0f  0000 02000000 11 02 6869",
+            1,
+            vec![command(1, 1, Action::Ping), command(0, 2, Action::Say { text: text("hi") })],
+        ),
+        (
+            "01000000 0200  0000 01000000 10 00 04 0102 0304  0000 02000000 10 01 11 ffff 0000",
+            1,
+            vec![
+                command(0, 1, spawn(Spawned::Animal(AnimalKind::Wolf), 513, 1_027)),
+                command(0, 2, spawn(Spawned::Item(17), 65_535, 0)),
+            ],
+        ),
+    ]);
 }
 
 #[test]
@@ -85,6 +131,10 @@ fn bytes_that_are_no_frame() {
         ("00000000 0100 0200 01000000 ff 0000", FrameError::Kind(255)),
         ("00000000 0100 0200 01000000 05 02", FrameError::Flag(2)),
         ("00000000 0100 0200 01000000 07 0100 04 01000000", FrameError::Resource(4)),
+        ("00000000 0100 0200 01000000 0d 0100 02", FrameError::Flag(2)),
+        ("00000000 0100 0000 01000000 10 02 00 0000 0000", FrameError::Flag(2)),
+        ("00000000 0100 0000 01000000 10 00 03 0000 0000", FrameError::Animal(3)),
+        ("00000000 0100 0000 01000000 12", FrameError::Kind(18)),
         ("00000000 0100 0200 01000000 02 02 0000", FrameError::Direction(2)),
         ("00000000 0100 0200 01000000 04 02 ff61", FrameError::Text),
         ("00000000 0100 0200 01000000 04 03 6869", FrameError::Truncated),

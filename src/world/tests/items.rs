@@ -13,7 +13,7 @@ use crate::tests::{
 /// two seconds, limit.
 type Row = (u8, &'static str, u8, [u32; 3], u16, i32, u16, u16, u8);
 
-const ROWS: [Row; 16] = [
+const ROWS: [Row; 18] = [
     (0, "apple", 0, [0, 10, 0], 20, 0, 0, 0, 0),
     (1, "cookie", 0, [0, 15, 0], 40, 0, 0, 0, 0),
     (2, "cheese", 0, [0, 25, 0], 60, 0, 0, 0, 0),
@@ -22,12 +22,14 @@ const ROWS: [Row; 16] = [
     (5, "castle wall", 1, [0, 0, 35], 1_500, 52, 0, 0, 30),
     (6, "spikes", 2, [20, 0, 5], 400, 49, 20, 0, 15),
     (7, "greater spikes", 2, [30, 0, 10], 500, 52, 35, 0, 15),
+    (8, "poison spikes", 2, [35, 0, 15], 600, 52, 30, 0, 15),
     (9, "spinning spikes", 2, [30, 0, 20], 500, 52, 45, 0, 15),
     (10, "windmill", 3, [50, 0, 10], 400, 45, 0, 2, 7),
     (11, "faster windmill", 3, [60, 0, 20], 500, 47, 0, 3, 7),
     (12, "power mill", 3, [100, 0, 50], 800, 47, 0, 4, 7),
     (15, "pit trap", 5, [30, 0, 30], 500, 50, 0, 0, 6),
     (16, "boost pad", 6, [5, 0, 20], 150, 45, 0, 0, 12),
+    (17, "turret", 7, [200, 0, 150], 800, 43, 0, 0, 2),
     (19, "healing pad", 9, [30, 10, 0], 400, 45, 0, 0, 4),
     (20, "spawn pad", 10, [100, 0, 100], 400, 45, 0, 0, 1),
 ];
@@ -75,7 +77,7 @@ fn the_tables_are_in_order_and_found_by_number() {
     assert!(WEAPONS.windows(2).all(|pair| pair[0].id < pair[1].id));
     assert!(ITEMS.iter().all(|of| item(of.id) == Some(of)));
     assert!(WEAPONS.iter().all(|of| weapon(of.id) == Some(of)));
-    assert_eq!((item(8), item(255), weapon(9), weapon(255)), (None, None, None, None));
+    assert_eq!((item(13), item(255), weapon(16), weapon(255)), (None, None, None, None));
     assert!(ITEMS.iter().all(|of| of.scale_px <= crate::rules::BUILT_SCALE_MAX_PX));
 }
 
@@ -96,10 +98,10 @@ fn each_age_offers_its_weapons_and_items() {
         (3, &[16 + 1, 16 + 4], 16 + 4),
         (4, &[16 + 15, 16 + 16], 16 + 15),
         (5, &[16 + 7, 16 + 11], 16 + 7),
-        (6, &[10, 14], 10),
-        (7, &[16 + 2, 16 + 5, 16 + 19], 16 + 5),
-        (8, &[4, 16 + 12], 4),
-        (9, &[16 + 9, 16 + 20], 16 + 20),
+        (6, &[9, 10, 11, 14], 9),
+        (7, &[16 + 2, 16 + 5, 16 + 17, 16 + 19], 16 + 5),
+        (8, &[4, 12, 16 + 12], 12),
+        (9, &[13, 16 + 8, 16 + 9, 16 + 20], 16 + 20),
     ];
     for (age, expected, choice) in rows {
         grow_to(&mut world, age);
@@ -112,7 +114,7 @@ fn each_age_offers_its_weapons_and_items() {
         assert_eq!(refusal(&mut world, Action::Upgrade { choice }), Refusal::NotOffered);
     }
     let kit = &player(&world, 1).kit;
-    assert_eq!(kit.weapons, [Some(4), Some(10)]);
+    assert_eq!(kit.weapons, [Some(3), Some(12)]);
     assert_eq!(kit.items.iter().flatten().copied().collect::<Vec<_>>(), [0, 5, 7, 10, 15, 20]);
     grow_to(&mut world, 100);
     assert_eq!((offers(&world), world.player(PlayerId(1)).expect("it is there").choices), (vec![], 0));
@@ -120,7 +122,16 @@ fn each_age_offers_its_weapons_and_items() {
 
 #[test]
 fn what_needs_something_else_is_offered_only_to_who_has_that() {
-    for (age, choice, needed) in [(8, 2, 1), (8, 4, 3), (7, 16 + 5, 16 + 4), (9, 16 + 9, 16 + 7)] {
+    for (age, choice, needed) in [
+        (8, 2, 1),
+        (8, 4, 3),
+        (8, 12, 9),
+        (9, 13, 12),
+        (9, 15, 9),
+        (7, 16 + 5, 16 + 4),
+        (9, 16 + 8, 16 + 7),
+        (9, 16 + 9, 16 + 7),
+    ] {
         let mut world = alone();
         grow_to(&mut world, age);
         player_mut(&mut world, 1).growth.choice_age = age;

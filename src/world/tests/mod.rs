@@ -1,25 +1,36 @@
 //! The world's tests, by what they look at. They may use floating-point numbers, to compute again what is committed.
 
+mod animals;
+mod appear;
+mod beasts;
+mod biomes;
 mod bounds;
 mod check;
+mod clans;
 mod collision;
 mod commands;
 mod deeds;
 mod dying;
 mod edges;
 mod fighting;
+mod flight;
 mod frame;
 mod gathering;
 mod ground;
 mod growing;
+mod hunting;
 mod items;
 mod map;
 mod numbers;
+mod poison;
 mod reckoning;
+mod shields;
+mod shooting;
 mod snapshot;
 mod spawn;
 mod structures;
 mod touch;
+mod turrets;
 mod walking;
 mod weapons;
 
@@ -39,11 +50,17 @@ fn world_at(seed: u32, tick_hz: TickHz) -> World {
     World::new(Identity { seed, map_size_px: 14_400, tick_hz })
 }
 
-/// A world on which nothing grows, so that one can walk anywhere.
+/// A world on which nothing grows and nothing lives, so that one can walk anywhere.
 fn bare_world(tick_hz: TickHz) -> World {
-    let mut state = world_at(1, tick_hz).state;
+    let mut state = without_animals(world_at(1, tick_hz)).state;
     state.others.clear();
     World::from_state(state)
+}
+
+/// That world without its animals, which would be in the way.
+fn without_animals(mut world: World) -> World {
+    world.state.animals.clear();
+    world
 }
 
 fn command(player: u16, sequence: u32, action: Action) -> Command {

@@ -4,12 +4,12 @@ use crate::controller::act;
 use crate::entity::PlayerId;
 use crate::rules::TickHz;
 use crate::terrain::{Obstacle, Terrain};
-use crate::tests::{put, wait, walk, world_at};
+use crate::tests::{put, wait, walk, without_animals, world_at};
 
 #[test]
 fn without_news_the_controller_goes_where_the_world_goes() {
     for rate in TickHz::ALL {
-        let mut world = world_at(8, rate);
+        let mut world = without_animals(world_at(8, rate));
         put(&mut world, 1, 3_000, 3_000);
         walk(&mut world, 1, Some(5_000));
         let at = world.find(PlayerId(1)).expect("the player is there");

@@ -2,7 +2,10 @@
 
 use proptest::prelude::*;
 
+use crate::clan::ClanId;
 use crate::command::{Action, Selection};
+use crate::controller::{Controller, Hand, Poison};
+use crate::entity::Entity;
 use crate::fields::{Field, Sink};
 use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
@@ -14,6 +17,13 @@ use crate::tests::{body, body_mut, command, join, player, player_mut, put, wait,
 /// A world in which every field has been used: players of all kinds, some walking, some gone.
 pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     let mut world = World::new(Identity { seed, map_size_px, tick_hz });
+    // Those who hunt wait until everyone has played its part.
+    let is_harmless = |animal: &Entity| match &animal.controller {
+        Controller::Animal(animal) => !animal.hunts(),
+        _ => false,
+    };
+    let first_hunter = world.state.animals.partition_point(is_harmless);
+    let hunters = world.state.animals.split_off(first_hunter);
     let mut joins = (1..=6).map(|id| join(u32::from(id), id * 100)).collect();
     world.step(&mut joins);
     let mut rng = Rng::new(seed, 99);
@@ -34,7 +44,22 @@ pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     world.step(&mut vec![command(0, 7, leave), command(0, 8, grant)]);
     build(&mut world);
     fight(&mut world);
+    found_clans(&mut world);
+    shoot(&mut world);
+    world.state.animals.extend(hunters);
     world
+}
+
+/// 100 and 400 own clans; 500, who is dead, is in the first, and 200 asks to be.
+fn found_clans(world: &mut World) {
+    player_mut(world, 500).clan = Some(ClanId(1));
+    for (id, name) in [(100, "first"), (400, "second")] {
+        let sequence = player(world, id).sequence + 1;
+        world.step(&mut vec![command(id, sequence, Action::ClanCreate { name: name.to_string() })]);
+    }
+    let sequence = player(world, 200).sequence + 1;
+    world.step(&mut vec![command(200, sequence, Action::ClanRequest { name: "first".to_string() })]);
+    assert_eq!(world.outcome().refused, []);
 }
 
 /// A place with room for a player, and to the right of it for what it may build.
@@ -95,6 +120,17 @@ fn fight(world: &mut World) {
     assert!(!player(world, 500).alive);
     world.hurt(0, 30, None);
     wait(world, 2);
+}
+
+/// 300 shoots its last but one arrow, 100 has the poison of 400 in its blood.
+fn shoot(world: &mut World) {
+    player_mut(world, 100).poison = Poison { by: crate::PlayerId(400), doses: 3, wait: 2_000 };
+    let archer = player_mut(world, 300);
+    archer.kit.weapons[1] = Some(9);
+    archer.hand = Hand { weapon: 9, item: None, attacking: true, wait: 0 };
+    archer.resources[0] = 8;
+    wait(world, 1);
+    assert_eq!(world.projectiles().count(), 1, "it flies");
 }
 
 #[test]
@@ -257,9 +293,13 @@ proptest! {
             "players.controller.kit.built", "players.controller.kit.income_halves", "players.controller.kit.earned",
             "players.controller.ground.held", "players.controller.ground.healing",
             "players.controller.ground.touch_wait", "structures.id", "structures.body.x", "structures.body.health",
-            "structures.body.owner", "structures.controller.item", "next_id", "players.controller.resources",
+            "structures.body.owner", "structures.controller.item", "structures.controller.wait", "shots.id",
+            "shots.body.x", "shots.body.vx", "shots.body.heading", "shots.body.owner", "shots.controller.kind",
+            "shots.controller.by", "shots.controller.left", "next_shot", "players.controller.poison.by",
+            "players.controller.poison.doses", "players.controller.poison.wait", "next_id", "players.controller.resources",
             "players.controller.kills", "players.controller.score", "others.id", "others.body.x",
-            "others.controller.kind", "others.controller.scale_px",
+            "others.controller.kind", "others.controller.scale_px", "players.controller.clan",
+            "players.controller.asks", "clans.id", "clans.name", "clans.owner", "next_clan",
         ] {
             prop_assert!(every.contains(path), "{} was never changed", path);
         }

@@ -3,7 +3,7 @@
 use crate::command::{Action, Refusal, Selection};
 use crate::entity::{EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
-use crate::rules::{Group, TickHz, ITEMS};
+use crate::rules::{Group, TickHz, GROUPS, ITEMS};
 use crate::state::{Event, World};
 use crate::tests::{
     act, bare_world, body, body_mut, build, command, distance_px, events, hold, join, player, player_mut,
@@ -172,7 +172,7 @@ fn strokes_break_it_and_its_owner_may_build_another_one() {
             assert_eq!((gone, world.structure(id).is_none()), (stroke == strokes, stroke == strokes));
         }
         let owner = player(&world, 1);
-        assert_eq!((owner.kit.built, owner.kit.income_halves), ([0; 14], 0));
+        assert_eq!((owner.kit.built, owner.kit.income_halves), ([0; GROUPS], 0));
         assert_eq!(player(&world, 2).resources, [0; 4], "there is nothing to gather");
         assert!(world
             .terrain()
@@ -197,7 +197,7 @@ fn who_leaves_takes_everything_away() {
     assert_eq!(events(&world)[3], Event::Left { player: PlayerId(1) });
     assert_eq!(world.structures().map(|view| view.id).collect::<Vec<_>>(), [kept]);
     world.step(&mut vec![join(51, 1)]);
-    assert_eq!(player(&world, 1).kit.built, [0; 14]);
+    assert_eq!(player(&world, 1).kit.built, [0; GROUPS]);
 }
 
 #[test]

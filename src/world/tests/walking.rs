@@ -10,7 +10,7 @@ use crate::tests::{bare_world, body, body_mut, distance_px, player, put, px, wai
 /// A player in the middle of a bare map.
 fn alone(rate: TickHz) -> World {
     let mut world = bare_world(rate);
-    put(&mut world, 1, 7_200, 7_200);
+    put(&mut world, 1, 9_200, 9_200);
     world
 }
 

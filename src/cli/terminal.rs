@@ -1,0 +1,126 @@
+//! The console on standard input: each line is a command of the operator's, its answer goes to standard output.
+//!
+//! Comes in: lines, from a terminal, a pipe or a file. Goes out: answers; a prompt, if somebody sits there. The end of the input
+//! ends the console and nothing else: a server that was started without input goes on. Never: a line of more than
+//! [`limits::ORDER_BYTES`] kept; a read from a terminal that another program has in front of it.
+
+use std::io::{self, ErrorKind, IsTerminal, Stdin};
+use std::thread;
+
+use super::{Failure, print};
+use crate::limits;
+use crate::net::console::Source;
+use crate::net::{Console, platform};
+
+/// What stands before the operator's line on a terminal.
+const PROMPT: &str = "> ";
+
+/// Hears the operator from now on, in a thread that ends with the input or the program.
+///
+/// # Errors
+/// There is no thread.
+pub fn start(console: Console) -> Result<(), Failure> {
+    let spawned = thread::Builder::new().name("console".to_owned()).spawn(move || run(&console));
+    spawned.map(drop).map_err(|error| format!("console: {error}"))
+}
+
+fn run(console: &Console) {
+    let stdin = io::stdin();
+    let is_terminal = stdin.is_terminal();
+    let (mut lines, mut buffer) = (Lines::default(), [0; limits::ORDER_BYTES]);
+    if is_terminal {
+        print("help lists what can be typed here\n");
+        print(PROMPT);
+    }
+    loop {
+        let count = match read(&stdin, is_terminal, &mut buffer) {
+            Ok(count) => count,
+            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => continue,
+            Err(_) => return,
+        };
+        let mut heard: Vec<String> = buffer[..count].iter().filter_map(|byte| lines.take(*byte)).collect();
+        if count == 0 {
+            heard.extend(lines.end());
+        }
+        for line in heard {
+            if let Some(answer) = console.run(&line, Source::Terminal) {
+                print(&answer.text);
+            }
+            if is_terminal && !console.is_over() {
+                print(PROMPT);
+            }
+        }
+        if count == 0 {
+            return;
+        }
+    }
+}
+
+/// Waits for bytes; 0 is the end. A terminal is read only while it is ours: a shell halts a program that reads from behind.
+fn read(stdin: &Stdin, is_terminal: bool, buffer: &mut [u8]) -> io::Result<usize> {
+    while !platform::is_readable(stdin, limits::TERMINAL_LOOK)? || is_terminal && !platform::is_in_front() {
+        if is_terminal && !platform::is_in_front() {
+            thread::sleep(limits::TERMINAL_LOOK);
+        }
+    }
+    platform::read(stdin, buffer)
+}
+
+/// Bytes to lines.
+#[derive(Debug, Default)]
+struct Lines {
+    line: Vec<u8>,
+}
+
+impl Lines {
+    /// Takes a byte; gives the line that it ends. One that is too long is cut just past the bound, so that whoever reads it sees that.
+    fn take(&mut self, byte: u8) -> Option<String> {
+        if byte == b'\n' {
+            return Some(self.give());
+        }
+        if self.line.len() <= limits::ORDER_BYTES {
+            self.line.push(byte);
+        }
+        None
+    }
+
+    /// The input is over; gives what was not ended by a line's end.
+    fn end(&mut self) -> Option<String> {
+        Some(self.give()).filter(|line| !line.is_empty())
+    }
+
+    /// Bytes that are not UTF-8 are replaced: no command has such, and a text is then said as it would be shown.
+    fn give(&mut self) -> String {
+        let line = String::from_utf8_lossy(&self.line).into_owned();
+        self.line.clear();
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> Vec<String> {
+        let mut lines = Lines::default();
+        let mut heard: Vec<String> = bytes.iter().filter_map(|byte| lines.take(*byte)).collect();
+        heard.extend(lines.end());
+        heard
+    }
+
+    #[test]
+    fn a_line_ends_with_its_end_or_the_inputs() {
+        assert_eq!(lines(b"help\n\nstats\r\nsay hi"), ["help", "", "stats\r", "say hi"]);
+        assert_eq!(lines(b"help\n"), ["help"]);
+        assert_eq!(lines(b""), [""; 0]);
+        assert_eq!(lines(b"say \xff\n"), ["say \u{fffd}"]);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_not_kept() {
+        let long = [vec![b'a'; 100 * limits::ORDER_BYTES], b"\nstats".to_vec()].concat();
+        let heard = lines(&long);
+        assert_eq!(heard[0].len(), limits::ORDER_BYTES + 1, "one more than can be read");
+        assert_eq!(heard[1], "stats");
+    }
+}

@@ -1,0 +1,201 @@
+//! What a bot does with what it has: it chooses at ages, eats when hurt, and builds where there is room.
+//!
+//! Comes in: the [`Picture`] and the time. Goes out: [`Wish`]es that begin and end with the weapon in the hand, whether the world
+//! grants them or not. Never: something that it cannot pay.
+
+use std::f64::consts::TAU;
+use std::time::Duration;
+
+use crate::client::dice::Dice;
+use crate::client::picture::{Known, Picture};
+use crate::client::policy::Wish;
+use crate::world::rules::{self, Group, Item};
+
+/// Between two choices, and between two meals: the server has to tell what came of the one before.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Between two times that a bot thinks of building.
+const BUILDS: [Duration; 2] = [Duration::from_millis(1_500), Duration::from_secs(4)];
+/// A bot eats when it has less of its health than this, in hundredths.
+const HUNGRY_PERCENT: u32 = 70;
+/// Directions that it tries for a place.
+const DIRECTIONS: u16 = 8;
+
+/// How many of a group a bot wants to have standing: fewer than it may, or a screen of bots walls itself in.
+fn wanted(group: Group) -> u32 {
+    match group {
+        Group::Food => 0,
+        Group::Wall => 5,
+        Group::Spikes | Group::Mill | Group::Trap | Group::Boost => 2,
+        Group::Heal | Group::Spawn | Group::Turret => 1,
+    }
+}
+
+/// When a bot last did what.
+#[derive(Debug, Default)]
+pub(super) struct Craft {
+    chooses: Duration,
+    eats: Duration,
+    builds: Duration,
+}
+
+impl Craft {
+    /// What is to be done now; gives the direction in which it looks because of it. `weapon` is in its hand.
+    pub(super) fn work(
+        &mut self,
+        picture: &Picture,
+        me: &Known,
+        (weapon, now): (u8, Duration),
+        dice: &mut Dice,
+        wishes: &mut Vec<Wish>,
+    ) -> Option<u16> {
+        self.choose(picture, now, dice, wishes);
+        let (item, heading) = self.meal(picture, me, now).or_else(|| self.build(picture, me, now, dice))?;
+        wishes.extend([
+            Wish::Aim(heading),
+            Wish::Select { id: item.id, is_weapon: false },
+            Wish::Attack { on: true, heading },
+            // What was not granted stays in the hand otherwise.
+            Wish::Select { id: weapon, is_weapon: true },
+        ]);
+        Some(heading)
+    }
+
+    fn choose(&mut self, picture: &Picture, now: Duration, dice: &mut Dice, wishes: &mut Vec<Wish>) {
+        let choices = picture.offers.choices.as_deref().unwrap_or_default();
+        if picture.offers.points > 0 && !choices.is_empty() && now >= self.chooses {
+            self.chooses = now + PAUSE;
+            wishes.push(Wish::Upgrade(choices[dice.below(choices.len() as u32) as usize]));
+        }
+    }
+
+    fn meal(&mut self, picture: &Picture, me: &Known, now: Duration) -> Option<(&'static Item, u16)> {
+        if me.health * 100 >= me.max_health * HUNGRY_PERCENT || now < self.eats {
+            return None;
+        }
+        let food = own_items(picture).find(|item| item.group == Group::Food && is_paid(picture, item))?;
+        self.eats = now + PAUSE;
+        Some((food, me.heading))
+    }
+
+    fn build(
+        &mut self,
+        picture: &Picture,
+        me: &Known,
+        now: Duration,
+        dice: &mut Dice,
+    ) -> Option<(&'static Item, u16)> {
+        if now < self.builds {
+            return None;
+        }
+        self.builds = now + dice.between(BUILDS[0], BUILDS[1]);
+        let standing = |group: Group| picture.kit.counts.get(&(group as u8)).copied().unwrap_or(0);
+        let items = own_items(picture);
+        let items: Vec<&Item> = items
+            .filter(|item| standing(item.group) < wanted(item.group) && is_paid(picture, item))
+            .collect();
+        let item = *items.get(dice.below(items.len().max(1) as u32) as usize)?;
+        let first = dice.bits() as u16;
+        let mut directions = (0..DIRECTIONS).map(|turn| first.wrapping_add(turn * (u16::MAX / DIRECTIONS)));
+        directions.find(|heading| has_room(picture, me, item, *heading)).map(|heading| (item, heading))
+    }
+}
+
+fn own_items(picture: &Picture) -> impl Iterator<Item = &'static Item> + '_ {
+    picture.kit.items.iter().filter_map(|id| rules::item(*id))
+}
+
+fn is_paid(picture: &Picture, item: &Item) -> bool {
+    picture.stock.iter().zip(item.cost).all(|(stock, cost)| *stock >= cost)
+}
+
+/// Whether there is room before a body, as far as is known.
+fn has_room(picture: &Picture, me: &Known, item: &Item, heading: u16) -> bool {
+    let angle = f64::from(heading) / 65_536.0 * TAU;
+    let scale_px = f64::from(item.scale_px);
+    let way_px = f64::from(rules::PLAYER_RADIUS_PX) + scale_px;
+    let (x_px, y_px) = (me.x_px + way_px * angle.cos(), me.y_px + way_px * angle.sin());
+    let map = scale_px..=picture.map_size_px - scale_px;
+    let is_apart = |thing: &crate::client::heard::Object| {
+        (thing.x_px - x_px).hypot(thing.y_px - y_px) > thing.scale_px + scale_px
+    };
+    map.contains(&x_px) && map.contains(&y_px) && picture.objects.values().all(is_apart)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::heard::{Object, Offers};
+
+    fn me(health: u32) -> Known {
+        let (x_px, y_px, heading, max_health) = (500.0, 500.0, 0, 100);
+        Known { name: String::new(), x_px, y_px, heading, in_view: true, health, max_health }
+    }
+
+    /// What a bot with that stock and health wishes at once.
+    fn wishes(picture: &Picture, me: &Known) -> Vec<Wish> {
+        let mut wishes = Vec::new();
+        Craft::default().work(picture, me, (0, Duration::ZERO), &mut Dice::new(1), &mut wishes);
+        wishes
+    }
+
+    fn uses(wishes: &[Wish]) -> Option<u8> {
+        match wishes {
+            [
+                ..,
+                Wish::Aim(aim),
+                Wish::Select { id, is_weapon: false },
+                Wish::Attack { on: true, heading },
+                last,
+            ] if aim == heading && *last == (Wish::Select { id: 0, is_weapon: true }) => Some(*id),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn it_builds_what_it_can_pay_until_it_has_enough() {
+        let mut picture = Picture { stock: [9, 0, 0, 0], ..Picture::new() };
+        assert_eq!(wishes(&picture, &me(100)), []);
+        picture.stock[0] = 10;
+        assert_eq!(uses(&wishes(&picture, &me(100))), Some(3), "a wood wall");
+        picture.kit.counts.insert(Group::Wall as u8, wanted(Group::Wall));
+        assert_eq!(wishes(&picture, &me(100)), []);
+    }
+
+    #[test]
+    fn it_builds_only_where_there_is_room() {
+        let around =
+            |scale_px| Object { id: 7, kind: Some(0), x_px: 500.0, y_px: 500.0, scale_px, built: None };
+        let mut picture = Picture { stock: [10, 0, 0, 0], ..Picture::new() };
+        picture.objects.insert(7, around(30.0));
+        assert_eq!(uses(&wishes(&picture, &me(100))), Some(3));
+        picture.objects.insert(7, around(36.0));
+        assert_eq!(wishes(&picture, &me(100)), []);
+    }
+
+    #[test]
+    fn it_eats_when_hurt_and_not_again_at_once() {
+        let picture = Picture { stock: [0, 20, 0, 0], ..Picture::new() };
+        assert_eq!(wishes(&picture, &me(100)), []);
+        assert_eq!(uses(&wishes(&picture, &me(40))), Some(0), "an apple");
+        let (mut craft, mut said) = (Craft::default(), Vec::new());
+        for ms in [0, 900, 1_100] {
+            let now = Duration::from_millis(ms);
+            craft.work(&picture, &me(40), (0, now), &mut Dice::new(1), &mut said);
+        }
+        assert_eq!(said.len(), 8, "two meals");
+    }
+
+    #[test]
+    fn it_chooses_what_is_offered() {
+        let offers = |points| Offers { points, age: 2, choices: Some(vec![5, 7]) };
+        let mut chosen = Vec::new();
+        for seed in 0..20 {
+            let picture = Picture { offers: offers(1), ..Picture::new() };
+            Craft::default().choose(&picture, Duration::ZERO, &mut Dice::new(seed), &mut chosen);
+        }
+        for choice in [5, 7] {
+            assert!(chosen.contains(&Wish::Upgrade(choice)), "{chosen:?}");
+        }
+        assert_eq!(wishes(&Picture { offers: offers(0), ..Picture::new() }, &me(100)), []);
+    }
+}

@@ -1,0 +1,82 @@
+//! Where bots meet: points of the plains that all bots of a herd derive from the same seed, so that they find each other
+//! without a word.
+//!
+//! Comes in: the seed and the number of bots. Goes out: the point nearest to a place. Never: a point in the river, in the snow or in
+//! the desert.
+
+use crate::client::dice::Dice;
+use crate::world::rules;
+
+/// Bots to a point: enough that a screen is lively, few enough that no screen holds everyone.
+const BOTS_PER_POINT: usize = 25;
+/// How far a point is from the river, the snow and the desert, px on a map of the usual size.
+const AWAY_PX: f64 = 450.0;
+/// Steps of the two-dimensional golden ratio, along which points spread evenly however many they are.
+const STEPS: (f64, f64) = (0.754_877_666_246_693, 0.569_840_290_998_053);
+
+/// Meeting points, as shares of the map's side.
+#[derive(Debug, Clone)]
+pub struct Meeting {
+    points: Vec<(f64, f64)>,
+}
+
+impl Meeting {
+    /// The points of a herd of `count`.
+    pub fn new(seed: u64, count: usize) -> Meeting {
+        let mut dice = Dice::new(seed);
+        let mut chance = || f64::from(dice.below(1_000)) / 1_000.0;
+        let from = (chance(), chance());
+        let points = count.div_ceil(BOTS_PER_POINT).max(1);
+        let point = |number: usize| {
+            let at = |from: f64, step: f64| (from + number as f64 * step).fract();
+            (0.05 + 0.9 * at(from.0, STEPS.0), on_the_plains(at(from.1, STEPS.1)))
+        };
+        Meeting { points: (0..points).map(point).collect() }
+    }
+
+    /// One point, by shares of the map's side.
+    #[cfg(test)]
+    pub(super) fn at(x: f64, y: f64) -> Meeting {
+        Meeting { points: vec![(x, y)] }
+    }
+
+    /// The point nearest to a place, px.
+    pub fn nearest(&self, map_size_px: f64, x_px: f64, y_px: f64) -> (f64, f64) {
+        let points = self.points.iter().map(|(x, y)| (x * map_size_px, y * map_size_px));
+        let way_px = |(x, y): &(f64, f64)| (x - x_px).hypot(y - y_px);
+        let nearest = points.min_by(|one, two| way_px(one).total_cmp(&way_px(two)));
+        nearest.unwrap_or((x_px, y_px))
+    }
+}
+
+/// A share of the way across the plains, north and south of the river, as a share of the map's side.
+fn on_the_plains(share: f64) -> f64 {
+    let side_px = f64::from(rules::MAP_SIZE_PX);
+    let river_px = side_px / 2.0 - f64::from(rules::RIVER_HALF_PX);
+    let north = (f64::from(rules::SNOW_END_PX) + AWAY_PX, river_px - AWAY_PX);
+    let south = (side_px - river_px + AWAY_PX, f64::from(rules::DESERT_START_PX) - AWAY_PX);
+    let (band, share) = if share < 0.5 { (north, share * 2.0) } else { (south, share * 2.0 - 1.0) };
+    (band.0 + (band.1 - band.0) * share) / side_px
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_bots_of_a_herd_have_the_same_points_apart_from_each_other_and_on_the_plains() {
+        for seed in 0..20 {
+            let meeting = Meeting::new(seed, 300);
+            assert_eq!(meeting.points, Meeting::new(seed, 300).points);
+            assert_eq!(meeting.points.len(), 12);
+            for (number, (x, y)) in meeting.points.iter().enumerate() {
+                let (x_px, y_px) = (x * 14_400.0, y * 14_400.0);
+                assert_eq!(meeting.nearest(14_400.0, x_px + 200.0, y_px), (x_px, y_px), "seed {seed}");
+                let river = f64::from(rules::MAP_SIZE_PX / 2) - y_px;
+                assert!((2_400.0..=12_000.0).contains(&y_px) && river.abs() > 362.0, "{number} at {y_px}");
+            }
+        }
+        assert_ne!(Meeting::new(1, 300).points, Meeting::new(2, 300).points);
+        assert_eq!(Meeting::new(1, 2).points.len(), 1);
+    }
+}

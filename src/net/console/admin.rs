@@ -1,0 +1,104 @@
+//! `POST /admin`: the operator's lines over HTTP.
+//!
+//! ```text
+//!  head ─► too many wrong tokens? 429 ─► token? 401 ─► length? 411, 413 ─► body in time? 408 ─► each line ─► 200, or 422
+//! ```
+//!
+//! Comes in: a request head, its connection, a deadline. Goes out: the answers to all lines as one text, or a refusal. Never: a body
+//! read for who has no token, more than [`limits::ADMIN_BODY_BYTES`] of it, a cookie, a word that lets another site's page read the
+//! answer. The token is asked for from this machine as well: any page in the operator's browser can reach it.
+
+use std::io::{ErrorKind, Read};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Instant;
+
+use tracing::debug;
+
+use super::{Source, run};
+use crate::limits;
+use crate::net::connection::{Refused, is_timeout};
+use crate::net::shared::Shared;
+use crate::ws::http::{self, RequestHead};
+
+/// The path of the page and of the lines.
+pub const PATH: &str = "/admin";
+
+/// Headers of an answer that is for whoever asked, and for nobody later.
+const PRIVATE: [(&str, &str); 2] = [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")];
+
+/// Whether a request brings lines.
+pub fn brings_lines(head: &RequestHead) -> bool {
+    head.method == "POST" && head.path() == PATH && !head.asks_for_upgrade()
+}
+
+/// The response to a request that brings lines.
+///
+/// # Errors
+/// The rule that it breaks.
+pub fn respond(
+    shared: &Shared,
+    stream: &TcpStream,
+    (head, rest): (&RequestHead, Vec<u8>),
+    address: SocketAddr,
+    deadline: Instant,
+) -> Result<Vec<u8>, Refused> {
+    check_token(shared, head, address)?;
+    let length = head.content_length().ok_or_else(|| Refused::plain(411, "length_required"))?;
+    if length > limits::ADMIN_BODY_BYTES {
+        return Err(Refused::plain(413, "body_too_long"));
+    }
+    let body = read_body(stream, rest, length, deadline)?;
+    let body = String::from_utf8(body).map_err(|_| Refused::plain(400, "body_not_utf8"))?;
+    let lines: Vec<&str> = body.lines().filter(|line| !line.trim().is_empty()).collect();
+    if lines.len() > limits::ADMIN_LINES {
+        return Err(Refused::plain(413, "too_many_lines"));
+    }
+    let source = Source::Admin(address.ip());
+    let answers: Vec<_> = lines.iter().filter_map(|line| run(shared, line, source)).collect();
+    let status = if answers.iter().all(|answer| answer.done) { 200 } else { 422 };
+    debug!(%address, status, lines = lines.len(), "orders over HTTP");
+    let text: String = answers.into_iter().map(|answer| answer.text).collect();
+    Ok(http::response(status, "text/plain; charset=utf-8", &PRIVATE, text.as_bytes()))
+}
+
+fn check_token(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Result<(), Refused> {
+    let unauthorized = |rule| Refused::with(401, rule, &[("WWW-Authenticate", "Bearer realm=\"tickwire\"")]);
+    let Some(said) = head.header("Authorization") else {
+        return Err(unauthorized("admin_token_missing"));
+    };
+    if !shared.gate.is_open(address.ip(), shared.now()) {
+        let seconds = limits::ADMIN_FAILURE_TIME.as_secs().to_string();
+        return Err(Refused::with(429, "admin_token_too_often", &[("Retry-After", &seconds)]));
+    }
+    let (scheme, said) = said.split_once(' ').unwrap_or((said, ""));
+    if scheme.eq_ignore_ascii_case("Bearer") && shared.config.admin_token.is(said.trim()) {
+        return Ok(());
+    }
+    shared.gate.failed(address.ip(), shared.now());
+    Err(unauthorized("admin_token_wrong"))
+}
+
+/// The whole body by the deadline of its head: dripping does not help. What came with the head is its beginning.
+fn read_body(
+    stream: &TcpStream,
+    mut body: Vec<u8>,
+    length: usize,
+    deadline: Instant,
+) -> Result<Vec<u8>, Refused> {
+    let mut buffer = [0; limits::READ_BYTES];
+    while body.len() < length {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Refused::plain(408, "body_late"));
+        }
+        let read = stream.set_read_timeout(Some(left)).and_then(|()| (&mut &*stream).read(&mut buffer));
+        match read {
+            Ok(0) => return Err(Refused::plain(400, "body_cut")),
+            Ok(count) => body.extend_from_slice(&buffer[..count]),
+            Err(error) if is_timeout(&error) || error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return Err(Refused::plain(400, "body_cut")),
+        }
+    }
+    body.truncate(length);
+    Ok(body)
+}

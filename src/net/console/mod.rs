@@ -1,0 +1,321 @@
+//! The operator's console: one line, one order, one answer, whichever way it came.
+//!
+//! ```text
+//!  standard input ─┐
+//!                  ├─ line ─► order ─► what changes the world ─► inbox ─► tick ─► done, or the world's refusal
+//!  POST /admin ────┘            ├────► what asks the world ────► inquiries ─► after the tick
+//!                               └────► connections, bans, files, the end: here
+//! ```
+//!
+//! [`order`] reads a line, this module carries it out, [`inquiry`] asks the world thread, [`save`] writes the file; [`admin`] is
+//! the way in over HTTP, with its [`token`] and its [`gate`]. Comes in: a line and where it came from. Goes out: an [`Answer`] in
+//! lines of text, a line of the log. Never: a change of the world other than by a command; a wait of the world thread.
+
+pub mod admin;
+pub mod gate;
+pub mod inquiry;
+pub mod order;
+pub mod save;
+pub mod token;
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tracing::{debug, info};
+
+use super::client::{Client, Ending};
+use super::metrics::Metrics;
+use super::shared::Shared;
+use crate::feed::Published;
+use crate::session::Breach;
+use crate::world::{Action, PlayerId};
+use order::{COMMANDS, Order, Who};
+
+/// Where a line came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Standard input.
+    Terminal,
+    /// `/admin`, from this address.
+    Admin(IpAddr),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Terminal => out.write_str("terminal"),
+            Source::Admin(address) => write!(out, "{address}"),
+        }
+    }
+}
+
+/// What came of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Whether it was carried out.
+    pub done: bool,
+    /// Lines, each with its end; an error is one line that says so.
+    pub text: String,
+}
+
+/// See the [module](self).
+#[derive(Debug, Clone)]
+pub struct Console {
+    shared: Arc<Shared>,
+}
+
+/// Done, in words; or why not.
+type Done = Result<String, String>;
+
+impl Console {
+    /// The console of a server.
+    pub fn new(shared: Arc<Shared>) -> Console {
+        Console { shared }
+    }
+
+    /// Whether the server stops or is about to: what is said now comes to nothing.
+    pub fn is_over(&self) -> bool {
+        self.shared.is_stopping() || self.shared.is_asked_to_stop()
+    }
+
+    /// Carries out a line. `None` when there is nothing on it.
+    pub fn run(&self, line: &str, source: Source) -> Option<Answer> {
+        run(&self.shared, line, source)
+    }
+}
+
+/// As [`Console::run`].
+pub fn run(shared: &Shared, line: &str, source: Source) -> Option<Answer> {
+    let order = match order::read(line) {
+        Ok(order) => order?,
+        Err(misread) => {
+            info!(from = %source, reason = %misread, "order not understood");
+            return Some(answer(shared, misread.command(), Err(misread.to_string())));
+        }
+    };
+    let name = order.name();
+    if order.only_looks() {
+        debug!(from = %source, order = ?order, "order");
+    } else {
+        info!(from = %source, order = ?order, "order");
+    }
+    let done = carry_out(shared, order, source);
+    if let Err(reason) = &done {
+        info!(from = %source, order = name, reason, "order refused");
+    }
+    Some(answer(shared, name, done))
+}
+
+fn answer(shared: &Shared, name: &'static str, done: Done) -> Answer {
+    let family = if done.is_ok() { &shared.metrics.orders } else { &shared.metrics.orders_refused };
+    Metrics::count(family, "order", name);
+    let mut text = match &done {
+        Ok(text) => text.clone(),
+        Err(reason) => format!("error: {reason}"),
+    };
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Answer { done: done.is_ok(), text }
+}
+
+fn carry_out(shared: &Shared, order: Order, source: Source) -> Done {
+    match order {
+        Order::Help => Ok(help()),
+        Order::Players => players(shared),
+        Order::Say(text) => command(shared, Action::Say { text }, "said".to_owned()),
+        Order::Spawn { what, x_px, y_px } => {
+            command(shared, Action::Spawn { what, x_px, y_px }, format!("it is at {x_px}, {y_px}"))
+        }
+        Order::Grant { who, resource, amount } => {
+            let player = find(shared, &who)?;
+            let done = format!("player {} has {amount} more", player.0);
+            command(shared, Action::Grant { player, resource, amount }, done)
+        }
+        Order::Kick(who) => kick(shared, &who),
+        Order::Ban(address) => ban(shared, address, source),
+        Order::Unban(address) if shared.admission.unban(address) => Ok(format!("{address} is let in again")),
+        Order::Unban(address) => Err(format!("{address} is not banned")),
+        Order::Bans => Ok(bans(shared)),
+        Order::Save => save(shared),
+        Order::Stats => Ok(stats(shared)),
+        Order::Stop => {
+            shared.ask_to_stop();
+            Ok("the server stops".to_owned())
+        }
+    }
+}
+
+/// What changes the world goes through its queue, and the world may refuse it.
+fn command(shared: &Shared, action: Action, done: String) -> Done {
+    match shared.inquiries.command(&shared.inbox, action) {
+        Ok(Ok(())) => Ok(done),
+        Ok(Err(refusal)) => Err(format!("the world refuses: {}", refusal.name())),
+        Err(none) => Err(none.to_string()),
+    }
+}
+
+fn help() -> String {
+    let usage = |(name, arguments, _): &(&str, &str, &str)| format!("{name} {arguments}");
+    let width = COMMANDS.iter().map(|row| usage(row).len()).max().unwrap_or(0);
+    COMMANDS.iter().map(|row| format!("{:<width$}  {}\n", usage(row), row.2)).collect()
+}
+
+fn picture(shared: &Shared) -> Result<Arc<Published>, String> {
+    shared.inquiries.picture().map_err(|none| none.to_string())
+}
+
+/// The number of a player. A name that several have does not say which one.
+fn find(shared: &Shared, who: &Who) -> Result<PlayerId, String> {
+    match who {
+        Who::Number(player) => Ok(*player),
+        Who::Name(name) => {
+            let picture = picture(shared)?;
+            let names = picture.players.iter().map(|seen| (seen.player, &*seen.name));
+            by_name(names, name)
+        }
+    }
+}
+
+/// Whoever has exactly this name; if nobody has, whoever has it in other case.
+fn by_name<'a>(
+    players: impl Iterator<Item = (PlayerId, &'a str)> + Clone,
+    name: &str,
+) -> Result<PlayerId, String> {
+    let exact: Vec<PlayerId> = players.clone().filter(|(_, own)| *own == name).map(|(id, _)| id).collect();
+    let alike = || players.filter(|(_, own)| own.to_lowercase() == name.to_lowercase()).map(|(id, _)| id);
+    let found = if exact.is_empty() { alike().collect() } else { exact };
+    match found[..] {
+        [player] => Ok(player),
+        [] => Err(format!("no player is called {name:?}")),
+        [..] => {
+            let numbers: Vec<String> = found.iter().map(|player| player.0.to_string()).collect();
+            Err(format!("{name:?} is the name of several players: {}", numbers.join(", ")))
+        }
+    }
+}
+
+/// The clients that play, by their player.
+fn playing(shared: &Shared) -> BTreeMap<PlayerId, Arc<Client>> {
+    let clients = shared.clients().into_iter();
+    clients.filter_map(|client| Some((client.player()?, client))).collect()
+}
+
+fn players(shared: &Shared) -> Done {
+    let (picture, playing) = (picture(shared)?, playing(shared));
+    if picture.players.is_empty() {
+        return Ok("nobody plays".to_owned());
+    }
+    let mut text = String::from("number  age   points  health      x      y  address          name\n");
+    for seen in &picture.players {
+        let address =
+            playing.get(&seen.player).map_or("-".to_owned(), |client| client.address.ip().to_string());
+        let health = if seen.alive { seen.health.to_string() } else { "dead".to_owned() };
+        let (number, age, score) = (seen.player.0, seen.stats.age, seen.stats.score);
+        let (x_px, y_px) = (seen.x.to_px(), seen.y.to_px());
+        writeln!(
+            text,
+            "{number:>6}  {age:>3}  {score:>7}  {health:>6}  {x_px:>5}  {y_px:>5}  {address:<15}  {:?}",
+            seen.name
+        )
+        .expect("writing to a string does not fail");
+    }
+    Ok(text)
+}
+
+fn kick(shared: &Shared, who: &Who) -> Done {
+    let player = find(shared, who)?;
+    let Some(client) = playing(shared).remove(&player) else {
+        return Err(format!("no client plays as number {}", player.0));
+    };
+    client.close(Ending::Breach(Breach::Kicked), shared.now());
+    Ok(format!("player {} of {} is out", player.0, client.address.ip()))
+}
+
+fn ban(shared: &Shared, address: IpAddr, source: Source) -> Done {
+    if source == Source::Admin(address) {
+        return Err("that is your own address: /admin would be closed to you".to_owned());
+    }
+    let is_new = shared.admission.ban(address).ok_or("there are as many bans as there can be")?;
+    if !is_new {
+        return Err(format!("{address} is banned already"));
+    }
+    let clients = shared.clients();
+    let theirs: Vec<_> = clients.iter().filter(|client| client.address.ip() == address).collect();
+    for client in &theirs {
+        client.close(Ending::Breach(Breach::Banned), shared.now());
+    }
+    Ok(format!("{address} is banned; connections closed: {}", theirs.len()))
+}
+
+fn bans(shared: &Shared) -> String {
+    let bans = shared.admission.bans();
+    if bans.is_empty() {
+        return "nobody is banned".to_owned();
+    }
+    bans.iter().map(|address| format!("{address}\n")).collect()
+}
+
+fn save(shared: &Shared) -> Done {
+    let snapshot = shared.inquiries.snapshot().map_err(|none| none.to_string())?;
+    let folder = &shared.config.save_dir;
+    let name = save::write(folder, &snapshot).map_err(|error| format!("{}: {error}", folder.display()))?;
+    Ok(format!(
+        "{} holds the world after tick {}: {} bytes",
+        folder.join(name).display(),
+        snapshot.tick,
+        snapshot.bytes.len()
+    ))
+}
+
+/// One figure a line: its name, spaces, its value.
+fn stats(shared: &Shared) -> String {
+    let metrics = &shared.metrics;
+    let figures: [(&str, String); 12] = [
+        ("tick", shared.tick.load(Ordering::Relaxed).to_string()),
+        ("tick rate", format!("{} Hz", shared.config.rates().tick_hz)),
+        ("up", format!("{} s", shared.now().as_secs())),
+        ("clients", metrics.clients.get().to_string()),
+        ("players", metrics.players.get().to_string()),
+        ("connections", metrics.accepted.get().to_string()),
+        ("late ticks", metrics.late_ticks.get().to_string()),
+        ("skipped ticks", metrics.skipped_ticks.get().to_string()),
+        ("received", format!("{} bytes", metrics.bytes_in.get())),
+        ("sent", format!("{} bytes", metrics.bytes_out.get())),
+        ("bans", shared.admission.bans().len().to_string()),
+        ("panics", metrics.panics.get().to_string()),
+    ];
+    figures.iter().map(|(name, value)| format!("{name:<13}  {value}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_found_if_one_has_it() {
+        let names = ["Ann", "ann", "Bo", "Cy", "Cy", "\u{c4}nne"];
+        let find = |name: &str| {
+            let players = (1..).map(PlayerId).zip(names);
+            by_name(players, name).map(|player| player.0)
+        };
+        for (name, expected) in [("Ann", 1), ("ann", 2), ("bo", 3), ("\u{e4}NNE", 6)] {
+            assert_eq!(find(name), Ok(expected), "{name}");
+        }
+        assert_eq!(find("ANN"), Err("\"ANN\" is the name of several players: 1, 2".to_owned()));
+        assert_eq!(find("Cy"), Err("\"Cy\" is the name of several players: 4, 5".to_owned()));
+        assert_eq!(find("\u{1b}"), Err("no player is called \"\\u{1b}\"".to_owned()));
+    }
+
+    #[test]
+    fn help_has_a_line_for_each_command() {
+        let text = help();
+        assert_eq!(text.lines().count(), COMMANDS.len());
+        for (line, (name, _, does)) in text.lines().zip(COMMANDS) {
+            assert!(line.starts_with(name) && line.ends_with(does), "{line}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The file of `save`.
+//!
+//! Comes in: a folder and the world as bytes. Goes out: `tickwire-TICK.world` in that folder, whole or not at all. Never: another name,
+//! a file that was there before changed, a wait of the world thread.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::inquiry::Snapshot;
+use crate::net::platform;
+
+/// Writes a snapshot, and gives the name of the file.
+///
+/// # Errors
+/// The file is there already, or whatever the disk says; then nothing is left behind.
+pub fn write(folder: &Path, snapshot: &Snapshot) -> io::Result<String> {
+    let name = format!("tickwire-{}.world", snapshot.tick);
+    let path = folder.join(&name);
+    if path.try_exists()? {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{name} is there already")));
+    }
+    let chance = u32::from_le_bytes(platform::random());
+    let unfinished = folder.join(format!(".{name}.{chance:08x}"));
+    let written = write_whole(&unfinished, &snapshot.bytes).and_then(|()| fs::rename(&unfinished, &path));
+    if written.is_err() {
+        let _ = fs::remove_file(&unfinished);
+    }
+    written?;
+    // The name as well has to outlive a power cut. A folder that cannot be synced has the file all the same.
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    Ok(name)
+}
+
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// An empty folder of the test's own below the target directory; removed when dropped.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new() -> Folder {
+            let name = format!("tickwire-save-{:016x}", u64::from_le_bytes(platform::random()));
+            let path = std::env::temp_dir().join(name);
+            fs::create_dir(&path).expect("a new folder");
+            Folder(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).expect("the folder is there");
+            entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text")).collect()
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_file_is_there_whole_and_nothing_else_is() {
+        let folder = Folder::new();
+        let snapshot = Snapshot { tick: 7, bytes: vec![1, 2, 3] };
+        assert_eq!(write(&folder.0, &snapshot).expect("written"), "tickwire-7.world");
+        assert_eq!(folder.names(), ["tickwire-7.world"]);
+        assert_eq!(fs::read(folder.0.join("tickwire-7.world")).expect("readable"), [1, 2, 3]);
+    }
+
+    #[test]
+    fn what_is_there_already_stays_as_it_is() {
+        let folder = Folder::new();
+        write(&folder.0, &Snapshot { tick: 7, bytes: vec![1] }).expect("written");
+        let error = write(&folder.0, &Snapshot { tick: 7, bytes: vec![2] }).expect_err("taken");
+        assert_eq!(error.to_string(), "tickwire-7.world is there already");
+        assert_eq!(fs::read(folder.0.join("tickwire-7.world")).expect("readable"), [1]);
+        assert_eq!(folder.names().len(), 1);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error() {
+        let folder = Folder::new();
+        assert!(write(&folder.0.join("none"), &Snapshot { tick: 7, bytes: vec![1] }).is_err());
+    }
+}

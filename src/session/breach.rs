@@ -1,0 +1,109 @@
+//! Why the server closes a client, by rules of its own: name, close code, sentence.
+//!
+//! Comes in: nothing; each is a value. Goes out: what close frame, log line and metric say. Never: a rule of RFC 6455, which is
+//! a `ws::Violation`.
+
+use std::fmt;
+
+#[cfg(doc)]
+use crate::limits;
+
+/// A rule of our own that a client broke, or a reason of ours to close. RFC 6455's rules are `ws::Violation`s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Breach {
+    /// More messages than [`limits::CLIENT_MESSAGES_PER_SECOND`] and its burst allow.
+    MessageRate,
+    /// More bytes than [`limits::CLIENT_BYTES_PER_SECOND`] and its burst allow.
+    ByteRate,
+    /// No `hello` within [`limits::HELLO_TIME`].
+    HelloLate,
+    /// A native client's first packet was not `hello`.
+    HelloFirst,
+    /// A `hello` of a version that this server does not speak.
+    HelloVersion,
+    /// A text frame on a MessagePack endpoint, or a binary frame on a JSON one.
+    FrameKind,
+    /// Unsent bytes reached [`limits::OUTBOX_BYTES`], or none were taken for [`limits::OUTBOX_GRACE`].
+    SlowClient,
+    /// Nothing was heard for [`limits::SILENCE`], pings included.
+    Silent,
+    /// All player numbers are taken.
+    Full,
+    /// The operator put it out.
+    Kicked,
+    /// The operator bans its address.
+    Banned,
+    /// The server stops.
+    GoingAway,
+    /// A bug of ours.
+    InternalError,
+}
+
+impl Breach {
+    /// All of them, for the tests that hold PROTOCOL.md against the code.
+    pub const ALL: [Breach; 13] = [
+        Breach::MessageRate,
+        Breach::ByteRate,
+        Breach::HelloLate,
+        Breach::HelloFirst,
+        Breach::HelloVersion,
+        Breach::FrameKind,
+        Breach::SlowClient,
+        Breach::Silent,
+        Breach::Full,
+        Breach::Kicked,
+        Breach::Banned,
+        Breach::GoingAway,
+        Breach::InternalError,
+    ];
+
+    /// The rule's name in PROTOCOL.md, log lines, metrics and the close frame's reason.
+    pub fn name(self) -> &'static str {
+        match self {
+            Breach::MessageRate => "message_rate",
+            Breach::ByteRate => "byte_rate",
+            Breach::HelloLate => "hello_late",
+            Breach::HelloFirst => "hello_first",
+            Breach::HelloVersion => "hello_version",
+            Breach::FrameKind => "frame_kind",
+            Breach::SlowClient => "slow_client",
+            Breach::Silent => "silent",
+            Breach::Full => "full",
+            Breach::Kicked => "kicked",
+            Breach::Banned => "banned",
+            Breach::GoingAway => "going_away",
+            Breach::InternalError => "internal_error",
+        }
+    }
+
+    /// The close code, RFC 6455 7.4.1.
+    pub fn close_code(self) -> u16 {
+        match self {
+            Breach::GoingAway => 1001,
+            Breach::FrameKind => 1003,
+            Breach::Silent | Breach::InternalError => 1011,
+            Breach::Full => 1013,
+            _ => 1008,
+        }
+    }
+}
+
+impl fmt::Display for Breach {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Breach::MessageRate => "more messages than a client may send",
+            Breach::ByteRate => "more bytes than a client may send",
+            Breach::HelloLate => "no hello in time",
+            Breach::HelloFirst => "the first packet must be hello",
+            Breach::HelloVersion => "this server speaks version 1",
+            Breach::FrameKind => "this endpoint takes the other kind of frame, binary or text",
+            Breach::SlowClient => "what was sent was not read in time",
+            Breach::Silent => "nothing was heard, pings included",
+            Breach::Full => "the world is full",
+            Breach::Kicked => "the operator put this client out",
+            Breach::Banned => "the operator bans this address",
+            Breach::GoingAway => "the server stops",
+            Breach::InternalError => "a bug of the server",
+        })
+    }
+}

@@ -1,0 +1,65 @@
+//! Walking: what players and animals have in common.
+//!
+//! Comes in: a body, where it wants to go and how hard, the terrain. Goes out: the body one tick later. Never: a speed that
+//! depends on the tick rate.
+//!
+//! The land decides with: snow takes a quarter of every step, the river takes two thirds and carries everyone to the right.
+
+use crate::controller::player::bounded;
+use crate::entity::Body;
+use crate::fixed::{clamp_i32, square_root, Angle, Fixed};
+use crate::map::Biome;
+use crate::rules::{self, Rates};
+use crate::terrain::Terrain;
+use crate::trig::{cosine, sine};
+
+/// One tick of walking: in that direction with that acceleration (pixels per tick, 16 binary places), or none.
+pub(crate) fn walk(body: &mut Body, way: Option<(Angle, i32)>, terrain: &Terrain, rates: &Rates) {
+    let (old_vx, old_vy) = (bounded(body.vx), bounded(body.vy));
+    (body.vx, body.vy) = (old_vx, old_vy);
+    accelerate(body, way, terrain.bands().biome_at(body.y), rates);
+    // The mean of old and new speed: thus a start and a stop take the same way at each tick rate.
+    if terrain.walk(body, mean(old_vx, body.vx), mean(old_vy, body.vy)) {
+        body.vx = body.vx.times(rates.contact);
+        body.vy = body.vy.times(rates.contact);
+    }
+}
+
+fn accelerate(body: &mut Body, way: Option<(Angle, i32)>, land: Biome, rates: &Rates) {
+    body.vx = body.vx.times(rates.friction);
+    body.vy = body.vy.times(rates.friction);
+    if let Some((angle, push)) = way {
+        let push = Fixed(part(push, land_percent(land), 100));
+        body.vx = body.vx.plus(push.times(cosine(angle)));
+        body.vy = body.vy.plus(push.times(sine(angle)));
+    }
+    if land == Biome::River {
+        body.vx = body.vx.plus(Fixed(part(rates.acceleration, rules::CURRENT_SIXTEENTHS, 16)));
+    } else if way.is_none() && length(body.vx, body.vy) <= rates.rest.unsigned_abs() {
+        (body.vx, body.vy) = (Fixed::ZERO, Fixed::ZERO);
+    }
+}
+
+/// What the land leaves of an acceleration, in hundredths.
+fn land_percent(land: Biome) -> i32 {
+    match land {
+        Biome::Snow => rules::SNOW_SPEED_PERCENT,
+        Biome::River => rules::RIVER_SPEED_PERCENT,
+        Biome::Plains | Biome::Desert => 100,
+    }
+}
+
+fn part(whole: i32, parts: i32, of: i32) -> i32 {
+    (i64::from(whole) * i64::from(parts) / i64::from(of)) as i32
+}
+
+fn mean(a: Fixed, b: Fixed) -> Fixed {
+    Fixed(clamp_i32((i64::from(a.0) + i64::from(b.0)) / 2))
+}
+
+/// The length of a way, in 1/65,536 px, rounded down.
+fn length(dx: Fixed, dy: Fixed) -> u32 {
+    let square = |at: Fixed| u64::from(at.0.unsigned_abs()) * u64::from(at.0.unsigned_abs());
+    // At most the root of 2^63, which fits.
+    square_root(square(dx) + square(dy)) as u32
+}

@@ -1,0 +1,329 @@
+//! What animals decide and do: whom they hunt, from whom they flee, where they go, whom they strike, and how they die.
+//!
+//! Comes in: the state after everyone has moved and struck. Goes out: where each animal wants to go, harm to players, the
+//! dead back in their land. Never: all of them looking around in one tick; each has its own time for that.
+//!
+//! ```text
+//!              prey in sight                      time is over, or hurt and harmless: it flees
+//!   wanders ──────────────────► hunts ──► rests ──► wanders ──────────────────► flees ──► wanders
+//!      ▲                          │  no stroke for a while
+//!      └──────────────────────────┘  prey dead, gone or too far
+//! ```
+
+use crate::controller::player::bounded;
+use crate::controller::{Animal, Controller, Mood};
+use crate::entity::{Body, Entity, PlayerId};
+use crate::fight::is_alive;
+use crate::fixed::{square_root, Angle, Fixed};
+use crate::rng::Rng;
+use crate::rules::{self, thirds, Group, Resource};
+use crate::state::{Event, World};
+use crate::terrain::Terrain;
+use crate::trig::{cosine, direction, sine};
+
+impl World {
+    /// Lets the time of one tick pass for each animal, which then decides and strikes.
+    pub(crate) fn herd(&mut self) {
+        let tick_thirds = self.rates.tick_thirds;
+        for at in 0..self.state.animals.len() {
+            let (animal, body) = match animal_mut(&mut self.state.animals[at]) {
+                Some(found) => found,
+                None => continue,
+            };
+            let looks = animal.pass(tick_thirds);
+            match (body.health > 0, animal.wait == 0) {
+                (false, true) if animal.natural => self.come_back(at),
+                (false, _) => continue,
+                (true, true) => self.change_mind(at),
+                (true, false) if looks => self.look(at),
+                (true, false) => {}
+            }
+            self.strike_prey(at);
+        }
+        self.state.animals.retain(|entity| match &entity.controller {
+            Controller::Animal(animal) => animal.natural || entity.body.health > 0,
+            _ => false,
+        });
+    }
+
+    /// It has done for long enough what it does.
+    fn change_mind(&mut self, at: usize) {
+        let state = &mut self.state;
+        if let Some((animal, body)) = animal_mut(&mut state.animals[at]) {
+            match animal.mood {
+                Mood::Hunts => animal.stand(Mood::Rests, &mut state.rng),
+                Mood::Wanders if animal.direction.is_none() => {
+                    let homeward = self.terrain.bands().way_home(animal.kind.home(), body.y);
+                    animal.walk(homeward, &mut state.rng);
+                }
+                Mood::Wanders | Mood::Rests | Mood::Flees => animal.stand(Mood::Wanders, &mut state.rng),
+            }
+        }
+    }
+
+    /// It looks around: for prey, where its prey is, where it is going.
+    fn look(&mut self, at: usize) {
+        let prey = match &self.state.animals[at] {
+            Entity { body, controller: Controller::Animal(animal), .. } => match animal.mood {
+                Mood::Hunts => animal.prey.filter(|prey| self.is_within(body, *prey, rules::HUNT_END_PX)),
+                Mood::Wanders if animal.hunts() => self.nearest_prey(body),
+                _ => None,
+            },
+            _ => None,
+        };
+        let state = &mut self.state;
+        let way = prey.and_then(|prey| way_to(&state.animals[at].body, &state.players, prey));
+        if let Some((animal, body)) = animal_mut(&mut state.animals[at]) {
+            match (prey, animal.mood) {
+                (Some(prey), Mood::Hunts | Mood::Wanders) => animal.hunt(prey, way),
+                (None, Mood::Hunts) => animal.stand(Mood::Wanders, &mut state.rng),
+                (None, Mood::Wanders) => animal.mind_the_land(body, &self.terrain, &mut state.rng),
+                _ => {}
+            }
+        }
+    }
+
+    /// The nearest player that lives and is near enough; of equally near ones the one with the lowest number.
+    fn nearest_prey(&self, body: &Body) -> Option<PlayerId> {
+        let living = self.state.players.iter().filter(|player| is_alive(player));
+        let near = living.filter(|player| is_near(body, &player.body, rules::HUNT_BEGIN_PX));
+        near.min_by_key(|player| (square_apart(body, &player.body), player.id)).and_then(|it| it.id.player())
+    }
+
+    fn is_within(&self, body: &Body, player: PlayerId, reach_px: i32) -> bool {
+        let found = self.find(player).ok().map(|at| &self.state.players[at]);
+        found.map_or(false, |player| is_alive(player) && is_near(body, &player.body, reach_px))
+    }
+
+    /// A hunter strikes its prey whenever it can reach it.
+    fn strike_prey(&mut self, at: usize) {
+        let Entity { id, body, controller } = &self.state.animals[at];
+        let (prey, kind) = match controller {
+            Controller::Animal(Animal { prey: Some(prey), strike_wait: 0, kind, .. }) => {
+                (*prey, kind.animal())
+            }
+            _ => return,
+        };
+        let reach_px = kind.radius_px + rules::PLAYER_RADIUS_PX + rules::STRIKE_PX;
+        let (striker, body) = (*id, body.clone());
+        if !self.is_within(&body, prey, reach_px) {
+            return;
+        }
+        if let Some((animal, _)) = animal_mut(&mut self.state.animals[at]) {
+            animal.strike_wait = thirds(rules::STRIKE_PERIOD_MS);
+            animal.wait = u32::from(thirds(rules::HUNT_MS));
+        }
+        self.outcome.events.push(Event::AnimalStruck { animal: striker });
+        if let Ok(at) = self.find(prey) {
+            let away = (body.x, body.y, body.heading);
+            knock(&mut self.state.players[at].body, away, rules::STRIKE_KNOCK_PX_PER_S, self.rates.hz);
+            self.hurt(at, kind.damage, None);
+        }
+    }
+
+    /// Takes health from the animal at that place in the list, which lives; at 0 it dies. Notes what it truly lost.
+    pub(crate) fn hurt_animal(&mut self, at: usize, damage: u16, by: Option<PlayerId>) {
+        let state = &mut self.state;
+        let way = by.and_then(|by| way_to(&state.animals[at].body, &state.players, by));
+        let near = by.filter(|by| self.is_within(&self.state.animals[at].body, *by, rules::HUNT_END_PX));
+        let id = self.state.animals[at].id;
+        let (animal, body) = match animal_mut(&mut self.state.animals[at]) {
+            Some((animal, body)) if body.health > 0 => (animal, body),
+            _ => return,
+        };
+        let amount = damage.min(body.health);
+        body.health -= amount;
+        self.outcome.events.push(Event::AnimalHurt { animal: id, by, amount });
+        match (body.health, near) {
+            (0, _) => {
+                let kind = animal.kind.animal();
+                animal.lie_down(body);
+                self.outcome.events.push(Event::AnimalDied { animal: id, by });
+                self.reward(by, kind.food, kind.score);
+            }
+            (_, Some(by)) if animal.hunts() && animal.mood != Mood::Hunts => animal.hunt(by, way),
+            _ if animal.hunts() => {}
+            _ => animal.flee(body, way),
+        }
+    }
+
+    /// What who killed an animal has of it.
+    fn reward(&mut self, killer: Option<PlayerId>, food: u32, score: u32) {
+        if let Some((player, _)) = killer.and_then(|killer| self.player_mut(killer)) {
+            player.give(Resource::Food, food);
+            player.score = player.score.saturating_add(score);
+            player.growth.gain(food * rules::GATHER_XP);
+        }
+    }
+
+    /// What structures do to animals: traps hold them, spikes hurt them and throw them back.
+    pub(crate) fn touch_animals(&mut self) {
+        for at in 0..self.state.animals.len() {
+            let touched = self.touched_by(&self.state.animals[at].body);
+            let (animal, body) = match animal_mut(&mut self.state.animals[at]) {
+                Some((animal, body)) if body.health > 0 => (animal, body),
+                _ => continue,
+            };
+            animal.held = touched.held;
+            if let Some((damage, owner, place)) = touched.spikes.filter(|_| animal.touch_wait == 0) {
+                animal.touch_wait = thirds(rules::TOUCH_PERIOD_MS);
+                knock(body, place, rules::SPIKE_KNOCK_PX_PER_S, self.rates.hz);
+                self.hurt_animal(at, damage, owner.somebody());
+            }
+        }
+    }
+
+    fn touched_by(&self, body: &Body) -> Touched {
+        let mut touched = Touched::default();
+        for standing in self.terrain.built_near(body.x, body.y) {
+            if standing.is_touched(body) {
+                match standing.item.group {
+                    Group::Trap => touched.held = true,
+                    Group::Spikes if touched.spikes.is_none() => {
+                        let place = (standing.x, standing.y, standing.heading);
+                        touched.spikes = Some((standing.item.damage, standing.owner, place));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        touched
+    }
+}
+
+/// What of the structures an animal touches does something to it.
+#[derive(Default)]
+struct Touched {
+    held: bool,
+    /// Their damage, whose they are, and where.
+    spikes: Option<(u16, PlayerId, (Fixed, Fixed, Angle))>,
+}
+
+/// The animal that an entity is, if it is one.
+pub(crate) fn animal_mut(entity: &mut Entity) -> Option<(&mut Animal, &mut Body)> {
+    let Entity { body, controller, .. } = entity;
+    match controller {
+        Controller::Animal(animal) => Some((animal, body)),
+        _ => None,
+    }
+}
+
+impl Animal {
+    /// Whether it is one of those that hunt.
+    pub(crate) fn hunts(&self) -> bool {
+        self.kind.animal().damage > 0
+    }
+
+    /// Lets one tick pass. Tells whether it looks around in it. What of the tick is left beyond the wait counts for the next
+    /// look.
+    fn pass(&mut self, tick_thirds: u16) -> bool {
+        self.wait = self.wait.saturating_sub(u32::from(tick_thirds));
+        self.strike_wait = self.strike_wait.saturating_sub(tick_thirds);
+        self.touch_wait = self.touch_wait.saturating_sub(tick_thirds);
+        let looks = self.look_wait <= tick_thirds;
+        if looks {
+            self.look_wait += thirds(rules::LOOK_PERIOD_MS);
+        }
+        self.look_wait -= tick_thirds;
+        looks
+    }
+
+    fn stand(&mut self, mood: Mood, rng: &mut Rng) {
+        self.mood = mood;
+        self.prey = None;
+        self.direction = None;
+        self.wait = time_between(rules::STAND_MS, rng);
+    }
+
+    /// Walks about: homeward, give or take an eighth of a turn, when it is not at home.
+    fn walk(&mut self, homeward: Option<Angle>, rng: &mut Rng) {
+        let any = rng.below(1 << 16) as u16;
+        self.direction = Some(match homeward {
+            Some(way) => Angle(way.0.wrapping_sub(0x2000).wrapping_add(any >> 2)),
+            None => Angle(any),
+        });
+        self.wait = time_between(rules::WALK_MS, rng);
+    }
+
+    /// Turns around, give or take a sixteenth of a turn, where its land ends.
+    fn mind_the_land(&mut self, body: &Body, terrain: &Terrain, rng: &mut Rng) {
+        if let Some(way) = self.direction {
+            let far = Fixed::from_px(rules::FORESIGHT_PX);
+            let (x, y) = (body.x.plus(far.times(cosine(way))), body.y.plus(far.times(sine(way))));
+            let size = Fixed::from_px(terrain.map_size_px() as i32);
+            let on_map = |at: Fixed| Fixed::ZERO <= at && at <= size;
+            let home = self.kind.home();
+            let is_home = terrain.bands().biome_at(body.y) == home;
+            if !on_map(x) || !on_map(y) || is_home && terrain.bands().biome_at(y) != home {
+                let off = rng.below(0x2000) as u16;
+                self.direction = Some(Angle(way.0.wrapping_add(0x7000).wrapping_add(off)));
+            }
+        }
+    }
+
+    fn hunt(&mut self, prey: PlayerId, way: Option<Angle>) {
+        if self.mood != Mood::Hunts {
+            self.mood = Mood::Hunts;
+            self.wait = u32::from(thirds(rules::HUNT_MS));
+        }
+        self.prey = Some(prey);
+        self.direction = way.or(self.direction);
+    }
+
+    /// Runs away from where the harm came from, or on to where it looks if that is nowhere.
+    fn flee(&mut self, body: &Body, way: Option<Angle>) {
+        self.mood = Mood::Flees;
+        self.prey = None;
+        self.direction = Some(way.map_or(body.heading, |way| Angle(way.0.wrapping_add(0x8000))));
+        self.wait = u32::from(thirds(rules::FLEE_MS));
+    }
+
+    /// What death takes; and the time until it comes back begins.
+    fn lie_down(&mut self, body: &mut Body) {
+        (body.vx, body.vy, body.health) = (Fixed::ZERO, Fixed::ZERO, 0);
+        self.wait = 3 * u32::from(rules::RETURN_MS);
+        *self = self.lying();
+    }
+
+    /// A dead one that will wait as long, and look as soon when it is back.
+    pub(crate) fn lying(&self) -> Animal {
+        let &Animal { kind, natural, wait, look_wait, .. } = self;
+        Animal { look_wait, stirred: false, ..Animal::new(kind, natural, wait) }
+    }
+}
+
+/// A time of so many milliseconds at least and at most, in thirds of one.
+fn time_between([least_ms, most_ms]: [i32; 2], rng: &mut Rng) -> u32 {
+    3 * rng.between(least_ms, most_ms).unsigned_abs()
+}
+
+/// The direction from a body to a player, if it is there.
+fn way_to(from: &Body, players: &[Entity], player: PlayerId) -> Option<Angle> {
+    let at = players.binary_search_by_key(&player.entity(), |entity| entity.id).ok()?;
+    let to = &players[at].body;
+    let way = (i64::from(to.x.0) - i64::from(from.x.0), i64::from(to.y.0) - i64::from(from.y.0));
+    (way != (0, 0)).then(|| direction(way.0, way.1))
+}
+
+fn square_apart(a: &Body, b: &Body) -> i64 {
+    let (dx, dy) = (i64::from(a.x.0) - i64::from(b.x.0), i64::from(a.y.0) - i64::from(b.y.0));
+    dx * dx + dy * dy
+}
+
+fn is_near(a: &Body, b: &Body, reach_px: i32) -> bool {
+    let reach = i64::from(Fixed::from_px(reach_px).0);
+    let is_side = |a: Fixed, b: Fixed| i64::from(a.0.abs_diff(b.0)) <= reach;
+    is_side(a.x, b.x) && is_side(a.y, b.y) && square_apart(a, b) <= reach * reach
+}
+
+/// Gives a body speed away from a place; the way that the place looks if it is right there.
+fn knock(body: &mut Body, (x, y, heading): (Fixed, Fixed, Angle), px_per_s: i32, hz: u32) {
+    let speed = (i64::from(px_per_s) << 16) / i64::from(hz);
+    let (dx, dy) = (i64::from(body.x.0) - i64::from(x.0), i64::from(body.y.0) - i64::from(y.0));
+    let (vx, vy) = match square_root((dx * dx + dy * dy) as u64) as i64 {
+        0 => (Fixed(speed as i32).times(cosine(heading)), Fixed(speed as i32).times(sine(heading))),
+        distance => (Fixed((dx * speed / distance) as i32), Fixed((dy * speed / distance) as i32)),
+    };
+    body.vx = bounded(body.vx.plus(vx));
+    body.vy = bounded(body.vy.plus(vy));
+}

@@ -1,0 +1,134 @@
+//! The animals, as one table.
+//!
+//! Comes in: a kind. Goes out: a row. Never: a rule; how a row is used is in `herd` and `controller::animal`.
+
+use crate::map::Biome;
+
+/// A kind of animal. The numbers are those of the wire; the one between belongs to an animal that this game does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AnimalKind {
+    /// Flees.
+    Cow = 0,
+    /// Flees.
+    Pig = 1,
+    /// Attacks.
+    Bull = 2,
+    /// Attacks.
+    Wolf = 4,
+}
+
+/// What is the same for all animals of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Animal {
+    /// Which.
+    pub kind: AnimalKind,
+    /// In words, lower case.
+    pub name: &'static str,
+    /// How many live on a map of [`super::MAP_SIZE_PX`]; by its area on others, at least one.
+    pub count: u32,
+    /// Health points.
+    pub health: u16,
+    /// Speed when it walks about, pixels per second.
+    pub speed_px_per_s: u32,
+    /// Radius of its picture and of what one runs into, pixels.
+    pub radius_px: i32,
+    /// Health points that it takes at a stroke; 0 for one that flees.
+    pub damage: u16,
+    /// Food for who kills it.
+    pub food: u32,
+    /// Points for who kills it.
+    pub score: u32,
+}
+
+/// All of them, in the order of their numbers.
+pub const ANIMALS: [Animal; 4] = [
+    Animal {
+        kind: AnimalKind::Cow,
+        name: "cow",
+        count: 12,
+        health: 500,
+        speed_px_per_s: 195,
+        radius_px: 72,
+        damage: 0,
+        food: 50,
+        score: 150,
+    },
+    Animal {
+        kind: AnimalKind::Pig,
+        name: "pig",
+        count: 12,
+        health: 800,
+        speed_px_per_s: 174,
+        radius_px: 72,
+        damage: 0,
+        food: 80,
+        score: 200,
+    },
+    Animal {
+        kind: AnimalKind::Bull,
+        name: "bull",
+        count: 5,
+        health: 1_800,
+        speed_px_per_s: 193,
+        radius_px: 78,
+        damage: 20,
+        food: 100,
+        score: 1_000,
+    },
+    Animal {
+        kind: AnimalKind::Wolf,
+        name: "wolf",
+        count: 7,
+        health: 300,
+        speed_px_per_s: 205,
+        radius_px: 84,
+        damage: 8,
+        food: 200,
+        score: 500,
+    },
+];
+
+impl AnimalKind {
+    /// The kind of that number.
+    pub fn from_number(number: u8) -> Option<AnimalKind> {
+        ANIMALS.iter().map(|animal| animal.kind).find(|kind| *kind as u8 == number)
+    }
+
+    /// The land where it lives.
+    pub fn home(self) -> Biome {
+        match self {
+            AnimalKind::Cow | AnimalKind::Pig => Biome::Plains,
+            AnimalKind::Bull => Biome::Desert,
+            AnimalKind::Wolf => Biome::Snow,
+        }
+    }
+
+    /// What is the same for all of this kind.
+    pub fn animal(self) -> &'static Animal {
+        let [cow, pig, bull, wolf] = &ANIMALS;
+        match self {
+            AnimalKind::Cow => cow,
+            AnimalKind::Pig => pig,
+            AnimalKind::Bull => bull,
+            AnimalKind::Wolf => wolf,
+        }
+    }
+}
+
+impl Animal {
+    /// Everything about it that decides what happens.
+    pub(super) fn numbers(&self) -> [i32; 9] {
+        let Animal { kind, name: _, count, health, speed_px_per_s, radius_px, damage, food, score } = *self;
+        [
+            kind as i32,
+            count as i32,
+            i32::from(health),
+            speed_px_per_s as i32,
+            radius_px,
+            i32::from(damage),
+            food as i32,
+            score as i32,
+            kind.home() as i32,
+        ]
+    }
+}

@@ -1,0 +1,276 @@
+//! Shooting: who shoots, what flies where, and what it hits.
+//!
+//! Comes in: the state; for what flies, after everyone has moved. Goes out: projectiles, and what they do where they end.
+//! Never: a projectile that passes through anything, however fast it is: the whole way of a tick is looked at.
+//!
+//! ```text
+//!                    the way of this tick
+//!     ( me )─•──────────────────────────────►      what the way enters first is hit: nature, what is solid,
+//!            begins at the rim        ( • )        animals, players who are not mates; then it is gone
+//! ```
+//! What is entered at the same place is hit in this order: nature, structures, animals, players, each by its number.
+
+use crate::controller::player::bounded;
+use crate::controller::shot::velocity;
+use crate::controller::{self, Controller, Player, Shot};
+use crate::entity::{Body, Entity, EntityId, PlayerId};
+use crate::fight::is_alive;
+use crate::fixed::{square_root, Fixed};
+use crate::rules::{self, Projectile};
+use crate::state::{Event, World};
+use crate::touch::per_tick;
+use crate::trig::{cosine, sine};
+
+/// What a shot hits. The order is the one in which things are hit that are entered at the same place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Target {
+    /// A thing of nature, by its place in the list.
+    Thing(usize),
+    /// Something that was built.
+    Built(EntityId),
+    /// An animal, by its place in the list.
+    Animal(usize),
+    /// A player, by its place in the list.
+    Player(usize),
+    /// The edge of the map.
+    Edge,
+}
+
+/// The way of one tick. Everything has 16 binary places.
+struct Path {
+    x: i64,
+    y: i64,
+    /// How far.
+    way: i64,
+    /// The direction, 65,536 long.
+    cosine: i64,
+    sine: i64,
+}
+
+impl Path {
+    fn new(body: &Body, way: Fixed) -> Path {
+        let (x, y) = (i64::from(body.x.0), i64::from(body.y.0));
+        let (cosine, sine) = (i64::from(cosine(body.heading)), i64::from(sine(body.heading)));
+        Path { x, y, way: i64::from(way.0), cosine, sine }
+    }
+
+    /// The point after so much of the way.
+    fn at(&self, entry: i64) -> (Fixed, Fixed) {
+        let along = |from: i64, part: i64| Fixed((from + entry * part / 65_536) as i32);
+        (along(self.x, self.cosine), along(self.y, self.sine))
+    }
+
+    /// The middle, and how far from it everything lies that can be hit, but for its radius.
+    fn middle(&self) -> (Fixed, Fixed, Fixed) {
+        let (x, y) = self.at(self.way / 2);
+        (x, y, Fixed((self.way / 2 + 1) as i32))
+    }
+
+    /// After how much of the way it enters a circle; `None` when it does not. Who begins on the rim enters it only inwards.
+    fn enters(&self, x: Fixed, y: Fixed, radius_px: i32) -> Option<i64> {
+        let (dx, dy) = (i64::from(x.0) - self.x, i64::from(y.0) - self.y);
+        let radius = i64::from(Fixed::from_px(radius_px).0);
+        if dx.abs() > radius + self.way || dy.abs() > radius + self.way {
+            return None;
+        }
+        let along = (dx * self.cosine + dy * self.sine) / 65_536;
+        let beside = (dx * self.sine - dy * self.cosine) / 65_536;
+        if dx * dx + dy * dy < radius * radius {
+            return Some(0);
+        }
+        if along <= 0 || beside.abs() > radius {
+            return None;
+        }
+        let half_chord = square_root((radius * radius - beside * beside) as u64) as i64;
+        Some((along - half_chord).max(0)).filter(|entry| *entry <= self.way)
+    }
+
+    /// After how much of the way it leaves the map; `None` when it does not.
+    fn leaves(&self, map_size_px: u32) -> Option<i64> {
+        let far = i64::from(map_size_px) << 16;
+        let leave = |from: i64, part: i64| {
+            let room = if part < 0 { from } else { far - from };
+            let beyond = self.way * part.abs() / 65_536 > room;
+            // A way that is longer than the room has a part that is not 0.
+            beyond.then(|| room * 65_536 / part.abs())
+        };
+        let (x, y) = (leave(self.x, self.cosine), leave(self.y, self.sine));
+        x.into_iter().chain(y).min()
+    }
+}
+
+impl World {
+    /// Lets everything fly that was shot before this tick.
+    pub(crate) fn fly_shots(&mut self) {
+        if self.state.shots.is_empty() {
+            return;
+        }
+        self.rebuild_crowd();
+        let mut shots = std::mem::take(&mut self.state.shots);
+        shots.retain_mut(|shot| self.fly(shot));
+        self.state.shots = shots;
+        if self.state.shots.is_empty() {
+            self.state.next_shot = EntityId::FIRST_SHOT;
+        }
+    }
+
+    /// Lets one shot fly. Tells whether it flies on.
+    fn fly(&mut self, entity: &mut Entity) -> bool {
+        let shot = match &entity.controller {
+            Controller::Shot(shot) => shot,
+            _ => return false,
+        };
+        let path = Path::new(&entity.body, shot.way(&self.rates));
+        let hit = self.first_hit(&path, entity.body.owner, shot.by);
+        if let Some((entry, target)) = hit {
+            let (x, y) = path.at(entry);
+            self.outcome.events.push(Event::ShotEnded { projectile: entity.id, x, y });
+            let damage = rules::projectile(shot.kind).map_or(0, |kind| kind.damage);
+            self.land(&entity.body, damage, target);
+            return false;
+        }
+        controller::act(entity, &self.terrain, &self.rates);
+        let flies = matches!(&entity.controller, Controller::Shot(shot) if shot.left > Fixed::ZERO);
+        if !flies {
+            let (x, y) = (entity.body.x, entity.body.y);
+            self.outcome.events.push(Event::ShotEnded { projectile: entity.id, x, y });
+        }
+        flies
+    }
+
+    /// What a way enters first, and after how much of it.
+    fn first_hit(&self, path: &Path, owner: PlayerId, by: EntityId) -> Option<(i64, Target)> {
+        let (x, y, reach) = path.middle();
+        let things = self
+            .terrain
+            .obstacles_around(x, y, reach)
+            .filter_map(|(at, it)| Some((path.enters(it.x, it.y, it.radius_px)?, Target::Thing(at))));
+        let built = self
+            .terrain
+            .built_around(x, y, reach)
+            .filter(|it| it.item.group.is_solid() && it.id != by)
+            .filter_map(|it| Some((path.enters(it.x, it.y, it.item.radius_px)?, Target::Built(it.id))));
+        let reach = reach.plus(Fixed::from_px(rules::PLAYER_RADIUS_PX));
+        let players = self.crowd.within(self.crowd.around(x, y, reach)).filter_map(|at| {
+            let body = &self.state.players[at].body;
+            let entry = path.enters(body.x, body.y, body.radius_px)?;
+            self.is_enemy(owner, at).then_some((entry, Target::Player(at)))
+        });
+        let animals = self.state.animals.iter().enumerate().filter_map(|(at, animal)| {
+            let body = &animal.body;
+            let entry = path.enters(body.x, body.y, body.radius_px)?;
+            (body.health > 0).then_some((entry, Target::Animal(at)))
+        });
+        let edge = path.leaves(self.terrain.map_size_px()).map(|entry| (entry, Target::Edge));
+        things.chain(built).chain(animals).chain(players).chain(edge).min()
+    }
+
+    /// Whether the player at that place in the list lives, is not the owner of a shot or a turret, and not a mate of its.
+    pub(crate) fn is_enemy(&self, owner: PlayerId, at: usize) -> bool {
+        let other = &self.state.players[at];
+        is_alive(other) && other.body.owner != owner && !self.are_mates(owner, other.body.owner)
+    }
+
+    /// What a shot does to what it hits.
+    fn land(&mut self, shot: &Body, damage: u16, target: Target) {
+        let (direction, player) = (shot.heading, shot.owner);
+        match target {
+            Target::Thing(at) => {
+                let object = self.state.others[at].id;
+                self.outcome.events.push(Event::Struck { object, direction, player });
+            }
+            Target::Built(object) => {
+                if let Some(at) = self.find_structure(object) {
+                    self.outcome.events.push(Event::Struck { object, direction, player });
+                    self.damage_structure(at, damage);
+                }
+            }
+            Target::Animal(at) => {
+                let speed = per_tick(rules::KNOCK_PX_PER_S, self.rates.hz);
+                push(&mut self.state.animals[at].body, speed, shot);
+                self.hurt_animal(at, damage, player.somebody());
+            }
+            Target::Player(at) => {
+                let speed = per_tick(rules::KNOCK_PX_PER_S, self.rates.hz);
+                let victim = &mut self.state.players[at];
+                push(&mut victim.body, speed, shot);
+                let from = direction.opposite();
+                let damage = victim.shielded(damage, from);
+                if damage > 0 {
+                    self.hurt(at, damage, player.somebody());
+                }
+            }
+            Target::Edge => {}
+        }
+    }
+
+    /// How many more can be shot now. When the numbers are used up, nobody shoots until all have landed.
+    pub(crate) fn shots_free(&self) -> usize {
+        let numbers = u32::MAX - self.state.next_shot.0;
+        rules::SHOTS_MOST.saturating_sub(self.state.shots.len()).min(numbers as usize)
+    }
+
+    /// Lets the player at that place in the list shoot, if it lives and what it holds shoots. Tells whether that is so.
+    pub(crate) fn shoot(&mut self, at: usize) -> bool {
+        let Entity { id, body, controller } = &mut self.state.players[at];
+        let player = match controller {
+            Controller::Player(player) if player.alive => player,
+            _ => return false,
+        };
+        let weapon = rules::weapon_or_first(player.hand.weapon);
+        let kind = match weapon.shoots.and_then(rules::projectile) {
+            Some(kind) => kind,
+            None => return false,
+        };
+        for (stock, cost) in player.resources.iter_mut().zip(weapon.shot_cost) {
+            *stock = stock.saturating_sub(cost);
+        }
+        let (id, from) = (*id, body.clone());
+        push(body, per_tick(-weapon.recoil_px_per_s, self.rates.hz), &from);
+        self.launch(&from, kind, id);
+        true
+    }
+
+    /// Begins a shot at the rim of a body, where it looks.
+    pub(crate) fn launch(&mut self, from: &Body, kind: &Projectile, by: EntityId) {
+        let rim = Fixed::from_px(from.radius_px);
+        let x = from.x.plus(rim.times(cosine(from.heading)));
+        let y = from.y.plus(rim.times(sine(from.heading)));
+        let (vx, vy) = velocity(kind, from, &self.rates);
+        let body = Body { x, y, vx, vy, radius_px: 0, health: 0, ..from.clone() };
+        let id = self.state.next_shot;
+        self.state.next_shot = EntityId(id.0.saturating_add(1));
+        let shot = Shot { kind: kind.kind, by, left: Fixed::from_px(kind.range_px) };
+        self.state.shots.push(Entity { id, body, controller: Controller::Shot(shot) });
+        self.outcome.events.push(Event::Shot { projectile: id });
+    }
+
+    /// Whose shots and poison it was who leaves, is nobody's from now on.
+    pub(crate) fn disown(&mut self, id: PlayerId) {
+        for shot in self.state.shots.iter_mut().filter(|shot| shot.body.owner == id) {
+            shot.body.owner = PlayerId::OPERATOR;
+        }
+        for entity in &mut self.state.players {
+            match &mut entity.controller {
+                Controller::Player(player) if player.poison.by == id => player.poison.by = PlayerId::OPERATOR,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Gives a body a speed where the other one looks.
+fn push(body: &mut Body, speed: Fixed, looks: &Body) {
+    body.vx = bounded(body.vx.plus(speed.times(cosine(looks.heading))));
+    body.vy = bounded(body.vy.plus(speed.times(sine(looks.heading))));
+}
+
+impl Player {
+    /// Whether what it holds strikes or shoots, if only so many more can be shot. A shield does neither, and who cannot pay
+    /// for a shot does not shoot.
+    pub(crate) fn is_able(&self, shots_free: usize) -> bool {
+        let weapon = rules::weapon_or_first(self.hand.weapon);
+        let pays = self.resources.iter().zip(weapon.shot_cost).all(|(stock, cost)| *stock >= cost);
+        weapon.shield_percent == 100 && pays && (weapon.shoots.is_none() || shots_free > 0)
+    }
+}

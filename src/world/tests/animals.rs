@@ -1,0 +1,343 @@
+//! Animals: where they live, what they do, whom they hurt, how they die and come back.
+
+use crate::command::{Action, Spawned};
+use crate::controller::{Animal, Controller, Mood};
+use crate::entity::{Body, PlayerId};
+use crate::fixed::{Angle, Fixed};
+use crate::herd;
+use crate::map::generate;
+use crate::rules::{AnimalKind, TickHz, ANIMALS};
+use crate::state::{Event, Identity, World};
+use crate::tests::{
+    bare_world, body, body_mut, command, distance_px, events, player, player_mut, put, px, swing, wait,
+    world, world_at,
+};
+use crate::Biome;
+
+pub(super) const KINDS: [AnimalKind; 4] =
+    [AnimalKind::Cow, AnimalKind::Pig, AnimalKind::Bull, AnimalKind::Wolf];
+const HUNTERS: [AnimalKind; 2] = [AnimalKind::Bull, AnimalKind::Wolf];
+
+/// What the operator wants, by the next sequence.
+fn operate(world: &mut World, action: Action) {
+    let sequence = world.state.operator_sequence + 1;
+    world.step(&mut vec![command(0, sequence, action)]);
+}
+
+/// Lets an animal appear, and tells its place in the list.
+pub(super) fn appear(world: &mut World, kind: AnimalKind, x_px: i32, y_px: i32) -> usize {
+    let what = Spawned::Animal(kind);
+    operate(world, Action::Spawn { what, x_px: x_px as u16, y_px: y_px as u16 });
+    assert_eq!(world.outcome().refused, []);
+    world.state.animals.len() - 1
+}
+
+pub(super) fn animal_mut(world: &mut World, at: usize) -> &mut Animal {
+    herd::animal_mut(&mut world.state.animals[at]).expect("it is an animal").0
+}
+
+pub(super) fn animal(world: &World, at: usize) -> Animal {
+    match &world.state.animals[at].controller {
+        Controller::Animal(animal) => animal.clone(),
+        _ => panic!("an animal is an animal"),
+    }
+}
+
+pub(super) fn beast(world: &World, at: usize) -> &Body {
+    &world.state.animals[at].body
+}
+
+/// An animal at 5,000 px and a player that far to its right, rim to rim.
+pub(super) fn facing(rate: TickHz, kind: AnimalKind, apart_px: i32) -> World {
+    let mut world = bare_world(rate);
+    put(&mut world, 1, 9_000, 5_000);
+    appear(&mut world, kind, 5_000, 5_000);
+    body_mut(&mut world, 1).x = Fixed::from_px(5_000 + kind.animal().radius_px + 35 + apart_px);
+    world
+}
+
+/// Lets an animal look around in the next tick.
+pub(super) fn look(world: &mut World, at: usize) {
+    animal_mut(world, at).look_wait = 1;
+    wait(world, 1);
+}
+
+#[test]
+fn the_table_is_the_one_that_was_meant() {
+    let rows = ANIMALS.map(|row| {
+        let numbers = (row.count, row.health, row.speed_px_per_s, row.radius_px, row.damage);
+        (row.kind as u8, row.name, numbers, row.food, row.score, row.kind.home())
+    });
+    let expected = [
+        (0, "cow", (12, 500, 195, 72, 0), 50, 150, Biome::Plains),
+        (1, "pig", (12, 800, 174, 72, 0), 80, 200, Biome::Plains),
+        (2, "bull", (5, 1_800, 193, 78, 20), 100, 1_000, Biome::Desert),
+        (4, "wolf", (7, 300, 205, 84, 8), 200, 500, Biome::Snow),
+    ];
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn the_usual_map_has_36_animals_each_in_its_land_on_free_ground() {
+    for seed in 0..20 {
+        let world = world(seed);
+        let count = |kind| world.animals().filter(|view| view.kind == kind).count();
+        assert_eq!(KINDS.map(count), [12, 12, 5, 7], "seed {seed}");
+        for view in world.animals() {
+            assert_eq!(world.bands().biome_at(view.body.y), view.kind.home(), "seed {seed}");
+            assert!(world.terrain().is_free(view.body.x, view.body.y, view.body.radius_px), "seed {seed}");
+            assert_eq!((view.body.health, view.max_health), (view.kind.animal().health, view.body.health));
+        }
+        assert_eq!(world.state.animals, self::world(seed).state.animals, "again the same");
+    }
+    assert_ne!(world(1).state.animals, world(2).state.animals);
+}
+
+#[test]
+fn other_maps_have_animals_by_their_area_and_the_same_things_as_without() {
+    for (map_size_px, counts) in [(1_440, [1, 1, 1, 1]), (7_200, [3, 3, 1, 2]), (32_000, [59, 59, 25, 35])] {
+        let world = World::new(Identity { seed: 4, map_size_px, tick_hz: TickHz::Hz30 });
+        let listed =
+            |kind| (0..world.state.animals.len()).filter(|at| animal(&world, *at).kind == kind).count();
+        assert_eq!(KINDS.map(listed), counts, "{map_size_px} px");
+        assert_eq!(world.state.others, generate(4, map_size_px));
+        assert!(World::restore(&world.snapshot()).is_ok());
+    }
+    // As it was before there were animals.
+    let world = world(1);
+    let things = world.scenery().map(|it| (it.x_px, it.y_px, it.scale_px)).collect::<Vec<_>>();
+    assert_eq!((things.len(), things[0], things[626]), (627, FIRST_THING, LAST_THING));
+}
+
+const FIRST_THING: (i32, i32, i32) = (1_776, 1_936, 150);
+const LAST_THING: (i32, i32, i32) = (6_951, 4_844, 85);
+
+#[test]
+fn each_mood_has_its_pace_at_each_tick_rate() {
+    for rate in TickHz::ALL {
+        for kind in KINDS {
+            for (mood, factor) in [(Mood::Wanders, 1.0), (Mood::Flees, 1.5), (Mood::Hunts, 1.75)] {
+                let mut world = bare_world(rate);
+                let at = appear(&mut world, kind, 3_000, 9_500);
+                for _ in 0..rate.get() * 3 / 2 {
+                    let walks = animal_mut(&mut world, at);
+                    (walks.mood, walks.direction) = (mood, Some(Angle(0)));
+                    (walks.look_wait, walks.wait) = (750, 9_000);
+                    wait(&mut world, 1);
+                }
+                let speed = px(beast(&world, at).vx) * f64::from(rate.get());
+                let expected = f64::from(kind.animal().speed_px_per_s) * factor;
+                assert!((speed - expected).abs() < 1.0, "{kind:?} {mood:?}: {speed} px/s at {rate:?}");
+                assert_eq!(beast(&world, at).heading, Angle(0), "it looks where it goes");
+            }
+        }
+    }
+}
+
+#[test]
+fn left_alone_they_walk_and_stand_and_stay_in_their_land() {
+    for seed in 0..4 {
+        let mut world = world_at(seed, TickHz::Hz15);
+        let starts: Vec<Body> = world.state.animals.iter().map(|it| it.body.clone()).collect();
+        let (mut stood, mut walked) = (0, 0);
+        for _ in 0..15 * 120 {
+            wait(&mut world, 1);
+            for at in 0..world.state.animals.len() {
+                let (animal, body) = (animal(&world, at), beast(&world, at));
+                assert_eq!(animal.mood, Mood::Wanders);
+                assert_eq!(world.bands().biome_at(body.y), animal.kind.home(), "seed {seed}: {at}");
+                assert!(animal.wait > 0 && animal.wait <= 30_000);
+                *(if animal.direction.is_some() { &mut walked } else { &mut stood }) += 1;
+            }
+        }
+        assert!(stood > walked && walked * 4 > stood, "{walked} walks, {stood} stands");
+        let moved = |at: usize| distance_px(&starts[at], beast(&world, at)) > 50.0;
+        assert!((0..starts.len()).filter(|at| moved(*at)).count() > 25);
+    }
+}
+
+#[test]
+fn each_animal_looks_around_four_times_a_second_at_each_tick_rate() {
+    for rate in TickHz::ALL {
+        let mut world = bare_world(rate);
+        let at = appear(&mut world, AnimalKind::Cow, 3_000, 3_000);
+        let mut looks = 0;
+        for _ in 0..rate.get() * 10 {
+            let before = animal(&world, at).look_wait;
+            wait(&mut world, 1);
+            looks += usize::from(animal(&world, at).look_wait > before);
+        }
+        assert_eq!(looks, 40, "at {rate:?}");
+    }
+}
+
+#[test]
+fn who_is_not_at_home_goes_home() {
+    let bands = world(1).bands();
+    let way = |home, y_px| bands.way_home(home, Fixed::from_px(y_px)).map(|angle| angle.0);
+    assert_eq!((way(Biome::Snow, 2_400), way(Biome::Snow, 2_401)), (None, Some(0xc000)));
+    assert_eq!((way(Biome::Desert, 12_000), way(Biome::Desert, 11_999)), (None, Some(0x4000)));
+    assert_eq!((way(Biome::Plains, 2_400), way(Biome::Plains, 12_000)), (Some(0x4000), Some(0xc000)));
+    assert_eq!((way(Biome::Plains, 7_199), way(Biome::Plains, 7_200)), (Some(0xc000), Some(0x4000)));
+    let mut world = bare_world(TickHz::Hz15);
+    for (kind, y_px) in [(AnimalKind::Wolf, 3_000), (AnimalKind::Bull, 11_400), (AnimalKind::Cow, 7_100)] {
+        appear(&mut world, kind, 4_000, y_px);
+    }
+    wait(&mut world, 15 * 120);
+    for view in world.animals() {
+        assert_eq!(world.bands().biome_at(view.body.y), view.kind.home(), "{:?}", view.kind);
+    }
+}
+
+#[test]
+fn cows_and_pigs_flee_for_three_seconds_from_who_hurt_them() {
+    for rate in TickHz::ALL {
+        for kind in [AnimalKind::Cow, AnimalKind::Pig] {
+            let mut world = facing(rate, kind, 0);
+            body_mut(&mut world, 1).heading = Angle(0x8000);
+            swing(&mut world, 1);
+            let amount = 25;
+            let hurt = Event::AnimalHurt { animal: world.state.animals[0].id, by: Some(PlayerId(1)), amount };
+            assert!(events(&world).contains(&hurt), "{:?}", events(&world));
+            let hit = Event::Swung { player: PlayerId(1), weapon: 0, hit: true };
+            assert!(events(&world).contains(&hit));
+            assert_eq!(animal(&world, 0).mood, Mood::Flees);
+            let start = beast(&world, 0).clone();
+            wait(&mut world, rate.get() * 3 - 2);
+            assert_eq!(animal(&world, 0).mood, Mood::Flees, "just before 3 s at {rate:?}");
+            let way = px(start.x) - px(beast(&world, 0).x);
+            let speed = f64::from(kind.animal().speed_px_per_s) * 1.5;
+            assert!(way > speed * 2.8 && way < speed * 3.2, "{way} px of {speed} px/s at {rate:?}");
+            wait(&mut world, 1);
+            assert_eq!((animal(&world, 0).mood, animal(&world, 0).direction), (Mood::Wanders, None));
+        }
+    }
+}
+
+#[test]
+fn hunters_see_800_px_far_and_lose_who_is_beyond_1000() {
+    for kind in HUNTERS {
+        for (apart_px, hunts) in [(800, true), (801, false)] {
+            let mut world = facing(TickHz::Hz30, kind, 0);
+            body_mut(&mut world, 1).x = Fixed::from_px(5_000 + apart_px);
+            look(&mut world, 0);
+            let hunting = animal(&world, 0);
+            assert_eq!(hunting.prey, Some(PlayerId(1)).filter(|_| hunts), "{apart_px} px");
+            assert_eq!(hunting.direction, Some(Angle(0)).filter(|_| hunts));
+        }
+        for (apart_px, hunts) in [(1_000, true), (1_001, false)] {
+            let mut world = facing(TickHz::Hz30, kind, 500);
+            look(&mut world, 0);
+            let x = beast(&world, 0).x;
+            body_mut(&mut world, 1).x = x.plus(Fixed::from_px(apart_px));
+            world.state.animals[0].body.vx = Fixed::ZERO;
+            animal_mut(&mut world, 0).held = true;
+            look(&mut world, 0);
+            assert_eq!(animal(&world, 0).mood == Mood::Hunts, hunts, "{apart_px} px");
+        }
+    }
+}
+
+#[test]
+fn the_nearest_is_hunted_and_of_two_as_near_the_lower_number() {
+    let mut world = facing(TickHz::Hz30, AnimalKind::Wolf, 300);
+    put(&mut world, 2, 4_700, 5_000);
+    body_mut(&mut world, 1).x = Fixed::from_px(5_300);
+    look(&mut world, 0);
+    assert_eq!(animal(&world, 0).prey, Some(PlayerId(1)), "both are 300 px away");
+    let mut world = facing(TickHz::Hz30, AnimalKind::Wolf, 300);
+    put(&mut world, 2, 4_701, 5_000);
+    body_mut(&mut world, 1).x = Fixed::from_px(5_300);
+    look(&mut world, 0);
+    assert_eq!(animal(&world, 0).prey, Some(PlayerId(2)));
+    world.hurt(1, 100, None);
+    look(&mut world, 0);
+    assert_eq!(animal(&world, 0).prey, None, "it is dead");
+    look(&mut world, 0);
+    assert_eq!(animal(&world, 0).prey, Some(PlayerId(1)));
+}
+
+#[test]
+fn cows_and_pigs_hunt_nobody() {
+    for kind in [AnimalKind::Cow, AnimalKind::Pig] {
+        let mut world = facing(TickHz::Hz30, kind, 10);
+        wait(&mut world, 300);
+        assert_eq!((animal(&world, 0).mood, body(&world, 1).health), (Mood::Wanders, 100));
+    }
+}
+
+#[test]
+fn hunters_strike_within_30_px_of_the_rims() {
+    for kind in HUNTERS {
+        for (apart_px, strikes) in [(30, true), (31, false)] {
+            let mut world = facing(TickHz::Hz30, kind, apart_px);
+            animal_mut(&mut world, 0).held = true;
+            look(&mut world, 0);
+            let animal = world.state.animals[0].id;
+            assert_eq!(events(&world).contains(&Event::AnimalStruck { animal }), strikes, "{apart_px} px");
+            let damage = if strikes { kind.animal().damage } else { 0 };
+            assert_eq!(body(&world, 1).health, 100 - damage);
+            let speed = px(body(&world, 1).vx) * 30.0;
+            assert!((speed - if strikes { 300.0 } else { 0.0 }).abs() < 0.1, "{speed} px/s");
+        }
+    }
+}
+
+#[test]
+fn hunters_strike_once_a_second_at_each_tick_rate_and_nobody_is_rewarded_for_a_death() {
+    for rate in TickHz::ALL {
+        for (kind, strokes) in [(AnimalKind::Bull, 5), (AnimalKind::Wolf, 13)] {
+            let mut world = facing(rate, kind, 10);
+            let place = body(&world, 1).x;
+            look(&mut world, 0);
+            let mut ticks = 0;
+            let mut struck = usize::from(body(&world, 1).health < 100);
+            while player(&world, 1).alive && ticks < rate.get() * 20 {
+                (body_mut(&mut world, 1).x, body_mut(&mut world, 1).vx) = (place, Fixed::ZERO);
+                player_mut(&mut world, 1).heal_wait = 15_000;
+                wait(&mut world, 1);
+                ticks += 1;
+                let is_stroke = |event: &&Event| matches!(event, Event::AnimalStruck { .. });
+                struck += events(&world).iter().filter(is_stroke).count();
+            }
+            assert_eq!((struck, ticks), (strokes, (strokes as u32 - 1) * rate.get()), "{kind:?} at {rate:?}");
+            assert!(events(&world).contains(&Event::Died { player: PlayerId(1), by: None }));
+        }
+    }
+}
+
+#[test]
+fn a_hunter_gives_up_after_ten_seconds_without_a_stroke_and_rests() {
+    for rate in TickHz::ALL {
+        let mut world = facing(rate, AnimalKind::Wolf, 300);
+        animal_mut(&mut world, 0).held = true;
+        look(&mut world, 0);
+        let mut ticks = 0;
+        while animal(&world, 0).mood == Mood::Hunts {
+            world.state.animals[0].body.x = Fixed::from_px(5_000);
+            wait(&mut world, 1);
+            ticks += 1;
+        }
+        assert_eq!((ticks, animal(&world, 0).mood), (rate.get() * 10, Mood::Rests), "at {rate:?}");
+        let rest = animal(&world, 0).wait;
+        assert!((9_000..=30_000).contains(&rest));
+        wait(&mut world, rate.get() * 2);
+        assert_eq!(animal(&world, 0).mood, Mood::Rests, "whoever stands before it");
+        wait(&mut world, rest * rate.get() / 3_000 - rate.get() * 2 + rate.get());
+        assert_eq!(animal(&world, 0).prey, Some(PlayerId(1)), "then it hunts again");
+    }
+}
+
+#[test]
+fn a_hunter_turns_on_who_hurts_it_from_afar() {
+    let mut world = facing(TickHz::Hz30, AnimalKind::Bull, 0);
+    body_mut(&mut world, 1).x = Fixed::from_px(5_950);
+    world.hurt_animal(0, 5, Some(PlayerId(1)));
+    assert_eq!((animal(&world, 0).prey, animal(&world, 0).direction), (Some(PlayerId(1)), Some(Angle(0))));
+    body_mut(&mut world, 1).x = Fixed::from_px(6_050);
+    look(&mut world, 0);
+    world.hurt_animal(0, 5, Some(PlayerId(1)));
+    assert_eq!(animal(&world, 0).mood, Mood::Wanders, "beyond 1,000 px it finds nobody");
+    world.hurt_animal(0, 5, None);
+    assert_eq!(animal(&world, 0).mood, Mood::Wanders);
+}

@@ -1,0 +1,250 @@
+//! What the operator lets appear, and which animals a snapshot may hold.
+
+use crate::command::{Action, Spawned};
+use crate::controller::Mood;
+use crate::entity::{EntityId, PlayerId};
+use crate::fixed::{Angle, Fixed};
+use crate::rules::{self, AnimalKind, TickHz, ITEMS};
+use crate::snapshot::SnapshotError;
+use crate::state::{Event, World};
+use crate::tests::animals::{animal_mut, appear};
+use crate::tests::{bare_world, body, body_mut, command, events, player, put, wait, without_animals, world};
+use crate::Refusal;
+
+/// What comes of the operator's wish.
+fn spawn(world: &mut World, what: Spawned, x_px: u16, y_px: u16) -> Option<Refusal> {
+    let sequence = world.state.operator_sequence + 1;
+    world.step(&mut vec![command(0, sequence, Action::Spawn { what, x_px, y_px })]);
+    world.outcome().refused.first().map(|(_, refusal)| *refusal)
+}
+
+#[test]
+fn an_animal_appears_on_free_ground_within_the_map() {
+    use AnimalKind::{Bull, Cow, Wolf};
+    let rows = [
+        (Cow, 72, 72, None),
+        (Cow, 71, 72, Some(Refusal::NoRoom)),
+        (Cow, 72, 71, Some(Refusal::NoRoom)),
+        (Bull, 14_400 - 78, 14_400 - 78, None),
+        (Bull, 14_400 - 77, 14_400 - 78, Some(Refusal::NoRoom)),
+        (Wolf, 14_400, 84, Some(Refusal::NoRoom)),
+        (Wolf, u16::MAX, u16::MAX, Some(Refusal::NoRoom)),
+    ];
+    for (kind, x_px, y_px, refusal) in rows {
+        let mut world = bare_world(TickHz::Hz30);
+        assert_eq!(
+            spawn(&mut world, Spawned::Animal(kind), x_px, y_px),
+            refusal,
+            "{kind:?} at {x_px} {y_px}"
+        );
+        assert_eq!(world.animals().count(), usize::from(refusal.is_none()));
+        for view in world.animals() {
+            assert_eq!((view.body.x.to_px(), view.body.y.to_px()), (x_px.into(), y_px.into()));
+            assert_eq!((view.kind, view.body.health), (kind, kind.animal().health));
+        }
+    }
+    let mut world = without_animals(world(1));
+    let tree = world.scenery().next().expect("a tree");
+    let (x_px, y_px) = ((tree.x_px + tree.radius_px + 71) as u16, tree.y_px as u16);
+    assert_eq!(spawn(&mut world, Spawned::Animal(Cow), x_px, y_px), Some(Refusal::NoRoom));
+    assert_eq!(spawn(&mut world, Spawned::Animal(Cow), x_px + 1, y_px), None);
+}
+
+#[test]
+fn there_are_256_animals_at_most() {
+    let mut world = bare_world(TickHz::Hz30);
+    for at in 0..256 {
+        appear(&mut world, AnimalKind::Pig, 200 + at % 40 * 150, 3_000 + at / 40 * 150);
+    }
+    let pig = Spawned::Animal(AnimalKind::Pig);
+    assert_eq!(spawn(&mut world, pig, 9_000, 9_000), Some(Refusal::TooMany));
+    world.hurt_animal(0, 800, None);
+    wait(&mut world, 1);
+    assert_eq!(spawn(&mut world, pig, 9_000, 9_000), None);
+    world.state.next_animal = EntityId::FIRST_SHOT;
+    world.hurt_animal(0, 800, None);
+    wait(&mut world, 1);
+    assert_eq!(spawn(&mut world, pig, 9_000, 9_200), Some(Refusal::TooMany), "no numbers are left");
+}
+
+#[test]
+fn every_item_that_stands_appears_as_nobodys() {
+    for item in &ITEMS {
+        let mut world = bare_world(TickHz::Hz30);
+        let refusal = spawn(&mut world, Spawned::Item(item.id), 3_000, 3_000);
+        if item.scale_px == 0 {
+            assert_eq!(refusal, Some(Refusal::UnknownThing), "{}", item.name);
+            continue;
+        }
+        assert_eq!(refusal, None, "{}", item.name);
+        let view = world.structures().next().expect("it stands");
+        assert_eq!((view.item.id, view.owner, view.heading), (item.id, PlayerId(0), Angle(0)));
+        assert_eq!((view.x_px, view.y_px, view.health), (3_000, 3_000, item.health));
+        assert_eq!(events(&world), [Event::Placed { object: view.id }]);
+        let restored = World::restore(&world.snapshot()).expect("it is a snapshot");
+        assert_eq!(restored, world);
+    }
+}
+
+#[test]
+fn an_item_needs_the_room_that_building_needs() {
+    let mut world = bare_world(TickHz::Hz30);
+    let wall = Spawned::Item(3);
+    let rows = [
+        (3_000, 3_000, None),
+        (3_099, 3_000, Some(Refusal::NoRoom)),
+        (3_100, 3_000, None),
+        (5_000, 6_837, None),
+        (5_200, 6_838, Some(Refusal::NoRoom)),
+        (49, 3_000, Some(Refusal::NoRoom)),
+        (14_400, 3_000, Some(Refusal::NoRoom)),
+        (u16::MAX, u16::MAX, Some(Refusal::NoRoom)),
+    ];
+    for (x_px, y_px, refusal) in rows {
+        assert_eq!(spawn(&mut world, wall, x_px, y_px), refusal, "at {x_px} {y_px}");
+    }
+    for id in [13, 14, 18, 21, 22, 255] {
+        assert_eq!(spawn(&mut world, Spawned::Item(id), 9_000, 3_000), Some(Refusal::UnknownThing), "{id}");
+    }
+}
+
+#[test]
+fn nobody_has_512_structures_at_most_and_no_kit_counts_them() {
+    let mut world = bare_world(TickHz::Hz30);
+    put(&mut world, 1, 13_000, 13_000);
+    for at in 0..512 {
+        let refusal = spawn(&mut world, Spawned::Item(3), 200 + at % 60 * 150, 3_000 + at / 60 * 150);
+        assert_eq!(refusal, None, "{at}");
+    }
+    assert_eq!(spawn(&mut world, Spawned::Item(3), 9_000, 9_000), Some(Refusal::TooMany));
+    assert_eq!(player(&world, 1).kit.built, [0; 14]);
+    assert!(World::restore(&world.snapshot()).is_ok());
+    world.damage_structure(0, 380);
+    assert_eq!(spawn(&mut world, Spawned::Item(3), 9_000, 9_000), None);
+    world.state.structures[0].body.owner = PlayerId(1);
+    let one_more = spawn(&mut world, Spawned::Item(3), 9_000, 9_200);
+    assert_eq!(one_more, None, "a player's do not count");
+}
+
+#[test]
+fn numbers_of_structures_end_where_those_of_animals_begin() {
+    let mut world = bare_world(TickHz::Hz30);
+    world.state.next_id = EntityId(EntityId::FIRST_ANIMAL.0 - 1);
+    assert_eq!(spawn(&mut world, Spawned::Item(3), 3_000, 3_000), None);
+    assert_eq!(spawn(&mut world, Spawned::Item(3), 3_500, 3_000), Some(Refusal::TooMany));
+}
+
+#[test]
+fn nobodys_spikes_hurt_everyone_and_nobody_has_killed() {
+    let mut world = bare_world(TickHz::Hz30);
+    put(&mut world, 1, 3_500, 3_000);
+    assert_eq!(spawn(&mut world, Spawned::Item(6), 3_000, 3_000), None);
+    body_mut(&mut world, 1).x = Fixed::from_px(3_084);
+    body_mut(&mut world, 1).health = 20;
+    wait(&mut world, 1);
+    let player = PlayerId(1);
+    assert_eq!(
+        events(&world),
+        [Event::Hurt { player, by: None, amount: 20 }, Event::Died { player, by: None }]
+    );
+    let at = appear(&mut world, AnimalKind::Cow, 3_500, 3_000);
+    world.state.animals[at].body.x = Fixed::from_px(3_121);
+    wait(&mut world, 1);
+    let animal = world.state.animals[at].id;
+    assert_eq!(events(&world), [Event::AnimalHurt { animal, by: None, amount: 20 }]);
+}
+
+#[test]
+fn nobodys_trap_holds_everyone() {
+    let mut world = bare_world(TickHz::Hz30);
+    put(&mut world, 1, 3_500, 3_000);
+    assert_eq!(spawn(&mut world, Spawned::Item(15), 3_000, 3_000), None);
+    body_mut(&mut world, 1).x = Fixed::from_px(3_010);
+    wait(&mut world, 1);
+    assert!(player(&world, 1).ground.held);
+    assert_eq!(body(&world, 1).health, 100);
+}
+
+#[test]
+fn only_the_operator_lets_things_appear() {
+    let mut world = bare_world(TickHz::Hz30);
+    put(&mut world, 1, 3_500, 3_000);
+    let what = Spawned::Item(3);
+    let wish = command(1, 1, Action::Spawn { what, x_px: 9_000, y_px: 9_000 });
+    world.step(&mut vec![wish.clone()]);
+    assert_eq!(world.outcome().refused, [(wish, Refusal::OperatorOnly)]);
+}
+
+/// A change that makes a world impossible. The first animal of the two is a cow of nature, the second a wolf.
+type Spoil = fn(&mut World);
+
+#[test]
+fn each_animal_that_no_world_has_is_refused_by_name() {
+    let rows: [(&str, Spoil); 27] = [
+        ("order of entities", |world| world.state.animals.swap(0, 1)),
+        ("next animal", |world| world.state.next_animal = EntityId(EntityId::FIRST_ANIMAL.0 - 1)),
+        ("next animal", |world| world.state.next_animal = EntityId(EntityId::FIRST_SHOT.0 + 1)),
+        ("number of an animal", |world| world.state.next_animal = world.state.animals[1].id),
+        ("number of an animal", |world| world.state.animals[0].id = EntityId(EntityId::FIRST_ANIMAL.0 - 1)),
+        ("number of animals", |world| {
+            let wolf = world.state.animals[1].clone();
+            for number in 0..255 {
+                let id = EntityId(wolf.id.0 + 1 + number);
+                world.state.animals.push(crate::Entity { id, ..wolf.clone() });
+            }
+            world.state.next_animal = EntityId(wolf.id.0 + 1_000);
+        }),
+        ("controller of an animal", |world| {
+            world.state.animals[0].controller = world.state.players[0].controller.clone();
+        }),
+        ("owner of an animal", |world| world.state.animals[0].body.owner = PlayerId(1)),
+        ("radius of an animal", |world| world.state.animals[0].body.radius_px = 73),
+        ("health of an animal", |world| world.state.animals[0].body.health = 501),
+        ("life of an animal", |world| world.state.animals[1].body.health = 0),
+        ("walk of the dead", |world| {
+            (world.state.animals[0].body.health, animal_mut(world, 0).direction) = (0, Some(Angle(0)));
+        }),
+        ("prey of an animal", |world| animal_mut(world, 0).prey = Some(PlayerId(1))),
+        ("prey of an animal", |world| animal_mut(world, 1).prey = None),
+        ("prey of an animal", |world| animal_mut(world, 1).mood = Mood::Wanders),
+        ("mood of an animal", |world| animal_mut(world, 0).mood = Mood::Rests),
+        ("mood of an animal", |world| {
+            (animal_mut(world, 0).mood, animal_mut(world, 0).prey) = (Mood::Hunts, Some(PlayerId(1)));
+        }),
+        ("mood of an animal", |world| {
+            (animal_mut(world, 1).mood, animal_mut(world, 1).prey) = (Mood::Flees, None);
+        }),
+        ("waiting of an animal", |world| animal_mut(world, 0).wait = 30_001),
+        ("waiting of an animal", |world| {
+            (animal_mut(world, 0).mood, animal_mut(world, 0).wait) = (Mood::Flees, 9_001);
+        }),
+        ("waiting of an animal", |world| animal_mut(world, 1).wait = 30_001),
+        ("waiting of an animal", |world| animal_mut(world, 0).look_wait = 751),
+        ("waiting of an animal", |world| animal_mut(world, 1).strike_wait = 3_001),
+        ("waiting of an animal", |world| animal_mut(world, 0).touch_wait = 601),
+        ("place", |world| world.state.animals[0].body.x = Fixed((72 << 16) - 1)),
+        ("velocity", |world| world.state.animals[0].body.vy = Fixed((320 << 16) + 1)),
+        ("number of structures", |world| {
+            let wall = world.state.structures[0].clone();
+            for number in 0..512 {
+                let id = EntityId(wall.id.0 + 1 + number);
+                world.state.structures.push(crate::Entity { id, ..wall.clone() });
+            }
+            world.state.next_id = EntityId(wall.id.0 + 1_000);
+        }),
+    ];
+    for (name, spoil) in rows {
+        let mut world = bare_world(TickHz::Hz30);
+        put(&mut world, 1, 3_300, 3_000);
+        appear(&mut world, AnimalKind::Cow, 5_000, 5_000);
+        animal_mut(&mut world, 0).natural = true;
+        appear(&mut world, AnimalKind::Wolf, 3_000, 3_000);
+        assert_eq!(spawn(&mut world, Spawned::Item(3), 9_000, 9_000), None);
+        wait(&mut world, 10);
+        assert_eq!(animal_mut(&mut world, 1).mood, Mood::Hunts);
+        assert!(World::restore(&world.snapshot()).is_ok());
+        spoil(&mut world);
+        assert_eq!(World::restore(&world.snapshot()).err(), Some(SnapshotError::Value(name)));
+    }
+    assert_eq!(rules::ANIMALS_MOST, 256);
+}

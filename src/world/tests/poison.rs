@@ -1,0 +1,122 @@
+//! Poison spikes: how much, when, by whom, and when it ends.
+
+use crate::command::Action;
+use crate::controller::Poison;
+use crate::entity::PlayerId;
+use crate::fixed::Fixed;
+use crate::rules::TickHz;
+use crate::state::{Event, World};
+use crate::tests::{act, bare_world, body, body_mut, build, command, events, player, player_mut, put, wait};
+
+/// Player 2 touches poison spikes of player 1 in this tick, and is put far away from them.
+fn poisoned(rate: TickHz) -> World {
+    let mut world = bare_world(rate);
+    put(&mut world, 1, 7_000, 5_000);
+    put(&mut world, 2, 9_000, 5_000);
+    wait(&mut world, 2);
+    build(&mut world, 1, 8, 0);
+    body_mut(&mut world, 1).x = Fixed::from_px(2_000);
+    touch(&mut world);
+    world
+}
+
+fn touch(world: &mut World) {
+    body_mut(world, 2).x = Fixed::from_px(7_087 + 87);
+    wait(world, 1);
+    let body = body_mut(world, 2);
+    (body.x, body.vx) = (Fixed::from_px(9_000), Fixed::ZERO);
+}
+
+/// Ticks for so long. Returns after how many ticks player 2 was hurt, by whom, and how much.
+fn harm(world: &mut World, seconds: u32) -> Vec<(u32, Option<PlayerId>, u16)> {
+    let mut all = Vec::new();
+    for tick in 1..=world.identity().tick_hz.get() * seconds {
+        wait(world, 1);
+        all.extend(events(world).iter().filter_map(|event| match event {
+            Event::Hurt { player: PlayerId(2), by, amount } => Some((tick, *by, *amount)),
+            _ => None,
+        }));
+    }
+    all
+}
+
+#[test]
+fn a_touch_hurts_30_at_once_and_5_each_second_for_5_seconds_at_each_tick_rate() {
+    for rate in TickHz::ALL {
+        let mut world = poisoned(rate);
+        let one = Some(PlayerId(1));
+        assert_eq!(events(&world), [Event::Hurt { player: PlayerId(2), by: one, amount: 30 }]);
+        let hz = rate.get();
+        let expected: Vec<_> = (1..=5).map(|second| (second * hz, one, 5)).collect();
+        assert_eq!(harm(&mut world, 9), expected, "at {rate:?}");
+        // Five seconds after the last harm health has begun to come back, not before.
+        assert_eq!(body(&world, 2).health, 45, "at {rate:?}");
+        wait(&mut world, hz + 1);
+        assert_eq!(body(&world, 2).health, 46, "at {rate:?}");
+        assert_eq!(player(&world, 2).poison, Poison::default());
+    }
+}
+
+#[test]
+fn a_new_touch_begins_anew() {
+    let mut world = poisoned(TickHz::Hz30);
+    assert_eq!(harm(&mut world, 2).len(), 2);
+    body_mut(&mut world, 2).health = 100;
+    touch(&mut world);
+    let expected: Vec<_> = (1..=5).map(|second| (second * 30, Some(PlayerId(1)), 5)).collect();
+    assert_eq!(harm(&mut world, 9), expected);
+}
+
+#[test]
+fn other_spikes_do_not_poison_and_the_owner_is_never_poisoned() {
+    let mut world = poisoned(TickHz::Hz30);
+    body_mut(&mut world, 1).x = Fixed::from_px(7_087 + 87);
+    wait(&mut world, 30);
+    assert_eq!((body(&world, 1).health, &player(&world, 1).poison), (100, &Poison::default()));
+    for plain in [6, 7, 9] {
+        let mut world = bare_world(TickHz::Hz30);
+        put(&mut world, 1, 7_000, 5_000);
+        put(&mut world, 2, 9_000, 5_000);
+        wait(&mut world, 2);
+        build(&mut world, 1, plain, 0);
+        body_mut(&mut world, 1).x = Fixed::from_px(2_000);
+        let spikes = world.structures().next().expect("they stand");
+        body_mut(&mut world, 2).x = Fixed::from_px(spikes.x_px + spikes.item.radius_px + 35);
+        wait(&mut world, 1);
+        assert!(body(&world, 2).health < 100, "{plain}");
+        assert_eq!(player(&world, 2).poison, Poison::default(), "{plain}");
+    }
+}
+
+#[test]
+fn poison_kills_for_whose_the_spikes_are_and_ends_with_death() {
+    let mut world = poisoned(TickHz::Hz30);
+    body_mut(&mut world, 2).health = 7;
+    player_mut(&mut world, 2).growth.age = 2;
+    assert_eq!(harm(&mut world, 3), [(30, Some(PlayerId(1)), 5), (60, Some(PlayerId(1)), 2)]);
+    assert_eq!((player(&world, 1).kills, player(&world, 1).score), (1, 200));
+    assert_eq!((player(&world, 2).alive, &player(&world, 2).poison), (false, &Poison::default()));
+    act(&mut world, 2, Action::Respawn { name: "p2".to_string(), skin: 0 });
+    wait(&mut world, 200);
+    assert_eq!(body(&world, 2).health, 100, "who plays again is well");
+}
+
+#[test]
+fn who_dies_of_the_touch_is_not_poisoned() {
+    let mut world = poisoned(TickHz::Hz30);
+    player_mut(&mut world, 2).poison = Poison::default();
+    wait(&mut world, 10);
+    body_mut(&mut world, 2).health = 30;
+    touch(&mut world);
+    assert_eq!((player(&world, 2).alive, &player(&world, 2).poison), (false, &Poison::default()));
+}
+
+#[test]
+fn poison_works_on_for_nobody_when_its_owner_has_left() {
+    let mut world = poisoned(TickHz::Hz30);
+    world.step(&mut vec![command(0, 9, Action::Leave { player: PlayerId(1) })]);
+    assert!(World::restore(&world.snapshot()).is_ok());
+    // Somebody who comes by the same number has nothing to do with it.
+    put(&mut world, 1, 3_000, 3_000);
+    assert_eq!(harm(&mut world, 1), [(28, None, 5)]);
+}

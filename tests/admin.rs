@@ -1,0 +1,290 @@
+//! `/admin` as a client meets it: who is let in, what is refused, and that the lines do what they do at standard input.
+
+#[path = "support/program.rs"]
+mod program;
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use program::{Program, tickwire};
+use support::{PATIENCE, Peer, server, server_with};
+use tickwire::limits;
+use tickwire::net::Server;
+use tickwire::net::console::token::Token;
+
+const TOKEN: &str = "a-token-of-the-test";
+
+fn guarded() -> Server {
+    server_with(|config| config.admin_token = Token::new(TOKEN).expect("long enough"))
+}
+
+/// Sends a request as it stands and reads the answer to its end.
+fn ask(address: SocketAddr, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    stream.write_all(request.as_bytes()).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer that ends");
+    answer
+}
+
+fn post(address: SocketAddr, more: &str, body: &str) -> String {
+    let length = body.len();
+    ask(
+        address,
+        &format!("POST /admin HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n{more}\r\n{body}"),
+    )
+}
+
+/// Lines with the right token.
+fn orders(address: SocketAddr, body: &str) -> String {
+    post(address, &format!("Authorization: Bearer {TOKEN}\r\n"), body)
+}
+
+fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or_else(|| panic!("no status: {answer}"))
+}
+
+fn body(answer: &str) -> &str {
+    answer.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default()
+}
+
+fn counted(server: &Server, line: &str) -> bool {
+    server.metrics_text().lines().any(|found| found == line)
+}
+
+#[test]
+fn without_the_token_nothing_is_done_and_it_is_counted() {
+    let server = guarded();
+    let address = server.address();
+    for (authorization, rule) in [
+        ("", "admin_token_missing"),
+        ("Authorization: Bearer\r\n", "admin_token_wrong"),
+        ("Authorization: Bearer a-token-of-the-tesT\r\n", "admin_token_wrong"),
+        ("Authorization: Bearer a-token-of-the-tes\r\n", "admin_token_wrong"),
+        ("Authorization: Basic a-token-of-the-test\r\n", "admin_token_wrong"),
+        ("Authorization: a-token-of-the-test\r\n", "admin_token_wrong"),
+        ("Cookie: token=a-token-of-the-test\r\n", "admin_token_missing"),
+    ] {
+        let answer = post(address, authorization, "stop");
+        assert_eq!((status(&answer), body(&answer).trim()), ("401", rule), "{authorization}");
+        assert!(answer.contains("\r\nWWW-Authenticate: Bearer"), "{answer}");
+    }
+    assert!(!server.is_asked_to_stop());
+    assert!(counted(&server, "tickwire_requests_refused_total{rule=\"admin_token_missing\"} 2"));
+    assert!(counted(&server, "tickwire_requests_refused_total{rule=\"admin_token_wrong\"} 5"));
+    server.stop();
+}
+
+#[test]
+fn who_is_wrong_too_often_is_not_looked_at_any_more_and_others_are() {
+    let server = guarded();
+    let address = server.address();
+    for _ in 0..limits::ADMIN_FAILURES {
+        assert_eq!(status(&post(address, "Authorization: Bearer wrong\r\n", "stats")), "401");
+    }
+    let answer = orders(address, "stats");
+    assert_eq!(status(&answer), "429", "also the right one now: {answer}");
+    assert!(answer.contains("\r\nRetry-After: 60\r\n"), "{answer}");
+    assert_eq!(status(&post(address, "", "stats")), "401", "without a token nothing is tried");
+    let other = Peer::connect(address, "/");
+    drop(other);
+    assert_eq!(status(&ask(address, "GET /admin HTTP/1.1\r\nHost: a\r\n\r\n")), "200");
+    server.stop();
+}
+
+#[test]
+fn a_page_of_another_site_cannot_lock_the_operator_out() {
+    let server = guarded();
+    for _ in 0..3 * limits::ADMIN_FAILURES {
+        // What a form or a fetch without a preflight can send.
+        let more = "Origin: https://evil.example\r\nContent-Type: text/plain\r\n";
+        assert_eq!(status(&post(server.address(), more, "stop")), "401");
+    }
+    assert_eq!(status(&orders(server.address(), "stats")), "200");
+    let preflight = "OPTIONS /admin HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\n\
+                     Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization\r\n\r\n";
+    let answer = ask(server.address(), preflight);
+    assert_eq!(status(&answer), "405", "{answer}");
+    let answered = orders(server.address(), "stats");
+    assert!(!format!("{answer}{answered}").to_lowercase().contains("access-control"), "{answer}{answered}");
+    server.stop();
+}
+
+#[test]
+fn requests_that_are_wrong_are_refused_with_the_right_status() {
+    let server = guarded();
+    let head = |first: &str, more: &str| {
+        format!("{first} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n{more}\r\n")
+    };
+    let too_long = (limits::ADMIN_BODY_BYTES + 1).to_string();
+    for (request, expected) in [
+        (head("POST /admin", ""), "411"),
+        (head("POST /admin", &format!("Content-Length: {too_long}\r\n")), "413"),
+        (head("POST /admin", "Content-Length: 99999999999999999999999\r\n"), "413"),
+        (head("POST /admin", "Transfer-Encoding: chunked\r\n"), "400"),
+        (head("POST /admin", "Content-Length: +5\r\n"), "400"),
+        (head("POST /admin", "Content-Length: 5\r\nContent-Length: 5\r\n"), "400"),
+        (head("POST /admin?x=1", "Content-Length: 0\r\n"), "200"),
+        (head("PUT /admin", ""), "405"),
+        (head("DELETE /admin", ""), "405"),
+        (head("PUT /admin", "Content-Length: 5\r\n"), "400"),
+        (head("GET /admin", "Content-Length: 5\r\n"), "400"),
+        (head("POST /", "Content-Length: 5\r\n"), "400"),
+        (head("POST /admin/", "Content-Length: 5\r\n"), "400"),
+        (head("POST /admin", "Content-Length: 5\r\nUpgrade: websocket\r\n"), "400"),
+        (head("POST /admin", "Content-Length: 5\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"), "400"),
+    ] {
+        assert_eq!(status(&ask(server.address(), &request)), expected, "{request}");
+    }
+    let allowed = ask(server.address(), &head("PUT /admin", ""));
+    assert!(allowed.contains("\r\nAllow: GET, HEAD, POST\r\n"), "{allowed}");
+    assert_eq!(status(&orders(server.address(), &"\n".repeat(limits::ADMIN_BODY_BYTES))), "200");
+    assert_eq!(status(&orders(server.address(), &"bans\n".repeat(limits::ADMIN_LINES))), "200");
+    assert_eq!(status(&orders(server.address(), &"bans\n".repeat(limits::ADMIN_LINES + 1))), "413");
+    server.stop();
+}
+
+#[test]
+fn the_same_commands_give_the_same_answers_and_the_host_does_not_matter() {
+    let server = guarded();
+    let answer = orders(server.address(), "players\nbans\r\n\nban 192.0.2.7\nbans");
+    assert_eq!(status(&answer), "200");
+    assert_eq!(
+        body(&answer),
+        "nobody plays\nnobody is banned\n192.0.2.7 is banned; connections closed: 0\n192.0.2.7\n"
+    );
+    assert!(answer.contains("Content-Type: text/plain; charset=utf-8\r\nContent-Length: "), "{answer}");
+    assert!(answer.contains("\r\nCache-Control: no-store\r\n"), "{answer}");
+    let answer = orders(server.address(), "bans\nkick 7\nnonsense");
+    assert_eq!(status(&answer), "422", "not all was done");
+    assert_eq!(
+        body(&answer),
+        "192.0.2.7\nerror: no client plays as number 7\nerror: there is no command \"nonsense\"; help lists them\n"
+    );
+    let foreign = format!(
+        "POST /admin HTTP/1.1\r\nHost: game.example\r\nX-Forwarded-For: 203.0.113.9\r\n\
+         authorization: bearer {TOKEN}\r\nContent-Length: 4\r\n\r\nbans"
+    );
+    assert_eq!(body(&ask(server.address(), &foreign)), "192.0.2.7\n");
+    assert!(counted(&server, "tickwire_orders_total{order=\"bans\"} 4"), "{}", server.metrics_text());
+    assert!(counted(&server, "tickwire_orders_refused_total{order=\"unknown\"} 1"));
+    server.stop();
+}
+
+#[test]
+fn whoever_is_kicked_over_http_is_told_and_nobody_bans_itself() {
+    let server = guarded();
+    let mut peer = Peer::connect(server.address(), "/?format=json");
+    peer.send_text(r#"["enter_game",[{"name":"Ann","skin":0}]]"#);
+    let deadline = Instant::now() + PATIENCE;
+    let player = loop {
+        let answer = orders(server.address(), "players");
+        let row = body(&answer)
+            .lines()
+            .nth(1)
+            .map(|row| row.split_whitespace().next().unwrap_or_default().to_owned());
+        match row {
+            Some(number) => break number,
+            None => assert!(Instant::now() < deadline, "{answer}"),
+        }
+    };
+    let answer = orders(server.address(), "ban 127.0.0.1");
+    assert_eq!(body(&answer), "error: that is your own address: /admin would be closed to you\n");
+    assert_eq!(body(&orders(server.address(), "kick ann")), format!("player {player} of 127.0.0.1 is out\n"));
+    assert_eq!(peer.receive_close(), "1008 kicked");
+    assert_eq!(body(&orders(server.address(), "stop")), "the server stops\n");
+    assert!(server.is_asked_to_stop());
+    server.stop();
+}
+
+#[test]
+fn a_body_that_drips_or_never_comes_meets_the_deadline_of_its_head() {
+    let server = guarded();
+    let begin = |first: &str| {
+        let mut stream = TcpStream::connect(server.address()).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        let head = format!(
+            "POST /admin HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 4000\r\n\r\n"
+        );
+        stream.write_all(format!("{head}{first}").as_bytes()).expect("sent");
+        stream
+    };
+    let started = Instant::now();
+    let mut silent = begin("");
+    let mut dripping = begin("s");
+    let mut drops = dripping.try_clone().expect("a second handle");
+    let dripper = thread::spawn(move || {
+        while drops.write_all(b"s").is_ok() && started.elapsed() < 2 * limits::HEAD_TIME {
+            thread::sleep(Duration::from_millis(100));
+        }
+    });
+    for stream in [&mut silent, &mut dripping] {
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).expect("an answer");
+        assert_eq!(&answer, b"HTTP/1.1 408");
+        assert!(started.elapsed() >= limits::HEAD_TIME && started.elapsed() < 2 * limits::HEAD_TIME);
+    }
+    drop((silent, dripping));
+    dripper.join().expect("it ends");
+    let mut cut = begin("stop");
+    cut.shutdown(std::net::Shutdown::Write).expect("no more comes");
+    let mut answer = String::new();
+    cut.read_to_string(&mut answer).expect("an answer");
+    assert_eq!((status(&answer), body(&answer)), ("400", "body_cut\n"));
+    assert!(!server.is_asked_to_stop());
+    server.stop();
+}
+
+#[test]
+fn the_page_holds_no_secret_and_is_for_anyone() {
+    let server = server();
+    for (target, kind) in
+        [("/admin", "text/html"), ("/admin.js", "text/javascript"), ("/admin.css", "text/css")]
+    {
+        let answer = ask(server.address(), &format!("GET {target} HTTP/1.1\r\nHost: game.example\r\n\r\n"));
+        assert_eq!(status(&answer), "200");
+        assert!(answer.contains(&format!("\r\nContent-Type: {kind}")), "{target}");
+        assert!(answer.contains("\r\nContent-Security-Policy: default-src 'self'"), "{target}");
+        assert!(!answer.contains(server.config().admin_token.reveal()), "{target}");
+    }
+    server.stop();
+}
+
+/// The log of a program that heard wrong tokens and right ones, at its most talkative.
+#[test]
+fn the_token_is_in_no_log_and_no_metric() {
+    let mut command = tickwire(&["--bind", "127.0.0.1:0", "--map-size", "4000", "--log", "trace"]);
+    let mut program = Program::start(command.env("TICKWIRE_ADMIN_TOKEN", TOKEN));
+    let wrong = "another-token-of-the-test";
+    assert!(
+        program.banner.contains(&format!("admin    http://{}/admin\n", program.address)),
+        "{}",
+        program.banner
+    );
+    assert_eq!(status(&post(program.address, &format!("Authorization: Bearer {wrong}\r\n"), "stats")), "401");
+    assert_eq!(status(&orders(program.address, "stats\nkick 7\nsay")), "422");
+    let metrics = ask(program.address, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let log = program.stop();
+    assert!(log.contains("order refused from=127.0.0.1 order=\"kick\""), "{log}");
+    assert!(log.contains("rule=\"admin_token_wrong\""), "{log}");
+    for secret in [TOKEN, wrong] {
+        assert!(!log.contains(secret) && !metrics.contains(secret), "{log}{metrics}");
+    }
+}
+
+#[test]
+fn a_token_that_is_made_at_the_start_is_shown_once_and_works() {
+    let mut program = Program::start(&mut tickwire(&["--bind", "127.0.0.1:0", "--map-size", "4000"]));
+    let link = format!("admin    http://{}/admin#", program.address);
+    let (_, rest) = program.banner.split_once(&link).unwrap_or_else(|| panic!("{}", program.banner));
+    let token = rest.lines().next().unwrap_or_default().to_owned();
+    assert_eq!(token.len(), 32, "128 bits: {token}");
+    let answer = post(program.address, &format!("Authorization: Bearer {token}\r\n"), "players");
+    assert_eq!(body(&answer), "nobody plays\n");
+    let log = program.stop();
+    assert!(!log.contains(&token), "{log}");
+}

@@ -1,0 +1,328 @@
+//! The operator at standard input of the real program: each command does what it says, and players feel it.
+
+#[path = "support/program.rs"]
+mod program;
+mod support;
+
+use std::fs;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use program::{Program, tickwire};
+use support::{PATIENCE, Peer};
+use tickwire::client::heard::Heard;
+use tickwire::client::talk::Talk;
+use tickwire::packet::client_packet::Mode;
+use tickwire::packet::{ClientPacket, Codes};
+
+const STOP_TIME: Duration = Duration::from_secs(3);
+
+fn start() -> Program {
+    Program::start(&mut tickwire(&["--bind", "127.0.0.1:0", "--map-size", "4000"]))
+}
+
+fn connect(address: SocketAddr, from: &str) -> std::io::Result<Talk> {
+    let url = format!("ws://{address}/play").parse().expect("a URL");
+    let from: IpAddr = from.parse().expect("an address");
+    Talk::connect(&url, Some(from), Codes::builtin().dialect("native").expect("built in"))
+}
+
+/// A native client that plays; gives its player's number as well.
+fn join(address: SocketAddr, from: &str, name: &str) -> (Talk, u32) {
+    let mut talk = connect(address, from).expect("the upgrade");
+    let name = Some(name.into());
+    talk.say(&ClientPacket::Hello { version: 1, mode: Mode::Play, name, skin: None }).expect("said");
+    let spawned = talk.hear_until(PATIENCE, |heard| matches!(heard, Heard::Spawned { .. })).expect("a body");
+    let Heard::Spawned { player } = spawned else { unreachable!("waited for it") };
+    (talk, player)
+}
+
+fn hear_close(talk: &mut Talk) -> String {
+    let end = talk.hear_until(PATIENCE, |_| false).expect_err("no packet is waited for");
+    assert_eq!(end.kind(), std::io::ErrorKind::UnexpectedEof, "{end}");
+    end.to_string()
+}
+
+/// A folder of the test's own; removed when dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("a folder");
+        Folder(path)
+    }
+
+    fn text(&self) -> &str {
+        self.0.to_str().expect("text")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_grant_is_felt_by_the_player_by_number_and_by_name() {
+    let mut program = start();
+    let (mut ann, number) = join(program.address, "127.0.0.1", "Ann B");
+    let mut has = |resources: [u32; 4]| {
+        let is_it =
+            |heard: &Heard| matches!(heard, Heard::Stats { resources: told, .. } if *told == resources);
+        ann.hear_until(PATIENCE, is_it).expect("the resources");
+    };
+    assert_eq!(program.type_line(&format!("grant {number} wood 25")), format!("player {number} has 25 more"));
+    has([25, 0, 0, 0]);
+    assert_eq!(program.type_line("grant Ann B gold 7"), format!("player {number} has 7 more"));
+    has([25, 0, 0, 7]);
+    assert_eq!(program.type_line("grant 999 wood 1"), "error: the world refuses: unknown_player");
+    assert_eq!(program.type_line("grant Bo wood 1"), "error: no player is called \"Bo\"");
+    program.stop();
+}
+
+#[test]
+fn what_the_world_refuses_comes_back_and_what_is_no_order_says_what_is() {
+    let mut program = start();
+    for (line, expected) in [
+        (format!("say {}", "a".repeat(61)), "error: the world refuses: chat_too_long"),
+        ("say \u{7}".to_owned(), "error: the world refuses: chat_forbidden"),
+        ("spawn cow 65535 65535".to_owned(), "error: the world refuses: no_room"),
+        ("spawn dragon 1 1".to_owned(), "error: usage: spawn TYPE X Y; TYPE is one of cow, "),
+        ("sya hello".to_owned(), "error: there is no command \"sya\"; help lists them"),
+        (format!("say {}", "a".repeat(100_000)), "error: a line has at most 512 bytes"),
+        ("kick 7".to_owned(), "error: no client plays as number 7"),
+    ] {
+        let answer = program.type_line(&line);
+        assert!(answer.starts_with(expected), "{answer}");
+    }
+    program.type_only("");
+    assert_eq!(program.type_line("bans"), "nobody is banned", "an empty line has no answer");
+    assert_eq!(program.type_line("players"), "nobody plays");
+    program.stop();
+}
+
+/// The number and the place of the one who plays.
+fn place(program: &mut Program) -> (u32, i32, i32) {
+    program.type_line("players");
+    let row = program.answer();
+    let words: Vec<&str> = row.split_whitespace().collect();
+    let number = |at: usize| words[at].parse().unwrap_or_else(|_| panic!("{row}"));
+    (number(0) as u32, number(4), number(5))
+}
+
+/// Lets something appear beside a place, where there is room for it; gives where.
+fn spawn(program: &mut Program, what: &str, (x_px, y_px): (i32, i32)) -> (i32, i32) {
+    let near = [(200, 0), (-200, 0), (0, 200), (0, -200), (300, 300), (-300, 300), (300, -300), (-300, -300)];
+    for (right, down) in near {
+        let (x_px, y_px) = (x_px + right, y_px + down);
+        if program.type_line(&format!("spawn {what} {x_px} {y_px}")) == format!("it is at {x_px}, {y_px}") {
+            return (x_px, y_px);
+        }
+    }
+    panic!("no room for a {what} about {x_px}, {y_px}");
+}
+
+#[test]
+fn what_is_said_and_what_appears_is_told_to_who_plays() {
+    let mut program = start();
+    let mut ann = Peer::connect(program.address, "/play?format=json");
+    ann.send_text(r#"["hello",[1,1,"Ann",0]]"#);
+    let mut hears = |beginning: &str, part: &str| {
+        let is_it = |message: &[u8]| {
+            let text = String::from_utf8_lossy(message);
+            text.starts_with(beginning) && text.contains(part)
+        };
+        ann.receive_until(is_it).unwrap_or_else(|error| panic!("{beginning} with {part}: {error}"));
+    };
+    hears("[3,", "");
+    let (_, x_px, y_px) = place(&mut program);
+    assert_eq!(program.type_line("say Back in five minutes"), "said");
+    hears("[30,", r#"["Back in five minutes"]"#);
+    spawn(&mut program, "turret", (x_px, y_px));
+    // Item 17, of nobody.
+    hears("[16,", ",17,0,");
+    spawn(&mut program, "bull", (x_px, y_px));
+    // Its id is the first that is not a structure's, or one of those after it; kind 2.
+    hears("[23,", ",2,");
+    program.stop();
+}
+
+#[test]
+fn players_and_stats_show_who_is_there() {
+    let mut program = start();
+    let (_ann, number) = join(program.address, "127.0.0.1", "Ann \"B\"");
+    // The body is in the world from its first tick on, and it was told of that.
+    let heading = program.type_line("players");
+    assert!(heading.starts_with("number  age   points  health      x      y  address "), "{heading}");
+    let row = program.answer();
+    let words: Vec<&str> = row.splitn(8, char::is_whitespace).collect();
+    assert!(words.len() == 8 && row.trim_start().starts_with(&format!("{number} ")), "{row}");
+    assert!(row.contains("  127.0.0.1        ") && row.ends_with(r#""Ann \"B\"""#), "{row}");
+    program.type_only("stats");
+    let figures: Vec<String> = (0..12).map(|_| program.answer()).collect();
+    for expected in ["players        1", "tick rate      30 Hz", "panics         0"] {
+        assert!(figures.iter().any(|line| line == expected), "{expected}: {figures:?}");
+    }
+    program.type_only("help");
+    let help: Vec<String> = (0..12).map(|_| program.answer()).collect();
+    assert!(help.iter().any(|line| line.starts_with("kick PLAYER ")), "{help:?}");
+    program.stop();
+}
+
+#[test]
+fn a_kicked_player_is_told_so_and_may_come_again() {
+    let mut program = start();
+    let (mut ann, number) = join(program.address, "127.0.0.1", "Ann");
+    let (mut bo, _) = join(program.address, "127.0.0.1", "Bo");
+    assert_eq!(program.type_line("kick Ann"), format!("player {number} of 127.0.0.1 is out"));
+    assert_eq!(hear_close(&mut ann), "1008 kicked");
+    bo.say(&ClientPacket::Ping { nonce: Some(7) }).expect("said");
+    bo.hear_until(PATIENCE, |heard| matches!(heard, Heard::Pong { nonce: Some(7), .. })).expect("an answer");
+    join(program.address, "127.0.0.1", "Ann");
+    let log = program.stop();
+    assert!(log.contains("order from=terminal order=Kick(Name(\"Ann\"))"), "{log}");
+}
+
+#[test]
+fn a_banned_address_is_closed_and_refused_until_it_is_let_in_again() {
+    let mut program = start();
+    let (mut far, _) = join(program.address, "127.0.0.2", "Far");
+    let (_near, _) = join(program.address, "127.0.0.1", "Near");
+    // The same address as the listener takes it.
+    assert_eq!(program.type_line("ban ::ffff:127.0.0.2"), "127.0.0.2 is banned; connections closed: 1");
+    assert_eq!(hear_close(&mut far), "1008 banned");
+    let Err(refused) = connect(program.address, "127.0.0.2") else { panic!("a banned address came in") };
+    assert!(refused.to_string().contains("403"), "{refused}");
+    assert!(connect(program.address, "127.0.0.1").is_ok(), "others are not meant");
+    assert_eq!(program.type_line("ban 127.0.0.2"), "error: 127.0.0.2 is banned already");
+    assert_eq!(program.type_line("bans"), "127.0.0.2");
+    assert_eq!(program.type_line("unban 127.0.0.2"), "127.0.0.2 is let in again");
+    assert_eq!(program.type_line("unban 127.0.0.2"), "error: 127.0.0.2 is not banned");
+    join(program.address, "127.0.0.2", "Far");
+    program.stop();
+}
+
+#[test]
+fn stop_says_goodbye_to_all_and_exits_with_0() {
+    let mut program = start();
+    let (mut ann, _) = join(program.address, "127.0.0.1", "Ann");
+    let asked = Instant::now();
+    assert_eq!(program.type_line("stop"), "the server stops");
+    assert_eq!(hear_close(&mut ann), "1001 going_away");
+    let (status, log) = program.wait();
+    assert!(status.success() && asked.elapsed() < STOP_TIME, "{status} after {:?}\n{log}", asked.elapsed());
+}
+
+#[test]
+fn the_end_of_the_input_ends_nothing_else_and_a_last_line_without_an_end_counts() {
+    let mut program = start();
+    program.type_text("players\nba");
+    assert_eq!(program.answer(), "nobody plays");
+    program.type_text("ns");
+    program.end_input();
+    assert_eq!(program.answer(), "nobody is banned");
+    join(program.address, "127.0.0.1", "Ann");
+}
+
+/// Plays a little, saves, stops; gives the file, and where something of nobody's stands.
+fn save(folder: &Folder) -> (PathBuf, (i32, i32)) {
+    let arguments =
+        ["--bind", "127.0.0.1:0", "--map-size", "4000", "--seed", "7", "--save-dir", folder.text()];
+    let mut program = Program::start(&mut tickwire(&arguments));
+    let (_ann, number) = join(program.address, "127.0.0.1", "Ann");
+    let (_bo, _) = join(program.address, "127.0.0.1", "Bo");
+    program.type_line(&format!("grant {number} wood 25"));
+    let spot = spawn(&mut program, "turret", (2_000, 1_200));
+    let answer = program.type_line("save");
+    let (path, rest) =
+        answer.split_once(" holds the world after tick ").unwrap_or_else(|| panic!("{answer}"));
+    let path = PathBuf::from(path);
+    let tick = rest.split(':').next().unwrap_or_default();
+    assert_eq!(path, folder.0.join(format!("tickwire-{tick}.world")));
+    assert_eq!(fs::read_dir(&folder.0).expect("the folder").count(), 1, "nothing unfinished is left");
+    program.stop();
+    (path, spot)
+}
+
+fn tick(program: &mut Program) -> u32 {
+    let first = program.type_line("stats");
+    (0..11).for_each(|_| drop(program.answer()));
+    first.strip_prefix("tick ").expect("the tick").trim().parse().expect("a number")
+}
+
+#[test]
+fn a_saved_world_goes_on_without_its_players_and_takes_new_ones() {
+    let folder = Folder::new("goes-on");
+    let (path, (x_px, y_px)) = save(&folder);
+    let saved: u32 = path
+        .to_str()
+        .and_then(|path| path.rsplit('-').next()?.strip_suffix(".world")?.parse().ok())
+        .expect("a tick");
+    let file = path.to_str().expect("text");
+    // The file says which world it is, whatever else is asked for.
+    let mut program =
+        Program::start(&mut tickwire(&["--bind", "127.0.0.1:0", "--seed", "1", "--restore", file]));
+    assert!(program.banner.contains("seed 7, map 4000 px"), "{}", program.banner);
+    assert!(tick(&mut program) >= saved);
+    assert_eq!(program.type_line("players"), "nobody plays", "those of the file have left by commands");
+    let again = program.type_line(&format!("spawn turret {x_px} {y_px}"));
+    assert_eq!(again, "error: the world refuses: no_room", "what was spawned stands");
+    let (mut cy, number) = join(program.address, "127.0.0.1", "Cy");
+    assert_eq!(number, 3, "the numbers of those who left rest first");
+    assert_eq!(program.type_line("grant Cy stone 4"), "player 3 has 4 more", "the sequences go on");
+    let is_it = |heard: &Heard| matches!(heard, Heard::Stats { resources: [0, 0, 4, 0], .. });
+    cy.hear_until(PATIENCE, is_it).expect("the resources");
+    let log = program.stop();
+    assert!(!log.contains("WARN") && !log.contains("ERROR"), "{log}");
+}
+
+#[test]
+fn a_file_that_is_no_world_of_this_code_is_one_clear_line() {
+    let folder = Folder::new("broken");
+    let bytes = fs::read(save(&folder).0).expect("the file");
+    let mut of_other_rules = bytes.clone();
+    of_other_rules[6] ^= 1;
+    let mut damaged = bytes.clone();
+    damaged[40] ^= 1;
+    for (name, bytes, reason) in [
+        ("text", b"hello".to_vec(), "not a snapshot"),
+        ("short", bytes[..bytes.len() / 2].to_vec(), "the snapshot ends before the state does"),
+        ("rules", of_other_rules, "the snapshot was made by other rules"),
+        ("damaged", damaged, "the snapshot "),
+    ] {
+        let path = folder.0.join(name);
+        fs::write(&path, bytes).expect("written");
+        let path = path.to_str().expect("text");
+        let output =
+            tickwire(&["--bind", "127.0.0.1:0", "--restore", path]).output().expect("the program runs");
+        let line = String::from_utf8(output.stderr).expect("text");
+        assert!(!output.status.success() && output.stdout.is_empty(), "{name} was accepted");
+        assert!(
+            line.starts_with(&format!("tickwire: --restore {path}: ")) && line.contains(reason),
+            "{line}"
+        );
+        assert_eq!(line.lines().count(), 1, "{line}");
+    }
+}
+
+#[test]
+fn a_folder_or_a_token_that_will_not_do_is_refused_at_the_start_and_the_token_not_repeated() {
+    for (arguments, reason) in [
+        (["--save-dir", "no/such/folder"], "--save-dir no/such/folder: there is no such folder"),
+        (["--restore", "no-such-file"], "--restore no-such-file: "),
+        (["--admin-token", "fifteen-letters"], "--admin-token: the token of /admin has 16 to 256 characters"),
+        (["--admin-token", "a token with spaces"], "--admin-token: the token of /admin has letters, digits"),
+    ] {
+        let output = tickwire(&arguments).output().expect("the program runs");
+        let line = String::from_utf8(output.stderr).expect("text");
+        assert!(!output.status.success() && line.contains(reason), "{arguments:?}: {line}");
+        assert!(arguments[0] != "--admin-token" || !line.contains(arguments[1]), "{line}");
+    }
+    let mut help = tickwire(&["--help"]);
+    let output = help.env("TICKWIRE_ADMIN_TOKEN", "a-token-of-the-test").output().expect("the program runs");
+    let help = String::from_utf8(output.stdout).expect("text");
+    assert!(help.contains("TICKWIRE_ADMIN_TOKEN") && !help.contains("a-token-of-the-test"), "{help}");
+}
