@@ -237,12 +237,12 @@ function turretBase(ctx) {
 
 /** A heavy crossbow on a turning disc. */
 function turretGun(ctx) {
-  for (const [width, colour] of [[12, outlineOf(IRON)], [7, IRON]]) {
+  for (const [width, colour] of [[14, outlineOf('#d9a441')], [8, '#d9a441']]) {
     ctx.strokeStyle = colour;
     ctx.lineWidth = width;
     ctx.beginPath();
-    ctx.moveTo(20, -31);
-    ctx.quadraticCurveTo(42, 0, 20, 31);
+    ctx.moveTo(16, -36);
+    ctx.quadraticCurveTo(50, 0, 16, 36);
     ctx.stroke();
   }
   disc(ctx, 0, 0, 19, '#c95a4a', 4.5);

@@ -30,6 +30,8 @@ export class PlayHud {
     /** Made once for each message, so that it fades as a whole. @type {WeakMap<object, HTMLElement>} */
     this.rows = new WeakMap();
     this.wasDead = false;
+    this.narrow = matchMedia('(max-width: 720px), (max-height: 520px)');
+    this.wasNarrow = this.narrow.matches;
     /** @type {Record<string, { value: number, atMs: number }>} */
     this.shown = Object.fromEntries(FIGURES.map((name) => [name, { value: -1, atMs: -Infinity }]));
     for (const canvas of document.querySelectorAll('canvas[data-icon]')) paintIcon(/** @type {HTMLCanvasElement} */ (canvas));
@@ -61,13 +63,14 @@ export class PlayHud {
     for (const name of FIGURES) {
       const shown = this.shown[name];
       const value = stats[name];
-      if (value !== shown.value) {
+      if (value !== shown.value || this.narrow.matches !== this.wasNarrow) {
         if (value > shown.value && shown.value >= 0) shown.atMs = nowMs;
         shown.value = value;
-        setText(`f-${name}`, short(value));
+        setText(`f-${name}`, short(value, this.narrow.matches));
       }
       element(`f-${name}`).parentElement?.classList.toggle('lit', nowMs - shown.atMs < LIT_MS);
     }
+    this.wasNarrow = this.narrow.matches;
     setText('age', `Age ${stats.age}`);
     const part = stats.xp_next > 0 ? Math.max(0, Math.min(1, stats.xp / stats.xp_next)) : 0;
     const fill = element('age-fill');
@@ -120,7 +123,7 @@ export class PlayHud {
     setText('death-by', death.by === null ? 'Nobody is to blame.' : `${death.name || `guest ${death.by}`} got you.`);
     setText('d-age', String(death.age));
     setText('d-kills', String(death.kills));
-    setText('d-score', death.score.toLocaleString('en'));
+    setText('d-score', death.score < 1e5 ? death.score.toLocaleString('en') : short(death.score));
   }
 }
 
@@ -135,9 +138,14 @@ function paintIcon(canvas) {
 /**
  * A figure that fits its place.
  * @param {number} value
- * @returns {string} whole up to 99,999, then in thousands or millions with one decimal
+ * @param {boolean} narrow where there is room for four characters only, not for six
+ * @returns {string} whole up to 9,999, or 999 where it is narrow; then in thousands or millions, with a decimal where that fits
  */
-export function short(value) {
-  if (value < 100000) return value.toLocaleString('en');
-  return value < 1e6 ? `${(value / 1000).toFixed(0)}k` : `${(value / 1e6).toFixed(1)}M`;
+export function short(value, narrow = false) {
+  if (value < (narrow ? 1000 : 10000)) return value.toLocaleString('en');
+  const [part, unit] = value < 1e6 ? [value / 1000, 'k'] : [value / 1e6, 'M'];
+  const decimals = part < (narrow ? 10 : 100) ? 1 : 0;
+  // Cut, not rounded: one never has less than what is shown.
+  const cut = Math.floor(part * 10 ** decimals) / 10 ** decimals;
+  return `${cut.toFixed(decimals)}${unit}`;
 }

@@ -1,23 +1,29 @@
-// Two pages, a phone and a raw socket in one world: join, walk, look, talk, gather, build, fight, and come back after a restart.
-// A third page is the operator's. Real mouse, real keys, real touch, the real server with default flags. `node run.mjs [path of the server]`; screenshots
+// Two pages, a phone and a raw socket in one world: join, walk, look, talk, gather, build, hunt, grow, shoot, found a clan, and come back
+// after a restart. One more page is the operator's.
+// Real mouse, real keys, real touch, the real server with default flags. `node run.mjs [path of the server]`; screenshots
 // go to tests/output/.
 
 import assert from 'node:assert/strict';
 import { keep } from './lib/browser.mjs';
 import { Game } from './lib/game.mjs';
 import { building } from './parts/building.mjs';
+import { clans } from './parts/clans.mjs';
+import { comforts } from './parts/comforts.mjs';
 import { fighting } from './parts/fighting.mjs';
 import { gathering } from './parts/gathering.mjs';
+import { hunting } from './parts/hunting.mjs';
 import { joining } from './parts/joining.mjs';
 import { looking } from './parts/looking.mjs';
 import { operator } from './parts/operator.mjs';
 import { phone } from './parts/phone.mjs';
+import { pictures } from './parts/pictures.mjs';
 import { restart } from './parts/restart.mjs';
 import { walking } from './parts/walking.mjs';
 
 const game = await new Game().open();
 try {
-  for (const part of [joining, walking, looking, gathering, building, fighting, phone, operator, restart]) if (game.failed === 0) await part(game);
+  const parts = [joining, walking, looking, gathering, building, comforts, hunting, fighting, clans, phone, operator, pictures, restart];
+  for (const part of parts) if (game.failed === 0) await part(game);
   if (game.failed > 0) await Promise.all([keep(game.ada, 'failed-ada'), keep(game.bo, 'failed-bo')]);
   await game.check('no page error, console error, warning or failed request', () => {
     assert.deepEqual(game.complaints.list, []);

@@ -75,6 +75,12 @@ export class Game {
   }
 }
 
+/** Clicks with the mouse where it is. */
+export async function click(page) {
+  await page.mouse.down();
+  await page.mouse.up();
+}
+
 export const near = (actual, expected, slack, what) => assert.ok(Math.abs(actual - expected) <= slack, `${what}: ${actual}, not ${expected} ± ${slack}`);
 
 /** Waits until a player stands still in its own page. */

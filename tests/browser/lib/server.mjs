@@ -17,11 +17,11 @@ export function binary() {
 }
 
 /**
- * Starts the server with default flags but for the address.
+ * Starts the server with default flags but for the address, and with a console for its operator.
  * @param {number} port 0 for any
  */
 export async function start(port) {
-  const child = spawn(binary(), ['--bind', `127.0.0.1:${port}`], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(binary(), ['--bind', `127.0.0.1:${port}`], { stdio: ['pipe', 'pipe', 'pipe'] });
   const log = [];
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
   child.stderr.on('data', (data) => log.push(String(data)));
@@ -40,6 +40,8 @@ export async function start(port) {
     url,
     port: Number(new URL(url).port),
     log: () => log.join(''),
+    /** The operator types a line. @param {string} line */
+    order: (line) => child.stdin.write(`${line}\n`),
     /** Asks it to stop. @returns how it ended and how long that took */
     stop: async () => {
       const from = performance.now();

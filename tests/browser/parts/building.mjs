@@ -12,10 +12,10 @@ const APPLE = 0;
 const COST = 10;
 
 /** Points the mouse somewhere, as seen from oneself. */
-const point = (page, radians) => page.mouse.move(DESKTOP.width / 2 + 170 * Math.cos(radians), DESKTOP.height / 2 + 170 * Math.sin(radians));
+export const point = (page, radians) => page.mouse.move(DESKTOP.width / 2 + 170 * Math.cos(radians), DESKTOP.height / 2 + 170 * Math.sin(radians));
 
-/** Turns until there is room for what is in the hand. */
-async function turnToRoom(page) {
+/** Turns until there is room for what is in the hand. @returns the ghost of it */
+export async function turnToRoom(page) {
   for (let step = 0; step < 24; step++) {
     await point(page, (step * 5 * Math.PI) / 12);
     await sleep(60);

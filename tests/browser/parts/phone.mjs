@@ -49,8 +49,42 @@ export async function phone(game) {
       if (item !== null) await keep(page, 'building-phone');
     }
     assert.equal((await state(page, 'own')).direction, 16384, 'the other thumb walks on');
-    await touch('touchStart', below, { ...RIGHT, x: RIGHT.x - 60 });
-    await sleep(150);
+  });
+  await game.check('with an item in the hand the right thumb builds it where it looks', async () => {
+    game.server.order(`grant ${await state(page, 'id')} wood 100`);
+    await until(page, () => window.tickwire.resources.wood >= 100);
+    await touch('touchEnd');
+    const slot = await page.locator('[data-slot="item-3"]').boundingBox();
+    await touch('touchStart', { x: slot.x + slot.width / 2, y: slot.y + slot.height / 2, id: 3 });
+    await touch('touchEnd');
+    await until(page, () => window.tickwire.hand.item === 3);
+    const owned = () => page.evaluate(() => window.tickwire.structures.filter((one) => one.owner === window.tickwire.id).length);
+    for (let turn = 0; turn < 12 && (await owned()) === 0; turn++) {
+      // Where the thumb goes down it builds where one looks; a pull turns, so the next try looks elsewhere.
+      await touch('touchStart', RIGHT);
+      await touch('touchMove', { ...RIGHT, x: RIGHT.x + 60 * Math.cos(turn), y: RIGHT.y + 60 * Math.sin(turn) });
+      await sleep(150);
+      await touch('touchEnd');
+      await sleep(150);
+    }
+    assert.equal(await owned(), 1);
+    await keep(page, 'phone-built');
+  });
+  await game.check('panels open by a tap and close again, and stay within the glass', async () => {
+    for (const name of ['clan', 'settings']) {
+      await page.locator(`#${name}-button`).tap();
+      await page.locator(`#${name}`).waitFor({ state: 'visible', timeout: 2000 });
+      const box = await page.locator(`#${name}`).boundingBox();
+      assert.ok(box.x >= 0 && box.y >= 0 && box.x + box.width <= PHONE.viewport.width && box.y + box.height <= PHONE.viewport.height, JSON.stringify(box));
+      await keep(page, `phone-${name}`);
+      await page.locator(`#${name}-close`).tap();
+      await page.locator(`#${name}`).waitFor({ state: 'hidden', timeout: 2000 });
+    }
+    await touch('touchStart', LEFT);
+    await touch('touchMove', below);
+    await touch('touchStart', below, RIGHT);
+    await touch('touchMove', below, { ...RIGHT, x: RIGHT.x - 60 });
+    await until(page, () => window.tickwire.own.direction === 16384 && Math.abs(window.tickwire.own.heading - Math.PI) < 0.05);
   });
   await game.check('lifting the thumbs ends both', async () => {
     await touch('touchEnd', RIGHT);
