@@ -113,15 +113,16 @@ fn place(program: &mut Program) -> (u32, i32, i32) {
     (number(0) as u32, number(4), number(5))
 }
 
-/// Lets something appear beside a place, where there is room for it.
-fn spawn(program: &mut Program, what: &str, (x_px, y_px): (i32, i32)) {
+/// Lets something appear beside a place, where there is room for it; gives where.
+fn spawn(program: &mut Program, what: &str, (x_px, y_px): (i32, i32)) -> (i32, i32) {
     let near = [(200, 0), (-200, 0), (0, 200), (0, -200), (300, 300), (-300, 300), (300, -300), (-300, -300)];
-    let answers: Vec<String> = near
-        .iter()
-        .map(|(right, down)| program.type_line(&format!("spawn {what} {} {}", x_px + right, y_px + down)))
-        .take_while(|answer| answer.starts_with("error: "))
-        .collect();
-    assert!(answers.len() < near.len(), "{answers:?}");
+    for (right, down) in near {
+        let (x_px, y_px) = (x_px + right, y_px + down);
+        if program.type_line(&format!("spawn {what} {x_px} {y_px}")) == format!("it is at {x_px}, {y_px}") {
+            return (x_px, y_px);
+        }
+    }
+    panic!("no room for a {what} about {x_px}, {y_px}");
 }
 
 #[test]
@@ -193,7 +194,7 @@ fn a_banned_address_is_closed_and_refused_until_it_is_let_in_again() {
     // The same address as the listener takes it.
     assert_eq!(program.type_line("ban ::ffff:127.0.0.2"), "127.0.0.2 is banned; connections closed: 1");
     assert_eq!(hear_close(&mut far), "1008 banned");
-    let refused = connect(program.address, "127.0.0.2").err().expect("refused");
+    let Err(refused) = connect(program.address, "127.0.0.2") else { panic!("a banned address came in") };
     assert!(refused.to_string().contains("403"), "{refused}");
     assert!(connect(program.address, "127.0.0.1").is_ok(), "others are not meant");
     assert_eq!(program.type_line("ban 127.0.0.2"), "error: 127.0.0.2 is banned already");
@@ -226,14 +227,15 @@ fn the_end_of_the_input_ends_nothing_else_and_a_last_line_without_an_end_counts(
     join(program.address, "127.0.0.1", "Ann");
 }
 
-/// Plays a little, saves, stops; gives the file.
-fn save(folder: &Folder) -> PathBuf {
+/// Plays a little, saves, stops; gives the file, and where something of nobody's stands.
+fn save(folder: &Folder) -> (PathBuf, (i32, i32)) {
     let arguments =
         ["--bind", "127.0.0.1:0", "--map-size", "4000", "--seed", "7", "--save-dir", folder.text()];
     let mut program = Program::start(&mut tickwire(&arguments));
     let (_ann, number) = join(program.address, "127.0.0.1", "Ann");
     let (_bo, _) = join(program.address, "127.0.0.1", "Bo");
     program.type_line(&format!("grant {number} wood 25"));
+    let spot = spawn(&mut program, "turret", (2_000, 1_200));
     let answer = program.type_line("save");
     let (path, rest) =
         answer.split_once(" holds the world after tick ").unwrap_or_else(|| panic!("{answer}"));
@@ -242,7 +244,7 @@ fn save(folder: &Folder) -> PathBuf {
     assert_eq!(path, folder.0.join(format!("tickwire-{tick}.world")));
     assert_eq!(fs::read_dir(&folder.0).expect("the folder").count(), 1, "nothing unfinished is left");
     program.stop();
-    path
+    (path, spot)
 }
 
 fn tick(program: &mut Program) -> u32 {
@@ -254,7 +256,7 @@ fn tick(program: &mut Program) -> u32 {
 #[test]
 fn a_saved_world_goes_on_without_its_players_and_takes_new_ones() {
     let folder = Folder::new("goes-on");
-    let path = save(&folder);
+    let (path, (x_px, y_px)) = save(&folder);
     let saved: u32 = path
         .to_str()
         .and_then(|path| path.rsplit('-').next()?.strip_suffix(".world")?.parse().ok())
@@ -266,6 +268,8 @@ fn a_saved_world_goes_on_without_its_players_and_takes_new_ones() {
     assert!(program.banner.contains("seed 7, map 4000 px"), "{}", program.banner);
     assert!(tick(&mut program) >= saved);
     assert_eq!(program.type_line("players"), "nobody plays", "those of the file have left by commands");
+    let again = program.type_line(&format!("spawn turret {x_px} {y_px}"));
+    assert_eq!(again, "error: the world refuses: no_room", "what was spawned stands");
     let (mut cy, number) = join(program.address, "127.0.0.1", "Cy");
     assert_eq!(number, 3, "the numbers of those who left rest first");
     assert_eq!(program.type_line("grant Cy stone 4"), "player 3 has 4 more", "the sequences go on");
@@ -278,7 +282,7 @@ fn a_saved_world_goes_on_without_its_players_and_takes_new_ones() {
 #[test]
 fn a_file_that_is_no_world_of_this_code_is_one_clear_line() {
     let folder = Folder::new("broken");
-    let bytes = fs::read(save(&folder)).expect("the file");
+    let bytes = fs::read(save(&folder).0).expect("the file");
     let mut of_other_rules = bytes.clone();
     of_other_rules[6] ^= 1;
     let mut damaged = bytes.clone();

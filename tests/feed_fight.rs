@@ -1,66 +1,21 @@
 //! What a fight is to those in it, and what is built: each layout tells strokes, health, deaths, what was won, and what
 //! stands, to whom it concerns, and the way back into play.
 
+#[path = "support/told.rs"]
+mod told;
+
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
-use std::sync::Arc;
 
-use tickwire::feed::view::Layout;
-use tickwire::feed::{Messages, Published, Publisher, Rates, Scratch, View};
-use tickwire::packet::{Codes, Dialect, Direction, Value};
+use tickwire::feed::{Publisher, Rates};
+use tickwire::packet::Value;
 use tickwire::world::rules::Resource;
 use tickwire::world::{Action, Angle, Command, Identity, PlayerId, Refusal, Selection, TickHz, World};
 
+use told::Client;
+
 const ATTACKER: u16 = 1;
 const VICTIM: u16 = 2;
-
-/// Everything that one client was told, by the packet's name, in order.
-struct Client {
-    view: View,
-    dialect: Arc<Dialect>,
-    scratch: Scratch,
-    heard: Vec<(String, Vec<Value>)>,
-}
-
-impl Client {
-    fn new(player: u16, dialect: &str) -> Client {
-        let layout = if dialect == "native" { Layout::Native } else { Layout::Moomoo };
-        let mut view = View::new(layout);
-        view.follow(Some(PlayerId(player)), None);
-        let dialect = Codes::builtin().dialect(dialect).expect("built in");
-        Client { view, dialect, scratch: Scratch::default(), heard: Vec::new() }
-    }
-
-    fn hear(&mut self, published: &Published) {
-        let mut messages = Messages::default();
-        if self.view.is_due(published) {
-            self.view.turn(published, &self.dialect, &mut self.scratch, &mut messages);
-        }
-        self.view.events(published, &self.dialect, &mut self.scratch, &mut messages);
-        for message in messages.iter() {
-            let decoded = self.dialect.decode(Direction::ToClient, message).expect("our own message");
-            self.heard.push((decoded.row.name.clone(), decoded.values));
-        }
-    }
-
-    fn all(&self, name: &str) -> Vec<&Vec<Value>> {
-        self.heard.iter().filter(|(heard, _)| heard == name).map(|(_, values)| values).collect()
-    }
-
-    /// The values of a list of whole numbers, all packets of this name together.
-    fn numbers(&self, name: &str) -> Vec<i64> {
-        let numbers = self.numbers_with_nil(name);
-        assert!(numbers.iter().all(|number| *number != i64::MIN), "nil in {name}");
-        numbers
-    }
-
-    /// The same where nil may stand among them, as the smallest number.
-    fn numbers_with_nil(&self, name: &str) -> Vec<i64> {
-        let lists =
-            self.all(name).into_iter().map(|values| values[0].as_array().cloned().unwrap_or_default());
-        lists.flatten().map(|value| value.as_i64().unwrap_or(i64::MIN)).collect()
-    }
-}
 
 /// A world with two players, and the four clients that see it: each player in each layout.
 struct Fight {
@@ -188,7 +143,7 @@ fn who_died_is_set_up_anew() {
 fn who_is_back_before_the_next_turn_is_set_up_anew_all_the_same() {
     // Of three steps one is a turn: each of them is the one of the death once.
     for offset in 0..3 {
-        let mut fight = Fight::with(10, 1_440);
+        let mut fight = Fight::with(10, 14_400);
         (0..offset).for_each(|_| fight.step(Vec::new()));
         fight.out();
         // What was told since the death is looked at, the turn between death and return included if there was one.

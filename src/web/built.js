@@ -7,7 +7,8 @@
 
 import { UNIT, eachGroup } from './protocol.js';
 
-/** @typedef {{ id: number, item: number, owner: number, x: number, y: number, heading: number, seenMs: number }} Structure px, radians */
+/** @typedef {{ id: number, item: number, owner: number, x: number, y: number, heading: number, seenMs: number, aim: number, aimed: number,
+ *   shotMs: number }} Structure px, radians; `aim` where a turret shot last, when, and where it looked before that */
 /** @typedef {{ weapons: number[], items: number[], counts: Map<number, number> }} Kit `counts` of what stands, by group */
 /** @typedef {{ points: number, age: number, choices: number[] }} Offers */
 
@@ -33,7 +34,8 @@ export class Built {
   /** @param {any[]} flat @param {number} nowMs */
   add(flat, nowMs) {
     eachGroup('structures', flat, (id, item, owner, x, y, heading) => {
-      this.structures.set(id, { id, item, owner, x, y, heading: heading * UNIT.angle8, seenMs: nowMs });
+      const way = heading * UNIT.angle8;
+      this.structures.set(id, { id, item, owner, x, y, heading: way, seenMs: nowMs, aim: way, aimed: way, shotMs: -Infinity });
     });
   }
 
@@ -42,6 +44,12 @@ export class Built {
     const known = (ids ?? []).map((id) => this.structures.get(id)).filter((one) => one !== undefined);
     for (const { id } of known) this.structures.delete(id);
     return known;
+  }
+
+  /** A turret shoots. @param {number} id @param {number} heading radians @param {number} nowMs */
+  aim(id, heading, nowMs) {
+    const turret = this.structures.get(id);
+    if (turret) Object.assign(turret, { aimed: turret.aim, aim: heading, shotMs: nowMs });
   }
 
   /** @param {Record<string, any>} values of `kit` */

@@ -5,7 +5,7 @@
  * @module commands
  */
 
-import { CHAT_CHARS, cut, toAngle16 } from './protocol.js';
+import { CHAT_CHARS, CLAN_CHARS, cut, toAngle16 } from './protocol.js';
 
 /** Shortest time between two aims: 20 a second. */
 const AIM_MS = 50;
@@ -58,10 +58,11 @@ export class Commands {
   /**
    * Begins or ends to swing. Before a beginning comes the newest heading, so that the first blow goes where one looks.
    * @param {boolean} on @param {number | null} radians
+   * @param {boolean} [again] true for a press while one swings already: it uses the item that was taken into the hand since
    * @returns {boolean} true when the server was told something new
    */
-  attack(on, radians) {
-    if (this.world.ownId === null || on === this.attacking) return false;
+  attack(on, radians, again = false) {
+    if (this.world.ownId === null || (on === this.attacking && !(on && again))) return false;
     if (on && radians !== null) {
       this.aimedAt = -Infinity;
       this.aim(radians, performance.now());
@@ -81,6 +82,36 @@ export class Commands {
     return this.world.ownId !== null && this.command('upgrade', { choice });
   }
 
+  /** Founds a clan. @param {string} name */
+  found(name) {
+    return this.world.ownId !== null && this.command('clan_create', { name: cut(name, CLAN_CHARS) });
+  }
+
+  /** Leaves one's clan, or ends it if one owns it. */
+  leaveClan() {
+    return this.world.ownId !== null && this.command('clan_leave', {});
+  }
+
+  /** Asks to join a clan. @param {string} name */
+  ask(name) {
+    return this.world.ownId !== null && this.command('clan_request', { name });
+  }
+
+  /** Lets somebody into one's clan who asks, or not. @param {number} player @param {boolean} accept */
+  answer(player, accept) {
+    return this.world.ownId !== null && this.command('clan_answer', { player, accept: accept ? 1 : 0 });
+  }
+
+  /** Puts somebody out of one's clan. @param {number} player */
+  kick(player) {
+    return this.world.ownId !== null && this.command('clan_kick', { player });
+  }
+
+  /** Shows one's place to one's clan. */
+  ping() {
+    return this.world.ownId !== null && this.command('map_ping', {});
+  }
+
   /** @param {string} text */
   chat(text) {
     const line = cut(text, CHAT_CHARS);
@@ -89,7 +120,7 @@ export class Commands {
 
   /**
    * Commands never overtake each other, so the tick that they are meant for never goes back.
-   * @param {'move' | 'aim' | 'attack' | 'select' | 'upgrade' | 'chat'} name @param {Record<string, unknown>} values
+   * @param {Parameters<typeof import('./protocol.js').encode>[0]} name @param {Record<string, unknown>} values
    */
   command(name, values) {
     const next = this.world.clock.commandTick(performance.now());

@@ -4,10 +4,10 @@
  * @module draw-effects
  */
 
-import { NUMBER_MS, RING_MS, placeOf } from './effects.js';
+import { NUMBER_MS, PRINT_MS, RING_MS, placeOf } from './effects.js';
 import { ICONS, drawIcon } from './draw-icons.js';
 import { FONT, measure } from './draw-text.js';
-import { INK, outlineOf } from './palette.js';
+import { INK, MATE, SNOW, outlineOf } from './palette.js';
 import { Sprites } from './sprites.js';
 
 const sprites = new Sprites(60);
@@ -145,4 +145,52 @@ function figure(text, style, scale, size) {
     ctx.fillText(text, -shift, 0);
     if (icon) drawIcon(ctx, style, measure(text, font) / 2 - shift + 6 * size + icon / 2, -1 * size, icon);
   });
+}
+
+/**
+ * Footprints in the snow, which fill up again.
+ * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
+ * @param {import('./effects.js').Effects} effects @param {number} nowMs
+ */
+export function drawPrints(ctx, camera, effects, nowMs) {
+  ctx.fillStyle = SNOW.mark;
+  for (const { x, y, way, bornMs } of effects.prints.all) {
+    const part = (nowMs - bornMs) / PRINT_MS;
+    if (part < 0 || part >= 1 || !camera.sees(x, y, 20)) continue;
+    ctx.globalAlpha = 0.8 * (1 - part);
+    ctx.beginPath();
+    ctx.ellipse(x, y, 10.5, 7, way, 0, 7);
+    ctx.fill();
+  }
+  ctx.globalAlpha = 1;
+}
+
+/** How far from the edge of the window a place that is out of it is shown, CSS px. */
+const EDGE_PX = 46;
+
+/**
+ * Places that somebody of the clan shows: rings that open, at the edge of the window for what is beyond it.
+ * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
+ * @param {readonly { x: number, y: number, part: number }[]} pings
+ */
+export function drawPings(ctx, camera, pings) {
+  const inset = EDGE_PX / camera.zoom;
+  const { left, top, right, bottom } = camera.view;
+  for (const { x, y, part } of pings) {
+    const atX = Math.max(left + inset, Math.min(right - inset, x));
+    const atY = Math.max(top + inset, Math.min(bottom - inset, y));
+    const size = (atX === x && atY === y ? 1 : 0.5) * Math.max(1, 0.62 / camera.zoom);
+    for (const late of [0, 0.3, 0.6]) {
+      const open = (part * 2.2 + 1 - late) % 1;
+      for (const [colour, width] of [[INK, 11], [MATE, 6]]) {
+        ctx.globalAlpha = (1 - open) * Math.min(1, (1 - part) * 4) * (colour === INK ? 0.5 : 1);
+        ctx.strokeStyle = /** @type {string} */ (colour);
+        ctx.lineWidth = /** @type {number} */ (width) * size * (1 - 0.6 * open);
+        ctx.beginPath();
+        ctx.arc(atX, atY, (14 + 86 * open) * size, 0, 7);
+        ctx.stroke();
+      }
+    }
+  }
+  ctx.globalAlpha = 1;
 }

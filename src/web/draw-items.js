@@ -19,6 +19,7 @@ const SAIL = '#f6edd6';
  * @property {(ctx: CanvasRenderingContext2D) => void} draw
  * @property {(ctx: CanvasRenderingContext2D) => void} [turning] what turns above it
  * @property {number} [spin] radians a second of what turns
+ * @property {boolean} [aims] whether it turns to where it shot last
  */
 
 /** By number of the rules. @type {Readonly<Record<number, Picture>>} */
@@ -31,12 +32,14 @@ const PICTURES = Object.freeze({
   5: { reach: 58, draw: castleWall },
   6: { reach: 60, draw: (ctx) => spikes(ctx, 8, 40, 57, IRON, WOOD) },
   7: { reach: 66, draw: (ctx) => spikes(ctx, 11, 42, 62, '#d5dbe3', '#8d6a45') },
+  8: { reach: 66, draw: poisonSpikes },
   9: { reach: 66, draw: spindle, turning: saw, spin: 2.4 },
   10: { reach: 76, draw: (ctx) => tower(ctx, 38, WOOD), turning: (ctx) => sails(ctx, 4, 70, SAIL), spin: 0.8 },
   11: { reach: 78, draw: (ctx) => tower(ctx, 40, '#a87448'), turning: (ctx) => sails(ctx, 5, 72, '#f0b7a0'), spin: 1.3 },
   12: { reach: 80, draw: (ctx) => tower(ctx, 41, STONE), turning: (ctx) => sails(ctx, 6, 74, '#a9d3ea'), spin: 1.8 },
   15: { reach: 56, draw: pit },
   16: { reach: 54, draw: boost },
+  17: { reach: 62, draw: turretBase, turning: turretGun, aims: true },
   19: { reach: 54, draw: healing },
   20: { reach: 54, draw: spawn },
 });
@@ -196,6 +199,57 @@ function spikes(ctx, count, inner, outer, metal, core) {
   }
   disc(ctx, 0, 0, inner * 0.6, core);
   light(ctx, -inner * 0.36, -inner * 0.36, inner * 0.4, 6, core);
+}
+
+/** The same, wet with something green. */
+function poisonSpikes(ctx) {
+  spikes(ctx, 11, 42, 62, '#b9c9a8', '#6f5b3f');
+  ctx.fillStyle = '#6fbf4b';
+  for (let i = 0; i < 11; i++) {
+    const angle = (2 * i * Math.PI) / 11;
+    ctx.beginPath();
+    ctx.moveTo(60 * Math.cos(angle), 60 * Math.sin(angle));
+    ctx.lineTo(49 * Math.cos(angle + 0.11), 49 * Math.sin(angle + 0.11));
+    ctx.lineTo(49 * Math.cos(angle - 0.11), 49 * Math.sin(angle - 0.11));
+    ctx.fill();
+  }
+  disc(ctx, 0, 0, 15, '#6fbf4b', 4);
+  for (const [x, y, radius] of [[-4, -5, 4], [5, 3, 2.6], [-3, 6, 2]]) {
+    ctx.fillStyle = '#c4ec9a';
+    ctx.beginPath();
+    ctx.arc(x, y, radius, 0, 7);
+    ctx.fill();
+  }
+}
+
+/** Stones around what turns. */
+function turretBase(ctx) {
+  disc(ctx, 0, 0, 40, '#8b949f');
+  for (let i = 0; i < 8; i++) {
+    ctx.save();
+    ctx.rotate((i * Math.PI) / 4);
+    box(ctx, 24, -12, 17, 24, 6, STONE, 3.5);
+    light(ctx, 28, -8, 4, 16, STONE);
+    ctx.restore();
+  }
+  disc(ctx, 0, 0, 25, '#6f7784', 4);
+}
+
+/** A heavy crossbow on a turning disc. */
+function turretGun(ctx) {
+  for (const [width, colour] of [[12, outlineOf(IRON)], [7, IRON]]) {
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = width;
+    ctx.beginPath();
+    ctx.moveTo(20, -31);
+    ctx.quadraticCurveTo(42, 0, 20, 31);
+    ctx.stroke();
+  }
+  disc(ctx, 0, 0, 19, '#c95a4a', 4.5);
+  box(ctx, -16, -8, 66, 16, 6, '#9a6f44', 4.5);
+  light(ctx, -10, -5, 50, 4, '#9a6f44');
+  polygon(ctx, [[44, -8], [60, 0], [44, 8]], IRON, 4);
+  disc(ctx, 0, 0, 7, '#d9a441', 3.5);
 }
 
 /** What the saw turns on. */

@@ -1,17 +1,15 @@
 /**
- * Players: round bodies with hands and eyes that look where they are heading, names above them, what they say above
- * the names.
+ * Players: round bodies with hands and eyes that look where they are heading, and what they hold.
  *
  * @module draw-players
  */
 
-import { FONT, measure } from './draw-text.js';
+import { ARMS } from './draw-arms.js';
 import { drawItem } from './draw-items.js';
-import { GRIP, drawTool } from './draw-tools.js';
+import { GRIP, drawArm, drawTool } from './draw-tools.js';
 import { INK, SKINS, WATER, biomeAt, mix, outlineOf } from './palette.js';
 import { Sprites } from './sprites.js';
-import { ownSwing, streak, strokeMs, swingAngle, swingMs } from './swing.js';
-import { MAX_HEALTH } from './world.js';
+import { kickPart, ownSwing, streak, strokeMs, swingAngle, swingMs } from './swing.js';
 
 /** A player's radius in the rules, px. */
 export const RADIUS = 35;
@@ -21,19 +19,21 @@ const OUTLINE = 5.5;
 const HAND_ANGLE = 0.88;
 /** What is carried: how far ahead of the middle, how large, px; and where the hands are that carry it. */
 const CARRIED = Object.freeze({ x: 46, size: 40, angle: 0.5 });
+/** Part of the time between two shots after which the next one is seen to be ready. */
+const RELOADED = 0.6;
 /** How much of a swing the free hand takes part in, against it. */
 const COUNTER = -0.3;
 /** Towards white, which stands out on every skin. */
 const FLASH = '#fff4ee';
 
 /**
- * How somebody stands: the tool in the hand, or null; the item carried in its place, or null; the part of its swing; how strongly they flash, 0 to 1; device
- * pixels for one px.
- * @typedef {{ weapon: number | null, item: number | null, part: number, flash: number, scale: number }} Pose
+ * How somebody stands: the tool in the hand, or null; the item carried in its place, or null; the part of its swing; time
+ * since its last shot, ms; how strongly they flash, 0 to 1; device pixels for one px.
+ * @typedef {{ weapon: number | null, item: number | null, part: number, sinceShotMs: number, flash: number, scale: number }} Pose
  */
 
 /** @type {Pose} */
-const EMPTY_HANDED = Object.freeze({ weapon: null, item: null, part: 1, flash: 0, scale: 1 });
+const EMPTY_HANDED = Object.freeze({ weapon: null, item: null, part: 1, sinceShotMs: Infinity, flash: 0, scale: 1 });
 
 const sprites = new Sprites(200);
 
@@ -51,7 +51,9 @@ export function drawBody(ctx, x, y, heading, skin, walked, pace, pose = EMPTY_HA
   const skinFill = (SKINS[skin] ?? SKINS[0]).body;
   const fill = pose.flash > 0 ? mix(skinFill, FLASH, 0.85 * pose.flash) : skinFill;
   const gait = Math.sin(walked / 21) * 0.2 * pace;
-  if (pose.item === null) drawHands(ctx, x, y, heading, fill, gait, pose);
+  const arm = pose.item === null && pose.weapon !== null && pose.weapon in ARMS;
+  if (arm) drawArmed(ctx, x, y, heading + gait * 0.2, fill, pose);
+  else if (pose.item === null) drawHands(ctx, x, y, heading, fill, gait, pose);
   else carry(ctx, x, y, heading + gait * 0.3, fill, pose);
   disc(ctx, x, y, RADIUS - OUTLINE / 2, fill);
   // Light from the top left, the same for every heading.
@@ -85,6 +87,22 @@ function drawHands(ctx, x, y, heading, fill, gait, { weapon, part, scale }) {
   ctx.lineWidth = OUTLINE;
   ctx.strokeStyle = outlineOf(fill);
   disc(ctx, x + RADIUS * 0.98 * Math.cos(free), y + RADIUS * 0.98 * Math.sin(free), HAND, hand);
+}
+
+/** Both hands at what shoots, or at the shield. */
+function drawArmed(ctx, x, y, heading, fill, { weapon, sinceShotMs, scale }) {
+  const { hands, kick, behind } = ARMS[weapon];
+  const held = () => drawArm(ctx, weapon, sinceShotMs > swingMs(weapon) * RELOADED, scale);
+  ctx.save();
+  ctx.translate(x, y);
+  ctx.rotate(heading);
+  ctx.translate(-kick * kickPart(sinceShotMs), 0);
+  if (!behind) held();
+  ctx.lineWidth = OUTLINE;
+  ctx.strokeStyle = outlineOf(fill);
+  for (const [handX, handY] of hands) disc(ctx, handX, handY, HAND, mix(fill, '#ffffff', 0.08));
+  if (behind) held();
+  ctx.restore();
 }
 
 /** Both hands ahead, with something between them. */
@@ -180,6 +198,7 @@ export function drawPlayers(ctx, camera, world, ahead, effects, seconds, nowMs) 
     pose.weapon = player.weapon;
     pose.item = player.item;
     pose.part = since / strokeMs(player.weapon);
+    pose.sinceShotMs = nowMs < player.shotMs ? Infinity : nowMs - player.shotMs;
     pose.flash = effects.flashOf(player.id, nowMs);
     drawBody(ctx, x, y, own && ahead.heading !== null ? ahead.heading : heading, player.skin, player.walked, player.pace, pose);
   }
@@ -187,7 +206,7 @@ export function drawPlayers(ctx, camera, world, ahead, effects, seconds, nowMs) 
 }
 
 /** One for all, so that a frame makes no garbage. @type {Pose} */
-const pose = { weapon: 0, item: null, part: 1, flash: 0, scale: 1 };
+const pose = { weapon: 0, item: null, part: 1, sinceShotMs: Infinity, flash: 0, scale: 1 };
 
 /** Rings that spread from whoever is in the water. */
 function ripples(ctx, { id, shown, pace }, seconds) {
@@ -201,94 +220,4 @@ function ripples(ctx, { id, shown, pace }, seconds) {
     ctx.stroke();
   }
   ctx.globalAlpha = 1;
-}
-
-/**
- * Names and health bars, then bubbles, so that no name covers what is said. One's own bar is always there, the others'
- * while they are hurt.
- * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
- * @param {import('./world.js').Player[]} players @param {number | null} ownId @param {number} nowMs
- */
-export function drawLabels(ctx, camera, players, ownId, nowMs) {
-  // Text keeps a readable size on small windows.
-  const size = Math.max(1, 0.62 / camera.zoom);
-  for (const { id, name, shown, health, shownHealth } of players) {
-    const sprite = label(name || `guest ${id}`, id === ownId, camera.scale, size);
-    const hurt = id === ownId || health < MAX_HEALTH || shownHealth < MAX_HEALTH - 1;
-    if (hurt) healthBar(ctx, shown.x, shown.y - RADIUS - 20, size, shownHealth / MAX_HEALTH, health / MAX_HEALTH);
-    Sprites.show(ctx, sprite, shown.x, shown.y - RADIUS - (hurt ? 23 + 11 * size : 20));
-  }
-  for (const { bubble, shown } of players) {
-    if (!bubble) continue;
-    const left = bubble.untilMs - nowMs;
-    ctx.globalAlpha = Math.min(1, left / 250);
-    Sprites.show(ctx, speech(bubble.text, camera.scale, size), shown.x, shown.y - RADIUS - 29 - 37 * size);
-    ctx.globalAlpha = 1;
-  }
-}
-
-/** Green while well, amber when hurt, red when near death; what was just lost lingers in white. */
-function healthBar(ctx, x, y, size, shown, health) {
-  const half = 36 * size;
-  const height = 8.5 * size;
-  const fill = health > 0.55 ? '#7ed670' : health > 0.28 ? '#f5b942' : '#f2604c';
-  ctx.fillStyle = INK;
-  ctx.beginPath();
-  ctx.roundRect(x - half - 3, y - height - 3, 2 * half + 6, height + 6, 6);
-  ctx.fill();
-  ctx.fillStyle = '#5b5470';
-  ctx.fillRect(x - half, y - height, 2 * half, height);
-  ctx.fillStyle = '#ffffff';
-  ctx.fillRect(x - half, y - height, 2 * half * Math.max(0, Math.min(1, shown)), height);
-  ctx.fillStyle = fill;
-  ctx.fillRect(x - half, y - height, 2 * half * Math.max(0, Math.min(1, shown, health)), height);
-  ctx.fillStyle = 'rgb(255 255 255 / 0.35)';
-  ctx.fillRect(x - half, y - height, 2 * half * Math.max(0, Math.min(1, shown, health)), height * 0.35);
-}
-
-/** A name: light text in a dark rim, readable on snow and sand alike; one's own has a mark before it. */
-function label(name, own, scale, size) {
-  const height = 24 * size;
-  const font = `bold ${20 * size}px ${FONT}`;
-  const text = own ? `▸ ${name}` : name;
-  const cover = () => {
-    const width = measure(text, font) + 16;
-    return { left: -width / 2, top: -height, width, height: height * 1.5 };
-  };
-  return sprites.get(`name:${own}:${size}:${name}`, scale, cover, (ctx) => {
-    ctx.font = font;
-    ctx.textAlign = 'center';
-    ctx.lineWidth = 6.5 * size;
-    ctx.strokeStyle = INK;
-    ctx.strokeText(text, 0, 0);
-    ctx.fillStyle = own ? '#ffe9a8' : '#ffffff';
-    ctx.fillText(text, 0, 0);
-  });
-}
-
-/** A speech bubble with its tail at the origin. */
-function speech(text, scale, size) {
-  const font = `${21 * size}px ${FONT}`;
-  const height = 40 * size;
-  const tail = 11 * size;
-  const halfWidth = () => measure(text, font) / 2 + 17 * size;
-  const cover = () => ({ left: -halfWidth() - 8, top: -height - tail - 6, width: 2 * halfWidth() + 16, height: height + tail + 14 });
-  return sprites.get(`say:${size}:${text}`, scale, cover, (ctx) => {
-    const half = halfWidth();
-    ctx.beginPath();
-    ctx.roundRect(-half, -height - tail, 2 * half, height, 14 * size);
-    ctx.moveTo(-9 * size, -tail - 1);
-    ctx.lineTo(0, 0);
-    ctx.lineTo(9 * size, -tail - 1);
-    ctx.fillStyle = 'rgb(252 250 244 / 0.96)';
-    ctx.strokeStyle = INK;
-    ctx.lineWidth = 3.5;
-    ctx.stroke();
-    ctx.fill();
-    ctx.font = font;
-    ctx.textAlign = 'center';
-    ctx.textBaseline = 'middle';
-    ctx.fillStyle = INK;
-    ctx.fillText(text, 0, -height / 2 - tail + 1);
-  });
 }

@@ -6,6 +6,7 @@
  */
 
 import { pictureOf } from './draw-items.js';
+import { mixAngle } from './interpolation.js';
 import { before, canPay, hasRoom, itemOf, mayBuild } from './rules.js';
 import { Sprites } from './sprites.js';
 
@@ -15,6 +16,10 @@ const FLAT = Object.freeze(['trap', 'boost', 'heal', 'spawn']);
 const HIDDEN = 0.24;
 /** Time in which something new comes up. */
 const RISE_MS = 170;
+/** Time in which a turret turns to where it shoots, and in which a shot throws it back, so far. */
+const AIM_MS = 70;
+const KICK_MS = 190;
+const KICK_PX = 9;
 const SHADOW = 'rgb(40 36 60 / 0.2)';
 const REFUSED = 'rgb(222 64 52 / 0.72)';
 
@@ -40,11 +45,19 @@ export function drawStructures(ctx, camera, world, layer, effects, seconds, nowM
     ctx.translate(one.x + off.x, one.y + off.y);
     if (layer === 'solid') shadow(ctx, item.scale * up);
     ctx.scale(up, up);
-    ctx.rotate(layer === 'turning' ? one.heading + seconds * (picture.spin ?? 0) + one.id : one.heading);
+    ctx.rotate(layer === 'turning' ? turnOf(one, picture, seconds, nowMs) : one.heading);
+    if (layer === 'turning' && picture.aims) ctx.translate(-KICK_PX * Math.max(0, 1 - (nowMs - one.shotMs) / KICK_MS), 0);
     if (item.group === 'trap' && one.owner !== world.bodyId) ctx.globalAlpha = HIDDEN;
     Sprites.show(ctx, sprite(item.id, layer === 'turning' ? 'turning' : 'draw', camera.scale, false), 0, 0);
     ctx.restore();
   }
+}
+
+/** Where what turns points to: a turret glides to where it shot last, a mill goes round. */
+function turnOf(one, picture, seconds, nowMs) {
+  if (!picture.aims) return one.heading + seconds * (picture.spin ?? 0) + one.id;
+  const part = Math.min(1, (nowMs - one.shotMs) / AIM_MS);
+  return part >= 0 ? mixAngle(one.aimed, one.aim, part) : one.aimed;
 }
 
 function shadow(ctx, radius) {

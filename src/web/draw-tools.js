@@ -5,12 +5,13 @@
  * @module draw-tools
  */
 
+import { ARMS } from './draw-arms.js';
+import { block, bright, paint, polygon, stripe } from './draw-shapes.js';
 import { mix, outlineOf } from './palette.js';
 import { Sprites } from './sprites.js';
 
 /** Where the right hand holds a tool, px from the middle of the body, along the heading and to the right. */
 export const GRIP = Object.freeze({ x: 25, y: 24 });
-const OUTLINE = 5;
 
 const HANDLE = '#b98a57';
 const LEATHER = '#8a5f38';
@@ -20,7 +21,7 @@ const GOLD = '#e2b13c';
 
 /**
  * Drawn with the hand at the origin, px.
- * @typedef {{ draw: (ctx: CanvasRenderingContext2D) => void, back: number, ahead: number, wide: number }} Tool how far it goes
+ * @typedef {{ draw: (ctx: CanvasRenderingContext2D, loaded?: boolean) => void, back: number, ahead: number, wide: number }} Tool how far it goes
  *   behind the hand, before it, and to each side
  */
 
@@ -41,7 +42,10 @@ const TOOLS = Object.freeze({
 const sprites = new Sprites(24);
 
 /** @param {number} weapon @returns {Tool} */
-const toolOf = (weapon) => TOOLS[weapon] ?? TOOLS[0];
+const toolOf = (weapon) => ARMS[weapon] ?? TOOLS[weapon] ?? TOOLS[0];
+
+/** Half of the side of the square that an arm's own icon is drawn in. */
+const ICON_REACH = 44;
 
 /**
  * @param {CanvasRenderingContext2D} ctx whose origin is the middle of the body, whose x axis points ahead
@@ -55,50 +59,38 @@ export function drawTool(ctx, weapon, scale) {
 }
 
 /**
+ * What is held with both hands before the body.
+ * @param {CanvasRenderingContext2D} ctx as for `drawTool` @param {number} weapon of `ARMS`
+ * @param {boolean} loaded whether it can shoot @param {number} scale device pixels for one unit
+ */
+export function drawArm(ctx, weapon, loaded, scale) {
+  const { draw, back, ahead, wide } = ARMS[weapon];
+  const cover = () => ({ left: -back - 6, top: -wide - 6, width: back + ahead + 12, height: 2 * wide + 12 });
+  Sprites.show(ctx, sprites.get(`${weapon}:${loaded}`, scale, cover, (to) => draw(to, loaded)), 0, 0);
+}
+
+/**
  * A weapon in a square around the origin, from the lower left to the upper right.
  * @param {CanvasRenderingContext2D} ctx @param {number} weapon @param {number} size of the square's side
  */
 export function drawToolIcon(ctx, weapon, size) {
-  const { draw, back, ahead } = toolOf(weapon);
-  const fit = (size * 1.16) / (back + ahead + 6);
+  const { draw, back, ahead, wide } = toolOf(weapon);
+  const icon = ARMS[weapon]?.icon;
   ctx.save();
   ctx.lineJoin = ctx.lineCap = 'round';
+  if (icon) {
+    ctx.scale(size / 2 / ICON_REACH, size / 2 / ICON_REACH);
+    icon(ctx);
+    ctx.restore();
+    return;
+  }
+  const fit = (size * 1.16) / Math.max(back + ahead + 6, wide * 1.6);
   ctx.rotate(-Math.PI / 4);
   ctx.scale(fit, fit);
   ctx.translate((back - ahead) / 2, 0);
-  draw(ctx);
+  draw(ctx, true);
   ctx.restore();
 }
-
-function paint(ctx, fill, width = OUTLINE) {
-  ctx.fillStyle = fill;
-  ctx.strokeStyle = outlineOf(fill);
-  ctx.lineWidth = width;
-  ctx.stroke();
-  ctx.fill();
-}
-
-function block(ctx, x, y, width, height, radius, fill) {
-  ctx.beginPath();
-  ctx.roundRect(x, y, width, height, radius);
-  paint(ctx, fill);
-}
-
-function polygon(ctx, points, fill) {
-  ctx.beginPath();
-  for (const [x, y] of points) ctx.lineTo(x, y);
-  ctx.closePath();
-  paint(ctx, fill);
-}
-
-function stripe(ctx, x, y, width, height, fill) {
-  ctx.fillStyle = fill;
-  ctx.beginPath();
-  ctx.roundRect(x, y, width, height, Math.min(width, height) / 2);
-  ctx.fill();
-}
-
-const bright = (fill, part = 0.5) => mix(fill, '#ffffff', part);
 
 /** A mallet of stone, bound to a stick. */
 function hammer(ctx) {

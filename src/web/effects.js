@@ -9,6 +9,7 @@
 const PARTICLES = 288;
 const NUMBERS = 40;
 const RINGS = 16;
+const PRINTS = 180;
 /** Things and players that shake or flash at once; beyond, the oldest one stops. */
 const MARKED = 64;
 
@@ -18,6 +19,8 @@ const SHAKE_PX = 11;
 export const FLASH_MS = 220;
 export const NUMBER_MS = 950;
 export const RING_MS = 520;
+/** Time that a footprint stays in the snow. */
+export const PRINT_MS = 4200;
 /** Part of its speed that a flying piece loses each ms. */
 const DRAG = 0.006;
 
@@ -62,6 +65,7 @@ export class Effects {
       vy: 0, size: 1, turn: 0, spin: 0, bornMs: -Infinity, lifeMs: 1 }));
     this.numbers = new Pool(NUMBERS, () => /** @type {Figure} */ ({ text: '', style: '', x: 0, y: 0, bornMs: -Infinity }));
     this.rings = new Pool(RINGS, () => ({ x: 0, y: 0, colour: '#ffffff', radius: 0, bornMs: -Infinity }));
+    this.prints = new Pool(PRINTS, () => ({ x: 0, y: 0, way: 0, bornMs: -Infinity }));
     /** @type {Map<number, { direction: number, bornMs: number }>} things that shake, by id */
     this.shaking = new Map();
     /** @type {Map<number, number>} when players were hurt, by id */
@@ -108,6 +112,11 @@ export class Effects {
   /** @param {number} x @param {number} y @param {number} radius px at its end @param {string} colour @param {number} nowMs */
   ring(x, y, radius, colour, nowMs) {
     Object.assign(this.rings.take(), { x, y, radius, colour, bornMs: nowMs });
+  }
+
+  /** A footprint. @param {number} x @param {number} y @param {number} way radians @param {number} nowMs */
+  print(x, y, way, nowMs) {
+    Object.assign(this.prints.take(), { x, y, way, bornMs: nowMs });
   }
 
   /** Lets a thing shake. @param {number} id @param {number} direction radians @param {number} nowMs */

@@ -81,7 +81,8 @@ export class KitHud {
       const button = this.button(slot, () => this.pick(place), place < 10 ? String((place + 1) % 10) : '');
       button.dataset.slot = `${slot.isWeapon ? 'weapon' : 'item'}-${slot.id}`;
       const item = slot.isWeapon ? undefined : itemOf(slot.id);
-      if (item) button.append(price(item), count(item, built.kit.counts));
+      button.append(price(item ?? weaponOf(slot.id)));
+      if (item) button.append(count(item, built.kit.counts));
       return { button, slot };
     });
     const hotbar = element('hotbar');
@@ -148,7 +149,8 @@ export class KitHud {
       const held = own !== undefined && (slot.isWeapon ? own.item === null && own.weapon === slot.id : own.item === slot.id);
       const item = slot.isWeapon ? undefined : itemOf(slot.id);
       button.classList.toggle('held', held);
-      button.classList.toggle('poor', item !== undefined && !(canPay(item, world.stock) && mayBuild(item, counts)));
+      const usable = item ? canPay(item, world.stock) && mayBuild(item, counts) : canPay(weaponOf(slot.id), world.stock);
+      button.classList.toggle('poor', !usable);
       button.setAttribute('aria-pressed', String(held));
     }
   }
@@ -173,10 +175,12 @@ export function swapOf(world) {
  */
 export function whyNot(world, heading) {
   const own = world.ownId === null ? undefined : world.players.get(world.ownId);
-  const item = itemOf(own?.item ?? null);
-  if (!own || !item) return '';
-  const missing = RESOURCES.filter((_, resource) => world.stock[resource] < item.cost[resource]);
+  if (!own) return '';
+  const item = itemOf(own.item);
+  const { cost } = item ?? weaponOf(own.weapon);
+  const missing = RESOURCES.filter((_, resource) => world.stock[resource] < cost[resource]);
   if (missing.length > 0) return `Not enough ${missing.join(' and ')}`;
+  if (!item) return '';
   if (item.group === 'food') return own.health < MAX_HEALTH ? '' : 'You are well already';
   if (!mayBuild(item, world.built.kit.counts)) return 'You have as many of these as there may be';
   return ghostOf(world, heading)?.possible ? '' : 'There is no room for it here';
@@ -184,11 +188,10 @@ export function whyNot(world, heading) {
 
 /** Name, what it does and what it costs, in words. @param {Slot} slot */
 export function tip({ id, isWeapon }) {
-  const { name, does } = isWeapon ? weaponOf(id) : itemOf(id) ?? { name: `item ${id}`, does: '' };
-  const cost = (isWeapon ? undefined : itemOf(id))?.cost ?? [];
+  const { name, does, cost } = isWeapon ? weaponOf(id) : itemOf(id) ?? { name: `item ${id}`, does: '', cost: [] };
   const parts = cost.flatMap((amount, resource) => (amount > 0 ? [`${amount} ${RESOURCES[resource]}`] : []));
   const title = name[0].toUpperCase() + name.slice(1);
-  return `${title}. ${does}${parts.length > 0 ? ` Costs ${parts.join(' and ')}.` : ''}`;
+  return `${title}. ${does}${parts.length > 0 ? ` ${isWeapon ? 'A shot costs' : 'Costs'} ${parts.join(' and ')}.` : ''}`;
 }
 
 /** @param {number} size device px @param {(ctx: CanvasRenderingContext2D) => void} draw around the middle */
@@ -202,7 +205,7 @@ function picture(size, draw) {
   return canvas;
 }
 
-/** What an item costs, each amount with its icon. @param {import('./rules.js').Item} item */
+/** What an item or a shot costs, each amount with its icon. @param {{ cost: readonly number[] }} item */
 function price(item) {
   const list = document.createElement('span');
   list.className = 'price';

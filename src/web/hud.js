@@ -9,10 +9,21 @@
 const CHAT_SHOWN_MS = 9000;
 const CHAT_SHOWN_LINES = 7;
 const NOTE_MS = 2600;
+/** Time that what the operator says stays over the world. */
+const NOTICE_MS = 7000;
 const EVERY_MS = 120;
 
 /** @param {string} id */
 export const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+/** Lets a button act; after a mouse click the keyboard belongs to the game again. @param {string} id @param {() => void} action */
+export function onPress(id, action) {
+  const button = element(id);
+  button.addEventListener('click', (event) => {
+    if (event.detail > 0) button.blur();
+    action();
+  });
+}
 
 export class Hud {
   /**
@@ -35,20 +46,8 @@ export class Hud {
     this.field = /** @type {HTMLInputElement} */ (element('chat-text'));
     this.bindChat(say);
     element('retry').addEventListener('click', () => connection.retryNow());
-    this.bindButton('panel-button', () => this.togglePanel());
-    this.bindButton('chat-button', () => this.openChat());
-    this.bindButton('help-button', () => this.toggleHelp());
-    this.bindButton('help-close', () => this.toggleHelp());
-  }
-
-  /** @param {string} id @param {() => void} action */
-  bindButton(id, action) {
-    const button = element(id);
-    button.addEventListener('click', (event) => {
-      // After a mouse click Enter belongs to the chat again; whoever came by keyboard stays where they are.
-      if (event.detail > 0) button.blur();
-      action();
-    });
+    onPress('panel-button', () => this.togglePanel());
+    onPress('chat-button', () => this.openChat());
   }
 
   /** @param {(text: string) => boolean} say */
@@ -86,17 +85,6 @@ export class Hud {
     this.drawnAt = 0;
   }
 
-  /** Shows which keys do what, or no longer. */
-  toggleHelp() {
-    const help = element('help');
-    help.hidden = !help.hidden;
-    element('help-button').setAttribute('aria-expanded', String(!help.hidden));
-  }
-
-  closeHelp() {
-    if (!element('help').hidden) this.toggleHelp();
-  }
-
   /** @param {boolean} on */
   showSound(on) {
     const button = element('sound-button');
@@ -116,7 +104,9 @@ export class Hud {
     this.drawStatus(nowMs);
     this.drawBoard();
     this.drawChat(nowMs);
+    this.drawNotice(nowMs);
     if (!element('panel').hidden) this.drawPanel();
+    if (!element('speed').hidden) this.drawSpeed();
   }
 
   /** @param {number} nowMs */
@@ -169,11 +159,26 @@ export class Hud {
     this.chatSeen = key;
     element('log').replaceChildren(...lines.map((line) => {
       const row = document.createElement('li');
+      row.classList.toggle('operator', line.player === null);
       const who = document.createElement('b');
       who.textContent = line.name || `guest ${line.player}`;
       row.append(who, ` ${line.text}`);
       return row;
     }));
+  }
+
+  /** What the operator says, large, for a while. @param {number} nowMs */
+  drawNotice(nowMs) {
+    const { notice } = this.world;
+    const shown = notice !== null && nowMs - notice.atMs < NOTICE_MS;
+    if (shown) setText('notice-text', notice.text);
+    if (element('notice').hidden === shown) element('notice').hidden = !shown;
+  }
+
+  /** Frames a second and the ping, for those who want them always. */
+  drawSpeed() {
+    const { pingMs } = this.connection;
+    setText('speed', `${Math.round(this.rates.framesPerSecond)} fps · ${pingMs === null ? '–' : Math.round(pingMs)} ms`);
   }
 
   drawPanel() {

@@ -95,6 +95,10 @@ export class Input {
     /** Whether the mouse button, or the key, that strikes is held. */
     this.button = false;
     this.key = false;
+    /** Whether one strikes on without a button held. */
+    this.auto = false;
+    /** How often a button, a key or a thumb was pressed to strike. */
+    this.presses = 0;
     addEventListener('keydown', (event) => this.keyDown(event));
     addEventListener('keyup', (event) => this.keyUp(event));
     addEventListener('blur', () => this.release());
@@ -121,7 +125,7 @@ export class Input {
 
   /** Whether to strike now, and again and again. */
   get striking() {
-    return this.button || this.key || this.strikeThumb.pointer !== null;
+    return this.auto || this.button || this.key || this.strikeThumb.pointer !== null;
   }
 
   /** @param {KeyboardEvent} event */
@@ -134,6 +138,7 @@ export class Input {
       this.changed();
     } else if (event.code === STRIKE && !onButton) {
       this.key = true;
+      if (!event.repeat) this.presses += 1;
       this.changed();
     } else if (action && !event.repeat && !onButton) action();
     else return;
@@ -166,11 +171,14 @@ export class Input {
     if (mouse) {
       this.look(event);
       this.button = true;
+      this.presses += 1;
     } else {
       event.preventDefault();
       const left = event.clientX < innerWidth / 2;
       const order = left ? [this.walkThumb, this.strikeThumb] : [this.strikeThumb, this.walkThumb];
-      order.find((thumb) => thumb.pointer === null)?.put(event);
+      const thumb = order.find((one) => one.pointer === null);
+      thumb?.put(event);
+      if (thumb === this.strikeThumb) this.presses += 1;
     }
     this.changed();
   }
@@ -209,7 +217,7 @@ export class Input {
   }
 }
 
-/** Whether a key meant for this element is text. @param {EventTarget | null} target */
+/** Whether a key is meant for this element: as text, or to move a slider. @param {EventTarget | null} target */
 function isTyping(target) {
-  return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement;
+  return (target instanceof HTMLInputElement && target.type !== 'checkbox') || target instanceof HTMLTextAreaElement;
 }

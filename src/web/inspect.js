@@ -6,14 +6,12 @@
  */
 
 /**
- * @param {import('./world.js').World} world
- * @param {import('./connection.js').Connection} connection
- * @param {import('./rates.js').Rates} rates
- * @param {import('./effects.js').Effects} effects
- * @param {import('./sound.js').Sound} sound
+ * @param {{ world: import('./world.js').World, connection: import('./connection.js').Connection, rates: import('./rates.js').Rates,
+ *   effects: import('./effects.js').Effects, sound: import('./sound.js').Sound, settings: import('./settings.js').Settings,
+ *   input: import('./input.js').Input }} parts
  * @param {() => ReturnType<typeof import('./draw-structures.js').ghostOf>} ghost
  */
-export function expose(world, connection, rates, effects, sound, ghost) {
+export function expose({ world, connection, rates, effects, sound, settings, input }, ghost) {
   const own = () => (world.ownId === null ? undefined : world.players.get(world.ownId));
   const view = {
     get id() { return world.ownId; },
@@ -44,24 +42,19 @@ export function expose(world, connection, rates, effects, sound, ghost) {
     get kills() { return world.kills.map((kill) => ({ ...kill })); },
     /** Pieces and numbers that fly at this moment. */
     get effects() { return effects.count(performance.now()); },
-    get sound() { return { on: sound.on, open: sound.context !== null, played: sound.played }; },
-    /** Players in view by id: newest position heard, position drawn. */
-    get players() {
-      return Object.fromEntries([...world.players.values()].map((player) => [player.id, {
-        name: player.name,
-        skin: player.skin,
-        x: player.track.last?.x ?? null,
-        y: player.track.last?.y ?? null,
-        heading: player.track.last?.heading ?? null,
-        tick: player.track.last?.tick ?? null,
-        shown: { ...player.shown },
-        bubble: player.bubble?.text ?? null,
-        health: player.health,
-        weapon: player.weapon,
-        item: player.item,
-        swings: player.swing.count,
-      }]));
+    get sound() { return { on: sound.on, open: sound.context !== null, played: sound.played, volume: sound.volume }; },
+    get settings() { return { ...settings.values, auto: input.auto }; },
+    /** What flies at this moment. */
+    get shots() { return [...world.shots.flying.values()].map((shot) => ({ ...shot })); },
+    /** Animals in view. */
+    get animals() {
+      return [...world.herd.all.values()].map(({ id, kind, shown, health, strike }) => ({ id, kind, x: shown.x, y: shown.y, health, strikes: strike.count }));
     },
+    /** All clans, one's own, and what the page knows of others: their clans, where mates are, places shown. */
+    get clans() { return clansOf(world.clans); },
+    get notice() { return world.notice && { ...world.notice }; },
+    /** Players in view by id: newest position heard, position drawn. */
+    get players() { return Object.fromEntries([...world.players.values()].map((player) => [player.id, playerOf(player)])); },
     get objects() { return [...world.things.values()].map((thing) => ({ ...thing })); },
     get leaderboard() { return structuredClone(world.leaderboard); },
     get chat() { return world.chat.map((line) => ({ ...line })); },
@@ -73,4 +66,19 @@ export function expose(world, connection, rates, effects, sound, ghost) {
     get frameMs() { return [...rates.frameMs]; },
   };
   Object.defineProperty(window, 'tickwire', { value: Object.freeze(view) });
+}
+
+/** @param {import('./player.js').Player} player */
+function playerOf(player) {
+  const { last } = player.track;
+  return { name: player.name, skin: player.skin, x: last?.x ?? null, y: last?.y ?? null, heading: last?.heading ?? null,
+    tick: last?.tick ?? null, shown: { ...player.shown }, bubble: player.bubble?.text ?? null, health: player.health,
+    weapon: player.weapon, item: player.item, swings: player.swing.count };
+}
+
+/** @param {import('./clans.js').Clans} clans */
+function clansOf(clans) {
+  const { all, own, tags, asked } = clans;
+  const now = performance.now();
+  return structuredClone({ all: [...all.values()], own, asked, tags: Object.fromEntries(tags), mates: clans.matesAt(now), pings: clans.pingsAt(now) });
 }

@@ -23,6 +23,9 @@ const GLIDE = 0.08;
 /** A state that is repeated after a silence longer than this was not walked to: the player was out of view. */
 const WALKED_MS = 500;
 
+/** Time in which a shown health bar makes up most of a change. */
+export const BAR_MS = 110;
+
 const TURN = 2 * Math.PI;
 
 /** @param {number} from radians @param {number} to radians @param {number} part 0 to 1 */
@@ -104,9 +107,19 @@ export class Clock {
     return this.tickAt(nowMs) - this.delayMs / this.tickMs;
   }
 
-  /** Tick at which one's own player is shown: an update sooner, since each update is exact for it. @param {number} nowMs */
+  /** How far behind the newest update one's own player is shown: an update less, since each update is exact for it. */
+  get ownDelayMs() {
+    return Math.max(this.updateMs, this.delayMs - this.updateMs);
+  }
+
+  /** Tick at which one's own player is shown. @param {number} nowMs */
   ownTick(nowMs) {
-    return this.tickAt(nowMs) - Math.max(this.updateMs, this.delayMs - this.updateMs) / this.tickMs;
+    return this.tickAt(nowMs) - this.ownDelayMs / this.tickMs;
+  }
+
+  /** Tick of what is heard at this moment and does not say it. @param {number} nowMs */
+  tickHeard(nowMs) {
+    return this.originMs === null ? 0 : Math.floor((nowMs - this.originMs) / this.tickMs);
   }
 
   /**
@@ -191,4 +204,19 @@ export class Track {
     out.heading = part ? mixAngle(from.heading, to.heading, part) : from.heading;
     return out;
   }
+}
+
+/**
+ * Moves what has a track to where it is at a tick, and notes how it walks.
+ * @param {{ track: Track, shown: Sample, walked: number, pace: number, way: number }} body
+ * @param {number} tick @param {number} elapsedMs since the last frame @param {number} fullPace px a ms that is a full walk
+ */
+export function step(body, tick, elapsedMs, fullPace) {
+  if (body.track.samples.length === 0) return;
+  const { x, y } = body.shown;
+  body.track.at(tick, body.shown);
+  const far = Math.min(60, Math.hypot(body.shown.x - x, body.shown.y - y));
+  body.walked += far;
+  if (far > 0.3) body.way = Math.atan2(body.shown.y - y, body.shown.x - x);
+  body.pace += (Math.min(1, far / elapsedMs / fullPace) - body.pace) * Math.min(1, elapsedMs / 90);
 }

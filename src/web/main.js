@@ -13,21 +13,28 @@
 import { Camera } from './camera.js';
 import { Commands } from './commands.js';
 import { Connection } from './connection.js';
-import { drawNumbers, drawPieces } from './draw-effects.js';
-import { drawLabels, drawPlayers } from './draw-players.js';
+import { drawAnimals } from './draw-animals.js';
+import { drawNumbers, drawPieces, drawPings, drawPrints } from './draw-effects.js';
+import { drawLabels } from './draw-labels.js';
+import { drawPlayers } from './draw-players.js';
 import { drawHigh, drawLow } from './draw-scenery.js';
+import { drawShots } from './draw-shots.js';
 import { drawGhost, drawStructures, ghostOf } from './draw-structures.js';
 import { drawTerrain } from './draw-terrain.js';
 import { drawFlakes, drawRiver, drawSparkles } from './draw-weather.js';
 import { Effects } from './effects.js';
-import { Hud, element } from './hud.js';
+import { Hints } from './hints.js';
+import { ClanHud } from './hud-clan.js';
+import { Hud, element, onPress } from './hud.js';
 import { KitHud, whyNot } from './hud-kit.js';
+import { Panels, SettingsHud } from './hud-panels.js';
 import { CARD_MS, PlayHud } from './hud-play.js';
 import { Input } from './input.js';
 import { expose } from './inspect.js';
 import { Minimap } from './minimap.js';
 import { ENDPOINT } from './protocol.js';
 import { Rates } from './rates.js';
+import { Settings } from './settings.js';
 import { Sound } from './sound.js';
 import { Stage } from './stage.js';
 import { Title } from './title.js';
@@ -59,16 +66,30 @@ const sound = new Sound(storage, AudioContext);
 const stage = new Stage(world, camera, effects, sound);
 const title = new Title((player) => connection.enter(player));
 const playHud = new PlayHud(world, () => connection.enter(title.player));
+const panels = new Panels();
+const hints = new Hints(world, (text) => hud.tell(text));
+const clanHud = new ClanHud(world, {
+  found: (name) => commands.found(name),
+  leave: () => commands.leaveClan(),
+  ask: (name) => commands.ask(name),
+  answer: (player, accept) => commands.answer(player, accept),
+  kick: (player) => commands.kick(player),
+  ping,
+}, (text) => hud.tell(text));
 const kitHud = new KitHud(world, (slot) => commands.select(slot), choose);
 /** @type {Record<string, () => void>} */
 const actions = {
   KeyQ: () => kitHud.swap(),
   Enter: () => (world.death ? playHud.again() : hud.openChat()),
   KeyP: () => hud.togglePanel(),
-  KeyM: () => hud.showSound(sound.toggle()),
-  KeyH: () => hud.toggleHelp(),
-  '?': () => hud.toggleHelp(),
-  Escape: () => hud.closeHelp(),
+  KeyM: toggleSound,
+  KeyE: toggleAuto,
+  KeyR: ping,
+  KeyC: () => panels.toggle('clan'),
+  KeyO: () => panels.toggle('settings'),
+  KeyH: () => panels.toggle('help'),
+  '?': () => panels.toggle('help'),
+  Escape: () => panels.close(),
 };
 for (let place = 0; place < 10; place++) {
   const key = `Digit${(place + 1) % 10}`;
@@ -77,14 +98,21 @@ for (let place = 0; place < 10; place++) {
 }
 const sticks = { walk: element('stick'), strike: element('strike-stick') };
 const input = new Input(canvas, sticks, actions, command);
+const settings = new Settings(storage, applySettings);
+const settingsHud = new SettingsHud(settings, { sound: () => sound.on, auto: () => input.auto },
+  { sound: toggleSound, auto: toggleAuto, keys: () => panels.toggle('help') });
 /** Strength of the red edge as it is drawn. */
 let painShown = 0;
+/** Presses that were answered. */
+let pressesSeen = 0;
 
 let livesSeen = 0;
 
-expose(world, connection, rates, effects, sound, () => ghostOf(world, input.heading));
+expose({ world, connection, rates, effects, sound, settings, input }, () => ghostOf(world, input.heading));
+applySettings();
 hud.showSound(sound.on);
-hud.bindButton('sound-button', actions.KeyM);
+onPress('sound-button', toggleSound);
+element('minimap').addEventListener('click', ping);
 for (const gesture of ['pointerup', 'keydown', 'touchend']) addEventListener(gesture, () => sound.touch(), { capture: true });
 connection.open();
 requestAnimationFrame(frame);
@@ -109,12 +137,37 @@ function receive(packet, nowMs) {
 function command() {
   if (world.ownId === null) return;
   commands.move(input.direction);
-  if (!commands.attack(input.striking, input.heading) || !input.striking) return;
-  if (world.players.get(world.ownId)?.item === null) stage.press(performance.now());
-  else {
-    const why = whyNot(world, input.heading);
-    if (why) hud.tell(why);
-  }
+  const item = world.players.get(world.ownId)?.item ?? null;
+  // Whoever strikes on and on uses an item by one more press.
+  const again = input.presses !== pressesSeen && item !== null;
+  pressesSeen = input.presses;
+  if (!commands.attack(input.striking, input.heading, again) || !input.striking) return;
+  if (item === null) stage.press(performance.now());
+  const why = whyNot(world, input.heading);
+  if (why) hud.tell(why);
+}
+
+/** Shows one's place to one's clan. */
+function ping() {
+  if (world.clans.own) commands.ping();
+  else if (world.ownId !== null) hud.tell('Only a clan is shown a place: press C');
+}
+
+function toggleSound() {
+  hud.showSound(sound.toggle());
+  settingsHud.draw();
+}
+
+/** Strikes on without a button held, or no longer. */
+function toggleAuto() {
+  input.auto = !input.auto;
+  hud.tell(input.auto ? 'You strike on and on (E ends it)' : 'You strike when you press');
+  settingsHud.draw();
+}
+
+function applySettings() {
+  sound.setVolume(settings.values.volume / 100);
+  settingsHud.draw();
 }
 
 /** Takes what an age offers. @param {number} choice */
@@ -136,7 +189,7 @@ function frame(nowMs) {
   world.advance(nowMs);
   camera.fit();
   look(nowMs, elapsed);
-  stage.calm = calm.matches;
+  stage.calm = calm.matches || !settings.values.effects;
   // Who only looks on from the title card hears nothing.
   stage.audible = connection.player !== null || world.death !== null;
   stage.draw(nowMs);
@@ -145,6 +198,8 @@ function frame(nowMs) {
   hud.draw(nowMs);
   playHud.draw(nowMs);
   kitHud.draw(nowMs);
+  clanHud.draw(nowMs);
+  hints.draw();
   title.draw(world, connection.state === 'live', nowMs);
   minimap.draw(world, camera, nowMs);
   command();
@@ -181,17 +236,21 @@ function draw(nowMs, seconds) {
   drawTerrain(ctx, camera, world.mapSize);
   drawRiver(ctx, camera, world.mapSize, seconds);
   drawSparkles(ctx, camera, world.mapSize, seconds);
+  drawPrints(ctx, camera, effects, nowMs);
   drawStructures(ctx, camera, world, 'ground', effects, seconds, nowMs);
   drawLow(ctx, camera, things, world.mapSize, effects, nowMs);
   drawStructures(ctx, camera, world, 'solid', effects, seconds, nowMs);
   drawPieces(ctx, camera, effects, nowMs, true);
   drawGhost(ctx, camera, world, input.heading, seconds);
+  drawAnimals(ctx, camera, world.herd, effects, nowMs);
   const ahead = { heading: input.heading, pressedMs: stage.pressedMs };
   const players = drawPlayers(ctx, camera, world, ahead, effects, seconds, nowMs);
   drawStructures(ctx, camera, world, 'turning', effects, seconds, nowMs);
+  drawShots(ctx, camera, world.shots.flying.values());
   drawHigh(ctx, camera, things, world.mapSize, seconds, world.focus?.track.last && world.focus.shown, effects, nowMs);
   drawPieces(ctx, camera, effects, nowMs, false);
-  if (!calm.matches) drawFlakes(ctx, camera, world.mapSize, seconds);
-  drawLabels(ctx, camera, players, world.ownId, nowMs);
+  if (!stage.calm) drawFlakes(ctx, camera, world.mapSize, seconds);
+  drawLabels(ctx, camera, players, world, settings.values.names, nowMs);
+  drawPings(ctx, camera, world.clans.pingsAt(nowMs));
   drawNumbers(ctx, camera, effects, nowMs, calm.matches);
 }

@@ -1,10 +1,10 @@
 /**
- * The map in small: biomes, the scenery seen so far, what one built, players in view, and oneself.
+ * The map in small: biomes, the scenery seen so far, what one built, players in view, one's clan wherever it is, and oneself.
  *
  * @module minimap
  */
 
-import { GRASS, INK, SAND, SNOW, WATER, borders } from './palette.js';
+import { GRASS, INK, MATE, SAND, SNOW, WATER, borders } from './palette.js';
 
 /** Redrawn this often at most. */
 const EVERY_MS = 100;
@@ -34,21 +34,55 @@ export class Minimap {
     ctx.setTransform(1, 0, 0, 1, 0, 0);
     ctx.drawImage(this.ground, 0, 0);
     this.drawView(camera, scale);
-    for (const player of world.players.values()) {
-      if (player.id === world.ownId || !player.track.last) continue;
-      ctx.beginPath();
-      ctx.arc(player.shown.x * scale, player.shown.y * scale, 2 * camera.ratio, 0, 7);
-      ctx.fillStyle = '#ffffff';
-      ctx.fill();
-      ctx.lineWidth = camera.ratio;
-      ctx.strokeStyle = INK;
-      ctx.stroke();
+    for (const { id, track, shown } of world.players.values()) {
+      if (id !== world.ownId && track.last && !world.clans.isMate(id, world.ownId)) this.dot(shown, scale, 2 * camera.ratio, '#ffffff', camera.ratio);
     }
     this.drawBuilt(world, scale, camera.ratio);
+    this.drawMates(world, scale, camera.ratio, nowMs);
     const focus = world.focus;
     const inside = (value) => Math.max(5 * camera.ratio, Math.min(size - 5 * camera.ratio, value * scale));
     if (world.death && !Number.isNaN(world.death.x)) this.drawGrave(inside(world.death.x), inside(world.death.y), camera.ratio);
     if (focus?.track.last) this.drawSelf(inside(focus.shown.x), inside(focus.shown.y), camera.ratio);
+    this.drawPings(world.clans.pingsAt(nowMs), scale, camera.ratio);
+  }
+
+  /** @param {{ x: number, y: number }} at @param {number} scale @param {number} radius device px @param {string} colour @param {number} ratio */
+  dot(at, scale, radius, colour, ratio) {
+    const { ctx } = this;
+    ctx.beginPath();
+    ctx.arc(at.x * scale, at.y * scale, radius, 0, 7);
+    ctx.fillStyle = colour;
+    ctx.fill();
+    ctx.lineWidth = ratio;
+    ctx.strokeStyle = INK;
+    ctx.stroke();
+  }
+
+  /** The others of one's clan: where they are seen, or where they were said to be. */
+  drawMates(world, scale, ratio, nowMs) {
+    for (const { player, x, y } of world.clans.matesAt(nowMs)) {
+      if (player !== world.ownId && !world.players.has(player)) this.dot({ x, y }, scale, 3.2 * ratio, MATE, ratio);
+    }
+    for (const { id, shown, track } of world.players.values()) {
+      if (track.last && world.clans.isMate(id, world.ownId)) this.dot(shown, scale, 3.2 * ratio, MATE, ratio);
+    }
+  }
+
+  /** Places that somebody of the clan shows: rings that open. */
+  drawPings(pings, scale, ratio) {
+    const { ctx } = this;
+    for (const { x, y, part } of pings) {
+      const open = (part * 2.2) % 1;
+      for (const [colour, width] of [[INK, 4], [MATE, 2]]) {
+        ctx.globalAlpha = 1 - open;
+        ctx.strokeStyle = /** @type {string} */ (colour);
+        ctx.lineWidth = /** @type {number} */ (width) * ratio;
+        ctx.beginPath();
+        ctx.arc(x * scale, y * scale, (4 + 14 * open) * ratio, 0, 7);
+        ctx.stroke();
+      }
+    }
+    ctx.globalAlpha = 1;
   }
 
   /** What changes only when something new is seen. */

@@ -9,6 +9,8 @@ import { noise } from './random.js';
 
 /** Outline and text colour of everything that has no tone of its own. */
 export const INK = '#38324a';
+/** Those of one's clan, on the map and above their heads. */
+export const MATE = '#9be8f0';
 
 export const SNOW = { base: '#e8eef4', light: '#f5f8fb', dark: '#d6e1eb', mark: '#b9cad9' };
 export const GRASS = { base: '#8fb468', light: '#9bc074', dark: '#83a85d', mark: '#6c9450' };

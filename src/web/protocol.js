@@ -18,6 +18,8 @@ export const MODE = Object.freeze({ watch: 0, play: 1 });
 /** Characters of a name, and of a chat line. The server cuts what is longer. */
 export const NAME_CHARS = 15;
 export const CHAT_CHARS = 30;
+/** Characters of a clan's name. */
+export const CLAN_CHARS = 7;
 
 /** Packets that the page sends: code and arguments in order. */
 export const TO_SERVER = Object.freeze({
@@ -31,6 +33,12 @@ export const TO_SERVER = Object.freeze({
   attack: { code: 8, args: ['sequence', 'tick', 'state'] },
   select: { code: 9, args: ['sequence', 'tick', 'id', 'is_weapon'] },
   upgrade: { code: 10, args: ['sequence', 'tick', 'choice'] },
+  clan_create: { code: 11, args: ['sequence', 'tick', 'name'] },
+  clan_leave: { code: 12, args: ['sequence', 'tick'] },
+  clan_request: { code: 13, args: ['sequence', 'tick', 'name'] },
+  clan_answer: { code: 14, args: ['sequence', 'tick', 'player', 'accept'] },
+  clan_kick: { code: 15, args: ['sequence', 'tick', 'player'] },
+  map_ping: { code: 16, args: ['sequence', 'tick'] },
 });
 
 /** Packets that the server sends. A missing trailing argument is nil. */
@@ -58,6 +66,17 @@ export const TO_CLIENT = Object.freeze({
   kit: { code: 18, args: ['weapons', 'items', 'counts'] },
   offers: { code: 19, args: ['points', 'age', 'choices'] },
   hands: { code: 20, args: ['hands'] },
+  shots: { code: 21, args: ['shots'] },
+  shot_ends: { code: 22, args: ['ends'] },
+  animals: { code: 23, args: ['animals'] },
+  animals_gone: { code: 24, args: ['animals'] },
+  strikes: { code: 25, args: ['animals'] },
+  clans: { code: 26, args: ['clans'] },
+  clan: { code: 27, args: ['clan', 'owner', 'members', 'asks'] },
+  mates: { code: 28, args: ['mates'] },
+  map_ping: { code: 29, args: ['player', 'x', 'y'] },
+  say: { code: 30, args: ['text'] },
+  tags: { code: 31, args: ['tags'] },
 });
 
 /** Fields of one group in a flat list, by the list's name. */
@@ -75,6 +94,14 @@ export const GROUPS = Object.freeze({
   structures: ['id', 'item', 'owner', 'x', 'y', 'heading'],
   counts: ['group', 'count'],
   hands: ['player', 'weapon', 'item'],
+  shots: ['id', 'kind', 'by', 'x', 'y', 'heading', 'range'],
+  ends: ['id', 'x', 'y'],
+  animals: ['id', 'kind', 'x', 'y', 'heading', 'health'],
+  clans: ['clan', 'name', 'owner'],
+  members: ['player', 'name'],
+  asks: ['player', 'name'],
+  mates: ['player', 'x', 'y'],
+  tags: ['player', 'clan'],
 });
 
 /** Units of the wire. */

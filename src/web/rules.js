@@ -15,28 +15,41 @@ const PLAYER_RADIUS = 35;
 /** Groups of items by number: the limit of what one may have standing, and whether one runs into it. */
 export const GROUP = Object.freeze({
   food: { id: 0, limit: 0 }, wall: { id: 1, limit: 30 }, spikes: { id: 2, limit: 15 }, mill: { id: 3, limit: 7 },
-  trap: { id: 5, limit: 6 }, boost: { id: 6, limit: 12 }, heal: { id: 9, limit: 4 }, spawn: { id: 10, limit: 1 },
+  trap: { id: 5, limit: 6 }, boost: { id: 6, limit: 12 }, turret: { id: 7, limit: 2 }, heal: { id: 9, limit: 4 },
+  spawn: { id: 10, limit: 1 },
 });
 
 /**
- * @typedef {{ id: number, name: string, ms: number, does: string }} Weapon `ms` from one stroke to the next
+ * @typedef {{ id: number, name: string, ms: number, strikes: boolean, shoots: number | null, cost: readonly number[], does: string }} Weapon
+ *   `ms` from one stroke or shot to the next; `shoots` a kind of `PROJECTILES`, and `cost` of a shot
  * @typedef {{ id: number, name: string, group: keyof typeof GROUP, cost: readonly number[], scale: number, does: string }} Item
  *   cost of wood, food, stone, gold; `scale` the radius of its picture, px, 0 for food
  */
 
+/** What is free: a stroke. */
+const FREE = Object.freeze([0, 0, 0, 0]);
+
+/** @param {number} id @param {string} name @param {number} ms @param {string} does @returns {Weapon} */
+const stroke = (id, name, ms, does) => ({ id, name, ms, strikes: true, shoots: null, cost: FREE, does });
+
 /** @type {readonly Weapon[]} */
 export const WEAPONS = Object.freeze([
-  { id: 0, name: 'tool hammer', ms: 300, does: 'Gathers and fights.' },
-  { id: 1, name: 'hand axe', ms: 400, does: 'Gathers twice as much.' },
-  { id: 2, name: 'great axe', ms: 400, does: 'Gathers four times as much.' },
-  { id: 3, name: 'short sword', ms: 300, does: 'Reaches far and hurts.' },
-  { id: 4, name: 'katana', ms: 300, does: 'Reaches farther and hurts more.' },
-  { id: 5, name: 'polearm', ms: 700, does: 'The longest reach, a slow and heavy blow.' },
-  { id: 6, name: 'bat', ms: 300, does: 'Knocks others far away.' },
-  { id: 7, name: 'daggers', ms: 100, does: 'Quick stabs, and one runs faster.' },
-  { id: 8, name: 'stick', ms: 400, does: 'Gathers seven times as much, hurts nobody much.' },
-  { id: 10, name: 'great hammer', ms: 400, does: 'Breaks what was built.' },
-  { id: 14, name: 'mc grabby', ms: 700, does: 'Takes gold from others.' },
+  stroke(0, 'tool hammer', 300, 'Gathers and fights.'),
+  stroke(1, 'hand axe', 400, 'Gathers twice as much.'),
+  stroke(2, 'great axe', 400, 'Gathers four times as much.'),
+  stroke(3, 'short sword', 300, 'Reaches far and hurts.'),
+  stroke(4, 'katana', 300, 'Reaches farther and hurts more.'),
+  stroke(5, 'polearm', 700, 'The longest reach, a slow and heavy blow.'),
+  stroke(6, 'bat', 300, 'Knocks others far away.'),
+  stroke(7, 'daggers', 100, 'Quick stabs, and one runs faster.'),
+  stroke(8, 'stick', 400, 'Gathers seven times as much, hurts nobody much.'),
+  { id: 9, name: 'bow', ms: 600, strikes: false, shoots: 0, cost: [4, 0, 0, 0], does: 'Shoots arrows.' },
+  stroke(10, 'great hammer', 400, 'Breaks what was built.'),
+  { ...stroke(11, 'shield', 300, 'Held before one, it keeps most harm off; it strikes nothing.'), strikes: false },
+  { id: 12, name: 'crossbow', ms: 700, strikes: false, shoots: 2, cost: [5, 0, 0, 0], does: 'Shoots bolts, faster and farther than a bow.' },
+  { id: 13, name: 'repeater', ms: 230, strikes: false, shoots: 3, cost: [10, 0, 0, 0], does: 'Shoots darts, one after another.' },
+  stroke(14, 'mc grabby', 700, 'Takes gold from others.'),
+  { id: 15, name: 'musket', ms: 1500, strikes: false, shoots: 5, cost: [0, 0, 10, 0], does: 'Shoots bullets: a heavy blow from afar, and it kicks.' },
 ]);
 
 /** @type {readonly Item[]} */
@@ -49,14 +62,38 @@ export const ITEMS = Object.freeze([
   { id: 5, name: 'castle wall', group: 'wall', cost: [0, 0, 35, 0], scale: 52, does: 'The strongest wall.' },
   { id: 6, name: 'spikes', group: 'spikes', cost: [20, 0, 5, 0], scale: 49, does: 'Hurt others who touch them: 20.' },
   { id: 7, name: 'greater spikes', group: 'spikes', cost: [30, 0, 10, 0], scale: 52, does: 'Hurt others who touch them: 35.' },
+  { id: 8, name: 'poison spikes', group: 'spikes', cost: [35, 0, 15, 0], scale: 52, does: 'Poison others who touch them, and hurt at once: 30.' },
   { id: 9, name: 'spinning spikes', group: 'spikes', cost: [30, 0, 20, 0], scale: 52, does: 'Hurt others who touch them: 45.' },
   { id: 10, name: 'windmill', group: 'mill', cost: [50, 0, 10, 0], scale: 45, does: 'Pays 1 point a second.' },
   { id: 11, name: 'faster windmill', group: 'mill', cost: [60, 0, 20, 0], scale: 47, does: 'Pays 3 points in 2 seconds.' },
   { id: 12, name: 'power mill', group: 'mill', cost: [100, 0, 50, 0], scale: 47, does: 'Pays 2 points a second.' },
   { id: 15, name: 'pit trap', group: 'trap', cost: [30, 0, 30, 0], scale: 50, does: 'Holds others who step on it; they hardly see it.' },
   { id: 16, name: 'boost pad', group: 'boost', cost: [5, 0, 20, 0], scale: 45, does: 'Throws whoever steps on it along its arrow.' },
+  { id: 17, name: 'turret', group: 'turret', cost: [200, 0, 150, 0], scale: 43, does: 'Shoots at others who come near.' },
   { id: 19, name: 'healing pad', group: 'heal', cost: [30, 10, 0, 0], scale: 45, does: 'Heals whoever stands on it.' },
   { id: 20, name: 'spawn pad', group: 'spawn', cost: [100, 0, 100, 0], scale: 45, does: 'Here you play again after death.' },
+]);
+
+/**
+ * What is shot: its speed, px a second.
+ * @typedef {{ kind: number, name: string, speed: number }} Projectile
+ */
+/** @type {readonly Projectile[]} */
+export const PROJECTILES = Object.freeze([
+  { kind: 0, name: 'arrow', speed: 1600 },
+  { kind: 1, name: 'turret bolt', speed: 1500 },
+  { kind: 2, name: 'bolt', speed: 2500 },
+  { kind: 3, name: 'dart', speed: 2000 },
+  { kind: 5, name: 'bullet', speed: 3600 },
+]);
+
+/** @typedef {{ kind: number, name: string, health: number, radius: number, speed: number }} Species radius in px, speed in px a second */
+/** @type {readonly Species[]} */
+export const ANIMALS = Object.freeze([
+  { kind: 0, name: 'cow', health: 500, radius: 72, speed: 195 },
+  { kind: 1, name: 'pig', health: 800, radius: 72, speed: 174 },
+  { kind: 2, name: 'bull', health: 1800, radius: 78, speed: 193 },
+  { kind: 4, name: 'wolf', health: 300, radius: 84, speed: 205 },
 ]);
 
 const weapons = new Map(WEAPONS.map((weapon) => [weapon.id, weapon]));
@@ -68,6 +105,12 @@ export const weaponOf = (id) => weapons.get(id) ?? WEAPONS[0];
 /** @param {number | null} id @returns {Item | undefined} */
 export const itemOf = (id) => (id === null ? undefined : items.get(id));
 
+/** @param {number} kind @returns {Projectile} an arrow for a kind that this page does not know */
+export const projectileOf = (kind) => PROJECTILES.find((one) => one.kind === kind) ?? PROJECTILES[0];
+
+/** @param {number} kind @returns {Species} a cow for a kind that this page does not know */
+export const speciesOf = (kind) => ANIMALS.find((one) => one.kind === kind) ?? ANIMALS[0];
+
 /** @typedef {{ isWeapon: true, weapon: Weapon } | { isWeapon: false, item: Item }} Choice */
 
 /** What a choice of an age is. @param {number} choice @returns {Choice | null} null for one that this page does not know */
@@ -78,7 +121,7 @@ export function choiceOf(choice) {
   return item ? { isWeapon: false, item } : null;
 }
 
-/** Whether one has what it costs. @param {Item} item @param {readonly number[]} stock wood, food, stone, gold */
+/** Whether one has what it costs. @param {{ cost: readonly number[] }} item @param {readonly number[]} stock wood, food, stone, gold */
 export function canPay(item, stock) {
   return item.cost.every((amount, resource) => stock[resource] >= amount);
 }

@@ -40,6 +40,15 @@ export const SOUNDS = Object.freeze({
     { wave: 'sine', from: 520, to: 780, ms: 150, gain: 0.14, delayMs: 190 }],
   choose: [{ wave: 'triangle', from: 660, to: 660, ms: 110, gain: 0.2 }, { wave: 'triangle', from: 880, to: 880, ms: 200, gain: 0.2, delayMs: 80 }],
   age: [523, 659, 784, 1047].map((from, i) => ({ wave: 'triangle', from, to: from, ms: 260, gain: 0.2, delayMs: i * 75 })),
+  bow: [{ wave: 'triangle', from: 520, to: 150, ms: 110, gain: 0.3 }, { wave: 'noise', from: 2400, to: 900, ms: 130, gain: 0.24, attackMs: 10, width: 0.8 }],
+  bolt: [{ wave: 'square', from: 210, to: 90, ms: 60, gain: 0.14 }, { wave: 'noise', from: 2900, to: 1100, ms: 110, gain: 0.28, width: 0.9 }],
+  musket: [{ wave: 'noise', from: 1500, to: 120, ms: 380, gain: 0.62, width: 0.45 }, { wave: 'triangle', from: 160, to: 52, ms: 260, gain: 0.36 }],
+  thud: [{ wave: 'triangle', from: 260, to: 120, ms: 70, gain: 0.3 }, { wave: 'noise', from: 1700, to: 700, ms: 60, gain: 0.3, width: 0.9 }],
+  growl: [{ wave: 'sawtooth', from: 118, to: 74, ms: 300, gain: 0.24, attackMs: 30 }, { wave: 'noise', from: 480, to: 220, ms: 280, gain: 0.3, attackMs: 30, width: 0.8 }],
+  beast: [{ wave: 'sawtooth', from: 210, to: 62, ms: 560, gain: 0.26, attackMs: 25 }, { wave: 'triangle', from: 205, to: 60, ms: 600, gain: 0.34, attackMs: 25 }],
+  ping: [{ wave: 'sine', from: 988, to: 980, ms: 240, gain: 0.22 }, { wave: 'sine', from: 1480, to: 1470, ms: 420, gain: 0.18, delayMs: 110 }],
+  bell: [{ wave: 'sine', from: 660, to: 655, ms: 900, gain: 0.26 }, { wave: 'sine', from: 1322, to: 1316, ms: 700, gain: 0.12 },
+    { wave: 'sine', from: 880, to: 874, ms: 720, gain: 0.2, delayMs: 240 }],
   chat: [{ wave: 'sine', from: 640, to: 860, ms: 80, gain: 0.16 }, { wave: 'sine', from: 960, to: 980, ms: 120, gain: 0.12, delayMs: 65 }],
 });
 
@@ -54,6 +63,10 @@ export class Sound {
     this.Context = Context;
     this.clock = clock;
     this.on = remembered(store);
+    /** Loudness that is wanted, 0 to 1. */
+    this.volume = 1;
+    /** @type {GainNode | null} */
+    this.master = null;
     /** Sounds begun since the page was opened. */
     this.played = 0;
     /** @type {AudioContext | null} */
@@ -89,11 +102,18 @@ export class Sound {
     return this.on;
   }
 
+  /** Sets the loudness of everything. @param {number} volume 0 to 1 */
+  setVolume(volume) {
+    this.volume = volume;
+    if (this.master) this.master.gain.value = MASTER * volume;
+  }
+
   open() {
     const context = new this.Context();
     const limit = context.createDynamicsCompressor();
     const master = context.createGain();
-    master.gain.value = MASTER;
+    master.gain.value = MASTER * this.volume;
+    this.master = master;
     master.connect(limit).connect(context.destination);
     const noise = context.createBuffer(1, context.sampleRate, context.sampleRate);
     const samples = noise.getChannelData(0);

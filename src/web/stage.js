@@ -7,7 +7,7 @@
 
 import { MAX_HEALTH, RESOURCES } from './world.js';
 import { SKINS, biomeAt, mix } from './palette.js';
-import { itemOf } from './rules.js';
+import { itemOf, speciesOf, weaponOf } from './rules.js';
 import { impactMs, swingMs } from './swing.js';
 
 /** Colours of what flies off a struck thing, by kind, and by biome where that makes a difference. */
@@ -19,7 +19,8 @@ const PIECES = Object.freeze({
     snow: ['#aab6c4', '#e8eef4', '#8c98a8'], desert: ['#b89b78', '#d3bb9a', '#987c5c'] },
   gold: ['#dba93a', '#f4cf63', '#fff4c4'],
 });
-const DUST = Object.freeze({ snow: ['#ffffff', '#f0f5fa'], grass: ['#cdbd90', '#bcb280'], desert: ['#f3e2b4', '#e0c68c'] });
+const FOAM = Object.freeze(['#e6f6f8', '#bfe6ee']);
+const DUST = Object.freeze({ snow: ['#ffffff', '#f0f5fa'], river: FOAM, grass: ['#cdbd90', '#bcb280'], desert: ['#f3e2b4', '#e0c68c'] });
 const SPARKS = ['#fff6d8', '#ffd85e', '#ff9d5c'];
 const HITS = Object.freeze(['wood', 'bush', 'stone', 'gold']);
 /** What flies off what was built: items of wood; all others are of stone. */
@@ -29,7 +30,9 @@ const SPLINTERS = Object.freeze(['#b98a57', '#d6ab74', '#8a5f38']);
 /** Packets that come within this time tell of the same turn. */
 const SAME_TURN_MS = 20;
 /** What no arm has to come round for. */
-const AT_ONCE = Object.freeze(['swung', 'said', 'spawned', 'placed', 'gone', 'eaten', 'healed']);
+const AT_ONCE = Object.freeze(['swung', 'said', 'spawned', 'placed', 'gone', 'eaten', 'healed', 'shot', 'landed', 'lunged', 'pinged', 'told']);
+/** Sounds of what is shot, by kind. */
+const SHOTS = Object.freeze({ 0: 'bow', 1: 'bolt', 2: 'bolt', 3: 'bolt', 5: 'musket' });
 
 /** Px that a player walks from one puff of dust to the next. */
 const STEP_PX = 46;
@@ -54,7 +57,7 @@ export class Stage {
     this.audible = true;
     /** When one last struck out while the arm was at rest, ms: shown at once, ahead of the server's answer. */
     this.pressedMs = -Infinity;
-    /** @type {{ event: import('./world.js').Happening, dueMs: number }[]} */
+    /** @type {{ event: import('./happenings.js').Happening, dueMs: number }[]} */
     this.waiting = [];
     /** Puffs that each player in view has left behind. @type {WeakMap<import('./world.js').Player, number>} */
     this.steps = new WeakMap();
@@ -65,7 +68,7 @@ export class Stage {
   /** One begins to swing. @param {number} nowMs */
   press(nowMs) {
     const own = this.own;
-    if (!own || nowMs - Math.max(own.swing.atMs, this.pressedMs) < swingMs(own.weapon)) return;
+    if (!own || !weaponOf(own.weapon).strikes || nowMs - Math.max(own.swing.atMs, this.pressedMs) < swingMs(own.weapon)) return;
     this.pressedMs = nowMs;
     this.hear('swing', own.shown.x, own.shown.y);
   }
@@ -91,13 +94,13 @@ export class Stage {
     if (!this.calm) this.dust(nowMs);
   }
 
-  /** @param {import('./world.js').Happening} event */
+  /** @param {import('./happenings.js').Happening} event */
   lateMs({ kind, atMs }) {
     const { hitWith } = this.world;
     return AT_ONCE.includes(kind) ? 0 : impactMs(Math.abs(atMs - hitWith.atMs) < SAME_TURN_MS ? hitWith.weapon : 0);
   }
 
-  /** @param {import('./world.js').Happening} event @param {number} nowMs */
+  /** @param {import('./happenings.js').Happening} event @param {number} nowMs */
   show(event, nowMs) {
     const { kind, x, y, id, amount } = event;
     switch (kind) {
@@ -112,6 +115,12 @@ export class Stage {
       case 'scored': return this.effects.number(x, y - 70, `+${amount}`, 'score', nowMs);
       case 'aged': return this.aged(event, nowMs);
       case 'fell': return this.fell(event, nowMs);
+      case 'shot': return this.shot(event, nowMs);
+      case 'landed': return this.landed(event, nowMs);
+      case 'lunged': return this.hear('growl', x, y);
+      case 'vanished': return this.vanished(event, nowMs);
+      case 'pinged': return this.hear('ping', NaN, NaN);
+      case 'told': return this.hear('bell', NaN, NaN);
       case 'said': return id === this.world.ownId ? undefined : this.hear('chat', x, y);
       default: return undefined;
     }
@@ -122,7 +131,7 @@ export class Stage {
     if (!answered) this.hear('swing', x, y);
   }
 
-  /** @param {import('./world.js').Happening} event @param {number} nowMs */
+  /** @param {import('./happenings.js').Happening} event @param {number} nowMs */
   struck({ id, x, y, direction }, nowMs) {
     const thing = this.world.things.get(id);
     const structure = this.world.built.structures.get(id);
@@ -161,7 +170,7 @@ export class Stage {
     this.effects.ring(atX, atY, 24, '#ffffff', nowMs);
   }
 
-  /** Something was built, or comes into view: only what is near and new is heard. @param {import('./world.js').Happening} event @param {number} nowMs */
+  /** Something was built, or comes into view: only what is near and new is heard. @param {import('./happenings.js').Happening} event @param {number} nowMs */
   placed({ id, x, y, resource: item }, nowMs) {
     const own = this.own?.shown;
     const structure = this.world.built.structures.get(id);
@@ -172,7 +181,7 @@ export class Stage {
     this.effects.burst('dust', ['#ffffff', '#efe3c6'], 10, x, y, 0, Math.PI, scale / 260, 17, 520, nowMs);
   }
 
-  /** What was built is gone: it breaks into pieces and dust. @param {import('./world.js').Happening} event @param {number} nowMs */
+  /** What was built is gone: it breaks into pieces and dust. @param {import('./happenings.js').Happening} event @param {number} nowMs */
   crumble({ x, y, resource: item }, nowMs) {
     this.hear('crumble', x, y);
     if (this.calm || !this.camera.sees(x, y, 100)) return;
@@ -183,11 +192,11 @@ export class Stage {
     this.effects.ring(x, y, scale * 1.5, '#ffffff', nowMs);
   }
 
-  /** @param {import('./world.js').Happening} event @param {number} nowMs */
+  /** @param {import('./happenings.js').Happening} event @param {number} nowMs */
   hurt({ id, x, y, amount }, nowMs) {
     const { effects } = this;
-    const player = this.world.players.get(id);
-    const at = player?.shown ?? { x, y };
+    const body = this.world.players.get(id) ?? this.world.herd.all.get(id);
+    const at = body?.shown ?? { x, y };
     effects.number(at.x, at.y - 44, `−${amount}`, 'damage', nowMs);
     effects.flash(id, nowMs);
     this.hear('hurt', at.x, at.y);
@@ -220,7 +229,7 @@ export class Stage {
     return direction;
   }
 
-  /** @param {import('./world.js').Happening} event @param {number} nowMs */
+  /** @param {import('./happenings.js').Happening} event @param {number} nowMs */
   fell({ x, y, amount: skin }, nowMs) {
     this.hear('death', x, y);
     if (this.calm) return;
@@ -230,7 +239,40 @@ export class Stage {
     this.effects.ring(x, y, 96, '#ffffff', nowMs);
   }
 
-  /** @param {import('./world.js').Happening} event @param {number} nowMs */
+  /** Somebody shoots, or a turret. @param {import('./happenings.js').Happening} event @param {number} nowMs */
+  shot({ x, y, direction, resource: kind }, nowMs) {
+    this.hear(SHOTS[kind] ?? 'bow', x, y);
+    if (this.calm || kind !== 5) return;
+    const [atX, atY] = [x + 30 * Math.cos(direction), y + 30 * Math.sin(direction)];
+    this.effects.burst('spark', SPARKS, 7, atX, atY, direction, 0.4, 0.9, 14, 200, nowMs);
+    this.effects.burst('dust', ['#ffffff', '#e3dccb'], 6, atX, atY, direction, 0.6, 0.22, 17, 620, nowMs);
+  }
+
+  /** What was shot comes to its end: at something with a blow, otherwise it drops. @param {import('./happenings.js').Happening} event @param {number} nowMs */
+  landed({ x, y, direction, amount: hit }, nowMs) {
+    if (hit) this.hear('thud', x, y);
+    if (this.calm || !this.camera.sees(x, y, 60)) return;
+    const { effects } = this;
+    if (hit) {
+      effects.burst('spark', SPARKS, 6, x, y, direction + Math.PI, 1.1, 0.7, 10, 260, nowMs);
+      effects.burst('chip', SPLINTERS, 4, x, y, direction + Math.PI, 1.2, 0.36, 7, 480, nowMs);
+      effects.ring(x, y, 30, '#ffffff', nowMs);
+    } else effects.burst('dust', DUST[biomeAt(y, this.world.mapSize)] ?? FOAM, 4, x, y, direction, 1.2, 0.12, 12, 480, nowMs);
+  }
+
+  /** An animal is gone where one sees it: it has died. @param {import('./happenings.js').Happening} event @param {number} nowMs */
+  vanished({ id, x, y, amount: health }, nowMs) {
+    if (!this.camera.sees(x, y, 0)) return;
+    this.hear('beast', x, y);
+    if (health > 0) this.effects.number(x, y - 60, `−${health}`, 'damage', nowMs);
+    if (this.calm) return;
+    const kind = this.world.herd.fading.find((animal) => animal.id === id)?.kind ?? 0;
+    const { radius } = speciesOf(kind);
+    this.effects.burst('dust', ['#ffffff', '#efe3c6', '#f6ead2'], 20, x, y, 0, Math.PI, radius / 170, 30, 950, nowMs);
+    this.effects.ring(x, y, radius * 1.6, '#ffffff', nowMs);
+  }
+
+  /** @param {import('./happenings.js').Happening} event @param {number} nowMs */
   aged({ x, y, amount }, nowMs) {
     const at = this.own?.shown ?? { x, y };
     this.hear('age', at.x, at.y);
@@ -240,7 +282,7 @@ export class Stage {
     this.effects.burst('spark', ['#fff6d8', '#ffd85e'], 18, at.x, at.y, 0, Math.PI, 0.62, 13, 620, nowMs);
   }
 
-  /** Puffs below those who walk. @param {number} nowMs */
+  /** Puffs below those who walk: dust on land, footprints in the snow, foam that drifts away in the river. @param {number} nowMs */
   dust(nowMs) {
     for (const player of this.world.players.values()) {
       const steps = Math.floor(player.walked / STEP_PX);
@@ -248,11 +290,13 @@ export class Stage {
       this.steps.set(player, steps);
       if (steps === before) continue;
       const { way, shown: { x, y } } = player;
-      const colours = DUST[biomeAt(y, this.world.mapSize)];
-      if (!colours || player.pace < 0.3 || !this.camera.sees(x, y, 60)) continue;
+      const biome = biomeAt(y, this.world.mapSize);
+      if (player.pace < 0.3 || !this.camera.sees(x, y, 60)) continue;
       const side = steps % 2 ? 15 : -15;
-      this.effects.burst('dust', colours, 2, x - 20 * Math.cos(way) - side * Math.sin(way), y - 20 * Math.sin(way) + side * Math.cos(way),
-        way + Math.PI, 0.7, 0.07, 13, 620, nowMs);
+      const [atX, atY] = [x - 20 * Math.cos(way) - side * Math.sin(way), y - 20 * Math.sin(way) + side * Math.cos(way)];
+      if (biome === 'snow') this.effects.print(atX, atY, way, nowMs);
+      if (biome === 'river') this.effects.burst('dust', FOAM, 3, x, y, 0, 0.5, 0.16, 12, 1300, nowMs);
+      else this.effects.burst('dust', DUST[biome], 2, atX, atY, way + Math.PI, 0.7, 0.07, 13, 620, nowMs);
     }
   }
 

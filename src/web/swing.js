@@ -13,6 +13,8 @@ const STROKE = 0.46;
 /** How far the arm goes back and across, radians; the tool is in the right hand, and right is positive. */
 const BACK = 0.55;
 const ACROSS = -1.25;
+/** Time in which what shoots comes back to rest, ms. */
+const KICK_MS = 210;
 /** No swing is seen to take longer, ms. */
 const LONGEST_MS = 420;
 /** The answer to a press comes at most this part of a swing after it; what comes later is a swing of its own. */
@@ -60,6 +62,11 @@ export function streak(part) {
 export function ownSwing(saidMs, pressedMs, ms) {
   const after = saidMs - pressedMs;
   return after >= 0 && after < ms * ANSWERED ? pressedMs : Math.max(saidMs, pressedMs);
+}
+
+/** How far what shoots is thrown back: at once, and home again. @param {number} sinceMs since the shot @returns {number} 1 to 0 */
+export function kickPart(sinceMs) {
+  return sinceMs >= 0 && sinceMs < KICK_MS ? (1 - sinceMs / KICK_MS) ** 2 : 0;
 }
 
 /** Slow at both ends. @param {number} part */

@@ -5,10 +5,15 @@
  * @module world
  */
 
+import { Herd } from './animals.js';
 import { Built } from './built.js';
-import { Clock, Track } from './interpolation.js';
+import { Clans } from './clans.js';
+import { note } from './happenings.js';
+import { BAR_MS, Clock, step } from './interpolation.js';
 import { UNIT, eachGroup } from './protocol.js';
+import { newPlayer } from './player.js';
 import { itemOf } from './rules.js';
+import { Shots } from './shots.js';
 
 /** Time that a chat line hovers over its player. */
 const BUBBLE_MS = 3000;
@@ -24,55 +29,27 @@ export const RESOURCES = Object.freeze(/** @type {const} */ (['wood', 'food', 's
 
 /** Health of whoever is whole; the server tells only of those who are not. */
 export const MAX_HEALTH = 100;
-/** Time in which a shown health bar makes up most of a change. */
-const BAR_MS = 110;
 /** Gold that comes this long after the last swing was not gathered. */
 const PAID_MS = 400;
 /** Health that rises within this time of the food leaving the hand was eaten. */
 const EATEN_MS = 60;
+/** Packets that come within this time of an update tell of its tick. */
+const SAME_TURN_MS = 8;
+/** A new body looks at another place: what leaves view within this time has not died. */
+const MOVED_MS = 400;
 /** Kill messages that are kept. */
 const KILLS = 20;
-/** Happenings that wait for a frame; a hidden page draws none, so the oldest are dropped. */
-const HAPPENINGS = 256;
 
 /** What one has before the server has said anything. */
 const NOTHING = Object.freeze({ wood: 0, food: 0, stone: 0, gold: 0, kills: 0, xp: 0, xp_next: 0, age: 1, score: 0 });
 
-/**
- * @typedef {object} Player
- * @property {number} id
- * @property {string} name
- * @property {number} skin 0 to 9
- * @property {number} qx newest position as the wire has it, half pixels; the base of the next difference
- * @property {number} qy
- * @property {Track} track
- * @property {import('./interpolation.js').Sample} shown where it was drawn in the last frame
- * @property {number} walked px that it was seen to walk: drives the swing of its hands
- * @property {number} pace how fast it is seen to walk: 0 at rest, 1 at full speed
- * @property {number} way where it is seen to walk, radians
- * @property {{ text: string, untilMs: number } | null} bubble
- * @property {number} health 0 to `MAX_HEALTH`
- * @property {number} shownHealth the same as the bar shows it, which glides
- * @property {number} weapon what it was seen to hold last
- * @property {number | null} item what it holds in place of the weapon
- * @property {number} foodMs when food was in its hand last
- * @property {{ atMs: number, hit: boolean, count: number }} swing the newest one heard of, and how many there were
- */
+/** @typedef {import('./player.js').Player} Player */
 
 /** @typedef {typeof NOTHING} Stats */
 
 /** @typedef {{ by: number | null, name: string, age: number, kills: number, score: number, x: number, y: number, atMs: number }} Death */
 
-/**
- * Something that was heard of and shows but once: what the effects and sounds are made of. Positions are where it was
- * seen, px.
- * @typedef {{ kind: 'swung' | 'struck' | 'hurt' | 'healed' | 'eaten' | 'placed' | 'gone' | 'gained' | 'scored' | 'aged' | 'spawned' | 'fell' | 'said', atMs: number,
- *   x: number, y: number, id: number, amount: number, direction: number, resource: number }} Happening
- * - swung: `id` the player · struck: `id` the thing, `direction` of the blow · hurt, healed: `id`, `amount`
- * - eaten: `id` · placed, gone: `id` the structure, `resource` its item
- * - gained: one's own, `resource`, `amount` · scored: one's own, `amount` of points for a kill · aged: one's own, `amount` the new age
- * - spawned: oneself · fell: `id` who died, `amount` its skin · said: `id`
- */
+/** @typedef {import('./happenings.js').Happening} Happening */
 
 /** @typedef {{ id: number, kind: number, x: number, y: number, scale: number }} Thing scenery, px */
 
@@ -99,6 +76,13 @@ export class World {
     this.things = new Map();
     /** What players built, and what one has to build with. */
     this.built = new Built();
+    this.shots = new Shots();
+    this.herd = new Herd();
+    this.clans = new Clans();
+    /** What the operator told everyone last. @type {{ text: string, atMs: number } | null} */
+    this.notice = null;
+    this.updatedAt = -Infinity;
+    this.movedAt = -Infinity;
     /** Rises whenever `things` has grown or begun anew. */
     this.thingsVersion = 0;
     /** One's own player; null for a watcher. @type {number | null} */
@@ -111,7 +95,7 @@ export class World {
     this.watched = null;
     /** The ten best, one's own place from 1, players in all. @type {Board} */
     this.leaderboard = { rows: [], place: null, players: 0 };
-    /** @type {{ player: number, name: string, text: string, atMs: number }[]} */
+    /** What was said; nobody's number is the operator's. @type {{ player: number | null, name: string, text: string, atMs: number }[]} */
     this.chat = [];
     this.advancedAt = 0;
     /** One's own figures. @type {Stats} */
@@ -141,7 +125,7 @@ export class World {
     switch (name) {
       case 'welcome': return this.welcome(values, nowMs);
       case 'update': return this.update(values, nowMs);
-      case 'spawned': return this.spawned(values.player);
+      case 'spawned': return this.spawned(values.player, nowMs);
       case 'objects': return this.objects(values.objects);
       case 'leaderboard': return this.board(values);
       case 'chat': return this.say(values.player, values.text, nowMs);
@@ -159,6 +143,17 @@ export class World {
       case 'kit': return this.built.setKit(values);
       case 'offers': return this.built.setOffers(values);
       case 'hands': return eachGroup('hands', values.hands, (id, weapon, item) => this.setHand(id, weapon, item, nowMs));
+      case 'shots': return this.shoot(values.shots, nowMs);
+      case 'shot_ends': return this.shots.end(values.ends);
+      case 'animals': return this.animals(values.animals, nowMs);
+      case 'animals_gone': return this.vanish(values.animals, nowMs);
+      case 'strikes': return this.herd.strike(values.animals, nowMs).forEach(({ id, shown }) => this.happen('lunged', nowMs, shown, { id }));
+      case 'clans': return this.clans.setAll(values.clans);
+      case 'clan': return this.clans.setOwn(values);
+      case 'mates': return this.clans.setMates(values.mates, nowMs);
+      case 'map_ping': return this.pinged(values.player, values.x, values.y, nowMs);
+      case 'say': return this.told(values.text, nowMs);
+      case 'tags': return this.clans.setTags(values.tags);
       default: return;
     }
   }
@@ -189,12 +184,13 @@ export class World {
     this.happenings.length = 0;
     this.earlyHealth.clear();
     this.earlyHands.clear();
-    this.built.clear();
+    for (const part of [this.built, this.shots, this.herd, this.clans]) part.clear();
     this.hear(values.tick, nowMs, false);
   }
 
-  /** A body of one's own, the first one or a new one. @param {number} id */
-  spawned(id) {
+  /** A body of one's own, the first one or a new one. @param {number} id @param {number} nowMs */
+  spawned(id, nowMs) {
+    this.movedAt = nowMs;
     this.ownId = id;
     this.bodyId = id;
     this.watched = null;
@@ -211,6 +207,7 @@ export class World {
   update(values, nowMs) {
     const tick = values.tick;
     this.hear(tick, nowMs, true);
+    this.updatedAt = nowMs;
     this.gone.clear();
     for (const id of values.leaves ?? []) this.leave(id);
     eachGroup('enters', values.enters, (id, name, skin, x, y, heading) => {
@@ -244,9 +241,7 @@ export class World {
   enter(id, name, skin) {
     const health = this.earlyHealth.get(id) ?? MAX_HEALTH;
     const hand = this.earlyHands.get(id) ?? { weapon: 0, item: null };
-    this.players.set(id, { id, name, skin, qx: 0, qy: 0, track: new Track(), shown: { tick: 0, x: 0, y: 0, heading: 0 },
-      walked: 0, pace: 0, way: 0, bubble: null, health, shownHealth: health, ...hand, foodMs: -Infinity,
-      swing: { atMs: -Infinity, hit: false, count: 0 } });
+    this.players.set(id, newPlayer(id, name, skin, health, hand));
   }
 
   /** @param {number} id */
@@ -254,6 +249,7 @@ export class World {
     const player = this.players.get(id);
     if (player) this.gone.set(id, player);
     this.players.delete(id);
+    this.clans.forget(id);
     if (id !== this.ownId) return;
     this.ownId = null;
     this.own = null;
@@ -300,8 +296,7 @@ export class World {
   say(id, text, nowMs) {
     const player = this.players.get(id);
     if (player) player.bubble = { text, untilMs: nowMs + BUBBLE_MS };
-    this.chat.push({ player: id, name: player?.name ?? `#${id}`, text, atMs: nowMs });
-    if (this.chat.length > CHAT_LINES) this.chat.shift();
+    this.log(id, player?.name ?? `#${id}`, text, nowMs);
     this.happen('said', nowMs, player?.shown, { id });
   }
 
@@ -311,9 +306,7 @@ export class World {
    * @param {Partial<Happening>} more
    */
   happen(kind, atMs, place, more) {
-    const { x, y } = place ?? { x: NaN, y: NaN };
-    if (this.happenings.length >= HAPPENINGS) this.happenings.shift();
-    this.happenings.push({ kind, atMs, x, y, id: 0, amount: 0, direction: 0, resource: 0, ...more });
+    note(this.happenings, kind, atMs, place, more);
   }
 
   /** @param {number} id @param {number} weapon @param {boolean} hit @param {number} nowMs */
@@ -332,6 +325,51 @@ export class World {
   structures(flat, nowMs) {
     this.built.add(flat, nowMs);
     eachGroup('structures', flat, (id, item, owner, x, y) => this.happen('placed', nowMs, { x, y }, { id, resource: item }));
+  }
+
+  /** @param {any[]} flat @param {number} nowMs */
+  shoot(flat, nowMs) {
+    const { clock } = this;
+    // A shot leaves the hand where that is shown.
+    const lateMs = (by) => (by === this.ownId ? clock.ownDelayMs : clock.delayMs);
+    for (const { by, kind, x, y, heading, bornMs } of this.shots.add(flat, nowMs, lateMs)) {
+      const player = this.players.get(by);
+      if (player) player.shotMs = bornMs;
+      this.built.aim(by, heading, bornMs);
+      this.happen('shot', bornMs, { x, y }, { id: by, direction: heading, resource: kind });
+    }
+  }
+
+  /** Animals have no tick of their own: it is that of the update beside them, or that of the moment. @param {any[]} flat @param {number} nowMs */
+  animals(flat, nowMs) {
+    const tick = nowMs - this.updatedAt < SAME_TURN_MS ? this.tick : this.clock.tickHeard(nowMs);
+    this.herd.tell(flat, tick, this.clock, ({ id, shown }, amount) => this.happen('hurt', nowMs, shown, { id, amount }));
+  }
+
+  /** @param {number[]} ids @param {number} nowMs */
+  vanish(ids, nowMs) {
+    const gone = this.herd.remove(ids, nowMs);
+    if (nowMs - this.movedAt < MOVED_MS) return;
+    for (const { id, shown, health } of gone) this.happen('vanished', nowMs, shown, { id, amount: health });
+  }
+
+  /** @param {number} player @param {number} x @param {number} y @param {number} nowMs */
+  pinged(player, x, y, nowMs) {
+    this.clans.ping(player, x, y, nowMs);
+    this.happen('pinged', nowMs, { x, y }, { id: player });
+  }
+
+  /** The operator tells everyone something. @param {string} text @param {number} nowMs */
+  told(text, nowMs) {
+    this.notice = { text, atMs: nowMs };
+    this.log(null, 'Operator', text, nowMs);
+    this.happen('told', nowMs, undefined, {});
+  }
+
+  /** @param {number | null} player @param {string} name @param {string} text @param {number} nowMs */
+  log(player, name, text, nowMs) {
+    this.chat.push({ player, name, text, atMs: nowMs });
+    if (this.chat.length > CHAT_LINES) this.chat.shift();
   }
 
   /** @param {number} id @param {number} weapon @param {number | null} item @param {number} nowMs */
@@ -433,15 +471,13 @@ export class World {
     const elapsed = Math.max(1, nowMs - this.advancedAt);
     this.advancedAt = nowMs;
     for (const player of this.players.values()) {
-      if (player.track.samples.length === 0) continue;
-      const { x, y } = player.shown;
-      player.track.at(player.id === this.ownId ? own : others, player.shown);
-      const step = Math.min(60, Math.hypot(player.shown.x - x, player.shown.y - y));
-      player.walked += step;
-      if (step > 0.3) player.way = Math.atan2(player.shown.y - y, player.shown.x - x);
-      player.pace += (Math.min(1, step / elapsed / FULL_PACE) - player.pace) * Math.min(1, elapsed / 90);
+      step(player, player.id === this.ownId ? own : others, elapsed, FULL_PACE);
       player.shownHealth += (player.health - player.shownHealth) * Math.min(1, elapsed / BAR_MS);
       if (player.bubble && player.bubble.untilMs < nowMs) player.bubble = null;
+    }
+    this.herd.advance(others, elapsed, nowMs);
+    for (const { by, kind, x, y, heading, hit } of this.shots.advance(nowMs)) {
+      this.happen('landed', nowMs, { x, y }, { id: by, direction: heading, resource: kind, amount: hit ? 1 : 0 });
     }
   }
 }

@@ -83,7 +83,7 @@ impl World {
             _ => None,
         };
         if let Some(by) = due {
-            self.hurt(at, rules::POISON_DAMAGE, by.entity().player());
+            self.hurt(at, rules::POISON_DAMAGE, by.somebody());
         }
     }
 

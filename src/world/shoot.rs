@@ -188,7 +188,7 @@ impl World {
             Target::Animal(at) => {
                 let speed = per_tick(rules::KNOCK_PX_PER_S, self.rates.hz);
                 push(&mut self.state.animals[at].body, speed, shot);
-                self.hurt_animal(at, damage, player.entity().player());
+                self.hurt_animal(at, damage, player.somebody());
             }
             Target::Player(at) => {
                 let speed = per_tick(rules::KNOCK_PX_PER_S, self.rates.hz);
@@ -197,7 +197,7 @@ impl World {
                 let from = direction.opposite();
                 let damage = victim.shielded(damage, from);
                 if damage > 0 {
-                    self.hurt(at, damage, player.entity().player());
+                    self.hurt(at, damage, player.somebody());
                 }
             }
             Target::Edge => {}

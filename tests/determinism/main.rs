@@ -55,6 +55,14 @@ impl Counts {
                 Event::Spawned { .. } => "respawns",
                 Event::Placed { .. } => "builds",
                 Event::Destroyed { .. } => "ruins",
+                Event::Shot { .. } => "shots",
+                Event::ShotEnded { .. } => "ends of shots",
+                Event::AnimalStruck { .. } => "strokes of animals",
+                Event::AnimalHurt { .. } => "hurts of animals",
+                Event::AnimalDied { .. } => "deaths of animals",
+                Event::Asked { .. } => "requests",
+                Event::Pinged { .. } => "pings",
+                Event::Said { .. } => "sayings",
             };
             *self.events.entry(name).or_default() += 1;
         }
@@ -88,19 +96,49 @@ fn run_twice(seed: u32, counts: &mut Counts) -> u64 {
 fn a_hundred_seeds_come_out_the_same_twice() {
     let mut counts = Counts::default();
     let finals: Vec<u64> = (0..SEEDS).map(|seed| run_twice(seed, &mut counts)).collect();
-    let [joins, leaves, moves, aims, chats, attacks, respawns, grants, upgrades, selects] = counts.accepted;
-    println!(
-        "{SEEDS} seeds x {TICKS} ticks, accepted: {joins} joins, {leaves} leaves, {moves} moves, {aims} aims, {chats} chats, \
-         {attacks} attacks, {respawns} respawns, {grants} grants, {upgrades} upgrades, {selects} selects"
-    );
+    let kinds = [
+        "joins",
+        "leaves",
+        "moves",
+        "aims",
+        "chats",
+        "attacks",
+        "respawns",
+        "grants",
+        "upgrades",
+        "selects",
+        "clans founded",
+        "clans left",
+        "requests",
+        "answers",
+        "kicks",
+        "pings",
+        "spawns",
+        "sayings",
+    ];
+    let accepted = kinds.iter().zip(counts.accepted).map(|(kind, count)| format!("{count} {kind}"));
+    println!("{SEEDS} seeds x {TICKS} ticks, accepted: {}", accepted.collect::<Vec<_>>().join(", "));
     println!("events: {:?}", counts.events);
     assert!(
         counts.accepted.iter().all(|count| *count > 100),
         "each kind of command must be carried out many times"
     );
-    for name in
-        ["strokes that hit", "strokes in the air", "gathers", "hurts", "heals", "kills", "builds", "ruins"]
-    {
+    let often = [
+        "strokes that hit",
+        "strokes in the air",
+        "gathers",
+        "hurts",
+        "heals",
+        "kills",
+        "builds",
+        "ruins",
+        "shots",
+        "strokes of animals",
+        "hurts of animals",
+        "deaths of animals",
+        "deaths by nobody",
+    ];
+    for name in often {
         assert!(counts.events.get(name).is_some_and(|count| *count > 100), "{name} must happen many times");
     }
     // Every seed leads elsewhere, and each of them where it led when the fixture was written: in debug and release.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tickwire::world::rng::Rng;
-use tickwire::world::{Action, Angle, Command, PlayerId, Resource, Selection};
+use tickwire::world::{Action, Angle, AnimalKind, Command, PlayerId, Resource, Selection, Spawned};
 
 /// Numbers from which players are taken: few, so that joins and leaves meet somebody.
 const PLAYERS: u32 = 10;
@@ -58,9 +58,18 @@ impl Script {
             80..=88 => Action::Attack { on: !self.one_in(4) },
             89..=91 => Action::Respawn { name: self.text(15), skin: someone as u8 },
             92..=93 => self.upgrade(),
+            94..=96 => self.clan(someone),
+            97 => self.operator(),
             _ => Action::Chat { text: self.text(30) },
         };
-        let of_operator = matches!(action, Action::Join { .. } | Action::Leave { .. } | Action::Grant { .. });
+        let of_operator = matches!(
+            action,
+            Action::Join { .. }
+                | Action::Leave { .. }
+                | Action::Grant { .. }
+                | Action::Spawn { .. }
+                | Action::Say { .. }
+        );
         let by_operator = of_operator != self.one_in(20);
         let player = if by_operator { 0 } else { someone };
         Command { player: PlayerId(player), sequence: self.sequence(player), action }
@@ -71,19 +80,48 @@ impl Script {
         Action::Grant { player: PlayerId(player), resource, amount: self.rng.below(300) }
     }
 
+    /// Few names, so that who asks finds a clan, and who owns one is asked.
+    fn clan(&mut self, someone: u16) -> Action {
+        let name = ["wolves", "木", "toolong!"][self.rng.below(3) as usize].to_string();
+        let player = PlayerId(self.rng.below(PLAYERS + 1) as u16);
+        match self.rng.below(16) {
+            0..=3 => Action::ClanCreate { name },
+            4 => Action::ClanLeave,
+            5..=9 => Action::ClanRequest { name },
+            10..=12 => Action::ClanAnswer { player: PlayerId(0), accept: !self.one_in(4) },
+            13 => Action::ClanAnswer { player, accept: true },
+            14 if player.0 != someone => Action::ClanKick { player },
+            _ => Action::Ping,
+        }
+    }
+
+    /// What appears lies on the smallest map as well.
+    fn operator(&mut self) -> Action {
+        let animals = [AnimalKind::Cow, AnimalKind::Pig, AnimalKind::Bull, AnimalKind::Wolf];
+        let items = [3, 6, 8, 15, 17, 21];
+        let what = match self.rng.below(4) {
+            0 => return Action::Say { text: self.text(60) },
+            1 => Spawned::Item(items[self.rng.below(6) as usize]),
+            _ => Spawned::Animal(animals[self.rng.below(4) as usize]),
+        };
+        let (x_px, y_px) = (self.rng.below(1_440) as u16, self.rng.below(1_440) as u16);
+        Action::Spawn { what, x_px, y_px }
+    }
+
     /// Mostly what everyone may have by then, at times what nobody can.
     fn select(&mut self) -> Action {
-        let items = [0, 3, 6, 10, 15, 16, 4, 7, 21];
+        let items = [0, 3, 6, 10, 15, 16, 4, 7, 17, 21];
         let what = match self.rng.below(4) {
             0 => Selection::Weapon(self.rng.below(16) as u8),
-            _ => Selection::Item(items[self.rng.below(9) as usize]),
+            _ => Selection::Item(items[self.rng.below(10) as usize]),
         };
         Action::Select { what }
     }
 
     fn upgrade(&mut self) -> Action {
-        let choices = [1, 3, 5, 6, 7, 8, 17, 20, 31, 32, 23, 27, 10, 14, 18, 35, 28, 36, 99];
-        Action::Upgrade { choice: choices[self.rng.below(19) as usize] }
+        let choices =
+            [1, 3, 5, 6, 7, 8, 17, 20, 31, 32, 23, 27, 9, 9, 10, 11, 14, 18, 33, 35, 12, 28, 36, 99];
+        Action::Upgrade { choice: choices[self.rng.below(24) as usize] }
     }
 
     /// The next sequence of an issuer; at times an old one, or a jump.

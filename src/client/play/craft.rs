@@ -26,7 +26,7 @@ fn wanted(group: Group) -> u32 {
         Group::Food => 0,
         Group::Wall => 5,
         Group::Spikes | Group::Mill | Group::Trap | Group::Boost => 2,
-        Group::Heal | Group::Spawn => 1,
+        Group::Heal | Group::Spawn | Group::Turret => 1,
     }
 }
 

@@ -76,9 +76,9 @@ impl Console {
         Console { shared }
     }
 
-    /// Whether the server stops: what is said now comes to nothing.
+    /// Whether the server stops or is about to: what is said now comes to nothing.
     pub fn is_over(&self) -> bool {
-        self.shared.is_stopping()
+        self.shared.is_stopping() || self.shared.is_asked_to_stop()
     }
 
     /// Carries out a line. `None` when there is nothing on it.

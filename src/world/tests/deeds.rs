@@ -1,10 +1,11 @@
 //! What building and dying leave behind, and for whom: who must make way, where exactly a thing stands, whose pad is found.
 
+use crate::command::Action;
 use crate::entity::PlayerId;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{item, TickHz, ITEMS};
 use crate::state::World;
-use crate::tests::{bare_world, body, body_mut, build, player, player_mut, put, wait};
+use crate::tests::{act, bare_world, body, body_mut, build, hold, player, player_mut, put, wait};
 
 /// Players 1 and 2 on a bare map, far from one another and asleep.
 fn two() -> World {
@@ -103,4 +104,15 @@ fn who_stands_on_somebody_knocks_them_where_it_looks() {
             assert_eq!(found, (Fixed(speed * dx), Fixed(speed * dy)), "at {rate:?}");
         }
     }
+}
+
+#[test]
+fn an_item_stays_in_the_hand_when_one_of_another_group_is_chosen() {
+    let mut world = two();
+    hold(&mut world, 1, 6);
+    player_mut(&mut world, 1).growth.age = 3;
+    player_mut(&mut world, 1).growth.choice_age = 3;
+    act(&mut world, 1, Action::Upgrade { choice: 16 + 4 });
+    assert_eq!(player(&world, 1).hand.item, Some(6));
+    assert!(player(&world, 1).kit.has_item(4));
 }

@@ -8,7 +8,7 @@ use crate::rules::TickHz;
 use crate::spawn::place;
 use crate::state::World;
 use crate::terrain::{Obstacle, Terrain};
-use crate::tests::{bare_world, body, body_mut, player_mut, put, px, wait, world};
+use crate::tests::{bare_world, body, body_mut, build, player_mut, put, px, wait, walk, world};
 
 fn at_px(x_px: i32, y_px: i32) -> (Fixed, Fixed) {
     (Fixed::from_px(x_px), Fixed::from_px(y_px))
@@ -215,5 +215,70 @@ fn who_is_just_out_of_view_adds_nothing_to_the_crowd() {
             found.iter().filter(|(x, y)| (x - 3_000).abs() <= 600 && (y - 4_000).abs() <= 400);
         let least = beside_the_first.map(|at| nearest(*at)).min();
         assert_eq!(least, Some(if axis == 0 { 1_248 } else { 702 }), "on axis {axis}");
+    }
+}
+
+/// Players on one line on a bare map, so many pixels from its middle, all asleep but these; after one tick.
+fn heap(places_px: &[i32], awake: &[u16]) -> Vec<f64> {
+    let mut world = bare_world(TickHz::Hz30);
+    for id in 1..=places_px.len() as u16 {
+        put(&mut world, id, 2_000 + i32::from(id) * 500, 3_000);
+    }
+    wait(&mut world, 2);
+    for (id, place_px) in (1..).zip(places_px) {
+        let body = body_mut(&mut world, id);
+        (body.x, body.y) = at_px(7_000 + place_px, 5_000);
+        player_mut(&mut world, id).stirred = awake.contains(&id);
+    }
+    wait(&mut world, 1);
+    (1..).zip(places_px).map(|(id, _)| px(body(&world, id).x) - 7_000.0).collect()
+}
+
+#[test]
+fn in_a_heap_each_pair_is_pushed_once_in_the_order_of_who_is_awake() {
+    // 1 and 2 first: -20 and 50. Then 1 and 3: -25 and 45. Then 2 and 3, by 32.5 each. Nobody looks back at 1.
+    assert_eq!(heap(&[0, 30, 40], &[1, 2, 3]), [-25.0, 82.5, 12.5]);
+    // 1 sleeps. 2 pushes it to -20 and goes to 50, then 3 to 10 and goes to 80; then 3 pushes 1 to -40 and goes to 30.
+    assert_eq!(heap(&[0, 30, 40], &[2, 3]), [-40.0, 80.0, 30.0]);
+    assert_eq!(heap(&[0, 30, 40], &[]), [0.0, 30.0, 40.0], "who sleeps pushes nobody");
+}
+
+#[test]
+fn half_an_overlap_is_rounded_up_so_that_two_are_apart_after_one_tick() {
+    for (overlap, half) in [(1, 1), (2, 1), (3, 2), (65_536, 32_768), (0, 0), (-1, 0), (-9, 0)] {
+        let mut world = bare_world(TickHz::Hz30);
+        put(&mut world, 1, 7_000, 5_000);
+        put(&mut world, 2, 9_000, 5_000);
+        wait(&mut world, 2);
+        let start = Fixed::from_px(7_070).0 - overlap;
+        body_mut(&mut world, 2).x = Fixed(start);
+        player_mut(&mut world, 2).stirred = true;
+        wait(&mut world, 1);
+        let moved = (Fixed::from_px(7_000).0 - body(&world, 1).x.0, body(&world, 2).x.0 - start);
+        assert_eq!(moved, (half, half), "{overlap} parts");
+    }
+}
+
+#[test]
+fn the_dead_lie_where_they_fell_whatever_is_built_there() {
+    let mut world = bare_world(TickHz::Hz30);
+    put(&mut world, 1, 7_000, 5_000);
+    put(&mut world, 2, 9_000, 5_000);
+    wait(&mut world, 2);
+    world.hurt(1, 100, None);
+    let lying = body_mut(&mut world, 2);
+    (lying.x, lying.y) = at_px(7_090, 5_010);
+    build(&mut world, 1, 3, 0);
+    walk(&mut world, 1, Some(0x8000));
+    wait(&mut world, 10);
+    assert_eq!((body(&world, 2).x, body(&world, 2).y), at_px(7_090, 5_010));
+}
+
+#[test]
+fn no_thing_is_so_large_or_so_far_that_its_distance_overflows() {
+    for (x, y) in [(i32::MIN, 31_000 << 16), (31_000 << 16, i32::MIN)] {
+        let far = Obstacle { x: Fixed(x), y: Fixed(y), radius_px: i32::MAX };
+        let (x, y) = at_px(31_900, 31_900);
+        assert!(Terrain::new(32_000, vec![far]).is_free(x, y, 60));
     }
 }

@@ -2,6 +2,7 @@
 
 mod animals;
 mod appear;
+mod beasts;
 mod biomes;
 mod bounds;
 mod check;
@@ -17,6 +18,7 @@ mod frame;
 mod gathering;
 mod ground;
 mod growing;
+mod hunting;
 mod items;
 mod map;
 mod numbers;

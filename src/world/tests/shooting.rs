@@ -9,7 +9,7 @@ use crate::rules::{item, projectile, weapon, TickHz, PROJECTILES, WEAPONS};
 use crate::state::{Event, World};
 use crate::tests::{
     act, bare_world, body, body_mut, build, command, distance_px, events, player, player_mut, put, px, wait,
-    world,
+    without_animals, world,
 };
 
 /// A weapon that shoots as the game's tables have it: number, name, projectile, wood, stone, period ms, speed %, recoil px/s.
@@ -366,7 +366,7 @@ fn only_what_is_solid_stops_a_shot() {
 fn nature_stops_a_shot_and_shakes_but_gives_nothing() {
     for kind in SceneryKind::ALL {
         for rate in TickHz::ALL {
-            let mut state = world(1).state;
+            let mut state = without_animals(world(1)).state;
             let mut thing = state.others.swap_remove(0);
             let scale_px = kind.scales_px()[0];
             thing.controller = Controller::Scenery(Scenery { kind, scale_px });

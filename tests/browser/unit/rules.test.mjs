@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { drawItem, pictureOf } from '../../../src/web/draw-items.js';
 import {
-  CHOICE_ITEMS, GROUP, ITEMS, WEAPONS, before, canPay, choiceOf, hasRoom, itemOf, mayBuild, weaponOf,
+  ANIMALS, CHOICE_ITEMS, GROUP, ITEMS, PROJECTILES, WEAPONS, before, canPay, choiceOf, hasRoom, itemOf, mayBuild, projectileOf,
+  speciesOf, weaponOf,
 } from '../../../src/web/rules.js';
 
 const source = (name) => readFileSync(new URL(`../../../src/world/rules/${name}.rs`, import.meta.url), 'utf8');
@@ -31,7 +32,7 @@ test('what an item is said to do has the figures of the world', () => {
   const list = table(source('items'), 'ITEMS');
   for (const [, id, health] of list.matchAll(/food\((\d+), "[^"]+", \d+, (\d+)\)/g)) assert.match(itemOf(Number(id)).does, new RegExp(` ${health}\\.`));
   const damages = [...list.matchAll(/damage: (\d+),[^(]*built\((\d+)/g)];
-  assert.equal(damages.length, 3);
+  assert.equal(damages.length, 4);
   for (const [, damage, id] of damages) assert.match(itemOf(Number(id)).does, new RegExp(` ${damage}\\.`));
 });
 
@@ -42,21 +43,49 @@ test('groups have the numbers and limits of the world', () => {
   assert.deepEqual(structuredClone(GROUP), Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, { id, limit: limits[name] }])));
 });
 
-test('weapons are those of the world: number, name, time of a stroke', () => {
+test('weapons are those of the world: number, name, time of a stroke, what they shoot and for how much', () => {
   const text = source('weapons');
-  const expected = [{ id: 0, name: 'tool hammer', ms: Number(text.match(/period_ms: (\d+)/)[1]) },
-    ...[...table(text, 'WEAPONS').matchAll(/first\((\d+), "([^"]+)", \(([^)]+)\)\)/g)]
-      .map(([, id, name, figures]) => ({ id: Number(id), name, ms: numbers(figures)[3] }))];
+  const list = table(text, 'WEAPONS');
+  const row = (id, name, ms, more = {}) => ({ id: Number(id), name, ms, strikes: true, shoots: null, cost: [0, 0, 0, 0], ...more });
+  // A row that spreads another one may turn it into a shield.
+  const strokes = [...list.matchAll(/(shield_percent: \d+,\s*\.\.)?first\((\d+), "([^"]+)", \(([^)]+)\)\)/g)]
+    .map(([, shield, id, name, figures]) => row(id, name, numbers(figures)[3], { strikes: shield === undefined }));
+  const shooters = [...list.matchAll(/shooter\((\d+), "([^"]+)", \((\d+), \[([^\]]+)\]\), \((\S+), \d+\)\)/g)]
+    .map(([, id, name, kind, cost, ms]) => row(id, name, numbers(ms)[0], { strikes: false, shoots: Number(kind), cost: numbers(cost) }));
+  const hammer = row(0, 'tool hammer', Number(text.match(/period_ms: (\d+)/)[1]));
+  const expected = [hammer, ...strokes, ...shooters].sort((a, b) => a.id - b.id);
   assert.equal(expected.length, Number(text.match(/WEAPONS: \[Weapon; (\d+)\]/)[1]));
-  assert.deepEqual(WEAPONS.map(({ does: _, ...row }) => row), expected);
+  assert.equal(shooters.length, 4);
+  assert.deepEqual(WEAPONS.map(({ does: _, ...rest }) => rest), expected);
+});
+
+test('what flies has the numbers and speeds of the world', () => {
+  const rows = [...table(source('projectiles'), 'PROJECTILES').matchAll(/kind: (\d+), name: "([^"]+)", damage: \d+, speed_px_per_s: ([\d_]+)/g)]
+    .map(([, kind, name, speed]) => ({ kind: Number(kind), name, speed: numbers(speed)[0] }));
+  assert.equal(rows.length, 5);
+  assert.deepEqual(structuredClone(PROJECTILES), rows);
+  assert.equal(projectileOf(5).name, 'bullet');
+  assert.equal(projectileOf(4).kind, 0, 'an unknown kind flies as an arrow');
+});
+
+test('animals have the numbers, health, sizes and speeds of the world', () => {
+  const text = source('animals');
+  const ids = Object.fromEntries([...text.matchAll(/^ {4}(\w+) = (\d+),/gm)].map(([, name, id]) => [name, Number(id)]));
+  const rows = [...table(text, 'ANIMALS').matchAll(/AnimalKind::(\w+),\s+name: "([^"]+)",\s+count: \d+,\s+health: ([\d_]+),\s+speed_px_per_s: (\d+),\s+radius_px: (\d+)/g)]
+    .map(([, kind, name, health, speed, radius]) => ({ kind: ids[kind], name, health: numbers(health)[0], radius: Number(radius), speed: Number(speed) }));
+  assert.equal(rows.length, 4);
+  assert.deepEqual(structuredClone(ANIMALS), rows);
+  assert.equal(speciesOf(4).name, 'wolf');
+  assert.equal(speciesOf(3).name, 'cow', 'an unknown kind is drawn as a cow');
 });
 
 test('a choice is a weapon below 16 and an item from there; what is unknown is nothing', () => {
   assert.equal(choiceOf(7).weapon.name, 'daggers');
   assert.equal(choiceOf(CHOICE_ITEMS + 15).item.name, 'pit trap');
-  for (const choice of [9, 15, CHOICE_ITEMS + 8, 255]) assert.equal(choiceOf(choice), null, `choice ${choice}`);
-  assert.equal(weaponOf(9).id, 0, 'an unknown weapon is drawn as a hammer');
-  assert.equal(itemOf(8), undefined);
+  for (const choice of [CHOICE_ITEMS + 13, CHOICE_ITEMS + 99, 255]) assert.equal(choiceOf(choice), null, `choice ${choice}`);
+  assert.equal(choiceOf(9).weapon.name, 'bow');
+  assert.equal(weaponOf(99).id, 0, 'an unknown weapon is drawn as a hammer');
+  assert.equal(itemOf(13), undefined);
   assert.equal(itemOf(null), undefined);
 });
 
@@ -68,6 +97,8 @@ test('an item can be paid with all that it costs, and built up to its limit', ()
   assert.equal(mayBuild(spikes, new Map([[2, 14]])), true);
   assert.equal(mayBuild(spikes, new Map([[2, 15]])), false);
   assert.equal(mayBuild(itemOf(0), new Map()), true, 'food has no limit');
+  assert.equal(mayBuild(itemOf(17), new Map([[7, 2]])), false, 'two turrets are all');
+  assert.equal(canPay(weaponOf(12), [4, 9, 9, 9]), false, 'a shot has its price as well');
 });
 
 test('a place is before somebody, rim to rim, at whole px', () => {

@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# Mutation testing of the world's rules and controllers: makes one small change of the code after another, and each has to
+# fail a test of the world. One that does not shows a hole in the tests, unless tests/mutants.answered says why no test can
+# see it. Exits with 1 when such a one is left. All of them take hours, so scripts/test.sh does not run this.
+#
+#   scripts/mutants.sh [--seconds N] [FILE...]
+#
+# --seconds  when to stop; what was not reached is counted (default 3600)
+# FILE       only these files of src/world/, such as fight.rs or controller/hand.rs
+#
+# It works on a copy, one change at a time, at the lowest priority. cargo-mutants is installed into target/ where it is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+seconds=3600 files=()
+while (($#)); do
+    case $1 in
+        --seconds) seconds=${2:?a number of seconds}; shift ;;
+        -*) sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        *) files+=("${1#src/world/}") ;;
+    esac
+    shift
+done
+
+version=27.1.0
+answers=tests/mutants.answered
+tools=$PWD/target/mutants-tool
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+copy=$work/world
+export CARGO_TARGET_DIR=$PWD/target/mutants
+# Random tests begin with the same number each time, so that a result holds when it is looked at again.
+export PROPTEST_RNG_SEED=1 PROPTEST_MAX_SHRINK_ITERS=0 RUST_BACKTRACE=0
+
+# Most important first; then the rest of the package, so that no new file is forgotten.
+important='fight.rs touch.rs deeds.rs life.rs apply.rs controller/player.rs controller/hand.rs terrain.rs'
+# What the world is made of is left out: numbers, fields, snapshots, views. Their tests compute everything a second time.
+material='^(checksum|command|difference|entity|fields|fixed|frame|grid|lib|rng|snapshot|state|text|trig|view)\.rs$'
+# The number of the code is pinned by tests/determinism/, which is another package's.
+pinned='code_hash|::numbers'
+# A change may make a loop endless. Long, since others may need the processor more.
+seconds_each=180
+
+install_tool() {
+    local tool=$tools/bin/cargo-mutants
+    [[ -x $tool && $("$tool" mutants --version) == *" $version" ]] && return
+    CARGO_TARGET_DIR=$work/build nice -n 19 cargo install cargo-mutants --version "$version" --locked --jobs 1 --force --root "$tools"
+}
+
+# The package alone, quick to build, with checks of overflow.
+copy_package() {
+    cp -r src/world "$copy"
+    cp Cargo.lock "$copy/"
+    printf '\n[workspace]\n[profile.dev]\nopt-level = 1\ndebug = false\n' >>"$copy/Cargo.toml"
+}
+
+choose_files() {
+    ((${#files[@]})) && return
+    local all
+    all=$(cd src/world && find . -name '*.rs' -not -path './tests/*' -not -path './wasm/*' | sed 's,^\./,,' | sort)
+    mapfile -t files < <(printf '%s\n' $important; grep -Ev "$material" <<<"$all" | grep -Fxv "${important// /$'\n'}")
+}
+
+cargo_mutants() {
+    nice -n 19 "$tools/bin/cargo-mutants" mutants --dir "$copy" --no-config --colors never --exclude-re "$pinned" "$@"
+}
+
+# Changes one file for so many seconds at most. A survivor or the end of the time is no error here.
+change() {
+    local file=$1 left=$2 status=0
+    mkdir -p "$work/out/$file"
+    timeout --signal=INT --kill-after=60 "$left" nice -n 19 "$tools/bin/cargo-mutants" mutants --dir "$copy" \
+        --no-config --colors never --exclude-re "$pinned" --in-place --baseline skip --timeout "$seconds_each" \
+        --no-shuffle --file "$file" --output "$work/out/$file" -C=--lib >"$work/out/$file/log" 2>&1 || status=$?
+    case $status in
+        0 | 2 | 3 | 124) ;;
+        *) tail -n 20 "$work/out/$file/log" >&2; return 1 ;;
+    esac
+}
+
+# Names of changes, each with the line of code and a mark at the place: what stays when lines above it come and go.
+places() {
+    awk -v copy="$copy" '
+        match($0, /^[^:]+:[0-9]+:[0-9]+: /) {
+            split($0, at, ":")
+            file = copy "/" at[1]
+            for (line = 0; line < at[2]; line++) getline text <file
+            close(file)
+            text = substr(text, 1, at[3] - 1) "»" substr(text, at[3])
+            sub(/^ +/, "", text)
+            print at[1] ": " substr($0, RLENGTH + 1) "\t" text
+        }'
+}
+
+# All results of one kind: caught, missed, timeout or unviable.
+results() { find "$work/out" -name "$1.txt" -exec cat {} +; }
+count() { results "$1" | wc -l; }
+
+report() {
+    local found=$1 reached missed unanswered
+    reached=$(($(count caught) + $(count missed) + $(count timeout) + $(count unviable)))
+    printf '\n%s changes: %s failed a test, %s ran out of time, %s did not compile, %s survived, %s not reached\n' \
+        "$found" "$(count caught)" "$(count timeout)" "$(count unviable)" "$(count missed)" "$((found - reached))"
+    missed=$(results missed | places)
+    unanswered=$(grep -Fxv -f <(grep -v '^#' "$answers" | cut -f 1,2) <<<"$missed" || true)
+    if [[ -n $unanswered ]]; then
+        printf '\nSurvivors without an answer (%s, a tab, why no test can see it; or write the test):\n%s\n' "$answers" "$unanswered"
+        return 1
+    fi
+    echo 'every survivor is answered'
+}
+
+# Answers to changes that the code no longer has room for.
+report_stale() {
+    local stale
+    stale=$(grep -v '^#' "$answers" | cut -f 1,2 | grep -Fxv -f <(cargo_mutants --list | places) || true)
+    [[ -z $stale ]] || printf '\nAnswers that no change belongs to, to be taken out of %s:\n%s\n' "$answers" "$stale"
+}
+
+install_tool
+copy_package
+choose_files
+(cd "$copy" && nice -n 19 cargo test --quiet --lib)
+end=$((SECONDS + seconds)) found=0
+for file in "${files[@]}"; do
+    [[ -f $copy/$file ]] || { echo "src/world/$file is not there" >&2; exit 2; }
+    found=$((found + $(cargo_mutants --list --file "$file" | wc -l)))
+    ((SECONDS < end)) || continue
+    printf '%s, with %s s left\n' "$file" "$((end - SECONDS))"
+    change "$file" "$((end - SECONDS))"
+done
+report_stale
+report "$found"

@@ -1,0 +1,58 @@
+//! One client of the feed without a socket: what it was told, by the packet's name, in order.
+
+#![allow(dead_code, reason = "each test looks at another part")]
+
+use std::sync::Arc;
+
+use tickwire::feed::view::Layout;
+use tickwire::feed::{Messages, Published, Scratch, View};
+use tickwire::packet::{Codes, Dialect, Direction, Value};
+use tickwire::world::PlayerId;
+
+/// Everything that one client was told, by the packet's name, in order.
+pub struct Client {
+    view: View,
+    dialect: Arc<Dialect>,
+    scratch: Scratch,
+    pub heard: Vec<(String, Vec<Value>)>,
+}
+
+impl Client {
+    pub fn new(player: u16, dialect: &str) -> Client {
+        let layout = if dialect == "native" { Layout::Native } else { Layout::Moomoo };
+        let mut view = View::new(layout);
+        view.follow(Some(PlayerId(player)), None);
+        let dialect = Codes::builtin().dialect(dialect).expect("built in");
+        Client { view, dialect, scratch: Scratch::default(), heard: Vec::new() }
+    }
+
+    pub fn hear(&mut self, published: &Published) {
+        let mut messages = Messages::default();
+        if self.view.is_due(published) {
+            self.view.turn(published, &self.dialect, &mut self.scratch, &mut messages);
+        }
+        self.view.events(published, &self.dialect, &mut self.scratch, &mut messages);
+        for message in messages.iter() {
+            let decoded = self.dialect.decode(Direction::ToClient, message).expect("our own message");
+            self.heard.push((decoded.row.name.clone(), decoded.values));
+        }
+    }
+
+    pub fn all(&self, name: &str) -> Vec<&Vec<Value>> {
+        self.heard.iter().filter(|(heard, _)| heard == name).map(|(_, values)| values).collect()
+    }
+
+    /// The values of a list of whole numbers, all packets of this name together.
+    pub fn numbers(&self, name: &str) -> Vec<i64> {
+        let numbers = self.numbers_with_nil(name);
+        assert!(numbers.iter().all(|number| *number != i64::MIN), "nil in {name}");
+        numbers
+    }
+
+    /// The same where nil may stand among them, as the smallest number.
+    pub fn numbers_with_nil(&self, name: &str) -> Vec<i64> {
+        let lists =
+            self.all(name).into_iter().map(|values| values[0].as_array().cloned().unwrap_or_default());
+        lists.flatten().map(|value| value.as_i64().unwrap_or(i64::MIN)).collect()
+    }
+}
