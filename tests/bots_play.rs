@@ -12,15 +12,16 @@ use tickwire::packet::Codes;
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Measured time of one herd; the next one comes if not everything has happened in it.
-const ROUND: Duration = Duration::from_secs(6);
+const ROUND: Duration = Duration::from_secs(12);
 
-/// What has happened, added up over the rounds: each of it to those of each dialect.
+/// What has happened, added up over the rounds: to those of each dialect, and to anyone.
 fn has_all(reports: &[Report]) -> bool {
-    reports.iter().all(|report| {
-        let deeds = report.tally.deeds;
-        let Deeds { hits, gathered, builds, kills, deaths, respawns, .. } = deeds;
-        [hits, gathered, builds, kills, deaths, respawns].iter().all(|count| *count > 0)
-    })
+    let deeds = reports.iter().map(|report| report.tally.deeds);
+    let is_all = |counts: [u64; 3]| counts.iter().all(|count| *count > 0);
+    let mut sum = Deeds::default();
+    deeds.clone().for_each(|deeds| sum.add(&deeds));
+    deeds.clone().all(|Deeds { hits, gathered, builds, .. }| is_all([hits, gathered, builds]))
+        && is_all([sum.kills, sum.deaths, sum.respawns])
 }
 
 #[test]

@@ -21,6 +21,8 @@ struct Company {
     publisher: Publisher,
     sequences: BTreeMap<u16, u32>,
     clients: Vec<Client>,
+    /// Shots that began and that ended.
+    shots: [usize; 2],
 }
 
 impl Company {
@@ -29,7 +31,7 @@ impl Company {
         let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 });
         let who = [(ANN, "native"), (BOB, "native"), (ANN, "legacy"), (BOB, "letters")];
         let clients = who.map(|(player, dialect)| Client::new(player, dialect)).into();
-        let mut company = Company { world, publisher, sequences: BTreeMap::new(), clients };
+        let mut company = Company { world, publisher, sequences: BTreeMap::new(), clients, shots: [0; 2] };
         for (player, name) in [(ANN, "ann"), (BOB, "bob")] {
             let join = Action::Join { player: PlayerId(player), name: name.to_owned(), skin: 0 };
             company.step(vec![(0, join)]);
@@ -46,6 +48,10 @@ impl Company {
             commands.push(Command { player: PlayerId(player), sequence: *sequence, action });
         }
         self.world.step(&mut commands);
+        for event in &self.world.outcome().events {
+            self.shots[0] += usize::from(matches!(event, Event::Shot { .. }));
+            self.shots[1] += usize::from(matches!(event, Event::ShotEnded { .. }));
+        }
         let published = self.publisher.publish(&self.world, |_| 0);
         self.clients.iter_mut().for_each(|client| client.hear(&published));
     }
@@ -89,21 +95,11 @@ impl Company {
 fn a_shot_is_told_once_when_it_begins_and_once_when_it_ends() {
     let mut company = Company::new();
     company.spawn(Spawned::Item(17));
-    let (mut begun, mut ended) = (0, 0);
-    for _ in 0..600 {
+    while company.shots[0] < 3 || company.shots[0] != company.shots[1] {
         company.step(Vec::new());
-        for event in &company.world.outcome().events {
-            match event {
-                Event::Shot { .. } => begun += 1,
-                Event::ShotEnded { .. } => ended += 1,
-                _ => {}
-            }
-        }
-        if begun >= 3 && begun == ended {
-            break;
-        }
+        assert!(company.world.tick() < 1_000, "{:?} shots began and ended", company.shots);
     }
-    assert!(begun >= 3 && begun == ended, "{begun} shots, {ended} ends");
+    let begun = company.shots[0];
     let turret = company.world.structures().next().expect("it stands").id;
     let [native, _, legacy, _] = company.clients();
     let shots = native.numbers("shots");
@@ -114,14 +110,15 @@ fn a_shot_is_told_once_when_it_begins_and_once_when_it_ends() {
         assert!((1..=700).contains(&shot[6]), "it still flies so far: {shot:?}");
     }
     assert_eq!(native.numbers("shot_ends").len() / 3, seen, "each end once");
-    for shots in [legacy.all("add_projectile"), legacy.all("turret_shot"), legacy.all("remove_projectile")] {
-        assert_eq!(shots.len(), seen);
-    }
+    assert_eq!(legacy.all("add_projectile").len(), seen);
+    assert_eq!(legacy.all("remove_projectile").len(), seen);
+    // The first shot may come before the turn that tells of the turret; then only the shot is told.
+    assert!((seen - 1..=seen).contains(&legacy.all("turret_shot").len()));
     let shot = &legacy.all("add_projectile")[0];
     assert_eq!((shot[4].as_f64(), &shot[5]), (Some(1.5), &Value::from(1)), "px a millisecond, kind");
     let flown = legacy.all("remove_projectile")[0][1].as_i64().expect("a way");
     assert!((0..=700).contains(&flown), "{flown}");
-    let order = |name: &str| legacy.heard.iter().position(|(heard, _)| heard == name).expect("told");
+    let order = |name: &str| legacy.heard.iter().rposition(|(heard, _)| heard == name).expect("told");
     assert!(order("turret_shot") < order("add_projectile"));
     assert!(order("add_projectile") < order("remove_projectile"));
 }

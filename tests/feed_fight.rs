@@ -143,7 +143,7 @@ fn who_died_is_set_up_anew() {
 fn who_is_back_before_the_next_turn_is_set_up_anew_all_the_same() {
     // Of three steps one is a turn: each of them is the one of the death once.
     for offset in 0..3 {
-        let mut fight = Fight::with(10, 1_440);
+        let mut fight = Fight::with(10, 14_400);
         (0..offset).for_each(|_| fight.step(Vec::new()));
         fight.out();
         // What was told since the death is looked at, the turn between death and return included if there was one.

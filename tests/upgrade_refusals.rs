@@ -144,6 +144,50 @@ fn head(target: &str, more: &str) -> RequestHead {
 }
 
 #[test]
+fn section_6_3_a_body_is_taken_where_it_is_expected_and_never_behind_an_upgrade() {
+    let read = |bytes: &[u8], size: usize| {
+        let mut reader = HeadReader::with_bodies(|head| head.method == "POST" && head.path() == "/in");
+        let mut found = None;
+        for piece in bytes.chunks(size) {
+            found = reader.receive(piece).map_err(|refusal| refusal.violation)?;
+            if found.is_some() {
+                break;
+            }
+        }
+        Ok((found.expect("a whole head").content_length(), reader.rest().to_vec()))
+    };
+    let upgrade = "Upgrade: websocket\r\n";
+    let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    for (first, more, expected) in [
+        ("POST /in", "Content-Length: 5\r\n", Ok(Some(5))),
+        ("POST /in?x", "Content-Length: 005\r\n", Ok(Some(5))),
+        ("POST /in", "Content-Length: 0\r\n", Ok(Some(0))),
+        ("POST /in", "", Ok(None)),
+        ("POST /in", "Content-Length: 99999999999999999999999\r\n", Ok(Some(usize::MAX))),
+        ("POST /other", "Content-Length: 5\r\n", Err(Violation::BodyAnnounced)),
+        ("GET /in", "Content-Length: 5\r\n", Err(Violation::BodyAnnounced)),
+        ("POST /in", "Content-Length: 5 5\r\n", Err(Violation::ContentLengthMalformed)),
+        ("POST /in", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", Err(Violation::TransferEncoding)),
+        ("POST /in", &format!("Content-Length: 5\r\n{upgrade}"), Err(Violation::BodyAnnounced)),
+        ("POST /in", &format!("{key}Content-Length: 5\r\n"), Err(Violation::BodyAnnounced)),
+    ] {
+        let bytes = format!("{first} HTTP/1.1\r\nHost: a\r\n{more}\r\nhello");
+        let whole = read(bytes.as_bytes(), bytes.len());
+        assert_eq!(
+            whole.as_ref().map(|(length, _)| *length).map_err(|violation| *violation),
+            expected,
+            "{first} {more}"
+        );
+        assert!(whole.is_err() || whole.is_ok_and(|(_, rest)| rest == b"hello"), "{first} {more}");
+        assert_eq!(
+            read(bytes.as_bytes(), 1).map(|(length, _)| length),
+            expected,
+            "{first} {more}, byte by byte"
+        );
+    }
+}
+
+#[test]
 fn path_and_query() {
     let head = head("/server?dialect=letters&empty=&bare&x=1%2B1&x=2&na%6de=a+b&bad=%zz%4", "");
     assert_eq!(head.path(), "/server");

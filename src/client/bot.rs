@@ -190,6 +190,8 @@ impl Bot {
                 ClientPacket::Select { sequence, tick, id: id.into(), is_weapon }
             }
             Wish::Upgrade(choice) => ClientPacket::Upgrade { sequence, tick, choice: choice.into() },
+            Wish::Clan(wish) => ClientPacket::Clan { sequence, tick, wish },
+            Wish::Ping => ClientPacket::MapPing { sequence, tick },
             Wish::Chat(text) => ClientPacket::Chat { sequence, tick, text },
         });
     }

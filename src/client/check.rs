@@ -5,13 +5,15 @@
 //! so that one cause may show as several faults. Never: a socket, a clock, a decision about where to walk.
 //!
 //! The layouts have a file each, `native` and `moomoo`; what they share is here, of fighting in `deeds`, of building
-//! and choosing in `growth`. The rules have their names in `rule`.
+//! and choosing in `growth`, of what flies and of animals in `wild`, of clans in `clans`. The rules have their names in `rule`.
 
+mod clans;
 mod deeds;
 mod growth;
 mod moomoo;
 mod native;
 mod rule;
+mod wild;
 
 pub use deeds::Deeds;
 pub use rule::Rule;
@@ -23,14 +25,23 @@ use std::time::Duration;
 use super::heard::{Heard, Leaderboard, Object, Pose};
 use super::picture::Picture;
 use crate::packet::ClientPacket;
+use crate::packet::client_packet::ClanWish;
 use crate::world::rules;
 
 /// A body is never nearer to the edge of the map than its radius; positions are rounded to at most a pixel.
 const EDGE_PX: f64 = rules::PLAYER_RADIUS_PX as f64 - 1.0;
-/// The greatest speed of a body over a while, pixels per second: twice that of walking, since others push.
-const SPEED_PX_PER_S: f64 = 2.0 * rules::SPEED_PX_PER_S as f64;
-/// How far a body may be moved at once besides: pushed out of others and of things of nature, pixels.
+/// The greatest speed of a body over a while, pixels per second: nothing is faster than a row of boost pads.
+const SPEED_PX_PER_S: f64 = rules::BOOST_PX_PER_S as f64;
+/// How far a body may be moved at once besides: pushed out of others and of things, pixels.
 const PUSH_PX: f64 = 2.0 * rules::PLAYER_RADIUS_PX as f64;
+/// The speed that strokes add to that, pixels per second; and how long it takes until friction has taken it, seconds.
+const KNOCK_PX_PER_S: f64 = 1_000.0;
+const KNOCK_S: f64 = 0.143;
+
+/// How far anybody may get in that time, pixels.
+fn reach_px(time_s: f64) -> f64 {
+    SPEED_PX_PER_S * time_s + KNOCK_PX_PER_S * time_s.min(KNOCK_S) + PUSH_PX
+}
 /// Rows of a leaderboard at most.
 const BOARD_ROWS: usize = 10;
 
@@ -73,6 +84,8 @@ enum Layout {
 pub struct Check {
     common: Common,
     layout: Layout,
+    wild: wild::State,
+    clans: clans::State,
     ledger: deeds::Ledger,
 }
 
@@ -84,12 +97,21 @@ impl Check {
         } else {
             Layout::Moomoo(moomoo::State::default())
         };
-        Check { common: Common::default(), layout, ledger: deeds::Ledger::default() }
+        Check {
+            common: Common::default(),
+            layout,
+            wild: wild::State::default(),
+            clans: clans::State::default(),
+            ledger: deeds::Ledger::default(),
+        }
     }
 
     /// What was done since this was asked last.
     pub fn take_deeds(&mut self) -> Deeds {
-        self.ledger.take()
+        let mut deeds = self.ledger.take();
+        deeds.shots += std::mem::take(&mut self.wild.shots);
+        deeds.clans += std::mem::take(&mut self.clans.joined);
+        deeds
     }
 
     /// What is known of the world.
@@ -106,8 +128,13 @@ impl Check {
             | ClientPacket::Attack { sequence, .. }
             | ClientPacket::Select { sequence, .. }
             | ClientPacket::Upgrade { sequence, .. }
+            | ClientPacket::MapPing { sequence, .. }
+            | ClientPacket::Clan { sequence, .. }
             | ClientPacket::Chat { sequence, .. } => {
                 self.common.said_sequence = self.common.said_sequence.max(sequence.unwrap_or(0));
+                if let ClientPacket::Clan { wish: ClanWish::Answer { player, .. }, .. } = packet {
+                    self.common.picture.society.asks.retain(|asks| asks != player);
+                }
             }
             // Who enters again after death says no sequence, and takes the next one.
             ClientPacket::EnterGame { .. } if self.common.picture.is_dead => self.common.said_sequence += 1,
@@ -140,7 +167,10 @@ impl Check {
             Layout::Native(state) => state.hear(heard, common),
             Layout::Moomoo(state) => state.hear(heard, now, common),
         }
-        self.ledger.hear(heard, now, common);
+        self.clans.hear(heard, common);
+        let is_all = matches!(self.layout, Layout::Moomoo(_));
+        let killed = self.wild.hear(heard, now, is_all, common);
+        self.ledger.hear(heard, now, &killed, common);
         std::mem::take(&mut common.faults)
     }
 }
@@ -242,7 +272,7 @@ impl Common {
         let way_px = (x_px - known.x_px).hypot(y_px - known.y_px);
         (known.x_px, known.y_px, known.heading) = (x_px, y_px, heading);
         known.in_view = true;
-        if let Some(time_s) = time_s.filter(|time_s| way_px > SPEED_PX_PER_S * time_s + PUSH_PX) {
+        if let Some(time_s) = time_s.filter(|time_s| way_px > reach_px(*time_s)) {
             self.fault(Rule::TooFast, format!("player {player}: {way_px:.1} px in {time_s:.3} s"));
         }
     }

@@ -2,11 +2,14 @@
 //!
 //! Comes in: a decoded packet. Goes out: [`Heard`], in which radians and 256ths of a turn have become binary angles
 //! (65,536 a turn) and positions are pixels. Arguments are found by their name in the table, never by place. Never:
-//! a judgement; see [`super::check`].
+//! a judgement; see [`super::check`]. What packets consist of is in `parts`, how they
+//! are read in `read` and `wild`.
 
-use std::collections::BTreeMap;
-
+mod parts;
 mod read;
+mod wild;
+
+pub use parts::*;
 
 /// A packet of a server.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +52,7 @@ pub enum Heard {
         id: String,
     },
     /// MooMoo: everyone in view.
-    Players(Vec<Pose>),
+    Players(Vec<Shown>),
     /// Both: things of nature, or things that were built, that came into view.
     Objects(Vec<Object>),
     /// Both: what was built and is destroyed; with MooMoo one at a time.
@@ -117,6 +120,59 @@ pub enum Heard {
     },
     /// Both: the receiver died.
     Died,
+    /// Native: somebody died.
+    Kill {
+        /// Whose doing it was, if it was somebody's.
+        killer: Option<u32>,
+        /// Who.
+        victim: u32,
+    },
+    /// Both: what was shot; with MooMoo one at a time.
+    Shots(Vec<Shot>),
+    /// Both: what flies no more; with MooMoo one at a time.
+    ShotEnds(Vec<ShotEnd>),
+    /// MooMoo: a turret fires, and what it fires comes next.
+    TurretShot,
+    /// Natively animals that are new in view or have changed; with MooMoo all in view.
+    Animals(Vec<Animal>),
+    /// Native: animals that are dead or out of view.
+    AnimalsGone(Vec<u32>),
+    /// Both: animals that strike.
+    Strikes(Vec<u32>),
+    /// Native: all clans there are.
+    Clans(Vec<Clan>),
+    /// MooMoo: a clan was founded.
+    AddClan(Clan),
+    /// MooMoo: a clan has ended.
+    RemoveClan {
+        /// Its name.
+        name: String,
+    },
+    /// Native: one's own clan.
+    OwnClan(OwnClan),
+    /// MooMoo: one's own clan, without those in it.
+    OwnName {
+        /// None without a clan.
+        name: Option<String>,
+        /// Whether one owns it.
+        is_owner: bool,
+    },
+    /// MooMoo: who is in one's own clan.
+    Members(Vec<u32>),
+    /// MooMoo: somebody asks to join one's own clan.
+    Asks {
+        /// Who.
+        player: u32,
+    },
+    /// Native: the clans that players in view show now.
+    Tags(Vec<(u32, Option<u32>)>),
+    /// Both: where the others of one's clan are; with MooMoo without their numbers. None at all without a clan.
+    Mates(Option<Vec<Mate>>),
+    /// Both: one of the clan shows its place; natively it says who.
+    MapPing {
+        /// Who.
+        player: Option<u32>,
+    },
     /// A packet of the table that this client has no use for.
     Other(String),
 }
@@ -128,180 +184,6 @@ pub enum Stock {
     Resource(usize),
     /// Players killed.
     Kills,
-}
-
-/// A stroke.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Swing {
-    /// Whose.
-    pub player: u32,
-    /// With what: a number of `rules::WEAPONS`.
-    pub weapon: u8,
-    /// Whether it hit anything.
-    pub hit: bool,
-}
-
-/// What one has to use.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Kit {
-    /// Numbers of `rules::WEAPONS`.
-    pub weapons: Vec<u8>,
-    /// Numbers of `rules::ITEMS`.
-    pub items: Vec<u8>,
-    /// How many of each group stand, where any do.
-    pub counts: BTreeMap<u8, u32>,
-}
-
-/// What one may choose.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Offers {
-    /// How often.
-    pub points: u32,
-    /// Which age offers it.
-    pub age: u32,
-    /// Native: weapons, then items from `rules::CHOICE_ITEMS` on. MooMoo clients know them by themselves.
-    pub choices: Option<Vec<u8>>,
-}
-
-/// Which world this is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Welcome {
-    /// Version of the protocol.
-    pub version: u32,
-    /// Hash of the world's code and rules, 16 hex digits.
-    pub code_hash: String,
-    /// Seed of the world.
-    pub seed: u32,
-    /// Side of the map, px.
-    pub map_size_px: u32,
-    /// Ticks a second.
-    pub tick_hz: u32,
-    /// Updates a second.
-    pub update_hz: u32,
-    /// Tells this start of the server from the one before.
-    pub epoch: String,
-    /// Ticks completed.
-    pub tick: u32,
-}
-
-/// One update of the native dialect, in the order in which it is to be applied.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Update {
-    /// Ticks completed.
-    pub tick: u32,
-    /// One's own exact state, when it changed.
-    pub own: Option<Own>,
-    /// Who went out of view.
-    pub leaves: Vec<u32>,
-    /// Who came into view.
-    pub enters: Vec<Enter>,
-    /// Where those are of whom an update was missed.
-    pub full: Vec<Pose>,
-    /// How far those moved who did.
-    pub moved: Vec<Moved>,
-    /// Where those look who turned: player and binary angle.
-    pub turned: Vec<(u32, u16)>,
-}
-
-/// One's own exact state. Lengths are pixels in 16.16.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Own {
-    /// The last command applied.
-    pub sequence: u32,
-    /// How many ticks early (positive) or late it came.
-    pub margin_ticks: i32,
-    /// From the left.
-    pub x: i32,
-    /// From the top.
-    pub y: i32,
-    /// Per tick.
-    pub vx: i32,
-    /// Per tick.
-    pub vy: i32,
-    /// Binary angle.
-    pub heading: u16,
-    /// Where it walks, if it does.
-    pub direction: Option<u16>,
-}
-
-/// Somebody and where.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pose {
-    /// Who.
-    pub player: u32,
-    /// Pixels from the left.
-    pub x_px: f64,
-    /// Pixels from the top.
-    pub y_px: f64,
-    /// Binary angle.
-    pub heading: u16,
-}
-
-/// Somebody who came into view.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Enter {
-    /// Who and where.
-    pub pose: Pose,
-    /// Its name; text of a stranger.
-    pub name: String,
-    /// Its colour.
-    pub skin: u8,
-}
-
-/// How far somebody moved since the update before.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Moved {
-    /// Who.
-    pub player: u32,
-    /// Pixels to the right.
-    pub dx_px: f64,
-    /// Pixels down.
-    pub dy_px: f64,
-}
-
-/// Somebody whom a MooMoo server tells of.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Added {
-    /// Names the player towards this client.
-    pub id: String,
-    /// Who and where.
-    pub pose: Pose,
-    /// Its name; text of a stranger.
-    pub name: String,
-    /// Health points.
-    pub health: u32,
-    /// Health points that it can have.
-    pub max_health: u32,
-    /// Whether it is the receiver.
-    pub is_you: bool,
-}
-
-/// A thing of nature, or one that was built.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Object {
-    /// Its number.
-    pub id: u32,
-    /// 0 tree, 1 bush, 2 rock, 3 gold; `None` for what was built.
-    pub kind: Option<u8>,
-    /// Pixels from the left.
-    pub x_px: f64,
-    /// Pixels from the top.
-    pub y_px: f64,
-    /// Radius of its picture, px.
-    pub scale_px: f64,
-    /// What was built, and by whom: a number of `rules::ITEMS`, and a player.
-    pub built: Option<(u8, u32)>,
-}
-
-/// The best players.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Leaderboard {
-    /// Player, name and score, best first.
-    pub rows: Vec<(u32, String, f64)>,
-    /// Native: one's own place from 1.
-    pub place: Option<u32>,
-    /// Native: players in all.
-    pub players: Option<u32>,
 }
 
 #[cfg(test)]
@@ -340,13 +222,14 @@ mod tests {
         assert_eq!(added.pose, Pose { player: 9, x_px: 100.0, y_px: 200.0, heading: 16_384 });
         let text = r#"["a",[[9,100,200,0,-1,0,0,null,0,0,0,0,0]]]"#;
         let Heard::Players(players) = hear("letters", text) else { panic!("no players") };
-        assert_eq!(players, [Pose { player: 9, x_px: 100.0, y_px: 200.0, heading: 0 }]);
+        let pose = Pose { player: 9, x_px: 100.0, y_px: 200.0, heading: 0 };
+        assert_eq!(players, [Shown::from(pose)]);
         let Heard::Objects(objects) = hear("letters", r#"["H",[[1,50,60,0,80,2,null,-1]]]"#) else {
             panic!("no objects")
         };
         let rock = Object { id: 1, kind: Some(2), x_px: 50.0, y_px: 60.0, scale_px: 80.0, built: None };
         assert_eq!(objects, [rock]);
-        assert_eq!(hear("legacy", r#"["mm",[0]]"#), Heard::Other("minimap".to_owned()));
+        assert_eq!(hear("legacy", r#"["us",[0,1,0]]"#), Heard::Other("store".to_owned()));
     }
 
     #[test]
@@ -367,6 +250,51 @@ mod tests {
         assert_eq!(hear("native", "[19,[1,2,[5]]]"), offers(Some(vec![5])));
         assert_eq!(hear("legacy", r#"["16",[1,2]]"#), offers(None));
         assert_eq!(hear("legacy", r#"["15",[10,360,2]]"#), Heard::Age { age: 2 });
+    }
+
+    #[test]
+    fn what_flies_and_animals_are_the_same_in_both_layouts() {
+        let (x_px, y_px, heading) = (100.0, 200.5, 16_384);
+        let shot = |by, y_px| Shot { id: 3, kind: 2, by, x_px, y_px, heading, range_px: 900.0 };
+        let native = r#"[21,[[3,2,9,200,401,16384,900]]]"#;
+        assert_eq!(hear("native", native), Heard::Shots(vec![shot(Some(9), y_px)]));
+        let moomoo = r#"["X",[100,200,1.57,900,2.5,2,0,3]]"#;
+        assert_eq!(hear("letters", moomoo), Heard::Shots(vec![shot(None, 200.0)]));
+        let end = |place| Heard::ShotEnds(vec![ShotEnd { id: 3, place }]);
+        assert_eq!(hear("native", "[22,[[3,200,401]]]"), end(ShotPlace::At(x_px, y_px)));
+        assert_eq!(hear("legacy", r#"["19",[3,80]]"#), end(ShotPlace::After(80.0)));
+        assert_eq!(hear("legacy", r#"["sp",[7,1.5]]"#), Heard::TurretShot);
+        let wolf = |y_px| Heard::Animals(vec![Animal { id: 5, kind: 4, x_px, y_px, health: 300 }]);
+        assert_eq!(hear("native", "[23,[[5,4,200,401,0,300]]]"), wolf(y_px));
+        assert_eq!(hear("letters", r#"["I",[[5,4,100,200,0,300,0]]]"#), wolf(200.0));
+        assert_eq!(hear("native", "[24,[[5]]]"), Heard::AnimalsGone(vec![5]));
+        assert_eq!(hear("native", "[25,[[5]]]"), Heard::Strikes(vec![5]));
+        assert_eq!(hear("legacy", r#"["aa",[5]]"#), Heard::Strikes(vec![5]));
+    }
+
+    #[test]
+    fn clans_are_told_in_both_layouts() {
+        let clan = |id| Clan { id, name: "owls".to_owned(), owner: 9 };
+        assert_eq!(hear("native", r#"[26,[[7,"owls",9]]]"#), Heard::Clans(vec![clan(Some(7))]));
+        assert_eq!(hear("letters", r#"["g",[{"sid":"owls","owner":9}]]"#), Heard::AddClan(clan(None)));
+        assert_eq!(hear("legacy", r#"["ad",["owls"]]"#), Heard::RemoveClan { name: "owls".to_owned() });
+        let own = OwnClan { id: Some(7), is_owner: true, members: vec![9, 4], asks: vec![5] };
+        assert_eq!(hear("native", r#"[27,[7,1,[9,"Ada",4,"Bo"],[5,"Cy"]]]"#), Heard::OwnClan(own));
+        assert_eq!(hear("native", "[27,[null,0,[],[]]]"), Heard::OwnClan(OwnClan::default()));
+        let named = Heard::OwnName { name: Some("owls".to_owned()), is_owner: true };
+        assert_eq!(hear("letters", r#"["3",["owls",1]]"#), named);
+        assert_eq!(hear("letters", r#"["4",[[9,"Ada",4,"Bo"]]]"#), Heard::Members(vec![9, 4]));
+        assert_eq!(hear("legacy", r#"["an",[5,"Cy"]]"#), Heard::Asks { player: 5 });
+        assert_eq!(hear("native", "[31,[[4,7,5,null]]]"), Heard::Tags(vec![(4, Some(7)), (5, None)]));
+        let mate = |player| Heard::Mates(Some(vec![Mate { player, x_px: 10.0, y_px: 20.0 }]));
+        assert_eq!(hear("native", "[28,[[4,10,20]]]"), mate(Some(4)));
+        assert_eq!(hear("letters", r#"["7",[[10,20]]]"#), mate(None));
+        assert_eq!(hear("legacy", r#"["mm",[0]]"#), Heard::Mates(None));
+        assert_eq!(hear("native", "[29,[4,10,20]]"), Heard::MapPing { player: Some(4) });
+        assert_eq!(hear("letters", r#"["9",[10,20]]"#), Heard::MapPing { player: None });
+        let kill = |killer| Heard::Kill { killer, victim: 4 };
+        assert_eq!(hear("native", r#"[15,[9,"Ada",4,"Bo"]]"#), kill(Some(9)));
+        assert_eq!(hear("native", r#"[15,[null,null,4,"Bo"]]"#), kill(None));
     }
 
     #[test]

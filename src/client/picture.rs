@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::heard::{Kit, Object, Offers};
+use super::heard::{Animal, Kit, Object, Offers};
 use crate::world::rules;
 
 /// Somebody of whom the client was told.
@@ -26,6 +26,30 @@ pub struct Known {
     pub max_health: u32,
 }
 
+/// Clans, as far as a client is told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Society {
+    /// All clans and their owners.
+    pub clans: BTreeMap<String, u32>,
+    /// The clans that players show.
+    pub tags: BTreeMap<u32, String>,
+    /// One's own clan.
+    pub own: Option<String>,
+    /// Whether one owns it.
+    pub is_owner: bool,
+    /// Who is in it.
+    pub members: Vec<u32>,
+    /// Who asks to join it, as far as its owner is told.
+    pub asks: Vec<u32>,
+}
+
+impl Society {
+    /// Whether somebody is in one's own clan.
+    pub fn is_mate(&self, player: u32) -> bool {
+        self.own.is_some() && self.members.contains(&player)
+    }
+}
+
 /// See the [module](self).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
@@ -45,6 +69,10 @@ pub struct Picture {
     pub offers: Offers,
     /// One's age in this life, as far as it was told.
     pub age: u32,
+    /// Every animal in view.
+    pub animals: BTreeMap<u32, Animal>,
+    /// Who belongs together.
+    pub society: Society,
     /// Side of the map, px. The MooMoo dialects do not say it: there it is the default.
     pub map_size_px: f64,
     /// The last command of one's own that the world applied, in the native dialect.
@@ -67,6 +95,8 @@ impl Picture {
             kit: first_kit(),
             offers: Offers::default(),
             age: 0,
+            animals: BTreeMap::new(),
+            society: Society::default(),
             map_size_px: f64::from(rules::MAP_SIZE_PX),
             applied_sequence: 0,
             updates: 0,

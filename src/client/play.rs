@@ -1,23 +1,29 @@
-//! A bot that plays: it goes where others meet, gathers, builds, goes after who is near, strikes, and sometimes talks.
+//! A bot that plays: it goes where others meet, gathers, builds, goes after who or what is near, strikes and shoots, and sometimes
+//! talks.
 //!
 //! Some are hunters, most are settlers, who strike back. Comes in: the [`Picture`] and the time. Goes out: [`Wish`]es. It
 //! thinks some five times a second, as somebody at a keyboard would. Never: a packet, a clock, a look at what the picture does
 //! not hold.
 
+mod company;
 mod craft;
 mod meeting;
+mod senses;
 
 pub use meeting::Meeting;
 
-use std::f64::consts::TAU;
 use std::time::Duration;
 
+use self::company::Company;
 use self::craft::Craft;
+use self::senses::{
+    arm_for, heading_to, hits_anyone, in_the_way, nearest_animal, nearest_foe, others, player_size_px, way_px,
+};
 use super::dice::Dice;
 use super::heard::Object;
 use super::picture::{Known, Picture};
 use super::policy::{Policy, Tongue, Wish};
-use crate::world::rules;
+use crate::world::rules::{self, AnimalKind};
 
 /// Between two thoughts.
 const THOUGHT: [Duration; 2] = [Duration::from_millis(150), Duration::from_millis(250)];
@@ -33,6 +39,12 @@ const WAR: u32 = 40;
 const ANSWERS: u32 = 4;
 /// A bot goes after who is nearer than this, px.
 const HUNT_PX: f64 = 700.0;
+/// Of so many choices, one is for an animal that is near.
+const PREY: u32 = 6;
+/// Who shoots comes no nearer than this, px.
+const SHOOT_NEAR_PX: f64 = 300.0;
+/// It shoots from no further than this, px.
+const SHOOT_FAR_PX: f64 = 600.0;
 /// It strikes back at who is nearer than this when it is hurt, px.
 const ANSWER_PX: f64 = 250.0;
 /// It goes back to where others meet when it is further away than this to a side, px.
@@ -72,6 +84,7 @@ enum Goal {
     /// Something to gather from, or in the way.
     Thing(u32),
     Player(u32),
+    Animal(u32),
     /// Where others are.
     Meeting,
 }
@@ -93,6 +106,9 @@ pub struct Player {
     meeting: Meeting,
     is_hunter: bool,
     craft: Craft,
+    company: Company,
+    /// The weapon that it took into its hand last.
+    holds: u8,
     goal: Option<Goal>,
     goal_ends: Duration,
     thinks: Duration,
@@ -109,12 +125,15 @@ impl Player {
     pub fn new(seed: u64, meeting: Meeting) -> Player {
         let mut dice = Dice::new(seed);
         let is_hunter = dice.below(HUNTERS) == 0;
+        let company = Company::new(&mut dice);
         Player {
             dice,
             tongue: Tongue::default(),
             meeting,
             is_hunter,
             craft: Craft::default(),
+            company,
+            holds: rules::FIRST_WEAPON,
             goal: None,
             goal_ends: Duration::ZERO,
             thinks: Duration::ZERO,
@@ -128,18 +147,27 @@ impl Player {
     }
 
     fn target(&self, picture: &Picture, me: &Known, goal: Goal) -> Option<Target> {
-        let range_px = rules::weapon(weapon(picture)).map_or(0.0, |weapon| f64::from(weapon.range_px));
+        let arm = rules::weapon(arm_for(picture, goal))?;
+        let reach = |size_px: f64| size_px + f64::from(arm.range_px) - NEARER_PX;
+        let foe = |x_px, y_px, reach_px| match arm.shoots {
+            Some(_) => Target { x_px, y_px, reach_px: SHOOT_NEAR_PX, swing_px: SHOOT_FAR_PX },
+            None => Target { x_px, y_px, reach_px, swing_px: reach_px + SOON_PX },
+        };
         match goal {
             Goal::Thing(object) => {
                 let thing = picture.objects.get(&object)?;
-                let reach_px = thing.scale_px + range_px - NEARER_PX;
+                let reach_px = reach(thing.scale_px);
                 Some(Target { x_px: thing.x_px, y_px: thing.y_px, reach_px, swing_px: reach_px })
             }
             Goal::Player(player) => {
-                let Known { x_px, y_px, .. } = *picture.players.get(&player).filter(|known| known.in_view)?;
-                let size_px = f64::from(rules::PLAYER_RADIUS_PX * rules::TARGET_PERCENT / 100);
-                let reach_px = size_px + range_px - 2.0 * NEARER_PX;
-                Some(Target { x_px, y_px, reach_px, swing_px: reach_px + SOON_PX })
+                let known = picture.players.get(&player).filter(|known| known.in_view)?;
+                let is_mate = picture.society.is_mate(player);
+                (!is_mate).then(|| foe(known.x_px, known.y_px, reach(player_size_px()) - NEARER_PX))
+            }
+            Goal::Animal(animal) => {
+                let animal = picture.animals.get(&animal)?;
+                let kind = AnimalKind::from_number(animal.kind)?.animal();
+                Some(foe(animal.x_px, animal.y_px, reach(f64::from(kind.radius_px))))
             }
             Goal::Meeting => {
                 let (x_px, y_px) = self.meeting.nearest(picture.map_size_px, me.x_px, me.y_px);
@@ -150,10 +178,15 @@ impl Player {
     }
 
     fn choose(&mut self, picture: &Picture, me: &Known) -> Option<Goal> {
-        let nearest = nearest_player(picture, me).filter(|(px, _)| *px < HUNT_PX);
+        let nearest = nearest_foe(picture, me).filter(|(px, _)| *px < HUNT_PX);
         let hunts = if self.is_hunter { self.dice.below(PEACE) != 0 } else { self.dice.below(WAR) == 0 };
         if let Some((_, player)) = nearest.filter(|_| hunts) {
             return Some(Goal::Player(player));
+        }
+        if self.dice.below(PREY) == 0 {
+            if let Some((_, animal)) = nearest_animal(picture, me).filter(|(px, _)| *px < HUNT_PX) {
+                return Some(Goal::Animal(animal));
+            }
         }
         let (x_px, y_px) = self.meeting.nearest(picture.map_size_px, me.x_px, me.y_px);
         if (me.x_px - x_px).abs() > STRAY_PX.0 || (me.y_px - y_px).abs() > STRAY_PX.1 {
@@ -224,15 +257,26 @@ impl Player {
         (self.walks, self.attacks) = (walk, attack);
     }
 
+    /// Takes the weapon into the hand that its goal needs.
+    fn arm(&mut self, picture: &Picture, wishes: &mut Vec<Wish>) {
+        let arm = self.goal.map_or(self.holds, |goal| arm_for(picture, goal));
+        // An upgrade may have taken what it held.
+        if self.holds != arm && picture.kit.weapons.contains(&arm) {
+            self.holds = arm;
+            wishes.push(Wish::Select { id: arm, is_weapon: true });
+        }
+    }
+
     /// Something that happened and is more pressing than what it is after.
     fn react(&mut self, picture: &Picture, me: &Known, now: Duration) {
         let is_hurt = me.health < std::mem::replace(&mut self.health, me.health);
-        let answers = is_hurt
-            && !matches!(self.goal, Some(Goal::Player(_)))
-            && (self.is_hunter || self.dice.below(ANSWERS) == 0);
+        let fights = matches!(self.goal, Some(Goal::Player(_) | Goal::Animal(_)));
+        let answers = is_hurt && !fights && (self.is_hunter || self.dice.below(ANSWERS) == 0);
         let pressing = if answers {
-            let near = nearest_player(picture, me).filter(|(px, _)| *px < ANSWER_PX);
-            near.map(|(_, player)| Goal::Player(player))
+            let foe = nearest_foe(picture, me).map(|(px, player)| (px, Goal::Player(player)));
+            let animal = nearest_animal(picture, me).map(|(px, animal)| (px, Goal::Animal(animal)));
+            let near = foe.into_iter().chain(animal).filter(|(px, _)| *px < ANSWER_PX);
+            near.min_by(|one, two| one.0.total_cmp(&two.0)).map(|(_, goal)| goal)
         } else if self.is_stuck(me) && self.dice.below(2) == 0 {
             in_the_way(picture, me).map(Goal::Thing)
         } else {
@@ -245,10 +289,10 @@ impl Player {
     }
 
     fn think(&mut self, picture: &Picture, me: &Known, now: Duration, wishes: &mut Vec<Wish>) {
-        let at_hand = (weapon(picture), now);
-        if let Some(heading) = self.craft.work(picture, me, at_hand, &mut self.dice, wishes) {
+        if let Some(heading) = self.craft.work(picture, me, (self.holds, now), &mut self.dice, wishes) {
             self.looks = Some(heading);
         }
+        self.company.act(picture, now, &mut self.dice, wishes);
         self.react(picture, me, now);
         let goal = self.goal.filter(|_| now < self.goal_ends);
         let mut target = goal.and_then(|goal| self.target(picture, me, goal));
@@ -257,6 +301,7 @@ impl Player {
             self.goal_ends = now + self.dice.between(PURPOSE[0], PURPOSE[1]);
             target = self.goal.and_then(|goal| self.target(picture, me, goal));
         }
+        self.arm(picture, wishes);
         // Where there is nothing and nobody, the middle of the map is as good as anywhere.
         let middle_px = picture.map_size_px / 2.0;
         let nowhere = Target { x_px: middle_px, y_px: middle_px, reach_px: 0.0, swing_px: -1.0 };
@@ -277,54 +322,12 @@ impl Player {
     }
 }
 
-/// The weapon that is in the hand: the first one of what it has.
-fn weapon(picture: &Picture) -> u8 {
-    picture.kit.weapons.first().copied().unwrap_or(rules::FIRST_WEAPON)
-}
-
-fn way_px(me: &Known, x_px: f64, y_px: f64) -> f64 {
-    (x_px - me.x_px).hypot(y_px - me.y_px)
-}
-
-fn others(picture: &Picture) -> impl Iterator<Item = (u32, &Known)> {
-    let others = picture.players.iter().filter(|(id, known)| known.in_view && Some(**id) != picture.me);
-    others.map(|(id, known)| (*id, known))
-}
-
-/// Whether a stroke in that direction would hit somebody, or nearly.
-fn hits_anyone(picture: &Picture, me: &Known, look: u16) -> bool {
-    let size_px = f64::from(rules::PLAYER_RADIUS_PX * rules::TARGET_PERCENT / 100);
-    let range_px = rules::weapon(weapon(picture)).map_or(0.0, |weapon| f64::from(weapon.range_px));
-    others(picture).any(|(_, known)| {
-        let off = heading_to(me, known.x_px, known.y_px).wrapping_sub(look);
-        way_px(me, known.x_px, known.y_px) < range_px + size_px + NEARER_PX
-            && off.min(off.wrapping_neg()) <= rules::ARC
-    })
-}
-
-/// The direction to a place, a binary angle.
-fn heading_to(me: &Known, x_px: f64, y_px: f64) -> u16 {
-    ((y_px - me.y_px).atan2(x_px - me.x_px) / TAU * 65_536.0) as i32 as u16
-}
-
-fn nearest_player(picture: &Picture, me: &Known) -> Option<(f64, u32)> {
-    let near = others(picture).map(|(id, known)| (way_px(me, known.x_px, known.y_px), id));
-    near.min_by(|one, two| one.0.total_cmp(&two.0))
-}
-
-/// The nearest of what was built, if it is so near that it may hold one up.
-fn in_the_way(picture: &Picture, me: &Known) -> Option<u32> {
-    let built = picture.objects.values().filter(|thing| thing.built.is_some());
-    let near = built.map(|thing| (way_px(me, thing.x_px, thing.y_px), thing.id));
-    let nearest = near.min_by(|one, two| one.0.total_cmp(&two.0))?;
-    (nearest.0 < IN_THE_WAY_PX).then_some(nearest.1)
-}
-
 impl Policy for Player {
     fn decide(&mut self, picture: &Picture, now: Duration, wishes: &mut Vec<Wish>) {
         let Some(me) = picture.own() else {
             // Death ends all that was under way.
             (self.goal, self.walks, self.looks, self.attacks) = (None, None, None, false);
+            self.holds = rules::FIRST_WEAPON;
             return;
         };
         if now >= self.thinks {
@@ -336,138 +339,4 @@ impl Policy for Player {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::heard::Object;
-    use super::*;
-
-    const TREE: Object =
-        Object { id: 70_000, kind: Some(0), x_px: 900.0, y_px: 500.0, scale_px: 150.0, built: None };
-
-    /// A settler that meets nobody far away: the point is where it stands.
-    fn player(seed: u64) -> Player {
-        let mut player = Player::new(seed, Meeting::at(720.0 / 14_400.0, 500.0 / 14_400.0));
-        player.is_hunter = false;
-        player
-    }
-
-    fn known(x_px: f64) -> Known {
-        let (health, max_health) = (100, 100);
-        Known { name: String::new(), x_px, y_px: 500.0, heading: 0, in_view: true, health, max_health }
-    }
-
-    fn picture(me_px: f64) -> Picture {
-        Picture {
-            me: Some(1),
-            players: [(1, known(me_px))].into(),
-            objects: [(TREE.id, TREE)].into(),
-            ..Picture::new()
-        }
-    }
-
-    fn wishes(player: &mut Player, picture: &Picture, seconds: u64) -> Vec<Wish> {
-        let mut wishes = Vec::new();
-        player.decide(picture, Duration::from_secs(seconds), &mut wishes);
-        wishes
-    }
-
-    #[test]
-    fn alone_it_walks_to_a_thing_and_strikes_it_within_reach() {
-        let mut player = player(1);
-        assert_eq!(wishes(&mut player, &picture(500.0), 0), [Wish::Walk(Some(0)), Wish::Aim(0)]);
-        let near = wishes(&mut player, &picture(720.0), 1);
-        assert_eq!(near, [Wish::Walk(None), Wish::Attack { on: true, heading: 0 }]);
-        assert_eq!(wishes(&mut player, &picture(720.0), 2), [], "it goes on");
-    }
-
-    #[test]
-    fn it_goes_after_who_is_near_in_any_direction() {
-        let mut hunts = 0;
-        for seed in 0..30 {
-            let (mut hunter, mut picture) = (player(seed), picture(720.0));
-            hunter.is_hunter = true;
-            picture.players.insert(2, known(650.0));
-            let wishes = wishes(&mut hunter, &picture, 0);
-            let towards = Wish::Attack { on: true, heading: 1 << 15 };
-            hunts += u32::from(wishes.contains(&towards));
-        }
-        assert!((10..30).contains(&hunts), "{hunts} of 30 strike");
-    }
-
-    #[test]
-    fn who_is_stuck_walks_around() {
-        let mut player = player(1);
-        wishes(&mut player, &picture(500.0), 0);
-        let around = wishes(&mut player, &picture(500.0), 1);
-        let sides = [Wish::Walk(Some(QUARTER)), Wish::Walk(Some(QUARTER.wrapping_neg()))];
-        assert!(around.iter().any(|wish| sides.contains(wish)), "{around:?}");
-    }
-
-    #[test]
-    fn death_ends_all_and_a_new_life_begins_anew() {
-        let mut player = player(1);
-        wishes(&mut player, &picture(720.0), 0);
-        assert_eq!(wishes(&mut player, &Picture { me: None, ..picture(720.0) }, 1), []);
-        let again = wishes(&mut player, &picture(720.0), 2);
-        assert!(again.contains(&Wish::Attack { on: true, heading: 0 }), "{again:?}");
-    }
-
-    #[test]
-    fn far_from_where_others_meet_it_goes_there_and_strikes_nothing() {
-        let mut player = Player::new(1, Meeting::at(0.5, 500.0 / 14_400.0));
-        player.is_hunter = false;
-        assert_eq!(wishes(&mut player, &picture(500.0), 0), [Wish::Walk(Some(0)), Wish::Aim(0)]);
-        assert_eq!(player.goal, Some(Goal::Meeting));
-    }
-
-    #[test]
-    fn a_settler_now_and_then_strikes_back_at_who_hurts_it() {
-        let mut answers = 0;
-        for seed in 0..60 {
-            let (mut player, mut picture) = (player(seed), picture(720.0));
-            wishes(&mut player, &picture, 0);
-            assert_eq!(player.goal, Some(Goal::Thing(TREE.id)));
-            picture.players.insert(2, known(650.0));
-            picture.players.get_mut(&1).expect("oneself").health = 75;
-            let wishes = wishes(&mut player, &picture, 1);
-            let does = wishes.contains(&Wish::Aim(1 << 15));
-            assert_eq!(does, player.goal == Some(Goal::Player(2)), "{wishes:?}");
-            answers += u32::from(does);
-        }
-        assert!((5..30).contains(&answers), "{answers} of 60");
-    }
-
-    #[test]
-    fn a_settler_does_not_strike_through_who_gathers_beside_it() {
-        let (mut player, mut picture) = (player(1), picture(720.0));
-        picture.players.insert(2, known(760.0));
-        let strike = Wish::Attack { on: true, heading: 0 };
-        assert!(!wishes(&mut player, &picture, 0).contains(&strike));
-        picture.players.insert(2, known(600.0));
-        player.goal = Some(Goal::Thing(TREE.id));
-        assert!(wishes(&mut player, &picture, 1).contains(&strike), "who is behind is not in the way");
-    }
-
-    #[test]
-    fn who_is_walled_in_strikes_the_wall() {
-        let (mut player, mut picture) = (player(1), picture(500.0));
-        let wall = Object { id: 8, kind: None, x_px: 590.0, scale_px: 50.0, built: Some((3, 2)), ..TREE };
-        picture.objects.insert(wall.id, wall);
-        let strikes = (0..20).any(|second| {
-            let wishes = wishes(&mut player, &picture, second);
-            player.goal == Some(Goal::Thing(wall.id))
-                && wishes.contains(&Wish::Attack { on: true, heading: 0 })
-        });
-        assert!(strikes);
-    }
-
-    #[test]
-    fn it_gathers_what_it_lacks() {
-        let mut picture = picture(720.0);
-        let rock = Object { id: 9, kind: Some(2), x_px: 300.0, scale_px: 80.0, ..TREE };
-        picture.objects.insert(rock.id, rock);
-        picture.stock = [500, 500, 0, 500];
-        let mut player = player(1);
-        wishes(&mut player, &picture, 0);
-        assert_eq!(player.goal, Some(Goal::Thing(rock.id)), "although the tree is nearer");
-    }
-}
+mod tests;

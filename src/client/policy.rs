@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::dice::Dice;
 use super::picture::{Known, Picture};
+use crate::packet::client_packet::ClanWish;
 
 /// What a body should do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +33,10 @@ pub enum Wish {
     },
     /// Take what an age offers: weapons, then items from `rules::CHOICE_ITEMS` on.
     Upgrade(u8),
+    /// Something about clans.
+    Clan(ClanWish),
+    /// Show one's place to the clan.
+    Ping,
     /// Say this.
     Chat(String),
 }

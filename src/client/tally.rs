@@ -250,6 +250,9 @@ impl Report {
             "gathered": deeds.gathered,
             "builds": deeds.builds,
             "upgrades": deeds.upgrades,
+            "shots": deeds.shots,
+            "animals": deeds.animals,
+            "clans": deeds.clans,
             "kills": deeds.kills,
             "deaths": deeds.deaths,
             "respawns": deeds.respawns,
@@ -281,13 +284,17 @@ impl fmt::Display for Report {
             tally.messages_in, tally.updates, tally.messages_out
         )?;
         writeln!(out, "  in view       {} others (median)", self.in_view())?;
-        let Deeds { hits, gathered, builds, upgrades, kills, deaths, respawns } = tally.deeds;
+        let Deeds { hits, gathered, builds, upgrades, shots, animals, clans, kills, deaths, respawns } =
+            tally.deeds;
         if tally.deeds != Deeds::default() {
             writeln!(
                 out,
                 "  played        {hits} hits, {gathered} gathered, {kills} kills, {deaths} deaths, {respawns} came back"
             )?;
-            writeln!(out, "  grew          {builds} builds, {upgrades} upgrades")?;
+            writeln!(
+                out,
+                "  and           {builds} builds, {upgrades} upgrades, {shots} shots, {animals} animals, {clans} clans joined"
+            )?;
         }
         writeln!(out, "  errors        {}", self.errors())?;
         for (name, errors) in &tally.errors {

@@ -1,5 +1,5 @@
 // Two pages, a phone and a raw socket in one world: join, walk, look, talk, gather, build, hunt, grow, shoot, found a clan, and come back
-// after a restart.
+// after a restart. One more page is the operator's.
 // Real mouse, real keys, real touch, the real server with default flags. `node run.mjs [path of the server]`; screenshots
 // go to tests/output/.
 
@@ -14,6 +14,7 @@ import { gathering } from './parts/gathering.mjs';
 import { hunting } from './parts/hunting.mjs';
 import { joining } from './parts/joining.mjs';
 import { looking } from './parts/looking.mjs';
+import { operator } from './parts/operator.mjs';
 import { phone } from './parts/phone.mjs';
 import { pictures } from './parts/pictures.mjs';
 import { restart } from './parts/restart.mjs';
@@ -21,7 +22,7 @@ import { walking } from './parts/walking.mjs';
 
 const game = await new Game().open();
 try {
-  const parts = [joining, walking, looking, gathering, building, comforts, hunting, fighting, clans, phone, pictures, restart];
+  const parts = [joining, walking, looking, gathering, building, comforts, hunting, fighting, clans, phone, operator, pictures, restart];
   for (const part of parts) if (game.failed === 0) await part(game);
   if (game.failed > 0) await Promise.all([keep(game.ada, 'failed-ada'), keep(game.bo, 'failed-bo')]);
   await game.check('no page error, console error, warning or failed request', () => {

@@ -4,7 +4,7 @@
 //! a rise must be earned by strokes of one's own that were told since the turn before it, or that are told before the
 //! turn after it: that is the window. Natively it is not said whose stroke shook an object: there every object of that
 //! kind that shakes together with a hit of one's own could be it. Gold also comes by theft, which is a hit of its own, and by
-//! windmills, at most as fast as the best of them pays for each that stands. While one is dead, and in the first turn of a life,
+//! windmills, at most as fast as the best of them pays for each that stands; food also by animals that are gone. While one is dead, and in the first turn of a life,
 //! nothing is held against the server: a stroke in the tick of one's death is told to nobody.
 
 use std::time::Duration;
@@ -18,12 +18,18 @@ use crate::world::rules;
 pub struct Deeds {
     /// Strokes that hit anything.
     pub hits: u64,
-    /// Units of all resources together, struck off or stolen.
+    /// Units of all resources together: struck off, stolen, hunted.
     pub gathered: u64,
     /// Things built.
     pub builds: u64,
     /// Choices made.
     pub upgrades: u64,
+    /// Shots of one's own.
+    pub shots: u64,
+    /// Animals killed.
+    pub animals: u64,
+    /// Clans founded and joined.
+    pub clans: u64,
     /// Others killed.
     pub kills: u64,
     /// Deaths of one's own.
@@ -39,6 +45,9 @@ impl Deeds {
         self.gathered += other.gathered;
         self.builds += other.builds;
         self.upgrades += other.upgrades;
+        self.shots += other.shots;
+        self.animals += other.animals;
+        self.clans += other.clans;
         self.kills += other.kills;
         self.deaths += other.deaths;
         self.respawns += other.respawns;
@@ -91,6 +100,8 @@ const PAY_AT_ONCE: Duration = Duration::from_secs(5);
 pub(super) struct Ledger {
     accounts: [Account; 4],
     pay: Pay,
+    /// Food for animals that were gone in the last turn, and in this one.
+    carcasses: [Vec<u32>; 2],
     kills: u32,
     /// Whether a hit of one's own was told just now: what shakes next was struck by it.
     is_mine: bool,
@@ -106,8 +117,9 @@ impl Ledger {
         std::mem::take(&mut self.deeds)
     }
 
-    /// Books what is told; players and objects are known by now, births and deaths as well.
-    pub(super) fn hear(&mut self, heard: &Heard, now: Duration, common: &mut Common) {
+    /// Books what is told, and the food of animals that are `killed` by it, whoever did; players and objects are known by now, births and deaths as well.
+    pub(super) fn hear(&mut self, heard: &Heard, now: Duration, killed: &[u32], common: &mut Common) {
+        self.carcasses[1].extend_from_slice(killed);
         let mills = common.picture.kit.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
         self.pay.earn(mills, now);
         growth::hear(heard, self.is_first, common, &mut self.deeds);
@@ -198,14 +210,21 @@ impl Ledger {
                 risen -= self.pay.pay(risen.saturating_sub(earned));
             }
             self.deeds.gathered += u64::from(risen);
+            if kind == rules::Resource::Food as usize {
+                risen -= eat(&mut self.carcasses, risen.saturating_sub(earned), &mut self.deeds);
+            }
             account.owed = if forgiven { 0 } else { risen.saturating_sub(earned) };
         }
+        self.carcasses[0] = std::mem::take(&mut self.carcasses[1]);
     }
 
     /// What is owed now was not earned, unless one has died.
     fn settle(&mut self, common: &mut Common) {
         for (kind, account) in self.accounts.iter_mut().enumerate() {
-            let owed = std::mem::take(&mut account.owed);
+            let mut owed = std::mem::take(&mut account.owed);
+            if kind == rules::Resource::Food as usize {
+                owed -= eat(&mut self.carcasses, owed, &mut self.deeds);
+            }
             if owed > 0 && !common.picture.is_dead {
                 let has = account.has;
                 common.fault(
@@ -215,6 +234,22 @@ impl Ledger {
             }
         }
     }
+}
+
+/// Pays for a rise of food with animals that are gone; each is one's own if its food is there. Gives what was paid.
+fn eat(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut Deeds) -> u32 {
+    let mut paid = 0;
+    for carcass in carcasses {
+        carcass.retain(|food| {
+            let is_mine = *food <= rise - paid;
+            if is_mine {
+                paid += *food;
+                deeds.animals += 1;
+            }
+            !is_mine
+        });
+    }
+    paid
 }
 
 /// What the best weapon gathers at a stroke.
@@ -253,7 +288,7 @@ mod tests {
     }
 
     fn turn() -> Heard {
-        Heard::Players(vec![pose(1)])
+        Heard::Players(vec![pose(1).into()])
     }
 
     fn swing(player: u32) -> Heard {
@@ -324,7 +359,7 @@ mod tests {
             max_health: 100,
             is_you: false,
         };
-        let both = || Heard::Players(vec![pose(1), pose(2)]);
+        let both = || Heard::Players(vec![pose(1).into(), pose(2).into()]);
         let steal = || Heard::Swings(vec![Swing { player: 1, weapon: 14, hit: true }]);
         let steal =
             |kind| [Heard::AddPlayer(victim.clone()), both(), steal(), has(kind, 250), both(), both()];

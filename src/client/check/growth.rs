@@ -114,7 +114,7 @@ mod tests {
     }
 
     fn turn() -> Heard {
-        Heard::Players(vec![Pose { player: 1, x_px: 500.0, y_px: 500.0, heading: 0 }])
+        Heard::Players(vec![Pose { player: 1, x_px: 500.0, y_px: 500.0, heading: 0 }.into()])
     }
 
     fn born() -> [Heard; 2] {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{Common, EDGE_PX, Rule};
-use crate::client::heard::{Added, Heard, Pose};
+use crate::client::heard::{Added, Heard, Pose, Shown};
 use crate::client::picture::Known;
 
 /// The shortest time that is taken for one update. Servers tell these dialects about ten times a second; an update
@@ -41,7 +41,7 @@ impl State {
             Heard::Setup { player } => self.promise(*player, common),
             Heard::AddPlayer(added) => self.add(added, common),
             Heard::RemovePlayer { id } => self.remove(id, common),
-            Heard::Players(poses) => self.update(poses, now, common),
+            Heard::Players(players) => self.update(players, now, common),
             Heard::Died => self.die(common),
             Heard::Welcome(_) | Heard::Update(_) | Heard::Spawned { .. } | Heard::Watching { .. } => {
                 common.fault(Rule::Greeting, format!("of another layout: {heard:?}"));
@@ -99,7 +99,7 @@ impl State {
         }
     }
 
-    fn update(&mut self, poses: &[Pose], now: Duration, common: &mut Common) {
+    fn update(&mut self, shown: &[Shown], now: Duration, common: &mut Common) {
         let Some(me) = common.picture.me else {
             let rule = if common.picture.is_dead { Rule::Death } else { Rule::Birth };
             common.fault(rule, "an update without a player of one's own");
@@ -115,7 +115,7 @@ impl State {
             }
         }
         let mut named = BTreeSet::new();
-        for pose in poses {
+        for Shown { pose, .. } in shown {
             if !named.insert(pose.player) {
                 common.fault(Rule::Twice, format!("player {}", pose.player));
             }
@@ -153,7 +153,7 @@ mod tests {
     }
 
     fn players(places: &[(u32, f64)]) -> Heard {
-        Heard::Players(places.iter().map(|(player, x_px)| pose(*player, *x_px)).collect())
+        Heard::Players(places.iter().map(|(player, x_px)| pose(*player, *x_px).into()).collect())
     }
 
     /// Hears one packet each tenth of a second, and gives the rules that they broke.
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(after_birth(&[players(&[])]), [Rule::SelfMissing]);
         assert_eq!(after_birth(&[add(1, false)]), [Rule::EnterKnown]);
         assert_eq!(after_birth(&[Heard::RemovePlayer { id: "9-9".to_owned() }]), [Rule::LeaveUnknown]);
-        let jump = [players(&[(1, 500.0)]), players(&[(1, 900.0)])];
+        let jump = [players(&[(1, 500.0)]), players(&[(1, 1_200.0)])];
         assert_eq!(after_birth(&jump), [Rule::TooFast]);
         assert_eq!(after_birth(&[players(&[(1, 20_000.0)])]), [Rule::OffMap]);
     }

@@ -260,11 +260,11 @@ mod tests {
 
     #[test]
     fn places_are_on_the_map_and_within_reach() {
-        assert_eq!(after_birth(&[moved(11, 2, 100.0)]), [Rule::TooFast]);
+        assert_eq!(after_birth(&[moved(11, 2, 160.0)]), [Rule::TooFast]);
         assert_eq!(after_birth(&[moved(11, 2, -480.0)]), [Rule::OffMap, Rule::TooFast]);
-        let far = |tick| Update { tick, full: vec![pose(2, 1_100.0)], ..Update::default() };
+        let far = |tick| Update { tick, full: vec![pose(2, 1_700.0)], ..Update::default() };
         assert_eq!(after_birth(&[far(11)]), [Rule::TooFast]);
-        assert_eq!(after_birth(&[far(40)]), [], "600 px in a second, pushed");
+        assert_eq!(after_birth(&[far(40)]), [], "1,200 px in a second, over boost pads");
         let own_far = Update { tick: 11, own: own(0, 700), ..Update::default() };
         assert_eq!(after_birth(&[own_far]), [Rule::TooFast]);
     }

@@ -64,6 +64,22 @@ pub enum Rule {
     Offers,
     /// Who lives grows no younger.
     AgeBack,
+    /// What flies begins once, and is something that there is.
+    ShotTwice,
+    /// Only what flies ends, and no further away than it can fly.
+    ShotEnd,
+    /// Only animals in view are gone or strike.
+    AnimalUnknown,
+    /// An animal is of a kind that there is, and has no more health than that.
+    Animal,
+    /// A clan is founded once, and there is only one of a name.
+    ClanTwice,
+    /// Players are in clans that there are, and those are owned by whom they say.
+    ClanUnlisted,
+    /// One is in one's own clan, and only who has one hears of mates.
+    Mates,
+    /// Who is in one clan does each other no harm.
+    MateHarm,
     /// The server found no fault with what the client said.
     ServerError,
 }
@@ -101,6 +117,14 @@ impl Rule {
             Rule::Unoffered => "unoffered",
             Rule::Offers => "offers",
             Rule::AgeBack => "age_back",
+            Rule::ShotTwice => "shot_twice",
+            Rule::ShotEnd => "shot_end",
+            Rule::AnimalUnknown => "animal_unknown",
+            Rule::Animal => "animal",
+            Rule::ClanTwice => "clan_twice",
+            Rule::ClanUnlisted => "clan_unlisted",
+            Rule::Mates => "mates",
+            Rule::MateHarm => "mate_harm",
             Rule::ServerError => "server_error",
         }
     }

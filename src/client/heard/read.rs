@@ -1,7 +1,8 @@
 //! From a decoded packet to [`Heard`]. Arguments are found by their name in the table, never by place.
 
 use super::{
-    Added, Enter, Heard, Kit, Leaderboard, Moved, Object, Offers, Own, Pose, Stock, Swing, Update, Welcome,
+    Added, Enter, Heard, Kit, Leaderboard, Moved, Object, Offers, Own, Pose, Shown, Stock, Swing, Update,
+    Welcome, wild,
 };
 use crate::packet::{Decoded, Value, angle};
 use crate::world::rules;
@@ -45,7 +46,7 @@ fn typed(decoded: &Decoded<'_>) -> Option<Heard> {
             nonce: decoded.get("nonce").and_then(whole),
             tick: decoded.get("tick").and_then(whole),
         },
-        _ => return None,
+        _ => return wild::typed(decoded),
     })
 }
 
@@ -205,9 +206,10 @@ fn added(decoded: &Decoded<'_>) -> Option<Added> {
     })
 }
 
-fn shown(values: &[Value; 13]) -> Option<Pose> {
-    let [player, x, y, direction, ..] = values;
-    moomoo_pose(player, x, y, direction)
+fn shown(values: &[Value; 13]) -> Option<Shown> {
+    let [player, x, y, direction, _build, weapon, _variant, clan, is_owner, ..] = values;
+    let pose = moomoo_pose(player, x, y, direction)?;
+    Some(Shown { pose, weapon: whole(weapon)?, clan: text(clan), is_owner: flag(is_owner)? })
 }
 
 fn moomoo_pose(player: &Value, x: &Value, y: &Value, direction: &Value) -> Option<Pose> {
@@ -226,7 +228,7 @@ fn leaderboard(decoded: &Decoded<'_>) -> Option<Leaderboard> {
 }
 
 /// The groups of a flat list; no list is no groups. `None` when a group is not what `read` needs.
-fn groups<const N: usize, T>(
+pub(super) fn groups<const N: usize, T>(
     list: Option<&Value>,
     read: impl Fn(&[Value; N]) -> Option<T>,
 ) -> Option<Vec<T>> {
@@ -235,20 +237,20 @@ fn groups<const N: usize, T>(
     groups.map(|group| read(group.try_into().ok()?)).collect()
 }
 
-fn whole<N: TryFrom<i64>>(value: &Value) -> Option<N> {
+pub(super) fn whole<N: TryFrom<i64>>(value: &Value) -> Option<N> {
     value.as_i64().and_then(|number| N::try_from(number).ok())
 }
 
 /// A flag is 0 or 1, or a truth value.
-fn flag(value: &Value) -> Option<bool> {
+pub(super) fn flag(value: &Value) -> Option<bool> {
     value.as_bool().or_else(|| value.as_i64().map(|number| number != 0))
 }
 
-fn text(value: &Value) -> Option<String> {
+pub(super) fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-fn half_px(value: &Value) -> Option<f64> {
+pub(super) fn half_px(value: &Value) -> Option<f64> {
     value.as_i64().map(|half_px| half_px as f64 / 2.0)
 }
 

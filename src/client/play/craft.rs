@@ -25,8 +25,8 @@ fn wanted(group: Group) -> u32 {
     match group {
         Group::Food => 0,
         Group::Wall => 5,
-        Group::Spikes | Group::Mill | Group::Trap | Group::Boost => 2,
-        Group::Heal | Group::Spawn | Group::Turret => 1,
+        Group::Spikes | Group::Mill | Group::Trap | Group::Boost | Group::Turret => 2,
+        Group::Heal | Group::Spawn => 1,
     }
 }
 

@@ -9,6 +9,8 @@ use crate::world::rules;
 
 /// Bots to a point: enough that a screen is lively, few enough that no screen holds everyone.
 const BOTS_PER_POINT: usize = 25;
+/// Points of a small herd: since newcomers appear near each other, it meets at one of them, and none is far.
+const POINTS_LEAST: usize = 12;
 /// How far a point is from the river, the snow and the desert, px on a map of the usual size.
 const AWAY_PX: f64 = 450.0;
 /// Steps of the two-dimensional golden ratio, along which points spread evenly however many they are.
@@ -26,7 +28,7 @@ impl Meeting {
         let mut dice = Dice::new(seed);
         let mut chance = || f64::from(dice.below(1_000)) / 1_000.0;
         let from = (chance(), chance());
-        let points = count.div_ceil(BOTS_PER_POINT).max(1);
+        let points = count.div_ceil(BOTS_PER_POINT).max(POINTS_LEAST);
         let point = |number: usize| {
             let at = |from: f64, step: f64| (from + number as f64 * step).fract();
             (0.05 + 0.9 * at(from.0, STEPS.0), on_the_plains(at(from.1, STEPS.1)))
@@ -77,6 +79,6 @@ mod tests {
             }
         }
         assert_ne!(Meeting::new(1, 300).points, Meeting::new(2, 300).points);
-        assert_eq!(Meeting::new(1, 2).points.len(), 1);
+        assert_eq!(Meeting::new(1, 2_000).points.len(), 80);
     }
 }

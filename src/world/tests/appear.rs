@@ -117,7 +117,7 @@ fn nobody_has_512_structures_at_most_and_no_kit_counts_them() {
         assert_eq!(refusal, None, "{at}");
     }
     assert_eq!(spawn(&mut world, Spawned::Item(3), 9_000, 9_000), Some(Refusal::TooMany));
-    assert_eq!(player(&world, 1).kit.built, [0; 14]);
+    assert_eq!(player(&world, 1).kit.built, [0; rules::GROUPS]);
     assert!(World::restore(&world.snapshot()).is_ok());
     world.damage_structure(0, 380);
     assert_eq!(spawn(&mut world, Spawned::Item(3), 9_000, 9_000), None);

@@ -2,7 +2,7 @@
 
 use crate::controller::{Controller, Player};
 use crate::fixed::Fixed;
-use crate::rules::{xp_next, TickHz};
+use crate::rules::{xp_next, TickHz, GROUPS};
 use crate::state::{Identity, State, World};
 use crate::tests::snapshot::lively;
 
@@ -41,7 +41,7 @@ fn a_state_at_the_bound_is_taken() {
                 player.hand.weapon = 10;
             })
         }),
-        ("fewest items", |state| player(state, 0, |player| player.kit.items = [None; 14])),
+        ("fewest items", |state| player(state, 0, |player| player.kit.items = [None; GROUPS])),
         ("longest name", |state| player(state, 0, |player| player.name = "123456789012345".into())),
         ("least health", |state| state.players[0].body.health = 1),
         ("most health", |state| state.players[0].body.health = 100),

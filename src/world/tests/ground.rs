@@ -275,10 +275,36 @@ fn the_dead_lie_where_they_fell_whatever_is_built_there() {
 }
 
 #[test]
-fn no_thing_is_so_large_or_so_far_that_its_distance_overflows() {
-    for (x, y) in [(i32::MIN, 31_000 << 16), (31_000 << 16, i32::MIN)] {
-        let far = Obstacle { x: Fixed(x), y: Fixed(y), radius_px: i32::MAX };
-        let (x, y) = at_px(31_900, 31_900);
-        assert!(Terrain::new(32_000, vec![far]).is_free(x, y, 60));
+fn no_thing_is_so_large_and_so_far_that_its_distance_overflows() {
+    // As far on one axis as a radius can be, and a bit further on the other, still in the same cell of the map.
+    let (x, y) = at_px(31_999, 31_999);
+    let radius = i64::from(i32::MAX);
+    for (dx, dy) in [(radius + 10_000_000, radius - 1), (radius - 1, radius + 10_000_000)] {
+        let off = |at: Fixed, way: i64| Fixed((i64::from(at.0) - way) as i32);
+        let thing = Obstacle { x: off(x, dx), y: off(y, dy), radius_px: i32::MAX };
+        assert!(Terrain::new(32_000, vec![thing]).is_free(x, y, 0));
+    }
+}
+
+#[test]
+fn free_ground_knows_what_reaches_over_from_the_next_cell() {
+    // Cells are 256 px wide: 4,096 px is a border. The rim is at 4,058 px; up to 70 px of room can be asked for.
+    for (place_px, room_px, free) in
+        [(4_127, 70, false), (4_128, 70, true), (4_117, 60, false), (4_118, 60, true)]
+    {
+        for swap in [false, true] {
+            let swapped = |(x, y): (Fixed, Fixed)| if swap { (y, x) } else { (x, y) };
+            let (x, y) = swapped(at_px(4_008, 5_000));
+            let terrain = Terrain::new(14_400, vec![Obstacle { x, y, radius_px: 50 }]);
+            let (x, y) = swapped(at_px(place_px, 5_000));
+            assert_eq!(terrain.is_free(x, y, room_px), free, "nature from {place_px} px");
+            let mut world = bare_world(TickHz::Hz30);
+            put(&mut world, 1, 3_000, 3_000);
+            let (wall_x, wall_y) = swapped(at_px(4_008, 5_000));
+            let own = body_mut(&mut world, 1);
+            (own.x, own.y) = (wall_x.minus(Fixed::from_px(85)), wall_y);
+            build(&mut world, 1, 3, 0);
+            assert_eq!(world.terrain().is_free(x, y, room_px), free, "a wall from {place_px} px");
+        }
     }
 }

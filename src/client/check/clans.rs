@@ -1,0 +1,290 @@
+//! Clans: whether what is told of them makes sense.
+//!
+//! Natively clans have numbers, and all are listed whenever one was founded or has ended; MooMoo servers tell of each change, by
+//! name. The death of somebody is told with its cause in the native dialect alone, so only there it is seen whether mates
+//! spare each other.
+
+use std::collections::BTreeMap;
+
+use super::{Common, Rule};
+use crate::client::heard::{Clan, Heard, Mate, OwnClan, Shown, Update};
+use crate::client::picture::Society;
+
+/// What of it the picture does not hold.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// The names of the native dialect's numbers.
+    names: BTreeMap<u32, String>,
+    /// Clans that one founded or joined.
+    pub(super) joined: u64,
+}
+
+impl State {
+    /// Books what is told of it.
+    pub(super) fn hear(&mut self, heard: &Heard, common: &mut Common) {
+        let society = &mut common.picture.society;
+        match heard {
+            Heard::Clans(clans) => self.all(clans, common),
+            Heard::AddClan(Clan { name, owner, .. }) => {
+                if society.clans.insert(name.clone(), *owner).is_some() {
+                    common.fault(Rule::ClanTwice, format!("{name:?}"));
+                }
+            }
+            Heard::RemoveClan { name } => {
+                if society.clans.remove(name).is_none() {
+                    common.fault(Rule::ClanUnlisted, format!("{name:?} has ended"));
+                }
+            }
+            Heard::OwnClan(own) => self.own_clan(own, common),
+            Heard::OwnName { name, is_owner } => self.own(name.clone(), *is_owner, common),
+            Heard::Members(members) => own_members(members, common),
+            Heard::Asks { player } => society.asks.push(*player),
+            Heard::Tags(tags) => tags.iter().for_each(|(player, clan)| self.tag(*player, *clan, common)),
+            Heard::Update(Update { leaves, enters, .. }) => {
+                // Who enters has no clan until its tag says otherwise.
+                let entering = enters.iter().map(|enter| &enter.pose.player);
+                leaves.iter().chain(entering).for_each(|player| drop(society.tags.remove(player)));
+            }
+            Heard::Players(players) => shown(players, common),
+            Heard::Mates(Some(mates)) => mates_seen(mates, common),
+            Heard::MapPing { player: Some(player) } if !society.is_mate(*player) => {
+                let detail = format!("{player} shows its place, and is none of {society:?}");
+                common.fault(Rule::Mates, detail);
+            }
+            Heard::Kill { killer: Some(killer), victim } => {
+                if killer != victim && society.is_mate(*killer) && society.is_mate(*victim) {
+                    common.fault(Rule::MateHarm, format!("{killer} killed {victim}"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn all(&mut self, clans: &[Clan], common: &mut Common) {
+        let named = clans.iter().map(|clan| (clan.name.clone(), clan.owner));
+        common.picture.society.clans = named.collect();
+        self.names = clans.iter().filter_map(|clan| Some((clan.id?, clan.name.clone()))).collect();
+        let different = common.picture.society.clans.len().min(self.names.len());
+        if different != clans.len() {
+            common.fault(Rule::ClanTwice, format!("{clans:?}"));
+        }
+    }
+
+    fn own_clan(&mut self, own: &OwnClan, common: &mut Common) {
+        let name = own.id.map(|id| self.names.get(&id).cloned().unwrap_or_else(|| id.to_string()));
+        let has_one = name.is_some();
+        self.own(name, own.is_owner, common);
+        if has_one {
+            own_members(&own.members, common);
+        }
+        common.picture.society.asks.clone_from(&own.asks);
+    }
+
+    fn own(&mut self, name: Option<String>, is_owner: bool, common: &mut Common) {
+        let society = &mut common.picture.society;
+        let is_listed = name.as_ref().is_none_or(|name| society.clans.contains_key(name));
+        self.joined += u64::from(name.is_some() && name != society.own);
+        if name.is_none() || !is_owner {
+            society.asks.clear();
+        }
+        society.members.clear();
+        (society.own, society.is_owner) = (name, is_owner);
+        if !is_listed || is_owner && society.own.is_none() {
+            let Society { own, clans, .. } = society.clone();
+            common.fault(Rule::ClanUnlisted, format!("one's own {own:?}, owner {is_owner}, of {clans:?}"));
+        }
+    }
+
+    fn tag(&self, player: u32, clan: Option<u32>, common: &mut Common) {
+        if !common.picture.players.contains_key(&player) {
+            common.fault(Rule::UpdateUnknown, format!("the clan of {player}"));
+        }
+        let tags = &mut common.picture.society.tags;
+        match clan.map(|clan| (clan, self.names.get(&clan))) {
+            None => drop(tags.remove(&player)),
+            Some((_, Some(name))) => drop(tags.insert(player, name.clone())),
+            Some((clan, None)) => common.fault(Rule::ClanUnlisted, format!("{player} is in {clan}")),
+        }
+    }
+}
+
+fn own_members(members: &[u32], common: &mut Common) {
+    let me = common.picture.me;
+    common.picture.society.members = members.to_vec();
+    // Who is dead is in its clan still, but does not know its number.
+    if me.is_some_and(|me| !members.contains(&me)) {
+        common.fault(Rule::Mates, format!("one is {me:?}, and none of {members:?}"));
+    }
+}
+
+/// What a MooMoo server shows of everyone in view.
+fn shown(players: &[Shown], common: &mut Common) {
+    common.picture.society.tags.clear();
+    for Shown { pose, clan, is_owner, .. } in players {
+        let society = &mut common.picture.society;
+        let owner = clan.as_ref().map(|clan| society.clans.get(clan).copied());
+        let is_listed = match owner {
+            None => !is_owner,
+            Some(owner) => owner.is_some_and(|owner| (owner == pose.player) == *is_owner),
+        };
+        if let Some(clan) = clan {
+            society.tags.insert(pose.player, clan.clone());
+        }
+        if !is_listed {
+            let detail = format!("{} is in {clan:?}, owner {is_owner}, which has {owner:?}", pose.player);
+            common.fault(Rule::ClanUnlisted, detail);
+        }
+    }
+}
+
+fn mates_seen(mates: &[Mate], common: &mut Common) {
+    let society = &common.picture.society;
+    let is_strange = |mate: &Mate| mate.player.is_some_and(|player| !society.is_mate(player));
+    if society.own.is_none() && !mates.is_empty() || mates.iter().any(is_strange) {
+        common.fault(Rule::Mates, format!("{mates:?} of {society:?}"));
+    }
+    for Mate { x_px, y_px, .. } in mates {
+        common.on_map("a mate", *x_px, *y_px, 0.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::client::check::Check;
+    use crate::client::heard::{Added, Enter, Own, Pose, Welcome};
+
+    fn hear(check: &mut Check, packets: &[Heard]) -> Vec<Rule> {
+        let faults = packets.iter().flat_map(|heard| check.hear(heard, Duration::ZERO));
+        faults.map(|fault| fault.rule).collect()
+    }
+
+    fn pose(player: u32) -> Pose {
+        Pose { player, x_px: 500.0, y_px: 500.0, heading: 0 }
+    }
+
+    /// Player 1 among 2 and 3, native.
+    fn native(more: &[Heard]) -> (Vec<Rule>, Check) {
+        let mut check = Check::new(true);
+        let (code_hash, epoch) = (String::new(), String::new());
+        let welcome = Welcome {
+            version: 1,
+            code_hash,
+            seed: 1,
+            map_size_px: 14_400,
+            tick_hz: 30,
+            update_hz: 30,
+            epoch,
+            tick: 1,
+        };
+        let enter = |player| Enter { pose: pose(player), name: String::new(), skin: 0 };
+        let own = Some(Own { x: 500 << 16, y: 500 << 16, ..Own::default() });
+        let update = Update { tick: 2, own, enters: (1..=3).map(enter).collect(), ..Update::default() };
+        let born = [Heard::Welcome(welcome), Heard::Spawned { player: 1 }, Heard::Update(update)];
+        assert_eq!(hear(&mut check, &born), []);
+        (hear(&mut check, more), check)
+    }
+
+    /// The same by the layout of the MooMoo dialects, each with a clan.
+    fn moomoo(more: &[Heard]) -> (Vec<Rule>, Check) {
+        let mut check = Check::new(false);
+        let add = |player: u32| {
+            let (name, health) = (String::new(), 100);
+            let (id, is_you) = (player.to_string(), player == 1);
+            Heard::AddPlayer(Added { id, pose: pose(player), name, health, max_health: health, is_you })
+        };
+        let born = [Heard::IoInit, Heard::InitData, Heard::Setup { player: 1 }, add(1), add(2), add(3)];
+        assert_eq!(hear(&mut check, &born), []);
+        (hear(&mut check, more), check)
+    }
+
+    fn clan(id: u32, name: &str, owner: u32) -> Clan {
+        Clan { id: Some(id), name: name.to_owned(), owner }
+    }
+
+    fn own(id: Option<u32>, members: &[u32]) -> Heard {
+        Heard::OwnClan(OwnClan { id, is_owner: false, members: members.into(), asks: vec![] })
+    }
+
+    fn founded() -> [Heard; 2] {
+        [Heard::Clans(vec![clan(7, "owls", 2), clan(8, "cats", 3)]), own(Some(7), &[1, 2])]
+    }
+
+    #[test]
+    fn native_clans_are_listed_once_and_one_is_in_ones_own() {
+        let (faults, mut check) = native(&founded());
+        assert_eq!((faults, check.take_deeds().clans), (vec![], 1));
+        assert!(check.picture().society.is_mate(2) && !check.picture().society.is_mate(3));
+        assert_eq!(hear(&mut check, &[own(None, &[])]), []);
+        assert!(!check.picture().society.is_mate(2));
+        assert_eq!(native(&[own(Some(7), &[1])]).0, [Rule::ClanUnlisted]);
+        let twice = Heard::Clans(vec![clan(7, "owls", 2), clan(8, "owls", 3)]);
+        assert_eq!(native(&[twice]).0, [Rule::ClanTwice]);
+        let [clans, _] = founded();
+        assert_eq!(native(&[clans, own(Some(7), &[2])]).0, [Rule::Mates]);
+    }
+
+    #[test]
+    fn native_tags_are_of_known_players_and_listed_clans() {
+        let [clans, _] = founded();
+        let tags = |more: &[(u32, Option<u32>)]| native(&[clans.clone(), Heard::Tags(more.to_vec())]).0;
+        assert_eq!(tags(&[(2, Some(7)), (3, None)]), []);
+        assert_eq!(tags(&[(2, Some(9))]), [Rule::ClanUnlisted]);
+        assert_eq!(tags(&[(9, Some(7))]), [Rule::UpdateUnknown]);
+    }
+
+    #[test]
+    fn mates_are_of_ones_own_clan_and_do_each_other_no_harm() {
+        let with_clan = |more: Heard| {
+            let [clans, own] = founded();
+            native(&[clans, own, more]).0
+        };
+        let mate = |player| Heard::Mates(Some(vec![Mate { player: Some(player), x_px: 9.0, y_px: 9.0 }]));
+        let kill = |killer, victim| Heard::Kill { killer: Some(killer), victim };
+        for fair in [mate(2), Heard::MapPing { player: Some(2) }, kill(2, 2), kill(3, 2), kill(2, 3)] {
+            assert_eq!(with_clan(fair.clone()), [], "{fair:?}");
+        }
+        assert_eq!(with_clan(mate(3)), [Rule::Mates]);
+        assert_eq!(with_clan(Heard::MapPing { player: Some(3) }), [Rule::Mates]);
+        assert_eq!(with_clan(kill(2, 1)), [Rule::MateHarm]);
+        assert_eq!(native(&[mate(2)]).0, [Rule::Mates], "without a clan");
+    }
+
+    #[test]
+    fn moomoo_clans_are_founded_before_anyone_is_in_them() {
+        let owls = || Heard::AddClan(Clan { id: None, name: "owls".to_owned(), owner: 2 });
+        let ends = || Heard::RemoveClan { name: "owls".to_owned() };
+        let own = || Heard::OwnName { name: Some("owls".to_owned()), is_owner: false };
+        let in_owls = |player, is_owner| {
+            let clan = Some("owls".to_owned());
+            let others =
+                [1, 2, 3].into_iter().filter(|other| *other != player).map(|other| pose(other).into());
+            let shown = Shown { pose: pose(player), weapon: 0, clan, is_owner };
+            Heard::Players(others.chain([shown]).collect())
+        };
+        let (faults, mut check) = moomoo(&[owls(), own(), Heard::Members(vec![2, 1]), in_owls(2, true)]);
+        assert_eq!((faults, check.take_deeds().clans), (vec![], 1));
+        assert_eq!(check.picture().society.tags, [(2, "owls".to_owned())].into());
+        assert_eq!(moomoo(&[owls(), owls()]).0, [Rule::ClanTwice]);
+        assert_eq!(moomoo(&[ends()]).0, [Rule::ClanUnlisted]);
+        assert_eq!(moomoo(&[own()]).0, [Rule::ClanUnlisted]);
+        assert_eq!(moomoo(&[in_owls(2, true)]).0, [Rule::ClanUnlisted]);
+        assert_eq!(moomoo(&[owls(), in_owls(3, true)]).0, [Rule::ClanUnlisted], "it is not its own");
+        assert_eq!(moomoo(&[owls(), own(), Heard::Members(vec![2])]).0, [Rule::Mates]);
+        let seen = Heard::Mates(Some(vec![Mate { player: None, x_px: 9.0, y_px: 9.0 }]));
+        assert_eq!(moomoo(&[seen]).0, [Rule::Mates]);
+    }
+
+    #[test]
+    fn who_asks_is_remembered_until_it_is_answered() {
+        use crate::packet::ClientPacket;
+        use crate::packet::client_packet::ClanWish;
+        let (faults, mut check) = moomoo(&[Heard::Asks { player: 3 }]);
+        assert_eq!((faults, &check.picture().society.asks[..]), (vec![], &[3][..]));
+        let wish = ClanWish::Answer { player: 3, accept: true };
+        check.said(&ClientPacket::Clan { sequence: None, tick: None, wish });
+        assert_eq!(check.picture().society.asks, [0; 0]);
+    }
+}

@@ -1,0 +1,116 @@
+//! From a decoded packet to [`Heard`]: what flies, animals, clans. Arguments are found by their name in the table, never by
+//! place.
+
+use super::read::{flag, groups, half_px, text, whole};
+use super::{Animal, Clan, Heard, Mate, OwnClan, Shot, ShotEnd, ShotPlace};
+use crate::packet::grammar::Shape;
+use crate::packet::{Decoded, Value, angle};
+
+pub(super) fn typed(decoded: &Decoded<'_>) -> Option<Heard> {
+    let number = |name| decoded.get(name).and_then(whole);
+    let numbers = |name| groups(decoded.get(name), |[number]: &[Value; 1]| whole(number));
+    Some(match decoded.row.name.as_str() {
+        "kill" => Heard::Kill { killer: number("killer"), victim: number("victim")? },
+        "shots" => Heard::Shots(groups(decoded.get("shots"), native_shot)?),
+        "add_projectile" => Heard::Shots(vec![moomoo_shot(decoded)?]),
+        "shot_ends" => Heard::ShotEnds(groups(decoded.get("ends"), |[id, x, y]: &[Value; 3]| {
+            Some(ShotEnd { id: whole(id)?, place: ShotPlace::At(half_px(x)?, half_px(y)?) })
+        })?),
+        "remove_projectile" => {
+            let place = ShotPlace::After(decoded.get("range")?.as_f64()?);
+            Heard::ShotEnds(vec![ShotEnd { id: number("sid")?, place }])
+        }
+        "turret_shot" => Heard::TurretShot,
+        "animals" => match number_of_values(decoded) {
+            Some(7) => Heard::Animals(groups(decoded.get("animals"), moomoo_animal)?),
+            _ => Heard::Animals(groups(decoded.get("animals"), native_animal)?),
+        },
+        "animals_gone" => Heard::AnimalsGone(numbers("animals")?),
+        "strikes" => Heard::Strikes(numbers("animals")?),
+        "animate_animal" => Heard::Strikes(vec![number("sid")?]),
+        _ => return clans(decoded),
+    })
+}
+
+/// How many values the table gives to one animal.
+fn number_of_values(decoded: &Decoded<'_>) -> Option<usize> {
+    let arguments = &decoded.row.arguments;
+    match &arguments.get(decoded.row.argument("animals")?)?.kind.shape {
+        Shape::Groups { members, .. } => Some(members.len()),
+        _ => None,
+    }
+}
+
+fn native_shot(values: &[Value; 7]) -> Option<Shot> {
+    let [id, kind, by, x, y, heading, range] = values;
+    let (x_px, y_px, range_px) = (half_px(x)?, half_px(y)?, range.as_f64()?);
+    let (by, heading) = (Some(whole(by)?), whole(heading)?);
+    Some(Shot { id: whole(id)?, kind: whole(kind)?, by, x_px, y_px, heading, range_px })
+}
+
+fn moomoo_shot(decoded: &Decoded<'_>) -> Option<Shot> {
+    let px = |name| decoded.get(name)?.as_f64();
+    Some(Shot {
+        id: decoded.get("sid").and_then(whole)?,
+        kind: decoded.get("type").and_then(whole)?,
+        by: None,
+        x_px: px("x")?,
+        y_px: px("y")?,
+        heading: angle::from_radians(px("dir")?)?,
+        range_px: px("range")?,
+    })
+}
+
+fn native_animal(values: &[Value; 6]) -> Option<Animal> {
+    let [id, kind, x, y, _heading, health] = values;
+    let (x_px, y_px) = (half_px(x)?, half_px(y)?);
+    Some(Animal { id: whole(id)?, kind: whole(kind)?, x_px, y_px, health: whole(health)? })
+}
+
+fn moomoo_animal(values: &[Value; 7]) -> Option<Animal> {
+    let [id, kind, x, y, _direction, health, _name] = values;
+    let (x_px, y_px) = (x.as_f64()?, y.as_f64()?);
+    Some(Animal { id: whole(id)?, kind: whole(kind)?, x_px, y_px, health: whole(health)? })
+}
+
+fn clans(decoded: &Decoded<'_>) -> Option<Heard> {
+    let number = |name| decoded.get(name).and_then(whole);
+    let is_owner = |name| decoded.get(name).and_then(flag) == Some(true);
+    let people = |name| groups(decoded.get(name), |[player, _name]: &[Value; 2]| whole(player));
+    Some(match decoded.row.name.as_str() {
+        "clans" => Heard::Clans(groups(decoded.get("clans"), |[id, name, owner]: &[Value; 3]| {
+            Some(Clan { id: Some(whole(id)?), name: text(name)?, owner: whole(owner)? })
+        })?),
+        "add_clan" => Heard::AddClan(added_clan(decoded)?),
+        "remove_clan" => Heard::RemoveClan { name: text(decoded.get("name")?)? },
+        "clan" => {
+            let (members, asks) = (people("members")?, people("asks")?);
+            Heard::OwnClan(OwnClan { id: number("clan"), is_owner: is_owner("owner"), members, asks })
+        }
+        "own_clan" => {
+            Heard::OwnName { name: decoded.get("name").and_then(text), is_owner: is_owner("is_owner") }
+        }
+        "clan_members" => Heard::Members(people("members")?),
+        "join_request" => Heard::Asks { player: number("sid")? },
+        "tags" => Heard::Tags(groups(decoded.get("tags"), |[player, clan]: &[Value; 2]| {
+            Some((whole(player)?, whole(clan)))
+        })?),
+        "mates" => Heard::Mates(Some(groups(decoded.get("mates"), |[player, x, y]: &[Value; 3]| {
+            Some(Mate { player: Some(whole(player)?), x_px: x.as_f64()?, y_px: y.as_f64()? })
+        })?)),
+        "minimap" => match decoded.get("mates").filter(|mates| mates.as_array().is_some()) {
+            None => Heard::Mates(None),
+            mates => Heard::Mates(Some(groups(mates, |[x, y]: &[Value; 2]| {
+                Some(Mate { player: None, x_px: x.as_f64()?, y_px: y.as_f64()? })
+            })?)),
+        },
+        "map_ping" => Heard::MapPing { player: number("player") },
+        _ => return None,
+    })
+}
+
+fn added_clan(decoded: &Decoded<'_>) -> Option<Clan> {
+    let pairs = decoded.get("clan")?.as_map()?;
+    let get = |key: &str| pairs.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value);
+    Some(Clan { id: None, name: text(get("sid")?)?, owner: whole(get("owner")?)? })
+}

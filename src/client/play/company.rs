@@ -1,0 +1,134 @@
+//! Clans: some bots found them, the others ask to join, owners let them in while there is room, and now and then somebody
+//! shows its place, leaves, or is put out.
+//!
+//! Comes in: what the [`Picture`] says of clans, and the time. Goes out: [`Wish`]es, few of them. Never: two at once.
+
+use std::time::Duration;
+
+use crate::client::dice::Dice;
+use crate::client::picture::Picture;
+use crate::client::policy::Wish;
+use crate::packet::client_packet::ClanWish;
+
+/// One of so many bots founds a clan.
+const FOUNDERS: u32 = 8;
+/// Between two times that a bot thinks of its clan.
+const THOUGHT: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(8)];
+/// An owner lets nobody in beyond so many: a screen of mates would be a dull one.
+const MEMBERS: usize = 8;
+/// Of so many thoughts of one in a clan, one is to show its place.
+const PINGS: u32 = 8;
+/// Of so many, one is to leave, or for an owner to put somebody out.
+const PARTINGS: u32 = 40;
+/// Names that bots give: the letter c and a number of so many, which fits.
+const NAMES: u32 = 1_000_000;
+
+/// When a bot thinks of its clan, and whether it founds one.
+#[derive(Debug)]
+pub(super) struct Company {
+    is_founder: bool,
+    thinks: Option<Duration>,
+}
+
+impl Company {
+    /// Somebody who founds a clan, or joins one.
+    pub(super) fn new(dice: &mut Dice) -> Company {
+        Company { is_founder: dice.below(FOUNDERS) == 0, thinks: None }
+    }
+
+    /// Does something about its clan now and then.
+    pub(super) fn act(&mut self, picture: &Picture, now: Duration, dice: &mut Dice, wishes: &mut Vec<Wish>) {
+        let first = dice.between(Duration::ZERO, THOUGHT[1]);
+        if now >= *self.thinks.get_or_insert(now + first) {
+            self.thinks = Some(now + dice.between(THOUGHT[0], THOUGHT[1]));
+            wishes.extend(self.wish(picture, dice));
+        }
+    }
+
+    fn wish(&self, picture: &Picture, dice: &mut Dice) -> Option<Wish> {
+        let society = &picture.society;
+        let one_of = |dice: &mut Dice, count: usize| dice.below(count as u32) as usize;
+        if society.own.is_none() {
+            if self.is_founder {
+                let name = format!("c{}", dice.below(NAMES));
+                return Some(Wish::Clan(ClanWish::Create { name }));
+            }
+            let clans: Vec<&String> = society.clans.keys().collect();
+            let name = clans.get(one_of(dice, clans.len().max(1)))?.to_string();
+            return Some(Wish::Clan(ClanWish::Request { name }));
+        }
+        if let Some(player) = society.asks.first().filter(|_| society.is_owner) {
+            let accept = society.members.len() < MEMBERS;
+            return Some(Wish::Clan(ClanWish::Answer { player: *player, accept }));
+        }
+        if dice.below(PARTINGS) == 0 {
+            let others: Vec<u32> =
+                society.members.iter().copied().filter(|member| Some(*member) != picture.me).collect();
+            let player = others.get(one_of(dice, others.len().max(1))).filter(|_| society.is_owner);
+            return Some(Wish::Clan(
+                player.map_or(ClanWish::Leave, |player| ClanWish::Kick { player: *player }),
+            ));
+        }
+        (dice.below(PINGS) == 0).then_some(Wish::Ping)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a founder, or somebody else, wishes in a hundred thoughts of the same.
+    fn wishes(is_founder: bool, picture: &Picture) -> Vec<Wish> {
+        let company = Company { is_founder, thinks: None };
+        (0..100).filter_map(|seed| company.wish(picture, &mut Dice::new(seed))).collect()
+    }
+
+    fn in_clan(is_owner: bool, members: &[u32], asks: &[u32]) -> Picture {
+        let mut picture = Picture { me: Some(1), ..Picture::new() };
+        picture.society.own = Some("owls".to_owned());
+        picture.society.is_owner = is_owner;
+        (picture.society.members, picture.society.asks) = (members.into(), asks.into());
+        picture
+    }
+
+    #[test]
+    fn founders_found_and_the_others_ask_where_there_is_a_clan() {
+        let mut picture = Picture::new();
+        assert_eq!(wishes(false, &picture), []);
+        let is_short = |wish: &Wish| {
+            let Wish::Clan(ClanWish::Create { name }) = wish else { return false };
+            name.len() <= crate::world::rules::CLAN_CHARS
+        };
+        assert!(wishes(true, &picture).iter().all(is_short));
+        picture.society.clans.insert("owls".to_owned(), 2);
+        let request = Wish::Clan(ClanWish::Request { name: "owls".to_owned() });
+        assert_eq!(wishes(false, &picture), vec![request; 100]);
+    }
+
+    #[test]
+    fn owners_let_in_who_asks_while_there_is_room() {
+        let answer = |accept| Wish::Clan(ClanWish::Answer { player: 5, accept });
+        assert_eq!(wishes(true, &in_clan(true, &[1], &[5, 6])), vec![answer(true); 100]);
+        let many = [1, 2, 3, 4, 6, 7, 8, 9];
+        assert_eq!(wishes(true, &in_clan(true, &many, &[5])), vec![answer(false); 100]);
+    }
+
+    #[test]
+    fn members_show_their_place_and_sometimes_part() {
+        let member = wishes(false, &in_clan(false, &[1, 2], &[]));
+        assert!(member.contains(&Wish::Ping) && member.contains(&Wish::Clan(ClanWish::Leave)));
+        let owner = wishes(true, &in_clan(true, &[1, 2], &[]));
+        assert!(owner.contains(&Wish::Clan(ClanWish::Kick { player: 2 })));
+        assert!(!owner.contains(&Wish::Clan(ClanWish::Leave)));
+    }
+
+    #[test]
+    fn it_thinks_of_it_every_few_seconds() {
+        let (mut dice, mut wishes) = (Dice::new(1), Vec::new());
+        let mut company = Company { is_founder: true, thinks: None };
+        for tenth in 0..600 {
+            company.act(&Picture::new(), Duration::from_millis(100 * tenth), &mut dice, &mut wishes);
+        }
+        assert!((7..=30).contains(&wishes.len()), "{} in a minute", wishes.len());
+    }
+}

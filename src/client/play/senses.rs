@@ -1,0 +1,69 @@
+//! What a bot makes of what it knows: who is near, what is in the way, which weapon will do.
+//!
+//! Comes in: the [`Picture`]. Goes out: numbers and places. Never: a decision, or a memory.
+
+use std::f64::consts::TAU;
+
+use super::{Goal, IN_THE_WAY_PX, NEARER_PX};
+use crate::client::picture::{Known, Picture};
+use crate::world::rules;
+
+/// The weapon for a goal: what shoots for a foe if it can be paid, and else the first one of what it has.
+pub(super) fn arm_for(picture: &Picture, goal: Goal) -> u8 {
+    let weapons = || picture.kit.weapons.iter().filter_map(|id| rules::weapon(*id));
+    let is_paid = |cost: [u32; 4]| picture.stock.iter().zip(cost).all(|(stock, cost)| *stock >= cost);
+    let mut shooters = weapons().filter(|weapon| weapon.shoots.is_some() && is_paid(weapon.shot_cost));
+    let shooter = shooters.next().filter(|_| matches!(goal, Goal::Player(_) | Goal::Animal(_)));
+    let first = || weapons().find(|weapon| weapon.slot == 0);
+    shooter.or_else(first).map_or(rules::FIRST_WEAPON, |weapon| weapon.id)
+}
+
+/// How large a player is for a stroke, px.
+pub(super) fn player_size_px() -> f64 {
+    f64::from(rules::PLAYER_RADIUS_PX * rules::TARGET_PERCENT / 100)
+}
+
+pub(super) fn way_px(me: &Known, x_px: f64, y_px: f64) -> f64 {
+    (x_px - me.x_px).hypot(y_px - me.y_px)
+}
+
+pub(super) fn others(picture: &Picture) -> impl Iterator<Item = (u32, &Known)> {
+    let others = picture.players.iter().filter(|(id, known)| known.in_view && Some(**id) != picture.me);
+    others.map(|(id, known)| (*id, known))
+}
+
+/// Whether a stroke in that direction would hit somebody, or nearly.
+pub(super) fn hits_anyone(picture: &Picture, me: &Known, look: u16) -> bool {
+    let arm = rules::weapon(arm_for(picture, Goal::Meeting));
+    let range_px = arm.map_or(0.0, |weapon| f64::from(weapon.range_px));
+    others(picture).any(|(_, known)| {
+        let off = heading_to(me, known.x_px, known.y_px).wrapping_sub(look);
+        way_px(me, known.x_px, known.y_px) < range_px + player_size_px() + NEARER_PX
+            && off.min(off.wrapping_neg()) <= rules::ARC
+    })
+}
+
+/// The direction to a place, a binary angle.
+pub(super) fn heading_to(me: &Known, x_px: f64, y_px: f64) -> u16 {
+    ((y_px - me.y_px).atan2(x_px - me.x_px) / TAU * 65_536.0) as i32 as u16
+}
+
+/// The nearest of those in view who are not of its clan.
+pub(super) fn nearest_foe(picture: &Picture, me: &Known) -> Option<(f64, u32)> {
+    let foes = others(picture).filter(|(id, _)| !picture.society.is_mate(*id));
+    let near = foes.map(|(id, known)| (way_px(me, known.x_px, known.y_px), id));
+    near.min_by(|one, two| one.0.total_cmp(&two.0))
+}
+
+pub(super) fn nearest_animal(picture: &Picture, me: &Known) -> Option<(f64, u32)> {
+    let near = picture.animals.values().map(|animal| (way_px(me, animal.x_px, animal.y_px), animal.id));
+    near.min_by(|one, two| one.0.total_cmp(&two.0))
+}
+
+/// The nearest of what was built, if it is so near that it may hold one up.
+pub(super) fn in_the_way(picture: &Picture, me: &Known) -> Option<u32> {
+    let built = picture.objects.values().filter(|thing| thing.built.is_some());
+    let near = built.map(|thing| (way_px(me, thing.x_px, thing.y_px), thing.id));
+    let nearest = near.min_by(|one, two| one.0.total_cmp(&two.0))?;
+    (nearest.0 < IN_THE_WAY_PX).then_some(nearest.1)
+}
