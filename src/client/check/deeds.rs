@@ -236,20 +236,31 @@ impl Ledger {
     }
 }
 
-/// Pays for a rise of food with animals that are gone; each is one's own if its food is there. Gives what was paid.
+/// Pays for a rise of food with animals that are gone, the fattest first; each is one's own if its food is there. Some went out of
+/// view alive, so what is left may be part of another one's. Gives what was paid.
 fn eat(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut Deeds) -> u32 {
-    let mut paid = 0;
-    for carcass in carcasses {
-        carcass.retain(|food| {
-            let is_mine = *food <= rise - paid;
-            if is_mine {
-                paid += *food;
-                deeds.animals += 1;
-            }
-            !is_mine
-        });
+    let mut left = rise;
+    let mut fattest: Vec<u32> = carcasses.concat();
+    fattest.sort_unstable_by_key(|food| std::cmp::Reverse(*food));
+    let mut eaten = Vec::new();
+    for food in &fattest {
+        if *food <= left {
+            left -= *food;
+            eaten.push(*food);
+        }
     }
-    paid
+    deeds.animals += eaten.len() as u64;
+    if let Some(part) = fattest.iter().find(|food| left > 0 && **food > left) {
+        left = 0;
+        eaten.push(*part);
+    }
+    for food in eaten {
+        let of = usize::from(!carcasses[0].contains(&food));
+        if let Some(at) = carcasses[of].iter().position(|one| *one == food) {
+            carcasses[of].swap_remove(at);
+        }
+    }
+    rise - left
 }
 
 /// What the best weapon gathers at a stroke.
