@@ -37,7 +37,7 @@ pub struct BotsArgs {
     /// Stand still and say nothing.
     #[arg(long)]
     still: bool,
-    /// Gather, fight, die and come back, instead of walking about.
+    /// Meet, gather, build, fight, found clans, die and come back, instead of walking about.
     #[arg(long, conflicts_with = "still")]
     play: bool,
     /// Seed of their walks.

@@ -183,10 +183,9 @@ impl Player {
         if let Some((_, player)) = nearest.filter(|_| hunts) {
             return Some(Goal::Player(player));
         }
-        if self.dice.below(PREY) == 0 {
-            if let Some((_, animal)) = nearest_animal(picture, me).filter(|(px, _)| *px < HUNT_PX) {
-                return Some(Goal::Animal(animal));
-            }
+        let prey = nearest_animal(picture, me).filter(|(px, _)| *px < HUNT_PX);
+        if let Some((_, animal)) = prey.filter(|_| self.dice.below(PREY) == 0) {
+            return Some(Goal::Animal(animal));
         }
         let (x_px, y_px) = self.meeting.nearest(picture.map_size_px, me.x_px, me.y_px);
         if (me.x_px - x_px).abs() > STRAY_PX.0 || (me.y_px - y_px).abs() > STRAY_PX.1 {

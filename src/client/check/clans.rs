@@ -2,7 +2,8 @@
 //!
 //! Natively clans have numbers, and all are listed whenever one was founded or has ended; MooMoo servers tell of each change, by
 //! name. The death of somebody is told with its cause in the native dialect alone, so only there it is seen whether mates
-//! spare each other.
+//! spare each other. What happens is told at once, but who is in a clan with the next turn, which may be held back: so what
+//! happened is judged after the second turn that follows.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +16,22 @@ use crate::client::picture::Society;
 pub(super) struct State {
     /// The names of the native dialect's numbers.
     names: BTreeMap<u32, String>,
+    /// What looked wrong when it was told, and how many turns are told until it is judged.
+    suspicions: Vec<(u32, Suspicion)>,
     /// Clans that one founded or joined.
     pub(super) joined: u64,
+}
+
+/// Turns until what was told is judged.
+const PATIENCE_TURNS: u32 = 2;
+
+/// What is wrong, unless it turns out that one was told late of who is in the clan.
+#[derive(Debug, Clone, Copy)]
+enum Suspicion {
+    /// A stranger shows its place.
+    Ping(u32),
+    /// One of the clan killed another one.
+    Kill(u32, u32),
 }
 
 impl State {
@@ -25,16 +40,8 @@ impl State {
         let society = &mut common.picture.society;
         match heard {
             Heard::Clans(clans) => self.all(clans, common),
-            Heard::AddClan(Clan { name, owner, .. }) => {
-                if society.clans.insert(name.clone(), *owner).is_some() {
-                    common.fault(Rule::ClanTwice, format!("{name:?}"));
-                }
-            }
-            Heard::RemoveClan { name } => {
-                if society.clans.remove(name).is_none() {
-                    common.fault(Rule::ClanUnlisted, format!("{name:?} has ended"));
-                }
-            }
+            Heard::AddClan(clan) => founded(clan, common),
+            Heard::RemoveClan { name } => ended(name, common),
             Heard::OwnClan(own) => self.own_clan(own, common),
             Heard::OwnName { name, is_owner } => self.own(name.clone(), *is_owner, common),
             Heard::Members(members) => own_members(members, common),
@@ -44,20 +51,39 @@ impl State {
                 // Who enters has no clan until its tag says otherwise.
                 let entering = enters.iter().map(|enter| &enter.pose.player);
                 leaves.iter().chain(entering).for_each(|player| drop(society.tags.remove(player)));
+                self.judge(common);
             }
             Heard::Players(players) => shown(players, common),
             Heard::Mates(Some(mates)) => mates_seen(mates, common),
             Heard::MapPing { player: Some(player) } if !society.is_mate(*player) => {
-                let detail = format!("{player} shows its place, and is none of {society:?}");
-                common.fault(Rule::Mates, detail);
+                self.suspicions.push((PATIENCE_TURNS, Suspicion::Ping(*player)));
             }
-            Heard::Kill { killer: Some(killer), victim } => {
-                if killer != victim && society.is_mate(*killer) && society.is_mate(*victim) {
-                    common.fault(Rule::MateHarm, format!("{killer} killed {victim}"));
-                }
+            Heard::Kill { killer: Some(killer), victim }
+                if killer != victim && society.is_mate(*killer) && society.is_mate(*victim) =>
+            {
+                self.suspicions.push((PATIENCE_TURNS, Suspicion::Kill(*killer, *victim)));
             }
             _ => {}
         }
+    }
+
+    /// One more turn was told.
+    fn judge(&mut self, common: &mut Common) {
+        self.suspicions.retain_mut(|(turns, suspicion)| {
+            let is_mate = |player: u32| common.picture.society.is_mate(player);
+            *turns -= 1;
+            match *suspicion {
+                _ if *turns > 0 => {}
+                Suspicion::Ping(player) if !is_mate(player) => {
+                    common.fault(Rule::Mates, format!("{player}, who is none, shows its place"));
+                }
+                Suspicion::Kill(killer, victim) if is_mate(killer) && is_mate(victim) => {
+                    common.fault(Rule::MateHarm, format!("{killer} killed {victim}"));
+                }
+                Suspicion::Ping(_) | Suspicion::Kill(..) => {}
+            }
+            *turns > 0
+        });
     }
 
     fn all(&mut self, clans: &[Clan], common: &mut Common) {
@@ -105,6 +131,18 @@ impl State {
             Some((_, Some(name))) => drop(tags.insert(player, name.clone())),
             Some((clan, None)) => common.fault(Rule::ClanUnlisted, format!("{player} is in {clan}")),
         }
+    }
+}
+
+fn founded(clan: &Clan, common: &mut Common) {
+    if common.picture.society.clans.insert(clan.name.clone(), clan.owner).is_some() {
+        common.fault(Rule::ClanTwice, format!("{clan:?}"));
+    }
+}
+
+fn ended(name: &str, common: &mut Common) {
+    if common.picture.society.clans.remove(name).is_none() {
+        common.fault(Rule::ClanUnlisted, format!("{name:?} has ended"));
     }
 }
 
@@ -237,9 +275,10 @@ mod tests {
 
     #[test]
     fn mates_are_of_ones_own_clan_and_do_each_other_no_harm() {
+        let turn = |tick| Heard::Update(Update { tick, ..Update::default() });
         let with_clan = |more: Heard| {
             let [clans, own] = founded();
-            native(&[clans, own, more]).0
+            native(&[clans, own, more, turn(3), turn(4)]).0
         };
         let mate = |player| Heard::Mates(Some(vec![Mate { player: Some(player), x_px: 9.0, y_px: 9.0 }]));
         let kill = |killer, victim| Heard::Kill { killer: Some(killer), victim };
@@ -250,6 +289,12 @@ mod tests {
         assert_eq!(with_clan(Heard::MapPing { player: Some(3) }), [Rule::Mates]);
         assert_eq!(with_clan(kill(2, 1)), [Rule::MateHarm]);
         assert_eq!(native(&[mate(2)]).0, [Rule::Mates], "without a clan");
+        let [clans, joins] = founded();
+        let late = [Heard::MapPing { player: Some(2) }, turn(3), clans, joins, turn(4)];
+        assert_eq!(native(&late).0, [], "it was told late that one had joined");
+        let [clans, joins] = founded();
+        let left = [clans, joins, kill(2, 1), turn(3), own(Some(7), &[1]), turn(4)];
+        assert_eq!(native(&left).0, [], "it was told late that the other one had left");
     }
 
     #[test]

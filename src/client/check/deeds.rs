@@ -71,6 +71,7 @@ struct Account {
 struct Pay {
     gold: f64,
     told: Duration,
+    mills: u32,
 }
 
 impl Pay {
@@ -81,7 +82,10 @@ impl Pay {
         let passed = now.saturating_sub(self.told);
         self.told = now;
         let most = gold_per_s * PAY_AT_ONCE.as_secs_f64() + 1.0;
-        self.gold = (self.gold + gold_per_s * passed.as_secs_f64()).min(most);
+        // A new one has perhaps paid for as long before it was told of.
+        let is_new = mills > std::mem::replace(&mut self.mills, mills);
+        let more = if is_new { most } else { gold_per_s * passed.as_secs_f64() };
+        self.gold = (self.gold + more).min(most);
     }
 
     /// Pays for a rise what it can.
@@ -92,8 +96,8 @@ impl Pay {
     }
 }
 
-/// Turns that were held up on the way come all at once, and with them the pay of so long.
-const PAY_AT_ONCE: Duration = Duration::from_secs(5);
+/// Turns that were held up, on the way or before, come all at once, and with them the pay of so long.
+const PAY_AT_ONCE: Duration = Duration::from_secs(15);
 
 /// The books; see the [module](self).
 #[derive(Debug, Default)]
@@ -222,6 +226,10 @@ impl Ledger {
     fn settle(&mut self, common: &mut Common) {
         for (kind, account) in self.accounts.iter_mut().enumerate() {
             let mut owed = std::mem::take(&mut account.owed);
+            if kind == rules::Resource::Gold as usize {
+                // What one has is told before what stands.
+                owed -= self.pay.pay(owed);
+            }
             if kind == rules::Resource::Food as usize {
                 owed -= eat(&mut self.carcasses, owed, &mut self.deeds);
             }
@@ -236,20 +244,31 @@ impl Ledger {
     }
 }
 
-/// Pays for a rise of food with animals that are gone; each is one's own if its food is there. Gives what was paid.
+/// Pays for a rise of food with animals that are gone, the fattest first; each is one's own if its food is there. Some went out of
+/// view alive, so what is left may be part of another one's. Gives what was paid.
 fn eat(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut Deeds) -> u32 {
-    let mut paid = 0;
-    for carcass in carcasses {
-        carcass.retain(|food| {
-            let is_mine = *food <= rise - paid;
-            if is_mine {
-                paid += *food;
-                deeds.animals += 1;
-            }
-            !is_mine
-        });
+    let mut left = rise;
+    let mut fattest: Vec<u32> = carcasses.concat();
+    fattest.sort_unstable_by_key(|food| std::cmp::Reverse(*food));
+    let mut eaten = Vec::new();
+    for food in &fattest {
+        if *food <= left {
+            left -= *food;
+            eaten.push(*food);
+        }
     }
-    paid
+    deeds.animals += eaten.len() as u64;
+    if let Some(part) = fattest.iter().find(|food| left > 0 && **food > left) {
+        left = 0;
+        eaten.push(*part);
+    }
+    for food in eaten {
+        let of = usize::from(!carcasses[0].contains(&food));
+        if let Some(at) = carcasses[of].iter().position(|one| *one == food) {
+            carcasses[of].swap_remove(at);
+        }
+    }
+    rise - left
 }
 
 /// What the best weapon gathers at a stroke.
@@ -343,6 +362,8 @@ mod tests {
         let built = Deeds { builds: 1, ..Deeds::default() };
         assert_eq!(heard_each(second, &paid), (vec![], built));
         assert_eq!(heard_each(second, &paid[1..]).0, [Rule::GainUnearned; 2], "without one");
+        let told_late = [has(3, 2), turn(), mill.clone(), turn(), turn()];
+        assert_eq!(heard(&told_late), (vec![], Deeds { gathered: 2, ..built }));
         let wood = [mill.clone(), turn(), has(0, 1), turn(), turn()];
         assert_eq!(heard_each(second, &wood).0, [Rule::GainUnearned]);
         let too_much = [mill, turn(), has(3, 40), turn(), turn()];

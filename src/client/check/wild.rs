@@ -241,6 +241,21 @@ mod tests {
         let right_before = [cows(&[cow(3, 600.0)]), food(50), turn(), cows(&[]), turn()];
         assert_eq!(heard(&right_before), (vec![], lived));
         assert_eq!(heard(&[food(50), turn(), turn()]).0, [Rule::GainUnearned]);
+        let wolf = || Animal { id: 9, kind: 4, health: 300, ..cow(9, 600.0) };
+        let both = [cows(&[cow(3, 600.0), wolf()]), cows(&[]), food(200), turn(), turn()];
+        assert_eq!((heard(&both).0, heard(&both).1.animals), (vec![], 1), "the cow went out of view");
+        let in_turn = [
+            cows(&[cow(3, 600.0), wolf()]),
+            cows(&[wolf()]),
+            food(200),
+            turn(),
+            cows(&[]),
+            turn(),
+            food(400),
+            turn(),
+            turn(),
+        ];
+        assert_eq!(heard(&in_turn).0, [Rule::GainUnearned], "one wolf feeds once");
         let left = [cows(&[cow(3, 600.0)]), cows(&[]), turn(), turn(), turn()];
         assert_eq!(heard(&left).1, Deeds::default(), "it went out of view");
     }

@@ -64,7 +64,12 @@ impl Craft {
         let choices = picture.offers.choices.as_deref().unwrap_or_default();
         if picture.offers.points > 0 && !choices.is_empty() && now >= self.chooses {
             self.chooses = now + PAUSE;
-            wishes.push(Wish::Upgrade(choices[dice.below(choices.len() as u32) as usize]));
+            let any = choices[dice.below(choices.len() as u32) as usize];
+            // Every other one wants what gathers best, and so grows on sooner.
+            let gathers = |choice: &&u8| rules::weapon(**choice).map_or(0, |weapon| weapon.gather);
+            let best = choices.iter().max_by_key(gathers).filter(|best| gathers(best) > 1);
+            let choice = best.copied().filter(|_| dice.below(2) == 0).unwrap_or(any);
+            wishes.push(Wish::Upgrade(choice));
         }
     }
 
@@ -196,6 +201,14 @@ mod tests {
         for choice in [5, 7] {
             assert!(chosen.contains(&Wish::Upgrade(choice)), "{chosen:?}");
         }
+        chosen.clear();
+        for seed in 0..60 {
+            let all = Offers { points: 1, age: 2, choices: Some(vec![1, 3, 5, 6, 7, 8]) };
+            let picture = Picture { offers: all, ..Picture::new() };
+            Craft::default().choose(&picture, Duration::ZERO, &mut Dice::new(seed), &mut chosen);
+        }
+        let sticks = chosen.iter().filter(|wish| **wish == Wish::Upgrade(8)).count();
+        assert!((20..50).contains(&sticks), "{sticks} of 60 take the stick");
         assert_eq!(wishes(&Picture { offers: offers(0), ..Picture::new() }, &me(100)), []);
     }
 }
