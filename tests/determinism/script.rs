@@ -58,8 +58,8 @@ impl Script {
             80..=88 => Action::Attack { on: !self.one_in(4) },
             89..=91 => Action::Respawn { name: self.text(15), skin: someone as u8 },
             92..=93 => self.upgrade(),
-            94..=96 => self.clan(someone),
-            97 => self.operator(),
+            94..=97 => self.clan(someone),
+            98 => self.operator(),
             _ => Action::Chat { text: self.text(30) },
         };
         let of_operator = matches!(
@@ -82,15 +82,15 @@ impl Script {
 
     /// Few names, so that who asks finds a clan, and who owns one is asked.
     fn clan(&mut self, someone: u16) -> Action {
-        let name = ["wolves", "木", "toolong!"][self.rng.below(3) as usize].to_string();
+        let name = ["wolves", "木", "wolves", "木", "toolong!"][self.rng.below(5) as usize].to_string();
         let player = PlayerId(self.rng.below(PLAYERS + 1) as u16);
-        match self.rng.below(16) {
-            0..=3 => Action::ClanCreate { name },
-            4 => Action::ClanLeave,
-            5..=9 => Action::ClanRequest { name },
-            10..=12 => Action::ClanAnswer { player: PlayerId(0), accept: !self.one_in(4) },
-            13 => Action::ClanAnswer { player, accept: true },
-            14 if player.0 != someone => Action::ClanKick { player },
+        match self.rng.below(20) {
+            0..=1 => Action::ClanCreate { name },
+            2 if self.one_in(2) => Action::ClanLeave,
+            2..=6 => Action::ClanRequest { name },
+            7..=10 => Action::ClanAnswer { player: PlayerId(0), accept: !self.one_in(6) },
+            11 => Action::ClanAnswer { player, accept: true },
+            12..=18 if player.0 != someone => Action::ClanKick { player },
             _ => Action::Ping,
         }
     }
