@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keep, press, state, until } from '../lib/browser.mjs';
+import { keep, state, until } from '../lib/browser.mjs';
 import { Walker } from '../lib/game.mjs';
 
 const NAME = 'OAK';
@@ -17,19 +17,20 @@ export async function clans(game) {
     await ada.keyboard.type(NAME);
     await ada.keyboard.press('Enter');
     await until(ada, (id) => window.tickwire.clans.own?.members.some((one) => one.id === id), ids.ada);
-    assert.equal(await ada.locator('#clan-title').innerText(), `[${NAME}]`);
+    await ada.locator('#clan-title', { hasText: `[${NAME}]` }).waitFor({ timeout: 2000 });
     await until(bo, (name) => window.tickwire.clans.all.some((clan) => clan.name === name), NAME);
     await until(bo, (id) => !(id in window.tickwire.players) || window.tickwire.clans.tags[id] !== undefined, ids.ada);
   });
   await game.check('the other asks to join; the owner is told and lets it in', async () => {
     await bo.keyboard.press('c');
-    await press(bo, `[data-row="clan-${NAME}"] [data-act="ask"]`);
+    await bo.locator(`[data-row="clan-${NAME}"] [data-act="ask"]`).click();
+    await bo.locator(`[data-row="clan-${NAME}"] span`, { hasText: 'asked' }).waitFor({ timeout: 2000 });
     await ada.locator('#clan-badge', { hasText: /^1$/ }).waitFor({ state: 'visible', timeout: 4000 });
     await keep(ada, 'clan');
-    await press(ada, `[data-row="ask-${ids.bo}"] [data-act="yes"]`);
+    await ada.locator(`[data-row="ask-${ids.bo}"] [data-act="yes"]`).click();
     await until(bo, () => window.tickwire.clans.own?.members.length === 2);
     await bo.locator('#clan-members li', { hasText: 'Ada' }).waitFor({ timeout: 2000 });
-    assert.equal(await ada.locator('#clan-badge').isVisible(), false);
+    await ada.locator('#clan-badge').waitFor({ state: 'hidden', timeout: 2000 });
     assert.deepEqual((await state(bo, 'clans')).own.isOwner, false);
     for (const page of [ada, bo]) {
       await page.keyboard.press('Escape');

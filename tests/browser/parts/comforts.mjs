@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keep, press, state, until } from '../lib/browser.mjs';
+import { keep, state, until } from '../lib/browser.mjs';
 
 /** @param {import('../lib/game.mjs').Game} game */
 export async function comforts(game) {
@@ -11,8 +11,8 @@ export async function comforts(game) {
     await bo.keyboard.press('o');
     await bo.locator('#settings').waitFor({ state: 'visible', timeout: 2000 });
     assert.deepEqual(await state(bo, 'settings'), { volume: 100, effects: true, names: true, speed: false, auto: false });
-    await press(bo, '#s-speed');
-    await press(bo, '#s-names');
+    await bo.locator('#s-speed').click();
+    await bo.locator('#s-names').click();
     await until(bo, () => window.tickwire.settings.speed && !window.tickwire.settings.names);
     await bo.locator('#speed', { hasText: /^\d+ fps · \d+ ms$/ }).waitFor({ timeout: 4000 });
     await keep(bo, 'settings');
@@ -22,8 +22,8 @@ export async function comforts(game) {
     assert.equal(await bo.locator('#settings').isVisible(), false, 'one panel at a time');
     await bo.keyboard.press('Escape');
     await bo.keyboard.press('o');
-    await press(bo, '#s-speed');
-    await press(bo, '#s-names');
+    await bo.locator('#s-speed').click();
+    await bo.locator('#s-names').click();
     await bo.keyboard.press('Escape');
     await bo.locator('#settings').waitFor({ state: 'hidden', timeout: 2000 });
   });

@@ -1,12 +1,17 @@
-// Screenshots to judge by: a crowd of bots that play, as a large desktop, a small one and phones show it.
+// Screenshots to judge by: the first day of a small world, its snow, and then a crowd of bots that play in it, as a large
+// desktop, a small one and phones show it.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keep, until } from '../lib/browser.mjs';
-import { binary } from '../lib/server.mjs';
+import { keep, state, until } from '../lib/browser.mjs';
+import { DESKTOP, Walker } from '../lib/game.mjs';
+import { binary, start } from '../lib/server.mjs';
 
+const MAP_SIZE = 3600;
 const BOTS = 60;
+/** Deep in the snow of that map, px. */
+const NORTH = 380;
 const SIZES = Object.freeze({
   'crowd-1920': { viewport: { width: 1920, height: 1080 } },
   'crowd-1366': { viewport: { width: 1366, height: 768 } },
@@ -16,24 +21,57 @@ const SIZES = Object.freeze({
 
 /** @param {import('../lib/game.mjs').Game} game */
 export async function pictures(game) {
-  await game.check(`${BOTS} bots play beside the pages, and every size of window shows them`, async () => {
-    const herd = spawn(binary(), ['bots', game.server.url.replace('http', 'ws'), '--count', String(BOTS), '--seconds', '60', '--play'], { stdio: 'ignore' });
-    const ended = once(herd, 'exit');
-    try {
-      await until(game.ada, (count) => window.tickwire.leaderboard.players >= count, BOTS, 20000);
-      for (const [name, options] of Object.entries(SIZES)) {
-        const page = await game.page(name, options);
-        await page.goto(game.server.url);
-        await until(page, () => window.tickwire.state === 'live');
-        await page.locator('#play').click();
-        await until(page, () => window.tickwire.own !== null && Object.keys(window.tickwire.players).length > 1);
-        await sleep(700);
-        await keep(page, name);
-        await page.context().close();
+  const server = await start(0, ['--map-size', String(MAP_SIZE)]);
+  /** Somebody who plays there. */
+  const join = async (who, options) => {
+    const page = await game.page(who, options);
+    await page.goto(server.url);
+    await until(page, () => window.tickwire.state === 'live');
+    await page.locator('#play').click();
+    await until(page, () => window.tickwire.own !== null);
+    return page;
+  };
+  try {
+    await game.check('one is alone on the first day, and walks into the snow', async () => {
+      const page = await join('alone', { viewport: DESKTOP });
+      await sleep(500);
+      await keep(page, 'alone');
+      await goNorth(page);
+      await page.locator('#status-text', { hasText: 'Snow slows you down' }).waitFor({ state: 'attached', timeout: 3000 });
+      await keep(page, 'snow');
+      await page.context().close();
+    });
+    await game.check(`${BOTS} bots play, and every size of window shows them`, async () => {
+      const herd = spawn(binary(), ['bots', server.url.replace('http', 'ws'), '--count', String(BOTS), '--seconds', '60', '--play'], { stdio: 'ignore' });
+      const ended = once(herd, 'exit');
+      try {
+        for (const [name, options] of Object.entries(SIZES)) {
+          const page = await join(name, options);
+          await until(page, (count) => window.tickwire.leaderboard.players >= count && Object.keys(window.tickwire.players).length > 3, BOTS, 20000);
+          await sleep(600);
+          await keep(page, name);
+          await page.context().close();
+        }
+      } finally {
+        herd.kill('SIGKILL');
+        await ended;
       }
-    } finally {
-      herd.kill('SIGKILL');
-      await ended;
+    });
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Walks into the snow; whom a wolf gets on the way plays again. */
+async function goNorth(page) {
+  for (let life = 1; ; life++) {
+    try {
+      await new Walker(page).to(async () => ({ x: (await state(page, 'own')).x, y: NORTH }), 120);
+      return;
+    } catch (error) {
+      if (life === 4 || (await state(page, 'dead')) === null) throw error;
+      await page.locator('#again').click();
+      await until(page, () => window.tickwire.own !== null);
     }
-  });
+  }
 }
