@@ -14,6 +14,10 @@ export const FIRST_ANIMAL = 0x4000_0000;
 /** Time in which one that is gone fades. */
 export const FADE_MS = 420;
 
+/** Whoever dies this soon after a strike, and this near, died of it. */
+const STRUCK_MS = 700;
+const STRUCK_PX = 260;
+
 /**
  * @typedef {object} Animal
  * @property {number} id from `FIRST_ANIMAL` on
@@ -94,6 +98,17 @@ export class Herd {
       strike.count += 1;
     }
     return known;
+  }
+
+  /**
+   * Who has just struck beside a place: the wire does not say which animal somebody died of.
+   * @param {number} x px @param {number} y px @param {number} nowMs
+   * @returns {string} its name, empty for none
+   */
+  strikerAt(x, y, nowMs) {
+    const near = [...this.all.values()].filter(({ strike, shown }) => nowMs - strike.atMs < STRUCK_MS && Math.hypot(shown.x - x, shown.y - y) < STRUCK_PX);
+    near.sort((a, b) => b.strike.atMs - a.strike.atMs);
+    return near.length > 0 ? speciesOf(near[0].kind).name : '';
   }
 
   /** Moves all to where they are shown. @param {number} tick at which they are shown @param {number} elapsedMs @param {number} nowMs */

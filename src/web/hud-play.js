@@ -120,7 +120,8 @@ export class PlayHud {
     if (card.hidden !== shown) return;
     card.hidden = !shown;
     if (!death || !shown) return;
-    setText('death-by', death.by === null ? 'Nobody is to blame.' : `${death.name || `guest ${death.by}`} got you.`);
+    const alone = death.beast ? `A ${death.beast} got you.` : 'Nobody is to blame.';
+    setText('death-by', death.by === null ? alone : `${death.name || `guest ${death.by}`} got you.`);
     setText('d-age', String(death.age));
     setText('d-kills', String(death.kills));
     setText('d-score', death.score < 1e5 ? death.score.toLocaleString('en') : short(death.score));

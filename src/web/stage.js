@@ -36,6 +36,8 @@ const SHOTS = Object.freeze({ 0: 'bow', 1: 'bolt', 2: 'bolt', 3: 'bolt', 5: 'mus
 
 /** Px that a player walks from one puff of dust to the next. */
 const STEP_PX = 46;
+/** Health that others gain at once and that is worth a number. */
+const SEEN_HEALING = 5;
 /** Older than this nothing is shown any more: the page was hidden. */
 const STALE_MS = 500;
 /** Beyond this from the middle of the picture nothing is heard, px. */
@@ -107,7 +109,7 @@ export class Stage {
       case 'swung': return this.swung(event);
       case 'struck': return this.struck(event, nowMs);
       case 'hurt': return this.hurt(event, nowMs);
-      case 'healed': return this.effects.number(x, y - 30, `+${amount}`, 'heal', nowMs);
+      case 'healed': return this.healed(event, nowMs);
       case 'eaten': return this.hear('eat', x, y);
       case 'placed': return this.placed(event, nowMs);
       case 'gone': return this.crumble(event, nowMs);
@@ -124,6 +126,11 @@ export class Stage {
       case 'said': return id === this.world.ownId ? undefined : this.hear('chat', x, y);
       default: return undefined;
     }
+  }
+
+  /** What heals by itself, point by point, is shown for oneself only: in a crowd it would be everywhere. */
+  healed({ id, x, y, amount }, nowMs) {
+    if (id === this.world.ownId || amount >= SEEN_HEALING) this.effects.number(x, y - 30, `+${amount}`, 'heal', nowMs);
   }
 
   swung({ id, x, y, atMs }) {

@@ -47,7 +47,7 @@ const NOTHING = Object.freeze({ wood: 0, food: 0, stone: 0, gold: 0, kills: 0, x
 
 /** @typedef {typeof NOTHING} Stats */
 
-/** @typedef {{ by: number | null, name: string, age: number, kills: number, score: number, x: number, y: number, atMs: number }} Death */
+/** @typedef {{ by: number | null, name: string, beast: string, age: number, kills: number, score: number, x: number, y: number, atMs: number }} Death */
 
 /** @typedef {import('./happenings.js').Happening} Happening */
 
@@ -431,7 +431,8 @@ export class World {
     const own = this.players.get(id) ?? this.gone.get(id);
     const { x, y } = own?.shown ?? { x: NaN, y: NaN };
     const { kills, score } = this.stats;
-    this.death = { by, name: name ?? '', age: this.lifeAge, kills, score, x, y, atMs: nowMs };
+    const beast = by === null ? this.herd.strikerAt(x, y, nowMs) : '';
+    this.death = { by, name: name ?? '', beast, age: this.lifeAge, kills, score, x, y, atMs: nowMs };
     if (this.ownId !== null) this.leave(this.ownId);
     if (own) this.fall(own, nowMs);
     this.watched ??= by;

@@ -7,6 +7,8 @@ use tickwire::world::{Action, Angle, AnimalKind, Command, PlayerId, Resource, Se
 
 /// Numbers from which players are taken: few, so that joins and leaves meet somebody.
 const PLAYERS: u32 = 10;
+/// Who of them founds clans: those up to this number.
+const FOUNDERS: u16 = 3;
 
 /// Who sends what, from a seed.
 pub struct Script {
@@ -58,8 +60,8 @@ impl Script {
             80..=88 => Action::Attack { on: !self.one_in(4) },
             89..=91 => Action::Respawn { name: self.text(15), skin: someone as u8 },
             92..=93 => self.upgrade(),
-            94..=96 => self.clan(someone),
-            97 => self.operator(),
+            94..=97 => self.clan(someone),
+            98 => self.operator(),
             _ => Action::Chat { text: self.text(30) },
         };
         let of_operator = matches!(
@@ -80,17 +82,19 @@ impl Script {
         Action::Grant { player: PlayerId(player), resource, amount: self.rng.below(300) }
     }
 
-    /// Few names, so that who asks finds a clan, and who owns one is asked.
+    /// Few names and few who found clans, so that who asks finds one, and who owns one is asked.
     fn clan(&mut self, someone: u16) -> Action {
-        let name = ["wolves", "木", "toolong!"][self.rng.below(3) as usize].to_string();
-        let player = PlayerId(self.rng.below(PLAYERS + 1) as u16);
-        match self.rng.below(16) {
-            0..=3 => Action::ClanCreate { name },
-            4 => Action::ClanLeave,
-            5..=9 => Action::ClanRequest { name },
-            10..=12 => Action::ClanAnswer { player: PlayerId(0), accept: !self.one_in(4) },
-            13 => Action::ClanAnswer { player, accept: true },
-            14 if player.0 != someone => Action::ClanKick { player },
+        let name = ["wolves", "木", "wolves", "木", "toolong!"][self.rng.below(5) as usize].to_string();
+        let player = PlayerId(self.rng.between(FOUNDERS as i32, PLAYERS as i32) as u16);
+        let accept = !self.one_in(6);
+        let chance = self.rng.below(20);
+        match chance {
+            0..=2 if someone <= FOUNDERS => Action::ClanCreate { name },
+            3..=8 if someone <= FOUNDERS => Action::ClanAnswer { player: PlayerId(0), accept },
+            9 if someone <= FOUNDERS => Action::ClanAnswer { player, accept },
+            10..=18 if someone <= FOUNDERS => Action::ClanKick { player },
+            0..=12 => Action::ClanRequest { name },
+            13 => Action::ClanLeave,
             _ => Action::Ping,
         }
     }

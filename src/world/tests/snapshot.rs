@@ -81,7 +81,10 @@ fn build(world: &mut World) {
     let place = roomy(world);
     let body = body_mut(world, 200);
     (body.x, body.y) = place;
+    (body.vx, body.vy) = (Fixed::ZERO, Fixed::ZERO);
     let player = player_mut(world, 200);
+    // It stands still where there is room.
+    player.direction = None;
     player.growth.gain(1_000);
     player.resources = [500; 4];
     let mut sequence = player.sequence;

@@ -1,15 +1,11 @@
-// One strikes and shoots the other: damage, arrows, kill message, death card, and play again while the world goes on.
+// One shoots the other: damage, arrows, kill message, death card, and play again while the world goes on.
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keep, state, until } from '../lib/browser.mjs';
 import { Walker, walk } from '../lib/game.mjs';
-import { eat } from './hunting.mjs';
 
-const SWORD_DAMAGE = 35;
 const ARROW_DAMAGE = 25;
-/** From this distance between two middles a short sword reaches, px, with a little to spare. */
-const REACH = 150;
 /** From here an arrow hardly misses, px. */
 const AIMED = 260;
 
@@ -32,36 +28,8 @@ export async function fighting(game) {
   const walker = new Walker(ada);
   const prey = () => state(bo, 'own');
   const { score } = await state(ada, 'figures');
-  await game.check('a blow takes 35 health, and both see it', async () => {
-    await ada.keyboard.press('1');
-    await until(ada, () => window.tickwire.hand.weapon === 3 && window.tickwire.hand.item === null);
-    await walker.to(prey, REACH - 30);
-    await walker.look(await prey());
-    await noteHealths(bo);
-    const before = await state(bo, 'health');
-    // Single blows: on a busy machine a held button would kill before the first one is heard of.
-    for (let i = 0; i < 12 && (await bo.evaluate(() => window.healths.length)) < 2; i++) {
-      const { swings } = (await state(ada, 'players'))[ids.ada];
-      await ada.mouse.down();
-      await until(ada, ([id, from]) => window.tickwire.players[id].swings > from, [ids.ada, swings]);
-      await ada.mouse.up();
-      await sleep(300);
-      await walker.to(prey, REACH - 30);
-      await walker.look(await prey());
-    }
-    await until(bo, () => window.healths.length >= 2);
-    await until(bo, () => window.tickwire.effects.numbers > 0 && window.tickwire.effects.particles > 0);
-    await keep(bo, 'fight');
-    const healths = await bo.evaluate(() => window.healths);
-    assert.deepEqual(healths.slice(0, 2), [before, before - SWORD_DAMAGE]);
-    await until(ada, (id) => window.tickwire.players[id] === undefined || window.tickwire.players[id].health < 100, ids.bo);
-  });
   await game.check('an arrow flies in both pages, takes 25 health, and costs 4 wood', async () => {
-    game.server.order('grant Bo food 200');
-    await until(bo, () => window.tickwire.resources.food >= 200);
-    await eat(bo);
-    await ada.keyboard.press('2');
-    await until(ada, () => window.tickwire.hand.weapon === 9);
+    assert.equal((await state(ada, 'hand')).weapon, 9);
     await until(bo, (id) => window.tickwire.players[id].weapon === 9, ids.ada);
     const { wood } = await state(ada, 'resources');
     await noteHealths(bo);
@@ -69,7 +37,10 @@ export async function fighting(game) {
     await shootAt(ada, walker, prey, () => until(bo, (damage) => window.healths.some((health, i) => i > 0 && window.healths[i - 1] - health === damage),
       ARROW_DAMAGE, 1500));
     await flew;
+    await keep(ada, 'shooting');
     await ada.mouse.up();
+    await keep(bo, 'fight');
+    await until(ada, (id) => window.tickwire.players[id] === undefined || window.tickwire.players[id].health < 100, ids.bo);
     const spent = wood - (await state(ada, 'resources')).wood;
     assert.ok(spent > 0 && spent % 4 === 0, `${spent} wood`);
   });
@@ -102,7 +73,6 @@ async function shootDown(game, walker, prey) {
       const far = Math.hypot(target.x - hunter.x, target.y - hunter.y) > AIMED;
       await walker.steer(far ? target.x - hunter.x : 0, far ? target.y - hunter.y : 0);
       await walker.look(target);
-      if (i === 6) await keep(ada, 'shooting');
     }
     await ada.mouse.up();
     await walker.steer(0, 0);

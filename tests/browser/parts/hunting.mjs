@@ -9,6 +9,7 @@ import { turnToRoom } from './building.mjs';
 
 const WOLF = 4;
 const WOLF_HEALTH = 300;
+const HAMMER_DAMAGE = 25;
 const WALL = 3;
 const SWORD = 3;
 const BOW = 9;
@@ -57,11 +58,12 @@ async function wolves(game) {
   const walker = new Walker(ada);
   await game.check('a wolf that the operator lets appear is seen by both, comes, and can be struck', async () => {
     const id = await wolf(game);
-    await until(bo, (wanted) => window.tickwire.animals.some((animal) => animal.id === wanted), id);
-    await until(ada, (wanted) => window.tickwire.animals.find((animal) => animal.id === wanted)?.strikes > 0, id, 8000);
-    await until(ada, () => window.tickwire.health < 100);
-    await keep(ada, 'animals');
-    await hunt(ada, walker, id);
+    const seen = until(bo, (wanted) => window.tickwire.animals.some((animal) => animal.id === wanted), id);
+    const struck = until(ada, (wanted) => window.tickwire.animals.find((animal) => animal.id === wanted)?.strikes > 0 || window.tickwire.health < 100, id)
+      .then(() => keep(ada, 'animals'));
+    const least = await hunt(ada, walker, id);
+    await Promise.all([seen, struck]);
+    assert.equal((WOLF_HEALTH - least) % HAMMER_DAMAGE, 0, `a wolf of ${least} health after blows of ${HAMMER_DAMAGE}`);
     const { age } = await state(ada, 'figures');
     assert.ok(age >= 2, `age ${age} after a wolf`);
     return `age ${age}, health ${await state(ada, 'health')}`;
@@ -109,7 +111,7 @@ async function wolf({ ada, server }) {
   throw new Error('no wolf has appeared');
 }
 
-/** Strikes an animal until it is dead. */
+/** Strikes an animal until it is dead. @returns the least health that it was seen to have */
 async function hunt(page, walker, id) {
   await page.mouse.down();
   let least = WOLF_HEALTH;
@@ -118,6 +120,11 @@ async function hunt(page, walker, id) {
     const own = await state(page, 'own');
     if (!animal || !own) break;
     least = Math.min(least, animal.health);
+    if ((await state(page, 'health')) < 45) {
+      await page.mouse.up();
+      await eat(page);
+      await page.mouse.down();
+    }
     const far = Math.hypot(animal.x - own.x, animal.y - own.y) > 150;
     await walker.steer(far ? animal.x - own.x : 0, far ? animal.y - own.y : 0);
     await walker.look(animal);
@@ -126,6 +133,7 @@ async function hunt(page, walker, id) {
   await walker.steer(0, 0);
   assert.ok(await state(page, 'own'), 'the wolf was stronger');
   assert.ok(least < WOLF_HEALTH, 'it was never hurt');
+  return least;
 }
 
 /** Chooses what is offered, with Shift and a number, until nothing is, or what is left for a click is. */
@@ -141,13 +149,13 @@ async function choose(page, left = -1) {
 }
 
 /** Eats until one is well: Q, and a click. */
-export async function eat(page) {
-  for (let i = 0; i < 6; i++) {
+async function eat(page) {
+  for (let i = 0; i < 3; i++) {
     const [health, { food }] = [await state(page, 'health'), await state(page, 'resources')];
-    if (health > 80 || food < 15) return;
+    if (health === null || health > 80 || food < 15) return;
     await page.keyboard.press('q');
-    await until(page, () => window.tickwire.hand.item !== null);
+    await until(page, () => window.tickwire.hand?.item !== null);
     await click(page);
-    await until(page, (before) => window.tickwire.hand.item === null && window.tickwire.health !== before, health);
+    await until(page, () => !window.tickwire.hand?.item);
   }
 }

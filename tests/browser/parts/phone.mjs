@@ -49,11 +49,29 @@ export async function phone(game) {
       if (item !== null) await keep(page, 'building-phone');
     }
     assert.equal((await state(page, 'own')).direction, 16384, 'the other thumb walks on');
+    await touch('touchStart', below, { ...RIGHT, x: RIGHT.x - 60 });
+    await sleep(150);
   });
+  await game.check('lifting the thumbs ends both', async () => {
+    await touch('touchEnd', RIGHT);
+    await sleep(450);
+    const before = await swings();
+    await sleep(800);
+    assert.equal(await swings(), before);
+    assert.equal((await state(page, 'own')).direction, 16384, 'the other thumb walks on');
+    await touch('touchEnd');
+    await rest(page);
+    near((await state(page, 'own')).heading, Math.PI, 0.05, 'the heading stays where the blow went');
+  });
+  await phoneBuilds(game, page, touch);
+  await page.context().close();
+}
+
+/** @param {import('../lib/game.mjs').Game} game @param {import('playwright-core').Page} page @param {(type: string, ...points: any[]) => Promise<any>} touch */
+async function phoneBuilds(game, page, touch) {
   await game.check('with an item in the hand the right thumb builds it where it looks', async () => {
     game.server.order(`grant ${await state(page, 'id')} wood 100`);
     await until(page, () => window.tickwire.resources.wood >= 100);
-    await touch('touchEnd');
     const slot = await page.locator('[data-slot="item-3"]').boundingBox();
     await touch('touchStart', { x: slot.x + slot.width / 2, y: slot.y + slot.height / 2, id: 3 });
     await touch('touchEnd');
@@ -80,22 +98,5 @@ export async function phone(game) {
       await page.locator(`#${name}-close`).tap();
       await page.locator(`#${name}`).waitFor({ state: 'hidden', timeout: 2000 });
     }
-    await touch('touchStart', LEFT);
-    await touch('touchMove', below);
-    await touch('touchStart', below, RIGHT);
-    await touch('touchMove', below, { ...RIGHT, x: RIGHT.x - 60 });
-    await until(page, () => window.tickwire.own.direction === 16384 && Math.abs(window.tickwire.own.heading - Math.PI) < 0.05);
   });
-  await game.check('lifting the thumbs ends both', async () => {
-    await touch('touchEnd', RIGHT);
-    await sleep(450);
-    const before = await swings();
-    await sleep(800);
-    assert.equal(await swings(), before);
-    assert.equal((await state(page, 'own')).direction, 16384, 'the other thumb walks on');
-    await touch('touchEnd');
-    await rest(page);
-    near((await state(page, 'own')).heading, Math.PI, 0.05, 'the heading stays where the blow went');
-  });
-  await page.context().close();
 }

@@ -82,6 +82,18 @@ test('a strike is noted; of what is not known it is passed over', () => {
   assert.deepEqual(kinds(), ['lunged']);
 });
 
+test('whoever dies of nobody right after a strike died of that animal', () => {
+  const { world, take } = meadow();
+  take(1001, 'animals', [0, WOLF, at(1100), at(1000), 0, 300, 1, 2, at(1050), at(1000), 0, 1800]);
+  take(1034, 'strikes', [0]);
+  take(1100, 'died', null, null);
+  assert.equal(world.death.beast, 'wolf');
+  take(1200, 'spawned', 9);
+  take(1201, 'update', 32, null, null, [9, 'Me', 2, 2000, 2000, 0]);
+  take(2000, 'died', null, null);
+  assert.equal(world.death.beast, '', 'a strike of long ago was not it');
+});
+
 test('one that is gone fades, and takes its last health with it', () => {
   const { world, take, wolf } = meadow();
   take(1001, 'animals', [0, WOLF, at(1200), at(900), 0, 20]);

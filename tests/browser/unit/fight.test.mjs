@@ -75,7 +75,7 @@ test('dying keeps the figures of the life that ended, though they are reset befo
   take('stats', 10, 0, 0, 0, 2, 50, 432, 3, 300);
   take('stats', 10, 0, 0, 0, 2, 0, 300, 1, 300);
   take('died', 5, 'Ada');
-  assert.deepEqual(world.death, { by: 5, name: 'Ada', age: 3, kills: 2, score: 300, x: 900, y: 1000, atMs: now() });
+  assert.deepEqual(world.death, { by: 5, name: 'Ada', beast: '', age: 3, kills: 2, score: 300, x: 900, y: 1000, atMs: now() });
   assert.deepEqual([world.ownId, world.own, world.players.has(9), world.watched], [null, null, false, 5]);
   assert.equal(world.focus.name, 'Ada', 'the dead look at who did it');
   take('spawned', 9);
