@@ -129,6 +129,13 @@ wasm() { node tests/wasm/check.mjs; }
 
 page() { node --test --test-reporter=tap tests/browser/unit/; }
 
+# The page and the browser's world after the lesson, in the copy in which its test has followed it.
+lesson() {
+    local copy=target/tmp/your-first-rule
+    cargo test --locked --test your_first_rule && (cd "$copy" && scripts/build-web.sh) &&
+        node --test --test-reporter=tap "$copy/tests/browser/unit/"
+}
+
 browser() { timeout --kill-after=10 300 node tests/browser/run.mjs; }
 
 pressure() { timeout --kill-after=10 400 scripts/pressure.sh --seconds 4; }
@@ -190,6 +197,7 @@ groups=(
     "world one Debian's compiler builds the committed world.wasm"
     'wasm checks the world in WebAssembly gives the checksums of the native one'
     'page node the modules of the page by themselves'
+    'lesson node after docs/your-first-rule.md the page and the world build and pass'
     'browser line two pages and a raw socket in one world'
     'pressure marks players beside clients that misbehave'
 )
