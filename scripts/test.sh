@@ -132,7 +132,7 @@ page() { node --test --test-reporter=tap tests/browser/unit/; }
 # The page and the browser's world after the lesson, in the copy in which its test has followed it.
 lesson() {
     local copy=target/tmp/your-first-rule
-    cargo test --locked --test your_first_rule && (cd "$copy" && scripts/build-web.sh) &&
+    cargo test --locked --test your_first_rule && (cd "$copy" && bash scripts/build-web.sh) &&
         node --test --test-reporter=tap "$copy/tests/browser/unit/"
 }
 

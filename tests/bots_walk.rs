@@ -85,27 +85,22 @@ fn who_stands_among_those_who_stand_is_told_nothing() {
         talk.say(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None }).unwrap();
         talk.hear_until(PATIENCE, |heard| matches!(heard, Heard::Spawned { .. })).unwrap();
     }
-    // Newcomers are told of one another first; then there must come a whole second without a word.
+    // Newcomers are told of one another first, and a cow may walk by. But a second comes in which nobody is told a word,
+    // though the world goes on: a turn with nothing to say would be told thirty times in it.
     let (started, quiet) = (Instant::now(), Duration::from_secs(1));
-    for talk in &mut talks {
-        loop {
-            assert!(started.elapsed() < PATIENCE, "somebody is told something all the time");
-            match talk.hear(quiet) {
-                Ok(heard) => assert!(heard.is_some(), "{:?}", talk.ending()),
-                Err(error) if error.kind() == ErrorKind::TimedOut => break,
-                Err(error) => panic!("{error}"),
-            }
+    loop {
+        assert!(started.elapsed() < PATIENCE, "somebody is told something all the time");
+        let (turns, ticks) =
+            (counter(&server, "tickwire_turns_total"), counter(&server, "tickwire_ticks_total"));
+        std::thread::sleep(quiet);
+        assert!(counter(&server, "tickwire_ticks_total") > ticks);
+        if counter(&server, "tickwire_turns_total") == turns {
+            break;
         }
     }
-    // By now all were quiet for long, and the world went on.
-    let (turns, ticks) = (counter(&server, "tickwire_turns_total"), counter(&server, "tickwire_ticks_total"));
-    std::thread::sleep(quiet);
-    assert!(counter(&server, "tickwire_ticks_total") > ticks);
-    assert_eq!(counter(&server, "tickwire_turns_total"), turns, "a turn with nothing to say");
     for talk in &mut talks {
         talk.say(&ClientPacket::Ping { nonce: Some(1) }).unwrap();
-        let heard = talk.hear(PATIENCE).unwrap();
-        assert!(matches!(heard, Some(Heard::Pong { nonce: Some(1), .. })), "{heard:?}");
+        talk.hear_until(PATIENCE, |heard| matches!(heard, Heard::Pong { nonce: Some(1), .. })).unwrap();
     }
     assert_eq!(server.stop(), 0);
 }

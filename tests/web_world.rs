@@ -61,5 +61,5 @@ fn the_built_world_is_the_one_that_was_noted() {
     let bytes = std::fs::read(root().join("src/web/world.wasm")).expect(REFRESH);
     assert_eq!(bytes[..4], *b"\0asm");
     assert_eq!(sha1(&bytes), noted("wasm"), "src/web/world.wasm was not built by the script: {REFRESH}");
-    assert!(bytes.len() < 192 * 1024, "{} bytes are too many for a page to load", bytes.len());
+    assert!(bytes.len() < 256 * 1024, "{} bytes are too many for a page to load", bytes.len());
 }

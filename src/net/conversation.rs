@@ -267,11 +267,10 @@ impl Conversation<'_> {
         info!(client = self.client.id, player = player.0, tick, ?name, "player enters");
         self.session.joined(player);
         self.client.set_player(player);
-        self.shared.inbox.push_operator(Action::Join { player, name, skin });
-        for resource in Resource::ALL.into_iter().filter(|_| gift) {
-            let amount = rules::MOOFOLL_GIFT;
-            self.shared.inbox.push_operator(Action::Grant { player, resource, amount });
-        }
+        let amount = rules::MOOFOLL_GIFT;
+        let gifts = Resource::ALL.into_iter().filter(|_| gift);
+        let gifts = gifts.map(|resource| Action::Grant { player, resource, amount });
+        self.shared.inbox.push_operator_with(Action::Join { player, name, skin }, gifts);
         Ok(())
     }
 

@@ -55,6 +55,17 @@ struct State {
     margins: HashMap<PlayerId, i16>,
 }
 
+impl State {
+    fn push_operator(&mut self, action: Action) -> Ticket {
+        self.operator_sequence += 1;
+        let command = Command { player: PlayerId(0), sequence: self.operator_sequence, action };
+        let ticket = Ticket { tick: self.next_tick, sequence: self.operator_sequence };
+        self.slots.entry(ticket.tick).or_default().commands.push(command);
+        self.waiting += 1;
+        ticket
+    }
+}
+
 #[derive(Debug, Default)]
 struct Slot {
     commands: Vec<Command>,
@@ -115,13 +126,16 @@ impl Inbox {
     /// Queues a command of issuer 0 for the next tick, past any bound: joins and leaves are as many as the clients, and whoever
     /// types waits for each answer.
     pub fn push_operator(&self, action: Action) -> Ticket {
+        self.state.lock().push_operator(action)
+    }
+
+    /// The same for several commands of one tick, so that nobody sees the first without the others.
+    pub fn push_operator_with(&self, action: Action, more: impl IntoIterator<Item = Action>) {
         let mut state = self.state.lock();
-        state.operator_sequence += 1;
-        let command = Command { player: PlayerId(0), sequence: state.operator_sequence, action };
-        let ticket = Ticket { tick: state.next_tick, sequence: state.operator_sequence };
-        state.slots.entry(ticket.tick).or_default().commands.push(command);
-        state.waiting += 1;
-        ticket
+        state.push_operator(action);
+        for action in more {
+            state.push_operator(action);
+        }
     }
 
     /// Takes the commands of `tick` into `commands` and the margins that came since into `margin`. Later pushes are for later ticks.

@@ -120,18 +120,18 @@ pub(crate) fn generate(seed: u32, map_size_px: u32) -> Vec<Entity> {
     planter.plant_areas();
     let whole = Area { left: 0, top: 0, side: map_size_px as i32 };
     for (kind, usual) in [(SceneryKind::Rock, rules::ROCKS), (SceneryKind::Gold, rules::GOLD)] {
-        for _ in 0..by_area(usual, map_size_px) {
+        for _ in 0..by_area(usual, map_size_px).max(1) {
             planter.plant(kind, whole);
         }
     }
     planter.placed
 }
 
-/// A count on a map of the usual size, for a map of that side: by its area, to the nearest, at least one.
+/// A count on a map of the usual size, for a map of that side: by its area, to the nearest.
 pub(crate) fn by_area(usual: u32, map_size_px: u32) -> u32 {
     let square = |px: u32| u64::from(px) * u64::from(px);
     let whole = square(rules::MAP_SIZE_PX);
-    ((u64::from(usual) * square(map_size_px) + whole / 2) / whole).max(1) as u32
+    ((u64::from(usual) * square(map_size_px) + whole / 2) / whole) as u32
 }
 
 /// How many areas there are along one side of a map.

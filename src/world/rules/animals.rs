@@ -24,7 +24,7 @@ pub struct Animal {
     pub kind: AnimalKind,
     /// In words, lower case.
     pub name: &'static str,
-    /// How many live on a map of [`super::MAP_SIZE_PX`]; by its area on others, at least one.
+    /// How many live on a map of [`super::MAP_SIZE_PX`]; by its area on others, so that the smallest ones have none.
     pub count: u32,
     /// Health points.
     pub health: u16,

@@ -3,13 +3,12 @@
 use proptest::prelude::*;
 
 use crate::clan::ClanId;
-use crate::command::{Action, Selection};
-use crate::controller::{Controller, Hand, Poison};
-use crate::entity::Entity;
+use crate::command::{Action, Selection, Spawned};
+use crate::controller::{Hand, Poison};
 use crate::fields::{Field, Sink};
 use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
-use crate::rules::{code_hash, Resource, TickHz};
+use crate::rules::{code_hash, Resource, TickHz, ANIMALS};
 use crate::snapshot::{read, SnapshotError};
 use crate::state::{Identity, State, World};
 use crate::tests::{body, body_mut, command, join, player, player_mut, put, wait, walk, world};
@@ -17,13 +16,6 @@ use crate::tests::{body, body_mut, command, join, player, player_mut, put, wait,
 /// A world in which every field has been used: players of all kinds, some walking, some gone.
 pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     let mut world = World::new(Identity { seed, map_size_px, tick_hz });
-    // Those who hunt wait until everyone has played its part.
-    let is_harmless = |animal: &Entity| match &animal.controller {
-        Controller::Animal(animal) => !animal.hunts(),
-        _ => false,
-    };
-    let first_hunter = world.state.animals.partition_point(is_harmless);
-    let hunters = world.state.animals.split_off(first_hunter);
     let mut joins = (1..=6).map(|id| join(u32::from(id), id * 100)).collect();
     world.step(&mut joins);
     let mut rng = Rng::new(seed, 99);
@@ -46,8 +38,24 @@ pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     fight(&mut world);
     found_clans(&mut world);
     shoot(&mut world);
-    world.state.animals.extend(hunters);
+    let_animals_appear(&mut world);
     world
+}
+
+/// One of each kind appears, wherever there is room.
+fn let_animals_appear(world: &mut World) {
+    let last_px = world.identity().map_size_px as u16 - 100;
+    for what in ANIMALS.iter().map(|animal| Spawned::Animal(animal.kind)) {
+        let mut places = (100..last_px)
+            .step_by(60)
+            .flat_map(|y_px| (100..last_px).step_by(60).map(move |x_px| (x_px, y_px)));
+        let found = places.any(|(x_px, y_px)| {
+            let sequence = world.state.operator_sequence + 1;
+            world.step(&mut vec![command(0, sequence, Action::Spawn { what, x_px, y_px })]);
+            world.outcome().refused.is_empty()
+        });
+        assert!(found, "there is room somewhere");
+    }
 }
 
 /// 100 and 400 own clans; 500, who is dead, is in the first, and 200 asks to be.
