@@ -175,7 +175,8 @@ sent=$(($(metric tickwire_turn_sends_total) - sent))
 wait "$standing"
 well still
 say "  $clients clients, $ticks ticks, $turns turns with something to say, $sent sends"
-expect "no send for turns with nothing to say" "$clients == $count && $ticks > 0 && $turns == 0 && $sent == 0"
+# An animal that walks by is told to those who see it, so not every tick is silent; but nobody is told of one all the time.
+expect "no send for turns with nothing to say" "$clients == $count && $ticks > 0 && $sent == $turns && 2 * $turns < $count * $ticks"
 
 against message-flood '1008 message_rate' "$seconds" --seconds $((seconds + 1))
 against ping-flood '1008 message_rate' "$seconds" --seconds $((seconds + 1))

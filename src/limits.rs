@@ -56,6 +56,10 @@ pub const CHAT_INTERVAL: Duration = Duration::from_millis(500);
 /// Shortest time between two pings on the map of one player: a ping is shown for about two seconds. Sooner ones are dropped and
 /// counted.
 pub const MAP_PING_INTERVAL: Duration = Duration::from_millis(1000);
+/// Shortest time between two wishes of one player about clans: each change is told to everyone. Sooner ones are dropped and counted.
+pub const CLAN_INTERVAL: Duration = Duration::from_millis(250);
+/// Players who ask to join a clan that its owner is told of at once; the others follow when these were answered.
+pub const CLAN_ASKS_TOLD: usize = 20;
 /// Messages a second that one client may send in the long run. Real MooMoo servers kick at 120. Beyond the burst:
 /// close 1008.
 pub const CLIENT_MESSAGES_PER_SECOND: u32 = 120;

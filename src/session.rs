@@ -88,6 +88,7 @@ pub struct Session {
     sequence: u32,
     chatted: Option<Duration>,
     pinged: Option<Duration>,
+    wished: Option<Duration>,
     /// Whether it attacks without a button held.
     attacks: bool,
     messages: Bucket,
@@ -111,6 +112,7 @@ impl Session {
             sequence: 0,
             chatted: None,
             pinged: None,
+            wished: None,
             attacks: false,
             messages: Bucket::full(rate, limits::CLIENT_MESSAGES_BURST, now),
             bytes: Bucket::full(limits::CLIENT_BYTES_PER_SECOND, limits::CLIENT_BYTES_BURST, now),
@@ -194,7 +196,7 @@ impl Session {
                 self.numbered(choice, |choice| Action::Upgrade { choice }, sequence, tick, outputs);
             }
             ClientPacket::Chat { sequence, tick, text } => self.chat(sequence, tick, &text, now, outputs),
-            ClientPacket::Clan { sequence, tick, wish } => self.clan(sequence, tick, wish, outputs),
+            ClientPacket::Clan { sequence, tick, wish } => self.clan(sequence, tick, wish, now, outputs),
             ClientPacket::MapPing { sequence, tick } => self.map_ping(sequence, tick, now, outputs),
             ClientPacket::ToggleAttack => {
                 self.attacks = !self.attacks;
@@ -227,7 +229,10 @@ impl Session {
         match self.player() {
             None => outputs.push(Output::Join { name, skin, gift }),
             // Whether it is dead is for the world to say: it refuses who lives.
-            Some(_) => self.command(None, None, Action::Respawn { name, skin }, outputs),
+            Some(_) => {
+                self.attacks = false;
+                self.command(None, None, Action::Respawn { name, skin }, outputs);
+            }
         }
     }
 
@@ -258,6 +263,8 @@ impl Session {
         if let Some(heading) = heading.filter(|_| sequence.is_none()) {
             self.command(None, tick, Action::Aim { heading }, outputs);
         }
+        // Who attacks by itself goes on when a button is let go.
+        let on = on || self.attacks;
         self.command(sequence, tick, Action::Attack { on }, outputs);
     }
 
@@ -280,8 +287,21 @@ impl Session {
         }
     }
 
-    /// Names are cleaned as chat is; what is left of one that is only space is refused by the world, which says why.
-    fn clan(&mut self, sequence: Option<u32>, tick: Option<u32>, wish: ClanWish, outputs: &mut Vec<Output>) {
+    /// Names are cleaned as chat is; what is left of one that is only space is refused by the world.
+    fn clan(
+        &mut self,
+        sequence: Option<u32>,
+        tick: Option<u32>,
+        wish: ClanWish,
+        now: Duration,
+        outputs: &mut Vec<Output>,
+    ) {
+        let too_soon = |before: Duration| now.saturating_sub(before) < limits::CLAN_INTERVAL;
+        if self.wished.is_some_and(too_soon) {
+            refuse(outputs, "clan_too_soon", "wait a quarter of a second between two wishes about clans");
+            return;
+        }
+        self.wished = Some(now);
         let cleaned = |name: &str| text::clean_clan_name(name).unwrap_or_default();
         let number = |player: u32| PlayerId(u16::try_from(player).unwrap_or(u16::MAX));
         let action = match wish {

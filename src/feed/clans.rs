@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::messages::Messages;
 use super::publish::{Published, Seen};
 use super::view::View;
+use crate::limits;
 use crate::packet::Dialect;
 use crate::packet::msgpack::{write_array_len, write_int, write_map_len, write_nil, write_str, write_uint};
 use crate::world::clan::Clan;
@@ -164,8 +165,8 @@ fn native_own(published: &Published, tag: Option<&Tag>) -> Vec<u8> {
     write_uint(&mut said, tag.is_owner.into());
     let rolls = published.rolls();
     write_people(&mut said, of(published, &rolls.members, tag.id));
-    let asking = of(published, &rolls.asking, tag.id);
-    write_people(&mut said, asking.filter(|_| tag.is_owner));
+    let asking = of(published, &rolls.asking, tag.id).filter(|_| tag.is_owner);
+    write_people(&mut said, asking.take(limits::CLAN_ASKS_TOLD));
     said
 }
 
@@ -188,6 +189,7 @@ pub fn moomoo(view: &mut View, published: &Published, dialect: &Dialect, message
     let mut said = Vec::new();
     if let Some(tag) = tag {
         write_people(&mut said, of(published, &published.rolls().members, tag.id));
+        said.extend(tag.id.0.to_le_bytes());
         said.push(tag.is_owner.into());
     }
     if said != view.clans.own {
@@ -209,12 +211,14 @@ pub fn moomoo(view: &mut View, published: &Published, dialect: &Dialect, message
     }
 }
 
-/// Each clan that has ended and each that was founded since; one that has another owner now is told of anew.
+/// Each clan that has ended and each that was founded since.
 fn moomoo_changes(before: &[Clan], now: &[Clan], dialect: &Dialect, messages: &mut Messages) {
-    for clan in before.iter().filter(|clan| !now.contains(clan)) {
+    // A clan keeps its name and its owner, so its number says all.
+    let is_in = |list: &[Clan], id: ClanId| list.binary_search_by_key(&id, |clan| clan.id).is_ok();
+    for clan in before.iter().filter(|clan| !is_in(now, clan.id)) {
         messages.add_named(dialect, "remove_clan", 1, |out| write_str(out, &clan.name));
     }
-    for clan in now.iter().filter(|clan| !before.contains(clan)) {
+    for clan in now.iter().filter(|clan| !is_in(before, clan.id)) {
         messages.add_named(dialect, "add_clan", 1, |out| {
             write_map_len(out, 2);
             write_str(out, "sid");

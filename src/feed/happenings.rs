@@ -112,14 +112,17 @@ pub fn moomoo(view: &View, published: &Published, dialect: &Dialect, messages: &
                 });
             }
             Event::AnimalHurt { animal, by: Some(by), amount } if view.is_own(*by) => {
-                let Some(hurt) = published.animals.find(*animal) else { continue };
+                // One that fell by it is gone; then the number rises from who struck.
+                let hurt = published.animals.find(*animal).map(|hurt| (hurt.x_px, hurt.y_px));
+                let striker = || find(published, *by).map(|seen| (seen.x.to_px(), seen.y.to_px()));
+                let Some((x_px, y_px)) = hurt.or_else(striker) else { continue };
                 messages.add_named(dialect, "floating_text", 4, |out| {
-                    [hurt.x_px, hurt.y_px].iter().for_each(|px| write_int(out, (*px).into()));
+                    [x_px, y_px].iter().for_each(|px| write_int(out, (*px).into()));
                     write_uint(out, (*amount).into());
                     write_uint(out, DAMAGE_TEXT);
                 });
             }
-            Event::AnimalStruck { animal } if view.animals.knows(*animal) => {
+            Event::AnimalStruck { animal } if view.shown.is_some() && view.animals.knows(*animal) => {
                 messages.add_named(dialect, "animate_animal", 1, |out| {
                     write_uint(out, animals::number(*animal));
                 });

@@ -77,13 +77,10 @@ pub struct Told {
 }
 
 impl Told {
-    /// Notes a shot; `false` when it was told before.
-    fn begin(&mut self, shot: &ShotSeen) -> bool {
-        let is_new = self.flying.iter().all(|(id, ..)| *id != shot.id);
-        if is_new {
-            self.flying.push((shot.id, shot.x, shot.y));
-        }
-        is_new
+    /// Notes a shot. Whatever had its number before has ended, even if the end was missed.
+    fn begin(&mut self, shot: &ShotSeen) {
+        self.flying.retain(|(id, ..)| *id != shot.id);
+        self.flying.push((shot.id, shot.x, shot.y));
     }
 
     /// Forgets a shot; where it began, if it was told.
@@ -100,7 +97,7 @@ pub fn number(id: EntityId) -> u64 {
 }
 
 fn find(published: &Published, id: EntityId) -> Option<&ShotSeen> {
-    published.shots.iter().find(|shot| shot.id == id)
+    published.shots.binary_search_by_key(&id, |shot| shot.id).ok().map(|index| &published.shots[index])
 }
 
 /// Whether any of its way can come into the window of the last turn: by the square around the way, which is more than enough.
@@ -127,7 +124,8 @@ pub fn native(
         match event {
             Event::Shot { projectile } => {
                 let shot = find(published, *projectile).filter(|shot| crosses(view, shot));
-                if let Some(shot) = shot.filter(|shot| view.shots.begin(shot)) {
+                if let Some(shot) = shot {
+                    view.shots.begin(shot);
                     begun.write(|out| write_native(out, shot));
                 }
             }
@@ -167,7 +165,8 @@ pub fn moomoo(view: &mut View, published: &Published, dialect: &Dialect, message
         match event {
             Event::Shot { projectile } => {
                 let shot = find(published, *projectile).filter(|shot| crosses(view, shot));
-                if let Some(shot) = shot.filter(|shot| view.shots.begin(shot)) {
+                if let Some(shot) = shot {
+                    view.shots.begin(shot);
                     tell_begin(view, published, shot, dialect, messages);
                 }
             }

@@ -113,3 +113,28 @@ fn every_breach_has_a_name_and_a_code_that_may_be_sent() {
         );
     }
 }
+
+#[test]
+fn wishes_about_clans_are_paced() {
+    let mut session = playing(true);
+    let leave = |sequence| ClientPacket::Clan { sequence: Some(sequence), tick: None, wish: ClanWish::Leave };
+    assert!(matches!(handled(&mut session, leave(1))[..], [Output::Command(..)]));
+    assert_eq!(handled(&mut session, leave(2))[0], Output::Dropped("clan_too_soon"));
+    let mut outputs = Vec::new();
+    session.handle(leave(3), START + limits::CLAN_INTERVAL, 7, &mut outputs).expect("no breach");
+    assert!(matches!(outputs[..], [Output::Command(..)]));
+}
+
+#[test]
+fn who_attacks_by_itself_goes_on_when_a_button_is_let_go() {
+    let mut session = playing(false);
+    let on = |outputs: &[Output]| match outputs {
+        [Output::Command(Command { action: Action::Attack { on }, .. }, None)] => *on,
+        _ => panic!("{outputs:?}"),
+    };
+    assert!(on(&handled(&mut session, ClientPacket::ToggleAttack)));
+    let let_go = ClientPacket::Attack { sequence: None, tick: None, state: false, heading: None };
+    assert!(on(&handled(&mut session, let_go.clone())));
+    assert!(!on(&handled(&mut session, ClientPacket::ToggleAttack)));
+    assert!(!on(&handled(&mut session, let_go)));
+}

@@ -44,6 +44,9 @@ pub(crate) fn check(state: &State) -> Result<(), SnapshotError> {
 fn check_clans(state: &State) -> Result<(), SnapshotError> {
     let (clans, players) = (&state.clans, &state.players);
     require(clans.windows(2).all(|pair| pair[0].id < pair[1].id), "order of clans")?;
+    require(state.next_clan >= 1, "next number of a clan")?;
+    require(clans.len() <= rules::CLANS_MOST, "number of clans")?;
+    let mut members: BTreeMap<ClanId, usize> = BTreeMap::new();
     let mut names = BTreeSet::new();
     for clan in clans {
         require((1..state.next_clan).contains(&clan.id.0), "number of a clan")?;
@@ -58,6 +61,12 @@ fn check_clans(state: &State) -> Result<(), SnapshotError> {
     for entity in players {
         if let Controller::Player(player) = &entity.controller {
             require(exists(player.clan), "clan of a player")?;
+            let count = player.clan.map_or(0, |clan| {
+                let count = members.entry(clan).or_default();
+                *count += 1;
+                *count
+            });
+            require(count <= rules::CLAN_MEMBERS_MOST, "number of members")?;
             require(exists(player.asks), "request of a player")?;
             require(player.clan.is_none() || player.asks.is_none(), "request of a player")?;
         }

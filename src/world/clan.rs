@@ -9,6 +9,7 @@ use crate::command::{Action, Refusal};
 use crate::controller::{Controller, Player};
 use crate::entity::{Entity, PlayerId};
 use crate::fields::fields;
+use crate::rules;
 use crate::state::{Event, World};
 use crate::text::check_clan_name;
 
@@ -62,16 +63,18 @@ impl World {
                 fits(self.clan_of(issuer).is_none(), Refusal::InClan)?;
                 check_clan_name(name)?;
                 fits(self.clan_named(name).is_none(), Refusal::ClanNameTaken)?;
-                fits(self.state.next_clan < u32::MAX, Refusal::TooMany)
+                let is_room = self.state.clans.len() < rules::CLANS_MOST && self.state.next_clan < u32::MAX;
+                fits(is_room, Refusal::TooMany)
             }
             Action::ClanRequest { name } => {
                 fits(self.clan_of(issuer).is_none(), Refusal::InClan)?;
                 fits(self.clan_named(name).is_some(), Refusal::UnknownClan)
             }
             Action::ClanLeave => fits(self.clan_of(issuer).is_some(), Refusal::NoClan),
-            Action::ClanAnswer { player, .. } => {
+            Action::ClanAnswer { player, accept } => {
                 let own = self.clan_owned_by(issuer)?;
-                fits(self.who_asks(own, *player).is_some(), Refusal::NotAsking)
+                fits(self.who_asks(own, *player).is_some(), Refusal::NotAsking)?;
+                fits(!accept || self.members_of(own) < rules::CLAN_MEMBERS_MOST, Refusal::TooMany)
             }
             Action::ClanKick { player } => {
                 let own = self.clan_owned_by(issuer)?;
@@ -106,10 +109,11 @@ impl World {
             Some(clan) => (clan.id, clan.owner),
             None => return,
         };
-        if let Some((player, _)) = self.player_mut(id) {
+        // Who asks again is not told of again.
+        if let Some((player, _)) = self.player_mut(id).filter(|(player, _)| player.asks != Some(clan)) {
             player.asks = Some(clan);
+            self.outcome.events.push(Event::Asked { player: id, owner });
         }
-        self.outcome.events.push(Event::Asked { player: id, owner });
     }
 
     fn answer(&mut self, owner: PlayerId, asker: PlayerId, accept: bool) {
@@ -157,6 +161,11 @@ impl World {
     fn clan_of(&self, id: PlayerId) -> Option<ClanId> {
         let at = self.find(id).ok()?;
         player_of(&self.state.players[at])?.clan
+    }
+
+    fn members_of(&self, clan: ClanId) -> usize {
+        let of = |entity: &&Entity| player_of(entity).and_then(|player| player.clan) == Some(clan);
+        self.state.players.iter().filter(of).count()
     }
 
     fn clan_named(&self, name: &str) -> Option<&Clan> {

@@ -87,6 +87,7 @@ impl World {
             self.note_turret(&standing, true);
         }
         // Whoever stands there must make way, even asleep.
+        self.stir_animals(&entity.body, item.scale_px);
         let reach = Fixed::from_px(item.scale_px + rules::PLAYER_RADIUS_PX).0.unsigned_abs();
         for player in &mut self.state.players {
             let is_near = |a: Fixed, b: Fixed| a.0.abs_diff(b.0) <= reach;

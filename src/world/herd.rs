@@ -156,6 +156,16 @@ impl World {
         }
     }
 
+    /// Animals that stand where something was built must make way, even asleep.
+    pub(crate) fn stir_animals(&mut self, built: &Body, scale_px: i32) {
+        for at in 0..self.state.animals.len() {
+            if let Some((animal, body)) = animal_mut(&mut self.state.animals[at]) {
+                let reach_px = scale_px + body.radius_px;
+                animal.stirred |= body.health > 0 && is_near(body, built, reach_px);
+            }
+        }
+    }
+
     /// What structures do to animals: traps hold them, spikes hurt them and throw them back.
     pub(crate) fn touch_animals(&mut self) {
         for at in 0..self.state.animals.len() {

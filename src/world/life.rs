@@ -82,7 +82,9 @@ impl World {
             }
             _ => None,
         };
-        if let Some(by) = due {
+        let own = self.state.players[at].body.owner;
+        // Whoever has become a mate since does no harm any more.
+        if let Some(by) = due.filter(|by| !self.are_mates(*by, own)) {
             self.hurt(at, rules::POISON_DAMAGE, by.somebody());
         }
     }

@@ -36,6 +36,10 @@ pub const NAME_CHARS: usize = 15;
 pub const CHAT_CHARS: usize = 30;
 /// Characters of a clan's name.
 pub const CLAN_CHARS: usize = 7;
+/// Clans at once: each client is told of all of them, in one message.
+pub const CLANS_MOST: usize = 200;
+/// Members of a clan: each of them is told of all of them, in one message.
+pub const CLAN_MEMBERS_MOST: usize = 50;
 /// Characters of what the operator tells everyone: all of them fit a command frame, however long each is.
 pub const SAY_CHARS: usize = 60;
 
@@ -341,6 +345,8 @@ pub fn code_hash() -> u64 {
         ANIMALS_MOST,
         SPAWNED_MOST,
         SHOTS_MOST,
+        CLANS_MOST,
+        CLAN_MEMBERS_MOST,
     ]) {
         put(value as i64);
     }

@@ -45,6 +45,7 @@ impl Script {
     fn command(&mut self) -> Command {
         let someone = self.rng.below(PLAYERS) as u16 + 1;
         let action = match self.rng.below(100) {
+            4 if self.one_in(4) => Action::Chat { text: self.text(30) },
             0..=6 => Action::Join { player: PlayerId(someone), name: self.text(15), skin: someone as u8 },
             7 if self.one_in(if self.settled { 60 } else { 2 }) => {
                 Action::Leave { player: PlayerId(someone) }
@@ -61,8 +62,7 @@ impl Script {
             89..=91 => Action::Respawn { name: self.text(15), skin: someone as u8 },
             92..=93 => self.upgrade(),
             94..=97 => self.clan(someone),
-            98 => self.operator(),
-            _ => Action::Chat { text: self.text(30) },
+            _ => self.operator(),
         };
         let of_operator = matches!(
             action,

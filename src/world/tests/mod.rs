@@ -6,6 +6,7 @@ mod beasts;
 mod biomes;
 mod bounds;
 mod check;
+mod clan_bounds;
 mod clans;
 mod collision;
 mod commands;

@@ -37,8 +37,8 @@ pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     build(&mut world);
     fight(&mut world);
     found_clans(&mut world);
-    shoot(&mut world);
     let_animals_appear(&mut world);
+    shoot(&mut world);
     world
 }
 

@@ -1,0 +1,51 @@
+//! How many clans there may be, and how many may be in one.
+
+use crate::command::{Action, Refusal};
+use crate::entity::PlayerId;
+use crate::rules::{TickHz, CLANS_MOST, CLAN_MEMBERS_MOST};
+use crate::state::World;
+use crate::tests::{act, bare_world, command, join, player};
+
+fn several(players: u16) -> World {
+    let mut world = bare_world(TickHz::Hz30);
+    world.step(&mut (1..=players).map(|id| join(u32::from(id), id)).collect());
+    world
+}
+
+fn refused(world: &mut World, id: u16, action: Action) -> Vec<Refusal> {
+    let sequence = player(world, id).sequence + 1;
+    world.step(&mut vec![command(id, sequence, action)]);
+    world.outcome().refused.iter().map(|(_, refusal)| *refusal).collect()
+}
+
+#[test]
+fn there_are_at_most_200_clans() {
+    let most = CLANS_MOST as u16;
+    let mut world = several(most + 1);
+    for id in 1..=most {
+        act(&mut world, id, Action::ClanCreate { name: format!("c{id}") });
+    }
+    let one_more = || Action::ClanCreate { name: "more".to_string() };
+    assert_eq!(refused(&mut world, most + 1, one_more()), [Refusal::TooMany]);
+    act(&mut world, 7, Action::ClanLeave);
+    act(&mut world, most + 1, one_more());
+    assert_eq!(world.clans().len(), CLANS_MOST);
+}
+
+#[test]
+fn at_most_50_are_in_a_clan_and_who_is_kept_out_still_asks() {
+    let most = CLAN_MEMBERS_MOST as u16;
+    let mut world = several(most + 1);
+    act(&mut world, 1, Action::ClanCreate { name: "full".to_string() });
+    let let_in = |id: u16| Action::ClanAnswer { player: PlayerId(id), accept: true };
+    for id in 2..=most {
+        act(&mut world, id, Action::ClanRequest { name: "full".to_string() });
+        act(&mut world, 1, let_in(id));
+    }
+    act(&mut world, most + 1, Action::ClanRequest { name: "full".to_string() });
+    assert_eq!(refused(&mut world, 1, let_in(most + 1)), [Refusal::TooMany]);
+    assert!(player(&world, most + 1).asks.is_some());
+    act(&mut world, 1, Action::ClanKick { player: PlayerId(2) });
+    act(&mut world, 1, let_in(most + 1));
+    assert!(player(&world, most + 1).clan.is_some());
+}
