@@ -1,8 +1,10 @@
 //! Where exactly a shot enters what it hits: from inside, from the rim, and at the end of a tick's way.
 
-use crate::entity::{Body, PlayerId};
+use crate::command::Spawned;
+use crate::controller::Controller;
+use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
-use crate::rules::TickHz;
+use crate::rules::{TickHz, SHOTS_MOST};
 use crate::state::{Event, World};
 use crate::tests::shooting::arm;
 use crate::tests::{act, bare_world, body_mut, command, events, player_mut, put, wait};
@@ -115,5 +117,57 @@ fn who_dies_by_a_stroke_of_the_same_tick_shoots_no_more() {
         let hurt = events(&world).iter().any(|it| matches!(it, Event::Hurt { player: PlayerId(2), .. }));
         assert!(hurt, "the stroke hits");
         assert_eq!(world.projectiles().count(), shots, "with {health} points of health");
+    }
+}
+
+#[test]
+fn a_shot_finds_who_stands_just_where_its_way_ends_and_a_square_of_the_grid_begins() {
+    let square = Fixed::from_px(20 * 256);
+    for rate in TickHz::ALL {
+        for (heading, right) in [(0, true), (0x4000, false)] {
+            let (mut world, shot) = in_flight(rate, heading);
+            let begin = square.minus(Fixed::from_px(35)).minus(shot.vx).minus(shot.vy);
+            let flying = &mut world.state.shots[0].body;
+            if right {
+                flying.x = begin;
+            } else {
+                flying.y = begin;
+            }
+            let begins = flying.clone();
+            let ahead = square.minus(begin).0;
+            let (to_right, down) = if right { (ahead, 0) } else { (0, ahead) };
+            assert!(is_hit(world, &begins, to_right, down), "towards {heading:#x} at {rate:?}");
+        }
+    }
+}
+
+#[test]
+fn a_turret_shoots_only_when_there_is_room_in_the_air() {
+    for (free, shoots) in [(1, true), (0, false)] {
+        let (mut world, _) = in_flight(TickHz::Hz30, 0);
+        let mut flying = world.state.shots[0].clone();
+        if let Controller::Shot(shot) = &mut flying.controller {
+            shot.left = Fixed::from_px(5_000);
+        }
+        body_mut(&mut world, 2).y = Fixed::from_px(1_000);
+        let sequence = world.state.operator_sequence + 1;
+        let what = Spawned::Item(17);
+        let turret = Action::Spawn { what, x_px: 2_400, y_px: 10_000 };
+        world.step(&mut vec![command(0, sequence, turret)]);
+        assert_eq!(world.outcome().refused, []);
+        // Whatever the wait of the first look was, it is over.
+        wait(&mut world, 90);
+        body_mut(&mut world, 2).y = Fixed::from_px(10_000);
+        let count = SHOTS_MOST - free;
+        let first = EntityId::FIRST_SHOT.0;
+        world.state.shots =
+            (first..).take(count).map(|id| Entity { id: EntityId(id), ..flying.clone() }).collect();
+        world.state.next_shot = EntityId(first + count as u32);
+        let mut shot = false;
+        for _ in 0..30 {
+            wait(&mut world, 1);
+            shot |= events(&world).iter().any(|event| matches!(event, Event::Shot { .. }));
+        }
+        assert_eq!(shot, shoots, "with room for {free}");
     }
 }
