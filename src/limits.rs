@@ -146,6 +146,8 @@ pub const ADMIN_FAILURE_ADDRESSES: usize = 1024;
 pub const INQUIRIES: usize = 64;
 /// Time that an answer of the world thread is waited for: 15 ticks at the slowest rate. Beyond: it says that none came.
 pub const ANSWER_TIME: Duration = Duration::from_secs(1);
+/// Bytes of a file to restore: a world with three players has 25 kB, so thousands have room. Beyond: no start.
+pub const RESTORE_BYTES: u64 = 64 * 1024 * 1024;
 /// Addresses that the operator bans. Beyond: refused.
 pub const BANS: usize = 4096;
 

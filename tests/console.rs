@@ -13,6 +13,7 @@ use program::{Program, tickwire};
 use support::{PATIENCE, Peer};
 use tickwire::client::heard::Heard;
 use tickwire::client::talk::Talk;
+use tickwire::limits;
 use tickwire::packet::client_packet::Mode;
 use tickwire::packet::{ClientPacket, Codes};
 
@@ -293,6 +294,7 @@ fn a_file_that_is_no_world_of_this_code_is_one_clear_line() {
     damaged[40] ^= 1;
     for (name, bytes, reason) in [
         ("text", b"hello".to_vec(), "not a snapshot"),
+        ("large", vec![0; limits::RESTORE_BYTES as usize + 1], "not a file of at most"),
         ("short", bytes[..bytes.len() / 2].to_vec(), "the snapshot ends before the state does"),
         ("rules", of_other_rules, "the snapshot was made by other rules"),
         ("damaged", damaged, "the snapshot "),
