@@ -2,7 +2,7 @@
  * The operator's page: what is said here goes to `/admin` as lines, and comes back as lines.
  *
  * Comes in: a token, from the link's fragment or the form; clicks and lines. Goes out: commands, the same that standard input
- * takes. Never: the token in the address bar, in a cookie or on the disk; text of a player as anything but text.
+ * takes. Never: the token in the address bar or in a cookie, or kept beyond the tab; text of a player as anything but text.
  *
  * @module admin
  */
