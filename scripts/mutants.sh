@@ -28,6 +28,7 @@ tools=$PWD/target/mutants-tool
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 copy=$work/world
+mkdir -p "$work/out"
 export CARGO_TARGET_DIR=$PWD/target/mutants
 # Random tests begin with the same number each time, so that a result holds when it is looked at again.
 export PROPTEST_RNG_SEED=1 PROPTEST_MAX_SHRINK_ITERS=0 RUST_BACKTRACE=0

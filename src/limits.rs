@@ -136,8 +136,12 @@ pub const ADMIN_LINES: usize = 32;
 pub const TOKEN_CHARS_LEAST: usize = 16;
 /// Characters of the token of `/admin` at most: a request head has room for it. Beyond: no start.
 pub const TOKEN_CHARS_MOST: usize = 256;
-/// Wrong tokens of one address, or one /64 of IPv6, within [`ADMIN_FAILURE_TIME`]. Beyond: 429, whatever the token.
+/// Wrong tokens of one address, or one /64 of IPv6, within [`ADMIN_FAILURE_TIME`]. Beyond: each takes [`ADMIN_FAILURE_PAUSE`], and a
+/// wrong one gets 429.
 pub const ADMIN_FAILURES: u32 = 10;
+/// Time that a token waits before it is looked at once its address was wrong too often: guesses are slow, and the operator who
+/// has the address of whoever guesses, as behind a proxy, is let in all the same.
+pub const ADMIN_FAILURE_PAUSE: Duration = Duration::from_secs(1);
 /// Time after which the wrong tokens of an address are forgotten, from the first of them on.
 pub const ADMIN_FAILURE_TIME: Duration = Duration::from_secs(60);
 /// Addresses whose wrong tokens are remembered. Beyond: the one that began first is forgotten.
@@ -146,6 +150,8 @@ pub const ADMIN_FAILURE_ADDRESSES: usize = 1024;
 pub const INQUIRIES: usize = 64;
 /// Time that an answer of the world thread is waited for: 15 ticks at the slowest rate. Beyond: it says that none came.
 pub const ANSWER_TIME: Duration = Duration::from_secs(1);
+/// Bytes of a file to restore: a world with three players has 25 kB, so thousands have room. Beyond: no start.
+pub const RESTORE_BYTES: u64 = 64 * 1024 * 1024;
 /// Addresses that the operator bans. Beyond: refused.
 pub const BANS: usize = 4096;
 
@@ -210,5 +216,6 @@ const _: () = {
     assert!(PLAYER_NUMBER_REST_LEAST.as_millis() < PLAYER_NUMBER_REST.as_millis());
     assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());
     assert!(ORDER_BYTES < ADMIN_BODY_BYTES);
+    assert!(ADMIN_FAILURE_PAUSE.as_millis() < STOP_TIME.as_millis(), "a stop does not wait for who waits");
     assert!(TOKEN_CHARS_MOST * 4 < HEAD_BYTES);
 };

@@ -80,14 +80,17 @@ fn without_the_token_nothing_is_done_and_it_is_counted() {
 }
 
 #[test]
-fn who_is_wrong_too_often_is_not_looked_at_any_more_and_others_are() {
+fn who_is_wrong_too_often_waits_and_is_let_in_with_the_right_token() {
     let server = guarded();
     let address = server.address();
     for _ in 0..limits::ADMIN_FAILURES {
         assert_eq!(status(&post(address, "Authorization: Bearer wrong\r\n", "stats")), "401");
     }
-    let answer = orders(address, "stats");
-    assert_eq!(status(&answer), "429", "also the right one now: {answer}");
+    let began = Instant::now();
+    assert_eq!(status(&orders(address, "stats")), "200", "slow, not shut");
+    assert!(began.elapsed() >= limits::ADMIN_FAILURE_PAUSE);
+    let answer = post(address, "Authorization: Bearer wrong\r\n", "stats");
+    assert_eq!(status(&answer), "429", "{answer}");
     assert!(answer.contains("\r\nRetry-After: 60\r\n"), "{answer}");
     assert_eq!(status(&post(address, "", "stats")), "401", "without a token nothing is tried");
     let other = Peer::connect(address, "/");
@@ -196,7 +199,8 @@ fn whoever_is_kicked_over_http_is_told_and_nobody_bans_itself() {
     assert_eq!(body(&answer), "error: that is your own address: /admin would be closed to you\n");
     assert_eq!(body(&orders(server.address(), "kick ann")), format!("player {player} of 127.0.0.1 is out\n"));
     assert_eq!(peer.receive_close(), "1008 kicked");
-    assert_eq!(body(&orders(server.address(), "stop")), "the server stops\n");
+    let answer = orders(server.address(), "stop\nban 192.0.2.7");
+    assert_eq!(body(&answer), "the server stops\nerror: the server stops\n");
     assert!(server.is_asked_to_stop());
     server.stop();
 }
@@ -249,6 +253,7 @@ fn the_page_holds_no_secret_and_is_for_anyone() {
         assert_eq!(status(&answer), "200");
         assert!(answer.contains(&format!("\r\nContent-Type: {kind}")), "{target}");
         assert!(answer.contains("\r\nContent-Security-Policy: default-src 'self'"), "{target}");
+        assert!(answer.contains("\r\nCross-Origin-Opener-Policy: same-origin\r\n"), "{target}");
         assert!(!answer.contains(server.config().admin_token.reveal()), "{target}");
     }
     server.stop();

@@ -13,6 +13,7 @@ use program::{Program, tickwire};
 use support::{PATIENCE, Peer};
 use tickwire::client::heard::Heard;
 use tickwire::client::talk::Talk;
+use tickwire::limits;
 use tickwire::packet::client_packet::Mode;
 use tickwire::packet::{ClientPacket, Codes};
 
@@ -199,6 +200,10 @@ fn a_banned_address_is_closed_and_refused_until_it_is_let_in_again() {
     assert!(connect(program.address, "127.0.0.1").is_ok(), "others are not meant");
     assert_eq!(program.type_line("ban 127.0.0.2"), "error: 127.0.0.2 is banned already");
     assert_eq!(program.type_line("bans"), "127.0.0.2");
+    for own in ["127.0.0.1", "::1", "::ffff:127.0.0.1"] {
+        let answer = program.type_line(&format!("ban {own}"));
+        assert!(answer.starts_with("error: that is this machine"), "{answer}");
+    }
     assert_eq!(program.type_line("unban 127.0.0.2"), "127.0.0.2 is let in again");
     assert_eq!(program.type_line("unban 127.0.0.2"), "error: 127.0.0.2 is not banned");
     join(program.address, "127.0.0.2", "Far");
@@ -289,6 +294,7 @@ fn a_file_that_is_no_world_of_this_code_is_one_clear_line() {
     damaged[40] ^= 1;
     for (name, bytes, reason) in [
         ("text", b"hello".to_vec(), "not a snapshot"),
+        ("large", vec![0; limits::RESTORE_BYTES as usize + 1], "not a file of at most"),
         ("short", bytes[..bytes.len() / 2].to_vec(), "the snapshot ends before the state does"),
         ("rules", of_other_rules, "the snapshot was made by other rules"),
         ("damaged", damaged, "the snapshot "),

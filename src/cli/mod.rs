@@ -69,10 +69,12 @@ fn tell_error(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "tickwire: {line}");
 }
 
-/// Standard output is what commands are for; a closed pipe (`| head`) is no error.
+/// Standard output is what commands are for; a closed pipe (`| head`) is no error. A prompt ends without a line's end, so it is
+/// flushed.
 fn print(text: &str) {
     use std::io::Write;
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 #[cfg(test)]

@@ -110,8 +110,19 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
 /// The world of a file that `save` wrote.
 fn restore(file: &Path) -> Result<World, Failure> {
     let failure = |error: &dyn fmt::Display| format!("--restore {}: {error}", file.display());
+    let about = fs::metadata(file).map_err(|error| failure(&error))?;
+    if !about.is_file() || about.len() > limits::RESTORE_BYTES {
+        return Err(failure(&format!("not a file of at most {} bytes", limits::RESTORE_BYTES)));
+    }
     let bytes = fs::read(file).map_err(|error| failure(&error))?;
-    World::restore(&bytes).map_err(|error| failure(&error))
+    let world = World::restore(&bytes).map_err(|error| failure(&error))?;
+    if world.players().any(|player| player.id.0 > limits::PLAYERS) {
+        return Err(failure(&format!("a player's number is above {}", limits::PLAYERS)));
+    }
+    if world.tick().max(world.operator_sequence()) > u32::MAX / 2 {
+        return Err(failure(&"its tick or the operator's sequence is too near its end"));
+    }
+    Ok(world)
 }
 
 fn serve(config: Config, world: World, is_new_token: bool) -> Result<(), Failure> {

@@ -107,12 +107,14 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const FRESH: [(&str, &str); 1] = [("Cache-Control", "no-cache")];
 
-fn headers(more: [(&'static str, &'static str); 1]) -> [(&'static str, &'static str); 4] {
+fn headers(more: [(&'static str, &'static str); 1]) -> [(&'static str, &'static str); 5] {
     let [more] = more;
     [
         more,
         ("X-Content-Type-Options", "nosniff"),
         ("Referrer-Policy", "no-referrer"),
+        // A page that opened this one cannot steer it, such as by another fragment.
+        ("Cross-Origin-Opener-Policy", "same-origin"),
         ("Content-Security-Policy", POLICY),
     ]
 }

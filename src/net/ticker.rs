@@ -69,7 +69,7 @@ pub fn run(shared: &Shared, mut world: World) {
         let began = shared.now();
         book(shared, &due);
         step(shared, &mut world, &mut commands, &mut margins);
-        let margin = |player: PlayerId| margins[usize::from(player.0)];
+        let margin = |player: PlayerId| margins.get(usize::from(player.0)).copied().unwrap_or_default();
         let published = Arc::new(publisher.publish(&world, margin));
         shared.publish(&published);
         let now = shared.now();
@@ -107,7 +107,9 @@ fn step(shared: &Shared, world: &mut World, commands: &mut Vec<Command>, margins
     }
     for event in &outcome.events {
         if let Event::Left { player } = event {
-            margins[usize::from(player.0)] = 0;
+            if let Some(margin) = margins.get_mut(usize::from(player.0)) {
+                *margin = 0;
+            }
             shared.roster.give_back(*player, shared.now());
         }
     }

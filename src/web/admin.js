@@ -2,7 +2,7 @@
  * The operator's page: what is said here goes to `/admin` as lines, and comes back as lines.
  *
  * Comes in: a token, from the link's fragment or the form; clicks and lines. Goes out: commands, the same that standard input
- * takes. Never: the token in the address bar, in a cookie or on the disk; text of a player as anything but text.
+ * takes. Never: the token in the address bar or in a cookie, or kept beyond the tab; text of a player as anything but text.
  *
  * @module admin
  */
@@ -24,12 +24,19 @@ const past = { lines: /** @type {string[]} */ ([]), place: 0 };
 /** Rows of the table by player number, so that a refresh leaves what is under the pointer. @type {Map<number, HTMLTableRowElement>} */
 const rows = new Map();
 
-/** Takes the token out of the address bar. */
+/** Takes the token out of the address bar. It replaces the kept one once the server takes it. */
 function takeFragment() {
   const given = location.hash.slice(1);
   if (given === '') return;
   history.replaceState(null, '', location.pathname + location.search);
+  tryToken(given.trim());
+}
+
+/** Keeps a token if it is the right one. @param {string} given */
+async function tryToken(given) {
+  if (!await run('bans', given)) return;
   keep(given);
+  refresh();
 }
 
 /** @param {string} given */
@@ -63,18 +70,20 @@ function status(state, text) {
 /**
  * Runs lines; `null` when there is no answer, and then the page says why.
  * @param {string} lines
+ * @param {string} said the token
  */
-async function run(lines) {
+async function run(lines, said = token) {
   let response;
   try {
-    response = await fetch('admin', { method: 'POST', headers: { Authorization: `Bearer ${token}` }, body: lines, credentials: 'omit' });
+    response = await fetch('admin', { method: 'POST', headers: { Authorization: `Bearer ${said}` }, body: lines, credentials: 'omit' });
   } catch {
     status('waiting', 'No answer from the server');
     return null;
   }
   const text = await response.text();
-  if (response.status === 401) askForToken('This is not the token.');
-  else if (response.status === 429) askForToken('Too many wrong tokens: wait a minute.');
+  if (response.status === 401 && said !== token && token !== '') status('waiting', 'The link has a wrong token');
+  else if (response.status === 401) askForToken('This is not the token.');
+  else if (response.status === 429) status('waiting', 'Too many wrong tokens');
   else if (response.status === 200 || response.status === 422) return { done: response.status === 200, text };
   else status('waiting', `Refused: ${response.status} ${text.trim()}`);
   return null;
@@ -244,7 +253,7 @@ function recall(event) {
 
 function wire() {
   const on = (form, act) => at(form).addEventListener('submit', (event) => { event.preventDefault(); act(); });
-  on('token-form', () => { keep(at('token').value); at('token').value = ''; refresh(); });
+  on('token-form', () => { const given = at('token').value.trim(); at('token').value = ''; tryToken(given); });
   on('say-form', () => { say(`say ${at('say').value}`); at('say').value = ''; });
   on('line-form', () => {
     const line = at('line').value.trim();
@@ -259,11 +268,11 @@ function wire() {
   at('stop').onclick = () => say('stop');
   sure(at('stop'));
   at('forget').onclick = () => askForToken('');
-  window.addEventListener('hashchange', () => { takeFragment(); refresh(); });
+  window.addEventListener('hashchange', takeFragment);
   setInterval(() => { if (!document.hidden) refresh(); }, REFRESH_MS);
 }
 
-takeFragment();
 wire();
 if (token === '') askForToken('');
 else refresh();
+takeFragment();

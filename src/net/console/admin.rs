@@ -1,7 +1,7 @@
 //! `POST /admin`: the operator's lines over HTTP.
 //!
 //! ```text
-//!  head ─► too many wrong tokens? 429 ─► token? 401 ─► length? 411, 413 ─► body in time? 408 ─► each line ─► 200, or 422
+//!  head ─► too many wrong tokens? a pause ─► token? 401, 429 ─► length? 411, 413 ─► body in time? 408 ─► each line ─► 200, or 422
 //! ```
 //!
 //! Comes in: a request head, its connection, a deadline. Goes out: the answers to all lines as one text, or a refusal. Never: a body
@@ -10,6 +10,7 @@
 
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};
+use std::thread;
 use std::time::Instant;
 
 use tracing::debug;
@@ -66,13 +67,18 @@ fn check_token(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Resu
     let Some(said) = head.header("Authorization") else {
         return Err(unauthorized("admin_token_missing"));
     };
-    if !shared.gate.is_open(address.ip(), shared.now()) {
-        let seconds = limits::ADMIN_FAILURE_TIME.as_secs().to_string();
-        return Err(Refused::with(429, "admin_token_too_often", &[("Retry-After", &seconds)]));
+    let is_open = shared.gate.is_open(address.ip(), shared.now());
+    if !is_open {
+        // This is the connection's own thread. A shut gate would let anyone behind the operator's proxy lock the operator out.
+        thread::sleep(limits::ADMIN_FAILURE_PAUSE);
     }
     let (scheme, said) = said.split_once(' ').unwrap_or((said, ""));
     if scheme.eq_ignore_ascii_case("Bearer") && shared.config.admin_token.is(said.trim()) {
         return Ok(());
+    }
+    if !is_open {
+        let seconds = limits::ADMIN_FAILURE_TIME.as_secs().to_string();
+        return Err(Refused::with(429, "admin_token_too_often", &[("Retry-After", &seconds)]));
     }
     shared.gate.failed(address.ip(), shared.now());
     Err(unauthorized("admin_token_wrong"))

@@ -1,6 +1,6 @@
 //! The gate of `/admin`: how often an address may be wrong.
 //!
-//! Comes in: addresses, whether their token was right, the time. Goes out: whether a token of theirs is looked at. Never: more
+//! Comes in: addresses, whether their token was right, the time. Goes out: whether a token of theirs is looked at at once. Never: more
 //! addresses than [`limits::ADMIN_FAILURE_ADDRESSES`]; a request without a token counted, since any page in the operator's browser can
 //! send those, and would lock the operator out.
 
@@ -24,7 +24,7 @@ struct Failures {
 }
 
 impl Gate {
-    /// Whether an address may try a token now.
+    /// Whether an address may try a token without a pause.
     pub fn is_open(&self, address: IpAddr, now: Duration) -> bool {
         let mut failures = self.failures.lock();
         failures.retain(|_, failures| !failures.is_over(now));

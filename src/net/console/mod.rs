@@ -20,7 +20,7 @@ pub mod token;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -102,7 +102,8 @@ pub fn run(shared: &Shared, line: &str, source: Source) -> Option<Answer> {
     } else {
         info!(from = %source, order = ?order, "order");
     }
-    let done = carry_out(shared, order, source);
+    let is_over = shared.is_stopping() || shared.is_asked_to_stop();
+    let done = if is_over { Err("the server stops".to_owned()) } else { carry_out(shared, order, source) };
     if let Err(reason) = &done {
         info!(from = %source, order = name, reason, "order refused");
     }
@@ -238,6 +239,9 @@ fn kick(shared: &Shared, who: &Who) -> Done {
 fn ban(shared: &Shared, address: IpAddr, source: Source) -> Done {
     if source == Source::Admin(address) {
         return Err("that is your own address: /admin would be closed to you".to_owned());
+    }
+    if [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)].contains(&address) {
+        return Err("that is this machine: a proxy on it would be out, and everybody behind it".to_owned());
     }
     let is_new = shared.admission.ban(address).ok_or("there are as many bans as there can be")?;
     if !is_new {
