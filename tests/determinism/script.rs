@@ -52,16 +52,16 @@ impl Script {
             }
             7..=9 => self.grant(someone),
             10..=29 if self.settled => Action::Attack { on: !self.one_in(8) },
-            30..=39 if self.settled => self.upgrade(),
-            40..=52 if self.settled => Action::Attack { on: true },
+            30..=41 if self.settled => self.upgrade(),
+            42..=52 if self.settled => Action::Attack { on: true },
             10..=44 => Action::Move { direction: Some(Angle(self.rng.next_u64() as u16)) },
             45..=54 => Action::Move { direction: None },
             55..=69 => Action::Aim { heading: Angle(self.rng.next_u64() as u16) },
             70..=79 => self.select(),
             80..=88 => Action::Attack { on: !self.one_in(4) },
             89..=91 => Action::Respawn { name: self.text(15), skin: someone as u8 },
-            92..=93 => self.upgrade(),
-            94..=97 => self.clan(someone),
+            92 => self.upgrade(),
+            93..=97 => self.clan(someone),
             _ => self.operator(),
         };
         let of_operator = matches!(

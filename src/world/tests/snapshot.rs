@@ -36,7 +36,13 @@ pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     let grant = Action::Grant { player: crate::PlayerId(400), resource: Resource::Stone, amount: 9 };
     let leave = Action::Leave { player: crate::PlayerId(600) };
     world.step(&mut vec![command(0, 7, leave), command(0, 8, grant)]);
+    // 100 stands while spikes are built, and walks on after.
+    let way = player(&world, 100).direction;
+    player_mut(&mut world, 100).direction = None;
+    let walker = body_mut(&mut world, 100);
+    (walker.vx, walker.vy) = (Fixed::ZERO, Fixed::ZERO);
     build(&mut world);
+    player_mut(&mut world, 100).direction = way;
     fight(&mut world);
     found_clans(&mut world);
     let_animals_appear(&mut world);
