@@ -1,7 +1,6 @@
 //! Herds of bots on a server in this process: what they are told makes sense, in each layout, and nobody is told
 //! twice or of nothing.
 
-use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

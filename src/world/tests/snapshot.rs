@@ -42,7 +42,10 @@ pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     let walker = body_mut(&mut world, 100);
     (walker.vx, walker.vy) = (Fixed::ZERO, Fixed::ZERO);
     build(&mut world);
-    player_mut(&mut world, 100).direction = way;
+    // Wherever it stood, it has come through.
+    body_mut(&mut world, 100).health = 100;
+    let walker = player_mut(&mut world, 100);
+    (walker.alive, walker.direction) = (true, way);
     fight(&mut world);
     found_clans(&mut world);
     let_animals_appear(&mut world);
