@@ -175,8 +175,9 @@ sent=$(($(metric tickwire_turn_sends_total) - sent))
 wait "$standing"
 well still
 say "  $clients clients, $ticks ticks, $turns turns with something to say, $sent sends"
-# An animal that walks by is told to those who see it, so not every tick is silent; but nobody is told of one all the time.
-expect "no send for turns with nothing to say" "$clients == $count && $ticks > 0 && $sent == $turns && 2 * $turns < $count * $ticks"
+# An animal that walks by is told to those who see it, so not every tick is silent; but nobody is told of one all
+# the time. The two counters are read one after the other, while the game goes on.
+expect "no send for turns with nothing to say" "$clients == $count && $ticks > 0 && $sent - $turns < $turns / 10 + 200 && 2 * $turns < $count * $ticks"
 
 against message-flood '1008 message_rate' "$seconds" --seconds $((seconds + 1))
 against ping-flood '1008 message_rate' "$seconds" --seconds $((seconds + 1))

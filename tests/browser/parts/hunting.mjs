@@ -115,10 +115,17 @@ async function wolf({ ada, server }) {
 async function hunt(page, walker, id) {
   await page.mouse.down();
   let least = WOLF_HEALTH;
+  let missed = 0;
   for (let i = 0; i < 400; i++) {
     const animal = (await state(page, 'animals')).find((one) => one.id === id);
     const own = await state(page, 'own');
-    if (!animal || !own) break;
+    if (!own) break;
+    // One that has not come into the picture yet is waited for; one that was struck and is not there any more is dead.
+    if (!animal) {
+      if (least < WOLF_HEALTH || ++missed > 40) break;
+      await sleep(50);
+      continue;
+    }
     least = Math.min(least, animal.health);
     if ((await state(page, 'health')) < 45) {
       await page.mouse.up();
