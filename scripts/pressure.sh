@@ -2,26 +2,30 @@
 # Two hundred bots walk on a release server while others misbehave: what the two hundred notice of it, what it costs the
 # server, and how each of the others is closed. Exits with 1 when something is not as it should be.
 #
-#   scripts/pressure.sh [--seconds N] [--count N] [--slack-ms N]
+#   scripts/pressure.sh [--seconds N] [--count N] [--slack-ms N] [--judge p50|p99]
 #
 # --seconds   measured time of each run, at least 4 (default 10); two runs take longer, since closing takes its time there
 # --count     bots (default 200)
-# --slack-ms  how much the p99 gap may grow while others misbehave (default 34: one update)
+# --slack-ms  how much the judged gap may grow while others misbehave (default 34: one update)
+# --judge     which gap between updates is judged (default p99); on a machine that others use, p99 is theirs as much as
+#             the server's, and only p50 says something of the server
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-seconds=10 count=200 slack_ms=34
+seconds=10 count=200 slack_ms=34 judged=p99
 while (($#)); do
     case $1 in
         --seconds) seconds=$2 ;;
         --count) count=$2 ;;
         --slack-ms) slack_ms=$2 ;;
-        *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        --judge) judged=$2 ;;
+        *) sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
     shift 2
 done
 
 ((seconds >= 4)) || seconds=4
+[[ $judged == p50 || $judged == p99 ]] || { printf 'pressure.sh: --judge is p50 or p99\n' >&2; exit 2; }
 memory_most_kb=$((128 * 1024))
 in_view_least=10
 ((count >= 200)) || in_view_least=0
@@ -124,7 +128,8 @@ together() {
     sed '1d; s/^/  closed/' "$work/$kind.endings"
 }
 # Whether the gaps are as long as without: unharmed KIND
-unharmed() { awk "BEGIN { exit !($(field "$1" gap_p99_ms)+0 <= $(field native gap_p99_ms) + $slack_ms) }"; }
+gaps() { printf '%s+0 <= %s + %s' "$(field "$1" "gap_${judged}_ms")" "$(field native "gap_${judged}_ms")" "$slack_ms"; }
+unharmed() { awk "BEGIN { exit !($(gaps "$1")) }"; }
 # against KIND CODES HERD_SECONDS ARGUMENTS…
 against() {
     local kind=$1 expected=$2 time=$3 closed others
@@ -143,8 +148,7 @@ against() {
         herd native "$seconds"
         together "$kind" "$time"
     fi
-    expect "the $count notice nothing of $kind" \
-        "$(field "$kind" gap_p99_ms)+0 <= $(field native gap_p99_ms) + $slack_ms"
+    expect "the $count notice nothing of $kind" "$(gaps "$kind")"
 }
 
 start_server

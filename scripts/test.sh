@@ -138,7 +138,8 @@ lesson() {
 
 browser() { timeout --kill-after=10 300 node tests/browser/run.mjs; }
 
-pressure() { timeout --kill-after=10 400 scripts/pressure.sh --seconds 4; }
+# The time of the machine is not ours alone here: see --judge.
+pressure() { timeout --kill-after=10 400 scripts/pressure.sh --seconds 4 --judge p50; }
 
 # ---- counting ----------------------------------------------------------------------------------------------------
 
