@@ -109,7 +109,19 @@ lint() { cargo clippy --workspace --all-targets --locked -- -D warnings; }
 
 documents() { RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked; }
 
-debug() { cargo test --workspace --locked --no-fail-fast; }
+# Built together; then two programs run at a time, since most of them wait for clocks and sockets rather than work. The long
+# ones stand at the end of cargo's list and begin. Documentation examples come last.
+debug() {
+    local build="$logs/build" failed=0
+    cargo test --workspace --locked --no-run 2>&1 | tee "$build" || return
+    sed -n 's/^ *Executable .*(\(.*\))$/\1/p' "$build" | tac |
+        xargs -P 2 -I PROGRAM bash -c '
+            log=$1/${0##*/}.log; "$0" >"$log" 2>&1; status=$?
+            flock "$1/turn" printf "\n%s\n%s\n" "$0" "$(cat "$log")"
+            exit "$status"' PROGRAM "$logs" || failed=1
+    cargo test --workspace --locked --doc || failed=1
+    return "$failed"
+}
 
 release() { cargo build --release --locked; }
 
@@ -129,10 +141,12 @@ wasm() { node tests/wasm/check.mjs; }
 
 page() { node --test --test-reporter=tap tests/browser/unit/; }
 
-# The page and the browser's world after the lesson, in the copy in which its test has followed it.
+# The page and the browser's world after the lesson, in the copy in which its test has followed it: in the group `debug`, or
+# else here.
 lesson() {
     local copy=target/tmp/your-first-rule
-    cargo test --locked --test your_first_rule && (cd "$copy" && bash scripts/build-web.sh) &&
+    [ -f "$logs/debug" ] || cargo test --locked --test your_first_rule || return
+    (cd "$copy" && bash scripts/build-web.sh) &&
         node --test --test-reporter=tap "$copy/tests/browser/unit/"
 }
 

@@ -1,9 +1,11 @@
-// A page of a phone's size, played by touch alone.
+// A page of a phone's size, played by touch alone, in a small world of its own: no animal lives there, so none hunts who plays with two
+// thumbs.
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keep, state, until } from '../lib/browser.mjs';
 import { near, rest } from '../lib/game.mjs';
+import { start } from '../lib/server.mjs';
 
 const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true };
 const LEFT = { x: 110, y: 640, id: 1 };
@@ -11,6 +13,7 @@ const RIGHT = { x: 300, y: 640, id: 2 };
 
 /** @param {import('../lib/game.mjs').Game} game */
 export async function phone(game) {
+  const server = await start(0, ['--map-size', '1440']);
   const page = await game.page('phone', PHONE);
   const session = await page.context().newCDPSession(page);
   /** Thumbs on the glass: `touchEnd` lifts those that are listed, or all of them. */
@@ -18,8 +21,8 @@ export async function phone(game) {
   const below = { ...LEFT, y: LEFT.y + 60 };
   const swings = () => page.evaluate(() => window.tickwire.players[window.tickwire.id].swings);
   await game.check('a phone joins by touch and walks by a thumb', async () => {
-    await page.goto(game.server.url);
-    await until(page, () => window.tickwire.watching !== null);
+    await page.goto(server.url);
+    await page.locator('#play:enabled').waitFor();
     await keep(page, 'phone-title');
     await page.locator('#play').tap();
     await until(page, () => window.tickwire.own !== null);
@@ -63,14 +66,15 @@ export async function phone(game) {
     await rest(page);
     near((await state(page, 'own')).heading, Math.PI, 0.05, 'the heading stays where the blow went');
   });
-  await phoneBuilds(game, page, touch);
+  await phoneBuilds(game, server, page, touch);
   await page.context().close();
+  await server.stop();
 }
 
-/** @param {import('../lib/game.mjs').Game} game @param {import('playwright-core').Page} page @param {(type: string, ...points: any[]) => Promise<any>} touch */
-async function phoneBuilds(game, page, touch) {
+/** @param {import('../lib/game.mjs').Game} game @param {Awaited<ReturnType<typeof start>>} server @param {import('playwright-core').Page} page @param {(type: string, ...points: any[]) => Promise<any>} touch */
+async function phoneBuilds(game, server, page, touch) {
   await game.check('with an item in the hand the right thumb builds it where it looks', async () => {
-    game.server.order(`grant ${await state(page, 'id')} wood 100`);
+    server.order(`grant ${await state(page, 'id')} wood 100`);
     await until(page, () => window.tickwire.resources.wood >= 100);
     const slot = await page.locator('[data-slot="item-3"]').boundingBox();
     await touch('touchStart', { x: slot.x + slot.width / 2, y: slot.y + slot.height / 2, id: 3 });
