@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 
-use super::PATIENCE;
+use super::support::PATIENCE;
 
 /// The program with these arguments, all streams piped.
 pub fn tickwire(arguments: &[&str]) -> Command {

@@ -1,0 +1,225 @@
+//! What the documents show is what the commands print: README.md, the lessons, and how to read traffic with Wireshark.
+//!
+//! Comes in: blocks marked `console`, in which a line `$ command` is followed by what it prints. A line `…` stands for any lines, and
+//! `…` within a line for any text. Commands are run by `sh` in the top folder, with `tickwire` in the path; where one names
+//! `localhost:3000`, a server of the test's own stands there. `TICKWIRE_BLESS=1 cargo test --test documents` writes the answers
+//! anew, as long as they are; those with a `…` stay as they are written.
+//!
+//! Commands that need more than this repository are run when `TICKWIRE_TOOLS` is set, as `scripts/test.sh` does, which installs what
+//! they need.
+
+#[path = "support/program.rs"]
+mod program;
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use program::{Program, tickwire};
+
+const BLESS: &str = "TICKWIRE_BLESS";
+const TOOLS: &str = "TICKWIRE_TOOLS";
+const ANY: &str = "…";
+/// Where the documents say that the server is.
+const SHOWN_ADDRESS: &str = "localhost:3000";
+/// Programs that a command may use without more being installed.
+const ALWAYS_THERE: [&str; 5] = ["tickwire", "printf", "echo", "cat", "head"];
+
+/// One command of a block and what the block says that it prints.
+struct Example<'a> {
+    command: &'a str,
+    shown: Vec<&'a str>,
+}
+
+impl Example<'_> {
+    /// Whether it needs nothing but this repository.
+    fn is_plain(&self) -> bool {
+        let mut first_words =
+            self.command.split(['|', ';']).filter_map(|part| part.split_whitespace().next());
+        first_words.all(|word| ALWAYS_THERE.contains(&word))
+    }
+}
+
+fn top() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The documents that show commands.
+fn documents() -> Vec<PathBuf> {
+    let mut found = vec![top().join("README.md"), top().join("scripts/wireshark/README.md")];
+    let lessons = fs::read_dir(top().join("docs/lessons")).expect("there are lessons");
+    found.extend(lessons.map(|entry| entry.expect("it can be read").path()));
+    found.retain(|path| path.extension().is_some_and(|end| end == "md") && path.is_file());
+    found.sort();
+    found
+}
+
+/// All examples in the order of a document.
+fn examples(text: &str) -> Vec<Example<'_>> {
+    let mut found: Vec<Example<'_>> = Vec::new();
+    let mut is_inside = false;
+    for line in text.lines() {
+        match (is_inside, line.strip_prefix("$ ")) {
+            (false, _) => is_inside = line == "```console",
+            (true, _) if line == "```" => is_inside = false,
+            (true, Some(command)) => found.push(Example { command, shown: Vec::new() }),
+            (true, None) => found.last_mut().expect("a block begins with a command").shown.push(line),
+        }
+    }
+    found
+}
+
+/// The shell that runs the examples of one document, and its server, once one is needed.
+struct Shell {
+    server: Option<Program>,
+}
+
+impl Shell {
+    /// Standard output of a command, then standard error.
+    fn run(&mut self, command: &str) -> String {
+        let mut command = command.to_owned();
+        let mut address = None;
+        if command.contains(SHOWN_ADDRESS) {
+            let server = self.server.get_or_insert_with(|| {
+                Program::start(&mut tickwire(&["serve", "--bind", "127.0.0.1:0", "--log", "error"]))
+            });
+            command = command.replace(SHOWN_ADDRESS, &server.address.to_string());
+            address = Some(server.address.to_string());
+        }
+        let program = Path::new(env!("CARGO_BIN_EXE_tickwire")).parent().expect("a folder");
+        let paths = std::env::var("PATH").unwrap_or_default();
+        let mut shell = Command::new("sh");
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("TICKWIRE_")) {
+            shell.env_remove(name);
+        }
+        shell.args(["-c", &command]).current_dir(top()).env("PATH", format!("{}:{paths}", program.display()));
+        let output = shell.output().expect("sh runs");
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8(text).expect("the command prints UTF-8");
+        match address {
+            Some(address) => text.replace(&address, SHOWN_ADDRESS),
+            None => text,
+        }
+    }
+}
+
+/// Whether a line is the one shown, where `…` stands for any text.
+fn line_agrees(printed: &str, shown: &str) -> bool {
+    let mut parts = shown.split(ANY);
+    let Some(mut rest) = printed.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+fn lines_agree(printed: &[&str], shown: &[&str]) -> bool {
+    printed.len() == shown.len()
+        && printed.iter().zip(shown).all(|(printed, shown)| line_agrees(printed, shown))
+}
+
+/// Whether the lines are the ones shown, where a line `…` stands for any lines.
+fn agrees(printed: &[&str], shown: &[&str]) -> bool {
+    let mut parts = shown.split(|line| *line == ANY);
+    let first = parts.next().unwrap_or_default();
+    if printed.len() < first.len() || !lines_agree(&printed[..first.len()], first) {
+        return false;
+    }
+    let mut rest = &printed[first.len()..];
+    let parts: Vec<&[&str]> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle.iter().filter(|part| !part.is_empty()) {
+        match rest.windows(part.len()).position(|window| lines_agree(window, part)) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.len() >= last.len() && lines_agree(&rest[rest.len() - last.len()..], last)
+}
+
+/// Runs the examples of one document that `wanted` chooses. Gives how many, and those that print something else.
+fn check(path: &Path, wanted: impl Fn(&Example<'_>) -> bool) -> (usize, Vec<String>) {
+    let text = fs::read_to_string(path).expect("the document can be read");
+    let (mut shell, mut blessed, mut wrong) = (Shell { server: None }, text.clone(), Vec::new());
+    let chosen: Vec<Example<'_>> = examples(&text).into_iter().filter(wanted).collect();
+    for example in &chosen {
+        let printed = shell.run(example.command);
+        let printed = printed.trim_end_matches('\n');
+        let lines: Vec<&str> = printed.lines().map(str::trim_end).collect();
+        if agrees(&lines, &example.shown) {
+            continue;
+        }
+        let whole = |shown: &[&str]| {
+            format!(
+                "$ {}\n{}",
+                example.command,
+                shown.iter().map(|line| format!("{line}\n")).collect::<String>()
+            )
+        };
+        if std::env::var_os(BLESS).is_some() && !example.shown.contains(&ANY) {
+            blessed = blessed.replacen(&whole(&example.shown), &whole(&lines), 1);
+        } else {
+            wrong.push(format!(
+                "{}: something else is printed than what it shows:\n{}",
+                path.display(),
+                whole(&lines)
+            ));
+        }
+    }
+    if blessed != text {
+        fs::write(path, blessed).expect("the document can be written");
+    }
+    (chosen.len(), wrong)
+}
+
+fn check_all(wanted: impl Fn(&Example<'_>) -> bool) -> usize {
+    let (mut count, mut wrong) = (0, Vec::new());
+    for path in documents() {
+        let (some, bad) = check(&path, &wanted);
+        count += some;
+        wrong.extend(bad);
+    }
+    assert!(wrong.is_empty(), "{BLESS}=1 writes them anew\n{}", wrong.join("\n"));
+    count
+}
+
+#[test]
+fn examples_print_what_is_shown() {
+    let count = check_all(|example| example.is_plain());
+    assert!(count >= 20, "only {count} examples found");
+}
+
+#[test]
+fn examples_with_other_tools_print_what_is_shown() {
+    if std::env::var_os(TOOLS).is_some() {
+        let count = check_all(|example| !example.is_plain());
+        assert!(count >= 1, "no example needs another tool");
+    }
+}
+
+#[test]
+fn a_dotted_line_stands_for_any_lines() {
+    let printed = ["a", "b", "c", "d"];
+    for shown in [
+        &["a", "b", "c", "d"][..],
+        &["a", ANY],
+        &[ANY, "d"],
+        &["a", ANY, "c", ANY],
+        &[ANY, "b", "c", ANY, "d"],
+    ] {
+        assert!(agrees(&printed, shown), "{shown:?}");
+    }
+    for shown in
+        [&["a", "b", "c"][..], &["b", ANY], &[ANY, "c"], &["a", ANY, "x", ANY], &[ANY, "c", ANY, "b", ANY]]
+    {
+        assert!(!agrees(&printed, shown), "{shown:?}");
+    }
+    assert!(agrees(&["tick 17, on its way"], &["tick …, on its way"]));
+    assert!(!agrees(&["tick 17, on its way"], &["tick …, on my way"]));
+}
