@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::{Failure, codes, print};
+use crate::explain;
 use crate::ws::Side;
 
 /// What `explain` can be told.
@@ -17,6 +18,9 @@ pub struct ExplainArgs {
     /// Who sent them: client or server. Without it, masked frames are a client's.
     #[arg(long, value_name = "WHO", value_parser = ["client", "server"])]
     from: Option<String>,
+    /// Print JSON for programs, one line.
+    #[arg(long)]
+    json: bool,
     /// Folder with `.tsv` tables to use instead of the built-in ones.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
     codes: Option<std::path::PathBuf>,
@@ -33,6 +37,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         "client" => Side::Client,
         _ => Side::Server,
     });
-    print(&crate::explain::run(&args.hex.join(" "), &dialect, from)?);
+    let explanation = explain::explain(&explain::hex::parse(&args.hex.join(" "))?, &dialect, from);
+    print(&if args.json { explanation.json() + "\n" } else { explanation.report() });
     Ok(())
 }

@@ -59,15 +59,17 @@ pub fn lay_out(bytes: &[u8], start: usize) -> Layout {
     if let Some((place, whole)) = take(bytes, &mut layout.end, extended_bytes) {
         let number = bytes[place.clone()].iter().fold(0, |number, &byte| number << BYTE | u64::from(byte));
         layout.length = whole.then_some(number);
-        let value = if whole { number.to_string() } else { "cut".to_owned() };
-        layout.fields.push(Node::leaf(field::EXTENDED, bits(place), value));
+        layout.fields.push(match whole {
+            true => Node::leaf(field::EXTENDED, bits(place), number.to_string()).raw(number),
+            false => Node::of_bytes(field::EXTENDED, place.start, &bytes[place], "cut"),
+        });
     }
     if second & MASK != 0
         && let Some((place, whole)) = take(bytes, &mut layout.end, KEY_BYTES)
     {
         layout.key = bytes[place.clone()].first_chunk().copied();
         let value = if whole { super::hex::print(&bytes[place.clone()]) } else { "cut".to_owned() };
-        layout.fields.push(Node::leaf(field::KEY, bits(place), value));
+        layout.fields.push(Node::of_bytes(field::KEY, place.start, &bytes[place], value));
     }
     layout
 }
@@ -82,7 +84,7 @@ fn take(bytes: &[u8], at: &mut usize, size: usize) -> Option<(Range<usize>, bool
 fn first_byte(byte: u8, at: usize) -> [Node; 5] {
     let bit = |name, place: usize, words: [&str; 2]| {
         let set = usize::from(byte >> (BYTE - 1 - place) & 1);
-        Node::leaf(name, at + place..at + place + 1, format!("{set}, {}", words[set]))
+        Node::leaf(name, at + place..at + place + 1, format!("{set}, {}", words[set])).raw(set == 1)
     };
     let reserved = ["no extension", "reserved for an extension"];
     let opcode = byte & OPCODE;
@@ -92,19 +94,22 @@ fn first_byte(byte: u8, at: usize) -> [Node; 5] {
         bit(field::RSV1, 1, reserved),
         bit(field::RSV2, 2, reserved),
         bit(field::RSV3, 3, reserved),
-        Node::leaf(field::OPCODE, at + 4..at + BYTE, format!("{opcode}, {name}")),
+        Node::leaf(field::OPCODE, at + 4..at + BYTE, format!("{opcode}, {name}")).raw(opcode),
     ]
 }
 
 fn second_byte(byte: u8, at: usize) -> [Node; 2] {
-    let masked =
-        if byte & MASK != 0 { "1, masked: a client sent it" } else { "0, not masked: a server sent it" };
+    let is_masked = byte & MASK != 0;
+    let masked = if is_masked { "1, masked: a client sent it" } else { "0, not masked: a server sent it" };
     let length = match byte & LENGTH {
         LENGTH_IN_16 => "126, so the length follows in 16 bits".to_owned(),
         LENGTH_IN_64 => "127, so the length follows in 64 bits".to_owned(),
         short => short.to_string(),
     };
-    [Node::leaf(field::MASK, at..at + 1, masked), Node::leaf(field::LENGTH, at + 1..at + BYTE, length)]
+    [
+        Node::leaf(field::MASK, at..at + 1, masked).raw(is_masked),
+        Node::leaf(field::LENGTH, at + 1..at + BYTE, length).raw(byte & LENGTH),
+    ]
 }
 
 /// The bits of the field that breaks a rule of the header.
@@ -116,7 +121,9 @@ pub fn culprit(violation: Violation, bytes: &[u8], start: usize, layout: &Layout
             let first_set = (bytes.get(start).unwrap_or(&0) & frame::RSV).leading_zeros() as usize;
             Some(start * BYTE + first_set..start * BYTE + first_set + 1)
         }
-        Violation::ReservedOpcode => place(field::OPCODE),
+        Violation::ReservedOpcode | Violation::ContinuationWithoutStart | Violation::MessageInterrupted => {
+            place(field::OPCODE)
+        }
         Violation::ControlFragmented => place(field::FIN),
         Violation::MaskMissing | Violation::MaskForbidden => place(field::MASK),
         Violation::ControlTooLong => place(field::LENGTH),

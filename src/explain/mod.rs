@@ -1,33 +1,43 @@
 //! Any bytes to a tree of named ranges: what each bit says, and which rule is broken.
 //!
-//! The bytes of one direction of a connection come in, after its upgrade: one frame or several. An [`Explanation`] goes
-//! out, whose leaves tile the bytes; [`Display`](std::fmt::Display) prints it in one line, [`Explanation::report`] as
-//! something to read. The judgement is that of [`ws`](crate::ws) and [`packet`](crate::packet) themselves, so what is
-//! said here about a frame is what the server would do with it.
+//! The bytes of one direction of a connection come in, with its upgrade or after it: one frame or several; or those of both
+//! directions as they travel, in a [`Conversation`]. An [`Explanation`] goes out, whose leaves tile the bytes;
+//! [`Display`](std::fmt::Display) prints it in one line, [`Explanation::report`] as something to read, [`Explanation::json`] for
+//! programs, and [`Explanation::encode`] writes the bytes again from what the leaves say. The judgement is that of
+//! [`ws`](crate::ws) and [`packet`](crate::packet) themselves, so what is said here about a frame is what the server would do with it.
 //!
 //! ```text
-//!   hex ──► bytes ──header──► fields ──unmask──► payload ──packet──► values with names ──► tree ──► drawing, report
+//!   hex ──► bytes ──head──► lines                                                      ┌► drawing, report, line
+//!             └──header──► fields ──unmask──► payload ──packet──► values with names ──► tree ──► JSON
+//!                                                └──► message of several frames        └► the same bytes
 //! ```
 //!
-//! It never keeps state between frames: a fragment is shown as what it is, a part. It does not know the limits of an
-//! endpoint either, and so says nothing of messages that are too long.
+//! It does not know the limits of an endpoint, and so says nothing of messages that are too long.
 
 mod drawing;
+mod encode;
+mod encoding;
+mod head;
 mod header;
 pub mod hex;
+mod json;
 mod packet;
+mod payload;
 mod report;
+mod stream;
+mod text;
 pub mod tree;
 mod units;
 
 use std::fmt;
 use std::ops::Range;
 
-use crate::packet::{Dialect, Direction, Row};
-use crate::ws::frame::{self, Header, KEY_BYTES, MASK, Opcode};
-use crate::ws::{Event, Side, Violation, close};
-use header::Layout;
-use tree::{BYTE, Node, bits};
+use crate::packet::{Dialect, Row};
+use crate::ws::frame::{Header, KEY_BYTES, MASK, Opcode};
+use crate::ws::violation::Answer;
+use crate::ws::{Side, Violation};
+pub use stream::Conversation;
+use tree::Node;
 
 /// Characters of one value that a line shows.
 const CHARS_SHOWN: usize = 60;
@@ -42,11 +52,13 @@ pub struct Explanation<'a> {
     pub bytes: Vec<u8>,
     /// Who sent them.
     pub from: Side,
-    /// The frames in their order. After a broken rule that ends the connection there are no more.
+    /// The dialect in which its packets were looked up.
+    pub dialect: &'a Dialect,
+    /// The frames in their order; before them the head of the request or response, if there is one. After a broken rule that ends the connection there are no more.
     pub frames: Vec<Frame<'a>>,
 }
 
-/// One frame, or what there is of it.
+/// One frame, or what there is of it; or the head of a request or response.
 #[derive(Debug)]
 pub struct Frame<'a> {
     /// Where it lies in the bytes.
@@ -59,15 +71,40 @@ pub struct Frame<'a> {
     pub key: Option<[u8; KEY_BYTES]>,
     /// Its payload, unmasked, as far as it is there.
     pub payload: Vec<u8>,
-    /// What the payload is.
+    /// What the payload is; of a last fragment, what the whole message is.
     pub content: Content<'a>,
+    /// The message that it ends, if it is a last fragment.
+    pub whole: Option<Whole>,
     /// What is wrong with it.
     pub problem: Option<Problem>,
+}
+
+impl Frame<'_> {
+    /// Something of which nothing is known but its place.
+    fn new(place: Range<usize>, tree: Node) -> Self {
+        let (header, key, payload, content) = (None, None, Vec::new(), Content::Unread);
+        Frame { place, header, tree, key, payload, content, whole: None, problem: None }
+    }
+}
+
+/// A message that came in several frames.
+#[derive(Debug)]
+pub struct Whole {
+    /// How many.
+    pub frames: usize,
+    /// What the first of them said it is.
+    pub opcode: Opcode,
+    /// Their payloads, unmasked and joined.
+    pub payload: Vec<u8>,
+    /// Its tree. Bits count from the front of the joined payload.
+    pub tree: Node,
 }
 
 /// What a payload is.
 #[derive(Debug)]
 pub enum Content<'a> {
+    /// No frame: the head of a request or response, in one line.
+    Head(String),
     /// Nothing that could be read.
     Unread,
     /// Bytes that mean nothing here: of a ping, a pong, or a fragment.
@@ -105,27 +142,27 @@ pub enum Problem {
 
 impl Problem {
     fn violation(violation: Violation, bits: Range<usize>) -> Problem {
-        Problem::Broken {
-            rule: violation.name(),
-            address: violation.address(),
-            sentence: violation.to_string(),
-            answer: violation.close_code().map_or_else(|| "drop".to_owned(), |code| format!("close {code}")),
-            bits,
+        let answer = match violation.answer() {
+            Answer::Close(code) => format!("close {code}"),
+            Answer::Status(status) => format!("status {status}"),
+            Answer::Drop => "drop".to_owned(),
+        };
+        let (rule, address) = (violation.name(), violation.address());
+        Problem::Broken { rule, address, sentence: violation.to_string(), answer, bits }
+    }
+
+    /// The same problem at another place.
+    fn at(mut self, place: impl FnOnce(Range<usize>) -> Range<usize>) -> Problem {
+        if let Problem::Broken { bits, .. } = &mut self {
+            *bits = place(bits.clone());
         }
+        self
     }
 }
 
-/// Explains bytes that `from` sent after the upgrade; `None` asks the mask bit of the first frame who it was.
+/// Explains bytes that `from` sent; `None` asks the bytes who it was.
 pub fn explain<'a>(bytes: &[u8], dialect: &'a Dialect, from: Option<Side>) -> Explanation<'a> {
-    let from = from.unwrap_or_else(|| guess_side(bytes));
-    let mut frames = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        let frame = explain_frame(bytes, at, dialect, from);
-        at = frame.place.end;
-        frames.push(frame);
-    }
-    Explanation { bytes: bytes.to_vec(), from, frames }
+    Conversation::in_dialect(dialect).explain(from.unwrap_or_else(|| guess_side(bytes)), bytes)
 }
 
 /// What `tickwire explain` prints: the report on bytes that are given as hexadecimal.
@@ -136,163 +173,18 @@ pub fn run(text: &str, dialect: &Dialect, from: Option<Side>) -> Result<String, 
     Ok(explain(&hex::parse(text)?, dialect, from).report())
 }
 
-/// A client masks, a server does not; who sends less than two bytes has not said.
-fn guess_side(bytes: &[u8]) -> Side {
+/// Who sent bytes: a client masks, a server does not; who sends less than two bytes has not said.
+pub fn guess_side(bytes: &[u8]) -> Side {
     match bytes.get(1) {
+        _ if head::begins(bytes) => head::side(bytes),
         Some(second) if second & MASK == 0 => Side::Server,
         _ => Side::Client,
-    }
-}
-
-fn explain_frame<'a>(bytes: &[u8], start: usize, dialect: &'a Dialect, from: Side) -> Frame<'a> {
-    let layout = header::lay_out(bytes, start);
-    let header = match Header::decode(&bytes[start..], from) {
-        Ok(Some((header, _))) => header,
-        Ok(None) => return unread(bytes, start, layout, Problem::Incomplete { missing: None }),
-        Err(violation) => {
-            let culprit = header::culprit(violation, bytes, start, &layout);
-            return unread(bytes, start, layout, Problem::violation(violation, culprit));
-        }
-    };
-    let begin = layout.end;
-    let come = ((bytes.len() - begin) as u64).min(header.length) as usize;
-    let mut payload = bytes[begin..begin + come].to_vec();
-    if let Some(key) = header.mask {
-        frame::mask(&mut payload, key, 0);
-    }
-    let missing = header.length - come as u64;
-    let inside = match missing {
-        0 => explain_payload(&payload, begin, header, dialect, from),
-        _ => Inside::bytes(&payload, begin).with(Some(Problem::Incomplete { missing: Some(missing) })),
-    };
-    let mut fields = layout.fields;
-    if come > 0 {
-        fields.push(inside.node);
-    }
-    let place = start..begin + come;
-    let tree = Node::parent("frame", start * BYTE, fields).valued(header.to_string());
-    Frame {
-        place,
-        header: Some(header),
-        tree,
-        key: header.mask,
-        payload,
-        content: inside.content,
-        problem: inside.problem,
-    }
-}
-
-/// A frame whose header ends the connection or is not all there: nothing after it is read.
-fn unread<'a>(bytes: &[u8], start: usize, layout: Layout, problem: Problem) -> Frame<'a> {
-    let mut fields = layout.fields;
-    if layout.end < bytes.len() {
-        fields.push(Node::leaf(packet::NOT_READ, bits(layout.end..bytes.len()), "not read"));
-    }
-    Frame {
-        place: start..bytes.len(),
-        header: None,
-        tree: Node::parent("frame", start * BYTE, fields),
-        key: layout.key,
-        payload: Vec::new(),
-        content: Content::Unread,
-        problem: Some(problem),
     }
 }
 
 /// A number and what it counts.
 fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-}
-
-/// What is in a payload: its part of the tree, what it is, and what is wrong with it.
-struct Inside<'a> {
-    node: Node,
-    content: Content<'a>,
-    problem: Option<Problem>,
-}
-
-impl<'a> Inside<'a> {
-    fn bytes(payload: &[u8], begin: usize) -> Inside<'a> {
-        let place = bits(begin..begin + payload.len());
-        let node = Node::leaf(PAYLOAD, place, count(payload.len(), "byte"));
-        Inside { node, content: Content::Bytes, problem: None }
-    }
-
-    fn with(mut self, problem: Option<Problem>) -> Inside<'a> {
-        self.problem = problem;
-        self
-    }
-}
-
-fn explain_payload<'a>(
-    payload: &[u8],
-    begin: usize,
-    header: Header,
-    dialect: &'a Dialect,
-    from: Side,
-) -> Inside<'a> {
-    let direction = match from {
-        Side::Client => Direction::ToServer,
-        Side::Server => Direction::ToClient,
-    };
-    match header.opcode {
-        Opcode::Ping | Opcode::Pong | Opcode::Continuation => Inside::bytes(payload, begin),
-        Opcode::Close => explain_close(payload, begin),
-        _ if !header.fin => Inside::bytes(payload, begin),
-        Opcode::Text => explain_text(payload, begin, dialect, direction),
-        Opcode::Binary => {
-            let packet = packet::explain(payload, begin, dialect, direction);
-            let content = Content::Packet(packet.row, packet.line);
-            Inside { node: packet.node, content, problem: packet.problem }
-        }
-    }
-}
-
-/// A text message; in a connection with `?format=json` it is a packet.
-fn explain_text<'a>(payload: &[u8], begin: usize, dialect: &'a Dialect, direction: Direction) -> Inside<'a> {
-    let text = match std::str::from_utf8(payload) {
-        Ok(text) => text,
-        Err(error) => {
-            let bad = begin + error.valid_up_to();
-            let problem = Problem::violation(Violation::TextNotUtf8, bits(bad..begin + payload.len()));
-            return Inside::bytes(payload, begin).with(Some(problem));
-        }
-    };
-    let content = match dialect.decode_json(direction, text) {
-        Ok(decoded) => Content::Packet(Some(decoded.row), Some(decoded.to_string())),
-        Err(_) => Content::Text(text.to_owned()),
-    };
-    let node = Node::leaf(PAYLOAD, bits(begin..begin + payload.len()), format!("{text:?}"));
-    Inside { node: node.encoded("UTF-8"), content, problem: None }
-}
-
-/// The body of a close frame: section 5.5.1.
-fn explain_close<'a>(payload: &[u8], begin: usize) -> Inside<'a> {
-    /// Bytes of the code.
-    const CODE: usize = 2;
-    let end = begin + payload.len();
-    match close::decode(payload) {
-        Ok(close) => {
-            let line = Event::Close { code: close.code, reason: close.reason }.to_string();
-            let mut parts = Vec::new();
-            if let Some(code) = close.code {
-                parts.push(Node::leaf("code", bits(begin..begin + CODE), code.to_string()));
-            }
-            if !close.reason.is_empty() {
-                parts.push(Node::leaf("reason", bits(begin + CODE..end), format!("{:?}", close.reason)));
-            }
-            let node = Node::parent(PAYLOAD, begin * BYTE, parts).valued("why the connection ends");
-            Inside { node, content: Content::Close(line), problem: None }
-        }
-        Err(violation) => {
-            let reason = payload.get(CODE..).unwrap_or_default();
-            let culprit = match (violation, std::str::from_utf8(reason)) {
-                (Violation::CloseReasonNotUtf8, Err(error)) => begin + CODE + error.valid_up_to()..end,
-                _ => begin..end.min(begin + CODE),
-            };
-            Inside::bytes(payload, begin).with(Some(Problem::violation(violation, bits(culprit))))
-        }
-    }
 }
 
 impl Explanation<'_> {
@@ -304,6 +196,16 @@ impl Explanation<'_> {
     /// What is wrong, if anything.
     pub fn problem(&self) -> Option<&Problem> {
         self.frames.iter().find_map(|frame| frame.problem.as_ref())
+    }
+
+    /// The bytes again, written from what the leaves say; `None` when one of them does not say enough, which would be our bug.
+    pub fn encode(&self) -> Option<Vec<u8>> {
+        encode::encode(self)
+    }
+
+    /// Everything as one line of JSON; PROTOCOL.md says how it is made up.
+    pub fn json(&self) -> String {
+        json::print(self)
     }
 
     /// Everything, drawn and written out, for a terminal of 100 columns.
@@ -328,11 +230,15 @@ impl fmt::Display for Frame<'_> {
         if let Some(header) = &self.header {
             write!(f, "{header}: ")?;
         }
+        if let Some(Whole { frames, opcode, payload, .. }) = &self.whole {
+            write!(f, "ends a {} message, {} frames, {} bytes: ", opcode.name(), frames, payload.len())?;
+        }
         match (&self.problem, &self.content) {
             (Some(Problem::Broken { rule, address, answer, .. }), _) => {
                 write!(f, "{rule} ({address}), {answer}")
             }
             (Some(Problem::Incomplete { .. }), _) => f.write_str("not all there"),
+            (None, Content::Head(line)) => f.write_str(line),
             (None, Content::Text(text)) => f.write_str(&cut(&format!("{text:?}"))),
             (None, Content::Close(line) | Content::Packet(_, Some(line))) => f.write_str(&cut(line)),
             (None, _) => f.write_str(&cut(&hex::print(&self.payload))),

@@ -4,6 +4,7 @@
 //! anyone knows. Where the bytes stop making sense, the rest is one leaf that says so. Recursion is as deep as a
 //! packet may be: [`msgpack::check`] has gone over the bytes before.
 
+use super::encoding;
 use super::tree::{BYTE, Node};
 use super::{PAYLOAD, Problem, units};
 use crate::packet::grammar::{Argument, Shape, Type};
@@ -17,6 +18,8 @@ pub const ARGUMENTS: &str = "arguments";
 pub const HEAD: &str = "head";
 /// Name of the leaf that is the key of the value after it.
 pub const KEY: &str = "key";
+/// Name of a leaf of punctuation: commas and brackets of JSON, line ends of HTTP.
+pub const SIGN: &str = "sign";
 /// Name of the leaf that nobody reads.
 pub const NOT_READ: &str = "not_read";
 
@@ -57,7 +60,7 @@ pub fn explain<'a>(
     let mut parts = vec![walk.envelope(row)];
     parts.retain(|part| !part.bits.is_empty());
     if walk.at < payload.len() {
-        parts.push(Node::leaf(NOT_READ, walk.bits(walk.at, payload.len()), "not read"));
+        parts.push(Node::of_bytes(NOT_READ, start + walk.at, &payload[walk.at..], "not read"));
     }
     let words = format!("{} bytes of MessagePack", payload.len());
     let node = Node::parent(PAYLOAD, start * BYTE, parts).valued(words);
@@ -65,8 +68,8 @@ pub fn explain<'a>(
     Explained { node, row, line, problem }
 }
 
-/// A packet's error as a problem with a place.
-fn problem_of(error: &PacketError, node: &Node, start: usize, length: usize) -> Problem {
+/// A packet's error as a problem with a place in `node`, the payload that begins at byte `start` and has `length` bytes.
+pub fn problem_of(error: &PacketError, node: &Node, start: usize, length: usize) -> Problem {
     let code = node.find("code").map(|code| code.bits.clone());
     let (bits, answer) = match error {
         PacketError::Broken(broken) => {
@@ -159,7 +162,8 @@ impl Walk<'_> {
         self.at = begin + token.head;
         let what = if token.kind == Kind::Map { "map" } else { "array" };
         let head = Node::leaf(HEAD, self.bits(begin, self.at), format!("{what} of {}", token.length));
-        let mut children = vec![head.encoded(encoding(self.payload[begin]))];
+        let head = head.raw(token.length as u64).encoded(encoding::name(self.payload[begin]));
+        let mut children = vec![head];
         for index in 0..token.length {
             if self.at >= self.stop {
                 break;
@@ -214,51 +218,16 @@ impl Walk<'_> {
             return self.nothing(name);
         };
         self.at = end;
-        let value = match msgpack::read(bytes, Bounds::of(Direction::ToServer)) {
-            Ok(value) => units::print(&value, shape),
-            Err(broken) => broken.rule.sentence().to_owned(),
-        };
-        Node::leaf(name, self.bits(begin, end), value).encoded(encoding(bytes[0]))
+        match msgpack::read(bytes, Bounds::of(Direction::ToServer)) {
+            Ok(value) => Node::leaf(name, self.bits(begin, end), units::print(&value, shape))
+                .raw(value)
+                .encoded(encoding::name(bytes[0])),
+            Err(broken) => Node::of_bytes(name, self.start + begin, bytes, broken.rule.sentence()),
+        }
     }
 
     /// A node for what is not there; the bytes go to the leaf of what is not read.
     fn nothing(&self, name: &str) -> Node {
         Node::leaf(name, self.bits(self.at, self.at), "nothing that could be read")
-    }
-}
-
-/// What MessagePack calls the way of writing that a first byte begins.
-fn encoding(first: u8) -> &'static str {
-    match first {
-        0x00..=0x7f => "positive fixint",
-        0x80..=0x8f => "fixmap",
-        0x90..=0x9f => "fixarray",
-        0xa0..=0xbf => "fixstr",
-        0xc0 => "nil",
-        0xc1 => "never used",
-        0xc2 => "false",
-        0xc3 => "true",
-        0xc4 => "bin 8",
-        0xc5 => "bin 16",
-        0xc6 => "bin 32",
-        0xc7..=0xc9 | 0xd4..=0xd8 => "ext",
-        0xca => "float 32",
-        0xcb => "float 64",
-        0xcc => "uint 8",
-        0xcd => "uint 16",
-        0xce => "uint 32",
-        0xcf => "uint 64",
-        0xd0 => "int 8",
-        0xd1 => "int 16",
-        0xd2 => "int 32",
-        0xd3 => "int 64",
-        0xd9 => "str 8",
-        0xda => "str 16",
-        0xdb => "str 32",
-        0xdc => "array 16",
-        0xdd => "array 32",
-        0xde => "map 16",
-        0xdf => "map 32",
-        0xe0..=0xff => "negative fixint",
     }
 }

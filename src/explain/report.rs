@@ -4,9 +4,9 @@
 
 use std::fmt::Write as _;
 
-use super::packet::{ARGUMENTS, HEAD, KEY};
+use super::packet::{ARGUMENTS, HEAD, KEY, SIGN};
 use super::tree::{BYTE, Node};
-use super::{Content, Explanation, Frame, PAYLOAD, Problem, count, cut, drawing, hex};
+use super::{Content, Explanation, Frame, PAYLOAD, Problem, Whole, count, cut, drawing, hex};
 use crate::packet::Row;
 use crate::ws::Side;
 use crate::ws::frame::KEY_BYTES;
@@ -30,10 +30,13 @@ pub fn report(explanation: &Explanation<'_>) -> String {
             out.push('\n');
         }
         let number = if many { format!("Frame {}, ", index + 1) } else { String::new() };
-        let _ = writeln!(out, "{number}{}: {frame}\n", sent(explanation, frame));
-        drawing::draw(frame, &explanation.bytes).iter().for_each(|line| {
-            let _ = writeln!(out, "  {}", line.trim_end());
-        });
+        let _ = writeln!(out, "{number}{}: {frame}", sent(explanation, frame));
+        if !matches!(frame.content, Content::Head(_)) {
+            out.push('\n');
+            drawing::draw(frame, &explanation.bytes).iter().for_each(|line| {
+                let _ = writeln!(out, "  {}", line.trim_end());
+            });
+        }
         unmasking(&mut out, frame);
         fields(&mut out, explanation, frame);
         says(&mut out, frame, explanation.from);
@@ -95,25 +98,38 @@ fn is_shown(byte: u8) -> bool {
 fn fields(out: &mut String, explanation: &Explanation<'_>, frame: &Frame<'_>) {
     let masked = if frame.key.is_some() && !frame.payload.is_empty() { ", the payload unmasked" } else { "" };
     let _ = writeln!(out, "\nFields{masked}\n\n  byte  {:<28}{:<26}value", "bits or bytes", "field");
+    let of_frame =
+        Bytes { input: &explanation.bytes, payload: &frame.payload, payload_at: payload_at(frame) };
     for child in &frame.tree.children {
-        field_lines(out, explanation, frame, child, 0);
+        field_lines(out, of_frame, child, 0);
+    }
+    if let Some(Whole { frames, payload, tree, .. }) = &frame.whole {
+        let _ = writeln!(out, "\nThe whole message, {} in {frames} frames\n", count(payload.len(), "byte"));
+        field_lines(out, Bytes { input: payload, payload, payload_at: 0 }, tree, 0);
     }
 }
 
-fn field_lines(
-    out: &mut String,
-    explanation: &Explanation<'_>,
-    frame: &Frame<'_>,
-    node: &Node,
-    depth: usize,
-) {
+/// Where the payload of a frame begins in the input.
+fn payload_at(frame: &Frame<'_>) -> usize {
+    frame.place.end - frame.payload.len()
+}
+
+/// What the bytes of a tree are: those of the input, but of the payload what is meant rather than what travels.
+#[derive(Clone, Copy)]
+struct Bytes<'a> {
+    input: &'a [u8],
+    payload: &'a [u8],
+    payload_at: usize,
+}
+
+fn field_lines(out: &mut String, bytes: Bytes<'_>, node: &Node, depth: usize) {
     let name = format!("{}{}", "  ".repeat(depth), node.name);
     let is_leaf = node.children.is_empty();
     // A parent that is written somewhere has a head; its line is the head's.
     let head = node.children.first().filter(|child| child.name == HEAD);
     let shown = match head {
-        Some(head) => bytes_of(explanation, frame, head),
-        None if is_leaf => bytes_of(explanation, frame, node),
+        Some(head) => bytes_of(bytes, head),
+        None if is_leaf => bytes_of(bytes, node),
         None => String::new(),
     };
     let written = head.unwrap_or(node);
@@ -122,17 +138,17 @@ fn field_lines(
     let value = cut(&written.value);
     let line = format!("{:>6}  {shown:<28}{name:<26}{value}{encoding}", node.bits.start / BYTE);
     let _ = writeln!(out, "{}", line.trim_end());
-    for child in &node.children[usize::from(head.is_some())..] {
-        field_lines(out, explanation, frame, child, depth + 1);
+    let below = node.children[usize::from(head.is_some())..].iter();
+    for child in below.filter(|child| child.name != SIGN) {
+        field_lines(out, bytes, child, depth + 1);
     }
 }
 
-/// The bytes of a leaf in hexadecimal, or its bits in their places; of the payload, what is meant rather than what
-/// travels.
-fn bytes_of(explanation: &Explanation<'_>, frame: &Frame<'_>, node: &Node) -> String {
+/// The bytes of a leaf in hexadecimal, or its bits in their places.
+fn bytes_of(bytes: Bytes<'_>, node: &Node) -> String {
     let place = node.bytes();
     if !node.bits.len().is_multiple_of(BYTE) {
-        let byte = explanation.bytes[place.start];
+        let byte = bytes.input[place.start];
         let first = place.start * BYTE;
         let sign = |at: usize| match node.bits.contains(&(first + at)) {
             true if byte >> (BYTE - 1 - at) & 1 == 1 => '1',
@@ -142,21 +158,20 @@ fn bytes_of(explanation: &Explanation<'_>, frame: &Frame<'_>, node: &Node) -> St
         let (high, low): (String, String) = ((0..4).map(sign).collect(), (4..BYTE).map(sign).collect());
         return format!("{high} {low}");
     }
-    let payload_at = frame.place.end - frame.payload.len();
-    let bytes = match place.start.checked_sub(payload_at) {
-        Some(start) if !frame.payload.is_empty() => &frame.payload[start..start + place.len()],
-        _ => &explanation.bytes[place],
+    let shown = match place.start.checked_sub(bytes.payload_at) {
+        Some(start) if !bytes.payload.is_empty() => &bytes.payload[start..start + place.len()],
+        _ => &bytes.input[place],
     };
-    match bytes.len() {
-        0..=VALUE_BYTES_SHOWN => hex::print(bytes),
-        _ => format!("{} …", hex::print(&bytes[..VALUE_BYTES_SHOWN - 1])),
+    match shown.len() {
+        0..=VALUE_BYTES_SHOWN => hex::print(shown),
+        _ => format!("{} …", hex::print(&shown[..VALUE_BYTES_SHOWN - 1])),
     }
 }
 
 /// What the frame says, once it is understood.
 fn says(out: &mut String, frame: &Frame<'_>, from: Side) {
     match &frame.content {
-        Content::Unread | Content::Bytes => {}
+        Content::Unread | Content::Bytes | Content::Head(_) => {}
         Content::Text(text) => {
             let _ = writeln!(out, "\nText: {text:?}");
         }
@@ -171,12 +186,9 @@ fn says(out: &mut String, frame: &Frame<'_>, from: Side) {
 fn packet(out: &mut String, frame: &Frame<'_>, row: &Row, from: Side) {
     let direction = if from == Side::Client { "to the server" } else { "to the client" };
     let _ = writeln!(out, "\nPacket {} {direction}: {}\n", row.name, row.meaning);
-    let arguments = frame.tree.find(PAYLOAD).and_then(|payload| payload.find(ARGUMENTS));
+    let payload = frame.whole.as_ref().map_or_else(|| frame.tree.find(PAYLOAD), |whole| Some(&whole.tree));
+    let arguments = payload.and_then(|payload| payload.find(ARGUMENTS));
     let given: &[Node] = arguments.map_or(&[], |node| &node.children);
-    let is_text = frame.tree.find(PAYLOAD).is_some_and(|payload| payload.children.is_empty());
-    if is_text {
-        return says_json(out, frame);
-    }
     let mut left_out = Vec::new();
     for argument in &row.arguments {
         match given.iter().find(|node| node.name == argument.name) {
@@ -186,13 +198,6 @@ fn packet(out: &mut String, frame: &Frame<'_>, row: &Row, from: Side) {
     }
     if !left_out.is_empty() {
         let _ = writeln!(out, "  left out, so nil: {}", left_out.join(", "));
-    }
-}
-
-/// A packet in JSON has no bytes for each value: its one line has them all.
-fn says_json(out: &mut String, frame: &Frame<'_>) {
-    if let Content::Packet(_, Some(line)) = &frame.content {
-        let _ = writeln!(out, "  {line}");
     }
 }
 
@@ -210,9 +215,9 @@ fn argument_lines(out: &mut String, node: &Node) {
     }
 }
 
-/// The children that are values: neither head nor keys.
+/// The children that are values: neither head nor keys, nor what stands between them.
 fn values(node: &Node) -> impl Iterator<Item = &Node> {
-    node.children.iter().filter(|child| child.name != HEAD && child.name != KEY)
+    node.children.iter().filter(|child| ![HEAD, KEY, SIGN].contains(&child.name.as_str()))
 }
 
 /// A node in one line.

@@ -6,11 +6,13 @@
 
 use std::ops::Range;
 
+use crate::packet::Value;
+
 /// Bits in a byte.
 pub const BYTE: usize = 8;
 
 /// A named range of the input.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// What it is: a field of the frame header, an argument of the packet, a part of an encoding.
     pub name: String,
@@ -18,6 +20,9 @@ pub struct Node {
     pub bits: Range<usize>,
     /// What it says, with its unit; empty where the children say it.
     pub value: String,
+    /// The value itself, where a leaf has one. With the encoding, or with the number of bits, it says which bytes the
+    /// leaf stands for.
+    pub raw: Option<Value>,
     /// How it is written, such as `uint 16`; empty where that goes without saying.
     pub encoding: String,
     /// Its parts in the order of the input; none in a leaf.
@@ -27,13 +32,30 @@ pub struct Node {
 impl Node {
     /// A leaf: something with a value.
     pub fn leaf(name: impl Into<String>, bits: Range<usize>, value: impl Into<String>) -> Node {
-        Node { name: name.into(), bits, value: value.into(), encoding: String::new(), children: Vec::new() }
+        Node { value: value.into(), ..Node::parent(name, bits.start, Vec::new()).within(bits) }
     }
 
     /// A node that is made of its parts, which begins at `start` even if there are none.
     pub fn parent(name: impl Into<String>, start: usize, children: Vec<Node>) -> Node {
         let end = children.last().map_or(start, |last| last.bits.end);
-        Node { name: name.into(), bits: start..end, value: String::new(), encoding: String::new(), children }
+        let (value, encoding) = (String::new(), String::new());
+        Node { name: name.into(), bits: start..end, value, raw: None, encoding, children }
+    }
+
+    /// A leaf of bytes that mean nothing here, or are not read.
+    pub fn of_bytes(name: impl Into<String>, start: usize, bytes: &[u8], value: impl Into<String>) -> Node {
+        Node::leaf(name, bits(start..start + bytes.len()), value).raw(bytes)
+    }
+
+    fn within(mut self, bits: Range<usize>) -> Node {
+        self.bits = bits;
+        self
+    }
+
+    /// The same node with the value itself.
+    pub fn raw(mut self, raw: impl Into<Value>) -> Node {
+        self.raw = Some(raw.into());
+        self
     }
 
     /// The same node with its encoding.

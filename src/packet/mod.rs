@@ -12,8 +12,8 @@
 //! number outside its bound, and no text longer than its bound.
 //!
 //! In the order of the flow: [`msgpack`] and [`json`] (the two ways to write a value), [`grammar`] (the types of
-//! arguments; `fit` holds values against them), [`codes`] (the tables), [`dialect`] (one column of the tables), [`client_packet`] and
-//! [`server_packet`] (what the server says and hears, typed), [`angle`].
+//! arguments; `fit` holds values against them), [`codes`] (the tables), [`dialect`] (one column of the tables), [`endpoint`] (the path
+//! at which it is spoken), [`client_packet`] and [`server_packet`] (what the server says and hears, typed), [`angle`].
 
 pub mod angle;
 mod assembled;
@@ -21,6 +21,7 @@ pub mod client_packet;
 pub mod codes;
 pub mod codes_print;
 pub mod dialect;
+pub mod endpoint;
 mod fit;
 pub mod grammar;
 pub mod json;

@@ -1,0 +1,303 @@
+//! The head of an HTTP request or response: how a connection becomes a WebSocket.
+//!
+//! Bytes that begin with a head come in; its tree goes out, line by line, each header with what it means for the handshake, and what is
+//! wrong with it by the verdict of [`ws::http`](crate::ws::http) and [`ws::upgrade`](crate::ws::upgrade). Never: the body.
+
+use std::ops::Range;
+
+use super::packet::SIGN;
+use super::tree::{BYTE, Node, bits};
+use super::{Content, Frame, Problem};
+use crate::ws::http::{HeadReader, RequestHead, ResponseHead, ResponseReader};
+use crate::ws::{Side, Violation, upgrade};
+
+/// What a request begins with; WebSocket knows no other method.
+const REQUEST: &[u8] = b"GET ";
+/// What a response begins with.
+const RESPONSE: &[u8] = b"HTTP/";
+const LINE_END: &[u8] = b"\r\n";
+const HEAD_END: &[u8] = b"\r\n\r\n";
+/// Subprotocols that our server agrees to.
+const KNOWN: [&str; 1] = ["tickwire.v1"];
+
+/// What a request asked for.
+#[derive(Debug)]
+pub struct Asked {
+    /// The path.
+    pub path: String,
+    /// `?dialect=`
+    pub dialect: Option<String>,
+    /// `?format=`
+    pub format: Option<String>,
+    key: String,
+    offered: Vec<String>,
+}
+
+/// A head and what comes of it.
+#[derive(Debug)]
+pub struct Head<'a> {
+    /// The head as an item of the stream.
+    pub frame: Frame<'a>,
+    /// Whether frames follow.
+    pub is_upgrade: bool,
+    /// What it asked for, if it is a request for an upgrade.
+    pub asked: Option<Asked>,
+}
+
+/// Whether bytes are a head, as far as they go. No frame begins like one: in an upper-case letter a reserved bit is set.
+pub fn begins(bytes: &[u8]) -> bool {
+    bytes.starts_with(REQUEST) || bytes.starts_with(RESPONSE)
+}
+
+/// Who sends a head.
+pub fn side(head: &[u8]) -> Side {
+    if head.starts_with(RESPONSE) { Side::Server } else { Side::Client }
+}
+
+/// Whether they are, or could be once more of them is there.
+pub fn may_begin(bytes: &[u8]) -> bool {
+    begins(bytes) || !bytes.is_empty() && (REQUEST.starts_with(bytes) || RESPONSE.starts_with(bytes))
+}
+
+/// Bytes of the head, once it is whole or has broken a rule.
+pub fn size(bytes: &[u8], from: Side) -> Option<usize> {
+    let end = bytes.windows(HEAD_END.len()).position(|window| window == HEAD_END);
+    let is_broken = || match from {
+        Side::Client => HeadReader::new().receive(bytes).is_err(),
+        Side::Server => ResponseReader::new().receive(bytes).is_err(),
+    };
+    end.map(|end| end + HEAD_END.len()).or_else(|| is_broken().then_some(bytes.len()))
+}
+
+/// Explains the head that begins at byte `start`. `asked` is what the request asked for, if this is the answer to it.
+pub fn explain<'a>(bytes: &[u8], start: usize, from: Side, asked: Option<&Asked>) -> Head<'a> {
+    let input = &bytes[start..];
+    let whole = size(input, from).unwrap_or(input.len());
+    let mut judged = match from {
+        Side::Client => judge_request(&input[..whole]),
+        Side::Server => judge_response(&input[..whole], asked),
+    };
+    let is_whole = input[..whole].ends_with(HEAD_END);
+    if !is_whole && judged.violation.is_none() {
+        judged.line.push_str(", not all there");
+    }
+    let name = if from == Side::Client { "request" } else { "response" };
+    let tree = Node::parent(name, start * BYTE, lines(&input[..whole], start, &judged.meanings));
+    let problem = match judged.violation {
+        Some(violation) => Some(Problem::violation(violation, culprit(violation, &tree))),
+        None if is_whole => None,
+        None => Some(Problem::Incomplete { missing: None }),
+    };
+    let tree = tree.valued(judged.line.clone());
+    let frame =
+        Frame { content: Content::Head(judged.line), problem, ..Frame::new(start..start + whole, tree) };
+    Head { is_upgrade: judged.is_upgrade && frame.problem.is_none(), frame, asked: judged.asked }
+}
+
+/// What a head says: the verdict, and what its headers mean.
+#[derive(Debug, Default)]
+struct Judged {
+    line: String,
+    violation: Option<Violation>,
+    is_upgrade: bool,
+    asked: Option<Asked>,
+    /// Headers by their names in lower case.
+    meanings: Vec<(&'static str, String)>,
+}
+
+fn first_line(head: &[u8]) -> String {
+    let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    String::from_utf8_lossy(line).chars().filter(|sign| !sign.is_control()).collect()
+}
+
+fn judge_request(head: &[u8]) -> Judged {
+    let line = first_line(head);
+    let request = match HeadReader::new().receive(head) {
+        Ok(Some(request)) => request,
+        Ok(None) => return Judged { line, ..Judged::default() },
+        Err(refusal) => return Judged { line, violation: Some(refusal.violation), ..Judged::default() },
+    };
+    if !request.asks_for_upgrade() {
+        return Judged { line: format!("{line}, no upgrade"), ..Judged::default() };
+    }
+    let violation = upgrade::accept(&request, &KNOWN).err().map(|refusal| refusal.violation);
+    let asked = asked(&request);
+    let mut meanings = vec![
+        ("host", "the server that is meant".to_owned()),
+        ("upgrade", "asks to leave HTTP for WebSocket".to_owned()),
+        ("connection", "so that a proxy does not just hand the upgrade on".to_owned()),
+        ("sec-websocket-version", "the version that RFC 6455 describes is 13".to_owned()),
+        ("sec-websocket-protocol", "subprotocols to choose from".to_owned()),
+        ("sec-websocket-extensions", "extensions to choose from; we agree to none".to_owned()),
+        ("origin", "the page that asks".to_owned()),
+    ];
+    if violation.is_none() {
+        let accept = upgrade::accept_key(&asked.key);
+        meanings.push(("sec-websocket-key", format!("16 random bytes; who understands answers {accept}")));
+    }
+    let line = format!("{line}, asks for the upgrade");
+    Judged { line, violation, is_upgrade: true, asked: Some(asked), meanings }
+}
+
+fn asked(request: &RequestHead) -> Asked {
+    Asked {
+        path: request.path().to_owned(),
+        dialect: request.query("dialect"),
+        format: request.query("format"),
+        key: request.header("Sec-WebSocket-Key").unwrap_or_default().to_owned(),
+        offered: request.headers.list("Sec-WebSocket-Protocol").map(str::to_owned).collect(),
+    }
+}
+
+fn judge_response(head: &[u8], asked: Option<&Asked>) -> Judged {
+    let line = first_line(head);
+    let response = match ResponseReader::new().receive(head) {
+        Ok(Some(response)) => response,
+        Ok(None) => return Judged { line, ..Judged::default() },
+        Err(violation) => return Judged { line, violation: Some(violation), ..Judged::default() },
+    };
+    if response.status != 101 {
+        return Judged { line: format!("{line}, no upgrade"), ..Judged::default() };
+    }
+    let (violation, accept) = check(&response, asked);
+    let meanings = vec![
+        ("upgrade", "leaves HTTP for WebSocket".to_owned()),
+        ("connection", "so that a proxy does not just hand the upgrade on".to_owned()),
+        ("sec-websocket-protocol", "the subprotocol that is agreed on".to_owned()),
+        ("sec-websocket-accept", accept),
+    ];
+    let line = format!("{line}, grants the upgrade");
+    Judged { line, violation, is_upgrade: true, asked: None, meanings }
+}
+
+/// The verdict on an answer, and the words on its accept key. Without the request there is nothing to hold the key against.
+fn check(response: &ResponseHead, asked: Option<&Asked>) -> (Option<Violation>, String) {
+    let Some(asked) = asked else {
+        let violation = upgrade::check_response(response, "", &KNOWN).err();
+        let words = "the answer to a key that was not seen".to_owned();
+        return (violation.filter(|violation| *violation != Violation::AcceptWrong), words);
+    };
+    let offered: Vec<&str> = asked.offered.iter().map(String::as_str).collect();
+    let violation = upgrade::check_response(response, &asked.key, &offered).err();
+    let right = upgrade::accept_key(&asked.key);
+    let words = match violation {
+        Some(Violation::AcceptWrong) => format!("wrong: the key of the request makes {right}"),
+        _ => "right: base64 of SHA-1 of the request's key and the GUID of RFC 6455".to_owned(),
+    };
+    (violation, words)
+}
+
+/// The lines of a head, which lies at byte `start` of the input. They tile it.
+fn lines(head: &[u8], start: usize, meanings: &[(&str, String)]) -> Vec<Node> {
+    let mut parts = Vec::new();
+    let mut at = 0;
+    while at < head.len() {
+        let rest = &head[at..];
+        let end = rest.windows(LINE_END.len()).position(|window| window == LINE_END);
+        let size = end.map_or(rest.len(), |end| end + LINE_END.len());
+        let line = Line { bytes: &rest[..size], start: start + at };
+        parts.push(match (at, end) {
+            (_, Some(0)) => line.leaf(SIGN, 0..size),
+            (0, _) => line.first(),
+            _ => line.header(meanings),
+        });
+        at += size;
+    }
+    parts
+}
+
+/// One line with its end.
+struct Line<'a> {
+    bytes: &'a [u8],
+    start: usize,
+}
+
+impl Line<'_> {
+    /// Bytes of the line as a leaf. What is no text stays bytes.
+    fn leaf(&self, name: &str, place: Range<usize>) -> Node {
+        let bytes = &self.bytes[place.clone()];
+        let at = self.start + place.start;
+        match std::str::from_utf8(bytes) {
+            Ok(text) => {
+                let shown = if name == SIGN { format!("{text:?}") } else { text.escape_debug().to_string() };
+                Node::leaf(name, bits(at..at + bytes.len()), shown).raw(text)
+            }
+            Err(_) => Node::of_bytes(name, at, bytes, super::count(bytes.len(), "byte")),
+        }
+    }
+
+    /// Bytes of the line without its end.
+    fn length(&self) -> usize {
+        self.bytes.strip_suffix(LINE_END).unwrap_or(self.bytes).len()
+    }
+
+    /// The words of the first line, and what is between them.
+    fn first(&self) -> Node {
+        let names = if self.bytes.starts_with(RESPONSE) {
+            ["version", "status", "reason"]
+        } else {
+            ["method", "target", "version"]
+        };
+        let mut parts = Vec::new();
+        let (mut at, end) = (0, self.length());
+        for (index, name) in names.into_iter().enumerate() {
+            let blank = self.bytes[at..end].iter().position(|byte| *byte == b' ');
+            // The last word, the reason above all, may have blanks in it.
+            let to = blank.filter(|_| index < 2).map_or(end, |blank| at + blank);
+            parts.push(self.leaf(name, at..to));
+            at = (to + 1).min(end);
+            parts.push(self.leaf(SIGN, to..at));
+        }
+        self.finish("start_line", parts)
+    }
+
+    /// A header: its name, its value, and what that means.
+    fn header(&self, meanings: &[(&str, String)]) -> Node {
+        let end = self.length();
+        let Some(colon) = self.bytes[..end].iter().position(|byte| *byte == b':') else {
+            return self.finish("line", vec![self.leaf("text", 0..end)]);
+        };
+        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+        let value = &self.bytes[colon + 1..end];
+        let before = colon + 1 + value.iter().take_while(|byte| is_blank(byte)).count();
+        let after = self.bytes[before..end].iter().rev().take_while(|byte| is_blank(byte)).count();
+        let parts = vec![
+            self.leaf("name", 0..colon),
+            self.leaf(SIGN, colon..before),
+            self.leaf("value", before..end - after),
+            self.leaf(SIGN, end - after..end),
+        ];
+        let name = String::from_utf8_lossy(&self.bytes[..colon]).to_ascii_lowercase();
+        let meaning = meanings.iter().find(|(known, _)| *known == name).map(|(_, meaning)| meaning.clone());
+        self.finish(&name.escape_debug().to_string(), parts).valued(meaning.unwrap_or_default())
+    }
+
+    /// The line's node, with its end as a leaf.
+    fn finish(&self, name: &str, mut parts: Vec<Node>) -> Node {
+        parts.push(self.leaf(SIGN, self.length()..self.bytes.len()));
+        parts.retain(|part| !part.bits.is_empty());
+        Node::parent(name, self.start * BYTE, parts)
+    }
+}
+
+/// The part of a head that breaks a rule; the whole head where something is missing.
+fn culprit(violation: Violation, head: &Node) -> Range<usize> {
+    let name = match violation {
+        Violation::MethodNotGet => "method",
+        Violation::StatusNot101 => "status",
+        Violation::UpgradeMissing | Violation::AnswerUpgradeMissing => "upgrade",
+        Violation::ConnectionMissing | Violation::AnswerConnectionMissing => "connection",
+        Violation::VersionNot13 => "sec-websocket-version",
+        Violation::KeyMalformed => "sec-websocket-key",
+        Violation::AcceptWrong => "sec-websocket-accept",
+        Violation::ExtensionNotOffered => "sec-websocket-extensions",
+        Violation::SubprotocolMalformed
+        | Violation::TooManySubprotocols
+        | Violation::SubprotocolNotOffered => "sec-websocket-protocol",
+        Violation::HostMalformed => "host",
+        Violation::RequestLine | Violation::HttpVersion | Violation::StatusLine => "start_line",
+        Violation::TargetForm | Violation::TargetTooLong => "target",
+        _ => return head.bits.clone(),
+    };
+    head.children.iter().find_map(|line| line.find(name)).map_or(head.bits.clone(), |node| node.bits.clone())
+}

@@ -1,0 +1,141 @@
+//! An explanation as one line of JSON, for programs.
+//!
+//! An [`Explanation`] comes in, text goes out; PROTOCOL.md says how it is made up. The order of the keys is fixed, so that two
+//! explanations can be compared as text. It adds nothing to what the explanation says.
+
+use std::fmt::Write as _;
+
+use serde_json::Value as Json;
+
+use super::header::field;
+use super::tree::Node;
+use super::{Content, Explanation, Frame, PAYLOAD, Problem};
+use crate::packet::{Code, Value};
+use crate::ws::Side;
+use crate::ws::frame::Opcode;
+
+/// The whole explanation.
+pub fn print(explanation: &Explanation<'_>) -> String {
+    let from = match explanation.from {
+        Side::Client => "client",
+        Side::Server => "server",
+    };
+    let (dialect, bytes) = (quoted(explanation.dialect.name()), explanation.bytes.len());
+    let frames: Vec<String> =
+        explanation.frames.iter().map(|frame| print_frame(explanation, frame)).collect();
+    format!(r#"{{"from":"{from}","dialect":{dialect},"bytes":{bytes},"frames":[{}]}}"#, frames.join(","))
+}
+
+fn print_frame(explanation: &Explanation<'_>, frame: &Frame<'_>) -> String {
+    let mut out = String::new();
+    let _ = write!(out, r#"{{"start":{},"end":{}"#, frame.place.start, frame.place.end);
+    let mut entry = |name: &str, value: String| {
+        let _ = write!(out, r#","{name}":{value}"#);
+    };
+    let is_head = matches!(frame.content, Content::Head(_));
+    entry("kind", quoted(if is_head || frame.tree.name == "rest" { &frame.tree.name } else { "frame" }));
+    entry("line", quoted(&frame.to_string()));
+    // As far as the header goes, also where a rule is broken.
+    let of_header =
+        |name| if is_head { None } else { frame.tree.children.iter().find(|node| node.name == name) };
+    let raw = |name| of_header(name).and_then(|node| node.raw.as_ref());
+    let opcode = raw(field::OPCODE).and_then(Value::as_u64).and_then(|bits| Opcode::new(bits as u8));
+    entry("opcode", opcode.map_or("null".to_owned(), |opcode| quoted(opcode.name())));
+    entry("fin", raw(field::FIN).map_or(Json::Null, json).to_string());
+    entry("masked", raw(field::MASK).map_or(Json::Null, json).to_string());
+    let row = if let Content::Packet(row, _) = frame.content { row } else { None };
+    entry("packet", row.map_or("null".to_owned(), |row| quoted(&row.name)));
+    let tree = frame.whole.as_ref().map_or_else(|| frame.tree.find(PAYLOAD), |whole| Some(&whole.tree));
+    let code =
+        tree.filter(|_| matches!(frame.content, Content::Packet(..))).and_then(|tree| tree.find("code"));
+    let code = match row.and_then(|row| row.code(explanation.dialect.name())) {
+        Some(Code::Int(code)) => Json::from(*code),
+        Some(Code::Str(code)) => Json::from(code.as_str()),
+        None => code.and_then(|code| code.raw.as_ref()).map_or(Json::Null, json),
+    };
+    entry("code", code.to_string());
+    entry("payload", quoted(&hex(&frame.payload)));
+    if let Some(whole) = &frame.whole {
+        let (frames, bytes, payload) = (whole.frames, whole.payload.len(), hex(&whole.payload));
+        let mut tree = String::new();
+        print_node(&mut tree, &whole.tree);
+        let opcode = whole.opcode.name();
+        let message = format!(
+            r#"{{"opcode":"{opcode}","frames":{frames},"bytes":{bytes},"payload":"{payload}","tree":{tree}}}"#
+        );
+        entry("message", message);
+    }
+    out.push_str(r#","tree":"#);
+    print_node(&mut out, &frame.tree);
+    out.push_str(r#","problem":"#);
+    out.push_str(
+        &frame
+            .problem
+            .as_ref()
+            .map_or("null".to_owned(), |problem| print_problem(problem, explanation.bytes.len())),
+    );
+    out.push('}');
+    out
+}
+
+fn print_node(out: &mut String, node: &Node) {
+    let (name, value, bits) = (quoted(&node.name), quoted(&node.value), &node.bits);
+    let _ = write!(out, r#"{{"name":{name},"bits":[{},{}],"value":{value}"#, bits.start, bits.end);
+    if let Some(raw) = &node.raw {
+        let _ = write!(out, r#","raw":{}"#, json(raw));
+    }
+    let _ = write!(out, r#","encoding":{},"children":["#, quoted(&node.encoding));
+    for (index, child) in node.children.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        print_node(out, child);
+    }
+    out.push_str("]}");
+}
+
+/// A value as it is. Bytes are hexadecimal text; so are, as words, the numbers that JSON lacks.
+fn json(value: &Value) -> Json {
+    match value {
+        Value::Nil | Value::Ext(..) | Value::Array(_) | Value::Map(_) => Json::Null,
+        Value::Boolean(truth) => Json::from(*truth),
+        Value::Integer(number) => number.as_i64().map_or_else(|| Json::from(number.as_u64()), Json::from),
+        Value::F32(number) => of_float(f64::from(*number)),
+        Value::F64(number) => of_float(*number),
+        Value::String(text) => Json::from(text.as_str().unwrap_or_default()),
+        Value::Binary(bytes) => Json::from(hex(bytes)),
+    }
+}
+
+fn of_float(number: f64) -> Json {
+    if number.is_finite() { Json::from(number) } else { Json::from(number.to_string()) }
+}
+
+fn print_problem(problem: &Problem, end: usize) -> String {
+    let print = |rule: &str, address: &str, sentence: &str, answer: &str, from: usize, to: usize| {
+        let [rule, address, sentence, answer] = [rule, address, sentence, answer].map(quoted);
+        format!(
+            r#"{{"rule":{rule},"address":{address},"sentence":{sentence},"answer":{answer},"bits":[{from},{to}]}}"#
+        )
+    };
+    match problem {
+        Problem::Broken { rule, address, sentence, answer, bits } => {
+            print(rule, address, sentence, answer, bits.start, bits.end)
+        }
+        Problem::Incomplete { missing } => {
+            let sentence = missing.map_or_else(
+                || "the header is not all there".to_owned(),
+                |missing| format!("{} of the payload are missing", super::count(missing as usize, "byte")),
+            );
+            print("incomplete", "", &sentence, "wait", end * super::tree::BYTE, end * super::tree::BYTE)
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    Json::from(text).to_string()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,146 @@
+//! The payload of a frame or of a message to what it is.
+//!
+//! Unmasked bytes and their opcode come in; their part of the tree goes out, what they are, and what is wrong with them. The
+//! verdict is that of the layers that would read them. Never: a thought about the frames before.
+
+use super::tree::{BYTE, Node, bits};
+use super::{Content, PAYLOAD, Problem, count, packet, text};
+use crate::packet::{Dialect, Direction, PacketError};
+use crate::ws::frame::Opcode;
+use crate::ws::{CloseCode, Event, Side, Violation, close};
+
+/// The encoding of a text.
+pub const UTF_8: &str = "UTF-8";
+
+/// Who speaks, and in what.
+#[derive(Clone, Copy, Debug)]
+pub struct Speaker<'a> {
+    /// Who sends.
+    pub from: Side,
+    /// The dialect of the connection.
+    pub dialect: &'a Dialect,
+    /// Whether its packets are JSON in text messages, if that is known.
+    pub json: Option<bool>,
+}
+
+impl Speaker<'_> {
+    fn direction(self) -> Direction {
+        match self.from {
+            Side::Client => Direction::ToServer,
+            Side::Server => Direction::ToClient,
+        }
+    }
+}
+
+/// What is in a payload.
+pub struct Inside<'a> {
+    /// Its part of the tree.
+    pub node: Node,
+    /// What it is.
+    pub content: Content<'a>,
+    /// What is wrong with it.
+    pub problem: Option<Problem>,
+}
+
+impl<'a> Inside<'a> {
+    /// Bytes that mean nothing here.
+    pub fn bytes(payload: &[u8], begin: usize) -> Inside<'a> {
+        let node = Node::of_bytes(PAYLOAD, begin, payload, count(payload.len(), "byte"));
+        Inside { node, content: Content::Bytes, problem: None }
+    }
+
+    /// The same with a problem.
+    pub fn with(mut self, problem: Option<Problem>) -> Inside<'a> {
+        self.problem = problem;
+        self
+    }
+
+    /// A text that is no packet, as far as is known.
+    pub fn text(text: &str, begin: usize) -> Inside<'a> {
+        let node = Node::leaf(PAYLOAD, bits(begin..begin + text.len()), format!("{text:?}")).raw(text);
+        let node = node.encoded(UTF_8);
+        Inside { node, content: Content::Text(text.to_owned()), problem: None }
+    }
+}
+
+/// Explains the payload of a control frame or of a whole message, which begins at byte `begin` of the input.
+pub fn explain<'a>(payload: &[u8], begin: usize, opcode: Opcode, speaker: Speaker<'a>) -> Inside<'a> {
+    match opcode {
+        Opcode::Ping | Opcode::Pong | Opcode::Continuation => Inside::bytes(payload, begin),
+        Opcode::Close => explain_close(payload, begin),
+        Opcode::Text => explain_text(payload, begin, speaker),
+        Opcode::Binary => {
+            let packet = packet::explain(payload, begin, speaker.dialect, speaker.direction());
+            let content = Content::Packet(packet.row, packet.line);
+            Inside { node: packet.node, content, problem: packet.problem }
+        }
+    }
+}
+
+/// A text message; in a connection with `?format=json` it is a packet. Where nobody knows whether it is one, a text that no table
+/// knows is a text and nothing is wrong with it.
+fn explain_text<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Inside<'a> {
+    let text = match std::str::from_utf8(payload) {
+        Ok(text) => text,
+        Err(error) => {
+            let bad = begin + error.valid_up_to();
+            let problem = Problem::violation(Violation::TextNotUtf8, bits(bad..begin + payload.len()));
+            return Inside::bytes(payload, begin).with(Some(problem));
+        }
+    };
+    let inside = Inside::text(text, begin);
+    if speaker.json == Some(false) {
+        return inside;
+    }
+    let direction = speaker.direction();
+    let (row, line, error) = match speaker.dialect.decode_json(direction, text) {
+        Ok(decoded) => (Some(decoded.row), Some(decoded.to_string()), None),
+        Err(error @ PacketError::Arguments { .. }) => (named(speaker, &error), None, Some(error)),
+        Err(error) if speaker.json == Some(true) => (None, None, Some(error)),
+        Err(_) => return inside,
+    };
+    let node = match &error {
+        Some(PacketError::Broken(_)) => inside.node,
+        _ => Node::parent(PAYLOAD, begin * BYTE, text::explain(text, begin, row)).encoded(UTF_8),
+    };
+    let node = node.valued(format!("{text:?}"));
+    let problem = error.map(|error| packet::problem_of(&error, &node, begin, payload.len()));
+    Inside { node, content: Content::Packet(row, line), problem }
+}
+
+/// The row of the packet whose arguments are wrong.
+fn named<'a>(speaker: Speaker<'a>, error: &PacketError) -> Option<&'a crate::packet::Row> {
+    let PacketError::Arguments { packet, .. } = error else { return None };
+    speaker.dialect.row(speaker.direction(), packet)
+}
+
+/// The body of a close frame: section 5.5.1.
+fn explain_close<'a>(payload: &[u8], begin: usize) -> Inside<'a> {
+    /// Bytes of the code.
+    const CODE: usize = 2;
+    let end = begin + payload.len();
+    match close::decode(payload) {
+        Ok(close) => {
+            let line = Event::Close { code: close.code, reason: close.reason }.to_string();
+            let mut parts = Vec::new();
+            if let Some(code) = close.code {
+                let node = Node::leaf("code", bits(begin..begin + CODE), code.to_string());
+                parts.push(node.raw(CloseCode::get(code)));
+            }
+            if !close.reason.is_empty() {
+                let node = Node::leaf("reason", bits(begin + CODE..end), format!("{:?}", close.reason));
+                parts.push(node.raw(close.reason));
+            }
+            let node = Node::parent(PAYLOAD, begin * BYTE, parts).valued("why the connection ends");
+            Inside { node, content: Content::Close(line), problem: None }
+        }
+        Err(violation) => {
+            let reason = payload.get(CODE..).unwrap_or_default();
+            let culprit = match (violation, std::str::from_utf8(reason)) {
+                (Violation::CloseReasonNotUtf8, Err(error)) => begin + CODE + error.valid_up_to()..end,
+                _ => begin..end.min(begin + CODE),
+            };
+            Inside::bytes(payload, begin).with(Some(Problem::violation(violation, bits(culprit))))
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! A conversation of two sides, byte by byte: the upgrade, then frames, and the messages that they make together.
+//!
+//! Bytes of either side come in, cut anywhere; explanations go out, one for each head or frame that is whole, and what is left over
+//! at the end. What is known from before is used: the path of the request says the dialect, its key says which answer is right, and
+//! a last fragment is explained with the whole message.
+//!
+//! ```text
+//!   begin ──head that asks for or grants the upgrade──► frames ──broken rule──► over
+//!     ├──────────────── no head: mid-stream ───────────►│
+//!     └──any other head──► body
+//! ```
+//!
+//! Who begins mid-stream does not know whether a message is under way, so a continuation is then taken as it comes. It
+//! never keeps more than one unfinished item and one unfinished message a side, and knows no limit of an endpoint.
+
+use std::mem;
+
+use super::head::{self, Asked};
+use super::header;
+use super::payload::{self, Inside, Speaker};
+use super::tree::{BYTE, Node, bits};
+use super::{Content, Explanation, Frame, Problem, Whole, packet};
+use crate::packet::{Codes, Dialect, endpoint};
+use crate::ws::frame::{self, Header, Opcode};
+use crate::ws::utf8::Utf8;
+use crate::ws::{Side, Violation};
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Conversation<'c> {
+    /// The tables in which a path finds its dialect; without them the dialect stays.
+    codes: Option<&'c Codes>,
+    dialect: &'c Dialect,
+    json: Option<bool>,
+    /// What the request asked for, once it was seen.
+    asked: Option<Asked>,
+    client: Half,
+    server: Half,
+}
+
+/// One direction.
+#[derive(Debug, Default)]
+struct Half {
+    /// Bytes that are not a whole item yet.
+    waiting: Vec<u8>,
+    stage: Stage,
+    open: Open,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Begin,
+    Frames,
+    /// What follows a head that is no upgrade.
+    Body,
+    /// After a broken rule: there is no telling where the next frame begins.
+    Over,
+}
+
+/// The message that is under way.
+#[derive(Debug, Default)]
+enum Open {
+    /// Its beginning was not seen, if there is one.
+    #[default]
+    Unknown,
+    Nothing,
+    Begun {
+        opcode: Opcode,
+        payload: Vec<u8>,
+        frames: usize,
+        text: Utf8,
+    },
+}
+
+impl Open {
+    /// Whether a frame may follow: RFC 6455 section 5.4.
+    fn admit(&self, header: Header) -> Result<(), Violation> {
+        match (header.opcode, self) {
+            (Opcode::Continuation, Open::Nothing) => Err(Violation::ContinuationWithoutStart),
+            (Opcode::Text | Opcode::Binary, Open::Begun { .. }) => Err(Violation::MessageInterrupted),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<'c> Conversation<'c> {
+    /// A conversation whose dialect the path of the request says; until then, or without one, it is `dialect`.
+    pub fn new(codes: &'c Codes, dialect: &'c Dialect) -> Conversation<'c> {
+        Conversation { codes: Some(codes), ..Conversation::in_dialect(dialect) }
+    }
+
+    /// A conversation in this dialect, whatever its path says.
+    pub fn in_dialect(dialect: &'c Dialect) -> Conversation<'c> {
+        let (client, server) = (Half::default(), Half::default());
+        Conversation { codes: None, dialect, json: None, asked: None, client, server }
+    }
+
+    /// Says that the upgrade was before: no message is under way.
+    pub fn begin_with_frames(&mut self, json: bool) {
+        self.json = Some(json);
+        for half in [&mut self.client, &mut self.server] {
+            half.stage = Stage::Frames;
+            half.open = Open::Nothing;
+        }
+    }
+
+    /// The dialect, as far as it is known.
+    pub fn dialect(&self) -> &'c Dialect {
+        self.dialect
+    }
+
+    /// Takes bytes of a side, and explains each head and each frame that they make whole. The bits of each count from its own front.
+    pub fn receive(&mut self, from: Side, bytes: &[u8]) -> Vec<Explanation<'c>> {
+        let mut input = mem::take(&mut self.half(from).waiting);
+        input.extend_from_slice(bytes);
+        let (mut at, mut items) = (0, Vec::new());
+        while let Some(size) = self.next_size(from, &input[at..]) {
+            items.push(self.explain_one(from, &input[at..at + size]));
+            at += size;
+        }
+        input.drain(..at);
+        self.half(from).waiting = input;
+        items
+    }
+
+    /// What is left over of a side: the beginning of something whose end did not come.
+    pub fn finish(&mut self, from: Side) -> Option<Explanation<'c>> {
+        let input = mem::take(&mut self.half(from).waiting);
+        (!input.is_empty()).then(|| self.explain_one(from, &input))
+    }
+
+    /// Forgets what was begun: bytes of the side are missing. What comes next is taken as the beginning of a frame.
+    pub fn skip(&mut self, from: Side) {
+        let half = self.half(from);
+        (half.stage, half.open) = (Stage::Frames, Open::Unknown);
+        half.waiting.clear();
+    }
+
+    /// Explains bytes of one side that stand for themselves. Bits count from the front of all of them.
+    pub fn explain(&mut self, from: Side, bytes: &[u8]) -> Explanation<'c> {
+        let (mut at, mut frames) = (0, Vec::new());
+        while at < bytes.len() {
+            let frame = self.item(bytes, at, from);
+            at = frame.place.end;
+            frames.push(frame);
+        }
+        Explanation { bytes: bytes.to_vec(), from, dialect: self.dialect, frames }
+    }
+
+    fn explain_one(&mut self, from: Side, item: &[u8]) -> Explanation<'c> {
+        let frames = vec![self.item(item, 0, from)];
+        Explanation { bytes: item.to_vec(), from, dialect: self.dialect, frames }
+    }
+
+    fn half(&mut self, from: Side) -> &mut Half {
+        match from {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+
+    /// Bytes of the next item, once it is whole. After a broken rule it is all there is.
+    fn next_size(&mut self, from: Side, input: &[u8]) -> Option<usize> {
+        let half = self.half(from);
+        match half.stage {
+            _ if input.is_empty() => None,
+            Stage::Body | Stage::Over => Some(input.len()),
+            Stage::Begin if head::may_begin(input) => head::size(input, from),
+            Stage::Begin | Stage::Frames => match Header::decode(input, from) {
+                Err(_) => Some(input.len()),
+                Ok(None) => None,
+                Ok(Some((header, _))) if half.open.admit(header).is_err() => Some(input.len()),
+                Ok(Some((header, size))) => {
+                    let whole = usize::try_from(header.length).ok()?.checked_add(size)?;
+                    (whole <= input.len()).then_some(whole)
+                }
+            },
+        }
+    }
+
+    /// The head or the frame that begins at byte `start`, or what there is of it.
+    fn item(&mut self, bytes: &[u8], start: usize, from: Side) -> Frame<'c> {
+        match self.half(from).stage {
+            Stage::Begin if head::begins(&bytes[start..]) => self.head(bytes, start, from),
+            Stage::Body | Stage::Over => {
+                let rest = Node::of_bytes(packet::NOT_READ, start, &bytes[start..], "not read");
+                Frame::new(start..bytes.len(), Node::parent("rest", start * BYTE, vec![rest]))
+            }
+            Stage::Begin | Stage::Frames => {
+                self.half(from).stage = Stage::Frames;
+                self.frame(bytes, start, from)
+            }
+        }
+    }
+
+    fn head(&mut self, bytes: &[u8], start: usize, from: Side) -> Frame<'c> {
+        let head = head::explain(bytes, start, from, self.asked.as_ref());
+        if let Some(asked) = head.asked {
+            let (dialect, format) = (asked.dialect.as_deref(), asked.format.as_deref());
+            let spoken = self.codes.map(|codes| endpoint::find(codes, &asked.path, dialect, format));
+            if let Some(Ok((dialect, _))) = spoken {
+                self.dialect = dialect;
+            }
+            self.json = Some(format == Some("json"));
+            self.asked = Some(asked);
+        }
+        let half = self.half(from);
+        half.stage = if head.is_upgrade { Stage::Frames } else { Stage::Body };
+        half.open = Open::Nothing;
+        head.frame
+    }
+
+    fn frame(&mut self, bytes: &[u8], start: usize, from: Side) -> Frame<'c> {
+        let layout = header::lay_out(bytes, start);
+        let header = match Header::decode(&bytes[start..], from) {
+            Ok(Some((header, _))) => header,
+            Ok(None) => return unread(bytes, start, layout, Problem::Incomplete { missing: None }),
+            Err(violation) => {
+                self.half(from).stage = Stage::Over;
+                let culprit = header::culprit(violation, bytes, start, &layout);
+                return unread(bytes, start, layout, Problem::violation(violation, culprit));
+            }
+        };
+        if let Err(violation) = self.half(from).open.admit(header) {
+            self.half(from).stage = Stage::Over;
+            let culprit = header::culprit(violation, bytes, start, &layout);
+            let frame = unread(bytes, start, layout, Problem::violation(violation, culprit));
+            return Frame { header: Some(header), ..frame };
+        }
+        let begin = layout.end;
+        let come = ((bytes.len() - begin) as u64).min(header.length) as usize;
+        let mut payload = bytes[begin..begin + come].to_vec();
+        if let Some(key) = header.mask {
+            frame::mask(&mut payload, key, 0);
+        }
+        let missing = header.length - come as u64;
+        let (inside, whole) = match missing {
+            0 => self.payload(&payload, begin, header, from),
+            _ => {
+                let problem = Problem::Incomplete { missing: Some(missing) };
+                (Inside::bytes(&payload, begin).with(Some(problem)), None)
+            }
+        };
+        let mut fields = layout.fields;
+        if come > 0 {
+            fields.push(inside.node);
+        }
+        let tree = Node::parent("frame", start * BYTE, fields).valued(header.to_string());
+        Frame {
+            header: Some(header),
+            key: header.mask,
+            payload,
+            content: inside.content,
+            whole,
+            problem: inside.problem,
+            ..Frame::new(start..begin + come, tree)
+        }
+    }
+
+    /// A payload that is all there: what it is by itself, and the message that it ends.
+    fn payload(
+        &mut self,
+        payload: &[u8],
+        begin: usize,
+        header: Header,
+        from: Side,
+    ) -> (Inside<'c>, Option<Whole>) {
+        let speaker = Speaker { from, dialect: self.dialect, json: self.json };
+        let open = &mut self.half(from).open;
+        match (header.opcode, header.fin) {
+            (opcode, _) if opcode.is_control() => (payload::explain(payload, begin, opcode, speaker), None),
+            (Opcode::Continuation, fin) => go_on(open, payload, begin, fin, speaker),
+            (opcode, true) => {
+                *open = Open::Nothing;
+                (payload::explain(payload, begin, opcode, speaker), None)
+            }
+            (opcode, false) => {
+                let mut text = Utf8::default();
+                let inside = fragment(payload, begin, opcode, &mut text);
+                *open = Open::Begun { opcode, payload: payload.to_vec(), frames: 1, text };
+                (inside, None)
+            }
+        }
+    }
+}
+
+/// A continuation: a part of a message, or its end.
+fn go_on<'c>(
+    open: &mut Open,
+    payload: &[u8],
+    begin: usize,
+    fin: bool,
+    speaker: Speaker<'c>,
+) -> (Inside<'c>, Option<Whole>) {
+    let Open::Begun { opcode, payload: joined, frames, text } = open else {
+        if fin {
+            *open = Open::Nothing;
+        }
+        return (Inside::bytes(payload, begin), None);
+    };
+    let (opcode, before) = (*opcode, joined.len());
+    joined.extend_from_slice(payload);
+    *frames += 1;
+    let inside = fragment(payload, begin, opcode, text);
+    if !fin || inside.problem.is_some() {
+        return (inside, None);
+    }
+    let (frames, joined) = (*frames, mem::take(joined));
+    *open = Open::Nothing;
+    let message = payload::explain(&joined, 0, opcode, speaker);
+    // What is wrong with the message is shown at its place in this frame, or at the front of it.
+    let end = (begin + payload.len()) * BYTE;
+    let here = |bit: usize| ((bit + begin * BYTE).saturating_sub(before * BYTE)).clamp(begin * BYTE, end);
+    let problem = message.problem.map(|problem| problem.at(|bits| here(bits.start)..here(bits.end)));
+    let whole = Whole { frames, opcode, payload: joined, tree: message.node };
+    (Inside { node: inside.node, content: message.content, problem }, Some(whole))
+}
+
+/// A part of a message, by itself. A text that cannot be UTF-8 any more is one as soon as its bytes say so.
+fn fragment<'c>(payload: &[u8], begin: usize, opcode: Opcode, text: &mut Utf8) -> Inside<'c> {
+    if opcode == Opcode::Text && text.receive(payload).is_err() {
+        let good = std::str::from_utf8(payload).err().map_or(0, |error| error.valid_up_to());
+        let culprit = bits(begin + good..begin + payload.len());
+        let problem = Problem::violation(Violation::TextNotUtf8, culprit);
+        return Inside::bytes(payload, begin).with(Some(problem));
+    }
+    match std::str::from_utf8(payload) {
+        Ok(text) if opcode == Opcode::Text => Inside::text(text, begin),
+        _ => Inside::bytes(payload, begin),
+    }
+}
+
+/// A frame whose header ends the connection or is not all there: nothing after it is read.
+fn unread<'c>(bytes: &[u8], start: usize, layout: header::Layout, problem: Problem) -> Frame<'c> {
+    let mut fields = layout.fields;
+    if layout.end < bytes.len() {
+        fields.push(Node::of_bytes(packet::NOT_READ, layout.end, &bytes[layout.end..], "not read"));
+    }
+    let tree = Node::parent("frame", start * BYTE, fields);
+    Frame {
+        key: layout.key,
+        content: Content::Unread,
+        problem: Some(problem),
+        ..Frame::new(start..bytes.len(), tree)
+    }
+}
