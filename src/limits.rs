@@ -166,6 +166,12 @@ pub const CAPTURE_SEGMENT_BYTES: usize = 60 * 1024;
 /// would halt the whole program.
 pub const TERMINAL_LOOK: Duration = Duration::from_millis(300);
 
+// ---- cli: explain --------------------------------------------------------------------------------------------
+
+/// Bytes of a file or of standard input that `explain` reads: it keeps them in memory. An hour of one client has under 20 MB. Beyond:
+/// refused.
+pub const EXPLAIN_BYTES: u64 = 512 * 1024 * 1024;
+
 // ---- cli: the log --------------------------------------------------------------------------------------------
 
 /// Lines of the log that wait to be written, at about 100 bytes each. Beyond: left out and counted, since who logs must not wait.

@@ -5,6 +5,7 @@
 
 mod bots;
 mod codes;
+mod color;
 mod explain;
 mod log;
 mod serve;
@@ -33,7 +34,7 @@ pub struct Cli {
 enum Command {
     /// Serve the game and its page (what happens without a command).
     Serve(ServeArgs),
-    /// Explain the bytes of a WebSocket frame: header bit by bit, mask, payload, packet.
+    /// Explain the bytes of WebSocket frames: header bit by bit, mask, payload, packet; or of their upgrade.
     Explain(explain::ExplainArgs),
     /// Let bots walk on a server, check what they are told, and measure it.
     Bots(bots::BotsArgs),
