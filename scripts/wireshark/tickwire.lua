@@ -665,6 +665,34 @@ local function make_fields(packets)
     return made
 end
 
+-- How far the next value is, by its first byte, where that byte alone says that the value fits the type. For what is not
+-- in it somebody has to look; 9 is a float of 64 bits, which may still be no finite number.
+local function strides(kind)
+    local steps = {}
+    local function allow(from, to, step)
+        for first = from, to do steps[first] = step end
+    end
+    local low, high = kind.low, kind.high
+    if kind.shape == "num" then
+        low, high = -math.huge, math.huge
+        steps[0xcb] = 9
+    elseif kind.shape == "flag" or kind.shape == "bool" then
+        low, high = 0, 1
+        allow(0xc2, 0xc3, 1)
+    end
+    if low then
+        allow(0, math.min(high, 0x7f), 1)
+        allow(math.max(256 + low, 0xe0), 0xff, 1)
+        for size = 0, 2 do
+            local bits = 8 * 2 ^ size
+            if high >= 2 ^ bits - 1 then steps[0xcc + size] = 1 + 2 ^ size end
+            if low <= -2 ^ (bits - 1) and high >= 2 ^ (bits - 1) - 1 then steps[0xd0 + size] = 1 + 2 ^ size end
+        end
+    end
+    if kind.or_nil then steps[0xc0] = 1 end
+    return steps
+end
+
 -- Hands each type its field, and each packet the list of fields that it can show.
 local function hand_out(kind, made, list)
     kind.field = made[kind.field_name]
@@ -673,7 +701,11 @@ local function hand_out(kind, made, list)
     kind.degrees = DEGREES[kind.unit]
     kind.unit_text = UNIT_TEXT[kind.unit] or ""
     if kind.field then list[#list + 1] = kind.field end
-    for _, member in ipairs(kind.members or {}) do hand_out(member, made, list) end
+    for place, member in ipairs(kind.members or {}) do
+        hand_out(member, made, list)
+        kind.steps = kind.steps or {}
+        kind.steps[place] = strides(member)
+    end
     if kind.each then hand_out(kind.each, made, list) end
 end
 
@@ -819,25 +851,21 @@ end
 
 -- Goes over the values of flat groups that nobody looks at: most of the bytes of most captures.
 local function skim_groups(kind, at, count)
-    local members, stride = kind.members, #kind.members
-    for place = 0, count - 1 do
-        local member = members[place % stride + 1]
-        local first, high = byte(s, at), member.high
-        if high and first and first <= high and first < 0x80 and member.low <= 0 then
-            at = at + 1
-        elseif high and first == 0xcd and at + 2 <= #s and high >= 65535 then
-            at = at + 3
-        elseif not high and first == 0xcb and member.shape == "num" and byte(s, at + 1) % 128 < 0x7f then
-            at = at + 9
-            if at > #s + 1 then ends_here(at) end
-        elseif first == 0xc0 and member.or_nil then
-            at = at + 1
-        else
-            trail[#trail + 1] = floor(place / stride)
-            at = skim(member, at)
-            trail[#trail] = nil
+    local members, steps = kind.members, kind.steps
+    local stride = #members
+    for group = 0, count / stride - 1 do
+        for place = 1, stride do
+            local step = steps[place][byte(s, at)]
+            if step and (step ~= 9 or (byte(s, at + 1) or 0) % 128 < 0x7f) then
+                at = at + step
+            else
+                trail[#trail + 1] = group
+                at = skim(members[place], at)
+                trail[#trail] = nil
+            end
         end
     end
+    if at > #s + 1 then ends_here(#s + 1) end
     return at
 end
 
@@ -872,14 +900,19 @@ local function walk_list(kind, tree, at, count)
     return at
 end
 
--- Values of a packet, or of a packet within an argument: in the order of their names.
+-- Values of a packet, or of a packet within an argument: in the order of their names. A list without values goes without
+-- saying.
 local function walk_members(members, tree, at, count)
     local texts = {}
     for place, member in ipairs(members) do
         if place <= count then
-            local text
-            at, text = walk(member, tree, at)
-            texts[place] = member.name .. "=" .. text
+            local text, is_list
+            at, text, is_list = walk(member, tree, at)
+            if not is_list then
+                texts[#texts + 1] = member.name .. "=" .. text
+            elseif text ~= "×0" then
+                texts[#texts + 1] = member.name .. text
+            end
         elseif not member.or_nil then
             wrong(member, math.min(at, #s), nil, "nothing")
         end
@@ -904,8 +937,8 @@ local function walk_map(members, tree, at, pairs_left)
     end
     for _, member in ipairs(members) do
         if found[member.name] then
-            local _, text = walk(member, tree, found[member.name])
-            texts[#texts + 1] = member.name .. "=" .. text
+            local _, text, is_list = walk(member, tree, found[member.name])
+            texts[#texts + 1] = member.name .. (is_list and "" or "=") .. text
         elseif not member.or_nil then
             wrong(member, 1, nil, "nothing")
         end
@@ -929,7 +962,7 @@ local function walk_container(kind, tree, at)
     end
     local count = length / stride
     if kind.most and count > kind.most then wrong(kind, at, "at most " .. kind.most, tostring(count)) end
-    local begin, branch, text = at, tree, format("[%d]", count)
+    local begin, branch, text = at, tree, format("×%d", count)
     if kind.field and visible then
         branch = tree:add(kind.field, range(at, at + head), count, kind.name .. ": " .. count)
     elseif kind.field and wanted[kind.field] then
@@ -950,10 +983,10 @@ local function walk_container(kind, tree, at)
     end
     trail[#trail] = nil
     if visible and not places then branch:set_len(at - begin) end
-    return at, text
+    return at, text, kind.field ~= nil
 end
 
--- Any value by its type: the offset after it, and its text.
+-- Any value by its type: the offset after it, its text, and whether that is the length of a list.
 function walk(kind, tree, at)
     local first = byte(s, at)
     if not first then ends_here(at) end
@@ -1196,10 +1229,12 @@ local function set_columns(pinfo, to_server, packet, text, problem)
     if prefs.values and text and text ~= "" then line = line .. " " .. text end
     if #line > INFO_CHARS then line = match(sub(line, 1, INFO_CHARS), "^(.*) ") .. " …" end
     if problem then line = line .. " [" .. problem.rule .. "]" end
-    pinfo.cols.protocol:set("tickwire")
-    pinfo.cols.info:clear()
-    pinfo.cols.info:append(line .. "  ")
-    pinfo.cols.info:fence()
+    local columns = pinfo.cols
+    columns.protocol:set("tickwire")
+    local info = columns.info
+    info:clear()
+    info:append(line .. "  ")
+    info:fence()
 end
 
 -- Which fields of a packet somebody asks for although the tree is not shown: filters, columns, taps.
@@ -1211,6 +1246,15 @@ local function asked_for(root, packet)
     return asked
 end
 
+-- What every message has, whether or not it can be read.
+local function add_own(root, view, direction, dialect)
+    root:add(F.direction, view, direction):set_generated()
+    root:add(F.dialect, view, dialect .. (places and " as JSON" or "")):set_generated()
+    root:add(F.length, view, view:len()):set_generated()
+end
+
+local handle -- Of this dissector, which exists once this file has been read.
+
 function tickwire.dissector(view, pinfo, tree)
     if view:len() == 0 then return 0 end
     local stream, from = stream_of(pinfo)
@@ -1219,17 +1263,22 @@ function tickwire.dissector(view, pinfo, tree)
     local direction = to_server and "to_server" or "to_client"
     local early = take(view:raw(), view, to_server)
     local dialect = upgrade and upgrade.dialect or not early and guess(stream, direction, pinfo) or LIKELY[1]
-    local root = tree:add(tickwire, view())
-    root:add(F.direction, view(), direction):set_generated()
-    root:add(F.dialect, view(), dialect .. (places and " as JSON" or "")):set_generated()
-    root:add(F.length, view(), view:len()):set_generated()
-    local named = false
+    -- A protocol is asked for when one of its fields is.
+    local is_shown = tree.visible
+    handle = handle or Dissector.get("tickwire")
+    local is_asked = is_shown or tree:referenced(handle)
+    local whole, root, named = view(), tree, false
+    if is_asked then
+        root = tree:add(tickwire, whole)
+        add_own(root, whole, direction, dialect)
+    end
     local function on_envelope(packet, code)
-        named = true
-        root:add(F.packet, view(), packet and packet.name or "unknown"):set_generated()
-        root:add(F.code, view(), code)
-        visible = root.visible
-        wanted = not visible and packet and asked_for(root, packet) or {}
+        named, visible = true, is_shown
+        if is_asked then
+            root:add(F.packet, whole, packet and packet.name or "unknown"):set_generated()
+            root:add(F.code, whole, code)
+            wanted = not visible and packet and asked_for(root, packet) or wanted
+        end
         return root
     end
     local packet, code, text, problem
@@ -1238,10 +1287,10 @@ function tickwire.dissector(view, pinfo, tree)
     else
         packet, code, text, problem = read(DIALECTS[dialect][direction], on_envelope)
     end
-    if not named then root:add(F.packet, view(), "malformed"):set_generated() end
+    if is_asked and not named then root:add(F.packet, whole, "malformed"):set_generated() end
     local name = packet and packet.name or code and "unknown " .. code or "malformed"
-    if visible then root:append_text(", " .. name .. ", " .. (to_server and "client to server" or "server to client")) end
-    if problem then add_problem(root, problem) end
+    if is_shown then root:append_text(", " .. name .. ", " .. (to_server and "client to server" or "server to client")) end
+    if problem then add_problem(is_asked and root or tree:add(tickwire, whole), problem) end
     set_columns(pinfo, to_server, name, text, problem)
     return view:len()
 end

@@ -204,6 +204,34 @@ local function make_fields(packets)
     return made
 end
 
+-- How far the next value is, by its first byte, where that byte alone says that the value fits the type. For what is not
+-- in it somebody has to look; 9 is a float of 64 bits, which may still be no finite number.
+local function strides(kind)
+    local steps = {}
+    local function allow(from, to, step)
+        for first = from, to do steps[first] = step end
+    end
+    local low, high = kind.low, kind.high
+    if kind.shape == "num" then
+        low, high = -math.huge, math.huge
+        steps[0xcb] = 9
+    elseif kind.shape == "flag" or kind.shape == "bool" then
+        low, high = 0, 1
+        allow(0xc2, 0xc3, 1)
+    end
+    if low then
+        allow(0, math.min(high, 0x7f), 1)
+        allow(math.max(256 + low, 0xe0), 0xff, 1)
+        for size = 0, 2 do
+            local bits = 8 * 2 ^ size
+            if high >= 2 ^ bits - 1 then steps[0xcc + size] = 1 + 2 ^ size end
+            if low <= -2 ^ (bits - 1) and high >= 2 ^ (bits - 1) - 1 then steps[0xd0 + size] = 1 + 2 ^ size end
+        end
+    end
+    if kind.or_nil then steps[0xc0] = 1 end
+    return steps
+end
+
 -- Hands each type its field, and each packet the list of fields that it can show.
 local function hand_out(kind, made, list)
     kind.field = made[kind.field_name]
@@ -212,7 +240,11 @@ local function hand_out(kind, made, list)
     kind.degrees = DEGREES[kind.unit]
     kind.unit_text = UNIT_TEXT[kind.unit] or ""
     if kind.field then list[#list + 1] = kind.field end
-    for _, member in ipairs(kind.members or {}) do hand_out(member, made, list) end
+    for place, member in ipairs(kind.members or {}) do
+        hand_out(member, made, list)
+        kind.steps = kind.steps or {}
+        kind.steps[place] = strides(member)
+    end
     if kind.each then hand_out(kind.each, made, list) end
 end
 

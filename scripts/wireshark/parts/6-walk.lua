@@ -131,25 +131,21 @@ end
 
 -- Goes over the values of flat groups that nobody looks at: most of the bytes of most captures.
 local function skim_groups(kind, at, count)
-    local members, stride = kind.members, #kind.members
-    for place = 0, count - 1 do
-        local member = members[place % stride + 1]
-        local first, high = byte(s, at), member.high
-        if high and first and first <= high and first < 0x80 and member.low <= 0 then
-            at = at + 1
-        elseif high and first == 0xcd and at + 2 <= #s and high >= 65535 then
-            at = at + 3
-        elseif not high and first == 0xcb and member.shape == "num" and byte(s, at + 1) % 128 < 0x7f then
-            at = at + 9
-            if at > #s + 1 then ends_here(at) end
-        elseif first == 0xc0 and member.or_nil then
-            at = at + 1
-        else
-            trail[#trail + 1] = floor(place / stride)
-            at = skim(member, at)
-            trail[#trail] = nil
+    local members, steps = kind.members, kind.steps
+    local stride = #members
+    for group = 0, count / stride - 1 do
+        for place = 1, stride do
+            local step = steps[place][byte(s, at)]
+            if step and (step ~= 9 or (byte(s, at + 1) or 0) % 128 < 0x7f) then
+                at = at + step
+            else
+                trail[#trail + 1] = group
+                at = skim(members[place], at)
+                trail[#trail] = nil
+            end
         end
     end
+    if at > #s + 1 then ends_here(#s + 1) end
     return at
 end
 
@@ -184,14 +180,19 @@ local function walk_list(kind, tree, at, count)
     return at
 end
 
--- Values of a packet, or of a packet within an argument: in the order of their names.
+-- Values of a packet, or of a packet within an argument: in the order of their names. A list without values goes without
+-- saying.
 local function walk_members(members, tree, at, count)
     local texts = {}
     for place, member in ipairs(members) do
         if place <= count then
-            local text
-            at, text = walk(member, tree, at)
-            texts[place] = member.name .. "=" .. text
+            local text, is_list
+            at, text, is_list = walk(member, tree, at)
+            if not is_list then
+                texts[#texts + 1] = member.name .. "=" .. text
+            elseif text ~= "×0" then
+                texts[#texts + 1] = member.name .. text
+            end
         elseif not member.or_nil then
             wrong(member, math.min(at, #s), nil, "nothing")
         end
@@ -216,8 +217,8 @@ local function walk_map(members, tree, at, pairs_left)
     end
     for _, member in ipairs(members) do
         if found[member.name] then
-            local _, text = walk(member, tree, found[member.name])
-            texts[#texts + 1] = member.name .. "=" .. text
+            local _, text, is_list = walk(member, tree, found[member.name])
+            texts[#texts + 1] = member.name .. (is_list and "" or "=") .. text
         elseif not member.or_nil then
             wrong(member, 1, nil, "nothing")
         end
@@ -241,7 +242,7 @@ local function walk_container(kind, tree, at)
     end
     local count = length / stride
     if kind.most and count > kind.most then wrong(kind, at, "at most " .. kind.most, tostring(count)) end
-    local begin, branch, text = at, tree, format("[%d]", count)
+    local begin, branch, text = at, tree, format("×%d", count)
     if kind.field and visible then
         branch = tree:add(kind.field, range(at, at + head), count, kind.name .. ": " .. count)
     elseif kind.field and wanted[kind.field] then
@@ -262,10 +263,10 @@ local function walk_container(kind, tree, at)
     end
     trail[#trail] = nil
     if visible and not places then branch:set_len(at - begin) end
-    return at, text
+    return at, text, kind.field ~= nil
 end
 
--- Any value by its type: the offset after it, and its text.
+-- Any value by its type: the offset after it, its text, and whether that is the length of a list.
 function walk(kind, tree, at)
     local first = byte(s, at)
     if not first then ends_here(at) end

@@ -141,10 +141,12 @@ local function set_columns(pinfo, to_server, packet, text, problem)
     if prefs.values and text and text ~= "" then line = line .. " " .. text end
     if #line > INFO_CHARS then line = match(sub(line, 1, INFO_CHARS), "^(.*) ") .. " …" end
     if problem then line = line .. " [" .. problem.rule .. "]" end
-    pinfo.cols.protocol:set("tickwire")
-    pinfo.cols.info:clear()
-    pinfo.cols.info:append(line .. "  ")
-    pinfo.cols.info:fence()
+    local columns = pinfo.cols
+    columns.protocol:set("tickwire")
+    local info = columns.info
+    info:clear()
+    info:append(line .. "  ")
+    info:fence()
 end
 
 -- Which fields of a packet somebody asks for although the tree is not shown: filters, columns, taps.
@@ -156,6 +158,15 @@ local function asked_for(root, packet)
     return asked
 end
 
+-- What every message has, whether or not it can be read.
+local function add_own(root, view, direction, dialect)
+    root:add(F.direction, view, direction):set_generated()
+    root:add(F.dialect, view, dialect .. (places and " as JSON" or "")):set_generated()
+    root:add(F.length, view, view:len()):set_generated()
+end
+
+local handle -- Of this dissector, which exists once this file has been read.
+
 function tickwire.dissector(view, pinfo, tree)
     if view:len() == 0 then return 0 end
     local stream, from = stream_of(pinfo)
@@ -164,17 +175,22 @@ function tickwire.dissector(view, pinfo, tree)
     local direction = to_server and "to_server" or "to_client"
     local early = take(view:raw(), view, to_server)
     local dialect = upgrade and upgrade.dialect or not early and guess(stream, direction, pinfo) or LIKELY[1]
-    local root = tree:add(tickwire, view())
-    root:add(F.direction, view(), direction):set_generated()
-    root:add(F.dialect, view(), dialect .. (places and " as JSON" or "")):set_generated()
-    root:add(F.length, view(), view:len()):set_generated()
-    local named = false
+    -- A protocol is asked for when one of its fields is.
+    local is_shown = tree.visible
+    handle = handle or Dissector.get("tickwire")
+    local is_asked = is_shown or tree:referenced(handle)
+    local whole, root, named = view(), tree, false
+    if is_asked then
+        root = tree:add(tickwire, whole)
+        add_own(root, whole, direction, dialect)
+    end
     local function on_envelope(packet, code)
-        named = true
-        root:add(F.packet, view(), packet and packet.name or "unknown"):set_generated()
-        root:add(F.code, view(), code)
-        visible = root.visible
-        wanted = not visible and packet and asked_for(root, packet) or {}
+        named, visible = true, is_shown
+        if is_asked then
+            root:add(F.packet, whole, packet and packet.name or "unknown"):set_generated()
+            root:add(F.code, whole, code)
+            wanted = not visible and packet and asked_for(root, packet) or wanted
+        end
         return root
     end
     local packet, code, text, problem
@@ -183,10 +199,10 @@ function tickwire.dissector(view, pinfo, tree)
     else
         packet, code, text, problem = read(DIALECTS[dialect][direction], on_envelope)
     end
-    if not named then root:add(F.packet, view(), "malformed"):set_generated() end
+    if is_asked and not named then root:add(F.packet, whole, "malformed"):set_generated() end
     local name = packet and packet.name or code and "unknown " .. code or "malformed"
-    if visible then root:append_text(", " .. name .. ", " .. (to_server and "client to server" or "server to client")) end
-    if problem then add_problem(root, problem) end
+    if is_shown then root:append_text(", " .. name .. ", " .. (to_server and "client to server" or "server to client")) end
+    if problem then add_problem(is_asked and root or tree:add(tickwire, whole), problem) end
     set_columns(pinfo, to_server, name, text, problem)
     return view:len()
 end
