@@ -1,0 +1,151 @@
+-- ---- JSON ----------------------------------------------------------------------------------------------------------
+-- A text message becomes the MessagePack that says the same, so that one walk reads both. `places` says for each value
+-- of it where it stands in the text.
+
+local ESCAPES = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t", ['"'] = '"', ["\\"] = "\\", ["/"] = "/" }
+
+-- A code point as UTF-8.
+local function utf8(point)
+    if point < 0x80 then return string.char(point) end
+    if point < 0x800 then return string.char(0xc0 + floor(point / 64), 0x80 + point % 64) end
+    local low = string.char(0x80 + floor(point / 64) % 64, 0x80 + point % 64)
+    if point < 0x10000 then return string.char(0xe0 + floor(point / 4096)) .. low end
+    return string.char(0xf0 + floor(point / 262144), 0x80 + floor(point / 4096) % 64) .. low
+end
+
+-- Depth and count, before anything is read: the same bounds as for MessagePack.
+local function survey(text, most)
+    local depth, commas = 0, 0
+    local at, in_string = 1, false
+    while true do
+        local place = find(text, in_string and '["\\]' or '["%[%]{},]', at)
+        if not place then return nil end
+        local sign = sub(text, place, place)
+        at = place + 1
+        if sign == '"' then
+            in_string = not in_string
+        elseif sign == "\\" then
+            at = place + 2
+        elseif sign == "[" or sign == "{" then
+            depth = depth + 1
+        elseif sign == "," then
+            commas = commas + 1
+        else
+            depth = math.max(depth - 1, 0)
+        end
+        if depth > PACKET_DEPTH then return "packet_too_deep", place end
+        if commas > most then return "packet_too_many_values", place end
+    end
+end
+
+local function bad_json(at)
+    error({ rule = "packet_bad_json", at = at })
+end
+
+-- The text of a string whose first quote stands at `at`, and the offset after its last one.
+local function json_string(text, at)
+    local parts = {}
+    at = at + 1
+    while true do
+        local last = find(text, '["\\%c]', at)
+        if not last then bad_json(#text + 1) end
+        parts[#parts + 1] = sub(text, at, last - 1)
+        local sign = sub(text, last, last)
+        if sign == '"' then return concat(parts), last + 1 end
+        local escape = sub(text, last + 1, last + 1)
+        local high = match(text, "^\\u(%x%x%x%x)", last)
+        local low = match(text, "^\\u%x%x%x%x\\u(%x%x%x%x)", last)
+        local point = high and tonumber(high, 16)
+        at = last + 6
+        if sign == "\\" and ESCAPES[escape] then
+            parts[#parts + 1] = ESCAPES[escape]
+            at = last + 2
+        elseif sign ~= "\\" and sign ~= "\127" or not point then
+            if sign ~= "\127" then bad_json(last) end
+            parts[#parts + 1] = sign
+            at = last + 1
+        elseif point < 0xd800 or point > 0xdfff then
+            parts[#parts + 1] = utf8(point)
+        else
+            local second = low and tonumber(low, 16) or 0
+            if point > 0xdbff or second < 0xdc00 or second > 0xdfff then bad_json(last) end
+            parts[#parts + 1] = utf8(0x10000 + (point - 0xd800) * 1024 + second - 0xdc00)
+            at = last + 12
+        end
+    end
+end
+
+local WORDS = { ["null"] = "\192", ["false"] = "\194", ["true"] = "\195" }
+
+-- Appends the value that begins at `at` to `out`; the offset after it.
+local function json_value(text, at, out, places)
+    at = find(text, "[^ \t\r\n]", at) or bad_json(#text + 1)
+    local place = { from = at }
+    places[out.length + 1] = place
+    local function put(bytes)
+        out[#out + 1] = bytes
+        out.length = out.length + #bytes
+    end
+    local sign = sub(text, at, at)
+    local word = match(text, "^%l+", at)
+    local digits = match(text, "^%-?%d+%.?%d*[eE]?[+-]?%d*", at)
+    if sign == "[" or sign == "{" then
+        at = out.container(text, at, out, places, sign == "{", put)
+    elseif sign == '"' then
+        local content
+        content, at = json_string(text, at)
+        put("\219" .. Struct.pack(">I4", #content) .. content)
+    elseif word and WORDS[word] then
+        put(WORDS[word])
+        at = at + #word
+    elseif digits and tonumber(digits) and not match(digits, "^%-?0%d") and not match(digits, "%.$")
+        and not match(digits, "%.[eE]") then
+        put("\203" .. Struct.pack(">d", tonumber(digits)))
+        at = at + #digits
+    else
+        bad_json(at)
+    end
+    place.to = at
+    return at
+end
+
+-- Appends an array or a map. Its head is written first with room for any count, and filled in at the end.
+local function json_container(text, at, out, places, is_map, put)
+    local slot = #out + 1
+    put("\0\0\0\0\0")
+    local count, close = 0, is_map and "^[ \t\r\n]*}()" or "^[ \t\r\n]*%]()"
+    at = at + 1
+    local ended = match(text, close, at)
+    local keys = {}
+    while not ended do
+        if is_map then
+            at = find(text, '^"', find(text, "[^ \t\r\n]", at) or at) or bad_json(at)
+            local key, key_end = json_string(text, at)
+            if keys[key] then error({ rule = "packet_duplicate_key", at = 1 }) end
+            keys[key] = true
+            json_value(text, at, out, places)
+            at = match(text, "^[ \t\r\n]*:()", key_end) or bad_json(key_end)
+        end
+        at = json_value(text, at, out, places)
+        count = count + 1
+        ended = match(text, close, at)
+        if not ended then at = match(text, "^[ \t\r\n]*,()", at) or bad_json(at) end
+    end
+    out[slot] = (is_map and "\223" or "\221") .. Struct.pack(">I4", count)
+    return ended
+end
+
+-- MessagePack and places of a text; or nil, a rule and where.
+local function from_json(text, most)
+    local rule, where = survey(text, most)
+    if rule then return nil, rule, where end
+    local out, places = { length = 0, container = json_container }, {}
+    local ok, after_it = pcall(json_value, text, 1, out, places)
+    if ok and find(text, "[^ \t\r\n]", after_it) then
+        ok, after_it = false, { rule = "packet_bad_json", at = find(text, "[^ \t\r\n]", after_it) }
+    end
+    if not ok and type(after_it) == "table" then return nil, after_it.rule, after_it.at end
+    if not ok then error(after_it, 0) end
+    return concat(out), places
+end
+

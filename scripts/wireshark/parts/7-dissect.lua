@@ -1,0 +1,295 @@
+-- ---- Conversations -------------------------------------------------------------------------------------------------
+-- Which dialect a connection speaks and who its client is: from the upgrade, else by what fits.
+
+local PATHS = { ["/play"] = "native", ["/"] = "legacy", ["/moomoo"] = "legacy", ["/server"] = "letters" }
+-- In this order they are tried where the upgrade is not in the capture.
+local LIKELY = { "native", "letters", "legacy", "letters-2024", "letters-2023" }
+
+local prefs = tickwire.prefs
+prefs.ports = Pref.range("Ports of the server", "3000", "Its TCP ports: connections that begin before the capture are " ..
+    "read too, and tell who is the client. Connections on other ports are found by their upgrade.", 65535)
+local choices = { { 1, "by what fits", 0 } }
+for place, name in ipairs(LIKELY) do choices[place + 1] = { place + 1, name, place } end
+prefs.dialect = Pref.enum("Dialect without an upgrade", 0, "What is spoken on connections whose upgrade is not in the " ..
+    "capture. Dialects share many codes: what fits can be two of them.", choices, false)
+prefs.values = Pref.bool("Arguments in the Info column", true, "Name the values of each packet beside its name.")
+
+local streams = {}
+
+function tickwire.init()
+    streams = {}
+end
+
+-- Whether a port is one of the preference's: `3000,8000-8010`.
+local function is_server_port(port)
+    for from, to in string.gmatch(tostring(prefs.ports) .. ",", "(%d+)%-?(%d*),") do
+        if port >= tonumber(from) and port <= (tonumber(to) or tonumber(from)) then return true end
+    end
+    return false
+end
+
+-- The connection of a packet, and who sent it.
+local function stream_of(pinfo)
+    local from = tostring(pinfo.src) .. " " .. pinfo.src_port
+    local to = tostring(pinfo.dst) .. " " .. pinfo.dst_port
+    local key = from < to and from .. " " .. to or to .. " " .. from
+    local stream = streams[key]
+    if not stream then
+        stream = { upgrades = {} }
+        streams[key] = stream
+    end
+    return stream, from
+end
+
+-- The upgrade that came last before a packet: ports are used again.
+local function upgrade_of(stream, frame)
+    local found
+    for _, upgrade in ipairs(stream.upgrades) do
+        if upgrade.frame <= frame then found = upgrade end
+    end
+    return found
+end
+
+-- What a request asks for: the dialect, or nil if it is no upgrade to one.
+local function dialect_of(head)
+    local target = match(head, "^GET (/%S*) HTTP/1%.1\r\n")
+    if not target or not find(head:lower(), "\r\nupgrade:%s*websocket") then return nil end
+    local path, query = match(target, "^([^?]*)%??(.*)$")
+    local asked = match("&" .. query, "&dialect=([^&]*)")
+    local name = asked or PATHS[path]
+    return PATHS[path] and DIALECTS[name] and name
+end
+
+-- Remembers what the head of a request or of an answer says about a connection.
+local function note_head(head, pinfo)
+    local stream, from = stream_of(pinfo)
+    if find(head, "^HTTP/1%.1 101") then stream.is_websocket = true end
+    stream.is_http = true
+    local dialect = dialect_of(head)
+    if not dialect or pinfo.visited then return dialect end
+    stream.upgrades[#stream.upgrades + 1] = { frame = pinfo.number, dialect = dialect, client = from }
+    return dialect
+end
+
+local function is_to_server(pinfo, upgrade, from)
+    if upgrade then return upgrade.client == from end
+    if is_server_port(pinfo.dst_port) then return true end
+    if is_server_port(pinfo.src_port) then return false end
+    return pinfo.dst_port < pinfo.src_port
+end
+
+local function nowhere() return nil end
+
+-- Whether the message that was taken is a packet of a dialect, to the last value.
+local function fits(dialect, direction)
+    values, trail, verified = 3, {}, false
+    local _, _, _, problem = read(DIALECTS[dialect][direction], nowhere)
+    return not problem
+end
+
+-- The dialect of a connection without an upgrade: those that do not fit a message are out, as long as one is left.
+local function guess(stream, direction, pinfo)
+    if prefs.dialect > 0 then return LIKELY[prefs.dialect] end
+    stream.candidates = stream.candidates or LIKELY
+    if not pinfo.visited and #stream.candidates > 1 then
+        local left = {}
+        for _, name in ipairs(stream.candidates) do
+            if fits(name, direction) then left[#left + 1] = name end
+        end
+        if #left > 0 then stream.candidates = left end
+        values, trail, verified = 3, {}, false
+    end
+    return stream.candidates[1]
+end
+
+-- ---- Dissectors ----------------------------------------------------------------------------------------------------
+
+local E = {
+    malformed = ProtoExpert.new("tickwire.expert.malformed", "Not one well-formed packet", expert.group.MALFORMED,
+        expert.severity.ERROR),
+    trailing = ProtoExpert.new("tickwire.expert.trailing_bytes", "Bytes after the packet", expert.group.MALFORMED,
+        expert.severity.ERROR),
+    arguments = ProtoExpert.new("tickwire.expert.wrong_arguments", "Arguments do not fit the packet",
+        expert.group.PROTOCOL, expert.severity.WARN),
+    unknown = ProtoExpert.new("tickwire.expert.unknown_code", "No packet of this dialect", expert.group.UNDECODED,
+        expert.severity.WARN),
+    cut = ProtoExpert.new("tickwire.expert.cut", "Begins within a frame", expert.group.SEQUENCE, expert.severity.NOTE),
+    bug = ProtoExpert.new("tickwire.expert.dissector_error", "A mistake of tickwire.lua", expert.group.DEBUG,
+        expert.severity.ERROR),
+}
+tickwire.experts = { E.malformed, E.trailing, E.arguments, E.unknown, E.cut, E.bug }
+local EXPERT_OF = {
+    wrong_arguments = E.arguments, unknown_code = E.unknown, packet_trailing_bytes = E.trailing,
+    dissector_error = E.bug,
+}
+
+local INFO_CHARS = 160
+
+local function add_problem(root, problem)
+    root:add(F.rule, tvb(), problem.rule):set_generated()
+    local place = math.min(problem.at or 1, #s)
+    if places then
+        while place > 0 and not places[place] do place = place - 1 end
+        place = places[place] and places[place].from or 1
+    end
+    root:add_proto_expert_info(EXPERT_OF[problem.rule] or E.malformed,
+        format("%s at byte %d%s", problem.rule, place - 1, problem.detail and ": " .. problem.detail or ""))
+end
+
+local function set_columns(pinfo, to_server, packet, text, problem)
+    local line = (to_server and "→ " or "← ") .. packet
+    if prefs.values and text and text ~= "" then line = line .. " " .. text end
+    if #line > INFO_CHARS then line = match(sub(line, 1, INFO_CHARS), "^(.*) ") .. " …" end
+    if problem then line = line .. " [" .. problem.rule .. "]" end
+    local columns = pinfo.cols
+    columns.protocol:set("tickwire")
+    local info = columns.info
+    info:clear()
+    info:append(line .. "  ")
+    info:fence()
+end
+
+-- Which fields of a packet somebody asks for although the tree is not shown: filters, columns, taps.
+local function asked_for(root, packet)
+    local asked = {}
+    for _, field in ipairs(packet.fields) do
+        if root:referenced(field) then asked[field], asked.any = true, true end
+    end
+    return asked
+end
+
+-- What every message has, whether or not it can be read.
+local function add_own(root, view, direction, dialect)
+    root:add(F.direction, view, direction):set_generated()
+    root:add(F.dialect, view, dialect .. (places and " as JSON" or "")):set_generated()
+    root:add(F.length, view, view:len()):set_generated()
+end
+
+local handle -- Of this dissector, which exists once this file has been read.
+
+function tickwire.dissector(view, pinfo, tree)
+    if view:len() == 0 then return 0 end
+    local stream, from = stream_of(pinfo)
+    local upgrade = upgrade_of(stream, pinfo.number)
+    local to_server = is_to_server(pinfo, upgrade, from)
+    local direction = to_server and "to_server" or "to_client"
+    local early = take(view:raw(), view, to_server)
+    local dialect = upgrade and upgrade.dialect or not early and guess(stream, direction, pinfo) or LIKELY[1]
+    -- A protocol is asked for when one of its fields is.
+    local is_shown = tree.visible
+    handle = handle or Dissector.get("tickwire")
+    local is_asked = is_shown or tree:referenced(handle)
+    local whole, root, named = view(), tree, false
+    if is_asked then
+        root = tree:add(tickwire, whole)
+        add_own(root, whole, direction, dialect)
+    end
+    local function on_envelope(packet, code)
+        named, visible = true, is_shown
+        if is_asked then
+            root:add(F.packet, whole, packet and packet.name or "unknown"):set_generated()
+            root:add(F.code, whole, code)
+            wanted = not visible and packet and asked_for(root, packet) or wanted
+        end
+        return root
+    end
+    local packet, code, text, problem
+    if early then
+        problem = early
+    else
+        packet, code, text, problem = read(DIALECTS[dialect][direction], on_envelope)
+    end
+    if is_asked and not named then root:add(F.packet, whole, "malformed"):set_generated() end
+    local name = packet and packet.name or code and "unknown " .. code or "malformed"
+    if is_shown then root:append_text(", " .. name .. ", " .. (to_server and "client to server" or "server to client")) end
+    if problem then add_problem(is_asked and root or tree:add(tickwire, whole), problem) end
+    set_columns(pinfo, to_server, name, text, problem)
+    return view:len()
+end
+
+-- ---- TCP -----------------------------------------------------------------------------------------------------------
+-- Wireshark finds WebSocket by its upgrade. This stands before it on the server's ports: it reads the path of the upgrade,
+-- and hands what begins in the middle of a connection to the WebSocket dissector.
+
+local tcp = Proto("tickwire.tcp", "tickwire connections")
+local HTTP, WEBSOCKET = Dissector.get("http"), Dissector.get("websocket")
+
+-- Whether a frame can begin with these bytes.
+local function begins_a_frame(view, to_server)
+    if view:len() < 2 then return true end
+    local first, second = view(0, 1):uint(), view(1, 1):uint()
+    local opcode, length = first % 16, second % 128
+    local is_control = opcode >= 8
+    local is_known = opcode <= 2 or opcode >= 8 and opcode <= 10
+    return is_known and floor(first / 16) % 8 == 0 and not (is_control and (first < 0x80 or length > 125))
+        and (second >= 0x80) == to_server
+end
+
+function tcp.dissector(view, pinfo, tree)
+    local first = view:len() > 0 and view(0, 1):uint() or 0
+    pinfo.can_desegment = 2
+    if first >= 0x41 and first <= 0x5a then
+        note_head(view:raw(), pinfo)
+        return HTTP:call(view, pinfo, tree)
+    end
+    local stream, from = stream_of(pinfo)
+    if stream.is_http and not stream.is_websocket and #stream.upgrades == 0 then
+        return HTTP:call(view, pinfo, tree)
+    end
+    if begins_a_frame(view, is_to_server(pinfo, upgrade_of(stream, pinfo.number), from)) then
+        return WEBSOCKET:call(view, pinfo, tree)
+    end
+    local root = tree:add(tickwire, view())
+    root:add_proto_expert_info(E.cut, "the rest of a frame that began before the capture")
+    pinfo.cols.protocol:set("tickwire")
+    pinfo.cols.info:set("the rest of a frame that began before the capture")
+    return view:len()
+end
+
+-- Takes an upgrade on a port that nobody has named, so that its path is known; everything after it is Wireshark's.
+local function find_upgrade(view, pinfo, tree)
+    if view:len() < 16 or view(0, 4):uint() ~= 0x47455420 or not dialect_of(view:raw()) then return false end
+    pinfo.can_desegment = 2
+    note_head(view:raw(), pinfo)
+    HTTP:call(view, pinfo, tree)
+    return true
+end
+
+-- Whether a message of a WebSocket connection that nobody has claimed is a packet.
+local function find_packet(view, pinfo, tree)
+    if view:len() < 2 then return false end
+    local stream, from = stream_of(pinfo)
+    local upgrade = upgrade_of(stream, pinfo.number)
+    local to_server = is_to_server(pinfo, upgrade, from)
+    if not upgrade then
+        if take(view:raw(), view, to_server) then return false end
+        local known = false
+        for _, name in ipairs(LIKELY) do known = known or fits(name, to_server and "to_server" or "to_client") end
+        if not known then return false end
+    end
+    tickwire.dissector(view, pinfo, tree)
+    return true
+end
+
+local ports
+local function listen()
+    if ports then
+        DissectorTable.get("ws.port"):remove(ports, tickwire)
+        DissectorTable.get("tcp.port"):remove(ports, tcp)
+    end
+    ports = tostring(prefs.ports)
+    if ports ~= "" then
+        DissectorTable.get("ws.port"):add(ports, tickwire)
+        DissectorTable.get("tcp.port"):add(ports, tcp)
+    end
+end
+
+function tickwire.prefs_changed()
+    if tostring(prefs.ports) ~= ports then listen() end
+end
+
+listen()
+DissectorTable.get("ws.protocol"):add("tickwire.v1", tickwire)
+tickwire:register_heuristic("ws", find_packet)
+tcp:register_heuristic("tcp", find_upgrade)
+

@@ -1,0 +1,182 @@
+-- ---- The world's records -------------------------------------------------------------------------------------------
+-- In a capture of the server's a second interface holds what no client says: snapshots, and the commands and the checksum
+-- of every tick. Numbers are written least significant byte first. PROTOCOL.md has the layout.
+
+local world = Proto("tickwire.world", "tickwire world")
+local W = {
+    kind = ProtoField.string("tickwire.world.kind", "Record"),
+    version = ProtoField.uint8("tickwire.world.version", "Version"),
+    tick = ProtoField.uint32("tickwire.world.tick", "Tick"),
+    checksum = ProtoField.uint64("tickwire.world.checksum", "Checksum before the tick", base.HEX),
+    seed = ProtoField.uint32("tickwire.world.seed", "Seed"),
+    map_size = ProtoField.uint32("tickwire.world.map_size", "Side of the map in px"),
+    tick_hz = ProtoField.uint32("tickwire.world.tick_hz", "Ticks a second"),
+    code_hash = ProtoField.uint64("tickwire.world.code_hash", "Code hash", base.HEX),
+    part = ProtoField.uint16("tickwire.world.part", "Part of the snapshot"),
+    parts = ProtoField.uint16("tickwire.world.parts", "Parts of the snapshot"),
+    snapshot = ProtoField.bytes("tickwire.world.snapshot", "Bytes of the snapshot"),
+    commands = ProtoField.uint16("tickwire.world.commands", "Commands"),
+    command = ProtoField.string("tickwire.world.command", "Command"),
+    player = ProtoField.uint16("tickwire.world.player", "Player"),
+    sequence = ProtoField.uint32("tickwire.world.sequence", "Sequence"),
+    client = ProtoField.uint64("tickwire.world.client", "Client"),
+    address = ProtoField.string("tickwire.world.address", "Address"),
+    dialect = ProtoField.string("tickwire.world.dialect", "Dialect"),
+    flags = ProtoField.uint8("tickwire.world.flags", "Session flags", base.HEX),
+    lost = ProtoField.uint32("tickwire.world.lost_messages", "Messages lost"),
+    lost_bytes = ProtoField.uint64("tickwire.world.lost_bytes", "Bytes lost"),
+    port = ProtoField.uint16("tickwire.world.port", "Client's port"),
+}
+local world_fields = {}
+for _, field in pairs(W) do world_fields[#world_fields + 1] = field end
+world.fields = world_fields
+local broken_record = ProtoExpert.new("tickwire.world.expert.malformed", "Not a record of this version",
+    expert.group.MALFORMED, expert.severity.ERROR)
+world.experts = { broken_record }
+
+-- A reader from the front of a record. Each call adds what it reads; beyond the end it says so and stops.
+local function reader(view)
+    local at = 0
+    local read = {}
+    function read.take(count)
+        if at + count > view:len() then error({ at = at, why = "the record ends too early" }) end
+        local part = view(at, count)
+        at = at + count
+        return part
+    end
+    function read.number(count) return read.take(count):le_uint() end
+    function read.text() return read.take(read.number(1)):string(ENC_UTF_8) end
+    function read.add(tree, field, count) return tree:add_le(field, read.take(count)) end
+    function read.add_text(tree, field)
+        local from = at
+        local said = read.text()
+        tree:add(field, view(from, at - from), said)
+        return said
+    end
+    function read.at() return at end
+    function read.rest() return view:len() - at end
+    return read
+end
+
+local RESOURCES = { [0] = "wood", "food", "stone", "gold" }
+local function angle(read) return format("%.14g°", floor(read.number(2) * 3600 / 65536 + 0.5) / 10) end
+local function quoted(read) return '"' .. read.text() .. '"' end
+local function player(read) return "player=" .. read.number(2) end
+local function join(read) return player(read) .. " skin=" .. read.number(1) .. " name=" .. quoted(read) end
+
+-- Name of each kind of command, and what reads the rest of it.
+local COMMANDS = {
+    [0] = { "join", join },
+    { "leave", player },
+    { "move", function(read) return "direction=" .. (read.number(1) == 0 and "nil" or angle(read)) end },
+    { "aim", function(read) return "heading=" .. angle(read) end },
+    { "chat", quoted },
+    { "attack", function(read) return "state=" .. read.number(1) end },
+    { "respawn", function(read) return "skin=" .. read.number(1) .. " name=" .. quoted(read) end },
+    { "grant", function(read)
+        local who, what = player(read), read.number(1)
+        return format("%s resource=%s amount=%d", who, RESOURCES[what] or what, read.number(4))
+    end },
+    { "upgrade", function(read) return "choice=" .. read.number(1) end },
+    { "select", function(read) return (read.number(1) == 0 and "weapon=" or "item=") .. read.number(1) end },
+    { "clan_create", quoted },
+    { "clan_leave", function() return "" end },
+    { "clan_request", quoted },
+    { "clan_answer", function(read) return player(read) .. " accept=" .. read.number(1) end },
+    { "clan_kick", player },
+    { "ping", function() return "" end },
+    { "spawn", function(read)
+        local what = (read.number(1) == 0 and "animal=" or "item=") .. read.number(1)
+        return format("%s x=%d y=%d", what, read.number(2), read.number(2))
+    end },
+    { "say", quoted },
+}
+
+local function world_command(view, tree, read)
+    local from = read.at()
+    local item = tree:add(view(from), "command")
+    local who = read.add(item, W.player, 2)
+    read.add(item, W.sequence, 4)
+    local issuer, sequence = view(from, 2):le_uint(), view(from + 2, 4):le_uint()
+    local kind = read.number(1)
+    local known = COMMANDS[kind]
+    if not known then error({ at = from, why = "no command has the kind " .. kind, item = who }) end
+    local text = known[1] .. " " .. known[2](read)
+    item:add(W.command, view(from + 6, read.at() - from - 6), known[1], "Command: " .. text)
+    item:set_text(format("player %d, sequence %d: %s", issuer, sequence, text))
+    item:set_len(read.at() - from)
+    return known[1]
+end
+
+-- Each kind of record: its name, and what reads it and gives its line.
+local RECORDS = {
+    { "world", function(view, tree, read)
+        read.add(tree, W.seed, 4)
+        read.add(tree, W.map_size, 4)
+        read.add(tree, W.tick_hz, 4)
+        read.add(tree, W.code_hash, 8)
+        read.add(tree, W.tick, 4)
+        read.add(tree, W.part, 2)
+        read.add(tree, W.parts, 2)
+        if read.rest() > 0 then tree:add(W.snapshot, read.take(read.rest())) end
+        return format("seed=%d tick=%d part %d of %d", view(2, 4):le_uint(), view(22, 4):le_uint(),
+            view(26, 2):le_uint() + 1, view(28, 2):le_uint())
+    end },
+    { "tick", function(view, tree, read)
+        read.add(tree, W.checksum, 8)
+        read.add(tree, W.tick, 4)
+        local from = read.at()
+        local count = read.number(2)
+        local branch = tree:add_le(W.commands, view(from, 2))
+        local names = {}
+        for place = 1, count do names[place] = world_command(view, branch, read) end
+        if read.rest() > 0 then error({ at = read.at(), why = "the record goes on after its last command" }) end
+        return format("tick=%d checksum=%s commands=%d %s", view(10, 4):le_uint(), view(2, 8):le_uint64():tohex(), count,
+            concat(names, " "))
+    end },
+    { "client", function(_, tree, read)
+        read.add(tree, W.client, 8)
+        local address = read.add_text(tree, W.address)
+        local dialect = read.add_text(tree, W.dialect)
+        read.add(tree, W.player, 2)
+        read.add(tree, W.sequence, 4)
+        if read.rest() > 0 then tree:add(W.flags, read.take(read.rest())(0, 1)) end
+        return address .. " speaks " .. dialect
+    end },
+    { "lost", function(view, tree, read)
+        read.add(tree, W.lost, 4)
+        read.add(tree, W.lost_bytes, 8)
+        read.add(tree, W.tick, 4)
+        return format("%d messages since tick %d", view(2, 4):le_uint(), view(14, 4):le_uint())
+    end },
+    { "join", function(view, tree, read)
+        read.add(tree, W.client, 8)
+        read.add(tree, W.player, 2)
+        read.add(tree, W.port, 2)
+        return format("client of port %d is player %d", view(12, 2):le_uint(), view(10, 2):le_uint())
+    end },
+}
+
+function world.dissector(view, pinfo, tree)
+    local root = tree:add(world, view())
+    local read = reader(view)
+    local name, line = "unknown", ""
+    local ok, problem = pcall(function()
+        read.add(root, W.version, 1)
+        local record = view(0, 1):uint() == 1 and RECORDS[read.number(1)]
+        if not record then error({ at = 0, why = "no record of a version and kind that is known" }) end
+        name = record[1]
+        root:add(W.kind, view(1, 1), name)
+        line = record[2](view, root, read)
+    end)
+    if not ok then
+        local why = type(problem) == "table" and problem.why or tostring(problem)
+        root:add_proto_expert_info(broken_record, why)
+        line = "[" .. why .. "]"
+    end
+    pinfo.cols.protocol:set("tickwire.world")
+    pinfo.cols.info:set(name .. " " .. line)
+    return view:len()
+end
+
+DissectorTable.get("wtap_encap"):add(wtap.USER0, world)

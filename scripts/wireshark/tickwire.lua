@@ -1,0 +1,1565 @@
+-- tickwire for Wireshark and tshark: the packets of a tickwire server, in all of its dialects, by name.
+--
+-- Comes in: messages that Wireshark's own WebSocket dissector has unmasked and put together, and the records of a
+-- server's world in its capture files. Goes out: fields with names, types and units, one line in the Info column, an expert
+-- note for each broken rule. Never: a packet that this file names and the server does not; the table below is the server's.
+--
+-- Made by scripts/wireshark/build.sh from its parts and from packet_codes/. Change those. For Lua 5.1 and 5.2, as Wireshark
+-- 3.4 to 4.2 have it, and 5.4, as 4.4 has it.
+
+local byte, sub, find, match, format = string.byte, string.sub, string.find, string.match, string.format
+local floor = math.floor
+local concat = table.concat
+
+-- Bounds of src/limits.rs; a test compares.
+local PACKET_DEPTH = 7
+local PACKET_VALUES = 1024
+local CLIENT_PACKET_VALUES = 65536
+
+-- table:begin, from packet_codes/
+local TABLES = {
+[[
+legacy:str	letters-2023:str	letters-2024:str	letters:str
+to_server	enter_game	sp	M	M	M	player:{name:str<=15|nil,moofoll:bool|nil,skin:u8|nil}
+to_server	move	33	a	a	9	direction:num.rad|nil
+to_server	attack	c	d	n	F	state:flag heading:num.rad|nil
+to_server	aim	2	D	D	D	heading:num.rad
+to_server	select	5	G	z	z	id:u16 is_weapon:bool|nil
+to_server	upgrade	6	H	H	H	choice:u16
+to_server	toggle	7	K	K	K	what:flag
+to_server	reset_move	rmd	e	e	e	-
+to_server	chat	ch	6	6	6	text:str<=30
+to_server	store	13c	c	c	c	buy:flag id:u16 accessory:flag
+to_server	map_ping	14	S	S	S	kind:u8
+to_server	clan_create	8	L	L	L	name:str<=7
+to_server	clan_leave	9	N	N	N	-
+to_server	clan_request	10	b	b	b	name:str<=7
+to_server	clan_answer	11	P	P	P	sid:u32 accept:flag|nil
+to_server	clan_kick	12	Q	Q	Q	sid:u32
+to_server	ping	pp	0	0	0	-
+to_server	stats	-	p	p	p	clicks_per_s:num ping:num.ms
+to_client	io_init	io-init	io-init	io-init	io-init	socket_id:str
+to_client	init_data	id	A	A	A	data:{teams:[{sid:str,owner:u32}]|nil}
+to_client	disconnect	d	B	B	B	reason:str|nil
+to_client	setup	1	C	C	C	sid:u32
+to_client	add_player	2	D	D	D	player:(id:str,sid:u32,name:str,x:num.px,y:num.px,dir:num.rad,health:num,max_health:num,scale:num.px,skin:u8) is_you:bool
+to_client	remove_player	4	E	E	E	id:str
+to_client	update_players	33	a	a	a	players:[sid:u32,x:num.px,y:num.px,dir:num.rad,build:i16,weapon:u8,variant:u8,team:str|nil,leader:flag,hat:u16,accessory:u16,icon:u8,z:u8]|nil
+to_client	leaderboard	5	G	G	G	rows:[sid:u32,name:str,score:num]|nil
+to_client	load_objects	6	H	H	H	objects:[sid:u32,x:num.px,y:num.px,dir:num.rad,scale:num.px,type:u8<=3|nil,item:u16|nil,owner:i32]|nil
+to_client	animals	a	I	I	I	animals:[sid:u32,type:u8,x:num.px,y:num.px,dir:num.rad,health:num,name:u16|nil]|nil
+to_client	animate_animal	aa	J	J	J	sid:u32
+to_client	gather	7	K	K	K	sid:u32 hit:flag weapon:u8
+to_client	wiggle	8	L	L	L	dir:num.rad sid:u32
+to_client	turret_shot	sp	M	M	M	sid:u32 dir:num.rad
+to_client	value	9	N	N	N	name:str value:num update_view:flag|nil
+to_client	health	h	O	O	O	sid:u32 health:num
+to_client	died	11	P	P	P	-
+to_client	remove_object	12	Q	Q	Q	sid:u32
+to_client	remove_objects_of	13	R	R	R	owner:u32
+to_client	item_count	14	S	S	S	group:u8 count:u16
+to_client	age	15	T	T	T	xp:num|nil max_xp:num|nil age:u16|nil
+to_client	upgrades	16	U	U	U	points:u16 age:u16
+to_client	items	17	V	V	V	ids:[u16] weapons:flag|nil
+to_client	add_projectile	18	X	X	X	x:num.px y:num.px dir:num.rad range:num.px speed:num.px_per_ms type:u8 layer:u8 sid:u32
+to_client	remove_projectile	19	Y	Y	Y	sid:u32 range:num.px
+to_client	shutdown	20	Z	Z	Z	seconds:num.s
+to_client	add_clan	ac	g	g	g	clan:{sid:str,owner:u32}
+to_client	remove_clan	ad	1	1	1	name:str
+to_client	join_request	an	2	2	2	sid:u32 name:str
+to_client	own_clan	st	3	3	3	name:str|nil is_owner:flag|nil
+to_client	clan_members	sa	4	4	4	members:[sid:u32,name:str]
+to_client	store	us	5	5	5	equipped:flag id:u16 accessory:flag
+to_client	chat	ch	6	6	6	sid:u32 text:str
+to_client	minimap	mm	7	7	7	mates:[x:num.px,y:num.px]|0|nil
+to_client	floating_text	t	8	8	8	x:num.px y:num.px value:num type:u8
+to_client	map_ping	p	9	9	9	x:num.px y:num.px
+to_client	pong	pp	0	0	0	-
+]],
+[[
+native:int
+to_server	hello	1	version:u16 mode:u8<=1 name:str<=15|nil skin:u8|nil
+to_server	enter	2	name:str<=15|nil skin:u8|nil
+to_server	move	3	sequence:u32 tick:u32.tick|nil direction:u16.turn16|nil
+to_server	aim	4	sequence:u32 tick:u32.tick|nil heading:u16.turn16
+to_server	chat	5	sequence:u32 tick:u32.tick|nil text:str<=30
+to_server	ping	6	nonce:u32
+to_server	follow	7	player:u16|nil
+to_server	attack	8	sequence:u32 tick:u32.tick|nil state:flag
+to_server	select	9	sequence:u32 tick:u32.tick|nil id:u8 is_weapon:flag
+to_server	upgrade	10	sequence:u32 tick:u32.tick|nil choice:u8
+to_server	clan_create	11	sequence:u32 tick:u32.tick|nil name:str<=7
+to_server	clan_leave	12	sequence:u32 tick:u32.tick|nil
+to_server	clan_request	13	sequence:u32 tick:u32.tick|nil name:str<=7
+to_server	clan_answer	14	sequence:u32 tick:u32.tick|nil player:u16 accept:flag
+to_server	clan_kick	15	sequence:u32 tick:u32.tick|nil player:u16
+to_server	map_ping	16	sequence:u32 tick:u32.tick|nil
+to_client	welcome	1	version:u16 code_hash:str<=16 seed:u32 map_size_px:u32.px tick_hz:u8.hz update_hz:u8.hz epoch:str<=16 tick:u32.tick
+to_client	update	2	tick:u32.tick own:[sequence:u32,margin:i16.tick,x:i32.fix16,y:i32.fix16,vx:i32.fix16,vy:i32.fix16,heading:u16.turn16,direction:u16.turn16|nil]<=1|nil leaves:[u16]|nil enters:[player:u16,name:str<=15,skin:u8<=9,x:u16.hpx,y:u16.hpx,heading:u8.turn8]|nil full:[player:u16,x:u16.hpx,y:u16.hpx,heading:u8.turn8]|nil moved:[player:u16,dx:i32.hpx,dy:i32.hpx]|nil turned:[player:u16,heading:u8.turn8]|nil
+to_client	spawned	3	player:u16
+to_client	objects	4	objects:[id:u32,kind:u8<=3,x:u16.px,y:u16.px,scale:u8.px]|nil
+to_client	leaderboard	5	rows:[player:u16,name:str<=15,score:u32]|nil place:u16|nil players:u16
+to_client	chat	6	player:u16 text:str<=30
+to_client	pong	7	nonce:u32 tick:u32.tick
+to_client	error	8	rule:str detail:str
+to_client	watching	9	player:u16|nil
+to_client	swings	10	swings:[player:u16,weapon:u8,hit:flag]
+to_client	shakes	11	shakes:[object:u32,direction:u8.turn8]
+to_client	health	12	health:[player:u16,health:u16]
+to_client	stats	13	wood:u32 food:u32 stone:u32 gold:u32 kills:u32 xp:u32 xp_next:u32 age:u8 score:u32
+to_client	died	14	by:u16|nil name:str<=15|nil
+to_client	kill	15	killer:u16|nil killer_name:str<=15|nil victim:u16 victim_name:str<=15
+to_client	structures	16	structures:[id:u32,item:u8,owner:u16,x:u16.px,y:u16.px,heading:u8.turn8]
+to_client	gone	17	objects:[u32]
+to_client	kit	18	weapons:[u8] items:[u8] counts:[group:u8,count:u8]
+to_client	offers	19	points:u8 age:u8 choices:[u8]
+to_client	hands	20	hands:[player:u16,weapon:u8,item:u8|nil]
+to_client	shots	21	shots:[id:u32,kind:u8<=5,by:u32,x:u16.hpx,y:u16.hpx,heading:u16.turn16,range:u16.px]
+to_client	shot_ends	22	ends:[id:u32,x:u16.hpx,y:u16.hpx]
+to_client	animals	23	animals:[id:u32,kind:u8<=4,x:u16.hpx,y:u16.hpx,heading:u8.turn8,health:u16]
+to_client	animals_gone	24	animals:[u32]
+to_client	strikes	25	animals:[u32]
+to_client	clans	26	clans:[clan:u32,name:str<=7,owner:u16]
+to_client	clan	27	clan:u32|nil owner:flag members:[player:u16,name:str<=15] asks:[player:u16,name:str<=15]
+to_client	mates	28	mates:[player:u16,x:u16.px,y:u16.px]
+to_client	map_ping	29	player:u16 x:u16.px y:u16.px
+to_client	say	30	text:str<=60
+to_client	tags	31	tags:[player:u16,clan:u32|nil]
+]],
+}
+-- table:end
+
+-- ---- MessagePack ---------------------------------------------------------------------------------------------------
+-- Offsets in this file count from 1, as Lua's strings do. Only what a person sees counts from 0.
+
+-- What a first byte begins. `head` is the length of the first byte and its length field.
+local KIND, HEAD, WIDTH = {}, {}, {}
+local function heads(from, to, kind, head, width)
+    for first = from, to do
+        KIND[first], HEAD[first], WIDTH[first] = kind, head, width
+    end
+end
+heads(0x00, 0x7f, "number", 1, 0)
+heads(0x80, 0x8f, "map", 1)
+heads(0x90, 0x9f, "array", 1)
+heads(0xa0, 0xbf, "str", 1)
+heads(0xc0, 0xc0, "nil", 1, 0)
+heads(0xc1, 0xc1, "reserved", 1, 0)
+heads(0xc2, 0xc3, "bool", 1, 0)
+heads(0xc7, 0xc9, "ext", 1, 0)
+heads(0xca, 0xca, "number", 1, 4)
+heads(0xcb, 0xcb, "number", 1, 8)
+heads(0xd4, 0xd8, "ext", 1, 0)
+heads(0xe0, 0xff, "number", 1, 0)
+for size = 0, 3 do
+    heads(0xcc + size, 0xcc + size, "number", 1, 2 ^ size)
+    heads(0xd0 + size, 0xd0 + size, "number", 1, 2 ^ size)
+end
+for size = 0, 2 do
+    heads(0xc4 + size, 0xc4 + size, "bin", 1 + 2 ^ size)
+    heads(0xd9 + size, 0xd9 + size, "str", 1 + 2 ^ size)
+end
+for size = 0, 1 do
+    heads(0xdc + size, 0xdc + size, "array", 1 + 2 * 2 ^ size)
+    heads(0xde + size, 0xde + size, "map", 1 + 2 * 2 ^ size)
+end
+
+-- An unsigned number of `size` bytes, most significant first; nil where the bytes end before.
+local function unsigned(s, at, size)
+    local value = 0
+    for place = at, at + size - 1 do
+        local part = byte(s, place)
+        if not part then return nil end
+        value = value * 256 + part
+    end
+    return value
+end
+
+-- Kind, length of the head, and bytes (or values, or pairs) after it; nil where the head is not all there.
+local function token(s, at)
+    local first = byte(s, at)
+    if not first then return nil end
+    local head = HEAD[first]
+    if WIDTH[first] then return KIND[first], head, WIDTH[first] end
+    if head > 1 then
+        local length = unsigned(s, at + 1, head - 1)
+        if not length then return nil end
+        return KIND[first], head, length
+    end
+    return KIND[first], 1, first < 0xa0 and first % 16 or first - 0xa0
+end
+
+-- The number that begins here and the offset after it; nil where there is none.
+local function number(s, at)
+    local first = byte(s, at)
+    if not first then return nil end
+    if first < 0x80 then return first, at + 1 end
+    if first >= 0xe0 then return first - 256, at + 1 end
+    if KIND[first] ~= "number" then return nil end
+    local size = WIDTH[first]
+    if at + size > #s then return nil end
+    if first == 0xcb then return Struct.unpack(">d", s, at + 1), at + 9 end
+    if first == 0xca then return Struct.unpack(">f", s, at + 1), at + 5 end
+    local value = unsigned(s, at + 1, size)
+    if first >= 0xd0 and value >= 2 ^ (8 * size - 1) then value = value - 2 ^ (8 * size) end
+    return value, at + 1 + size
+end
+
+local function is_finite(value)
+    return value == value and value ~= math.huge and value ~= -math.huge
+end
+
+-- Shapes of one character of more than a byte: first byte, and the second byte where it is not any of 80 to bf.
+local UTF8 = {
+    "^[\194-\223][\128-\191]",
+    "^\224[\160-\191][\128-\191]",
+    "^[\225-\236\238\239][\128-\191][\128-\191]",
+    "^\237[\128-\159][\128-\191]",
+    "^\240[\144-\191][\128-\191][\128-\191]",
+    "^[\241-\243][\128-\191][\128-\191][\128-\191]",
+    "^\244[\128-\143][\128-\191][\128-\191]",
+}
+
+local function is_utf8(text)
+    local at = find(text, "[\128-\255]")
+    while at do
+        local last
+        for _, shape in ipairs(UTF8) do
+            local _, found = find(text, shape, at)
+            last = last or found
+        end
+        if not last then return false end
+        at = find(text, "[\128-\255]", last + 1)
+    end
+    return true
+end
+
+-- The rule that a scalar's content breaks, if it does.
+local function content_rule(s, at, kind, head, length)
+    if length > #s - at - head + 1 then
+        return kind == "number" and "packet_truncated" or "packet_declared_size"
+    end
+    if kind == "str" and not is_utf8(sub(s, at + head, at + head + length - 1)) then
+        return "packet_invalid_utf8"
+    end
+end
+
+-- The rule that a key breaks, if it does. `keys` are those before it in the same map.
+local function key_rule(s, at, kind, head, length, keys)
+    if kind ~= "str" then return "packet_key_not_text" end
+    local rule = content_rule(s, at, kind, head, length)
+    if rule then return rule end
+    local key = sub(s, at + head, at + head + length - 1)
+    if keys[key] then return "packet_duplicate_key" end
+    keys[key] = true
+end
+
+-- Whether the bytes are one well-formed value within the bounds: nil, or the rule and where (from 1). In the order of the
+-- server's own check, so that of two broken rules both name the same one.
+local function check(s, most)
+    local open, at, values = {}, 1, 0
+    repeat
+        local kind, head, length = token(s, at)
+        if not kind then return "packet_truncated", at end
+        if kind == "reserved" then return "packet_reserved_byte", at end
+        if kind == "ext" then return "packet_ext_type", at end
+        values = values + 1
+        if values > most then return "packet_too_many_values", at end
+        local parent, rule = open[#open]
+        if parent then
+            parent.left = parent.left - 1
+            if parent.keys and parent.left % 2 == 1 then
+                rule = key_rule(s, at, kind, head, length, parent.keys)
+            end
+        end
+        if not rule and (kind == "array" or kind == "map") then
+            local left = kind == "map" and 2 * length or length
+            if #open >= PACKET_DEPTH then
+                rule = "packet_too_deep"
+            elseif left > #s - at - head + 1 then
+                rule = "packet_declared_size"
+            end
+            open[#open + 1] = { left = left, keys = kind == "map" and {} or nil }
+            length = 0
+        end
+        rule = rule or content_rule(s, at, kind, head, length)
+        if rule then return rule, at end
+        at = at + head + length
+        while #open > 0 and open[#open].left == 0 do open[#open] = nil end
+    until #open == 0
+    if at <= #s then return "packet_trailing_bytes", at end
+end
+
+-- The offset after the value that begins here. Only for bytes that `check` has gone over.
+local function after(s, at)
+    local left = 1
+    while left > 0 do
+        local kind, head, length = token(s, at)
+        left = left - 1
+        at = at + head
+        if kind == "array" then
+            left = left + length
+        elseif kind == "map" then
+            left = left + 2 * length
+        else
+            at = at + length
+        end
+    end
+    return at
+end
+
+-- ---- JSON ----------------------------------------------------------------------------------------------------------
+-- A text message becomes the MessagePack that says the same, so that one walk reads both. `places` says for each value
+-- of it where it stands in the text.
+
+local ESCAPES = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t", ['"'] = '"', ["\\"] = "\\", ["/"] = "/" }
+
+-- A code point as UTF-8.
+local function utf8(point)
+    if point < 0x80 then return string.char(point) end
+    if point < 0x800 then return string.char(0xc0 + floor(point / 64), 0x80 + point % 64) end
+    local low = string.char(0x80 + floor(point / 64) % 64, 0x80 + point % 64)
+    if point < 0x10000 then return string.char(0xe0 + floor(point / 4096)) .. low end
+    return string.char(0xf0 + floor(point / 262144), 0x80 + floor(point / 4096) % 64) .. low
+end
+
+-- Depth and count, before anything is read: the same bounds as for MessagePack.
+local function survey(text, most)
+    local depth, commas = 0, 0
+    local at, in_string = 1, false
+    while true do
+        local place = find(text, in_string and '["\\]' or '["%[%]{},]', at)
+        if not place then return nil end
+        local sign = sub(text, place, place)
+        at = place + 1
+        if sign == '"' then
+            in_string = not in_string
+        elseif sign == "\\" then
+            at = place + 2
+        elseif sign == "[" or sign == "{" then
+            depth = depth + 1
+        elseif sign == "," then
+            commas = commas + 1
+        else
+            depth = math.max(depth - 1, 0)
+        end
+        if depth > PACKET_DEPTH then return "packet_too_deep", place end
+        if commas > most then return "packet_too_many_values", place end
+    end
+end
+
+local function bad_json(at)
+    error({ rule = "packet_bad_json", at = at })
+end
+
+-- The text of a string whose first quote stands at `at`, and the offset after its last one.
+local function json_string(text, at)
+    local parts = {}
+    at = at + 1
+    while true do
+        local last = find(text, '["\\%c]', at)
+        if not last then bad_json(#text + 1) end
+        parts[#parts + 1] = sub(text, at, last - 1)
+        local sign = sub(text, last, last)
+        if sign == '"' then return concat(parts), last + 1 end
+        local escape = sub(text, last + 1, last + 1)
+        local high = match(text, "^\\u(%x%x%x%x)", last)
+        local low = match(text, "^\\u%x%x%x%x\\u(%x%x%x%x)", last)
+        local point = high and tonumber(high, 16)
+        at = last + 6
+        if sign == "\\" and ESCAPES[escape] then
+            parts[#parts + 1] = ESCAPES[escape]
+            at = last + 2
+        elseif sign ~= "\\" and sign ~= "\127" or not point then
+            if sign ~= "\127" then bad_json(last) end
+            parts[#parts + 1] = sign
+            at = last + 1
+        elseif point < 0xd800 or point > 0xdfff then
+            parts[#parts + 1] = utf8(point)
+        else
+            local second = low and tonumber(low, 16) or 0
+            if point > 0xdbff or second < 0xdc00 or second > 0xdfff then bad_json(last) end
+            parts[#parts + 1] = utf8(0x10000 + (point - 0xd800) * 1024 + second - 0xdc00)
+            at = last + 12
+        end
+    end
+end
+
+local WORDS = { ["null"] = "\192", ["false"] = "\194", ["true"] = "\195" }
+
+-- Appends the value that begins at `at` to `out`; the offset after it.
+local function json_value(text, at, out, places)
+    at = find(text, "[^ \t\r\n]", at) or bad_json(#text + 1)
+    local place = { from = at }
+    places[out.length + 1] = place
+    local function put(bytes)
+        out[#out + 1] = bytes
+        out.length = out.length + #bytes
+    end
+    local sign = sub(text, at, at)
+    local word = match(text, "^%l+", at)
+    local digits = match(text, "^%-?%d+%.?%d*[eE]?[+-]?%d*", at)
+    if sign == "[" or sign == "{" then
+        at = out.container(text, at, out, places, sign == "{", put)
+    elseif sign == '"' then
+        local content
+        content, at = json_string(text, at)
+        put("\219" .. Struct.pack(">I4", #content) .. content)
+    elseif word and WORDS[word] then
+        put(WORDS[word])
+        at = at + #word
+    elseif digits and tonumber(digits) and not match(digits, "^%-?0%d") and not match(digits, "%.$")
+        and not match(digits, "%.[eE]") then
+        put("\203" .. Struct.pack(">d", tonumber(digits)))
+        at = at + #digits
+    else
+        bad_json(at)
+    end
+    place.to = at
+    return at
+end
+
+-- Appends an array or a map. Its head is written first with room for any count, and filled in at the end.
+local function json_container(text, at, out, places, is_map, put)
+    local slot = #out + 1
+    put("\0\0\0\0\0")
+    local count, close = 0, is_map and "^[ \t\r\n]*}()" or "^[ \t\r\n]*%]()"
+    at = at + 1
+    local ended = match(text, close, at)
+    local keys = {}
+    while not ended do
+        if is_map then
+            at = find(text, '^"', find(text, "[^ \t\r\n]", at) or at) or bad_json(at)
+            local key, key_end = json_string(text, at)
+            if keys[key] then error({ rule = "packet_duplicate_key", at = 1 }) end
+            keys[key] = true
+            json_value(text, at, out, places)
+            at = match(text, "^[ \t\r\n]*:()", key_end) or bad_json(key_end)
+        end
+        at = json_value(text, at, out, places)
+        count = count + 1
+        ended = match(text, close, at)
+        if not ended then at = match(text, "^[ \t\r\n]*,()", at) or bad_json(at) end
+    end
+    out[slot] = (is_map and "\223" or "\221") .. Struct.pack(">I4", count)
+    return ended
+end
+
+-- MessagePack and places of a text; or nil, a rule and where.
+local function from_json(text, most)
+    local rule, where = survey(text, most)
+    if rule then return nil, rule, where end
+    local out, places = { length = 0, container = json_container }, {}
+    local ok, after_it = pcall(json_value, text, 1, out, places)
+    if ok and find(text, "[^ \t\r\n]", after_it) then
+        ok, after_it = false, { rule = "packet_bad_json", at = find(text, "[^ \t\r\n]", after_it) }
+    end
+    if not ok and type(after_it) == "table" then return nil, after_it.rule, after_it.at end
+    if not ok then error(after_it, 0) end
+    return concat(out), places
+end
+
+-- ---- Types and fields ----------------------------------------------------------------------------------------------
+-- The arguments of the table, read as PROTOCOL.md defines them, and a Wireshark field for each.
+
+local tickwire = Proto("tickwire", "tickwire packets")
+
+-- Lowest and highest value of each width.
+local WIDTHS = {
+    u8 = { 0, 255 }, u16 = { 0, 65535 }, u32 = { 0, 4294967295 },
+    i8 = { -128, 127 }, i16 = { -32768, 32767 }, i32 = { -2147483648, 2147483647 },
+}
+-- Units whose numbers are shown in pixels: how many of them make one.
+local PARTS_PER_PX = { hpx = 2, fix16 = 65536 }
+-- Units whose numbers are shown as they are, with degrees beside them.
+local DEGREES = { rad = 180 / math.pi, turn16 = 360 / 65536, turn8 = 360 / 256 }
+local UNIT_TEXT = { px = " px", hpx = " px", fix16 = " px", ms = " ms", s = " s", hz = " Hz", px_per_ms = " px/ms" }
+
+local parse_type
+
+-- Arguments between here and the closing sign of `text`, and the offset after it.
+local function parse_members(text, at, close)
+    local members = {}
+    repeat
+        local name, from = match(text, "^([a-z][a-z0-9_]*):()", at)
+        local kind
+        kind, at = parse_type(text, from)
+        kind.name = name
+        members[#members + 1] = kind
+        local sign = sub(text, at, at)
+        at = at + 1
+    until sign == close
+    return members, at
+end
+
+-- A type without what may stand in its place, and the offset after it.
+local function parse_shape(text, at)
+    local sign = sub(text, at, at)
+    if sign == "{" then
+        local members, to = parse_members(text, at + 1, "}")
+        return { shape = "map", members = members }, to
+    elseif sign == "(" then
+        local members, to = parse_members(text, at + 1, ")")
+        return { shape = "tuple", members = members }, to
+    elseif sign == "[" and find(text, "^[a-z][a-z0-9_]*:", at + 1) then
+        local members, to = parse_members(text, at + 1, "]")
+        return { shape = "groups", members = members }, to
+    elseif sign == "[" then
+        local each, to = parse_type(text, at + 1)
+        return { shape = "list", each = each }, to + 1
+    end
+    local word, to = match(text, "^([a-z]+%d*)()", at)
+    local unit, behind = match(text, "^%.([a-z0-9_]+)()", to)
+    local kind = { shape = WIDTHS[word] and "int" or word, unit = unit }
+    if WIDTHS[word] then kind.low, kind.high = WIDTHS[word][1], WIDTHS[word][2] end
+    return kind, behind or to
+end
+
+function parse_type(text, at)
+    local kind, to = parse_shape(text, at)
+    local most, behind = match(text, "^<=(%d+)()", to)
+    if most then
+        kind.most, to = tonumber(most), behind
+        if kind.shape == "int" then kind.high = kind.most end
+    end
+    while sub(text, to, to) == "|" do
+        if sub(text, to, to + 1) == "|0" then
+            kind.or_zero, to = true, to + 2
+        else
+            kind.or_nil, to = true, to + 4
+        end
+    end
+    kind.words = sub(text, at, to - 1)
+    return kind, to
+end
+
+-- What one of a list is called: players hold a player.
+local function singular(name)
+    if name == "leaves" then return "leaf" end
+    return match(name, "^(.*[^s])s$") or name
+end
+
+-- Which kind of field a type needs, and the narrowest that two of them share.
+local function field_kind(kind)
+    if kind.shape == "str" or kind.shape == "any" then return "string" end
+    if kind.shape == "bool" or kind.shape == "flag" then return "bool" end
+    if kind.shape == "num" or PARTS_PER_PX[kind.unit] then return "float" end
+    return kind.low < 0 and "int" or "uint"
+end
+local ORDER = { bool = 1, uint = 2, int = 3, float = 4 }
+
+-- The kind that holds the values of both. Text gives way to numbers; a sign and 32 bits together fit a float only.
+local function widest(one, other)
+    if one ~= other and ORDER[one] and ORDER[other] and ORDER[one] + ORDER[other] == 5 then return "float" end
+    return (ORDER[one] or 0) > (ORDER[other] or 0) and one or other
+end
+local MAKE = {
+    string = ProtoField.string, bool = ProtoField.bool, uint = ProtoField.uint32, int = ProtoField.int32,
+    float = ProtoField.double,
+}
+
+-- Names that belong to the packet itself. An argument of such a name is `tickwire.PACKET.NAME`.
+local OWN_NAMES = { packet = 1, code = 1, direction = 1, dialect = 1, length = 1, rule = 1, absent = 1, world = 1 }
+
+-- What the fields will be: by name, the kind that all who share it can use.
+local wanted_fields = {}
+
+-- Notes a leaf under its name; text and numbers cannot share one.
+local function want_field(kind, name, packet)
+    local own = "tickwire." .. name
+    local this = field_kind(kind)
+    if OWN_NAMES[name] or this == "string" and (wanted_fields[own] or "string") ~= "string" then
+        own = "tickwire." .. packet .. "." .. name
+    end
+    wanted_fields[own] = widest(wanted_fields[own] or this, this)
+    kind.field_name = own
+end
+
+-- Names every leaf below a type. `path` is what it is called so far.
+local function name_fields(kind, path, packet)
+    if kind.shape == "groups" then
+        for _, member in ipairs(kind.members) do
+            name_fields(member, singular(path) .. "." .. member.name, packet)
+        end
+    elseif kind.shape == "list" then
+        name_fields(kind.each, singular(path), packet)
+    elseif kind.members then
+        for _, member in ipairs(kind.members) do name_fields(member, path .. "." .. member.name, packet) end
+    else
+        want_field(kind, path, packet)
+    end
+    if kind.shape == "groups" or kind.shape == "list" then
+        kind.field_name = "tickwire." .. path .. ".count"
+        wanted_fields[kind.field_name] = "uint"
+    end
+end
+
+local F = {
+    packet = ProtoField.string("tickwire.packet", "Packet"),
+    code = ProtoField.string("tickwire.code", "Code"),
+    direction = ProtoField.string("tickwire.direction", "Direction"),
+    dialect = ProtoField.string("tickwire.dialect", "Dialect"),
+    length = ProtoField.uint32("tickwire.length", "Length"),
+    rule = ProtoField.string("tickwire.rule", "Broken rule"),
+    absent = ProtoField.string("tickwire.absent", "Nil"),
+}
+local all_fields = {}
+for _, field in pairs(F) do all_fields[#all_fields + 1] = field end
+
+-- Every dialect: by direction, its packets by code and by name.
+local DIALECTS = {}
+
+-- A row of the table to a packet that all of its dialects share.
+local function read_row(line, dialects)
+    local cells = {}
+    for cell in string.gmatch(line, "[^\t]+") do cells[#cells + 1] = cell end
+    local text = cells[#cells]
+    local packet = { name = cells[2], arguments = {} }
+    if text ~= "-" then packet.arguments = parse_members(text, 1, "") end
+    for place, dialect in ipairs(dialects) do
+        local code = cells[place + 2]
+        if code ~= "-" then
+            local side = DIALECTS[dialect.name][cells[1]]
+            side.by_code[dialect.kind == "int" and tonumber(code) or code] = packet
+            side.by_name[packet.name] = packet
+        end
+    end
+    return packet
+end
+
+local function read_tables()
+    local packets = {}
+    for _, text in ipairs(TABLES) do
+        local dialects
+        for line in string.gmatch(text, "[^\n]+") do
+            if dialects then
+                packets[#packets + 1] = read_row(line, dialects)
+            else
+                dialects = {}
+                for name, kind in string.gmatch(line, "([a-z0-9-]+):(%a+)") do
+                    dialects[#dialects + 1] = { name = name, kind = kind }
+                    DIALECTS[name] = {
+                        to_server = { by_code = {}, by_name = {} }, to_client = { by_code = {}, by_name = {} },
+                    }
+                end
+            end
+        end
+    end
+    return packets
+end
+
+-- Numbers are named before text, so that it is text that makes way.
+local function make_fields(packets)
+    for _ = 1, 2 do
+        for _, packet in ipairs(packets) do
+            for _, kind in ipairs(packet.arguments) do name_fields(kind, kind.name, packet.name) end
+        end
+    end
+    local made = {}
+    for name, kind in pairs(wanted_fields) do
+        local label = match(name, "([^.]+)%.count$") or match(name, "[^.]+$")
+        made[name] = MAKE[kind](name, label)
+        all_fields[#all_fields + 1] = made[name]
+    end
+    tickwire.fields = all_fields
+    return made
+end
+
+-- How far the next value is, by its first byte, where that byte alone says that the value fits the type. For what is not
+-- in it somebody has to look; 9 is a float of 64 bits, which may still be no finite number.
+local function strides(kind)
+    local steps = {}
+    local function allow(from, to, step)
+        for first = from, to do steps[first] = step end
+    end
+    local low, high = kind.low, kind.high
+    if kind.shape == "num" then
+        low, high = -math.huge, math.huge
+        steps[0xcb] = 9
+    elseif kind.shape == "flag" or kind.shape == "bool" then
+        low, high = 0, 1
+        allow(0xc2, 0xc3, 1)
+    end
+    if low then
+        allow(0, math.min(high, 0x7f), 1)
+        allow(math.max(256 + low, 0xe0), 0xff, 1)
+        for size = 0, 2 do
+            local bits = 8 * 2 ^ size
+            if high >= 2 ^ bits - 1 then steps[0xcc + size] = 1 + 2 ^ size end
+            if low <= -2 ^ (bits - 1) and high >= 2 ^ (bits - 1) - 1 then steps[0xd0 + size] = 1 + 2 ^ size end
+        end
+    end
+    if kind.or_nil then steps[0xc0] = 1 end
+    return steps
+end
+
+-- Hands each type its field, and each packet the list of fields that it can show.
+local function hand_out(kind, made, list)
+    kind.field = made[kind.field_name]
+    kind.as_number = wanted_fields[kind.field_name] ~= "bool"
+    kind.px = PARTS_PER_PX[kind.unit] or 1
+    kind.degrees = DEGREES[kind.unit]
+    kind.unit_text = UNIT_TEXT[kind.unit] or ""
+    if kind.field then list[#list + 1] = kind.field end
+    for place, member in ipairs(kind.members or {}) do
+        hand_out(member, made, list)
+        kind.steps = kind.steps or {}
+        kind.steps[place] = strides(member)
+    end
+    if kind.each then hand_out(kind.each, made, list) end
+end
+
+local PACKETS = read_tables()
+do
+    local made = make_fields(PACKETS)
+    for _, packet in ipairs(PACKETS) do
+        packet.fields = { F.absent }
+        for _, kind in ipairs(packet.arguments) do hand_out(kind, made, packet.fields) end
+    end
+end
+
+-- ---- One message ---------------------------------------------------------------------------------------------------
+-- A message is read once, by the types of its packet: what does not fit ends the walk with an error of a rule, and what
+-- somebody looks at becomes an item of the tree. What nobody looks at costs no more than a look at its first byte.
+
+local s, places, tvb -- The message as MessagePack, its places if it came as text, and the bytes as they came.
+local values, most_values -- Values walked over so far, and the bound.
+local verified -- Whether `check` has gone over the message.
+local visible, wanted -- Whether the tree is shown; the fields that somebody asks for even so.
+local trail = {} -- Names and places of the containers around the value.
+
+local function range(from, to)
+    local place = places and places[from]
+    if place then return tvb(place.from - 1, place.to - place.from) end
+    return tvb(from - 1, to - from)
+end
+
+-- Holds the whole message against the rules of MessagePack.
+local function verify()
+    if verified then return end
+    verified = true
+    local rule, at = check(s, most_values)
+    if rule then error({ rule = rule, at = at }) end
+end
+
+local function ends_here(at)
+    verify()
+    error({ rule = "packet_truncated", at = at })
+end
+
+-- What a value is, in a word or two.
+local function describe(at)
+    local kind, _, length = token(s, at)
+    if kind == "number" then return format("%.14g", (number(s, at)) or 0) end
+    if kind == "array" or kind == "map" then return format("%s of %d", kind, length) end
+    return kind == "str" and "text" or kind or "nothing"
+end
+
+local function wrong(kind, at, expected, found)
+    local steps = {}
+    for place, step in ipairs(trail) do steps[place] = step end
+    steps[#steps + 1] = kind.name
+    error({
+        rule = "wrong_arguments",
+        at = at,
+        detail = format("argument %s should be %s, found %s", concat(steps, "."), expected or kind.words,
+            found or describe(at)),
+    })
+end
+
+-- Reads one scalar: its value and the offset after it.
+local READ = {}
+
+function READ.int(kind, at)
+    local value, to = number(s, at)
+    if not value or value ~= floor(value) or value < kind.low or value > kind.high then wrong(kind, at) end
+    return value, to
+end
+
+function READ.num(kind, at)
+    local value, to = number(s, at)
+    if not value or not is_finite(value) then wrong(kind, at) end
+    return value, to
+end
+
+function READ.flag(kind, at)
+    local first = byte(s, at)
+    if first == 0xc2 or first == 0xc3 then return first == 0xc3, at + 1 end
+    local value, to = number(s, at)
+    if value ~= 0 and value ~= 1 then wrong(kind, at) end
+    return value == 1, to
+end
+READ.bool = READ.flag
+
+function READ.str(kind, at)
+    local what, head, length = token(s, at)
+    if what ~= "str" then wrong(kind, at) end
+    local to = at + head + length
+    local text = sub(s, at + head, to - 1)
+    if to - 1 > #s or not is_utf8(text) then ends_here(at) end
+    return text, to
+end
+
+function READ.any(_, at)
+    verify()
+    return describe(at), after(s, at)
+end
+
+-- A value as the Info column and the tree show it.
+local function show(kind, value)
+    if kind.degrees then
+        local turns = floor(value * kind.degrees * 10 + 0.5) / 10
+        return format("%.14g°", turns)
+    end
+    if kind.shape == "str" then
+        if #value > 40 then value = sub(value, 1, 40) .. "…" end
+        return '"' .. value:gsub("%c", ".") .. '"'
+    end
+    if kind.px ~= 1 then return format("%.10g", value / kind.px) end
+    if kind.shape == "flag" then return value and "1" or "0" end
+    if type(value) == "number" then return format("%.14g", value) end
+    return tostring(value)
+end
+
+local function add_scalar(kind, tree, from, to, value)
+    local shown = value
+    if type(value) == "number" then
+        shown = value / kind.px
+    elseif type(value) == "boolean" and kind.as_number then
+        shown = value and 1 or 0
+    end
+    local item = tree:add(kind.field, range(from, to), shown)
+    if visible then
+        if kind.degrees then
+            item:append_text(" " .. kind.unit .. " = " .. show(kind, value))
+        elseif kind.unit_text ~= "" then
+            item:append_text(kind.unit_text)
+        end
+    end
+end
+
+-- Goes over one value of a group that nobody looks at.
+local function skim(kind, at)
+    local first = byte(s, at)
+    if not first then ends_here(at) end
+    if first == 0xc0 and kind.or_nil then return at + 1 end
+    local read = READ[kind.shape]
+    if not read then ends_here(at) end
+    local _, to = read(kind, at)
+    return to
+end
+
+-- Goes over the values of flat groups that nobody looks at: most of the bytes of most captures.
+local function skim_groups(kind, at, count)
+    local members, steps = kind.members, kind.steps
+    local stride = #members
+    for group = 0, count / stride - 1 do
+        for place = 1, stride do
+            local step = steps[place][byte(s, at)]
+            if step and (step ~= 9 or (byte(s, at + 1) or 0) % 128 < 0x7f) then
+                at = at + step
+            else
+                trail[#trail + 1] = group
+                at = skim(members[place], at)
+                trail[#trail] = nil
+            end
+        end
+    end
+    if at > #s + 1 then ends_here(#s + 1) end
+    return at
+end
+
+local walk
+
+local function walk_groups(kind, tree, at, count)
+    local stride = #kind.members
+    for group = 0, count / stride - 1 do
+        local branch, begin, texts = tree, at, {}
+        if visible then branch = tree:add(range(at, at + 1), "[" .. group .. "]") end
+        trail[#trail + 1] = group
+        for place, member in ipairs(kind.members) do
+            local text
+            at, text = walk(member, branch, at)
+            texts[place] = member.name .. "=" .. text
+        end
+        trail[#trail] = nil
+        if visible then
+            branch:set_text(format("[%d] %s", group, concat(texts, " ")))
+            if not places then branch:set_len(at - begin) end
+        end
+    end
+    return at
+end
+
+local function walk_list(kind, tree, at, count)
+    for place = 1, count do
+        trail[#trail + 1] = place - 1
+        at = walk(kind.each, tree, at)
+        trail[#trail] = nil
+    end
+    return at
+end
+
+-- Values of a packet, or of a packet within an argument: in the order of their names. A list without values goes without
+-- saying.
+local function walk_members(members, tree, at, count)
+    local texts = {}
+    for place, member in ipairs(members) do
+        if place <= count then
+            local text, is_list
+            at, text, is_list = walk(member, tree, at)
+            if not is_list then
+                texts[#texts + 1] = member.name .. "=" .. text
+            elseif text ~= "×0" then
+                texts[#texts + 1] = member.name .. text
+            end
+        elseif not member.or_nil then
+            wrong(member, math.min(at, #s), nil, "nothing")
+        end
+    end
+    if count > #members then
+        verify()
+        for _ = #members + 1, count do at = after(s, at) end
+    end
+    return at, concat(texts, " ")
+end
+
+local function walk_map(members, tree, at, pairs_left)
+    verify()
+    local found, texts = {}, {}
+    for _ = 1, pairs_left do
+        local key, key_end = READ.str({ words = "str" }, at)
+        at = key_end
+        for _, member in ipairs(members) do
+            if member.name == key then found[key] = at end
+        end
+        at = after(s, at)
+    end
+    for _, member in ipairs(members) do
+        if found[member.name] then
+            local _, text, is_list = walk(member, tree, found[member.name])
+            texts[#texts + 1] = member.name .. (is_list and "" or "=") .. text
+        elseif not member.or_nil then
+            wrong(member, 1, nil, "nothing")
+        end
+    end
+    return at, concat(texts, " ")
+end
+
+local function count_values(count)
+    values = values + count
+    if values > most_values then verify() end
+end
+
+-- An array or a map by its type: the offset after it, and its text.
+local function walk_container(kind, tree, at)
+    local what, head, length = token(s, at)
+    if what ~= (kind.shape == "map" and "map" or "array") then wrong(kind, at) end
+    count_values(length)
+    local stride = kind.shape == "groups" and #kind.members or 1
+    if length % stride ~= 0 then
+        wrong(kind, at, "groups of " .. stride, length .. " values")
+    end
+    local count = length / stride
+    if kind.most and count > kind.most then wrong(kind, at, "at most " .. kind.most, tostring(count)) end
+    local begin, branch, text = at, tree, format("×%d", count)
+    if kind.field and visible then
+        branch = tree:add(kind.field, range(at, at + head), count, kind.name .. ": " .. count)
+    elseif kind.field and wanted[kind.field] then
+        tree:add(kind.field, range(at, at + head), count)
+    elseif visible then
+        branch = tree:add(range(at, at + head), kind.name or "[]")
+    end
+    trail[#trail + 1] = kind.name
+    at = at + head
+    if kind.shape == "groups" then
+        at = (visible or wanted.any) and walk_groups(kind, branch, at, length) or skim_groups(kind, at, length)
+    elseif kind.shape == "list" then
+        at = walk_list(kind, branch, at, length)
+    else
+        local inside
+        at, inside = (kind.shape == "map" and walk_map or walk_members)(kind.members, branch, at, length)
+        text = "{" .. inside .. "}"
+    end
+    trail[#trail] = nil
+    if visible and not places then branch:set_len(at - begin) end
+    return at, text, kind.field ~= nil
+end
+
+-- Any value by its type: the offset after it, its text, and whether that is the length of a list.
+function walk(kind, tree, at)
+    local first = byte(s, at)
+    if not first then ends_here(at) end
+    local is_nil = first == 0xc0 and kind.or_nil
+    local read = READ[kind.shape]
+    if is_nil or kind.or_zero and number(s, at) == 0 then
+        local _, to = number(s, at)
+        to = to or at + 1
+        local text = is_nil and "nil" or "0"
+        if visible or wanted[F.absent] then
+            tree:add(F.absent, range(at, to), kind.name, kind.name .. ": " .. text)
+        end
+        return to, text
+    end
+    if not read then return walk_container(kind, tree, at) end
+    local value, to = read(kind, at)
+    if visible or wanted[kind.field] then add_scalar(kind, tree, at, to, value) end
+    return to, show(kind, value)
+end
+
+-- Code and packet of an envelope: the packet (nil if the dialect lacks it), the code as text, where the arguments begin,
+-- and how many parts there are.
+local function open_envelope(side)
+    local what, head, parts = token(s, 1)
+    if what ~= "array" or parts == 0 then
+        verify()
+        error({ rule = "packet_envelope", at = 1 })
+    end
+    local at = 1 + head
+    local code, to = number(s, at)
+    if not code and token(s, at) == "str" then code, to = READ.str({ words = "str" }, at) end
+    if not code or code ~= code or type(code) == "number" and code ~= floor(code) then
+        verify()
+        error({ rule = "packet_envelope", at = 1 })
+    end
+    local packet = side.by_code[code] or places and side.by_name[code] or nil
+    return packet, type(code) == "number" and format("%.0f", code) or code, to, parts
+end
+
+-- The arguments of a packet, down to the end of the message; their text.
+local function read_arguments(packet, tree, at, parts)
+    local text = ""
+    if parts > 2 then verify() end
+    if parts >= 2 then
+        local what, head, length = token(s, at)
+        if what == "array" then
+            count_values(length)
+            at, text = walk_members(packet.arguments, tree, at + head, length)
+        elseif what == "nil" then
+            at = walk_members(packet.arguments, tree, at, 0) + 1
+        else
+            wrong({ name = "arguments" }, at, "an array")
+        end
+    else
+        walk_members(packet.arguments, tree, at, 0)
+    end
+    for _ = 3, parts do at = after(s, at) end
+    if at ~= #s + 1 then verify() end
+    return text
+end
+
+-- Makes a message the one that is read. A text that is no JSON gives its rule and where.
+local function take(bytes, view, to_server)
+    s, places, tvb = bytes, nil, view
+    values, verified, trail = 3, false, {}
+    most_values = to_server and PACKET_VALUES or CLIENT_PACKET_VALUES
+    local first = byte(bytes, 1)
+    if first == 0x5b or first == 0x7b or first == 0x20 or first == 0x0a or first == 0x22 then
+        local found, rule, where = from_json(bytes, most_values)
+        if not found then return { rule = rule, at = where } end
+        s, places = found, rule
+    end
+end
+
+-- Reads the message that was taken. Gives packet, code, text, and what is wrong: rule, where, detail.
+local function read(side, on_envelope)
+    visible, wanted = false, {}
+    local packet, code, text
+    local ok, problem = pcall(function()
+        local at, parts
+        packet, code, at, parts = open_envelope(side)
+        local tree = on_envelope(packet, code)
+        if packet then
+            text = read_arguments(packet, tree, at, parts)
+        else
+            verify()
+            error({ rule = "unknown_code", at = 1, detail = format("no packet has the code %q in this direction", code) })
+        end
+    end)
+    if ok then return packet, code, text end
+    if type(problem) ~= "table" then problem = { rule = "dissector_error", at = 1, detail = tostring(problem) } end
+    -- What does not fit its type is judged after what is no MessagePack, as the server does.
+    if not verified then
+        local rule, at = check(s, most_values)
+        if rule then problem = { rule = rule, at = at } end
+    end
+    return packet, code, text, problem
+end
+
+-- ---- Conversations -------------------------------------------------------------------------------------------------
+-- Which dialect a connection speaks and who its client is: from the upgrade, else by what fits.
+
+local PATHS = { ["/play"] = "native", ["/"] = "legacy", ["/moomoo"] = "legacy", ["/server"] = "letters" }
+-- In this order they are tried where the upgrade is not in the capture.
+local LIKELY = { "native", "letters", "legacy", "letters-2024", "letters-2023" }
+
+local prefs = tickwire.prefs
+prefs.ports = Pref.range("Ports of the server", "3000", "Its TCP ports: connections that begin before the capture are " ..
+    "read too, and tell who is the client. Connections on other ports are found by their upgrade.", 65535)
+local choices = { { 1, "by what fits", 0 } }
+for place, name in ipairs(LIKELY) do choices[place + 1] = { place + 1, name, place } end
+prefs.dialect = Pref.enum("Dialect without an upgrade", 0, "What is spoken on connections whose upgrade is not in the " ..
+    "capture. Dialects share many codes: what fits can be two of them.", choices, false)
+prefs.values = Pref.bool("Arguments in the Info column", true, "Name the values of each packet beside its name.")
+
+local streams = {}
+
+function tickwire.init()
+    streams = {}
+end
+
+-- Whether a port is one of the preference's: `3000,8000-8010`.
+local function is_server_port(port)
+    for from, to in string.gmatch(tostring(prefs.ports) .. ",", "(%d+)%-?(%d*),") do
+        if port >= tonumber(from) and port <= (tonumber(to) or tonumber(from)) then return true end
+    end
+    return false
+end
+
+-- The connection of a packet, and who sent it.
+local function stream_of(pinfo)
+    local from = tostring(pinfo.src) .. " " .. pinfo.src_port
+    local to = tostring(pinfo.dst) .. " " .. pinfo.dst_port
+    local key = from < to and from .. " " .. to or to .. " " .. from
+    local stream = streams[key]
+    if not stream then
+        stream = { upgrades = {} }
+        streams[key] = stream
+    end
+    return stream, from
+end
+
+-- The upgrade that came last before a packet: ports are used again.
+local function upgrade_of(stream, frame)
+    local found
+    for _, upgrade in ipairs(stream.upgrades) do
+        if upgrade.frame <= frame then found = upgrade end
+    end
+    return found
+end
+
+-- What a request asks for: the dialect, or nil if it is no upgrade to one.
+local function dialect_of(head)
+    local target = match(head, "^GET (/%S*) HTTP/1%.1\r\n")
+    if not target or not find(head:lower(), "\r\nupgrade:%s*websocket") then return nil end
+    local path, query = match(target, "^([^?]*)%??(.*)$")
+    local asked = match("&" .. query, "&dialect=([^&]*)")
+    local name = asked or PATHS[path]
+    return PATHS[path] and DIALECTS[name] and name
+end
+
+-- Remembers what the head of a request or of an answer says about a connection.
+local function note_head(head, pinfo)
+    local stream, from = stream_of(pinfo)
+    if find(head, "^HTTP/1%.1 101") then stream.is_websocket = true end
+    stream.is_http = true
+    local dialect = dialect_of(head)
+    if not dialect or pinfo.visited then return dialect end
+    stream.upgrades[#stream.upgrades + 1] = { frame = pinfo.number, dialect = dialect, client = from }
+    return dialect
+end
+
+local function is_to_server(pinfo, upgrade, from)
+    if upgrade then return upgrade.client == from end
+    if is_server_port(pinfo.dst_port) then return true end
+    if is_server_port(pinfo.src_port) then return false end
+    return pinfo.dst_port < pinfo.src_port
+end
+
+local function nowhere() return nil end
+
+-- Whether the message that was taken is a packet of a dialect, to the last value.
+local function fits(dialect, direction)
+    values, trail, verified = 3, {}, false
+    local _, _, _, problem = read(DIALECTS[dialect][direction], nowhere)
+    return not problem
+end
+
+-- The dialect of a connection without an upgrade: those that do not fit a message are out, as long as one is left.
+local function guess(stream, direction, pinfo)
+    if prefs.dialect > 0 then return LIKELY[prefs.dialect] end
+    stream.candidates = stream.candidates or LIKELY
+    if not pinfo.visited and #stream.candidates > 1 then
+        local left = {}
+        for _, name in ipairs(stream.candidates) do
+            if fits(name, direction) then left[#left + 1] = name end
+        end
+        if #left > 0 then stream.candidates = left end
+        values, trail, verified = 3, {}, false
+    end
+    return stream.candidates[1]
+end
+
+-- ---- Dissectors ----------------------------------------------------------------------------------------------------
+
+local E = {
+    malformed = ProtoExpert.new("tickwire.expert.malformed", "Not one well-formed packet", expert.group.MALFORMED,
+        expert.severity.ERROR),
+    trailing = ProtoExpert.new("tickwire.expert.trailing_bytes", "Bytes after the packet", expert.group.MALFORMED,
+        expert.severity.ERROR),
+    arguments = ProtoExpert.new("tickwire.expert.wrong_arguments", "Arguments do not fit the packet",
+        expert.group.PROTOCOL, expert.severity.WARN),
+    unknown = ProtoExpert.new("tickwire.expert.unknown_code", "No packet of this dialect", expert.group.UNDECODED,
+        expert.severity.WARN),
+    cut = ProtoExpert.new("tickwire.expert.cut", "Begins within a frame", expert.group.SEQUENCE, expert.severity.NOTE),
+    bug = ProtoExpert.new("tickwire.expert.dissector_error", "A mistake of tickwire.lua", expert.group.DEBUG,
+        expert.severity.ERROR),
+}
+tickwire.experts = { E.malformed, E.trailing, E.arguments, E.unknown, E.cut, E.bug }
+local EXPERT_OF = {
+    wrong_arguments = E.arguments, unknown_code = E.unknown, packet_trailing_bytes = E.trailing,
+    dissector_error = E.bug,
+}
+
+local INFO_CHARS = 160
+
+local function add_problem(root, problem)
+    root:add(F.rule, tvb(), problem.rule):set_generated()
+    local place = math.min(problem.at or 1, #s)
+    if places then
+        while place > 0 and not places[place] do place = place - 1 end
+        place = places[place] and places[place].from or 1
+    end
+    root:add_proto_expert_info(EXPERT_OF[problem.rule] or E.malformed,
+        format("%s at byte %d%s", problem.rule, place - 1, problem.detail and ": " .. problem.detail or ""))
+end
+
+local function set_columns(pinfo, to_server, packet, text, problem)
+    local line = (to_server and "→ " or "← ") .. packet
+    if prefs.values and text and text ~= "" then line = line .. " " .. text end
+    if #line > INFO_CHARS then line = match(sub(line, 1, INFO_CHARS), "^(.*) ") .. " …" end
+    if problem then line = line .. " [" .. problem.rule .. "]" end
+    local columns = pinfo.cols
+    columns.protocol:set("tickwire")
+    local info = columns.info
+    info:clear()
+    info:append(line .. "  ")
+    info:fence()
+end
+
+-- Which fields of a packet somebody asks for although the tree is not shown: filters, columns, taps.
+local function asked_for(root, packet)
+    local asked = {}
+    for _, field in ipairs(packet.fields) do
+        if root:referenced(field) then asked[field], asked.any = true, true end
+    end
+    return asked
+end
+
+-- What every message has, whether or not it can be read.
+local function add_own(root, view, direction, dialect)
+    root:add(F.direction, view, direction):set_generated()
+    root:add(F.dialect, view, dialect .. (places and " as JSON" or "")):set_generated()
+    root:add(F.length, view, view:len()):set_generated()
+end
+
+local handle -- Of this dissector, which exists once this file has been read.
+
+function tickwire.dissector(view, pinfo, tree)
+    if view:len() == 0 then return 0 end
+    local stream, from = stream_of(pinfo)
+    local upgrade = upgrade_of(stream, pinfo.number)
+    local to_server = is_to_server(pinfo, upgrade, from)
+    local direction = to_server and "to_server" or "to_client"
+    local early = take(view:raw(), view, to_server)
+    local dialect = upgrade and upgrade.dialect or not early and guess(stream, direction, pinfo) or LIKELY[1]
+    -- A protocol is asked for when one of its fields is.
+    local is_shown = tree.visible
+    handle = handle or Dissector.get("tickwire")
+    local is_asked = is_shown or tree:referenced(handle)
+    local whole, root, named = view(), tree, false
+    if is_asked then
+        root = tree:add(tickwire, whole)
+        add_own(root, whole, direction, dialect)
+    end
+    local function on_envelope(packet, code)
+        named, visible = true, is_shown
+        if is_asked then
+            root:add(F.packet, whole, packet and packet.name or "unknown"):set_generated()
+            root:add(F.code, whole, code)
+            wanted = not visible and packet and asked_for(root, packet) or wanted
+        end
+        return root
+    end
+    local packet, code, text, problem
+    if early then
+        problem = early
+    else
+        packet, code, text, problem = read(DIALECTS[dialect][direction], on_envelope)
+    end
+    if is_asked and not named then root:add(F.packet, whole, "malformed"):set_generated() end
+    local name = packet and packet.name or code and "unknown " .. code or "malformed"
+    if is_shown then root:append_text(", " .. name .. ", " .. (to_server and "client to server" or "server to client")) end
+    if problem then add_problem(is_asked and root or tree:add(tickwire, whole), problem) end
+    set_columns(pinfo, to_server, name, text, problem)
+    return view:len()
+end
+
+-- ---- TCP -----------------------------------------------------------------------------------------------------------
+-- Wireshark finds WebSocket by its upgrade. This stands before it on the server's ports: it reads the path of the upgrade,
+-- and hands what begins in the middle of a connection to the WebSocket dissector.
+
+local tcp = Proto("tickwire.tcp", "tickwire connections")
+local HTTP, WEBSOCKET = Dissector.get("http"), Dissector.get("websocket")
+
+-- Whether a frame can begin with these bytes.
+local function begins_a_frame(view, to_server)
+    if view:len() < 2 then return true end
+    local first, second = view(0, 1):uint(), view(1, 1):uint()
+    local opcode, length = first % 16, second % 128
+    local is_control = opcode >= 8
+    local is_known = opcode <= 2 or opcode >= 8 and opcode <= 10
+    return is_known and floor(first / 16) % 8 == 0 and not (is_control and (first < 0x80 or length > 125))
+        and (second >= 0x80) == to_server
+end
+
+function tcp.dissector(view, pinfo, tree)
+    local first = view:len() > 0 and view(0, 1):uint() or 0
+    pinfo.can_desegment = 2
+    if first >= 0x41 and first <= 0x5a then
+        note_head(view:raw(), pinfo)
+        return HTTP:call(view, pinfo, tree)
+    end
+    local stream, from = stream_of(pinfo)
+    if stream.is_http and not stream.is_websocket and #stream.upgrades == 0 then
+        return HTTP:call(view, pinfo, tree)
+    end
+    if begins_a_frame(view, is_to_server(pinfo, upgrade_of(stream, pinfo.number), from)) then
+        return WEBSOCKET:call(view, pinfo, tree)
+    end
+    local root = tree:add(tickwire, view())
+    root:add_proto_expert_info(E.cut, "the rest of a frame that began before the capture")
+    pinfo.cols.protocol:set("tickwire")
+    pinfo.cols.info:set("the rest of a frame that began before the capture")
+    return view:len()
+end
+
+-- Takes an upgrade on a port that nobody has named, so that its path is known; everything after it is Wireshark's.
+local function find_upgrade(view, pinfo, tree)
+    if view:len() < 16 or view(0, 4):uint() ~= 0x47455420 or not dialect_of(view:raw()) then return false end
+    pinfo.can_desegment = 2
+    note_head(view:raw(), pinfo)
+    HTTP:call(view, pinfo, tree)
+    return true
+end
+
+-- Whether a message of a WebSocket connection that nobody has claimed is a packet.
+local function find_packet(view, pinfo, tree)
+    if view:len() < 2 then return false end
+    local stream, from = stream_of(pinfo)
+    local upgrade = upgrade_of(stream, pinfo.number)
+    local to_server = is_to_server(pinfo, upgrade, from)
+    if not upgrade then
+        if take(view:raw(), view, to_server) then return false end
+        local known = false
+        for _, name in ipairs(LIKELY) do known = known or fits(name, to_server and "to_server" or "to_client") end
+        if not known then return false end
+    end
+    tickwire.dissector(view, pinfo, tree)
+    return true
+end
+
+local ports
+local function listen()
+    if ports then
+        DissectorTable.get("ws.port"):remove(ports, tickwire)
+        DissectorTable.get("tcp.port"):remove(ports, tcp)
+    end
+    ports = tostring(prefs.ports)
+    if ports ~= "" then
+        DissectorTable.get("ws.port"):add(ports, tickwire)
+        DissectorTable.get("tcp.port"):add(ports, tcp)
+    end
+end
+
+function tickwire.prefs_changed()
+    if tostring(prefs.ports) ~= ports then listen() end
+end
+
+listen()
+DissectorTable.get("ws.protocol"):add("tickwire.v1", tickwire)
+tickwire:register_heuristic("ws", find_packet)
+tcp:register_heuristic("tcp", find_upgrade)
+
+-- ---- The world's records -------------------------------------------------------------------------------------------
+-- In a capture of the server's a second interface holds what no client says: snapshots, and the commands and the checksum
+-- of every tick. Numbers are written least significant byte first. PROTOCOL.md has the layout.
+
+local world = Proto("tickwire.world", "tickwire world")
+local W = {
+    kind = ProtoField.string("tickwire.world.kind", "Record"),
+    version = ProtoField.uint8("tickwire.world.version", "Version"),
+    tick = ProtoField.uint32("tickwire.world.tick", "Tick"),
+    checksum = ProtoField.uint64("tickwire.world.checksum", "Checksum before the tick", base.HEX),
+    seed = ProtoField.uint32("tickwire.world.seed", "Seed"),
+    map_size = ProtoField.uint32("tickwire.world.map_size", "Side of the map in px"),
+    tick_hz = ProtoField.uint32("tickwire.world.tick_hz", "Ticks a second"),
+    code_hash = ProtoField.uint64("tickwire.world.code_hash", "Code hash", base.HEX),
+    part = ProtoField.uint16("tickwire.world.part", "Part of the snapshot"),
+    parts = ProtoField.uint16("tickwire.world.parts", "Parts of the snapshot"),
+    snapshot = ProtoField.bytes("tickwire.world.snapshot", "Bytes of the snapshot"),
+    commands = ProtoField.uint16("tickwire.world.commands", "Commands"),
+    command = ProtoField.string("tickwire.world.command", "Command"),
+    player = ProtoField.uint16("tickwire.world.player", "Player"),
+    sequence = ProtoField.uint32("tickwire.world.sequence", "Sequence"),
+    client = ProtoField.uint64("tickwire.world.client", "Client"),
+    address = ProtoField.string("tickwire.world.address", "Address"),
+    dialect = ProtoField.string("tickwire.world.dialect", "Dialect"),
+    flags = ProtoField.uint8("tickwire.world.flags", "Session flags", base.HEX),
+    lost = ProtoField.uint32("tickwire.world.lost_messages", "Messages lost"),
+    lost_bytes = ProtoField.uint64("tickwire.world.lost_bytes", "Bytes lost"),
+    port = ProtoField.uint16("tickwire.world.port", "Client's port"),
+}
+local world_fields = {}
+for _, field in pairs(W) do world_fields[#world_fields + 1] = field end
+world.fields = world_fields
+local broken_record = ProtoExpert.new("tickwire.world.expert.malformed", "Not a record of this version",
+    expert.group.MALFORMED, expert.severity.ERROR)
+world.experts = { broken_record }
+
+-- A reader from the front of a record. Each call adds what it reads; beyond the end it says so and stops.
+local function reader(view)
+    local at = 0
+    local read = {}
+    function read.take(count)
+        if at + count > view:len() then error({ at = at, why = "the record ends too early" }) end
+        local part = view(at, count)
+        at = at + count
+        return part
+    end
+    function read.number(count) return read.take(count):le_uint() end
+    function read.text() return read.take(read.number(1)):string(ENC_UTF_8) end
+    function read.add(tree, field, count) return tree:add_le(field, read.take(count)) end
+    function read.add_text(tree, field)
+        local from = at
+        local said = read.text()
+        tree:add(field, view(from, at - from), said)
+        return said
+    end
+    function read.at() return at end
+    function read.rest() return view:len() - at end
+    return read
+end
+
+local RESOURCES = { [0] = "wood", "food", "stone", "gold" }
+local function angle(read) return format("%.14g°", floor(read.number(2) * 3600 / 65536 + 0.5) / 10) end
+local function quoted(read) return '"' .. read.text() .. '"' end
+local function player(read) return "player=" .. read.number(2) end
+local function join(read) return player(read) .. " skin=" .. read.number(1) .. " name=" .. quoted(read) end
+
+-- Name of each kind of command, and what reads the rest of it.
+local COMMANDS = {
+    [0] = { "join", join },
+    { "leave", player },
+    { "move", function(read) return "direction=" .. (read.number(1) == 0 and "nil" or angle(read)) end },
+    { "aim", function(read) return "heading=" .. angle(read) end },
+    { "chat", quoted },
+    { "attack", function(read) return "state=" .. read.number(1) end },
+    { "respawn", function(read) return "skin=" .. read.number(1) .. " name=" .. quoted(read) end },
+    { "grant", function(read)
+        local who, what = player(read), read.number(1)
+        return format("%s resource=%s amount=%d", who, RESOURCES[what] or what, read.number(4))
+    end },
+    { "upgrade", function(read) return "choice=" .. read.number(1) end },
+    { "select", function(read) return (read.number(1) == 0 and "weapon=" or "item=") .. read.number(1) end },
+    { "clan_create", quoted },
+    { "clan_leave", function() return "" end },
+    { "clan_request", quoted },
+    { "clan_answer", function(read) return player(read) .. " accept=" .. read.number(1) end },
+    { "clan_kick", player },
+    { "ping", function() return "" end },
+    { "spawn", function(read)
+        local what = (read.number(1) == 0 and "animal=" or "item=") .. read.number(1)
+        return format("%s x=%d y=%d", what, read.number(2), read.number(2))
+    end },
+    { "say", quoted },
+}
+
+local function world_command(view, tree, read)
+    local from = read.at()
+    local item = tree:add(view(from), "command")
+    local who = read.add(item, W.player, 2)
+    read.add(item, W.sequence, 4)
+    local issuer, sequence = view(from, 2):le_uint(), view(from + 2, 4):le_uint()
+    local kind = read.number(1)
+    local known = COMMANDS[kind]
+    if not known then error({ at = from, why = "no command has the kind " .. kind, item = who }) end
+    local text = known[1] .. " " .. known[2](read)
+    item:add(W.command, view(from + 6, read.at() - from - 6), known[1], "Command: " .. text)
+    item:set_text(format("player %d, sequence %d: %s", issuer, sequence, text))
+    item:set_len(read.at() - from)
+    return known[1]
+end
+
+-- Each kind of record: its name, and what reads it and gives its line.
+local RECORDS = {
+    { "world", function(view, tree, read)
+        read.add(tree, W.seed, 4)
+        read.add(tree, W.map_size, 4)
+        read.add(tree, W.tick_hz, 4)
+        read.add(tree, W.code_hash, 8)
+        read.add(tree, W.tick, 4)
+        read.add(tree, W.part, 2)
+        read.add(tree, W.parts, 2)
+        if read.rest() > 0 then tree:add(W.snapshot, read.take(read.rest())) end
+        return format("seed=%d tick=%d part %d of %d", view(2, 4):le_uint(), view(22, 4):le_uint(),
+            view(26, 2):le_uint() + 1, view(28, 2):le_uint())
+    end },
+    { "tick", function(view, tree, read)
+        read.add(tree, W.checksum, 8)
+        read.add(tree, W.tick, 4)
+        local from = read.at()
+        local count = read.number(2)
+        local branch = tree:add_le(W.commands, view(from, 2))
+        local names = {}
+        for place = 1, count do names[place] = world_command(view, branch, read) end
+        if read.rest() > 0 then error({ at = read.at(), why = "the record goes on after its last command" }) end
+        return format("tick=%d checksum=%s commands=%d %s", view(10, 4):le_uint(), view(2, 8):le_uint64():tohex(), count,
+            concat(names, " "))
+    end },
+    { "client", function(_, tree, read)
+        read.add(tree, W.client, 8)
+        local address = read.add_text(tree, W.address)
+        local dialect = read.add_text(tree, W.dialect)
+        read.add(tree, W.player, 2)
+        read.add(tree, W.sequence, 4)
+        if read.rest() > 0 then tree:add(W.flags, read.take(read.rest())(0, 1)) end
+        return address .. " speaks " .. dialect
+    end },
+    { "lost", function(view, tree, read)
+        read.add(tree, W.lost, 4)
+        read.add(tree, W.lost_bytes, 8)
+        read.add(tree, W.tick, 4)
+        return format("%d messages since tick %d", view(2, 4):le_uint(), view(14, 4):le_uint())
+    end },
+    { "join", function(view, tree, read)
+        read.add(tree, W.client, 8)
+        read.add(tree, W.player, 2)
+        read.add(tree, W.port, 2)
+        return format("client of port %d is player %d", view(12, 2):le_uint(), view(10, 2):le_uint())
+    end },
+}
+
+function world.dissector(view, pinfo, tree)
+    local root = tree:add(world, view())
+    local read = reader(view)
+    local name, line = "unknown", ""
+    local ok, problem = pcall(function()
+        read.add(root, W.version, 1)
+        local record = view(0, 1):uint() == 1 and RECORDS[read.number(1)]
+        if not record then error({ at = 0, why = "no record of a version and kind that is known" }) end
+        name = record[1]
+        root:add(W.kind, view(1, 1), name)
+        line = record[2](view, root, read)
+    end)
+    if not ok then
+        local why = type(problem) == "table" and problem.why or tostring(problem)
+        root:add_proto_expert_info(broken_record, why)
+        line = "[" .. why .. "]"
+    end
+    pinfo.cols.protocol:set("tickwire.world")
+    pinfo.cols.info:set(name .. " " .. line)
+    return view:len()
+end
+
+DissectorTable.get("wtap_encap"):add(wtap.USER0, world)

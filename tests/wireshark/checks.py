@@ -1,0 +1,178 @@
+"""What the dissector shows: every packet, every broken rule, odd segments, filters, the world's records."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import fields as table
+from make_samples import BROKEN, BROKEN_TARGETS, fixtures
+from tshark import NAMES, ROOT, fields, messages, run as run_command, tshark
+
+HERE = ROOT / "tests/wireshark"
+# Samples in which something is wrong on purpose.
+WRONG = {"broken", "world"}
+
+
+def samples_are_made_by_their_script():
+    done = run_command(["python3", str(HERE / "make_samples.py"), "--check"])
+    return done.stderr
+
+
+def samples_are_small():
+    total = sum((ROOT / "scripts/wireshark/samples" / f"{name}.pcapng").stat().st_size for name in NAMES)
+    return "" if 0 < total < 200_000 else f"{total} bytes"
+
+
+def every_message_is_dissected(sample):
+    """As many packets of ours as WebSocket has data messages; nothing malformed, no note above the level of a remark."""
+    rows = fields(sample, "websocket || tickwire", "websocket.opcode", "websocket.fin", "tickwire.packet", "tickwire.length",
+                  "tickwire.direction", "_ws.malformed", "tickwire.rule", "tickwire.expert.dissector_error")
+    for opcodes, fins, packets, lengths, directions, malformed, rule, bug in rows:
+        said = [opcode for opcode, fin in zip(opcodes.split("|"), fins.split("|"))
+                if fin in ("1", "True") and opcode in ("0", "1", "2")]
+        counts = [len(cell.split("|")) if cell else 0 for cell in (packets, lengths, directions)]
+        if counts != [len(said)] * 3:
+            return f"{len(said)} messages, but {packets} {lengths} {directions}"
+        if bug or (malformed or rule) and sample not in WRONG:
+            return f"{packets}: {malformed} {bug} {rule}"
+    return "" if rows or sample == "world" else "no message at all"
+
+
+def every_fixture_is_shown_with_its_values():
+    """299 packets of all dialects and both directions, whose bytes another library made."""
+    known, shown, wanted = table.rows(), messages("packets"), list(fixtures())
+    order = {"native": 0, "legacy": 1, "letters": 2, "letters-2024": 3, "letters-2023": 4}
+    wanted.sort(key=lambda row: order[row[0]])
+    if len(shown) != len(wanted):
+        return f"{len(shown)} packets instead of {len(wanted)}"
+    for message, (dialect, direction, name, what, payload, arguments) in zip(shown, wanted):
+        code, types = known[dialect, direction, name]
+        own = [("packet", name), ("code", code), ("dialect", dialect), ("direction", direction), ("length", str(len(payload)))]
+        for field, value in own:
+            if message.get(field) != value:
+                return f"frame {message.frame}, {what}: {field} is {message.get(field)}, not {value}"
+        problem = differs(message, table.expected(name, types, json.loads(arguments)))
+        if problem:
+            return f"frame {message.frame}, {name}, {what}: {problem}"
+    return ""
+
+
+def differs(message, wanted):
+    shown = message.arguments()
+    if [name for name, _ in shown] != [name for name, _ in wanted]:
+        return f"shows {shown}, should show {wanted}"
+    wrong = [(one, other) for one, other in zip(shown, wanted) if not table.same(one[1], other[1])]
+    return f"{wrong[0][0]} should be {wrong[0][1]}" if wrong else ""
+
+
+def broken_messages_say_their_rule():
+    """One note each, of the kind that the rule has, and the rule as a field."""
+    experts = {"packet_trailing_bytes": "trailing_bytes", "wrong_arguments": "wrong_arguments", "unknown_code": "unknown_code"}
+    order = list(BROKEN_TARGETS)
+    wanted = sorted(BROKEN, key=lambda row: order.index(row[0]))
+    for message, (dialect, _, rule, payload) in zip(messages("broken"), wanted, strict=True):
+        note = experts.get(rule, "malformed")
+        if message.get("rule") != rule or message.experts != [note]:
+            return f"{dialect} {payload}: {message.get('rule')} {message.experts}, should be {rule} {note}"
+    return ""
+
+
+def rows_by_hand():
+    """checks.tsv by sample and filter: the field and the values of all packets that the filter leaves."""
+    found = {}
+    for line in (HERE / "checks.tsv").read_text().splitlines()[1:]:
+        sample, display_filter, field, values = line.split("\t")
+        found.setdefault((sample, display_filter), []).append((field, values))
+    return found
+
+
+def by_hand(sample, display_filter, wanted):
+    shown = fields(sample, display_filter, *(field for field, _ in wanted))
+    for place, (field, values) in enumerate(wanted):
+        found = " ".join(row[place] for row in shown).replace("True", "1").replace("False", "0")
+        if found != values:
+            return f"{field} is {found!r}, should be {values!r}"
+    return ""
+
+
+def info_column(sample, frame, line):
+    shown = fields(sample, f"frame.number == {frame}", "_ws.col.Info")[0][0].strip()
+    return "" if shown == line else f"says {shown!r}, should say {line!r}"
+
+
+LINES = [
+    ("odd", 6, "→ move sequence=4 tick=nil direction=90°  → move sequence=5 tick=256 direction=nil  "
+     "→ aim sequence=6 tick=nil heading=180°"),
+    ("odd", 9, '→ chat sequence=7 tick=nil text="sprite"  → move sequence=4 tick=nil direction=90°'),
+    ("odd", 11, "→ aim sequence=6 tick=nil heading=180°"),
+    ("odd", 25, "→ move direction=90°"),
+    ("mid-stream", 1, "the rest of a frame that began before the capture"),
+    ("mid-stream", 4, "← pong nonce=42 tick=65536  ← pong nonce=42 tick=65536"),
+    ("broken", 20, "← swings [wrong_arguments]"),
+    ("world", 3, "tick tick=901 checksum=a1b2c3d4e5f60719 commands=0"),
+    ("world", 6, "join client of port 40001 is player 7"),
+]
+
+
+def as_nobody():
+    """The same as an ordinary user; as root this file runs them both."""
+    import os
+    import tempfile
+    if os.geteuid() != 0:
+        return ""
+    from tshark import DISSECTOR, SAMPLES, environment
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        for path in (DISSECTOR, SAMPLES / "odd.pcapng"):
+            copy = f"{folder}/{path.name}"
+            with open(copy, "wb") as file:
+                file.write(path.read_bytes())
+            os.chmod(copy, 0o644)
+        command = ["tshark", "-n", "-X", f"lua_script:{folder}/tickwire.lua", "-r", f"{folder}/odd.pcapng", "-Y", "tickwire",
+                   "-T", "fields", "-e", "tickwire.packet"]
+        done = run_command(command, user="nobody", env=environment(HOME=folder))
+    return "" if done.stdout.count("move") == 4 else f"{done.stdout} {done.stderr}"
+
+
+def preferences():
+    """A port that is nobody's, and a dialect that is chosen where none is known."""
+    moved = tshark("mid-stream", "-o", "tickwire.ports:1-2999", "-Y", "tickwire", "-T", "fields", "-e", "tickwire.packet")
+    if moved:
+        return f"port 3000 is not the server's, but {moved}"
+    chosen = tshark("mid-stream", "-o", "tickwire.dialect:legacy", "-Y", "frame.number == 6", "-T", "fields",
+                    "-e", "tickwire.dialect")
+    quiet = tshark("odd", "-o", "tickwire.values:FALSE", "-Y", "frame.number == 25", "-T", "fields", "-e", "_ws.col.Info")
+    return "" if quiet.strip() == "→ move" and chosen.strip() == "legacy" else f"{chosen} {quiet}"
+
+
+def all_checks():
+    """Names and checks, in the order in which they are run."""
+    yield "samples are made by their script", samples_are_made_by_their_script
+    yield "samples are small", samples_are_small
+    for name in NAMES:
+        yield f"{name}: every message is dissected", lambda name=name: every_message_is_dissected(name)
+    yield "packets: every fixture is shown with its values", every_fixture_is_shown_with_its_values
+    yield "broken: every message says its rule", broken_messages_say_their_rule
+    for (sample, display_filter), wanted in rows_by_hand().items():
+        yield f"{sample}: {display_filter}", lambda row=(sample, display_filter, wanted): by_hand(*row)
+    for row in LINES:
+        yield f"{row[0]}: the line of frame {row[1]}", lambda row=row: info_column(*row)
+    yield "odd: the same as an ordinary user", as_nobody
+    yield "mid-stream: preferences", preferences
+
+
+def run_named(results, named):
+    """Carries out checks, several at a time: each waits for a tshark of its own."""
+    def outcome(check):
+        try:
+            return check()
+        except Exception as error:  # A check that cannot be carried out has failed, and the others go on.
+            return f"{type(error).__name__}: {error}"
+
+    wanted = [(name, check) for name, check in named if results.wants(name)]
+    with ThreadPoolExecutor(max_workers=4) as workers:
+        for (name, _), problem in zip(wanted, workers.map(outcome, (check for _, check in wanted))):
+            results.check(name, problem)
+
+
+def run(results):
+    run_named(results, all_checks())

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Records the sample captures that are conversations with a real server: native, legacy, letters, json, ipv6.
+
+    tests/wireshark/record_samples.py PROGRAM
+
+PROGRAM is a built tickwire. It is started on a free port of this machine; four clients of different dialects play beside one
+another for some seconds, and what each said and heard is written down as packets. No rights are needed: the bytes are those
+of the sockets, the TCP around them is made here, with addresses of documentation and the server's usual port.
+"""
+
+import re
+import selectors
+import socket
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from capture_file import CLIENT, SERVER, CaptureFile, Connection, frame
+
+SAMPLES = Path(__file__).resolve().parents[2] / "scripts/wireshark/samples"
+SECONDS = 4.0
+
+
+def pack(value):
+    """MessagePack of what the scripts below say."""
+    if value is None:
+        return b"\xc0"
+    if isinstance(value, bool):
+        return b"\xc3" if value else b"\xc2"
+    if isinstance(value, int):
+        return bytes([value]) if 0 <= value < 128 else struct.pack(">BI", 0xCE, value)
+    if isinstance(value, float):
+        return struct.pack(">Bd", 0xCB, value)
+    if isinstance(value, str):
+        return bytes([0xA0 | len(value.encode())]) + value.encode()
+    if isinstance(value, dict):
+        return bytes([0x80 | len(value)]) + b"".join(pack(k) + pack(v) for k, v in value.items())
+    return bytes([0x90 | len(value)]) + b"".join(map(pack, value))
+
+
+# When each client says what: seconds after the upgrade, and the packet, or bytes of a text message.
+NATIVE = [
+    (0.0, [1, [1, 1, "Anna", 2]]), (0.5, [3, [1, None, 16384]]), (1.0, [6, [7]]), (1.2, [4, [2, None, 8192]]),
+    (1.5, [8, [3, None, 1]]), (2.0, [5, [4, None, "hello"]]), (2.5, [8, [5, None, 0]]), (2.6, [3, [6, None, None]]),
+    (2.8, [11, [7, None, "wolves"]]), (3.2, [16, [8, None]]),
+]
+LEGACY = [
+    (0.0, ["sp", [{"name": "Ben", "moofoll": True, "skin": 4}]]), (0.6, ["33", [1.57]]), (1.0, ["pp", []]),
+    (1.3, ["2", [-0.79]]), (1.7, ["ch", ["hello yourself"]]), (2.0, ["5", [0, False]]), (2.4, ["c", [1, 0.5]]),
+    (2.7, ["c", [0]]), (3.0, ["33", [None]]), (3.2, ["10", ["wolves"]]),
+]
+LETTERS = [
+    (0.0, ["M", [{"name": "Cleo", "skin": 1}]]), (0.7, ["9", [3.14]]), (1.1, ["0", []]), (1.4, ["D", [2.36]]),
+    (1.8, ["6", ["good day"]]), (2.2, ["F", [1, 3.14]]), (2.9, ["F", [0]]), (3.1, ["9", [None]]),
+]
+JSON = [
+    (0.0, b'["hello",[1,1,"Dora",5]]'), (0.6, b'["move",[1,null,49152]]'), (1.0, b'["ping",[99]]'),
+    (1.6, '["chat",[2,null,"h\u00e9llo"]]'.encode()), (2.4, b'["move",[3,null,null]]'),
+]
+CLIENTS = [
+    ("native", "/play", "tickwire.v1", NATIVE), ("legacy", "/", None, LEGACY), ("letters", "/server", None, LETTERS),
+    ("json", "/play?format=json", None, JSON),
+]
+
+
+class Client:
+    """One client: its socket, and what was said on it."""
+
+    def __init__(self, address, target, subprotocol, script):
+        self.socket = socket.create_connection(address)
+        self.script = list(script)
+        self.said = []
+        asks = f"Sec-WebSocket-Protocol: {subprotocol}\r\n" if subprotocol else ""
+        self.send((f"GET {target} HTTP/1.1\r\nHost: localhost:3000\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                   f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGlja3dpcmUtc2FtcGxlcw==\r\n{asks}\r\n").encode())
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += self.socket.recv(1)
+        self.note(SERVER, head)
+
+    def note(self, side, data):
+        self.said.append((time.time_ns(), side, data))
+
+    def send(self, data):
+        self.note(CLIENT, data)
+        self.socket.sendall(data)
+
+    def hear(self):
+        self.note(SERVER, self.socket.recv(32768))
+
+    def speak(self, since):
+        while self.script and self.script[0][0] <= since:
+            packet = self.script.pop(0)[1]
+            is_text = isinstance(packet, bytes)
+            self.send(frame(CLIENT, packet if is_text else pack(packet), 1 if is_text else 2))
+
+    def close(self):
+        self.send(frame(CLIENT, struct.pack(">H", 1000), 8))
+        while data := self.socket.recv(32768):
+            self.note(SERVER, data)
+        self.socket.close()
+
+    def write(self, path, ends):
+        file = CaptureFile()
+        connection = Connection(file, *ends, at_ns=self.said[0][0] - 4 * Connection.STEP_NS)
+        connection.open()
+        for at_ns, side, data in self.said:
+            connection.segment(side, data, at_ns=at_ns)
+        connection.close()
+        file.write(path)
+
+
+def play(address, clients):
+    """All clients beside one another, in one world."""
+    playing = {name: Client(address, *rest) for name, *rest in clients}
+    watch = selectors.DefaultSelector()
+    for client in playing.values():
+        watch.register(client.socket, selectors.EVENT_READ, client)
+    begin = time.monotonic()
+    while (since := time.monotonic() - begin) < SECONDS:
+        for key, _ in watch.select(timeout=0.02):
+            key.data.hear()
+        for client in playing.values():
+            client.speak(since)
+    for client in playing.values():
+        client.close()
+    return playing
+
+
+def serve(program, bind):
+    server = subprocess.Popen([program, "serve", "--bind", bind, "--update-hz", "10", "--moomoo-update-hz", "5"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    for line in server.stdout:
+        if found := re.search(r":(\d+)/", line):
+            return server, int(found.group(1))
+    sys.exit(f"{program} did not say where it listens")
+
+
+def main():
+    program = sys.argv[1]
+    server, port = serve(program, "127.0.0.1:0")
+    for place, (name, client) in enumerate(play(("127.0.0.1", port), CLIENTS).items()):
+        client.write(SAMPLES / f"{name}.pcapng", (("192.0.2.7", 40001 + place), ("192.0.2.1", 3000)))
+    server.terminate()
+    server.wait()
+    server, port = serve(program, "[::1]:0")
+    (client,) = play(("::1", port), [CLIENTS[0]]).values()
+    client.write(SAMPLES / "ipv6.pcapng", (("2001:db8::7", 40001), ("2001:db8::1", 3000)))
+    server.terminate()
+    server.wait()
+
+
+if __name__ == "__main__":
+    main()
