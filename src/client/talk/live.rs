@@ -153,7 +153,8 @@ impl<'c> Live<'c> {
             let answer = answer(&item);
             self.items.push_back(item);
             match answer {
-                Some((opcode, payload)) if !self.has_closed => self.send(opcode, &payload)?,
+                // After a broken rule of ours the server reads no answer.
+                Some((opcode, payload)) if !self.has_closed && self.is_open() => self.send(opcode, &payload)?,
                 _ => {}
             }
         }
