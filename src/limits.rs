@@ -155,6 +155,11 @@ pub const RESTORE_BYTES: u64 = 64 * 1024 * 1024;
 /// Addresses that the operator bans. Beyond: refused.
 pub const BANS: usize = 4096;
 
+// ---- capture: files for Wireshark ------------------------------------------------------------------------------
+
+/// Payload bytes of a TCP segment that is written: with its headers it fits the 65,535 bytes of an IP packet. More is written as several.
+pub const CAPTURE_SEGMENT_BYTES: usize = 60 * 1024;
+
 // ---- cli: the terminal -------------------------------------------------------------------------------------------
 
 /// How often the console looks whether the program has the terminal to itself: in the background it must not read, or the shell
@@ -197,6 +202,11 @@ pub const OUTBOX_GRACE: Duration = Duration::from_secs(10);
 /// Kernel send buffer of a client, in bytes: a peer that reads nothing holds about 107 kB instead of 4.3 MB.
 pub const SEND_BUFFER_BYTES: usize = 16 * 1024;
 
+// ---- net: the tap ----------------------------------------------------------------------------------------------
+
+/// What one thing in a listener's queue counts towards the queue's bound beside its bytes: about what it costs.
+pub const TAP_ITEM_BYTES: usize = 160;
+
 // ---- net: world thread and fan-out ---------------------------------------------------------------------------
 
 /// Players in the world at once, and so player numbers: they fit the 16 bits that every dialect gives them, with room.
@@ -237,4 +247,5 @@ const _: () = {
     assert!(TALK_LINE_BYTES > 4 * MESSAGE_BYTES, "the longest message can be typed in hexadecimal");
     assert!(ADMIN_FAILURE_PAUSE.as_millis() < STOP_TIME.as_millis(), "a stop does not wait for who waits");
     assert!(TOKEN_CHARS_MOST * 4 < HEAD_BYTES);
+    assert!(CAPTURE_SEGMENT_BYTES + 128 < 65_535, "an IP packet has 16 bits for its length");
 };
