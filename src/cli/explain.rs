@@ -114,7 +114,7 @@ fn shown(explanation: &Explanation<'_>, args: &ExplainArgs) -> String {
 }
 
 /// One line a frame, with who said it.
-fn lines(explanation: &Explanation<'_>, paint: Paint) -> String {
+pub fn lines(explanation: &Explanation<'_>, paint: Paint) -> String {
     let mark = if explanation.from == Side::Client { '>' } else { '<' };
     explanation.frames.iter().map(|frame| format!("{mark} {}\n", frame.line(paint))).collect()
 }

@@ -9,6 +9,7 @@ mod color;
 mod explain;
 mod log;
 mod serve;
+mod talk;
 mod terminal;
 
 use std::process::ExitCode;
@@ -36,6 +37,8 @@ enum Command {
     Serve(ServeArgs),
     /// Explain the bytes of WebSocket frames: header bit by bit, mask, payload, packet; or of their upgrade.
     Explain(explain::ExplainArgs),
+    /// Talk to a server by hand: type packets or bytes, see each frame that goes and comes explained.
+    Talk(talk::TalkArgs),
     /// Let bots walk on a server, check what they are told, and measure it.
     Bots(bots::BotsArgs),
     /// Print the packet tables in force.
@@ -52,6 +55,7 @@ pub fn run() -> ExitCode {
         None => serve::run(&cli.serve),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Explain(args)) => explain::run(&args),
+        Some(Command::Talk(args)) => talk::run(&args),
         Some(Command::Bots(args)) => bots::run(&args),
         Some(Command::Codes(args)) => codes::run(&args),
     };

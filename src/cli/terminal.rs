@@ -27,7 +27,7 @@ pub fn start(console: Console) -> Result<(), Failure> {
 fn run(console: &Console) {
     let stdin = io::stdin();
     let is_terminal = stdin.is_terminal();
-    let (mut lines, mut buffer) = (Lines::default(), [0; limits::ORDER_BYTES]);
+    let (mut lines, mut buffer) = (Lines::within(limits::ORDER_BYTES), [0; limits::ORDER_BYTES]);
     if is_terminal {
         print("help lists what can be typed here\n");
         print(PROMPT);
@@ -67,25 +67,31 @@ fn read(stdin: &Stdin, is_terminal: bool, buffer: &mut [u8]) -> io::Result<usize
 }
 
 /// Bytes to lines.
-#[derive(Debug, Default)]
-struct Lines {
+#[derive(Debug)]
+pub struct Lines {
     line: Vec<u8>,
+    most_bytes: usize,
 }
 
 impl Lines {
-    /// Takes a byte; gives the line that it ends. One that is too long is cut just past the bound, so that whoever reads it sees that.
-    fn take(&mut self, byte: u8) -> Option<String> {
+    /// Lines of at most so many bytes. One that is too long is cut just past the bound, so that whoever reads it sees that.
+    pub fn within(most_bytes: usize) -> Lines {
+        Lines { line: Vec::new(), most_bytes }
+    }
+
+    /// Takes a byte; gives the line that it ends.
+    pub fn take(&mut self, byte: u8) -> Option<String> {
         if byte == b'\n' {
             return Some(self.give());
         }
-        if self.line.len() <= limits::ORDER_BYTES {
+        if self.line.len() <= self.most_bytes {
             self.line.push(byte);
         }
         None
     }
 
     /// The input is over; gives what was not ended by a line's end.
-    fn end(&mut self) -> Option<String> {
+    pub fn end(&mut self) -> Option<String> {
         Some(self.give()).filter(|line| !line.is_empty())
     }
 
@@ -102,7 +108,7 @@ mod tests {
     use super::*;
 
     fn lines(bytes: &[u8]) -> Vec<String> {
-        let mut lines = Lines::default();
+        let mut lines = Lines::within(limits::ORDER_BYTES);
         let mut heard: Vec<String> = bytes.iter().filter_map(|byte| lines.take(*byte)).collect();
         heard.extend(lines.end());
         heard

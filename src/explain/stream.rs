@@ -105,6 +105,11 @@ impl<'c> Conversation<'c> {
         }
     }
 
+    /// Whether both sides are past the upgrade, and none of them has broken a rule that ends the connection.
+    pub fn is_open(&self) -> bool {
+        [&self.client, &self.server].iter().all(|half| half.stage == Stage::Frames)
+    }
+
     /// The dialect, as far as it is known.
     pub fn dialect(&self) -> &'c Dialect {
         self.dialect
