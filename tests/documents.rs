@@ -1,4 +1,5 @@
-//! What the documents show is what the commands print: README.md, the lessons, and how to read traffic with Wireshark.
+//! What the documents show is what the commands print: README.md and the lessons. (What `scripts/wireshark/` shows is run by
+//! `tests/wireshark/run.py`.)
 //!
 //! Comes in: blocks marked `console`, in which a line `$ command` is followed by what it prints. A line `…` stands for any lines, and
 //! `…` within a line for any text. Commands are run by `sh` in the top folder, with `tickwire` in the path; where one names
@@ -47,7 +48,7 @@ fn top() -> PathBuf {
 
 /// The documents that show commands.
 fn documents() -> Vec<PathBuf> {
-    let mut found = vec![top().join("README.md"), top().join("scripts/wireshark/README.md")];
+    let mut found = vec![top().join("README.md")];
     let lessons = fs::read_dir(top().join("docs/lessons")).expect("there are lessons");
     found.extend(lessons.map(|entry| entry.expect("it can be read").path()));
     found.retain(|path| path.extension().is_some_and(|end| end == "md") && path.is_file());
