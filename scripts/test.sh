@@ -34,7 +34,8 @@ install() {
     local as_root=()
     [ "$(id -u)" = 0 ] || as_root=(sudo)
     echo "installing $*"
-    "${as_root[@]}" apt-get update -q && "${as_root[@]}" apt-get install -y -q --no-install-recommends "$@"
+    "${as_root[@]}" apt-get update -q &&
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"
 }
 
 rust() {
@@ -60,6 +61,9 @@ tools() {
     has_web_rustc || missing+=(rustc libstd-rust-dev-wasm32 lld-14)
     command -v node >/dev/null || missing+=(nodejs)
     command -v npm >/dev/null || missing+=(npm)
+    command -v python3 >/dev/null || missing+=(python3)
+    # Asks whether others than root may capture, where it may ask; the tests only read files.
+    command -v tshark >/dev/null || missing+=(tshark)
     [ -x /usr/bin/chromium ] || missing+=(chromium fonts-liberation)
     if [ "${#missing[@]}" -gt 0 ]; then
         install "${missing[@]}" || say_and_fail "could not install ${missing[*]}" || return
@@ -70,6 +74,7 @@ tools() {
     printf 'node %s, npm %s\n' "$(node --version)" "$(npm --version)"
     /usr/bin/rustc --version
     /usr/bin/chromium --version 2>/dev/null
+    tshark --version 2>/dev/null | head -n 1
 }
 
 # Debian 12 has Node 18; playwright-core wants a newer one, which then comes from npm into target/.
@@ -92,7 +97,7 @@ packages_of_the_browser_test() {
 
 scripts() {
     local script count=0
-    for script in .ci/run scripts/*.sh; do
+    for script in .ci/run scripts/*.sh scripts/wireshark/*.sh; do
         case $(head -n 1 "$script") in
             *bash) bash -n "$script" || return ;;
             *) sh -n "$script" || return ;;
@@ -126,6 +131,12 @@ debug() {
 release() { cargo build --release --locked; }
 
 determinism() { cargo test --release --locked --test determinism -- --nocapture; }
+
+# What tshark shows of the committed captures, and what `tickwire explain` says of the same bytes.
+wireshark() {
+    cargo build --release --locked &&
+        timeout --kill-after=10 200 python3 -B tests/wireshark/run.py --program target/release/tickwire
+}
 
 # Debian's compiler builds the world, and what it builds is what is committed.
 world() {
@@ -209,6 +220,7 @@ groups=(
     'documents one every link and example of the documentation holds'
     'release one the optimised program builds'
     'determinism cargo the same worlds with the optimiser on'
+    'wireshark line tshark shows every packet of the committed captures, and agrees with explain'
     "world one Debian's compiler builds the committed world.wasm"
     'wasm checks the world in WebAssembly gives the checksums of the native one'
     'page node the modules of the page by themselves'

@@ -113,6 +113,16 @@ LINES = [
 ]
 
 
+def same_without_a_tree(sample):
+    """A summary goes over lists that nobody looks at without reading them: its lines are those that come with the tree."""
+    summary = tshark(sample, "-o", 'gui.column.format:"Info","%i"').splitlines()
+    with_tree = [row[0] for row in fields(sample, "frame", "_ws.col.Info")]
+    for place, (one, other) in enumerate(zip(summary, with_tree, strict=True)):
+        if one.strip() != other.strip():
+            return f"frame {place + 1} says {one!r}, and with the tree {other!r}"
+    return ""
+
+
 def as_nobody():
     """The same as an ordinary user; as root this file runs them both."""
     import os
@@ -150,6 +160,7 @@ def all_checks():
     yield "samples are small", samples_are_small
     for name in NAMES:
         yield f"{name}: every message is dissected", lambda name=name: every_message_is_dissected(name)
+        yield f"{name}: the same without a tree", lambda name=name: same_without_a_tree(name)
     yield "packets: every fixture is shown with its values", every_fixture_is_shown_with_its_values
     yield "broken: every message says its rule", broken_messages_say_their_rule
     for (sample, display_filter), wanted in rows_by_hand().items():

@@ -25,7 +25,7 @@ def main():
         del arguments[place:place + 2]
     results = Results(arguments)
     checks.run(results)
-    checks_tools.run(results)
+    checks_tools.run_all(results)
     if program:
         checks_explain.run(results, program)
     print(f"{results.passed} passed, {results.failed} failed")

@@ -1,0 +1,118 @@
+"""What stands around the dissector: statistics, installing, capturing, and the commands of its README."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from checks import run_named
+from tshark import HOME, ROOT, SAMPLES, SCRIPTS, environment, run, tshark
+
+BLESS = "TICKWIRE_BLESS"
+README = SCRIPTS / "README.md"
+
+
+def statistics_count_packets():
+    """Counts and bytes of the made sample, from the bytes themselves: three packets in one segment are three."""
+    printed = tshark("odd", "-q", "-X", f"lua_script:{SCRIPTS / 'stats.lua'}")
+    rows = [line.split() for line in printed.splitlines()]
+    wanted = [["move", "4", "37"], ["aim", "2", "16"], ["chat", "1", "12"], ["pong", "1", "9"]]
+    found = [row[:3] for row in rows if row and row[0] in ("move", "aim", "chat", "pong")]
+    return "" if found == wanted else printed
+
+
+def statistics_say_what_they_need():
+    done = run(["tshark", "-q", "-X", f"lua_script:{SCRIPTS / 'stats.lua'}", "-r", str(SAMPLES / "odd.pcapng")], env=environment())
+    return "" if "stats.lua needs tickwire.lua" in done.stderr else done.stderr
+
+
+def installed_and_removed():
+    """Into an empty home: the dissector works without -X, the profile has its columns, and nothing is left afterwards."""
+    with tempfile.TemporaryDirectory() as home:
+        there = environment(HOME=home)
+        script = str(SCRIPTS / "install.sh")
+        run([script, "--profile"], env=there)
+        done = run(["tshark", "-n", "-C", "tickwire", "-r", str(SAMPLES / "odd.pcapng"), "-Y", "frame.number == 9"], env=there)
+        line = done.stdout.split()
+        if "chat,move" not in line or "7,4" not in line or "12,8" not in line:
+            return f"{done.stdout}{done.stderr}"
+        mine = Path(home) / ".config/wireshark/profiles/tickwire/recent"
+        mine.write_text("mine")
+        run([script, "--uninstall"], env=there)
+        left = [str(path) for path in Path(home).rglob("*") if path.is_file()]
+        if left != [str(mine)]:
+            return f"leaves {left}"
+        return "" if run([script, "--all"], env=there).returncode == 2 else "an unknown argument is taken"
+
+
+def filter_buttons_are_filters():
+    """Each expression of the profile is one that tshark takes."""
+    for line in (SCRIPTS / "profile/dfilter_buttons").read_text().splitlines():
+        tshark("odd", "-Y", line.split('","')[2].replace("\\x22", '"'))
+    for line in (SCRIPTS / "profile/colorfilters").read_text().splitlines():
+        tshark("odd", "-Y", line.split("@")[2])
+    return ""
+
+
+def no_rights_bring_hints():
+    """Who may not capture is told what to do, and nothing is written."""
+    done = run([str(ROOT / "scripts/capture.sh"), "--interface", "no-such-interface", "--output", f"{HOME.name}/none.pcapng"],
+               env=environment())
+    said = done.returncode == 1 and "usermod -aG wireshark" in done.stderr and "no-such-interface" in done.stderr
+    return "" if said and not os.path.exists(f"{HOME.name}/none.pcapng") else f"{done.returncode} {done.stderr}"
+
+
+def examples(text):
+    """Commands of the README's console blocks and what follows them."""
+    found, inside = [], False
+    for line in text.splitlines():
+        if not inside:
+            inside = line == "```console"
+        elif line == "```":
+            inside = False
+        elif line.startswith("$ "):
+            found.append((line[2:], []))
+        else:
+            found[-1][1].append(line)
+    return found
+
+
+def carried_out(command, home):
+    """What a command prints, with the home folder as ~ and without the remark about being root."""
+    done = run(["sh", "-c", command], cwd=SCRIPTS, env=environment(HOME=home, PATH=os.environ["PATH"]))
+    lines = done.stdout.replace(home, "~").splitlines()
+    return [line.rstrip() for line in lines if not line.startswith("as root,")]
+
+
+def the_readme_shows_what_is_printed():
+    text = README.read_text()
+    blessed, problems = text, []
+    found = examples(text)
+    if len(found) < 8:
+        return f"only {len(found)} commands in the README"
+    with tempfile.TemporaryDirectory() as home:
+        for command, shown in found:
+            printed = carried_out(command, home)
+            if printed != shown:
+                problems.append(command)
+                block = "\n".join([f"$ {command}", *shown]) + "\n```"
+                blessed = blessed.replace(block, "\n".join([f"$ {command}", *printed]) + "\n```")
+    if problems and os.environ.get(BLESS):
+        README.write_text(blessed)
+        return ""
+    return f"shows something else than {problems}; {BLESS}=1 writes it anew" if problems else ""
+
+
+def all_checks():
+    if not shutil.which("tshark"):
+        raise SystemExit("tshark is missing")
+    yield "stats: packets are counted, not frames", statistics_count_packets
+    yield "stats: without the dissector it says so", statistics_say_what_they_need
+    yield "install: it works without -X, and goes again", installed_and_removed
+    yield "profile: every filter is one", filter_buttons_are_filters
+    yield "capture: without rights there are hints", no_rights_bring_hints
+    yield "readme: every command prints what is shown", the_readme_shows_what_is_printed
+
+
+def run_all(results):
+    run_named(results, all_checks())
