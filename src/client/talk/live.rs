@@ -154,7 +154,9 @@ impl<'c> Live<'c> {
             self.items.push_back(item);
             match answer {
                 // After a broken rule of ours the server reads no answer.
-                Some((opcode, payload)) if !self.has_closed && self.is_open() => self.send(opcode, &payload)?,
+                Some((opcode, payload)) if !self.has_closed && self.is_open() => {
+                    self.send(opcode, &payload)?
+                }
                 _ => {}
             }
         }
