@@ -166,6 +166,12 @@ pub const CAPTURE_SEGMENT_BYTES: usize = 60 * 1024;
 /// would halt the whole program.
 pub const TERMINAL_LOOK: Duration = Duration::from_millis(300);
 
+// ---- explain -------------------------------------------------------------------------------------------------
+
+/// Bytes in which the first frame that makes sense is sought, where the beginning is missing: four of the longest updates. Beyond: the
+/// first half of them is given up.
+pub const EXPLAIN_SEEK_BYTES: usize = 64 * 1024;
+
 // ---- cli: explain --------------------------------------------------------------------------------------------
 
 /// Bytes of a file or of standard input that `explain` reads: it keeps them in memory. An hour of one client has under 20 MB. Beyond:

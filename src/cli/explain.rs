@@ -3,6 +3,8 @@
 //! Comes in: hexadecimal on the command line, or a file or standard input with hexadecimal, bytes or a capture. Goes out: a report, a
 //! line a frame, or JSON.
 
+mod file;
+
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -38,12 +40,21 @@ pub struct ExplainArgs {
     /// Folder with `.tsv` tables to use instead of the built-in ones.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
-    /// Print one line a frame: > for a client's, < for a server's.
-    #[arg(long, conflicts_with = "json")]
+    /// Print one line a frame: > for a client's, < for a server's. So it is with a capture, unless something else is asked for.
+    #[arg(long, conflicts_with_all = ["json", "full"])]
     line: bool,
-    /// Print JSON for programs, one line.
+    /// Draw each frame of a capture.
+    #[arg(long, conflicts_with = "json")]
+    full: bool,
+    /// Print JSON for programs: one line, of a capture one line a frame.
     #[arg(long)]
     json: bool,
+    /// Of a capture: only this connection, by its number in the list.
+    #[arg(long, value_name = "NUMBER")]
+    client: Option<usize>,
+    /// Of a capture: only packets of this name or code, or frames such as close.
+    #[arg(long, value_name = "NAME|CODE")]
+    packet: Option<String>,
     /// Colours: auto has them on a terminal.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: Color,
@@ -54,10 +65,16 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let codes = codes::load(args.codes.as_deref())?;
     let dialect = named(&codes, args.dialect.as_deref().unwrap_or(DIALECT))?;
     let pieces = match contents(&args.what)? {
-        Some(contents) if input::is_capture(&contents) => return Err("captures are not read yet".to_owned()),
+        Some(contents) if input::is_capture(&contents) => {
+            let asked = args.dialect.as_ref().map(|_| dialect);
+            return file::run(&contents, &codes, (asked, dialect), args);
+        }
         Some(contents) => input::read(&contents)?,
         None => vec![Piece { from: None, bytes: explain::hex::parse(&args.what.join(" "))? }],
     };
+    if args.client.is_some() || args.packet.is_some() {
+        return Err("--client and --packet choose from a capture, which this is not".to_owned());
+    }
     let mut conversation = match args.dialect {
         Some(_) => Conversation::in_dialect(dialect),
         None => Conversation::new(&codes, dialect),

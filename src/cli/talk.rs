@@ -19,7 +19,6 @@ use crate::client::talk::live::Live;
 use crate::client::talk::order::{self, Order, Speech};
 use crate::client::url::Url;
 use crate::explain::paint::Paint;
-use crate::explain::{Content, Explanation, Problem};
 use crate::limits;
 use crate::net::platform;
 use crate::packet::{Direction, grammar};
@@ -260,7 +259,7 @@ impl Talk<'_, '_> {
     /// Shows all that went and came.
     fn show(&mut self) {
         while let Some(item) = self.live.next_item() {
-            let names = names(&item);
+            let names = item.names();
             let is_quiet = names.iter().any(|name| self.args.quiet.contains(name));
             if !is_quiet {
                 let text = if self.args.full {
@@ -302,30 +301,4 @@ impl Talk<'_, '_> {
         };
         dialect.rows(Direction::ToServer).map(line).collect()
     }
-}
-
-/// The names by which a frame is kept quiet or expected: of its packet and its code, of its opcode, of the rule that it breaks; of a
-/// close frame its code and its reason.
-fn names(item: &Explanation<'_>) -> Vec<String> {
-    let mut names = Vec::new();
-    for frame in &item.frames {
-        match &frame.content {
-            Content::Packet(Some(row), _) => {
-                names.push(row.name.clone());
-                names.extend(row.code(item.dialect.name()).map(ToString::to_string));
-            }
-            Content::Close(_) => {
-                let said =
-                    ["code", "reason"].map(|name| frame.tree.find(name).and_then(|node| node.raw.as_ref()));
-                let said = said.into_iter().flatten();
-                names.extend(said.map(|raw| raw.as_str().map_or_else(|| raw.to_string(), str::to_owned)));
-            }
-            _ => {}
-        }
-        names.extend(frame.header.map(|header| header.opcode.name().to_owned()));
-        if let Some(Problem::Broken { rule, .. }) = &frame.problem {
-            names.push((*rule).to_owned());
-        }
-    }
-    names
 }

@@ -14,6 +14,7 @@
 //!
 //! It does not know the limits of an endpoint, and so says nothing of messages that are too long.
 
+pub mod captured;
 mod drawing;
 mod encode;
 mod encoding;
@@ -26,6 +27,7 @@ mod packet;
 pub mod paint;
 mod payload;
 mod report;
+mod seek;
 mod stream;
 mod text;
 pub mod tree;
@@ -194,6 +196,31 @@ impl Explanation<'_> {
     /// The whole tree: a node for each frame. Its leaves tile the bytes.
     pub fn tree(&self) -> Node {
         Node::parent("input", 0, self.frames.iter().map(|frame| frame.tree.clone()).collect())
+    }
+
+    /// The names by which somebody may ask for it: of its packet and its code, of its opcode, of the rule that it breaks; of a close frame
+    /// its code and its reason.
+    pub fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for frame in &self.frames {
+            match &frame.content {
+                Content::Packet(Some(row), _) => {
+                    names.push(row.name.clone());
+                    names.extend(row.code(self.dialect.name()).map(ToString::to_string));
+                }
+                Content::Close(_) => {
+                    let said = ["code", "reason"].map(|name| frame.tree.find(name)?.raw.as_ref());
+                    let said = said.into_iter().flatten();
+                    names.extend(said.map(|raw| raw.as_str().map_or_else(|| raw.to_string(), str::to_owned)));
+                }
+                _ => {}
+            }
+            names.extend(frame.header.map(|header| header.opcode.name().to_owned()));
+            if let Some(Problem::Broken { rule, .. }) = &frame.problem {
+                names.push((*rule).to_owned());
+            }
+        }
+        names
     }
 
     /// What is wrong, if anything.
