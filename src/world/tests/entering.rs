@@ -8,6 +8,7 @@ use crate::rules::{TickHz, SHOTS_MOST};
 use crate::state::{Event, World};
 use crate::tests::shooting::arm;
 use crate::tests::{act, bare_world, body_mut, command, events, player_mut, put, wait};
+use crate::trig::sine;
 use crate::Action;
 
 /// The four directions in which a way is exact, with their signs.
@@ -69,6 +70,26 @@ fn a_shot_hits_in_the_tick_in_which_its_way_ends_on_the_rim_and_not_before() {
                 let way = shot.vx.0.abs() + shot.vy.0.abs();
                 let ahead = Fixed::from_px(35).0 + way + beyond;
                 let found = is_hit(world, &shot, ahead * right, ahead * down);
+                assert_eq!(found, hit, "{beyond} / 65,536 px beyond towards {heading:#x} at {rate:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_shot_hits_nobody_further_to_one_side_than_its_way_and_the_rim_however_its_direction_is_rounded() {
+    // Here the table's sine and cosine together are a hair shorter than 1, so that what lies ahead seems a hair nearer.
+    let aside = 33;
+    for rate in TickHz::ALL {
+        for (heading, turned) in [(aside, false), (0x4000 - aside, true)] {
+            for (beyond, hit) in [(0, true), (1, false), (10, false)] {
+                let (world, shot) = in_flight(rate, heading);
+                let way = Fixed((1_600_u32 << 16).div_ceil(rate.get()) as i32);
+                let ahead = Fixed::from_px(35).0 + way.0 + beyond;
+                // Where the rim's foremost point lies in the direction of the shot.
+                let beside = way.times(sine(Angle(aside))).0;
+                let (right, down) = if turned { (beside, ahead) } else { (ahead, beside) };
+                let found = is_hit(world, &shot, right, down);
                 assert_eq!(found, hit, "{beyond} / 65,536 px beyond towards {heading:#x} at {rate:?}");
             }
         }
