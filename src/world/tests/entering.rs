@@ -142,6 +142,19 @@ fn who_dies_by_a_stroke_of_the_same_tick_shoots_no_more() {
 }
 
 #[test]
+fn the_dead_do_not_shoot_whatever_they_hold() {
+    let mut world = bare_world(TickHz::Hz30);
+    put(&mut world, 1, 7_000, 5_000);
+    wait(&mut world, 2);
+    arm(&mut world, 1, 9);
+    for (alive, shots) in [(false, 0), (true, 1)] {
+        player_mut(&mut world, 1).alive = alive;
+        assert_eq!(world.shoot(0), alive);
+        assert_eq!(world.projectiles().count(), shots);
+    }
+}
+
+#[test]
 fn a_shot_finds_who_stands_just_where_its_way_ends_and_a_square_of_the_grid_begins() {
     let square = Fixed::from_px(20 * 256);
     for rate in TickHz::ALL {
