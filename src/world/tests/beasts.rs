@@ -122,6 +122,45 @@ fn who_runs_into_an_animal_is_pushed_away_and_the_animal_stands() {
 }
 
 #[test]
+fn the_dead_lie_where_they_are_whichever_animal_stands_on_them() {
+    let mut world = bare_world(TickHz::Hz30);
+    put(&mut world, 1, 9_000, 5_000);
+    for x_px in [5_000, 6_000] {
+        appear(&mut world, AnimalKind::Cow, x_px, 5_000);
+    }
+    animal_mut(&mut world, 1).natural = true;
+    world.hurt_animal(1, u16::MAX, None);
+    world.hurt(0, u16::MAX, None);
+    world.state.animals[1].body.x = Fixed::from_px(5_100);
+    body_mut(&mut world, 1).x = Fixed::from_px(4_950);
+    animal_mut(&mut world, 0).stirred = true;
+    let lie = [body(&world, 1), beast(&world, 0), beast(&world, 1)].map(Clone::clone);
+    wait(&mut world, 1);
+    assert_eq!([body(&world, 1), beast(&world, 0), beast(&world, 1)].map(Clone::clone), lie);
+    assert!(!player(&world, 1).stirred && !animal(&world, 1).stirred);
+}
+
+#[test]
+fn who_is_in_an_animal_is_put_on_its_rim_also_from_the_next_square_of_the_grid() {
+    // A square begins at 5,120 px. In the second row the players push one another first: one of them into the animal.
+    for (animal_px, one_px, two_px, rim_px) in
+        [(5_038, 5_130, 9_000, 5_038 + 72 + 35), (5_000, 5_121, 5_131, 5_000 + 72 + 35)]
+    {
+        let mut world = bare_world(TickHz::Hz30);
+        put(&mut world, 1, 7_000, 5_000);
+        put(&mut world, 2, 9_000, 5_000);
+        appear(&mut world, AnimalKind::Cow, animal_px, 5_000);
+        for (id, x_px) in [(1, one_px), (2, two_px)] {
+            body_mut(&mut world, id).x = Fixed::from_px(x_px);
+            player_mut(&mut world, id).stirred = true;
+        }
+        wait(&mut world, 1);
+        let apart = px(body(&world, 1).x) - f64::from(rim_px);
+        assert!(apart.abs() < 0.01, "{apart} px from the rim of the animal at {animal_px} px");
+    }
+}
+
+#[test]
 fn nature_and_walls_stop_an_animal() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 5_400, 5_000);
