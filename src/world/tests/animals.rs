@@ -341,3 +341,108 @@ fn a_hunter_turns_on_who_hurts_it_from_afar() {
     world.hurt_animal(0, 5, None);
     assert_eq!(animal(&world, 0).mood, Mood::Wanders);
 }
+
+#[test]
+fn hunters_see_a_circle_and_no_square() {
+    for kind in HUNTERS {
+        for (dx_px, dy_px, seen) in
+            [(560, -560, true), (600, 600, false), (700, -700, false), (0, 2_000, false), (2_000, 0, false)]
+        {
+            let mut world = facing(TickHz::Hz30, kind, 0);
+            let prey = body_mut(&mut world, 1);
+            (prey.x, prey.y) = (Fixed::from_px(5_000 + dx_px), Fixed::from_px(5_000 + dy_px));
+            look(&mut world, 0);
+            let prey = Some(PlayerId(1)).filter(|_| seen);
+            assert_eq!(animal(&world, 0).prey, prey, "{kind:?} {dx_px} {dy_px}");
+        }
+    }
+}
+
+#[test]
+fn the_nearest_is_who_is_nearest_in_a_straight_line() {
+    for (far, near) in [((100, 300), (250, 0)), ((300, -100), (0, 250)), ((200, 200), (-270, 10))] {
+        let mut world = facing(TickHz::Hz30, AnimalKind::Wolf, 0);
+        put(&mut world, 2, 9_000, 5_000);
+        for (id, (dx_px, dy_px)) in [(1, far), (2, near)] {
+            let prey = body_mut(&mut world, id);
+            (prey.x, prey.y) = (Fixed::from_px(5_000 + dx_px), Fixed::from_px(5_000 + dy_px));
+        }
+        look(&mut world, 0);
+        assert_eq!(animal(&world, 0).prey, Some(PlayerId(2)), "{near:?} is nearer than {far:?}");
+    }
+}
+
+#[test]
+fn a_hunter_runs_straight_at_its_prey() {
+    for (dx_px, dy_px) in [(300, 400), (-400, 300), (-300, -400), (400, -300), (0, 500), (0, -500)] {
+        let mut world = facing(TickHz::Hz30, AnimalKind::Wolf, 0);
+        let prey = body_mut(&mut world, 1);
+        (prey.x, prey.y) = (Fixed::from_px(5_000 + dx_px), Fixed::from_px(5_000 + dy_px));
+        look(&mut world, 0);
+        let angle = f64::from(dy_px).atan2(f64::from(dx_px)) * 32_768.0 / std::f64::consts::PI;
+        let way = animal(&world, 0).direction.expect("it runs");
+        assert!(way.off(Angle(angle.round() as i32 as u16)) < 4, "{way:?} for {dx_px} {dy_px}");
+    }
+}
+
+#[test]
+fn a_stroke_of_an_animal_throws_straight_away_from_it() {
+    // 120 px apart: no overlap, and in reach of both.
+    for (dx_px, dy_px) in [(72, 96), (-96, 72), (-72, -96), (96, -72)] {
+        for kind in HUNTERS {
+            let mut world = facing(TickHz::Hz30, kind, 0);
+            let prey = body_mut(&mut world, 1);
+            (prey.x, prey.y) = (Fixed::from_px(5_000 + dx_px), Fixed::from_px(5_000 + dy_px));
+            animal_mut(&mut world, 0).held = true;
+            look(&mut world, 0);
+            // 300 px/s at 30 ticks a second, of which the way has three fifths and four.
+            let part = |way_px: i32| Fixed(way_px * (10 << 16) / 120);
+            let prey = body(&world, 1);
+            assert_eq!((prey.vx, prey.vy), (part(dx_px), part(dy_px)), "{kind:?} {dx_px} {dy_px}");
+        }
+    }
+}
+
+#[test]
+fn an_animal_turns_around_150_px_before_each_edge_of_the_map() {
+    let (cow, wolf, bull) = (AnimalKind::Cow, AnimalKind::Wolf, AnimalKind::Bull);
+    for (kind, x_px, y_px, way) in [
+        (cow, 150, 5_000, 0x8000),
+        (cow, 14_250, 5_000, 0),
+        (wolf, 5_000, 150, 0xc000),
+        (bull, 5_000, 14_250, 0x4000),
+    ] {
+        for turns in [false, true] {
+            let mut world = bare_world(TickHz::Hz30);
+            let at = appear(&mut world, kind, x_px, y_px);
+            let body = &mut world.state.animals[at].body;
+            let nearer = i32::from(turns);
+            body.x.0 += if way == 0 { nearer } else { -nearer } * i32::from(way & 0x4000 == 0);
+            body.y.0 += if way == 0x4000 { nearer } else { -nearer } * i32::from(way & 0x4000 != 0);
+            let walks = animal_mut(&mut world, at);
+            // Held, so that it looks from where it was put.
+            (walks.direction, walks.wait, walks.held) = (Some(Angle(way)), 9_000, true);
+            look(&mut world, at);
+            let now = animal(&world, at).direction.expect("it walks on");
+            let off = now.off(Angle(way));
+            assert!(if turns { off >= 0x7000 } else { off == 0 }, "{kind:?} towards {way:#x}: {off:#x}");
+        }
+    }
+}
+
+#[test]
+fn an_animal_stands_for_3_to_10_seconds_and_walks_for_2_to_4() {
+    let mut world = bare_world(TickHz::Hz30);
+    let at = appear(&mut world, AnimalKind::Cow, 5_000, 5_000);
+    let mut seen = [[u32::MAX, 0]; 2];
+    for _ in 0..200 {
+        animal_mut(&mut world, at).wait = 1;
+        wait(&mut world, 1);
+        let now = animal(&world, at);
+        let [least, most] = &mut seen[usize::from(now.direction.is_some())];
+        (*least, *most) = (now.wait.min(*least), now.wait.max(*most));
+    }
+    let [stood, walked] = seen.map(|times| times.map(|wait| f64::from(wait) / 3_000.0));
+    assert!((3.0..3.5).contains(&stood[0]) && (9.5..=10.0).contains(&stood[1]), "{stood:?} s");
+    assert!((2.0..2.2).contains(&walked[0]) && (3.8..=4.0).contains(&walked[1]), "{walked:?} s");
+}

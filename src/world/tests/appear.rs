@@ -7,6 +7,7 @@ use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, AnimalKind, TickHz, ITEMS};
 use crate::snapshot::SnapshotError;
 use crate::state::{Event, World};
+use crate::terrain::{Obstacle, Terrain};
 use crate::tests::animals::{animal_mut, appear};
 use crate::tests::{bare_world, body, body_mut, command, events, player, put, wait, without_animals, world};
 use crate::Refusal;
@@ -173,6 +174,89 @@ fn only_the_operator_lets_things_appear() {
     let wish = command(1, 1, Action::Spawn { what, x_px: 9_000, y_px: 9_000 });
     world.step(&mut vec![wish.clone()]);
     assert_eq!(world.outcome().refused, [(wish, Refusal::OperatorOnly)]);
+}
+
+/// A world with one pig of nature, player 1 and the dead player 2, on which nothing grows.
+fn one_pig() -> World {
+    let mut world = bare_world(TickHz::Hz30);
+    for id in [1, 2] {
+        put(&mut world, id, 14_000, 13_000);
+    }
+    appear(&mut world, AnimalKind::Pig, 5_000, 5_000);
+    animal_mut(&mut world, 0).natural = true;
+    world.hurt_animal(0, u16::MAX, None);
+    world.hurt(1, u16::MAX, None);
+    world
+}
+
+#[test]
+fn who_comes_back_keeps_400_px_from_whoever_lives() {
+    // Where it comes when nobody is near: no step is between, so that it tries the same places in each case.
+    let world = one_pig();
+    let mut alone = world.clone();
+    alone.come_back(0);
+    let place = alone.state.animals[0].body.clone();
+    assert_eq!(place.health, AnimalKind::Pig.animal().health);
+    let (room, inside) = (400 << 16, (400 << 16) - 1);
+    for (dx, dy, is_free) in [
+        (0, 0, false),
+        (inside, inside, false),
+        (-inside, -inside, false),
+        (room, 0, true),
+        (-room, inside, true),
+        (0, room, true),
+        (inside, -room, true),
+        (room, room, true),
+    ] {
+        for (player, lives) in [(1, true), (2, false)] {
+            let mut world = world.clone();
+            let near = body_mut(&mut world, player);
+            (near.x, near.y) = (place.x.plus(Fixed(dx)), place.y.plus(Fixed(dy)));
+            world.come_back(0);
+            let back = &world.state.animals[0].body;
+            let is_there = (back.x, back.y) == (place.x, place.y);
+            assert_eq!(is_there, is_free || !lives, "player {player}, {dx} {dy} beside");
+        }
+    }
+}
+
+#[test]
+fn without_free_ground_the_animals_of_nature_lie_in_the_middle_and_come_when_there_is_some() {
+    let mut world = without_animals(world(3));
+    let middle = Fixed::from_px(7_200);
+    let rock = Obstacle { x: middle, y: middle, radius_px: 14_400 };
+    world.terrain = Terrain::new(14_400, vec![rock]);
+    world.populate();
+    assert_eq!(world.animals().count(), 0);
+    assert_eq!(world.state.animals.len(), 36);
+    for entity in &world.state.animals {
+        assert_eq!((entity.body.x, entity.body.y, entity.body.health), (middle, middle, 0));
+    }
+    assert!(World::restore(&world.snapshot()).is_ok());
+    wait(&mut world, 30 * 5);
+    assert_eq!(world.animals().count(), 0);
+    world.terrain = Terrain::new(14_400, Vec::new());
+    // They ask once a second.
+    wait(&mut world, 30);
+    assert_eq!(world.animals().count(), 36);
+}
+
+#[test]
+fn the_animals_of_a_new_world_look_anywhere_and_around_at_any_time() {
+    let mut world = world(1);
+    let (mut quarters, mut look_waits) = ([0; 4], Vec::new());
+    for seed in 0..100 {
+        world.state.identity.seed = seed;
+        world.state.animals.clear();
+        world.populate();
+        for at in 0..world.state.animals.len() {
+            quarters[usize::from(world.state.animals[at].body.heading.0 >> 14)] += 1;
+            look_waits.push(animal_mut(&mut world, at).look_wait);
+        }
+    }
+    assert!(quarters.iter().all(|count| (800..1_000).contains(count)), "{quarters:?} of 3,600");
+    let (least, most) = (look_waits.iter().min(), look_waits.iter().max());
+    assert_eq!((least, most), (Some(&1), Some(&750)), "each in the 250 ms of its first look");
 }
 
 /// A change that makes a world impossible. The first animal of the two is a cow of nature, the second a wolf.

@@ -1,12 +1,16 @@
 //! Animals among others: how they die and come back, what strikes and stops them, and a hunt that is restored.
 
+use crate::command::{Action, Spawned};
 use crate::controller::Mood;
 use crate::entity::{EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
-use crate::rules::{AnimalKind, TickHz};
+use crate::rules::{item, AnimalKind, TickHz};
 use crate::state::{Event, World};
 use crate::tests::animals::{animal, animal_mut, appear, beast, facing, KINDS};
-use crate::tests::{bare_world, body, body_mut, build, events, player, put, px, swing, wait, walk, world_at};
+use crate::tests::{
+    bare_world, body, body_mut, build, command, events, player, player_mut, put, px, swing, wait, walk,
+    world_at,
+};
 
 #[test]
 fn who_kills_one_has_its_food_its_score_and_experience() {
@@ -85,6 +89,20 @@ fn a_stroke_reaches_an_animal_to_its_rim_and_knocks_it_back() {
 }
 
 #[test]
+fn a_stroke_that_hurts_nobody_throws_an_animal_and_leaves_it_as_calm_as_it_was() {
+    for kind in KINDS {
+        let mut world = facing(TickHz::Hz30, kind, 0);
+        body_mut(&mut world, 1).heading = Angle(0x8000);
+        player_mut(&mut world, 1).hand.weapon = 14;
+        swing(&mut world, 1);
+        assert_eq!(events(&world), [Event::Swung { player: PlayerId(1), weapon: 14, hit: true }], "{kind:?}");
+        assert_eq!((animal(&world, 0).mood, animal(&world, 0).direction), (Mood::Wanders, None), "{kind:?}");
+        let speed = px(beast(&world, 0).vx) * 30.0;
+        assert!((speed + 500.0).abs() < 0.1, "{kind:?}: {speed} px/s");
+    }
+}
+
+#[test]
 fn who_runs_into_an_animal_is_pushed_away_and_the_animal_stands() {
     for kind in KINDS {
         let mut world = facing(TickHz::Hz30, kind, -20);
@@ -101,6 +119,45 @@ fn who_runs_into_an_animal_is_pushed_away_and_the_animal_stands() {
     wait(&mut world, 1);
     let (a, b) = (px(beast(&world, 0).x), px(beast(&world, 1).x));
     assert!((a - 4_978.0).abs() < 0.01 && (b - 5_122.0).abs() < 0.01, "{a} {b}: each by half");
+}
+
+#[test]
+fn the_dead_lie_where_they_are_whichever_animal_stands_on_them() {
+    let mut world = bare_world(TickHz::Hz30);
+    put(&mut world, 1, 9_000, 5_000);
+    for x_px in [5_000, 6_000] {
+        appear(&mut world, AnimalKind::Cow, x_px, 5_000);
+    }
+    animal_mut(&mut world, 1).natural = true;
+    world.hurt_animal(1, u16::MAX, None);
+    world.hurt(0, u16::MAX, None);
+    world.state.animals[1].body.x = Fixed::from_px(5_100);
+    body_mut(&mut world, 1).x = Fixed::from_px(4_950);
+    animal_mut(&mut world, 0).stirred = true;
+    let lie = [body(&world, 1), beast(&world, 0), beast(&world, 1)].map(Clone::clone);
+    wait(&mut world, 1);
+    assert_eq!([body(&world, 1), beast(&world, 0), beast(&world, 1)].map(Clone::clone), lie);
+    assert!(!player(&world, 1).stirred && !animal(&world, 1).stirred);
+}
+
+#[test]
+fn who_is_in_an_animal_is_put_on_its_rim_also_from_the_next_square_of_the_grid() {
+    // A square begins at 5,120 px. In the second row the players push one another first: one of them into the animal.
+    for (animal_px, one_px, two_px, rim_px) in
+        [(5_038, 5_130, 9_000, 5_038 + 72 + 35), (5_000, 5_121, 5_131, 5_000 + 72 + 35)]
+    {
+        let mut world = bare_world(TickHz::Hz30);
+        put(&mut world, 1, 7_000, 5_000);
+        put(&mut world, 2, 9_000, 5_000);
+        appear(&mut world, AnimalKind::Cow, animal_px, 5_000);
+        for (id, x_px) in [(1, one_px), (2, two_px)] {
+            body_mut(&mut world, id).x = Fixed::from_px(x_px);
+            player_mut(&mut world, id).stirred = true;
+        }
+        wait(&mut world, 1);
+        let apart = px(body(&world, 1).x) - f64::from(rim_px);
+        assert!(apart.abs() < 0.01, "{apart} px from the rim of the animal at {animal_px} px");
+    }
 }
 
 #[test]
@@ -154,6 +211,64 @@ fn traps_hold_animals_and_spikes_hurt_them_for_their_owner() {
             wait(&mut world, 1);
             assert_eq!((world.animals().count(), player(&world, 1).score), (0, 150));
         }
+    }
+}
+
+#[test]
+fn whom_nature_did_not_place_never_comes_back() {
+    for natural in [false, true] {
+        let mut world = bare_world(TickHz::Hz30);
+        let at = appear(&mut world, AnimalKind::Pig, 5_000, 5_000);
+        animal_mut(&mut world, at).natural = natural;
+        world.hurt_animal(at, u16::MAX, None);
+        // Its time has come.
+        animal_mut(&mut world, at).wait = 0;
+        wait(&mut world, 1);
+        assert_eq!(world.animals().count(), usize::from(natural));
+    }
+}
+
+#[test]
+fn a_dead_one_is_neither_held_nor_hurt_nor_thrown() {
+    // Where traps and spikes of nobody can be touched.
+    for (item, apart_px) in [(15, 40), (6, 49 + 72)] {
+        let mut world = bare_world(TickHz::Hz30);
+        let at = appear(&mut world, AnimalKind::Cow, 6_000, 5_000);
+        let what = Spawned::Item(item);
+        let sequence = world.state.operator_sequence + 1;
+        world.step(&mut vec![command(0, sequence, Action::Spawn { what, x_px: 5_000, y_px: 5_000 })]);
+        animal_mut(&mut world, at).natural = true;
+        world.hurt_animal(at, u16::MAX, None);
+        world.state.animals[at].body.x = Fixed::from_px(5_000 + apart_px);
+        let lies = beast(&world, at).clone();
+        assert_eq!(animal(&world, at), animal(&world, at).lying());
+        assert!(!animal(&world, at).stirred, "it has nothing to see to");
+        wait(&mut world, 5);
+        assert_eq!(animal(&world, at), animal(&world, at).lying(), "item {item}");
+        assert_eq!(*beast(&world, at), lies, "item {item}");
+        assert_eq!(events(&world), [], "item {item}");
+    }
+}
+
+#[test]
+fn of_several_spikes_that_an_animal_touches_those_with_the_lowest_number_hurt_it() {
+    for items in [[6, 7], [7, 6]] {
+        let mut world = bare_world(TickHz::Hz30);
+        let at = appear(&mut world, AnimalKind::Cow, 9_000, 9_000);
+        for number in items {
+            // Rim to rim on both sides of where the cow will stand.
+            let x_px = if number == 6 { 5_000 - 49 - 72 } else { 5_000 + 52 + 72 };
+            let sequence = world.state.operator_sequence + 1;
+            let what = Spawned::Item(number);
+            world.step(&mut vec![command(0, sequence, Action::Spawn { what, x_px, y_px: 5_000 })]);
+            assert_eq!(world.outcome().refused, []);
+        }
+        let body = &mut world.state.animals[at].body;
+        (body.x, body.y) = (Fixed::from_px(5_000), Fixed::from_px(5_000));
+        wait(&mut world, 1);
+        let animal = world.state.animals[at].id;
+        let amount = item(items[0]).expect("it is in the table").damage;
+        assert_eq!(events(&world), [Event::AnimalHurt { animal, by: None, amount }]);
     }
 }
 

@@ -5,6 +5,7 @@ use crate::entity::PlayerId;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{item, TickHz, ITEMS};
 use crate::state::World;
+use crate::tests::animals::{animal, animal_mut, appear, beast, KINDS};
 use crate::tests::{act, bare_world, body, body_mut, build, hold, player, player_mut, put, wait};
 
 /// Players 1 and 2 on a bare map, far from one another and asleep.
@@ -51,6 +52,52 @@ fn who_is_awake_already_stays_awake_whatever_is_built_elsewhere() {
     player_mut(&mut world, 2).stirred = true;
     world.use_item(PlayerId(1), item(3).expect("a wall"));
     assert!(player(&world, 2).stirred);
+}
+
+#[test]
+fn an_animal_that_may_touch_what_is_built_is_woken_and_no_other() {
+    for row in ITEMS.iter().filter(|row| row.scale_px > 0) {
+        for kind in KINDS {
+            let mut world = two();
+            appear(&mut world, kind, 7_000, 9_000);
+            let reach = (row.scale_px + kind.animal().radius_px) << 16;
+            for (dx, dy, woken) in [
+                (0, 0, true),
+                (reach, 0, true),
+                (0, -reach, true),
+                (-reach - 1, 0, false),
+                (0, reach + 1, false),
+                (reach, reach, false),
+            ] {
+                for (health, stirred) in [(1, false), (1, true), (0, false)] {
+                    let mut world = world.clone();
+                    let body = &mut world.state.animals[0].body;
+                    body.x = Fixed::from_px(7_035 + row.scale_px).plus(Fixed(dx));
+                    body.y = Fixed::from_px(5_000).plus(Fixed(dy));
+                    body.health = health;
+                    animal_mut(&mut world, 0).stirred = stirred;
+                    world.use_item(PlayerId(1), row);
+                    let expected = stirred || woken && health > 0;
+                    assert_eq!(animal(&world, 0).stirred, expected, "{} {kind:?} {dx}, {dy}", row.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wall_over_an_animal_that_sleeps_moves_it_to_its_rim() {
+    for kind in KINDS {
+        let mut world = two();
+        appear(&mut world, kind, 7_200, 5_000);
+        wait(&mut world, 2);
+        hold(&mut world, 1, 3);
+        assert!(animal(&world, 0).is_asleep(beast(&world, 0)));
+        assert_eq!(beast(&world, 0).x, Fixed::from_px(7_200));
+        act(&mut world, 1, Action::Attack { on: true });
+        let rim_px = 7_085 + 50 + kind.animal().radius_px;
+        assert_eq!((beast(&world, 0).x, beast(&world, 0).y), (Fixed::from_px(rim_px), Fixed::from_px(5_000)));
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::rules::{TickHz, SHOTS_MOST};
 use crate::state::{Event, World};
 use crate::tests::shooting::arm;
 use crate::tests::{act, bare_world, body_mut, command, events, player_mut, put, wait};
+use crate::trig::sine;
 use crate::Action;
 
 /// The four directions in which a way is exact, with their signs.
@@ -76,6 +77,26 @@ fn a_shot_hits_in_the_tick_in_which_its_way_ends_on_the_rim_and_not_before() {
 }
 
 #[test]
+fn a_shot_hits_nobody_further_to_one_side_than_its_way_and_the_rim_however_its_direction_is_rounded() {
+    // Here the table's sine and cosine together are a hair shorter than 1, so that what lies ahead seems a hair nearer.
+    let aside = 33;
+    for rate in TickHz::ALL {
+        for (heading, turned) in [(aside, false), (0x4000 - aside, true)] {
+            for (beyond, hit) in [(0, true), (1, false), (10, false)] {
+                let (world, shot) = in_flight(rate, heading);
+                let way = Fixed((1_600_u32 << 16).div_ceil(rate.get()) as i32);
+                let ahead = Fixed::from_px(35).0 + way.0 + beyond;
+                // Where the rim's foremost point lies in the direction of the shot.
+                let beside = way.times(sine(Angle(aside))).0;
+                let (right, down) = if turned { (beside, ahead) } else { (ahead, beside) };
+                let found = is_hit(world, &shot, right, down);
+                assert_eq!(found, hit, "{beyond} / 65,536 px beyond towards {heading:#x} at {rate:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_shot_leaves_the_map_in_the_tick_in_which_its_way_is_longer_than_the_room() {
     for rate in TickHz::ALL {
         for (heading, right, down) in STRAIGHT {
@@ -117,6 +138,19 @@ fn who_dies_by_a_stroke_of_the_same_tick_shoots_no_more() {
         let hurt = events(&world).iter().any(|it| matches!(it, Event::Hurt { player: PlayerId(2), .. }));
         assert!(hurt, "the stroke hits");
         assert_eq!(world.projectiles().count(), shots, "with {health} points of health");
+    }
+}
+
+#[test]
+fn the_dead_do_not_shoot_whatever_they_hold() {
+    let mut world = bare_world(TickHz::Hz30);
+    put(&mut world, 1, 7_000, 5_000);
+    wait(&mut world, 2);
+    arm(&mut world, 1, 9);
+    for (alive, shots) in [(false, 0), (true, 1)] {
+        player_mut(&mut world, 1).alive = alive;
+        assert_eq!(world.shoot(0), alive);
+        assert_eq!(world.projectiles().count(), shots);
     }
 }
 

@@ -120,3 +120,11 @@ fn poison_works_on_for_nobody_when_its_owner_has_left() {
     put(&mut world, 1, 3_000, 3_000);
     assert_eq!(harm(&mut world, 1), [(28, None, 5)]);
 }
+
+#[test]
+fn poison_stays_its_owners_when_somebody_else_leaves() {
+    let mut world = poisoned(TickHz::Hz30);
+    put(&mut world, 3, 3_000, 3_000);
+    world.step(&mut vec![command(0, 9, Action::Leave { player: PlayerId(3) })]);
+    assert_eq!(harm(&mut world, 1), [(28, Some(PlayerId(1)), 5)]);
+}

@@ -8,6 +8,7 @@ use crate::fixed::{Angle, Fixed};
 use crate::rules::TickHz;
 use crate::snapshot::SnapshotError;
 use crate::state::{Event, World};
+use crate::terrain::Standing;
 use crate::tests::{bare_world, body, body_mut, build, command, events, player, player_mut, put, px, wait};
 
 /// A turret of player 1, who has gone far away; its number and its place.
@@ -232,6 +233,23 @@ fn the_list_of_turrets_follows_from_the_state() {
         assert_eq!(world.difference(&restored), None);
     }
     assert!(body(&world, 2).health < 100, "they shoot");
+}
+
+#[test]
+fn a_turret_is_noted_once_and_what_is_not_noted_is_not_taken_away() {
+    let (mut world, object, _) = turret(TickHz::Hz30);
+    let standing = world.state.structures.iter().find_map(Standing::of).expect("it stands");
+    let other = Standing { id: EntityId(object.0 + 1), ..standing };
+    for (which, stands, noted) in [
+        (&standing, true, vec![object]),
+        (&other, false, vec![object]),
+        (&other, true, vec![object, other.id]),
+        (&standing, false, vec![other.id]),
+        (&standing, false, vec![other.id]),
+    ] {
+        world.note_turret(which, stands);
+        assert_eq!(world.turrets, noted);
+    }
 }
 
 #[test]
