@@ -24,6 +24,8 @@ const TOOLS: &str = "TICKWIRE_TOOLS";
 const ANY: &str = "…";
 /// Where the documents say that the server is.
 const SHOWN_ADDRESS: &str = "localhost:3000";
+/// How `tshark` warns an administrator.
+const AS_ROOT: &str = "Running as user \"root\"";
 /// Programs that a command may use without more being installed.
 const ALWAYS_THERE: [&str; 5] = ["tickwire", "printf", "echo", "cat", "head"];
 
@@ -98,6 +100,8 @@ impl Shell {
         let output = shell.output().expect("sh runs");
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8(text).expect("the command prints UTF-8");
+        // Which user reads a capture is nothing that a document shows.
+        let text: String = text.split_inclusive('\n').filter(|line| !line.starts_with(AS_ROOT)).collect();
         match address {
             Some(address) => text.replace(&address, SHOWN_ADDRESS),
             None => text,
