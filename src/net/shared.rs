@@ -13,6 +13,7 @@ use super::console::gate::Gate;
 use super::console::inquiry::Inquiries;
 use super::inbox::Inbox;
 use super::metrics::Metrics;
+use super::recorder::Recorder;
 use super::roster::Roster;
 use super::sync::{Condvar, Mutex};
 use super::tap::Tap;
@@ -36,6 +37,8 @@ pub struct Shared {
     pub roster: Roster,
     /// Who listens to what is said.
     pub tap: Tap,
+    /// Writes it into a file, if it is on.
+    pub recorder: Recorder,
     /// Who may have a thread.
     pub admission: Arc<Admission>,
     /// One for each fan-out worker.
@@ -73,6 +76,7 @@ impl Shared {
             gate: Gate::default(),
             roster: Roster::default(),
             tap: Tap::default(),
+            recorder: Recorder::default(),
             admission,
             bells: (0..workers).map(|_| Bell::default()).collect(),
             epoch,
