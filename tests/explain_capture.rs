@@ -74,9 +74,13 @@ impl Writer {
         }
     }
 
-    fn end(&mut self, talk: &Talk) {
-        self.segment(talk, Side::Client, FIN | ACK, b"", true);
-        self.segment(talk, Side::Server, FIN | ACK, b"", true);
+    /// Ends it from both sides. A FIN counts as a byte: the last segment is the answer to the server's.
+    fn end(&mut self, talk: &mut Talk) {
+        for from in [Side::Client, Side::Server] {
+            self.segment(talk, from, FIN | ACK, b"", true);
+            talk.sent[usize::from(from == Side::Server)] += 1;
+        }
+        self.segment(talk, Side::Client, ACK, b"", true);
     }
 }
 
@@ -138,7 +142,7 @@ fn frames_have_the_packet_that_made_them_whole() {
     writer.say(&mut bob, Side::Server, &said("legacy", Side::Server, "pong", &[]), true);
     writer.say(&mut ann, Side::Server, &[pong(1), pong(2), pong(3)[..4].to_vec()].concat(), true);
     writer.say(&mut ann, Side::Server, &pong(3)[4..], true);
-    writer.end(&ann);
+    writer.end(&mut ann);
     assert_eq!(
         found(&writer.file, None),
         [
@@ -242,7 +246,7 @@ fn two_clients() -> Vec<u8> {
     upgrade(&mut writer, &mut bob, "/");
     writer.say(&mut ann, Side::Server, &pong(1), true);
     writer.say(&mut bob, Side::Client, &hex::bytes("81 00"), true);
-    writer.end(&ann);
+    writer.end(&mut ann);
     writer.file
 }
 
@@ -252,7 +256,7 @@ fn the_command_lists_connections_frames_and_what_is_wrong() {
     let (is_well, out, errors) = tickwire(&[file.path()]);
     assert!(is_well, "{errors}");
     let lines: Vec<&str> = out.lines().collect();
-    assert_eq!(lines[0], "14 packets, 2 TCP connections");
+    assert_eq!(lines[0], "15 packets, 2 TCP connections");
     for line in [
         "       4    0.750000  1         127.0.0.2:50001 \"ann\" at 127.0.0.1:3000",
         "       4    0.750000  1       > GET /play HTTP/1.1, asks for the upgrade",

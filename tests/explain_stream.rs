@@ -142,7 +142,7 @@ fn a_last_fragment_is_explained_with_its_message() {
         lines,
         [
             "binary, not the last, 2 bytes: 92 07",
-            "ping, 0 bytes: ",
+            "ping, 0 bytes",
             "continuation, not the last, 1 byte: 92",
             "continuation, 2 bytes: ends a binary message, 3 frames, 5 bytes: pong nonce=9 tick=5",
         ]

@@ -154,18 +154,18 @@ impl Talk<'_, '_> {
             return Err(format!("more than {} bytes", limits::TALK_LINE_BYTES));
         }
         let speech = Speech { dialect: self.live.dialect(), json: self.live.is_json() };
-        let sent = match order::parse(line, speech)? {
-            Order::Nothing => return Ok(true),
+        match order::parse(line, speech)? {
+            Order::Nothing => {}
             Order::Quit => return Ok(false),
-            Order::Help => return Ok(self.say(order::HELP)).map(|()| true),
-            Order::Packets => return Ok(self.say(&self.packets())).map(|()| true),
-            Order::Wait(time) => return self.pause(time).map(|()| true),
-            Order::Expect(name, time) => return self.expect(&name, time).map(|()| true),
+            Order::Help => self.say(order::HELP),
+            Order::Packets => self.say(&self.packets()),
+            Order::Wait(time) => self.pause(time)?,
+            Order::Expect(name, time) => self.expect(&name, time)?,
             _ if self.live.is_over() => return Err("the connection is over".to_owned()),
-            Order::Frame(opcode, payload) => self.live.send(opcode, &payload),
-            Order::Bytes(bytes) => self.live.send_bytes(&bytes),
-        };
-        sent.map_err(|error| error.to_string()).map(|()| true)
+            Order::Frame(opcode, payload) => self.live.send(opcode, &payload).map_err(failure)?,
+            Order::Bytes(bytes) => self.live.send_bytes(&bytes).map_err(failure)?,
+        }
+        Ok(true)
     }
 
     /// Shows what comes, for so long or until the connection is over.
@@ -202,7 +202,7 @@ impl Talk<'_, '_> {
     fn leave(&mut self) -> Result<(), Failure> {
         if self.live.is_open() && !self.live.has_closed() {
             let code = CloseCode::NORMAL.get().to_be_bytes();
-            self.live.send(Opcode::Close, &code).map_err(|error| error.to_string())?;
+            self.live.send(Opcode::Close, &code).map_err(failure)?;
         }
         self.show();
         self.pause(limits::CLOSE_TIME)?;
@@ -232,7 +232,7 @@ impl Talk<'_, '_> {
             (is_ready(Some(0).filter(|_| !self.live.is_over())), is_ready(last.filter(|_| wants_line)))
         };
         if is_spoken {
-            self.live.read().map_err(|error| error.to_string())?;
+            self.live.read().map_err(failure)?;
         }
         if is_typed { self.read_lines() } else { Ok(()) }
     }
@@ -301,4 +301,8 @@ impl Talk<'_, '_> {
         };
         dialect.rows(Direction::ToServer).map(line).collect()
     }
+}
+
+fn failure(error: io::Error) -> Failure {
+    error.to_string()
 }

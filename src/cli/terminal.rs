@@ -28,7 +28,7 @@ pub fn start(console: Console, print: fn(&str)) -> Result<(), Failure> {
 fn run(console: &Console, print: fn(&str)) {
     let stdin = io::stdin();
     let is_terminal = stdin.is_terminal();
-    let (mut lines, mut buffer) = (Lines::within(limits::ORDER_BYTES), [0; limits::ORDER_BYTES]);
+    let (mut lines, mut buffer) = (Lines::default(), [0; limits::ORDER_BYTES]);
     if is_terminal {
         print("help lists what can be typed here\n");
         print(PROMPT);
@@ -74,6 +74,13 @@ pub struct Lines {
     most_bytes: usize,
 }
 
+/// Lines of the operator's.
+impl Default for Lines {
+    fn default() -> Lines {
+        Lines::within(limits::ORDER_BYTES)
+    }
+}
+
 impl Lines {
     /// Lines of at most so many bytes. One that is too long is cut just past the bound, so that whoever reads it sees that.
     pub fn within(most_bytes: usize) -> Lines {
@@ -109,7 +116,7 @@ mod tests {
     use super::*;
 
     fn lines(bytes: &[u8]) -> Vec<String> {
-        let mut lines = Lines::within(limits::ORDER_BYTES);
+        let mut lines = Lines::default();
         let mut heard: Vec<String> = bytes.iter().filter_map(|byte| lines.take(*byte)).collect();
         heard.extend(lines.end());
         heard

@@ -266,12 +266,12 @@ impl fmt::Display for Frame<'_> {
 impl Frame<'_> {
     /// The frame in one line: what its header says, and then what it carries or what is wrong with it.
     pub fn line(&self, paint: Paint) -> String {
-        let mut before = self.header.map_or_else(String::new, |header| format!("{header}: "));
+        let mut before: Vec<String> = self.header.iter().map(ToString::to_string).collect();
         if let Some(Whole { frames, opcode, payload, .. }) = &self.whole {
             let bytes = count(payload.len(), "byte");
-            before.push_str(&format!("ends a {} message, {frames} frames, {bytes}: ", opcode.name()));
+            before.push(format!("ends a {} message, {frames} frames, {bytes}", opcode.name()));
         }
-        let before = paint.ink(Ink::Header, &before);
+        let before = paint.ink(Ink::Header, &before.join(": "));
         let says = match (&self.problem, &self.content) {
             (Some(Problem::Broken { rule, address, answer, .. }), _) => {
                 paint.ink(Ink::Error, &format!("{rule} ({address}), {answer}"))
@@ -283,7 +283,7 @@ impl Frame<'_> {
             (None, Content::Unread) => count(self.place.len(), "byte") + " not read",
             (None, _) => cut(&hex::print(&self.payload)),
         };
-        before + &says
+        [before, says].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
     }
 }
 
