@@ -958,13 +958,13 @@ local function walk_container(kind, tree, at)
     count_values(length)
     local stride = kind.shape == "groups" and #kind.members or 1
     if length % stride ~= 0 then
-        wrong(kind, at, "groups of " .. stride, length .. " values")
+        wrong(kind, at, "groups of " .. stride, format("%d values", length))
     end
     local count = length / stride
-    if kind.most and count > kind.most then wrong(kind, at, "at most " .. kind.most, tostring(count)) end
+    if kind.most and count > kind.most then wrong(kind, at, format("at most %d", kind.most), format("%d", count)) end
     local begin, branch, text = at, tree, format("×%d", count)
     if kind.field and visible then
-        branch = tree:add(kind.field, range(at, at + head), count, kind.name .. ": " .. count)
+        branch = tree:add(kind.field, range(at, at + head), count, format("%s: %d", kind.name, count))
     elseif kind.field and wanted[kind.field] then
         tree:add(kind.field, range(at, at + head), count)
     elseif visible then
@@ -1443,9 +1443,10 @@ end
 
 local RESOURCES = { [0] = "wood", "food", "stone", "gold" }
 local function angle(read) return format("%.14g°", floor(read.number(2) * 3600 / 65536 + 0.5) / 10) end
+local function whole(read, bytes) return format("%d", read.number(bytes)) end
 local function quoted(read) return '"' .. read.text() .. '"' end
-local function player(read) return "player=" .. read.number(2) end
-local function join(read) return player(read) .. " skin=" .. read.number(1) .. " name=" .. quoted(read) end
+local function player(read) return "player=" .. whole(read, 2) end
+local function join(read) return player(read) .. " skin=" .. whole(read, 1) .. " name=" .. quoted(read) end
 
 -- Name of each kind of command, and what reads the rest of it.
 local COMMANDS = {
@@ -1454,22 +1455,22 @@ local COMMANDS = {
     { "move", function(read) return "direction=" .. (read.number(1) == 0 and "nil" or angle(read)) end },
     { "aim", function(read) return "heading=" .. angle(read) end },
     { "chat", quoted },
-    { "attack", function(read) return "state=" .. read.number(1) end },
-    { "respawn", function(read) return "skin=" .. read.number(1) .. " name=" .. quoted(read) end },
+    { "attack", function(read) return "state=" .. whole(read, 1) end },
+    { "respawn", function(read) return "skin=" .. whole(read, 1) .. " name=" .. quoted(read) end },
     { "grant", function(read)
         local who, what = player(read), read.number(1)
         return format("%s resource=%s amount=%d", who, RESOURCES[what] or what, read.number(4))
     end },
-    { "upgrade", function(read) return "choice=" .. read.number(1) end },
-    { "select", function(read) return (read.number(1) == 0 and "weapon=" or "item=") .. read.number(1) end },
+    { "upgrade", function(read) return "choice=" .. whole(read, 1) end },
+    { "select", function(read) return (read.number(1) == 0 and "weapon=" or "item=") .. whole(read, 1) end },
     { "clan_create", quoted },
     { "clan_leave", function() return "" end },
     { "clan_request", quoted },
-    { "clan_answer", function(read) return player(read) .. " accept=" .. read.number(1) end },
+    { "clan_answer", function(read) return player(read) .. " accept=" .. whole(read, 1) end },
     { "clan_kick", player },
     { "ping", function() return "" end },
     { "spawn", function(read)
-        local what = (read.number(1) == 0 and "animal=" or "item=") .. read.number(1)
+        local what = (read.number(1) == 0 and "animal=" or "item=") .. whole(read, 1)
         return format("%s x=%d y=%d", what, read.number(2), read.number(2))
     end },
     { "say", quoted },

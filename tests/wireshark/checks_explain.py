@@ -7,7 +7,7 @@ import fields as table
 from checks import differs, run_named
 from tshark import NAMES, SECONDS, fields, messages
 
-SERVER_PORTS = {"3000", "51234"}
+SERVER_PORTS = {"3000", "8080", "51234"}
 
 
 def said(sample):

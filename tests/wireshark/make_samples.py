@@ -79,6 +79,11 @@ def odd():
     other.upgrade("/server")
     other.say(CLIENT, bytes.fromhex("92a139 91 cb3ff921fb54442d18"))
     other.close()
+    http = Connection(file, client=("192.0.2.7", 40003), server=("192.0.2.1", 8080))
+    http.upgrade("/play")
+    http.say(CLIENT, MOVE_4)
+    http.say(SERVER, PONG)
+    http.close()
     return file
 
 

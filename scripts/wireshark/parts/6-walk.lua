@@ -238,13 +238,13 @@ local function walk_container(kind, tree, at)
     count_values(length)
     local stride = kind.shape == "groups" and #kind.members or 1
     if length % stride ~= 0 then
-        wrong(kind, at, "groups of " .. stride, length .. " values")
+        wrong(kind, at, "groups of " .. stride, format("%d values", length))
     end
     local count = length / stride
-    if kind.most and count > kind.most then wrong(kind, at, "at most " .. kind.most, tostring(count)) end
+    if kind.most and count > kind.most then wrong(kind, at, format("at most %d", kind.most), format("%d", count)) end
     local begin, branch, text = at, tree, format("×%d", count)
     if kind.field and visible then
-        branch = tree:add(kind.field, range(at, at + head), count, kind.name .. ": " .. count)
+        branch = tree:add(kind.field, range(at, at + head), count, format("%s: %d", kind.name, count))
     elseif kind.field and wanted[kind.field] then
         tree:add(kind.field, range(at, at + head), count)
     elseif visible then
