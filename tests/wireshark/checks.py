@@ -140,7 +140,7 @@ def as_nobody():
         command = ["tshark", "-n", "-X", f"lua_script:{folder}/tickwire.lua", "-r", f"{folder}/odd.pcapng", "-Y", "tickwire",
                    "-T", "fields", "-e", "tickwire.packet"]
         done = run_command(command, user="nobody", env=environment(HOME=folder))
-    return "" if done.stdout.count("move") == 5 else f"{done.stdout} {done.stderr}"
+    return "" if done.stdout.count("move") == 6 else f"{done.stdout} {done.stderr}"
 
 
 def preferences():

@@ -329,10 +329,10 @@ local function read_arguments(packet, tree, at, parts)
 end
 
 -- Makes a message the one that is read. A text that is no JSON gives its rule and where.
-local function take(bytes, view, to_server)
+local function take(bytes, view)
     s, places, tvb = bytes, nil, view
     values, verified, trail = 3, false, {}
-    most_values = to_server and PACKET_VALUES or CLIENT_PACKET_VALUES
+    most_values = CLIENT_PACKET_VALUES
     local first = byte(bytes, 1)
     if first == 0x5b or first == 0x7b or first == 0x20 or first == 0x0a or first == 0x22 then
         local found, rule, where = from_json(bytes, most_values)
