@@ -1427,6 +1427,8 @@ local W = {
     address = ProtoField.string("tickwire.world.address", "Address"),
     dialect = ProtoField.string("tickwire.world.dialect", "Dialect"),
     flags = ProtoField.uint8("tickwire.world.flags", "Session flags", base.HEX),
+    unfinished = ProtoField.uint32("tickwire.world.unfinished", "Bytes of an unfinished message"),
+    session = ProtoField.bytes("tickwire.world.session", "What the session remembers"),
     lost = ProtoField.uint32("tickwire.world.lost_messages", "Messages lost"),
     lost_bytes = ProtoField.uint64("tickwire.world.lost_bytes", "Bytes lost"),
     port = ProtoField.uint16("tickwire.world.port", "Client's port"),
@@ -1545,7 +1547,9 @@ local RECORDS = {
         local dialect = read.add_text(tree, W.dialect)
         read.add(tree, W.player, 2)
         read.add(tree, W.sequence, 4)
-        if read.rest() > 0 then tree:add(W.flags, read.take(read.rest())(0, 1)) end
+        read.add(tree, W.flags, 1)
+        read.add(tree, W.unfinished, 4)
+        if read.rest() > 0 then tree:add(W.session, read.take(read.rest())) end
         return address .. " speaks " .. dialect
     end },
     { "lost", function(view, tree, read)
@@ -1558,7 +1562,7 @@ local RECORDS = {
         read.add(tree, W.client, 8)
         read.add(tree, W.player, 2)
         read.add(tree, W.port, 2)
-        return format("client of port %d is player %d", view(12, 2):le_uint(), view(10, 2):le_uint())
+        return format("client at %s is player %d", read.add_text(tree, W.address), view(10, 2):le_uint())
     end },
 }
 
