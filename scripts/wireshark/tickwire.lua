@@ -958,13 +958,13 @@ local function walk_container(kind, tree, at)
     count_values(length)
     local stride = kind.shape == "groups" and #kind.members or 1
     if length % stride ~= 0 then
-        wrong(kind, at, "groups of " .. stride, length .. " values")
+        wrong(kind, at, "groups of " .. stride, format("%d values", length))
     end
     local count = length / stride
-    if kind.most and count > kind.most then wrong(kind, at, "at most " .. kind.most, tostring(count)) end
+    if kind.most and count > kind.most then wrong(kind, at, format("at most %d", kind.most), format("%d", count)) end
     local begin, branch, text = at, tree, format("×%d", count)
     if kind.field and visible then
-        branch = tree:add(kind.field, range(at, at + head), count, kind.name .. ": " .. count)
+        branch = tree:add(kind.field, range(at, at + head), count, format("%s: %d", kind.name, count))
     elseif kind.field and wanted[kind.field] then
         tree:add(kind.field, range(at, at + head), count)
     elseif visible then
@@ -1049,10 +1049,10 @@ local function read_arguments(packet, tree, at, parts)
 end
 
 -- Makes a message the one that is read. A text that is no JSON gives its rule and where.
-local function take(bytes, view, to_server)
+local function take(bytes, view)
     s, places, tvb = bytes, nil, view
     values, verified, trail = 3, false, {}
-    most_values = to_server and PACKET_VALUES or CLIENT_PACKET_VALUES
+    most_values = CLIENT_PACKET_VALUES
     local first = byte(bytes, 1)
     if first == 0x5b or first == 0x7b or first == 0x20 or first == 0x0a or first == 0x22 then
         local found, rule, where = from_json(bytes, most_values)
@@ -1126,7 +1126,7 @@ local function stream_of(pinfo)
         stream = { upgrades = {} }
         streams[key] = stream
     end
-    return stream, from
+    return stream, from, to
 end
 
 -- The upgrade that came last before a packet: ports are used again.
@@ -1159,35 +1159,56 @@ local function note_head(head, pinfo)
     return dialect
 end
 
-local function is_to_server(pinfo, upgrade, from)
-    if upgrade then return upgrade.client == from end
-    if is_server_port(pinfo.dst_port) then return true end
-    if is_server_port(pinfo.src_port) then return false end
-    return pinfo.dst_port < pinfo.src_port
-end
-
 local function nowhere() return nil end
 
--- Whether the message that was taken is a packet of a dialect, to the last value.
-local function fits(dialect, direction)
+local function direction_of(to_server)
+    return to_server and "to_server" or "to_client"
+end
+
+-- Begins the message that was taken anew.
+local function again(to_server)
     values, trail, verified = 3, {}, false
-    local _, _, _, problem = read(DIALECTS[dialect][direction], nowhere)
+    most_values = to_server and PACKET_VALUES or CLIENT_PACKET_VALUES
+end
+
+-- Whether the message that was taken is a packet of a dialect, to the last value.
+local function fits(dialect, to_server)
+    again(to_server)
+    local _, _, _, problem = read(DIALECTS[dialect][direction_of(to_server)], nowhere)
     return not problem
 end
 
--- The dialect of a connection without an upgrade: those that do not fit a message are out, as long as one is left.
-local function guess(stream, direction, pinfo)
-    if prefs.dialect > 0 then return LIKELY[prefs.dialect] end
-    stream.candidates = stream.candidates or LIKELY
-    if not pinfo.visited and #stream.candidates > 1 then
-        local left = {}
-        for _, name in ipairs(stream.candidates) do
-            if fits(name, direction) then left[#left + 1] = name end
+-- Which end of a connection without an upgrade may be the client, likelier first. A server's port is mostly the lower one.
+local function clients_of(pinfo, from, to)
+    if is_server_port(pinfo.dst_port) then return { from } end
+    if is_server_port(pinfo.src_port) then return { to } end
+    return pinfo.dst_port < pinfo.src_port and { from, to } or { to, from }
+end
+
+-- What a connection without an upgrade may be: dialects, and who is the client.
+local function possibilities(pinfo, from, to)
+    local found = {}
+    for _, client in ipairs(clients_of(pinfo, from, to)) do
+        for place, dialect in ipairs(LIKELY) do
+            if prefs.dialect == 0 or prefs.dialect == place then
+                found[#found + 1] = { dialect = dialect, client = client }
+            end
         end
-        if #left > 0 then stream.candidates = left end
-        values, trail, verified = 3, {}, false
     end
-    return stream.candidates[1]
+    return found
+end
+
+-- What a connection without an upgrade is, as far as the message that was taken tells: what does not fit it is out, as long as
+-- something is left. The second value says whether anything fits.
+local function guess(stream, pinfo, from, to)
+    stream.possible = stream.possible or possibilities(pinfo, from, to)
+    if pinfo.visited or #stream.possible == 1 then return stream.possible[1], stream.has_fitted end
+    local left = {}
+    for _, one in ipairs(stream.possible) do
+        if fits(one.dialect, one.client == from) then left[#left + 1] = one end
+    end
+    if #left > 0 then stream.possible, stream.has_fitted = left, true end
+    return stream.possible[1], #left > 0
 end
 
 -- ---- Dissectors ----------------------------------------------------------------------------------------------------
@@ -1257,12 +1278,12 @@ local handle -- Of this dissector, which exists once this file has been read.
 
 function tickwire.dissector(view, pinfo, tree)
     if view:len() == 0 then return 0 end
-    local stream, from = stream_of(pinfo)
-    local upgrade = upgrade_of(stream, pinfo.number)
-    local to_server = is_to_server(pinfo, upgrade, from)
-    local direction = to_server and "to_server" or "to_client"
-    local early = take(view:raw(), view, to_server)
-    local dialect = upgrade and upgrade.dialect or not early and guess(stream, direction, pinfo) or LIKELY[1]
+    local stream, from, to = stream_of(pinfo)
+    local early = take(view:raw(), view)
+    local known = upgrade_of(stream, pinfo.number) or guess(stream, pinfo, from, to)
+    local to_server, dialect = known.client == from, known.dialect
+    local direction = direction_of(to_server)
+    again(to_server)
     -- A protocol is asked for when one of its fields is.
     local is_shown = tree.visible
     handle = handle or Dissector.get("tickwire")
@@ -1320,11 +1341,12 @@ function tcp.dissector(view, pinfo, tree)
         note_head(view:raw(), pinfo)
         return HTTP:call(view, pinfo, tree)
     end
-    local stream, from = stream_of(pinfo)
+    local stream, from, to = stream_of(pinfo)
     if stream.is_http and not stream.is_websocket and #stream.upgrades == 0 then
         return HTTP:call(view, pinfo, tree)
     end
-    if begins_a_frame(view, is_to_server(pinfo, upgrade_of(stream, pinfo.number), from)) then
+    local clients = clients_of(pinfo, from, to)
+    if #clients > 1 or begins_a_frame(view, clients[1] == from) then
         return WEBSOCKET:call(view, pinfo, tree)
     end
     local root = tree:add(tickwire, view())
@@ -1339,6 +1361,8 @@ local function find_upgrade(view, pinfo, tree)
     if view:len() < 16 or view(0, 4):uint() ~= 0x47455420 or not dialect_of(view:raw()) then return false end
     pinfo.can_desegment = 2
     note_head(view:raw(), pinfo)
+    -- So that the answer comes here too, and nobody else learns to take such requests before this does.
+    pinfo.conversation = tcp
     HTTP:call(view, pinfo, tree)
     return true
 end
@@ -1346,14 +1370,11 @@ end
 -- Whether a message of a WebSocket connection that nobody has claimed is a packet.
 local function find_packet(view, pinfo, tree)
     if view:len() < 2 then return false end
-    local stream, from = stream_of(pinfo)
-    local upgrade = upgrade_of(stream, pinfo.number)
-    local to_server = is_to_server(pinfo, upgrade, from)
-    if not upgrade then
-        if take(view:raw(), view, to_server) then return false end
-        local known = false
-        for _, name in ipairs(LIKELY) do known = known or fits(name, to_server and "to_server" or "to_client") end
-        if not known then return false end
+    local stream, from, to = stream_of(pinfo)
+    if not upgrade_of(stream, pinfo.number) then
+        if take(view:raw(), view) then return false end
+        local _, is_known = guess(stream, pinfo, from, to)
+        if not is_known then return false end
     end
     tickwire.dissector(view, pinfo, tree)
     return true
@@ -1406,6 +1427,8 @@ local W = {
     address = ProtoField.string("tickwire.world.address", "Address"),
     dialect = ProtoField.string("tickwire.world.dialect", "Dialect"),
     flags = ProtoField.uint8("tickwire.world.flags", "Session flags", base.HEX),
+    unfinished = ProtoField.uint32("tickwire.world.unfinished", "Bytes of an unfinished message"),
+    session = ProtoField.bytes("tickwire.world.session", "What the session remembers"),
     lost = ProtoField.uint32("tickwire.world.lost_messages", "Messages lost"),
     lost_bytes = ProtoField.uint64("tickwire.world.lost_bytes", "Bytes lost"),
     port = ProtoField.uint16("tickwire.world.port", "Client's port"),
@@ -1443,9 +1466,10 @@ end
 
 local RESOURCES = { [0] = "wood", "food", "stone", "gold" }
 local function angle(read) return format("%.14g°", floor(read.number(2) * 3600 / 65536 + 0.5) / 10) end
+local function whole(read, bytes) return format("%d", read.number(bytes)) end
 local function quoted(read) return '"' .. read.text() .. '"' end
-local function player(read) return "player=" .. read.number(2) end
-local function join(read) return player(read) .. " skin=" .. read.number(1) .. " name=" .. quoted(read) end
+local function player(read) return "player=" .. whole(read, 2) end
+local function join(read) return player(read) .. " skin=" .. whole(read, 1) .. " name=" .. quoted(read) end
 
 -- Name of each kind of command, and what reads the rest of it.
 local COMMANDS = {
@@ -1454,22 +1478,22 @@ local COMMANDS = {
     { "move", function(read) return "direction=" .. (read.number(1) == 0 and "nil" or angle(read)) end },
     { "aim", function(read) return "heading=" .. angle(read) end },
     { "chat", quoted },
-    { "attack", function(read) return "state=" .. read.number(1) end },
-    { "respawn", function(read) return "skin=" .. read.number(1) .. " name=" .. quoted(read) end },
+    { "attack", function(read) return "state=" .. whole(read, 1) end },
+    { "respawn", function(read) return "skin=" .. whole(read, 1) .. " name=" .. quoted(read) end },
     { "grant", function(read)
         local who, what = player(read), read.number(1)
         return format("%s resource=%s amount=%d", who, RESOURCES[what] or what, read.number(4))
     end },
-    { "upgrade", function(read) return "choice=" .. read.number(1) end },
-    { "select", function(read) return (read.number(1) == 0 and "weapon=" or "item=") .. read.number(1) end },
+    { "upgrade", function(read) return "choice=" .. whole(read, 1) end },
+    { "select", function(read) return (read.number(1) == 0 and "weapon=" or "item=") .. whole(read, 1) end },
     { "clan_create", quoted },
     { "clan_leave", function() return "" end },
     { "clan_request", quoted },
-    { "clan_answer", function(read) return player(read) .. " accept=" .. read.number(1) end },
+    { "clan_answer", function(read) return player(read) .. " accept=" .. whole(read, 1) end },
     { "clan_kick", player },
     { "ping", function() return "" end },
     { "spawn", function(read)
-        local what = (read.number(1) == 0 and "animal=" or "item=") .. read.number(1)
+        local what = (read.number(1) == 0 and "animal=" or "item=") .. whole(read, 1)
         return format("%s x=%d y=%d", what, read.number(2), read.number(2))
     end },
     { "say", quoted },
@@ -1523,7 +1547,9 @@ local RECORDS = {
         local dialect = read.add_text(tree, W.dialect)
         read.add(tree, W.player, 2)
         read.add(tree, W.sequence, 4)
-        if read.rest() > 0 then tree:add(W.flags, read.take(read.rest())(0, 1)) end
+        read.add(tree, W.flags, 1)
+        read.add(tree, W.unfinished, 4)
+        if read.rest() > 0 then tree:add(W.session, read.take(read.rest())) end
         return address .. " speaks " .. dialect
     end },
     { "lost", function(view, tree, read)
@@ -1536,7 +1562,7 @@ local RECORDS = {
         read.add(tree, W.client, 8)
         read.add(tree, W.player, 2)
         read.add(tree, W.port, 2)
-        return format("client of port %d is player %d", view(12, 2):le_uint(), view(10, 2):le_uint())
+        return format("client at %s is player %d", read.add_text(tree, W.address), view(10, 2):le_uint())
     end },
 }
 

@@ -109,7 +109,7 @@ LINES = [
     ("mid-stream", 4, "← pong nonce=42 tick=65536  ← pong nonce=42 tick=65536"),
     ("broken", 20, "← swings [wrong_arguments]"),
     ("world", 3, "tick tick=901 checksum=a1b2c3d4e5f60719 commands=0"),
-    ("world", 6, "join client of port 40001 is player 7"),
+    ("world", 6, "join client at 192.0.2.7:40001 is player 7"),
 ]
 
 
@@ -140,7 +140,7 @@ def as_nobody():
         command = ["tshark", "-n", "-X", f"lua_script:{folder}/tickwire.lua", "-r", f"{folder}/odd.pcapng", "-Y", "tickwire",
                    "-T", "fields", "-e", "tickwire.packet"]
         done = run_command(command, user="nobody", env=environment(HOME=folder))
-    return "" if done.stdout.count("move") == 4 else f"{done.stdout} {done.stderr}"
+    return "" if done.stdout.count("move") == 6 else f"{done.stdout} {done.stderr}"
 
 
 def preferences():

@@ -7,16 +7,17 @@ import fields as table
 from checks import differs, run_named
 from tshark import NAMES, SECONDS, fields, messages
 
-SERVER_PORTS = {"3000", "51234"}
-
 
 def said(sample):
     """What was said on each connection, in order, as `explain` reads it: > before a client's bytes, < before a server's. Without
     what Wireshark takes for the rest of a frame."""
-    streams = {}
+    streams, servers = {}, {}
     rows = fields(sample, "tcp.len > 0 && !tickwire.expert.cut", "tcp.stream", "tcp.dstport", "tcp.payload")
     for stream, port, payload in rows:
-        streams.setdefault(stream, []).append(("> " if port in SERVER_PORTS else "< ") + payload.split("|")[0])
+        if payload.startswith(b"GET ".hex()):
+            servers[stream] = port
+        is_from_client = port == servers.get(stream, "3000")
+        streams.setdefault(stream, []).append(("> " if is_from_client else "< ") + payload.split("|")[0])
     return streams
 
 

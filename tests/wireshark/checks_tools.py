@@ -16,7 +16,7 @@ def statistics_count_packets():
     """Counts and bytes of the made sample, from the bytes themselves: three packets in one segment are three."""
     printed = tshark("odd", "-q", "-X", f"lua_script:{SCRIPTS / 'stats.lua'}")
     rows = [line.split() for line in printed.splitlines()]
-    wanted = [["move", "4", "37"], ["aim", "2", "16"], ["chat", "1", "12"], ["pong", "1", "9"]]
+    wanted = [["move", "6", "59"], ["aim", "2", "16"], ["chat", "1", "12"], ["pong", "2", "18"]]
     found = [row[:3] for row in rows if row and row[0] in ("move", "aim", "chat", "pong")]
     return "" if found == wanted else printed
 

@@ -79,6 +79,16 @@ def odd():
     other.upgrade("/server")
     other.say(CLIENT, bytes.fromhex("92a139 91 cb3ff921fb54442d18"))
     other.close()
+    again = Connection(file, client=("192.0.2.8", 40002), server=("192.0.2.1", 51234))
+    again.upgrade("/moomoo")
+    again.say(SERVER, bytes.fromhex("92a131 91 07"))
+    again.say(CLIENT, bytes.fromhex("92a23333 91 cb3ff921fb54442d18"))
+    again.close()
+    http = Connection(file, client=("192.0.2.7", 40003), server=("192.0.2.1", 8080))
+    http.upgrade("/play")
+    http.say(CLIENT, MOVE_4)
+    http.say(SERVER, PONG)
+    http.close()
     return file
 
 
@@ -182,9 +192,9 @@ def world():
         struct.pack("<BBIIIQIHH", 1, 1, 42, 14400, 30, 0x1122334455667788, 900, 0, 2) + b"snapshot",
         struct.pack("<BBQIH", 1, 2, 0xA1B2C3D4E5F60718, 900, len(COMMANDS)) + b"".join(COMMANDS),
         struct.pack("<BBQIH", 1, 2, 0xA1B2C3D4E5F60719, 901, 0),
-        struct.pack("<BBQ", 1, 3, 5) + text(b"192.0.2.7:40001") + text(b"native") + struct.pack("<HIB", 7, 15, 1),
+        struct.pack("<BBQ", 1, 3, 5) + text(b"192.0.2.7:40001") + text(b"native") + struct.pack("<HIBI", 7, 15, 1, 0) + b"session",
         struct.pack("<BBIQI", 1, 4, 3, 4096, 880),
-        struct.pack("<BBQHH", 1, 5, 5, 7, 40001),
+        struct.pack("<BBQHH", 1, 5, 5, 7, 40001) + text(b"192.0.2.7:40001"),
         struct.pack("<BBQIH", 1, 2, 1, 902, 1) + command(7, 15, 99),
         struct.pack("<BBQI", 1, 2, 1, 903),
         b"\x02\x01",

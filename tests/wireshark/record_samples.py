@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Records the sample captures that are conversations with a real server: native, legacy, letters, json, ipv6.
+"""Records the sample captures that are conversations with a real server: native, legacy, letters, json, ipv6, server.
 
     tests/wireshark/record_samples.py PROGRAM
 
 PROGRAM is a built tickwire. It is started on a free port of this machine; four clients of different dialects play beside one
 another for some seconds, and what each said and heard is written down as packets. No rights are needed: the bytes are those
-of the sockets, the TCP around them is made here, with addresses of documentation and the server's usual port.
+of the sockets, the TCP around them is made here, with addresses of documentation and the server's usual port. `server` alone is what the server itself writes with `--capture`.
 """
 
 import re
@@ -129,8 +129,8 @@ def play(address, clients):
     return playing
 
 
-def serve(program, bind):
-    server = subprocess.Popen([program, "serve", "--bind", bind, "--update-hz", "10", "--moomoo-update-hz", "5"],
+def serve(program, bind, *more):
+    server = subprocess.Popen([program, "serve", "--bind", bind, "--update-hz", "10", "--moomoo-update-hz", "5", *more],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     for line in server.stdout:
         if found := re.search(r":(\d+)/", line):
@@ -148,6 +148,12 @@ def main():
     server, port = serve(program, "[::1]:0")
     (client,) = play(("::1", port), [CLIENTS[0]]).values()
     client.write(SAMPLES / "ipv6.pcapng", (("2001:db8::7", 40001), ("2001:db8::1", 3000)))
+    server.terminate()
+    server.wait()
+    own = SAMPLES / "server.pcapng"
+    own.unlink(missing_ok=True)
+    server, port = serve(program, "127.0.0.1:0", "--tick-hz", "15", "--map-size", "4000", "--capture", str(own))
+    play(("127.0.0.1", port), CLIENTS[:2])
     server.terminate()
     server.wait()
 

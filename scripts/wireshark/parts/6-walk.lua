@@ -238,13 +238,13 @@ local function walk_container(kind, tree, at)
     count_values(length)
     local stride = kind.shape == "groups" and #kind.members or 1
     if length % stride ~= 0 then
-        wrong(kind, at, "groups of " .. stride, length .. " values")
+        wrong(kind, at, "groups of " .. stride, format("%d values", length))
     end
     local count = length / stride
-    if kind.most and count > kind.most then wrong(kind, at, "at most " .. kind.most, tostring(count)) end
+    if kind.most and count > kind.most then wrong(kind, at, format("at most %d", kind.most), format("%d", count)) end
     local begin, branch, text = at, tree, format("×%d", count)
     if kind.field and visible then
-        branch = tree:add(kind.field, range(at, at + head), count, kind.name .. ": " .. count)
+        branch = tree:add(kind.field, range(at, at + head), count, format("%s: %d", kind.name, count))
     elseif kind.field and wanted[kind.field] then
         tree:add(kind.field, range(at, at + head), count)
     elseif visible then
@@ -329,10 +329,10 @@ local function read_arguments(packet, tree, at, parts)
 end
 
 -- Makes a message the one that is read. A text that is no JSON gives its rule and where.
-local function take(bytes, view, to_server)
+local function take(bytes, view)
     s, places, tvb = bytes, nil, view
     values, verified, trail = 3, false, {}
-    most_values = to_server and PACKET_VALUES or CLIENT_PACKET_VALUES
+    most_values = CLIENT_PACKET_VALUES
     local first = byte(bytes, 1)
     if first == 0x5b or first == 0x7b or first == 0x20 or first == 0x0a or first == 0x22 then
         local found, rule, where = from_json(bytes, most_values)

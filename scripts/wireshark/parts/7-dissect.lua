@@ -38,7 +38,7 @@ local function stream_of(pinfo)
         stream = { upgrades = {} }
         streams[key] = stream
     end
-    return stream, from
+    return stream, from, to
 end
 
 -- The upgrade that came last before a packet: ports are used again.
@@ -71,35 +71,56 @@ local function note_head(head, pinfo)
     return dialect
 end
 
-local function is_to_server(pinfo, upgrade, from)
-    if upgrade then return upgrade.client == from end
-    if is_server_port(pinfo.dst_port) then return true end
-    if is_server_port(pinfo.src_port) then return false end
-    return pinfo.dst_port < pinfo.src_port
-end
-
 local function nowhere() return nil end
 
--- Whether the message that was taken is a packet of a dialect, to the last value.
-local function fits(dialect, direction)
+local function direction_of(to_server)
+    return to_server and "to_server" or "to_client"
+end
+
+-- Begins the message that was taken anew.
+local function again(to_server)
     values, trail, verified = 3, {}, false
-    local _, _, _, problem = read(DIALECTS[dialect][direction], nowhere)
+    most_values = to_server and PACKET_VALUES or CLIENT_PACKET_VALUES
+end
+
+-- Whether the message that was taken is a packet of a dialect, to the last value.
+local function fits(dialect, to_server)
+    again(to_server)
+    local _, _, _, problem = read(DIALECTS[dialect][direction_of(to_server)], nowhere)
     return not problem
 end
 
--- The dialect of a connection without an upgrade: those that do not fit a message are out, as long as one is left.
-local function guess(stream, direction, pinfo)
-    if prefs.dialect > 0 then return LIKELY[prefs.dialect] end
-    stream.candidates = stream.candidates or LIKELY
-    if not pinfo.visited and #stream.candidates > 1 then
-        local left = {}
-        for _, name in ipairs(stream.candidates) do
-            if fits(name, direction) then left[#left + 1] = name end
+-- Which end of a connection without an upgrade may be the client, likelier first. A server's port is mostly the lower one.
+local function clients_of(pinfo, from, to)
+    if is_server_port(pinfo.dst_port) then return { from } end
+    if is_server_port(pinfo.src_port) then return { to } end
+    return pinfo.dst_port < pinfo.src_port and { from, to } or { to, from }
+end
+
+-- What a connection without an upgrade may be: dialects, and who is the client.
+local function possibilities(pinfo, from, to)
+    local found = {}
+    for _, client in ipairs(clients_of(pinfo, from, to)) do
+        for place, dialect in ipairs(LIKELY) do
+            if prefs.dialect == 0 or prefs.dialect == place then
+                found[#found + 1] = { dialect = dialect, client = client }
+            end
         end
-        if #left > 0 then stream.candidates = left end
-        values, trail, verified = 3, {}, false
     end
-    return stream.candidates[1]
+    return found
+end
+
+-- What a connection without an upgrade is, as far as the message that was taken tells: what does not fit it is out, as long as
+-- something is left. The second value says whether anything fits.
+local function guess(stream, pinfo, from, to)
+    stream.possible = stream.possible or possibilities(pinfo, from, to)
+    if pinfo.visited or #stream.possible == 1 then return stream.possible[1], stream.has_fitted end
+    local left = {}
+    for _, one in ipairs(stream.possible) do
+        if fits(one.dialect, one.client == from) then left[#left + 1] = one end
+    end
+    if #left > 0 then stream.possible, stream.has_fitted = left, true end
+    return stream.possible[1], #left > 0
 end
 
 -- ---- Dissectors ----------------------------------------------------------------------------------------------------
@@ -169,12 +190,12 @@ local handle -- Of this dissector, which exists once this file has been read.
 
 function tickwire.dissector(view, pinfo, tree)
     if view:len() == 0 then return 0 end
-    local stream, from = stream_of(pinfo)
-    local upgrade = upgrade_of(stream, pinfo.number)
-    local to_server = is_to_server(pinfo, upgrade, from)
-    local direction = to_server and "to_server" or "to_client"
-    local early = take(view:raw(), view, to_server)
-    local dialect = upgrade and upgrade.dialect or not early and guess(stream, direction, pinfo) or LIKELY[1]
+    local stream, from, to = stream_of(pinfo)
+    local early = take(view:raw(), view)
+    local known = upgrade_of(stream, pinfo.number) or guess(stream, pinfo, from, to)
+    local to_server, dialect = known.client == from, known.dialect
+    local direction = direction_of(to_server)
+    again(to_server)
     -- A protocol is asked for when one of its fields is.
     local is_shown = tree.visible
     handle = handle or Dissector.get("tickwire")
@@ -232,11 +253,12 @@ function tcp.dissector(view, pinfo, tree)
         note_head(view:raw(), pinfo)
         return HTTP:call(view, pinfo, tree)
     end
-    local stream, from = stream_of(pinfo)
+    local stream, from, to = stream_of(pinfo)
     if stream.is_http and not stream.is_websocket and #stream.upgrades == 0 then
         return HTTP:call(view, pinfo, tree)
     end
-    if begins_a_frame(view, is_to_server(pinfo, upgrade_of(stream, pinfo.number), from)) then
+    local clients = clients_of(pinfo, from, to)
+    if #clients > 1 or begins_a_frame(view, clients[1] == from) then
         return WEBSOCKET:call(view, pinfo, tree)
     end
     local root = tree:add(tickwire, view())
@@ -251,6 +273,8 @@ local function find_upgrade(view, pinfo, tree)
     if view:len() < 16 or view(0, 4):uint() ~= 0x47455420 or not dialect_of(view:raw()) then return false end
     pinfo.can_desegment = 2
     note_head(view:raw(), pinfo)
+    -- So that the answer comes here too, and nobody else learns to take such requests before this does.
+    pinfo.conversation = tcp
     HTTP:call(view, pinfo, tree)
     return true
 end
@@ -258,14 +282,11 @@ end
 -- Whether a message of a WebSocket connection that nobody has claimed is a packet.
 local function find_packet(view, pinfo, tree)
     if view:len() < 2 then return false end
-    local stream, from = stream_of(pinfo)
-    local upgrade = upgrade_of(stream, pinfo.number)
-    local to_server = is_to_server(pinfo, upgrade, from)
-    if not upgrade then
-        if take(view:raw(), view, to_server) then return false end
-        local known = false
-        for _, name in ipairs(LIKELY) do known = known or fits(name, to_server and "to_server" or "to_client") end
-        if not known then return false end
+    local stream, from, to = stream_of(pinfo)
+    if not upgrade_of(stream, pinfo.number) then
+        if take(view:raw(), view) then return false end
+        local _, is_known = guess(stream, pinfo, from, to)
+        if not is_known then return false end
     end
     tickwire.dissector(view, pinfo, tree)
     return true

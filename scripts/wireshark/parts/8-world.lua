@@ -23,6 +23,8 @@ local W = {
     address = ProtoField.string("tickwire.world.address", "Address"),
     dialect = ProtoField.string("tickwire.world.dialect", "Dialect"),
     flags = ProtoField.uint8("tickwire.world.flags", "Session flags", base.HEX),
+    unfinished = ProtoField.uint32("tickwire.world.unfinished", "Bytes of an unfinished message"),
+    session = ProtoField.bytes("tickwire.world.session", "What the session remembers"),
     lost = ProtoField.uint32("tickwire.world.lost_messages", "Messages lost"),
     lost_bytes = ProtoField.uint64("tickwire.world.lost_bytes", "Bytes lost"),
     port = ProtoField.uint16("tickwire.world.port", "Client's port"),
@@ -60,9 +62,10 @@ end
 
 local RESOURCES = { [0] = "wood", "food", "stone", "gold" }
 local function angle(read) return format("%.14g°", floor(read.number(2) * 3600 / 65536 + 0.5) / 10) end
+local function whole(read, bytes) return format("%d", read.number(bytes)) end
 local function quoted(read) return '"' .. read.text() .. '"' end
-local function player(read) return "player=" .. read.number(2) end
-local function join(read) return player(read) .. " skin=" .. read.number(1) .. " name=" .. quoted(read) end
+local function player(read) return "player=" .. whole(read, 2) end
+local function join(read) return player(read) .. " skin=" .. whole(read, 1) .. " name=" .. quoted(read) end
 
 -- Name of each kind of command, and what reads the rest of it.
 local COMMANDS = {
@@ -71,22 +74,22 @@ local COMMANDS = {
     { "move", function(read) return "direction=" .. (read.number(1) == 0 and "nil" or angle(read)) end },
     { "aim", function(read) return "heading=" .. angle(read) end },
     { "chat", quoted },
-    { "attack", function(read) return "state=" .. read.number(1) end },
-    { "respawn", function(read) return "skin=" .. read.number(1) .. " name=" .. quoted(read) end },
+    { "attack", function(read) return "state=" .. whole(read, 1) end },
+    { "respawn", function(read) return "skin=" .. whole(read, 1) .. " name=" .. quoted(read) end },
     { "grant", function(read)
         local who, what = player(read), read.number(1)
         return format("%s resource=%s amount=%d", who, RESOURCES[what] or what, read.number(4))
     end },
-    { "upgrade", function(read) return "choice=" .. read.number(1) end },
-    { "select", function(read) return (read.number(1) == 0 and "weapon=" or "item=") .. read.number(1) end },
+    { "upgrade", function(read) return "choice=" .. whole(read, 1) end },
+    { "select", function(read) return (read.number(1) == 0 and "weapon=" or "item=") .. whole(read, 1) end },
     { "clan_create", quoted },
     { "clan_leave", function() return "" end },
     { "clan_request", quoted },
-    { "clan_answer", function(read) return player(read) .. " accept=" .. read.number(1) end },
+    { "clan_answer", function(read) return player(read) .. " accept=" .. whole(read, 1) end },
     { "clan_kick", player },
     { "ping", function() return "" end },
     { "spawn", function(read)
-        local what = (read.number(1) == 0 and "animal=" or "item=") .. read.number(1)
+        local what = (read.number(1) == 0 and "animal=" or "item=") .. whole(read, 1)
         return format("%s x=%d y=%d", what, read.number(2), read.number(2))
     end },
     { "say", quoted },
@@ -140,7 +143,9 @@ local RECORDS = {
         local dialect = read.add_text(tree, W.dialect)
         read.add(tree, W.player, 2)
         read.add(tree, W.sequence, 4)
-        if read.rest() > 0 then tree:add(W.flags, read.take(read.rest())(0, 1)) end
+        read.add(tree, W.flags, 1)
+        read.add(tree, W.unfinished, 4)
+        if read.rest() > 0 then tree:add(W.session, read.take(read.rest())) end
         return address .. " speaks " .. dialect
     end },
     { "lost", function(view, tree, read)
@@ -153,7 +158,7 @@ local RECORDS = {
         read.add(tree, W.client, 8)
         read.add(tree, W.player, 2)
         read.add(tree, W.port, 2)
-        return format("client of port %d is player %d", view(12, 2):le_uint(), view(10, 2):le_uint())
+        return format("client at %s is player %d", read.add_text(tree, W.address), view(10, 2):le_uint())
     end },
 }
 
