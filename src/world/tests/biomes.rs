@@ -1,6 +1,6 @@
 //! What the land does to who walks: the snow slows, the river slows and carries. At each tick rate.
 
-use crate::controller::act;
+use crate::controller::{act, Controller};
 use crate::entity::PlayerId;
 use crate::fixed::Fixed;
 use crate::rules::{AnimalKind, TickHz};
@@ -154,5 +154,22 @@ fn animals_have_the_same_lands_at_each_tick_rate() {
                 assert!((right - drift).abs() < 1.0, "{kind:?} {right} px/s in {land:?} at {rate:?}");
             }
         }
+    }
+}
+
+#[test]
+fn the_river_carries_animals_that_live_and_nothing_holds() {
+    for (health, held, carried) in [(500, false, true), (500, true, false), (0, false, false)] {
+        let mut world = bare_world(TickHz::Hz30);
+        let at = appear(&mut world, AnimalKind::Cow, 3_000, 6_840);
+        wait(&mut world, 2);
+        let mut cow = world.state.animals[at].clone();
+        let stood = cow.body.x;
+        (cow.body.vx, cow.body.vy, cow.body.health) = (Fixed::ZERO, Fixed::ZERO, health);
+        if let Controller::Animal(animal) = &mut cow.controller {
+            animal.held = held;
+        }
+        assert_eq!(act(&mut cow, world.terrain(), &TickHz::Hz30.rates()), carried, "{health} {held}");
+        assert_eq!(cow.body.x > stood, carried, "{health} {held}");
     }
 }

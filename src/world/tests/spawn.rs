@@ -3,10 +3,11 @@
 use crate::entity::PlayerId;
 use crate::fixed::Fixed;
 use crate::map::Biome;
-use crate::rules::TickHz;
+use crate::rules::{AnimalKind, TickHz};
 use crate::state::{Identity, World};
 use crate::terrain::{Obstacle, Terrain};
-use crate::tests::{distance_px, join, put, wait, walk, without_animals, world};
+use crate::tests::animals::{animal_mut, appear};
+use crate::tests::{bare_world, distance_px, join, put, wait, walk, without_animals, world};
 
 fn is_stuck(world: &World, id: PlayerId) -> bool {
     let body = world.player(id).expect("it joined").body;
@@ -108,4 +109,39 @@ fn a_map_without_any_room_still_takes_a_newcomer() {
     walk(&mut world, 1, Some(0));
     wait(&mut world, 30);
     assert_eq!(world.player_count(), 1);
+}
+
+#[test]
+fn a_newcomer_has_room_beside_animals_that_live_and_the_dead_ask_for_none() {
+    let mut world = bare_world(TickHz::Hz30);
+    appear(&mut world, AnimalKind::Cow, 7_000, 13_000);
+    animal_mut(&mut world, 0).natural = true;
+    // Where it comes when no animal is near: the same places are tried in each case.
+    let place = |mut world: World| {
+        let sequence = world.state.operator_sequence + 1;
+        world.step(&mut vec![join(sequence, 1)]);
+        let body = world.player(PlayerId(1)).expect("it joined").body;
+        (body.x, body.y)
+    };
+    let alone = place(world.clone());
+    // The room of a newcomer and the radius of a cow.
+    let (room, inside) = ((60 + 72) << 16, ((60 + 72) << 16) - 1);
+    for (dx, dy, is_free) in [
+        (0, 0, false),
+        (inside, -inside, false),
+        (-inside, inside, false),
+        (room, 0, true),
+        (0, -room, true),
+        (-room, room, true),
+    ] {
+        for lives in [true, false] {
+            let mut world = world.clone();
+            if !lives {
+                world.hurt_animal(0, u16::MAX, None);
+            }
+            let animal = &mut world.state.animals[0].body;
+            (animal.x, animal.y) = (alone.0.plus(Fixed(dx)), alone.1.plus(Fixed(dy)));
+            assert_eq!(place(world) == alone, is_free || !lives, "{dx} {dy} beside, alive: {lives}");
+        }
+    }
 }
