@@ -7,6 +7,7 @@ mod bots;
 mod codes;
 mod explain;
 mod log;
+mod replay;
 mod serve;
 mod terminal;
 
@@ -37,6 +38,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Let bots walk on a server, check what they are told, and measure it.
     Bots(bots::BotsArgs),
+    /// Run a captured session again, and say whether it comes out the same.
+    Replay(replay::ReplayArgs),
     /// Print the packet tables in force.
     Codes(codes::CodesArgs),
 }
@@ -52,6 +55,7 @@ pub fn run() -> ExitCode {
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::Bots(args)) => bots::run(&args),
+        Some(Command::Replay(args)) => return replay::run(&args),
         Some(Command::Codes(args)) => codes::run(&args),
     };
     match done {
