@@ -204,7 +204,7 @@ impl Bot {
         }
         self.check.said(packet);
         self.link.send_binary(&message);
-        self.tally.messages_out += 1;
+        self.tally.said();
     }
 
     fn enter(&mut self) {
@@ -243,7 +243,7 @@ impl Bot {
     }
 
     fn hear(&mut self, heard: Result<Heard, PacketError>, now: Duration) {
-        self.tally.messages_in += 1;
+        self.tally.heard();
         let heard = match heard {
             Ok(heard) => heard,
             Err(error) => return self.tally.error(error.name(), error.to_string()),

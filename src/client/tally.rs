@@ -74,6 +74,10 @@ pub struct Tally {
     pub messages_in: u64,
     /// Messages to the server.
     pub messages_out: u64,
+    /// Messages from the server since the connection was made, whatever time is measured.
+    all_in: u64,
+    /// Messages to the server since then.
+    all_out: u64,
     /// Updates from the server.
     pub updates: u64,
     /// What was done and suffered.
@@ -98,6 +102,8 @@ impl Tally {
             bytes_out: 0,
             messages_in: 0,
             messages_out: 0,
+            all_in: 0,
+            all_out: 0,
             updates: 0,
             deeds: Deeds::default(),
             errors: BTreeMap::new(),
@@ -108,8 +114,21 @@ impl Tally {
     /// Forgets what was measured, but no error: the measured time begins.
     pub fn begin(&mut self) {
         let before = std::mem::take(self);
+        (self.all_in, self.all_out) = (before.all_in, before.all_out);
         self.errors = before.errors;
         self.disconnects = before.disconnects;
+    }
+
+    /// Books a message from the server.
+    pub fn heard(&mut self) {
+        self.messages_in += 1;
+        self.all_in += 1;
+    }
+
+    /// Books a message to the server.
+    pub fn said(&mut self) {
+        self.messages_out += 1;
+        self.all_out += 1;
     }
 
     /// Books an update with so many others in view, and the time since the one before.
@@ -148,6 +167,8 @@ impl Tally {
         self.bytes_out += other.bytes_out;
         self.messages_in += other.messages_in;
         self.messages_out += other.messages_out;
+        self.all_in += other.all_in;
+        self.all_out += other.all_out;
         self.updates += other.updates;
         self.deeds.add(&other.deeds);
         for (name, errors) in &other.errors {
@@ -244,6 +265,8 @@ impl Report {
             "bytes_out_per_s": self.rate(bytes_out).round(),
             "messages_in": messages_in,
             "messages_out": messages_out,
+            "all_messages_in": self.tally.all_in,
+            "all_messages_out": self.tally.all_out,
             "updates": updates,
             "in_view": self.in_view(),
             "hits": deeds.hits,

@@ -73,7 +73,7 @@ pub struct Metrics {
 impl Metrics {
     /// All at zero.
     pub fn new() -> Metrics {
-        let tick_buckets = exponential_buckets(16e-6, 2.0, 14);
+        let tick_buckets = exponential_buckets(16e-6, f64::sqrt(2.0), 28);
         let mut metrics = Metrics {
             registry: Registry::with_prefix("tickwire"),
             clients: Gauge::default(),

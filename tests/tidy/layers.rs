@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself. The order is that of the flow.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     ("limits", &[]),
     ("ws", &["limits"]),
     ("packet", &["limits"]),
