@@ -16,7 +16,7 @@
 //! clock, no thread, no file.
 //!
 //! The modules, in the order of the flow: [`limits`], [`ws`], [`packet`], [`session`], [`world`], [`feed`],
-//! [`explain`], [`client`], [`net`].
+//! [`explain`], [`capture`], [`client`], [`net`].
 
 pub mod limits;
 
@@ -31,6 +31,8 @@ pub use tickwire_world as world;
 pub mod feed;
 
 pub mod explain;
+
+pub mod capture;
 
 pub mod client;
 

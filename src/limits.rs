@@ -155,6 +155,11 @@ pub const RESTORE_BYTES: u64 = 64 * 1024 * 1024;
 /// Addresses that the operator bans. Beyond: refused.
 pub const BANS: usize = 4096;
 
+// ---- capture: files for Wireshark ------------------------------------------------------------------------------
+
+/// Payload bytes of a TCP segment that is written: with its headers it fits the 65,535 bytes of an IP packet. More is written as several.
+pub const CAPTURE_SEGMENT_BYTES: usize = 60 * 1024;
+
 // ---- cli: the terminal -------------------------------------------------------------------------------------------
 
 /// How often the console looks whether the program has the terminal to itself: in the background it must not read, or the shell
@@ -218,4 +223,5 @@ const _: () = {
     assert!(ORDER_BYTES < ADMIN_BODY_BYTES);
     assert!(ADMIN_FAILURE_PAUSE.as_millis() < STOP_TIME.as_millis(), "a stop does not wait for who waits");
     assert!(TOKEN_CHARS_MOST * 4 < HEAD_BYTES);
+    assert!(CAPTURE_SEGMENT_BYTES + 128 < 65_535, "an IP packet has 16 bits for its length");
 };

@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself. The order is that of the flow.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("limits", &[]),
     ("ws", &["limits"]),
     ("packet", &["limits"]),
@@ -15,9 +15,10 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ("session", &["packet", "world", "limits"]),
     ("feed", &["packet", "world", "limits"]),
     ("explain", &["ws", "packet", "limits"]),
-    ("client", &["ws", "packet", "world", "session", "feed", "explain", "limits"]),
-    ("net", &["ws", "packet", "world", "session", "feed", "explain", "limits"]),
-    ("cli", &["ws", "packet", "world", "session", "feed", "explain", "limits", "client", "net"]),
+    ("capture", &["world", "limits"]),
+    ("client", &["ws", "packet", "world", "session", "feed", "explain", "capture", "limits"]),
+    ("net", &["ws", "packet", "world", "session", "feed", "explain", "capture", "limits"]),
+    ("cli", &["ws", "packet", "world", "session", "feed", "explain", "capture", "limits", "client", "net"]),
     ("main", &["cli"]),
 ];
 

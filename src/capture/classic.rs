@@ -1,0 +1,83 @@
+//! The older format, pcap, as tcpdump writes it: read only.
+//!
+//! ```text
+//!   magic 4 · version 2+2 · zone 4 · accuracy 4 · longest 4 · link 4     then, for each packet:
+//!   seconds 4 · micro- or nanoseconds 4 · bytes here 4 · bytes it had 4 · its bytes
+//! ```
+//!
+//! Comes in: a file whose magic is one of four. Goes out: its packets. Never: a packet of another length than it declares.
+
+use super::{Capture, CaptureError, Cursor, Order, Packet, Rule};
+
+/// What the first four bytes say of the file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Format {
+    order: Order,
+    /// Nanoseconds of the unit below the second.
+    unit_ns: u64,
+}
+
+/// The magic of files in microseconds, most significant byte first.
+const MICROSECONDS: [u8; 4] = [0xa1, 0xb2, 0xc3, 0xd4];
+/// The magic of files in nanoseconds.
+const NANOSECONDS: [u8; 4] = [0xa1, 0xb2, 0x3c, 0x4d];
+/// The only version that was ever written since 1998.
+const MAJOR: u16 = 2;
+/// The link's number is the lower half; the upper one may tell of checksums behind packets.
+const LINK_BITS: u32 = 0xffff;
+
+/// The format of a file by its first bytes; `None` when it is not this one.
+pub(super) fn format(bytes: &[u8]) -> Option<Format> {
+    let magic: [u8; 4] = *bytes.first_chunk()?;
+    let mut swapped = magic;
+    swapped.reverse();
+    let by = |magic| match magic {
+        MICROSECONDS => Some(1_000),
+        NANOSECONDS => Some(1),
+        _ => None,
+    };
+    let big = by(magic).map(|unit_ns| Format { order: Order::Big, unit_ns });
+    big.or_else(|| by(swapped).map(|unit_ns| Format { order: Order::Little, unit_ns }))
+}
+
+/// Reads the file.
+pub(super) fn read(bytes: &[u8], format: Format) -> Result<Capture<'_>, CaptureError> {
+    let mut cursor = Cursor { bytes, offset: 0, order: format.order };
+    cursor.take(MICROSECONDS.len())?;
+    let at_version = cursor;
+    let (major, _minor) = (cursor.u16()?, cursor.u16()?);
+    if major != MAJOR {
+        return Err(at_version.error(Rule::Version(major)));
+    }
+    let (_zone, _accuracy, _longest) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
+    let link = cursor.u32()? & LINK_BITS;
+    let mut capture = Capture::default();
+    while !cursor.bytes.is_empty() {
+        let begin = cursor.offset;
+        let Ok(packet) = packet(&mut cursor, format, link, capture.packets.len() + 1) else {
+            capture.cut_at = Some(begin);
+            break;
+        };
+        capture.packets.push(packet);
+    }
+    Ok(capture)
+}
+
+fn packet<'a>(
+    cursor: &mut Cursor<'a>,
+    format: Format,
+    link: u32,
+    number: usize,
+) -> Result<Packet<'a>, CaptureError> {
+    let (seconds, units) = (u64::from(cursor.u32()?), u64::from(cursor.u32()?));
+    let (here, whole) = (cursor.u32()? as usize, cursor.u32()? as usize);
+    Ok(Packet {
+        number,
+        at_ns: seconds.saturating_mul(1_000_000_000).saturating_add(units.saturating_mul(format.unit_ns)),
+        link,
+        bytes: cursor.take(here)?,
+        whole_bytes: whole.max(here),
+        inbound: None,
+        comments: Vec::new(),
+    })
+}

@@ -1,0 +1,193 @@
+//! Captures: files of packets, to be written for Wireshark and read back.
+//!
+//! ```text
+//!   file    pcapng, pcap ──► packets with time and comment              ──► pcapng
+//!   packet  link, IPv4 or IPv6, TCP ──► a segment                       ──► LINKTYPE_RAW
+//!   stream  segments ──► connections: both directions in sequence order
+//!   record  LINKTYPE_USER0 ──► what the world was told                  ──► bytes
+//! ```
+//!
+//! Comes in: the bytes of a file. Goes out: its packets, borrowed from those bytes; its TCP connections; its world records. And the
+//! other way round, block by block. Never: room made for a length that was only declared, a panic on a damaged file, a guess in place
+//! of what is missing: a hole stays a hole.
+
+mod classic;
+pub mod packet;
+pub mod pcapng;
+pub mod record;
+pub mod stream;
+
+use core::net::IpAddr;
+use std::fmt;
+
+pub use record::Record;
+pub use stream::{Connection, End, Hole, Piece};
+
+/// A packet of a capture, as it stands in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// Its place among all packets of the file, from 1, as Wireshark counts.
+    pub number: usize,
+    /// When it was captured, in nanoseconds since 1970.
+    pub at_ns: u64,
+    /// What its bytes begin with: a LINKTYPE number.
+    pub link: u32,
+    /// Its bytes, as far as they were captured.
+    pub bytes: &'a [u8],
+    /// How many bytes it had.
+    pub whole_bytes: usize,
+    /// Whether it came to the machine (`Some(true)`) or left it, where the file says so.
+    pub inbound: Option<bool>,
+    /// What was written about it.
+    pub comments: Vec<&'a str>,
+}
+
+/// A capture that was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Capture<'a> {
+    /// All packets, in the order of the file.
+    pub packets: Vec<Packet<'a>>,
+    /// Names that the file gives to addresses.
+    pub names: Vec<(IpAddr, &'a str)>,
+    /// Where the file ends in the middle of a block, if it does: whoever wrote it was cut off. What stands before is read.
+    pub cut_at: Option<usize>,
+}
+
+impl<'a> Capture<'a> {
+    /// The TCP connections, in the order in which they begin.
+    pub fn connections(&self) -> Vec<Connection<'a>> {
+        stream::connections(&self.packets)
+    }
+
+    /// What the server wrote about its world, with the packet that holds it.
+    pub fn records(&self) -> impl Iterator<Item = (&Packet<'a>, Result<Record<'a>, record::RecordError>)> {
+        let of_world = self.packets.iter().filter(|packet| packet.link == packet::LINK_WORLD);
+        of_world.map(|packet| (packet, record::decode(packet.bytes)))
+    }
+}
+
+/// Reads a whole capture file: pcapng or pcap, in either byte order.
+///
+/// # Errors
+/// [`CaptureError`] says where the file stops to make sense, and which rule it breaks there.
+pub fn read(bytes: &[u8]) -> Result<Capture<'_>, CaptureError> {
+    if pcapng::is_pcapng(bytes) {
+        pcapng::read(bytes)
+    } else if let Some(format) = classic::format(bytes) {
+        classic::read(bytes, format)
+    } else {
+        Err(CaptureError { offset: 0, rule: Rule::NotACapture })
+    }
+}
+
+/// A file that is no capture, or a damaged one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CaptureError {
+    /// Where in the file, in bytes from its beginning.
+    pub offset: usize,
+    /// What is wrong there.
+    pub rule: Rule,
+}
+
+/// The rules of the formats that a file can break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// It begins neither as pcapng nor as pcap.
+    NotACapture,
+    /// The byte-order magic of a section is neither way round.
+    ByteOrder,
+    /// The format has a version that is not known here.
+    Version(u16),
+    /// A block's length is below 12, or no multiple of 4.
+    BlockLength(u32),
+    /// The length at the end of a block is another one than at its beginning.
+    BlockEnd(u32),
+    /// A block, an option or a packet ends before what it holds.
+    Truncated,
+    /// A packet names an interface that was not described.
+    Interface(u32),
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rule::NotACapture => out.write_str("this is neither pcapng nor pcap"),
+            Rule::ByteOrder => out.write_str("the byte-order magic of a section is none"),
+            Rule::Version(major) => write!(out, "version {major} of the format is not known"),
+            Rule::BlockLength(length) => write!(out, "a block cannot have {length} bytes"),
+            Rule::BlockEnd(length) => write!(out, "a block ends with another length, {length}"),
+            Rule::Truncated => out.write_str("what was declared is not all there"),
+            Rule::Interface(number) => write!(out, "interface {number} was not described"),
+        }
+    }
+}
+
+impl fmt::Display for CaptureError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "at byte {}: {}", self.offset, self.rule)
+    }
+}
+
+impl std::error::Error for CaptureError {}
+
+/// The order of the bytes of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Little,
+    Big,
+}
+
+/// Takes numbers and bytes off the front of a part of a file.
+#[derive(Debug, Clone, Copy)]
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    /// Where in the file the first of `bytes` stands.
+    offset: usize,
+    order: Order,
+}
+
+impl<'a> Cursor<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], CaptureError> {
+        let Some((taken, rest)) = self.bytes.split_at_checked(count) else {
+            return Err(self.error(Rule::Truncated));
+        };
+        self.bytes = rest;
+        self.offset += count;
+        Ok(taken)
+    }
+
+    /// The next bytes, and those after them up to a multiple of four.
+    fn take_padded(&mut self, count: usize) -> Result<&'a [u8], CaptureError> {
+        let taken = self.take(count)?;
+        self.take(count.wrapping_neg() % 4)?;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], CaptureError> {
+        let taken = self.take(N)?;
+        Ok(taken.try_into().expect("as many as were asked for"))
+    }
+
+    fn u16(&mut self) -> Result<u16, CaptureError> {
+        let bytes = self.array()?;
+        Ok(match self.order {
+            Order::Little => u16::from_le_bytes(bytes),
+            Order::Big => u16::from_be_bytes(bytes),
+        })
+    }
+
+    fn u32(&mut self) -> Result<u32, CaptureError> {
+        let bytes = self.array()?;
+        Ok(match self.order {
+            Order::Little => u32::from_le_bytes(bytes),
+            Order::Big => u32::from_be_bytes(bytes),
+        })
+    }
+
+    fn error(&self, rule: Rule) -> CaptureError {
+        CaptureError { offset: self.offset, rule }
+    }
+}
+
+#[cfg(test)]
+mod tests;

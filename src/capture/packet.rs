@@ -1,0 +1,255 @@
+//! Packets to TCP segments, and back.
+//!
+//! ```text
+//!   link header, if the link has one ─► IPv4 or IPv6 ─► TCP ─► payload
+//! ```
+//!
+//! Comes in: a packet of a capture. Goes out: its segment, or nothing where it is no TCP or too short to be some. And the other way
+//! round, without a link header. Checksums are written right and not checked: a capture on the sender's own machine has none that are.
+//! Never: reassembly of IP fragments.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use super::Packet;
+use crate::limits::CAPTURE_SEGMENT_BYTES;
+
+/// Packets of this link are IPv4 or IPv6 without anything before them.
+pub const LINK_RAW: u32 = 101;
+/// Packets of this link are records of the world; see [`super::record`].
+pub const LINK_WORLD: u32 = 147;
+const LINK_LOOPBACK: u32 = 0;
+const LINK_ETHERNET: u32 = 1;
+const LINK_RAW_BSD: u32 = 12;
+const LINK_RAW_OPENBSD: u32 = 14;
+const LINK_LOOPBACK_OPENBSD: u32 = 108;
+const LINK_LINUX_COOKED: u32 = 113;
+const LINK_IPV4: u32 = 228;
+const LINK_IPV6: u32 = 229;
+const LINK_LINUX_COOKED_2: u32 = 276;
+
+/// Sender sends no more.
+pub const FIN: u8 = 0b0000_0001;
+/// Sender begins; its sequence number is the one before its first byte.
+pub const SYN: u8 = 0b0000_0010;
+/// Sender gives the connection up.
+pub const RST: u8 = 0b0000_0100;
+/// What was sent is to be handed on at once.
+pub const PSH: u8 = 0b0000_1000;
+/// The acknowledgement counts.
+pub const ACK: u8 = 0b0001_0000;
+
+const ETHERTYPE_IPV4: u16 = 0x0800;
+const ETHERTYPE_IPV6: u16 = 0x86dd;
+const ETHERTYPE_VLAN: [u16; 2] = [0x8100, 0x88a8];
+const PROTOCOL_TCP: u8 = 6;
+/// Extension headers of IPv6 that may stand before TCP: hop-by-hop, routing, destination options.
+const IPV6_EXTENSIONS: [u8; 3] = [0, 43, 60];
+const IPV4_HEADER_BYTES: usize = 20;
+const IPV6_HEADER_BYTES: usize = 40;
+const TCP_HEADER_BYTES: usize = 20;
+/// More fragments, or an offset: either makes a packet a part of one.
+const IPV4_FRAGMENT: u16 = 0b0011_1111_1111_1111;
+const IPV4_DO_NOT_FRAGMENT: u16 = 0b0100_0000_0000_0000;
+const HOPS: u8 = 64;
+/// The largest window, and the largest factor for it, said with the SYN: no reader finds a window full.
+const WINDOW: u16 = u16::MAX;
+/// Options of a SYN: segments up to 65,495 bytes, nothing, a window scale of 14.
+const SYN_OPTIONS: [u8; 8] = [2, 4, 0xff, 0xd7, 1, 3, 3, 14];
+
+/// What stands before the payload of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Who sent it.
+    pub from: SocketAddr,
+    /// To whom.
+    pub to: SocketAddr,
+    /// Number of the first byte of the payload.
+    pub sequence: u32,
+    /// Number of the byte that the sender waits for.
+    pub acknowledged: u32,
+    /// [`SYN`] and the like.
+    pub flags: u8,
+}
+
+/// A segment that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment<'a> {
+    /// What stands before the payload.
+    pub head: Head,
+    /// Its payload, as far as it was captured.
+    pub payload: &'a [u8],
+    /// Bytes at the end of the payload that were not captured.
+    pub missing_bytes: usize,
+}
+
+/// The TCP segment that a packet holds; `None` when it holds none, or less than its headers.
+pub fn decode<'a>(packet: &Packet<'a>) -> Option<Segment<'a>> {
+    let cut = packet.whole_bytes.saturating_sub(packet.bytes.len());
+    let bytes = network(packet)?;
+    match bytes.first()? >> 4 {
+        4 => ipv4(bytes, cut),
+        6 => ipv6(bytes, cut),
+        _ => None,
+    }
+}
+
+/// What the link carries, if that is IP.
+fn network<'a>(packet: &Packet<'a>) -> Option<&'a [u8]> {
+    let bytes = packet.bytes;
+    match packet.link {
+        LINK_RAW | LINK_RAW_BSD | LINK_RAW_OPENBSD | LINK_IPV4 | LINK_IPV6 => Some(bytes),
+        // Four bytes name the family, in the order of some machine: the version in front of IP says it as well.
+        LINK_LOOPBACK | LINK_LOOPBACK_OPENBSD => bytes.get(4..),
+        LINK_ETHERNET => {
+            let mut at = 12;
+            while ETHERTYPE_VLAN.contains(&u16_at(bytes, at)?) {
+                at += 4;
+            }
+            behind_ethertype(bytes, at, at + 2)
+        }
+        LINK_LINUX_COOKED => behind_ethertype(bytes, 14, 16),
+        LINK_LINUX_COOKED_2 => behind_ethertype(bytes, 0, 20),
+        _ => None,
+    }
+}
+
+fn behind_ethertype(bytes: &[u8], at: usize, payload: usize) -> Option<&[u8]> {
+    let is_ip = [ETHERTYPE_IPV4, ETHERTYPE_IPV6].contains(&u16_at(bytes, at)?);
+    bytes.get(payload..).filter(|_| is_ip)
+}
+
+fn ipv4(bytes: &[u8], cut: usize) -> Option<Segment<'_>> {
+    let header_bytes = usize::from(bytes.first()? & 0b1111) * 4;
+    let is_fragment = u16_at(bytes, 6)? & IPV4_FRAGMENT != 0;
+    if header_bytes < IPV4_HEADER_BYTES || is_fragment || *bytes.get(9)? != PROTOCOL_TCP {
+        return None;
+    }
+    // A packet that the card cuts up later has no length yet.
+    let length = match usize::from(u16_at(bytes, 2)?) {
+        0 => bytes.len() + cut,
+        length => length,
+    };
+    let address = |at: usize| bytes[at..].first_chunk().map(|octets: &[u8; 4]| Ipv4Addr::from(*octets));
+    let (from, to) = (address(12)?.into(), address(16)?.into());
+    tcp(bytes.get(header_bytes..)?, length.checked_sub(header_bytes)?, from, to)
+}
+
+fn ipv6(bytes: &[u8], cut: usize) -> Option<Segment<'_>> {
+    let address = |at: usize| bytes.get(at..)?.first_chunk().map(|octets: &[u8; 16]| Ipv6Addr::from(*octets));
+    let (from, to) = (address(8)?.into(), address(24)?.into());
+    let length = match usize::from(u16_at(bytes, 4)?) {
+        0 => (bytes.len() + cut).checked_sub(IPV6_HEADER_BYTES)?,
+        length => length,
+    };
+    let (mut next, mut at) = (*bytes.get(6)?, IPV6_HEADER_BYTES);
+    while IPV6_EXTENSIONS.contains(&next) {
+        next = *bytes.get(at)?;
+        at += (usize::from(*bytes.get(at + 1)?) + 1) * 8;
+    }
+    if next != PROTOCOL_TCP {
+        return None;
+    }
+    tcp(bytes.get(at..)?, (length + IPV6_HEADER_BYTES).checked_sub(at)?, from, to)
+}
+
+/// A segment of so many bytes, of which perhaps not all are there; behind them there may be padding.
+fn tcp(bytes: &[u8], length: usize, from: IpAddr, to: IpAddr) -> Option<Segment<'_>> {
+    let bytes = &bytes[..bytes.len().min(length)];
+    let header_bytes = usize::from(*bytes.get(12)? >> 4) * 4;
+    if header_bytes < TCP_HEADER_BYTES {
+        return None;
+    }
+    let payload = bytes.get(header_bytes..)?;
+    Some(Segment {
+        head: Head {
+            from: SocketAddr::new(from, u16_at(bytes, 0)?),
+            to: SocketAddr::new(to, u16_at(bytes, 2)?),
+            sequence: u32_at(bytes, 4)?,
+            acknowledged: u32_at(bytes, 8)?,
+            flags: *bytes.get(13)?,
+        },
+        payload,
+        missing_bytes: length - bytes.len(),
+    })
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
+}
+
+/// Appends a packet of [`LINK_RAW`] with as much of the payload as one takes, and gives how much that is: at most
+/// [`CAPTURE_SEGMENT_BYTES`]. An IPv4 address that is written as one of IPv6 is one of IPv4, if both are.
+pub fn encode(out: &mut Vec<u8>, head: &Head, payload: &[u8]) -> usize {
+    let payload = &payload[..payload.len().min(CAPTURE_SEGMENT_BYTES)];
+    let options: &[u8] = if head.flags & SYN != 0 { &SYN_OPTIONS } else { &[] };
+    let segment_bytes = TCP_HEADER_BYTES + options.len() + payload.len();
+    let pseudo = match (head.from.ip().to_canonical(), head.to.ip().to_canonical()) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => write_ipv4(out, from, to, segment_bytes),
+        (from, to) => write_ipv6(out, as_ipv6(from), as_ipv6(to), segment_bytes),
+    };
+    let begin = out.len();
+    out.extend_from_slice(&head.from.port().to_be_bytes());
+    out.extend_from_slice(&head.to.port().to_be_bytes());
+    out.extend_from_slice(&head.sequence.to_be_bytes());
+    out.extend_from_slice(&head.acknowledged.to_be_bytes());
+    out.push(((TCP_HEADER_BYTES + options.len()) as u8 / 4) << 4);
+    out.push(head.flags);
+    out.extend_from_slice(&WINDOW.to_be_bytes());
+    let at_checksum = out.len();
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(options);
+    out.extend_from_slice(payload);
+    let sum = pseudo + u64::from(PROTOCOL_TCP) + segment_bytes as u64 + sum(&out[begin..]);
+    out[at_checksum..at_checksum + 2].copy_from_slice(&checksum(sum).to_be_bytes());
+    payload.len()
+}
+
+fn as_ipv6(address: IpAddr) -> Ipv6Addr {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    }
+}
+
+/// Gives the sum of the addresses, which TCP's checksum covers.
+fn write_ipv4(out: &mut Vec<u8>, from: Ipv4Addr, to: Ipv4Addr, segment_bytes: usize) -> u64 {
+    let begin = out.len();
+    let length = (IPV4_HEADER_BYTES + segment_bytes) as u16;
+    out.extend_from_slice(&[0x45, 0]);
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(&[0; 2]);
+    out.extend_from_slice(&IPV4_DO_NOT_FRAGMENT.to_be_bytes());
+    out.extend_from_slice(&[HOPS, PROTOCOL_TCP, 0, 0]);
+    out.extend_from_slice(&from.octets());
+    out.extend_from_slice(&to.octets());
+    let sum_of_header = checksum(sum(&out[begin..]));
+    out[begin + 10..begin + 12].copy_from_slice(&sum_of_header.to_be_bytes());
+    sum(&from.octets()) + sum(&to.octets())
+}
+
+fn write_ipv6(out: &mut Vec<u8>, from: Ipv6Addr, to: Ipv6Addr, segment_bytes: usize) -> u64 {
+    out.extend_from_slice(&[0x60, 0, 0, 0]);
+    out.extend_from_slice(&(segment_bytes as u16).to_be_bytes());
+    out.extend_from_slice(&[PROTOCOL_TCP, HOPS]);
+    out.extend_from_slice(&from.octets());
+    out.extend_from_slice(&to.octets());
+    sum(&from.octets()) + sum(&to.octets())
+}
+
+/// The sum of the bytes as numbers of 16 bits (RFC 1071), not folded yet.
+fn sum(bytes: &[u8]) -> u64 {
+    let (pairs, last) = bytes.as_chunks::<2>();
+    let pairs: u64 = pairs.iter().map(|pair| u64::from(u16::from_be_bytes(*pair))).sum();
+    pairs + last.first().map_or(0, |byte| u64::from(*byte) << 8)
+}
+
+fn checksum(mut sum: u64) -> u16 {
+    while sum > u64::from(u16::MAX) {
+        sum = (sum >> 16) + (sum & u64::from(u16::MAX));
+    }
+    !(sum as u16)
+}

@@ -1,0 +1,267 @@
+//! What the second interface of a capture carries: the world itself, so that its ticks can be run again.
+//!
+//! Comes in: the bytes of a packet of [`super::packet::LINK_WORLD`]. Goes out: a [`Record`], and the other way round. Never: a look into a
+//! snapshot or a command frame, which are the world's to read.
+//!
+//! ```text
+//!    0         1      2
+//!    +---------+------+---------------
+//!    | version | kind | the kind's own           numbers: least significant byte first
+//!    | u8 = 1  | u8   |                          text: length u8, UTF-8
+//!    +---------+------+---------------
+//!
+//!    kind 1 world   seed u32, map_size_px u32, tick_hz u32, code_hash u64, tick u32, part u16, parts u16, bytes of the snapshot
+//!         2 tick    checksum u64 of the world before it, command frame
+//!         3 client  client u64, address text, dialect text, player u16, sequence u32, flags u8, bytes of the session
+//!         4 lost    messages u32, bytes u64, since tick u32
+//!         5 join    client u64, player u16, port u16, address text
+//! ```
+
+use std::fmt;
+
+/// The layout that is written and read here.
+const VERSION: u8 = 1;
+const WORLD: u8 = 1;
+const TICK: u8 = 2;
+const CLIENT: u8 = 3;
+const LOST: u8 = 4;
+const JOIN: u8 = 5;
+
+/// A client of which a `hello` is still due, among the flags of [`Record::Client`].
+pub const FLAG_AWAITS_HELLO: u8 = 0b001;
+/// A client that speaks JSON in text frames.
+pub const FLAG_JSON: u8 = 0b010;
+
+/// One record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Record<'a> {
+    /// A part of the snapshot with which the capture begins. All parts together are the snapshot.
+    World {
+        /// Seed of the world.
+        seed: u32,
+        /// Side of its map.
+        map_size_px: u32,
+        /// Its ticks a second.
+        tick_hz: u32,
+        /// Which rules it follows.
+        code_hash: u64,
+        /// Ticks completed.
+        tick: u32,
+        /// Number of this part, from 0.
+        part: u16,
+        /// How many parts there are.
+        parts: u16,
+        /// This part of the snapshot.
+        bytes: &'a [u8],
+    },
+    /// A tick of the world.
+    Tick {
+        /// The world's checksum before the tick.
+        checksum: u64,
+        /// The commands of the tick, as a command frame.
+        frame: &'a [u8],
+    },
+    /// A client of which the capture does not have the beginning.
+    Client {
+        /// Its number.
+        client: u64,
+        /// Its address and port.
+        address: &'a str,
+        /// The dialect it speaks.
+        dialect: &'a str,
+        /// Its body, 0 without one.
+        player: u16,
+        /// The sequence of its last command.
+        sequence: u32,
+        /// [`FLAG_AWAITS_HELLO`] and the like.
+        flags: u8,
+        /// All that its session remembers, in the session's own form; what follows of the client in the capture comes after it.
+        session: &'a [u8],
+    },
+    /// Something is missing from here on: the capture could not follow.
+    Lost {
+        /// Messages that are missing, ticks among them.
+        messages: u32,
+        /// Their bytes.
+        bytes: u64,
+        /// The tick at which it began.
+        since_tick: u32,
+    },
+    /// A client has a body from here on.
+    Join {
+        /// Its number.
+        client: u64,
+        /// The body's number.
+        player: u16,
+        /// The client's port.
+        port: u16,
+        /// Its address and port.
+        address: &'a str,
+    },
+}
+
+/// Why bytes are not a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordError {
+    /// Another layout than this code writes.
+    Version(u8),
+    /// There is no record of this kind.
+    Kind(u8),
+    /// The bytes end before the record does.
+    Truncated,
+    /// The bytes go on after the record.
+    Trailing(usize),
+    /// A text is not UTF-8.
+    Text,
+    /// A part of a snapshot that has fewer parts.
+    Part(u16),
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecordError::Version(found) => {
+                write!(out, "the record has layout {found}, this code reads {VERSION}")
+            }
+            RecordError::Kind(kind) => write!(out, "there is no record of kind {kind}"),
+            RecordError::Truncated => out.write_str("the record ends too soon"),
+            RecordError::Trailing(bytes) => write!(out, "the record goes on for {bytes} bytes"),
+            RecordError::Text => out.write_str("a text of the record is not UTF-8"),
+            RecordError::Part(part) => write!(out, "part {part} is beyond the number of parts"),
+        }
+    }
+}
+
+impl std::error::Error for RecordError {}
+
+/// Appends a record. A text beyond 255 bytes is cut at a character.
+pub fn encode(out: &mut Vec<u8>, record: &Record<'_>) {
+    out.push(VERSION);
+    match *record {
+        Record::World { seed, map_size_px, tick_hz, code_hash, tick, part, parts, bytes } => {
+            out.push(WORLD);
+            out.extend([seed, map_size_px, tick_hz].map(u32::to_le_bytes).as_flattened());
+            out.extend(code_hash.to_le_bytes());
+            out.extend(tick.to_le_bytes());
+            out.extend([part, parts].map(u16::to_le_bytes).as_flattened());
+            out.extend(bytes);
+        }
+        Record::Tick { checksum, frame } => {
+            out.push(TICK);
+            out.extend(checksum.to_le_bytes());
+            out.extend(frame);
+        }
+        Record::Client { client, address, dialect, player, sequence, flags, session } => {
+            out.push(CLIENT);
+            out.extend(client.to_le_bytes());
+            write_text(out, address);
+            write_text(out, dialect);
+            out.extend(player.to_le_bytes());
+            out.extend(sequence.to_le_bytes());
+            out.push(flags);
+            out.extend(session);
+        }
+        Record::Lost { messages, bytes, since_tick } => {
+            out.push(LOST);
+            out.extend(messages.to_le_bytes());
+            out.extend(bytes.to_le_bytes());
+            out.extend(since_tick.to_le_bytes());
+        }
+        Record::Join { client, player, port, address } => {
+            out.push(JOIN);
+            out.extend(client.to_le_bytes());
+            out.extend(player.to_le_bytes());
+            out.extend(port.to_le_bytes());
+            write_text(out, address);
+        }
+    }
+}
+
+fn write_text(out: &mut Vec<u8>, text: &str) {
+    let end = text.floor_char_boundary(text.len().min(u8::MAX.into()));
+    out.push(end as u8);
+    out.extend(&text.as_bytes()[..end]);
+}
+
+/// The record that the bytes are.
+///
+/// # Errors
+/// When they are not exactly one.
+pub fn decode(bytes: &[u8]) -> Result<Record<'_>, RecordError> {
+    let mut reader = Reader { bytes };
+    let version = u8::from_le_bytes(reader.array()?);
+    if version != VERSION {
+        return Err(RecordError::Version(version));
+    }
+    let record = match u8::from_le_bytes(reader.array()?) {
+        WORLD => reader.world()?,
+        TICK => Record::Tick { checksum: reader.u64()?, frame: reader.rest() },
+        CLIENT => Record::Client {
+            client: reader.u64()?,
+            address: reader.text()?,
+            dialect: reader.text()?,
+            player: reader.u16()?,
+            sequence: reader.u32()?,
+            flags: u8::from_le_bytes(reader.array()?),
+            session: reader.rest(),
+        },
+        LOST => Record::Lost { messages: reader.u32()?, bytes: reader.u64()?, since_tick: reader.u32()? },
+        JOIN => Record::Join {
+            client: reader.u64()?,
+            player: reader.u16()?,
+            port: reader.u16()?,
+            address: reader.text()?,
+        },
+        kind => return Err(RecordError::Kind(kind)),
+    };
+    if reader.bytes.is_empty() { Ok(record) } else { Err(RecordError::Trailing(reader.bytes.len())) }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], RecordError> {
+        let (taken, rest) = self.bytes.split_at_checked(count).ok_or(RecordError::Truncated)?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], RecordError> {
+        let taken = self.take(N)?;
+        Ok(taken.try_into().expect("as many as were asked for"))
+    }
+
+    fn u16(&mut self) -> Result<u16, RecordError> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    fn u32(&mut self) -> Result<u32, RecordError> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, RecordError> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn text(&mut self) -> Result<&'a str, RecordError> {
+        let [length] = self.array()?;
+        str::from_utf8(self.take(length.into())?).map_err(|_| RecordError::Text)
+    }
+
+    fn rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.bytes)
+    }
+
+    fn world(&mut self) -> Result<Record<'a>, RecordError> {
+        let (seed, map_size_px, tick_hz) = (self.u32()?, self.u32()?, self.u32()?);
+        let (code_hash, tick) = (self.u64()?, self.u32()?);
+        let (part, parts) = (self.u16()?, self.u16()?);
+        if part >= parts {
+            return Err(RecordError::Part(part));
+        }
+        let bytes = self.rest();
+        Ok(Record::World { seed, map_size_px, tick_hz, code_hash, tick, part, parts, bytes })
+    }
+}

@@ -1,0 +1,285 @@
+//! Segments to connections: what each end said, once, in the order of its sequence numbers.
+//!
+//! ```text
+//!   segments as captured      5..9   1..5   3..9   12..14             of one direction
+//!   pieces                    1..5   5..9   hole   12..14             each with the packet that brought it first
+//! ```
+//!
+//! Comes in: the packets of a capture. Goes out: [`Connection`]s with their [`Piece`]s. A piece stands where a receiver
+//! could have read it: after every piece before it in its direction, and among those of the other direction by the packets. What came
+//! twice counts once, as it came first. Never: bytes in place of those that are missing.
+
+use core::net::SocketAddr;
+use std::collections::{BTreeMap, HashMap};
+
+use super::Packet;
+use super::packet::{self, ACK, FIN, RST, SYN, Segment};
+
+/// One of the two ends of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum End {
+    /// The one that asked for the connection.
+    Client,
+    /// The one that was asked.
+    Server,
+}
+
+/// Bytes that one end sent, as one packet brought them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// Who sent them.
+    pub from: End,
+    /// When their packet was captured, nanoseconds since 1970.
+    pub at_ns: u64,
+    /// Their packet's number in the file, from 1.
+    pub packet: usize,
+    /// The bytes.
+    pub bytes: &'a [u8],
+    /// Whether bytes are missing between the piece of this end before and this one; [`Connection::holes`] says how many.
+    pub hole_before: bool,
+}
+
+/// Bytes that one end sent and that are not in the capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hole {
+    /// Who sent them.
+    pub from: End,
+    /// When it was noticed, nanoseconds since 1970.
+    pub at_ns: u64,
+    /// The first packet behind the hole; the last one of the connection where nothing follows.
+    pub packet: usize,
+    /// How many are missing.
+    pub bytes: u64,
+}
+
+/// A TCP connection of a capture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connection<'a> {
+    /// Who asked for it. Without its beginning, whoever sent a request; or else the end with the higher port.
+    pub client: SocketAddr,
+    /// Who was asked.
+    pub server: SocketAddr,
+    /// Its first packet's number in the file.
+    pub first_packet: usize,
+    /// Whether the capture has its beginning, so that the first piece of each end is what it said first.
+    pub has_begin: bool,
+    /// Whether the capture has its end: both said that they send no more, or one gave up.
+    pub has_end: bool,
+    /// What was said, in the order in which it could be read.
+    pub pieces: Vec<Piece<'a>>,
+    /// What is missing.
+    pub holes: Vec<Hole>,
+}
+
+/// The connections of these packets, in the order in which they begin.
+pub(super) fn connections<'a>(packets: &[Packet<'a>]) -> Vec<Connection<'a>> {
+    let mut talks: Vec<Talk<'a>> = Vec::new();
+    let mut current: HashMap<(SocketAddr, SocketAddr), usize> = HashMap::new();
+    for packet in packets {
+        let Some(segment) = packet::decode(packet) else { continue };
+        let (from, to) = (segment.head.from, segment.head.to);
+        let key = if from < to { (from, to) } else { (to, from) };
+        let at = current.get(&key).copied().filter(|at| !talks[*at].begins_anew(&segment));
+        let at = at.unwrap_or_else(|| {
+            talks.push(Talk::new(from, to, packet.number));
+            talks.len() - 1
+        });
+        current.insert(key, at);
+        talks[at].receive(packet, &segment);
+    }
+    talks.into_iter().map(Talk::finish).collect()
+}
+
+/// A connection as it is put together; `flows[0]` is what `ends[0]` sends.
+struct Talk<'a> {
+    ends: [SocketAddr; 2],
+    first_packet: usize,
+    flows: [Flow<'a>; 2],
+    given_up: bool,
+    last: (u64, usize),
+    /// Which end asked for the connection, where a SYN said so.
+    asker: Option<usize>,
+}
+
+impl<'a> Talk<'a> {
+    fn new(from: SocketAddr, to: SocketAddr, first_packet: usize) -> Talk<'a> {
+        let flows = [Flow::default(), Flow::default()];
+        Talk { ends: [from, to], first_packet, flows, given_up: false, last: (0, 0), asker: None }
+    }
+
+    /// Which of the ends sent a segment. One that talks to itself has one end only.
+    fn side(&self, segment: &Segment<'_>) -> usize {
+        usize::from(segment.head.from != self.ends[0])
+    }
+
+    /// Whether a segment asks for another connection between the same two ends.
+    fn begins_anew(&self, segment: &Segment<'_>) -> bool {
+        let flow = &self.flows[self.side(segment)];
+        let asks = segment.head.flags & (SYN | ACK) == SYN;
+        asks && flow.last.is_some() && flow.first_sequence != Some(segment.head.sequence)
+    }
+
+    fn receive(&mut self, packet: &Packet<'a>, segment: &Segment<'a>) {
+        let side = self.side(segment);
+        let head = &segment.head;
+        self.last = (packet.at_ns, packet.number);
+        self.given_up |= head.flags & RST != 0;
+        if head.flags & SYN != 0 {
+            self.asker = Some(if head.flags & ACK == 0 { side } else { 1 - side });
+        }
+        if head.flags & (ACK | RST) == ACK {
+            self.flows[1 - side].acknowledge(head.acknowledged);
+        }
+        self.flows[side].receive(packet, segment);
+    }
+
+    fn finish(self) -> Connection<'a> {
+        let client = self.client();
+        let end = |side: usize| if side == client { End::Client } else { End::Server };
+        let has_begin = self.flows.iter().all(|flow| flow.first_sequence.is_some());
+        let has_end = self.given_up || self.flows.iter().all(|flow| flow.fin.is_some());
+        let (mut ready, mut holes) = (Vec::new(), Vec::new());
+        for (side, flow) in self.flows.into_iter().enumerate() {
+            flow.finish(end(side), self.last, &mut ready, &mut holes);
+        }
+        ready.sort_by_key(|(packet, _)| *packet);
+        holes.sort_by_key(|hole| hole.packet);
+        Connection {
+            client: self.ends[client],
+            server: self.ends[1 - client],
+            first_packet: self.first_packet,
+            has_begin,
+            has_end,
+            pieces: ready.into_iter().map(|(_, piece)| piece).collect(),
+            holes,
+        }
+    }
+
+    fn client(&self) -> usize {
+        let begins = |side: usize, word: &[u8]| {
+            let first = self.flows[side].chunks.values().next();
+            first.is_some_and(|chunk| chunk.bytes.starts_with(word))
+        };
+        let by_words = || (0..2).find(|side| begins(*side, b"GET ") || begins(1 - side, b"HTTP/1."));
+        let by_port = || usize::from(self.ends[1].port() > self.ends[0].port());
+        self.asker.or_else(by_words).unwrap_or_else(by_port)
+    }
+}
+
+/// What one end sends. Offsets count its bytes; they grow where sequence numbers begin again at 0.
+#[derive(Default)]
+struct Flow<'a> {
+    /// The sequence number of its SYN.
+    first_sequence: Option<u32>,
+    /// The offset of the first byte, where the SYN says it.
+    begin: Option<i64>,
+    /// The last sequence number seen, and its offset.
+    last: Option<(u32, i64)>,
+    /// What came, by the offset of its first byte; no two overlap.
+    chunks: BTreeMap<i64, Chunk<'a>>,
+    /// The offset behind the last byte that is known to have been sent.
+    known: i64,
+    /// The offset of its FIN.
+    fin: Option<i64>,
+}
+
+#[derive(Clone, Copy)]
+struct Chunk<'a> {
+    at_ns: u64,
+    packet: usize,
+    bytes: &'a [u8],
+}
+
+impl<'a> Flow<'a> {
+    /// The offset of a sequence number: the nearest one to the last.
+    fn offset(&mut self, sequence: u32) -> i64 {
+        let (last, offset) = *self.last.get_or_insert((sequence, 0));
+        let offset = offset + i64::from(sequence.wrapping_sub(last) as i32);
+        self.last = Some((sequence, offset));
+        offset
+    }
+
+    /// The other end has all before this sequence number. One more than what was seen may be the FIN.
+    fn acknowledge(&mut self, sequence: u32) {
+        if let Some(before) = self.last {
+            let offset = self.offset(sequence);
+            self.last = Some(before);
+            if offset > self.known + 1 {
+                self.known = offset;
+            }
+        }
+    }
+
+    fn receive(&mut self, packet: &Packet<'a>, segment: &Segment<'a>) {
+        let mut sequence = segment.head.sequence;
+        if segment.head.flags & SYN != 0 {
+            self.first_sequence = Some(sequence);
+            // The SYN counts as one.
+            sequence = sequence.wrapping_add(1);
+            let begin = self.offset(sequence);
+            self.begin = Some(begin);
+            self.known = self.known.max(begin);
+        } else if segment.head.flags & RST != 0 {
+            return;
+        }
+        let is_first = self.last.is_none();
+        let offset = self.offset(sequence);
+        let end = offset + (segment.payload.len() + segment.missing_bytes) as i64;
+        self.known = if is_first { end } else { self.known.max(end) };
+        if segment.head.flags & FIN != 0 {
+            self.fin = Some(end);
+        }
+        self.keep(offset, Chunk { at_ns: packet.at_ns, packet: packet.number, bytes: segment.payload });
+    }
+
+    /// Keeps what is new of a chunk.
+    fn keep(&mut self, offset: i64, chunk: Chunk<'a>) {
+        let end = offset + chunk.bytes.len() as i64;
+        let mut at = offset;
+        while at < end {
+            let before = self.chunks.range(..=at).next_back();
+            let covered = before.map_or(at, |(begin, known)| begin + known.bytes.len() as i64);
+            if covered > at {
+                at = covered;
+                continue;
+            }
+            let next = self.chunks.range(at..end).next().map_or(end, |(begin, _)| *begin);
+            let bytes = &chunk.bytes[(at - offset) as usize..(next - offset) as usize];
+            self.chunks.insert(at, Chunk { bytes, ..chunk });
+            at = next;
+        }
+    }
+
+    /// The pieces, each with the packet after which it could be read, and the holes.
+    fn finish(
+        self,
+        from: End,
+        last: (u64, usize),
+        ready: &mut Vec<(usize, Piece<'a>)>,
+        holes: &mut Vec<Hole>,
+    ) {
+        let first = self.chunks.keys().next().copied();
+        let Some(mut at) = self.begin.or(first) else { return };
+        let mut readable = 0;
+        for (offset, chunk) in self.chunks {
+            // Before the first byte there is nothing that was said: a keep-alive repeats the byte before.
+            let skipped = (at - offset).clamp(0, chunk.bytes.len() as i64);
+            let (offset, bytes) = (offset + skipped, &chunk.bytes[skipped as usize..]);
+            if bytes.is_empty() {
+                continue;
+            }
+            let Chunk { at_ns, packet, .. } = chunk;
+            let hole_before = offset > at;
+            if hole_before {
+                holes.push(Hole { from, at_ns, packet, bytes: (offset - at) as u64 });
+            }
+            readable = packet.max(readable);
+            ready.push((readable, Piece { from, at_ns, packet, bytes, hole_before }));
+            at = offset + bytes.len() as i64;
+        }
+        if self.known > at {
+            let (at_ns, packet) = last;
+            holes.push(Hole { from, at_ns, packet, bytes: (self.known - at) as u64 });
+        }
+    }
+}
