@@ -184,6 +184,11 @@ pub const OUTBOX_GRACE: Duration = Duration::from_secs(10);
 /// Kernel send buffer of a client, in bytes: a peer that reads nothing holds about 107 kB instead of 4.3 MB.
 pub const SEND_BUFFER_BYTES: usize = 16 * 1024;
 
+// ---- net: the tap ----------------------------------------------------------------------------------------------
+
+/// What one thing in a listener's queue counts towards the queue's bound beside its bytes: about what it costs.
+pub const TAP_ITEM_BYTES: usize = 160;
+
 // ---- net: world thread and fan-out ---------------------------------------------------------------------------
 
 /// Players in the world at once, and so player numbers: they fit the 16 bits that every dialect gives them, with room.

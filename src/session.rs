@@ -11,6 +11,7 @@
 //! is closed. Never: an issuer, a name or a number that the client claims for somebody else.
 
 mod breach;
+mod memory;
 
 use std::time::Duration;
 

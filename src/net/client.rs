@@ -14,6 +14,7 @@ use super::endpoint::Endpoint;
 use super::outbox::{Outbox, Pushed, Wire};
 use super::platform;
 use super::sync::Mutex;
+use super::tap::{Tap, Who};
 use crate::packet::{Direction, PacketError, ServerPacket};
 use crate::session::Breach;
 use crate::world::PlayerId;
@@ -89,6 +90,8 @@ pub struct Client {
     pub stream: Arc<TcpStream>,
     /// What it is to be sent.
     pub outbox: Outbox,
+    /// Who listens to it.
+    tap: Tap,
     /// Its body's number, 0 without one.
     player: AtomicU32,
     /// Whom it wants to watch, 0 for the leader.
@@ -105,9 +108,13 @@ pub struct Client {
     gone: AtomicBool,
 }
 
-impl Wire for TcpStream {
+impl Wire for Client {
     fn send_now(&self, bytes: &[u8]) -> io::Result<Option<usize>> {
-        platform::send_now(self, bytes)
+        platform::send_now(&self.stream, bytes)
+    }
+
+    fn queued(&self, frames: &[u8], now: Duration) {
+        self.tap.said(self.who(now), frames);
     }
 }
 
@@ -118,6 +125,7 @@ impl Client {
         address: SocketAddr,
         stream: Arc<TcpStream>,
         endpoint: Endpoint,
+        tap: Tap,
         now: Duration,
     ) -> Client {
         Client {
@@ -127,6 +135,7 @@ impl Client {
             endpoint,
             stream,
             outbox: Outbox::default(),
+            tap,
             player: AtomicU32::new(0),
             wish: AtomicU32::new(0),
             heard_ms: AtomicU64::new(ms(now)),
@@ -135,6 +144,11 @@ impl Client {
             ending: Mutex::default(),
             gone: AtomicBool::new(false),
         }
+    }
+
+    /// Whose bytes they are, for who listens.
+    pub fn who(&self, at: Duration) -> Who {
+        Who { client: self.id, player: self.player().map_or(0, |player| player.0), at }
     }
 
     /// Its body, if it has one.
@@ -207,7 +221,7 @@ impl Client {
 
     /// Queues whole frames that must arrive; closes the client when there is no room.
     pub fn send_frames(&self, frames: &[u8], now: Duration) {
-        if self.outbox.push(&*self.stream, frames, now) == Pushed::Full {
+        if self.outbox.push(self, frames, now) == Pushed::Full {
             self.close(Ending::Breach(Breach::SlowClient), now);
         }
     }
@@ -227,11 +241,11 @@ impl Client {
             return;
         }
         // Whoever sees the ending finds the close frame queued: the client's own thread then says its last words.
-        self.outbox.close(frames);
+        self.outbox.close(self, frames, now);
         self.closing_ms.store(ms(now) + 1, Ordering::Release);
         *kept = Some(ending);
         drop(kept);
-        self.outbox.drive(&*self.stream, now);
+        self.outbox.drive(self, now);
     }
 
     /// Why we close it, if we do.
@@ -287,7 +301,7 @@ mod tests {
         let endpoint = Endpoint { dialect, layout: Layout::Native, json: false };
         for id in 0..400 {
             let now = Duration::ZERO;
-            let client = Client::new(id, address, Arc::clone(&stream), endpoint.clone(), now);
+            let client = Client::new(id, address, Arc::clone(&stream), endpoint.clone(), Tap::default(), now);
             thread::scope(|scope| {
                 scope.spawn(|| client.close(Ending::Breach(Breach::SlowClient), now));
                 while client.ending().is_none() {}

@@ -25,6 +25,7 @@ use super::endpoint::{self, Endpoint, NoEndpoint};
 use super::metrics::Metrics;
 use super::pages;
 use super::shared::Shared;
+use super::tap::Handshake;
 use crate::limits;
 use crate::ws::http::{self, HeadReader, RequestHead};
 use crate::ws::upgrade;
@@ -54,7 +55,7 @@ fn begin(
     mut permit: Permit,
 ) -> Option<(Arc<Client>, Permit, Vec<u8>)> {
     let deadline = Instant::now() + limits::HEAD_TIME;
-    let (head, rest) = match read_head(&stream, deadline) {
+    let (head, raw, rest) = match read_head(&stream, deadline) {
         Ok(complete) => complete?,
         Err(refusal) => {
             refuse(shared, &stream, address, refusal);
@@ -80,7 +81,11 @@ fn begin(
             let id = shared.next_client_id();
             let dialect = endpoint.dialect.name();
             info!(client = id, %address, dialect, json = endpoint.json, "client connected");
-            let client = Arc::new(Client::new(id, address, stream, endpoint, shared.now()));
+            let (now, local) = (shared.now(), stream.local_addr().unwrap_or(shared.config.bind));
+            let spoken = (Arc::clone(&endpoint.dialect), endpoint.json);
+            shared.tap.opened(id, Handshake::new((address, local), spoken, now, raw, response));
+            let tap = shared.tap.clone();
+            let client = Arc::new(Client::new(id, address, stream, endpoint, tap, now));
             Some((client, permit, rest))
         }
         Err(refusal) => {
@@ -124,9 +129,13 @@ impl Refused {
     }
 }
 
+/// A head that was read, its bytes, and those that came after it.
+type Head = (RequestHead, Vec<u8>, Vec<u8>);
+
 /// The head and what came after it; `Ok(None)` when the peer left before it was complete.
-fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<(RequestHead, Vec<u8>)>, Refused> {
+fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<Head>, Refused> {
     let (mut reader, mut buffer) = (HeadReader::with_bodies(admin::brings_lines), [0; limits::READ_BYTES]);
+    let mut raw = Vec::new();
     loop {
         // `SO_RCVTIMEO` begins anew with each read: only the remaining time makes the deadline absolute.
         let left = deadline.saturating_duration_since(Instant::now());
@@ -139,8 +148,10 @@ fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<(RequestHea
         match (&mut &*stream).read(&mut buffer) {
             Ok(0) => return Ok(None),
             Ok(count) => {
+                raw.extend_from_slice(&buffer[..count]);
                 if let Some(head) = reader.receive(&buffer[..count])? {
-                    return Ok(Some((head, reader.rest().to_vec())));
+                    raw.truncate(raw.len() - reader.rest().len());
+                    return Ok(Some((head, raw, reader.rest().to_vec())));
                 }
             }
             Err(error) if is_timeout(&error) || error.kind() == ErrorKind::Interrupted => {}
@@ -174,7 +185,7 @@ fn refuse(shared: &Shared, stream: &TcpStream, address: SocketAddr, refused: Ref
 fn answer(stream: &TcpStream, response: &[u8]) {
     if write_all(stream, response, limits::PAGE_TIME).is_ok() {
         let _ = stream.shutdown(Shutdown::Write);
-        drain(stream, limits::CLOSE_TIME);
+        drain(stream, limits::CLOSE_TIME, |_| {});
     }
 }
 
@@ -197,8 +208,8 @@ fn write_all(stream: &TcpStream, mut bytes: &[u8], time: Duration) -> std::io::R
 }
 
 /// Reads and drops what still comes, so that closing does not reset the connection under our last words; at most
-/// [`limits::DRAIN_BYTES`], so that a flood ends here.
-pub fn drain(stream: &TcpStream, time: Duration) {
+/// [`limits::DRAIN_BYTES`], so that a flood ends here. `seen` is shown them on the way.
+pub fn drain(stream: &TcpStream, time: Duration, mut seen: impl FnMut(&[u8])) {
     let deadline = Instant::now() + time;
     let (mut buffer, mut dropped) = ([0; limits::READ_BYTES], 0);
     while dropped < limits::DRAIN_BYTES {
@@ -208,7 +219,10 @@ pub fn drain(stream: &TcpStream, time: Duration) {
         }
         match (&mut &*stream).read(&mut buffer) {
             Ok(0) => return,
-            Ok(count) => dropped += count,
+            Ok(count) => {
+                seen(&buffer[..count]);
+                dropped += count;
+            }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(_) => return,
         }

@@ -4,10 +4,12 @@
 //! and nowhere else. Never: more than [`limits::READ_BYTES`] at a time, work for a budget that is spent, a word after the close
 //! frame, a player left in the world.
 
+use std::cell::Cell;
 use std::io::{ErrorKind, Read};
 use std::net::Shutdown;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use tracing::{debug, info};
 
@@ -21,6 +23,8 @@ use crate::packet::server_packet::Welcome;
 use crate::packet::{ClientPacket, Direction, ServerPacket};
 use crate::session::{Breach, NATIVE_VERSION, Output, Session};
 use crate::world::{self, Action, Resource, rules};
+use crate::ws::Side;
+use crate::ws::boundary::Boundary;
 use crate::ws::conn::{Conn, Event, Role};
 use crate::ws::message::Limits;
 
@@ -30,12 +34,18 @@ struct Conversation<'a> {
     client: &'a Arc<Client>,
     session: Session,
     outputs: Vec<Output>,
+    /// When the bytes at hand were read. All that they lead to is judged by this one time, so that a capture has it.
+    now: Duration,
+    /// Where the client's messages begin, for who listens; unknown when nobody does.
+    boundary: Option<Boundary>,
 }
 
 /// Gives everything back when the thread ends, also by a panic.
 struct Leaving<'a> {
     shared: &'a Shared,
     client: &'a Client,
+    /// Why, for who listens.
+    rule: Cell<&'static str>,
 }
 
 impl Leaving<'_> {
@@ -51,6 +61,7 @@ impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         self.leave_world();
         self.shared.unlist(self.client);
+        self.shared.tap.ended(self.client.who(self.shared.now()), self.rule.get());
         self.client.cut();
     }
 }
@@ -58,7 +69,7 @@ impl Drop for Leaving<'_> {
 /// The whole conversation, beginning with what came behind the request head.
 pub fn run(shared: &Shared, client: &Arc<Client>, rest: &[u8]) {
     shared.list(client);
-    let leaving = Leaving { shared, client };
+    let leaving = Leaving { shared, client, rule: Cell::new(Breach::InternalError.name()) };
     if shared.is_stopping() {
         client.close(Ending::Breach(Breach::GoingAway), shared.now());
     }
@@ -66,14 +77,16 @@ pub fn run(shared: &Shared, client: &Arc<Client>, rest: &[u8]) {
     if shared.admission.is_banned(client.address.ip()) {
         client.close(Ending::Breach(Breach::Banned), shared.now());
     }
-    let session = Session::new(client.endpoint.layout == Layout::Native, shared.now());
-    let mut conversation = Conversation { shared, client, session, outputs: Vec::new() };
+    let now = shared.now();
+    let session = Session::new(client.endpoint.layout == Layout::Native, now);
+    let mut conversation = Conversation { shared, client, session, outputs: Vec::new(), now, boundary: None };
     conversation.begin();
     let ending = conversation.talk(rest);
     let ending = client.ending().unwrap_or(ending);
+    leaving.rule.set(ending.name());
     log_ending(shared, client, &ending);
     leaving.leave_world();
-    last_words(shared, client);
+    conversation.last_words();
     drop(leaving);
 }
 
@@ -88,17 +101,6 @@ fn log_ending(shared: &Shared, client: &Client, ending: &Ending) {
     }
 }
 
-/// Lets what is queued go out, says that no more will come, and waits for the peer's end, all within a bound.
-fn last_words(shared: &Shared, client: &Client) {
-    let deadline = shared.now() + limits::CLOSE_TIME;
-    while client.outbox.backlog() > 0 && shared.now() < deadline {
-        client.outbox.drive(&*client.stream, shared.now());
-        std::thread::sleep(limits::LAST_WORDS_LOOK);
-    }
-    let _ = client.stream.shutdown(Shutdown::Write);
-    connection::drain(&client.stream, deadline.saturating_sub(shared.now()));
-}
-
 impl Conversation<'_> {
     /// In the MooMoo dialects the server speaks first; a native client is told nothing before its hello.
     fn begin(&mut self) {
@@ -108,6 +110,42 @@ impl Conversation<'_> {
             self.reply(&ServerPacket::InitData);
             self.shared.give_to_worker(self.client);
         }
+    }
+
+    /// Lets what is queued go out, says that no more will come, and waits for the peer's end, all within a bound.
+    fn last_words(&mut self) {
+        let (shared, client) = (self.shared, self.client);
+        let deadline = shared.now() + limits::CLOSE_TIME;
+        while client.outbox.backlog() > 0 && shared.now() < deadline {
+            client.outbox.drive(&**client, shared.now());
+            std::thread::sleep(limits::LAST_WORDS_LOOK);
+        }
+        let _ = client.stream.shutdown(Shutdown::Write);
+        connection::drain(&client.stream, deadline.saturating_sub(shared.now()), |bytes| {
+            let begins = self.boundary.as_ref().is_some_and(|boundary| boundary.unfinished_bytes() == 0);
+            self.now = shared.now();
+            self.show(begins, bytes);
+        });
+    }
+
+    /// Shows bytes of the client to who listens, before they are looked at.
+    fn show(&mut self, begins: bool, bytes: &[u8]) {
+        if !self.shared.tap.is_on() {
+            self.boundary = None;
+            return;
+        }
+        if bytes.is_empty() {
+            return;
+        }
+        if begins {
+            self.boundary = Some(Boundary::new(Side::Client));
+        }
+        let whole = self.boundary.as_mut().is_some_and(|boundary| {
+            boundary.receive(bytes);
+            boundary.unfinished_bytes() == 0
+        });
+        let (session, now) = (&self.session, self.now);
+        self.shared.tap.heard(self.client.who(now), bytes, begins, whole, || session.save(now));
     }
 
     /// Reads until one side ends it; returns why.
@@ -174,7 +212,9 @@ impl Conversation<'_> {
     /// Takes bytes, handles what they complete, sends what the machine answers.
     fn hear(&mut self, conn: &mut Conn, bytes: &[u8]) -> Result<(), Ending> {
         let now = self.shared.now();
+        self.now = now;
         self.client.heard(now);
+        self.show(conn.is_between_messages(), bytes);
         self.shared.metrics.bytes_in.inc_by(bytes.len() as u64);
         self.session.spend_bytes(bytes.len(), now).map_err(Ending::Breach)?;
         conn.receive(bytes);
@@ -234,7 +274,7 @@ impl Conversation<'_> {
 
     fn packet(&mut self, packet: ClientPacket<'_>) -> Result<(), Ending> {
         self.shared.metrics.messages_in.inc();
-        let (now, tick) = (self.shared.now(), self.shared.tick.load(Ordering::Relaxed));
+        let (now, tick) = (self.now, self.shared.tick.load(Ordering::Relaxed));
         let mut outputs = std::mem::take(&mut self.outputs);
         let handled = self.session.handle(packet, now, tick, &mut outputs).map_err(Ending::Breach);
         let carried = outputs.drain(..).try_for_each(|output| self.carry_out(output));

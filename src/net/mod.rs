@@ -9,7 +9,7 @@
 //!
 //! In the order in which a connection meets them: [`listener`], [`admission`], [`connection`] (head, then [`pages`] or an
 //! [`endpoint`]), [`client`], [`conversation`], [`inbox`], [`ticker`], [`worker`], [`outbox`]. [`server`] starts and stops
-//! them, [`console`] carries out what the operator says, [`shared`] is what they share, [`platform`] the calls that `std` lacks, [`metrics`] what is counted.
+//! them, [`console`] carries out what the operator says, [`shared`] is what they share, [`tap`] lets others listen, [`platform`] the calls that `std` lacks, [`metrics`] what is counted.
 
 pub mod admission;
 pub mod client;
@@ -28,6 +28,7 @@ pub mod roster;
 pub mod server;
 pub mod shared;
 pub mod sync;
+pub mod tap;
 pub mod ticker;
 pub mod worker;
 

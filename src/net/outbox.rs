@@ -24,6 +24,10 @@ pub trait Wire {
     /// # Errors
     /// The other end is gone.
     fn send_now(&self, bytes: &[u8]) -> io::Result<Option<usize>>;
+
+    /// Hears of frames that were taken into the queue, in the order in which they will be sent. Called under the queue's lock: it must
+    /// be quick, and must not come back to the queue.
+    fn queued(&self, _frames: &[u8], _now: Duration) {}
 }
 
 /// What became of a push.
@@ -77,6 +81,7 @@ impl Outbox {
         if state.backlog() + frames.len() > limits::OUTBOX_BYTES {
             return Pushed::Full;
         }
+        wire.queued(frames, now);
         if state.sending || !state.waiting.is_empty() {
             state.waiting.extend_from_slice(frames);
             drop(state);
@@ -96,9 +101,10 @@ impl Outbox {
 
     /// Puts the close frame at the end of the queue, even past the bound, and sends nothing yet: [`Outbox::drive`] does.
     /// Only the first close frame counts.
-    pub fn close(&self, frame: &[u8]) {
+    pub fn close(&self, wire: &impl Wire, frame: &[u8], now: Duration) {
         let mut state = self.state.lock();
         if !state.closed && !state.broken {
+            wire.queued(frame, now);
             state.closed = true;
             state.waiting.extend_from_slice(frame);
         }
@@ -192,6 +198,8 @@ mod tests {
         room: AtomicUsize,
         got: Mutex<Vec<u8>>,
         gone: bool,
+        /// What was queued, as the wire heard of it.
+        heard: Mutex<Vec<u8>>,
     }
 
     impl Pipe {
@@ -209,6 +217,10 @@ mod tests {
             self.room.fetch_sub(take, Ordering::SeqCst);
             self.got.lock().extend_from_slice(&bytes[..take]);
             Ok((take > 0).then_some(take))
+        }
+
+        fn queued(&self, frames: &[u8], _: Duration) {
+            self.heard.lock().extend_from_slice(frames);
         }
     }
 
@@ -246,12 +258,13 @@ mod tests {
     fn the_close_frame_is_the_last_one_and_fits_past_the_bound() {
         let (outbox, pipe) = (Outbox::default(), Pipe::with_room(0));
         outbox.push(&pipe, &vec![7; limits::OUTBOX_BYTES], START);
-        outbox.close(b"bye");
-        outbox.close(b"again");
+        outbox.close(&pipe, b"bye", START);
+        outbox.close(&pipe, b"again", START);
         assert_eq!(outbox.push(&pipe, b"x", START), Pushed::Ended);
         pipe.room.store(usize::MAX, Ordering::SeqCst);
         outbox.drive(&pipe, START);
         assert!(pipe.got.lock().ends_with(b"bye"));
+        assert_eq!(*pipe.got.lock(), *pipe.heard.lock(), "what was not taken is not heard of");
     }
 
     #[test]
@@ -292,5 +305,6 @@ mod tests {
         assert_eq!(got.len(), 4 * 2_000 * 8);
         assert!(got.chunks(8).all(|frame| frame.iter().all(|byte| *byte == frame[0])), "a frame was torn");
         assert_eq!(outbox.backlog(), 0, "a push was left behind");
+        assert_eq!(*got, *pipe.heard.lock(), "what is heard of has the order of the wire");
     }
 }

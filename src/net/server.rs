@@ -13,6 +13,7 @@ use super::console::Console;
 use super::inbox::Inbox;
 use super::platform::{self, Ceilings};
 use super::shared::Shared;
+use super::tap::Tap;
 use super::{listener, ticker, worker};
 use crate::limits;
 use crate::session::Breach;
@@ -87,6 +88,11 @@ impl Server {
         self.shared.is_asked_to_stop()
     }
 
+    /// Where one can listen to what clients and server say.
+    pub fn tap(&self) -> &Tap {
+        &self.shared.tap
+    }
+
     /// What carries out the operator's commands.
     pub fn console(&self) -> Console {
         Console::new(Arc::clone(&self.shared))
@@ -118,6 +124,7 @@ impl Server {
         for worker in telling {
             let _ = worker.join();
         }
+        shared.tap.end();
         left
     }
 }
@@ -148,6 +155,7 @@ fn share(config: Config, pending: usize, world: &World) -> Shared {
     let epoch = u64::from_le_bytes(platform::random());
     let shared = Shared::new(config, inbox, Admission::new(caps), workers, format!("{epoch:016x}"));
     shared.tick.store(world.tick(), Ordering::Relaxed);
+    shared.tap.set_tick(world.tick());
     shared.roster.resume(world.players().map(|player| player.id));
     shared
 }

@@ -15,6 +15,7 @@ use super::inbox::Inbox;
 use super::metrics::Metrics;
 use super::roster::Roster;
 use super::sync::{Condvar, Mutex};
+use super::tap::Tap;
 use super::worker::Bell;
 use crate::feed::Published;
 
@@ -33,6 +34,8 @@ pub struct Shared {
     pub gate: Gate,
     /// Player numbers.
     pub roster: Roster,
+    /// Who listens to what is said.
+    pub tap: Tap,
     /// Who may have a thread.
     pub admission: Arc<Admission>,
     /// One for each fan-out worker.
@@ -69,6 +72,7 @@ impl Shared {
             inquiries: Inquiries::default(),
             gate: Gate::default(),
             roster: Roster::default(),
+            tap: Tap::default(),
             admission,
             bells: (0..workers).map(|_| Bell::default()).collect(),
             epoch,

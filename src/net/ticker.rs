@@ -16,6 +16,7 @@ use super::metrics::Metrics;
 use super::shared::Shared;
 use crate::feed::Publisher;
 use crate::limits;
+use crate::world::command::encode_frame;
 use crate::world::{Action, Command, Event, PlayerId, Refusal, World};
 
 /// When the ticks are due.
@@ -101,6 +102,11 @@ fn step(shared: &Shared, world: &mut World, commands: &mut Vec<Command>, margins
             *margin = ticks;
         }
     });
+    if shared.tap.wants_world() {
+        let mut frame = Vec::new();
+        encode_frame(world.tick(), commands, &mut frame);
+        shared.tap.tick_begins(shared.now(), world.tick(), world.checksum(), frame, || world.snapshot());
+    }
     let outcome = world.step(commands);
     for (command, refusal) in &outcome.refused {
         refused(shared, command, *refusal);
@@ -115,6 +121,7 @@ fn step(shared: &Shared, world: &mut World, commands: &mut Vec<Command>, margins
     }
     shared.metrics.players.set(world.player_count() as i64);
     shared.tick.store(world.tick(), Ordering::Relaxed);
+    shared.tap.set_tick(world.tick());
 }
 
 fn refused(shared: &Shared, command: &Command, refusal: Refusal) {

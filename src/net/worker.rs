@@ -113,7 +113,7 @@ pub fn run(shared: &Shared, bell: &Bell) {
 
 fn serve(shared: &Shared, member: &mut Member, ticks: &VecDeque<Arc<Published>>, desk: &mut Desk) {
     let (client, now) = (&member.client, shared.now());
-    client.outbox.drive(&*client.stream, now);
+    client.outbox.drive(&**client, now);
     if !client.outbox.is_ended() {
         tell(shared, member, ticks, desk, now);
     }

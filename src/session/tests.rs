@@ -138,3 +138,41 @@ fn who_attacks_by_itself_goes_on_when_a_button_is_let_go() {
     assert!(!on(&handled(&mut session, ClientPacket::ToggleAttack)));
     assert!(!on(&handled(&mut session, let_go)));
 }
+
+#[test]
+fn a_session_that_was_saved_goes_on_as_it_would_have() {
+    let chat = || ClientPacket::Chat { sequence: None, tick: None, text: "hello".into() };
+    let mut fresh = Session::new(true, START);
+    let mut played = playing(false);
+    for packet in
+        [step(None), chat(), ClientPacket::ToggleAttack, ClientPacket::MapPing { sequence: None, tick: None }]
+    {
+        handled(&mut played, packet);
+    }
+    (0..100).for_each(|_| played.spend_message(START).expect("within the budget"));
+    fresh.spend_bytes(1_000, START).expect("within the budget");
+    let (later, elsewhere) = (START + Duration::from_millis(300), Duration::from_secs(1_000_000));
+    for session in [&mut fresh, &mut played] {
+        let saved = session.save(later);
+        let mut restored = Session::restore(&saved, elsewhere).expect("what was saved");
+        assert_eq!(restored.save(elsewhere), saved);
+        assert_eq!(restored.sequence(), session.sequence());
+        for (after_ms, packet) in [(0, hello(Mode::Watch)), (100, chat()), (250, chat()), (300, step(None))] {
+            let after = Duration::from_millis(after_ms);
+            let (mut expected, mut outputs) = (Vec::new(), Vec::new());
+            assert_eq!(
+                session.handle(packet.clone(), later + after, 7, &mut expected),
+                restored.handle(packet, elsewhere + after, 7, &mut outputs)
+            );
+            assert_eq!(outputs, expected);
+            let spent = session.spend_message(later + after);
+            assert_eq!(spent, restored.spend_message(elsewhere + after));
+        }
+        assert_eq!(session.save(later), restored.save(elsewhere));
+        for end in 0..saved.len() {
+            assert!(Session::restore(&saved[..end], elsewhere).is_none());
+        }
+        assert!(Session::restore(&[&saved[..], &[0]].concat(), elsewhere).is_none());
+        assert!(Session::restore(&[&[3], &saved[1..]].concat(), elsewhere).is_none());
+    }
+}

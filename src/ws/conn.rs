@@ -139,6 +139,11 @@ impl Conn {
         Ok(None)
     }
 
+    /// Whether the peer's bytes so far are used up and a message may begin with the next one.
+    pub fn is_between_messages(&self) -> bool {
+        self.reader.is_between_messages()
+    }
+
     /// Moves the bytes that are to be sent to the end of `into`, and keeps the buffer for the next ones.
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
         into.append(&mut self.writer.output);

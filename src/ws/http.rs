@@ -156,7 +156,7 @@ fn is_host_byte(byte: u8) -> bool {
 }
 
 /// Decodes `%41` and `+`. An escape that is none stays as it is; bytes that are not UTF-8 are replaced.
-fn percent_decode(text: &str) -> String {
+pub fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {

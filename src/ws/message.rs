@@ -121,6 +121,11 @@ impl Reader {
         self.input.extend_from_slice(bytes);
     }
 
+    /// Whether all bytes so far are used up and a message may begin with the next one.
+    pub fn is_between_messages(&self) -> bool {
+        self.frame.is_none() && self.open.is_none() && self.start == self.input.len()
+    }
+
     /// The next whole message or control frame, or `None` until more bytes come.
     ///
     /// # Errors

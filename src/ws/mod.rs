@@ -17,12 +17,14 @@
 //! `receive_eof`; then `next_event` is called until it says `None`, and `drain_output` empties what is to be sent. "Not
 //! yet" is `Ok(None)`, never an error. Every error is a [`Violation`]: a rule with its section, and how it is answered.
 //!
-//! Read in this order: [`frame`], [`message`], [`close`], [`conn`], and then how it begins: [`http`], [`upgrade`].
+//! Read in this order: [`frame`], [`message`], [`close`], [`conn`], and then how it begins: [`http`], [`upgrade`]. [`boundary`] is
+//! for those who only look on.
 //!
 //! What is not here, and why: no extensions, so no compression (it lets a few bytes grow into megabytes, and common
 //! versions of Wireshark cannot put it together again); no fragments are sent, since our messages are short; no
 //! clock, so the deadlines of RFC 6455 7.1.1 are the driver's; no randomness, so a client is given its mask keys.
 
+pub mod boundary;
 pub mod close;
 pub mod conn;
 pub mod frame;

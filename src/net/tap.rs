@@ -1,0 +1,346 @@
+//! The tap: what clients and server say to one another, handed to whoever listens.
+//!
+//! ```text
+//!  connection: opened ───┐                                  ┌─► listener ─ bounded queue ─► the recorder's thread
+//!  reader: its bytes ────┼─► is anyone listening? ─► shared ┼─► listener ─ bounded queue ─► somebody's inspector
+//!  outbox: our bytes ────┤    one relaxed load              └─► …
+//!  world: ticks ─────────┘
+//! ```
+//!
+//! Comes in: bytes as they travel: those of a client when its thread has read them, those of the server when they are queued in the
+//! outbox, under its lock, so their order is that of the wire. Goes out: [`Seen`] values through [`Listener`]s. Who comes later is
+//! first introduced to the clients that are there, and then hears whole messages only. Never: a wait for a listener, a copy when
+//! nobody listens, a secret of a request.
+
+mod head;
+mod listener;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use super::sync::Mutex;
+use crate::packet::Dialect;
+pub use crate::ws::Side;
+pub use listener::{Listener, Lost, Taken};
+
+/// Something that happened on the wire or in the world.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// Whose connection; 0 for the world.
+    pub client: u64,
+    /// Its body, 0 without one.
+    pub player: u16,
+    /// When, on the server's clock.
+    pub at: Duration,
+    /// Ticks that the world had completed.
+    pub tick: u32,
+    /// What.
+    pub what: What,
+}
+
+/// What was seen.
+#[derive(Debug, Clone, PartialEq)]
+pub enum What {
+    /// A client was upgraded, or was there before the listener came.
+    Opened {
+        /// The client's end.
+        address: SocketAddr,
+        /// Our end.
+        local: SocketAddr,
+        /// The dialect that it speaks.
+        dialect: String,
+        /// Whether it speaks it as JSON.
+        json: bool,
+        /// The head of its request, secrets overwritten at equal length.
+        request: Vec<u8>,
+        /// Our answer.
+        response: Vec<u8>,
+    },
+    /// All that its session remembers, before the bytes that follow: for who did not hear all from the beginning, and only if it listens
+    /// to the world as well. See [`crate::session::Session::save`].
+    Session(Vec<u8>),
+    /// Bytes as they travel.
+    Bytes {
+        /// Who sent them.
+        from: Side,
+        /// The bytes.
+        bytes: Vec<u8>,
+        /// Whether no message is left unfinished after them.
+        whole: bool,
+    },
+    /// The connection is over.
+    Ended {
+        /// The rule's name, as in the log.
+        rule: &'static str,
+    },
+    /// The whole world, as it is before the next [`What::Tick`]. Only for who listens to the world.
+    World {
+        /// As [`crate::world::World::restore`] takes it.
+        snapshot: Vec<u8>,
+    },
+    /// A tick of the world begins. Only for who listens to the world.
+    Tick {
+        /// The world's checksum before it.
+        checksum: u64,
+        /// Its commands, as a command frame.
+        frame: Vec<u8>,
+    },
+}
+
+impl What {
+    /// Bytes that it holds, as bounds count them.
+    fn bytes(&self) -> usize {
+        match self {
+            What::Opened { request, response, .. } => request.len() + response.len(),
+            What::Session(bytes) | What::Bytes { bytes, .. } => bytes.len(),
+            What::Ended { .. } => 0,
+            What::World { snapshot } => snapshot.len(),
+            What::Tick { frame, .. } => frame.len(),
+        }
+    }
+}
+
+/// How a client began. Kept for each of them as long as it is there, as compactly as it goes.
+#[derive(Debug)]
+pub struct Handshake {
+    address: SocketAddr,
+    local: SocketAddr,
+    dialect: Arc<Dialect>,
+    json: bool,
+    opened: Duration,
+    request: Box<[u8]>,
+    response: Box<[u8]>,
+}
+
+impl Handshake {
+    /// The handshake of a client. Secrets of the request's head are overwritten here, before anybody keeps it.
+    pub fn new(
+        (address, local): (SocketAddr, SocketAddr),
+        (dialect, json): (Arc<Dialect>, bool),
+        opened: Duration,
+        mut request: Vec<u8>,
+        response: Vec<u8>,
+    ) -> Handshake {
+        head::cover_secrets(&mut request);
+        let (request, response) = (request.into_boxed_slice(), response.into_boxed_slice());
+        Handshake { address, local, dialect, json, opened, request, response }
+    }
+
+    /// Whether it has a body is said with what comes next.
+    fn seen(&self, client: u64, tick: u32) -> Seen {
+        let what = What::Opened {
+            address: self.address,
+            local: self.local,
+            dialect: self.dialect.name().to_owned(),
+            json: self.json,
+            request: self.request.to_vec(),
+            response: self.response.to_vec(),
+        };
+        Seen { client, player: 0, at: self.opened, tick, what }
+    }
+}
+
+/// Whose bytes, and when: what is said with each of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Who {
+    /// The client's number.
+    pub client: u64,
+    /// Its body, 0 without one.
+    pub player: u16,
+    /// When, on the server's clock.
+    pub at: Duration,
+}
+
+/// See the [module](self). Cloning gives another handle of the same tap.
+#[derive(Debug, Clone, Default)]
+pub struct Tap {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    is_on: AtomicBool,
+    wants_world: AtomicBool,
+    tick: AtomicU32,
+    /// Copies made of what was seen.
+    #[cfg(test)]
+    copies: AtomicU32,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    listeners: Vec<Arc<listener::Queue>>,
+    /// The clients that are there.
+    clients: BTreeMap<u64, Handshake>,
+    is_over: bool,
+}
+
+impl Inner {
+    /// Sees to it that the flags say who listens.
+    fn set_flags(&self, state: &State) {
+        self.is_on.store(!state.listeners.is_empty(), Ordering::Relaxed);
+        let wants_world = state.listeners.iter().any(|queue| queue.wants_world());
+        self.wants_world.store(wants_world, Ordering::Relaxed);
+    }
+
+    fn forget(&self, queue: &Arc<listener::Queue>) {
+        let mut state = self.state.lock();
+        state.listeners.retain(|known| !Arc::ptr_eq(known, queue));
+        self.set_flags(&state);
+    }
+
+    fn tick(&self) -> u32 {
+        self.tick.load(Ordering::Relaxed)
+    }
+}
+
+impl Tap {
+    /// Whether anybody listens: one relaxed load.
+    pub fn is_on(&self) -> bool {
+        self.inner.is_on.load(Ordering::Relaxed)
+    }
+
+    /// Whether anybody listens to the world as well.
+    pub fn wants_world(&self) -> bool {
+        self.inner.wants_world.load(Ordering::Relaxed)
+    }
+
+    /// Begins to listen to one client, or to all. At most `bound_bytes` wait to be taken; beyond them things are lost, and counted.
+    pub fn listen(&self, only: Option<u64>, bound_bytes: usize) -> Arc<Listener> {
+        self.add(listener::Queue::new(only, bound_bytes, false))
+    }
+
+    /// The same with the world: its state before the next tick, and then each tick.
+    pub fn listen_with_world(&self, only: Option<u64>, bound_bytes: usize) -> Arc<Listener> {
+        self.add(listener::Queue::new(only, bound_bytes, true))
+    }
+
+    fn add(&self, queue: listener::Queue) -> Arc<Listener> {
+        let queue = Arc::new(queue);
+        let mut state = self.inner.state.lock();
+        for (client, handshake) in &state.clients {
+            if queue.wants(*client) {
+                queue.introduce(Arc::new(handshake.seen(*client, self.inner.tick())));
+            }
+        }
+        if state.is_over {
+            queue.end();
+        } else {
+            state.listeners.push(Arc::clone(&queue));
+        }
+        self.inner.set_flags(&state);
+        drop(state);
+        let tap = Arc::downgrade(&self.inner);
+        Arc::new(Listener::new(queue, move |queue| {
+            if let Some(inner) = tap.upgrade() {
+                inner.forget(queue);
+            }
+        }))
+    }
+
+    /// A client was upgraded; from now on its bytes are seen.
+    pub fn opened(&self, client: u64, handshake: Handshake) {
+        let mut state = self.inner.state.lock();
+        if !state.listeners.is_empty() {
+            let seen = Arc::new(handshake.seen(client, self.inner.tick()));
+            state.listeners.iter().filter(|queue| queue.wants(client)).for_each(|queue| queue.open(&seen));
+        }
+        state.clients.insert(client, handshake);
+    }
+
+    /// A client's connection is over, for this reason. Nothing more of it is seen.
+    pub fn ended(&self, who: Who, rule: &'static str) {
+        let mut state = self.inner.state.lock();
+        if state.clients.remove(&who.client).is_some() {
+            let seen = self.seen(who, What::Ended { rule });
+            state
+                .listeners
+                .iter()
+                .filter(|queue| queue.wants(who.client))
+                .for_each(|queue| queue.close(&seen));
+        }
+    }
+
+    /// Whole frames were queued for a client. For the outbox, under its lock.
+    pub fn said(&self, who: Who, frames: &[u8]) {
+        if !self.is_on() {
+            return;
+        }
+        let bytes = What::Bytes { from: Side::Server, bytes: frames.to_vec(), whole: true };
+        let seen = self.seen(who, bytes);
+        let state = self.inner.state.lock();
+        if state.clients.contains_key(&who.client) {
+            state
+                .listeners
+                .iter()
+                .filter(|queue| queue.wants(who.client))
+                .for_each(|queue| queue.push(&seen));
+        }
+    }
+
+    /// Bytes came from a client. `begins` says whether a message may begin with them, `whole` whether none is left unfinished after
+    /// them; `session` gives what its session remembers before them.
+    pub fn heard(&self, who: Who, bytes: &[u8], begins: bool, whole: bool, session: impl Fn() -> Vec<u8>) {
+        let seen = self.seen(who, What::Bytes { from: Side::Client, bytes: bytes.to_vec(), whole });
+        let state = self.inner.state.lock();
+        if !state.clients.contains_key(&who.client) {
+            return;
+        }
+        for queue in state.listeners.iter().filter(|queue| queue.wants(who.client)) {
+            queue.hear(&seen, begins, || self.seen(who, What::Session(session())));
+        }
+    }
+
+    /// A tick begins. `snapshot` is called when somebody does not know the world yet.
+    pub fn tick_begins(
+        &self,
+        at: Duration,
+        tick: u32,
+        checksum: u64,
+        frame: Vec<u8>,
+        snapshot: impl FnOnce() -> Vec<u8>,
+    ) {
+        let world = |what| Arc::new(Seen { client: 0, player: 0, at, tick, what });
+        let state = self.inner.state.lock();
+        let mut whole = None;
+        let mut snapshot = Some(snapshot);
+        let tick = world(What::Tick { checksum, frame });
+        for queue in state.listeners.iter().filter(|queue| queue.wants_world()) {
+            if queue.is_new_to_the_world() {
+                let taken = whole.get_or_insert_with(|| {
+                    let snapshot = snapshot.take().map(|take| take()).unwrap_or_default();
+                    world(What::World { snapshot })
+                });
+                queue.show_world(taken);
+            }
+            queue.push(&tick);
+        }
+    }
+
+    /// So many ticks are complete.
+    pub fn set_tick(&self, tick: u32) {
+        self.inner.tick.store(tick, Ordering::Relaxed);
+    }
+
+    /// The server is over: who listens finds the end after what waits.
+    pub fn end(&self) {
+        let mut state = self.inner.state.lock();
+        state.is_over = true;
+        state.listeners.drain(..).for_each(|queue| queue.end());
+        self.inner.set_flags(&state);
+    }
+
+    fn seen(&self, who: Who, what: What) -> Arc<Seen> {
+        #[cfg(test)]
+        self.inner.copies.fetch_add(1, Ordering::Relaxed);
+        let Who { client, player, at } = who;
+        Arc::new(Seen { client, player, at, tick: self.inner.tick(), what })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,231 @@
+//! One who listens: a bounded queue of its own, and what it knows of each client.
+//!
+//! Comes in: what was seen, from any thread. Goes out: [`Taken`], all at once. A queue that is full takes nothing more until it is
+//! emptied, so that what is missing lies behind what was taken and before what comes later. A client of whom bytes are missing is heard
+//! again when a message begins. Never: a wait, more than the bound, half a message after a gap.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Seen, Side, What};
+use crate::limits;
+use crate::net::sync::{Condvar, Mutex};
+
+/// What a listener did not get, although it happened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Things that happened.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The tick at which it began.
+    pub since_tick: u32,
+    /// Bytes of each client's connection that are missing: what it sent, what it was sent.
+    pub connections: BTreeMap<u64, [u64; 2]>,
+}
+
+impl Lost {
+    fn add(&mut self, seen: &Seen) {
+        let bytes = seen.what.bytes() as u64;
+        if self.messages == 0 {
+            self.since_tick = seen.tick;
+        }
+        self.messages += 1;
+        self.bytes += bytes;
+        if let What::Bytes { from, .. } = seen.what {
+            let [client, server] = self.connections.entry(seen.client).or_default();
+            *if from == Side::Client { client } else { server } += bytes;
+        }
+    }
+}
+
+/// What was taken out of a queue.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// What happened, in order.
+    pub items: Vec<Arc<Seen>>,
+    /// What is missing behind them.
+    pub lost: Lost,
+    /// Nothing more will come.
+    pub over: bool,
+}
+
+/// The end of a queue that is read. The tap forgets the queue when this is dropped.
+pub struct Listener {
+    queue: Arc<Queue>,
+    forget: Box<dyn Fn(&Arc<Queue>) + Send + Sync>,
+}
+
+impl Listener {
+    pub(super) fn new(queue: Arc<Queue>, forget: impl Fn(&Arc<Queue>) + Send + Sync + 'static) -> Listener {
+        Listener { queue, forget: Box::new(forget) }
+    }
+
+    /// Takes all that waits; waits for something at most this long.
+    pub fn take(&self, wait: Duration) -> Taken {
+        let mut state = self.queue.state.lock();
+        if state.items.is_empty() && state.lost.messages == 0 && !state.over {
+            self.queue.filled.wait_for(&mut state, wait);
+        }
+        state.bytes = 0;
+        let over = state.over;
+        Taken { items: mem::take(&mut state.items), lost: mem::take(&mut state.lost), over }
+    }
+
+    /// Asks for the world again: it comes before its next tick, and after it the session of each client before its next bytes.
+    pub fn renew(&self) {
+        self.queue.state.lock().is_new = true;
+    }
+
+    /// Listens no more: who takes finds the end.
+    pub fn close(&self) {
+        (self.forget)(&self.queue);
+        self.queue.end();
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        (self.forget)(&self.queue);
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.queue.fmt(out)
+    }
+}
+
+/// How far a listener follows what a client sends. Who is not listed is waited for: it is heard when a message begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Follows {
+    /// From the beginning, or from a place that the listener knows.
+    All,
+    /// All, but the listener is to be told the session first.
+    Anew,
+    /// Bytes are missing, also those that are skipped until a message begins.
+    Torn,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(super) struct Queue {
+    only: Option<u64>,
+    bound_bytes: usize,
+    wants_world: bool,
+    state: Mutex<State>,
+    filled: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    items: Vec<Arc<Seen>>,
+    /// What the items count towards the bound.
+    bytes: usize,
+    lost: Lost,
+    follows: HashMap<u64, Follows>,
+    /// It is to be shown the whole world.
+    is_new: bool,
+    over: bool,
+}
+
+impl Queue {
+    pub(super) fn new(only: Option<u64>, bound_bytes: usize, wants_world: bool) -> Queue {
+        let state = State { is_new: wants_world, ..State::default() };
+        Queue { only, bound_bytes, wants_world, state: Mutex::new(state), filled: Condvar::new() }
+    }
+
+    pub(super) fn wants(&self, client: u64) -> bool {
+        self.only.is_none_or(|only| only == client)
+    }
+
+    pub(super) fn wants_world(&self) -> bool {
+        self.wants_world
+    }
+
+    pub(super) fn is_new_to_the_world(&self) -> bool {
+        let state = self.state.lock();
+        state.is_new && state.lost.messages == 0
+    }
+
+    /// A client that was there before.
+    pub(super) fn introduce(&self, seen: Arc<Seen>) {
+        self.state.lock().put(&seen, self.bound_bytes);
+    }
+
+    /// A client that comes now: everything of it is heard.
+    pub(super) fn open(&self, seen: &Arc<Seen>) {
+        let mut state = self.state.lock();
+        state.follows.insert(seen.client, Follows::All);
+        state.put(seen, self.bound_bytes);
+        self.filled.notify_one();
+    }
+
+    /// A client that goes.
+    pub(super) fn close(&self, seen: &Arc<Seen>) {
+        let mut state = self.state.lock();
+        state.follows.remove(&seen.client);
+        state.put(seen, self.bound_bytes);
+        self.filled.notify_one();
+    }
+
+    pub(super) fn push(&self, seen: &Arc<Seen>) {
+        self.state.lock().put(seen, self.bound_bytes);
+        self.filled.notify_one();
+    }
+
+    /// Bytes of a client, if they are of use: who does not know what came before them waits until a message begins.
+    pub(super) fn hear(&self, seen: &Arc<Seen>, begins: bool, session: impl FnOnce() -> Arc<Seen>) {
+        let mut state = self.state.lock();
+        let follows = state.follows.get(&seen.client).copied();
+        let is_known = matches!(follows, Some(Follows::All | Follows::Anew));
+        if !is_known && !begins {
+            if follows == Some(Follows::Torn) {
+                state.lost.add(seen);
+            }
+            return;
+        }
+        let is_told = follows == Some(Follows::All) || !self.wants_world;
+        if !is_told && state.lost.messages == 0 {
+            state.put(&session(), self.bound_bytes);
+        }
+        // Behind what is lost nothing is taken, so the bytes are not taken either if the session was not.
+        let is_taken = state.put(seen, self.bound_bytes);
+        state.follows.insert(seen.client, if is_taken { Follows::All } else { Follows::Torn });
+        self.filled.notify_one();
+    }
+
+    /// The whole world has room whatever waits: it comes only when it was asked for. Sessions are told anew after it.
+    pub(super) fn show_world(&self, seen: &Arc<Seen>) {
+        let mut state = self.state.lock();
+        state.is_new = false;
+        for follows in state.follows.values_mut().filter(|follows| **follows == Follows::All) {
+            *follows = Follows::Anew;
+        }
+        state.items.push(Arc::clone(seen));
+        self.filled.notify_one();
+    }
+
+    pub(super) fn end(&self) {
+        self.state.lock().over = true;
+        self.filled.notify_one();
+    }
+}
+
+impl State {
+    /// Takes something, or counts it as lost; says which. Behind what is lost nothing is taken.
+    fn put(&mut self, seen: &Arc<Seen>, bound_bytes: usize) -> bool {
+        let bytes = seen.what.bytes() + limits::TAP_ITEM_BYTES;
+        let fits = self.lost.messages == 0 && self.bytes + bytes <= bound_bytes;
+        if fits {
+            self.bytes += bytes;
+            self.items.push(Arc::clone(seen));
+        } else {
+            self.lost.add(seen);
+        }
+        fits
+    }
+}

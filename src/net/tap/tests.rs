@@ -1,0 +1,214 @@
+//! Who listens, to what, from when on, and what becomes of what does not fit.
+
+use std::thread;
+
+use super::*;
+use crate::limits;
+use crate::packet::Codes;
+
+const NOW: Duration = Duration::from_secs(7);
+const SOON: Duration = Duration::from_millis(1);
+const PLENTY: usize = 1 << 20;
+
+fn who(client: u64) -> Who {
+    Who { client, player: 3, at: NOW }
+}
+
+fn handshake() -> Handshake {
+    let ends =
+        ("192.0.2.7:50000".parse().expect("an address"), "192.0.2.1:3000".parse().expect("an address"));
+    let dialect = Codes::builtin().dialect("native").expect("built in");
+    let request = b"GET /?token=abc HTTP/1.1\r\n\r\n".to_vec();
+    Handshake::new(ends, (dialect, false), NOW, request, b"HTTP/1.1 101".to_vec())
+}
+
+/// A client that says one message after another.
+fn hear(tap: &Tap, client: u64, bytes: &[u8]) {
+    tap.heard(who(client), bytes, true, true, || b"session".to_vec());
+}
+
+/// What was taken, a word each.
+fn words(taken: &Taken) -> Vec<String> {
+    let word = |seen: &Arc<Seen>| match &seen.what {
+        What::Opened { .. } => format!("opened {}", seen.client),
+        What::Session(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        What::Bytes { from, bytes, .. } => {
+            let from = if *from == Side::Client { '>' } else { '<' };
+            format!("{}{from}{}", seen.client, String::from_utf8_lossy(bytes))
+        }
+        What::Ended { rule } => format!("ended {} {rule}", seen.client),
+        What::World { snapshot } => format!("world {}", String::from_utf8_lossy(snapshot)),
+        What::Tick { checksum, .. } => format!("tick {} {checksum}", seen.tick),
+    };
+    taken.items.iter().map(word).collect()
+}
+
+fn tick(tap: &Tap, tick: u32) {
+    tap.tick_begins(NOW, tick, u64::from(tick) * 2, b"frame".to_vec(), || format!("at {tick}").into_bytes());
+}
+
+#[test]
+fn when_nobody_listens_nothing_is_copied() {
+    let tap = Tap::default();
+    tap.opened(1, handshake());
+    tap.said(who(1), b"hello");
+    assert!(!tap.is_on() && !tap.wants_world());
+    assert_eq!(tap.inner.copies.load(Ordering::Relaxed), 0);
+    let listener = tap.listen(None, PLENTY);
+    assert!(tap.is_on() && !tap.wants_world());
+    tap.said(who(1), b"hello");
+    assert_eq!(tap.inner.copies.load(Ordering::Relaxed), 1);
+    drop(listener);
+    assert!(!tap.is_on(), "who is dropped is forgotten");
+    tap.said(who(1), b"hello");
+    assert_eq!(tap.inner.copies.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_conversation_comes_in_its_order_and_secrets_are_covered() {
+    let tap = Tap::default();
+    let listener = tap.listen(None, PLENTY);
+    tap.opened(1, handshake());
+    hear(&tap, 1, b"hi");
+    tap.said(who(1), b"you");
+    tap.ended(who(1), "peer_closed");
+    tap.said(who(1), b"late");
+    tap.ended(who(1), "again");
+    let taken = listener.take(SOON);
+    assert_eq!(words(&taken), ["opened 1", "1>hi", "1<you", "ended 1 peer_closed"]);
+    assert_eq!((taken.items[1].player, taken.items[1].at, taken.lost), (3, NOW, Lost::default()));
+    let What::Opened { request, .. } = &taken.items[0].what else { panic!("{taken:?}", taken = taken.items) };
+    assert_eq!(request, b"GET /?token=xxx HTTP/1.1\r\n\r\n");
+}
+
+#[test]
+fn one_can_listen_to_one() {
+    let tap = Tap::default();
+    let listener = tap.listen(Some(2), PLENTY);
+    for client in 1..4 {
+        tap.opened(client, handshake());
+        hear(&tap, client, b"hi");
+        tap.said(who(client), b"you");
+        tap.ended(who(client), "bye");
+    }
+    assert_eq!(words(&listener.take(SOON)), ["opened 2", "2>hi", "2<you", "ended 2 bye"]);
+}
+
+#[test]
+fn who_comes_later_is_introduced_and_begins_with_a_whole_message() {
+    let tap = Tap::default();
+    tap.opened(1, handshake());
+    tap.opened(2, handshake());
+    tap.ended(who(2), "gone");
+    let listener = tap.listen(None, PLENTY);
+    tap.heard(who(1), b"rest", false, true, Vec::new);
+    tap.said(who(1), b"whole");
+    tap.heard(who(1), b"ne", true, false, Vec::new);
+    tap.heard(who(1), b"w", false, true, Vec::new);
+    assert_eq!(words(&listener.take(SOON)), ["opened 1", "1<whole", "1>ne", "1>w"]);
+}
+
+#[test]
+fn the_world_comes_before_its_next_tick_and_sessions_before_what_follows() {
+    let tap = Tap::default();
+    tap.opened(1, handshake());
+    let (listener, other) = (tap.listen_with_world(None, PLENTY), tap.listen(None, PLENTY));
+    assert!(tap.wants_world());
+    hear(&tap, 1, b"a");
+    tick(&tap, 5);
+    tap.opened(2, handshake());
+    tap.heard(who(1), b"b", false, true, || b"s1".to_vec());
+    tap.heard(who(2), b"c", true, true, || b"s2".to_vec());
+    tick(&tap, 6);
+    assert_eq!(
+        words(&listener.take(SOON)),
+        [
+            "opened 1",
+            "session",
+            "1>a",
+            "world at 5",
+            "tick 5 10",
+            "opened 2",
+            "s1",
+            "1>b",
+            "2>c",
+            "tick 6 12"
+        ]
+    );
+    assert_eq!(
+        words(&other.take(SOON)),
+        ["opened 1", "1>a", "opened 2", "1>b", "2>c"],
+        "it has no use for them"
+    );
+    listener.renew();
+    hear(&tap, 2, b"d");
+    tick(&tap, 7);
+    hear(&tap, 2, b"e");
+    hear(&tap, 2, b"f");
+    assert_eq!(words(&listener.take(SOON)), ["2>d", "world at 7", "tick 7 14", "session", "2>e", "2>f"]);
+}
+
+#[test]
+fn what_does_not_fit_is_counted_and_lies_behind_what_was_taken() {
+    let tap = Tap::default();
+    let listener = tap.listen(None, 3 * limits::TAP_ITEM_BYTES + 100);
+    tap.opened(1, handshake());
+    tap.set_tick(9);
+    hear(&tap, 1, b"fits");
+    tap.said(who(1), &[b'x'; 200]);
+    tap.said(who(1), b"would fit");
+    hear(&tap, 1, b"so would this");
+    let taken = listener.take(SOON);
+    assert_eq!(words(&taken), ["opened 1", "1>fits"]);
+    let connections = BTreeMap::from([(1, [13, 209])]);
+    assert_eq!(taken.lost, Lost { messages: 3, bytes: 222, since_tick: 9, connections });
+    tap.heard(who(1), b"end", false, true, Vec::new);
+    tap.said(who(1), b"server");
+    let torn = listener.take(SOON);
+    assert!(torn.items.is_empty(), "what is whole lies behind the missing end");
+    assert_eq!(torn.lost.connections, BTreeMap::from([(1, [3, 6])]));
+    hear(&tap, 1, b"new");
+    tap.said(who(1), b"again");
+    let after = listener.take(SOON);
+    assert_eq!((words(&after), after.lost.messages), (vec!["1>new".to_owned(), "1<again".to_owned()], 0));
+}
+
+#[test]
+fn one_who_does_not_take_holds_nobody_up_and_keeps_no_more_than_its_bound() {
+    let tap = Tap::default();
+    let (idle, busy) = (tap.listen_with_world(None, 10_000), tap.listen(None, PLENTY));
+    tap.opened(1, handshake());
+    tick(&tap, 1);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..500).for_each(|_| tap.said(who(1), &[7; 100])));
+        }
+    });
+    tick(&tap, 2);
+    idle.renew();
+    tick(&tap, 3);
+    assert_eq!(busy.take(SOON).items.len(), 2_001);
+    let taken = idle.take(SOON);
+    let kept: usize = taken.items.iter().map(|seen| seen.what.bytes() + limits::TAP_ITEM_BYTES).sum();
+    assert!(kept <= 10_000 + "at 1".len() + limits::TAP_ITEM_BYTES, "{kept}");
+    assert_eq!(taken.items.len() as u64 + taken.lost.messages, 2_001 + 2 + 2, "all is there or counted");
+    tick(&tap, 4);
+    assert_eq!(
+        words(&idle.take(SOON)),
+        ["world at 4", "tick 4 8"],
+        "the world comes when there is room for it"
+    );
+}
+
+#[test]
+fn the_end_is_found_behind_what_waits() {
+    let tap = Tap::default();
+    let (listener, closed) = (tap.listen(None, PLENTY), tap.listen(None, PLENTY));
+    tap.opened(1, handshake());
+    closed.close();
+    tap.end();
+    let taken = listener.take(SOON);
+    assert!(taken.over && taken.items.len() == 1 && !tap.is_on());
+    assert!(closed.take(Duration::from_secs(60)).over);
+    assert!(tap.listen(None, PLENTY).take(Duration::from_secs(60)).over, "who comes after the end");
+}
