@@ -15,7 +15,7 @@ use super::{Failure, codes, print, terminal};
 use crate::limits;
 use crate::net::console::admin;
 use crate::net::console::token::Token;
-use crate::net::{Config, Server, endpoint};
+use crate::net::{Config, Server, endpoint, wire};
 use crate::world::{Identity, TickHz, World, rules};
 
 /// What `serve` can be told. Each flag has a variable of the same name.
@@ -195,6 +195,7 @@ fn banner(server: &Server, is_new_token: bool) -> String {
         text.push_str(&format!("  {dialect:<8} ws://{host}{path}\n"));
     }
     let token = if is_new_token { format!("#{}", config.admin_token.reveal()) } else { String::new() };
+    text.push_str(&format!("  wire     http://{host}{}\n", wire::PATH));
     text.push_str(&format!("  admin    http://{host}{}{token}\n", admin::PATH));
     let (identity, rates) = (config.identity, config.rates());
     text.push_str(&format!(

@@ -16,6 +16,7 @@ use super::metrics::Metrics;
 use super::roster::Roster;
 use super::sync::{Condvar, Mutex};
 use super::tap::Tap;
+use super::wire::Places;
 use super::worker::Bell;
 use crate::feed::Published;
 
@@ -36,6 +37,8 @@ pub struct Shared {
     pub roster: Roster,
     /// Who listens to what is said.
     pub tap: Tap,
+    /// Places for those who watch at `/wire`.
+    pub watching: Places,
     /// Who may have a thread.
     pub admission: Arc<Admission>,
     /// One for each fan-out worker.
@@ -73,6 +76,7 @@ impl Shared {
             gate: Gate::default(),
             roster: Roster::default(),
             tap: Tap::default(),
+            watching: Places::default(),
             admission,
             bells: (0..workers).map(|_| Bell::default()).collect(),
             epoch,
