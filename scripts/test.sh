@@ -138,6 +138,8 @@ lesson() {
 
 browser() { timeout --kill-after=10 300 node tests/browser/run.mjs; }
 
+inspector() { timeout --kill-after=10 200 node tests/browser/wire.mjs; }
+
 pressure() { timeout --kill-after=10 400 scripts/pressure.sh --seconds 4; }
 
 # ---- counting ----------------------------------------------------------------------------------------------------
@@ -199,6 +201,7 @@ groups=(
     'page node the modules of the page by themselves'
     'lesson node after docs/your-first-rule.md the page and the world build and pass'
     'browser line two pages and a raw socket in one world'
+    'inspector line one page plays, another watches its frames'
     'pressure marks players beside clients that misbehave'
 )
 
