@@ -159,6 +159,22 @@ pub const BANS: usize = 4096;
 
 /// Payload bytes of a TCP segment that is written: with its headers it fits the 65,535 bytes of an IP packet. More is written as several.
 pub const CAPTURE_SEGMENT_BYTES: usize = 60 * 1024;
+/// Bytes of a snapshot in one record of a capture: readers of packets take 256 KiB at most. A larger one is several records.
+pub const CAPTURE_PART_BYTES: usize = 32 * 1024;
+/// Bytes that wait to be written into a capture: seconds of two hundred clients, so that a disk may pause. Beyond: lost, and counted.
+pub const CAPTURE_QUEUE_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes that are written into a capture at once.
+pub const CAPTURE_BUFFER_BYTES: usize = 256 * 1024;
+/// Bytes of a capture file, unless `--capture-file-mb` says otherwise: Wireshark still opens it in a minute. Beyond: the next file.
+pub const CAPTURE_FILE_BYTES: u64 = 1024 * 1024 * 1024;
+/// Files of one capture. Beyond: it ends.
+pub const CAPTURE_FILES: u32 = 9_999;
+/// Pause of the recorder between two writes, so that it writes much at once and wakes seldom; who watches live does not see it.
+pub const CAPTURE_PAUSE: Duration = Duration::from_millis(10);
+/// How long the recorder waits for something to write before it looks whether its file is too old.
+pub const CAPTURE_LOOK: Duration = Duration::from_millis(500);
+/// Time that the last bytes of a capture have to be written when it is ended. Beyond: it is said so, and nobody waits.
+pub const CAPTURE_END_TIME: Duration = Duration::from_secs(1);
 
 // ---- net: the inspector ---------------------------------------------------------------------------------------------
 

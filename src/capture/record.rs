@@ -12,7 +12,7 @@
 //!
 //!    kind 1 world   seed u32, map_size_px u32, tick_hz u32, code_hash u64, tick u32, part u16, parts u16, bytes of the snapshot
 //!         2 tick    checksum u64 of the world before it, command frame
-//!         3 client  client u64, address text, dialect text, player u16, sequence u32, flags u8, bytes of the session
+//!         3 client  client u64, address text, dialect text, player u16, sequence u32, flags u8, unfinished u32, session
 //!         4 lost    messages u32, bytes u64, since tick u32
 //!         5 join    client u64, player u16, port u16, address text
 //! ```
@@ -75,6 +75,8 @@ pub enum Record<'a> {
         sequence: u32,
         /// [`FLAG_AWAITS_HELLO`] and the like.
         flags: u8,
+        /// Bytes of an unfinished message that follow in its connection and that the session has counted already.
+        unfinished: u32,
         /// All that its session remembers, in the session's own form; what follows of the client in the capture comes after it.
         session: &'a [u8],
     },
@@ -151,7 +153,7 @@ pub fn encode(out: &mut Vec<u8>, record: &Record<'_>) {
             out.extend(checksum.to_le_bytes());
             out.extend(frame);
         }
-        Record::Client { client, address, dialect, player, sequence, flags, session } => {
+        Record::Client { client, address, dialect, player, sequence, flags, unfinished, session } => {
             out.push(CLIENT);
             out.extend(client.to_le_bytes());
             write_text(out, address);
@@ -159,6 +161,7 @@ pub fn encode(out: &mut Vec<u8>, record: &Record<'_>) {
             out.extend(player.to_le_bytes());
             out.extend(sequence.to_le_bytes());
             out.push(flags);
+            out.extend(unfinished.to_le_bytes());
             out.extend(session);
         }
         Record::Lost { messages, bytes, since_tick } => {
@@ -203,6 +206,7 @@ pub fn decode(bytes: &[u8]) -> Result<Record<'_>, RecordError> {
             player: reader.u16()?,
             sequence: reader.u32()?,
             flags: u8::from_le_bytes(reader.array()?),
+            unfinished: reader.u32()?,
             session: reader.rest(),
         },
         LOST => Record::Lost { messages: reader.u32()?, bytes: reader.u64()?, since_tick: reader.u32()? },

@@ -225,9 +225,15 @@ impl<'a> Flow<'a> {
         let is_first = self.last.is_none();
         let offset = self.offset(sequence);
         let end = offset + (segment.payload.len() + segment.missing_bytes) as i64;
-        self.known = if is_first { end } else { self.known.max(end) };
+        let is_empty = end == offset;
+        if is_first {
+            self.known = end;
+        } else if end > self.known + i64::from(is_empty) {
+            // What follows a FIN has a number one above it, as an acknowledgement has.
+            self.known = end;
+        }
         if segment.head.flags & FIN != 0 {
-            self.fin = Some(end);
+            (self.fin, self.known) = (Some(end), end.max(self.known));
         }
         self.keep(offset, Chunk { at_ns: packet.at_ns, packet: packet.number, bytes: segment.payload });
     }
@@ -277,9 +283,10 @@ impl<'a> Flow<'a> {
             ready.push((readable, Piece { from, at_ns, packet, bytes, hole_before }));
             at = offset + bytes.len() as i64;
         }
-        if self.known > at {
+        let known = self.fin.unwrap_or(self.known);
+        if known > at {
             let (at_ns, packet) = last;
-            holes.push(Hole { from, at_ns, packet, bytes: (self.known - at) as u64 });
+            holes.push(Hole { from, at_ns, packet, bytes: (known - at) as u64 });
         }
     }
 }

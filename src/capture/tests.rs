@@ -146,6 +146,7 @@ fn a_connection_has_ends_a_beginning_and_an_end() {
         (head(ACK | PSH, 103, 506), b"xyz"),
         (head(ACK | FIN, 106, 506), b""),
         (answer(ACK | FIN, 506, 107), b""),
+        (head(ACK, 107, 507), b""),
     ]);
     assert_eq!(told(&bytes), ("GETxyz".into(), "101abc".into(), vec![4, 5, 6, 7]));
     let capture = read(&bytes).expect("a capture");
@@ -361,6 +362,7 @@ fn records_come_back_and_damaged_ones_say_why() {
             player: 3,
             sequence: 9,
             flags: FLAGS,
+            unfinished: 6,
             session: b"s",
         },
         Record::Lost { messages: 1, bytes: 2, since_tick: 3 },

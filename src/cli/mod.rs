@@ -77,6 +77,12 @@ fn print(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
+/// The same on standard error: where standard output carries a capture.
+fn print_aside(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;

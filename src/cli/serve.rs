@@ -6,17 +6,22 @@ use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
+use std::time::Duration;
 
 use clap::Args;
 use tracing::info;
 
 use super::log::Log;
-use super::{Failure, codes, print, terminal};
+use super::{Failure, codes, print, print_aside, terminal};
 use crate::limits;
 use crate::net::console::admin;
 use crate::net::console::token::Token;
+use crate::net::recorder::{Rotation, Target};
 use crate::net::{Config, Server, endpoint, wire};
 use crate::world::{Identity, TickHz, World, rules};
+
+/// The name by which `--capture` knows standard output.
+const STDOUT: &str = "-";
 
 /// What `serve` can be told. Each flag has a variable of the same name.
 #[derive(Debug, Args)]
@@ -68,6 +73,16 @@ pub struct ServeArgs {
     /// File of `save` with which the world begins. Its seed, map and tick rate count; its players are gone.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_RESTORE")]
     restore: Option<PathBuf>,
+    /// File to write what clients and server say to, for Wireshark; `-` is standard output, and what is printed goes to standard error.
+    /// A file that is there already is not overwritten.
+    #[arg(long, value_name = "FILE", env = "TICKWIRE_CAPTURE")]
+    capture: Option<PathBuf>,
+    /// Size at which a capture goes on in the next file, FILE.1.pcapng and so on, in millions of bytes.
+    #[arg(long, value_name = "MB", env = "TICKWIRE_CAPTURE_FILE_MB", value_parser = clap::value_parser!(u64).range(1..))]
+    capture_file_mb: Option<u64>,
+    /// Time after which it does.
+    #[arg(long, value_name = "SECONDS", env = "TICKWIRE_CAPTURE_FILE_SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    capture_file_seconds: Option<u64>,
     /// What to log: error, warn, info, debug, or a filter such as tickwire::net=debug.
     #[arg(long, value_name = "FILTER", default_value = "info", env = "TICKWIRE_LOG")]
     log: String,
@@ -102,7 +117,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         None => World::new(config.identity),
     };
     let log = Log::start(&args.log)?;
-    let served = serve(config, world, args.admin_token.is_none());
+    let served = serve(config, world, args);
     log.finish();
     served
 }
@@ -125,7 +140,9 @@ fn restore(file: &Path) -> Result<World, Failure> {
     Ok(world)
 }
 
-fn serve(config: Config, world: World, is_new_token: bool) -> Result<(), Failure> {
+fn serve(config: Config, world: World, args: &ServeArgs) -> Result<(), Failure> {
+    let is_to_stdout = args.capture.as_deref() == Some(Path::new(STDOUT));
+    let print = if is_to_stdout { print_aside } else { print };
     let (stop, stopped) = mpsc::channel();
     ctrlc::set_handler(move || {
         let _ = stop.send(());
@@ -137,11 +154,15 @@ fn serve(config: Config, world: World, is_new_token: bool) -> Result<(), Failure
         io::ErrorKind::AddrInUse => format!("{bind} is in use; choose another with --bind ADDR:PORT"),
         _ => format!("cannot listen on {bind}: {error}"),
     })?;
-    print(&banner(&server, is_new_token));
+    if let Some(file) = &args.capture {
+        let target = if is_to_stdout { Target::Stdout } else { Target::File(file.clone()) };
+        server.capture(target).map_err(|error| format!("--capture: {error}"))?;
+    }
+    print(&banner(&server, args.admin_token.is_none()));
     if tick > 0 {
         info!(tick, players, "the world goes on; its players leave, since they have no clients here");
     }
-    terminal::start(server.console())?;
+    terminal::start(server.console(), print)?;
     while stopped.recv_timeout(limits::WORLD_LOOK).is_err()
         && server.is_ticking()
         && !server.is_asked_to_stop()
@@ -182,8 +203,23 @@ fn config(args: &ServeArgs) -> Result<Config, Failure> {
         codes: codes::load(args.codes.as_deref())?,
         admin_token,
         save_dir: args.save_dir.clone(),
+        capture_dir: capture_dir(args),
+        rotation: Rotation {
+            bytes: args.capture_file_mb.map_or(limits::CAPTURE_FILE_BYTES, |mb| mb.saturating_mul(1_000_000)),
+            time: args.capture_file_seconds.map(Duration::from_secs),
+        },
         ..Config::new(args.bind)
     })
+}
+
+/// Where a command of the operator's puts captures: beside the one of the command line, or else where `save` puts worlds.
+fn capture_dir(args: &ServeArgs) -> PathBuf {
+    let file = args.capture.as_deref().filter(|file| *file != Path::new(STDOUT));
+    match file.and_then(Path::parent) {
+        None => args.save_dir.clone(),
+        Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
+        Some(folder) => folder.to_owned(),
+    }
 }
 
 /// Where to go, and what is in force. A token that was made now is shown here and nowhere else; one that was given is known.

@@ -1,4 +1,5 @@
-//! The console on standard input: each line is a command of the operator's, its answer goes to standard output.
+//! The console on standard input: each line is a command of the operator's, its answer goes to standard output, or to standard error
+//! where that carries a capture.
 //!
 //! Comes in: lines, from a terminal, a pipe or a file. Goes out: answers; a prompt, if somebody sits there. The end of the input
 //! ends the console and nothing else: a server that was started without input goes on. Never: a line of more than
@@ -7,7 +8,7 @@
 use std::io::{self, ErrorKind, IsTerminal, Stdin};
 use std::thread;
 
-use super::{Failure, print};
+use super::Failure;
 use crate::limits;
 use crate::net::console::Source;
 use crate::net::{Console, platform};
@@ -15,16 +16,16 @@ use crate::net::{Console, platform};
 /// What stands before the operator's line on a terminal.
 const PROMPT: &str = "> ";
 
-/// Hears the operator from now on, in a thread that ends with the input or the program.
+/// Hears the operator from now on, in a thread that ends with the input or the program. Answers are printed with `print`.
 ///
 /// # Errors
 /// There is no thread.
-pub fn start(console: Console) -> Result<(), Failure> {
-    let spawned = thread::Builder::new().name("console".to_owned()).spawn(move || run(&console));
+pub fn start(console: Console, print: fn(&str)) -> Result<(), Failure> {
+    let spawned = thread::Builder::new().name("console".to_owned()).spawn(move || run(&console, print));
     spawned.map(drop).map_err(|error| format!("console: {error}"))
 }
 
-fn run(console: &Console) {
+fn run(console: &Console, print: fn(&str)) {
     let stdin = io::stdin();
     let is_terminal = stdin.is_terminal();
     let (mut lines, mut buffer) = (Lines::default(), [0; limits::ORDER_BYTES]);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::console::token::Token;
+use super::recorder::Rotation;
 use crate::feed::Rates;
 use crate::limits;
 use crate::packet::Codes;
@@ -35,6 +36,10 @@ pub struct Config {
     pub admin_token: Token,
     /// Where the operator's `save` puts its files.
     pub save_dir: PathBuf,
+    /// Where the operator's `capture on` puts its files.
+    pub capture_dir: PathBuf,
+    /// When a capture file is full.
+    pub rotation: Rotation,
 }
 
 impl Config {
@@ -52,6 +57,8 @@ impl Config {
             codes: Codes::builtin(),
             admin_token: Token::random(),
             save_dir: PathBuf::from("."),
+            capture_dir: PathBuf::from("."),
+            rotation: Rotation::default(),
         }
     }
 

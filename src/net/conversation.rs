@@ -60,8 +60,8 @@ impl Leaving<'_> {
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         self.leave_world();
-        self.shared.unlist(self.client);
         self.shared.tap.ended(self.client.who(self.shared.now()), self.rule.get());
+        self.shared.unlist(self.client);
         self.client.cut();
     }
 }

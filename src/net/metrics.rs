@@ -13,6 +13,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
+use super::recorder::Counts;
+
 /// One label: the name of a rule, a cap or a reason.
 type Named = Family<[(&'static str, &'static str); 1], Counter>;
 
@@ -62,6 +64,8 @@ pub struct Metrics {
     pub lost_publications: Counter,
     /// Time from the beginning of a tick to its publication.
     pub tick_time: Histogram,
+    /// What captures have written, and what they could not.
+    pub capture: Counts,
     /// Panics caught: each is a bug of ours.
     pub panics: Counter,
 }
@@ -93,11 +97,13 @@ impl Metrics {
             skipped_ticks: Counter::default(),
             lost_publications: Counter::default(),
             tick_time: Histogram::new(tick_buckets),
+            capture: Counts::default(),
             panics: Counter::default(),
         };
         metrics.register_connections();
         metrics.register_traffic();
         metrics.register_ticks();
+        metrics.register_captures();
         metrics
     }
 
@@ -141,6 +147,18 @@ impl Metrics {
             self.lost_publications.clone(),
         );
         all.register_with_unit("tick", "Time of a tick", Unit::Seconds, self.tick_time.clone());
+    }
+
+    fn register_captures(&mut self) {
+        let (all, counts) = (&mut self.registry, &self.capture);
+        all.register("capture_packets", "Packets written into captures", counts.packets.clone());
+        all.register_with_unit(
+            "capture_written",
+            "Bytes written into captures",
+            Unit::Bytes,
+            counts.bytes.clone(),
+        );
+        all.register("capture_lost", "Messages and ticks that captures lack", counts.lost.clone());
     }
 
     /// Counts one under a name.

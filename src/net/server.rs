@@ -12,6 +12,7 @@ use super::config::Config;
 use super::console::Console;
 use super::inbox::Inbox;
 use super::platform::{self, Ceilings};
+use super::recorder::Target;
 use super::shared::Shared;
 use super::tap::Tap;
 use super::{listener, ticker, worker};
@@ -93,6 +94,14 @@ impl Server {
         &self.shared.tap
     }
 
+    /// Begins to write what clients and server say.
+    ///
+    /// # Errors
+    /// Why it cannot be written there.
+    pub fn capture(&self, target: Target) -> Result<String, String> {
+        self.shared.recorder.start(&self.shared, target, None)
+    }
+
     /// What carries out the operator's commands.
     pub fn console(&self) -> Console {
         Console::new(Arc::clone(&self.shared))
@@ -104,7 +113,7 @@ impl Server {
     }
 
     /// Lets nobody new in, closes everyone with 1001, joins the threads. Takes at most about 2.5 s, however the
-    /// clients behave. Returns how many connections had to be left behind: 0 unless a thread hangs.
+    /// clients behave, and a second more when a capture is on that nobody takes. Returns how many connections had to be left behind: 0 unless a thread hangs.
     pub fn stop(self) -> usize {
         let Server { shared, listener, accepting, ticking, telling, .. } = self;
         shared.set_stopping();
@@ -125,6 +134,7 @@ impl Server {
             let _ = worker.join();
         }
         shared.tap.end();
+        let _ = shared.recorder.stop();
         left
     }
 }

@@ -13,6 +13,7 @@ use super::console::gate::Gate;
 use super::console::inquiry::Inquiries;
 use super::inbox::Inbox;
 use super::metrics::Metrics;
+use super::recorder::Recorder;
 use super::roster::Roster;
 use super::sync::{Condvar, Mutex};
 use super::tap::Tap;
@@ -39,6 +40,8 @@ pub struct Shared {
     pub tap: Tap,
     /// Places for those who watch at `/wire`.
     pub watching: Places,
+    /// Writes it into a file, if it is on.
+    pub recorder: Recorder,
     /// Who may have a thread.
     pub admission: Arc<Admission>,
     /// One for each fan-out worker.
@@ -77,6 +80,7 @@ impl Shared {
             roster: Roster::default(),
             tap: Tap::default(),
             watching: Places::default(),
+            recorder: Recorder::default(),
             admission,
             bells: (0..workers).map(|_| Bell::default()).collect(),
             epoch,

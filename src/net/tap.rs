@@ -15,7 +15,7 @@
 mod head;
 mod listener;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -240,6 +240,14 @@ impl Tap {
                 inner.forget(queue);
             }
         }))
+    }
+
+    /// For who has lost something: introduces the clients that are there and not `known`, and gives the numbers of all.
+    pub fn present(&self, known: impl Fn(u64) -> bool) -> (Vec<Seen>, BTreeSet<u64>) {
+        let state = self.inner.state.lock();
+        let unknown = state.clients.iter().filter(|(client, _)| !known(**client));
+        let introductions = unknown.map(|(client, handshake)| handshake.seen(*client, self.inner.tick()));
+        (introductions.collect(), state.clients.keys().copied().collect())
     }
 
     /// A client was upgraded; from now on its bytes are seen.

@@ -28,11 +28,12 @@ use tracing::{debug, info};
 
 use super::client::{Client, Ending};
 use super::metrics::Metrics;
+use super::recorder;
 use super::shared::Shared;
 use crate::feed::Published;
 use crate::session::Breach;
 use crate::world::{Action, PlayerId};
-use order::{COMMANDS, Order, Who};
+use order::{COMMANDS, Capture, Order, Who};
 
 /// Where a line came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,6 +143,7 @@ fn carry_out(shared: &Shared, order: Order, source: Source) -> Done {
         Order::Unban(address) => Err(format!("{address} is not banned")),
         Order::Bans => Ok(bans(shared)),
         Order::Save => save(shared),
+        Order::Capture(wanted) => capture(shared, &wanted),
         Order::Stats => Ok(stats(shared)),
         Order::Stop => {
             shared.ask_to_stop();
@@ -228,12 +230,17 @@ fn players(shared: &Shared) -> Done {
 }
 
 fn kick(shared: &Shared, who: &Who) -> Done {
-    let player = find(shared, who)?;
-    let Some(client) = playing(shared).remove(&player) else {
-        return Err(format!("no client plays as number {}", player.0));
-    };
+    let client = client_of(shared, who)?;
+    let number = client.player().map_or(0, |player| player.0);
     client.close(Ending::Breach(Breach::Kicked), shared.now());
-    Ok(format!("player {} of {} is out", player.0, client.address.ip()))
+    Ok(format!("player {number} of {} is out", client.address.ip()))
+}
+
+/// The client that plays as somebody.
+fn client_of(shared: &Shared, who: &Who) -> Result<Arc<Client>, String> {
+    let player = find(shared, who)?;
+    let client = playing(shared).remove(&player);
+    client.ok_or_else(|| format!("no client plays as number {}", player.0))
 }
 
 fn ban(shared: &Shared, address: IpAddr, source: Source) -> Done {
@@ -273,6 +280,20 @@ fn save(shared: &Shared) -> Done {
         snapshot.tick,
         snapshot.bytes.len()
     ))
+}
+
+fn capture(shared: &Shared, wanted: &Capture) -> Done {
+    match wanted {
+        Capture::Status => Ok(shared.recorder.status()),
+        Capture::Off => shared.recorder.stop(),
+        Capture::On(who) => {
+            let only = who.as_ref().map(|who| client_of(shared, who)).transpose()?.map(|client| client.id);
+            let target =
+                recorder::file_of_tick(&shared.config.capture_dir, shared.tick.load(Ordering::Relaxed));
+            let name = shared.recorder.start(shared, target, only)?;
+            Ok(format!("{name} is being written"))
+        }
+    }
 }
 
 /// One figure a line: its name, spaces, its value.

@@ -47,10 +47,23 @@ pub enum Order {
     Bans,
     /// Write the world to a file.
     Save,
+    /// Write what clients and server say into a file; or end that, or say how far it is.
+    Capture(Capture),
     /// Say how the server does.
     Stats,
     /// End the server.
     Stop,
+}
+
+/// What is wanted of a capture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Capture {
+    /// To know how far it is.
+    Status,
+    /// To begin one: of this player's connection, or of all.
+    On(Option<Who>),
+    /// To end it.
+    Off,
 }
 
 /// How the operator names a player.
@@ -63,7 +76,7 @@ pub enum Who {
 }
 
 /// Each command: its name, what follows it, what it does.
-pub const COMMANDS: [(&str, &str, &str); 12] = [
+pub const COMMANDS: [(&str, &str, &str); 13] = [
     ("help", "", "these lines"),
     ("players", "", "who plays: number, age, points, health, place, address, name"),
     ("say", "TEXT", "tell everyone"),
@@ -74,6 +87,11 @@ pub const COMMANDS: [(&str, &str, &str); 12] = [
     ("unban", "ADDRESS", "take connections of an address again"),
     ("bans", "", "the addresses that are banned"),
     ("save", "", "write the world to a file, for --restore"),
+    (
+        "capture",
+        "[on [PLAYER] | off]",
+        "write what clients and server say to a file for Wireshark; how far that is",
+    ),
     ("stats", "", "how the server does"),
     ("stop", "", "say goodbye to all and end the server"),
 ];
@@ -133,6 +151,7 @@ impl Order {
             Order::Unban(_) => "unban",
             Order::Bans => "bans",
             Order::Save => "save",
+            Order::Capture(_) => "capture",
             Order::Stats => "stats",
             Order::Stop => "stop",
         }
@@ -140,7 +159,10 @@ impl Order {
 
     /// Whether it only looks: such orders come by the second from an open `/admin`, and are logged as details.
     pub fn only_looks(&self) -> bool {
-        matches!(self, Order::Help | Order::Players | Order::Bans | Order::Stats)
+        matches!(
+            self,
+            Order::Help | Order::Players | Order::Bans | Order::Stats | Order::Capture(Capture::Status)
+        )
     }
 }
 
@@ -175,6 +197,7 @@ fn order(word: &str, rest: &str) -> Result<Order, Expected> {
         "kick" => Ok(Order::Kick(who(rest)?)),
         "ban" => Ok(Order::Ban(address(rest)?)),
         "unban" => Ok(Order::Unban(address(rest)?)),
+        "capture" => capture(rest),
         _ if !rest.is_empty() => Err("nothing follows it".to_owned()),
         "help" => Ok(Order::Help),
         "players" => Ok(Order::Players),
@@ -184,6 +207,17 @@ fn order(word: &str, rest: &str) -> Result<Order, Expected> {
         "stop" => Ok(Order::Stop),
         _ => Err(Expected::new()),
     }
+}
+
+fn capture(rest: &str) -> Result<Order, Expected> {
+    let (word, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    Ok(Order::Capture(match word {
+        "" => Capture::Status,
+        "off" if rest.is_empty() => Capture::Off,
+        "on" if rest.is_empty() => Capture::On(None),
+        "on" => Capture::On(Some(who(rest)?)),
+        _ => return Err(Expected::new()),
+    }))
 }
 
 fn spawn(rest: &str) -> Result<Order, Expected> {
@@ -301,6 +335,11 @@ mod tests {
             ("unban ::1", Order::Unban(ip("::1"))),
             ("bans", Order::Bans),
             ("save", Order::Save),
+            ("capture", Order::Capture(Capture::Status)),
+            ("capture on", Order::Capture(Capture::On(None))),
+            ("capture  on  Ann B", Order::Capture(Capture::On(Some(name("Ann B"))))),
+            ("capture on 7", Order::Capture(Capture::On(Some(number(7))))),
+            ("capture off", Order::Capture(Capture::Off)),
             ("stats", Order::Stats),
             ("stop", Order::Stop),
         ];
@@ -335,6 +374,9 @@ mod tests {
             ("grant 7 wood -5", "N is a whole number, 0 to 4294967295"),
             ("grant 7 wood 4294967296", "N is a whole number"),
             ("grant 0 wood 5", "PLAYER is a number from 1 to 65535, or a name"),
+            ("capture now", "usage: capture [on [PLAYER] | off]"),
+            ("capture off 7", "usage: capture [on [PLAYER] | off]"),
+            ("capture on 0", "PLAYER is a number from 1 to 65535"),
             ("kick", "usage: kick PLAYER; PLAYER is a number of players, or a name"),
             ("kick 65536", "PLAYER is a number from 1 to 65535"),
             ("ban", "usage: ban ADDRESS; ADDRESS is an IP address without a port"),

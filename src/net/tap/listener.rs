@@ -64,11 +64,14 @@ impl Listener {
         Listener { queue, forget: Box::new(forget) }
     }
 
-    /// Takes all that waits; waits for something at most this long.
+    /// Takes all that waits; waits for something at most this long. For who listens to the world there is nothing before it.
     pub fn take(&self, wait: Duration) -> Taken {
         let mut state = self.queue.state.lock();
-        if state.items.is_empty() && state.lost.messages == 0 && !state.over {
+        if !state.has_something() {
             self.queue.filled.wait_for(&mut state, wait);
+        }
+        if !state.has_something() {
+            return Taken::default();
         }
         state.bytes = 0;
         let over = state.over;
@@ -129,12 +132,14 @@ struct State {
     follows: HashMap<u64, Follows>,
     /// It is to be shown the whole world.
     is_new: bool,
+    /// It waits for the world before anything else.
+    is_first: bool,
     over: bool,
 }
 
 impl Queue {
     pub(super) fn new(only: Option<u64>, bound_bytes: usize, wants_world: bool) -> Queue {
-        let state = State { is_new: wants_world, ..State::default() };
+        let state = State { is_new: wants_world, is_first: wants_world, ..State::default() };
         Queue { only, bound_bytes, wants_world, state: Mutex::new(state), filled: Condvar::new() }
     }
 
@@ -148,7 +153,8 @@ impl Queue {
 
     pub(super) fn is_new_to_the_world(&self) -> bool {
         let state = self.state.lock();
-        state.is_new && state.lost.messages == 0
+        // Behind what is lost nothing is taken; the first time the world stands before all.
+        state.is_new && (state.is_first || state.lost.messages == 0)
     }
 
     /// A client that was there before.
@@ -156,11 +162,12 @@ impl Queue {
         self.state.lock().put(&seen, self.bound_bytes);
     }
 
-    /// A client that comes now: everything of it is heard.
+    /// A client that comes now: everything of it is heard, unless this itself is lost.
     pub(super) fn open(&self, seen: &Arc<Seen>) {
         let mut state = self.state.lock();
-        state.follows.insert(seen.client, Follows::All);
-        state.put(seen, self.bound_bytes);
+        if state.put(seen, self.bound_bytes) {
+            state.follows.insert(seen.client, Follows::All);
+        }
         self.filled.notify_one();
     }
 
@@ -198,10 +205,16 @@ impl Queue {
         self.filled.notify_one();
     }
 
-    /// The whole world has room whatever waits: it comes only when it was asked for. Sessions are told anew after it.
+    /// The whole world has room whatever waits: it comes only when it was asked for. The first time it stands before all that was
+    /// heard since, of which the ticks before know nothing; later, sessions are told anew after it.
     pub(super) fn show_world(&self, seen: &Arc<Seen>) {
         let mut state = self.state.lock();
         state.is_new = false;
+        if std::mem::take(&mut state.is_first) {
+            state.items.insert(0, Arc::clone(seen));
+            self.filled.notify_one();
+            return;
+        }
         for follows in state.follows.values_mut().filter(|follows| **follows == Follows::All) {
             *follows = Follows::Anew;
         }
@@ -216,6 +229,10 @@ impl Queue {
 }
 
 impl State {
+    fn has_something(&self) -> bool {
+        self.over || !self.is_first && (!self.items.is_empty() || self.lost.messages > 0)
+    }
+
     /// Takes something, or counts it as lost; says which. Behind what is lost nothing is taken.
     fn put(&mut self, seen: &Arc<Seen>, bound_bytes: usize) -> bool {
         let bytes = seen.what.bytes() + limits::TAP_ITEM_BYTES;

@@ -122,18 +122,7 @@ fn the_world_comes_before_its_next_tick_and_sessions_before_what_follows() {
     tick(&tap, 6);
     assert_eq!(
         words(&listener.take(SOON)),
-        [
-            "opened 1",
-            "session",
-            "1>a",
-            "world at 5",
-            "tick 5 10",
-            "opened 2",
-            "s1",
-            "1>b",
-            "2>c",
-            "tick 6 12"
-        ]
+        ["world at 5", "opened 1", "session", "1>a", "tick 5 10", "opened 2", "1>b", "2>c", "tick 6 12"]
     );
     assert_eq!(
         words(&other.take(SOON)),

@@ -1,0 +1,266 @@
+//! The recorder: a thread that writes what the tap shows into a capture file.
+//!
+//! ```text
+//!  --capture, "capture on" ─► listener of the tap ─► thread: scribe ─► file, and the next one when it is full
+//!                                                          └─► packets, bytes, what was lost: status, metrics, the file itself
+//! ```
+//!
+//! Comes in: what is seen, and the word to begin or to end. Goes out: files that Wireshark opens; see PROTOCOL.md, "The capture file".
+//! Whoever waits for a slow disk is this thread alone: what does not fit its queue is lost and counted. An error of the disk or a pipe
+//! that is closed ends the capture, not the server. Never: two captures at once, a file overwritten.
+
+mod files;
+mod scribe;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use prometheus_client::metrics::counter::Counter;
+use tracing::{info, warn};
+
+use super::shared::Shared;
+use super::sync::Mutex;
+use super::tap::{Listener, Lost, Tap, What};
+use crate::limits;
+use files::Output;
+pub use files::Target;
+use scribe::Scribe;
+
+/// When a file is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rotation {
+    /// At so many bytes.
+    pub bytes: u64,
+    /// After so long, if it is ever.
+    pub time: Option<Duration>,
+}
+
+impl Default for Rotation {
+    fn default() -> Rotation {
+        Rotation { bytes: limits::CAPTURE_FILE_BYTES, time: None }
+    }
+}
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub struct Recorder {
+    running: Mutex<Option<Running>>,
+}
+
+/// A capture that was begun, also when it has ended by itself since.
+#[derive(Debug)]
+struct Running {
+    listener: Arc<Listener>,
+    progress: Arc<Progress>,
+    ended: Receiver<()>,
+}
+
+/// How far a capture is.
+#[derive(Debug, Default)]
+struct Progress {
+    name: Mutex<String>,
+    /// Why it ended by itself.
+    error: Mutex<Option<String>>,
+    packets: AtomicU64,
+    bytes: AtomicU64,
+    lost: AtomicU64,
+}
+
+impl Progress {
+    fn text(&self) -> String {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let (name, error) = (self.name.lock().clone(), self.error.lock().clone());
+        let ended = error.map_or(String::new(), |error| format!("; ended: {error}"));
+        let (packets, bytes, lost) = (of(&self.packets), of(&self.bytes), of(&self.lost));
+        format!("{name}: {packets} packets, {bytes} bytes, {lost} lost{ended}")
+    }
+}
+
+impl Recorder {
+    /// Begins to write what one client or all say. Gives the file's name.
+    ///
+    /// # Errors
+    /// A capture is on, or the file cannot be begun.
+    pub fn start(&self, shared: &Shared, target: Target, only: Option<u64>) -> Result<String, String> {
+        let mut running = self.running.lock();
+        if let Some(present) = running.as_ref().filter(|present| present.is_on()) {
+            return Err(format!("a capture is on: {}", present.progress.name.lock()));
+        }
+        let named = match &target {
+            Target::File(path) => path.display().to_string(),
+            Target::Stdout => "standard output".to_owned(),
+        };
+        let output = Output::open(target).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => format!("{named} is there already"),
+            _ => format!("{named}: {error}"),
+        })?;
+        let name = output.name();
+        let progress = Arc::new(Progress::default());
+        name.clone_into(&mut progress.name.lock());
+        let listener = shared.tap.listen_with_world(only, limits::CAPTURE_QUEUE_BYTES);
+        let (end, ended) = mpsc::channel();
+        let writing = Writing {
+            tap: shared.tap.clone(),
+            listener: Arc::clone(&listener),
+            progress: Arc::clone(&progress),
+            output,
+            rotation: shared.config.rotation,
+            scribe: Scribe::new(epoch_ns(shared)),
+            counts: shared.metrics.capture.clone(),
+            last: Duration::ZERO,
+        };
+        let spawned = thread::Builder::new().name("recorder".to_owned()).spawn(move || writing.run(end));
+        spawned.map_err(|error| format!("no thread to write {named}: {error}"))?;
+        *running = Some(Running { listener, progress, ended });
+        info!(file = name, client = only, "capture begins");
+        Ok(name)
+    }
+
+    /// Ends the capture, and waits a little for its last bytes. Says what became of it.
+    ///
+    /// # Errors
+    /// None is on, or it cannot end since nobody takes what it writes.
+    pub fn stop(&self) -> Result<String, String> {
+        let Some(running) = self.running.lock().take() else { return Err("no capture is on".to_owned()) };
+        running.listener.close();
+        if running.ended.recv_timeout(limits::CAPTURE_END_TIME) == Err(mpsc::RecvTimeoutError::Timeout) {
+            return Err(format!("{}; it is still being written", running.progress.text()));
+        }
+        Ok(running.progress.text())
+    }
+
+    /// How far the capture is.
+    pub fn status(&self) -> String {
+        self.running.lock().as_ref().map_or("no capture is on".to_owned(), |running| running.progress.text())
+    }
+}
+
+impl Running {
+    fn is_on(&self) -> bool {
+        self.progress.error.lock().is_none()
+    }
+}
+
+/// The name of a file that a command begins: it names no path.
+pub fn file_of_tick(folder: &Path, tick: u32) -> Target {
+    Target::File(folder.join(format!("tickwire-{tick}.pcapng")))
+}
+
+/// Nanoseconds from 1970 to the beginning of the server's clock. It is read once a capture, so that no change of the machine's clock
+/// comes between two packets.
+fn epoch_ns(shared: &Shared) -> u64 {
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    u64::try_from(now.saturating_sub(shared.now()).as_nanos()).unwrap_or_default()
+}
+
+/// What is counted of captures, for the metrics.
+#[derive(Debug, Clone, Default)]
+pub struct Counts {
+    /// Packets written.
+    pub packets: Counter,
+    /// Bytes written.
+    pub bytes: Counter,
+    /// Things that happened and were not written.
+    pub lost: Counter,
+}
+
+/// What the thread holds.
+struct Writing {
+    tap: Tap,
+    listener: Arc<Listener>,
+    progress: Arc<Progress>,
+    output: Output,
+    rotation: Rotation,
+    scribe: Scribe,
+    counts: Counts,
+    /// When something was last seen.
+    last: Duration,
+}
+
+impl Writing {
+    /// The thread's life.
+    fn run(mut self, _end: Sender<()>) {
+        let written = self.write_all();
+        // A listener that nobody takes from would fill up.
+        self.listener.close();
+        match written {
+            Ok(()) => info!("capture ends: {}", self.progress.text()),
+            Err(error) => {
+                *self.progress.error.lock() = Some(error.to_string());
+                warn!("capture ends: {}", self.progress.text());
+            }
+        }
+    }
+
+    fn write_all(&mut self) -> io::Result<()> {
+        let (mut buffer, mut began, mut is_full) = (Vec::new(), Duration::ZERO, false);
+        let mut is_first = true;
+        loop {
+            let taken = self.listener.take(limits::CAPTURE_LOOK);
+            for seen in &taken.items {
+                self.last = seen.at;
+                if matches!(seen.what, What::World { .. }) {
+                    self.flush(&mut buffer)?;
+                    if !is_first {
+                        self.output.next()?;
+                        self.output.name().clone_into(&mut self.progress.name.lock());
+                        info!(file = self.output.name(), "capture goes on");
+                    }
+                    (began, is_first, is_full) = (seen.at, false, false);
+                }
+                self.scribe.take(seen, &mut buffer);
+                if buffer.len() >= limits::CAPTURE_BUFFER_BYTES {
+                    self.flush(&mut buffer)?;
+                }
+            }
+            self.lose(&taken.lost, &mut buffer);
+            self.flush(&mut buffer)?;
+            if taken.over {
+                return Ok(());
+            }
+            let is_old = self.rotation.time.is_some_and(|time| self.last.saturating_sub(began) >= time);
+            let is_large = self.output.written_bytes() >= self.rotation.bytes;
+            if !is_first && !is_full && self.output.is_file() && (is_old || is_large) {
+                is_full = true;
+                self.listener.renew();
+            }
+            thread::sleep(limits::CAPTURE_PAUSE);
+        }
+    }
+
+    /// What is lost is said, and who came or went meanwhile is found out.
+    fn lose(&mut self, lost: &Lost, buffer: &mut Vec<u8>) {
+        if lost.messages == 0 {
+            return;
+        }
+        warn!(
+            messages = lost.messages,
+            bytes = lost.bytes,
+            "the capture cannot follow; this is missing in it"
+        );
+        self.progress.lost.fetch_add(lost.messages, Ordering::Relaxed);
+        self.counts.lost.inc_by(lost.messages);
+        self.scribe.lose(lost, self.last, buffer);
+        let (unknown, present) = self.tap.present(|client| self.scribe.knows(client));
+        self.scribe.keep_only(&present);
+        unknown.iter().for_each(|seen| self.scribe.take(seen, buffer));
+    }
+
+    fn flush(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        self.output.write(buffer)?;
+        let (packets, bytes) = (self.scribe.packets(), buffer.len() as u64);
+        self.counts.packets.inc_by(packets - self.progress.packets.swap(packets, Ordering::Relaxed));
+        self.counts.bytes.inc_by(bytes);
+        self.progress.bytes.fetch_add(bytes, Ordering::Relaxed);
+        buffer.clear();
+        Ok(())
+    }
+}

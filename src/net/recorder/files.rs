@@ -1,0 +1,125 @@
+//! Where a capture goes: files one after the other, or a pipe.
+//!
+//! Comes in: a [`Target`], and bytes. Goes out: files. Never: a file that was there before overwritten, a second file where a pipe
+//! was asked for.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::limits;
+
+/// What whoever begins a capture asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// This file, and when it is full others beside it: `a.pcapng`, `a.1.pcapng`. A pipe of that name is written to as it is.
+    File(PathBuf),
+    /// Standard output.
+    Stdout,
+}
+
+/// An open end of a capture.
+pub struct Output {
+    target: Target,
+    /// Number of the file, from 0.
+    number: u32,
+    path: Option<PathBuf>,
+    sink: Box<dyn Write + Send>,
+    written_bytes: u64,
+}
+
+impl Output {
+    /// Opens the first file.
+    ///
+    /// # Errors
+    /// It is there already, or whatever the disk says.
+    pub fn open(target: Target) -> io::Result<Output> {
+        let (path, sink): (_, Box<dyn Write + Send>) = match &target {
+            Target::Stdout => (None, Box::new(io::stdout())),
+            Target::File(path) if is_pipe(path) => {
+                (None, Box::new(OpenOptions::new().write(true).open(path)?))
+            }
+            Target::File(path) => (Some(path.clone()), Box::new(create(path)?)),
+        };
+        Ok(Output { target, number: 0, path, sink, written_bytes: 0 })
+    }
+
+    /// Whether another file can follow; a pipe goes on as it is.
+    pub fn is_file(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> String {
+        match (&self.path, &self.target) {
+            (Some(path), _) | (None, Target::File(path)) => path.display().to_string(),
+            (None, Target::Stdout) => "standard output".to_owned(),
+        }
+    }
+
+    /// Bytes in the present file.
+    pub fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    /// Ends the file and begins the next one, whose number is the next that no file has.
+    ///
+    /// # Errors
+    /// Whatever the disk says.
+    pub fn next(&mut self) -> io::Result<()> {
+        let Target::File(first) = &self.target else { return Ok(()) };
+        self.sink.flush()?;
+        for number in self.number + 1..=limits::CAPTURE_FILES {
+            let path = numbered(first, number);
+            match create(&path) {
+                Ok(file) => {
+                    (self.number, self.path, self.sink) = (number, Some(path), Box::new(file));
+                    self.written_bytes = 0;
+                    return Ok(());
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::other(format!("there are {} files of this name already", limits::CAPTURE_FILES)))
+    }
+
+    /// Writes bytes through to the file.
+    ///
+    /// # Errors
+    /// The disk is full, the pipe closed.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sink.write_all(bytes)?;
+        self.sink.flush()?;
+        self.written_bytes += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+/// Whether there is something of this name that is no file: a named pipe, a terminal.
+fn is_pipe(path: &Path) -> bool {
+    path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
+}
+
+/// `a.pcapng` and 3 give `a.3.pcapng`.
+fn numbered(first: &Path, number: u32) -> PathBuf {
+    match first.extension() {
+        Some(extension) => first.with_extension(format!("{number}.{}", extension.to_string_lossy())),
+        None => first.with_extension(number.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_file_has_the_next_number_before_its_extension() {
+        assert_eq!(numbered(Path::new("a/b.pcapng"), 3), Path::new("a/b.3.pcapng"));
+        assert_eq!(numbered(Path::new("b"), 1), Path::new("b.1"));
+    }
+}

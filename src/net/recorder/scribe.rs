@@ -1,0 +1,349 @@
+//! From what was seen to the bytes of a capture file. Without a file, a clock or a thread: the recorder has those.
+//!
+//! ```text
+//!   opened ─► SYN, SYN/ACK, ACK, request, response      session ─► record 3 of the world's interface, and what is unfinished
+//!   bytes  ─► segments, each acknowledging the other's  world   ─► a new file: interfaces, everyone's handshake, record 1
+//!   ended  ─► FIN, FIN, ACK                             tick    ─► record 2
+//! ```
+//!
+//! Comes in: [`Seen`] values in order, and what is [`Lost`]. Goes out: blocks. Sequence numbers count the bytes; those that were lost are
+//! counted as well, so they show as a hole. Never: bytes of a client whose beginning is unknown.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use crate::capture::packet::{self, ACK, FIN, Head, LINK_RAW, LINK_WORLD, PSH, SYN};
+use crate::capture::pcapng::{self, About};
+use crate::capture::record::{self, Record};
+use crate::limits;
+use crate::net::tap::{Lost, Seen, Side, What};
+use crate::session::Session;
+use crate::world::command::decode_frame;
+use crate::world::{Action, World, code_hash};
+use crate::ws::boundary::Boundary;
+
+/// Number of the interface with the connections, and of the one with the world's records.
+const CLIENTS: u32 = 0;
+const WORLD: u32 = 1;
+
+/// One client, as far as the file has told of it.
+#[derive(Debug)]
+struct Talker {
+    opened: Seen,
+    address: SocketAddr,
+    local: SocketAddr,
+    /// Number of the next byte of each direction: what it sends, what it is sent.
+    next: [u32; 2],
+    player: u16,
+    /// Where its messages begin, and the bytes of the one that is unfinished: a new file needs them.
+    boundary: Boundary,
+    unfinished: Vec<u8>,
+    /// Bytes that are missing before its next packet.
+    lost_bytes: u64,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Scribe {
+    /// Nanoseconds from 1970 to the beginning of the server's clock.
+    epoch_ns: u64,
+    talkers: BTreeMap<u64, Talker>,
+    /// Names of players, and the addresses that have been given one.
+    names: HashMap<u16, String>,
+    named: BTreeSet<IpAddr>,
+    /// Whether a file has begun.
+    has_begun: bool,
+    packets: u64,
+    packet: Vec<u8>,
+}
+
+impl Scribe {
+    /// One who has seen nothing yet.
+    pub fn new(epoch_ns: u64) -> Scribe {
+        Scribe {
+            epoch_ns,
+            talkers: BTreeMap::new(),
+            names: HashMap::new(),
+            named: BTreeSet::new(),
+            has_begun: false,
+            packets: 0,
+            packet: Vec::new(),
+        }
+    }
+
+    /// Packets written so far.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Whether the file knows a client.
+    pub fn knows(&self, client: u64) -> bool {
+        self.talkers.contains_key(&client)
+    }
+
+    /// Appends what there is to say of something that was seen. With [`What::World`] a new file begins.
+    pub fn take(&mut self, seen: &Seen, out: &mut Vec<u8>) {
+        match &seen.what {
+            What::Opened { address, local, .. } => self.open(seen, *address, *local, out),
+            What::Session(session) => self.resume(seen, session, out),
+            What::Bytes { from, bytes, .. } => self.bytes(seen, *from, bytes, out),
+            What::Ended { rule } => self.end(seen, rule, out),
+            What::World { snapshot } => self.begin(seen, snapshot, out),
+            What::Tick { checksum, frame } => {
+                self.learn_names(frame, out);
+                self.record(seen.at, &Record::Tick { checksum: *checksum, frame }, out);
+            }
+        }
+    }
+
+    /// Appends that something is missing from here on.
+    pub fn lose(&mut self, lost: &Lost, at: Duration, out: &mut Vec<u8>) {
+        let messages = u32::try_from(lost.messages).unwrap_or(u32::MAX);
+        self.record(at, &Record::Lost { messages, bytes: lost.bytes, since_tick: lost.since_tick }, out);
+        for (client, [sent, was_sent]) in &lost.connections {
+            let Some(talker) = self.talkers.get_mut(client) else { continue };
+            talker.next[0] = talker.next[0].wrapping_add(*sent as u32);
+            talker.next[1] = talker.next[1].wrapping_add(*was_sent as u32);
+            talker.lost_bytes += sent + was_sent;
+            if *sent > 0 {
+                talker.boundary = Boundary::new(Side::Client);
+                talker.unfinished.clear();
+            }
+        }
+    }
+
+    /// Forgets who has gone while nobody took notice.
+    pub fn keep_only(&mut self, present: &BTreeSet<u64>) {
+        self.talkers.retain(|client, _| present.contains(client));
+    }
+
+    fn open(&mut self, seen: &Seen, address: SocketAddr, local: SocketAddr, out: &mut Vec<u8>) {
+        let talker = Talker {
+            opened: seen.clone(),
+            address,
+            local,
+            next: [0; 2],
+            player: 0,
+            boundary: Boundary::new(Side::Client),
+            unfinished: Vec::new(),
+            lost_bytes: 0,
+        };
+        self.talkers.insert(seen.client, talker);
+        if self.has_begun {
+            self.introduce(seen.client, out);
+        }
+    }
+
+    /// The handshakes: that of TCP, and the upgrade.
+    fn introduce(&mut self, client: u64, out: &mut Vec<u8>) {
+        let Some(talker) = self.talkers.get_mut(&client) else { return };
+        // Ports are used again: another connection needs another number to begin with.
+        let first = (client as u32).wrapping_mul(0x9e37_79b1);
+        talker.next = [first, !first];
+        let opened = talker.opened.clone();
+        let What::Opened { dialect, json, request, response, .. } = &opened.what else { return };
+        let format = if *json { " json" } else { "" };
+        let comment = format!("tick={} client={client} dialect={dialect}{format}", opened.tick);
+        let at = opened.at;
+        self.segment((client, Side::Client), (SYN, b""), (at, &comment), out);
+        self.segment((client, Side::Server), (SYN | ACK, b""), (at, &comment), out);
+        self.segment((client, Side::Client), (ACK, b""), (at, &comment), out);
+        self.segment((client, Side::Client), (PSH | ACK, request), (at, &comment), out);
+        self.segment((client, Side::Server), (PSH | ACK, response), (at, &comment), out);
+    }
+
+    /// What a client's session remembers, and what it has begun to say.
+    fn resume(&mut self, seen: &Seen, session: &[u8], out: &mut Vec<u8>) {
+        let Some(talker) = self.talkers.get_mut(&seen.client) else { return };
+        let restored = Session::restore(session, seen.at);
+        let What::Opened { dialect, json, .. } = &talker.opened.what else { return };
+        let awaits_hello = restored.as_ref().is_some_and(Session::awaits_hello);
+        let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+        let address = talker.address.to_string();
+        let unfinished = std::mem::take(&mut talker.unfinished);
+        talker.player = seen.player;
+        let record = Record::Client {
+            client: seen.client,
+            address: &address,
+            dialect: &dialect.clone(),
+            player: seen.player,
+            sequence: restored.as_ref().map_or(0, Session::sequence),
+            flags: flag(awaits_hello, record::FLAG_AWAITS_HELLO) | flag(*json, record::FLAG_JSON),
+            unfinished: unfinished.len() as u32,
+            session,
+        };
+        self.record(seen.at, &record, out);
+        let comment = self.comment(seen, " unfinished before this file");
+        self.data((seen.client, Side::Client), &unfinished, (seen.at, &comment), out);
+        if let Some(talker) = self.talkers.get_mut(&seen.client) {
+            talker.unfinished = unfinished;
+        }
+        self.name(seen.client, out);
+    }
+
+    fn bytes(&mut self, seen: &Seen, from: Side, bytes: &[u8], out: &mut Vec<u8>) {
+        self.notice_body(seen, out);
+        let comment = self.comment(seen, "");
+        self.data((seen.client, from), bytes, (seen.at, &comment), out);
+        if let Some(talker) = self.talkers.get_mut(&seen.client).filter(|_| from == Side::Client) {
+            talker.boundary.receive(bytes);
+            let unfinished = talker.boundary.unfinished_bytes() as usize;
+            talker.unfinished.extend_from_slice(bytes);
+            let done = talker.unfinished.len().saturating_sub(unfinished);
+            talker.unfinished.drain(..done);
+        }
+    }
+
+    fn end(&mut self, seen: &Seen, rule: &str, out: &mut Vec<u8>) {
+        let comment = self.comment(seen, &format!(" {rule}"));
+        let by_peer = matches!(rule, "peer_closed" | "peer_lost");
+        let (first, second) =
+            if by_peer { (Side::Client, Side::Server) } else { (Side::Server, Side::Client) };
+        for (from, flags) in [(first, FIN | ACK), (second, FIN | ACK), (first, ACK)] {
+            self.segment((seen.client, from), (flags, b""), (seen.at, &comment), out);
+        }
+        self.talkers.remove(&seen.client);
+    }
+
+    /// The front of a file: what a reader has to know of the world and of who is there.
+    fn begin(&mut self, seen: &Seen, snapshot: &[u8], out: &mut Vec<u8>) {
+        self.has_begun = true;
+        self.named.clear();
+        pcapng::write_section(out, concat!("tickwire ", env!("CARGO_PKG_VERSION")));
+        pcapng::write_interface(out, LINK_RAW as u16, "clients");
+        pcapng::write_interface(out, LINK_WORLD as u16, "world");
+        let parts = snapshot.chunks(limits::CAPTURE_PART_BYTES);
+        // The bounds of a world keep it far below 65,535 parts.
+        let count = parts.len() as u16;
+        if let Ok(world) = World::restore(snapshot) {
+            let identity = world.identity();
+            for (part, bytes) in (0..count).zip(parts) {
+                let record = Record::World {
+                    seed: identity.seed,
+                    map_size_px: identity.map_size_px,
+                    tick_hz: identity.tick_hz.get(),
+                    code_hash: code_hash(),
+                    tick: seen.tick,
+                    part,
+                    parts: count,
+                    bytes,
+                };
+                self.record(seen.at, &record, out);
+            }
+            self.names = world.players().map(|player| (player.id.0, player.name.to_string())).collect();
+        }
+        for client in self.talkers.keys().copied().collect::<Vec<_>>() {
+            self.introduce(client, out);
+            self.name(client, out);
+        }
+    }
+
+    /// That a client has a body is said before the first bytes that follow.
+    fn notice_body(&mut self, seen: &Seen, out: &mut Vec<u8>) {
+        let Some(talker) = self.talkers.get_mut(&seen.client) else { return };
+        if talker.player == seen.player || seen.player == 0 {
+            return;
+        }
+        talker.player = seen.player;
+        let address = talker.address;
+        let (port, text) = (address.port(), address.to_string());
+        let record = Record::Join { client: seen.client, player: seen.player, port, address: &text };
+        self.record(seen.at, &record, out);
+        self.name(seen.client, out);
+    }
+
+    fn learn_names(&mut self, frame: &[u8], out: &mut Vec<u8>) {
+        let Ok(frame) = decode_frame(frame) else { return };
+        for command in frame.commands {
+            match command.action {
+                Action::Join { player, name, .. } => {
+                    self.names.insert(player.0, name);
+                    let theirs = self.talkers.iter().find(|(_, talker)| talker.player == player.0);
+                    if let Some(client) = theirs.map(|(client, _)| *client) {
+                        self.name(client, out);
+                    }
+                }
+                Action::Leave { player } => drop(self.names.remove(&player.0)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Gives a client's address its player's name, if it has none yet.
+    fn name(&mut self, client: u64, out: &mut Vec<u8>) {
+        let Some(talker) = self.talkers.get(&client).filter(|_| self.has_begun) else { return };
+        let Some(name) = self.names.get(&talker.player).filter(|name| !name.is_empty()) else { return };
+        if self.named.insert(talker.address.ip()) {
+            pcapng::write_name(out, talker.address.ip(), name);
+        }
+    }
+
+    fn comment(&self, seen: &Seen, more: &str) -> String {
+        let mut comment = format!("tick={}", seen.tick);
+        if seen.player != 0 {
+            comment.push_str(&format!(" player={}", seen.player));
+            if let Some(name) = self.names.get(&seen.player) {
+                comment.push_str(&format!(" {name}"));
+            }
+        }
+        comment + more
+    }
+
+    /// Bytes of a connection, in as many segments as they need.
+    fn data(&mut self, way: (u64, Side), bytes: &[u8], about: (Duration, &str), out: &mut Vec<u8>) {
+        for piece in bytes.chunks(limits::CAPTURE_SEGMENT_BYTES) {
+            self.segment(way, (PSH | ACK, piece), about, out);
+        }
+    }
+
+    fn segment(
+        &mut self,
+        (client, from): (u64, Side),
+        (flags, payload): (u8, &[u8]),
+        (at, comment): (Duration, &str),
+        out: &mut Vec<u8>,
+    ) {
+        let Some(talker) = self.talkers.get_mut(&client).filter(|_| self.has_begun) else { return };
+        let ends = [talker.address, talker.local];
+        let own = usize::from(from == Side::Server);
+        let head = Head {
+            from: ends[own],
+            to: ends[1 - own],
+            sequence: talker.next[own],
+            acknowledged: if flags & ACK != 0 { talker.next[1 - own] } else { 0 },
+            flags,
+        };
+        self.packet.clear();
+        let written = packet::encode(&mut self.packet, &head, payload) as u32;
+        let counts = u32::from(flags & (SYN | FIN) != 0);
+        talker.next[own] = talker.next[own].wrapping_add(written + counts);
+        let lost_bytes = std::mem::take(&mut talker.lost_bytes);
+        let lost = if lost_bytes > 0 { format!(" lost={lost_bytes} bytes before") } else { String::new() };
+        let about = About {
+            interface: CLIENTS,
+            at_ns: self.at_ns(at),
+            inbound: Some(from == Side::Client),
+            comment: &format!("{comment}{lost}"),
+        };
+        pcapng::write_packet(out, &about, &self.packet);
+        self.packets += 1;
+    }
+
+    fn record(&mut self, at: Duration, record: &Record<'_>, out: &mut Vec<u8>) {
+        if self.has_begun {
+            self.packet.clear();
+            record::encode(&mut self.packet, record);
+            let about = About { interface: WORLD, at_ns: self.at_ns(at), inbound: None, comment: "" };
+            pcapng::write_packet(out, &about, &self.packet);
+            self.packets += 1;
+        }
+    }
+
+    fn at_ns(&self, at: Duration) -> u64 {
+        self.epoch_ns.saturating_add(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! What is lost is said and counted, and shows as a hole of its size.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::capture::{self, End};
+use crate::net::tap::{Handshake, Tap, Who};
+use crate::packet::Codes;
+use crate::world::{Identity, TickHz};
+
+const AT: Duration = Duration::from_secs(3);
+
+fn who(client: u64) -> Who {
+    Who { client, player: 0, at: AT }
+}
+
+fn open(tap: &Tap, client: u64) {
+    let ends = (format!("192.0.2.7:{}", 50_000 + client), "[2001:db8::1]:3000");
+    let ends = (ends.0.parse().expect("an address"), ends.1.parse().expect("an address"));
+    let dialect = Codes::builtin().dialect("native").expect("built in");
+    tap.opened(client, Handshake::new(ends, (dialect, false), AT, b"GET /".to_vec(), b"HTTP/1.1".to_vec()));
+}
+
+/// Takes all that waits, and writes it down.
+fn write(listener: &crate::net::tap::Listener, scribe: &mut Scribe, out: &mut Vec<u8>) -> Lost {
+    let taken = listener.take(Duration::ZERO);
+    taken.items.iter().for_each(|seen| scribe.take(seen, out));
+    taken.lost
+}
+
+#[test]
+fn what_is_lost_is_a_hole_of_its_size_a_record_and_a_comment() {
+    let world = World::new(Identity { seed: 1, map_size_px: 3_000, tick_hz: TickHz::Hz30 });
+    let (tap, mut scribe, mut out) = (Tap::default(), Scribe::new(0), Vec::new());
+    let listener = tap.listen_with_world(None, 4_000);
+    open(&tap, 1);
+    let tick = |tick| tap.tick_begins(AT, tick, 0, b"frame".to_vec(), || world.snapshot());
+    tick(0);
+    tap.heard(who(1), b"\x82\x80keyA", true, true, Vec::new);
+    assert_eq!(write(&listener, &mut scribe, &mut out), Lost::default());
+    tap.said(who(1), &[7; 5_000]);
+    tap.heard(who(1), b"\x82\x85keyBhel", true, false, Vec::new);
+    open(&tap, 2);
+    let lost = write(&listener, &mut scribe, &mut out);
+    assert_eq!((lost.messages, lost.connections.get(&1)), (3, Some(&[9, 5_000])));
+    scribe.lose(&lost, AT, &mut out);
+    let (unknown, present) = tap.present(|client| scribe.knows(client));
+    scribe.keep_only(&present);
+    unknown.iter().for_each(|seen| scribe.take(seen, &mut out));
+    tap.heard(who(1), b"lo", false, true, Vec::new);
+    let torn = write(&listener, &mut scribe, &mut out);
+    assert_eq!(torn.connections.get(&1), Some(&[2, 0]));
+    scribe.lose(&torn, AT, &mut out);
+    tap.heard(who(1), b"\x82\x80keyC", true, true, || b"session".to_vec());
+    tap.said(who(1), b"\x82\x00");
+    tap.said(who(2), b"\x82\x00");
+    write(&listener, &mut scribe, &mut out);
+
+    let read = capture::read(&out).expect("a capture");
+    let connections = read.connections();
+    let holes: Vec<_> = connections[0].holes.iter().map(|hole| (hole.from, hole.bytes)).collect();
+    assert_eq!(holes, [(End::Client, 11), (End::Server, 5_000)]);
+    let said: Vec<u8> = connections[0]
+        .pieces
+        .iter()
+        .filter(|piece| piece.from == End::Client)
+        .flat_map(|piece| piece.bytes)
+        .copied()
+        .collect();
+    assert_eq!(said, b"GET /\x82\x80keyA\x82\x80keyC");
+    assert_eq!(connections[1].pieces.len(), 3, "who came meanwhile is introduced all the same");
+    let comments: String = read.packets.iter().flat_map(|packet| &packet.comments).copied().collect();
+    assert!(comments.contains(" lost=5011 bytes before"), "{comments}");
+    let lost: Vec<_> = read
+        .records()
+        .filter_map(|(_, record)| match record {
+            Ok(Record::Lost { messages, bytes, .. }) => Some((messages, bytes)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(lost, [(3, 5_009 + 13), (1, 2)]);
+}
+
+#[test]
+fn large_messages_are_several_segments_and_a_large_world_several_records() {
+    let world = World::new(Identity { seed: 1, map_size_px: 14_400, tick_hz: TickHz::Hz30 });
+    let (tap, mut scribe, mut out) = (Tap::default(), Scribe::new(0), Vec::new());
+    let listener = Arc::clone(&tap.listen_with_world(None, 1 << 20));
+    open(&tap, 1);
+    tap.tick_begins(AT, 0, 0, b"frame".to_vec(), || world.snapshot());
+    tap.said(who(1), &[7; 150_000]);
+    write(&listener, &mut scribe, &mut out);
+    let read = capture::read(&out).expect("a capture");
+    let sizes: Vec<usize> =
+        read.connections()[0].pieces.iter().skip(2).map(|piece| piece.bytes.len()).collect();
+    assert_eq!(
+        sizes,
+        [
+            limits::CAPTURE_SEGMENT_BYTES,
+            limits::CAPTURE_SEGMENT_BYTES,
+            150_000 - 2 * limits::CAPTURE_SEGMENT_BYTES
+        ]
+    );
+    assert!(read.packets.iter().all(|packet| packet.bytes.len() < 65_535));
+    let snapshot: Vec<u8> = read
+        .records()
+        .filter_map(|(_, record)| match record {
+            Ok(Record::World { bytes, .. }) => Some(bytes),
+            _ => None,
+        })
+        .flatten()
+        .copied()
+        .collect();
+    assert_eq!(snapshot, world.snapshot());
+    assert_eq!(scribe.packets(), read.packets.len() as u64);
+}

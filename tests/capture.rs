@@ -1,0 +1,399 @@
+//! Capture files as they come from a server: what both ends said, to the byte, and the world beside it.
+
+#[path = "support/raw.rs"]
+mod raw;
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use raw::{Raw, masked};
+use support::{PATIENCE, server, server_with};
+use tickwire::capture::{self, Capture, Connection, End, Record};
+use tickwire::net::Server;
+use tickwire::net::console::Source;
+use tickwire::net::console::token::Token;
+use tickwire::net::recorder::{Rotation, Target};
+use tickwire::packet::ClientPacket;
+use tickwire::packet::client_packet::Mode;
+use tickwire::world::World;
+use tickwire::world::command::decode_frame;
+use tickwire::ws::frame::Opcode;
+
+/// A folder of the test's own; removed when dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("a folder");
+        Folder(path)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn hello() -> ClientPacket<'static> {
+    ClientPacket::Hello { version: 1, mode: Mode::Play, name: Some("Ann".into()), skin: None }
+}
+
+fn walk(sequence: Option<u32>) -> ClientPacket<'static> {
+    ClientPacket::Move { sequence, tick: None, direction: Some(7) }
+}
+
+fn order(server: &Server, line: &str) -> String {
+    server.console().run(line, Source::Terminal).expect("a line").text
+}
+
+/// What an end said, all in one.
+fn said(connection: &Connection<'_>, end: End) -> Vec<u8> {
+    let own = connection.pieces.iter().filter(|piece| piece.from == end);
+    own.flat_map(|piece| piece.bytes).copied().collect()
+}
+
+fn connection<'a>(capture: &Capture<'a>, client: SocketAddr) -> Connection<'a> {
+    let mut found = capture.connections().into_iter().filter(|connection| connection.client == client);
+    found.next().unwrap_or_else(|| panic!("no connection of {client}"))
+}
+
+/// Runs the world of a capture again by its own records: every checksum has to be met. Gives the ticks.
+fn run_again(capture: &Capture<'_>) -> u32 {
+    let (mut snapshot, mut world, mut ticks) = (Vec::new(), None, 0);
+    for (packet, record) in capture.records() {
+        match record.unwrap_or_else(|error| panic!("packet {}: {error}", packet.number)) {
+            Record::World { part, parts, bytes, seed, tick_hz, .. } => {
+                assert_eq!((seed, tick_hz), (1, 30));
+                snapshot.extend_from_slice(bytes);
+                if part + 1 == parts {
+                    world = Some(World::restore(&snapshot).expect("a snapshot"));
+                }
+            }
+            Record::Tick { checksum, frame } => {
+                let world = world.as_mut().expect("the world comes first");
+                let mut frame = decode_frame(frame).expect("a command frame");
+                assert_eq!((frame.tick, checksum), (world.tick(), world.checksum()));
+                world.step(&mut frame.commands);
+                ticks += 1;
+            }
+            Record::Lost { .. } => panic!("something is lost"),
+            Record::Client { .. } | Record::Join { .. } => {}
+        }
+    }
+    ticks
+}
+
+/// Waits until a capture that is on has this many files.
+fn wait_for(what: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !what() {
+        assert!(Instant::now() < deadline, "it never came");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn every_byte_of_every_dialect_is_in_the_file_and_secrets_are_not() {
+    let folder = Folder::new("capture-all");
+    let file = folder.file("all.pcapng");
+    let server = server();
+    server.capture(Target::File(file.clone())).expect("a new file");
+    // The first file begins with a tick: until then nothing is written.
+    wait_for(|| fs::metadata(&file).is_ok_and(|about| about.len() > 0));
+    let paths = ["/play?token=", "/?token=", "/server?token=", "/play?format=json&token="];
+    let mut clients: Vec<Raw> = paths.iter().map(|path| Raw::connect(server.address(), path)).collect();
+    clients[0].say("native", &hello());
+    clients[1].say("legacy", &ClientPacket::EnterGame { name: Some("Bo".into()), skin: None, moofoll: true });
+    clients[2]
+        .say("letters", &ClientPacket::EnterGame { name: Some("Cy".into()), skin: None, moofoll: false });
+    clients[3].send(Opcode::Text, br#"["hello", [1, 1, "Di", 0]]"#);
+    thread::sleep(Duration::from_millis(300));
+    for sequence in 1..20 {
+        clients[0].say("native", &walk(Some(sequence)));
+        clients[1].say("legacy", &walk(None));
+        clients[2].say("letters", &walk(None));
+        clients[3].send(Opcode::Ping, b"there?");
+        thread::sleep(Duration::from_millis(20));
+    }
+    clients.iter_mut().for_each(Raw::finish);
+    assert_eq!(server.stop(), 0);
+
+    let bytes = fs::read(&file).expect("the file");
+    assert!(!bytes.windows(6).any(|window| window == b"sesame"));
+    let capture = capture::read(&bytes).expect("a capture");
+    assert_eq!((capture.cut_at, capture.connections().len()), (None, 4));
+    assert!(run_again(&capture) > 10);
+    for raw in &clients {
+        let connection = connection(&capture, raw.address);
+        assert!(connection.has_begin && connection.has_end && connection.holes.is_empty(), "{connection:?}");
+        assert_eq!(said(&connection, End::Client), raw.sent);
+        assert_eq!(said(&connection, End::Server), raw.heard);
+    }
+    let of = |client: SocketAddr| {
+        capture.records().find_map(|(_, record)| match record {
+            Ok(Record::Join { player, address, .. }) if address == client.to_string() => Some(player),
+            _ => None,
+        })
+    };
+    for (raw, name) in clients.iter().zip(["Ann", "Bo", "Cy", "Di"]) {
+        let wanted = format!(" player={} {name}", of(raw.address).expect("it joined"));
+        let is_told = |packet: &capture::Packet<'_>| {
+            let comment = packet.comments.first().copied().unwrap_or_default();
+            comment.starts_with("tick=") && comment.ends_with(&wanted)
+        };
+        assert!(capture.packets.iter().any(is_told), "{wanted}");
+    }
+    assert!(capture.names.iter().any(|(address, _)| address.is_loopback()));
+    assert!(
+        capture.packets.iter().filter(|packet| packet.link == 101).all(|packet| packet.inbound.is_some())
+    );
+}
+
+#[test]
+fn a_client_that_was_there_before_begins_with_its_handshake_and_a_whole_message() {
+    let folder = Folder::new("capture-late");
+    let server = server_with(|config| config.capture_dir = folder.0.clone());
+    let mut early = Raw::connect(server.address(), "/play?token=");
+    early.say("native", &hello());
+    early.say("native", &walk(Some(5)));
+    let cut = masked(Opcode::Ping, b"cut in two");
+    early.send_bytes(&cut[..5]);
+    let before = early.sent.len();
+    let head = raw::request("/play?token=").1;
+    thread::sleep(Duration::from_millis(200));
+    let answer = order(&server, "capture on");
+    let name = answer.strip_suffix(" is being written\n").expect("a name").to_owned();
+    assert!(Path::new(&name).starts_with(&folder.0), "{name}");
+    assert_eq!(order(&server, "capture on"), format!("error: a capture is on: {name}\n"));
+    wait_for(|| fs::metadata(&name).is_ok_and(|about| about.len() > 0));
+    early.send_bytes(&cut[5..]);
+    let from = early.sent.len();
+    assert_eq!(from, before + cut.len() - 5);
+    thread::sleep(Duration::from_millis(200));
+    early.say("native", &walk(Some(9)));
+    early.finish();
+    wait_for(|| server.metrics_text().contains("tickwire_clients 0\n"));
+    let told = order(&server, "capture off");
+    assert!(told.starts_with(&format!("{name}: ")) && told.ends_with(" bytes, 0 lost\n"), "{told}");
+    assert_eq!(order(&server, "capture"), "no capture is on\n");
+    assert_eq!(order(&server, "capture off"), "error: no capture is on\n");
+
+    let bytes = fs::read(&name).expect("the file");
+    let capture = capture::read(&bytes).expect("a capture");
+    let connection = connection(&capture, early.address);
+    assert!(connection.has_begin && connection.has_end && connection.holes.is_empty());
+    assert_eq!(said(&connection, End::Client), [&head, &early.sent[from..]].concat());
+    assert!(early.heard.ends_with(&said(&connection, End::Server)[before_frames(&early.heard)..]));
+    let clients: Vec<_> = capture.records().filter_map(|(_, record)| record.ok()).collect();
+    let client = clients.iter().find(|record| matches!(record, Record::Client { .. })).expect("what it was");
+    let Record::Client { dialect, sequence, player, unfinished, flags, .. } = client else { unreachable!() };
+    assert_eq!((*dialect, *sequence, *player, *unfinished, *flags), ("native", 5, 1, 0, 0));
+    run_again(&capture);
+    assert!(server.metrics_text().contains("tickwire_capture_lost_total 0"));
+    server.stop();
+}
+
+/// Bytes of the head of a response.
+fn before_frames(heard: &[u8]) -> usize {
+    heard.windows(4).position(|window| window == b"\r\n\r\n").expect("a head") + 4
+}
+
+#[test]
+fn a_full_file_is_followed_by_one_that_stands_alone() {
+    let folder = Folder::new("capture-files");
+    let file = folder.file("a.pcapng");
+    fs::write(folder.file("a.1.pcapng"), b"of somebody else").expect("written");
+    let time = Some(Duration::from_millis(400));
+    let server = server_with(|config| config.rotation = Rotation { bytes: u64::MAX, time });
+    server.capture(Target::File(file.clone())).expect("a new file");
+    let mut raw = Raw::connect(server.address(), "/play?token=");
+    raw.say("native", &hello());
+    let mut sequence = 0;
+    let half = masked(Opcode::Ping, b"cut in two");
+    let exists = |number: u32| folder.file(&format!("a.{number}.pcapng")).exists();
+    while !exists(4) {
+        // Each file has a good chance to begin in the middle of a frame.
+        raw.send_bytes(&half[..5]);
+        thread::sleep(Duration::from_millis(150));
+        raw.send_bytes(&half[5..]);
+        sequence += 1;
+        raw.say("native", &walk(Some(sequence)));
+    }
+    raw.finish();
+    server.stop();
+    assert_eq!(fs::read(folder.file("a.1.pcapng")).expect("the file"), b"of somebody else");
+    let names = ["a.pcapng", "a.2.pcapng", "a.3.pcapng", "a.4.pcapng"];
+    let (mut sent, mut unfinished_bytes) = (raw::request("/play?token=").1, 0);
+    let head_bytes = sent.len();
+    for (number, name) in names.into_iter().enumerate() {
+        let bytes = fs::read(folder.file(name)).expect("the file");
+        let capture = capture::read(&bytes).expect("a capture");
+        run_again(&capture);
+        let connection = connection(&capture, raw.address);
+        assert!(connection.has_begin && connection.holes.is_empty());
+        let unfinished: u32 = capture
+            .records()
+            .map(
+                |(_, record)| if let Ok(Record::Client { unfinished, .. }) = record { unfinished } else { 0 },
+            )
+            .sum();
+        assert!(number > 0 || unfinished == 0, "the first file has all from the beginning");
+        unfinished_bytes += unfinished;
+        sent.extend_from_slice(&said(&connection, End::Client)[head_bytes + unfinished as usize..]);
+    }
+    assert_eq!(
+        sent, raw.sent,
+        "together they have everything once, but for what is repeated: {unfinished_bytes} bytes"
+    );
+}
+
+#[test]
+fn one_player_can_be_written_alone_and_a_file_is_not_overwritten() {
+    let folder = Folder::new("capture-one");
+    let server = server_with(|config| config.capture_dir = folder.0.clone());
+    let mut both = [(); 2].map(|()| Raw::connect(server.address(), "/play?token="));
+    for raw in &mut both {
+        raw.say("native", &hello());
+        thread::sleep(Duration::from_millis(200));
+    }
+    assert_eq!(order(&server, "capture on 9"), "error: no client plays as number 9\n");
+    let answer = order(&server, "capture on 2");
+    let name = answer.strip_suffix(" is being written\n").expect("a name").to_owned();
+    wait_for(|| fs::metadata(&name).is_ok_and(|about| about.len() > 0));
+    for raw in &mut both {
+        raw.say("native", &walk(Some(1)));
+    }
+    both.iter_mut().for_each(Raw::finish);
+    let taken = server.capture(Target::File(PathBuf::from(&name)));
+    assert!(taken.expect_err("it is on").starts_with("a capture is on"));
+    order(&server, "capture off");
+    let taken = server.capture(Target::File(PathBuf::from(&name)));
+    assert_eq!(taken, Err(format!("{name} is there already")));
+    let bytes = fs::read(&name).expect("the file");
+    let capture = capture::read(&bytes).expect("a capture");
+    assert_eq!(capture.connections().len(), 1);
+    assert_eq!(capture.connections()[0].client, both[1].address);
+    assert!(run_again(&capture) > 0);
+    server.stop();
+}
+
+#[test]
+fn a_full_disk_ends_the_capture_and_not_the_server() {
+    let server = server();
+    server.capture(Target::File("/dev/full".into())).expect("it can be opened");
+    wait_for(|| order(&server, "capture").contains("; ended: No space left on device"));
+    let mut raw = Raw::connect(server.address(), "/play?token=");
+    raw.say("native", &hello());
+    raw.finish();
+    assert!(!server.tap().is_on(), "nobody listens any more");
+    let folder = Folder::new("capture-after");
+    server.capture(Target::File(folder.file("a.pcapng"))).expect("another one can begin");
+    assert_eq!(server.stop(), 0);
+}
+
+#[test]
+fn admin_switches_it_on_and_off() {
+    const TOKEN: &str = "a-token-of-the-test";
+    let folder = Folder::new("capture-admin");
+    let server = server_with(|config| {
+        config.capture_dir = folder.0.clone();
+        config.admin_token = Token::new(TOKEN).expect("long enough");
+    });
+    let ask = |body: &str| {
+        let mut stream = TcpStream::connect(server.address()).expect("a connection");
+        let length = body.len();
+        let head = format!("POST /admin HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n");
+        stream.write_all(format!("{head}Content-Length: {length}\r\n\r\n{body}").as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer.split_once("\r\n\r\n").expect("a head").1.to_owned()
+    };
+    let answer = ask("capture on\n");
+    let name = answer.strip_suffix(" is being written\n").expect("a name").to_owned();
+    wait_for(|| fs::metadata(&name).is_ok_and(|about| about.len() > 0));
+    let told = ask("capture\ncapture off\ncapture\n");
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(lines[..2].iter().all(|line| line.starts_with(&format!("{name}: "))), "{told}");
+    assert_eq!(lines[2], "no capture is on");
+    let text = server.metrics_text();
+    let counted = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("{text}"));
+        line.trim().parse::<u64>().expect("a number")
+    };
+    assert_eq!(counted("tickwire_capture_written_bytes_total"), fs::metadata(&name).expect("the file").len());
+    let bytes = fs::read(&name).expect("the file");
+    let packets = capture::read(&bytes).expect("a capture").packets.len() as u64;
+    assert_eq!(counted("tickwire_capture_packets_total"), packets);
+    server.stop();
+}
+
+/// The program with a capture on standard output; what it prints elsewhere, line by line.
+fn piped() -> (std::process::Child, BufReader<std::process::ChildStderr>, SocketAddr) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(["serve", "--bind", "127.0.0.1:0", "--capture", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("piped"));
+    let mut banner = String::new();
+    while !banner.contains("command delay") {
+        assert!(lines.read_line(&mut banner).expect("text") > 0, "{banner}");
+    }
+    let (_, rest) = banner.split_once("http://").expect("the page's URL");
+    let address = rest.split('/').next().unwrap_or_default().parse().expect("an address");
+    (child, lines, address)
+}
+
+#[test]
+fn on_standard_output_there_is_the_capture_and_nothing_else() {
+    let (mut child, _lines, address) = piped();
+    let mut stdout = child.stdout.take().expect("piped");
+    let reading = thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stdout.read_to_end(&mut bytes).expect("an end");
+        bytes
+    });
+    let mut raw = Raw::connect(address, "/play?token=");
+    raw.say("native", &hello());
+    thread::sleep(Duration::from_millis(200));
+    raw.finish();
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(b"players\nstop\n").expect("written");
+    assert!(child.wait().expect("an end").success());
+    let bytes = reading.join().expect("read");
+    let capture = capture::read(&bytes).expect("a capture");
+    assert_eq!(capture.cut_at, None);
+    let connection = connection(&capture, raw.address);
+    assert_eq!(said(&connection, End::Server), raw.heard);
+    assert!(connection.has_end && run_again(&capture) > 0);
+}
+
+#[test]
+fn a_pipe_that_is_closed_ends_the_capture_and_not_the_server() {
+    let (mut child, mut lines, address) = piped();
+    drop(child.stdout.take());
+    let mut log = String::new();
+    while !log.contains("capture ends: standard output: ") {
+        assert!(lines.read_line(&mut log).expect("text") > 0, "{log}");
+    }
+    let mut raw = Raw::connect(address, "/play?token=");
+    raw.say("native", &hello());
+    raw.finish();
+    child.stdin.take().expect("piped").write_all(b"stop\n").expect("written");
+    assert!(child.wait().expect("an end").success());
+}
