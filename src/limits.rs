@@ -210,6 +210,30 @@ pub const WIRE_WRITE_TIME: Duration = Duration::from_secs(5);
 /// would halt the whole program.
 pub const TERMINAL_LOOK: Duration = Duration::from_millis(300);
 
+// ---- explain -------------------------------------------------------------------------------------------------
+
+/// Bytes in which the first frame that makes sense is sought, where the beginning is missing: four of the longest updates. Beyond: the
+/// first half of them is given up.
+pub const EXPLAIN_SEEK_BYTES: usize = 64 * 1024;
+
+// ---- cli: explain --------------------------------------------------------------------------------------------
+
+/// Bytes of a file or of standard input that `explain` reads: it keeps them in memory. An hour of one client has under 20 MB. Beyond:
+/// refused.
+pub const EXPLAIN_BYTES: u64 = 512 * 1024 * 1024;
+
+// ---- cli: talk -----------------------------------------------------------------------------------------------
+
+/// Bytes of one line that is typed at `talk`: the longest message that the server takes fits, in hexadecimal with blanks, and some that
+/// are too long for it. Beyond: refused.
+pub const TALK_LINE_BYTES: usize = 64 * 1024;
+/// Time that `expect` waits when none is said. Beyond: the script has failed.
+pub const TALK_EXPECT_TIME: Duration = Duration::from_secs(5);
+/// How long `talk` sleeps when nobody says anything: only to look around, since whatever happens wakes it.
+pub const TALK_LOOK: Duration = Duration::from_secs(60);
+/// Frames heard that a later `expect` can still be about. Beyond: the oldest is forgotten.
+pub const TALK_HEARD: usize = 4096;
+
 // ---- cli: the log --------------------------------------------------------------------------------------------
 
 /// Lines of the log that wait to be written, at about 100 bytes each. Beyond: left out and counted, since who logs must not wait.
@@ -270,6 +294,7 @@ const _: () = {
     assert!(PLAYER_NUMBER_REST_LEAST.as_millis() < PLAYER_NUMBER_REST.as_millis());
     assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());
     assert!(ORDER_BYTES < ADMIN_BODY_BYTES);
+    assert!(TALK_LINE_BYTES > 4 * MESSAGE_BYTES, "the longest message can be typed in hexadecimal");
     assert!(ADMIN_FAILURE_PAUSE.as_millis() < STOP_TIME.as_millis(), "a stop does not wait for who waits");
     assert!(TOKEN_CHARS_MOST * 4 < HEAD_BYTES);
     assert!(CAPTURE_SEGMENT_BYTES + 128 < 65_535, "an IP packet has 16 bits for its length");

@@ -1,43 +1,159 @@
-//! `tickwire explain`: any bytes of a frame, drawn and named.
+//! `tickwire explain`: any bytes of a conversation, drawn and named.
+//!
+//! Comes in: hexadecimal on the command line, or a file or standard input with hexadecimal, bytes or a capture. Goes out: a report, a
+//! line a frame, or JSON.
+
+mod file;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::color::Color;
 use super::{Failure, codes, print};
-use crate::explain;
+use crate::explain::input::{self, Piece};
+use crate::explain::paint::Paint;
+use crate::explain::{self, Conversation, Explanation};
+use crate::limits;
+use crate::packet::{Codes, Dialect};
 use crate::ws::Side;
+
+/// The dialect where neither a path nor the command line says one.
+const DIALECT: &str = "native";
 
 /// What `explain` can be told.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The bytes in hex; spaces, colons, `0x` and line breaks may stand between them.
-    #[arg(required = true, value_name = "HEX")]
-    hex: Vec<String>,
-    /// Dialect of the packet inside: native, legacy, letters, letters-2024, letters-2023.
-    #[arg(long, value_name = "NAME", default_value = "native")]
-    dialect: String,
+    /// The bytes in hex; spaces, colons, `0x` and line breaks may stand between them. Or - for standard input, or a file: what has
+    /// nothing but hex in it is read as such, with > before lines of a client and < before lines of a server.
+    #[arg(required = true, value_name = "HEX|-|FILE")]
+    what: Vec<String>,
+    /// Dialect of the packets: native, legacy, letters, letters-2024, letters-2023. Without it, the path of the request says it, or
+    /// it is native.
+    #[arg(long, value_name = "NAME")]
+    dialect: Option<String>,
     /// Who sent them: client or server. Without it, masked frames are a client's.
     #[arg(long, value_name = "WHO", value_parser = ["client", "server"])]
     from: Option<String>,
-    /// Print JSON for programs, one line.
-    #[arg(long)]
-    json: bool,
     /// Folder with `.tsv` tables to use instead of the built-in ones.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
-    codes: Option<std::path::PathBuf>,
+    codes: Option<PathBuf>,
+    /// Print one line a frame: > for a client's, < for a server's. So it is with a capture, unless something else is asked for.
+    #[arg(long, conflicts_with_all = ["json", "full"])]
+    line: bool,
+    /// Draw each frame of a capture.
+    #[arg(long, conflicts_with = "json")]
+    full: bool,
+    /// Print JSON for programs: one line, of a capture one line a frame.
+    #[arg(long)]
+    json: bool,
+    /// Of a capture: only this connection, by its number in the list.
+    #[arg(long, value_name = "NUMBER")]
+    client: Option<usize>,
+    /// Of a capture: only packets of this name or code, or frames such as close.
+    #[arg(long, value_name = "NAME|CODE")]
+    packet: Option<String>,
+    /// Colours: auto has them on a terminal.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    color: Color,
 }
 
 /// Prints the explanation.
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let codes = codes::load(args.codes.as_deref())?;
-    let dialect = codes.dialect(&args.dialect).ok_or_else(|| {
-        let known: Vec<&str> = codes.dialects().map(|dialect| dialect.name()).collect();
-        format!("no dialect {:?}; there are {}", args.dialect, known.join(", "))
-    })?;
-    let from = args.from.as_deref().map(|who| match who {
-        "client" => Side::Client,
-        _ => Side::Server,
-    });
-    let explanation = explain::explain(&explain::hex::parse(&args.hex.join(" "))?, &dialect, from);
-    print(&if args.json { explanation.json() + "\n" } else { explanation.report() });
+    let dialect = named(&codes, args.dialect.as_deref().unwrap_or(DIALECT))?;
+    let pieces = match contents(&args.what)? {
+        Some(contents) if input::is_capture(&contents) => {
+            let asked = args.dialect.as_ref().map(|_| dialect);
+            return file::run(&contents, &codes, (asked, dialect), args);
+        }
+        Some(contents) => input::read(&contents)?,
+        None => vec![Piece { from: None, bytes: explain::hex::parse(&args.what.join(" "))? }],
+    };
+    if args.client.is_some() || args.packet.is_some() {
+        return Err("--client and --packet choose from a capture, which this is not".to_owned());
+    }
+    let mut conversation = match args.dialect {
+        Some(_) => Conversation::in_dialect(dialect),
+        None => Conversation::new(&codes, dialect),
+    };
+    let explanations = match &pieces[..] {
+        [Piece { from, bytes }] => {
+            let side = from.or(side(args)).unwrap_or_else(|| explain::guess_side(bytes));
+            vec![conversation.explain(side, bytes)]
+        }
+        _ => both(&mut conversation, &pieces, side(args)),
+    };
+    for (index, explanation) in explanations.iter().enumerate() {
+        let between = if index > 0 && !args.json && !args.line { "\n" } else { "" };
+        print(&format!("{between}{}", shown(explanation, args)));
+    }
     Ok(())
+}
+
+/// The conversation of two sides, piece by piece.
+fn both<'c>(
+    conversation: &mut Conversation<'c>,
+    pieces: &[Piece],
+    otherwise: Option<Side>,
+) -> Vec<Explanation<'c>> {
+    let mut explanations = Vec::new();
+    for Piece { from, bytes } in pieces {
+        let side = from.or(otherwise).unwrap_or_else(|| explain::guess_side(bytes));
+        explanations.extend(conversation.receive(side, bytes));
+    }
+    explanations
+        .extend([Side::Client, Side::Server].into_iter().filter_map(|side| conversation.finish(side)));
+    explanations
+}
+
+fn side(args: &ExplainArgs) -> Option<Side> {
+    args.from.as_deref().map(|who| if who == "client" { Side::Client } else { Side::Server })
+}
+
+fn named<'c>(codes: &'c Codes, name: &str) -> Result<&'c Dialect, Failure> {
+    let found = codes.dialects().find(|dialect| dialect.name() == name);
+    found.map(AsRef::as_ref).ok_or_else(|| {
+        let known: Vec<&str> = codes.dialects().map(|dialect| dialect.name()).collect();
+        format!("no dialect {name:?}; there are {}", known.join(", "))
+    })
+}
+
+fn shown(explanation: &Explanation<'_>, args: &ExplainArgs) -> String {
+    let paint = args.color.paint();
+    match (args.json, args.line) {
+        (true, _) => explanation.json() + "\n",
+        (_, true) => lines(explanation, paint),
+        _ => explanation.painted(paint),
+    }
+}
+
+/// One line a frame, with who said it.
+pub fn lines(explanation: &Explanation<'_>, paint: Paint) -> String {
+    let mark = if explanation.from == Side::Client { '>' } else { '<' };
+    explanation.frames.iter().map(|frame| format!("{mark} {}\n", frame.line(paint))).collect()
+}
+
+/// What a file or standard input holds; `None` if the bytes stand on the command line. No hexadecimal has a point or a slash in it.
+fn contents(what: &[String]) -> Result<Option<Vec<u8>>, Failure> {
+    match what {
+        [dash] if dash == "-" => bounded(io::stdin().lock(), "standard input").map(Some),
+        [file] if file.contains(['.', '/']) => {
+            let opened = File::open(Path::new(file)).map_err(|error| format!("{file}: {error}"))?;
+            bounded(opened, file).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
+    let mut contents = Vec::new();
+    let mut reader = reader.take(limits::EXPLAIN_BYTES + 1);
+    reader.read_to_end(&mut contents).map_err(|error| format!("{name}: {error}"))?;
+    if contents.len() as u64 > limits::EXPLAIN_BYTES {
+        return Err(format!("{name}: more than {} MiB", limits::EXPLAIN_BYTES >> 20));
+    }
+    Ok(contents)
 }

@@ -5,9 +5,11 @@
 
 mod bots;
 mod codes;
+mod color;
 mod explain;
 mod log;
 mod serve;
+mod talk;
 mod terminal;
 
 use std::process::ExitCode;
@@ -33,8 +35,10 @@ pub struct Cli {
 enum Command {
     /// Serve the game and its page (what happens without a command).
     Serve(ServeArgs),
-    /// Explain the bytes of a WebSocket frame: header bit by bit, mask, payload, packet.
+    /// Explain the bytes of WebSocket frames: header bit by bit, mask, payload, packet; or of their upgrade.
     Explain(explain::ExplainArgs),
+    /// Talk to a server by hand: type packets or bytes, see each frame that goes and comes explained.
+    Talk(talk::TalkArgs),
     /// Let bots walk on a server, check what they are told, and measure it.
     Bots(bots::BotsArgs),
     /// Print the packet tables in force.
@@ -51,6 +55,7 @@ pub fn run() -> ExitCode {
         None => serve::run(&cli.serve),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Explain(args)) => explain::run(&args),
+        Some(Command::Talk(args)) => talk::run(&args),
         Some(Command::Bots(args)) => bots::run(&args),
         Some(Command::Codes(args)) => codes::run(&args),
     };

@@ -68,25 +68,38 @@ fn read(stdin: &Stdin, is_terminal: bool, buffer: &mut [u8]) -> io::Result<usize
 }
 
 /// Bytes to lines.
-#[derive(Debug, Default)]
-struct Lines {
+#[derive(Debug)]
+pub struct Lines {
     line: Vec<u8>,
+    most_bytes: usize,
+}
+
+/// Lines of the operator's.
+impl Default for Lines {
+    fn default() -> Lines {
+        Lines::within(limits::ORDER_BYTES)
+    }
 }
 
 impl Lines {
-    /// Takes a byte; gives the line that it ends. One that is too long is cut just past the bound, so that whoever reads it sees that.
-    fn take(&mut self, byte: u8) -> Option<String> {
+    /// Lines of at most so many bytes. One that is too long is cut just past the bound, so that whoever reads it sees that.
+    pub fn within(most_bytes: usize) -> Lines {
+        Lines { line: Vec::new(), most_bytes }
+    }
+
+    /// Takes a byte; gives the line that it ends.
+    pub fn take(&mut self, byte: u8) -> Option<String> {
         if byte == b'\n' {
             return Some(self.give());
         }
-        if self.line.len() <= limits::ORDER_BYTES {
+        if self.line.len() <= self.most_bytes {
             self.line.push(byte);
         }
         None
     }
 
     /// The input is over; gives what was not ended by a line's end.
-    fn end(&mut self) -> Option<String> {
+    pub fn end(&mut self) -> Option<String> {
         Some(self.give()).filter(|line| !line.is_empty())
     }
 

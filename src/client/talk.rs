@@ -1,7 +1,11 @@
 //! One client that waits for answers: for tests and for tools that say one thing after the other.
 //!
 //! Comes in: packets to say, and how long to wait. Goes out: packets heard, and how the connection ended. Never: a
-//! judgement of what is heard; see [`super::check`].
+//! judgement of what is heard; see [`super::check`]. [`live`] and [`order`] are for somebody who types: what is said and heard is
+//! explained to the last bit, and may be broken.
+
+pub mod live;
+pub mod order;
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::header::field;
+use super::paint::{Ink, Paint};
 use super::tree::{BYTE, Node};
 use super::{Frame, PAYLOAD, Problem, hex, packet};
 use crate::ws::frame::{LENGTH, LENGTH_IN_16, LENGTH_IN_64, OPCODE, Opcode};
@@ -28,6 +29,7 @@ struct Cell {
     /// What is written in it, under the bits.
     label: String,
     value: String,
+    ink: Ink,
 }
 
 impl Cell {
@@ -56,7 +58,7 @@ impl Cell {
 }
 
 /// Draws the frame. `input` is what the frame lies in.
-pub fn draw(frame: &Frame<'_>, input: &[u8]) -> Vec<String> {
+pub fn draw(frame: &Frame<'_>, input: &[u8], paint: Paint) -> Vec<String> {
     let bytes = &input[frame.place.clone()];
     let (cells, left_out) = cells(frame, bytes);
     let mut lines: Vec<String> = RULER.iter().map(|line| (*line).to_owned()).collect();
@@ -64,11 +66,11 @@ pub fn draw(frame: &Frame<'_>, input: &[u8]) -> Vec<String> {
     for row in 0..=cells.last().map_or(0, Cell::row) {
         let here: Vec<&Cell> = cells.iter().filter(|cell| cell.row() == row).collect();
         lines.push(border(&above, &here));
-        lines.extend(content(&here, bytes));
+        lines.extend(content(&here, bytes, paint));
         above = here;
         if let Some(mark) = mark(frame, row) {
             lines.push(border(&above, &[]));
-            lines.push(mark);
+            lines.push(paint.ink(Ink::Error, &mark));
             above = Vec::new();
         }
     }
@@ -108,6 +110,7 @@ fn cells(frame: &Frame<'_>, bytes: &[u8]) -> (Vec<Cell>, usize) {
 fn cell(node: &Node, bits: Range<usize>, goes_on: bool, bytes: &[u8]) -> Cell {
     let shown = &bytes[bits.start / BYTE..bits.end.div_ceil(BYTE)];
     let hexadecimal = || hex::print(shown);
+    let ink = ink(node);
     let (label, value) = match node.name.as_str() {
         field::FIN | field::RSV1 | field::RSV2 | field::RSV3 | field::MASK => {
             (node.name.to_uppercase(), String::new())
@@ -124,7 +127,17 @@ fn cell(node: &Node, bits: Range<usize>, goes_on: bool, bytes: &[u8]) -> Cell {
     let columns = 2 * bits.len() - 1;
     let candidates = [long, label, node.name.split('_').next_back().unwrap_or_default().to_owned()];
     let label = candidates.into_iter().find(|label| bits.len() == 1 || label.len() <= columns);
-    Cell { bits, label: label.unwrap_or_default(), value }
+    Cell { bits, label: label.unwrap_or_default(), value, ink }
+}
+
+/// The kind of a field of a frame.
+pub fn ink(field: &Node) -> Ink {
+    match field.name.as_str() {
+        field::LENGTH | field::EXTENDED => Ink::Length,
+        field::KEY => Ink::Key,
+        field::FIN | field::RSV1 | field::RSV2 | field::RSV3 | field::OPCODE | field::MASK => Ink::Header,
+        _ => Ink::Value,
+    }
 }
 
 /// The name of an opcode in seven columns.
@@ -163,10 +176,10 @@ fn border(above: &[&Cell], below: &[&Cell]) -> String {
 }
 
 /// The bits of a row, and what they are called.
-fn content(cells: &[&Cell], bytes: &[u8]) -> Vec<String> {
+fn content(cells: &[&Cell], bytes: &[u8], paint: Paint) -> Vec<String> {
     let has_letters = cells.iter().any(|cell| cell.width() == 1);
     let framed = |text: &dyn Fn(&Cell) -> String| {
-        let inside: Vec<String> = cells.iter().map(|cell| text(cell)).collect();
+        let inside: Vec<String> = cells.iter().map(|cell| paint.ink(cell.ink, &text(cell))).collect();
         format!("|{}|", inside.join("|"))
     };
     let bit = |at: usize| if bytes[at / BYTE] >> (BYTE - 1 - at % BYTE) & 1 == 1 { "1" } else { "0" };

@@ -96,6 +96,19 @@ pub fn content(value: &Value) -> Option<&[u8]> {
     }
 }
 
+/// Bytes that come before the content of a value written in this way: its first byte and its length field. 0 where one byte is both, and
+/// for what is no MessagePack.
+pub fn head_bytes(name: &str) -> usize {
+    match name {
+        "fixstr" | "uint 8" | "uint 16" | "uint 32" | "uint 64" => 1,
+        "int 8" | "int 16" | "int 32" | "int 64" | "float 32" | "float 64" => 1,
+        "str 8" | "bin 8" => 2,
+        "str 16" | "bin 16" => 3,
+        "str 32" | "bin 32" => 5,
+        _ => 0,
+    }
+}
+
 /// A first byte, and so many low bytes of a number, the most significant one first.
 fn number(out: &mut Vec<u8>, first: u8, width: usize, value: u64) {
     out.push(first);

@@ -14,16 +14,20 @@
 //!
 //! It does not know the limits of an endpoint, and so says nothing of messages that are too long.
 
+pub mod captured;
 mod drawing;
 mod encode;
 mod encoding;
 mod head;
 mod header;
 pub mod hex;
+pub mod input;
 mod json;
 mod packet;
+pub mod paint;
 mod payload;
 mod report;
+mod seek;
 mod stream;
 mod text;
 pub mod tree;
@@ -36,6 +40,7 @@ use crate::packet::{Dialect, Row};
 use crate::ws::frame::{Header, KEY_BYTES, MASK, Opcode};
 use crate::ws::violation::Answer;
 use crate::ws::{Side, Violation};
+use paint::{Ink, Paint};
 pub use stream::Conversation;
 use tree::Node;
 
@@ -193,6 +198,31 @@ impl Explanation<'_> {
         Node::parent("input", 0, self.frames.iter().map(|frame| frame.tree.clone()).collect())
     }
 
+    /// The names by which somebody may ask for it: of its packet and its code, of its opcode, of the rule that it breaks; of a close frame
+    /// its code and its reason.
+    pub fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for frame in &self.frames {
+            match &frame.content {
+                Content::Packet(Some(row), _) => {
+                    names.push(row.name.clone());
+                    names.extend(row.code(self.dialect.name()).map(ToString::to_string));
+                }
+                Content::Close(_) => {
+                    let said = ["code", "reason"].map(|name| frame.tree.find(name)?.raw.as_ref());
+                    let said = said.into_iter().flatten();
+                    names.extend(said.map(|raw| raw.as_str().map_or_else(|| raw.to_string(), str::to_owned)));
+                }
+                _ => {}
+            }
+            names.extend(frame.header.map(|header| header.opcode.name().to_owned()));
+            if let Some(Problem::Broken { rule, .. }) = &frame.problem {
+                names.push((*rule).to_owned());
+            }
+        }
+        names
+    }
+
     /// What is wrong, if anything.
     pub fn problem(&self) -> Option<&Problem> {
         self.frames.iter().find_map(|frame| frame.problem.as_ref())
@@ -210,39 +240,50 @@ impl Explanation<'_> {
 
     /// Everything, drawn and written out, for a terminal of 100 columns.
     pub fn report(&self) -> String {
-        report::report(self)
+        self.painted(Paint::Plain)
+    }
+
+    /// The same in colours.
+    pub fn painted(&self, paint: Paint) -> String {
+        report::report(self, paint)
     }
 }
 
 /// One line a frame.
 impl fmt::Display for Explanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, frame) in self.frames.iter().enumerate() {
-            let line_end = if index == 0 { "" } else { "\n" };
-            write!(f, "{line_end}{frame}")?;
-        }
-        Ok(())
+        let lines: Vec<String> = self.frames.iter().map(Frame::to_string).collect();
+        f.write_str(&lines.join("\n"))
     }
 }
 
 impl fmt::Display for Frame<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(header) = &self.header {
-            write!(f, "{header}: ")?;
-        }
+        f.write_str(&self.line(Paint::Plain))
+    }
+}
+
+impl Frame<'_> {
+    /// The frame in one line: what its header says, and then what it carries or what is wrong with it.
+    pub fn line(&self, paint: Paint) -> String {
+        let mut before: Vec<String> = self.header.iter().map(ToString::to_string).collect();
         if let Some(Whole { frames, opcode, payload, .. }) = &self.whole {
-            write!(f, "ends a {} message, {} frames, {} bytes: ", opcode.name(), frames, payload.len())?;
+            let bytes = count(payload.len(), "byte");
+            before.push(format!("ends a {} message, {frames} frames, {bytes}", opcode.name()));
         }
-        match (&self.problem, &self.content) {
+        let before = paint.ink(Ink::Header, &before.join(": "));
+        let says = match (&self.problem, &self.content) {
             (Some(Problem::Broken { rule, address, answer, .. }), _) => {
-                write!(f, "{rule} ({address}), {answer}")
+                paint.ink(Ink::Error, &format!("{rule} ({address}), {answer}"))
             }
-            (Some(Problem::Incomplete { .. }), _) => f.write_str("not all there"),
-            (None, Content::Head(line)) => f.write_str(line),
-            (None, Content::Text(text)) => f.write_str(&cut(&format!("{text:?}"))),
-            (None, Content::Close(line) | Content::Packet(_, Some(line))) => f.write_str(&cut(line)),
-            (None, _) => f.write_str(&cut(&hex::print(&self.payload))),
-        }
+            (Some(Problem::Incomplete { .. }), _) => "not all there".to_owned(),
+            (None, Content::Head(line)) => line.clone(),
+            (None, Content::Text(text)) => cut(&format!("{text:?}")),
+            (None, Content::Close(line) | Content::Packet(_, Some(line))) => cut(line),
+            (None, Content::Unread) => count(self.place.len(), "byte") + " not read",
+            (None, _) => cut(&hex::print(&self.payload)),
+        };
+        [before, says].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
     }
 }
 

@@ -3,10 +3,12 @@
 //! An [`Explanation`] comes in, text goes out, for a terminal of 100 columns. It adds nothing to what the tree says.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use super::packet::{ARGUMENTS, HEAD, KEY, SIGN};
+use super::paint::{Ink, Paint};
 use super::tree::{BYTE, Node};
-use super::{Content, Explanation, Frame, PAYLOAD, Problem, Whole, count, cut, drawing, hex};
+use super::{Content, Explanation, Frame, PAYLOAD, Problem, Whole, count, cut, drawing, encoding, hex};
 use crate::packet::Row;
 use crate::ws::Side;
 use crate::ws::frame::KEY_BYTES;
@@ -16,13 +18,15 @@ const UNMASKED_SHOWN: usize = 16;
 /// Bytes of one value that are shown: a float with its first byte fits.
 const VALUE_BYTES_SHOWN: usize = 9;
 
+/// Columns of the bytes in the table of fields.
+const BYTES_COLUMNS: usize = 28;
 /// Columns of a line of the report.
 const COLUMNS: usize = 100;
 /// Columns before the values of an argument.
 const INDENT: usize = 16;
 
 /// The whole report.
-pub fn report(explanation: &Explanation<'_>) -> String {
+pub fn report(explanation: &Explanation<'_>, paint: Paint) -> String {
     let mut out = String::new();
     let many = explanation.frames.len() > 1;
     for (index, frame) in explanation.frames.iter().enumerate() {
@@ -30,17 +34,17 @@ pub fn report(explanation: &Explanation<'_>) -> String {
             out.push('\n');
         }
         let number = if many { format!("Frame {}, ", index + 1) } else { String::new() };
-        let _ = writeln!(out, "{number}{}: {frame}", sent(explanation, frame));
+        let _ = writeln!(out, "{number}{}: {}", sent(explanation, frame), frame.line(paint));
         if !matches!(frame.content, Content::Head(_)) {
             out.push('\n');
-            drawing::draw(frame, &explanation.bytes).iter().for_each(|line| {
+            drawing::draw(frame, &explanation.bytes, paint).iter().for_each(|line| {
                 let _ = writeln!(out, "  {}", line.trim_end());
             });
         }
-        unmasking(&mut out, frame);
-        fields(&mut out, explanation, frame);
+        unmasking(&mut out, frame, paint);
+        fields(&mut out, explanation, frame, paint);
         says(&mut out, frame, explanation.from);
-        problem(&mut out, frame);
+        problem(&mut out, frame, paint);
     }
     out
 }
@@ -60,22 +64,24 @@ fn sent(explanation: &Explanation<'_>, frame: &Frame<'_>) -> String {
 }
 
 /// The first bytes of the payload under the key, and the first byte bit by bit.
-fn unmasking(out: &mut String, frame: &Frame<'_>) {
+fn unmasking(out: &mut String, frame: &Frame<'_>, paint: Paint) {
     let (Some(key), Some(&plain)) = (frame.key, frame.payload.first()) else { return };
     out.push_str(
         "\nUnmasking: each byte of the payload XOR the next byte of the key (RFC 6455 section 5.3)\n\n",
     );
-    let mut by_hand = |byte: u8, words: String| {
-        let _ = writeln!(out, "  {byte:02x}  {:04b} {:04b}  {words}", byte >> 4, byte & 0xf);
+    let mut by_hand = |byte: u8, ink: Option<Ink>, words: String| {
+        let shown = format!("{byte:02x}  {:04b} {:04b}", byte >> 4, byte & 0xf);
+        let shown = ink.map_or(shown.clone(), |ink| paint.ink(ink, &shown));
+        let _ = writeln!(out, "  {shown}  {words}");
     };
-    by_hand(plain ^ key[0], "first byte of the payload, as it travels".to_owned());
-    by_hand(key[0], "first byte of the key".to_owned());
+    by_hand(plain ^ key[0], None, "first byte of the payload, as it travels".to_owned());
+    by_hand(key[0], Some(Ink::Key), "first byte of the key".to_owned());
     let meant = if is_shown(plain) {
         format!("what is meant: {:?}", char::from(plain))
     } else {
         "what is meant".to_owned()
     };
-    by_hand(plain, meant);
+    by_hand(plain, Some(Ink::Value), meant);
 
     let shown = &frame.payload[..frame.payload.len().min(UNMASKED_SHOWN)];
     let keys: Vec<u8> = (0..shown.len()).map(|at| key[at % KEY_BYTES]).collect();
@@ -85,9 +91,9 @@ fn unmasking(out: &mut String, frame: &Frame<'_>) {
     let letters: Vec<String> =
         shown.iter().map(|&byte| if is_shown(byte) { char::from(byte) } else { '.' }.to_string()).collect();
     let _ = writeln!(out, "\n  masked  {}{more}", hex::print(&masked));
-    let _ = writeln!(out, "  key     {}", hex::print(&keys));
-    let _ = writeln!(out, "  plain   {}", hex::print(shown));
-    let _ = writeln!(out, "          {}", letters.join("  "));
+    let _ = writeln!(out, "  key     {}", paint.ink(Ink::Key, &hex::print(&keys)));
+    let _ = writeln!(out, "  plain   {}", paint.ink(Ink::Value, &hex::print(shown)));
+    let _ = writeln!(out, "          {}", paint.ink(Ink::Value, &letters.join("  ")));
 }
 
 fn is_shown(byte: u8) -> bool {
@@ -95,76 +101,94 @@ fn is_shown(byte: u8) -> bool {
 }
 
 /// One line for each node of the tree that has bytes.
-fn fields(out: &mut String, explanation: &Explanation<'_>, frame: &Frame<'_>) {
+fn fields(out: &mut String, explanation: &Explanation<'_>, frame: &Frame<'_>, paint: Paint) {
     let masked = if frame.key.is_some() && !frame.payload.is_empty() { ", the payload unmasked" } else { "" };
     let _ = writeln!(out, "\nFields{masked}\n\n  byte  {:<28}{:<26}value", "bits or bytes", "field");
-    let of_frame =
-        Bytes { input: &explanation.bytes, payload: &frame.payload, payload_at: payload_at(frame) };
-    for child in &frame.tree.children {
-        field_lines(out, of_frame, child, 0);
-    }
+    let mut table = Table {
+        out,
+        input: &explanation.bytes,
+        payload: &frame.payload,
+        payload_at: frame.place.end - frame.payload.len(),
+        broken: if let Some(Problem::Broken { bits, .. }) = &frame.problem { bits.clone() } else { 0..0 },
+        paint,
+    };
+    frame.tree.children.iter().for_each(|child| table.lines(child, 0));
     if let Some(Whole { frames, payload, tree, .. }) = &frame.whole {
-        let _ = writeln!(out, "\nThe whole message, {} in {frames} frames\n", count(payload.len(), "byte"));
-        field_lines(out, Bytes { input: payload, payload, payload_at: 0 }, tree, 0);
+        let words = count(payload.len(), "byte");
+        let _ = writeln!(out, "\nThe whole message, {words} in {frames} frames\n");
+        Table { out, input: payload, payload, payload_at: 0, broken: 0..0, paint }.lines(tree, 0);
     }
 }
 
-/// Where the payload of a frame begins in the input.
-fn payload_at(frame: &Frame<'_>) -> usize {
-    frame.place.end - frame.payload.len()
-}
-
-/// What the bytes of a tree are: those of the input, but of the payload what is meant rather than what travels.
-#[derive(Clone, Copy)]
-struct Bytes<'a> {
+/// The lines of the nodes of a tree, and what their bytes are: those of the input, but of the payload what is meant rather than what
+/// travels.
+struct Table<'a> {
+    out: &'a mut String,
     input: &'a [u8],
     payload: &'a [u8],
+    /// Where the payload begins in the input.
     payload_at: usize,
+    /// The bits that break a rule.
+    broken: Range<usize>,
+    paint: Paint,
 }
 
-fn field_lines(out: &mut String, bytes: Bytes<'_>, node: &Node, depth: usize) {
-    let name = format!("{}{}", "  ".repeat(depth), node.name);
-    let is_leaf = node.children.is_empty();
-    // A parent that is written somewhere has a head; its line is the head's.
-    let head = node.children.first().filter(|child| child.name == HEAD);
-    let shown = match head {
-        Some(head) => bytes_of(bytes, head),
-        None if is_leaf => bytes_of(bytes, node),
-        None => String::new(),
-    };
-    let written = head.unwrap_or(node);
-    let encoding =
-        if written.encoding.is_empty() { String::new() } else { format!("  [{}]", written.encoding) };
-    let value = cut(&written.value);
-    let line = format!("{:>6}  {shown:<28}{name:<26}{value}{encoding}", node.bits.start / BYTE);
-    let _ = writeln!(out, "{}", line.trim_end());
-    let below = node.children[usize::from(head.is_some())..].iter();
-    for child in below.filter(|child| child.name != SIGN) {
-        field_lines(out, bytes, child, depth + 1);
-    }
-}
-
-/// The bytes of a leaf in hexadecimal, or its bits in their places.
-fn bytes_of(bytes: Bytes<'_>, node: &Node) -> String {
-    let place = node.bytes();
-    if !node.bits.len().is_multiple_of(BYTE) {
-        let byte = bytes.input[place.start];
-        let first = place.start * BYTE;
-        let sign = |at: usize| match node.bits.contains(&(first + at)) {
-            true if byte >> (BYTE - 1 - at) & 1 == 1 => '1',
-            true => '0',
-            false => '.',
+impl Table<'_> {
+    fn lines(&mut self, node: &Node, depth: usize) {
+        let name = format!("{}{}", "  ".repeat(depth), node.name);
+        // A parent that is written somewhere has a head; its line is the head's.
+        let head = node.children.first().filter(|child| child.name == HEAD);
+        let shown = match head {
+            Some(head) => self.bytes(head),
+            None if node.children.is_empty() => self.bytes(node),
+            None => " ".repeat(BYTES_COLUMNS),
         };
-        let (high, low): (String, String) = ((0..4).map(sign).collect(), (4..BYTE).map(sign).collect());
-        return format!("{high} {low}");
+        let written = head.unwrap_or(node);
+        let encoding =
+            if written.encoding.is_empty() { String::new() } else { format!("  [{}]", written.encoding) };
+        let value = cut(&written.value);
+        let line = format!("{:>6}  {shown}{name:<26}{value}{encoding}", node.bits.start / BYTE);
+        let _ = writeln!(self.out, "{}", line.trim_end());
+        let below = node.children[usize::from(head.is_some())..].iter();
+        below.filter(|child| child.name != SIGN).for_each(|child| self.lines(child, depth + 1));
     }
-    let shown = match place.start.checked_sub(bytes.payload_at) {
-        Some(start) if !bytes.payload.is_empty() => &bytes.payload[start..start + place.len()],
-        _ => &bytes.input[place],
-    };
-    match shown.len() {
-        0..=VALUE_BYTES_SHOWN => hex::print(shown),
-        _ => format!("{} …", hex::print(&shown[..VALUE_BYTES_SHOWN - 1])),
+
+    /// The bytes of a leaf in hexadecimal, or its bits in their places; in colours, and as wide as their column.
+    fn bytes(&self, leaf: &Node) -> String {
+        let shown = format!("{:<BYTES_COLUMNS$}", self.plain(leaf));
+        let is_broken = leaf.bits.start < self.broken.end && self.broken.start < leaf.bits.end;
+        let ink = match leaf.name.as_str() {
+            _ if is_broken => Ink::Error,
+            HEAD => Ink::Head,
+            _ => drawing::ink(leaf),
+        };
+        // A byte has three columns: two digits and a blank.
+        let head = 3 * encoding::head_bytes(&leaf.encoding);
+        let (head, value) = shown.split_at(if is_broken { 0 } else { head });
+        self.paint.ink(Ink::Head, head) + &self.paint.ink(ink, value)
+    }
+
+    fn plain(&self, leaf: &Node) -> String {
+        let place = leaf.bytes();
+        if !leaf.bits.len().is_multiple_of(BYTE) {
+            let byte = self.input[place.start];
+            let first = place.start * BYTE;
+            let sign = |at: usize| match leaf.bits.contains(&(first + at)) {
+                true if byte >> (BYTE - 1 - at) & 1 == 1 => '1',
+                true => '0',
+                false => '.',
+            };
+            let (high, low): (String, String) = ((0..4).map(sign).collect(), (4..BYTE).map(sign).collect());
+            return format!("{high} {low}");
+        }
+        let shown = match place.start.checked_sub(self.payload_at) {
+            Some(start) if !self.payload.is_empty() => &self.payload[start..start + place.len()],
+            _ => &self.input[place],
+        };
+        match shown.len() {
+            0..=VALUE_BYTES_SHOWN => hex::print(shown),
+            _ => format!("{} …", hex::print(&shown[..VALUE_BYTES_SHOWN - 1])),
+        }
     }
 }
 
@@ -255,7 +279,7 @@ fn as_sentence(words: &str) -> String {
     format!("{first}{}.", signs.as_str().trim_end_matches('.'))
 }
 
-fn problem(out: &mut String, frame: &Frame<'_>) {
+fn problem(out: &mut String, frame: &Frame<'_>, paint: Paint) {
     match &frame.problem {
         None => {}
         Some(Problem::Broken { rule, address, sentence, answer, bits }) => {
@@ -264,7 +288,8 @@ fn problem(out: &mut String, frame: &Frame<'_>) {
                 bit => format!(", bit {bit}"),
             };
             let kind = if answer.starts_with("close") { "Broken rule" } else { "Not taken" };
-            let _ = writeln!(out, "\n{kind}, at byte {}{bit}: {rule}\n", bits.start / BYTE);
+            let line = format!("{kind}, at byte {}{bit}: {rule}", bits.start / BYTE);
+            let _ = writeln!(out, "\n{}\n", paint.ink(Ink::Error, &line));
             let _ = writeln!(out, "  {}\n  Written in {address}. Answer: {answer}.", as_sentence(sentence));
         }
         Some(Problem::Incomplete { missing }) => {

@@ -7,11 +7,13 @@
 //! ```text
 //!   begin ──head that asks for or grants the upgrade──► frames ──broken rule──► over
 //!     ├──────────────── no head: mid-stream ───────────►│
-//!     └──any other head──► body
+//!     └──any other head──► body                         │
+//!                            seek ──what makes sense───►┘
 //! ```
 //!
-//! Who begins mid-stream does not know whether a message is under way, so a continuation is then taken as it comes. It
-//! never keeps more than one unfinished item and one unfinished message a side, and knows no limit of an endpoint.
+//! Who begins mid-stream does not know whether a message is under way, so a continuation is then taken as it comes. Where bytes are
+//! missing, the next frame has to be [sought](super::seek). It never keeps more than one unfinished item and one unfinished
+//! message a side, and knows no limit of an endpoint.
 
 use std::mem;
 
@@ -19,7 +21,8 @@ use super::head::{self, Asked};
 use super::header;
 use super::payload::{self, Inside, Speaker};
 use super::tree::{BYTE, Node, bits};
-use super::{Content, Explanation, Frame, Problem, Whole, packet};
+use super::{Content, Explanation, Frame, Problem, Whole, packet, seek};
+use crate::limits;
 use crate::packet::{Codes, Dialect, endpoint};
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::utf8::Utf8;
@@ -32,6 +35,8 @@ pub struct Conversation<'c> {
     codes: Option<&'c Codes>,
     dialect: &'c Dialect,
     json: Option<bool>,
+    /// The dialect is known: the path says it, or a frame made sense in it.
+    is_settled: bool,
     /// What the request asked for, once it was seen.
     asked: Option<Asked>,
     client: Half,
@@ -52,6 +57,8 @@ enum Stage {
     #[default]
     Begin,
     Frames,
+    /// Somewhere: the first frame that makes sense has to be found.
+    Seek,
     /// What follows a head that is no upgrade.
     Body,
     /// After a broken rule: there is no telling where the next frame begins.
@@ -87,13 +94,13 @@ impl Open {
 impl<'c> Conversation<'c> {
     /// A conversation whose dialect the path of the request says; until then, or without one, it is `dialect`.
     pub fn new(codes: &'c Codes, dialect: &'c Dialect) -> Conversation<'c> {
-        Conversation { codes: Some(codes), ..Conversation::in_dialect(dialect) }
+        Conversation { codes: Some(codes), is_settled: false, ..Conversation::in_dialect(dialect) }
     }
 
     /// A conversation in this dialect, whatever its path says.
     pub fn in_dialect(dialect: &'c Dialect) -> Conversation<'c> {
         let (client, server) = (Half::default(), Half::default());
-        Conversation { codes: None, dialect, json: None, asked: None, client, server }
+        Conversation { codes: None, dialect, json: None, is_settled: true, asked: None, client, server }
     }
 
     /// Says that the upgrade was before: no message is under way.
@@ -103,6 +110,11 @@ impl<'c> Conversation<'c> {
             half.stage = Stage::Frames;
             half.open = Open::Nothing;
         }
+    }
+
+    /// Whether both sides are past the upgrade, and none of them has broken a rule that ends the connection.
+    pub fn is_open(&self) -> bool {
+        [&self.client, &self.server].iter().all(|half| half.stage == Stage::Frames)
     }
 
     /// The dialect, as far as it is known.
@@ -130,11 +142,23 @@ impl<'c> Conversation<'c> {
         (!input.is_empty()).then(|| self.explain_one(from, &input))
     }
 
-    /// Forgets what was begun: bytes of the side are missing. What comes next is taken as the beginning of a frame.
-    pub fn skip(&mut self, from: Side) {
+    /// Says that the beginning was not seen, and that the first bytes may lie anywhere, unless they are a head.
+    pub fn begin_midway(&mut self) {
+        for half in [&mut self.client, &mut self.server] {
+            half.stage = Stage::Seek;
+        }
+    }
+
+    /// Gives up what was begun, since bytes of the side are missing, and seeks a frame in what comes next. What follows a broken rule is
+    /// not read all the same.
+    pub fn skip(&mut self, from: Side) -> Option<Explanation<'c>> {
+        let given_up = self.finish(from);
         let half = self.half(from);
-        (half.stage, half.open) = (Stage::Frames, Open::Unknown);
-        half.waiting.clear();
+        half.open = Open::Unknown;
+        if matches!(half.stage, Stage::Begin | Stage::Frames) {
+            half.stage = Stage::Seek;
+        }
+        given_up
     }
 
     /// Explains bytes of one side that stand for themselves. Bits count from the front of all of them.
@@ -162,10 +186,17 @@ impl<'c> Conversation<'c> {
 
     /// Bytes of the next item, once it is whole. After a broken rule it is all there is.
     fn next_size(&mut self, from: Side, input: &[u8]) -> Option<usize> {
+        if self.half(from).stage == Stage::Seek && !input.is_empty() {
+            match self.seek(from, input) {
+                Some(0) => {}
+                size => return size,
+            }
+        }
         let half = self.half(from);
         match half.stage {
             _ if input.is_empty() => None,
             Stage::Body | Stage::Over => Some(input.len()),
+            Stage::Seek => None,
             Stage::Begin if head::may_begin(input) => head::size(input, from),
             Stage::Begin | Stage::Frames => match Header::decode(input, from) {
                 Err(_) => Some(input.len()),
@@ -179,11 +210,34 @@ impl<'c> Conversation<'c> {
         }
     }
 
+    /// Bytes before the first frame that makes sense. With none of them, the side is past its seeking.
+    fn seek(&mut self, from: Side, input: &[u8]) -> Option<usize> {
+        if head::may_begin(input) {
+            self.half(from).stage = Stage::Begin;
+            return Some(0);
+        }
+        let all = self.codes.filter(|_| !self.is_settled);
+        let dialects: Vec<&'c Dialect> = match all {
+            Some(codes) => codes.dialects().map(AsRef::as_ref).collect(),
+            None => vec![self.dialect],
+        };
+        match seek::first_frame(input, from, &dialects, self.json) {
+            Some((0, dialect)) => {
+                (self.dialect, self.is_settled) = (dialect, true);
+                self.half(from).stage = Stage::Frames;
+                Some(0)
+            }
+            Some((at, _)) => Some(at),
+            None if input.len() > limits::EXPLAIN_SEEK_BYTES => Some(input.len() / 2),
+            None => None,
+        }
+    }
+
     /// The head or the frame that begins at byte `start`, or what there is of it.
     fn item(&mut self, bytes: &[u8], start: usize, from: Side) -> Frame<'c> {
         match self.half(from).stage {
             Stage::Begin if head::begins(&bytes[start..]) => self.head(bytes, start, from),
-            Stage::Body | Stage::Over => {
+            Stage::Body | Stage::Over | Stage::Seek => {
                 let rest = Node::of_bytes(packet::NOT_READ, start, &bytes[start..], "not read");
                 Frame::new(start..bytes.len(), Node::parent("rest", start * BYTE, vec![rest]))
             }
@@ -200,7 +254,7 @@ impl<'c> Conversation<'c> {
             let (dialect, format) = (asked.dialect.as_deref(), asked.format.as_deref());
             let spoken = self.codes.map(|codes| endpoint::find(codes, &asked.path, dialect, format));
             if let Some(Ok((dialect, _))) = spoken {
-                self.dialect = dialect;
+                (self.dialect, self.is_settled) = (dialect, true);
             }
             self.json = Some(format == Some("json"));
             self.asked = Some(asked);

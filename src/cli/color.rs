@@ -1,0 +1,34 @@
+//! `--color`: whether what is printed has colours.
+//!
+//! Comes in: what was asked, `NO_COLOR`, and whether standard output is a terminal. Goes out: yes or no. What was asked comes before
+//! `NO_COLOR`, and that before the terminal.
+
+use std::io::{self, IsTerminal};
+
+use clap::ValueEnum;
+
+use crate::explain::paint::Paint;
+
+/// What was asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Wherever it goes.
+    Always,
+    /// None.
+    Never,
+}
+
+impl Color {
+    /// What comes of it.
+    pub fn paint(self) -> Paint {
+        let is_refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        match self {
+            Color::Always => Paint::Coloured,
+            Color::Auto if !is_refused && io::stdout().is_terminal() => Paint::Coloured,
+            Color::Auto | Color::Never => Paint::Plain,
+        }
+    }
+}

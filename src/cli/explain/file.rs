@@ -1,0 +1,115 @@
+//! `tickwire explain FILE.pcapng`: every frame of every connection of a capture, with its packet's number and time.
+//!
+//! Comes in: the bytes of the file. Goes out: a line for each head, frame and hole, and a table of the connections; or drawings, or a
+//! line of JSON for each frame. Printed as it is read, so that a long capture costs no more memory than its file.
+
+use std::fmt::Write as _;
+
+use super::super::{Failure, print};
+use super::{ExplainArgs, lines};
+use crate::capture::{self, Capture};
+use crate::explain::captured::{self, Found, Tally, What};
+use crate::packet::{Codes, Dialect};
+use crate::ws::Side;
+
+/// Nanoseconds of a second.
+const SECOND: f64 = 1e9;
+
+/// Explains a capture in the given dialect, or in what its requests say.
+pub fn run(
+    contents: &[u8],
+    codes: &Codes,
+    dialects: (Option<&Dialect>, &Dialect),
+    args: &ExplainArgs,
+) -> Result<(), Failure> {
+    let capture = capture::read(contents).map_err(|error| error.to_string())?;
+    let begin_ns = capture.packets.first().map_or(0, |packet| packet.at_ns);
+    let is_plain = !args.json && args.packet.is_none();
+    if is_plain {
+        print(&heading(&capture));
+    }
+    let tallies = captured::walk(&capture, codes, dialects, args.client, |found| {
+        print(&shown(&found, &capture, begin_ns, args));
+    });
+    if let (Some(client), true) = (args.client, tallies.is_empty()) {
+        return Err(format!("no connection {client}"));
+    }
+    if is_plain {
+        print(&table(&tallies));
+    }
+    match capture.cut_at {
+        Some(offset) => {
+            Err(format!("the file ends in the middle of a block, which begins before byte {offset}"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn heading(capture: &Capture<'_>) -> String {
+    let (connections, packets) = (capture.connections().len(), capture.packets.len());
+    let records = match capture.records().count() {
+        0 => String::new(),
+        records => format!(", {records} records of the world"),
+    };
+    let heading = format!("{packets} packets, {connections} TCP connections{records}\n");
+    format!("{heading}\n  packet     seconds  client\n")
+}
+
+/// Something that was found, as it was asked for; empty when it was not.
+fn shown(found: &Found<'_>, capture: &Capture<'_>, begin_ns: u64, args: &ExplainArgs) -> String {
+    let Found { client, packet, at_ns, what } = found;
+    let is_wanted = |names: &[String]| args.packet.as_ref().is_none_or(|name| names.contains(name));
+    if args.json {
+        let rest = match what {
+            What::Item(item) if is_wanted(&item.names()) => item.json(),
+            What::Hole(side, bytes) if args.packet.is_none() => {
+                format!(r#"{{"from":"{}","hole":{bytes}}}"#, name(*side))
+            }
+            _ => return String::new(),
+        };
+        return format!("{{\"client\":{client},\"packet\":{packet},\"at_ns\":{at_ns},{}\n", &rest[1..]);
+    }
+    let seconds = at_ns.saturating_sub(begin_ns) as f64 / SECOND;
+    let at = format!("{packet:>8}{seconds:>12.6}  {client:<6}");
+    match what {
+        What::Item(item) if !is_wanted(&item.names()) => String::new(),
+        What::Item(item) if args.full => {
+            let place = format!("packet {packet}, {seconds:.6} s, client {client}: ");
+            format!("\n{place}{}", item.painted(args.color.paint()))
+        }
+        What::Item(item) => {
+            lines(item, args.color.paint()).lines().map(|line| format!("{at}  {line}\n")).collect()
+        }
+        _ if args.packet.is_some() => String::new(),
+        What::Begin { client, server, is_whole } => {
+            let of_client = capture.names.iter().find(|(address, _)| *address == client.ip().to_canonical());
+            let name = of_client.map_or_else(String::new, |(_, name)| format!(" {name:?}"));
+            let whole = if *is_whole { "" } else { ", its beginning is not in the capture" };
+            format!("{at}    {client}{name} at {server}{whole}\n")
+        }
+        What::Hole(side, bytes) => {
+            format!("{at}  ? {bytes} bytes of the {} are not in the capture\n", name(*side))
+        }
+    }
+}
+
+fn name(side: Side) -> &'static str {
+    if side == Side::Client { "client" } else { "server" }
+}
+
+/// The connections, one a line.
+fn table(tallies: &[(usize, Tally)]) -> String {
+    let mut out = format!(
+        "\n{:<8}{:<14}{:>8}{:>10}{:>8}{:>10}{:>8}{:>9}\n",
+        "client", "dialect", "> frames", "bytes", "< frames", "bytes", "broken", "missing"
+    );
+    for (number, tally) in tallies {
+        let Tally { dialect, frames, bytes, broken, missing_bytes } = tally;
+        let _ = writeln!(
+            out,
+            "{number:<8}{dialect:<14}{:>8}{:>10}{:>8}{:>10}{broken:>8}{missing_bytes:>9}",
+            frames[0], bytes[0], frames[1], bytes[1]
+        );
+    }
+    out
+}

@@ -1,0 +1,308 @@
+//! `tickwire talk`: a prompt at a live server, at which each frame that goes and comes is explained.
+//!
+//! Comes in: lines of standard input, from somebody who types or from a script. Goes out: one line for each frame, or its drawing; an
+//! exit code that is 1 when a line of a script makes no sense or what it expects does not come. One thread waits for the terminal
+//! and the socket at once, so what is shown is in the order in which it happened.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, IsTerminal};
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use rustix::event::{PollFd, PollFlags};
+
+use super::color::Color;
+use super::terminal::Lines;
+use super::{Failure, codes, print};
+use crate::client::dial;
+use crate::client::talk::live::Live;
+use crate::client::talk::order::{self, Order, Speech};
+use crate::client::url::Url;
+use crate::explain::paint::Paint;
+use crate::limits;
+use crate::net::platform;
+use crate::packet::{Direction, grammar};
+use crate::ws::frame::Opcode;
+use crate::ws::{CloseCode, Side};
+
+/// What stands before the line on a terminal.
+const PROMPT: &str = "talk: ";
+/// Goes back to the front of the prompt's line and clears it.
+const CLEAR: &str = "\r\x1b[K";
+
+/// What `talk` can be told.
+#[derive(Debug, Args)]
+pub struct TalkArgs {
+    /// Server, such as ws://localhost:3000; a path chooses an endpoint, otherwise the dialect does.
+    #[arg(value_name = "URL")]
+    url: Url,
+    /// What to speak: native, legacy, letters, letters-2024, letters-2023.
+    #[arg(long, value_name = "NAME", default_value = "native")]
+    dialect: String,
+    /// How packets are written: MessagePack, or JSON in text messages.
+    #[arg(long, value_name = "FORMAT", default_value = "msgpack")]
+    format: Format,
+    /// Do not show packets of this name or code, nor frames such as ping; may be repeated.
+    #[arg(long, value_name = "NAME|CODE")]
+    quiet: Vec<String>,
+    /// Draw each frame instead of one line.
+    #[arg(long)]
+    full: bool,
+    /// Folder with `.tsv` tables to use instead of the built-in ones.
+    #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
+    codes: Option<std::path::PathBuf>,
+    /// Colours: auto has them on a terminal.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Msgpack,
+    Json,
+}
+
+/// Connects, and does what the lines say.
+pub fn run(args: &TalkArgs) -> Result<(), Failure> {
+    let codes = codes::load(args.codes.as_deref())?;
+    let dialect = codes.dialect(&args.dialect).ok_or_else(|| format!("no dialect {:?}", args.dialect))?;
+    let mut url = args.url.clone().for_dialect(&args.dialect);
+    if args.format == Format::Json {
+        url.target.push_str(if url.target.contains('?') { "&format=json" } else { "?format=json" });
+    }
+    let live = Live::connect(&url, &codes, &dialect).map_err(|error| format!("{url}: {error}"))?;
+    let mut talk = Talk {
+        live,
+        args,
+        paint: args.color.paint(),
+        is_terminal: io::stdin().is_terminal(),
+        is_prompted: false,
+        lines: Lines::within(limits::TALK_LINE_BYTES),
+        typed: VecDeque::new(),
+        is_input_over: false,
+        line_number: 0,
+        heard: VecDeque::new(),
+    };
+    talk.open()?;
+    if talk.is_terminal {
+        print("help lists what can be typed here\n");
+    }
+    talk.converse()?;
+    talk.leave()
+}
+
+/// A conversation that goes on.
+struct Talk<'a, 'c> {
+    live: Live<'c>,
+    args: &'a TalkArgs,
+    paint: Paint,
+    is_terminal: bool,
+    /// The prompt stands there, and nothing after it that we know of.
+    is_prompted: bool,
+    lines: Lines,
+    typed: VecDeque<String>,
+    is_input_over: bool,
+    /// The line that is carried out, from 1.
+    line_number: usize,
+    /// By which names each frame of the server can be expected, since the last that was.
+    heard: VecDeque<Vec<String>>,
+}
+
+impl Talk<'_, '_> {
+    /// Waits for the answer to the request.
+    fn open(&mut self) -> Result<(), Failure> {
+        let deadline = Instant::now() + dial::DIAL_TIME;
+        while !self.live.is_open() && !self.live.is_over() {
+            self.wait(Some(deadline), false)?;
+            if Instant::now() >= deadline {
+                return Err("the server does not answer the request".to_owned());
+            }
+        }
+        self.show();
+        if self.live.is_over() { Err("the server does not grant the upgrade".to_owned()) } else { Ok(()) }
+    }
+
+    /// Carries out line by line until there is none left.
+    fn converse(&mut self) -> Result<(), Failure> {
+        loop {
+            self.show();
+            if self.is_terminal && self.live.is_over() {
+                return Ok(());
+            }
+            let Some(line) = self.typed.pop_front() else {
+                if self.is_input_over {
+                    return Ok(());
+                }
+                self.prompt();
+                self.wait(None, true)?;
+                continue;
+            };
+            self.line_number += 1;
+            let done = self.carry_out(&line);
+            match done {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(error) if self.is_terminal => self.say(&format!("{error}\n")),
+                Err(error) => return Err(format!("line {}: {error}", self.line_number)),
+            }
+        }
+    }
+
+    /// Carries out a line; says whether there may be another one.
+    fn carry_out(&mut self, line: &str) -> Result<bool, Failure> {
+        if line.len() > limits::TALK_LINE_BYTES {
+            return Err(format!("more than {} bytes", limits::TALK_LINE_BYTES));
+        }
+        let speech = Speech { dialect: self.live.dialect(), json: self.live.is_json() };
+        match order::parse(line, speech)? {
+            Order::Nothing => {}
+            Order::Quit => return Ok(false),
+            Order::Help => self.say(order::HELP),
+            Order::Packets => self.say(&self.packets()),
+            Order::Wait(time) => self.pause(time)?,
+            Order::Expect(name, time) => self.expect(&name, time)?,
+            _ if self.live.is_over() => return Err("the connection is over".to_owned()),
+            Order::Frame(opcode, payload) => self.live.send(opcode, &payload).map_err(failure)?,
+            Order::Bytes(bytes) => self.live.send_bytes(&bytes).map_err(failure)?,
+        }
+        Ok(true)
+    }
+
+    /// Shows what comes, for so long or until the connection is over.
+    fn pause(&mut self, time: Duration) -> Result<(), Failure> {
+        let deadline = Instant::now() + time;
+        while Instant::now() < deadline && !self.live.is_over() {
+            self.wait(Some(deadline), false)?;
+            self.show();
+        }
+        Ok(())
+    }
+
+    /// Waits for a frame of this name that came after the last one that was expected.
+    fn expect(&mut self, name: &str, time: Option<Duration>) -> Result<(), Failure> {
+        let time = time.unwrap_or(limits::TALK_EXPECT_TIME);
+        let deadline = Instant::now() + time;
+        loop {
+            self.show();
+            if let Some(place) = self.heard.iter().position(|names| names.iter().any(|known| known == name)) {
+                self.heard.drain(..=place);
+                return Ok(());
+            }
+            if self.live.is_over() {
+                return Err(format!("expected {name}, but the connection is over"));
+            }
+            if Instant::now() >= deadline {
+                return Err(format!("expected {name}, which did not come in {} s", time.as_secs_f64()));
+            }
+            self.wait(Some(deadline), false)?;
+        }
+    }
+
+    /// Says goodbye, and shows what the server says to that.
+    fn leave(&mut self) -> Result<(), Failure> {
+        if self.live.is_open() && !self.live.has_closed() {
+            let code = CloseCode::NORMAL.get().to_be_bytes();
+            self.live.send(Opcode::Close, &code).map_err(failure)?;
+        }
+        self.show();
+        self.pause(limits::CLOSE_TIME)?;
+        self.say(if self.live.is_over() { "the connection is over\n" } else { "left\n" });
+        Ok(())
+    }
+
+    /// Waits for the server, and for a line if one is wanted, until the deadline.
+    fn wait(&mut self, deadline: Option<Instant>, wants_line: bool) -> Result<(), Failure> {
+        let time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let stdin = io::stdin();
+        let (is_spoken, is_typed) = {
+            let mut waited = Vec::new();
+            if !self.live.is_over() {
+                waited.push(PollFd::new(self.live.socket(), PollFlags::IN));
+            }
+            if wants_line {
+                waited.push(PollFd::new(&stdin, PollFlags::IN));
+            }
+            match dial::wait(&mut waited, time.unwrap_or(limits::TALK_LOOK)) {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(()),
+                Err(error) => return Err(error.to_string()),
+            }
+            let is_ready = |at: Option<usize>| at.is_some_and(|at| !waited[at].revents().is_empty());
+            let last = waited.len().checked_sub(1);
+            (is_ready(Some(0).filter(|_| !self.live.is_over())), is_ready(last.filter(|_| wants_line)))
+        };
+        if is_spoken {
+            self.live.read().map_err(failure)?;
+        }
+        if is_typed { self.read_lines() } else { Ok(()) }
+    }
+
+    fn read_lines(&mut self) -> Result<(), Failure> {
+        let mut buffer = [0; limits::READ_BYTES];
+        let count = match platform::read(&io::stdin(), &mut buffer) {
+            Ok(count) => count,
+            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {
+                return Ok(());
+            }
+            Err(error) => return Err(error.to_string()),
+        };
+        let heard: Vec<String> = buffer[..count].iter().filter_map(|byte| self.lines.take(*byte)).collect();
+        self.is_prompted &= heard.is_empty();
+        self.typed.extend(heard);
+        if count == 0 {
+            self.is_input_over = true;
+            self.typed.extend(self.lines.end());
+        }
+        Ok(())
+    }
+
+    /// Shows all that went and came.
+    fn show(&mut self) {
+        while let Some(item) = self.live.next_item() {
+            let names = item.names();
+            let is_quiet = names.iter().any(|name| self.args.quiet.contains(name));
+            if !is_quiet {
+                let text = if self.args.full {
+                    item.painted(self.paint) + "\n"
+                } else {
+                    super::explain::lines(&item, self.paint)
+                };
+                self.say(&text);
+            }
+            if item.from == Side::Server {
+                if self.heard.len() == limits::TALK_HEARD {
+                    self.heard.pop_front();
+                }
+                self.heard.push_back(names);
+            }
+        }
+    }
+
+    /// Prints lines above the prompt, which has to be written anew then.
+    fn say(&mut self, text: &str) {
+        let clear = if std::mem::take(&mut self.is_prompted) { CLEAR } else { "" };
+        print(&format!("{clear}{text}"));
+    }
+
+    fn prompt(&mut self) {
+        if self.is_terminal && !self.is_prompted {
+            print(PROMPT);
+            self.is_prompted = true;
+        }
+    }
+
+    /// The packets that a client can say.
+    fn packets(&self) -> String {
+        let dialect = self.live.dialect();
+        let line = |row: &crate::packet::Row| {
+            let code = row.code(dialect.name()).map(ToString::to_string).unwrap_or_default();
+            let arguments = grammar::print_arguments(&row.arguments);
+            format!("{code:>4}  {:<14}{arguments}\n{:20}{}\n", row.name, "", row.meaning)
+        };
+        dialect.rows(Direction::ToServer).map(line).collect()
+    }
+}
+
+fn failure(error: io::Error) -> Failure {
+    error.to_string()
+}

@@ -1,0 +1,183 @@
+//! A connection at which every byte is explained: for the prompt of `tickwire talk`.
+//!
+//! ```text
+//!   what to say ──► frame, masked ──► socket ──► server
+//!                        └──────► explanations ◄────┘
+//! ```
+//!
+//! Comes in: frames and bytes to send, as they are. Goes out: an [`Explanation`] of each head and frame that goes or comes, in their
+//! order. Pings are answered and so is a close, as RFC 6455 asks of a client; these answers are shown as well. Never: a judgement before
+//! sending; broken frames go out, since seeing what becomes of them is what this is for.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+
+use rustix::event::{PollFd, PollFlags};
+
+use crate::client::dial;
+use crate::client::link::SUBPROTOCOL;
+use crate::client::url::Url;
+use crate::explain::{Content, Conversation, Explanation};
+use crate::packet::{Codes, Dialect, endpoint};
+use crate::ws::frame::{self, Opcode};
+use crate::ws::{Side, upgrade};
+
+/// Bytes read at once.
+const READ_BYTES: usize = 16 * 1024;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Live<'c> {
+    stream: TcpStream,
+    conversation: Conversation<'c>,
+    json: bool,
+    /// What went and came and was not asked for yet.
+    items: VecDeque<Explanation<'c>>,
+    /// A close frame has gone out.
+    has_closed: bool,
+    is_over: bool,
+}
+
+impl<'c> Live<'c> {
+    /// Connects and sends the request. The path says the dialect; where it says none, packets are looked up in `otherwise`.
+    ///
+    /// # Errors
+    /// Whatever the socket says.
+    pub fn connect(url: &Url, codes: &'c Codes, otherwise: &'c Dialect) -> io::Result<Live<'c>> {
+        let stream = dial::dial(dial::resolve(url)?, None)?;
+        let conversation = Conversation::new(codes, otherwise);
+        let (items, has_closed, is_over) = (VecDeque::new(), false, false);
+        let mut live = Live { stream, conversation, json: false, items, has_closed, is_over };
+        let (path, query) = url.target.split_once('?').unwrap_or((&url.target, ""));
+        live.json = query.split('&').any(|field| field == "format=json");
+        let is_native = endpoint::PATHS.contains(&(path, "native"));
+        let offered: &[&str] = if is_native { &[SUBPROTOCOL] } else { &[] };
+        let key = upgrade::encode_key(dial::random());
+        live.send_bytes(&upgrade::request(&url.authority(), &url.target, &key, offered))?;
+        Ok(live)
+    }
+
+    /// The dialect that is spoken.
+    pub fn dialect(&self) -> &'c Dialect {
+        self.conversation.dialect()
+    }
+
+    /// Whether packets are text messages of JSON.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether the upgrade is granted, so that frames may be sent.
+    pub fn is_open(&self) -> bool {
+        self.conversation.is_open() && !self.is_over
+    }
+
+    /// Whether the server's bytes are at their end.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Whether a close frame has gone out.
+    pub fn has_closed(&self) -> bool {
+        self.has_closed
+    }
+
+    /// The socket, to be waited for.
+    pub fn socket(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// What went or came next.
+    pub fn next_item(&mut self) -> Option<Explanation<'c>> {
+        self.items.pop_front()
+    }
+
+    /// Sends a frame, masked with a key that nobody can foresee.
+    ///
+    /// # Errors
+    /// Whatever the socket says.
+    pub fn send(&mut self, opcode: Opcode, payload: &[u8]) -> io::Result<()> {
+        self.has_closed |= opcode == Opcode::Close;
+        let mut bytes = Vec::new();
+        frame::write(&mut bytes, opcode, Some(dial::random()), payload);
+        self.send_bytes(&bytes)
+    }
+
+    /// Sends bytes as they are.
+    ///
+    /// # Errors
+    /// Whatever the socket says.
+    pub fn send_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        self.items.extend(self.conversation.receive(Side::Client, bytes));
+        while !bytes.is_empty() {
+            match self.stream.write(bytes) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    dial::wait(&mut [PollFd::new(&self.stream, PollFlags::OUT)], dial::DIAL_TIME)?;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // What the server said before it left matters more.
+                Err(error) if is_gone(&error) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads once what there is, and answers what has to be answered.
+    ///
+    /// # Errors
+    /// Whatever the socket says.
+    pub fn read(&mut self) -> io::Result<()> {
+        let mut buffer = [0; READ_BYTES];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => self.end(),
+            Ok(count) => self.hear(&buffer[..count])?,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) if is_gone(&error) => self.end(),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.is_over = true;
+        for side in [Side::Client, Side::Server] {
+            self.items.extend(self.conversation.finish(side));
+        }
+    }
+
+    fn hear(&mut self, bytes: &[u8]) -> io::Result<()> {
+        for item in self.conversation.receive(Side::Server, bytes) {
+            let answer = answer(&item);
+            self.items.push_back(item);
+            match answer {
+                // After a broken rule of ours the server reads no answer.
+                Some((opcode, payload)) if !self.has_closed && self.is_open() => {
+                    self.send(opcode, &payload)?
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a client has to say to a frame: to a ping its payload, to a close frame its code.
+fn answer(item: &Explanation<'_>) -> Option<(Opcode, Vec<u8>)> {
+    /// Bytes of the code.
+    const CODE: usize = 2;
+    let frame = item.frames.first()?;
+    match (frame.header?.opcode, &frame.content) {
+        (Opcode::Ping, _) => Some((Opcode::Pong, frame.payload.clone())),
+        (Opcode::Close, Content::Close(_)) => {
+            Some((Opcode::Close, frame.payload.iter().take(CODE).copied().collect()))
+        }
+        _ => None,
+    }
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset)
+}

@@ -1,0 +1,294 @@
+//! What somebody types at the prompt of `tickwire talk`: a line to an order.
+//!
+//! A line comes in, and the dialect that is spoken; an [`Order`] goes out, or what is wrong with the line. A packet is typed as JSON, by
+//! its name or its code, with its arguments in their order or by their names; or as a name and `argument=value`. Never: a socket.
+
+use std::time::Duration;
+
+use crate::explain::hex;
+use crate::packet::msgpack::Bounds;
+use crate::packet::{Dialect, Direction, Row, Value, json};
+use crate::ws::frame::Opcode;
+
+/// Seconds that can be waited for at most: a day.
+const SECONDS_MOST: f64 = 86_400.0;
+
+/// What can be typed, for `help`.
+pub const HELP: &str = "\
+move sequence=1 direction=16384      a packet by its name; what is left out is nil
+[\"move\", {\"sequence\": 1}]            the same as JSON, by name or by code
+[\"move\", [1, null, 16384]]           the same, its arguments in their order
+ping WORDS, pong WORDS               a control frame, unless an argument=value follows
+text WORDS                           a text message
+close 1000 WORDS                     a close frame; without a code an empty one
+hex 81 85 37fa213d 7f9f4d5158        these bytes as they are, frames or not
+wait SECONDS                         nothing, for so long
+expect NAME SECONDS                  waits for a packet by name or code, for a frame such as close, or for the
+                                     reason of a close; seconds may be left out
+packets                              the packets that a client can say here
+quit                                 closes, and ends
+";
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Order {
+    /// An empty line, or a remark that begins with `#`.
+    Nothing,
+    /// A frame of its own, masked as any of a client.
+    Frame(Opcode, Vec<u8>),
+    /// Bytes as they are.
+    Bytes(Vec<u8>),
+    /// To wait.
+    Wait(Duration),
+    /// To wait for something, for so long if that is said.
+    Expect(String, Option<Duration>),
+    /// To say what can be typed.
+    Help,
+    /// To say which packets there are.
+    Packets,
+    /// To end.
+    Quit,
+}
+
+/// What a connection speaks.
+#[derive(Clone, Copy, Debug)]
+pub struct Speech<'a> {
+    /// Codes and types.
+    pub dialect: &'a Dialect,
+    /// Whether packets are text messages of JSON.
+    pub json: bool,
+}
+
+/// The order that a line is.
+///
+/// # Errors
+/// One line that says what is wrong with it.
+pub fn parse(line: &str, speech: Speech<'_>) -> Result<Order, String> {
+    let line = line.trim();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
+    let is_packet = first_word(rest).contains('=');
+    let text = || rest.as_bytes().to_vec();
+    match word {
+        "" => Ok(Order::Nothing),
+        _ if word.starts_with('#') => Ok(Order::Nothing),
+        "ping" if !is_packet => Ok(Order::Frame(Opcode::Ping, text())),
+        "pong" if !is_packet => Ok(Order::Frame(Opcode::Pong, text())),
+        "text" => Ok(Order::Frame(Opcode::Text, text())),
+        "close" => close(rest).map(|body| Order::Frame(Opcode::Close, body)),
+        "hex" => hex::parse(rest).map(Order::Bytes),
+        "wait" => seconds(rest).map(Order::Wait),
+        "expect" => expect(rest),
+        "help" if rest.is_empty() => Ok(Order::Help),
+        "packets" if rest.is_empty() => Ok(Order::Packets),
+        "quit" if rest.is_empty() => Ok(Order::Quit),
+        _ => packet(line, speech),
+    }
+}
+
+fn close(rest: &str) -> Result<Vec<u8>, String> {
+    if rest.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (code, reason) = rest.split_once(' ').unwrap_or((rest, ""));
+    let code: u16 = code.parse().map_err(|_| format!("{code:?} is no close code"))?;
+    Ok([&code.to_be_bytes()[..], reason.trim().as_bytes()].concat())
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.parse().ok();
+    let seconds = seconds.filter(|seconds| (0.0..=SECONDS_MOST).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("{text:?} is no number of seconds"))
+}
+
+fn expect(rest: &str) -> Result<Order, String> {
+    let (name, time) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    match (name, time.trim()) {
+        ("", _) => Err("expect what?".to_owned()),
+        (name, "") => Ok(Order::Expect(name.to_owned(), None)),
+        (name, time) => Ok(Order::Expect(name.to_owned(), Some(seconds(time)?))),
+    }
+}
+
+/// The message of a packet that is typed in one of its forms.
+fn packet(line: &str, speech: Speech<'_>) -> Result<Order, String> {
+    let (row, values) = match line.starts_with('[') {
+        true => as_json(line, speech.dialect)?,
+        false => as_words(line, speech.dialect)?,
+    };
+    let encoded = speech.dialect.encode(Direction::ToServer, &row.name, &values);
+    let message = encoded.map_err(|error| error.to_string())?;
+    if !speech.json {
+        return Ok(Order::Frame(Opcode::Binary, message));
+    }
+    let text = speech.dialect.json_from_msgpack(Direction::ToServer, &message);
+    let text = text.map_err(|error| error.to_string())?;
+    Ok(Order::Frame(Opcode::Text, text.into_bytes()))
+}
+
+/// `["move", {"direction": 90}]`, `["move", [1, null, 90]]`, `[3, [1, null, 90]]`
+fn as_json<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>), String> {
+    let value = json::read(line, Bounds::of(Direction::ToServer)).map_err(|broken| broken.to_string())?;
+    let Value::Array(mut parts) = value else { return Err("a packet is an array".to_owned()) };
+    if parts.is_empty() || parts.len() > 2 {
+        return Err("a packet is [name, arguments]".to_owned());
+    }
+    let arguments = parts.drain(1..).next().unwrap_or(Value::Array(Vec::new()));
+    let name = parts[0].as_str().map_or_else(|| parts[0].to_string(), str::to_owned);
+    let row = find(dialect, &name)?;
+    match arguments {
+        Value::Array(values) => Ok((row, values)),
+        Value::Map(pairs) => {
+            let pairs =
+                pairs.into_iter().map(|(name, value)| (name.as_str().unwrap_or_default().to_owned(), value));
+            in_order(row, pairs.collect())
+        }
+        _ => Err("arguments are an array in their order, or an object by their names".to_owned()),
+    }
+}
+
+/// `move sequence=1 direction=90`
+fn as_words<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>), String> {
+    let mut rest = line;
+    let row = find(dialect, next_word(&mut rest))?;
+    let mut pairs = Vec::new();
+    while !rest.trim_start().is_empty() {
+        let word = next_word(&mut rest);
+        let (name, value) =
+            word.split_once('=').ok_or_else(|| format!("{word:?} is no argument=value; see help"))?;
+        // What is no JSON is meant as text.
+        let value = json::read(value, Bounds::of(Direction::ToServer)).unwrap_or_else(|_| Value::from(value));
+        pairs.push((name.to_owned(), value));
+    }
+    in_order(row, pairs)
+}
+
+fn first_word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or_default()
+}
+
+/// Takes the word up to the next blank that is within neither quotes nor brackets.
+fn next_word<'a>(rest: &mut &'a str) -> &'a str {
+    let text = rest.trim_start();
+    let (mut depth, mut is_quoted, mut is_escaped) = (0u32, false, false);
+    let end = text.char_indices().find(|(_, sign)| {
+        match sign {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            '[' | '{' if !is_quoted => depth += 1,
+            ']' | '}' if !is_quoted => depth = depth.saturating_sub(1),
+            _ => return sign.is_whitespace() && !is_quoted && depth == 0,
+        }
+        false
+    });
+    let (word, after) = text.split_at(end.map_or(text.len(), |(at, _)| at));
+    *rest = after;
+    word
+}
+
+/// A packet by its code, or else by its name.
+fn find<'a>(dialect: &'a Dialect, name: &str) -> Result<&'a Row, String> {
+    let has_code = |row: &&Row| row.code(dialect.name()).is_some_and(|code| code.to_string() == name);
+    let by_code = dialect.rows(Direction::ToServer).find(has_code);
+    by_code.or_else(|| dialect.row(Direction::ToServer, name)).ok_or_else(|| {
+        format!("{} has no packet {name:?} that a client can say; `packets` lists them", dialect.name())
+    })
+}
+
+/// Values in the order of the row; what is not given is nil, and is left out at the end.
+fn in_order(row: &Row, pairs: Vec<(String, Value)>) -> Result<(&Row, Vec<Value>), String> {
+    let mut values = vec![Value::Nil; row.arguments.len()];
+    for (name, value) in pairs {
+        let place = row.argument(&name).ok_or_else(|| {
+            let names: Vec<&str> = row.arguments.iter().map(|argument| argument.name.as_str()).collect();
+            format!("{} has no argument {name:?}; it has {}", row.name, names.join(", "))
+        })?;
+        values[place] = value;
+    }
+    while values.last().is_some_and(Value::is_nil) {
+        values.pop();
+    }
+    Ok((row, values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Codes;
+
+    fn order(dialect: &str, json: bool, line: &str) -> Result<Order, String> {
+        let dialect = Codes::builtin().dialect(dialect).expect("built in");
+        parse(line, Speech { dialect: &dialect, json })
+    }
+
+    #[test]
+    fn a_packet_is_the_same_in_all_its_forms() {
+        let expected = Order::Frame(Opcode::Binary, vec![0x92, 3, 0x93, 1, 0xc0, 0xcd, 0x40, 0]);
+        for line in [
+            "move sequence=1 direction=16384",
+            "  move  direction=16384   sequence=1 ",
+            r#"["move", {"direction": 16384, "sequence": 1}]"#,
+            r#"["move", [1, null, 16384]]"#,
+            "[3,[1,null,16384]]",
+            "3 sequence=1 direction=16384",
+        ] {
+            assert_eq!(order("native", false, line), Ok(expected.clone()), "{line}");
+        }
+        let text = Order::Frame(Opcode::Text, b"[3,[1,null,16384]]".to_vec());
+        assert_eq!(order("native", true, "move sequence=1 direction=16384"), Ok(text));
+        let named = order("native", false, r#"chat sequence=2 text="hi \"you\" there""#);
+        assert_eq!(named, order("native", false, r#"[5, [2, null, "hi \"you\" there"]]"#));
+        let within = order("legacy", false, r#"enter_game data={"name": "ann", "skin": 3}"#);
+        assert!(within.is_err(), "the argument has another name: {within:?}");
+        let nested = order("legacy", false, r#"["enter_game", [{"name": "ann", "skin": 3}]]"#);
+        assert!(matches!(nested, Ok(Order::Frame(Opcode::Binary, _))), "{nested:?}");
+    }
+
+    #[test]
+    fn other_orders() {
+        for (line, expected) in [
+            ("", Order::Nothing),
+            ("# wait 3", Order::Nothing),
+            ("ping", Order::Frame(Opcode::Ping, Vec::new())),
+            ("ping are you there", Order::Frame(Opcode::Ping, b"are you there".to_vec())),
+            ("ping nonce=7", Order::Frame(Opcode::Binary, vec![0x92, 6, 0x91, 7])),
+            ("text [1]", Order::Frame(Opcode::Text, b"[1]".to_vec())),
+            ("close", Order::Frame(Opcode::Close, Vec::new())),
+            ("close 1000 bye bye", Order::Frame(Opcode::Close, [&[3, 0xe8][..], b"bye bye"].concat())),
+            ("hex 81 00", Order::Bytes(vec![0x81, 0])),
+            ("wait 0.5", Order::Wait(Duration::from_millis(500))),
+            ("expect welcome", Order::Expect("welcome".to_owned(), None)),
+            ("expect close 2", Order::Expect("close".to_owned(), Some(Duration::from_secs(2)))),
+            ("help", Order::Help),
+            ("packets", Order::Packets),
+            ("quit", Order::Quit),
+        ] {
+            assert_eq!(order("native", false, line), Ok(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_one_line() {
+        for (line, word) in [
+            ("fly", "\"fly\""),
+            ("welcome", "no packet"),
+            ("move speed=3", "sequence, tick, direction"),
+            ("move", "sequence"),
+            ("move 1", "argument=value"),
+            ("move sequence=fast", "sequence"),
+            ("[3", "JSON"),
+            ("[]", "[name, arguments]"),
+            ("[3, 4]", "arguments"),
+            ("close soon", "close code"),
+            ("hex 8", "two"),
+            ("wait", "seconds"),
+            ("wait -1", "seconds"),
+            ("wait 1e99", "seconds"),
+            ("expect", "what"),
+        ] {
+            let error = order("native", false, line).expect_err(line);
+            assert!(error.contains(word) && error.lines().count() == 1, "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! A capture as conversations: every head and frame of every connection, with the packet that made it whole.
+//!
+//! The packets of a file come in; what was said goes out, one thing after the other, in the order of the packets over all
+//! connections. A connection without its beginning is read from the first frame that makes sense, and so is one behind a hole; what lies
+//! before that frame is told as bytes that nobody read. Never: more kept than one unfinished message a side.
+
+use core::net::SocketAddr;
+
+use super::{Conversation, Explanation, Problem};
+use crate::capture::{Capture, Connection, End, Piece};
+use crate::packet::{Codes, Dialect};
+use crate::ws::Side;
+
+/// Something of a connection, as it comes to light.
+#[derive(Debug)]
+pub struct Found<'c> {
+    /// The connection's number, from 1, in the order in which they begin.
+    pub client: usize,
+    /// The packet's number in the file, from 1.
+    pub packet: usize,
+    /// When it was captured, nanoseconds since 1970.
+    pub at_ns: u64,
+    /// What it is.
+    pub what: What<'c>,
+}
+
+/// What there is in a connection.
+#[derive(Debug)]
+pub enum What<'c> {
+    /// It begins, or the capture does.
+    Begin {
+        /// Who asked for it.
+        client: SocketAddr,
+        /// Who was asked.
+        server: SocketAddr,
+        /// Whether the capture has its beginning.
+        is_whole: bool,
+    },
+    /// A head or a frame.
+    Item(Explanation<'c>),
+    /// Bytes that one side sent and the capture has not.
+    Hole(Side, u64),
+}
+
+/// What is known of a connection at the end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Its dialect.
+    pub dialect: String,
+    /// Frames of the client and of the server.
+    pub frames: [usize; 2],
+    /// Bytes of the client and of the server, heads included.
+    pub bytes: [usize; 2],
+    /// Frames and heads that break a rule.
+    pub broken: usize,
+    /// Bytes that are missing.
+    pub missing_bytes: u64,
+}
+
+/// A connection that is being read.
+struct Reading<'a, 'c> {
+    number: usize,
+    connection: &'a Connection<'a>,
+    conversation: Conversation<'c>,
+    has_begun: bool,
+    pieces_left: usize,
+    tally: Tally,
+}
+
+/// Goes over the connections of a capture; of all, or of one by its number. In `dialect` if it is given, else in what the paths of
+/// the requests say, else in what makes sense. Gives the tallies of all connections that were gone over, with their numbers.
+pub fn walk<'c>(
+    capture: &Capture<'_>,
+    codes: &'c Codes,
+    (dialect, otherwise): (Option<&'c Dialect>, &'c Dialect),
+    only: Option<usize>,
+    mut each: impl FnMut(Found<'c>),
+) -> Vec<(usize, Tally)> {
+    let connections = capture.connections();
+    let numbered = connections.iter().enumerate().map(|(index, connection)| (index + 1, connection));
+    let wanted = numbered.filter(|(number, _)| only.is_none_or(|only| only == *number));
+    let mut readings: Vec<Reading<'_, 'c>> = Vec::new();
+    let mut pieces: Vec<(usize, usize, &Piece<'_>)> = Vec::new();
+    for (number, connection) in wanted {
+        let mut readable = connection.first_packet;
+        for piece in &connection.pieces {
+            readable = readable.max(piece.packet);
+            pieces.push((readable, readings.len(), piece));
+        }
+        let mut conversation = match dialect {
+            Some(dialect) => Conversation::in_dialect(dialect),
+            None => Conversation::new(codes, otherwise),
+        };
+        if !connection.has_begin {
+            conversation.begin_midway();
+        }
+        let (has_begun, pieces_left, tally) = (false, connection.pieces.len(), Tally::default());
+        readings.push(Reading { number, connection, conversation, has_begun, pieces_left, tally });
+    }
+    // Within a connection the pieces stand in their order already.
+    pieces.sort_by_key(|(readable, ..)| *readable);
+    for (readable, index, piece) in pieces {
+        readings[index].receive(readable, piece, &mut each);
+    }
+    readings.into_iter().map(|reading| (reading.number, reading.tally)).collect()
+}
+
+fn side(end: End) -> Side {
+    match end {
+        End::Client => Side::Client,
+        End::Server => Side::Server,
+    }
+}
+
+impl<'c> Reading<'_, 'c> {
+    fn receive(&mut self, packet: usize, piece: &Piece<'_>, each: &mut impl FnMut(Found<'c>)) {
+        let (client, at_ns, from) = (self.number, piece.at_ns, side(piece.from));
+        let mut tell = |what| each(Found { client, packet, at_ns, what });
+        if !std::mem::replace(&mut self.has_begun, true) {
+            let Connection { client, server, has_begin, .. } = *self.connection;
+            tell(What::Begin { client, server, is_whole: has_begin });
+        }
+        if piece.hole_before {
+            let is_here = |at: usize, end: End| at == piece.packet && end == piece.from;
+            let hole = self.connection.holes.iter().find(|hole| is_here(hole.packet, hole.from));
+            let bytes = hole.map_or(0, |hole| hole.bytes);
+            self.conversation.skip(from).into_iter().for_each(|item| self.tally.item(item, &mut tell));
+            self.tally.missing_bytes += bytes;
+            tell(What::Hole(from, bytes));
+        }
+        for item in self.conversation.receive(from, piece.bytes) {
+            self.tally.item(item, &mut tell);
+        }
+        self.pieces_left -= 1;
+        if self.pieces_left == 0 {
+            self.end(&mut tell);
+        }
+        self.conversation.dialect().name().clone_into(&mut self.tally.dialect);
+    }
+
+    /// What is left over, and the holes behind which nothing follows.
+    fn end(&mut self, tell: &mut impl FnMut(What<'c>)) {
+        for end in [End::Client, End::Server] {
+            if let Some(item) = self.conversation.finish(side(end)) {
+                self.tally.item(item, tell);
+            }
+            let is_followed = |at: usize| {
+                self.connection
+                    .pieces
+                    .iter()
+                    .any(|piece| piece.hole_before && piece.packet == at && piece.from == end)
+            };
+            let of_end = self.connection.holes.iter().filter(|hole| hole.from == end);
+            for hole in of_end.filter(|hole| !is_followed(hole.packet)) {
+                self.tally.missing_bytes += hole.bytes;
+                tell(What::Hole(side(end), hole.bytes));
+            }
+        }
+    }
+}
+
+impl Tally {
+    fn item<'c>(&mut self, item: Explanation<'c>, tell: &mut impl FnMut(What<'c>)) {
+        let place = usize::from(item.from == Side::Server);
+        self.bytes[place] += item.bytes.len();
+        self.frames[place] += item.frames.iter().filter(|frame| frame.header.is_some()).count();
+        let problems = item.frames.iter().filter_map(|frame| frame.problem.as_ref());
+        self.broken += problems.filter(|problem| matches!(problem, Problem::Broken { .. })).count();
+        tell(What::Item(item));
+    }
+}

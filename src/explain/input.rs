@@ -1,0 +1,81 @@
+//! What somebody hands over to be explained: a capture, hexadecimal text, or the bytes themselves.
+//!
+//! The contents of a file or of standard input come in; pieces with the side that sent them go out, as far as it is said. A
+//! capture begins with its magic number. Text is hexadecimal if it has nothing else in it but white space, colons, commas and `0x`; a
+//! line may begin with `>` for what a client sent and `<` for what a server sent, and `#` begins a remark. All else is bytes. No frame
+//! and no head of HTTP can be mistaken for such text: a frame begins with a byte that is no digit, and `GET` is not hexadecimal.
+
+use super::hex;
+use crate::ws::Side;
+
+/// Bytes of one side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Who sent them, if it is said.
+    pub from: Option<Side>,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// First bytes of a capture: pcapng, and pcap in either byte order, with micro- or nanoseconds.
+const MAGICS: [[u8; 4]; 5] = [
+    [0x0a, 0x0d, 0x0d, 0x0a],
+    [0xa1, 0xb2, 0xc3, 0xd4],
+    [0xd4, 0xc3, 0xb2, 0xa1],
+    [0xa1, 0xb2, 0x3c, 0x4d],
+    [0x4d, 0x3c, 0xb2, 0xa1],
+];
+
+/// Whether this is a capture of packets.
+pub fn is_capture(contents: &[u8]) -> bool {
+    MAGICS.iter().any(|magic| contents.starts_with(magic))
+}
+
+/// The pieces of hexadecimal text or of bytes.
+///
+/// # Errors
+/// One line that says what is wrong with the text, fit for a terminal.
+pub fn read(contents: &[u8]) -> Result<Vec<Piece>, String> {
+    if contents.is_empty() {
+        return Err("no bytes to explain".to_owned());
+    }
+    match std::str::from_utf8(contents) {
+        Ok(text) if text.lines().all(is_hexadecimal) => read_text(text),
+        _ => Ok(vec![Piece { from: None, bytes: contents.to_vec() }]),
+    }
+}
+
+fn is_hexadecimal(line: &str) -> bool {
+    let is_sign =
+        |sign: char| sign.is_ascii_hexdigit() || sign.is_ascii_whitespace() || ":,xX".contains(sign);
+    let (_, digits) = marked(line);
+    line.starts_with('#') || digits.chars().all(is_sign)
+}
+
+/// Who sent a line, and the rest of it.
+fn marked(line: &str) -> (Option<Side>, &str) {
+    let line = line.trim_start();
+    match (line.strip_prefix('>'), line.strip_prefix('<')) {
+        (Some(rest), _) => (Some(Side::Client), rest),
+        (_, Some(rest)) => (Some(Side::Server), rest),
+        _ => (None, line),
+    }
+}
+
+/// A line without a mark goes on with what the line before it began.
+fn read_text(text: &str) -> Result<Vec<Piece>, String> {
+    let mut pieces: Vec<(Option<Side>, String)> = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let (from, digits) = marked(line);
+        match pieces.last_mut() {
+            Some((_, before)) if from.is_none() => before.extend([" ", digits]),
+            _ if from.is_none() && digits.trim().is_empty() => {}
+            _ => pieces.push((from, digits.to_owned())),
+        }
+    }
+    if pieces.is_empty() {
+        return Err("no bytes to explain".to_owned());
+    }
+    let pieces = pieces.into_iter();
+    pieces.map(|(from, digits)| Ok(Piece { from, bytes: hex::parse(&digits)? })).collect()
+}

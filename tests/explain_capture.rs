@@ -1,0 +1,312 @@
+//! `tickwire explain` of a capture: upgrade, frames over several segments and several in one, holes, captures that begin in the
+//! middle; and how it prints.
+
+#[path = "rows/hex.rs"]
+mod hex;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+
+use tickwire::capture;
+use tickwire::capture::packet::{self, ACK, FIN, Head, LINK_RAW, SYN};
+use tickwire::capture::pcapng::{self, About};
+use tickwire::explain::captured::{self, What};
+use tickwire::packet::{Codes, Direction, Value};
+use tickwire::ws::frame::{self, Opcode};
+use tickwire::ws::{Side, upgrade};
+
+const SERVER: &str = "127.0.0.1:3000";
+
+/// A capture that is being written.
+struct Writer {
+    file: Vec<u8>,
+    packets: u64,
+}
+
+/// A connection of it: how far both ends are.
+struct Talk {
+    client: SocketAddr,
+    sent: [u32; 2],
+}
+
+impl Writer {
+    fn new() -> Writer {
+        let mut file = Vec::new();
+        pcapng::write_section(&mut file, "a test");
+        pcapng::write_interface(&mut file, LINK_RAW as u16, "clients");
+        Writer { file, packets: 0 }
+    }
+
+    /// Begins a connection with its three packets.
+    fn connect(&mut self, client: &str) -> Talk {
+        let mut talk = self.midway(client);
+        talk.sent = [99, 499];
+        self.segment(&talk, Side::Client, SYN, b"", true);
+        self.segment(&talk, Side::Server, SYN | ACK, b"", true);
+        talk.sent = [100, 500];
+        self.segment(&talk, Side::Client, ACK, b"", true);
+        talk
+    }
+
+    /// A connection that was there before the capture.
+    fn midway(&self, client: &str) -> Talk {
+        Talk { client: client.parse().expect("an address"), sent: [7000, 9000] }
+    }
+
+    /// What a side says in one segment; what is lost has its numbers all the same.
+    fn say(&mut self, talk: &mut Talk, from: Side, bytes: &[u8], is_captured: bool) {
+        self.segment(talk, from, ACK, bytes, is_captured);
+        talk.sent[usize::from(from == Side::Server)] += bytes.len() as u32;
+    }
+
+    fn segment(&mut self, talk: &Talk, from: Side, flags: u8, bytes: &[u8], is_captured: bool) {
+        let (mine, server) = (usize::from(from == Side::Server), SERVER.parse().expect("an address"));
+        let (from, to) = if mine == 0 { (talk.client, server) } else { (server, talk.client) };
+        let head = Head { from, to, sequence: talk.sent[mine], acknowledged: talk.sent[1 - mine], flags };
+        let mut raw = Vec::new();
+        assert_eq!(packet::encode(&mut raw, &head, bytes), bytes.len());
+        if is_captured {
+            let at_ns = 1_700_000_000_000_000_000 + self.packets * 250_000_000;
+            let about = About { interface: 0, at_ns, inbound: Some(mine == 0), comment: "" };
+            pcapng::write_packet(&mut self.file, &about, &raw);
+            self.packets += 1;
+        }
+    }
+
+    /// Ends it from both sides. A FIN counts as a byte: the last segment is the answer to the server's.
+    fn end(&mut self, talk: &mut Talk) {
+        for from in [Side::Client, Side::Server] {
+            self.segment(talk, from, FIN | ACK, b"", true);
+            talk.sent[usize::from(from == Side::Server)] += 1;
+        }
+        self.segment(talk, Side::Client, ACK, b"", true);
+    }
+}
+
+fn said(dialect: &str, from: Side, name: &str, values: &[Value]) -> Vec<u8> {
+    let dialect = Codes::builtin().dialect(dialect).expect("built in");
+    let direction = if from == Side::Client { Direction::ToServer } else { Direction::ToClient };
+    let payload = dialect.encode(direction, name, values).expect("values of its types");
+    let mut bytes = Vec::new();
+    frame::write(&mut bytes, Opcode::Binary, (from == Side::Client).then_some([1, 2, 3, 4]), &payload);
+    bytes
+}
+
+fn pong(nonce: u32) -> Vec<u8> {
+    said("native", Side::Server, "pong", &[Value::from(nonce), Value::from(7)])
+}
+
+fn upgrade(writer: &mut Writer, talk: &mut Talk, target: &str) {
+    let request = upgrade::request("localhost:3000", target, "dGhlIHNhbXBsZSBub25jZQ==", &[]);
+    writer.say(talk, Side::Client, &request, true);
+    let response = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {}\r\n\r\n",
+        upgrade::accept_key("dGhlIHNhbXBsZSBub25jZQ==")
+    );
+    writer.say(talk, Side::Server, response.as_bytes(), true);
+}
+
+/// What is found, a line each: client, packet, what.
+fn found(file: &[u8], dialect: Option<&str>) -> Vec<String> {
+    let codes = Codes::builtin();
+    let named =
+        |name: &str| codes.dialects().find(|dialect| dialect.name() == name).expect("built in").as_ref();
+    let capture = capture::read(file).expect("a capture");
+    let mut lines = Vec::new();
+    captured::walk(&capture, &codes, (dialect.map(named), named("native")), None, |found| {
+        let what = match found.what {
+            What::Begin { is_whole, .. } => format!("begins, {}", if is_whole { "whole" } else { "midway" }),
+            What::Item(item) => {
+                assert_eq!(item.encode().as_ref(), Some(&item.bytes));
+                let mark = if item.from == Side::Client { ">" } else { "<" };
+                format!("{mark} {item}")
+            }
+            What::Hole(side, bytes) => format!("{bytes} bytes of {side:?} missing"),
+        };
+        lines.push(format!("{} {}: {what}", found.client, found.packet));
+    });
+    lines
+}
+
+#[test]
+fn frames_have_the_packet_that_made_them_whole() {
+    let mut writer = Writer::new();
+    let mut ann = writer.connect("127.0.0.2:50001");
+    upgrade(&mut writer, &mut ann, "/play");
+    let mut bob = writer.connect("127.0.0.3:50002");
+    upgrade(&mut writer, &mut bob, "/?dialect=legacy");
+    let hello = said("native", Side::Client, "hello", &[Value::from(1), Value::from(1)]);
+    writer.say(&mut ann, Side::Client, &hello[..3], true);
+    writer.say(&mut ann, Side::Client, &hello[3..], true);
+    writer.say(&mut bob, Side::Server, &said("legacy", Side::Server, "pong", &[]), true);
+    writer.say(&mut ann, Side::Server, &[pong(1), pong(2), pong(3)[..4].to_vec()].concat(), true);
+    writer.say(&mut ann, Side::Server, &pong(3)[4..], true);
+    writer.end(&mut ann);
+    assert_eq!(
+        found(&writer.file, None),
+        [
+            "1 4: begins, whole",
+            "1 4: > GET /play HTTP/1.1, asks for the upgrade",
+            "1 5: < HTTP/1.1 101 Switching Protocols, grants the upgrade",
+            "2 9: begins, whole",
+            "2 9: > GET /?dialect=legacy HTTP/1.1, asks for the upgrade",
+            "2 10: < HTTP/1.1 101 Switching Protocols, grants the upgrade",
+            "1 12: > binary, masked, 5 bytes: hello version=1 mode=1 name=null skin=null",
+            "2 13: < binary, 5 bytes: pong",
+            "1 14: < binary, 5 bytes: pong nonce=1 tick=7",
+            "1 14: < binary, 5 bytes: pong nonce=2 tick=7",
+            "1 15: < binary, 5 bytes: pong nonce=3 tick=7",
+        ]
+    );
+}
+
+#[test]
+fn a_hole_is_told_and_the_next_frame_found() {
+    let mut writer = Writer::new();
+    let mut ann = writer.connect("127.0.0.2:50001");
+    upgrade(&mut writer, &mut ann, "/play");
+    writer.say(&mut ann, Side::Server, &[pong(1), pong(2)[..5].to_vec()].concat(), true);
+    writer.say(&mut ann, Side::Server, &[&pong(2)[5..], &pong(3)[..2]].concat(), false);
+    writer.say(&mut ann, Side::Server, &[&pong(3)[2..], &pong(4)[..], &pong(5)[..]].concat(), true);
+    let lines = found(&writer.file, None);
+    assert_eq!(
+        lines[3..],
+        [
+            "1 6: < binary, 5 bytes: pong nonce=1 tick=7",
+            "1 7: < binary, 5 bytes: not all there",
+            "1 7: 4 bytes of Server missing",
+            "1 7: < 5 bytes not read",
+            "1 7: < binary, 5 bytes: pong nonce=4 tick=7",
+            "1 7: < binary, 5 bytes: pong nonce=5 tick=7",
+        ]
+    );
+}
+
+#[test]
+fn a_capture_that_begins_in_the_middle_is_read_from_the_first_frame_that_makes_sense() {
+    for (dialect, name, values) in [
+        ("native", "pong", vec![Value::from(9), Value::from(9)]),
+        ("legacy", "health", vec![Value::from(3), Value::from(90)]),
+    ] {
+        let bytes = said(dialect, Side::Server, name, &values);
+        let mut writer = Writer::new();
+        let mut ann = writer.midway("127.0.0.2:50001");
+        writer.say(&mut ann, Side::Server, &bytes[3..], true);
+        writer.say(&mut ann, Side::Server, &[&bytes[..], &bytes[..]].concat(), true);
+        let lines = found(&writer.file, None);
+        assert_eq!(lines[0], "1 1: begins, midway");
+        assert_eq!(lines[1], format!("1 2: < {} bytes not read", bytes.len() - 3));
+        assert_eq!(lines.len(), 4, "{lines:?}");
+        assert!(lines[2..].iter().all(|line| line.contains(&format!(": {name} "))), "{lines:?}");
+    }
+    // Nothing that makes sense is nothing that was read.
+    let mut writer = Writer::new();
+    let mut ann = writer.midway("127.0.0.2:50001");
+    writer.say(&mut ann, Side::Server, &[0x82; 40], true);
+    assert_eq!(found(&writer.file, None), ["1 1: begins, midway", "1 1: < 40 bytes not read"]);
+}
+
+/// The program's output and errors.
+fn tickwire(arguments: &[&str]) -> (bool, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tickwire"));
+    command.env_remove("TICKWIRE_CODES").env_remove("NO_COLOR").arg("explain").args(arguments);
+    let output = command.output().expect("the program runs");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (output.status.success(), text(output.stdout), text(output.stderr))
+}
+
+/// A file for the program, removed when dropped.
+struct OnDisk(PathBuf);
+
+impl OnDisk {
+    fn new(name: &str, contents: &[u8]) -> OnDisk {
+        let path = std::env::temp_dir().join(format!("tickwire-{name}-{}.pcapng", std::process::id()));
+        std::fs::write(&path, contents).expect("written");
+        OnDisk(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().expect("text")
+    }
+}
+
+impl Drop for OnDisk {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn two_clients() -> Vec<u8> {
+    let mut writer = Writer::new();
+    pcapng::write_name(&mut writer.file, "127.0.0.2".parse().expect("an address"), "ann");
+    let mut ann = writer.connect("127.0.0.2:50001");
+    upgrade(&mut writer, &mut ann, "/play");
+    let mut bob = writer.connect("127.0.0.3:50002");
+    upgrade(&mut writer, &mut bob, "/");
+    writer.say(&mut ann, Side::Server, &pong(1), true);
+    writer.say(&mut bob, Side::Client, &hex::bytes("81 00"), true);
+    writer.end(&mut ann);
+    writer.file
+}
+
+#[test]
+fn the_command_lists_connections_frames_and_what_is_wrong() {
+    let file = OnDisk::new("both", &two_clients());
+    let (is_well, out, errors) = tickwire(&[file.path()]);
+    assert!(is_well, "{errors}");
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[0], "15 packets, 2 TCP connections");
+    for line in [
+        "       4    0.750000  1         127.0.0.2:50001 \"ann\" at 127.0.0.1:3000",
+        "       4    0.750000  1       > GET /play HTTP/1.1, asks for the upgrade",
+        "      11    2.500000  1       < binary, 5 bytes: pong nonce=1 tick=7",
+        "      12    2.750000  2       > mask_missing (RFC 6455 section 5.1), close 1002 protocol error",
+    ] {
+        assert!(lines.contains(&line), "no {line:?} in {out}");
+    }
+    let table: Vec<Vec<&str>> =
+        lines.iter().rev().take(2).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!((table[1][..2].to_vec(), table[0][..2].to_vec()), (vec!["1", "native"], vec!["2", "legacy"]));
+    assert_eq!((table[1][6], table[0][6]), ("0", "1"), "the second broke a rule");
+}
+
+#[test]
+fn the_command_chooses_and_prints_as_asked() {
+    let file = OnDisk::new("chosen", &two_clients());
+    let run = |arguments: &[&str]| {
+        let (is_well, out, errors) = tickwire(&[&[file.path()], arguments].concat());
+        assert!(is_well, "{errors}");
+        out
+    };
+    let second = run(&["--client", "2"]);
+    assert!(second.contains("mask_missing") && !second.contains("pong"), "{second}");
+    assert_eq!(run(&["--packet", "pong"]).lines().count(), 1);
+    assert_eq!(run(&["--packet", "mask_missing"]).lines().count(), 1);
+    let drawn = run(&["--client", "1", "--full"]);
+    assert!(drawn.contains("packet 11, 2.500000 s, client 1: 7 bytes from a server"), "{drawn}");
+    assert!(drawn.contains("|F|R|R|R|opcode"), "{drawn}");
+    let json: Vec<serde_json::Value> =
+        run(&["--json"]).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(json.len(), 6);
+    let last = json.iter().find(|item| item["frames"][0]["packet"] == "pong").expect("a pong");
+    assert_eq!((&last["client"], &last["packet"], &last["from"]), (&1.into(), &11.into(), &"server".into()));
+    assert_eq!(last["at_ns"], 1_700_000_002_500_000_000_u64);
+}
+
+#[test]
+fn a_damaged_capture_is_read_as_far_as_it_goes() {
+    let whole = two_clients();
+    let cut = OnDisk::new("cut", &whole[..whole.len() - 10]);
+    let (is_well, out, errors) = tickwire(&[cut.path()]);
+    assert!(!is_well && out.contains("pong nonce=1"), "{out}");
+    assert!(errors.contains("the file ends in the middle") && errors.lines().count() == 1, "{errors}");
+    let none = OnDisk::new("none", &hex::bytes("0a0d0d0a ffffffff 00000000"));
+    let (is_well, _, errors) = tickwire(&[none.path()]);
+    assert!(!is_well && errors.lines().count() == 1, "{errors}");
+    let (is_well, _, errors) = tickwire(&["8100", "--packet", "pong"]);
+    assert!(!is_well && errors.contains("capture"), "{errors}");
+    let file = OnDisk::new("third", &whole);
+    let (is_well, _, errors) = tickwire(&[file.path(), "--client", "3"]);
+    assert!(!is_well && errors.contains("no connection 3"), "{errors}");
+}

@@ -1,0 +1,291 @@
+//! Streams: the upgrade of both sides, messages in several frames, captures that begin in the middle; and `tickwire explain`
+//! itself, with what it reads and how it prints.
+
+#[path = "rows/hex.rs"]
+mod hex;
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use tickwire::explain::input::{self, Piece};
+use tickwire::explain::{self, Content, Conversation, Explanation, Problem};
+use tickwire::packet::Codes;
+use tickwire::ws::Side;
+
+/// The example of RFC 6455 section 1.3: the key, and the only right answer to it.
+const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
+const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
+
+fn request(target: &str, more: &str) -> String {
+    format!(
+        "GET {target} HTTP/1.1\r\nHost: localhost:3000\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Key: {KEY}\r\nSec-WebSocket-Version: 13\r\n{more}\r\n"
+    )
+}
+
+fn response(accept: &str) -> String {
+    format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Accept: {accept}\r\n\r\n"
+    )
+}
+
+/// What a conversation says, line by line, and the rules that are broken.
+fn hear(pieces: &[(Side, &[u8])]) -> (Vec<String>, Vec<&'static str>) {
+    let codes = Codes::builtin();
+    let native = codes.dialect("native").expect("built in");
+    let mut conversation = Conversation::new(&codes, &native);
+    let mut items: Vec<Explanation<'_>> = Vec::new();
+    for (from, bytes) in pieces {
+        items.extend(conversation.receive(*from, bytes));
+    }
+    items.extend([Side::Client, Side::Server].into_iter().filter_map(|side| conversation.finish(side)));
+    assert!(items.iter().all(|item| item.encode().as_ref() == Some(&item.bytes)));
+    let rules = items.iter().filter_map(|item| match item.problem() {
+        Some(Problem::Broken { rule, .. }) => Some(*rule),
+        _ => None,
+    });
+    (items.iter().map(ToString::to_string).collect(), rules.collect())
+}
+
+#[test]
+fn an_upgrade_of_both_sides_is_followed_and_its_path_says_the_dialect() {
+    let legacy = hex::bytes("82 05 92 a2 7070 90");
+    for (target, line) in [("/", "pong"), ("/moomoo?x=1", "pong"), ("/play?dialect=legacy", "pong")] {
+        let (lines, rules) = hear(&[
+            (Side::Client, request(target, "").as_bytes()),
+            (Side::Server, response(ACCEPT).as_bytes()),
+            (Side::Server, &legacy),
+        ]);
+        assert_eq!(lines.len(), 3);
+        assert_eq!(lines[0], format!("GET {target} HTTP/1.1, asks for the upgrade"));
+        assert_eq!(lines[1], "HTTP/1.1 101 Switching Protocols, grants the upgrade");
+        assert_eq!(lines[2], format!("binary, 5 bytes: {line}"));
+        assert_eq!(rules, [""; 0]);
+    }
+}
+
+#[test]
+fn in_a_json_connection_a_text_has_to_be_a_packet() {
+    let text = hex::bytes("81 02 6869");
+    let ask = |target: &str| hear(&[(Side::Client, request(target, "").as_bytes()), (Side::Server, &text)]);
+    assert_eq!(ask("/play?format=json").1, ["packet_bad_json"]);
+    assert_eq!(ask("/play").1, [""; 0]);
+}
+
+#[test]
+fn each_header_says_what_it_means_for_the_handshake() {
+    let codes = Codes::builtin();
+    let native = codes.dialect("native").expect("built in");
+    let mut conversation = Conversation::new(&codes, &native);
+    let asked = conversation.explain(Side::Client, request("/play", "").as_bytes());
+    let tree = asked.tree();
+    let key = tree.find("sec-websocket-key").expect("a key");
+    assert!(key.value.contains(ACCEPT), "{}", key.value);
+    assert_eq!(key.find("value").map(|node| node.value.as_str()), Some(KEY));
+    assert_eq!(tree.find("target").map(|node| node.bytes()), Some(4..9));
+    let answered = conversation.explain(Side::Server, response(ACCEPT).as_bytes());
+    let accept = answered.tree().find("sec-websocket-accept").expect("an accept key").value.clone();
+    assert!(accept.starts_with("right"), "{accept}");
+}
+
+#[test]
+fn an_answer_is_held_against_the_key_of_the_request() {
+    let wrong = response(KEY);
+    let (lines, rules) =
+        hear(&[(Side::Client, request("/", "").as_bytes()), (Side::Server, wrong.as_bytes())]);
+    assert_eq!(rules, ["accept_wrong"]);
+    assert!(lines[1].contains("RFC 6455 section 4.1"), "{}", lines[1]);
+    // Without the request nobody can tell.
+    assert_eq!(hear(&[(Side::Server, wrong.as_bytes())]).1, [""; 0]);
+}
+
+#[test]
+fn a_request_that_breaks_a_rule_is_shown_with_its_place() {
+    for (head, rule, place) in [
+        (request("/", "").replace("13", "8"), "version_not_13", Some("sec-websocket-version")),
+        (request("/", "").replace(KEY, "c2hvcnQ="), "key_malformed", Some("sec-websocket-key")),
+        (request("/", "").replace("GET / HTTP/1.1", "GET / HTTP/1.0"), "http_version", Some("start_line")),
+        (request("/", "").replace("Host: localhost:3000\r\n", ""), "host_missing", None),
+        ("GET / HTTP/1.1\nHost: a\n".to_owned(), "bare_line_feed", None),
+    ] {
+        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let explanation = explain::explain(head.as_bytes(), &dialect, None);
+        assert_eq!(explanation.from, Side::Client);
+        let Some(Problem::Broken { rule: found, bits, answer, .. }) = explanation.problem() else {
+            panic!("{head}")
+        };
+        assert_eq!(*found, rule);
+        assert!(answer.starts_with("status "), "{answer}");
+        let tree = explanation.tree();
+        let expected = place.map_or(tree.bits.clone(), |name| tree.find(name).expect(name).bits.clone());
+        assert_eq!(*bits, expected, "{rule}");
+    }
+}
+
+#[test]
+fn a_page_is_no_upgrade_and_its_body_no_frames() {
+    let page = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\x81\x02";
+    let (lines, rules) = hear(&[(Side::Client, b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n"), (Side::Server, page)]);
+    assert_eq!(lines, ["GET /x HTTP/1.1, no upgrade", "HTTP/1.1 200 OK, no upgrade", "2 bytes not read"]);
+    assert_eq!(rules, [""; 0]);
+}
+
+#[test]
+fn a_last_fragment_is_explained_with_its_message() {
+    // A pong packet of the native dialect in three frames, with a ping between them.
+    let bytes = hex::bytes("02 02 9207 89 00 00 01 92 80 02 0905");
+    let dialect = Codes::builtin().dialect("native").expect("built in");
+    let explanation = explain::explain(&bytes, &dialect, Some(Side::Server));
+    let lines: Vec<String> = explanation.frames.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        lines,
+        [
+            "binary, not the last, 2 bytes: 92 07",
+            "ping, 0 bytes",
+            "continuation, not the last, 1 byte: 92",
+            "continuation, 2 bytes: ends a binary message, 3 frames, 5 bytes: pong nonce=9 tick=5",
+        ]
+    );
+    let last = explanation.frames.last().expect("four frames");
+    assert!(matches!(&last.content, Content::Packet(Some(row), _) if row.name == "pong"));
+    let tick = last.whole.as_ref().expect("a message").tree.find("tick").expect("an argument");
+    assert_eq!((tick.bytes(), tick.value.as_str()), (4..5, "5 ticks"));
+    let report = explanation.report();
+    assert!(report.contains("The whole message, 5 bytes in 3 frames"), "{report}");
+    let json: serde_json::Value = serde_json::from_str(&explanation.json()).expect("JSON");
+    assert_eq!(json["frames"][3]["message"]["payload"], "9207920905");
+    assert_eq!(json["frames"][3]["packet"], "pong");
+}
+
+#[test]
+fn frames_that_may_not_follow_each_other_are_named() {
+    for (bytes, rule) in [
+        ("01 01 61 81 01 62", "message_interrupted"),
+        ("81 01 61 80 01 62", "continuation_without_start"),
+        ("01 02 61c3 00 01 61", "text_not_utf8"),
+        ("01 02 61c3 80 00", "text_not_utf8"),
+    ] {
+        let bytes = hex::bytes(bytes);
+        assert_eq!(hear(&[(Side::Server, &bytes)]).1, [rule]);
+    }
+    // Who comes in the middle does not know what was before.
+    assert_eq!(hear(&[(Side::Server, &hex::bytes("80 01 62 81 01 61"))]).1, [""; 0]);
+    let head = response(ACCEPT);
+    let begun = [head.as_bytes(), &hex::bytes("80 01 62")].concat();
+    assert_eq!(hear(&[(Side::Server, &begun)]).1, ["continuation_without_start"]);
+}
+
+#[test]
+fn input_is_told_apart() {
+    let piece = |from, bytes: &str| Piece { from, bytes: hex::bytes(bytes) };
+    let (client, server) = (Some(Side::Client), Some(Side::Server));
+    for (contents, pieces) in [
+        (&b"81 05\n48:65"[..], vec![piece(None, "81054865")]),
+        (
+            b"# a remark\n> 8180 00000000\n\n< 8100\n  00\n",
+            vec![piece(client, "818000000000"), piece(server, "810000")],
+        ),
+        (b"0x81,0x00", vec![piece(None, "8100")]),
+        (b"\x81\x00", vec![piece(None, "8100")]),
+        (b"GET / HTTP/1.1", vec![Piece { from: None, bytes: b"GET / HTTP/1.1".to_vec() }]),
+    ] {
+        assert_eq!(input::read(contents), Ok(pieces), "{contents:?}");
+        assert!(!input::is_capture(contents));
+    }
+    for contents in [&b""[..], b"\n", b"# nothing\n", b"818", b"> 8"] {
+        let error = input::read(contents).expect_err("no bytes");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+    assert!(input::is_capture(b"\x0a\x0d\x0d\x0a\x1c\0\0\0"));
+}
+
+/// The program's output and errors, with this on standard input.
+fn tickwire(arguments: &[&str], stdin: &[u8], no_color: bool) -> (bool, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tickwire"));
+    command.env_remove("TICKWIRE_CODES").env_remove("NO_COLOR");
+    if no_color {
+        command.env("NO_COLOR", "1");
+    }
+    let mut child = command
+        .arg("explain")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    let mut input = child.stdin.take().expect("piped");
+    input.write_all(stdin).expect("the program reads");
+    drop(input);
+    let output = child.wait_with_output().expect("the program ends");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (output.status.success(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn the_command_reads_bytes_hexadecimal_and_both_sides() {
+    let eleven = "818537fa213d7f9f4d5158";
+    let expected = "> text, masked, 5 bytes: \"Hello\"\n";
+    let run = |arguments: &[&str], stdin: &[u8]| {
+        let (is_well, out, errors) = tickwire(arguments, stdin, false);
+        assert!(is_well, "{errors}");
+        out
+    };
+    assert_eq!(run(&["--line", eleven], b""), expected);
+    assert_eq!(run(&["--line", "-"], eleven.as_bytes()), expected);
+    assert_eq!(run(&["--line", "-"], &hex::bytes(eleven)), expected);
+    let file = std::env::temp_dir().join(format!("tickwire-explain-{}.bin", std::process::id()));
+    std::fs::write(&file, hex::bytes(eleven)).expect("written");
+    assert_eq!(run(&["--line", file.to_str().expect("text")], b""), expected);
+    std::fs::remove_file(&file).expect("removed");
+
+    let both = format!("> {}\n> {eleven}\n< 8102 6869\n", explain::hex::print(request("/", "").as_bytes()));
+    let lines = run(&["--line", "-"], both.as_bytes());
+    let lines: Vec<&str> = lines.lines().collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[1..], [expected.trim_end(), "< text, 2 bytes: \"hi\""]);
+    let report = run(&["-"], both.as_bytes());
+    assert!(report.contains("sec-websocket-key") && report.contains("Text: \"hi\""), "{report}");
+    let json = run(&["--json", eleven], b"");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("one line of JSON");
+    assert_eq!((json["from"].as_str(), json["frames"][0]["opcode"].as_str()), (Some("client"), Some("text")));
+    assert_eq!(json["frames"][0]["tree"]["children"][4]["raw"], 1);
+}
+
+#[test]
+fn colours_come_when_asked_and_change_nothing_but_colour() {
+    let broken = "8285 37fa213d a5f9b22cfa";
+    let (_, plain, _) = tickwire(&[broken], b"", false);
+    assert!(!plain.contains('\x1b'), "a pipe is no terminal");
+    for (no_color, when) in [(false, "always"), (true, "always")] {
+        let (_, coloured, _) = tickwire(&["--color", when, broken], b"", no_color);
+        for ink in ["36", "33", "35", "32", "1;31"] {
+            assert!(coloured.contains(&format!("\x1b[{ink}m")), "no {ink} in {coloured}");
+        }
+        assert_eq!(without_colours(&coloured), plain);
+    }
+    let (_, never, _) = tickwire(&["--color", "never", broken], b"", false);
+    assert_eq!(never, plain);
+}
+
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split('\x1b');
+    let first = parts.next().unwrap_or_default().to_owned();
+    let plain = parts.fold(first, |plain, part| plain + part.split_once('m').expect("an end").1);
+    plain.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+#[test]
+fn what_cannot_be_explained_is_refused_in_one_line() {
+    for (arguments, stdin) in [
+        (&["--dialect", "klingon", "8100"][..], &b""[..]),
+        (&["8g"], b""),
+        (&["-"], b""),
+        (&["no/such/file.bin"], b""),
+    ] {
+        let (is_well, out, errors) = tickwire(arguments, stdin, false);
+        assert!(!is_well && out.is_empty());
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
+}
