@@ -163,6 +163,8 @@ lesson() {
 
 browser() { timeout --kill-after=10 300 node tests/browser/run.mjs; }
 
+inspector() { timeout --kill-after=10 200 node tests/browser/wire.mjs; }
+
 # The time of the machine is not ours alone here: see --judge.
 pressure() { timeout --kill-after=10 400 scripts/pressure.sh --seconds 4 --judge p50; }
 
@@ -226,6 +228,7 @@ groups=(
     'page node the modules of the page by themselves'
     'lesson node after docs/your-first-rule.md the page and the world build and pass'
     'browser line two pages and a raw socket in one world'
+    'inspector line one page plays, another watches its frames'
     'pressure marks players beside clients that misbehave'
 )
 

@@ -178,6 +178,34 @@ pub const CAPTURE_LOOK: Duration = Duration::from_millis(500);
 /// Time that the last bytes of a capture have to be written when it is ended. Beyond: it is said so, and nobody waits.
 pub const CAPTURE_END_TIME: Duration = Duration::from_secs(1);
 
+// ---- net: the inspector ---------------------------------------------------------------------------------------------
+
+/// Watchers at `/wire` at once: each explains every frame of a client anew. Beyond: 503.
+pub const WATCHERS: usize = 4;
+/// Frames that a watcher's ring keeps: over a minute of one client. Beyond: the oldest is forgotten.
+pub const WIRE_FRAMES: usize = 4096;
+/// Bytes of the frames that a watcher's ring keeps: about ten seconds of the most crowded screen. Beyond: the oldest are forgotten.
+pub const WIRE_RING_BYTES: usize = 2 * 1024 * 1024;
+/// Bytes that wait in the tap for a watcher, which is half a second of the most crowded screen. Beyond: left out, counted and shown.
+pub const WIRE_TAP_BYTES: usize = 512 * 1024;
+/// Bytes of one frame that a watcher puts together; no message of ours is longer than [`OUTBOX_BYTES`]. Beyond: shown as far as it has come, and
+/// nothing after it of that direction.
+pub const WIRE_FRAME_BYTES: usize = 128 * 1024;
+/// Frames that a watcher is told of in one turn: a client at its own bound sends 240 at once. Beyond: left out, counted and shown.
+pub const WIRE_FRAMES_PER_TURN: usize = 512;
+/// A watcher's turn: what happened is told at most 20 times a second, and its wishes are heard at least so often.
+pub const WIRE_TURN: Duration = Duration::from_millis(50);
+/// Time that a wish is waited for at least, also when a turn took long: a socket takes no time at all for no bound at all.
+pub const WIRE_WISH_TIME: Duration = Duration::from_millis(1);
+/// Time between two lists of the clients for a watcher, if something has changed.
+pub const WIRE_CLIENTS_EVERY: Duration = Duration::from_millis(500);
+/// Clients that a watcher is shown. Beyond: those that came last.
+pub const WIRE_CLIENTS: usize = 512;
+/// Kinds of packets that are counted for a watcher in a second, and fields of each: the largest has under 40. Beyond: counted as `other`.
+pub const WIRE_KINDS: usize = 64;
+/// Time that a watcher has to take what it is told. Beyond: its connection is dropped.
+pub const WIRE_WRITE_TIME: Duration = Duration::from_secs(5);
+
 // ---- cli: the terminal -------------------------------------------------------------------------------------------
 
 /// How often the console looks whether the program has the terminal to itself: in the background it must not read, or the shell
@@ -272,4 +300,6 @@ const _: () = {
     assert!(ADMIN_FAILURE_PAUSE.as_millis() < STOP_TIME.as_millis(), "a stop does not wait for who waits");
     assert!(TOKEN_CHARS_MOST * 4 < HEAD_BYTES);
     assert!(CAPTURE_SEGMENT_BYTES + 128 < 65_535, "an IP packet has 16 bits for its length");
+    assert!(OUTBOX_BYTES < WIRE_FRAME_BYTES && WIRE_FRAME_BYTES < WIRE_RING_BYTES);
+    assert!(CLIENT_MESSAGES_BURST < WIRE_FRAMES_PER_TURN as u32);
 };

@@ -17,7 +17,7 @@ use crate::limits;
 use crate::net::console::admin;
 use crate::net::console::token::Token;
 use crate::net::recorder::{Rotation, Target};
-use crate::net::{Config, Server, endpoint};
+use crate::net::{Config, Server, endpoint, wire};
 use crate::world::{Identity, TickHz, World, rules};
 
 /// The name by which `--capture` knows standard output.
@@ -231,6 +231,7 @@ fn banner(server: &Server, is_new_token: bool) -> String {
         text.push_str(&format!("  {dialect:<8} ws://{host}{path}\n"));
     }
     let token = if is_new_token { format!("#{}", config.admin_token.reveal()) } else { String::new() };
+    text.push_str(&format!("  wire     http://{host}{}\n", wire::PATH));
     text.push_str(&format!("  admin    http://{host}{}{token}\n", admin::PATH));
     let (identity, rates) = (config.identity, config.rates());
     text.push_str(&format!(

@@ -94,6 +94,8 @@ pub struct Client {
     tap: Tap,
     /// Its body's number, 0 without one.
     player: AtomicU32,
+    /// The name with which it entered last.
+    name: Mutex<String>,
     /// Whom it wants to watch, 0 for the leader.
     wish: AtomicU32,
     /// When bytes last came from it, in ms of the server's clock.
@@ -137,6 +139,7 @@ impl Client {
             outbox: Outbox::default(),
             tap,
             player: AtomicU32::new(0),
+            name: Mutex::default(),
             wish: AtomicU32::new(0),
             heard_ms: AtomicU64::new(ms(now)),
             pinged_ms: AtomicU64::new(0),
@@ -156,8 +159,14 @@ impl Client {
         player(self.player.load(Ordering::Acquire))
     }
 
-    /// Says which body it has from now on.
-    pub fn set_player(&self, player: PlayerId) {
+    /// The name of its body, empty without one.
+    pub fn name(&self) -> String {
+        if self.player().is_some() { self.name.lock().clone() } else { String::new() }
+    }
+
+    /// Says which body it has from now on, and by what name.
+    pub fn set_player(&self, player: PlayerId, name: &str) {
+        name.clone_into(&mut self.name.lock());
         self.player.store(player.0.into(), Ordering::Release);
     }
 

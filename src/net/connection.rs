@@ -3,6 +3,7 @@
 //! ```text
 //!  accept ─► head (absolute deadline) ─┬─ no Upgrade ─► page, close
 //!                                      ├─ POST /admin ─► body (the same deadline), orders, answer, close
+//!                                      ├─ Upgrade to /wire ─► may it? place? ─► 101 ─► watcher
 //!                                      ├─ broken rule ─► 4xx, close
 //!                                      └─ Upgrade ─► endpoint, origin, place? ─► 101 ─► conversation
 //! ```
@@ -26,6 +27,7 @@ use super::metrics::Metrics;
 use super::pages;
 use super::shared::Shared;
 use super::tap::Handshake;
+use super::wire;
 use crate::limits;
 use crate::ws::http::{self, HeadReader, RequestHead};
 use crate::ws::upgrade;
@@ -66,6 +68,12 @@ fn begin(
         match admin::respond(shared, &stream, (&head, rest), address, deadline) {
             Ok(response) => answer(&stream, &response),
             Err(refused) => refuse(shared, &stream, address, refused),
+        }
+        return None;
+    }
+    if wire::is_meant(&head) {
+        if let Err(refused) = wire::serve(shared, &stream, (&head, rest), address) {
+            refuse(shared, &stream, address, refused);
         }
         return None;
     }
@@ -119,6 +127,16 @@ impl Refused {
     /// A refusal whose text is the rule's name.
     pub fn plain(status: u16, rule: &'static str) -> Refused {
         Refused::with(status, rule, &[])
+    }
+
+    /// The status of the answer.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The rule's name.
+    pub fn rule(&self) -> &'static str {
+        self.rule
     }
 
     /// The same with headers of its own.
@@ -190,7 +208,7 @@ fn answer(stream: &TcpStream, response: &[u8]) {
 }
 
 /// Writes everything by an absolute deadline, blocking: for what has no worker yet.
-fn write_all(stream: &TcpStream, mut bytes: &[u8], time: Duration) -> std::io::Result<()> {
+pub fn write_all(stream: &TcpStream, mut bytes: &[u8], time: Duration) -> std::io::Result<()> {
     let deadline = Instant::now() + time;
     while !bytes.is_empty() {
         let left = deadline.saturating_duration_since(Instant::now());

@@ -306,7 +306,7 @@ impl Conversation<'_> {
         let tick = self.shared.tick.load(Ordering::Relaxed);
         info!(client = self.client.id, player = player.0, tick, ?name, "player enters");
         self.session.joined(player);
-        self.client.set_player(player);
+        self.client.set_player(player, &name);
         let amount = rules::MOOFOLL_GIFT;
         let gifts = Resource::ALL.into_iter().filter(|_| gift);
         let gifts = gifts.map(|resource| Action::Grant { player, resource, amount });

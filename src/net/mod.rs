@@ -9,7 +9,8 @@
 //!
 //! In the order in which a connection meets them: [`listener`], [`admission`], [`connection`] (head, then [`pages`] or an
 //! [`endpoint`]), [`client`], [`conversation`], [`inbox`], [`ticker`], [`worker`], [`outbox`]. [`server`] starts and stops
-//! them, [`console`] carries out what the operator says, [`shared`] is what they share, [`tap`] lets others listen, [`recorder`] writes what it hears into a file, [`platform`] the calls that `std` lacks, [`metrics`] what is counted.
+//! them, [`console`] carries out what the operator says, [`shared`] is what they share, [`tap`] lets others listen, [`recorder`] writes what it
+//! hears into a file and [`wire`] shows it, [`platform`] the calls that `std` lacks, [`metrics`] what is counted.
 
 pub mod admission;
 pub mod client;
@@ -31,6 +32,7 @@ pub mod shared;
 pub mod sync;
 pub mod tap;
 pub mod ticker;
+pub mod wire;
 pub mod worker;
 
 pub use config::Config;

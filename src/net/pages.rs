@@ -1,6 +1,6 @@
-//! Requests without an upgrade: the game's page and its files, embedded in the binary, and `/metrics`.
+//! Requests without an upgrade: the pages and their files, embedded in the binary, and `/metrics`.
 //!
-//! Comes in: a request head and where it came from. Goes out: one whole response. Never: a file of the machine, a page of
+//! Comes in: a request head and where it came from. Goes out: one whole response. Never: a file of the machine, anything of
 //! the inside for someone who only pretends to sit at this machine.
 
 use std::net::SocketAddr;
@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use super::console::admin;
 use super::endpoint;
 use super::shared::Shared;
+use super::wire;
 use crate::ws::http::{self, RequestHead};
 
 /// An embedded file: name, type, bytes.
@@ -76,6 +77,19 @@ const FILES: &[File] = files! {
     "style.css" "text/css; charset=utf-8";
     "swing.js" "text/javascript; charset=utf-8";
     "title.js" "text/javascript; charset=utf-8";
+    "wire-bars.js" "text/javascript; charset=utf-8";
+    "wire-beside.js" "text/javascript; charset=utf-8";
+    "wire-bytes.js" "text/javascript; charset=utf-8";
+    "wire-draw.js" "text/javascript; charset=utf-8";
+    "wire-frame.js" "text/javascript; charset=utf-8";
+    "wire-frames.js" "text/javascript; charset=utf-8";
+    "wire-line.js" "text/javascript; charset=utf-8";
+    "wire-list.js" "text/javascript; charset=utf-8";
+    "wire-rows.js" "text/javascript; charset=utf-8";
+    "wire-tree.js" "text/javascript; charset=utf-8";
+    "wire.css" "text/css; charset=utf-8";
+    "wire.html" "text/html; charset=utf-8";
+    "wire.js" "text/javascript; charset=utf-8";
     "world.js" "text/javascript; charset=utf-8";
     "world.wasm" "application/wasm";
 };
@@ -125,6 +139,7 @@ fn find(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
     let name = match head.path() {
         "/" => "index.html",
         admin::PATH => "admin.html",
+        wire::PATH => "wire.html",
         path => path.trim_start_matches('/'),
     };
     if name == "metrics" {
@@ -137,15 +152,17 @@ fn find(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
     if endpoint::PATHS.iter().any(|(path, _)| *path == head.path() && *path != "/") {
         return (426, TEXT, [("Upgrade", "websocket")], b"this is a WebSocket endpoint\n".to_vec());
     }
+    // Who may not watch gets the page all the same, which then asks for the token; its status says so.
+    let status = if head.path() == wire::PATH { wire::access::status(shared, head, address) } else { 200 };
     match FILES.iter().find(|(known, ..)| *known == name) {
-        Some((_, kind, bytes)) => (200, kind, FRESH, bytes.to_vec()),
+        Some((_, kind, bytes)) => (status, kind, FRESH, bytes.to_vec()),
         None => (404, TEXT, FRESH, b"no such page\n".to_vec()),
     }
 }
 
 /// Whether a request comes from this machine by all signs: a loopback peer, a literal loopback `Host` (a page of another
 /// site that has its name point here cannot fake it), and no forwarding header.
-fn is_at_this_machine(head: &RequestHead, address: SocketAddr) -> bool {
+pub fn is_at_this_machine(head: &RequestHead, address: SocketAddr) -> bool {
     let host = head.header("Host").unwrap_or_default();
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,

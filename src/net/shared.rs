@@ -17,6 +17,7 @@ use super::recorder::Recorder;
 use super::roster::Roster;
 use super::sync::{Condvar, Mutex};
 use super::tap::Tap;
+use super::wire::Places;
 use super::worker::Bell;
 use crate::feed::Published;
 
@@ -37,6 +38,8 @@ pub struct Shared {
     pub roster: Roster,
     /// Who listens to what is said.
     pub tap: Tap,
+    /// Places for those who watch at `/wire`.
+    pub watching: Places,
     /// Writes it into a file, if it is on.
     pub recorder: Recorder,
     /// Who may have a thread.
@@ -76,6 +79,7 @@ impl Shared {
             gate: Gate::default(),
             roster: Roster::default(),
             tap: Tap::default(),
+            watching: Places::default(),
             recorder: Recorder::default(),
             admission,
             bells: (0..workers).map(|_| Bell::default()).collect(),

@@ -43,7 +43,12 @@ pub fn respond(
     address: SocketAddr,
     deadline: Instant,
 ) -> Result<Vec<u8>, Refused> {
-    check_token(shared, head, address)?;
+    let Some(said) = head.header("Authorization") else {
+        return Err(unauthorized("admin_token_missing"));
+    };
+    let (scheme, said) = said.split_once(' ').unwrap_or((said, ""));
+    let said = if scheme.eq_ignore_ascii_case("Bearer") { said.trim() } else { "" };
+    check_token(shared, said, address)?;
     let length = head.content_length().ok_or_else(|| Refused::plain(411, "length_required"))?;
     if length > limits::ADMIN_BODY_BYTES {
         return Err(Refused::plain(413, "body_too_long"));
@@ -62,18 +67,21 @@ pub fn respond(
     Ok(http::response(status, "text/plain; charset=utf-8", &PRIVATE, text.as_bytes()))
 }
 
-fn check_token(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Result<(), Refused> {
-    let unauthorized = |rule| Refused::with(401, rule, &[("WWW-Authenticate", "Bearer realm=\"tickwire\"")]);
-    let Some(said) = head.header("Authorization") else {
-        return Err(unauthorized("admin_token_missing"));
-    };
+fn unauthorized(rule: &'static str) -> Refused {
+    Refused::with(401, rule, &[("WWW-Authenticate", "Bearer realm=\"tickwire\"")])
+}
+
+/// Whether this is the token. Blocks for a moment when the address was wrong too often.
+///
+/// # Errors
+/// 401, or 429 when the address was wrong too often.
+pub fn check_token(shared: &Shared, said: &str, address: SocketAddr) -> Result<(), Refused> {
     let is_open = shared.gate.is_open(address.ip(), shared.now());
     if !is_open {
         // This is the connection's own thread. A shut gate would let anyone behind the operator's proxy lock the operator out.
         thread::sleep(limits::ADMIN_FAILURE_PAUSE);
     }
-    let (scheme, said) = said.split_once(' ').unwrap_or((said, ""));
-    if scheme.eq_ignore_ascii_case("Bearer") && shared.config.admin_token.is(said.trim()) {
+    if shared.config.admin_token.is(said) {
         return Ok(());
     }
     if !is_open {

@@ -1,0 +1,155 @@
+//! Who may watch: whoever sits at this machine by all signs, or has the operator's token.
+//!
+//! Comes in: a request head and where it came from. Goes out: yes, or the refusal. Never: a page of another site let in because the operator's
+//! browser, which opened it, sits at this machine: browsers let any page open a WebSocket to anywhere, so its `Origin` has to be ours.
+
+use std::net::SocketAddr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::limits;
+use crate::net::connection::Refused;
+use crate::net::console::admin;
+use crate::net::metrics::Metrics;
+use crate::net::pages;
+use crate::net::shared::Shared;
+use crate::ws::http::RequestHead;
+
+/// What a token is written behind in the list of subprotocols, the one header that a page can set for a WebSocket.
+const BEARER: &str = "bearer.";
+
+/// Whether this request may watch.
+///
+/// # Errors
+/// 403 for a page of another site and for who is neither here nor has a token; 401 and 429 for a wrong token, as at `/admin`.
+pub fn check(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Result<(), Refused> {
+    let is_own = is_own_origin(head);
+    if !is_own && !is_listed_origin(head, &shared.config.allowed_origins) {
+        return Err(Refused::plain(403, "wire_origin"));
+    }
+    if is_own && pages::is_at_this_machine(head, address) {
+        return Ok(());
+    }
+    match token(head) {
+        Some(said) => admin::check_token(shared, &said, address),
+        None => Err(Refused::plain(403, "wire_token_missing")),
+    }
+}
+
+/// The status of the page for this request: that of [`check`].
+pub fn status(shared: &Shared, head: &RequestHead, address: SocketAddr) -> u16 {
+    let Err(refused) = check(shared, head, address) else { return 200 };
+    Metrics::count(&shared.metrics.refused, "rule", refused.rule());
+    refused.status()
+}
+
+/// Whether no page asks, or one of this server: its `Origin` names the host that was asked.
+fn is_own_origin(head: &RequestHead) -> bool {
+    let Some(origin) = head.header("Origin") else { return true };
+    let host = origin.split_once("://").map(|(_, host)| host);
+    host.zip(head.header("Host")).is_some_and(|(origin, host)| origin.eq_ignore_ascii_case(host))
+}
+
+/// Whether the operator has listed the page's origin, as behind a proxy that names the host anew. It then needs the token.
+fn is_listed_origin(head: &RequestHead, listed: &[String]) -> bool {
+    let origin = head.header("Origin").unwrap_or_default();
+    listed.iter().any(|known| known.eq_ignore_ascii_case(origin))
+}
+
+/// The token that a request says: in `Authorization`, or as a subprotocol in base64.
+fn token(head: &RequestHead) -> Option<String> {
+    if let Some((scheme, said)) = head.header("Authorization").and_then(|said| said.split_once(' ')) {
+        return scheme.eq_ignore_ascii_case("Bearer").then(|| said.trim().to_owned());
+    }
+    let offered = head.headers.list("Sec-WebSocket-Protocol").take(limits::SUBPROTOCOLS);
+    let coded = offered.filter_map(|name| name.strip_prefix(BEARER)).next()?;
+    String::from_utf8(URL_SAFE_NO_PAD.decode(coded).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::Config;
+    use crate::net::admission::{Admission, Caps};
+    use crate::net::console::token::Token;
+    use crate::net::inbox::Inbox;
+    use crate::ws::http::HeadReader;
+
+    fn shared() -> Shared {
+        let mut config = Config::new("127.0.0.1:0".parse().expect("an address"));
+        config.admin_token = Token::new("a-token-of-the-test").expect("long enough");
+        Shared::new(config, Inbox::new(0, 30, 0), Admission::new(Caps::default()), 1, "0".to_owned())
+    }
+
+    fn head(lines: &str) -> RequestHead {
+        let bytes = format!("GET /wire HTTP/1.1\r\n{lines}\r\n\r\n");
+        HeadReader::new().receive(bytes.as_bytes()).expect("well formed").expect("complete")
+    }
+
+    #[test]
+    fn another_address_needs_the_token_whatever_it_says() {
+        let shared = shared();
+        let token = "Host: localhost\r\nAuthorization: Bearer a-token-of-the-test";
+        for (address, lines, expected) in [
+            ("127.0.0.1:9", "Host: localhost", None),
+            ("127.0.0.2:9", "Host: localhost", None),
+            ("[::1]:9", "Host: [::1]:3000", None),
+            ("203.0.113.9:9", "Host: localhost", Some((403, "wire_token_missing"))),
+            (
+                "203.0.113.9:9",
+                "Host: localhost\r\nOrigin: http://localhost",
+                Some((403, "wire_token_missing")),
+            ),
+            (
+                "203.0.113.9:9",
+                "Host: localhost\r\nAuthorization: Bearer wrong",
+                Some((401, "admin_token_wrong")),
+            ),
+            ("203.0.113.9:9", token, None),
+            ("127.0.0.1:9", "Host: localhost\r\nOrigin: http://evil.example", Some((403, "wire_origin"))),
+        ] {
+            let refused = check(&shared, &head(lines), address.parse().expect("an address")).err();
+            let told = refused.map(|refused| (refused.status(), refused.rule()));
+            assert_eq!(told, expected, "{address} {lines}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_our_own_only_if_it_names_the_host_that_was_asked() {
+        for (lines, expected) in [
+            ("Host: localhost:3000", true),
+            ("Host: localhost:3000\r\nOrigin: http://localhost:3000", true),
+            ("Host: Play.example\r\nOrigin: https://play.EXAMPLE", true),
+            ("Host: localhost:3000\r\nOrigin: http://localhost:8080", false),
+            ("Host: localhost:3000\r\nOrigin: http://evil.example", false),
+            ("Host: localhost:3000\r\nOrigin: null", false),
+            ("Host: localhost:3000\r\nOrigin: localhost:3000", false),
+        ] {
+            assert_eq!(is_own_origin(&head(lines)), expected, "{lines}");
+        }
+        let listed = ["https://play.example".to_owned()];
+        assert!(is_listed_origin(&head("Host: a\r\nOrigin: https://play.example"), &listed));
+        assert!(!is_listed_origin(&head("Host: a\r\nOrigin: https://evil.example"), &listed));
+        assert!(!is_listed_origin(&head("Host: a"), &[]));
+    }
+
+    #[test]
+    fn a_token_is_said_in_a_header_or_as_a_subprotocol() {
+        for (lines, expected) in [
+            ("Host: a", None),
+            ("Host: a\r\nAuthorization: Bearer abc", Some("abc")),
+            ("Host: a\r\nAuthorization: bearer  abc ", Some("abc")),
+            ("Host: a\r\nAuthorization: Basic abc", None),
+            (
+                "Host: a\r\nSec-WebSocket-Protocol: tickwire.wire, bearer.YS10b2tlbi1vZi10aGUtdGVzdA",
+                Some("a-token-of-the-test"),
+            ),
+            ("Host: a\r\nSec-WebSocket-Protocol: tickwire.wire, bearer.***", None),
+            ("Host: a\r\nSec-WebSocket-Protocol: tickwire.wire, bearer._w", None),
+            ("Host: a\r\nSec-WebSocket-Protocol: tickwire.wire", None),
+        ] {
+            assert_eq!(token(&head(lines)).as_deref(), expected, "{lines}");
+        }
+    }
+}

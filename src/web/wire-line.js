@@ -1,0 +1,115 @@
+/**
+ * The line to the server's `/wire`: asks whether one may watch, opens it, opens it again.
+ *
+ * Comes in: what the server says, as JSON, and files. Goes out: what the page wants. Never: the token in an address, a cookie or beyond
+ * the tab.
+ *
+ * @module wire-line
+ */
+
+/** Shared with the operator's page, so that one token in a tab is enough. */
+const KEY = 'tickwire-admin-token';
+const SUBPROTOCOL = 'tickwire.wire';
+const RETRY_MS = 1500;
+
+/** A token as a word that a list of subprotocols can hold. @param {string} token */
+export const bearer = (token) => `bearer.${btoa(token).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
+
+/** What a status says to whoever wants to watch; empty where a token may help. @param {number} status */
+export function whyNot(status) {
+  if (status === 401 || status === 403) return '';
+  if (status === 429) return 'Too many wrong tokens; wait a minute';
+  return `Refused: ${status}`;
+}
+
+/** See the module. */
+export class Line {
+  /**
+   * @param {{ opened: () => void, said: (message: Record<string, any>) => void, file: (bytes: ArrayBuffer) => void,
+   *   state: (state: 'open' | 'waiting', text: string) => void, askForToken: (why: string) => void }} on
+   */
+  constructor(on) {
+    this.on = on;
+    this.token = sessionStorage.getItem(KEY) ?? '';
+    /** @type {WebSocket | null} */
+    this.socket = null;
+    this.timer = 0;
+  }
+
+  /** Takes the token out of the address bar. */
+  takeFragment() {
+    const given = location.hash.slice(1).trim();
+    if (given === '') return;
+    history.replaceState(null, '', location.pathname + location.search);
+    this.keep(given);
+  }
+
+  /** @param {string} token */
+  keep(token) {
+    this.token = token;
+    if (token === '') sessionStorage.removeItem(KEY);
+    else sessionStorage.setItem(KEY, token);
+  }
+
+  /** Asks, and opens the line if one may. */
+  async open() {
+    clearTimeout(this.timer);
+    this.on.state('waiting', 'Connecting');
+    let status = 0;
+    try {
+      const headers = this.token === '' ? {} : { Authorization: `Bearer ${this.token}` };
+      // The page itself, for its status: a WebSocket that is refused does not say why.
+      const response = await fetch('wire', { headers, credentials: 'omit', cache: 'no-store' });
+      await response.text();
+      status = response.status;
+    } catch {
+      this.later('No answer from the server');
+      return;
+    }
+    if (status === 200) this.connect();
+    else if (whyNot(status) === '') this.refused();
+    else this.later(whyNot(status));
+  }
+
+  refused() {
+    const why = this.token === '' ? '' : 'This is not the token.';
+    this.keep('');
+    this.on.askForToken(why);
+  }
+
+  connect() {
+    const url = new URL('wire', location.href);
+    url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+    url.search = '';
+    url.hash = '';
+    const socket = new WebSocket(url, this.token === '' ? [SUBPROTOCOL] : [SUBPROTOCOL, bearer(this.token)]);
+    let isOpen = false;
+    socket.binaryType = 'arraybuffer';
+    socket.onopen = () => {
+      isOpen = true;
+      this.on.state('open', 'Connected');
+      this.on.opened();
+    };
+    socket.onmessage = ({ data }) => {
+      if (typeof data === 'string') this.on.said(JSON.parse(data));
+      else this.on.file(data);
+    };
+    socket.onclose = ({ reason }) => {
+      if (socket !== this.socket) return;
+      this.socket = null;
+      this.later(isOpen ? `Closed${reason ? `: ${reason}` : ''}` : 'No place: enough others watch');
+    };
+    this.socket = socket;
+  }
+
+  /** @param {string} why */
+  later(why) {
+    this.on.state('waiting', why);
+    this.timer = setTimeout(() => this.open(), RETRY_MS);
+  }
+
+  /** Says what is wanted; nothing without a line. @param {Record<string, unknown>} wish */
+  say(wish) {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(wish));
+  }
+}

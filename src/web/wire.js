@@ -1,0 +1,306 @@
+/**
+ * `/wire`: what one client and the server say to each other, frame by frame, as it happens.
+ *
+ * ```text
+ *  socket ─► line ─► frames ─► list            game (iframe) ─► whose frames
+ *                 ├► explanation ─► drawing, bytes, tree
+ *                 └► bytes a second ─► bars
+ * ```
+ *
+ * Comes in: frames and explanations of the server, keys and presses. Goes out: which client, which frame, pause, save. Never: a frame
+ * explained here; the server's one explainer does that.
+ *
+ * @module wire
+ */
+
+import { Bars } from './wire-bars.js';
+import { Beside } from './wire-beside.js';
+import { Bytes } from './wire-bytes.js';
+import { FrameView } from './wire-frame.js';
+import { Frames, parseFilter } from './wire-frames.js';
+import { Line } from './wire-line.js';
+import { List } from './wire-list.js';
+
+/** Frames kept before the server has said how many it keeps. */
+const FRAMES_AT_FIRST = 1000;
+/** The newest frame is drawn so often at most while it is followed. */
+const DRAW_MS = 400;
+
+/** @param {string} id @returns {any} */
+const at = (id) => document.getElementById(id);
+
+const frames = new Frames(FRAMES_AT_FIRST);
+const bytes = new Bytes();
+const view = new FrameView();
+const list = new List(at('list'), frames, { choose: (n) => choose(n), unfollow: () => setFollow(false) });
+const bars = new Bars(at('bars'), at('bytes-sum'), (packet) => setFilter(packet));
+const line = new Line({ opened, said, file, state: status, askForToken });
+const beside = new Beside(at('beside'), at('inspector'));
+
+const state = {
+  /** @type {{ id: number, player: number, name: string, dialect: string, address: string }[]} */
+  clients: [],
+  watched: /** @type {number | null} */ (null),
+  /** Whether the page chose whom to watch, and may choose again. */
+  byItself: true,
+  paused: false,
+  from: /** @type {'' | 'client' | 'server'} */ (''),
+  lost: 0,
+  missed: 0,
+  /** Why the watched client has left. */
+  ended: '',
+  drawnMs: 0,
+  file: 'tickwire.pcapng',
+};
+
+function opened() {
+  show(true);
+  Object.assign(state, { clients: [], watched: null, ended: '', lost: 0, missed: 0 });
+  clear();
+  if (state.paused) line.say({ pause: true });
+}
+
+/** @param {Record<string, any>} message */
+function said(message) {
+  if (message.welcome) {
+    frames.most = message.welcome.frames;
+    beside.met(message.welcome.epoch);
+  }
+  if (message.clients) {
+    state.clients = message.clients;
+    beside.heard(message.clients);
+    drawClients();
+    chooseClient();
+  }
+  if (message.frames) take(message.frames);
+  if (message.ended) state.ended = message.ended.rule;
+  if (message.lost !== undefined) state.lost += message.lost;
+  if (message.missed !== undefined) state.missed = message.missed;
+  if (message.fields) {
+    bytes.add(message.fields);
+    bars.show(bytes.bars());
+  }
+  if (message.explained) explained(message.explained);
+  if (message.saved) state.file = message.saved.file;
+  note();
+}
+
+/** @param {import('./wire-frames.js').Entry[]} entries */
+function take(entries) {
+  list.draw(frames.add(entries));
+  followNewest();
+}
+
+/** While the newest is followed it is drawn, calmly. */
+function followNewest() {
+  const now = performance.now();
+  const newest = frames.seen.at(-1);
+  if (!list.follow || !newest || newest.n === list.chosen || now - state.drawnMs < DRAW_MS) return;
+  state.drawnMs = now;
+  pick(newest.n);
+}
+
+/** Chooses a frame by hand: from then on the newest is not followed. @param {number} n */
+function choose(n) {
+  setFollow(false);
+  pick(n);
+}
+
+/** @param {number} n */
+function pick(n) {
+  list.chosen = n;
+  list.draw();
+  line.say({ explain: n });
+}
+
+/** @param {any} message */
+function explained(message) {
+  const entry = frames.all.find((one) => one.n === message.n);
+  if (message.n !== list.chosen || !entry) return;
+  if (message.gone) at('frame-line').textContent = 'The server no longer keeps this frame.';
+  else view.show(message, entry);
+}
+
+/** The game beside says whose frames; else whoever was chosen; else the newest who plays. */
+function chooseClient() {
+  const own = beside.own(state.clients);
+  if (own !== null && state.byItself) watch(own);
+  else if (state.watched === null && state.byItself && !beside.isOpen) {
+    const newest = state.clients.findLast((client) => client.player !== 0) ?? state.clients.at(-1);
+    if (newest) watch(newest.id);
+  }
+}
+
+/** @param {number | null} id */
+function watch(id) {
+  if (id === state.watched) return;
+  Object.assign(state, { watched: id, ended: '', lost: 0 });
+  clear();
+  note();
+  line.say({ watch: id });
+  drawClients();
+}
+
+function clear() {
+  frames.clear();
+  bytes.clear();
+  list.chosen = 0;
+  list.draw();
+  bars.show([]);
+  view.clear();
+}
+
+function drawClients() {
+  const select = at('client');
+  const options = state.clients.map((client) => {
+    const name = client.name === '' ? (client.player === 0 ? 'watching' : `player ${client.player}`) : client.name;
+    return new Option(`${name} · ${client.dialect} · ${client.address}`, String(client.id), false, client.id === state.watched);
+  });
+  const isHere = state.clients.some((client) => client.id === state.watched);
+  const nobody = state.clients.length === 0 ? 'Nobody is connected' : 'Nobody';
+  options.unshift(new Option(isHere || state.watched === null ? nobody : `Client ${state.watched} has left`, '', false, !isHere));
+  select.replaceChildren(...options);
+}
+
+function note() {
+  const parts = [];
+  if (state.paused) parts.push(state.missed > 0 ? `Paused: ${state.missed} frames passed` : 'Paused');
+  if (state.ended !== '') parts.push(`It left: ${state.ended}`);
+  if (state.lost > 0) parts.push(`${state.lost} messages were too many to show`);
+  at('note').textContent = parts.join(' · ');
+}
+
+/** @param {boolean} follow */
+function setFollow(follow) {
+  list.follow = follow;
+  at('follow').setAttribute('aria-pressed', String(follow));
+  if (follow) followNewest();
+  list.draw();
+}
+
+/** @param {boolean} paused */
+function setPause(paused) {
+  state.paused = paused;
+  state.missed = 0;
+  at('pause').setAttribute('aria-pressed', String(paused));
+  line.say({ pause: paused });
+  note();
+}
+
+/** @param {string} text */
+function setFilter(text) {
+  at('filter').value = text;
+  filtered();
+}
+
+function filtered() {
+  frames.setFilter(parseFilter(at('filter').value, state.from));
+  list.draw();
+  if (!list.follow) list.reveal(list.chosen);
+  followNewest();
+}
+
+/** @param {'' | 'client' | 'server'} from */
+function setFrom(from) {
+  state.from = from;
+  for (const button of at('from').children) button.setAttribute('aria-pressed', String(button.dataset.from === from));
+  filtered();
+}
+
+/** @param {ArrayBuffer} data a capture */
+function file(data) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([data], { type: 'application/x-pcapng' }));
+  link.download = state.file;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/** Shows the inside, or the form that asks for the token. @param {boolean} inside */
+function show(inside) {
+  for (const part of document.querySelectorAll('[data-inside]')) /** @type {HTMLElement} */ (part).hidden = !inside;
+  at('token-form').hidden = inside;
+}
+
+/** @param {string} why */
+function askForToken(why) {
+  show(false);
+  at('token-error').textContent = why;
+  status('waiting', 'Not connected');
+  at('token').focus();
+}
+
+/** @param {'open' | 'waiting'} lamp @param {string} text */
+function status(lamp, text) {
+  at('status').dataset.state = lamp;
+  if (at('status-text').textContent !== text) at('status-text').textContent = text;
+}
+
+/** @param {KeyboardEvent} event */
+function key(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.ctrlKey || event.altKey || event.metaKey) return;
+  if (event.key === 'Escape') {
+    view.pin(null);
+    target.blur();
+    return;
+  }
+  if (target.closest('input, select')) return;
+  const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -20, PageDown: 20 }[event.key];
+  if (step !== undefined) move(step);
+  else if (event.key === ' ' && !target.closest('button')) setPause(!state.paused);
+  else if (event.key === '/') at('filter').focus();
+  else if (event.key === 'f') setFollow(!list.follow);
+  else if (event.key === 'u') view.unmask();
+  else return;
+  event.preventDefault();
+}
+
+/** @param {number} by frames */
+function move(by) {
+  const next = frames.beside(list.chosen, by);
+  if (!next) return;
+  choose(next.n);
+  list.reveal(next.n);
+}
+
+function openGame() {
+  const isOpen = beside.toggle(state.clients);
+  at('game').setAttribute('aria-pressed', String(isOpen));
+  history.replaceState(null, '', isOpen ? '?game' : location.pathname);
+  state.byItself = true;
+  // In the game's page the client's frames are rare among the server's: they are what one looks for.
+  if (isOpen) setFrom('client');
+}
+
+function wire() {
+  at('client').onchange = () => {
+    state.byItself = false;
+    watch(at('client').value === '' ? null : Number(at('client').value));
+  };
+  at('filter').addEventListener('input', filtered);
+  at('from').onclick = (event) => { if (event.target.dataset.from !== undefined) setFrom(event.target.dataset.from); };
+  at('pause').onclick = () => setPause(!state.paused);
+  at('follow').onclick = () => setFollow(!list.follow);
+  at('save').onclick = () => line.say({ save: true });
+  at('unmask').onclick = () => view.unmask();
+  at('game').onclick = openGame;
+  at('token-form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    line.keep(at('token').value.trim());
+    at('token').value = '';
+    line.open();
+  });
+  document.addEventListener('keydown', key);
+  // After a press with the mouse the keys are the page's again, not the button's.
+  document.addEventListener('click', (event) => {
+    if (event.detail > 0) /** @type {HTMLElement} */ (event.target).closest('button')?.blur();
+  });
+  window.addEventListener('hashchange', () => { line.takeFragment(); line.open(); });
+  setInterval(() => { followNewest(); chooseClient(); }, DRAW_MS);
+}
+
+wire();
+line.takeFragment();
+if (new URLSearchParams(location.search).has('game')) openGame();
+line.open();

@@ -1,0 +1,161 @@
+// The inspector's pure parts: leaves and rows of a tree, places of the figure, the filter, the ring, means, whose frames are whose.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ownClient } from '../../../src/web/wire-beside.js';
+import { Bytes, readable } from '../../../src/web/wire-bytes.js';
+import { Frames, parseFilter, passes } from '../../../src/web/wire-frames.js';
+import { bearer, whyNot } from '../../../src/web/wire-line.js';
+import { clock, linesAt } from '../../../src/web/wire-list.js';
+import { bitAt, bytesOf, closedAtFirst, layOut, leafAt, meant, openRows, segments, touch, unhex } from '../../../src/web/wire-tree.js';
+
+const node = (name, start, end, children = [], value = '') => ({ name, bits: [start, end], value, encoding: '', children });
+const bytes = (name, start, end, children) => node(name, start * 8, end * 8, children);
+
+/** The frame of a native `move` with its three arguments: 6 bytes of header, 10 of payload. */
+const MOVE = bytes('frame', 0, 16, [
+  node('fin', 0, 1), node('rsv1', 1, 2), node('rsv2', 2, 3), node('rsv3', 3, 4), node('opcode', 4, 8, [], '2, binary'),
+  node('mask', 8, 9), node('payload_length', 9, 16, [], '10'), bytes('masking_key', 2, 6),
+  bytes('payload', 6, 16, [bytes('move', 6, 16, [
+    bytes('head', 6, 7), bytes('code', 7, 8),
+    bytes('arguments', 8, 16, [bytes('head', 8, 9), bytes('sequence', 9, 10), bytes('tick', 10, 13), bytes('direction', 13, 16)]),
+  ])]),
+]);
+const MOVE_BYTES = unhex('828a37fa213da5f9b22cfafe91f077fa');
+const MOVE_PAYLOAD = unhex('92039311cd04b0cd4000');
+
+test('leaves tile the frame, and a container\'s row speaks for its head', () => {
+  const { leaves, rows } = layOut(MOVE);
+  assert.equal(leaves[0].start, 0);
+  leaves.slice(1).forEach((leaf, i) => assert.equal(leaf.start, leaves[i].end, leaf.name));
+  assert.equal(leaves.at(-1).end, 16 * 8);
+  assert.deepEqual(rows.map((row) => row.name), ['fin', 'rsv1', 'rsv2', 'rsv3', 'opcode', 'mask', 'payload_length', 'masking_key', 'payload', 'move', 'code',
+    'arguments', 'sequence', 'tick', 'direction']);
+  const move = rows[9];
+  assert.deepEqual([move.start, move.headEnd, move.end], [48, 56, 128]);
+  assert.deepEqual([move.depth, rows[move.parent].name, rows[move.last].name], [1, 'payload', 'direction']);
+  assert.equal(leaves.find((leaf) => leaf.start === 48).name, 'move');
+  assert.deepEqual(leaves.slice(-3).map((leaf) => leaf.tint), ['a0', 'a1', 'a2']);
+  assert.equal(rows[8].headEnd, rows[8].start, 'the payload has no bytes of its own');
+});
+
+test('the leaf at each bit is the one that holds it', () => {
+  const { leaves } = layOut(MOVE);
+  for (let bit = 0; bit < 128; bit += 1) {
+    const leaf = leaves[leafAt(leaves, bit)];
+    assert.ok(leaf.start <= bit && bit < leaf.end, `bit ${bit}`);
+  }
+  assert.equal(leafAt(leaves, 128), -1);
+  assert.equal(leafAt([], 0), -1);
+});
+
+test('the figure has 32 bits a row, and each leaf one part with its name', () => {
+  const { leaves } = layOut(MOVE);
+  const parts = segments(leaves, 128);
+  const key = parts.filter((part) => leaves[part.leaf].name === 'masking_key');
+  assert.deepEqual(key.map(({ row, column, bits, main }) => [row, column, bits, main]), [[0, 16, 16, true], [1, 0, 16, false]]);
+  assert.equal(parts.reduce((sum, part) => sum + part.bits, 0), 128);
+  assert.equal(parts.filter((part) => part.main).length, leaves.length);
+  const tick = parts.filter((part) => leaves[part.leaf].name === 'tick');
+  assert.deepEqual(tick.map(({ row, column, bits, main }) => [row, column, bits, main]), [[2, 16, 16, true], [3, 0, 8, false]]);
+  assert.ok(segments(leaves, 64).every((part) => part.end <= 64), 'cut where the figure ends');
+});
+
+test('bits of the wire, and what is meant by them', () => {
+  assert.deepEqual([4, 5, 6, 7].map((bit) => bitAt(MOVE_BYTES, bit)), [0, 0, 1, 0]);
+  assert.equal(bitAt(MOVE_BYTES, 8), 1);
+  const plain = meant(MOVE_BYTES, MOVE_PAYLOAD);
+  assert.deepEqual([...plain.slice(0, 6)], [...MOVE_BYTES.slice(0, 6)], 'the header is as it travels');
+  assert.deepEqual([...plain.slice(6)], [...MOVE_PAYLOAD]);
+  for (let i = 6; i < 16; i += 1) assert.equal(plain[i] ^ MOVE_BYTES[2 + (i - 6) % 4], MOVE_BYTES[i], `byte ${i}`);
+  assert.deepEqual([...meant(MOVE_BYTES, new Uint8Array())], [...MOVE_BYTES]);
+  assert.deepEqual([bytesOf(4, 8), bytesOf(9, 16), bytesOf(80, 104), bytesOf(16, 16)], [[0, 1], [1, 2], [10, 13], [2, 2]]);
+  assert.ok(touch({ start: 0, end: 8 }, { start: 4, end: 5 }) && !touch({ start: 0, end: 8 }, { start: 8, end: 9 }));
+});
+
+test('a long tree begins with its groups closed; a short one open', () => {
+  assert.equal(closedAtFirst(layOut(MOVE).rows, 48).size, 0);
+  const groups = Array.from({ length: 40 }, (_, i) => bytes(`[${i}]`, 9 + 3 * i, 12 + 3 * i, ['id', 'x', 'y'].map((name, j) => bytes(name, 9 + 3 * i + j, 10 + 3 * i + j))));
+  const payload = bytes('payload', 2, 129, [bytes('update', 2, 129, [bytes('arguments', 3, 129, [bytes('moved', 4, 129, groups)])])]);
+  const { rows } = layOut(bytes('frame', 0, 129, [payload]));
+  const closed = closedAtFirst(rows, 60);
+  const seen = openRows(rows, closed);
+  assert.equal(seen.length, rows.length - 120);
+  assert.equal(rows[seen.at(-1)].name, '[39]');
+  const tight = openRows(rows, closedAtFirst(rows, 20));
+  assert.deepEqual(tight.map((at) => rows[at].name), ['payload', 'update', 'arguments', 'moved']);
+});
+
+const entry = (n, packet, from = 'client', more = {}) => ({ n, client: 1, at_ms: n, tick: n, from, line: '', opcode: 'binary', packet, rule: null, bytes: 9, ...more });
+
+test('a filter knows names, parts of names, what is not wanted, and directions', () => {
+  const yes = (text, from, one) => passes(parseFilter(text, from), one);
+  assert.ok(yes('', '', entry(1, 'move')));
+  assert.ok(yes('mo', '', entry(1, 'move')) && yes('MOVE', '', entry(1, 'move')) && yes('aim, move', '', entry(1, 'move')));
+  assert.ok(!yes('move', '', entry(1, 'update')) && !yes('move', 'server', entry(1, 'move')) && yes('move', 'client', entry(1, 'move')));
+  assert.ok(!yes('-update', '', entry(1, 'update')) && yes('-update', '', entry(1, 'move')) && !yes('move -mo', '', entry(1, 'move')));
+  assert.ok(yes('-', '', entry(1, 'move')), 'half a word hides nothing');
+  assert.ok(yes('ping', '', entry(1, null, 'client', { opcode: 'ping' })) && yes('mask_missing', '', entry(1, null, 'client', { rule: 'mask_missing' })));
+});
+
+test('the newest frames are kept, and the seen ones are those that pass', () => {
+  const frames = new Frames(6);
+  frames.setFilter(parseFilter('move', ''));
+  assert.equal(frames.add([1, 2, 3, 4].map((n) => entry(n, n % 2 ? 'move' : 'update'))), 0);
+  assert.deepEqual(frames.seen.map((one) => one.n), [1, 3]);
+  assert.equal(frames.add([5, 6, 7, 8].map((n) => entry(n, 'move'))), 1, 'the first seen one is gone');
+  assert.deepEqual([frames.all.map((one) => one.n), frames.seen.map((one) => one.n)], [[3, 4, 5, 6, 7, 8], [3, 5, 6, 7, 8]]);
+  frames.setFilter(parseFilter('', ''));
+  assert.equal(frames.seen.length, 6);
+  assert.deepEqual([frames.placeOf(3), frames.placeOf(8), frames.placeOf(2), frames.placeOf(9)], [0, 5, -1, -1]);
+  frames.setFilter(parseFilter('nothing', ''));
+  assert.equal(frames.add([9, 10, 11, 12, 13, 14].map((n) => entry(n, 'move'))), 0);
+  assert.equal(frames.beside(9, 1), undefined);
+});
+
+test('the arrow keys go to the next seen frame, also from one that is not seen', () => {
+  const frames = new Frames(20);
+  frames.add(Array.from({ length: 10 }, (_, i) => entry(i + 1, i % 2 ? 'update' : 'move')));
+  frames.setFilter(parseFilter('move', ''));
+  assert.deepEqual([frames.beside(3, 1).n, frames.beside(3, -1).n, frames.beside(9, 1).n, frames.beside(1, -20).n], [5, 1, 9, 1]);
+  assert.deepEqual([frames.beside(4, 0).n, frames.beside(4, -1).n], [5, 3]);
+  assert.equal(frames.beside(0, -1).n, 1);
+  assert.equal(frames.beside(99, -1).n, 9);
+});
+
+test('bytes a second are means over the last counts, the largest first', () => {
+  const all = new Bytes();
+  all.add([{ packet: 'move', from: 'client', count: 2, bytes: 32, fields: [{ name: 'header', bytes: 12 }, { name: 'tick', bytes: 20 }] }]);
+  all.add([{ packet: 'update', from: 'server', count: 30, bytes: 900, fields: [{ name: 'own.x', bytes: 300 }, { name: 'own.y', bytes: 500 }, { name: 'own', bytes: 100 }] }]);
+  const [update, move] = all.bars();
+  assert.deepEqual([update.packet, update.count, update.bytes], ['update', 15, 450]);
+  assert.deepEqual(update.fields, [{ name: 'own', bytes: 450, parts: [{ name: 'y', bytes: 250 }, { name: 'x', bytes: 150 }] }]);
+  assert.deepEqual([move.count, move.bytes, move.fields.map((field) => field.name)], [1, 16, ['header', 'tick']]);
+  for (let i = 0; i < 4; i += 1) all.add([]);
+  assert.deepEqual(all.bars(), []);
+  assert.deepEqual([0, 3.25, 12.4, 1234, 45_678].map(readable), ['0 B', '3.3 B', '12 B', '1.2 kB', '46 kB']);
+});
+
+test('the game beside is the client with its player number, and before that the newest one', () => {
+  const clients = [{ id: 3, player: 1, dialect: 'native' }, { id: 7, player: 0, dialect: 'native' }, { id: 8, player: 2, dialect: 'letters' }];
+  assert.equal(ownClient(clients, null, 3), 7);
+  assert.equal(ownClient(clients, 1, 3), 3);
+  assert.equal(ownClient(clients, 9, 3), null, 'a player that the list does not know yet');
+  assert.equal(ownClient(clients, null, 8), null);
+});
+
+test('lines that are seen exist, also while the box is scrolled past the end of a list that a filter has shortened', () => {
+  assert.deepEqual(linesAt(0, 240, 1000), [0, 22]);
+  assert.deepEqual(linesAt(2400, 240, 1000), [94, 116]);
+  assert.deepEqual(linesAt(23_760, 240, 1000), [984, 1000]);
+  assert.deepEqual(linesAt(24_000, 240, 2), [2, 2]);
+  assert.deepEqual(linesAt(24_000, 240, 0), [0, 0]);
+});
+
+test('a token is a word that a header can list; a refusal says what helps', () => {
+  assert.match(bearer('a+/=~._-token-of-16??'), /^bearer\.[A-Za-z0-9_-]+$/);
+  assert.equal(Buffer.from(bearer('a-token-of-the-test').slice(7), 'base64url').toString(), 'a-token-of-the-test');
+  assert.deepEqual([whyNot(401), whyNot(403)], ['', '']);
+  assert.match(whyNot(429), /wait/);
+  assert.match(whyNot(500), /500/);
+  assert.deepEqual([clock(0), clock(61_234), clock(600_000)], ['0:00.000', '1:01.234', '10:00.000']);
+});

@@ -1,0 +1,201 @@
+// The inspector: one page plays, another watches it, frame by frame; and both in one window.
+// Real mouse and keys, the real server. `node wire.mjs [path of the server]`; screenshots go to tests/output/.
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { keep, state, until } from './lib/browser.mjs';
+import { Game } from './lib/game.mjs';
+
+const SAVED = fileURLToPath(new URL('../output/wire.pcapng', import.meta.url));
+const LARGE = { width: 1920, height: 1080 };
+const SMALL = { width: 1366, height: 768 };
+
+const game = await new Game().open();
+const { ada } = game;
+const wire = await game.page('wire', { viewport: LARGE, acceptDownloads: true });
+
+/** Lines of the list as they are seen: direction and packet. */
+const lines = () => wire.locator('#list li').evaluateAll((all) => all.map((line) => ({ from: line.dataset.from, name: line.children[3].textContent })));
+/** Places that are lit in a part, each as its first and last bit. */
+const lit = (selector) => wire.locator(`${selector} .lit[data-start]`).evaluateAll((all) => all.map((box) => [Number(box.dataset.start), Number(box.dataset.end)]));
+const box = (name) => wire.locator('#figure .box', { hasText: new RegExp(`^[01]+${name}`) }).first();
+const row = (name) => wire.locator('#tree tr').filter({ has: wire.getByText(name, { exact: true }) }).first();
+const filter = async (text) => {
+  await wire.keyboard.press('/');
+  await wire.locator('#filter').fill(text);
+  await wire.keyboard.press('Escape');
+};
+
+/** Presses a key in a game until it has walked. @param {import('playwright-core').Page} page @param {string} key */
+async function step(page, key) {
+  await page.bringToFront();
+  await page.keyboard.down(key);
+  await page.waitForTimeout(350);
+  await page.keyboard.up(key);
+  await page.waitForTimeout(150);
+}
+
+async function watching() {
+  await game.check('the page of this machine needs no token, and watches who plays', async () => {
+    await ada.goto(game.server.url);
+    await until(ada, () => window.tickwire.state === 'live');
+    await ada.keyboard.type('Ada');
+    await ada.keyboard.press('Enter');
+    await until(ada, () => window.tickwire.own !== null);
+    await wire.goto(`${game.server.url}/wire`);
+    await wire.locator('#list li').first().waitFor({ timeout: 5000 });
+    assert.match(await wire.locator('#client option:checked').innerText(), /^Ada · native · 127\.0\.0\.1:\d+$/);
+  });
+  await game.check('frames come as they happen, both ways, and a filter leaves what is asked for', async () => {
+    for (const key of ['d', 's']) await step(ada, key);
+    await wire.bringToFront();
+    await wire.locator('#list li', { hasText: 'update' }).first().waitFor({ timeout: 5000 });
+    assert.deepEqual([...new Set((await lines()).map((line) => line.from))].sort(), ['client', 'server']);
+    await wire.getByRole('button', { name: '↑ Client' }).click();
+    await filter('-ping -aim');
+    await wire.waitForFunction(() => [...document.querySelectorAll('#list li')].every((line) => line.dataset.from === 'client'));
+    assert.ok((await lines()).some((line) => line.name === 'move') && (await lines()).every((line) => line.name !== 'ping'));
+    await filter('move');
+    await wire.waitForFunction(() => [...document.querySelectorAll('#list li')].every((line) => line.children[3].textContent === 'move'));
+  });
+}
+
+async function drawing() {
+  await game.check('the pressed key\'s frame is drawn: opcode 2, masked with its key, packet move', async () => {
+    await wire.locator('#list li', { hasText: 'move' }).first().click();
+    await wire.locator('#frame-title', { hasText: /^move/ }).waitFor({ timeout: 3000 });
+    assert.equal(await wire.locator('#follow').getAttribute('aria-pressed'), 'false', 'a chosen frame stays');
+    assert.match(await box('opcode').innerText(), /2, binary/);
+    const bits = await box('opcode').locator('.bits').innerText();
+    assert.equal(bits.replace(/\s/g, ''), '0010');
+    assert.equal((await wire.locator('#figure .t-mask .bits').innerText()).trim(), '1');
+    const key = (await row('masking_key').locator('.value').innerText()).split(' ');
+    assert.equal(key.length, 4);
+    assert.match(await box('masking key').innerText(), new RegExp(key.join(' ')));
+    assert.match(await row('sequence').locator('.value').innerText(), /^\d+$/);
+    // The page shows unmasked what travels masked: byte 6 is the first one of the payload, under the first one of the key.
+    const cell = wire.locator('#cells .cell').nth(6);
+    const [travels, meant] = await Promise.all(['.travels', '.meant'].map(async (part) => parseInt(await cell.locator(part).innerText(), 16)));
+    assert.equal(travels ^ parseInt(key[0], 16), meant);
+    assert.equal(meant, 0x92, 'an array of two');
+  });
+  await game.check('what is pointed at in the tree is lit in drawing and bytes, and the other way round', async () => {
+    await row('masking_key').hover();
+    assert.deepEqual(await lit('#cells'), [[16, 24], [24, 32], [32, 40], [40, 48]]);
+    assert.ok((await lit('#figure')).every(([start, end]) => start === 16 && end === 48));
+    await row('opcode').hover();
+    assert.deepEqual([await lit('#cells'), await lit('#figure')], [[[0, 8]], [[4, 8]]]);
+    await wire.locator('#cells .cell').nth(3).hover();
+    assert.deepEqual(await wire.locator('#tree .lit .name').allInnerTexts().then((all) => all.map((name) => name.trim())), ['masking_key']);
+    await box('sequence').hover();
+    assert.deepEqual(await wire.locator('#tree .lit .name').allInnerTexts().then((all) => all.map((name) => name.trim())), ['sequence']);
+    assert.equal((await lit('#cells')).length, 1);
+    await keep(wire, 'wire-move');
+    await wire.mouse.move(5, 5);
+    assert.deepEqual([await lit('#cells'), await lit('#figure')], [[], []]);
+  });
+  await game.check('the bits of the payload can be unmasked, and the frame is what the game said', async () => {
+    const before = await box('sequence').locator('.bits').innerText();
+    await wire.keyboard.press('u');
+    const bits = (await box('sequence').locator('.bits').innerText()).replace(/\s/g, '');
+    assert.equal(parseInt(bits, 2), Number(await row('sequence').locator('.value').innerText()));
+    await wire.keyboard.press('u');
+    assert.equal(await box('sequence').locator('.bits').innerText(), before);
+  });
+  await game.check('the arrow keys go through the frames that are seen', async () => {
+    const first = await wire.locator('#chosen').getAttribute('data-n');
+    await wire.keyboard.press('ArrowDown');
+    await wire.waitForFunction((n) => document.querySelector('#chosen').dataset.n !== n, first, { timeout: 3000 });
+    assert.match(await wire.locator('#frame-title').innerText(), /^move/);
+  });
+}
+
+async function keeping() {
+  await game.check('a pause holds the list while the game goes on', async () => {
+    await filter('');
+    await wire.getByRole('button', { name: 'Both' }).click();
+    await wire.locator('#frame').click({ position: { x: 4, y: 4 } });
+    await wire.keyboard.press(' ');
+    await wire.locator('#note', { hasText: 'Paused' }).waitFor({ timeout: 3000 });
+    const last = () => wire.locator('#list li').last().getAttribute('data-n');
+    await wire.keyboard.press('f');
+    await wire.waitForTimeout(300);
+    const before = await last();
+    await step(ada, 'a');
+    await wire.bringToFront();
+    await wire.locator('#note', { hasText: /Paused: \d+ frames passed/ }).waitFor({ timeout: 3000 });
+    assert.equal(await last(), before);
+  });
+  await game.check('what is kept is saved as a pcapng file', async () => {
+    const [download] = await Promise.all([wire.waitForEvent('download', { timeout: 5000 }), wire.getByRole('button', { name: 'Save pcapng' }).click()]);
+    assert.match(download.suggestedFilename(), /^tickwire-client-\d+\.pcapng$/);
+    await download.saveAs(SAVED);
+    const file = await readFile(SAVED);
+    assert.equal(file.subarray(0, 4).toString('hex'), '0a0d0d0a');
+    assert.ok(file.includes('GET /play HTTP/1.1') && file.length > 2000, `${file.length} bytes`);
+  });
+  await game.check('then frames come again, and bytes a second are shown by packet and field', async () => {
+    await wire.keyboard.press(' ');
+    await step(ada, 'd');
+    await wire.bringToFront();
+    const bar = wire.locator('#bars button', { hasText: 'update' });
+    await bar.waitFor({ timeout: 5000 });
+    assert.match(await bar.innerText(), /\d+(\.\d)? k?B\/s/);
+    assert.ok(await bar.locator('.part[title^="own"]').count() === 1);
+    await wire.locator('#frame-title', { hasText: /./ }).waitFor();
+    await keep(wire, 'wire');
+    await bar.click();
+    assert.equal(await wire.locator('#filter').inputValue(), 'update');
+    await wire.setViewportSize(SMALL);
+    await wire.locator('#list li').first().click();
+    await wire.locator('#frame-title', { hasText: /^update/ }).waitFor({ timeout: 3000 });
+    await wire.locator('#figure .box').nth(8).hover();
+    assert.ok(await wire.evaluate(() => document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight));
+    await keep(wire, 'wire-small');
+  });
+  await game.check('the handshake is there as text, header by header', async () => {
+    await filter('upgrade');
+    await wire.locator('#list li').first().click();
+    await wire.locator('#frame-text', { hasText: 'GET /play HTTP/1.1' }).waitFor({ timeout: 3000 });
+    await keep(wire, 'wire-upgrade');
+  });
+}
+
+async function beside() {
+  const both = await game.page('both', { viewport: LARGE });
+  const inside = both.frameLocator('#beside iframe');
+  await game.check('beside the game one sees the frame of one\'s own key', async () => {
+    await both.goto(`${game.server.url}/wire?game`);
+    await inside.locator('#name').waitFor();
+    await both.waitForFunction(() => document.querySelector('#beside iframe').contentWindow.tickwire?.state === 'live', undefined, { timeout: 10000 });
+    await inside.locator('#name').fill('Cy');
+    await inside.locator('#name').press('Enter');
+    await both.locator('#client option:checked', { hasText: 'Cy' }).waitFor({ state: 'attached', timeout: 5000 });
+    await both.waitForFunction(() => document.querySelector('#beside iframe').contentWindow.tickwire.own !== null);
+    await both.keyboard.down('d');
+    await both.locator('#frame-title', { hasText: /^move/ }).waitFor({ timeout: 5000 });
+    await both.keyboard.up('d');
+    const own = await both.evaluate(() => document.querySelector('#beside iframe').contentWindow.tickwire.id);
+    assert.notEqual(own, await state(ada, 'id'));
+    await keep(both, 'wire-beside');
+    await both.setViewportSize(SMALL);
+    await both.waitForTimeout(400);
+    await keep(both, 'wire-beside-small');
+  });
+  await both.context().close();
+}
+
+try {
+  for (const part of [watching, drawing, keeping, beside]) if (game.failed === 0) await part();
+  if (game.failed > 0) await keep(wire, 'failed-wire');
+  await game.check('no page error, console error, warning or failed request', () => {
+    assert.deepEqual(game.complaints.list, []);
+  });
+} finally {
+  await game.browser.close();
+  await game.server.stop().catch(() => game.server.kill());
+}
+if (game.failed > 0) console.log(`the server's log:\n${game.server.log().replace(/^/gm, '    ')}`);
+console.log(`${game.passed} passed, ${game.failed} failed`);
+process.exitCode = game.failed === 0 ? 0 : 1;

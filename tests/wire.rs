@@ -1,0 +1,333 @@
+//! `/wire` as a watcher meets it: who is let in, what is told of a client, and that the game does not notice.
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+use support::{PATIENCE, Peer, server, server_with};
+use tickwire::limits;
+use tickwire::net::Server;
+use tickwire::net::console::token::Token;
+use tickwire::packet::{Codes, Direction, Value};
+use tungstenite::client::IntoClientRequest;
+use tungstenite::{Message, WebSocket};
+
+const TOKEN: &str = "a-token-of-the-test";
+/// The same as a page says it: base64 behind a word.
+const AS_SUBPROTOCOL: &str = "tickwire.wire, bearer.YS10b2tlbi1vZi10aGUtdGVzdA";
+const UPGRADE: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+                       Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+
+fn guarded() -> Server {
+    server_with(|config| config.admin_token = Token::new(TOKEN).expect("long enough"))
+}
+
+/// The status of the answer to a request for `/wire`.
+fn status(address: SocketAddr, headers: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    stream.write_all(format!("GET /wire HTTP/1.1\r\n{headers}\r\n").as_bytes()).expect("sent");
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).expect("a status line");
+    String::from_utf8_lossy(&answer[9..]).into_owned()
+}
+
+/// A watcher by another library.
+struct Watcher {
+    socket: WebSocket<TcpStream>,
+}
+
+impl Watcher {
+    fn connect(address: SocketAddr, headers: &[(&'static str, &str)]) -> Result<Watcher, String> {
+        let stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        let mut request = format!("ws://{address}/wire").into_client_request().expect("a request");
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, value.parse().expect("a header"));
+        }
+        let (socket, _) = tungstenite::client(request, stream).map_err(|error| error.to_string())?;
+        Ok(Watcher { socket })
+    }
+
+    fn here(address: SocketAddr) -> Watcher {
+        Watcher::connect(address, &[]).expect("from this machine")
+    }
+
+    fn say(&mut self, wish: &str) {
+        self.socket.send(Message::Text(wish.into())).expect("sent");
+    }
+
+    /// The next message; the reason when there is none.
+    fn read(&mut self) -> Result<Message, String> {
+        match self.socket.read() {
+            Ok(Message::Close(Some(close))) => Err(format!("{} {}", u16::from(close.code), close.reason)),
+            Ok(message) => Ok(message),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// The next thing of this name for which something holds.
+    fn hear<T>(&mut self, name: &str, wanted: impl Fn(&Json) -> Option<T>) -> T {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            let Message::Text(text) = self.read().unwrap_or_else(|error| panic!("{name}: {error}")) else {
+                continue;
+            };
+            let message: Json = serde_json::from_str(&text).expect("JSON");
+            if let Some(found) = message.get(name).and_then(&wanted) {
+                return found;
+            }
+        }
+        panic!("{name} never came");
+    }
+
+    /// The next frame for which this holds.
+    fn frame(&mut self, wanted: impl Fn(&Json) -> bool) -> Json {
+        self.hear("frames", |frames| frames.as_array()?.iter().find(|frame| wanted(frame)).cloned())
+    }
+
+    /// Watches the client whose player has this name, and waits until it does; gives its number.
+    fn watch(&mut self, name: &str) -> u64 {
+        let id = self.hear("clients", |clients| {
+            let client = clients.as_array()?.iter().find(|client| client["name"] == name)?;
+            client["id"].as_u64()
+        });
+        self.say(&format!(r#"{{"watch":{id}}}"#));
+        let request = self.frame(|frame| frame["opcode"] == "upgrade");
+        assert!(
+            request["from"] == "client" && request["client"] == id,
+            "the handshake comes first: {request}"
+        );
+        id
+    }
+}
+
+/// A native client that plays.
+struct Player {
+    peer: Peer,
+}
+
+impl Player {
+    fn play(address: SocketAddr, name: &str) -> Player {
+        let mut player = Player { peer: Peer::connect(address, "/play") };
+        player.say("hello", &[1.into(), 1.into(), name.into(), 2.into()]);
+        player.hear("spawned");
+        player
+    }
+
+    fn say(&mut self, name: &str, values: &[Value]) {
+        let dialect = Codes::builtin().dialect("native").expect("built in");
+        self.peer.send(&dialect.encode(Direction::ToServer, name, values).expect("fits the table"));
+    }
+
+    fn hear(&mut self, name: &str) {
+        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let named = |message: &[u8]| {
+            dialect.decode(Direction::ToClient, message).is_ok_and(|packet| packet.row.name == name)
+        };
+        self.peer.receive_until(named).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+fn is_packet(name: &'static str) -> impl Fn(&Json) -> bool {
+    move |frame| frame["packet"] == name
+}
+
+#[test]
+fn who_is_not_at_this_machine_needs_the_token() {
+    let server = guarded();
+    let address = server.address();
+    let bearer = format!("Authorization: Bearer {TOKEN}\r\n");
+    let listed = format!("Sec-WebSocket-Protocol: {AS_SUBPROTOCOL}\r\n");
+    for (headers, expected) in [
+        ("Host: localhost:3000\r\n".to_owned(), "200"),
+        ("Host: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\n".to_owned(), "200"),
+        ("Host: evil.example\r\n".to_owned(), "403"),
+        ("Host: localhost\r\nX-Forwarded-For: 203.0.113.9\r\n".to_owned(), "403"),
+        ("Host: localhost\r\nForwarded: for=203.0.113.9\r\n".to_owned(), "403"),
+        ("Host: localhost\r\nOrigin: http://evil.example\r\n".to_owned(), "403"),
+        ("Host: localhost\r\nOrigin: null\r\n".to_owned(), "403"),
+        (format!("Host: localhost\r\nOrigin: http://evil.example\r\n{bearer}"), "403"),
+        (format!("Host: play.example\r\n{bearer}"), "200"),
+        (format!("Host: play.example\r\nOrigin: https://play.example\r\n{bearer}"), "200"),
+        (format!("Host: localhost\r\nVia: 1.1 proxy\r\n{listed}"), "200"),
+        ("Host: play.example\r\nAuthorization: Bearer wrong\r\n".to_owned(), "401"),
+    ] {
+        assert_eq!(status(address, &headers), expected, "page: {headers}");
+        let expected = if expected == "200" { "101" } else { expected };
+        assert_eq!(status(address, &format!("{headers}{UPGRADE}")), expected, "upgrade: {headers}");
+    }
+    server.stop();
+}
+
+#[test]
+fn an_origin_that_the_operator_lists_needs_the_token_all_the_same() {
+    let server = server_with(|config| {
+        config.admin_token = Token::new(TOKEN).expect("long enough");
+        config.allowed_origins = vec!["https://play.example".to_owned()];
+    });
+    let headers = format!("Host: localhost\r\nOrigin: https://play.example\r\n{UPGRADE}");
+    assert_eq!(status(server.address(), &headers), "403", "it may play, not watch");
+    let with_token = format!("{headers}Authorization: Bearer {TOKEN}\r\n");
+    assert_eq!(status(server.address(), &with_token), "101");
+    server.stop();
+}
+
+#[test]
+fn a_watcher_sees_its_client_and_what_each_frame_says() {
+    let server = guarded();
+    let mut ada = Player::play(server.address(), "Ada");
+    let mut bob = Player::play(server.address(), "Bob");
+    let elsewhere = [("Host", "play.example"), ("Sec-WebSocket-Protocol", AS_SUBPROTOCOL)];
+    let mut watcher = Watcher::connect(server.address(), &elsewhere).expect("the token is right");
+    let id = watcher.watch("Ada");
+    bob.say("move", &[1.into(), Value::Nil, 0.into()]);
+    ada.say("move", &[7.into(), Value::Nil, 16384.into()]);
+    let frame = watcher.frame(is_packet("move"));
+    assert!(
+        frame["line"].as_str().is_some_and(|line| line.contains("move sequence=7")),
+        "not Bob's: {frame}"
+    );
+    assert_eq!((&frame["from"], &frame["opcode"]), (&"client".into(), &"binary".into()));
+    let n = frame["n"].as_u64().expect("a number");
+    watcher.say(&format!(r#"{{"explain":{n}}}"#));
+    let explained = watcher.hear("explained", |explained| (explained["n"] == n).then(|| explained.clone()));
+    let told = &explained["frames"][0];
+    assert_eq!((&told["packet"], &told["masked"], &told["code"]), (&"move".into(), &true.into(), &3.into()));
+    let raw = explained["raw"].as_str().expect("hexadecimal");
+    assert_eq!(raw.len() as u64, 2 * frame["bytes"].as_u64().expect("a number"));
+    assert!(raw.starts_with("82") && told["tree"]["children"][7]["name"] == "masking_key", "{told}");
+    watcher.say(r#"{"explain":999999}"#);
+    assert!(watcher.hear("explained", |explained| explained["gone"].as_bool()));
+    let bytes = watcher.hear("fields", |kinds| {
+        kinds
+            .as_array()?
+            .iter()
+            .find(|kind| kind["packet"] == "update" && kind["count"].as_u64() > Some(1))
+            .cloned()
+    });
+    assert!(bytes["from"] == "server" && bytes["bytes"].as_f64() > Some(10.0), "{bytes}");
+    ada.peer.close();
+    assert_eq!(watcher.hear("ended", |ended| ended["client"].as_u64()), id);
+    server.stop();
+}
+
+#[test]
+fn each_watcher_has_its_own_client_and_there_are_so_many_places() {
+    let server = server();
+    let address = server.address();
+    let [mut ada, mut bob] = ["Ada", "Bob"].map(|name| Player::play(address, name));
+    let mut watchers: Vec<Watcher> = (0..limits::WATCHERS).map(|_| Watcher::here(address)).collect();
+    assert_eq!(status(address, &format!("Host: localhost\r\n{UPGRADE}")), "503");
+    let (first, rest) = watchers.split_at_mut(1);
+    let (one, two) = (&mut first[0], &mut rest[0]);
+    let ids = [one.watch("Ada"), two.watch("Bob")];
+    ada.say("map_ping", &[1.into(), Value::Nil]);
+    bob.say("move", &[1.into(), Value::Nil, Value::Nil]);
+    for (watcher, id, packet) in [(one, ids[0], "map_ping"), (two, ids[1], "move")] {
+        let frame = watcher.frame(|frame| frame["from"] == "client");
+        assert!(frame["client"] == id && frame["packet"] == packet, "{frame}");
+    }
+    drop(watchers.pop());
+    let deadline = Instant::now() + PATIENCE;
+    while Watcher::connect(address, &[]).is_err() {
+        assert!(Instant::now() < deadline, "the place did not come back");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.stop();
+}
+
+#[test]
+fn while_paused_what_is_kept_stays_and_a_save_is_a_capture_of_it() {
+    let server = server();
+    let mut ada = Player::play(server.address(), "Ada");
+    let mut watcher = Watcher::here(server.address());
+    watcher.watch("Ada");
+    ada.say("move", &[1.into(), Value::Nil, 0.into()]);
+    let first = watcher.frame(is_packet("move"))["n"].as_u64().expect("a number");
+    watcher.say(r#"{"pause":true}"#);
+    // Ada walks on, so there are updates.
+    assert!(watcher.hear("missed", Json::as_u64) > 0);
+    watcher.say(&format!(r#"{{"explain":{first}}}"#));
+    assert!(watcher.hear("explained", |told| Some(told["gone"].is_null())), "it is still kept");
+    watcher.say(r#"{"save":true}"#);
+    let name = watcher.hear("saved", |saved| saved["file"].as_str().map(str::to_owned));
+    assert!(name.ends_with(".pcapng"), "{name}");
+    let Message::Binary(file) = watcher.read().expect("the file") else {
+        panic!("the file follows its name")
+    };
+    let capture = tickwire::capture::read(&file).expect("a capture");
+    let connections = capture.connections();
+    assert!(connections.len() == 1 && connections[0].holes.is_empty() && connections[0].has_begin);
+    assert!(
+        capture.packets.iter().any(|packet| packet.comments.iter().any(|comment| comment.ends_with(" Ada")))
+    );
+    watcher.say(r#"{"pause":false}"#);
+    let next = watcher.frame(|_| true)["n"].as_u64().expect("a number");
+    assert!(next > first, "{next} after {first}");
+    server.stop();
+}
+
+#[test]
+fn a_watcher_that_does_not_read_costs_its_place_only_and_only_for_a_while() {
+    let server = server();
+    let address = server.address();
+    let mut ada = Player::play(address, "Ada");
+    let mut watcher = Watcher::here(address);
+    watcher.watch("Ada");
+    ada.say("move", &[1.into(), Value::Nil, 0.into()]);
+    let n = watcher.frame(is_packet("update"))["n"].as_u64().expect("a number");
+    // Far more answers than the kernel holds, and nobody takes them.
+    let stream = watcher.socket.get_mut();
+    stream.set_write_timeout(Some(Duration::from_millis(200))).expect("a timeout");
+    for _ in 0..20_000 {
+        if watcher.socket.send(Message::Text(format!(r#"{{"explain":{n}}}"#).into())).is_err() {
+            break;
+        }
+    }
+    for nonce in 0..20 {
+        let asked = Instant::now();
+        ada.say("ping", &[nonce.into()]);
+        ada.hear("pong");
+        assert!(asked.elapsed() < Duration::from_secs(1), "the game waited {:?}", asked.elapsed());
+    }
+    let others: Vec<Watcher> = (1..limits::WATCHERS).map(|_| Watcher::here(address)).collect();
+    let deadline = Instant::now() + limits::WIRE_WRITE_TIME + limits::CLOSE_TIME + PATIENCE;
+    while Watcher::connect(address, &[]).is_err() {
+        assert!(Instant::now() < deadline, "its place did not come back");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    drop(others);
+    server.stop();
+}
+
+#[test]
+fn what_is_no_wish_ends_the_watcher_and_a_stop_says_goodbye() {
+    let server = server();
+    for wish in ["{}", "watch", r#"{"watch":"Ada"}"#, r#"{"save":false}"#] {
+        let mut watcher = Watcher::here(server.address());
+        watcher.say(wish);
+        let ending = loop {
+            if let Err(ending) = watcher.read() {
+                break ending;
+            }
+        };
+        assert_eq!(ending, "1008 wire_wish", "{wish}");
+    }
+    let mut watcher = Watcher::here(server.address());
+    watcher.hear("welcome", |welcome| welcome["frames"].as_u64());
+    let began = Instant::now();
+    let reading = std::thread::spawn(move || {
+        loop {
+            if let Err(ending) = watcher.read() {
+                return ending;
+            }
+        }
+    });
+    assert_eq!(server.stop(), 0);
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert_eq!(reading.join().expect("it ends"), "1001 going_away");
+}
