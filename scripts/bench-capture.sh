@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# What a capture costs, and whether it is whole: bots walk on a release server without and with `--capture`; then tshark reads all of
+# what was written, and its messages are counted against those that the bots counted themselves.
+#
+#   scripts/bench-capture.sh [--seconds N] [--count N] [--rounds N]
+#
+# --seconds  measured time of each run (default 30)
+# --count    bots (default 200)
+# --rounds   pairs of runs; the medians of their p99 are compared (default 3)
+#
+# Needs tshark. Exits with 1 when a message is missing, when TCP has a warning, or when the capture costs more than 0.5 ms of the tick's
+# p99. That is a time: on a machine that others use, look at it twice.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+seconds=30 count=200 rounds=3 most_ms=0.5
+while (($#)); do
+    case $1 in
+        --seconds) seconds=$2 ;;
+        --count) count=$2 ;;
+        --rounds) rounds=$2 ;;
+        *) sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    esac
+    shift 2
+done
+cargo build --release --quiet
+tickwire=${CARGO_TARGET_DIR:-target}/release/tickwire
+work=$(mktemp -d)
+server=
+trap '[[ -z $server ]] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
+failures=0
+
+# Checks a condition of awk: expect "what should hold" 'condition'
+expect() {
+    if awk "BEGIN { exit !($2) }"; then
+        echo "  ok      $1"
+    else
+        echo "  FAILED  $1   ($2)"
+        failures=$((failures + 1))
+    fi
+}
+
+# The time below which 99 of 100 ticks stay, in ms: from the histogram, straight within a class.
+tick_p99_ms() {
+    exec 3<>"/dev/tcp/127.0.0.1/$port"
+    printf 'GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n' >&3
+    tr -d '\r' <&3 | awk '
+        match($0, /^tickwire_tick_seconds_bucket\{le="[^"]*"\}/) {
+            split($0, parts, "\""); bound[++classes] = parts[2]; below[classes] = $2
+        }
+        END {
+            wanted = below[classes] * 0.99
+            for (at = 1; below[at] < wanted; at++) { low = bound[at]; under = below[at] }
+            part = (wanted - under) / (below[at] - under)
+            print 1000 * (low + part * (bound[at] - low))
+        }'
+    exec 3>&-
+}
+
+# A server and its bots: run NAME SERVER_FLAGS…
+run() {
+    local name=$1
+    shift
+    : >"$work/banner"
+    "$tickwire" --bind 127.0.0.1:0 --log warn "$@" >"$work/banner" 2>"$work/log" </dev/null &
+    server=$!
+    for _ in {1..100}; do
+        port=$(sed -n 's/.*bind 127\.0\.0\.1:\([0-9][0-9]*\),.*/\1/p' "$work/banner")
+        [[ -z $port ]] || break
+        sleep 0.1
+    done
+    "$tickwire" bots --count "$count" --seconds "$seconds" --json "ws://127.0.0.1:$port" >"$work/$name.json"
+    tick_p99_ms >>"$work/$name.p99"
+    kill "$server"
+    wait "$server" || true
+    server=
+    cat "$work/log"
+}
+# A number of the bots: field NAME FIELD
+field() { sed -n "s/.*\"$2\":\(-\{0,1\}[0-9.]*\).*/\1/p" "$work/$1.json"; }
+median() { sort -n "$1" | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'; }
+
+for ((round = 1; round <= rounds; round++)); do
+    rm -f "$work"/*.pcapng
+    run without
+    run with --capture "$work/bots.pcapng"
+done
+without=$(median "$work/without.p99") with=$(median "$work/with.p99")
+echo "tick p99, median of $rounds: $without ms without, $with ms with a capture"
+expect "the capture costs at most $most_ms ms of the tick's p99" "$with - $without <= $most_ms"
+
+file=$work/bots.pcapng
+plugin=scripts/wireshark/tickwire.lua
+echo "$(du -k "$file" | cut -f 1) KiB were written"
+ports=$(sed -n 's/.*bind 127\.0\.0\.1:\([0-9][0-9]*\),.*/\1/p' "$work/banner")
+from=$SECONDS
+tshark -q -X "lua_script:$plugin" -X "lua_script:scripts/wireshark/stats.lua" -o "tickwire.ports:$ports" -r "$file" 2>/dev/null >"$work/stats"
+echo "tshark took $((SECONDS - from)) s"
+cat "$work/stats"
+flagged=$(tshark -r "$file" -Y 'tcp.analysis.flags' 2>/dev/null | wc -l)
+malformed=$(tshark -X "lua_script:$plugin" -o "tickwire.ports:$ports" -r "$file" -Y '_ws.malformed || tickwire.rule || _ws.lua.error' 2>/dev/null | wc -l)
+expect "TCP has no warning" "$flagged == 0"
+expect "nothing is malformed" "$malformed == 0"
+# A row `all` stands behind each direction's rows.
+read -r to_server to_client < <(awk '$1 == "all" { print $2 }' "$work/stats" | paste -sd ' ')
+echo "messages to the server: $to_server captured, $(field with all_messages_out) counted by the bots"
+echo "messages to the clients: $to_client captured, $(field with all_messages_in) counted by the bots"
+expect "every message to the server is there" "$to_server == $(field with all_messages_out)"
+expect "every message to the clients is there" "$to_client == $(field with all_messages_in)"
+((failures == 0))
