@@ -16,7 +16,7 @@
 //! clock, no thread, no file.
 //!
 //! The modules, in the order of the flow: [`limits`], [`ws`], [`packet`], [`session`], [`world`], [`feed`],
-//! [`explain`], [`capture`], [`client`], [`net`].
+//! [`explain`], [`capture`], [`replay`], [`client`], [`net`].
 
 pub mod limits;
 
@@ -33,6 +33,8 @@ pub mod feed;
 pub mod explain;
 
 pub mod capture;
+
+pub mod replay;
 
 pub mod client;
 

@@ -8,6 +8,7 @@ mod codes;
 mod color;
 mod explain;
 mod log;
+mod replay;
 mod serve;
 mod talk;
 mod terminal;
@@ -41,6 +42,8 @@ enum Command {
     Talk(talk::TalkArgs),
     /// Let bots walk on a server, check what they are told, and measure it.
     Bots(bots::BotsArgs),
+    /// Run a captured session again, and say whether it comes out the same.
+    Replay(replay::ReplayArgs),
     /// Print the packet tables in force.
     Codes(codes::CodesArgs),
 }
@@ -57,6 +60,7 @@ pub fn run() -> ExitCode {
         Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::Talk(args)) => talk::run(&args),
         Some(Command::Bots(args)) => bots::run(&args),
+        Some(Command::Replay(args)) => return replay::run(&args),
         Some(Command::Codes(args)) => codes::run(&args),
     };
     match done {

@@ -234,12 +234,7 @@ impl Tap {
         }
         self.inner.set_flags(&state);
         drop(state);
-        let tap = Arc::downgrade(&self.inner);
-        Arc::new(Listener::new(queue, move |queue| {
-            if let Some(inner) = tap.upgrade() {
-                inner.forget(queue);
-            }
-        }))
+        Arc::new(Listener::new(queue, Arc::downgrade(&self.inner)))
     }
 
     /// For who has lost something: introduces the clients that are there and not `known`, and gives the numbers of all.

@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself. The order is that of the flow.
-const LAYERS: [(&str, &[&str]); 12] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     ("limits", &[]),
     ("ws", &["limits"]),
     ("packet", &["limits"]),
@@ -16,9 +16,16 @@ const LAYERS: [(&str, &[&str]); 12] = [
     ("feed", &["packet", "world", "limits"]),
     ("capture", &["world", "limits"]),
     ("explain", &["ws", "packet", "capture", "limits"]),
+    ("replay", &["capture", "ws", "packet", "world", "session", "limits"]),
     ("client", &["ws", "packet", "world", "session", "feed", "explain", "capture", "limits"]),
     ("net", &["ws", "packet", "world", "session", "feed", "explain", "capture", "limits"]),
-    ("cli", &["ws", "packet", "world", "session", "feed", "explain", "capture", "limits", "client", "net"]),
+    (
+        "cli",
+        &[
+            "ws", "packet", "world", "session", "feed", "explain", "capture", "replay", "limits", "client",
+            "net",
+        ],
+    ),
     ("main", &["cli"]),
 ];
 

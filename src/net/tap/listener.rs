@@ -5,12 +5,11 @@
 //! again when a message begins. Never: a wait, more than the bound, half a message after a gap.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::mem;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::{Seen, Side, What};
+use super::{Inner, Seen, Side, What};
 use crate::limits;
 use crate::net::sync::{Condvar, Mutex};
 
@@ -54,14 +53,21 @@ pub struct Taken {
 }
 
 /// The end of a queue that is read. The tap forgets the queue when this is dropped.
+#[derive(Debug)]
 pub struct Listener {
     queue: Arc<Queue>,
-    forget: Box<dyn Fn(&Arc<Queue>) + Send + Sync>,
+    tap: Weak<Inner>,
 }
 
 impl Listener {
-    pub(super) fn new(queue: Arc<Queue>, forget: impl Fn(&Arc<Queue>) + Send + Sync + 'static) -> Listener {
-        Listener { queue, forget: Box::new(forget) }
+    pub(super) fn new(queue: Arc<Queue>, tap: Weak<Inner>) -> Listener {
+        Listener { queue, tap }
+    }
+
+    fn forget(&self) {
+        if let Some(tap) = self.tap.upgrade() {
+            tap.forget(&self.queue);
+        }
     }
 
     /// Takes all that waits; waits for something at most this long. For who listens to the world there is nothing before it.
@@ -85,20 +91,14 @@ impl Listener {
 
     /// Listens no more: who takes finds the end.
     pub fn close(&self) {
-        (self.forget)(&self.queue);
+        self.forget();
         self.queue.end();
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        (self.forget)(&self.queue);
-    }
-}
-
-impl fmt::Debug for Listener {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.queue.fmt(out)
+        self.forget();
     }
 }
 

@@ -1,0 +1,172 @@
+//! `tickwire replay`: a captured session run again, tick by tick.
+//!
+//! Comes in: the name of a capture file. Goes out: what was run and whether it came out the same, in words or as JSON, and as exit status:
+//! 0 the same, 1 it differs, 2 it cannot be run again or read.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{Failure, codes, print, tell_error};
+use crate::capture;
+use crate::feed::view::Layout;
+use crate::limits;
+use crate::net::endpoint;
+use crate::packet::Codes;
+use crate::replay::{self, Changed, NotReplayable, Report, Spoken};
+use crate::ws::http::RequestHead;
+
+/// Exit status of a replay that comes out otherwise.
+const DIFFERS: u8 = 1;
+/// Exit status of a file that cannot be run again.
+const NOT_REPLAYABLE: u8 = 2;
+
+/// What `replay` can be told.
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// Capture that a server wrote with --capture or `capture on`.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Print one JSON object instead of lines.
+    #[arg(long)]
+    json: bool,
+    /// Folder with `.tsv` tables to use instead of the built-in ones.
+    #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
+    codes: Option<PathBuf>,
+}
+
+/// Why there is no report.
+enum Refusal {
+    Unreadable(Failure),
+    NotReplayable(NotReplayable),
+}
+
+/// Runs the capture again and prints what came of it.
+pub fn run(args: &ReplayArgs) -> ExitCode {
+    match report(args) {
+        Ok(report) => {
+            print(&if args.json { format!("{:#}\n", as_json(&report)) } else { as_text(&report) });
+            if report.difference.is_none() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERS) }
+        }
+        Err(refusal) => {
+            match refusal {
+                Refusal::NotReplayable(reason) if args.json => {
+                    print(&format!("{:#}\n", refused_as_json(&reason)))
+                }
+                Refusal::NotReplayable(reason) => print(&format!("not replayable: {reason}\n")),
+                Refusal::Unreadable(reason) => tell_error(&reason),
+            }
+            ExitCode::from(NOT_REPLAYABLE)
+        }
+    }
+}
+
+fn report(args: &ReplayArgs) -> Result<Report, Refusal> {
+    let codes = codes::load(args.codes.as_deref()).map_err(Refusal::Unreadable)?;
+    let bytes = read(&args.file).map_err(Refusal::Unreadable)?;
+    let unreadable = |error| Refusal::Unreadable(format!("{}: {error}", args.file.display()));
+    let capture = capture::read(&bytes).map_err(unreadable)?;
+    replay::replay(&capture, &|head| spoken(&codes, head)).map_err(Refusal::NotReplayable)
+}
+
+/// The whole file, within its bound.
+fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+    let failure = |reason: &dyn std::fmt::Display| format!("{}: {reason}", file.display());
+    let about = fs::metadata(file).map_err(|error| failure(&error))?;
+    if !about.is_file() || about.len() > limits::CAPTURE_READ_BYTES {
+        return Err(failure(&format!("not a file of at most {} bytes", limits::CAPTURE_READ_BYTES)));
+    }
+    fs::read(file).map_err(|error| failure(&error))
+}
+
+/// What a server speaks at the target of a request.
+pub fn spoken(codes: &Codes, head: &RequestHead) -> Option<Spoken> {
+    let endpoint = endpoint::find(codes, head).ok()?;
+    let is_native = endpoint.layout == Layout::Native;
+    Some(Spoken { dialect: endpoint.dialect, is_native, is_json: endpoint.json })
+}
+
+/// The counts of a report: name in JSON, name in text, value.
+fn counts(report: &Report) -> [(&'static str, &'static str, usize); 8] {
+    [
+        ("ticks", "ticks", report.ticks as usize),
+        ("clients", "clients", report.clients),
+        ("matched", "commands of clients", report.matched),
+        ("operator", "commands of the operator", report.operator),
+        ("sent_before", "sent before the capture", report.sent_before),
+        ("not_captured", "of clients not captured", report.not_captured),
+        ("not_taken", "sent and in no tick", report.not_taken),
+        ("behind_end", "sent for a later tick", report.behind_end),
+    ]
+}
+
+fn as_text(report: &Report) -> String {
+    let mut text = String::new();
+    let width = counts(report).iter().map(|(_, name, _)| name.len()).max().unwrap_or_default();
+    for (_, name, count) in counts(report) {
+        writeln!(text, "{name:<width$}  {count}").expect("writing to a string does not fail");
+    }
+    writeln!(text, "{:<width$}  {}", "first tick", report.first_tick)
+        .expect("writing to a string does not fail");
+    writeln!(text, "{:<width$}  {:016x}", "checksum", report.checksum)
+        .expect("writing to a string does not fail");
+    let Some(difference) = &report.difference else { return text + "same\n" };
+    text.push_str(&format!("differs at tick {}", difference.tick));
+    if let Some((recorded, replayed)) = difference.checksums {
+        text.push_str(&format!(": checksum {replayed:016x}, recorded {recorded:016x}"));
+    }
+    text.push('\n');
+    if let Some((tick, Changed { recorded, decoded })) = &difference.command {
+        let (player, sequence) = (recorded.player.0, recorded.sequence);
+        text.push_str(&format!(
+            "first command that differs: tick {tick}, player {player}, sequence {sequence}\n"
+        ));
+        text.push_str(&format!("  recorded  {:?}\n", recorded.action));
+        match decoded {
+            Some(command) => text.push_str(&format!("  decoded   {:?}\n", command.action)),
+            None => text.push_str("  decoded   nothing: the client never said it\n"),
+        }
+    }
+    text
+}
+
+fn as_json(report: &Report) -> Value {
+    let mut all = json!({
+        "verdict": if report.difference.is_none() { "same" } else { "differs" },
+        "first_tick": report.first_tick,
+        "checksum": format!("{:016x}", report.checksum),
+    });
+    for (name, _, count) in counts(report) {
+        all[name] = count.into();
+    }
+    if let Some(difference) = &report.difference {
+        let hex = |checksum: u64| format!("{checksum:016x}");
+        all["difference"] = json!({
+            "tick": difference.tick,
+            "recorded_checksum": difference.checksums.map(|(recorded, _)| hex(recorded)),
+            "replayed_checksum": difference.checksums.map(|(_, replayed)| hex(replayed)),
+            "command": difference.command.as_ref().map(|(tick, Changed { recorded, decoded })| json!({
+                "tick": tick,
+                "player": recorded.player.0,
+                "sequence": recorded.sequence,
+                "recorded": format!("{:?}", recorded.action),
+                "decoded": decoded.as_ref().map(|command| format!("{:?}", command.action)),
+            })),
+        });
+    }
+    all
+}
+
+fn refused_as_json(refused: &NotReplayable) -> Value {
+    json!({
+        "verdict": "not replayable",
+        "reason": refused.reason,
+        "client": refused.client.map(|client| client.to_string()),
+        "packet": refused.place.map(|(packet, _)| packet),
+        "after_s": refused.place.map(|(_, after)| after.as_secs_f64()),
+    })
+}

@@ -1,0 +1,260 @@
+//! A captured session run again: the clients' bytes decoded anew, their commands stepped anew, each tick held against the recorded one.
+//!
+//! ```text
+//!   capture ─┬─ clients' bytes ─► frames, packets, session ─► commands ─┐  by player and sequence
+//!            └─ world's records ─► snapshot, command frames ────────────┴─► world ─► checksum of each tick
+//! ```
+//!
+//! Comes in: a capture of a server. Goes out: a [`Report`], or why it cannot be run again ([`NotReplayable`]). The world is stepped with the
+//! commands that were **decoded** from the clients' bytes; the recorded ones say only in which tick. Recorded as they are go commands of
+//! the operator, and those of which the capture cannot have the bytes: sent before it began, or by a client that it leaves out. Never: a
+//! guess at what is missing.
+
+mod recording;
+mod speaker;
+
+use core::net::SocketAddr;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::capture::{Capture, Connection, End, Hole};
+use crate::limits;
+use crate::packet::Dialect;
+use crate::world::{Command, PlayerId, World};
+use crate::ws::http::RequestHead;
+use recording::{Recording, Tick};
+use speaker::{Said, Speaker};
+
+/// What a client is spoken to in.
+#[derive(Debug, Clone)]
+pub struct Spoken {
+    /// Codes and types.
+    pub dialect: Arc<Dialect>,
+    /// Whether it says hello first.
+    pub is_native: bool,
+    /// Whether it speaks JSON.
+    pub is_json: bool,
+}
+
+/// What came of a replay.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The first tick.
+    pub first_tick: u32,
+    /// Ticks that were run.
+    pub ticks: u32,
+    /// Connections of clients.
+    pub clients: usize,
+    /// Commands of ticks that were decoded from a client's bytes.
+    pub matched: usize,
+    /// Commands of the operator: joins and leaves among them.
+    pub operator: usize,
+    /// Commands of ticks that were sent before the capture began: their sequence is not above the one that the session remembered.
+    pub sent_before: usize,
+    /// Commands of ticks whose client is not in the capture.
+    pub not_captured: usize,
+    /// Decoded commands that no tick has although the capture went on: the inbox refused them, or the client was being closed.
+    pub not_taken: usize,
+    /// Decoded commands whose tick is behind the end of the capture.
+    pub behind_end: usize,
+    /// The world's checksum after the last tick that was run.
+    pub checksum: u64,
+    /// Where it differs first, if it does.
+    pub difference: Option<Difference>,
+}
+
+/// Where a replay and the capture part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The first tick after which the world is another one, or whose commands are others.
+    pub tick: u32,
+    /// The first command that differs, and its tick, if one does.
+    pub command: Option<(u32, Changed)>,
+    /// The checksums after that tick, recorded and replayed; none if they are the same, or if the capture has none after it.
+    pub checksums: Option<(u64, u64)>,
+}
+
+/// A command that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// As it was recorded.
+    pub recorded: Command,
+    /// As the client's bytes say it; `None` when they do not have it.
+    pub decoded: Option<Command>,
+}
+
+/// Why a capture cannot be run again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotReplayable {
+    /// In words.
+    pub reason: String,
+    /// The packet at which it is noticed, from 1, and its time since the first packet.
+    pub place: Option<(usize, Duration)>,
+    /// Whose bytes are concerned.
+    pub client: Option<SocketAddr>,
+}
+
+impl fmt::Display for NotReplayable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.reason)?;
+        if let Some(client) = self.client {
+            write!(out, ", client {client}")?;
+        }
+        if let Some((packet, after)) = self.place {
+            write!(out, ", packet {packet}, {:.3} s after the first", after.as_secs_f64())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for NotReplayable {}
+
+/// Runs a capture again. `find` says what a request asks for; `None` if it is for no game.
+///
+/// # Errors
+/// [`NotReplayable`]: something is missing, or it is no capture of a server with this code's rules.
+pub fn replay(
+    capture: &Capture<'_>,
+    find: &dyn Fn(&RequestHead) -> Option<Spoken>,
+) -> Result<Report, NotReplayable> {
+    let recording = recording::read(capture)?;
+    let connections = capture.connections();
+    if let Some((client, hole)) = first_hole(&connections) {
+        let from = if hole.from == End::Client { "the client" } else { "the server" };
+        let reason = format!("{} bytes of {from} are missing", hole.bytes);
+        let place = Some((hole.packet, after(capture, hole.at_ns)));
+        return Err(NotReplayable { reason, place, client: Some(client) });
+    }
+    let mut decoded = Decoded::default();
+    for connection in &connections {
+        decoded.listen(capture, connection, &recording, find)?;
+    }
+    Ok(run(recording, decoded, connections.len()))
+}
+
+/// Time since the first packet.
+fn after(capture: &Capture<'_>, at_ns: u64) -> Duration {
+    let first = capture.packets.iter().map(|packet| packet.at_ns).min().unwrap_or_default();
+    Duration::from_nanos(at_ns.saturating_sub(first))
+}
+
+fn first_hole(connections: &[Connection<'_>]) -> Option<(SocketAddr, Hole)> {
+    let holes = connections.iter().flat_map(|one| one.holes.iter().map(|hole| (one.client, *hole)));
+    holes.min_by_key(|(_, hole)| hole.packet)
+}
+
+/// What all clients asked for.
+#[derive(Default)]
+struct Decoded {
+    /// By player and sequence. A number of a player has one owner after the other, so there may be several.
+    commands: HashMap<(PlayerId, u32), Vec<Said>>,
+    /// The bodies of clients that are in the capture, and up to which sequence their commands were sent before it.
+    before: HashMap<PlayerId, u32>,
+}
+
+impl Decoded {
+    fn listen(
+        &mut self,
+        capture: &Capture<'_>,
+        connection: &Connection<'_>,
+        recording: &Recording<'_>,
+        find: &dyn Fn(&RequestHead) -> Option<Spoken>,
+    ) -> Result<(), NotReplayable> {
+        let about = recording.client(connection.client, connection.first_packet);
+        let mut speaker = Speaker::new(find, about.player);
+        let mut resumed = about.resumed;
+        for piece in connection.pieces.iter().filter(|piece| piece.from == End::Client) {
+            let now = Duration::from_nanos(piece.at_ns);
+            if let Some(past) = resumed.take_if(|past| past.packet < piece.packet)
+                && !speaker.resume(past.session, past.unfinished, Duration::from_nanos(past.at_ns))
+            {
+                let reason = "what the session remembered cannot be read".to_owned();
+                let place = Some((past.packet, after(capture, past.at_ns)));
+                return Err(NotReplayable { reason, place, client: Some(connection.client) });
+            }
+            speaker.hear(piece.bytes, piece.packet, now);
+        }
+        let (said, before) = speaker.finish();
+        if let Some(player) = about.player {
+            let known = self.before.entry(player).or_default();
+            *known = before.max(*known);
+        }
+        for said in said {
+            let key = (said.command.player, said.command.sequence);
+            self.commands.entry(key).or_default().push(said);
+        }
+        Ok(())
+    }
+
+    /// What the owner of this number asked for under this sequence last, before the packet of the tick that ran it.
+    fn take(&mut self, recorded: &Command, before_packet: usize) -> Option<Command> {
+        let said = self.commands.get_mut(&(recorded.player, recorded.sequence))?;
+        let at = said.iter().rposition(|said| said.packet < before_packet)?;
+        Some(said.remove(at).command)
+    }
+}
+
+fn run(recording: Recording<'_>, mut decoded: Decoded, clients: usize) -> Report {
+    let Recording { mut world, ticks, .. } = recording;
+    let mut report = Report { first_tick: world.tick(), clients, ..Report::default() };
+    let mut changed: Option<(u32, Changed)> = None;
+    for (at, tick) in ticks.iter().enumerate() {
+        let mut commands: Vec<Command> = Vec::new();
+        for recorded in &tick.frame.commands {
+            let command = explain(recorded, tick, &mut decoded, &mut report);
+            if command.as_ref() != Some(recorded) && changed.is_none() {
+                let change = Changed { recorded: recorded.clone(), decoded: command.clone() };
+                changed = Some((tick.frame.tick, change));
+            }
+            commands.extend(command);
+        }
+        world.step(&mut commands);
+        report.ticks += 1;
+        let replayed = world.checksum();
+        let recorded = ticks.get(at + 1).map_or(replayed, |next| next.checksum);
+        if recorded != replayed {
+            let checksums = Some((recorded, replayed));
+            report.difference =
+                Some(Difference { tick: tick.frame.tick, command: changed.take(), checksums });
+            break;
+        }
+    }
+    if let Some((tick, change)) = changed {
+        let command = Some((tick, change));
+        report.difference = Some(Difference { tick, command, checksums: None });
+    }
+    report.checksum = world.checksum();
+    count_left(&ticks, &world, &decoded, &mut report);
+    report
+}
+
+/// Where a command of a tick comes from: the client's bytes, or the recording where it is no client's or older than the capture.
+/// `None` when its client is there and never said it.
+fn explain(recorded: &Command, tick: &Tick, decoded: &mut Decoded, report: &mut Report) -> Option<Command> {
+    if recorded.player == PlayerId::OPERATOR {
+        report.operator += 1;
+        return Some(recorded.clone());
+    }
+    if let Some(command) = decoded.take(recorded, tick.packet) {
+        report.matched += 1;
+        return Some(command);
+    }
+    match decoded.before.get(&recorded.player) {
+        None => report.not_captured += 1,
+        Some(before) if recorded.sequence <= *before => report.sent_before += 1,
+        Some(_) => return None,
+    }
+    Some(recorded.clone())
+}
+
+/// Counts what was decoded and is in no tick. A command waits for a second at most, so whoever said it earlier was refused.
+fn count_left(ticks: &[Tick], world: &World, decoded: &Decoded, report: &mut Report) {
+    let hz = world.identity().tick_hz.get();
+    let ahead = (limits::COMMAND_AHEAD_MS * hz).div_ceil(1000) as usize + 1;
+    let last_safe = ticks.len().checked_sub(ahead).map_or(0, |at| ticks[at].packet);
+    for said in decoded.commands.values().flatten() {
+        *(if said.packet < last_safe { &mut report.not_taken } else { &mut report.behind_end }) += 1;
+    }
+}

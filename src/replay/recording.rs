@@ -1,0 +1,169 @@
+//! What the records of a capture say: the world at its beginning, its ticks, who was who.
+//!
+//! Comes in: a capture. Goes out: a [`Recording`] without gaps, or why there is none. Never: a tick out of order.
+
+use core::net::SocketAddr;
+use std::collections::HashMap;
+
+use super::{NotReplayable, after};
+use crate::capture::{Capture, Packet, Record};
+use crate::world::command::{Frame, decode_frame};
+use crate::world::{PlayerId, World};
+
+/// See the [module](self).
+pub struct Recording<'a> {
+    /// The world before the first tick.
+    pub world: World,
+    /// The ticks, one after the other.
+    pub ticks: Vec<Tick>,
+    /// By the client's address, in the order of the file: ports are used again.
+    clients: HashMap<SocketAddr, Vec<(usize, About<'a>)>>,
+}
+
+/// A recorded tick.
+pub struct Tick {
+    /// Its packet's number.
+    pub packet: usize,
+    /// The checksum before it.
+    pub checksum: u64,
+    /// Its commands.
+    pub frame: Frame,
+}
+
+/// What is known of one client.
+#[derive(Clone, Copy, Default)]
+pub struct About<'a> {
+    /// Its body.
+    pub player: Option<PlayerId>,
+    /// What its session remembered, if it was there before.
+    pub resumed: Option<Resumed<'a>>,
+}
+
+/// A session that goes on.
+#[derive(Clone, Copy)]
+pub struct Resumed<'a> {
+    /// The record's packet.
+    pub packet: usize,
+    /// Its time.
+    pub at_ns: u64,
+    /// What was remembered.
+    pub session: &'a [u8],
+    /// Bytes that follow and were counted already.
+    pub unfinished: usize,
+}
+
+impl<'a> Recording<'a> {
+    /// What is known of the client of this address whose connection begins with this packet.
+    pub fn client(&self, address: SocketAddr, first_packet: usize) -> About<'a> {
+        let records = self.clients.get(&address).into_iter().flatten();
+        let mut about = About::default();
+        // Records of a later connection from the same port come after those of this one, and each has its own beginning.
+        for (_, record) in records.filter(|(begin, _)| *begin == first_packet) {
+            about.player = record.player.or(about.player);
+            about.resumed = record.resumed.or(about.resumed);
+        }
+        about
+    }
+}
+
+/// The front of what is known of the world.
+#[derive(Default)]
+struct Front {
+    snapshot: Vec<u8>,
+    next_part: u16,
+    parts: u16,
+}
+
+/// Reads the records.
+pub fn read<'a>(capture: &Capture<'a>) -> Result<Recording<'a>, NotReplayable> {
+    let begins: Vec<(SocketAddr, usize)> =
+        capture.connections().iter().map(|connection| (connection.client, connection.first_packet)).collect();
+    let (mut front, mut ticks) = (Front::default(), Vec::<Tick>::new());
+    let mut clients: HashMap<SocketAddr, Vec<(usize, About<'a>)>> = HashMap::new();
+    for (packet, record) in capture.records() {
+        let refuse = |reason: String| refuse(capture, packet, reason);
+        let record = record.map_err(|error| refuse(error.to_string()))?;
+        let (address, about) = match record {
+            Record::World { part, parts, bytes, .. } => {
+                front.add(part, parts, bytes).map_err(refuse)?;
+                continue;
+            }
+            Record::Tick { checksum, frame } => {
+                let frame = decode_frame(frame).map_err(|error| refuse(error.to_string()))?;
+                let is_next = ticks.last().is_none_or(|last| last.frame.tick.wrapping_add(1) == frame.tick);
+                if !is_next {
+                    return Err(refuse(format!("tick {} does not follow the one before", frame.tick)));
+                }
+                ticks.push(Tick { packet: packet.number, checksum, frame });
+                continue;
+            }
+            Record::Lost { messages, bytes, since_tick } => {
+                let what =
+                    format!("{messages} messages with {bytes} bytes are missing since tick {since_tick}");
+                return Err(refuse(what));
+            }
+            Record::Client { address, player, unfinished, session, .. } => {
+                let resumed = Resumed {
+                    packet: packet.number,
+                    at_ns: packet.at_ns,
+                    session,
+                    unfinished: unfinished as usize,
+                };
+                (address, About { player: player_of(player), resumed: Some(resumed) })
+            }
+            Record::Join { address, player, .. } => {
+                (address, About { player: player_of(player), resumed: None })
+            }
+        };
+        let address: SocketAddr =
+            address.parse().map_err(|_| refuse(format!("{address:?} is no address with a port")))?;
+        // It belongs to the last connection of that address that has begun.
+        let begin = begins.iter().rfind(|(client, first)| *client == address && *first < packet.number);
+        if let Some((_, first)) = begin {
+            clients.entry(address).or_default().push((*first, about));
+        }
+    }
+    let world = front.world(&ticks)?;
+    Ok(Recording { world, ticks, clients })
+}
+
+fn player_of(number: u16) -> Option<PlayerId> {
+    (number != 0).then_some(PlayerId(number))
+}
+
+fn refuse(capture: &Capture<'_>, packet: &Packet<'_>, reason: String) -> NotReplayable {
+    NotReplayable { reason, place: Some((packet.number, after(capture, packet.at_ns))), client: None }
+}
+
+impl Front {
+    /// Adds a part of the snapshot.
+    fn add(&mut self, part: u16, parts: u16, bytes: &[u8]) -> Result<(), String> {
+        if part != self.next_part || part > 0 && parts != self.parts {
+            return Err("a second world begins, or a part of the first is missing".to_owned());
+        }
+        (self.next_part, self.parts) = (part + 1, parts);
+        self.snapshot.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// The world of all parts, which the first tick has to follow.
+    fn world(&self, ticks: &[Tick]) -> Result<World, NotReplayable> {
+        let refuse = |reason: String| NotReplayable { reason, place: None, client: None };
+        if self.parts == 0 {
+            return Err(refuse(
+                "there is no world in this capture: it was not written by a server".to_owned(),
+            ));
+        }
+        if self.next_part != self.parts {
+            return Err(refuse("the snapshot of the world is not complete".to_owned()));
+        }
+        let world = World::restore(&self.snapshot).map_err(|error| refuse(error.to_string()))?;
+        let Some(first) = ticks.first() else {
+            return Err(refuse("there is no tick in this capture".to_owned()));
+        };
+        if first.frame.tick != world.tick() || first.checksum != world.checksum() {
+            return Err(refuse("the first tick does not follow the snapshot".to_owned()));
+        }
+        Ok(world)
+    }
+}

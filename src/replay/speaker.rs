@@ -1,0 +1,168 @@
+//! One client of a capture: its bytes to the commands that they ask for, by the very code that the server has.
+//!
+//! ```text
+//!   pieces ─► head ─► endpoint ─► frames ─► messages ─► packets ─► session ─► commands
+//! ```
+//!
+//! Comes in: pieces of the client's side in order, each with its time; what the capture says that the session remembered; as whom the
+//! client joined. Goes out: [`Said`] commands. Never: a word after the end. A broken rule or a spent budget ends it here as it ended
+//! it there.
+
+use std::time::Duration;
+
+use super::Spoken;
+use crate::packet::{ClientPacket, Direction, PacketError};
+use crate::session::{Output, Session};
+use crate::world::{Command, PlayerId};
+use crate::ws::conn::{Conn, Event, Role};
+use crate::ws::http::{HeadReader, RequestHead};
+use crate::ws::message::Limits;
+
+/// A command that a client asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    /// The command.
+    pub command: Command,
+    /// The number of the packet that completed it.
+    pub packet: usize,
+}
+
+/// See the [module](self).
+pub struct Speaker<'a> {
+    find: &'a dyn Fn(&RequestHead) -> Option<Spoken>,
+    state: State,
+    /// As whom it joins, where the capture says so.
+    player: Option<PlayerId>,
+    /// Bytes that come and were counted before.
+    counted: usize,
+    said: Vec<Said>,
+    /// The sequence of its last command before the capture.
+    before: u32,
+}
+
+enum State {
+    Head(HeadReader),
+    Talking(Box<Talking>),
+    Over,
+}
+
+struct Talking {
+    spoken: Spoken,
+    conn: Conn,
+    session: Session,
+}
+
+/// Nothing more is heard of it.
+struct End;
+
+impl<'a> Speaker<'a> {
+    /// One who has not said anything. `find` says what a request asks for.
+    pub fn new(find: &'a dyn Fn(&RequestHead) -> Option<Spoken>, player: Option<PlayerId>) -> Speaker<'a> {
+        let state = State::Head(HeadReader::new());
+        Speaker { find, state, player, counted: 0, said: Vec::new(), before: 0 }
+    }
+
+    /// What it asked for, and the sequence of its last command before the capture.
+    pub fn finish(self) -> (Vec<Said>, u32) {
+        (self.said, self.before)
+    }
+
+    /// Its session remembers this; of what follows `unfinished` bytes were counted already. Says whether that makes sense.
+    pub fn resume(&mut self, session: &[u8], unfinished: usize, now: Duration) -> bool {
+        let (State::Talking(talking), Some(session)) = (&mut self.state, Session::restore(session, now))
+        else {
+            return false;
+        };
+        self.before = session.sequence();
+        talking.session = session;
+        talking.conn = Conn::new(Role::Server, Limits::SERVER);
+        self.counted = unfinished;
+        true
+    }
+
+    /// Hears bytes of one packet.
+    pub fn hear(&mut self, bytes: &[u8], packet: usize, now: Duration) {
+        let mut rest = None;
+        if let State::Head(reader) = &mut self.state {
+            match reader.receive(bytes) {
+                Ok(None) => return,
+                Ok(Some(head)) => {
+                    rest = Some(reader.rest().to_vec());
+                    self.state = match (self.find)(&head) {
+                        None => State::Over,
+                        Some(spoken) => {
+                            let session = Session::new(spoken.is_native, now);
+                            let conn = Conn::new(Role::Server, Limits::SERVER);
+                            State::Talking(Box::new(Talking { spoken, conn, session }))
+                        }
+                    };
+                }
+                Err(_) => self.state = State::Over,
+            }
+        }
+        let State::Talking(talking) = &mut self.state else { return };
+        let bytes = rest.as_deref().unwrap_or(bytes);
+        let counted = self.counted.min(bytes.len());
+        self.counted -= counted;
+        let mut hearing = Hearing { packet, now, player: self.player, said: &mut self.said };
+        if hearing.hear(talking, bytes, counted).is_err() {
+            self.state = State::Over;
+        }
+    }
+}
+
+/// The work on one packet.
+struct Hearing<'a> {
+    packet: usize,
+    now: Duration,
+    player: Option<PlayerId>,
+    said: &'a mut Vec<Said>,
+}
+
+impl Hearing<'_> {
+    /// As the client's thread of a server does it.
+    fn hear(&mut self, talking: &mut Talking, bytes: &[u8], counted: usize) -> Result<(), End> {
+        let Talking { spoken, conn, session } = talking;
+        session.spend_bytes(bytes.len() - counted, self.now).map_err(|_| End)?;
+        conn.receive(bytes);
+        while let Some(event) = conn.next_event().map_err(|_| End)? {
+            session.spend_message(self.now).map_err(|_| End)?;
+            let decoded = match event {
+                Event::Binary(message) if !spoken.is_json => {
+                    spoken.dialect.decode(Direction::ToServer, message)
+                }
+                Event::Text(text) if spoken.is_json => spoken.dialect.decode_json(Direction::ToServer, text),
+                Event::Ping(_) | Event::Pong(_) => continue,
+                Event::Binary(_) | Event::Text(_) | Event::Close { .. } | Event::Eof { .. } => {
+                    return Err(End);
+                }
+            };
+            match decoded {
+                Ok(decoded) => self.packet(session, ClientPacket::from_decoded(&decoded))?,
+                Err(error) => unusable(session, &error)?,
+            }
+        }
+        let mut answers = Vec::new();
+        conn.drain_output(&mut answers);
+        Ok(())
+    }
+
+    fn packet(&mut self, session: &mut Session, packet: ClientPacket<'_>) -> Result<(), End> {
+        let mut outputs = Vec::new();
+        // The tick goes into answers only, and nobody hears these.
+        let handled = session.handle(packet, self.now, 0, &mut outputs);
+        for output in outputs {
+            match output {
+                Output::Join { .. } => session.joined(self.player.ok_or(End)?),
+                Output::Command(command, _) => self.said.push(Said { command, packet: self.packet }),
+                Output::Welcome | Output::Reply(_) | Output::Watch(_) | Output::Dropped(_) => {}
+            }
+        }
+        handled.map_err(|_| End)
+    }
+}
+
+/// What is broken closes; what is only wrong is dropped, but not in the place of a hello.
+fn unusable(session: &Session, error: &PacketError) -> Result<(), End> {
+    if error.closes() || session.awaits_hello() { Err(End) } else { Ok(()) }
+}

@@ -1,0 +1,232 @@
+//! `tickwire replay` over captures of real servers: the same again, a changed byte found, a hole refused.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+use tickwire::capture::{self, Capture, End, Piece};
+use tickwire::client::herd::{self, Manner, Plan};
+use tickwire::net::console::Source;
+use tickwire::net::recorder::{Rotation, Target};
+use tickwire::net::{Config, Server};
+use tickwire::packet::{Codes, Direction};
+use tickwire::ws::Side;
+use tickwire::ws::frame::{Header, Opcode, mask};
+
+/// A file of the test's own; removed when dropped.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str) -> File {
+        let name = format!("replay-{name}-{}.pcapng", std::process::id());
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_file(&path);
+        File(path)
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// What the program says of a capture, and its exit status.
+fn replay(bytes: &[u8], name: &str, more: &[&str]) -> (String, i32) {
+    let file = File::new(name);
+    fs::write(&file.0, bytes).expect("written");
+    let path = file.0.to_str().expect("text");
+    let output = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args([&["replay", path], more].concat())
+        .output()
+        .expect("the program runs");
+    let text = [output.stdout, output.stderr].concat();
+    (String::from_utf8(text).expect("text"), output.status.code().expect("it ends by itself"))
+}
+
+fn number(report: &Value, name: &str) -> u64 {
+    report[name].as_u64().unwrap_or_else(|| panic!("{name} of {report}"))
+}
+
+/// Eight bots, two of each dialect, for some seconds. The capture begins before they come, or while they play.
+fn recorded(file: &Path, is_late: bool, rotation: Rotation) -> Vec<u8> {
+    let config = Config { rotation, ..Config::new("127.0.0.1:0".parse().expect("an address")) };
+    let server = Server::start(config).expect("a free port");
+    let codes = Codes::builtin();
+    let names = ["native", "legacy", "letters", "letters-2023"];
+    let plan = Plan {
+        url: format!("ws://{}", server.address()).parse().expect("a URL"),
+        dialects: names.map(|name| codes.dialect(name).expect("built in")).into(),
+        count: 8,
+        time: Duration::from_secs(if is_late { 4 } else { 3 }),
+        source: None,
+        manner: Manner::Play,
+        seed: 5,
+    };
+    thread::scope(|scope| {
+        let playing = scope.spawn(|| herd::run(&plan).expect("they play"));
+        if is_late {
+            thread::sleep(Duration::from_millis(2_500));
+        }
+        server.capture(Target::File(file.to_owned())).expect("a new file");
+        let told = server.console().run("say hello", Source::Terminal).expect("a line");
+        assert!(told.done);
+        let reports = playing.join().expect("no panic");
+        assert!(reports.iter().all(|report| report.is_well()), "{reports:?}");
+    });
+    assert_eq!(server.stop(), 0);
+    fs::read(file).expect("the file")
+}
+
+#[test]
+fn a_session_of_all_dialects_comes_out_the_same_and_a_changed_angle_does_not() {
+    let file = File::new("all");
+    let bytes = recorded(&file.0, false, Rotation::default());
+    let (text, status) = replay(&bytes, "same", &["--json"]);
+    assert_eq!(status, 0, "{text}");
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(report["verdict"], "same");
+    assert_eq!((number(&report, "clients"), number(&report, "sent_before")), (8, 0), "{report}");
+    assert_eq!((number(&report, "not_captured"), number(&report, "not_taken")), (0, 0), "{report}");
+    assert!(number(&report, "matched") > 60 && number(&report, "operator") > 8, "{report}");
+    let (text, _) = replay(&bytes, "text", &[]);
+    assert!(text.ends_with("same\n"), "{text}");
+
+    let (changed, tick_at_least) = with_another_angle(&bytes);
+    let (text, status) = replay(&changed, "angle", &["--json"]);
+    assert_eq!(status, 1, "{text}");
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    let difference = &report["difference"];
+    let command = &difference["command"];
+    assert_eq!(report["verdict"], "differs");
+    assert!(
+        number(command, "tick") >= tick_at_least && number(command, "tick") <= number(difference, "tick"),
+        "{report}"
+    );
+    let words = |name: &str| command[name].as_str().expect("words").to_owned();
+    assert!(words("recorded").starts_with("Move") && words("decoded").starts_with("Move"), "{report}");
+    assert_ne!(words("recorded"), words("decoded"));
+    assert_ne!(difference["recorded_checksum"], difference["replayed_checksum"]);
+    let (text, _) = replay(&changed, "angle-text", &[]);
+    assert!(text.contains(&format!("\ndiffers at tick {}: checksum ", difference["tick"])), "{text}");
+
+    let (text, status) = replay(&without_a_packet(&bytes), "hole", &[]);
+    assert_eq!(status, 2, "{text}");
+    assert!(
+        text.starts_with("not replayable: ")
+            && text.contains(" bytes of the client are missing, client 127.0.0.1:"),
+        "{text}"
+    );
+    assert!(text.contains(", packet ") && text.ends_with(" s after the first\n"), "{text}");
+}
+
+#[test]
+fn a_capture_that_begins_while_they_play_comes_out_the_same() {
+    let file = File::new("late");
+    let bytes = recorded(&file.0, true, Rotation::default());
+    let (text, status) = replay(&bytes, "late-same", &["--json"]);
+    assert_eq!(status, 0, "{text}");
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    assert!(number(&report, "matched") > 20 && number(&report, "clients") == 8, "{report}");
+    assert_eq!((number(&report, "not_captured"), number(&report, "not_taken")), (0, 0), "{report}");
+}
+
+#[test]
+fn each_file_of_several_comes_out_the_same_and_goes_on_where_the_one_before_ended() {
+    let file = File::new("several");
+    let first = recorded(&file.0, false, Rotation { bytes: u64::MAX, time: Some(Duration::from_secs(1)) });
+    let others = (1..).map(|number| File(file.0.with_extension(format!("{number}.pcapng"))));
+    let others: Vec<File> = others.take_while(|file| file.0.exists()).collect();
+    assert!(others.len() > 1, "{} files", others.len() + 1);
+    let (mut next_tick, mut matched, mut sent_before) = (0, 0, 0);
+    for bytes in std::iter::once(first).chain(others.iter().map(|file| fs::read(&file.0).expect("the file")))
+    {
+        let (text, status) = replay(&bytes, "several-one", &["--json"]);
+        assert_eq!(status, 0, "{text}");
+        let report: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(number(&report, "first_tick"), next_tick, "{report}");
+        assert_eq!((number(&report, "not_captured"), number(&report, "not_taken")), (0, 0), "{report}");
+        next_tick += number(&report, "ticks");
+        matched += number(&report, "matched");
+        sent_before += number(&report, "sent_before");
+    }
+    assert!(
+        matched > 60 && sent_before * 4 < matched,
+        "{matched} matched, {sent_before} from the file before"
+    );
+}
+
+#[test]
+fn what_cannot_be_run_again_says_why() {
+    let (text, status) = replay(b"no capture", "none", &[]);
+    assert_eq!(status, 2);
+    assert!(text.contains(": at byte 0: this is neither pcapng nor pcap"), "{text}");
+    let mut empty = Vec::new();
+    capture::pcapng::write_section(&mut empty, "somebody");
+    let (text, status) = replay(&empty, "empty", &["--json"]);
+    assert_eq!(status, 2);
+    let refused: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(refused["verdict"], "not replayable");
+    assert!(
+        refused["reason"].as_str().expect("words").starts_with("there is no world in this capture"),
+        "{text}"
+    );
+    let missing = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(["replay", "no-such-file"])
+        .output()
+        .expect("it runs");
+    assert_eq!(missing.status.code(), Some(2));
+}
+
+/// Where in a file some bytes of it lie.
+fn offset(file: &[u8], part: &[u8]) -> usize {
+    part.as_ptr() as usize - file.as_ptr() as usize
+}
+
+/// The direction of a native `move` that is one whole frame, turned a quarter; and a tick that is not after it.
+fn with_another_angle(bytes: &[u8]) -> (Vec<u8>, u64) {
+    let capture = capture::read(bytes).expect("a capture");
+    let native = Codes::builtin().dialect("native").expect("built in");
+    let connections = capture.connections();
+    let pieces = connections.iter().flat_map(|connection| &connection.pieces);
+    let found = pieces.filter(|piece| piece.from == End::Client).find(|piece| is_move(piece, &native));
+    let piece = found.expect("a bot walks");
+    let mut changed = bytes.to_vec();
+    // The last three bytes of the message are `cd` and the angle; a mask does not move bits.
+    changed[offset(bytes, piece.bytes) + piece.bytes.len() - 2] ^= 0x40;
+    (changed, tick_of(&capture, piece.packet))
+}
+
+fn is_move(piece: &Piece<'_>, native: &tickwire::packet::Dialect) -> bool {
+    let Ok(Some((header, header_bytes))) = Header::decode(piece.bytes, Side::Client) else { return false };
+    let mut message = piece.bytes[header_bytes..].to_vec();
+    mask(&mut message, header.mask.expect("a client masks"), 0);
+    let is_whole = message.len() as u64 == header.length && header.opcode == Opcode::Binary;
+    let is_long_angle = message.len() > 3 && message[message.len() - 3] == 0xcd;
+    let decoded = native.decode(Direction::ToServer, &message);
+    let is_move =
+        decoded.is_ok_and(|decoded| decoded.row.name == "move" && decoded.get("direction").is_some());
+    is_whole && is_long_angle && is_move
+}
+
+fn tick_of(capture: &Capture<'_>, packet: usize) -> u64 {
+    let comment = capture.packets[packet - 1].comments[0];
+    let tick = comment.strip_prefix("tick=").and_then(|rest| rest.split(' ').next());
+    tick.and_then(|tick| tick.parse().ok()).unwrap_or_else(|| panic!("{comment}"))
+}
+
+/// The same file without one packet of a client in its middle.
+fn without_a_packet(bytes: &[u8]) -> Vec<u8> {
+    let capture = capture::read(bytes).expect("a capture");
+    let connections = capture.connections();
+    let own: Vec<&Piece<'_>> =
+        connections[0].pieces.iter().filter(|piece| piece.from == End::Client).collect();
+    let packet = &capture.packets[own[own.len() / 2].packet - 1];
+    // Kind, length, interface, time, two lengths: then the packet's bytes.
+    let begin = offset(bytes, packet.bytes) - 28;
+    let length = u32::from_le_bytes(*bytes[begin + 4..].first_chunk().expect("a length")) as usize;
+    [&bytes[..begin], &bytes[begin + length..]].concat()
+}
