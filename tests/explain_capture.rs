@@ -310,3 +310,16 @@ fn a_damaged_capture_is_read_as_far_as_it_goes() {
     let (is_well, _, errors) = tickwire(&[file.path(), "--client", "3"]);
     assert!(!is_well && errors.contains("no connection 3"), "{errors}");
 }
+
+#[test]
+fn a_name_that_several_clients_share_is_nobodys() {
+    let mut writer = Writer::new();
+    pcapng::write_name(&mut writer.file, "127.0.0.2".parse().expect("an address"), "ann");
+    for client in ["127.0.0.2:50001", "127.0.0.2:50002"] {
+        let mut talk = writer.connect(client);
+        upgrade(&mut writer, &mut talk, "/play");
+    }
+    let file = OnDisk::new("shared", &writer.file);
+    let (is_well, out, _) = tickwire(&[file.path()]);
+    assert!(is_well && out.contains("127.0.0.2:50002 at") && !out.contains("ann"), "{out}");
+}

@@ -3,7 +3,9 @@
 //! Comes in: the bytes of the file. Goes out: a line for each head, frame and hole, and a table of the connections; or drawings, or a
 //! line of JSON for each frame. Printed as it is read, so that a long capture costs no more memory than its file.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::net::IpAddr;
 
 use super::super::{Failure, print};
 use super::{ExplainArgs, lines};
@@ -24,12 +26,13 @@ pub fn run(
 ) -> Result<(), Failure> {
     let capture = capture::read(contents).map_err(|error| error.to_string())?;
     let begin_ns = capture.packets.first().map_or(0, |packet| packet.at_ns);
+    let names = names(&capture);
     let is_plain = !args.json && args.packet.is_none();
     if is_plain {
         print(&heading(&capture));
     }
     let tallies = captured::walk(&capture, codes, dialects, args.client, |found| {
-        print(&shown(&found, &capture, begin_ns, args));
+        print(&shown(&found, &names, begin_ns, args));
     });
     if let (Some(client), true) = (args.client, tallies.is_empty()) {
         return Err(format!("no connection {client}"));
@@ -45,6 +48,17 @@ pub fn run(
     }
 }
 
+/// Names of addresses.
+type Names<'a> = BTreeMap<IpAddr, &'a str>;
+
+/// The names of the clients, as far as an address has one client: the file names addresses, and several may share one.
+fn names<'a>(capture: &Capture<'a>) -> Names<'a> {
+    let connections = capture.connections();
+    let addresses: Vec<IpAddr> = connections.iter().map(|one| one.client.ip().to_canonical()).collect();
+    let has_one = |address: &IpAddr| addresses.iter().filter(|other| *other == address).count() == 1;
+    capture.names.iter().copied().filter(|(address, _)| has_one(address)).collect()
+}
+
 fn heading(capture: &Capture<'_>) -> String {
     let (connections, packets) = (capture.connections().len(), capture.packets.len());
     let records = match capture.records().count() {
@@ -56,7 +70,7 @@ fn heading(capture: &Capture<'_>) -> String {
 }
 
 /// Something that was found, as it was asked for; empty when it was not.
-fn shown(found: &Found<'_>, capture: &Capture<'_>, begin_ns: u64, args: &ExplainArgs) -> String {
+fn shown(found: &Found<'_>, names: &Names<'_>, begin_ns: u64, args: &ExplainArgs) -> String {
     let Found { client, packet, at_ns, what } = found;
     let is_wanted = |names: &[String]| args.packet.as_ref().is_none_or(|name| names.contains(name));
     if args.json {
@@ -82,8 +96,8 @@ fn shown(found: &Found<'_>, capture: &Capture<'_>, begin_ns: u64, args: &Explain
         }
         _ if args.packet.is_some() => String::new(),
         What::Begin { client, server, is_whole } => {
-            let of_client = capture.names.iter().find(|(address, _)| *address == client.ip().to_canonical());
-            let name = of_client.map_or_else(String::new, |(_, name)| format!(" {name:?}"));
+            let name =
+                names.get(&client.ip().to_canonical()).map(|name| format!(" {name:?}")).unwrap_or_default();
             let whole = if *is_whole { "" } else { ", its beginning is not in the capture" };
             format!("{at}    {client}{name} at {server}{whole}\n")
         }
