@@ -28,7 +28,7 @@ use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::utf8::Utf8;
 use crate::ws::{Side, Violation};
 
-/// See the [module](self).
+/// A conversation of two sides, byte by byte: bytes of either go in, cut anywhere, and explanations of whole heads and frames come out.
 #[derive(Debug)]
 pub struct Conversation<'c> {
     /// The tables in which a path finds its dialect; without them the dialect stays.
