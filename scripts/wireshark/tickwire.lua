@@ -666,7 +666,7 @@ local function make_fields(packets)
 end
 
 -- How far the next value is, by its first byte, where that byte alone says that the value fits the type. For what is not
--- in it somebody has to look; 9 is a float of 64 bits, which may still be no finite number.
+-- in it somebody has to look: at text, and at floats, which may be no finite number.
 local function strides(kind)
     local steps = {}
     local function allow(from, to, step)
@@ -675,7 +675,6 @@ local function strides(kind)
     local low, high = kind.low, kind.high
     if kind.shape == "num" then
         low, high = -math.huge, math.huge
-        steps[0xcb] = 9
     elseif kind.shape == "flag" or kind.shape == "bool" then
         low, high = 0, 1
         allow(0xc2, 0xc3, 1)
@@ -853,11 +852,15 @@ end
 local function skim_groups(kind, at, count)
     local members, steps = kind.members, kind.steps
     local stride = #members
+    -- Names of this function alone are the quickest, and this loop is where the time goes.
+    local bytes, look = s, byte
     for group = 0, count / stride - 1 do
         for place = 1, stride do
-            local step = steps[place][byte(s, at)]
-            if step and (step ~= 9 or (byte(s, at + 1) or 0) % 128 < 0x7f) then
+            local step = steps[place][look(bytes, at)]
+            if step then
                 at = at + step
+            elseif look(bytes, at) == 0xcb and members[place].shape == "num" and (look(bytes, at + 1) or 0) % 128 < 0x7f then
+                at = at + 9
             else
                 trail[#trail + 1] = group
                 at = skim(members[place], at)
@@ -1103,9 +1106,10 @@ prefs.dialect = Pref.enum("Dialect without an upgrade", 0, "What is spoken on co
 prefs.values = Pref.bool("Arguments in the Info column", true, "Name the values of each packet beside its name.")
 
 local streams = {}
+local last = {} -- The connection of the frame that was looked at last: a frame is asked for it again and again.
 
 function tickwire.init()
-    streams = {}
+    streams, last = {}, {}
 end
 
 -- Whether a port is one of the preference's: `3000,8000-8010`.
@@ -1116,9 +1120,11 @@ local function is_server_port(port)
     return false
 end
 
--- The connection of a packet, and who sent it.
+-- The connection of a packet, who sent it, and to whom.
 local function stream_of(pinfo)
-    local from = tostring(pinfo.src) .. " " .. pinfo.src_port
+    local frame, port = pinfo.number, pinfo.src_port
+    if last.frame == frame and last.port == port then return last.stream, last.from, last.to end
+    local from = tostring(pinfo.src) .. " " .. port
     local to = tostring(pinfo.dst) .. " " .. pinfo.dst_port
     local key = from < to and from .. " " .. to or to .. " " .. from
     local stream = streams[key]
@@ -1126,6 +1132,7 @@ local function stream_of(pinfo)
         stream = { upgrades = {} }
         streams[key] = stream
     end
+    last.frame, last.port, last.stream, last.from, last.to = frame, port, stream, from, to
     return stream, from, to
 end
 
@@ -1202,7 +1209,9 @@ end
 -- something is left. The second value says whether anything fits.
 local function guess(stream, pinfo, from, to)
     stream.possible = stream.possible or possibilities(pinfo, from, to)
-    if pinfo.visited or #stream.possible == 1 then return stream.possible[1], stream.has_fitted end
+    if pinfo.visited or stream.has_fitted and #stream.possible == 1 then
+        return stream.possible[1], stream.has_fitted
+    end
     local left = {}
     for _, one in ipairs(stream.possible) do
         if fits(one.dialect, one.client == from) then left[#left + 1] = one end
@@ -1323,10 +1332,8 @@ end
 local tcp = Proto("tickwire.tcp", "tickwire connections")
 local HTTP, WEBSOCKET = Dissector.get("http"), Dissector.get("websocket")
 
--- Whether a frame can begin with these bytes.
-local function begins_a_frame(view, to_server)
-    if view:len() < 2 then return true end
-    local first, second = view(0, 1):uint(), view(1, 1):uint()
+-- Whether a frame can begin with these two bytes.
+local function begins_a_frame(first, second, to_server)
     local opcode, length = first % 16, second % 128
     local is_control = opcode >= 8
     local is_known = opcode <= 2 or opcode >= 8 and opcode <= 10
@@ -1335,7 +1342,8 @@ local function begins_a_frame(view, to_server)
 end
 
 function tcp.dissector(view, pinfo, tree)
-    local first = view:len() > 0 and view(0, 1):uint() or 0
+    local length = view:len()
+    local first, second = byte(view:raw(0, math.min(length, 2)), 1, 2)
     pinfo.can_desegment = 2
     if first >= 0x41 and first <= 0x5a then
         note_head(view:raw(), pinfo)
@@ -1345,8 +1353,9 @@ function tcp.dissector(view, pinfo, tree)
     if stream.is_http and not stream.is_websocket and #stream.upgrades == 0 then
         return HTTP:call(view, pinfo, tree)
     end
-    local clients = clients_of(pinfo, from, to)
-    if #clients > 1 or begins_a_frame(view, clients[1] == from) then
+    local upgrade = upgrade_of(stream, pinfo.number)
+    stream.client = upgrade and upgrade.client or stream.client or clients_of(pinfo, from, to)[1]
+    if not second or begins_a_frame(first, second, stream.client == from) then
         return WEBSOCKET:call(view, pinfo, tree)
     end
     local root = tree:add(tickwire, view())

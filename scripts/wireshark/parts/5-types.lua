@@ -205,7 +205,7 @@ local function make_fields(packets)
 end
 
 -- How far the next value is, by its first byte, where that byte alone says that the value fits the type. For what is not
--- in it somebody has to look; 9 is a float of 64 bits, which may still be no finite number.
+-- in it somebody has to look: at text, and at floats, which may be no finite number.
 local function strides(kind)
     local steps = {}
     local function allow(from, to, step)
@@ -214,7 +214,6 @@ local function strides(kind)
     local low, high = kind.low, kind.high
     if kind.shape == "num" then
         low, high = -math.huge, math.huge
-        steps[0xcb] = 9
     elseif kind.shape == "flag" or kind.shape == "bool" then
         low, high = 0, 1
         allow(0xc2, 0xc3, 1)
