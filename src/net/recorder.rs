@@ -42,7 +42,7 @@ pub struct Rotation {
 
 impl Default for Rotation {
     fn default() -> Rotation {
-        Rotation { bytes: limits::CAPTURE_FILE_BYTES, time: None }
+        Rotation { bytes: limits::CAPTURE_FILE_MB * 1_000_000, time: None }
     }
 }
 
