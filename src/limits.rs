@@ -165,8 +165,8 @@ pub const CAPTURE_PART_BYTES: usize = 32 * 1024;
 pub const CAPTURE_QUEUE_BYTES: usize = 32 * 1024 * 1024;
 /// Bytes that are written into a capture at once.
 pub const CAPTURE_BUFFER_BYTES: usize = 256 * 1024;
-/// Bytes of a capture file, unless `--capture-file-mb` says otherwise: Wireshark still opens it in a minute. Beyond: the next file.
-pub const CAPTURE_FILE_BYTES: u64 = 1024 * 1024 * 1024;
+/// Size of a capture file in millions of bytes, unless `--capture-file-mb` says otherwise: Wireshark opens it in a minute. Beyond: the next.
+pub const CAPTURE_FILE_MB: u64 = 1_000;
 /// Bytes of a capture that is read back: it is held in memory as a whole. Beyond: refused.
 pub const CAPTURE_READ_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 /// Files of one capture. Beyond: it ends.

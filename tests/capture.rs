@@ -384,6 +384,29 @@ fn on_standard_output_there_is_the_capture_and_nothing_else() {
 }
 
 #[test]
+fn a_pipe_that_nobody_reads_holds_up_neither_the_game_nor_the_stop() {
+    let (mut child, _lines, address) = piped();
+    let mut raw = Raw::connect(address, "/play?token=");
+    raw.say("native", &hello());
+    // More than a pipe holds, which nobody takes: the updates come all the same.
+    let mut sequence = 0;
+    let deadline = Instant::now() + Duration::from_secs(3);
+    while raw.heard.len() < 20_000 && Instant::now() < deadline {
+        sequence += 1;
+        raw.say("native", &walk(Some(sequence)));
+        let mut buffer = [0; 4096];
+        let count = raw.stream.read(&mut buffer).expect("updates");
+        raw.heard.extend_from_slice(&buffer[..count]);
+    }
+    assert!(raw.heard.len() > 2_000, "{} bytes", raw.heard.len());
+    raw.finish();
+    let asked = Instant::now();
+    child.stdin.take().expect("piped").write_all(b"stop\n").expect("written");
+    assert!(child.wait().expect("an end").success());
+    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+}
+
+#[test]
 fn a_pipe_that_is_closed_ends_the_capture_and_not_the_server() {
     let (mut child, mut lines, address) = piped();
     drop(child.stdout.take());

@@ -49,8 +49,8 @@ fn flags_and_defaults_are_those_of_the_program() {
             help.split(&format!("{name} <{value}>\n")).nth(1).unwrap_or_else(|| panic!("{flag} in --help"));
         let told = told.split("\n      --").next().unwrap_or_default();
         let has_default = told.contains(&format!("[default: {default}]"));
-        let has_none =
-            !told.contains("[default:") && ["any", "built in", "random", "new world"].contains(&default);
+        let has_none = !told.contains("[default:")
+            && ["any", "built in", "random", "new world", "none", "never"].contains(&default);
         assert!(has_default || has_none, "{flag}: README.md says {default}, --help says{told}");
     }
 }

@@ -78,8 +78,9 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE", env = "TICKWIRE_CAPTURE")]
     capture: Option<PathBuf>,
     /// Size at which a capture goes on in the next file, FILE.1.pcapng and so on, in millions of bytes.
-    #[arg(long, value_name = "MB", env = "TICKWIRE_CAPTURE_FILE_MB", value_parser = clap::value_parser!(u64).range(1..))]
-    capture_file_mb: Option<u64>,
+    #[arg(long, value_name = "MB", default_value_t = limits::CAPTURE_FILE_MB, env = "TICKWIRE_CAPTURE_FILE_MB",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    capture_file_mb: u64,
     /// Time after which it does.
     #[arg(long, value_name = "SECONDS", env = "TICKWIRE_CAPTURE_FILE_SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     capture_file_seconds: Option<u64>,
@@ -205,7 +206,7 @@ fn config(args: &ServeArgs) -> Result<Config, Failure> {
         save_dir: args.save_dir.clone(),
         capture_dir: capture_dir(args),
         rotation: Rotation {
-            bytes: args.capture_file_mb.map_or(limits::CAPTURE_FILE_BYTES, |mb| mb.saturating_mul(1_000_000)),
+            bytes: args.capture_file_mb.saturating_mul(1_000_000),
             time: args.capture_file_seconds.map(Duration::from_secs),
         },
         ..Config::new(args.bind)

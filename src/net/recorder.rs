@@ -15,8 +15,8 @@ mod scribe;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -42,7 +42,7 @@ pub struct Rotation {
 
 impl Default for Rotation {
     fn default() -> Rotation {
-        Rotation { bytes: limits::CAPTURE_FILE_BYTES, time: None }
+        Rotation { bytes: limits::CAPTURE_FILE_MB * 1_000_000, time: None }
     }
 }
 
@@ -64,6 +64,8 @@ struct Running {
 #[derive(Debug, Default)]
 struct Progress {
     name: Mutex<String>,
+    /// Its thread has nothing more to write.
+    is_over: AtomicBool,
     /// Why it ended by itself.
     error: Mutex<Option<String>>,
     packets: AtomicU64,
@@ -126,12 +128,15 @@ impl Recorder {
     /// # Errors
     /// None is on, or it cannot end since nobody takes what it writes.
     pub fn stop(&self) -> Result<String, String> {
-        let Some(running) = self.running.lock().take() else { return Err("no capture is on".to_owned()) };
-        running.listener.close();
-        if running.ended.recv_timeout(limits::CAPTURE_END_TIME) == Err(mpsc::RecvTimeoutError::Timeout) {
-            return Err(format!("{}; it is still being written", running.progress.text()));
+        let mut running = self.running.lock();
+        let present = running.as_ref().ok_or("no capture is on")?;
+        present.listener.close();
+        if present.ended.recv_timeout(limits::CAPTURE_END_TIME) == Err(RecvTimeoutError::Timeout) {
+            return Err(format!("{}; nobody takes what is still to be written", present.progress.text()));
         }
-        Ok(running.progress.text())
+        let text = present.progress.text();
+        *running = None;
+        Ok(text)
     }
 
     /// How far the capture is.
@@ -142,7 +147,7 @@ impl Recorder {
 
 impl Running {
     fn is_on(&self) -> bool {
-        self.progress.error.lock().is_none()
+        !self.progress.is_over.load(Ordering::Acquire)
     }
 }
 
@@ -195,6 +200,7 @@ impl Writing {
                 warn!("capture ends: {}", self.progress.text());
             }
         }
+        self.progress.is_over.store(true, Ordering::Release);
     }
 
     fn write_all(&mut self) -> io::Result<()> {
