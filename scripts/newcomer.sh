@@ -62,7 +62,7 @@ printf 'set -ex\ncd /root/tickwire\nexport DEBIAN_FRONTEND=noninteractive HOME=/
 chroot "$folder" /bin/bash -c "/bin/bash /root/tickwire/follow.sh 2>&1" | tee "$home/said"
 took=$((SECONDS - from))
 
-for word in 'Tickwire' 'Packet: move' 'direction'; do
+for word in 'tickwire packets, move' 'direction: ' 'masking key'; do
     grep -q -- "$word" "$home/said" || { echo "newcomer.sh: nothing of \"$word\" was shown" >&2; exit 1; }
 done
 echo "from README.md to an understood frame: $took s"
