@@ -55,7 +55,8 @@ const state = {
 
 function opened() {
   show(true);
-  Object.assign(state, { clients: [], watched: null, ended: '', lost: 0, missed: 0 });
+  // A server that was started anew counts its clients anew: whom one chose may be somebody else now.
+  Object.assign(state, { clients: [], watched: null, byItself: true, ended: '', lost: 0, missed: 0 });
   clear();
   if (state.paused) line.say({ pause: true });
 }

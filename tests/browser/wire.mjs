@@ -186,8 +186,36 @@ async function beside() {
   await both.context().close();
 }
 
+async function elsewhere() {
+  // Under a name that is no literal loopback name the same server is somewhere else. What it refuses is logged as an error, so nobody complains here.
+  const far = await (await game.browser.newContext({ viewport: SMALL })).newPage();
+  const url = `http://game.localhost:${game.server.port}/wire`;
+  const token = /\/admin#(\S+)/.exec(game.server.log())?.[1] ?? '';
+  await game.check('from elsewhere the token is asked for, a wrong one is said to be wrong, and the right one lets in', async () => {
+    const answer = await far.goto(url);
+    assert.equal(answer?.status(), 403);
+    await far.locator('#token').fill('a-token-that-is-wrong');
+    await far.keyboard.press('Enter');
+    await far.locator('#token-error', { hasText: 'not the token' }).waitFor({ timeout: 5000 });
+    assert.equal(await far.locator('#list').isVisible(), false);
+    await far.locator('#token').fill(token);
+    await far.keyboard.press('Enter');
+    await far.locator('#list li').first().waitFor({ timeout: 5000 });
+    assert.equal(far.url(), url);
+  });
+  await game.check('a link with the token lets in, and the token leaves the address bar and is in no log', async () => {
+    const linked = await (await game.browser.newContext()).newPage();
+    await linked.goto(`${url}#${token}`);
+    await linked.locator('#list li').first().waitFor({ timeout: 5000 });
+    assert.equal(linked.url(), url);
+    assert.equal(game.server.log().split(token).length, 2, 'only the banner has it');
+    await linked.context().close();
+  });
+  await far.context().close();
+}
+
 try {
-  for (const part of [watching, drawing, keeping, beside]) if (game.failed === 0) await part();
+  for (const part of [watching, drawing, keeping, beside, elsewhere]) if (game.failed === 0) await part();
   if (game.failed > 0) await keep(wire, 'failed-wire');
   await game.check('no page error, console error, warning or failed request', () => {
     assert.deepEqual(game.complaints.list, []);

@@ -208,6 +208,14 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_in_json_is_counted_to_the_last_byte_as_well() {
+        let told = count(&["810b5b372c5b342c3332355d5d"]);
+        assert_eq!((&told[0]["packet"], told[0]["bytes"].as_f64()), (&json!("pong"), Some(13.0)));
+        let sum: f64 = named(&told[0]).iter().map(|(_, bytes)| bytes).sum();
+        assert_eq!(sum, 13.0, "{}", told[0]);
+    }
+
+    #[test]
     fn names_are_bounded() {
         let mut named = Named::default();
         for number in 0..3 * limits::WIRE_KINDS {

@@ -6,7 +6,7 @@
 //!                     wishes ────┴─► one frame explained, a capture of all that are kept
 //! ```
 //!
-//! Comes in: an upgrade to `/wire`, and then wishes ([`says`]). Goes out: JSON, and captures as binary messages. Each watcher has the thread of
+//! Comes in: an upgrade to `/wire`, and then wishes (`says`). Goes out: JSON, and captures as binary messages. Each watcher has the thread of
 //! its connection, a ring of its own, and hears the tap only while it watches a client, so nobody pays when nobody watches. Never: the game
 //! made to wait for a watcher; more than [`limits::WATCHERS`] of them; one who may not ([`access`]).
 
