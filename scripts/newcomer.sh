@@ -40,7 +40,6 @@ cp /etc/resolv.conf /etc/hosts "$folder/etc/"
 cp -r /etc/apt/apt.conf.d "$folder/etc/apt/"
 mkdir -p "$folder/etc/ssl" && cp -rL /etc/ssl/certs "$folder/etc/ssl/"
 mountpoint -q "$folder/proc" || mount -t proc proc "$folder/proc"
-chroot "$folder" apt-get update -q
 
 home=$folder/root/tickwire
 rm -rf "$home" && mkdir -p "$home/target/release"

@@ -182,6 +182,21 @@ fn what_cannot_be_run_again_says_why() {
 }
 
 /// Where in a file some bytes of it lie.
+#[test]
+fn a_file_that_was_cut_off_is_run_as_far_as_it_goes_and_says_so() {
+    let whole = fs::read("docs/lessons/one-step.pcapng").expect("it is committed");
+    let (report, status) = replay(&whole[..whole.len() - 3000], "cut", &["--json"]);
+    let cut: Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!((status, cut["verdict"].as_str()), (0, Some("same")));
+    assert!(cut["cut_at_byte"].as_u64().is_some_and(|byte| byte < whole.len() as u64 - 3000), "{cut}");
+    let (report, status) = replay(&whole, "whole", &["--json"]);
+    let all: Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!((status, &all["cut_at_byte"]), (0, &Value::Null));
+    assert!(number(&cut, "ticks") < number(&all, "ticks"));
+    let (text, _) = replay(&whole[..whole.len() - 3000], "cut-text", &[]);
+    assert!(text.contains("the file ends in the middle of a block, after byte "), "{text}");
+}
+
 fn offset(file: &[u8], part: &[u8]) -> usize {
     part.as_ptr() as usize - file.as_ptr() as usize
 }

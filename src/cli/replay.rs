@@ -114,6 +114,11 @@ fn as_text(report: &Report) -> String {
         .expect("writing to a string does not fail");
     writeln!(text, "{:<width$}  {:016x}", "checksum", report.checksum)
         .expect("writing to a string does not fail");
+    if let Some(offset) = report.cut_at {
+        text.push_str(&format!(
+            "the file ends in the middle of a block, after byte {offset}: this is what stands before\n"
+        ));
+    }
     let Some(difference) = &report.difference else { return text + "same\n" };
     text.push_str(&format!("differs at tick {}", difference.tick));
     if let Some((recorded, replayed)) = difference.checksums {
@@ -139,6 +144,7 @@ fn as_json(report: &Report) -> Value {
         "verdict": if report.difference.is_none() { "same" } else { "differs" },
         "first_tick": report.first_tick,
         "checksum": format!("{:016x}", report.checksum),
+        "cut_at_byte": report.cut_at,
     });
     for (name, _, count) in counts(report) {
         all[name] = count.into();

@@ -39,7 +39,7 @@ const SETTLING_TIME: Duration = Duration::from_secs(1);
 /// Between two times that bots are asked what to do.
 const ACT_EVERY: Duration = Duration::from_millis(50);
 /// Time for goodbyes.
-const LEAVING_TIME: Duration = Duration::from_millis(500);
+const LEAVING_TIME: Duration = Duration::from_secs(3);
 /// Connections made before a thread looks after those it has.
 const DIALS_AT_ONCE: usize = 8;
 /// Bytes read at once.
@@ -201,7 +201,7 @@ impl<'a> Pen<'a> {
         while self.now() < ends {
             self.turn()?;
         }
-        // What was seen until now is what counts: goodbyes are no traffic of play.
+        // What was seen until now is what is measured: goodbyes are no traffic of play.
         let mut reports = nothing_seen(self.shared.plan);
         for (member, played) in self.members.iter().zip(played) {
             let report = &mut reports[member.dialect];
@@ -209,7 +209,11 @@ impl<'a> Pen<'a> {
             report.playing += usize::from(played);
             report.tally.merge(&member.bot.tally);
         }
+        let before: Vec<_> = self.members.iter().map(|member| member.bot.tally.all()).collect();
         self.leave()?;
+        for (member, before) in self.members.iter().zip(before) {
+            reports[member.dialect].tally.count_since(before, &member.bot.tally);
+        }
         Ok(reports)
     }
 

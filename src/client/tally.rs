@@ -131,6 +131,17 @@ impl Tally {
         self.all_out += 1;
     }
 
+    /// Messages from the server and to it since the connection was made.
+    pub fn all(&self) -> (u64, u64) {
+        (self.all_in, self.all_out)
+    }
+
+    /// Counts what `tally` has come to hold since `before`: goodbyes, which no measured time has.
+    pub fn count_since(&mut self, before: (u64, u64), tally: &Tally) {
+        self.all_in += tally.all_in - before.0;
+        self.all_out += tally.all_out - before.1;
+    }
+
     /// Books an update with so many others in view, and the time since the one before.
     pub fn update(&mut self, gap: Option<Duration>, others_in_view: usize) {
         self.updates += 1;

@@ -59,6 +59,8 @@ pub struct Report {
     pub not_taken: usize,
     /// Decoded commands whose tick is behind the end of the capture.
     pub behind_end: usize,
+    /// Where the file ends in the middle of a block, if it does: only what stands before was run.
+    pub cut_at: Option<usize>,
     /// The world's checksum after the last tick that was run.
     pub checksum: u64,
     /// Where it differs first, if it does.
@@ -131,7 +133,7 @@ pub fn replay(
     for connection in &connections {
         decoded.listen(capture, connection, &recording, find)?;
     }
-    Ok(run(recording, decoded, connections.len()))
+    Ok(Report { cut_at: capture.cut_at, ..run(recording, decoded, connections.len()) })
 }
 
 /// Time since the first packet.

@@ -76,8 +76,11 @@ struct Front {
 
 /// Reads the records.
 pub fn read<'a>(capture: &Capture<'a>) -> Result<Recording<'a>, NotReplayable> {
-    let begins: Vec<(SocketAddr, usize)> =
-        capture.connections().iter().map(|connection| (connection.client, connection.first_packet)).collect();
+    // Of each client, in the order of the file.
+    let mut begins: HashMap<SocketAddr, Vec<usize>> = HashMap::new();
+    for connection in capture.connections() {
+        begins.entry(connection.client).or_default().push(connection.first_packet);
+    }
     let (mut front, mut ticks) = (Front::default(), Vec::<Tick>::new());
     let mut clients: HashMap<SocketAddr, Vec<(usize, About<'a>)>> = HashMap::new();
     for (packet, record) in capture.records() {
@@ -118,9 +121,10 @@ pub fn read<'a>(capture: &Capture<'a>) -> Result<Recording<'a>, NotReplayable> {
         let address: SocketAddr =
             address.parse().map_err(|_| refuse(format!("{address:?} is no address with a port")))?;
         // It belongs to the last connection of that address that has begun.
-        let begin = begins.iter().rfind(|(client, first)| *client == address && *first < packet.number);
-        if let Some((_, first)) = begin {
-            clients.entry(address).or_default().push((*first, about));
+        let known = begins.get(&address).map_or(&[][..], Vec::as_slice);
+        let begun = known.partition_point(|first| *first < packet.number);
+        if let Some(first) = begun.checked_sub(1).map(|last| known[last]) {
+            clients.entry(address).or_default().push((first, about));
         }
     }
     let world = front.world(&ticks)?;

@@ -9,10 +9,10 @@
 //! ```
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use tickwire::world::command::{decode_frame, encode_frame};
-use tickwire::world::{Identity, TickHz, World, code_hash};
+use tickwire_world::command::{decode_frame, encode_frame};
+use tickwire_world::{code_hash, Identity, TickHz, World};
 
 use crate::script::Script;
 
@@ -22,8 +22,11 @@ const FINALS: usize = 8;
 const CASE_TICKS: u32 = 120;
 const CHECKSUM_EVERY: u32 = 20;
 
+/// In the top folder, whichever package the test is built for.
 fn path() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/world.txt"))
+    let folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let mut places = folders.map(|folder| folder.join("tests/fixtures/world.txt"));
+    places.find(|place| place.is_file()).expect("the fixture is in the top folder")
 }
 
 fn blessing() -> bool {

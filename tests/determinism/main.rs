@@ -11,8 +11,8 @@ mod script;
 use std::collections::BTreeMap;
 
 use script::Script;
-use tickwire::world::command::KINDS;
-use tickwire::world::{Event, Identity, Outcome, TickHz, World};
+use tickwire_world::command::KINDS;
+use tickwire_world::{Event, Identity, Outcome, TickHz, World};
 
 const SEEDS: u32 = 100;
 const TICKS: u32 = 4_000;

@@ -53,10 +53,11 @@ type Names<'a> = BTreeMap<IpAddr, &'a str>;
 
 /// The names of the clients, as far as an address has one client: the file names addresses, and several may share one.
 fn names<'a>(capture: &Capture<'a>) -> Names<'a> {
-    let connections = capture.connections();
-    let addresses: Vec<IpAddr> = connections.iter().map(|one| one.client.ip().to_canonical()).collect();
-    let has_one = |address: &IpAddr| addresses.iter().filter(|other| *other == address).count() == 1;
-    capture.names.iter().copied().filter(|(address, _)| has_one(address)).collect()
+    let mut clients: BTreeMap<IpAddr, usize> = BTreeMap::new();
+    for connection in capture.connections() {
+        *clients.entry(connection.client.ip().to_canonical()).or_default() += 1;
+    }
+    capture.names.iter().copied().filter(|(address, _)| clients.get(address) == Some(&1)).collect()
 }
 
 fn heading(capture: &Capture<'_>) -> String {
