@@ -217,6 +217,9 @@ pub const TERMINAL_LOOK: Duration = Duration::from_millis(300);
 /// Bytes in which the first frame that makes sense is sought, where the beginning is missing: four of the longest updates. Beyond: the
 /// first half of them is given up.
 pub const EXPLAIN_SEEK_BYTES: usize = 64 * 1024;
+/// Bytes of payloads that one search for such a frame decodes, for each byte that it goes over, over all dialects. What a session says looks
+/// like a frame at few wrong places. Beyond: the search goes on from there when there is more.
+pub const EXPLAIN_SEEK_TRIES: usize = 16;
 
 // ---- cli: explain --------------------------------------------------------------------------------------------
 

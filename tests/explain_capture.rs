@@ -7,6 +7,7 @@ mod hex;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use tickwire::capture;
 use tickwire::capture::packet::{self, ACK, FIN, Head, LINK_RAW, SYN};
@@ -205,6 +206,52 @@ fn a_capture_that_begins_in_the_middle_is_read_from_the_first_frame_that_makes_s
     let mut ann = writer.midway("127.0.0.2:50001");
     writer.say(&mut ann, Side::Server, &[0x82; 40], true);
     assert_eq!(found(&writer.file, None), ["1 1: begins, midway", "1 1: < 40 bytes not read"]);
+}
+
+/// Far more than the tests below take, and far less than what grows with the square takes.
+const QUICK: Duration = Duration::from_secs(10);
+
+#[test]
+fn a_search_that_finds_nothing_does_not_begin_again_with_each_segment() {
+    let mut writer = Writer::new();
+    let mut ann = writer.midway("127.0.0.2:50001");
+    writer.say(&mut ann, Side::Server, &[0x82, 0x7e, 0x7f, 0xfc].repeat(15_000), true);
+    for _ in 0..2_000 {
+        writer.say(&mut ann, Side::Server, &[0x82], true);
+    }
+    let begin = Instant::now();
+    let lines = found(&writer.file, None);
+    assert!(begin.elapsed() < QUICK, "{:?}", begin.elapsed());
+    assert_eq!(lines, ["1 1: begins, midway", "1 2001: < 62000 bytes not read"]);
+}
+
+#[test]
+fn what_nobody_looked_at_again_is_found_at_the_end() {
+    let mut writer = Writer::new();
+    let mut ann = writer.midway("127.0.0.2:50001");
+    writer.say(&mut ann, Side::Server, &[0; 1_000], true);
+    writer.say(&mut ann, Side::Server, &[pong(4), pong(5)].concat(), true);
+    let lines = found(&writer.file, None);
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert!(lines[1].ends_with("1000 bytes not read") && lines[3].contains("pong nonce=5"), "{lines:?}");
+}
+
+#[test]
+fn many_holes_take_no_longer_each_than_one() {
+    const HOLES: usize = 30_000;
+    let mut writer = Writer::new();
+    let mut ann = writer.midway("127.0.0.2:50001");
+    for _ in 0..HOLES {
+        writer.say(&mut ann, Side::Server, &pong(4), true);
+        writer.say(&mut ann, Side::Server, &[0; 3], false);
+    }
+    writer.say(&mut ann, Side::Server, &pong(5), true);
+    let begin = Instant::now();
+    let lines = found(&writer.file, None);
+    assert!(begin.elapsed() < QUICK, "{:?}", begin.elapsed());
+    let holes = lines.iter().filter(|line| line.ends_with("3 bytes of Server missing")).count();
+    let frames = lines.iter().filter(|line| line.contains("pong nonce=")).count();
+    assert_eq!((holes, frames), (HOLES, HOLES + 1));
 }
 
 /// The program's output and errors.

@@ -39,7 +39,7 @@ fn hear(pieces: &[(Side, &[u8])]) -> (Vec<String>, Vec<&'static str>) {
     for (from, bytes) in pieces {
         items.extend(conversation.receive(*from, bytes));
     }
-    items.extend([Side::Client, Side::Server].into_iter().filter_map(|side| conversation.finish(side)));
+    items.extend([Side::Client, Side::Server].into_iter().flat_map(|side| conversation.finish(side)));
     assert!(items.iter().all(|item| item.encode().as_ref() == Some(&item.bytes)));
     let rules = items.iter().filter_map(|item| match item.problem() {
         Some(Problem::Broken { rule, .. }) => Some(*rule),

@@ -105,7 +105,7 @@ fn both<'c>(
         explanations.extend(conversation.receive(side, bytes));
     }
     explanations
-        .extend([Side::Client, Side::Server].into_iter().filter_map(|side| conversation.finish(side)));
+        .extend([Side::Client, Side::Server].into_iter().flat_map(|side| conversation.finish(side)));
     explanations
 }
 

@@ -7,7 +7,7 @@
 use core::net::SocketAddr;
 
 use super::{Conversation, Explanation, Problem};
-use crate::capture::{Capture, Connection, End, Piece};
+use crate::capture::{Capture, Connection, End, Hole, Piece};
 use crate::packet::{Codes, Dialect};
 use crate::ws::Side;
 
@@ -64,6 +64,8 @@ struct Reading<'a, 'c> {
     conversation: Conversation<'c>,
     has_begun: bool,
     pieces_left: usize,
+    /// Which of its holes were told.
+    told: Vec<bool>,
     tally: Tally,
 }
 
@@ -95,7 +97,8 @@ pub fn walk<'c>(
             conversation.begin_midway();
         }
         let (has_begun, pieces_left, tally) = (false, connection.pieces.len(), Tally::default());
-        readings.push(Reading { number, connection, conversation, has_begun, pieces_left, tally });
+        let told = vec![false; connection.holes.len()];
+        readings.push(Reading { number, connection, conversation, has_begun, pieces_left, told, tally });
     }
     // Within a connection the pieces stand in their order already.
     pieces.sort_by_key(|(readable, ..)| *readable);
@@ -112,6 +115,18 @@ fn side(end: End) -> Side {
     }
 }
 
+/// Bytes of the hole before a piece, which is then told. The holes stand in the order of their packets.
+fn hole_before(holes: &[Hole], piece: &Piece<'_>, told: &mut [bool]) -> u64 {
+    let first = holes.partition_point(|hole| hole.packet < piece.packet);
+    let here = holes.iter().enumerate().skip(first).take_while(|(_, hole)| hole.packet == piece.packet);
+    let mut here = here.filter(|(_, hole)| hole.from == piece.from);
+    let found = here.find(|(at, _)| !told[*at]);
+    found.map_or(0, |(at, hole)| {
+        told[at] = true;
+        hole.bytes
+    })
+}
+
 impl<'c> Reading<'_, 'c> {
     fn receive(&mut self, packet: usize, piece: &Piece<'_>, each: &mut impl FnMut(Found<'c>)) {
         let (client, at_ns, from) = (self.number, piece.at_ns, side(piece.from));
@@ -121,16 +136,12 @@ impl<'c> Reading<'_, 'c> {
             tell(What::Begin { client, server, is_whole: has_begin });
         }
         if piece.hole_before {
-            let is_here = |at: usize, end: End| at == piece.packet && end == piece.from;
-            let hole = self.connection.holes.iter().find(|hole| is_here(hole.packet, hole.from));
-            let bytes = hole.map_or(0, |hole| hole.bytes);
+            let bytes = hole_before(&self.connection.holes, piece, &mut self.told);
             self.conversation.skip(from).into_iter().for_each(|item| self.tally.item(item, &mut tell));
             self.tally.missing_bytes += bytes;
             tell(What::Hole(from, bytes));
         }
-        for item in self.conversation.receive(from, piece.bytes) {
-            self.tally.item(item, &mut tell);
-        }
+        self.conversation.receive_each(from, piece.bytes, |item| self.tally.item(item, &mut tell));
         self.pieces_left -= 1;
         if self.pieces_left == 0 {
             self.end(&mut tell);
@@ -141,17 +152,11 @@ impl<'c> Reading<'_, 'c> {
     /// What is left over, and the holes behind which nothing follows.
     fn end(&mut self, tell: &mut impl FnMut(What<'c>)) {
         for end in [End::Client, End::Server] {
-            if let Some(item) = self.conversation.finish(side(end)) {
+            for item in self.conversation.finish(side(end)) {
                 self.tally.item(item, tell);
             }
-            let is_followed = |at: usize| {
-                self.connection
-                    .pieces
-                    .iter()
-                    .any(|piece| piece.hole_before && piece.packet == at && piece.from == end)
-            };
-            let of_end = self.connection.holes.iter().filter(|hole| hole.from == end);
-            for hole in of_end.filter(|hole| !is_followed(hole.packet)) {
+            let holes = self.connection.holes.iter().zip(&self.told);
+            for (hole, _) in holes.filter(|(hole, is_told)| hole.from == end && !**is_told) {
                 self.tally.missing_bytes += hole.bytes;
                 tell(What::Hole(side(end), hole.bytes));
             }

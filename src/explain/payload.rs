@@ -24,7 +24,8 @@ pub struct Speaker<'a> {
 }
 
 impl Speaker<'_> {
-    fn direction(self) -> Direction {
+    /// Which way it goes.
+    pub fn direction(self) -> Direction {
         match self.from {
             Side::Client => Direction::ToServer,
             Side::Server => Direction::ToClient,

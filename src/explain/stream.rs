@@ -20,8 +20,9 @@ use std::mem;
 use super::head::{self, Asked};
 use super::header;
 use super::payload::{self, Inside, Speaker};
+use super::seek::Search;
 use super::tree::{BYTE, Node, bits};
-use super::{Content, Explanation, Frame, Problem, Whole, packet, seek};
+use super::{Content, Explanation, Frame, Problem, Whole, packet};
 use crate::limits;
 use crate::packet::{Codes, Dialect, endpoint};
 use crate::ws::frame::{self, Header, Opcode};
@@ -50,6 +51,7 @@ struct Half {
     waiting: Vec<u8>,
     stage: Stage,
     open: Open,
+    search: Search,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,22 +126,46 @@ impl<'c> Conversation<'c> {
 
     /// Takes bytes of a side, and explains each head and each frame that they make whole. The bits of each count from its own front.
     pub fn receive(&mut self, from: Side, bytes: &[u8]) -> Vec<Explanation<'c>> {
-        let mut input = mem::take(&mut self.half(from).waiting);
-        input.extend_from_slice(bytes);
-        let (mut at, mut items) = (0, Vec::new());
-        while let Some(size) = self.next_size(from, &input[at..]) {
-            items.push(self.explain_one(from, &input[at..at + size]));
-            at += size;
-        }
-        input.drain(..at);
-        self.half(from).waiting = input;
+        let mut items = Vec::new();
+        self.receive_each(from, bytes, |item| items.push(item));
         items
     }
 
-    /// What is left over of a side: the beginning of something whose end did not come.
-    pub fn finish(&mut self, from: Side) -> Option<Explanation<'c>> {
+    /// The same, and hands over each explanation as it is made, so that no more than one is kept.
+    pub fn receive_each(&mut self, from: Side, bytes: &[u8], each: impl FnMut(Explanation<'c>)) {
+        let mut input = mem::take(&mut self.half(from).waiting);
+        input.extend_from_slice(bytes);
+        let at = self.explain_whole(from, &input, false, each);
+        input.drain(..at);
+        self.half(from).waiting = input;
+    }
+
+    /// What is left over of a side: the beginning of something whose end did not come, and before it what was not sought yet.
+    pub fn finish(&mut self, from: Side) -> Vec<Explanation<'c>> {
+        let mut items = Vec::new();
         let input = mem::take(&mut self.half(from).waiting);
-        (!input.is_empty()).then(|| self.explain_one(from, &input))
+        let at = self.explain_whole(from, &input, true, |item| items.push(item));
+        if at < input.len() {
+            items.push(self.explain_one(from, &input[at..]));
+        }
+        self.half(from).search = Search::default();
+        items
+    }
+
+    /// Explains all that is whole, and says how many bytes that is.
+    fn explain_whole(
+        &mut self,
+        from: Side,
+        input: &[u8],
+        is_all: bool,
+        mut each: impl FnMut(Explanation<'c>),
+    ) -> usize {
+        let mut at = 0;
+        while let Some(size) = self.next_size(from, &input[at..], is_all) {
+            each(self.explain_one(from, &input[at..at + size]));
+            at += size;
+        }
+        at
     }
 
     /// Says that the beginning was not seen, and that the first bytes may lie anywhere, unless they are a head.
@@ -151,7 +177,7 @@ impl<'c> Conversation<'c> {
 
     /// Gives up what was begun, since bytes of the side are missing, and seeks a frame in what comes next. What follows a broken rule is
     /// not read all the same.
-    pub fn skip(&mut self, from: Side) -> Option<Explanation<'c>> {
+    pub fn skip(&mut self, from: Side) -> Vec<Explanation<'c>> {
         let given_up = self.finish(from);
         let half = self.half(from);
         half.open = Open::Unknown;
@@ -185,9 +211,9 @@ impl<'c> Conversation<'c> {
     }
 
     /// Bytes of the next item, once it is whole. After a broken rule it is all there is.
-    fn next_size(&mut self, from: Side, input: &[u8]) -> Option<usize> {
+    fn next_size(&mut self, from: Side, input: &[u8], is_all: bool) -> Option<usize> {
         if self.half(from).stage == Stage::Seek && !input.is_empty() {
-            match self.seek(from, input) {
+            match self.seek(from, input, is_all) {
                 Some(0) => {}
                 size => return size,
             }
@@ -210,25 +236,36 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// Bytes before the first frame that makes sense. With none of them, the side is past its seeking.
-    fn seek(&mut self, from: Side, input: &[u8]) -> Option<usize> {
-        if head::may_begin(input) {
+    /// Bytes before the first frame that makes sense. With none of them, the side is past its seeking. `is_all` says that no more will
+    /// come, so that there is nothing to wait for.
+    fn seek(&mut self, from: Side, input: &[u8], is_all: bool) -> Option<usize> {
+        if head::begins(input) {
             self.half(from).stage = Stage::Begin;
             return Some(0);
+        }
+        if !is_all && !self.half(from).search.is_due(input.len()) {
+            return None;
         }
         let all = self.codes.filter(|_| !self.is_settled);
         let dialects: Vec<&'c Dialect> = match all {
             Some(codes) => codes.dialects().map(AsRef::as_ref).collect(),
             None => vec![self.dialect],
         };
-        match seek::first_frame(input, from, &dialects, self.json) {
-            Some((0, dialect)) => {
-                (self.dialect, self.is_settled) = (dialect, true);
-                self.half(from).stage = Stage::Frames;
-                Some(0)
+        let json = self.json;
+        let half = self.half(from);
+        match half.search.first_frame(input, from, &dialects, json) {
+            Some((at, dialect)) => {
+                half.search = Search::default();
+                if at == 0 {
+                    half.stage = Stage::Frames;
+                    (self.dialect, self.is_settled) = (dialect, true);
+                }
+                Some(at)
             }
-            Some((at, _)) => Some(at),
-            None if input.len() > limits::EXPLAIN_SEEK_BYTES => Some(input.len() / 2),
+            None if input.len() > limits::EXPLAIN_SEEK_BYTES => {
+                half.search.give_up(input.len() / 2);
+                Some(input.len() / 2)
+            }
             None => None,
         }
     }
