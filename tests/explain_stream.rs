@@ -124,6 +124,28 @@ fn a_request_that_breaks_a_rule_is_shown_with_its_place() {
 }
 
 #[test]
+fn any_method_is_a_request_and_half_a_head_is_not_all_there() {
+    let post = b"POST / HTTP/1.1\r\nHost: a\r\n\r\nhi";
+    let dialect = Codes::builtin().dialect("native").expect("built in");
+    let explanation = explain::explain(post, &dialect, None);
+    let Some(Problem::Broken { rule, answer, bits, .. }) = explanation.problem() else { panic!("a rule") };
+    assert_eq!(
+        (explanation.from, *rule, &answer[..], bits.clone()),
+        (Side::Client, "method_not_get", "status 405", 0..32)
+    );
+    for half in ["G", "GE", "GET", "GET ", "GET / HT", "H", "HTTP", "HTTP/1.1 1", "P", "POST"] {
+        let explanation = explain::explain(half.as_bytes(), &dialect, None);
+        let from = if half.starts_with('H') { Side::Server } else { Side::Client };
+        assert_eq!((explanation.from, explanation.frames.len()), (from, 1), "{half}");
+        assert!(matches!(explanation.problem(), Some(Problem::Incomplete { .. })), "{half}: {explanation}");
+    }
+    // A server asks for nothing, and frames are not text.
+    for (from, bytes) in [(Side::Server, &b"POST / HTTP/1.1"[..]), (Side::Client, b"A\x80\0\0\0\0")] {
+        assert_eq!(hear(&[(from, bytes)]).1, ["reserved_bit"]);
+    }
+}
+
+#[test]
 fn a_page_is_no_upgrade_and_its_body_no_frames() {
     let page = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\x81\x02";
     let (lines, rules) = hear(&[(Side::Client, b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n"), (Side::Server, page)]);

@@ -11,7 +11,7 @@ use super::{Content, Frame, Problem};
 use crate::ws::http::{HeadReader, RequestHead, ResponseHead, ResponseReader};
 use crate::ws::{Side, Violation, upgrade};
 
-/// What a request begins with; WebSocket knows no other method.
+/// What a request begins with that asks for the upgrade; WebSocket knows no other method.
 const REQUEST: &[u8] = b"GET ";
 /// What a response begins with.
 const RESPONSE: &[u8] = b"HTTP/";
@@ -44,19 +44,34 @@ pub struct Head<'a> {
     pub asked: Option<Asked>,
 }
 
-/// Whether bytes are a head, as far as they go. No frame begins like one: in an upper-case letter a reserved bit is set.
-pub fn begins(bytes: &[u8]) -> bool {
+/// Whether bytes are a head of the upgrade, wherever they are found.
+pub fn is_of_upgrade(bytes: &[u8]) -> bool {
     bytes.starts_with(REQUEST) || bytes.starts_with(RESPONSE)
 }
 
-/// Who sends a head.
+/// Whether bytes that a side sends first are a head, as far as they go: of a client any method, which is upper-case letters up to a
+/// blank. No frame begins like one: in an upper-case letter a reserved bit is set.
+pub fn begins(bytes: &[u8], from: Side) -> bool {
+    let letters = letters(bytes);
+    is_of_upgrade(bytes) || from == Side::Client && letters > 0 && bytes.get(letters) == Some(&b' ')
+}
+
+/// How many upper-case letters are in front.
+fn letters(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|byte| byte.is_ascii_uppercase()).count()
+}
+
+/// Who sends a head, or what begins like one.
 pub fn side(head: &[u8]) -> Side {
-    if head.starts_with(RESPONSE) { Side::Server } else { Side::Client }
+    let is_response = head.starts_with(RESPONSE) || RESPONSE.starts_with(head);
+    if is_response { Side::Server } else { Side::Client }
 }
 
 /// Whether they are, or could be once more of them is there.
-pub fn may_begin(bytes: &[u8]) -> bool {
-    begins(bytes) || !bytes.is_empty() && (REQUEST.starts_with(bytes) || RESPONSE.starts_with(bytes))
+pub fn may_begin(bytes: &[u8], from: Side) -> bool {
+    let is_method = || from == Side::Client && letters(bytes) == bytes.len();
+    let is_front = || REQUEST.starts_with(bytes) || RESPONSE.starts_with(bytes) || is_method();
+    begins(bytes, from) || !bytes.is_empty() && is_front()
 }
 
 /// Bytes of the head, once it is whole or has broken a rule.

@@ -181,7 +181,7 @@ pub fn run(text: &str, dialect: &Dialect, from: Option<Side>) -> Result<String, 
 /// Who sent bytes: a client masks, a server does not; who sends less than two bytes has not said.
 pub fn guess_side(bytes: &[u8]) -> Side {
     match bytes.get(1) {
-        _ if head::begins(bytes) => head::side(bytes),
+        _ if head::may_begin(bytes, Side::Client) => head::side(bytes),
         Some(second) if second & MASK == 0 => Side::Server,
         _ => Side::Client,
     }

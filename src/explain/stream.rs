@@ -223,7 +223,7 @@ impl<'c> Conversation<'c> {
             _ if input.is_empty() => None,
             Stage::Body | Stage::Over => Some(input.len()),
             Stage::Seek => None,
-            Stage::Begin if head::may_begin(input) => head::size(input, from),
+            Stage::Begin if head::may_begin(input, from) => head::size(input, from),
             Stage::Begin | Stage::Frames => match Header::decode(input, from) {
                 Err(_) => Some(input.len()),
                 Ok(None) => None,
@@ -239,7 +239,7 @@ impl<'c> Conversation<'c> {
     /// Bytes before the first frame that makes sense. With none of them, the side is past its seeking. `is_all` says that no more will
     /// come, so that there is nothing to wait for.
     fn seek(&mut self, from: Side, input: &[u8], is_all: bool) -> Option<usize> {
-        if head::begins(input) {
+        if head::is_of_upgrade(input) {
             self.half(from).stage = Stage::Begin;
             return Some(0);
         }
@@ -273,7 +273,7 @@ impl<'c> Conversation<'c> {
     /// The head or the frame that begins at byte `start`, or what there is of it.
     fn item(&mut self, bytes: &[u8], start: usize, from: Side) -> Frame<'c> {
         match self.half(from).stage {
-            Stage::Begin if head::begins(&bytes[start..]) => self.head(bytes, start, from),
+            Stage::Begin if head::may_begin(&bytes[start..], from) => self.head(bytes, start, from),
             Stage::Body | Stage::Over | Stage::Seek => {
                 let rest = Node::of_bytes(packet::NOT_READ, start, &bytes[start..], "not read");
                 Frame::new(start..bytes.len(), Node::parent("rest", start * BYTE, vec![rest]))
