@@ -187,6 +187,10 @@ fn frames_that_may_not_follow_each_other_are_named() {
         ("81 01 61 80 01 62", "continuation_without_start"),
         ("01 02 61c3 00 01 61", "text_not_utf8"),
         ("01 02 61c3 80 00", "text_not_utf8"),
+        ("01 01e2 80 01ff 81 01 61", "text_not_utf8"),
+        ("81 02ff41 81 01 61", "text_not_utf8"),
+        ("88 01 03 81 81", "close_one_byte"),
+        ("82 01 c1 c1", "packet_reserved_byte"),
     ] {
         let bytes = hex::bytes(bytes);
         assert_eq!(hear(&[(Side::Server, &bytes)]).1, [rule]);
@@ -196,6 +200,35 @@ fn frames_that_may_not_follow_each_other_are_named() {
     let head = response(ACCEPT);
     let begun = [head.as_bytes(), &hex::bytes("80 01 62")].concat();
     assert_eq!(hear(&[(Side::Server, &begun)]).1, ["continuation_without_start"]);
+}
+
+#[test]
+fn what_follows_the_end_of_a_side_is_not_read() {
+    for (bytes, lines) in [
+        (
+            "8102ff41 810161",
+            &[
+                "text, 2 bytes: text_not_utf8 (RFC 6455 section 8.1), close 1007 inconsistent data",
+                "3 bytes not read",
+            ][..],
+        ),
+        ("8801c1 810161", &["close, 1 byte: close_one_byte", "3 bytes not read"]),
+        ("880203e8 810161 8101", &["close, 2 bytes: close 1000", "5 bytes not read, after the close"]),
+        // What is only dropped or ignored ends nothing.
+        ("8204 92a17a90 810161", &["binary, 4 bytes: unknown_code", "text, 1 byte: \"a\""]),
+    ] {
+        let (heard, _) = hear(&[(Side::Server, &hex::bytes(bytes))]);
+        assert_eq!(heard.len(), lines.len(), "{heard:?}");
+        assert!(heard.iter().zip(lines).all(|(heard, line)| heard.starts_with(line)), "{heard:?}");
+    }
+    // The other side is heard: it says what it makes of it.
+    let pieces =
+        [(Side::Client, "8182 00000000 ff41"), (Side::Server, "880203ef"), (Side::Client, "8980 00000000")];
+    let pieces = pieces.map(|(from, bytes)| (from, hex::bytes(bytes)));
+    let pieces: Vec<(Side, &[u8])> = pieces.iter().map(|(from, bytes)| (*from, &bytes[..])).collect();
+    let (lines, rules) = hear(&pieces);
+    assert_eq!((rules, &lines[2][..]), (vec!["text_not_utf8"], "6 bytes not read"));
+    assert!(lines[1].contains("1007"), "{lines:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::header::field;
 use super::tree::Node;
-use super::{Content, Explanation, Frame, PAYLOAD, Problem};
+use super::{Content, Explanation, Frame, PAYLOAD, Problem, REST};
 use crate::packet::{Code, Value};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
@@ -33,7 +33,7 @@ fn print_frame(explanation: &Explanation<'_>, frame: &Frame<'_>) -> String {
         let _ = write!(out, r#","{name}":{value}"#);
     };
     let is_head = matches!(frame.content, Content::Head(_));
-    entry("kind", quoted(if is_head || frame.tree.name == "rest" { &frame.tree.name } else { "frame" }));
+    entry("kind", quoted(if is_head || frame.tree.name == REST { &frame.tree.name } else { "frame" }));
     entry("line", quoted(&frame.to_string()));
     // As far as the header goes, also where a rule is broken.
     let of_header =

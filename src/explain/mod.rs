@@ -50,6 +50,9 @@ const CHARS_SHOWN: usize = 60;
 /// The name of the field that is the payload of a frame.
 pub const PAYLOAD: &str = "payload";
 
+/// The name of what nobody reads: a body, and what follows the end.
+pub const REST: &str = "rest";
+
 /// The explanation of some bytes of one direction.
 #[derive(Debug)]
 pub struct Explanation<'a> {
@@ -59,7 +62,7 @@ pub struct Explanation<'a> {
     pub from: Side,
     /// The dialect in which its packets were looked up.
     pub dialect: &'a Dialect,
-    /// The frames in their order; before them the head of the request or response, if there is one. After a broken rule that ends the connection there are no more.
+    /// The frames in their order; before them the head of the request or response, if there is one. What follows a close frame, or something for which the other end closes, is one more that is not read.
     pub frames: Vec<Frame<'a>>,
 }
 
@@ -154,6 +157,11 @@ impl Problem {
         };
         let (rule, address) = (violation.name(), violation.address());
         Problem::Broken { rule, address, sentence: violation.to_string(), answer, bits }
+    }
+
+    /// Whether the other end closes the connection for it, so that it reads nothing more.
+    fn closes(&self) -> bool {
+        matches!(self, Problem::Broken { answer, .. } if answer.starts_with("close "))
     }
 
     /// The same problem at another place.
@@ -280,7 +288,10 @@ impl Frame<'_> {
             (None, Content::Head(line)) => line.clone(),
             (None, Content::Text(text)) => cut(&format!("{text:?}")),
             (None, Content::Close(line) | Content::Packet(_, Some(line))) => cut(line),
-            (None, Content::Unread) => count(self.place.len(), "byte") + " not read",
+            (None, Content::Unread) => {
+                let why = if self.tree.value.is_empty() { "" } else { ", " };
+                format!("{} not read{why}{}", count(self.place.len(), "byte"), self.tree.value)
+            }
             (None, _) => cut(&hex::print(&self.payload)),
         };
         [before, says].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")

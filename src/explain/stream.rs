@@ -5,7 +5,7 @@
 //! a last fragment is explained with the whole message.
 //!
 //! ```text
-//!   begin ──head that asks for or grants the upgrade──► frames ──broken rule──► over
+//!   begin ──head that asks for or grants the upgrade──► frames ──broken rule, close──► over
 //!     ├──────────────── no head: mid-stream ───────────►│
 //!     └──any other head──► body                         │
 //!                            seek ──what makes sense───►┘
@@ -22,7 +22,7 @@ use super::header;
 use super::payload::{self, Inside, Speaker};
 use super::seek::Search;
 use super::tree::{BYTE, Node, bits};
-use super::{Content, Explanation, Frame, Problem, Whole, packet};
+use super::{Content, Explanation, Frame, Problem, REST, Whole, packet};
 use crate::limits;
 use crate::packet::{Codes, Dialect, endpoint};
 use crate::ws::frame::{self, Header, Opcode};
@@ -63,7 +63,9 @@ enum Stage {
     Seek,
     /// What follows a head that is no upgrade.
     Body,
-    /// After a broken rule: there is no telling where the next frame begins.
+    /// After a close frame: whatever comes is not read.
+    Closed,
+    /// After something for which the other end closes the connection: whatever comes is not read.
     Over,
 }
 
@@ -114,9 +116,10 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// Whether both sides are past the upgrade, and none of them has broken a rule that ends the connection.
+    /// Whether both sides are past the upgrade, and none of them has broken a rule that ends the connection. Also after a close frame,
+    /// since it wants an answer.
     pub fn is_open(&self) -> bool {
-        [&self.client, &self.server].iter().all(|half| half.stage == Stage::Frames)
+        [&self.client, &self.server].iter().all(|half| matches!(half.stage, Stage::Frames | Stage::Closed))
     }
 
     /// The dialect, as far as it is known.
@@ -221,7 +224,7 @@ impl<'c> Conversation<'c> {
         let half = self.half(from);
         match half.stage {
             _ if input.is_empty() => None,
-            Stage::Body | Stage::Over => Some(input.len()),
+            Stage::Body | Stage::Closed | Stage::Over => Some(input.len()),
             Stage::Seek => None,
             Stage::Begin if head::may_begin(input, from) => head::size(input, from),
             Stage::Begin | Stage::Frames => match Header::decode(input, from) {
@@ -274,9 +277,11 @@ impl<'c> Conversation<'c> {
     fn item(&mut self, bytes: &[u8], start: usize, from: Side) -> Frame<'c> {
         match self.half(from).stage {
             Stage::Begin if head::may_begin(&bytes[start..], from) => self.head(bytes, start, from),
-            Stage::Body | Stage::Over | Stage::Seek => {
+            stage @ (Stage::Body | Stage::Closed | Stage::Over | Stage::Seek) => {
                 let rest = Node::of_bytes(packet::NOT_READ, start, &bytes[start..], "not read");
-                Frame::new(start..bytes.len(), Node::parent("rest", start * BYTE, vec![rest]))
+                let tree = Node::parent(REST, start * BYTE, vec![rest]);
+                let why = if stage == Stage::Closed { "after the close" } else { "" };
+                Frame::new(start..bytes.len(), tree.valued(why))
             }
             Stage::Begin | Stage::Frames => {
                 self.half(from).stage = Stage::Frames;
@@ -333,6 +338,11 @@ impl<'c> Conversation<'c> {
                 (Inside::bytes(&payload, begin).with(Some(problem)), None)
             }
         };
+        if inside.problem.as_ref().is_some_and(Problem::closes) {
+            self.half(from).stage = Stage::Over;
+        } else if missing == 0 && header.opcode == Opcode::Close {
+            self.half(from).stage = Stage::Closed;
+        }
         let mut fields = layout.fields;
         if come > 0 {
             fields.push(inside.node);
