@@ -133,7 +133,10 @@ fn judge_request(head: &[u8]) -> Judged {
         Err(refusal) => return Judged { line, violation: Some(refusal.violation), ..Judged::default() },
     };
     if !request.asks_for_upgrade() {
-        return Judged { line: format!("{line}, no upgrade"), ..Judged::default() };
+        // Pages may be asked for with two methods.
+        let is_known = ["GET", "HEAD"].contains(&request.method.as_str());
+        let violation = (!is_known).then_some(Violation::MethodNotGet);
+        return Judged { line: format!("{line}, no upgrade"), violation, ..Judged::default() };
     }
     let violation = upgrade::accept(&request, &KNOWN).err().map(|refusal| refusal.violation);
     let asked = asked(&request);
