@@ -241,6 +241,8 @@ fn input_is_told_apart() {
             b"# a remark\n> 8180 00000000\n\n< 8100\n  00\n",
             vec![piece(client, "818000000000"), piece(server, "810000")],
         ),
+        (b"8185 37fa213d 7f9f4d5158 # Hello\n", vec![piece(None, "818537fa213d7f9f4d5158")]),
+        (b"  # indented\n>\n  # one more\n< # both\n 8100\n<\n", vec![piece(server, "8100")]),
         (b"0x81,0x00", vec![piece(None, "8100")]),
         (b"\x81\x00", vec![piece(None, "8100")]),
         (b"GET / HTTP/1.1", vec![Piece { from: None, bytes: b"GET / HTTP/1.1".to_vec() }]),
@@ -248,7 +250,9 @@ fn input_is_told_apart() {
         assert_eq!(input::read(contents), Ok(pieces), "{contents:?}");
         assert!(!input::is_capture(contents));
     }
-    for contents in [&b""[..], b"\n", b"# nothing\n", b"818", b"> 8"] {
+    let error = input::read(b"81 00 # a ping?\n81 0g\n").expect_err("a letter");
+    assert_eq!(error, "line 2: 'g' is not a hexadecimal digit");
+    for contents in [&b""[..], b"\n", b"# nothing\n", b"818", b"> 8", b"<\n", b"hello"] {
         let error = input::read(contents).expect_err("no bytes");
         assert_eq!(error.lines().count(), 1, "{error}");
     }
@@ -343,4 +347,17 @@ fn what_cannot_be_explained_is_refused_in_one_line() {
         assert!(!is_well && out.is_empty());
         assert_eq!(errors.lines().count(), 1, "{errors}");
     }
+}
+
+#[test]
+fn a_file_that_was_meant_is_told_how_to_be_named() {
+    // The tests run where Cargo.lock is; a name without a point is one of a folder's files.
+    let name = "LICENSE-MIT";
+    assert!(std::path::Path::new(name).is_file());
+    let (is_well, _, errors) = tickwire(&[name], b"", false);
+    assert!(!is_well && errors.contains("./LICENSE-MIT") && errors.lines().count() == 1, "{errors}");
+    let (_, _, errors) = tickwire(&["no-such-file"], b"", false);
+    assert!(!errors.contains("./"), "{errors}");
+    let (_, one, _) = tickwire(&["8201c1"], b"", false);
+    assert!(one.contains("1 byte of MessagePack"), "{one}");
 }

@@ -70,7 +70,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
             return file::run(&contents, &codes, (asked, dialect), args);
         }
         Some(contents) => input::read(&contents)?,
-        None => vec![Piece { from: None, bytes: explain::hex::parse(&args.what.join(" "))? }],
+        None => vec![Piece { from: None, bytes: typed(&args.what)? }],
     };
     if args.client.is_some() || args.packet.is_some() {
         return Err("--client and --packet choose from a capture, which this is not".to_owned());
@@ -146,6 +146,14 @@ fn contents(what: &[String]) -> Result<Option<Vec<u8>>, Failure> {
         }
         _ => Ok(None),
     }
+}
+
+/// Hexadecimal of the command line. Who meant a file of this name is told how to say so.
+fn typed(what: &[String]) -> Result<Vec<u8>, Failure> {
+    explain::hex::parse(&what.join(" ")).map_err(|error| match what {
+        [name] if Path::new(name).is_file() => format!("{error}; for the file of that name: ./{name}"),
+        _ => error,
+    })
 }
 
 fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Failure> {

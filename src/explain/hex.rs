@@ -16,7 +16,8 @@ pub fn parse(text: &str) -> Result<Vec<u8>, String> {
             return Err(format!("{sign:?} is not a hexadecimal digit"));
         }
         if digits.len() % 2 != 0 {
-            return Err(format!("{} digits in {digits:?}: a byte has two", digits.len()));
+            let many = super::count(digits.len(), "digit");
+            return Err(format!("{many} in {digits:?}: a byte has two"));
         }
         let values: Vec<u8> =
             digits.chars().filter_map(|sign| sign.to_digit(16)).map(|digit| digit as u8).collect();

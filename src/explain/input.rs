@@ -2,10 +2,11 @@
 //!
 //! The contents of a file or of standard input come in; pieces with the side that sent them go out, as far as it is said. A
 //! capture begins with its magic number. Text is hexadecimal if it has nothing else in it but white space, colons, commas and `0x`; a
-//! line may begin with `>` for what a client sent and `<` for what a server sent, and `#` begins a remark. All else is bytes. No frame
+//! line may begin with `>` for what a client sent and `<` for what a server sent, and `#` begins a remark, to the
+//! line's end. Other text is refused, unless it is a head of HTTP. All else is bytes. No frame
 //! and no head of HTTP can be mistaken for such text: a frame begins with a byte that is no digit, and `GET` is not hexadecimal.
 
-use super::hex;
+use super::{head, hex};
 use crate::ws::Side;
 
 /// Bytes of one side.
@@ -41,20 +42,37 @@ pub fn read(contents: &[u8]) -> Result<Vec<Piece>, String> {
     }
     match std::str::from_utf8(contents) {
         Ok(text) if text.lines().all(is_hexadecimal) => read_text(text),
+        Ok(text) if is_typed(text) && !head::may_begin(contents, Side::Client) => Err(complaint(text)),
         _ => Ok(vec![Piece { from: None, bytes: contents.to_vec() }]),
     }
 }
 
 fn is_hexadecimal(line: &str) -> bool {
-    let is_sign =
-        |sign: char| sign.is_ascii_hexdigit() || sign.is_ascii_whitespace() || ":,xX".contains(sign);
-    let (_, digits) = marked(line);
-    line.starts_with('#') || digits.chars().all(is_sign)
+    marked(line).1.chars().all(is_sign)
 }
 
-/// Who sent a line, and the rest of it.
+fn is_sign(sign: char) -> bool {
+    sign.is_ascii_hexdigit() || sign.is_ascii_whitespace() || ":,xX".contains(sign)
+}
+
+/// Whether somebody wrote it: no frame looks like that.
+fn is_typed(text: &str) -> bool {
+    text.chars().all(|sign| matches!(sign, ' '..='~' | '\t' | '\r' | '\n'))
+}
+
+/// What is wrong with the first line that is not hexadecimal.
+fn complaint(text: &str) -> String {
+    let mut lines = text.lines().enumerate();
+    let wrong = lines.find_map(|(index, line)| {
+        let sign = marked(line).1.chars().find(|sign| !is_sign(*sign))?;
+        Some(format!("line {}: {sign:?} is not a hexadecimal digit", index + 1))
+    });
+    wrong.unwrap_or_default()
+}
+
+/// Who sent a line, and the rest of it without its remark.
 fn marked(line: &str) -> (Option<Side>, &str) {
-    let line = line.trim_start();
+    let line = line.split('#').next().unwrap_or_default().trim();
     match (line.strip_prefix('>'), line.strip_prefix('<')) {
         (Some(rest), _) => (Some(Side::Client), rest),
         (_, Some(rest)) => (Some(Side::Server), rest),
@@ -65,7 +83,7 @@ fn marked(line: &str) -> (Option<Side>, &str) {
 /// A line without a mark goes on with what the line before it began.
 fn read_text(text: &str) -> Result<Vec<Piece>, String> {
     let mut pieces: Vec<(Option<Side>, String)> = Vec::new();
-    for line in text.lines().filter(|line| !line.starts_with('#')) {
+    for line in text.lines() {
         let (from, digits) = marked(line);
         match pieces.last_mut() {
             Some((_, before)) if from.is_none() => before.extend([" ", digits]),
@@ -73,6 +91,8 @@ fn read_text(text: &str) -> Result<Vec<Piece>, String> {
             _ => pieces.push((from, digits.to_owned())),
         }
     }
+    // A mark with nothing after it is nobody's.
+    pieces.retain(|(_, digits)| !digits.trim().is_empty());
     if pieces.is_empty() {
         return Err("no bytes to explain".to_owned());
     }

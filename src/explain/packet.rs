@@ -62,7 +62,7 @@ pub fn explain<'a>(
     if walk.at < payload.len() {
         parts.push(Node::of_bytes(NOT_READ, start + walk.at, &payload[walk.at..], "not read"));
     }
-    let words = format!("{} bytes of MessagePack", payload.len());
+    let words = super::count(payload.len(), "byte") + " of MessagePack";
     let node = Node::parent(PAYLOAD, start * BYTE, parts).valued(words);
     let problem = problem.map(|error| problem_of(error, &node, start, payload.len()));
     Explained { node, row, line, problem }
