@@ -330,6 +330,12 @@ fn the_command_chooses_and_prints_as_asked() {
     assert!(second.contains("mask_missing") && !second.contains("pong"), "{second}");
     assert_eq!(run(&["--packet", "pong"]).lines().count(), 1);
     assert_eq!(run(&["--packet", "mask_missing"]).lines().count(), 1);
+    let (is_well, out, errors) = tickwire(&[file.path(), "--packet", "mvoe"]);
+    assert!(
+        is_well && out.is_empty() && errors.contains("\"mvoe\"") && errors.lines().count() == 1,
+        "{errors}"
+    );
+    assert_eq!(tickwire(&[file.path(), "--packet", "pong"]).2, "");
     let drawn = run(&["--client", "1", "--full"]);
     assert!(drawn.contains("packet 11, 2.500000 s, client 1: 7 bytes from a server"), "{drawn}");
     assert!(drawn.contains("|F|R|R|R|opcode"), "{drawn}");

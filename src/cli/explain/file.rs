@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
-use super::super::{Failure, print};
+use super::super::{Failure, print, print_aside};
 use super::{ExplainArgs, lines};
 use crate::capture::{self, Capture};
 use crate::explain::captured::{self, Found, Tally, What};
@@ -31,14 +31,20 @@ pub fn run(
     if is_plain {
         print(&heading(&capture));
     }
+    let mut is_silent = true;
     let tallies = captured::walk(&capture, codes, dialects, args.client, |found| {
-        print(&shown(&found, &names, begin_ns, args));
+        let text = shown(&found, &names, begin_ns, args);
+        is_silent &= text.is_empty();
+        print(&text);
     });
     if let (Some(client), true) = (args.client, tallies.is_empty()) {
         return Err(format!("no connection {client}"));
     }
     if is_plain {
         print(&table(&tallies));
+    }
+    if let (Some(name), true) = (&args.packet, is_silent) {
+        print_aside(&format!("tickwire: nothing of the name {name:?} was said\n"));
     }
     match capture.cut_at {
         Some(offset) => {
