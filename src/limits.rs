@@ -223,9 +223,11 @@ pub const EXPLAIN_SEEK_TRIES: usize = 16;
 
 // ---- cli: explain --------------------------------------------------------------------------------------------
 
-/// Bytes of a file or of standard input that `explain` reads: it keeps them in memory. An hour of one client has under 20 MB. Beyond:
-/// refused.
+/// Bytes of a capture that `explain` reads: it is held in memory as a whole, with a list of its packets. Beyond: refused.
 pub const EXPLAIN_BYTES: u64 = 512 * 1024 * 1024;
+/// Bytes of a file or of standard input that is no capture: what people paste, or a session in hexadecimal. Its drawing is a hundred times as
+/// long, which nobody reads. Beyond: refused.
+pub const EXPLAIN_PASTED_BYTES: u64 = 8 * 1024 * 1024;
 
 // ---- cli: talk -----------------------------------------------------------------------------------------------
 
@@ -299,6 +301,7 @@ const _: () = {
     assert!(PLAYER_NUMBER_REST_LEAST.as_millis() < PLAYER_NUMBER_REST.as_millis());
     assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());
     assert!(ORDER_BYTES < ADMIN_BODY_BYTES);
+    assert!(EXPLAIN_PASTED_BYTES < EXPLAIN_BYTES);
     assert!(TALK_LINE_BYTES > 4 * MESSAGE_BYTES, "the longest message can be typed in hexadecimal");
     assert!(ADMIN_FAILURE_PAUSE.as_millis() < STOP_TIME.as_millis(), "a stop does not wait for who waits");
     assert!(TOKEN_CHARS_MOST * 4 < HEAD_BYTES);

@@ -8,6 +8,8 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use tickwire::explain::input::{self, Piece};
+use tickwire::explain::paint::Paint;
+use tickwire::explain::piecemeal::{self, Form};
 use tickwire::explain::{self, Content, Conversation, Explanation, Problem};
 use tickwire::packet::Codes;
 use tickwire::ws::Side;
@@ -360,4 +362,48 @@ fn a_file_that_was_meant_is_told_how_to_be_named() {
     assert!(!errors.contains("./"), "{errors}");
     let (_, one, _) = tickwire(&["8201c1"], b"", false);
     assert!(one.contains("1 byte of MessagePack"), "{one}");
+}
+
+#[test]
+fn what_is_written_frame_by_frame_is_the_same_and_takes_little_memory() {
+    let codes = Codes::builtin();
+    let native = codes.dialect("native").expect("built in");
+    let head = request("/?dialect=legacy", "");
+    let frames = hex::bytes("8185 37fa213d 7f9f4d5158 8980 00000000 8285 37fa213d a5f9b22cfa");
+    for bytes in [&[head.as_bytes(), &frames].concat()[..], &frames, &frames[..11], &frames[..4]] {
+        let whole = Conversation::new(&codes, &native).explain(Side::Client, bytes);
+        let lines: String = whole.frames.iter().map(|frame| format!("> {frame}\n")).collect();
+        let forms = [(Form::Full, whole.report()), (Form::Json, whole.json() + "\n"), (Form::Line, lines)];
+        for (form, expected) in forms {
+            let mut text = String::new();
+            let begin = || Conversation::new(&codes, &native);
+            piecemeal::write(begin, (Side::Client, bytes), (form, Paint::Plain), |part| text += part);
+            assert_eq!(text, expected);
+        }
+    }
+    // A hundred thousand frames in the space of a program that has nothing to do, and some: their trees would take 250 MB.
+    let pings = explain::hex::print(&[0x89, 0].repeat(100_000));
+    let limited = "ulimit -v 200000; exec \"$0\" explain --line --from server -";
+    let mut child = Command::new("sh")
+        .args(["-c", limited, env!("CARGO_BIN_EXE_tickwire")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    let mut input = child.stdin.take().expect("piped");
+    let writer = std::thread::spawn(move || input.write_all(pings.as_bytes()));
+    let output = child.wait_with_output().expect("the program ends");
+    writer.join().expect("no panic").expect("the program reads");
+    assert!(output.status.success());
+    assert_eq!(output.stdout.iter().filter(|byte| **byte == b'\n').count(), 100_000);
+}
+
+#[test]
+fn what_is_no_capture_has_a_bound() {
+    let bound = usize::try_from(tickwire::limits::EXPLAIN_PASTED_BYTES).expect("a few MiB");
+    let file = std::env::temp_dir().join(format!("tickwire-explain-long-{}.hex", std::process::id()));
+    std::fs::write(&file, b"\n".repeat(bound + 1)).expect("written");
+    let (is_well, _, errors) = tickwire(&[file.to_str().expect("text")], b"", false);
+    std::fs::remove_file(&file).expect("removed");
+    assert!(!is_well && errors.contains("more than 8 MiB"), "{errors}");
 }

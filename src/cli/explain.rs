@@ -15,6 +15,7 @@ use super::color::Color;
 use super::{Failure, codes, print};
 use crate::explain::input::{self, Piece};
 use crate::explain::paint::Paint;
+use crate::explain::piecemeal::{self, Form};
 use crate::explain::{self, Conversation, Explanation};
 use crate::limits;
 use crate::packet::{Codes, Dialect};
@@ -75,38 +76,40 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     if args.client.is_some() || args.packet.is_some() {
         return Err("--client and --packet choose from a capture, which this is not".to_owned());
     }
-    let mut conversation = match args.dialect {
+    let begin = || match args.dialect {
         Some(_) => Conversation::in_dialect(dialect),
         None => Conversation::new(&codes, dialect),
     };
-    let explanations = match &pieces[..] {
-        [Piece { from, bytes }] => {
-            let side = from.or(side(args)).unwrap_or_else(|| explain::guess_side(bytes));
-            vec![conversation.explain(side, bytes)]
-        }
-        _ => both(&mut conversation, &pieces, side(args)),
+    let form = match (args.json, args.line) {
+        (true, _) => Form::Json,
+        (_, true) => Form::Line,
+        _ => Form::Full,
     };
-    for (index, explanation) in explanations.iter().enumerate() {
-        let between = if index > 0 && !args.json && !args.line { "\n" } else { "" };
-        print(&format!("{between}{}", shown(explanation, args)));
+    if let [Piece { from, bytes }] = &pieces[..] {
+        let side = from.or(side(args)).unwrap_or_else(|| explain::guess_side(bytes));
+        piecemeal::write(begin, (side, bytes), (form, args.color.paint()), print);
+        return Ok(());
     }
+    let mut is_first = true;
+    both(begin(), &pieces, side(args), |explanation| {
+        let between = if std::mem::take(&mut is_first) || form != Form::Full { "" } else { "\n" };
+        print(&format!("{between}{}", shown(&explanation, form, args.color.paint())));
+    });
     Ok(())
 }
 
 /// The conversation of two sides, piece by piece.
 fn both<'c>(
-    conversation: &mut Conversation<'c>,
+    mut conversation: Conversation<'c>,
     pieces: &[Piece],
     otherwise: Option<Side>,
-) -> Vec<Explanation<'c>> {
-    let mut explanations = Vec::new();
+    mut each: impl FnMut(Explanation<'c>),
+) {
     for Piece { from, bytes } in pieces {
         let side = from.or(otherwise).unwrap_or_else(|| explain::guess_side(bytes));
-        explanations.extend(conversation.receive(side, bytes));
+        conversation.receive_each(side, bytes, &mut each);
     }
-    explanations
-        .extend([Side::Client, Side::Server].into_iter().flat_map(|side| conversation.finish(side)));
-    explanations
+    [Side::Client, Side::Server].into_iter().flat_map(|side| conversation.finish(side)).for_each(each);
 }
 
 fn side(args: &ExplainArgs) -> Option<Side> {
@@ -121,19 +124,17 @@ fn named<'c>(codes: &'c Codes, name: &str) -> Result<&'c Dialect, Failure> {
     })
 }
 
-fn shown(explanation: &Explanation<'_>, args: &ExplainArgs) -> String {
-    let paint = args.color.paint();
-    match (args.json, args.line) {
-        (true, _) => explanation.json() + "\n",
-        (_, true) => lines(explanation, paint),
-        _ => explanation.painted(paint),
+fn shown(explanation: &Explanation<'_>, form: Form, paint: Paint) -> String {
+    match form {
+        Form::Json => explanation.json() + "\n",
+        Form::Line => lines(explanation, paint),
+        Form::Full => explanation.painted(paint),
     }
 }
 
 /// One line a frame, with who said it.
 pub fn lines(explanation: &Explanation<'_>, paint: Paint) -> String {
-    let mark = if explanation.from == Side::Client { '>' } else { '<' };
-    explanation.frames.iter().map(|frame| format!("{mark} {}\n", frame.line(paint))).collect()
+    explanation.frames.iter().map(|frame| frame.said(explanation.from, paint)).collect()
 }
 
 /// What a file or standard input holds; `None` if the bytes stand on the command line. No hexadecimal has a point or a slash in it.
@@ -158,10 +159,16 @@ fn typed(what: &[String]) -> Result<Vec<u8>, Failure> {
 
 fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
     let mut contents = Vec::new();
-    let mut reader = reader.take(limits::EXPLAIN_BYTES + 1);
+    let mut reader = reader.take(limits::EXPLAIN_PASTED_BYTES + 1);
     reader.read_to_end(&mut contents).map_err(|error| format!("{name}: {error}"))?;
-    if contents.len() as u64 > limits::EXPLAIN_BYTES {
-        return Err(format!("{name}: more than {} MiB", limits::EXPLAIN_BYTES >> 20));
+    let mut bound = limits::EXPLAIN_PASTED_BYTES;
+    if input::is_capture(&contents) {
+        bound = limits::EXPLAIN_BYTES;
+        reader.set_limit(bound + 1 - contents.len() as u64);
+        reader.read_to_end(&mut contents).map_err(|error| format!("{name}: {error}"))?;
+    }
+    if contents.len() as u64 > bound {
+        return Err(format!("{name}: more than {} MiB", bound >> 20));
     }
     Ok(contents)
 }

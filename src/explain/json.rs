@@ -14,16 +14,32 @@ use crate::packet::{Code, Value};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
+/// What stands behind the frames.
+pub const END: &str = "]}";
+
 /// The whole explanation.
 pub fn print(explanation: &Explanation<'_>) -> String {
+    let mut out = begin(explanation);
+    for (index, frame) in explanation.frames.iter().enumerate() {
+        out += &one(explanation, frame, index);
+    }
+    out + END
+}
+
+/// A frame of it, whose index says whether there is one before it.
+pub fn one(explanation: &Explanation<'_>, frame: &Frame<'_>, index: usize) -> String {
+    let comma = if index > 0 { "," } else { "" };
+    comma.to_owned() + &print_frame(explanation, frame)
+}
+
+/// What stands before the frames.
+pub fn begin(explanation: &Explanation<'_>) -> String {
     let from = match explanation.from {
         Side::Client => "client",
         Side::Server => "server",
     };
     let (dialect, bytes) = (quoted(explanation.dialect.name()), explanation.bytes.len());
-    let frames: Vec<String> =
-        explanation.frames.iter().map(|frame| print_frame(explanation, frame)).collect();
-    format!(r#"{{"from":"{from}","dialect":{dialect},"bytes":{bytes},"frames":[{}]}}"#, frames.join(","))
+    format!(r#"{{"from":"{from}","dialect":{dialect},"bytes":{bytes},"frames":["#)
 }
 
 fn print_frame(explanation: &Explanation<'_>, frame: &Frame<'_>) -> String {

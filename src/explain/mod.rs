@@ -26,6 +26,7 @@ mod json;
 mod packet;
 pub mod paint;
 mod payload;
+pub mod piecemeal;
 mod report;
 mod seek;
 mod stream;
@@ -272,6 +273,12 @@ impl fmt::Display for Frame<'_> {
 }
 
 impl Frame<'_> {
+    /// The frame in a line of its own, with who said it.
+    pub fn said(&self, from: Side, paint: Paint) -> String {
+        let mark = if from == Side::Client { '>' } else { '<' };
+        format!("{mark} {}\n", self.line(paint))
+    }
+
     /// The frame in one line: what its header says, and then what it carries or what is wrong with it.
     pub fn line(&self, paint: Paint) -> String {
         let mut before: Vec<String> = self.header.iter().map(ToString::to_string).collect();

@@ -27,25 +27,31 @@ const INDENT: usize = 16;
 
 /// The whole report.
 pub fn report(explanation: &Explanation<'_>, paint: Paint) -> String {
-    let mut out = String::new();
-    let many = explanation.frames.len() > 1;
-    for (index, frame) in explanation.frames.iter().enumerate() {
-        if index > 0 {
-            out.push('\n');
-        }
-        let number = if many { format!("Frame {}, ", index + 1) } else { String::new() };
-        let _ = writeln!(out, "{number}{}: {}", sent(explanation, frame), frame.line(paint));
-        if !matches!(frame.content, Content::Head(_)) {
-            out.push('\n');
-            drawing::draw(frame, &explanation.bytes, paint).iter().for_each(|line| {
-                let _ = writeln!(out, "  {}", line.trim_end());
-            });
-        }
-        unmasking(&mut out, frame, paint);
-        fields(&mut out, explanation, frame, paint);
-        says(&mut out, frame, explanation.from);
-        problem(&mut out, frame, paint);
+    let many = explanation.frames.len();
+    let frames = explanation.frames.iter().enumerate();
+    frames.map(|(index, frame)| one(explanation, frame, (index, many), paint)).collect()
+}
+
+/// The part of one frame: which of how many it is.
+pub fn one(
+    explanation: &Explanation<'_>,
+    frame: &Frame<'_>,
+    (index, many): (usize, usize),
+    paint: Paint,
+) -> String {
+    let mut out = if index > 0 { "\n".to_owned() } else { String::new() };
+    let number = if many > 1 { format!("Frame {}, ", index + 1) } else { String::new() };
+    let _ = writeln!(out, "{number}{}: {}", sent(explanation, frame), frame.line(paint));
+    if !matches!(frame.content, Content::Head(_)) {
+        out.push('\n');
+        drawing::draw(frame, &explanation.bytes, paint).iter().for_each(|line| {
+            let _ = writeln!(out, "  {}", line.trim_end());
+        });
     }
+    unmasking(&mut out, frame, paint);
+    fields(&mut out, explanation, frame, paint);
+    says(&mut out, frame, explanation.from);
+    problem(&mut out, frame, paint);
     out
 }
 

@@ -192,13 +192,19 @@ impl<'c> Conversation<'c> {
 
     /// Explains bytes of one side that stand for themselves. Bits count from the front of all of them.
     pub fn explain(&mut self, from: Side, bytes: &[u8]) -> Explanation<'c> {
-        let (mut at, mut frames) = (0, Vec::new());
+        let mut frames = Vec::new();
+        self.explain_each(from, bytes, |frame| frames.push(frame));
+        Explanation { bytes: bytes.to_vec(), from, dialect: self.dialect, frames }
+    }
+
+    /// The same, and hands over each frame as it is found.
+    pub(super) fn explain_each(&mut self, from: Side, bytes: &[u8], mut each: impl FnMut(Frame<'c>)) {
+        let mut at = 0;
         while at < bytes.len() {
             let frame = self.item(bytes, at, from);
             at = frame.place.end;
-            frames.push(frame);
+            each(frame);
         }
-        Explanation { bytes: bytes.to_vec(), from, dialect: self.dialect, frames }
     }
 
     fn explain_one(&mut self, from: Side, item: &[u8]) -> Explanation<'c> {

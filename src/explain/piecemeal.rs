@@ -1,0 +1,47 @@
+//! An explanation that is written as it is made, frame by frame: the tree of a frame takes a thousand times its bytes.
+//!
+//! Bytes of one side come in; the same text goes out, in parts, as of an [`Explanation`] of all of them. How many frames there are and
+//! which dialect they end in is found out first, in a pass of its own. Never: more than one tree kept.
+
+use super::paint::Paint;
+use super::{Conversation, Explanation, json, report};
+use crate::ws::Side;
+
+/// How an explanation is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One line a frame, with who said it.
+    Line,
+    /// Everything, drawn and written out.
+    Full,
+    /// Everything, as one line of JSON.
+    Json,
+}
+
+/// Explains bytes of one side that stand for themselves, in conversations that `begin` makes, and hands over the text in parts.
+pub fn write<'c>(
+    begin: impl Fn() -> Conversation<'c>,
+    (from, bytes): (Side, &[u8]),
+    (form, paint): (Form, Paint),
+    mut out: impl FnMut(&str),
+) {
+    let (mut survey, mut frames) = (begin(), 0);
+    survey.explain_each(from, bytes, |_| frames += 1);
+    let about = Explanation { bytes: bytes.to_vec(), from, dialect: survey.dialect(), frames: Vec::new() };
+    if form == Form::Json {
+        out(&json::begin(&about));
+    }
+    let mut index = 0;
+    begin().explain_each(from, bytes, |frame| {
+        match form {
+            Form::Line => out(&frame.said(from, paint)),
+            Form::Full => out(&report::one(&about, &frame, (index, frames), paint)),
+            Form::Json => out(&json::one(&about, &frame, index)),
+        }
+        index += 1;
+    });
+    if form == Form::Json {
+        out(json::END);
+        out("\n");
+    }
+}
