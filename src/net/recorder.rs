@@ -219,6 +219,9 @@ impl Writing {
                     }
                     (began, is_first, is_full) = (seen.at, false, false);
                 }
+                if let What::Missed(missed) = seen.what {
+                    self.count_lost(missed.messages);
+                }
                 self.scribe.take(seen, &mut buffer);
                 if buffer.len() >= limits::CAPTURE_BUFFER_BYTES {
                     self.flush(&mut buffer)?;
@@ -249,12 +252,16 @@ impl Writing {
             bytes = lost.bytes,
             "the capture cannot follow; this is missing in it"
         );
-        self.progress.lost.fetch_add(lost.messages, Ordering::Relaxed);
-        self.counts.lost.inc_by(lost.messages);
+        self.count_lost(lost.messages);
         self.scribe.lose(lost, self.last, buffer);
         let (unknown, present) = self.tap.present(|client| self.scribe.knows(client));
         self.scribe.keep_only(&present);
         unknown.iter().for_each(|seen| self.scribe.take(seen, buffer));
+    }
+
+    fn count_lost(&self, messages: u64) {
+        self.progress.lost.fetch_add(messages, Ordering::Relaxed);
+        self.counts.lost.inc_by(messages);
     }
 
     fn flush(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {

@@ -41,6 +41,24 @@ pub struct Seen {
     pub what: What,
 }
 
+impl Seen {
+    /// Something else of the same client, at the same time.
+    fn but(&self, what: What) -> Seen {
+        Seen { client: self.client, player: self.player, at: self.at, tick: self.tick, what }
+    }
+}
+
+/// How much of a client was skipped after a gap, until a message began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Missed {
+    /// Pieces.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The tick at which it began.
+    pub since_tick: u32,
+}
+
 /// What was seen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum What {
@@ -71,6 +89,8 @@ pub enum What {
         /// Whether no message is left unfinished after them.
         whole: bool,
     },
+    /// Bytes of the client that were skipped. What comes next of it begins a message, or is its end.
+    Missed(Missed),
     /// The connection is over.
     Ended {
         /// The rule's name, as in the log.
@@ -96,7 +116,7 @@ impl What {
         match self {
             What::Opened { request, response, .. } => request.len() + response.len(),
             What::Session(bytes) | What::Bytes { bytes, .. } => bytes.len(),
-            What::Ended { .. } => 0,
+            What::Missed(_) | What::Ended { .. } => 0,
             What::World { snapshot } => snapshot.len(),
             What::Tick { frame, .. } => frame.len(),
         }

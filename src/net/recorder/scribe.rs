@@ -17,7 +17,7 @@ use crate::capture::packet::{self, ACK, FIN, Head, LINK_RAW, LINK_WORLD, PSH, SY
 use crate::capture::pcapng::{self, About};
 use crate::capture::record::{self, Record};
 use crate::limits;
-use crate::net::tap::{Lost, Seen, Side, What};
+use crate::net::tap::{Lost, Missed, Seen, Side, What};
 use crate::session::Session;
 use crate::world::command::decode_frame;
 use crate::world::{Action, World, code_hash};
@@ -88,6 +88,7 @@ impl Scribe {
             What::Opened { address, local, .. } => self.open(seen, *address, *local, out),
             What::Session(session) => self.resume(seen, session, out),
             What::Bytes { from, bytes, .. } => self.bytes(seen, *from, bytes, out),
+            What::Missed(missed) => self.miss(seen, *missed, out),
             What::Ended { rule } => self.end(seen, rule, out),
             What::World { snapshot } => self.begin(seen, snapshot, out),
             What::Tick { checksum, frame } => {
@@ -101,15 +102,28 @@ impl Scribe {
     pub fn lose(&mut self, lost: &Lost, at: Duration, out: &mut Vec<u8>) {
         let messages = u32::try_from(lost.messages).unwrap_or(u32::MAX);
         self.record(at, &Record::Lost { messages, bytes: lost.bytes, since_tick: lost.since_tick }, out);
-        for (client, [sent, was_sent]) in &lost.connections {
-            let Some(talker) = self.talkers.get_mut(client) else { continue };
-            talker.next[0] = talker.next[0].wrapping_add(*sent as u32);
-            talker.next[1] = talker.next[1].wrapping_add(*was_sent as u32);
-            talker.lost_bytes += sent + was_sent;
-            if *sent > 0 {
-                talker.boundary = Boundary::new(Side::Client);
-                talker.unfinished.clear();
-            }
+        for (client, bytes) in &lost.connections {
+            self.skip(*client, *bytes);
+        }
+    }
+
+    /// Appends that something of one client is missing.
+    fn miss(&mut self, seen: &Seen, missed: Missed, out: &mut Vec<u8>) {
+        let Missed { messages, bytes, since_tick } = missed;
+        let messages = u32::try_from(messages).unwrap_or(u32::MAX);
+        self.record(seen.at, &Record::Lost { messages, bytes, since_tick }, out);
+        self.skip(seen.client, [bytes, 0]);
+    }
+
+    /// So many bytes of a client's connection are missing: what it sent, what it was sent.
+    fn skip(&mut self, client: u64, [sent, was_sent]: [u64; 2]) {
+        let Some(talker) = self.talkers.get_mut(&client) else { return };
+        talker.next[0] = talker.next[0].wrapping_add(sent as u32);
+        talker.next[1] = talker.next[1].wrapping_add(was_sent as u32);
+        talker.lost_bytes += sent + was_sent;
+        if sent > 0 {
+            talker.boundary = Boundary::new(Side::Client);
+            talker.unfinished.clear();
         }
     }
 

@@ -2,14 +2,15 @@
 //!
 //! Comes in: what was seen, from any thread. Goes out: [`Taken`], all at once. A queue that is full takes nothing more until it is
 //! emptied, so that what is missing lies behind what was taken and before what comes later. A client of whom bytes are missing is heard
-//! again when a message begins. Never: a wait, more than the bound, half a message after a gap.
+//! again when a message begins; how much of it was skipped until then is told first, and is its own loss alone. Never: a wait, more than
+//! the bound, half a message after a gap.
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::{Inner, Seen, Side, What};
+use super::{Inner, Missed, Seen, Side, What};
 use crate::limits;
 use crate::net::sync::{Condvar, Mutex};
 
@@ -26,18 +27,31 @@ pub struct Lost {
     pub connections: BTreeMap<u64, [u64; 2]>,
 }
 
+impl Missed {
+    fn and(self, seen: &Seen) -> Missed {
+        let since_tick = if self.messages == 0 { seen.tick } else { self.since_tick };
+        Missed { messages: self.messages + 1, bytes: self.bytes + seen.what.bytes() as u64, since_tick }
+    }
+}
+
 impl Lost {
     fn add(&mut self, seen: &Seen) {
-        let bytes = seen.what.bytes() as u64;
+        let it = match seen.what {
+            What::Missed(missed) => missed,
+            _ => Missed { messages: 1, bytes: seen.what.bytes() as u64, since_tick: seen.tick },
+        };
         if self.messages == 0 {
-            self.since_tick = seen.tick;
+            self.since_tick = it.since_tick;
         }
-        self.messages += 1;
-        self.bytes += bytes;
-        if let What::Bytes { from, .. } = seen.what {
-            let [client, server] = self.connections.entry(seen.client).or_default();
-            *if from == Side::Client { client } else { server } += bytes;
-        }
+        self.messages += it.messages;
+        self.bytes += it.bytes;
+        let from = match seen.what {
+            What::Bytes { from, .. } => from,
+            What::Missed(_) => Side::Client,
+            _ => return,
+        };
+        let [client, server] = self.connections.entry(seen.client).or_default();
+        *if from == Side::Client { client } else { server } += it.bytes;
     }
 }
 
@@ -109,8 +123,8 @@ enum Follows {
     All,
     /// All, but the listener is to be told the session first.
     Anew,
-    /// Bytes are missing, also those that are skipped until a message begins.
-    Torn,
+    /// Bytes are missing, also these, which are skipped until a message begins.
+    Torn(Missed),
 }
 
 /// See the [module](self).
@@ -174,7 +188,9 @@ impl Queue {
     /// A client that goes.
     pub(super) fn close(&self, seen: &Arc<Seen>) {
         let mut state = self.state.lock();
-        state.follows.remove(&seen.client);
+        if let Some(Follows::Torn(missed)) = state.follows.remove(&seen.client) {
+            state.tell_missed(seen, missed, self.bound_bytes);
+        }
         state.put(seen, self.bound_bytes);
         self.filled.notify_one();
     }
@@ -188,12 +204,16 @@ impl Queue {
     pub(super) fn hear(&self, seen: &Arc<Seen>, begins: bool, session: impl FnOnce() -> Arc<Seen>) {
         let mut state = self.state.lock();
         let follows = state.follows.get(&seen.client).copied();
-        let is_known = matches!(follows, Some(Follows::All | Follows::Anew));
-        if !is_known && !begins {
-            if follows == Some(Follows::Torn) {
-                state.lost.add(seen);
+        match follows {
+            Some(Follows::All | Follows::Anew) => {}
+            Some(Follows::Torn(missed)) if begins => state.tell_missed(seen, missed, self.bound_bytes),
+            // What others say has room all the same, so this is no loss of the queue.
+            Some(Follows::Torn(missed)) => {
+                state.follows.insert(seen.client, Follows::Torn(missed.and(seen)));
+                return;
             }
-            return;
+            None if begins => {}
+            None => return,
         }
         let is_told = follows == Some(Follows::All) || !self.wants_world;
         if !is_told && state.lost.messages == 0 {
@@ -201,7 +221,9 @@ impl Queue {
         }
         // Behind what is lost nothing is taken, so the bytes are not taken either if the session was not.
         let is_taken = state.put(seen, self.bound_bytes);
-        state.follows.insert(seen.client, if is_taken { Follows::All } else { Follows::Torn });
+        state
+            .follows
+            .insert(seen.client, if is_taken { Follows::All } else { Follows::Torn(Missed::default()) });
         self.filled.notify_one();
     }
 
@@ -231,6 +253,13 @@ impl Queue {
 impl State {
     fn has_something(&self) -> bool {
         self.over || !self.is_first && (!self.items.is_empty() || self.lost.messages > 0)
+    }
+
+    /// How much of a client was skipped comes before what is heard of it again.
+    fn tell_missed(&mut self, before: &Seen, missed: Missed, bound_bytes: usize) {
+        if missed.messages > 0 {
+            self.put(&Arc::new(before.but(What::Missed(missed))), bound_bytes);
+        }
     }
 
     /// Takes something, or counts it as lost; says which. Behind what is lost nothing is taken.

@@ -36,6 +36,7 @@ fn words(taken: &Taken) -> Vec<String> {
             let from = if *from == Side::Client { '>' } else { '<' };
             format!("{}{from}{}", seen.client, String::from_utf8_lossy(bytes))
         }
+        What::Missed(missed) => format!("{} missed {}", seen.client, missed.bytes),
         What::Ended { rule } => format!("ended {} {rule}", seen.client),
         What::World { snapshot } => format!("world {}", String::from_utf8_lossy(snapshot)),
         What::Tick { checksum, .. } => format!("tick {} {checksum}", seen.tick),
@@ -153,13 +154,34 @@ fn what_does_not_fit_is_counted_and_lies_behind_what_was_taken() {
     assert_eq!(taken.lost, Lost { messages: 3, bytes: 222, since_tick: 9, connections });
     tap.heard(who(1), b"end", false, true, Vec::new);
     tap.said(who(1), b"server");
-    let torn = listener.take(SOON);
-    assert!(torn.items.is_empty(), "what is whole lies behind the missing end");
-    assert_eq!(torn.lost.connections, BTreeMap::from([(1, [3, 6])]));
+    assert_eq!(words(&listener.take(SOON)), ["1<server"]);
     hear(&tap, 1, b"new");
     tap.said(who(1), b"again");
     let after = listener.take(SOON);
-    assert_eq!((words(&after), after.lost.messages), (vec!["1>new".to_owned(), "1<again".to_owned()], 0));
+    assert_eq!(words(&after), ["1 missed 3", "1>new", "1<again"]);
+    assert_eq!(after.lost, Lost::default());
+}
+
+#[test]
+fn who_is_torn_inside_a_message_costs_nobody_else_anything() {
+    let tap = Tap::default();
+    let listener = tap.listen_with_world(None, 8 * limits::TAP_ITEM_BYTES);
+    (1..3).for_each(|client| tap.opened(client, handshake()));
+    tick(&tap, 1);
+    tap.heard(who(1), b"be", true, false, Vec::new);
+    tap.heard(who(1), &[7; 2_000], false, false, Vec::new);
+    assert_eq!(listener.take(SOON).lost.connections, BTreeMap::from([(1, [2_000, 0])]));
+    for tick_number in 2..5 {
+        tap.heard(who(1), b"more", false, false, Vec::new);
+        hear(&tap, 2, b"hi");
+        tick(&tap, tick_number);
+        let taken = listener.take(SOON);
+        assert_eq!((words(&taken).len(), taken.lost), (2, Lost::default()), "the world and others go on");
+    }
+    tap.ended(who(1), "gone");
+    let taken = listener.take(SOON);
+    assert_eq!(taken.items[0].what, What::Missed(Missed { messages: 3, bytes: 12, since_tick: 0 }));
+    assert_eq!(words(&taken), ["1 missed 12", "ended 1 gone"]);
 }
 
 #[test]

@@ -224,15 +224,16 @@ impl Watcher<'_> {
     fn tell_frames(&mut self) {
         let Some(watched) = &mut self.watched else { return };
         let taken = watched.listener.take(Duration::ZERO);
-        let (mut cut, mut ended) = (Vec::new(), None);
+        let (mut cut, mut ended, mut lost) = (Vec::new(), None, taken.lost.messages);
         for seen in &taken.items {
-            if let What::Ended { rule } = seen.what {
-                ended = Some(rule);
+            match seen.what {
+                What::Ended { rule } => ended = Some(rule),
+                What::Missed(missed) => lost += missed.messages,
+                _ => {}
             }
             cut.extend(watched.receive(self.shared, seen));
         }
-        let mut lost = taken.lost.messages;
-        if lost > 0 {
+        if taken.lost.messages > 0 {
             watched.cutters.iter_mut().for_each(Cutter::lose);
         }
         if let Some(missed) = &mut self.missed {

@@ -48,9 +48,6 @@ fn what_is_lost_is_a_hole_of_its_size_a_record_and_a_comment() {
     scribe.keep_only(&present);
     unknown.iter().for_each(|seen| scribe.take(seen, &mut out));
     tap.heard(who(1), b"lo", false, true, Vec::new);
-    let torn = write(&listener, &mut scribe, &mut out);
-    assert_eq!(torn.connections.get(&1), Some(&[2, 0]));
-    scribe.lose(&torn, AT, &mut out);
     tap.heard(who(1), b"\x82\x80keyC", true, true, || b"session".to_vec());
     tap.said(who(1), b"\x82\x00");
     tap.said(who(2), b"\x82\x00");
