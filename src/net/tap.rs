@@ -305,16 +305,24 @@ impl Tap {
         }
     }
 
-    /// Bytes came from a client. `begins` says whether a message may begin with them, `whole` whether none is left unfinished after
-    /// them; `session` gives what its session remembers before them.
-    pub fn heard(&self, who: Who, bytes: &[u8], begins: bool, whole: bool, session: impl Fn() -> Vec<u8>) {
+    /// Bytes came from a client. `begins` says whether a message may begin with them, `unfinished_bytes` how much of one is left
+    /// unfinished after them; `session` gives what its session remembers before them.
+    pub fn heard(
+        &self,
+        who: Who,
+        bytes: &[u8],
+        begins: bool,
+        unfinished_bytes: u64,
+        session: impl Fn() -> Vec<u8>,
+    ) {
+        let whole = unfinished_bytes == 0;
         let seen = self.seen(who, What::Bytes { from: Side::Client, bytes: bytes.to_vec(), whole });
         let state = self.inner.state.lock();
         if !state.clients.contains_key(&who.client) {
             return;
         }
         for queue in state.listeners.iter().filter(|queue| queue.wants(who.client)) {
-            queue.hear(&seen, begins, || self.seen(who, What::Session(session())));
+            queue.hear(&seen, begins, unfinished_bytes, || self.seen(who, What::Session(session())));
         }
     }
 

@@ -43,6 +43,22 @@ struct Talker {
     lost_bytes: u64,
 }
 
+impl Talker {
+    /// Keeps what is unfinished with these bytes, unless it is too much.
+    fn hear(&mut self, bytes: &[u8]) {
+        self.boundary.receive(bytes);
+        let unfinished = usize::try_from(self.boundary.unfinished_bytes()).unwrap_or(usize::MAX);
+        if unfinished > limits::CAPTURE_UNFINISHED_BYTES {
+            self.unfinished = Vec::new();
+        } else if unfinished > bytes.len() {
+            self.unfinished.extend_from_slice(bytes);
+        } else {
+            self.unfinished.clear();
+            self.unfinished.extend_from_slice(&bytes[bytes.len() - unfinished..]);
+        }
+    }
+}
+
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Scribe {
@@ -201,11 +217,7 @@ impl Scribe {
         let comment = self.comment(seen, "");
         self.data((seen.client, from), bytes, (seen.at, &comment), out);
         if let Some(talker) = self.talkers.get_mut(&seen.client).filter(|_| from == Side::Client) {
-            talker.boundary.receive(bytes);
-            let unfinished = talker.boundary.unfinished_bytes() as usize;
-            talker.unfinished.extend_from_slice(bytes);
-            let done = talker.unfinished.len().saturating_sub(unfinished);
-            talker.unfinished.drain(..done);
+            talker.hear(bytes);
         }
     }
 

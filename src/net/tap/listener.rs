@@ -119,8 +119,8 @@ impl Drop for Listener {
 /// How far a listener follows what a client sends. Who is not listed is waited for: it is heard when a message begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Follows {
-    /// From the beginning, or from a place that the listener knows.
-    All,
+    /// From the beginning, or from a place that the listener knows. So much of its message is unfinished.
+    All { unfinished_bytes: u64 },
     /// All, but the listener is to be told the session first.
     Anew,
     /// Bytes are missing, also these, which are skipped until a message begins.
@@ -180,7 +180,7 @@ impl Queue {
     pub(super) fn open(&self, seen: &Arc<Seen>) {
         let mut state = self.state.lock();
         if state.put(seen, self.bound_bytes) {
-            state.follows.insert(seen.client, Follows::All);
+            state.follows.insert(seen.client, Follows::All { unfinished_bytes: 0 });
         }
         self.filled.notify_one();
     }
@@ -201,11 +201,18 @@ impl Queue {
     }
 
     /// Bytes of a client, if they are of use: who does not know what came before them waits until a message begins.
-    pub(super) fn hear(&self, seen: &Arc<Seen>, begins: bool, session: impl FnOnce() -> Arc<Seen>) {
+    /// `unfinished_bytes` is what is left unfinished after them.
+    pub(super) fn hear(
+        &self,
+        seen: &Arc<Seen>,
+        begins: bool,
+        unfinished_bytes: u64,
+        session: impl FnOnce() -> Arc<Seen>,
+    ) {
         let mut state = self.state.lock();
         let follows = state.follows.get(&seen.client).copied();
         match follows {
-            Some(Follows::All | Follows::Anew) => {}
+            Some(Follows::All { .. } | Follows::Anew) => {}
             Some(Follows::Torn(missed)) if begins => state.tell_missed(seen, missed, self.bound_bytes),
             // What others say has room all the same, so this is no loss of the queue.
             Some(Follows::Torn(missed)) => {
@@ -215,20 +222,21 @@ impl Queue {
             None if begins => {}
             None => return,
         }
-        let is_told = follows == Some(Follows::All) || !self.wants_world;
+        let is_told = matches!(follows, Some(Follows::All { .. })) || !self.wants_world;
         if !is_told && state.lost.messages == 0 {
             state.put(&session(), self.bound_bytes);
         }
         // Behind what is lost nothing is taken, so the bytes are not taken either if the session was not.
         let is_taken = state.put(seen, self.bound_bytes);
-        state
-            .follows
-            .insert(seen.client, if is_taken { Follows::All } else { Follows::Torn(Missed::default()) });
+        let follows =
+            if is_taken { Follows::All { unfinished_bytes } } else { Follows::Torn(Missed::default()) };
+        state.follows.insert(seen.client, follows);
         self.filled.notify_one();
     }
 
     /// The whole world has room whatever waits: it comes only when it was asked for. The first time it stands before all that was
-    /// heard since, of which the ticks before know nothing; later, sessions are told anew after it.
+    /// heard since, of which the ticks before know nothing; later, sessions are told anew after it, and of a client whose unfinished message
+    /// is too long to be repeated the rest is skipped.
     pub(super) fn show_world(&self, seen: &Arc<Seen>) {
         let mut state = self.state.lock();
         state.is_new = false;
@@ -237,8 +245,10 @@ impl Queue {
             self.filled.notify_one();
             return;
         }
-        for follows in state.follows.values_mut().filter(|follows| **follows == Follows::All) {
-            *follows = Follows::Anew;
+        for follows in state.follows.values_mut() {
+            let Follows::All { unfinished_bytes } = *follows else { continue };
+            let is_kept = unfinished_bytes <= limits::CAPTURE_UNFINISHED_BYTES as u64;
+            *follows = if is_kept { Follows::Anew } else { Follows::Torn(Missed::default()) };
         }
         state.items.push(Arc::clone(seen));
         self.filled.notify_one();
