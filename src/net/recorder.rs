@@ -253,10 +253,8 @@ impl Writing {
             "the capture cannot follow; this is missing in it"
         );
         self.count_lost(lost.messages);
-        self.scribe.lose(lost, self.last, buffer);
-        let (unknown, present) = self.tap.present(|client| self.scribe.knows(client));
-        self.scribe.keep_only(&present);
-        unknown.iter().for_each(|seen| self.scribe.take(seen, buffer));
+        let came = self.tap.introduce(&lost.opened);
+        self.scribe.lose(lost, &came, self.last, buffer);
     }
 
     fn count_lost(&self, messages: u64) {

@@ -257,12 +257,12 @@ impl Tap {
         Arc::new(Listener::new(queue, Arc::downgrade(&self.inner)))
     }
 
-    /// For who has lost something: introduces the clients that are there and not `known`, and gives the numbers of all.
-    pub fn present(&self, known: impl Fn(u64) -> bool) -> (Vec<Seen>, BTreeSet<u64>) {
+    /// For who has lost how these clients came: introduces those that are still there. What comes of them later may come before this is
+    /// called, but not how they came.
+    pub fn introduce(&self, opened: &BTreeSet<u64>) -> Vec<Seen> {
         let state = self.inner.state.lock();
-        let unknown = state.clients.iter().filter(|(client, _)| !known(**client));
-        let introductions = unknown.map(|(client, handshake)| handshake.seen(*client, self.inner.tick()));
-        (introductions.collect(), state.clients.keys().copied().collect())
+        let there = opened.iter().filter_map(|client| state.clients.get_key_value(client));
+        there.map(|(client, handshake)| handshake.seen(*client, self.inner.tick())).collect()
     }
 
     /// A client was upgraded; from now on its bytes are seen.

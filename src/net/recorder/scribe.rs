@@ -93,11 +93,6 @@ impl Scribe {
         self.packets
     }
 
-    /// Whether the file knows a client.
-    pub fn knows(&self, client: u64) -> bool {
-        self.talkers.contains_key(&client)
-    }
-
     /// Appends what there is to say of something that was seen. With [`What::World`] a new file begins.
     pub fn take(&mut self, seen: &Seen, out: &mut Vec<u8>) {
         match &seen.what {
@@ -114,10 +109,12 @@ impl Scribe {
         }
     }
 
-    /// Appends that something is missing from here on.
-    pub fn lose(&mut self, lost: &Lost, at: Duration, out: &mut Vec<u8>) {
+    /// Appends that something is missing from here on. Who has gone is forgotten; who came and is still there is introduced with these.
+    pub fn lose(&mut self, lost: &Lost, came: &[Seen], at: Duration, out: &mut Vec<u8>) {
         let messages = u32::try_from(lost.messages).unwrap_or(u32::MAX);
         self.record(at, &Record::Lost { messages, bytes: lost.bytes, since_tick: lost.since_tick }, out);
+        self.talkers.retain(|client, _| !lost.ended.contains(client));
+        came.iter().for_each(|seen| self.take(seen, out));
         for (client, bytes) in &lost.connections {
             self.skip(*client, *bytes);
         }
@@ -141,11 +138,6 @@ impl Scribe {
             talker.boundary = Boundary::new(Side::Client);
             talker.unfinished.clear();
         }
-    }
-
-    /// Forgets who has gone while nobody took notice.
-    pub fn keep_only(&mut self, present: &BTreeSet<u64>) {
-        self.talkers.retain(|client, _| present.contains(client));
     }
 
     fn open(&mut self, seen: &Seen, address: SocketAddr, local: SocketAddr, out: &mut Vec<u8>) {

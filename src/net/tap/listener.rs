@@ -5,7 +5,7 @@
 //! again when a message begins; how much of it was skipped until then is told first, and is its own loss alone. Never: a wait, more than
 //! the bound, half a message after a gap.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -25,6 +25,10 @@ pub struct Lost {
     pub since_tick: u32,
     /// Bytes of each client's connection that are missing: what it sent, what it was sent.
     pub connections: BTreeMap<u64, [u64; 2]>,
+    /// Clients that came and are to be introduced.
+    pub opened: BTreeSet<u64>,
+    /// Clients that went. Who came and went as well is in none of these.
+    pub ended: BTreeSet<u64>,
 }
 
 impl Missed {
@@ -45,13 +49,20 @@ impl Lost {
         }
         self.messages += it.messages;
         self.bytes += it.bytes;
-        let from = match seen.what {
-            What::Bytes { from, .. } => from,
-            What::Missed(_) => Side::Client,
-            _ => return,
-        };
-        let [client, server] = self.connections.entry(seen.client).or_default();
-        *if from == Side::Client { client } else { server } += it.bytes;
+        match seen.what {
+            What::Bytes { from: Side::Server, .. } => {
+                self.connections.entry(seen.client).or_default()[1] += it.bytes;
+            }
+            What::Bytes { .. } | What::Missed(_) => {
+                self.connections.entry(seen.client).or_default()[0] += it.bytes;
+            }
+            What::Opened { .. } => drop(self.opened.insert(seen.client)),
+            What::Ended { .. } if self.opened.remove(&seen.client) => {
+                self.connections.remove(&seen.client);
+            }
+            What::Ended { .. } => drop(self.ended.insert(seen.client)),
+            What::Session(_) | What::World { .. } | What::Tick { .. } => {}
+        }
     }
 }
 

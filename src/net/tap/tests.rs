@@ -151,7 +151,7 @@ fn what_does_not_fit_is_counted_and_lies_behind_what_was_taken() {
     let taken = listener.take(SOON);
     assert_eq!(words(&taken), ["opened 1", "1>fits"]);
     let connections = BTreeMap::from([(1, [13, 209])]);
-    assert_eq!(taken.lost, Lost { messages: 3, bytes: 222, since_tick: 9, connections });
+    assert_eq!(taken.lost, Lost { messages: 3, bytes: 222, since_tick: 9, connections, ..Lost::default() });
     tap.heard(who(1), b"end", false, 0, Vec::new);
     tap.said(who(1), b"server");
     assert_eq!(words(&listener.take(SOON)), ["1<server"]);

@@ -43,10 +43,7 @@ fn what_is_lost_is_a_hole_of_its_size_a_record_and_a_comment() {
     open(&tap, 2);
     let lost = write(&listener, &mut scribe, &mut out);
     assert_eq!((lost.messages, lost.connections.get(&1)), (3, Some(&[9, 5_000])));
-    scribe.lose(&lost, AT, &mut out);
-    let (unknown, present) = tap.present(|client| scribe.knows(client));
-    scribe.keep_only(&present);
-    unknown.iter().for_each(|seen| scribe.take(seen, &mut out));
+    scribe.lose(&lost, &tap.introduce(&lost.opened), AT, &mut out);
     tap.heard(who(1), b"lo", false, 0, Vec::new);
     tap.heard(who(1), b"\x82\x80keyC", true, 0, || b"session".to_vec());
     tap.said(who(1), b"\x82\x00");
@@ -85,6 +82,52 @@ fn client_side(bytes: &[u8]) -> (Vec<u8>, Vec<u64>) {
     let own = connection.pieces.iter().filter(|piece| piece.from == End::Client);
     let holes = connection.holes.iter().map(|hole| hole.bytes).collect();
     (own.flat_map(|piece| piece.bytes).copied().collect(), holes)
+}
+
+#[test]
+fn who_comes_or_goes_between_a_loss_and_its_record_is_told_once_and_whole() {
+    let world = World::new(Identity { seed: 1, map_size_px: 3_000, tick_hz: TickHz::Hz30 });
+    let (tap, mut scribe, mut out) = (Tap::default(), Scribe::new(0), Vec::new());
+    let listener = tap.listen_with_world(None, 4_000);
+    open(&tap, 1);
+    open(&tap, 2);
+    tap.tick_begins(AT, 0, 0, b"frame".to_vec(), || world.snapshot());
+    write(&listener, &mut scribe, &mut out);
+    tap.said(who(1), &[7; 5_000]);
+    tap.ended(who(2), "gone");
+    open(&tap, 3);
+    tap.said(who(3), b"\x82\x00");
+    open(&tap, 4);
+    tap.said(who(4), b"\x82\x00");
+    tap.ended(who(4), "gone");
+    let lost = write(&listener, &mut scribe, &mut out);
+    assert_eq!((lost.messages, &lost.opened, &lost.ended), (7, &[3].into(), &[2].into()));
+    assert!(!lost.connections.contains_key(&4), "nothing is kept of who came and went");
+    // What follows happens before the recorder has asked who is there.
+    tap.said(who(1), b"\x82\x00");
+    tap.ended(who(1), "gone");
+    open(&tap, 5);
+    scribe.lose(&lost, &tap.introduce(&lost.opened), AT, &mut out);
+    tap.said(who(3), b"\x82\x00");
+    assert_eq!(write(&listener, &mut scribe, &mut out), Lost::default());
+    let read = capture::read(&out).expect("a capture");
+    let told: Vec<_> = read
+        .connections()
+        .iter()
+        .map(|one| (one.client.port() - 50_000, one.pieces.len(), one.holes.len(), one.has_end))
+        .collect();
+    assert_eq!(told, [(1, 3, 1, true), (2, 2, 0, false), (3, 3, 1, false), (5, 2, 0, false)]);
+}
+
+#[test]
+fn who_listens_to_one_is_not_introduced_to_others_after_a_loss() {
+    let tap = Tap::default();
+    open(&tap, 1);
+    let listener = tap.listen(Some(2), 1);
+    (2..4).for_each(|client| open(&tap, client));
+    let lost = listener.take(Duration::ZERO).lost;
+    let came: Vec<u64> = tap.introduce(&lost.opened).iter().map(|seen| seen.client).collect();
+    assert_eq!(came, [2]);
 }
 
 #[test]
