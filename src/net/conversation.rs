@@ -130,7 +130,7 @@ impl Conversation<'_> {
 
     /// Shows bytes of the client to who listens, before they are looked at.
     fn show(&mut self, begins: bool, bytes: &[u8]) {
-        if !self.shared.tap.is_on() {
+        if !self.shared.tap.wants(self.client.id) {
             self.boundary = None;
             return;
         }

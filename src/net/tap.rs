@@ -18,7 +18,7 @@ mod listener;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::sync::Mutex;
@@ -183,6 +183,8 @@ pub struct Tap {
 #[derive(Debug, Default)]
 struct Inner {
     is_on: AtomicBool,
+    /// The only client that is listened to; 0 for several or all.
+    only: AtomicU64,
     wants_world: AtomicBool,
     tick: AtomicU32,
     /// Copies made of what was seen.
@@ -202,6 +204,9 @@ struct State {
 impl Inner {
     /// Sees to it that the flags say who listens.
     fn set_flags(&self, state: &State) {
+        let first = state.listeners.first().and_then(|queue| queue.only());
+        let is_only = state.listeners.iter().all(|queue| queue.only() == first);
+        self.only.store(first.filter(|_| is_only).unwrap_or(0), Ordering::Relaxed);
         self.is_on.store(!state.listeners.is_empty(), Ordering::Relaxed);
         let wants_world = state.listeners.iter().any(|queue| queue.wants_world());
         self.wants_world.store(wants_world, Ordering::Relaxed);
@@ -222,6 +227,12 @@ impl Tap {
     /// Whether anybody listens: one relaxed load.
     pub fn is_on(&self) -> bool {
         self.inner.is_on.load(Ordering::Relaxed)
+    }
+
+    /// Whether anybody may listen to this client: two relaxed loads. Who is listened to alone costs the others nothing more.
+    pub fn wants(&self, client: u64) -> bool {
+        let only = self.inner.only.load(Ordering::Relaxed);
+        self.is_on() && (only == 0 || only == client)
     }
 
     /// Whether anybody listens to the world as well.
@@ -290,18 +301,16 @@ impl Tap {
 
     /// Whole frames were queued for a client. For the outbox, under its lock.
     pub fn said(&self, who: Who, frames: &[u8]) {
-        if !self.is_on() {
+        if !self.wants(who.client) {
             return;
         }
-        let bytes = What::Bytes { from: Side::Server, bytes: frames.to_vec(), whole: true };
-        let seen = self.seen(who, bytes);
         let state = self.inner.state.lock();
-        if state.clients.contains_key(&who.client) {
-            state
-                .listeners
-                .iter()
-                .filter(|queue| queue.wants(who.client))
-                .for_each(|queue| queue.push(&seen));
+        if !state.clients.contains_key(&who.client) {
+            return;
+        }
+        let mut seen = None;
+        for queue in state.listeners.iter().filter(|queue| queue.wants(who.client)) {
+            queue.push(seen.get_or_insert_with(|| self.bytes(who, Side::Server, frames, true)));
         }
     }
 
@@ -316,13 +325,17 @@ impl Tap {
         session: impl Fn() -> Vec<u8>,
     ) {
         let whole = unfinished_bytes == 0;
-        let seen = self.seen(who, What::Bytes { from: Side::Client, bytes: bytes.to_vec(), whole });
+        if !self.wants(who.client) {
+            return;
+        }
         let state = self.inner.state.lock();
         if !state.clients.contains_key(&who.client) {
             return;
         }
+        let mut seen = None;
         for queue in state.listeners.iter().filter(|queue| queue.wants(who.client)) {
-            queue.hear(&seen, begins, unfinished_bytes, || self.seen(who, What::Session(session())));
+            let seen = seen.get_or_insert_with(|| self.bytes(who, Side::Client, bytes, whole));
+            queue.hear(seen, begins, unfinished_bytes, || self.seen(who, What::Session(session())));
         }
     }
 
@@ -363,6 +376,11 @@ impl Tap {
         state.is_over = true;
         state.listeners.drain(..).for_each(|queue| queue.end());
         self.inner.set_flags(&state);
+    }
+
+    /// A copy: only made when somebody is given it.
+    fn bytes(&self, who: Who, from: Side, bytes: &[u8], whole: bool) -> Arc<Seen> {
+        self.seen(who, What::Bytes { from, bytes: bytes.to_vec(), whole })
     }
 
     fn seen(&self, who: Who, what: What) -> Arc<Seen> {

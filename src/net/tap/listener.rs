@@ -168,6 +168,10 @@ impl Queue {
         Queue { only, bound_bytes, wants_world, state: Mutex::new(state), filled: Condvar::new() }
     }
 
+    pub(super) fn only(&self) -> Option<u64> {
+        self.only
+    }
+
     pub(super) fn wants(&self, client: u64) -> bool {
         self.only.is_none_or(|only| only == client)
     }

@@ -83,6 +83,32 @@ fn a_conversation_comes_in_its_order_and_secrets_are_covered() {
 }
 
 #[test]
+fn who_is_not_listened_to_is_not_copied() {
+    let tap = Tap::default();
+    (1..4).for_each(|client| tap.opened(client, handshake()));
+    let talk = || {
+        (1..4).for_each(|client| {
+            hear(&tap, client, b"hi");
+            tap.said(who(client), b"you");
+        });
+        tap.inner.copies.swap(0, Ordering::Relaxed)
+    };
+    let one = tap.listen(Some(2), PLENTY);
+    let same = tap.listen(Some(2), PLENTY);
+    assert_eq!([1, 2, 3].map(|client| tap.wants(client)), [false, true, false]);
+    assert_eq!(talk(), 2);
+    let other = tap.listen(Some(3), PLENTY);
+    assert!(tap.wants(3));
+    assert_eq!(talk(), 4, "two are asked about one by one");
+    drop(other);
+    assert!(!tap.wants(3));
+    let all = tap.listen_with_world(None, PLENTY);
+    assert_eq!((tap.wants(1), talk()), (true, 6 + 3), "three sessions are told");
+    drop((one, same, all));
+    assert_eq!((tap.wants(2), talk()), (false, 0));
+}
+
+#[test]
 fn one_can_listen_to_one() {
     let tap = Tap::default();
     let listener = tap.listen(Some(2), PLENTY);
