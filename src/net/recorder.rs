@@ -228,10 +228,11 @@ impl Writing {
                 }
             }
             self.lose(&taken.lost, &mut buffer);
-            self.flush(&mut buffer)?;
             if taken.over {
-                return Ok(());
+                self.scribe.finish(&mut buffer);
+                return self.flush(&mut buffer);
             }
+            self.flush(&mut buffer)?;
             let is_old = self.rotation.time.is_some_and(|time| self.last.saturating_sub(began) >= time);
             let is_large = self.output.written_bytes() >= self.rotation.bytes;
             if !is_first && !is_full && self.output.is_file() && (is_old || is_large) {

@@ -109,6 +109,13 @@ impl Scribe {
         }
     }
 
+    /// The end: a file without a tick is empty, but a capture all the same.
+    pub fn finish(&self, out: &mut Vec<u8>) {
+        if !self.has_begun {
+            write_front(out);
+        }
+    }
+
     /// Appends that something is missing from here on. Who has gone is forgotten; who came and is still there is introduced with these.
     pub fn lose(&mut self, lost: &Lost, came: &[Seen], at: Duration, out: &mut Vec<u8>) {
         let messages = u32::try_from(lost.messages).unwrap_or(u32::MAX);
@@ -228,9 +235,7 @@ impl Scribe {
     fn begin(&mut self, seen: &Seen, snapshot: &[u8], out: &mut Vec<u8>) {
         self.has_begun = true;
         self.named.clear();
-        pcapng::write_section(out, concat!("tickwire ", env!("CARGO_PKG_VERSION")));
-        pcapng::write_interface(out, LINK_RAW as u16, "clients");
-        pcapng::write_interface(out, LINK_WORLD as u16, "world");
+        write_front(out);
         let parts = snapshot.chunks(limits::CAPTURE_PART_BYTES);
         // The bounds of a world keep it far below 65,535 parts.
         let count = parts.len() as u16;
@@ -361,6 +366,13 @@ impl Scribe {
     fn at_ns(&self, at: Duration) -> u64 {
         self.epoch_ns.saturating_add(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX))
     }
+}
+
+/// What every file begins with.
+fn write_front(out: &mut Vec<u8>) {
+    pcapng::write_section(out, concat!("tickwire ", env!("CARGO_PKG_VERSION")));
+    pcapng::write_interface(out, LINK_RAW as u16, "clients");
+    pcapng::write_interface(out, LINK_WORLD as u16, "world");
 }
 
 #[cfg(test)]

@@ -131,6 +131,18 @@ fn who_listens_to_one_is_not_introduced_to_others_after_a_loss() {
 }
 
 #[test]
+fn a_file_that_ends_before_a_tick_is_an_empty_capture() {
+    let (tap, mut scribe, mut out) = (Tap::default(), Scribe::new(0), Vec::new());
+    let listener = tap.listen_with_world(None, 4_000);
+    open(&tap, 1);
+    listener.close();
+    write(&listener, &mut scribe, &mut out);
+    scribe.finish(&mut out);
+    let read = capture::read(&out).expect("a capture");
+    assert_eq!((read.packets.len(), read.cut_at, scribe.packets()), (0, None, 0));
+}
+
+#[test]
 fn a_message_that_never_ends_is_not_kept_and_its_rest_is_a_hole_in_the_next_file() {
     let world = World::new(Identity { seed: 1, map_size_px: 3_000, tick_hz: TickHz::Hz30 });
     let (tap, mut scribe, mut out) = (Tap::default(), Scribe::new(0), Vec::new());
