@@ -163,6 +163,9 @@ pub const CAPTURE_SEGMENT_BYTES: usize = 60 * 1024;
 pub const CAPTURE_PART_BYTES: usize = 32 * 1024;
 /// Bytes that wait to be written into a capture: seconds of two hundred clients, so that a disk may pause. Beyond: lost, and counted.
 pub const CAPTURE_QUEUE_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes of a client's unfinished message that are kept for the next file: four times the longest message, for its headers and pings in
+/// between. Beyond: the rest of the message is a hole in that file.
+pub const CAPTURE_UNFINISHED_BYTES: usize = 16 * 1024;
 /// Bytes that are written into a capture at once.
 pub const CAPTURE_BUFFER_BYTES: usize = 256 * 1024;
 /// Size of a capture file in millions of bytes, unless `--capture-file-mb` says otherwise: Wireshark opens it in a minute. Beyond: the next.
@@ -305,6 +308,10 @@ const _: () = {
     assert!(TALK_LINE_BYTES > 4 * MESSAGE_BYTES, "the longest message can be typed in hexadecimal");
     assert!(ADMIN_FAILURE_PAUSE.as_millis() < STOP_TIME.as_millis(), "a stop does not wait for who waits");
     assert!(TOKEN_CHARS_MOST * 4 < HEAD_BYTES);
+    assert!(
+        MESSAGE_BYTES + 14 * MESSAGE_FRAGMENTS < CAPTURE_UNFINISHED_BYTES,
+        "the longest message is kept whole"
+    );
     assert!(CAPTURE_SEGMENT_BYTES + 128 < 65_535, "an IP packet has 16 bits for its length");
     assert!(OUTBOX_BYTES < WIRE_FRAME_BYTES && WIRE_FRAME_BYTES < WIRE_RING_BYTES);
     assert!(CLIENT_MESSAGES_BURST < WIRE_FRAMES_PER_TURN as u32);

@@ -79,7 +79,8 @@ fn begin(
     }
     if !head.asks_for_upgrade() {
         let (status, response) = pages::respond(shared, &head, address);
-        debug!(%address, status, target = head.target, "page");
+        // The path alone: a query may hold a token.
+        debug!(%address, status, path = head.path(), "page");
         answer(&stream, &response);
         return None;
     }

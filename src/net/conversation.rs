@@ -130,7 +130,7 @@ impl Conversation<'_> {
 
     /// Shows bytes of the client to who listens, before they are looked at.
     fn show(&mut self, begins: bool, bytes: &[u8]) {
-        if !self.shared.tap.is_on() {
+        if !self.shared.tap.wants(self.client.id) {
             self.boundary = None;
             return;
         }
@@ -140,12 +140,12 @@ impl Conversation<'_> {
         if begins {
             self.boundary = Some(Boundary::new(Side::Client));
         }
-        let whole = self.boundary.as_mut().is_some_and(|boundary| {
+        let unfinished_bytes = self.boundary.as_mut().map_or(u64::MAX, |boundary| {
             boundary.receive(bytes);
-            boundary.unfinished_bytes() == 0
+            boundary.unfinished_bytes()
         });
         let (session, now) = (&self.session, self.now);
-        self.shared.tap.heard(self.client.who(now), bytes, begins, whole, || session.save(now));
+        self.shared.tap.heard(self.client.who(now), bytes, begins, unfinished_bytes, || session.save(now));
     }
 
     /// Reads until one side ends it; returns why.

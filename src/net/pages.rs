@@ -99,7 +99,18 @@ const POLICY: &str = "default-src 'self'; connect-src 'self' ws: wss:; img-src '
                       object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 /// Headers by which a proxy says that it stands between.
-const FORWARDING: [&str; 5] = ["Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via"];
+const FORWARDING: [&str; 10] = [
+    "Forwarded",
+    "X-Forwarded-For",
+    "X-Forwarded-Host",
+    "X-Forwarded-Proto",
+    "X-Forwarded-Port",
+    "X-Real-IP",
+    "X-Client-IP",
+    "CF-Connecting-IP",
+    "True-Client-IP",
+    "Via",
+];
 
 /// The response to a request, and its status.
 pub fn respond(shared: &Shared, head: &RequestHead, address: SocketAddr) -> (u16, Vec<u8>) {
@@ -193,7 +204,25 @@ mod tests {
         assert!(is_at_this_machine(&head("Host: [::1]:3000"), "[::1]:9".parse().unwrap()));
         assert!(!is_at_this_machine(&head("Host: localhost:3000"), far));
         assert!(!is_at_this_machine(&head("Host: evil.example:3000"), near));
-        assert!(!is_at_this_machine(&head("Host: localhost\r\nX-Forwarded-For: 203.0.113.9"), near));
+    }
+
+    #[test]
+    fn what_any_proxy_says_of_itself_is_heard() {
+        let near: SocketAddr = "127.0.0.1:5000".parse().unwrap();
+        for said in [
+            "forwarded: for=203.0.113.9",
+            "X-Forwarded-For: 203.0.113.9",
+            "X-Forwarded-Host: play.example",
+            "X-Forwarded-Proto: https",
+            "X-Forwarded-Port: 443",
+            "X-Real-IP: 203.0.113.9",
+            "X-Client-IP: 203.0.113.9",
+            "CF-Connecting-IP: 203.0.113.9",
+            "True-Client-IP: 203.0.113.9",
+            "Via: 1.1 proxy",
+        ] {
+            assert!(!is_at_this_machine(&head(&format!("Host: localhost\r\n{said}")), near), "{said}");
+        }
     }
 
     #[test]

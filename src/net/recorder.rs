@@ -219,16 +219,20 @@ impl Writing {
                     }
                     (began, is_first, is_full) = (seen.at, false, false);
                 }
+                if let What::Missed(missed) = seen.what {
+                    self.count_lost(missed.messages);
+                }
                 self.scribe.take(seen, &mut buffer);
                 if buffer.len() >= limits::CAPTURE_BUFFER_BYTES {
                     self.flush(&mut buffer)?;
                 }
             }
             self.lose(&taken.lost, &mut buffer);
-            self.flush(&mut buffer)?;
             if taken.over {
-                return Ok(());
+                self.scribe.finish(&mut buffer);
+                return self.flush(&mut buffer);
             }
+            self.flush(&mut buffer)?;
             let is_old = self.rotation.time.is_some_and(|time| self.last.saturating_sub(began) >= time);
             let is_large = self.output.written_bytes() >= self.rotation.bytes;
             if !is_first && !is_full && self.output.is_file() && (is_old || is_large) {
@@ -249,12 +253,14 @@ impl Writing {
             bytes = lost.bytes,
             "the capture cannot follow; this is missing in it"
         );
-        self.progress.lost.fetch_add(lost.messages, Ordering::Relaxed);
-        self.counts.lost.inc_by(lost.messages);
-        self.scribe.lose(lost, self.last, buffer);
-        let (unknown, present) = self.tap.present(|client| self.scribe.knows(client));
-        self.scribe.keep_only(&present);
-        unknown.iter().for_each(|seen| self.scribe.take(seen, buffer));
+        self.count_lost(lost.messages);
+        let came = self.tap.introduce(&lost.opened);
+        self.scribe.lose(lost, &came, self.last, buffer);
+    }
+
+    fn count_lost(&self, messages: u64) {
+        self.progress.lost.fetch_add(messages, Ordering::Relaxed);
+        self.counts.lost.inc_by(messages);
     }
 
     fn flush(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {

@@ -18,7 +18,7 @@ mod listener;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::sync::Mutex;
@@ -39,6 +39,24 @@ pub struct Seen {
     pub tick: u32,
     /// What.
     pub what: What,
+}
+
+impl Seen {
+    /// Something else of the same client, at the same time.
+    fn but(&self, what: What) -> Seen {
+        Seen { client: self.client, player: self.player, at: self.at, tick: self.tick, what }
+    }
+}
+
+/// How much of a client was skipped after a gap, until a message began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Missed {
+    /// Pieces.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The tick at which it began.
+    pub since_tick: u32,
 }
 
 /// What was seen.
@@ -71,6 +89,8 @@ pub enum What {
         /// Whether no message is left unfinished after them.
         whole: bool,
     },
+    /// Bytes of the client that were skipped. What comes next of it begins a message, or is its end.
+    Missed(Missed),
     /// The connection is over.
     Ended {
         /// The rule's name, as in the log.
@@ -96,7 +116,7 @@ impl What {
         match self {
             What::Opened { request, response, .. } => request.len() + response.len(),
             What::Session(bytes) | What::Bytes { bytes, .. } => bytes.len(),
-            What::Ended { .. } => 0,
+            What::Missed(_) | What::Ended { .. } => 0,
             What::World { snapshot } => snapshot.len(),
             What::Tick { frame, .. } => frame.len(),
         }
@@ -163,6 +183,8 @@ pub struct Tap {
 #[derive(Debug, Default)]
 struct Inner {
     is_on: AtomicBool,
+    /// The only client that is listened to; 0 for several or all.
+    only: AtomicU64,
     wants_world: AtomicBool,
     tick: AtomicU32,
     /// Copies made of what was seen.
@@ -182,6 +204,9 @@ struct State {
 impl Inner {
     /// Sees to it that the flags say who listens.
     fn set_flags(&self, state: &State) {
+        let first = state.listeners.first().and_then(|queue| queue.only());
+        let is_only = state.listeners.iter().all(|queue| queue.only() == first);
+        self.only.store(first.filter(|_| is_only).unwrap_or(0), Ordering::Relaxed);
         self.is_on.store(!state.listeners.is_empty(), Ordering::Relaxed);
         let wants_world = state.listeners.iter().any(|queue| queue.wants_world());
         self.wants_world.store(wants_world, Ordering::Relaxed);
@@ -202,6 +227,12 @@ impl Tap {
     /// Whether anybody listens: one relaxed load.
     pub fn is_on(&self) -> bool {
         self.inner.is_on.load(Ordering::Relaxed)
+    }
+
+    /// Whether anybody may listen to this client: two relaxed loads. Who is listened to alone costs the others nothing more.
+    pub fn wants(&self, client: u64) -> bool {
+        let only = self.inner.only.load(Ordering::Relaxed);
+        self.is_on() && (only == 0 || only == client)
     }
 
     /// Whether anybody listens to the world as well.
@@ -237,12 +268,12 @@ impl Tap {
         Arc::new(Listener::new(queue, Arc::downgrade(&self.inner)))
     }
 
-    /// For who has lost something: introduces the clients that are there and not `known`, and gives the numbers of all.
-    pub fn present(&self, known: impl Fn(u64) -> bool) -> (Vec<Seen>, BTreeSet<u64>) {
+    /// For who has lost how these clients came: introduces those that are still there. What comes of them later may come before this is
+    /// called, but not how they came.
+    pub fn introduce(&self, opened: &BTreeSet<u64>) -> Vec<Seen> {
         let state = self.inner.state.lock();
-        let unknown = state.clients.iter().filter(|(client, _)| !known(**client));
-        let introductions = unknown.map(|(client, handshake)| handshake.seen(*client, self.inner.tick()));
-        (introductions.collect(), state.clients.keys().copied().collect())
+        let there = opened.iter().filter_map(|client| state.clients.get_key_value(client));
+        there.map(|(client, handshake)| handshake.seen(*client, self.inner.tick())).collect()
     }
 
     /// A client was upgraded; from now on its bytes are seen.
@@ -270,31 +301,41 @@ impl Tap {
 
     /// Whole frames were queued for a client. For the outbox, under its lock.
     pub fn said(&self, who: Who, frames: &[u8]) {
-        if !self.is_on() {
+        if !self.wants(who.client) {
             return;
         }
-        let bytes = What::Bytes { from: Side::Server, bytes: frames.to_vec(), whole: true };
-        let seen = self.seen(who, bytes);
-        let state = self.inner.state.lock();
-        if state.clients.contains_key(&who.client) {
-            state
-                .listeners
-                .iter()
-                .filter(|queue| queue.wants(who.client))
-                .for_each(|queue| queue.push(&seen));
-        }
-    }
-
-    /// Bytes came from a client. `begins` says whether a message may begin with them, `whole` whether none is left unfinished after
-    /// them; `session` gives what its session remembers before them.
-    pub fn heard(&self, who: Who, bytes: &[u8], begins: bool, whole: bool, session: impl Fn() -> Vec<u8>) {
-        let seen = self.seen(who, What::Bytes { from: Side::Client, bytes: bytes.to_vec(), whole });
         let state = self.inner.state.lock();
         if !state.clients.contains_key(&who.client) {
             return;
         }
+        let mut seen = None;
         for queue in state.listeners.iter().filter(|queue| queue.wants(who.client)) {
-            queue.hear(&seen, begins, || self.seen(who, What::Session(session())));
+            queue.push(seen.get_or_insert_with(|| self.bytes(who, Side::Server, frames, true)));
+        }
+    }
+
+    /// Bytes came from a client. `begins` says whether a message may begin with them, `unfinished_bytes` how much of one is left
+    /// unfinished after them; `session` gives what its session remembers before them.
+    pub fn heard(
+        &self,
+        who: Who,
+        bytes: &[u8],
+        begins: bool,
+        unfinished_bytes: u64,
+        session: impl Fn() -> Vec<u8>,
+    ) {
+        let whole = unfinished_bytes == 0;
+        if !self.wants(who.client) {
+            return;
+        }
+        let state = self.inner.state.lock();
+        if !state.clients.contains_key(&who.client) {
+            return;
+        }
+        let mut seen = None;
+        for queue in state.listeners.iter().filter(|queue| queue.wants(who.client)) {
+            let seen = seen.get_or_insert_with(|| self.bytes(who, Side::Client, bytes, whole));
+            queue.hear(seen, begins, unfinished_bytes, || self.seen(who, What::Session(session())));
         }
     }
 
@@ -335,6 +376,11 @@ impl Tap {
         state.is_over = true;
         state.listeners.drain(..).for_each(|queue| queue.end());
         self.inner.set_flags(&state);
+    }
+
+    /// A copy: only made when somebody is given it.
+    fn bytes(&self, who: Who, from: Side, bytes: &[u8], whole: bool) -> Arc<Seen> {
+        self.seen(who, What::Bytes { from, bytes: bytes.to_vec(), whole })
     }
 
     fn seen(&self, who: Who, what: What) -> Arc<Seen> {

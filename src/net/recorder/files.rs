@@ -5,6 +5,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::limits;
@@ -12,7 +13,7 @@ use crate::limits;
 /// What whoever begins a capture asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// This file, and when it is full others beside it: `a.pcapng`, `a.1.pcapng`. A pipe of that name is written to as it is.
+    /// This file, and when it is full others beside it: `a.pcapng`, `a.1.pcapng`. A device of that name is written to as it is.
     File(PathBuf),
     /// Standard output.
     Stdout,
@@ -32,11 +33,15 @@ impl Output {
     /// Opens the first file.
     ///
     /// # Errors
-    /// It is there already, or whatever the disk says.
+    /// It is there already, or it is a named pipe: to open one waits until somebody reads it. Or whatever the disk says.
     pub fn open(target: Target) -> io::Result<Output> {
         let (path, sink): (_, Box<dyn Write + Send>) = match &target {
             Target::Stdout => (None, Box::new(io::stdout())),
-            Target::File(path) if is_pipe(path) => {
+            Target::File(path) if is_named_pipe(path) => {
+                let rule = "a named pipe would be waited for until somebody reads it; use --capture - >PIPE";
+                return Err(io::Error::new(ErrorKind::InvalidInput, rule));
+            }
+            Target::File(path) if is_device(path) => {
                 (None, Box::new(OpenOptions::new().write(true).open(path)?))
             }
             Target::File(path) => (Some(path.clone()), Box::new(create(path)?)),
@@ -100,8 +105,12 @@ fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
-/// Whether there is something of this name that is no file: a named pipe, a terminal.
-fn is_pipe(path: &Path) -> bool {
+fn is_named_pipe(path: &Path) -> bool {
+    path.metadata().is_ok_and(|about| about.file_type().is_fifo())
+}
+
+/// Whether there is something of this name that is no file, such as a terminal.
+fn is_device(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
@@ -115,7 +124,25 @@ fn numbered(first: &Path, number: u32) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
     use super::*;
+
+    #[test]
+    fn a_named_pipe_is_refused_at_once() {
+        let path = std::env::temp_dir().join(format!("tickwire-pipe-{}", std::process::id()));
+        assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo runs").success());
+        let (say, said) = mpsc::channel();
+        let target = Target::File(path.clone());
+        thread::spawn(move || say.send(Output::open(target).err().map(|error| error.to_string())));
+        let refused = said.recv_timeout(Duration::from_secs(20));
+        std::fs::remove_file(&path).expect("it was there");
+        let refused = refused.expect("nobody waits for a reader").expect("no capture");
+        assert!(refused.ends_with("use --capture - >PIPE"), "{refused}");
+    }
 
     #[test]
     fn the_next_file_has_the_next_number_before_its_extension() {

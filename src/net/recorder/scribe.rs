@@ -17,7 +17,7 @@ use crate::capture::packet::{self, ACK, FIN, Head, LINK_RAW, LINK_WORLD, PSH, SY
 use crate::capture::pcapng::{self, About};
 use crate::capture::record::{self, Record};
 use crate::limits;
-use crate::net::tap::{Lost, Seen, Side, What};
+use crate::net::tap::{Lost, Missed, Seen, Side, What};
 use crate::session::Session;
 use crate::world::command::decode_frame;
 use crate::world::{Action, World, code_hash};
@@ -41,6 +41,22 @@ struct Talker {
     unfinished: Vec<u8>,
     /// Bytes that are missing before its next packet.
     lost_bytes: u64,
+}
+
+impl Talker {
+    /// Keeps what is unfinished with these bytes, unless it is too much.
+    fn hear(&mut self, bytes: &[u8]) {
+        self.boundary.receive(bytes);
+        let unfinished = usize::try_from(self.boundary.unfinished_bytes()).unwrap_or(usize::MAX);
+        if unfinished > limits::CAPTURE_UNFINISHED_BYTES {
+            self.unfinished = Vec::new();
+        } else if unfinished > bytes.len() {
+            self.unfinished.extend_from_slice(bytes);
+        } else {
+            self.unfinished.clear();
+            self.unfinished.extend_from_slice(&bytes[bytes.len() - unfinished..]);
+        }
+    }
 }
 
 /// See the [module](self).
@@ -77,17 +93,13 @@ impl Scribe {
         self.packets
     }
 
-    /// Whether the file knows a client.
-    pub fn knows(&self, client: u64) -> bool {
-        self.talkers.contains_key(&client)
-    }
-
     /// Appends what there is to say of something that was seen. With [`What::World`] a new file begins.
     pub fn take(&mut self, seen: &Seen, out: &mut Vec<u8>) {
         match &seen.what {
             What::Opened { address, local, .. } => self.open(seen, *address, *local, out),
             What::Session(session) => self.resume(seen, session, out),
             What::Bytes { from, bytes, .. } => self.bytes(seen, *from, bytes, out),
+            What::Missed(missed) => self.miss(seen, *missed, out),
             What::Ended { rule } => self.end(seen, rule, out),
             What::World { snapshot } => self.begin(seen, snapshot, out),
             What::Tick { checksum, frame } => {
@@ -97,25 +109,42 @@ impl Scribe {
         }
     }
 
-    /// Appends that something is missing from here on.
-    pub fn lose(&mut self, lost: &Lost, at: Duration, out: &mut Vec<u8>) {
-        let messages = u32::try_from(lost.messages).unwrap_or(u32::MAX);
-        self.record(at, &Record::Lost { messages, bytes: lost.bytes, since_tick: lost.since_tick }, out);
-        for (client, [sent, was_sent]) in &lost.connections {
-            let Some(talker) = self.talkers.get_mut(client) else { continue };
-            talker.next[0] = talker.next[0].wrapping_add(*sent as u32);
-            talker.next[1] = talker.next[1].wrapping_add(*was_sent as u32);
-            talker.lost_bytes += sent + was_sent;
-            if *sent > 0 {
-                talker.boundary = Boundary::new(Side::Client);
-                talker.unfinished.clear();
-            }
+    /// The end: a file without a tick is empty, but a capture all the same.
+    pub fn finish(&self, out: &mut Vec<u8>) {
+        if !self.has_begun {
+            write_front(out);
         }
     }
 
-    /// Forgets who has gone while nobody took notice.
-    pub fn keep_only(&mut self, present: &BTreeSet<u64>) {
-        self.talkers.retain(|client, _| present.contains(client));
+    /// Appends that something is missing from here on. Who has gone is forgotten; who came and is still there is introduced with these.
+    pub fn lose(&mut self, lost: &Lost, came: &[Seen], at: Duration, out: &mut Vec<u8>) {
+        let messages = u32::try_from(lost.messages).unwrap_or(u32::MAX);
+        self.record(at, &Record::Lost { messages, bytes: lost.bytes, since_tick: lost.since_tick }, out);
+        self.talkers.retain(|client, _| !lost.ended.contains(client));
+        came.iter().for_each(|seen| self.take(seen, out));
+        for (client, bytes) in &lost.connections {
+            self.skip(*client, *bytes);
+        }
+    }
+
+    /// Appends that something of one client is missing.
+    fn miss(&mut self, seen: &Seen, missed: Missed, out: &mut Vec<u8>) {
+        let Missed { messages, bytes, since_tick } = missed;
+        let messages = u32::try_from(messages).unwrap_or(u32::MAX);
+        self.record(seen.at, &Record::Lost { messages, bytes, since_tick }, out);
+        self.skip(seen.client, [bytes, 0]);
+    }
+
+    /// So many bytes of a client's connection are missing: what it sent, what it was sent.
+    fn skip(&mut self, client: u64, [sent, was_sent]: [u64; 2]) {
+        let Some(talker) = self.talkers.get_mut(&client) else { return };
+        talker.next[0] = talker.next[0].wrapping_add(sent as u32);
+        talker.next[1] = talker.next[1].wrapping_add(was_sent as u32);
+        talker.lost_bytes += sent + was_sent;
+        if sent > 0 {
+            talker.boundary = Boundary::new(Side::Client);
+            talker.unfinished.clear();
+        }
     }
 
     fn open(&mut self, seen: &Seen, address: SocketAddr, local: SocketAddr, out: &mut Vec<u8>) {
@@ -187,11 +216,7 @@ impl Scribe {
         let comment = self.comment(seen, "");
         self.data((seen.client, from), bytes, (seen.at, &comment), out);
         if let Some(talker) = self.talkers.get_mut(&seen.client).filter(|_| from == Side::Client) {
-            talker.boundary.receive(bytes);
-            let unfinished = talker.boundary.unfinished_bytes() as usize;
-            talker.unfinished.extend_from_slice(bytes);
-            let done = talker.unfinished.len().saturating_sub(unfinished);
-            talker.unfinished.drain(..done);
+            talker.hear(bytes);
         }
     }
 
@@ -210,9 +235,7 @@ impl Scribe {
     fn begin(&mut self, seen: &Seen, snapshot: &[u8], out: &mut Vec<u8>) {
         self.has_begun = true;
         self.named.clear();
-        pcapng::write_section(out, concat!("tickwire ", env!("CARGO_PKG_VERSION")));
-        pcapng::write_interface(out, LINK_RAW as u16, "clients");
-        pcapng::write_interface(out, LINK_WORLD as u16, "world");
+        write_front(out);
         let parts = snapshot.chunks(limits::CAPTURE_PART_BYTES);
         // The bounds of a world keep it far below 65,535 parts.
         let count = parts.len() as u16;
@@ -343,6 +366,13 @@ impl Scribe {
     fn at_ns(&self, at: Duration) -> u64 {
         self.epoch_ns.saturating_add(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX))
     }
+}
+
+/// What every file begins with.
+fn write_front(out: &mut Vec<u8>) {
+    pcapng::write_section(out, concat!("tickwire ", env!("CARGO_PKG_VERSION")));
+    pcapng::write_interface(out, LINK_RAW as u16, "clients");
+    pcapng::write_interface(out, LINK_WORLD as u16, "world");
 }
 
 #[cfg(test)]

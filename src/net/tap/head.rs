@@ -7,6 +7,9 @@ use crate::ws::http::percent_decode;
 
 /// Headers whose value lets whoever has it in.
 const SECRET_HEADERS: [&str; 4] = ["Authorization", "Cookie", "Proxy-Authorization", "Referer"];
+/// The header whose elements may be secrets, and what such an element begins with: a page has no other header for a token.
+const PROTOCOLS_HEADER: &str = "Sec-WebSocket-Protocol";
+const BEARER: &[u8] = b"bearer.";
 /// The field of a query that does so, and what it ends with in other programs (`access_token`).
 const SECRET_FIELD: &str = "token";
 /// What stands in the place of a secret.
@@ -40,11 +43,28 @@ fn cover_target(line: &mut [u8]) {
 
 fn cover_header(line: &mut [u8]) {
     let Some(colon) = line.iter().position(|byte| *byte == b':') else { return };
-    let is_secret = SECRET_HEADERS.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(&line[..colon]));
-    if is_secret {
-        let value = line[colon + 1..].iter_mut().filter(|byte| !matches!(byte, b' ' | b'\t' | b'\r'));
-        value.for_each(|byte| *byte = COVER);
+    let (name, value) = line.split_at_mut(colon);
+    let is = |known: &str| known.as_bytes().eq_ignore_ascii_case(name);
+    if SECRET_HEADERS.into_iter().any(is) {
+        cover_words(&mut value[1..]);
+    } else if is(PROTOCOLS_HEADER) {
+        for element in value[1..].split_mut(|byte| *byte == b',') {
+            let blanks = element.iter().take_while(|byte| is_blank(**byte)).count();
+            let rest = &mut element[blanks..];
+            let (word, secret) = rest.split_at_mut(BEARER.len().min(rest.len()));
+            if word.eq_ignore_ascii_case(BEARER) {
+                cover_words(secret);
+            }
+        }
     }
+}
+
+fn cover_words(value: &mut [u8]) {
+    value.iter_mut().filter(|byte| !is_blank(**byte)).for_each(|byte| *byte = COVER);
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r')
 }
 
 #[cfg(test)]
@@ -64,6 +84,15 @@ mod tests {
                     Cookie:a=b; c=d\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nX-Note: Cookie: a\r\n\r\n";
         let expected = "GET /play?format=json&token=xxxxxxx&x=token HTTP/1.1\r\nHost: a\r\nauthorization: xxxxxx xxxxxx xxxx\r\n\
                         Cookie:xxxx xxx\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nX-Note: Cookie: a\r\n\r\n";
+        assert_eq!(covered(head), expected);
+    }
+
+    #[test]
+    fn a_token_among_the_subprotocols_is_overwritten_on_every_line() {
+        let head = "GET /play HTTP/1.1\r\nSec-WebSocket-Protocol: tickwire.v1, bearer.YS10b2tlbg ,bearer\r\n\
+                    sec-websocket-protocol:Bearer.Yg,\tbearer.\r\nX-Note: bearer.abc\r\n\r\n";
+        let expected = "GET /play HTTP/1.1\r\nSec-WebSocket-Protocol: tickwire.v1, bearer.xxxxxxxxxx ,bearer\r\n\
+                        sec-websocket-protocol:Bearer.xx,\tbearer.\r\nX-Note: bearer.abc\r\n\r\n";
         assert_eq!(covered(head), expected);
     }
 

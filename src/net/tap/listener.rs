@@ -2,14 +2,15 @@
 //!
 //! Comes in: what was seen, from any thread. Goes out: [`Taken`], all at once. A queue that is full takes nothing more until it is
 //! emptied, so that what is missing lies behind what was taken and before what comes later. A client of whom bytes are missing is heard
-//! again when a message begins. Never: a wait, more than the bound, half a message after a gap.
+//! again when a message begins; how much of it was skipped until then is told first, and is its own loss alone. Never: a wait, more than
+//! the bound, half a message after a gap.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::{Inner, Seen, Side, What};
+use super::{Inner, Missed, Seen, Side, What};
 use crate::limits;
 use crate::net::sync::{Condvar, Mutex};
 
@@ -24,19 +25,43 @@ pub struct Lost {
     pub since_tick: u32,
     /// Bytes of each client's connection that are missing: what it sent, what it was sent.
     pub connections: BTreeMap<u64, [u64; 2]>,
+    /// Clients that came and are to be introduced.
+    pub opened: BTreeSet<u64>,
+    /// Clients that went. Who came and went as well is in none of these.
+    pub ended: BTreeSet<u64>,
+}
+
+impl Missed {
+    fn and(self, seen: &Seen) -> Missed {
+        let since_tick = if self.messages == 0 { seen.tick } else { self.since_tick };
+        Missed { messages: self.messages + 1, bytes: self.bytes + seen.what.bytes() as u64, since_tick }
+    }
 }
 
 impl Lost {
     fn add(&mut self, seen: &Seen) {
-        let bytes = seen.what.bytes() as u64;
+        let it = match seen.what {
+            What::Missed(missed) => missed,
+            _ => Missed { messages: 1, bytes: seen.what.bytes() as u64, since_tick: seen.tick },
+        };
         if self.messages == 0 {
-            self.since_tick = seen.tick;
+            self.since_tick = it.since_tick;
         }
-        self.messages += 1;
-        self.bytes += bytes;
-        if let What::Bytes { from, .. } = seen.what {
-            let [client, server] = self.connections.entry(seen.client).or_default();
-            *if from == Side::Client { client } else { server } += bytes;
+        self.messages += it.messages;
+        self.bytes += it.bytes;
+        match seen.what {
+            What::Bytes { from: Side::Server, .. } => {
+                self.connections.entry(seen.client).or_default()[1] += it.bytes;
+            }
+            What::Bytes { .. } | What::Missed(_) => {
+                self.connections.entry(seen.client).or_default()[0] += it.bytes;
+            }
+            What::Opened { .. } => drop(self.opened.insert(seen.client)),
+            What::Ended { .. } if self.opened.remove(&seen.client) => {
+                self.connections.remove(&seen.client);
+            }
+            What::Ended { .. } => drop(self.ended.insert(seen.client)),
+            What::Session(_) | What::World { .. } | What::Tick { .. } => {}
         }
     }
 }
@@ -105,12 +130,12 @@ impl Drop for Listener {
 /// How far a listener follows what a client sends. Who is not listed is waited for: it is heard when a message begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Follows {
-    /// From the beginning, or from a place that the listener knows.
-    All,
+    /// From the beginning, or from a place that the listener knows. So much of its message is unfinished.
+    All { unfinished_bytes: u64 },
     /// All, but the listener is to be told the session first.
     Anew,
-    /// Bytes are missing, also those that are skipped until a message begins.
-    Torn,
+    /// Bytes are missing, also these, which are skipped until a message begins.
+    Torn(Missed),
 }
 
 /// See the [module](self).
@@ -143,6 +168,10 @@ impl Queue {
         Queue { only, bound_bytes, wants_world, state: Mutex::new(state), filled: Condvar::new() }
     }
 
+    pub(super) fn only(&self) -> Option<u64> {
+        self.only
+    }
+
     pub(super) fn wants(&self, client: u64) -> bool {
         self.only.is_none_or(|only| only == client)
     }
@@ -166,7 +195,7 @@ impl Queue {
     pub(super) fn open(&self, seen: &Arc<Seen>) {
         let mut state = self.state.lock();
         if state.put(seen, self.bound_bytes) {
-            state.follows.insert(seen.client, Follows::All);
+            state.follows.insert(seen.client, Follows::All { unfinished_bytes: 0 });
         }
         self.filled.notify_one();
     }
@@ -174,7 +203,9 @@ impl Queue {
     /// A client that goes.
     pub(super) fn close(&self, seen: &Arc<Seen>) {
         let mut state = self.state.lock();
-        state.follows.remove(&seen.client);
+        if let Some(Follows::Torn(missed)) = state.follows.remove(&seen.client) {
+            state.tell_missed(seen, missed, self.bound_bytes);
+        }
         state.put(seen, self.bound_bytes);
         self.filled.notify_one();
     }
@@ -185,28 +216,42 @@ impl Queue {
     }
 
     /// Bytes of a client, if they are of use: who does not know what came before them waits until a message begins.
-    pub(super) fn hear(&self, seen: &Arc<Seen>, begins: bool, session: impl FnOnce() -> Arc<Seen>) {
+    /// `unfinished_bytes` is what is left unfinished after them.
+    pub(super) fn hear(
+        &self,
+        seen: &Arc<Seen>,
+        begins: bool,
+        unfinished_bytes: u64,
+        session: impl FnOnce() -> Arc<Seen>,
+    ) {
         let mut state = self.state.lock();
         let follows = state.follows.get(&seen.client).copied();
-        let is_known = matches!(follows, Some(Follows::All | Follows::Anew));
-        if !is_known && !begins {
-            if follows == Some(Follows::Torn) {
-                state.lost.add(seen);
+        match follows {
+            Some(Follows::All { .. } | Follows::Anew) => {}
+            Some(Follows::Torn(missed)) if begins => state.tell_missed(seen, missed, self.bound_bytes),
+            // What others say has room all the same, so this is no loss of the queue.
+            Some(Follows::Torn(missed)) => {
+                state.follows.insert(seen.client, Follows::Torn(missed.and(seen)));
+                return;
             }
-            return;
+            None if begins => {}
+            None => return,
         }
-        let is_told = follows == Some(Follows::All) || !self.wants_world;
+        let is_told = matches!(follows, Some(Follows::All { .. })) || !self.wants_world;
         if !is_told && state.lost.messages == 0 {
             state.put(&session(), self.bound_bytes);
         }
         // Behind what is lost nothing is taken, so the bytes are not taken either if the session was not.
         let is_taken = state.put(seen, self.bound_bytes);
-        state.follows.insert(seen.client, if is_taken { Follows::All } else { Follows::Torn });
+        let follows =
+            if is_taken { Follows::All { unfinished_bytes } } else { Follows::Torn(Missed::default()) };
+        state.follows.insert(seen.client, follows);
         self.filled.notify_one();
     }
 
     /// The whole world has room whatever waits: it comes only when it was asked for. The first time it stands before all that was
-    /// heard since, of which the ticks before know nothing; later, sessions are told anew after it.
+    /// heard since, of which the ticks before know nothing; later, sessions are told anew after it, and of a client whose unfinished message
+    /// is too long to be repeated the rest is skipped.
     pub(super) fn show_world(&self, seen: &Arc<Seen>) {
         let mut state = self.state.lock();
         state.is_new = false;
@@ -215,8 +260,10 @@ impl Queue {
             self.filled.notify_one();
             return;
         }
-        for follows in state.follows.values_mut().filter(|follows| **follows == Follows::All) {
-            *follows = Follows::Anew;
+        for follows in state.follows.values_mut() {
+            let Follows::All { unfinished_bytes } = *follows else { continue };
+            let is_kept = unfinished_bytes <= limits::CAPTURE_UNFINISHED_BYTES as u64;
+            *follows = if is_kept { Follows::Anew } else { Follows::Torn(Missed::default()) };
         }
         state.items.push(Arc::clone(seen));
         self.filled.notify_one();
@@ -231,6 +278,13 @@ impl Queue {
 impl State {
     fn has_something(&self) -> bool {
         self.over || !self.is_first && (!self.items.is_empty() || self.lost.messages > 0)
+    }
+
+    /// How much of a client was skipped comes before what is heard of it again.
+    fn tell_missed(&mut self, before: &Seen, missed: Missed, bound_bytes: usize) {
+        if missed.messages > 0 {
+            self.put(&Arc::new(before.but(What::Missed(missed))), bound_bytes);
+        }
     }
 
     /// Takes something, or counts it as lost; says which. Behind what is lost nothing is taken.

@@ -24,7 +24,7 @@ fn handshake() -> Handshake {
 
 /// A client that says one message after another.
 fn hear(tap: &Tap, client: u64, bytes: &[u8]) {
-    tap.heard(who(client), bytes, true, true, || b"session".to_vec());
+    tap.heard(who(client), bytes, true, 0, || b"session".to_vec());
 }
 
 /// What was taken, a word each.
@@ -36,6 +36,7 @@ fn words(taken: &Taken) -> Vec<String> {
             let from = if *from == Side::Client { '>' } else { '<' };
             format!("{}{from}{}", seen.client, String::from_utf8_lossy(bytes))
         }
+        What::Missed(missed) => format!("{} missed {}", seen.client, missed.bytes),
         What::Ended { rule } => format!("ended {} {rule}", seen.client),
         What::World { snapshot } => format!("world {}", String::from_utf8_lossy(snapshot)),
         What::Tick { checksum, .. } => format!("tick {} {checksum}", seen.tick),
@@ -82,6 +83,32 @@ fn a_conversation_comes_in_its_order_and_secrets_are_covered() {
 }
 
 #[test]
+fn who_is_not_listened_to_is_not_copied() {
+    let tap = Tap::default();
+    (1..4).for_each(|client| tap.opened(client, handshake()));
+    let talk = || {
+        (1..4).for_each(|client| {
+            hear(&tap, client, b"hi");
+            tap.said(who(client), b"you");
+        });
+        tap.inner.copies.swap(0, Ordering::Relaxed)
+    };
+    let one = tap.listen(Some(2), PLENTY);
+    let same = tap.listen(Some(2), PLENTY);
+    assert_eq!([1, 2, 3].map(|client| tap.wants(client)), [false, true, false]);
+    assert_eq!(talk(), 2);
+    let other = tap.listen(Some(3), PLENTY);
+    assert!(tap.wants(3));
+    assert_eq!(talk(), 4, "two are asked about one by one");
+    drop(other);
+    assert!(!tap.wants(3));
+    let all = tap.listen_with_world(None, PLENTY);
+    assert_eq!((tap.wants(1), talk()), (true, 6 + 3), "three sessions are told");
+    drop((one, same, all));
+    assert_eq!((tap.wants(2), talk()), (false, 0));
+}
+
+#[test]
 fn one_can_listen_to_one() {
     let tap = Tap::default();
     let listener = tap.listen(Some(2), PLENTY);
@@ -101,10 +128,10 @@ fn who_comes_later_is_introduced_and_begins_with_a_whole_message() {
     tap.opened(2, handshake());
     tap.ended(who(2), "gone");
     let listener = tap.listen(None, PLENTY);
-    tap.heard(who(1), b"rest", false, true, Vec::new);
+    tap.heard(who(1), b"rest", false, 0, Vec::new);
     tap.said(who(1), b"whole");
-    tap.heard(who(1), b"ne", true, false, Vec::new);
-    tap.heard(who(1), b"w", false, true, Vec::new);
+    tap.heard(who(1), b"ne", true, 1, Vec::new);
+    tap.heard(who(1), b"w", false, 0, Vec::new);
     assert_eq!(words(&listener.take(SOON)), ["opened 1", "1<whole", "1>ne", "1>w"]);
 }
 
@@ -117,8 +144,8 @@ fn the_world_comes_before_its_next_tick_and_sessions_before_what_follows() {
     hear(&tap, 1, b"a");
     tick(&tap, 5);
     tap.opened(2, handshake());
-    tap.heard(who(1), b"b", false, true, || b"s1".to_vec());
-    tap.heard(who(2), b"c", true, true, || b"s2".to_vec());
+    tap.heard(who(1), b"b", false, 0, || b"s1".to_vec());
+    tap.heard(who(2), b"c", true, 0, || b"s2".to_vec());
     tick(&tap, 6);
     assert_eq!(
         words(&listener.take(SOON)),
@@ -150,16 +177,37 @@ fn what_does_not_fit_is_counted_and_lies_behind_what_was_taken() {
     let taken = listener.take(SOON);
     assert_eq!(words(&taken), ["opened 1", "1>fits"]);
     let connections = BTreeMap::from([(1, [13, 209])]);
-    assert_eq!(taken.lost, Lost { messages: 3, bytes: 222, since_tick: 9, connections });
-    tap.heard(who(1), b"end", false, true, Vec::new);
+    assert_eq!(taken.lost, Lost { messages: 3, bytes: 222, since_tick: 9, connections, ..Lost::default() });
+    tap.heard(who(1), b"end", false, 0, Vec::new);
     tap.said(who(1), b"server");
-    let torn = listener.take(SOON);
-    assert!(torn.items.is_empty(), "what is whole lies behind the missing end");
-    assert_eq!(torn.lost.connections, BTreeMap::from([(1, [3, 6])]));
+    assert_eq!(words(&listener.take(SOON)), ["1<server"]);
     hear(&tap, 1, b"new");
     tap.said(who(1), b"again");
     let after = listener.take(SOON);
-    assert_eq!((words(&after), after.lost.messages), (vec!["1>new".to_owned(), "1<again".to_owned()], 0));
+    assert_eq!(words(&after), ["1 missed 3", "1>new", "1<again"]);
+    assert_eq!(after.lost, Lost::default());
+}
+
+#[test]
+fn who_is_torn_inside_a_message_costs_nobody_else_anything() {
+    let tap = Tap::default();
+    let listener = tap.listen_with_world(None, 8 * limits::TAP_ITEM_BYTES);
+    (1..3).for_each(|client| tap.opened(client, handshake()));
+    tick(&tap, 1);
+    tap.heard(who(1), b"be", true, 1, Vec::new);
+    tap.heard(who(1), &[7; 2_000], false, 1, Vec::new);
+    assert_eq!(listener.take(SOON).lost.connections, BTreeMap::from([(1, [2_000, 0])]));
+    for tick_number in 2..5 {
+        tap.heard(who(1), b"more", false, 1, Vec::new);
+        hear(&tap, 2, b"hi");
+        tick(&tap, tick_number);
+        let taken = listener.take(SOON);
+        assert_eq!((words(&taken).len(), taken.lost), (2, Lost::default()), "the world and others go on");
+    }
+    tap.ended(who(1), "gone");
+    let taken = listener.take(SOON);
+    assert_eq!(taken.items[0].what, What::Missed(Missed { messages: 3, bytes: 12, since_tick: 0 }));
+    assert_eq!(words(&taken), ["1 missed 12", "ended 1 gone"]);
 }
 
 #[test]

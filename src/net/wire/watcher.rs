@@ -20,7 +20,7 @@ use crate::explain::{Explanation, explain};
 use crate::limits;
 use crate::net::connection;
 use crate::net::shared::Shared;
-use crate::net::tap::{Listener, Seen, What};
+use crate::net::tap::{Listener, Lost, Seen, What};
 use crate::packet::Dialect;
 use crate::ws::Side;
 use crate::ws::close::CloseCode;
@@ -224,17 +224,16 @@ impl Watcher<'_> {
     fn tell_frames(&mut self) {
         let Some(watched) = &mut self.watched else { return };
         let taken = watched.listener.take(Duration::ZERO);
-        let (mut cut, mut ended) = (Vec::new(), None);
+        let (mut cut, mut ended, mut lost) = (Vec::new(), None, taken.lost.messages);
         for seen in &taken.items {
-            if let What::Ended { rule } = seen.what {
-                ended = Some(rule);
+            match seen.what {
+                What::Ended { rule } => ended = Some(rule),
+                What::Missed(missed) => lost += missed.messages,
+                _ => {}
             }
             cut.extend(watched.receive(self.shared, seen));
         }
-        let mut lost = taken.lost.messages;
-        if lost > 0 {
-            watched.cutters.iter_mut().for_each(Cutter::lose);
-        }
+        watched.lose(&taken.lost);
         if let Some(missed) = &mut self.missed {
             if !cut.is_empty() {
                 *missed += cut.len() as u64;
@@ -334,6 +333,16 @@ impl Watched {
         }
     }
 
+    /// Where nothing is missing, what is held of a frame is still its beginning.
+    fn lose(&mut self, lost: &Lost) {
+        let bytes = lost.connections.get(&self.client).copied().unwrap_or_default();
+        for (cutter, bytes) in self.cutters.iter_mut().zip(bytes) {
+            if bytes > 0 {
+                cutter.lose();
+            }
+        }
+    }
+
     fn explain<'a>(&'a self, kept: &Kept) -> Option<Explanation<'a>> {
         let (_, dialect) = self.opened.as_ref()?;
         Some(explain(&kept.bytes, dialect, Some(kept.from)))
@@ -377,6 +386,30 @@ mod tests {
         while !wanted() {
             assert!(Instant::now() < deadline, "it never came");
             thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn half_a_frame_of_the_client_outlives_a_loss_of_the_servers() {
+        let shared = shared();
+        let mut watched = Watched {
+            client: 7,
+            listener: shared.tap.listen(Some(7), limits::WIRE_TAP_BYTES),
+            opened: None,
+            cutters: [Side::Client, Side::Server].map(Cutter::new),
+        };
+        let mut frame = Vec::new();
+        frame::write(&mut frame, Opcode::Binary, Some([1, 2, 3, 4]), b"hello");
+        let hear = |watched: &mut Watched, bytes: &[u8]| {
+            let what = What::Bytes { from: Side::Client, bytes: bytes.to_vec(), whole: false };
+            let seen = Seen { client: 7, player: 0, at: Duration::ZERO, tick: 0, what };
+            watched.receive(&shared, &seen).into_iter().map(|kept| kept.bytes).collect::<Vec<_>>()
+        };
+        // After a gap in what the client says, the tap goes on where a message begins.
+        for (lost, rest) in [([0, 500], &frame[4..]), ([3, 0], &frame[..])] {
+            assert!(hear(&mut watched, &frame[..4]).is_empty());
+            watched.lose(&Lost { messages: 1, connections: [(7, lost)].into(), ..Lost::default() });
+            assert_eq!(hear(&mut watched, rest), [frame.clone()], "{lost:?}");
         }
     }
 

@@ -36,22 +36,16 @@ fn what_is_lost_is_a_hole_of_its_size_a_record_and_a_comment() {
     open(&tap, 1);
     let tick = |tick| tap.tick_begins(AT, tick, 0, b"frame".to_vec(), || world.snapshot());
     tick(0);
-    tap.heard(who(1), b"\x82\x80keyA", true, true, Vec::new);
+    tap.heard(who(1), b"\x82\x80keyA", true, 0, Vec::new);
     assert_eq!(write(&listener, &mut scribe, &mut out), Lost::default());
     tap.said(who(1), &[7; 5_000]);
-    tap.heard(who(1), b"\x82\x85keyBhel", true, false, Vec::new);
+    tap.heard(who(1), b"\x82\x85keyBhel", true, 1, Vec::new);
     open(&tap, 2);
     let lost = write(&listener, &mut scribe, &mut out);
     assert_eq!((lost.messages, lost.connections.get(&1)), (3, Some(&[9, 5_000])));
-    scribe.lose(&lost, AT, &mut out);
-    let (unknown, present) = tap.present(|client| scribe.knows(client));
-    scribe.keep_only(&present);
-    unknown.iter().for_each(|seen| scribe.take(seen, &mut out));
-    tap.heard(who(1), b"lo", false, true, Vec::new);
-    let torn = write(&listener, &mut scribe, &mut out);
-    assert_eq!(torn.connections.get(&1), Some(&[2, 0]));
-    scribe.lose(&torn, AT, &mut out);
-    tap.heard(who(1), b"\x82\x80keyC", true, true, || b"session".to_vec());
+    scribe.lose(&lost, &tap.introduce(&lost.opened), AT, &mut out);
+    tap.heard(who(1), b"lo", false, 0, Vec::new);
+    tap.heard(who(1), b"\x82\x80keyC", true, 0, || b"session".to_vec());
     tap.said(who(1), b"\x82\x00");
     tap.said(who(2), b"\x82\x00");
     write(&listener, &mut scribe, &mut out);
@@ -79,6 +73,110 @@ fn what_is_lost_is_a_hole_of_its_size_a_record_and_a_comment() {
         })
         .collect();
     assert_eq!(lost, [(3, 5_009 + 13), (1, 2)]);
+}
+
+/// The bytes of a client's connection in a capture, and its holes.
+fn client_side(bytes: &[u8]) -> (Vec<u8>, Vec<u64>) {
+    let read = capture::read(bytes).expect("a capture");
+    let connection = &read.connections()[0];
+    let own = connection.pieces.iter().filter(|piece| piece.from == End::Client);
+    let holes = connection.holes.iter().map(|hole| hole.bytes).collect();
+    (own.flat_map(|piece| piece.bytes).copied().collect(), holes)
+}
+
+#[test]
+fn who_comes_or_goes_between_a_loss_and_its_record_is_told_once_and_whole() {
+    let world = World::new(Identity { seed: 1, map_size_px: 3_000, tick_hz: TickHz::Hz30 });
+    let (tap, mut scribe, mut out) = (Tap::default(), Scribe::new(0), Vec::new());
+    let listener = tap.listen_with_world(None, 4_000);
+    open(&tap, 1);
+    open(&tap, 2);
+    tap.tick_begins(AT, 0, 0, b"frame".to_vec(), || world.snapshot());
+    write(&listener, &mut scribe, &mut out);
+    tap.said(who(1), &[7; 5_000]);
+    tap.ended(who(2), "gone");
+    open(&tap, 3);
+    tap.said(who(3), b"\x82\x00");
+    open(&tap, 4);
+    tap.said(who(4), b"\x82\x00");
+    tap.ended(who(4), "gone");
+    let lost = write(&listener, &mut scribe, &mut out);
+    assert_eq!((lost.messages, &lost.opened, &lost.ended), (7, &[3].into(), &[2].into()));
+    assert!(!lost.connections.contains_key(&4), "nothing is kept of who came and went");
+    // What follows happens before the recorder has asked who is there.
+    tap.said(who(1), b"\x82\x00");
+    tap.ended(who(1), "gone");
+    open(&tap, 5);
+    scribe.lose(&lost, &tap.introduce(&lost.opened), AT, &mut out);
+    tap.said(who(3), b"\x82\x00");
+    assert_eq!(write(&listener, &mut scribe, &mut out), Lost::default());
+    let read = capture::read(&out).expect("a capture");
+    let told: Vec<_> = read
+        .connections()
+        .iter()
+        .map(|one| (one.client.port() - 50_000, one.pieces.len(), one.holes.len(), one.has_end))
+        .collect();
+    assert_eq!(told, [(1, 3, 1, true), (2, 2, 0, false), (3, 3, 1, false), (5, 2, 0, false)]);
+}
+
+#[test]
+fn who_listens_to_one_is_not_introduced_to_others_after_a_loss() {
+    let tap = Tap::default();
+    open(&tap, 1);
+    let listener = tap.listen(Some(2), 1);
+    (2..4).for_each(|client| open(&tap, client));
+    let lost = listener.take(Duration::ZERO).lost;
+    let came: Vec<u64> = tap.introduce(&lost.opened).iter().map(|seen| seen.client).collect();
+    assert_eq!(came, [2]);
+}
+
+#[test]
+fn a_file_that_ends_before_a_tick_is_an_empty_capture() {
+    let (tap, mut scribe, mut out) = (Tap::default(), Scribe::new(0), Vec::new());
+    let listener = tap.listen_with_world(None, 4_000);
+    open(&tap, 1);
+    listener.close();
+    write(&listener, &mut scribe, &mut out);
+    scribe.finish(&mut out);
+    let read = capture::read(&out).expect("a capture");
+    assert_eq!((read.packets.len(), read.cut_at, scribe.packets()), (0, None, 0));
+}
+
+#[test]
+fn a_message_that_never_ends_is_not_kept_and_its_rest_is_a_hole_in_the_next_file() {
+    let world = World::new(Identity { seed: 1, map_size_px: 3_000, tick_hz: TickHz::Hz30 });
+    let (tap, mut scribe, mut out) = (Tap::default(), Scribe::new(0), Vec::new());
+    let listener = tap.listen_with_world(None, 1 << 20);
+    open(&tap, 1);
+    let tick = |tick| tap.tick_begins(AT, tick, 0, b"frame".to_vec(), || world.snapshot());
+    tick(0);
+    let mut boundary = Boundary::new(Side::Client);
+    let mut say = |bytes: &[u8]| {
+        let begins = boundary.unfinished_bytes() == 0;
+        boundary.receive(bytes);
+        tap.heard(who(1), bytes, begins, boundary.unfinished_bytes(), || b"session".to_vec());
+    };
+    let (fragment, pong, last) = (b"\x02\x80key1", b"\x8a\x80key2", b"\x80\x80key3");
+    for is_long in [false, true] {
+        say(fragment);
+        for _ in 0..if is_long { limits::CAPTURE_UNFINISHED_BYTES } else { 3 } {
+            say(pong);
+            write(&listener, &mut scribe, &mut out);
+            assert!(scribe.talkers[&1].unfinished.len() <= limits::CAPTURE_UNFINISHED_BYTES);
+        }
+        listener.renew();
+        out.clear();
+        tick(1);
+        say(pong);
+        say(last);
+        say(b"\x82\x80key4");
+        write(&listener, &mut scribe, &mut out);
+        let kept = [&fragment[..], &pong.repeat(4), last].concat();
+        let expected = if is_long { (Vec::new(), vec![12]) } else { (kept, Vec::new()) };
+        let (said, holes) = client_side(&out);
+        assert_eq!(said, [b"GET /", &expected.0[..], b"\x82\x80key4"].concat(), "{is_long}");
+        assert_eq!(holes, expected.1);
+    }
 }
 
 #[test]
