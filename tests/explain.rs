@@ -154,6 +154,8 @@ proptest! {
 
     #[test]
     fn the_verdict_on_a_header_is_that_of_the_decoder(bytes in vec(any::<u8>(), 1..16), client: bool) {
+        // A letter begins a request or its answer; it would be a frame with a reserved bit.
+        prop_assume!(!bytes[0].is_ascii_uppercase());
         let from = if client { Side::Client } else { Side::Server };
         let dialect = Codes::builtin().dialect("native").expect("built in");
         let explanation = explain::explain(&bytes, &dialect, Some(from));
