@@ -178,7 +178,7 @@ browser() { timeout --kill-after=10 300 node tests/browser/run.mjs; }
 inspector() { timeout --kill-after=10 200 node tests/browser/wire.mjs; }
 
 # The time of the machine is not ours alone here: see --judge.
-pressure() { timeout --kill-after=10 400 scripts/pressure.sh --seconds 4 --judge p50; }
+pressure() { timeout --kill-after=10 400 scripts/pressure.sh --seconds 4 --judge p50 --brief; }
 
 # ---- counting ----------------------------------------------------------------------------------------------------
 
