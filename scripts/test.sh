@@ -115,8 +115,8 @@ lint() { cargo clippy --workspace --all-targets --locked -- -D warnings; }
 
 documents() { RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked; }
 
-# Built together; then two programs run at a time, since most of them wait for clocks and sockets rather than work. The long
-# ones stand at the end of cargo's list and begin. Documentation examples come last.
+# Built together; then two programs run at a time with four tests each, since most of them wait for clocks and sockets rather
+# than work. The long ones stand at the end of cargo's list and begin. Documentation examples come last.
 debug() {
     local build="$logs/build" failed=0 optimised
     cargo test --workspace --locked --no-run 2>&1 | tee "$build" || return
@@ -124,7 +124,7 @@ debug() {
     nice cargo build --release --locked --quiet >/dev/null 2>&1 &
     optimised=$!
     sed -n 's/^ *Executable .*(\(.*\))$/\1/p' "$build" | tac |
-        TICKWIRE_TOOLS=1 xargs -P 2 -I PROGRAM bash -c '
+        TICKWIRE_TOOLS=1 RUST_TEST_THREADS=4 xargs -P 2 -I PROGRAM bash -c '
             log=$1/${0##*/}.log; "$0" >"$log" 2>&1; status=$?
             flock "$1/turn" printf "\n%s\n%s\n" "$0" "$(cat "$log")"
             exit "$status"' PROGRAM "$logs" || failed=1

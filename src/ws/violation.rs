@@ -1,7 +1,7 @@
 //! Every rule that a peer can break, in one table: name, where the rule is written, how we answer, and a sentence.
 //!
 //! Close frame, HTTP status, log line, metric label and test name all come from here. A rule is a row; a row without a
-//! test fails `tests/rfc6455_coverage.rs`. Rules of the packets and of the game are elsewhere: this is the wire.
+//! test fails `tests/rfc6455/coverage.rs`. Rules of the packets and of the game are elsewhere: this is the wire.
 
 use std::fmt;
 

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use tickwire::packet::{ClientPacket, Codes};
 use tickwire::ws::frame::{self, Opcode};
 
-use super::PATIENCE;
+use crate::support::PATIENCE;
 
 /// A request that carries two secrets, and the same as others may see it.
 pub fn request(target: &str) -> (Vec<u8>, Vec<u8>) {

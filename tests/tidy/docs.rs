@@ -79,7 +79,7 @@ pub fn unknown_documents(files: &[File]) -> Vec<Breach> {
     let code = files
         .iter()
         .filter(|file| matches!(file.extension(), "rs" | "js" | "mjs" | "sh" | "py" | "tsv" | "toml"));
-    for file in code.filter(|file| !file.is_in("tests/tidy") && !file.is_in("tests/tidy.rs")) {
+    for file in code.filter(|file| !file.is_in("tests/tidy") && !file.is_in("tests/tidy/main.rs")) {
         for (at, line) in file.text.lines().enumerate() {
             let words = line.split(|c: char| !c.is_alphanumeric() && !"._-/".contains(c));
             for word in words.map(|word| word.trim_matches('.')).filter(|word| word.ends_with(".md")) {

@@ -1,9 +1,7 @@
 //! What holds for the explanation of every packet of every dialect in both directions, and of any bytes: the leaves tile the
 //! input down to each bit field, they say enough to write the same bytes again, and what is wrong has a place and a name.
 
-#[path = "rows/values.rs"]
-mod values;
-
+use crate::rows::values::for_every_row;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -13,7 +11,6 @@ use tickwire::packet::{Codes, Dialect, Direction, Value, json};
 use tickwire::ws::frame::{self, Header, Opcode};
 use tickwire::ws::message::{Limits, Reader};
 use tickwire::ws::{Side, upgrade};
-use values::for_every_row;
 
 /// Rows of all dialects in both directions, as the round trip of the packets counts them.
 const ROWS: usize = 17 + 3 * 18 + 4 * 37 + 16 + 31;

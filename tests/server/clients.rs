@@ -1,11 +1,9 @@
 //! The server as a client meets it: pages, upgrades, the native conversation, JSON, caps.
 
-mod support;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use support::{PATIENCE, Peer, server, server_with};
+use crate::support::{PATIENCE, Peer, server, server_with};
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction, Value};
 

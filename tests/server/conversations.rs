@@ -3,12 +3,11 @@
 //! The rows are in `fixtures/conversations.tsv`; their bytes were made by another MessagePack library than ours (see
 //! `conversations.py` beside it), and the sockets are spoken to by another WebSocket library than ours.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use support::{Peer, server_with};
+use crate::support;
+use crate::support::{Peer, server_with};
 use tickwire::net::Config;
 use tickwire::world::Identity;
 
@@ -21,7 +20,7 @@ struct Step {
 }
 
 fn steps(dialect: &str) -> Vec<Step> {
-    let rows = include_str!("fixtures/conversations.tsv")
+    let rows = include_str!("../fixtures/conversations.tsv")
         .lines()
         .skip(1)
         .map(|row| row.split('\t').collect::<Vec<_>>());

@@ -1,8 +1,5 @@
 //! What flies, what lives, and who belongs together: each layout tells them to whom they concern, once, and in order.
 
-#[path = "support/told.rs"]
-mod told;
-
 use std::collections::BTreeMap;
 
 use tickwire::feed::{Publisher, Rates};
@@ -10,7 +7,7 @@ use tickwire::packet::Value;
 use tickwire::world::rules::AnimalKind;
 use tickwire::world::{Action, Command, Event, Identity, PlayerId, Spawned, TickHz, World};
 
-use told::Client;
+use crate::told::Client;
 
 const ANN: u16 = 1;
 const BOB: u16 = 2;

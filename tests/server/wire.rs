@@ -1,13 +1,11 @@
 //! `/wire` as a watcher meets it: who is let in, what is told of a client, and that the game does not notice.
 
-mod support;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use crate::support::{PATIENCE, Peer, server, server_with};
 use serde_json::Value as Json;
-use support::{PATIENCE, Peer, server, server_with};
 use tickwire::limits;
 use tickwire::net::Server;
 use tickwire::net::console::token::Token;

@@ -1,13 +1,10 @@
 //! Every row of every dialect: values made from its types are decoded as they were encoded, as MessagePack and as
 //! JSON, and bytes that are cut, flipped or random never do more than fail with a name.
 
-#[path = "rows/values.rs"]
-mod values;
-
+use crate::rows::values::for_every_row;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use tickwire::packet::{ClientPacket, Codes, Decoded, Direction, PacketError, msgpack};
-use values::for_every_row;
 
 #[test]
 fn every_row_round_trips_as_messagepack_and_as_json() {

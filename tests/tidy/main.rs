@@ -3,16 +3,13 @@
 //! Comes in: every file of the repository. Goes out: one failure a rule, with file, line and what to do. Each checker is
 //! also given a snippet that breaks its rule, so that a checker which sees nothing fails.
 
-#[path = "tidy/docs.rs"]
 mod docs;
-#[path = "tidy/layers.rs"]
 mod layers;
-#[path = "tidy/rules.rs"]
+mod readme;
 mod rules;
-#[path = "tidy/rust.rs"]
 mod rust;
-#[path = "tidy/tree.rs"]
 mod tree;
+mod web_world;
 
 use tree::{Breach, File};
 

@@ -1,5 +1,5 @@
 //! PROTOCOL.md against the code: its tables are what `tickwire codes --format markdown` prints, its rules and limits are
-//! the ones of the code. `TICKWIRE_BLESS=1 cargo test --test codes_protocol` refreshes the tables.
+//! the ones of the code. `TICKWIRE_BLESS=1 cargo test --test packets codes_protocol` refreshes the tables.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use tickwire::session::Breach;
 
 const BEGIN: &str = "<!-- codes:begin -->\n";
 const END: &str = "<!-- codes:end -->";
-const REFRESH: &str = "TICKWIRE_BLESS=1 cargo test --test codes_protocol";
+const REFRESH: &str = "TICKWIRE_BLESS=1 cargo test --test packets codes_protocol";
 
 fn document() -> (PathBuf, String) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("PROTOCOL.md");

@@ -3,12 +3,8 @@
 
 #![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
 
-#[path = "rows/frames.rs"]
-mod frames;
-#[path = "rows/hex.rs"]
-mod hex;
-
-use frames::{BOTH_SIDES, FROM_CLIENT, FROM_SERVER, LIMITS, Row};
+use crate::rows::frames::{BOTH_SIDES, FROM_CLIENT, FROM_SERVER, LIMITS, Row};
+use crate::rows::hex;
 use tickwire::ws::frame::{LENGTH, LENGTH_IN_16, LENGTH_IN_64, MASK};
 use tickwire::ws::message::{Message, Reader};
 use tickwire::ws::{CloseCode, Conn, Event, Role, Side, Violation, frame};

@@ -2,16 +2,7 @@
 
 #![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
 
-#[path = "rows/answers.rs"]
-#[allow(dead_code)]
-mod answers;
-#[path = "rows/frames.rs"]
-#[allow(dead_code)]
-mod frames;
-#[path = "rows/heads.rs"]
-#[allow(dead_code)]
-mod heads;
-
+use crate::rows::{answers, frames, heads};
 use std::collections::HashSet;
 
 use tickwire::limits::CONTROL_PAYLOAD_BYTES;

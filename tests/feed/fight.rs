@@ -1,9 +1,6 @@
 //! What a fight is to those in it, and what is built: each layout tells strokes, health, deaths, what was won, and what
 //! stands, to whom it concerns, and the way back into play.
 
-#[path = "support/told.rs"]
-mod told;
-
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
@@ -12,7 +9,7 @@ use tickwire::packet::Value;
 use tickwire::world::rules::Resource;
 use tickwire::world::{Action, Angle, Command, Identity, PlayerId, Refusal, Selection, TickHz, World};
 
-use told::Client;
+use crate::told::Client;
 
 const ATTACKER: u16 = 1;
 const VICTIM: u16 = 2;

@@ -1,16 +1,12 @@
 //! The operator at standard input of the real program: each command does what it says, and players feel it.
 
-#[path = "support/program.rs"]
-mod program;
-mod support;
-
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use program::{Program, tickwire};
-use support::{PATIENCE, Peer};
+use crate::program::{Program, tickwire};
+use crate::support::{PATIENCE, Peer};
 use tickwire::client::heard::Heard;
 use tickwire::client::talk::Talk;
 use tickwire::limits;

@@ -36,7 +36,7 @@ fn unhex(text: &str) -> Vec<u8> {
 }
 
 fn fixtures() -> Vec<Fixture> {
-    let rows = include_str!("fixtures/packets.tsv").lines().skip(1);
+    let rows = include_str!("../fixtures/packets.tsv").lines().skip(1);
     rows.map(|row| {
         let [dialect, direction, name, what, hex, arguments] =
             <[&str; 6]>::try_from(row.split('\t').collect::<Vec<_>>()).expect("six cells");

@@ -1,8 +1,7 @@
 //! `tickwire explain` of a capture: upgrade, frames over several segments and several in one, holes, captures that begin in the
 //! middle; and how it prints.
 
-#[path = "rows/hex.rs"]
-mod hex;
+use crate::rows::hex;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

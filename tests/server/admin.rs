@@ -1,16 +1,12 @@
 //! `/admin` as a client meets it: who is let in, what is refused, and that the lines do what they do at standard input.
 
-#[path = "support/program.rs"]
-mod program;
-mod support;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use program::{Program, tickwire};
-use support::{PATIENCE, Peer, server, server_with};
+use crate::program::{Program, tickwire};
+use crate::support::{PATIENCE, Peer, server, server_with};
 use tickwire::limits;
 use tickwire::net::Server;
 use tickwire::net::console::token::Token;

@@ -1,14 +1,13 @@
 //! The program as its operator meets it: starting, refusing to start, stopping.
 
-mod support;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support;
+use crate::support::Peer;
 use rustix::process::{Pid, Signal, kill_process};
-use support::Peer;
 
 const STOP_TIME: Duration = Duration::from_secs(3);
 

@@ -1,8 +1,6 @@
 //! Capture files as they come from a server: what both ends said, to the byte, and the world beside it.
 
-#[path = "support/raw.rs"]
-mod raw;
-mod support;
+use crate::raw;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,8 +10,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use raw::{Raw, masked};
-use support::{PATIENCE, server, server_with};
+use crate::raw::{Raw, masked};
+use crate::support::{PATIENCE, server, server_with};
 use tickwire::capture::{self, Capture, Connection, End, Record};
 use tickwire::net::Server;
 use tickwire::net::console::Source;

@@ -1,8 +1,7 @@
 //! Streams: the upgrade of both sides, messages in several frames, captures that begin in the middle; and `tickwire explain`
 //! itself, with what it reads and how it prints.
 
-#[path = "rows/hex.rs"]
-mod hex;
+use crate::rows::hex;
 
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -1,11 +1,10 @@
 //! What `tickwire explain` prints, held against `tests/golden/explain_*.txt`; and what holds for the explanation of
 //! any bytes.
 //!
-//! After a change that is meant, `TICKWIRE_BLESS=1 cargo test --test explain` writes the files anew: read the
+//! After a change that is meant, `TICKWIRE_BLESS=1 cargo test --test explain golden` writes the files anew: read the
 //! difference.
 
-#[path = "rows/hex.rs"]
-mod hex;
+use crate::rows::hex;
 
 use std::fs;
 use std::path::PathBuf;

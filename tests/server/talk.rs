@@ -1,15 +1,12 @@
 //! `tickwire talk` at a live server: packets in all forms, broken frames and what becomes of them, scripts that fail.
 
-#[path = "support/program.rs"]
-mod program;
-mod support;
-
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::process::Output;
 
-use program::tickwire;
-use support::PATIENCE;
+use crate::program::tickwire;
+use crate::support;
+use crate::support::PATIENCE;
 
 /// Runs a script at a server of its own; gives the exit code, what was printed and the errors.
 fn talk(flags: &[&str], script: &str) -> (Option<i32>, Vec<String>, String) {

@@ -3,12 +3,8 @@
 
 #![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
 
-#[path = "rows/answers.rs"]
-mod answers;
-#[path = "rows/heads.rs"]
-mod heads;
-
-use heads::{ALLOWED, Head, KNOWN, RIGHT, ROWS};
+use crate::rows::answers;
+use crate::rows::heads::{ALLOWED, Head, KNOWN, RIGHT, ROWS};
 use tickwire::limits::{HEAD_BYTES, TARGET_BYTES};
 use tickwire::ws::Violation;
 use tickwire::ws::http::{HeadReader, Refusal, RequestHead, ResponseReader, response};

@@ -1,0 +1,12 @@
+//! What is said about bytes: drawings, trees, captures, and the table that Wireshark shares.
+
+mod capture;
+mod golden;
+mod property;
+mod stream;
+mod wireshark_table;
+#[path = "../rows"]
+mod rows {
+    pub mod hex;
+    pub mod values;
+}

@@ -1,0 +1,7 @@
+//! What a client is told: worlds by hand, and the packets that come of them.
+
+mod company;
+mod fight;
+mod stream;
+#[path = "../support/told.rs"]
+mod told;

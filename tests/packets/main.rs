@@ -1,0 +1,14 @@
+//! Packets and their tables: what is read, what is refused, and that everything comes back as it went.
+
+mod arguments;
+mod codes_builtin;
+mod codes_protocol;
+mod codes_refused;
+mod fixtures;
+mod json;
+mod msgpack_rows;
+mod roundtrip;
+#[path = "../rows"]
+mod rows {
+    pub mod values;
+}
