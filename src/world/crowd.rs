@@ -46,11 +46,15 @@ pub(crate) struct Crowd {
     spots: Vec<Spot>,
     /// Where in `spots` each player is, by its place in the list; for who is dead, nowhere.
     slots: Vec<u32>,
+    /// Who came to life since then.
+    added: Vec<Spot>,
     is_true: bool,
 }
 
 /// The slot of who is dead.
 const NOWHERE: u32 = u32::MAX;
+/// The slot of who has none yet.
+const ADDED: u32 = u32::MAX - 1;
 
 impl Crowd {
     /// Nobody on a map.
@@ -62,6 +66,7 @@ impl Crowd {
             used: Vec::new(),
             spots: Vec::new(),
             slots: Vec::new(),
+            added: Vec::new(),
             is_true: false,
         }
     }
@@ -71,6 +76,7 @@ impl Crowd {
         self.used.reserve(players.saturating_sub(self.used.len()));
         self.spots.reserve(players.saturating_sub(self.spots.len()));
         self.slots.reserve(players.saturating_sub(self.slots.len()));
+        self.added.reserve(players.saturating_sub(self.added.len()));
     }
 
     /// Somebody has moved, come, gone or come to life: what is known here is no longer true.
@@ -110,6 +116,7 @@ impl Crowd {
             self.lists[cell as usize] = (0, 0);
         }
         self.slots.clear();
+        self.added.clear();
         for entity in players {
             if !is_alive(entity) {
                 self.slots.push(NOWHERE);
@@ -141,6 +148,25 @@ impl Crowd {
         let rows = self.shape.rows(self.shape.around(x, y, reach));
         let lists = rows.flat_map(move |row| &self.lists[row]).filter(|(_, end)| *end > 0);
         lists.flat_map(move |(begin, end)| &self.spots[*begin as usize..*end as usize])
+    }
+
+    /// Adds the player at that place in the list, which has just come to life, if the others are known. It is in no cell
+    /// until the next [`Crowd::update`], but among [`Crowd::added`].
+    pub(crate) fn add(&mut self, at: usize, x: Fixed, y: Fixed) {
+        if self.is_true {
+            self.slots[at] = ADDED;
+            self.added.push(Spot { x, y, at: at as u32 });
+        }
+    }
+
+    /// Who was added.
+    pub(crate) fn added(&self) -> impl Iterator<Item = &Spot> {
+        self.added.iter()
+    }
+
+    /// The places in the list of players of those who live, those who were added among them.
+    pub(crate) fn living(&self) -> impl Iterator<Item = usize> + '_ {
+        self.slots.iter().enumerate().filter(|(_, slot)| **slot != NOWHERE).map(|(at, _)| at)
     }
 
     /// Where the player at that place in the list is among the spots, if it lives.

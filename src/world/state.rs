@@ -240,8 +240,8 @@ pub struct World {
     pub(crate) roused: Vec<bool>,
     /// Room for what a stroke needs.
     pub(crate) scratch: Scratch,
-    /// Room for the places of those who live.
-    pub(crate) places: Vec<(Fixed, Fixed)>,
+    /// Where each player is in the list, by its number.
+    pub(crate) seats: Vec<u16>,
     pub(crate) outcome: Outcome,
 }
 
@@ -317,10 +317,11 @@ impl World {
             row: Row::default(),
             roused: Vec::new(),
             scratch: Scratch::default(),
-            places: Vec::new(),
+            seats: Vec::new(),
             outcome: Outcome::default(),
             state,
         };
+        world.note_seats();
         world.make_room();
         world
     }
@@ -330,8 +331,6 @@ impl World {
         let players = self.state.players.len();
         self.scratch.reserve(players);
         self.crowd.reserve(players);
-        self.places.clear();
-        self.places.reserve(players);
         let animals = self.state.animals.len();
         self.row.reserve(animals);
         self.roused.reserve(animals);

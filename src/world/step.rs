@@ -26,6 +26,7 @@ impl World {
     /// Leaves the list empty with its room. Never panics, whatever the commands.
     pub fn step(&mut self, commands: &mut Vec<Command>) -> &Outcome {
         self.outcome.clear();
+        self.crowd.forget();
         // Equal commands are equal in every field, so an unstable sort still has one result.
         commands.sort_unstable();
         for command in commands.drain(..) {

@@ -1,12 +1,13 @@
 //! The list of who is where, against a look at everyone.
 
+use crate::command::Action;
 use crate::crowd::Crowd;
-use crate::entity::Entity;
+use crate::entity::{Entity, PlayerId};
 use crate::fight::is_alive;
 use crate::fixed::Fixed;
 use crate::rng::Rng;
 use crate::state::World;
-use crate::tests::{bare_world, body_mut, player_mut, put, wait};
+use crate::tests::{bare_world, body, body_mut, command, player_mut, put, wait};
 use crate::TickHz;
 
 const SIZE_PX: u32 = 1_440;
@@ -102,5 +103,48 @@ fn each_tick_knows_where_everyone_is_after_it() {
             let spot = world.crowd.spot(world.crowd.slot_of(at));
             assert_eq!((spot.x, spot.y, spot.at), (entity.body.x, entity.body.y, at as u32));
         }
+    }
+}
+
+#[test]
+fn who_comes_and_goes_is_found_where_it_is() {
+    let mut rng = Rng::new(4, 1);
+    let mut world = bare_world(TickHz::Hz30);
+    for sequence in 1..=300 {
+        let player = PlayerId(1 + rng.below(40) as u16);
+        let here = world.find(player).is_ok();
+        let come = Action::Join { player, name: String::new(), skin: 0 };
+        let action = if here { Action::Leave { player } } else { come };
+        world.step(&mut vec![command(0, sequence, action)]);
+        let restored = World::restore(&world.snapshot()).expect("it is a snapshot");
+        assert_eq!(restored.seats, world.seats);
+        for id in (0..=41).map(PlayerId) {
+            let searched = world.state.players.binary_search_by_key(&id.entity(), |entity| entity.id);
+            assert_eq!((world.find(id), restored.find(id)), (searched, searched), "{id:?}");
+        }
+    }
+    assert!(world.state.players.len() > 10);
+}
+
+#[test]
+fn who_plays_again_in_this_tick_is_among_those_near_whom_the_next_one_appears() {
+    let mut world = bare_world(TickHz::Hz30);
+    (1..=3).for_each(|id| put(&mut world, id, 5_000, 5_000));
+    for id in 1..=3 {
+        let player = player_mut(&mut world, id);
+        player.alive = false;
+        body_mut(&mut world, id).health = 0;
+    }
+    let respawn = |id: u16| {
+        let sequence = 1;
+        command(id, sequence, Action::Respawn { name: String::new(), skin: 0 })
+    };
+    world.step(&mut (1..=3).map(respawn).collect());
+    assert_eq!(world.outcome().refused, []);
+    for (a, b) in [(1, 2), (1, 3), (2, 3)] {
+        let (a, b) = (body(&world, a), body(&world, b));
+        let (aside, above) = (a.x.0.abs_diff(b.x.0) >> 16, a.y.0.abs_diff(b.y.0) >> 16);
+        assert!(aside <= 1_200 && above <= 800, "{aside} px aside, {above} px above");
+        assert!(aside >= 95 || above >= 95, "not on top of one another");
     }
 }
