@@ -7,6 +7,7 @@ use crate::command::{Action, Command, Refusal, Selection};
 use crate::controller::kit::Choice;
 use crate::controller::{Controller, Player};
 use crate::entity::{Body, Entity, PlayerId};
+use crate::fight::is_alive;
 use crate::fixed::{Angle, Fixed};
 use crate::rules;
 use crate::spawn;
@@ -101,14 +102,18 @@ impl World {
     }
 
     fn lives(&self, player: PlayerId) -> bool {
-        self.player(player).map_or(false, |player| player.alive)
+        self.find(player).map_or(false, |at| is_alive(&self.state.players[at]))
     }
 
     fn last_sequence(&self, issuer: PlayerId) -> Result<u32, Refusal> {
         if issuer == PlayerId::OPERATOR {
             return Ok(self.state.operator_sequence);
         }
-        self.player(issuer).map(|player| player.sequence).ok_or(Refusal::UnknownIssuer)
+        let at = self.find(issuer).map_err(|_| Refusal::UnknownIssuer)?;
+        match &self.state.players[at].controller {
+            Controller::Player(player) => Ok(player.sequence),
+            _ => Err(Refusal::UnknownIssuer),
+        }
     }
 
     fn note_sequence(&mut self, issuer: PlayerId, sequence: u32) {
@@ -176,14 +181,13 @@ impl World {
     fn join(&mut self, id: PlayerId, name: &str, skin: u8) {
         if let Err(at) = self.find(id) {
             let state = &mut self.state;
-            let (x, y) = spawn::place(
-                (&state.players, &state.animals),
-                &self.terrain,
-                &mut state.rng,
-                &mut self.places,
-            );
+            self.crowd.update(&state.players);
+            let (x, y) =
+                spawn::place((&state.players, &state.animals), &self.crowd, &self.terrain, &mut state.rng);
             let newcomer = newcomer(id, name, skin, self.state.tick, (x, y));
             self.state.players.insert(at, newcomer);
+            self.crowd.forget();
+            self.note_seats();
             self.make_room();
             self.outcome.events.push(Event::Joined { player: id });
         }
@@ -194,6 +198,8 @@ impl World {
         self.leave_clan(id);
         if let Ok(at) = self.find(id) {
             self.state.players.remove(at);
+            self.crowd.forget();
+            self.note_seats();
             self.disown(id);
             self.outcome.events.push(Event::Left { player: id });
         }
@@ -201,7 +207,24 @@ impl World {
 
     /// Where a player is in the list, or where it would be.
     pub(crate) fn find(&self, id: PlayerId) -> Result<usize, usize> {
-        self.state.players.binary_search_by_key(&id.entity(), |entity| entity.id)
+        let players = &self.state.players;
+        let noted = self.seats.get(usize::from(id.0)).map(|at| usize::from(*at));
+        match noted.filter(|at| players.get(*at).map_or(false, |entity| entity.id == id.entity())) {
+            Some(at) => Ok(at),
+            None => players.binary_search_by_key(&id.entity(), |entity| entity.id),
+        }
+    }
+
+    /// Notes where each player is in the list, so that nobody has to be looked for.
+    pub(crate) fn note_seats(&mut self) {
+        let last = self.state.players.last().and_then(|entity| entity.id.player());
+        self.seats.clear();
+        self.seats.resize(last.map_or(0, |id| usize::from(id.0) + 1), 0);
+        for (at, entity) in self.state.players.iter().enumerate() {
+            if let Some(id) = entity.id.player() {
+                self.seats[usize::from(id.0)] = at as u16;
+            }
+        }
     }
 
     pub(crate) fn player_mut(&mut self, id: PlayerId) -> Option<(&mut Player, &mut Body)> {

@@ -88,17 +88,7 @@ impl Built {
 
     /// What can be touched from a point, in the order of its numbers.
     pub(crate) fn near(&self, x: Fixed, y: Fixed) -> &[Standing] {
-        self.shape.each(self.shape.around(x, y, Fixed::ZERO)).next().map_or(&[], |cell| &self.cells[cell])
-    }
-
-    /// What has its centre in the square around a point, and perhaps more, in the order of its numbers.
-    pub(crate) fn find(&self, x: Fixed, y: Fixed, reach: Fixed, found: &mut Vec<EntityId>) {
-        found.clear();
-        for cell in self.shape.each(self.shape.around(x, y, reach)) {
-            found.extend(self.cells[cell].iter().map(|standing| standing.id));
-        }
-        found.sort_unstable();
-        found.dedup();
+        &self.cells[self.shape.cell(x, y)]
     }
 
     /// What may reach into the square around a point, and perhaps more, some of it more than once.

@@ -84,7 +84,6 @@ impl World {
             Entity { id, body, controller: Controller::Structure(Structure { item: item.id, wait: 0 }) };
         if let Some(standing) = Standing::of(&entity) {
             self.terrain.put_up(standing);
-            self.note_turret(&standing, true);
         }
         // Whoever stands there must make way, even asleep.
         self.stir_animals(&entity.body, item.scale_px);
@@ -97,6 +96,7 @@ impl World {
             }
         }
         self.state.structures.push(entity);
+        self.note_turret(item);
         self.outcome.events.push(Event::Placed { object: id });
     }
 
@@ -116,9 +116,9 @@ impl World {
 
     fn demolish(&mut self, at: usize) {
         let entity = self.state.structures.remove(at);
+        self.close_ranks(at);
         if let Some(standing) = Standing::of(&entity) {
             self.terrain.take_down(&standing);
-            self.note_turret(&standing, false);
             if let Some((owner, _)) = self.player_mut(standing.owner) {
                 owner.kit.discount(standing.item);
             }

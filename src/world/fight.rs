@@ -17,7 +17,6 @@ use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::{square_root, Angle, Fixed};
 use crate::rules::{self, Resource, Weapon};
 use crate::state::{Event, World};
-use crate::terrain::Standing;
 use crate::trig::{cosine, direction, sine};
 
 /// Room that is used again in each stroke.
@@ -63,37 +62,35 @@ struct Stroke {
 
 impl Stroke {
     /// Whether it reaches a target of that size.
-    fn hits(&self, body: &Body, size_px: i32) -> bool {
-        let (dx, dy) = (self.to_x(body), self.to_y(body));
-        let reach = i64::from(Fixed::from_px(self.weapon.range_px + size_px).0);
-        if dx.abs() > reach || dy.abs() > reach || dx * dx + dy * dy > reach * reach {
-            return false;
-        }
-        let off = self.towards(body).0.wrapping_sub(self.heading.0);
-        off.min(off.wrapping_neg()) <= rules::ARC
+    fn hits(&self, x: Fixed, y: Fixed, size_px: i32) -> bool {
+        self.reaches(x, y, size_px) && self.towards(x, y).off(self.heading) <= rules::ARC
     }
 
-    /// The direction to a body; who stands on top of it looks at it.
-    fn towards(&self, body: &Body) -> Angle {
-        match (self.to_x(body), self.to_y(body)) {
+    /// Whether it would reach that target if it were a stroke to all sides.
+    fn reaches(&self, x: Fixed, y: Fixed, size_px: i32) -> bool {
+        let (dx, dy) = self.way_to(x, y);
+        let reach = i64::from(Fixed::from_px(self.weapon.range_px + size_px).0);
+        let is_beside = dx.abs() > reach || dy.abs() > reach;
+        !is_beside && dx * dx + dy * dy <= reach * reach
+    }
+
+    /// The direction to a place; who stands on top of it looks at it.
+    fn towards(&self, x: Fixed, y: Fixed) -> Angle {
+        match self.way_to(x, y) {
             (0, 0) => self.heading,
             (dx, dy) => direction(dx, dy),
         }
     }
 
-    fn to_x(&self, body: &Body) -> i64 {
-        i64::from(body.x.0) - i64::from(self.x.0)
-    }
-
-    fn to_y(&self, body: &Body) -> i64 {
-        i64::from(body.y.0) - i64::from(self.y.0)
+    fn way_to(&self, x: Fixed, y: Fixed) -> (i64, i64) {
+        (i64::from(x.0) - i64::from(self.x.0), i64::from(y.0) - i64::from(self.y.0))
     }
 
     /// The speed that it gives, per tick: away from who strikes.
     fn knock(&self, body: &Body, hz: u32) -> (Fixed, Fixed) {
         let px_per_s = i64::from(rules::KNOCK_PX_PER_S + self.weapon.knock_px_per_s);
         let speed = (px_per_s << 16) / i64::from(hz);
-        let (dx, dy) = (self.to_x(body), self.to_y(body));
+        let (dx, dy) = self.way_to(body.x, body.y);
         match square_root((dx * dx + dy * dy) as u64) as i64 {
             0 => (
                 Fixed(speed as i32).times(cosine(self.heading)),
@@ -110,7 +107,7 @@ impl World {
         let mut scratch = std::mem::take(&mut self.scratch);
         self.let_time_pass(&mut scratch.swingers);
         if !scratch.swingers.is_empty() {
-            self.rebuild_crowd();
+            self.crowd.update(&self.state.players);
             self.rebuild_row();
         }
         for index in 0..scratch.swingers.len() {
@@ -189,11 +186,17 @@ impl World {
 
     fn find_things(&self, stroke: &Stroke, found: &mut Vec<u32>) {
         let reach = Fixed::from_px(stroke.weapon.range_px + rules::SCENERY_SCALE_MAX_PX);
-        self.terrain.find(stroke.x, stroke.y, reach, found);
+        let near = self.terrain.obstacles_around(stroke.x, stroke.y, reach);
+        // Most are too far away, whatever their size.
+        let reached = near.filter(|(_, it)| stroke.reaches(it.x, it.y, rules::SCENERY_SCALE_MAX_PX));
+        found.clear();
+        found.extend(reached.map(|(at, _)| at as u32));
+        found.sort_unstable();
+        found.dedup();
         found.retain(|at| {
             let thing = &self.state.others[*at as usize];
             match &thing.controller {
-                Controller::Scenery(scenery) => stroke.hits(&thing.body, scenery.scale_px),
+                Controller::Scenery(scenery) => stroke.hits(thing.body.x, thing.body.y, scenery.scale_px),
                 _ => false,
             }
         });
@@ -201,12 +204,11 @@ impl World {
 
     fn find_built(&self, stroke: &Stroke, found: &mut Vec<EntityId>) {
         let reach = Fixed::from_px(stroke.weapon.range_px + rules::BUILT_SCALE_MAX_PX);
-        self.terrain.find_built(stroke.x, stroke.y, reach, found);
-        found.retain(|id| {
-            let entity = self.find_structure(*id).map(|at| &self.state.structures[at]);
-            let standing = entity.and_then(|entity| Some((entity, Standing::of(entity)?)));
-            standing.map_or(false, |(entity, standing)| stroke.hits(&entity.body, standing.item.scale_px))
-        });
+        let near = self.terrain.built_around(stroke.x, stroke.y, reach);
+        found.clear();
+        found.extend(near.filter(|it| stroke.hits(it.x, it.y, it.item.scale_px)).map(|it| it.id));
+        found.sort_unstable();
+        found.dedup();
     }
 
     fn find_animals(&self, stroke: &Stroke, found: &mut Vec<u32>) {
@@ -215,7 +217,7 @@ impl World {
         found.extend(self.row.around(stroke.x, reach).map(|at| at as u32));
         found.retain(|at| {
             let body = &self.state.animals[*at as usize].body;
-            body.health > 0 && stroke.hits(body, body.radius_px)
+            body.health > 0 && stroke.hits(body.x, body.y, body.radius_px)
         });
         found.sort_unstable();
     }
@@ -224,14 +226,14 @@ impl World {
         let size_px = rules::PLAYER_RADIUS_PX * rules::TARGET_PERCENT / 100;
         let reach = Fixed::from_px(stroke.weapon.range_px + size_px);
         found.clear();
-        found.extend(self.crowd.within(self.crowd.around(stroke.x, stroke.y, reach)).map(|at| at as u32));
-        found.retain(|at| {
-            let (me, other) = (&self.state.players[own], &self.state.players[*at as usize]);
-            *at as usize != own
-                && is_alive(other)
-                && stroke.hits(&other.body, size_px)
-                && !share_clan(me, other)
+        let me = &self.state.players[own];
+        let hit = self.crowd.near(stroke.x, stroke.y, reach).filter(|spot| {
+            spot.at as usize != own && stroke.hits(spot.x, spot.y, size_px) && {
+                let other = &self.state.players[spot.at as usize];
+                is_alive(other) && !share_clan(me, other)
+            }
         });
+        found.extend(hit.map(|spot| spot.at));
         found.sort_unstable();
     }
 
@@ -242,7 +244,7 @@ impl World {
             Controller::Scenery(scenery) => (*object, scenery.kind),
             _ => return,
         };
-        let direction = stroke.towards(body);
+        let direction = stroke.towards(body.x, body.y);
         self.outcome.events.push(Event::Struck { object, direction, player: stroke.player });
         if let Some((player, _)) = self.player_mut(stroke.player) {
             player.gather(kind, stroke.weapon.gather);
@@ -252,7 +254,8 @@ impl World {
     /// It loses health, whoever's it is.
     fn strike_built(&mut self, stroke: &Stroke, object: EntityId) {
         if let Some(at) = self.find_structure(object) {
-            let direction = stroke.towards(&self.state.structures[at].body);
+            let body = &self.state.structures[at].body;
+            let direction = stroke.towards(body.x, body.y);
             self.outcome.events.push(Event::Struck { object, direction, player: stroke.player });
             self.damage_structure(at, stroke.weapon.built_damage());
         }
@@ -261,7 +264,7 @@ impl World {
     fn strike_player(&mut self, stroke: &Stroke, at: usize) {
         let victim = &mut self.state.players[at];
         let (vx, vy) = stroke.knock(&victim.body, self.rates.hz);
-        let from = stroke.towards(&victim.body).opposite();
+        let from = stroke.towards(victim.body.x, victim.body.y).opposite();
         victim.body.vx = bounded(victim.body.vx.plus(vx));
         victim.body.vy = bounded(victim.body.vy.plus(vy));
         self.steal(at, stroke);

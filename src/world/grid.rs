@@ -3,13 +3,15 @@
 //! Comes in: positions by index. Goes out: the indices in a cell, lowest first. Never: state. A grid is rebuilt from
 //! positions whenever it is needed, so a world that was restored has the same one.
 
+use std::ops::Range;
+
 use crate::fixed::Fixed;
 
 /// Side of a cell as a power of two: 256 px. About the size of the largest thing, so that few cells are looked at and
 /// few things are in each.
 const CELL_BITS: u32 = 8;
 
-/// The cells from a top left to a bottom right one, both included.
+/// The cells from a top left to a bottom right one: `left` and `top` are included, `right` and `bottom` are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cells {
     left: usize,
@@ -35,21 +37,34 @@ impl Shape {
         self.side * self.side
     }
 
+    /// The number of the cell in which a point is. Points outside count as on the edge.
+    pub(crate) fn cell(self, x: Fixed, y: Fixed) -> usize {
+        self.line(y) * self.side + self.line(x)
+    }
+
     /// The cells that the square around a point touches. Points outside count as on the edge.
     pub(crate) fn around(self, x: Fixed, y: Fixed, reach: Fixed) -> Cells {
-        let cell = |at: Fixed| (at.to_px().max(0) >> CELL_BITS).min(self.side as i32 - 1) as usize;
         Cells {
-            left: cell(x.minus(reach)),
-            top: cell(y.minus(reach)),
-            right: cell(x.plus(reach)),
-            bottom: cell(y.plus(reach)),
+            left: self.line(x.minus(reach)),
+            top: self.line(y.minus(reach)),
+            right: self.line(x.plus(reach)) + 1,
+            bottom: self.line(y.plus(reach)) + 1,
         }
     }
 
     /// The numbers of the cells, row by row.
     pub(crate) fn each(self, cells: Cells) -> impl Iterator<Item = usize> {
-        (cells.top..=cells.bottom)
-            .flat_map(move |row| (cells.left..=cells.right).map(move |column| row * self.side + column))
+        self.rows(cells).flatten()
+    }
+
+    /// The same, a row at a time.
+    pub(crate) fn rows(self, cells: Cells) -> impl Iterator<Item = Range<usize>> {
+        let Cells { left, top, right, bottom } = cells;
+        (top..bottom).map(move |row| row * self.side + left..row * self.side + right)
+    }
+
+    fn line(self, at: Fixed) -> usize {
+        (at.to_px().max(0) >> CELL_BITS).min(self.side as i32 - 1) as usize
     }
 }
 
@@ -103,6 +118,11 @@ impl Grid {
     /// The indices in the cells, cell by cell. What is in several of them comes several times.
     pub(crate) fn within(&self, cells: Cells) -> impl Iterator<Item = usize> + '_ {
         self.shape.each(cells).flat_map(move |cell| self.cell(cell)).map(|index| *index as usize)
+    }
+
+    /// The indices in the cell in which a point is.
+    pub(crate) fn at(&self, x: Fixed, y: Fixed) -> &[u32] {
+        self.cell(self.shape.cell(x, y))
     }
 
     fn cell(&self, cell: usize) -> &[u32] {

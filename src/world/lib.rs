@@ -32,6 +32,7 @@ pub mod entity;
 pub mod clan;
 
 mod built;
+mod crowd;
 mod grid;
 mod row;
 pub mod terrain;

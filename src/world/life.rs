@@ -124,7 +124,8 @@ impl World {
         let pad = self.spawn_pad_of(id);
         let state = &mut self.state;
         let (x, y) = pad.unwrap_or_else(|| {
-            spawn::place((&state.players, &state.animals), &self.terrain, &mut state.rng, &mut self.places)
+            self.crowd.update(&state.players);
+            spawn::place((&state.players, &state.animals), &self.crowd, &self.terrain, &mut state.rng)
         });
         if let Some((player, body)) = self.player_mut(id) {
             // Most come back by the name they had; then there is nothing to make.
@@ -138,6 +139,9 @@ impl World {
             body.y = y;
             body.health = rules::PLAYER_HEALTH;
             self.outcome.events.push(Event::Spawned { player: id });
+        }
+        if let Ok(at) = self.find(id) {
+            self.crowd.add(at, x, y);
         }
     }
 }

@@ -105,7 +105,7 @@ impl World {
         if self.state.shots.is_empty() {
             return;
         }
-        self.rebuild_crowd();
+        self.crowd.update(&self.state.players);
         let mut shots = std::mem::take(&mut self.state.shots);
         shots.retain_mut(|shot| self.fly(shot));
         self.state.shots = shots;
@@ -151,9 +151,9 @@ impl World {
             .filter(|it| it.item.group.is_solid() && it.id != by)
             .filter_map(|it| Some((path.enters(it.x, it.y, it.item.radius_px)?, Target::Built(it.id))));
         let reach = reach.plus(Fixed::from_px(rules::PLAYER_RADIUS_PX));
-        let players = self.crowd.within(self.crowd.around(x, y, reach)).filter_map(|at| {
-            let body = &self.state.players[at].body;
-            let entry = path.enters(body.x, body.y, body.radius_px)?;
+        let players = self.crowd.near(x, y, reach).filter_map(|spot| {
+            let at = spot.at as usize;
+            let entry = path.enters(spot.x, spot.y, rules::PLAYER_RADIUS_PX)?;
             self.is_enemy(owner, at).then_some((entry, Target::Player(at)))
         });
         let animals = self.state.animals.iter().enumerate().filter_map(|(at, animal)| {

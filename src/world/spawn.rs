@@ -6,8 +6,8 @@
 //! A map for hundreds is empty for two. So a newcomer appears on the screen of somebody who is there, unless it is
 //! crowded already; the first one appears anywhere on the plains.
 
+use crate::crowd::Crowd;
 use crate::entity::Entity;
-use crate::fight::is_alive;
 use crate::fixed::Fixed;
 use crate::map::{Bands, Biome};
 use crate::rng::Rng;
@@ -21,22 +21,20 @@ const TRIES_ANYWHERE: u32 = 64;
 const SEARCH_PX: u32 = 64;
 const SEARCH_PLACES: u32 = 16_384;
 
-/// A place for a newcomer. The list is room that is used again: it takes the places of those who live, since they are looked
-/// through many times.
+/// A place for a newcomer among those who are there; the crowd knows where those are who live.
 pub(crate) fn place(
     (players, animals): (&[Entity], &[Entity]),
+    crowd: &Crowd,
     terrain: &Terrain,
     rng: &mut Rng,
-    living: &mut Vec<(Fixed, Fixed)>,
 ) -> (Fixed, Fixed) {
-    living.clear();
-    living.extend(players.iter().filter(|player| is_alive(player)).map(|it| (it.body.x, it.body.y)));
-    let land = Land { living, animals, terrain, bands: terrain.bands() };
+    let land = Land { players, crowd, animals, terrain, bands: terrain.bands() };
     land.near_somebody(rng).or_else(|| land.on_the_plains(rng)).unwrap_or_else(|| land.any_free(rng))
 }
 
 struct Land<'a> {
-    living: &'a [(Fixed, Fixed)],
+    players: &'a [Entity],
+    crowd: &'a Crowd,
     animals: &'a [Entity],
     terrain: &'a Terrain,
     bands: Bands,
@@ -44,14 +42,15 @@ struct Land<'a> {
 
 impl Land<'_> {
     fn near_somebody(&self, rng: &mut Rng) -> Option<(Fixed, Fixed)> {
-        if self.living.is_empty() {
+        let living = self.crowd.living().count() as u32;
+        if living == 0 {
             return None;
         }
         for _ in 0..rules::SPAWN_TRIES {
-            let host = self.living[rng.below(self.living.len() as u32) as usize];
+            let host = &self.players[self.crowd.living().nth(rng.below(living) as usize)?].body;
             let aside = rng.between(-rules::SPAWN_NEAR_X_PX, rules::SPAWN_NEAR_X_PX);
             let above = rng.between(-rules::SPAWN_NEAR_Y_PX, rules::SPAWN_NEAR_Y_PX);
-            let (x, y) = (host.0.plus(Fixed::from_px(aside)), host.1.plus(Fixed::from_px(above)));
+            let (x, y) = (host.x.plus(Fixed::from_px(aside)), host.y.plus(Fixed::from_px(above)));
             if self.is_good(x, y) && !self.is_crowded(x, y) {
                 return Some((x, y));
             }
@@ -101,7 +100,7 @@ impl Land<'_> {
     }
 
     fn somebody_within(&self, x: Fixed, y: Fixed, reach_px: i32) -> bool {
-        self.living.iter().any(|at| is_within(*at, x, y, reach_px, reach_px))
+        self.somebody_near(x, y, reach_px).any(|at| is_within(at, x, y, reach_px, reach_px))
     }
 
     fn animal_within(&self, x: Fixed, y: Fixed, room_px: i32) -> bool {
@@ -113,8 +112,14 @@ impl Land<'_> {
 
     fn is_crowded(&self, x: Fixed, y: Fixed) -> bool {
         let (wide, high) = (rules::SPAWN_VIEW_X_PX, rules::SPAWN_VIEW_Y_PX);
-        let mut near = self.living.iter().filter(|at| is_within(**at, x, y, wide, high));
+        let mut near = self.somebody_near(x, y, wide).filter(|at| is_within(*at, x, y, wide, high));
         near.nth(rules::SPAWN_CROWD - 1).is_some()
+    }
+
+    /// Where those are who may be in the square around a point.
+    fn somebody_near(&self, x: Fixed, y: Fixed, reach_px: i32) -> impl Iterator<Item = (Fixed, Fixed)> + '_ {
+        let near = self.crowd.near(x, y, Fixed::from_px(reach_px)).chain(self.crowd.added());
+        near.map(|spot| (spot.x, spot.y))
     }
 }
 

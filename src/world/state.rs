@@ -6,11 +6,11 @@
 use crate::checksum::Checksum;
 use crate::clan::Clan;
 use crate::command::{Command, Refusal, KINDS};
+use crate::crowd::Crowd;
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fields::{fields, Field};
 use crate::fight::Scratch;
 use crate::fixed::{Angle, Fixed};
-use crate::grid::Grid;
 use crate::map::{self, Bands};
 use crate::rng::Rng;
 use crate::row::Row;
@@ -228,10 +228,10 @@ pub struct World {
     pub(crate) rates: Rates,
     /// What of the state does not move, by place.
     pub(crate) terrain: Terrain,
-    /// Players by place; made anew in each tick that needs it.
-    pub(crate) crowd: Grid,
-    /// The turrets, in the order of their numbers.
-    pub(crate) turrets: Vec<EntityId>,
+    /// Who of the players is where; made anew in each tick that needs it.
+    pub(crate) crowd: Crowd,
+    /// Where in the list of structures the turrets are, in its order.
+    pub(crate) turrets: Vec<u32>,
     /// Which players acted in this tick, by their index.
     pub(crate) awake: Vec<bool>,
     /// Animals by place; made anew in each tick that needs it.
@@ -240,8 +240,8 @@ pub struct World {
     pub(crate) roused: Vec<bool>,
     /// Room for what a stroke needs.
     pub(crate) scratch: Scratch,
-    /// Room for the places of those who live.
-    pub(crate) places: Vec<(Fixed, Fixed)>,
+    /// Where each player is in the list, by its number.
+    pub(crate) seats: Vec<u16>,
     pub(crate) outcome: Outcome,
 }
 
@@ -311,16 +311,17 @@ impl World {
         let mut world = World {
             rates: state.identity.tick_hz.rates(),
             terrain,
-            crowd: Grid::new(map_size_px),
+            crowd: Crowd::new(map_size_px),
             turrets: turrets_of(&state),
             awake: Vec::new(),
             row: Row::default(),
             roused: Vec::new(),
             scratch: Scratch::default(),
-            places: Vec::new(),
+            seats: Vec::new(),
             outcome: Outcome::default(),
             state,
         };
+        world.note_seats();
         world.make_room();
         world
     }
@@ -329,8 +330,7 @@ impl World {
     pub(crate) fn make_room(&mut self) {
         let players = self.state.players.len();
         self.scratch.reserve(players);
-        self.places.clear();
-        self.places.reserve(players);
+        self.crowd.reserve(players);
         let animals = self.state.animals.len();
         self.row.reserve(animals);
         self.roused.reserve(animals);

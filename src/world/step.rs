@@ -15,8 +15,8 @@
 
 use crate::command::Command;
 use crate::controller::{self, Controller};
+use crate::crowd::Spot;
 use crate::entity::{Body, Entity};
-use crate::fight::is_alive;
 use crate::fixed::{ray, square_root, Fixed};
 use crate::rules::{ANIMAL_RADIUS_MAX_PX, PLAYER_RADIUS_PX};
 use crate::state::{Outcome, State, World};
@@ -26,17 +26,21 @@ impl World {
     /// Leaves the list empty with its room. Never panics, whatever the commands.
     pub fn step(&mut self, commands: &mut Vec<Command>) -> &Outcome {
         self.outcome.clear();
+        self.crowd.forget();
         // Equal commands are equal in every field, so an unstable sort still has one result.
         commands.sort_unstable();
         for command in commands.drain(..) {
             self.apply(command);
         }
+        self.crowd.forget();
         let (players, animals) = (self.let_players_act(), self.let_animals_act());
         if players || animals {
-            self.rebuild_crowd();
+            self.crowd.update(&self.state.players);
             self.push_players_apart();
             self.push_animals_apart();
             self.settle_stirred();
+            // From here on nobody moves, so whoever asks next finds out for the rest of the tick.
+            self.crowd.forget();
         }
         self.fly_shots();
         self.touch();
@@ -69,15 +73,6 @@ impl World {
         self.roused.contains(&true)
     }
 
-    /// Finds out anew who is where. The dead are among them.
-    pub(crate) fn rebuild_crowd(&mut self) {
-        let players = &self.state.players;
-        self.crowd.rebuild(players.len(), |grid, index| {
-            let body = &players[index].body;
-            grid.around(body.x, body.y, Fixed::ZERO)
-        });
-    }
-
     /// Moves players that overlap apart, each by half. Who sleeps starts nothing; two that sleep were seen to before.
     fn push_players_apart(&mut self) {
         let players = &mut self.state.players;
@@ -86,13 +81,20 @@ impl World {
             if !self.awake[index] {
                 continue;
             }
-            let body = &players[index].body;
-            for other in self.crowd.within(self.crowd.around(body.x, body.y, reach)) {
-                let seen_to = other < index && self.awake[other];
-                if other != index && !seen_to && is_alive(&players[other]) {
-                    let (low, high) = (index.min(other), index.max(other));
-                    let (left, right) = players.split_at_mut(high);
-                    push_apart(&mut left[low], &mut right[0]);
+            let own = self.crowd.slot_of(index);
+            let Spot { x, y, .. } = self.crowd.spot(own);
+            for cell in self.crowd.cells_near(x, y, reach) {
+                for slot in self.crowd.slots_in(cell) {
+                    let (me, it) = (self.crowd.spot(own), self.crowd.spot(slot));
+                    let other = it.at as usize;
+                    let seen_to = other < index && self.awake[other];
+                    if other != index && !seen_to && it.is_nearer(me.x, me.y, reach) {
+                        let (low, high) = (index.min(other), index.max(other));
+                        let (left, right) = players.split_at_mut(high);
+                        push_apart(&mut left[low], &mut right[0]);
+                        self.crowd.follow(own, &players[index].body);
+                        self.crowd.follow(slot, &players[other].body);
+                    }
                 }
             }
         }
@@ -121,11 +123,18 @@ impl World {
                 }
             }
             let animal = &animals[at].body;
-            // The crowd says where players were before they were pushed.
+            // Who was pushed is still in the cell where it was before.
             let reach = Fixed::from_px(animal.radius_px + 2 * PLAYER_RADIUS_PX);
-            for index in self.crowd.within(self.crowd.around(animal.x, animal.y, reach)) {
-                if (self.roused[at] || self.awake[index]) && is_alive(&players[index]) {
-                    push_away(animal, &mut players[index]);
+            let touch = Fixed::from_px(animal.radius_px + PLAYER_RADIUS_PX);
+            for cell in self.crowd.cells_near(animal.x, animal.y, reach) {
+                for slot in self.crowd.slots_in(cell) {
+                    let spot = self.crowd.spot(slot);
+                    let index = spot.at as usize;
+                    let moved = self.roused[at] || self.awake[index];
+                    if moved && spot.is_nearer(animal.x, animal.y, touch) {
+                        push_away(animal, &mut players[index]);
+                        self.crowd.follow(slot, &players[index].body);
+                    }
                 }
             }
         }
@@ -187,9 +196,12 @@ fn half_overlap(a: &Body, b: &Body) -> Option<(Fixed, Fixed)> {
     if dx.abs() >= reach || dy.abs() >= reach {
         return None;
     }
-    let distance = square_root((dx * dx + dy * dy) as u64) as i64;
-    let half = (reach - distance + 1) / 2;
+    let square = dx * dx + dy * dy;
+    if square >= reach * reach {
+        return None;
+    }
+    let half = (reach - square_root(square as u64) as i64 + 1) / 2;
     let (dx, dy, length) = ray(dx, dy);
     let (x, y) = (dx * half / length, dy * half / length);
-    (distance < reach && (x, y) != (0, 0)).then_some((Fixed(x as i32), Fixed(y as i32)))
+    ((x, y) != (0, 0)).then_some((Fixed(x as i32), Fixed(y as i32)))
 }

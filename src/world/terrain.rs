@@ -5,7 +5,7 @@
 
 use crate::built::Built;
 pub use crate::built::Standing;
-use crate::entity::{Body, EntityId};
+use crate::entity::Body;
 use crate::fixed::{clamp_i32, ray, Fixed};
 use crate::grid::Grid;
 use crate::map::Bands;
@@ -94,17 +94,16 @@ impl Terrain {
         self.built.near(x, y)
     }
 
-    /// What was built and may have its centre in the square around a point, lowest number first. May hold some that lie
-    /// further off.
-    pub(crate) fn find_built(&self, x: Fixed, y: Fixed, reach: Fixed, found: &mut Vec<EntityId>) {
-        self.built.find(x, y, reach, found);
-    }
-
     /// Moves a body by a way, in steps so short that it cannot pass through anything. Tells whether it ran into an
     /// obstacle; at the edge of the map it loses the speed towards it.
     pub(crate) fn walk(&self, body: &mut Body, way_x: Fixed, way_y: Fixed) -> bool {
         let longest = way_x.0.unsigned_abs().max(way_y.0.unsigned_abs());
         let steps = i64::from(longest) / i64::from(Fixed::from_px(SUB_STEP_PX).0) + 1;
+        if steps == 1 {
+            // Nearly everyone, who needs none of the divisions below.
+            (body.x, body.y) = (body.x.plus(way_x), body.y.plus(way_y));
+            return self.settle(body);
+        }
         let part = |way: Fixed, step: i64| Fixed((i64::from(way.0) * step / steps) as i32);
         let mut touched = false;
         for step in 1..=steps {
@@ -140,15 +139,6 @@ impl Terrain {
         touched
     }
 
-    /// The obstacles whose centres may lie in the square around a point, as their places in the list, lowest first. May
-    /// hold some that lie further off.
-    pub(crate) fn find(&self, x: Fixed, y: Fixed, reach: Fixed, found: &mut Vec<u32>) {
-        found.clear();
-        found.extend(self.grid.within(self.grid.around(x, y, reach)).map(|at| at as u32));
-        found.sort_unstable();
-        found.dedup();
-    }
-
     /// The obstacles that may reach into the square around a point, with their places in the list. May hold some that lie
     /// further off, and some more than once.
     pub(crate) fn obstacles_around(
@@ -166,7 +156,7 @@ impl Terrain {
     }
 
     fn near(&self, x: Fixed, y: Fixed) -> impl Iterator<Item = &Obstacle> {
-        self.grid.within(self.grid.around(x, y, Fixed::ZERO)).map(move |index| &self.obstacles[index])
+        self.grid.at(x, y).iter().map(move |index| &self.obstacles[*index as usize])
     }
 }
 

@@ -4,48 +4,45 @@
 //! owner or its mates, or a look in each tick: who has nobody in range looks again after a while.
 
 use crate::controller::Controller;
-use crate::entity::{Body, EntityId};
+use crate::entity::{Body, Entity};
 use crate::fixed::Fixed;
-use crate::rules::{self, Group};
+use crate::rules::{self, Group, Item};
 use crate::state::{State, World};
 use crate::terrain::Standing;
 use crate::trig::direction;
 
-/// The turrets of a state, in the order of their numbers.
-pub(crate) fn turrets_of(state: &State) -> Vec<EntityId> {
-    let standing = state.structures.iter().filter_map(Standing::of);
-    standing.filter(|standing| standing.item.group == Group::Turret).map(|standing| standing.id).collect()
+/// The places of the turrets in the list of structures, in the order of the list.
+pub(crate) fn turrets_of(state: &State) -> Vec<u32> {
+    let is_turret = |entity: &Entity| Standing::of(entity).map_or(false, |it| it.item.group == Group::Turret);
+    let places = state.structures.iter().zip(0..).filter(|(entity, _)| is_turret(entity));
+    places.map(|(_, at)| at).collect()
 }
 
 impl World {
-    /// Notes a turret that was put up, or taken down.
-    pub(crate) fn note_turret(&mut self, standing: &Standing, stands: bool) {
-        if standing.item.group != Group::Turret {
-            return;
+    /// Notes what was put at the end of the list of structures, if it is a turret.
+    pub(crate) fn note_turret(&mut self, item: &Item) {
+        if item.group == Group::Turret {
+            self.turrets.push(self.state.structures.len() as u32 - 1);
+            self.make_room();
         }
-        match self.turrets.binary_search(&standing.id) {
-            Err(at) if stands => {
-                self.turrets.insert(at, standing.id);
-                self.make_room();
-            }
-            Ok(at) if !stands => drop(self.turrets.remove(at)),
-            _ => {}
+    }
+
+    /// Notes that what stood at that place in the list of structures is gone, so that what follows has moved up.
+    pub(crate) fn close_ranks(&mut self, gone: usize) {
+        self.turrets.retain(|at| *at as usize != gone);
+        for at in self.turrets.iter_mut().filter(|at| **at as usize > gone) {
+            *at -= 1;
         }
     }
 
     /// Lets each turret whose time has come look around, and shoot.
     pub(crate) fn tend_turrets(&mut self) {
-        let mut knows_who_is_where = false;
         for index in 0..self.turrets.len() {
-            let at = match self.find_structure(self.turrets[index]) {
-                Some(at) if self.is_turret_due(at) => at,
-                _ => continue,
-            };
-            if !knows_who_is_where {
-                self.rebuild_crowd();
-                knows_who_is_where = true;
+            let at = self.turrets[index] as usize;
+            if self.is_turret_due(at) {
+                self.crowd.update(&self.state.players);
+                self.look_around(at);
             }
-            self.look_around(at);
         }
     }
 
@@ -79,14 +76,12 @@ impl World {
     /// The way from a turret to the nearest of those whom it shoots at; of equally near ones the one with the lowest number.
     fn way_to_enemy(&self, turret: &Body) -> Option<(i64, i64)> {
         let range = Fixed::from_px(rules::TURRET_RANGE_PX);
-        let square = i64::from(range.0) * i64::from(range.0);
-        let way = |at: usize| {
-            let body = &self.state.players[at].body;
-            (i64::from(body.x.0) - i64::from(turret.x.0), i64::from(body.y.0) - i64::from(turret.y.0))
-        };
-        let near = self.crowd.within(self.crowd.around(turret.x, turret.y, range));
-        let apart = near.map(|at| (way(at).0 * way(at).0 + way(at).1 * way(at).1, at));
-        let enemies = apart.filter(|(apart, at)| *apart <= square && self.is_enemy(turret.owner, *at));
-        enemies.min().map(|(_, at)| way(at))
+        let square = u64::from(range.0.unsigned_abs()) * u64::from(range.0.unsigned_abs());
+        let near = self.crowd.near(turret.x, turret.y, range);
+        let apart = near.filter_map(|it| Some((it.square_to(turret.x, turret.y, range)?, it)));
+        let enemies =
+            apart.filter(|(apart, it)| *apart <= square && self.is_enemy(turret.owner, it.at as usize));
+        let (_, it) = enemies.min_by_key(|(apart, it)| (*apart, it.at))?;
+        Some((i64::from(it.x.0) - i64::from(turret.x.0), i64::from(it.y.0) - i64::from(turret.y.0)))
     }
 }

@@ -10,6 +10,7 @@ mod clan_bounds;
 mod clans;
 mod collision;
 mod commands;
+mod crowd;
 mod deeds;
 mod dying;
 mod edges;

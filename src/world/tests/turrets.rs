@@ -8,7 +8,6 @@ use crate::fixed::{Angle, Fixed};
 use crate::rules::TickHz;
 use crate::snapshot::SnapshotError;
 use crate::state::{Event, World};
-use crate::terrain::Standing;
 use crate::tests::{bare_world, body, body_mut, build, command, events, player, player_mut, put, px, wait};
 
 /// A turret of player 1, who has gone far away; its number and its place.
@@ -22,6 +21,11 @@ fn turret(rate: TickHz) -> (World, EntityId, i32) {
     // Whatever the wait of the first look was, it is over.
     wait(&mut world, rate.get());
     (world, object, x_px)
+}
+
+/// The numbers of the turrets that are noted.
+fn turrets(world: &World) -> Vec<EntityId> {
+    world.turrets.iter().map(|at| world.state.structures[*at as usize].id).collect()
 }
 
 /// Somebody at rest at a place.
@@ -210,10 +214,10 @@ fn walls_stop_a_turret_also_its_owners() {
 fn a_turret_that_is_taken_down_shoots_no_more() {
     let (mut world, object, x_px) = turret(TickHz::Hz30);
     stand(&mut world, 2, Fixed::from_px(x_px + 500), Fixed::from_px(5_000));
-    assert_eq!(world.turrets, [object]);
+    assert_eq!(turrets(&world), [object]);
     let at = world.find_structure(object).expect("it stands");
     world.damage_structure(at, 800);
-    assert_eq!(world.turrets, []);
+    assert_eq!(turrets(&world), []);
     assert_eq!(hurt_within(&mut world, 5_000), []);
 }
 
@@ -222,7 +226,7 @@ fn the_list_of_turrets_follows_from_the_state() {
     let (mut world, first, _) = turret(TickHz::Hz30);
     build(&mut world, 1, 3, 0);
     let second = build(&mut world, 1, 17, 0x8000);
-    assert_eq!(world.turrets, [first, second]);
+    assert_eq!(turrets(&world), [first, second]);
     let mut restored = World::restore(&world.snapshot()).expect("it is a snapshot");
     assert_eq!(restored.turrets, world.turrets);
     put(&mut world, 2, 2_300, 5_300);
@@ -236,19 +240,19 @@ fn the_list_of_turrets_follows_from_the_state() {
 }
 
 #[test]
-fn a_turret_is_noted_once_and_what_is_not_noted_is_not_taken_away() {
-    let (mut world, object, _) = turret(TickHz::Hz30);
-    let standing = world.state.structures.iter().find_map(Standing::of).expect("it stands");
-    let other = Standing { id: EntityId(object.0 + 1), ..standing };
-    for (which, stands, noted) in [
-        (&standing, true, vec![object]),
-        (&other, false, vec![object]),
-        (&other, true, vec![object, other.id]),
-        (&standing, false, vec![other.id]),
-        (&standing, false, vec![other.id]),
-    ] {
-        world.note_turret(which, stands);
-        assert_eq!(world.turrets, noted);
+fn the_list_of_turrets_follows_what_is_put_up_and_taken_down() {
+    let (mut world, first, _) = turret(TickHz::Hz30);
+    let wall = build(&mut world, 1, 3, 0);
+    let second = build(&mut world, 1, 17, 0x8000);
+    let mill = build(&mut world, 1, 10, 0x4000);
+    for (gone, left) in
+        [(mill, vec![first, second]), (wall, vec![first, second]), (first, vec![second]), (second, vec![])]
+    {
+        let at = world.find_structure(gone).expect("it stands");
+        world.damage_structure(at, 800);
+        assert_eq!(turrets(&world), left);
+        let restored = World::restore(&world.snapshot()).expect("it is a snapshot");
+        assert_eq!(restored.turrets, world.turrets);
     }
 }
 

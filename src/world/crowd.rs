@@ -1,0 +1,186 @@
+//! Who of the players is where: those who live, by the square cell of the map in which they are.
+//!
+//! Comes in: the list of players, whenever somebody has moved. Goes out: who is in a square, cell by cell, the lowest first in
+//! each. Never: state, or a look at an empty cell while it is made. It is made anew in each tick that needs it, so a world that
+//! was restored has the same one.
+
+use std::ops::Range;
+
+use crate::entity::{Body, Entity};
+use crate::fight::is_alive;
+use crate::fixed::Fixed;
+use crate::grid::Shape;
+
+/// Where a player is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spot {
+    pub(crate) x: Fixed,
+    pub(crate) y: Fixed,
+    /// Its place in the list of players.
+    pub(crate) at: u32,
+}
+
+impl Spot {
+    /// The square of the way to a point, with 32 binary places; `None` when it is further off than `reach` to a side.
+    pub(crate) fn square_to(&self, x: Fixed, y: Fixed, reach: Fixed) -> Option<u64> {
+        let (dx, dy) = (self.x.0.abs_diff(x.0), self.y.0.abs_diff(y.0));
+        let reach = reach.0.unsigned_abs();
+        (dx <= reach && dy <= reach).then(|| u64::from(dx) * u64::from(dx) + u64::from(dy) * u64::from(dy))
+    }
+
+    /// Whether it is nearer to a point than that.
+    pub(crate) fn is_nearer(&self, x: Fixed, y: Fixed, reach: Fixed) -> bool {
+        let square = u64::from(reach.0.unsigned_abs()) * u64::from(reach.0.unsigned_abs());
+        self.square_to(x, y, reach).map_or(false, |apart| apart < square)
+    }
+}
+
+/// Players by cell.
+#[derive(Clone, Debug)]
+pub(crate) struct Crowd {
+    shape: Shape,
+    /// Where in `spots` each cell's list begins and ends; both are 0 for an empty one.
+    lists: Vec<(u32, u32)>,
+    /// The cells that are not empty, in the order in which they were found.
+    used: Vec<u32>,
+    spots: Vec<Spot>,
+    /// Where in `spots` each player is, by its place in the list; for who is dead, nowhere.
+    slots: Vec<u32>,
+    /// Who came to life since then.
+    added: Vec<Spot>,
+    is_true: bool,
+}
+
+/// The slot of who is dead.
+const NOWHERE: u32 = u32::MAX;
+/// The slot of who has none yet.
+const ADDED: u32 = u32::MAX - 1;
+
+impl Crowd {
+    /// Nobody on a map.
+    pub(crate) fn new(map_size_px: u32) -> Crowd {
+        let shape = Shape::new(map_size_px);
+        Crowd {
+            shape,
+            lists: vec![(0, 0); shape.cells()],
+            used: Vec::new(),
+            spots: Vec::new(),
+            slots: Vec::new(),
+            added: Vec::new(),
+            is_true: false,
+        }
+    }
+
+    /// Makes room for so many players, so that no tick has to.
+    pub(crate) fn reserve(&mut self, players: usize) {
+        self.used.reserve(players.saturating_sub(self.used.len()));
+        self.spots.reserve(players.saturating_sub(self.spots.len()));
+        self.slots.reserve(players.saturating_sub(self.slots.len()));
+        self.added.reserve(players.saturating_sub(self.added.len()));
+    }
+
+    /// Somebody has moved, come, gone or come to life: what is known here is no longer true.
+    pub(crate) fn forget(&mut self) {
+        self.is_true = false;
+    }
+
+    /// Finds out who is where, unless that is known.
+    pub(crate) fn update(&mut self, players: &[Entity]) {
+        if self.is_true {
+            return;
+        }
+        self.is_true = true;
+        self.count(players);
+        let mut total = 0;
+        for cell in &self.used {
+            let (begin, end) = &mut self.lists[*cell as usize];
+            let count = *end;
+            (*begin, *end) = (total, total);
+            total += count;
+        }
+        self.spots.clear();
+        self.spots.resize(total as usize, Spot { x: Fixed::ZERO, y: Fixed::ZERO, at: 0 });
+        for (at, (slot, entity)) in self.slots.iter_mut().zip(players).enumerate() {
+            if *slot != NOWHERE {
+                let (_, end) = &mut self.lists[*slot as usize];
+                self.spots[*end as usize] = Spot { x: entity.body.x, y: entity.body.y, at: at as u32 };
+                *slot = *end;
+                *end += 1;
+            }
+        }
+    }
+
+    /// Counts who is in each cell, and notes each one's cell in the place of its slot.
+    fn count(&mut self, players: &[Entity]) {
+        for cell in self.used.drain(..) {
+            self.lists[cell as usize] = (0, 0);
+        }
+        self.slots.clear();
+        self.added.clear();
+        for entity in players {
+            if !is_alive(entity) {
+                self.slots.push(NOWHERE);
+                continue;
+            }
+            let cell = self.shape.cell(entity.body.x, entity.body.y);
+            let (_, end) = &mut self.lists[cell];
+            if *end == 0 {
+                self.used.push(cell as u32);
+            }
+            *end += 1;
+            self.slots.push(cell as u32);
+        }
+    }
+
+    /// The numbers of the cells that the square around a point touches.
+    pub(crate) fn cells_near(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = usize> {
+        self.shape.each(self.shape.around(x, y, reach))
+    }
+
+    /// The slots of those who are in a cell.
+    pub(crate) fn slots_in(&self, cell: usize) -> Range<usize> {
+        let (begin, end) = self.lists[cell];
+        begin as usize..end as usize
+    }
+
+    /// Who is in the cells that the square around a point touches, cell by cell.
+    pub(crate) fn near(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &Spot> {
+        let rows = self.shape.rows(self.shape.around(x, y, reach));
+        let lists = rows.flat_map(move |row| &self.lists[row]).filter(|(_, end)| *end > 0);
+        lists.flat_map(move |(begin, end)| &self.spots[*begin as usize..*end as usize])
+    }
+
+    /// Adds the player at that place in the list, which has just come to life, if the others are known. It is in no cell
+    /// until the next [`Crowd::update`], but among [`Crowd::added`].
+    pub(crate) fn add(&mut self, at: usize, x: Fixed, y: Fixed) {
+        if self.is_true {
+            self.slots[at] = ADDED;
+            self.added.push(Spot { x, y, at: at as u32 });
+        }
+    }
+
+    /// Who was added.
+    pub(crate) fn added(&self) -> impl Iterator<Item = &Spot> {
+        self.added.iter()
+    }
+
+    /// The places in the list of players of those who live, those who were added among them.
+    pub(crate) fn living(&self) -> impl Iterator<Item = usize> + '_ {
+        self.slots.iter().enumerate().filter(|(_, slot)| **slot != NOWHERE).map(|(at, _)| at)
+    }
+
+    /// Where the player at that place in the list is among the spots, if it lives.
+    pub(crate) fn slot_of(&self, at: usize) -> usize {
+        self.slots[at] as usize
+    }
+
+    /// Who is there.
+    pub(crate) fn spot(&self, slot: usize) -> Spot {
+        self.spots[slot]
+    }
+
+    /// Somebody was pushed. It stays in its cell until the next [`Crowd::update`].
+    pub(crate) fn follow(&mut self, slot: usize, body: &Body) {
+        (self.spots[slot].x, self.spots[slot].y) = (body.x, body.y);
+    }
+}
