@@ -7,7 +7,7 @@
 //! anew, as long as they are; those with a `…` stay as they are written.
 //!
 //! Commands that need more than this repository are run when `TICKWIRE_TOOLS` is set, as `scripts/test.sh` does, which installs what
-//! they need.
+//! they need. A block that is not run is named here with the reason.
 
 #[path = "support/program.rs"]
 mod program;
@@ -26,6 +26,23 @@ const ANY: &str = "…";
 const SHOWN_ADDRESS: &str = "localhost:3000";
 /// How `tshark` warns an administrator.
 const AS_ROOT: &str = "Running as user \"root\"";
+/// The operator's token of that server, and the variable by which the documents mean it.
+const TOKEN: (&str, &str) = ("TOKEN", "token-for-the-documents");
+/// First lines of the blocks that are not marked `console`, and why they are not run as such.
+const PLAIN: [(&str, &str); 9] = [
+    (
+        "cargo run --release     then open http://localhost:3000 in two tabs: walk, gather, build, fight, hunt, chat",
+        "the repository's own use: this very test is run by it",
+    ),
+    ("apt-get update -q", "run by `the_first_frame_is_shown`, and on a bare Debian by scripts/newcomer.sh"),
+    ("81 85 37 fa 21 3d 7f 9f 4d 51 58", "bytes"),
+    ("  7f 9f 4d 51 58     what travels", "bytes"),
+    ("  9f   1001 1111", "bits"),
+    ("GET /play HTTP/1.1", "a request"),
+    ("HTTP/1.1 101 Switching Protocols", "an answer"),
+    ("92 03 93 11 cd 04 b0 cd 40 00", "bytes"),
+    ("  82 88 …                  bytes of a client", "a picture"),
+];
 /// Programs that a command may use without more being installed.
 const ALWAYS_THERE: [&str; 5] = ["tickwire", "printf", "echo", "cat", "head"];
 
@@ -85,7 +102,8 @@ impl Shell {
         let mut address = None;
         if command.contains(SHOWN_ADDRESS) {
             let server = self.server.get_or_insert_with(|| {
-                Program::start(&mut tickwire(&["serve", "--bind", "127.0.0.1:0", "--log", "error"]))
+                let mut command = tickwire(&["serve", "--bind", "127.0.0.1:0", "--log", "error"]);
+                Program::start(command.env("TICKWIRE_ADMIN_TOKEN", TOKEN.1))
             });
             command = command.replace(SHOWN_ADDRESS, &server.address.to_string());
             address = Some(server.address.to_string());
@@ -97,7 +115,7 @@ impl Shell {
             shell.env_remove(name);
         }
         shell.args(["-c", &command]).current_dir(top()).env("PATH", format!("{}:{paths}", program.display()));
-        let output = shell.output().expect("sh runs");
+        let output = shell.env(TOKEN.0, TOKEN.1).output().expect("sh runs");
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8(text).expect("the command prints UTF-8");
         // Which user reads a capture is nothing that a document shows.
@@ -205,6 +223,76 @@ fn examples_with_other_tools_print_what_is_shown() {
     if std::env::var_os(TOOLS).is_some() {
         let count = check_all(|example| !example.is_plain());
         assert!(count >= 1, "no example needs another tool");
+    }
+}
+
+/// Blocks that are not marked `console`: the mark, and the lines.
+fn plain_blocks(text: &str) -> Vec<(&str, Vec<&str>)> {
+    let (mut found, mut mark) = (Vec::new(), None);
+    for line in text.lines() {
+        match (mark, line.strip_prefix("```")) {
+            (None, Some(begun)) => {
+                mark = Some(begun);
+                found.push((begun, Vec::new()));
+            }
+            (Some(_), Some(_)) => mark = None,
+            (Some(_), None) => found.last_mut().expect("a block has begun").1.push(line),
+            (None, None) => {}
+        }
+    }
+    found.retain(|(mark, _)| *mark != "console");
+    found
+}
+
+#[test]
+fn every_block_is_run_or_says_why_not() {
+    let mut first_lines = Vec::new();
+    for path in documents() {
+        let text = fs::read_to_string(&path).expect("the document can be read");
+        for (_, lines) in plain_blocks(&text) {
+            let first = lines.first().copied().unwrap_or_default();
+            let is_known = PLAIN.iter().any(|(known, _)| *known == first);
+            assert!(is_known, "{}: mark this block `console`, so that it is run: {first}", path.display());
+            let prompt = lines.iter().find(|line| line.starts_with("$ "));
+            assert_eq!(prompt, None, "{}: a command in a block that is not run", path.display());
+            first_lines.push(first.to_owned());
+        }
+    }
+    for (known, _) in PLAIN {
+        let count = first_lines.iter().filter(|first| *first == known).count();
+        assert_eq!(count, 1, "blocks that begin so: {known}");
+    }
+}
+
+/// The block `sh` of README.md, but for what installs packages: a frame is captured, and shown in three ways.
+#[test]
+fn the_first_frame_is_shown() {
+    if std::env::var_os(TOOLS).is_none() {
+        return;
+    }
+    let text = fs::read_to_string(top().join("README.md")).expect("it can be read");
+    let blocks = plain_blocks(&text);
+    let (_, lines) = blocks.iter().find(|(mark, _)| *mark == "sh").expect("README.md has it");
+    let (packages, commands): (Vec<&str>, Vec<&str>) =
+        lines.iter().partition(|line| line.starts_with("apt-get "));
+    assert_eq!(packages.len(), 2, "{packages:?}");
+    let folder = std::env::temp_dir().join(format!("tickwire-first-frame-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|free| free.local_addr())
+        .expect("a free port")
+        .port();
+    let inside = |name: &str| folder.join(name).display().to_string();
+    let script = commands
+        .join("\n")
+        .replace("127.0.0.1:3000", &format!("127.0.0.1:{port}"))
+        .replace("$PWD/target/release:", "")
+        .replace("first.pcapng", &inside("first.pcapng"))
+        .replace("server.txt", &inside("server.txt"));
+    let output = Shell { server: None }.run(&format!("set -e\nHOME='{}'\n{script}", folder.display()));
+    fs::remove_dir_all(&folder).expect("it can be removed");
+    for shown in ["→ move", "tickwire packets, move", "direction: ", "masking key"] {
+        assert!(output.contains(shown), "{shown} is not shown:\n{output}");
     }
 }
 

@@ -1051,10 +1051,16 @@ local function read_arguments(packet, tree, at, parts)
     return text
 end
 
+-- Counts from the front of the message that was taken.
+local function begin()
+    values, verified = 3, false
+    if trail[1] then trail = {} end
+end
+
 -- Makes a message the one that is read. A text that is no JSON gives its rule and where.
 local function take(bytes, view)
     s, places, tvb = bytes, nil, view
-    values, verified, trail = 3, false, {}
+    begin()
     most_values = CLIENT_PACKET_VALUES
     local first = byte(bytes, 1)
     if first == 0x5b or first == 0x7b or first == 0x20 or first == 0x0a or first == 0x22 then
@@ -1064,9 +1070,11 @@ local function take(bytes, view)
     end
 end
 
+local NOTHING = {}
+
 -- Reads the message that was taken. Gives packet, code, text, and what is wrong: rule, where, detail.
 local function read(side, on_envelope)
-    visible, wanted = false, {}
+    visible, wanted = false, NOTHING
     local packet, code, text
     local ok, problem = pcall(function()
         local at, parts
@@ -1089,6 +1097,214 @@ local function read(side, on_envelope)
     return packet, code, text, problem
 end
 
+-- ---- At a glance ---------------------------------------------------------------------------------------------------
+-- A summary wants one line of a packet and nothing else. Most packets are numbers, and lists of groups of numbers: regular
+-- expressions go over these, many groups at a time, where Wireshark has them (since 4.0). Comes in: the message that was
+-- taken. Goes out: its packet and its line, the same as the walk gives. Never: a judgement. What does not fit, and what has
+-- another shape than most, is left to the walk.
+
+local REGEX = rex_pcre2 and rex_pcre2.new and rex_pcre2.flags and rex_pcre2
+local REGEX_FLAGS = REGEX and REGEX.flags().ANCHORED + REGEX.flags().DOTALL
+
+-- So many groups at once, then half as many: an expression for each, made when one is needed.
+local MOST_GROUPS = 32
+
+-- Whole numbers: what an encoding holds has to fit whatever its bytes are.
+local function whole_pattern(low, high)
+    local ways = { format("[\\x00-\\x%02x]", math.min(high, 0x7f)) }
+    if low < 0 then ways[2] = format("[\\x%02x-\\xff]", math.max(256 + low, 0xe0)) end
+    for size = 0, 2 do
+        local bytes = 2 ^ size
+        local half = 2 ^ (8 * bytes - 1)
+        if high >= 2 * half - 1 then
+            ways[#ways + 1] = format("\\x%02x.{%d}", 0xcc + size, bytes)
+        elseif high == half - 1 then
+            ways[#ways + 1] = format("\\x%02x[\\x00-\\x7f].{%d}", 0xcc + size, bytes - 1)
+        end
+        if low <= -half and high >= half - 1 then ways[#ways + 1] = format("\\x%02x.{%d}", 0xd0 + size, bytes) end
+    end
+    return concat(ways, "|")
+end
+
+-- A finite number: not all bits of the exponent are set.
+local NUMBER_PATTERN = "\\xcb(?:[^\\x7f\\xff].|[\\x7f\\xff][\\x00-\\xef]).{6}|" ..
+    "\\xca(?:[^\\x7f\\xff].|[\\x7f\\xff][\\x00-\\x7f])..|[\\xcf\\xd3].{8}|" .. whole_pattern(-2 ^ 31, 2 ^ 32)
+
+-- A short text of ASCII alone, which is UTF-8 whatever it says.
+local function text_pattern()
+    local ways = {}
+    for length = 0, 31 do ways[length + 1] = format("\\x%02x[\\x00-\\x7f]{%d}", 0xa0 + length, length) end
+    return concat(ways, "|")
+end
+
+-- One scalar of a type, or nil for what is none.
+local function scalar_pattern(kind)
+    local ways
+    if kind.shape == "int" then
+        ways = whole_pattern(kind.low, kind.high)
+    elseif kind.shape == "num" then
+        ways = NUMBER_PATTERN
+    elseif kind.shape == "flag" or kind.shape == "bool" then
+        ways = "[\\x00\\x01\\xc2\\xc3]"
+    elseif kind.shape == "str" then
+        ways = text_pattern()
+    end
+    if not ways then return nil end
+    -- The ways begin with different bytes, so there is no way back to try.
+    return "(?>" .. ways .. (kind.or_nil and "|\\xc0" or "") .. (kind.or_zero and "|\\x00" or "") .. ")"
+end
+
+-- One group of a list's type; false where it holds more than scalars.
+local function group_pattern(kind)
+    local parts = {}
+    for place, member in ipairs(kind.members or { kind.each }) do
+        parts[place] = scalar_pattern(member)
+        if not parts[place] then return false end
+    end
+    return concat(parts)
+end
+
+-- The expression for so many groups of a list. False where there is none.
+local function groups_regex(kind, count)
+    if kind.group == nil then kind.group = REGEX and group_pattern(kind) or false end
+    local made = false
+    if kind.group then
+        local ok, regex = pcall(REGEX.new, "(?(DEFINE)(" .. kind.group .. "))" .. string.rep("(?1)", count), REGEX_FLAGS)
+        made = ok and regex or false
+        -- Not every machine can; it is slower without.
+        if made and made.jit_compile then pcall(made.jit_compile, made) end
+    end
+    kind.regexes[count] = made
+    return made
+end
+
+-- The offset after so many groups, or nil.
+local function glance_groups(kind, at, count)
+    local regexes, size = kind.regexes, MOST_GROUPS
+    while count > 0 do
+        while size > count do size = size / 2 end
+        local regex = regexes[size]
+        if regex == nil then regex = groups_regex(kind, size) end
+        if not regex then return nil end
+        local _, to = regex:find(s, at)
+        if not to then return nil end
+        at, count = to + 1, count - size
+    end
+    return at
+end
+
+-- The offset after a list and its text, or nil. `first` is its first byte.
+local function glance_list(kind, at, first)
+    local length, head = first - 0x90, 1
+    if length == 0 then return at + 1, "" end
+    if first == 0xdc then
+        local high, low = byte(s, at + 1, at + 2)
+        if not low then return nil end
+        length, head = high * 256 + low, 3
+    elseif length < 0 or length > 15 then
+        return nil
+    end
+    values = values + length
+    local count = length / (kind.members and #kind.members or 1)
+    if count ~= floor(count) or kind.most and count > kind.most then return nil end
+    local text = kind.texts[count]
+    if not text then
+        text = count > 0 and format("%s×%d", kind.name, count) or ""
+        kind.texts[count] = text
+    end
+    return glance_groups(kind, at + head, count), text
+end
+
+-- The packet of the message, where its arguments begin, and its code; nil where the walk has to look.
+local function glance_envelope(side)
+    local first, code = byte(s, 1, 2)
+    if first ~= 0x92 or not code then return nil end
+    if code < 0x80 then return side.by_code[code], 3, code end
+    local length = code - 0xa0
+    if length < 1 or length > 31 then return nil end
+    code = sub(s, 3, 2 + length)
+    return side.by_code[code], 3 + length, code
+end
+
+-- A scalar's text and the offset after it.
+local function glance_scalar(kind, at, first)
+    if kind.is_bare and first < 0x80 then return kind.label .. first, at + 1 end
+    local value, to = READ[kind.shape](kind, at)
+    -- 8, 16 or 32 bits without a sign need no form of their own.
+    local is_plain = kind.is_bare and first >= 0xcc and first <= 0xce
+    return kind.label .. (is_plain and value or show(kind, value)), to
+end
+
+local glance_members
+
+-- A tuple's text and the offset after it, or nil.
+local function glance_tuple(kind, at, first)
+    local count = first - 0x90
+    if count < 0 or count > 15 then return nil end
+    values = values + count
+    local text, to = glance_members(kind.members, at + 1, count, {})
+    return text and kind.label .. "{" .. text .. "}", to
+end
+
+-- Members as the Info column shows them, and the offset after them; nil where the walk has to look. `texts` is what the texts of
+-- members are put into.
+function glance_members(members, at, count, texts)
+    if count > #members then return nil end
+    local shown = 0
+    for place = 1, count do
+        local kind, text = members[place]
+        local first = byte(s, at)
+        if not first or not kind.label then return nil end
+        if first == 0xc0 and kind.or_nil then
+            at, text = at + 1, kind.label .. "nil"
+        elseif kind.regexes then
+            at, text = glance_list(kind, at, first)
+        elseif kind.members then
+            text, at = glance_tuple(kind, at, first)
+        else
+            text, at = glance_scalar(kind, at, first)
+        end
+        if not at then return nil end
+        if text ~= "" then
+            shown = shown + 1
+            texts[shown] = text
+        end
+    end
+    for place = count + 1, #members do
+        if not members[place].or_nil then return nil end
+    end
+    return concat(texts, " ", 1, shown), at
+end
+
+local top_texts = {} -- Of one packet after the other.
+
+-- The arguments that begin here, as the Info column shows them; nil where the walk has to look.
+local function glance(packet, at)
+    local first = byte(s, at)
+    local count = first and first - 0x90 or -1
+    if count < 0 or count > 15 then return nil end
+    values = values + count
+    local text, to = glance_members(packet.arguments, at + 1, count, top_texts)
+    return text and to == #s + 1 and values <= most_values and text or nil
+end
+
+-- Prepares a type for a glance; what gets no label is left to the walk.
+local function prepare(kind)
+    if kind.or_zero then return end
+    if kind.shape == "groups" or kind.shape == "list" then
+        kind.label, kind.regexes, kind.texts = kind.name .. "=", {}, {}
+    elseif kind.shape == "tuple" or kind.shape ~= "any" and READ[kind.shape] then
+        kind.label = kind.name .. "="
+        -- A whole number that is shown as it is.
+        kind.is_bare = kind.shape == "int" and kind.low >= 0 and kind.px == 1 and not kind.degrees
+        for _, member in ipairs(kind.members or {}) do prepare(member) end
+    end
+end
+
+for _, packet in ipairs(PACKETS) do
+    for _, kind in ipairs(packet.arguments) do prepare(kind) end
+end
+
 -- ---- Conversations -------------------------------------------------------------------------------------------------
 -- Which dialect a connection speaks and who its client is: from the upgrade, else by what fits.
 
@@ -1106,10 +1322,11 @@ prefs.dialect = Pref.enum("Dialect without an upgrade", 0, "What is spoken on co
 prefs.values = Pref.bool("Arguments in the Info column", true, "Name the values of each packet beside its name.")
 
 local streams = {}
+local ways = {} -- The two directions of every connection, by their ports: addresses are quicker compared than written.
 local last = {} -- The connection of the frame that was looked at last: a frame is asked for it again and again.
 
 function tickwire.init()
-    streams, last = {}, {}
+    streams, ways, last = {}, {}, {}
 end
 
 -- Whether a port is one of the preference's: `3000,8000-8010`.
@@ -1120,29 +1337,45 @@ local function is_server_port(port)
     return false
 end
 
+-- One direction of a connection that was not seen before.
+local function new_way(pinfo, source, target)
+    local from = tostring(source) .. " " .. pinfo.src_port
+    local to = tostring(target) .. " " .. pinfo.dst_port
+    local key = from < to and from .. " " .. to or to .. " " .. from
+    local stream = streams[key] or { upgrades = {} }
+    streams[key] = stream
+    return { source = source, target = target, from = from, to = to, stream = stream }
+end
+
 -- The connection of a packet, who sent it, and to whom.
 local function stream_of(pinfo)
     local frame, port = pinfo.number, pinfo.src_port
-    if last.frame == frame and last.port == port then return last.stream, last.from, last.to end
-    local from = tostring(pinfo.src) .. " " .. port
-    local to = tostring(pinfo.dst) .. " " .. pinfo.dst_port
-    local key = from < to and from .. " " .. to or to .. " " .. from
-    local stream = streams[key]
-    if not stream then
-        stream = { upgrades = {} }
-        streams[key] = stream
+    local way = last.way
+    if last.frame ~= frame or last.port ~= port then
+        local ports = port * 65536 + pinfo.dst_port
+        local source, target = pinfo.src, pinfo.dst
+        local known = ways[ports] or {}
+        way = nil
+        for place = 1, #known do
+            if known[place].source == source and known[place].target == target then way = known[place] end
+        end
+        if not way then
+            way = new_way(pinfo, source, target)
+            known[#known + 1] = way
+            ways[ports] = known
+        end
+        last.frame, last.port, last.way = frame, port, way
     end
-    last.frame, last.port, last.stream, last.from, last.to = frame, port, stream, from, to
-    return stream, from, to
+    return way.stream, way.from, way.to
 end
 
 -- The upgrade that came last before a packet: ports are used again.
 local function upgrade_of(stream, frame)
-    local found
-    for _, upgrade in ipairs(stream.upgrades) do
-        if upgrade.frame <= frame then found = upgrade end
+    local upgrades = stream.upgrades
+    for place = #upgrades, 1, -1 do
+        if upgrades[place].frame <= frame then return upgrades[place] end
     end
-    return found
+    return nil
 end
 
 -- What a request asks for: the dialect, or nil if it is no upgrade to one.
@@ -1174,7 +1407,7 @@ end
 
 -- Begins the message that was taken anew.
 local function again(to_server)
-    values, trail, verified = 3, {}, false
+    begin()
     most_values = to_server and PACKET_VALUES or CLIENT_PACKET_VALUES
 end
 
@@ -1260,10 +1493,10 @@ local function set_columns(pinfo, to_server, packet, text, problem)
     if #line > INFO_CHARS then line = match(sub(line, 1, INFO_CHARS), "^(.*) ") .. " …" end
     if problem then line = line .. " [" .. problem.rule .. "]" end
     local columns = pinfo.cols
-    columns.protocol:set("tickwire")
+    columns.protocol = "tickwire"
     local info = columns.info
-    info:clear()
-    info:append(line .. "  ")
+    -- After the fence of the message before.
+    info:set(line .. "  ")
     info:fence()
 end
 
@@ -1285,44 +1518,73 @@ end
 
 local handle -- Of this dissector, which exists once this file has been read.
 
+local function add_packet(root, view, name, code)
+    root:add(F.packet, view, name):set_generated()
+    root:add(F.code, view, code)
+end
+
+-- Name and text of a message whose tree nobody looks at; nil where it takes the walk.
+local function summarize(side, root, view, is_asked)
+    local packet, at, code = glance_envelope(side)
+    if not packet or is_asked and asked_for(root, packet).any then return nil end
+    -- What does not fit ends a glance as it ends the walk, and the walk says why.
+    local ok, text = pcall(glance, packet, at)
+    if not ok or not text then return nil end
+    if is_asked then add_packet(root, view(), packet.name, tostring(code)) end
+    return packet.name, text
+end
+
+-- Name and text of a message, with its tree as far as somebody looks at it, and the rule that it breaks.
+local function dissect(side, root, whole, is_shown, is_asked)
+    local named = false
+    local function on_envelope(packet, code)
+        named, visible = true, is_shown
+        if is_asked then
+            add_packet(root, whole, packet and packet.name or "unknown", code)
+            wanted = not visible and packet and asked_for(root, packet) or wanted
+        end
+        return root
+    end
+    local packet, code, text, problem = read(side, on_envelope)
+    local name = packet and packet.name or code and "unknown " .. code or "malformed"
+    return name, text, problem, named
+end
+
 function tickwire.dissector(view, pinfo, tree)
-    if view:len() == 0 then return 0 end
+    local length = view:len()
+    if length == 0 then return 0 end
     local stream, from, to = stream_of(pinfo)
     local early = take(view:raw(), view)
-    local known = upgrade_of(stream, pinfo.number) or guess(stream, pinfo, from, to)
+    local known = upgrade_of(stream, last.frame) or guess(stream, pinfo, from, to)
     local to_server, dialect = known.client == from, known.dialect
     local direction = direction_of(to_server)
+    local side = DIALECTS[dialect][direction]
     again(to_server)
     -- A protocol is asked for when one of its fields is.
     local is_shown = tree.visible
     handle = handle or Dissector.get("tickwire")
     local is_asked = is_shown or tree:referenced(handle)
-    local whole, root, named = view(), tree, false
+    local root = tree
     if is_asked then
-        root = tree:add(tickwire, whole)
-        add_own(root, whole, direction, dialect)
+        root = tree:add(tickwire, view())
+        add_own(root, view(), direction, dialect)
     end
-    local function on_envelope(packet, code)
-        named, visible = true, is_shown
-        if is_asked then
-            root:add(F.packet, whole, packet and packet.name or "unknown"):set_generated()
-            root:add(F.code, whole, code)
-            wanted = not visible and packet and asked_for(root, packet) or wanted
+    if not is_shown and not places and not early then
+        local name, text = summarize(side, root, view, is_asked)
+        if name then
+            set_columns(pinfo, to_server, name, text)
+            return length
         end
-        return root
+        again(to_server)
     end
-    local packet, code, text, problem
-    if early then
-        problem = early
-    else
-        packet, code, text, problem = read(DIALECTS[dialect][direction], on_envelope)
-    end
+    local whole = view()
+    local name, text, problem, named = "malformed", nil, early, false
+    if not early then name, text, problem, named = dissect(side, root, whole, is_shown, is_asked) end
     if is_asked and not named then root:add(F.packet, whole, "malformed"):set_generated() end
-    local name = packet and packet.name or code and "unknown " .. code or "malformed"
     if is_shown then root:append_text(", " .. name .. ", " .. (to_server and "client to server" or "server to client")) end
     if problem then add_problem(is_asked and root or tree:add(tickwire, whole), problem) end
     set_columns(pinfo, to_server, name, text, problem)
-    return view:len()
+    return length
 end
 
 -- ---- TCP -----------------------------------------------------------------------------------------------------------

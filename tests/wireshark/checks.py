@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import fields as table
 from make_samples import BROKEN, BROKEN_TARGETS, fixtures
-from tshark import NAMES, ROOT, fields, messages, run as run_command, tshark
+from tshark import DISSECTOR, HOME, NAMES, ROOT, fields, messages, run as run_command, tshark
 
 HERE = ROOT / "tests/wireshark"
 # Samples in which something is wrong on purpose.
@@ -123,13 +123,23 @@ def same_without_a_tree(sample):
     return ""
 
 
+def same_without_regular_expressions(sample):
+    """Before 4.0 Wireshark has none: the walk says the same, only later."""
+    script = f"{HOME.name}/without.lua"
+    with open(script, "w") as file:
+        file.write(f"rex_pcre2 = nil\ndofile({json.dumps(str(DISSECTOR))})\n")
+    columns = ("-o", 'gui.column.format:"Info","%i"')
+    one, other = tshark(sample, *columns), tshark(sample, *columns, script=script)
+    return "" if one == other else f"{one!r}, and without {other!r}"
+
+
 def as_nobody():
     """The same as an ordinary user; as root this file runs them both."""
     import os
     import tempfile
     if os.geteuid() != 0:
         return ""
-    from tshark import DISSECTOR, SAMPLES, environment
+    from tshark import SAMPLES, environment
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         for path in (DISSECTOR, SAMPLES / "odd.pcapng"):
@@ -161,6 +171,8 @@ def all_checks():
     for name in NAMES:
         yield f"{name}: every message is dissected", lambda name=name: every_message_is_dissected(name)
         yield f"{name}: the same without a tree", lambda name=name: same_without_a_tree(name)
+    for name in ("packets", "letters", "broken"):
+        yield f"{name}: the same without regular expressions", lambda name=name: same_without_regular_expressions(name)
     yield "packets: every fixture is shown with its values", every_fixture_is_shown_with_its_values
     yield "broken: every message says its rule", broken_messages_say_their_rule
     for (sample, display_filter), wanted in rows_by_hand().items():

@@ -332,10 +332,16 @@ local function read_arguments(packet, tree, at, parts)
     return text
 end
 
+-- Counts from the front of the message that was taken.
+local function begin()
+    values, verified = 3, false
+    if trail[1] then trail = {} end
+end
+
 -- Makes a message the one that is read. A text that is no JSON gives its rule and where.
 local function take(bytes, view)
     s, places, tvb = bytes, nil, view
-    values, verified, trail = 3, false, {}
+    begin()
     most_values = CLIENT_PACKET_VALUES
     local first = byte(bytes, 1)
     if first == 0x5b or first == 0x7b or first == 0x20 or first == 0x0a or first == 0x22 then
@@ -345,9 +351,11 @@ local function take(bytes, view)
     end
 end
 
+local NOTHING = {}
+
 -- Reads the message that was taken. Gives packet, code, text, and what is wrong: rule, where, detail.
 local function read(side, on_envelope)
-    visible, wanted = false, {}
+    visible, wanted = false, NOTHING
     local packet, code, text
     local ok, problem = pcall(function()
         local at, parts

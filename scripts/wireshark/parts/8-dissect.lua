@@ -15,10 +15,11 @@ prefs.dialect = Pref.enum("Dialect without an upgrade", 0, "What is spoken on co
 prefs.values = Pref.bool("Arguments in the Info column", true, "Name the values of each packet beside its name.")
 
 local streams = {}
+local ways = {} -- The two directions of every connection, by their ports: addresses are quicker compared than written.
 local last = {} -- The connection of the frame that was looked at last: a frame is asked for it again and again.
 
 function tickwire.init()
-    streams, last = {}, {}
+    streams, ways, last = {}, {}, {}
 end
 
 -- Whether a port is one of the preference's: `3000,8000-8010`.
@@ -29,29 +30,45 @@ local function is_server_port(port)
     return false
 end
 
+-- One direction of a connection that was not seen before.
+local function new_way(pinfo, source, target)
+    local from = tostring(source) .. " " .. pinfo.src_port
+    local to = tostring(target) .. " " .. pinfo.dst_port
+    local key = from < to and from .. " " .. to or to .. " " .. from
+    local stream = streams[key] or { upgrades = {} }
+    streams[key] = stream
+    return { source = source, target = target, from = from, to = to, stream = stream }
+end
+
 -- The connection of a packet, who sent it, and to whom.
 local function stream_of(pinfo)
     local frame, port = pinfo.number, pinfo.src_port
-    if last.frame == frame and last.port == port then return last.stream, last.from, last.to end
-    local from = tostring(pinfo.src) .. " " .. port
-    local to = tostring(pinfo.dst) .. " " .. pinfo.dst_port
-    local key = from < to and from .. " " .. to or to .. " " .. from
-    local stream = streams[key]
-    if not stream then
-        stream = { upgrades = {} }
-        streams[key] = stream
+    local way = last.way
+    if last.frame ~= frame or last.port ~= port then
+        local ports = port * 65536 + pinfo.dst_port
+        local source, target = pinfo.src, pinfo.dst
+        local known = ways[ports] or {}
+        way = nil
+        for place = 1, #known do
+            if known[place].source == source and known[place].target == target then way = known[place] end
+        end
+        if not way then
+            way = new_way(pinfo, source, target)
+            known[#known + 1] = way
+            ways[ports] = known
+        end
+        last.frame, last.port, last.way = frame, port, way
     end
-    last.frame, last.port, last.stream, last.from, last.to = frame, port, stream, from, to
-    return stream, from, to
+    return way.stream, way.from, way.to
 end
 
 -- The upgrade that came last before a packet: ports are used again.
 local function upgrade_of(stream, frame)
-    local found
-    for _, upgrade in ipairs(stream.upgrades) do
-        if upgrade.frame <= frame then found = upgrade end
+    local upgrades = stream.upgrades
+    for place = #upgrades, 1, -1 do
+        if upgrades[place].frame <= frame then return upgrades[place] end
     end
-    return found
+    return nil
 end
 
 -- What a request asks for: the dialect, or nil if it is no upgrade to one.
@@ -83,7 +100,7 @@ end
 
 -- Begins the message that was taken anew.
 local function again(to_server)
-    values, trail, verified = 3, {}, false
+    begin()
     most_values = to_server and PACKET_VALUES or CLIENT_PACKET_VALUES
 end
 
@@ -169,10 +186,10 @@ local function set_columns(pinfo, to_server, packet, text, problem)
     if #line > INFO_CHARS then line = match(sub(line, 1, INFO_CHARS), "^(.*) ") .. " …" end
     if problem then line = line .. " [" .. problem.rule .. "]" end
     local columns = pinfo.cols
-    columns.protocol:set("tickwire")
+    columns.protocol = "tickwire"
     local info = columns.info
-    info:clear()
-    info:append(line .. "  ")
+    -- After the fence of the message before.
+    info:set(line .. "  ")
     info:fence()
 end
 
@@ -194,44 +211,73 @@ end
 
 local handle -- Of this dissector, which exists once this file has been read.
 
+local function add_packet(root, view, name, code)
+    root:add(F.packet, view, name):set_generated()
+    root:add(F.code, view, code)
+end
+
+-- Name and text of a message whose tree nobody looks at; nil where it takes the walk.
+local function summarize(side, root, view, is_asked)
+    local packet, at, code = glance_envelope(side)
+    if not packet or is_asked and asked_for(root, packet).any then return nil end
+    -- What does not fit ends a glance as it ends the walk, and the walk says why.
+    local ok, text = pcall(glance, packet, at)
+    if not ok or not text then return nil end
+    if is_asked then add_packet(root, view(), packet.name, tostring(code)) end
+    return packet.name, text
+end
+
+-- Name and text of a message, with its tree as far as somebody looks at it, and the rule that it breaks.
+local function dissect(side, root, whole, is_shown, is_asked)
+    local named = false
+    local function on_envelope(packet, code)
+        named, visible = true, is_shown
+        if is_asked then
+            add_packet(root, whole, packet and packet.name or "unknown", code)
+            wanted = not visible and packet and asked_for(root, packet) or wanted
+        end
+        return root
+    end
+    local packet, code, text, problem = read(side, on_envelope)
+    local name = packet and packet.name or code and "unknown " .. code or "malformed"
+    return name, text, problem, named
+end
+
 function tickwire.dissector(view, pinfo, tree)
-    if view:len() == 0 then return 0 end
+    local length = view:len()
+    if length == 0 then return 0 end
     local stream, from, to = stream_of(pinfo)
     local early = take(view:raw(), view)
-    local known = upgrade_of(stream, pinfo.number) or guess(stream, pinfo, from, to)
+    local known = upgrade_of(stream, last.frame) or guess(stream, pinfo, from, to)
     local to_server, dialect = known.client == from, known.dialect
     local direction = direction_of(to_server)
+    local side = DIALECTS[dialect][direction]
     again(to_server)
     -- A protocol is asked for when one of its fields is.
     local is_shown = tree.visible
     handle = handle or Dissector.get("tickwire")
     local is_asked = is_shown or tree:referenced(handle)
-    local whole, root, named = view(), tree, false
+    local root = tree
     if is_asked then
-        root = tree:add(tickwire, whole)
-        add_own(root, whole, direction, dialect)
+        root = tree:add(tickwire, view())
+        add_own(root, view(), direction, dialect)
     end
-    local function on_envelope(packet, code)
-        named, visible = true, is_shown
-        if is_asked then
-            root:add(F.packet, whole, packet and packet.name or "unknown"):set_generated()
-            root:add(F.code, whole, code)
-            wanted = not visible and packet and asked_for(root, packet) or wanted
+    if not is_shown and not places and not early then
+        local name, text = summarize(side, root, view, is_asked)
+        if name then
+            set_columns(pinfo, to_server, name, text)
+            return length
         end
-        return root
+        again(to_server)
     end
-    local packet, code, text, problem
-    if early then
-        problem = early
-    else
-        packet, code, text, problem = read(DIALECTS[dialect][direction], on_envelope)
-    end
+    local whole = view()
+    local name, text, problem, named = "malformed", nil, early, false
+    if not early then name, text, problem, named = dissect(side, root, whole, is_shown, is_asked) end
     if is_asked and not named then root:add(F.packet, whole, "malformed"):set_generated() end
-    local name = packet and packet.name or code and "unknown " .. code or "malformed"
     if is_shown then root:append_text(", " .. name .. ", " .. (to_server and "client to server" or "server to client")) end
     if problem then add_problem(is_asked and root or tree:add(tickwire, whole), problem) end
     set_columns(pinfo, to_server, name, text, problem)
-    return view:len()
+    return length
 end
 
 -- ---- TCP -----------------------------------------------------------------------------------------------------------
