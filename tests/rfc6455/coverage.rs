@@ -2,7 +2,9 @@
 
 #![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
 
-use crate::rows::{answers, frames, heads};
+use crate::rows::frames::{FROM_CLIENT, FROM_SERVER, UNFINISHED, both_sides};
+use crate::rows::frames_limits::LONG;
+use crate::rows::{answers, heads, heads_unfinished};
 use std::collections::HashSet;
 
 use tickwire::limits::CONTROL_PAYLOAD_BYTES;
@@ -11,8 +13,8 @@ use tickwire::ws::violation::Answer;
 use tickwire::ws::{Violation, close};
 
 fn covered() -> HashSet<Violation> {
-    let of_frames = [frames::BOTH_SIDES, frames::FROM_CLIENT, frames::FROM_SERVER].into_iter().flatten();
-    let of_heads = heads::ROWS.iter().filter_map(|row| row.2.err()).map(|(_, violation)| violation);
+    let of_frames = both_sides().chain(FROM_CLIENT).chain(FROM_SERVER);
+    let of_heads = heads::all().filter_map(|row| row.2.err()).map(|(_, violation)| violation);
     let of_answers = answers::ROWS.iter().filter_map(|row| row.2.err());
     of_frames.filter_map(|row| row.3).chain(of_heads).chain(of_answers).collect()
 }
@@ -29,8 +31,10 @@ fn no_violation_without_a_row() {
 #[test]
 fn no_two_rows_of_the_same_name() {
     let mut names = HashSet::new();
-    let of_frames = [frames::BOTH_SIDES, frames::FROM_CLIENT, frames::FROM_SERVER].into_iter().flatten();
-    for name in of_frames.map(|row| row.0).chain(heads::ROWS.iter().map(|row| row.0)) {
+    let of_frames = both_sides().chain(LONG).chain(FROM_CLIENT).chain(FROM_SERVER).map(|row| row.0);
+    let of_heads = heads::all().chain(heads_unfinished::PIPELINED).map(|row| row.0);
+    let unfinished = UNFINISHED.iter().map(|row| row.0).chain(heads_unfinished::ROWS.iter().map(|row| row.0));
+    for name in of_frames.chain(of_heads).chain(unfinished) {
         assert!(names.insert(name), "{name}");
     }
 }
