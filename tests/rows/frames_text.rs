@@ -86,4 +86,11 @@ pub const ROWS: &[Row] = &[
     ("8.1 at once: a surrogate in a frame not complete", "81 7d eda0", &[], Some(TextNotUtf8)),
     ("8.1 at once: bad behind a ping", "01 01 61 | 89 00 | 00 7d ff", &["ping:"], Some(TextNotUtf8)),
     ("8.1 at once: bad in a frame with a 16-bit length", "81 7e 0100 61 c1", &[], Some(TextNotUtf8)),
+    (
+        "8.1 a text in fragments after one that was split in a character",
+        "01 01 e2 | 80 02 82ac | 01 01 61 | 80 01 62",
+        &["text:€", "text:ab"],
+        None,
+    ),
+    ("8.1 a text after one in fragments", "01 01 e2 | 80 02 82ac | 81 01 61", &["text:€", "text:a"], None),
 ];

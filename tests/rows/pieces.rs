@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 /// Splits of a row that a seed chooses, besides whole and byte by byte.
-pub const RANDOM_SPLITS: u64 = 2;
+pub const RANDOM_SPLITS: u64 = 4;
 
 /// The seed of this run: `TICKWIRE_ROWS_SEED`, or one that is new each time. A failure prints it with the way of cutting.
 pub fn seed() -> u64 {
