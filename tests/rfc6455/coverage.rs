@@ -9,6 +9,7 @@ use std::collections::HashSet;
 
 use tickwire::limits::CONTROL_PAYLOAD_BYTES;
 use tickwire::ws::close::{CloseCode, REASON_BYTES};
+use tickwire::ws::frame::Opcode;
 use tickwire::ws::violation::Answer;
 use tickwire::ws::{Violation, close};
 
@@ -104,4 +105,41 @@ fn section_5_5_1_a_long_reason_is_cut_before_a_character() {
     close::encode(None, "reason", &mut without_code);
     assert!(without_code.is_empty());
     assert_eq!(CloseCode::GOING_AWAY.to_string(), "1001 going away");
+}
+
+/// The words of section 7.4.1 and of the IANA registry.
+#[test]
+fn section_7_4_1_each_code_has_its_meaning() {
+    for (number, meaning) in [
+        (1000, "normal"),
+        (1001, "going away"),
+        (1002, "protocol error"),
+        (1003, "unsupported data"),
+        (1007, "inconsistent data"),
+        (1008, "policy violation"),
+        (1009, "message too big"),
+        (1010, "extension missing"),
+        (1011, "internal error"),
+        (1012, "service restart"),
+        (1013, "try again later"),
+        (1014, "bad gateway"),
+        (3000, "registered"),
+        (3999, "registered"),
+        (4000, "private use"),
+        (4999, "private use"),
+    ] {
+        let code = CloseCode::new(number).expect("a code that may travel");
+        assert_eq!(code.to_string(), format!("{number} {meaning}"));
+    }
+}
+
+#[test]
+fn section_11_8_each_opcode_has_its_name_and_no_other_bits_have_one() {
+    let names =
+        ["continuation", "text", "binary", "", "", "", "", "", "close", "ping", "pong", "", "", "", "", ""];
+    for (bits, name) in (0u8..).zip(names) {
+        assert_eq!(Opcode::new(bits).map_or("", Opcode::name), name);
+        assert_eq!(Opcode::new(bits).is_some_and(Opcode::is_control), bits >= 8 && !name.is_empty());
+    }
+    assert!((16..=u8::MAX).all(|bits| Opcode::new(bits).is_none()));
 }

@@ -2,6 +2,7 @@
 
 mod coverage;
 mod frames;
+mod others_wrong;
 mod peers;
 mod pipe;
 mod upgrade_refusals;
