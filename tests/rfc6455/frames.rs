@@ -253,6 +253,48 @@ fn nothing_is_sent_after_a_broken_rule() {
     assert_eq!(decode_output(Side::Client, &output), ["close:1002:reserved_opcode"]);
 }
 
+/// Section 5.2: a header is at most 14 bytes long, and what a server sends has no key in it.
+#[test]
+fn section_5_2_headers_and_frames_as_they_are_written() {
+    let header = |fin, length, mask| frame::Header { fin, opcode: frame::Opcode::Text, mask, length };
+    let written = |header: frame::Header| {
+        let mut bytes = Vec::new();
+        header.encode(&mut bytes);
+        bytes
+    };
+    assert_eq!(written(header(true, (1 << 63) - 1, Some(KEY))).len(), frame::HEADER_BYTES_MAX);
+    for (header, hex, line) in [
+        (header(true, 1, None), "81 01", "text, 1 byte"),
+        (header(false, 0, Some(KEY)), "01 80 37fa213d", "text, not the last, masked, 0 bytes"),
+        (header(true, 126, None), "81 7e 007e", "text, 126 bytes"),
+        (header(true, 65_536, Some(KEY)), "81 ff 0000000000010000 37fa213d", "text, masked, 65536 bytes"),
+    ] {
+        assert_eq!((written(header), header.to_string().as_str()), (hex::bytes(hex), line));
+    }
+    let mut bytes = vec![0xff];
+    frame::write_text(&mut bytes, "hi");
+    frame::write_binary(&mut bytes, &[7]);
+    assert_eq!(bytes, hex::bytes("ff 81 02 6869 82 01 07"));
+}
+
+/// One line for each event, as logs show it: text of a stranger is escaped.
+#[test]
+fn events_print_themselves_in_one_line() {
+    let code = CloseCode::new(1000);
+    for (event, line) in [
+        (Event::Text("a\n\u{1b}"), "text, 3 bytes, \"a\\n\\u{1b}\""),
+        (Event::Binary(&[7]), "binary, 1 bytes"),
+        (Event::Ping(&[]), "ping, 0 bytes"),
+        (Event::Pong(&[1, 2]), "pong, 2 bytes"),
+        (Event::Close { code, reason: "\u{7}" }, "close 1000 normal, \"\\u{7}\""),
+        (Event::Close { code: None, reason: "" }, "close without a code"),
+        (Event::Eof { clean: true }, "end"),
+        (Event::Eof { clean: false }, "end without a close"),
+    ] {
+        assert_eq!(event.to_string(), line);
+    }
+}
+
 fn write(out: &mut Vec<u8>, key: Option<[u8; 4]>, event: Event<'_>) {
     use frame::Opcode;
     let mut body = Vec::new();
