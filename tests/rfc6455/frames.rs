@@ -196,6 +196,7 @@ fn whole_good_frames_encode_to_the_bytes_of_their_row() {
                 encoded += 1;
             }
             assert!(again == bytes, "{}", row.0);
+            assert!(conn.is_between_messages(), "{}", row.0);
         }
     }
     assert!(encoded > 60, "{encoded}");

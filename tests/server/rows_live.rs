@@ -130,3 +130,19 @@ fn the_tables_are_long_enough() {
         Codes::builtin().dialects().map(|dialect| dialect.rows(Direction::ToServer).count()).sum();
     assert!(rows("lists of wrong types and counts") >= dialects, "{packets} packets");
 }
+
+/// A page is the last that a connection is answered: what stands behind the request is not read as another one.
+#[test]
+fn a_second_request_behind_one_for_a_page_is_not_answered() {
+    let server = server_with(|_| {});
+    let get = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").into_bytes();
+    for (first, status) in [("/", "200 OK"), ("/nothing", "404 Not Found")] {
+        let alone = send(server.address(), &[], &[&get(first)], &[]);
+        assert!(alone.starts_with(format!("HTTP/1.1 {status}\r\nConnection: close\r\n").as_bytes()));
+        let both = [get(first), get("/metrics")].concat();
+        for (how, pieces) in pieces::ways(&both, pieces::seed()) {
+            assert!(send(server.address(), &[], &pieces, &[]) == alone, "{first}, {how}");
+        }
+    }
+    assert_eq!(server.stop(), 0);
+}
