@@ -88,7 +88,9 @@ fn replay<'a>(
                 Err(violation) => assert_eq!(broken.replace(violation), None, "told once"),
             }
         }
+        let (had_output, before) = (conn.has_output(), output.len());
         conn.drain_output(&mut output);
+        assert_eq!(had_output, output.len() > before);
         assert!(!conn.has_output());
     }
     let side = if from == Side::Client { Side::Server } else { Side::Client };
