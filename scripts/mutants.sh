@@ -1,33 +1,43 @@
 #!/usr/bin/env bash
-# Mutation testing of the world's rules and controllers: makes one small change of the code after another, and each has to
-# fail a test of the world. One that does not shows a hole in the tests, unless tests/mutants.answered says why no test can
-# see it. Exits with 1 when such a one is left. All of them take hours, so scripts/test.sh does not run this.
+# Mutation testing of the world's rules and controllers, or of the WebSocket layer: makes one small change of the code after
+# another, and each has to fail a test of the world, or of tests/rfc6455/. One that does not shows a hole in the tests, unless
+# tests/mutants.answered says why no test can see it. Exits with 1 when such a one is left. All of them take hours, so
+# scripts/test.sh does not run this.
 #
-#   scripts/mutants.sh [--seconds N] [FILE...]
+#   scripts/mutants.sh [--seconds N] [--ws] [FILE...]
 #
 # --seconds  when to stop; what was not reached is counted (default 3600)
-# FILE       only these files of src/world/, such as fight.rs or controller/hand.rs
+# --ws       the WebSocket layer instead of the world
+# FILE       only these files of src/world/, such as fight.rs or controller/hand.rs; with --ws of src/ws/, such as frame.rs
 #
 # It works on a copy, one change at a time, at the lowest priority. cargo-mutants is installed into target/ where it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-seconds=3600 files=()
+seconds=3600 files=() package=world
 while (($#)); do
     case $1 in
         --seconds) seconds=${2:?a number of seconds}; shift ;;
-        -*) sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        --ws) package=ws ;;
+        -*) sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
         *) files+=("${1#src/world/}") ;;
     esac
     shift
 done
+# Which tests judge a change, and how the files of the package are called in the answers.
+tests=--lib mine='^[^#]*' others='^src/ws/'
+if [[ $package == ws ]]; then
+    tests=--test=rfc6455 mine='^src/ws/' others='^$'
+    files=("${files[@]#src/ws/}")
+    files=("${files[@]/#/src/ws/}")
+fi
 
 version=27.1.0
 answers=tests/mutants.answered
 tools=$PWD/target/mutants-tool
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-copy=$work/world
+copy=$work/$package
 mkdir -p "$work/out"
 export CARGO_TARGET_DIR=$PWD/target/mutants
 # Random tests begin with the same number each time, so that a result holds when it is looked at again.
@@ -50,13 +60,29 @@ install_tool() {
 
 # The package alone, quick to build, with checks of overflow.
 copy_package() {
-    cp -r src/world "$copy"
+    if [[ $package == ws ]]; then copy_ws; else cp -r src/world "$copy"; fi
     cp Cargo.lock "$copy/"
     printf '\n[workspace]\n[profile.dev]\nopt-level = 1\ndebug = false\n' >>"$copy/Cargo.toml"
 }
 
+# The layer sees nothing but the bounds, so with them it is a package; it has the name of the whole for its tests' sake.
+copy_ws() {
+    mkdir -p "$copy/src" "$copy/tests"
+    cp -r src/ws src/limits.rs "$copy/src/"
+    cp -r tests/rfc6455 tests/rows "$copy/tests/"
+    printf 'pub mod limits;\npub mod ws;\n' >"$copy/src/lib.rs"
+    printf '[package]\nname = "tickwire"\nversion = "0.1.0"\nedition = "2024"\n[dependencies]\n' >"$copy/Cargo.toml"
+    grep -E '^(base64|sha1_smol) =' Cargo.toml >>"$copy/Cargo.toml"
+    printf '[dev-dependencies]\n' >>"$copy/Cargo.toml"
+    grep -E '^(proptest|tungstenite) =' Cargo.toml >>"$copy/Cargo.toml"
+}
+
 choose_files() {
     ((${#files[@]})) && return
+    if [[ $package == ws ]]; then
+        files=(src/ws/{frame,message,close,upgrade,conn,utf8,lines,http}.rs)
+        return
+    fi
     local all
     all=$(cd src/world && find . -name '*.rs' -not -path './tests/*' -not -path './wasm/*' | sed 's,^\./,,' | sort)
     mapfile -t files < <(printf '%s\n' $important; grep -Ev "$material" <<<"$all" | grep -Fxv "${important// /$'\n'}")
@@ -72,7 +98,7 @@ change() {
     mkdir -p "$work/out/$file"
     timeout --signal=INT --kill-after=60 "$left" nice -n 19 "$tools/bin/cargo-mutants" mutants --dir "$copy" \
         --no-config --colors never --exclude-re "$pinned" --in-place --baseline skip --timeout "$seconds_each" \
-        --no-shuffle --file "$file" --output "$work/out/$file" -C=--lib >"$work/out/$file/log" 2>&1 || status=$?
+        --no-shuffle --file "$file" --output "$work/out/$file" "-C=$tests" >"$work/out/$file/log" 2>&1 || status=$?
     case $status in
         0 | 2 | 3 | 124) ;;
         *) tail -n 20 "$work/out/$file/log" >&2; return 1 ;;
@@ -97,13 +123,16 @@ places() {
 results() { find "$work/out" -name "$1.txt" -exec cat {} +; }
 count() { results "$1" | wc -l; }
 
+# The answers about this package, without the reasons.
+answered() { grep -v '^#' "$answers" | grep -E "$mine" | grep -Ev "$others" | cut -f 1,2; }
+
 report() {
     local found=$1 reached missed unanswered
     reached=$(($(count caught) + $(count missed) + $(count timeout) + $(count unviable)))
     printf '\n%s changes: %s failed a test, %s ran out of time, %s did not compile, %s survived, %s not reached\n' \
         "$found" "$(count caught)" "$(count timeout)" "$(count unviable)" "$(count missed)" "$((found - reached))"
     missed=$(results missed | places)
-    unanswered=$(grep -Fxv -f <(grep -v '^#' "$answers" | cut -f 1,2) <<<"$missed" || true)
+    unanswered=$(grep -Fxv -f <(answered) <<<"$missed" || true)
     if [[ -n $unanswered ]]; then
         printf '\nSurvivors without an answer (%s, a tab, why no test can see it; or write the test):\n%s\n' "$answers" "$unanswered"
         return 1
@@ -114,17 +143,17 @@ report() {
 # Answers to changes that the code no longer has room for.
 report_stale() {
     local stale
-    stale=$(grep -v '^#' "$answers" | cut -f 1,2 | grep -Fxv -f <(cargo_mutants --list | places) || true)
+    stale=$(answered | grep -Fxv -f <(cargo_mutants --list | places) || true)
     [[ -z $stale ]] || printf '\nAnswers that no change belongs to, to be taken out of %s:\n%s\n' "$answers" "$stale"
 }
 
 install_tool
 copy_package
 choose_files
-(cd "$copy" && nice -n 19 cargo test --quiet --lib)
+(cd "$copy" && nice -n 19 cargo test --quiet "$tests")
 end=$((SECONDS + seconds)) found=0
 for file in "${files[@]}"; do
-    [[ -f $copy/$file ]] || { echo "src/world/$file is not there" >&2; exit 2; }
+    [[ -f $copy/$file ]] || { echo "$file is not there" >&2; exit 2; }
     found=$((found + $(cargo_mutants --list --file "$file" | wc -l)))
     ((SECONDS < end)) || continue
     printf '%s, with %s s left\n' "$file" "$((end - SECONDS))"

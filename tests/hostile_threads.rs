@@ -5,10 +5,14 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tickwire::client::heard::Heard;
 use tickwire::client::hostile::{self, Kind};
 use tickwire::client::source::Source;
+use tickwire::client::talk::Talk;
 use tickwire::client::url::Url;
 use tickwire::net::{Config, Server};
+use tickwire::packet::client_packet::Mode;
+use tickwire::packet::{ClientPacket, Codes};
 
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -33,6 +37,17 @@ fn the_number_of_threads_returns_to_what_it_was() {
     let server = Server::start(Config::new("127.0.0.1:0".parse().unwrap())).unwrap();
     let url: Url = format!("ws://{}/play", server.address()).parse().unwrap();
     assert_eq!(client_threads(), 0);
+    // A thread for each connection, and none for a message: those that come at once are handled one after another.
+    let mut talk = Talk::connect(&url, None, Codes::builtin().dialect("native").unwrap()).unwrap();
+    talk.say(&ClientPacket::Hello { version: 1, mode: Mode::Watch, name: None, skin: None }).unwrap();
+    for nonce in 0..100 {
+        talk.say(&ClientPacket::Ping { nonce: Some(nonce) }).unwrap();
+        assert!(client_threads() <= 1, "a thread for a message");
+    }
+    talk.hear_until(PATIENCE, |heard| matches!(heard, Heard::Pong { nonce: Some(99), .. })).unwrap();
+    assert_eq!(client_threads(), 1);
+    drop(talk);
+    wait_for_threads(|threads| threads == 0);
     let source: Source = "127.2.x.y".parse().unwrap();
     let idle = {
         let (url, source) = (url.clone(), source.clone());

@@ -227,13 +227,18 @@ impl Conversation<'_> {
                 Event::Close { code, .. } => return Err(Ending::PeerClosed(code)),
                 Event::Eof { .. } => return Err(Ending::PeerLost),
             }
+            self.send_answers(conn);
         }
+        Ok(())
+    }
+
+    /// After each event, so that what is answered, and in which order, does not depend on how the bytes were cut.
+    fn send_answers(&self, conn: &mut Conn) {
         if conn.has_output() {
             let mut frames = Vec::new();
             conn.drain_output(&mut frames);
-            self.client.send_frames(&frames, now);
+            self.client.send_frames(&frames, self.now);
         }
-        Ok(())
     }
 
     fn message(&mut self, message: &[u8]) -> Result<(), Ending> {

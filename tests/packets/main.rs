@@ -7,8 +7,13 @@ mod codes_refused;
 mod fixtures;
 mod json;
 mod msgpack_rows;
+mod packet_rows;
 mod roundtrip;
 #[path = "../rows"]
 mod rows {
+    pub mod hex;
+    pub mod messages;
+    pub mod packets;
     pub mod values;
+    pub mod wrong;
 }

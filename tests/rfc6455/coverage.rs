@@ -2,17 +2,20 @@
 
 #![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
 
-use crate::rows::{answers, frames, heads};
+use crate::rows::frames::{FROM_CLIENT, FROM_SERVER, UNFINISHED, both_sides};
+use crate::rows::frames_limits::LONG;
+use crate::rows::{answers, heads, heads_unfinished};
 use std::collections::HashSet;
 
 use tickwire::limits::CONTROL_PAYLOAD_BYTES;
 use tickwire::ws::close::{CloseCode, REASON_BYTES};
+use tickwire::ws::frame::Opcode;
 use tickwire::ws::violation::Answer;
 use tickwire::ws::{Violation, close};
 
 fn covered() -> HashSet<Violation> {
-    let of_frames = [frames::BOTH_SIDES, frames::FROM_CLIENT, frames::FROM_SERVER].into_iter().flatten();
-    let of_heads = heads::ROWS.iter().filter_map(|row| row.2.err()).map(|(_, violation)| violation);
+    let of_frames = both_sides().chain(FROM_CLIENT).chain(FROM_SERVER);
+    let of_heads = heads::all().filter_map(|row| row.2.err()).map(|(_, violation)| violation);
     let of_answers = answers::ROWS.iter().filter_map(|row| row.2.err());
     of_frames.filter_map(|row| row.3).chain(of_heads).chain(of_answers).collect()
 }
@@ -29,8 +32,10 @@ fn no_violation_without_a_row() {
 #[test]
 fn no_two_rows_of_the_same_name() {
     let mut names = HashSet::new();
-    let of_frames = [frames::BOTH_SIDES, frames::FROM_CLIENT, frames::FROM_SERVER].into_iter().flatten();
-    for name in of_frames.map(|row| row.0).chain(heads::ROWS.iter().map(|row| row.0)) {
+    let of_frames = both_sides().chain(LONG).chain(FROM_CLIENT).chain(FROM_SERVER).map(|row| row.0);
+    let of_heads = heads::all().chain(heads_unfinished::PIPELINED).map(|row| row.0);
+    let unfinished = UNFINISHED.iter().map(|row| row.0).chain(heads_unfinished::ROWS.iter().map(|row| row.0));
+    for name in of_frames.chain(of_heads).chain(unfinished) {
         assert!(names.insert(name), "{name}");
     }
 }
@@ -100,4 +105,41 @@ fn section_5_5_1_a_long_reason_is_cut_before_a_character() {
     close::encode(None, "reason", &mut without_code);
     assert!(without_code.is_empty());
     assert_eq!(CloseCode::GOING_AWAY.to_string(), "1001 going away");
+}
+
+/// The words of section 7.4.1 and of the IANA registry.
+#[test]
+fn section_7_4_1_each_code_has_its_meaning() {
+    for (number, meaning) in [
+        (1000, "normal"),
+        (1001, "going away"),
+        (1002, "protocol error"),
+        (1003, "unsupported data"),
+        (1007, "inconsistent data"),
+        (1008, "policy violation"),
+        (1009, "message too big"),
+        (1010, "extension missing"),
+        (1011, "internal error"),
+        (1012, "service restart"),
+        (1013, "try again later"),
+        (1014, "bad gateway"),
+        (3000, "registered"),
+        (3999, "registered"),
+        (4000, "private use"),
+        (4999, "private use"),
+    ] {
+        let code = CloseCode::new(number).expect("a code that may travel");
+        assert_eq!(code.to_string(), format!("{number} {meaning}"));
+    }
+}
+
+#[test]
+fn section_11_8_each_opcode_has_its_name_and_no_other_bits_have_one() {
+    let names =
+        ["continuation", "text", "binary", "", "", "", "", "", "close", "ping", "pong", "", "", "", "", ""];
+    for (bits, name) in (0u8..).zip(names) {
+        assert_eq!(Opcode::new(bits).map_or("", Opcode::name), name);
+        assert_eq!(Opcode::new(bits).is_some_and(Opcode::is_control), bits >= 8 && !name.is_empty());
+    }
+    assert!((16..=u8::MAX).all(|bits| Opcode::new(bits).is_none()));
 }

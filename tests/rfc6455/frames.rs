@@ -1,45 +1,25 @@
-//! What a connection makes of frames, good and broken: the rows of `rows/frames.rs`, each in both directions where both
-//! ends may send it, whole, one byte at a time, and cut in two at every place.
+//! What a connection makes of frames, good and broken: the rows of `rows/frames*.rs`, each in both directions where both
+//! ends may send it, whole, one byte at a time, at places that a seed chooses, and cut in two at every place.
 
 #![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
 
-use crate::rows::frames::{BOTH_SIDES, FROM_CLIENT, FROM_SERVER, LIMITS, Row};
-use crate::rows::hex;
-use tickwire::ws::frame::{LENGTH, LENGTH_IN_16, LENGTH_IN_64, MASK};
+use crate::rows::frames::{FROM_CLIENT, FROM_SERVER, KEY, Row, UNFINISHED, both_sides, masked};
+use crate::rows::frames_limits::{LONG, LONG_LIMITS};
+use crate::rows::{hex, pieces};
 use tickwire::ws::message::{Message, Reader};
-use tickwire::ws::{CloseCode, Conn, Event, Role, Side, Violation, frame};
+use tickwire::ws::{CloseCode, Conn, Event, Limits, Role, Side, Violation, frame};
 
-const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
-
-fn conn_that_hears(from: Side) -> Conn {
+fn conn_that_hears(from: Side, limits: Limits) -> Conn {
     match from {
-        Side::Client => Conn::new(Role::Server, LIMITS),
-        Side::Server => Conn::new(Role::Client { mask_key: || KEY }, LIMITS),
+        Side::Client => Conn::new(Role::Server, limits),
+        Side::Server => Conn::new(Role::Client { mask_key: || KEY }, limits),
     }
 }
 
-/// One frame of a row, masked as a client would: however broken its length is, the key stands after it.
-fn mask_frame(mut bytes: Vec<u8>) -> Vec<u8> {
-    let Some(second) = bytes.get_mut(1) else { return bytes };
-    let length_bytes = match *second & LENGTH {
-        LENGTH_IN_16 => 2,
-        LENGTH_IN_64 => 8,
-        _ => 0,
-    };
-    *second |= MASK;
-    let payload = bytes.split_off(bytes.len().min(2 + length_bytes));
-    bytes.extend(KEY);
-    let start = bytes.len();
-    bytes.extend(payload);
-    frame::mask(&mut bytes[start..], KEY, 0);
-    bytes
-}
-
-fn bytes_of(row: &Row, from: Side) -> Vec<u8> {
-    let frames = row.1.split('|').map(hex::bytes);
+fn bytes_of(frames: &str, from: Side) -> Vec<u8> {
     match from {
-        Side::Client => frames.flat_map(mask_frame).collect(),
-        Side::Server => frames.flatten().collect(),
+        Side::Client => masked(frames),
+        Side::Server => hex::frames(frames).concat(),
     }
 }
 
@@ -60,6 +40,9 @@ fn written(event: &str) -> String {
     let (kind, payload) = event.split_once(':').unwrap_or((event, ""));
     match (kind, payload.split_once(':')) {
         ("binary" | "ping" | "pong", _) => format!("{kind}:{:02x?}", hex::bytes(payload)),
+        ("text", _) if payload.starts_with('*') => {
+            format!("text:{}", "a".repeat(payload[1..].parse().expect("a number after the star")))
+        }
         ("close", None) if payload.is_empty() => event.to_owned(),
         ("close", None) => format!("{event}:"),
         ("close", Some((code, reason))) if reason.contains('*') => {
@@ -91,9 +74,10 @@ fn answer(event: &str) -> Option<String> {
 /// Feeds the pieces and drains after each, as a driver does.
 fn replay<'a>(
     from: Side,
+    limits: Limits,
     pieces: impl Iterator<Item = &'a [u8]>,
 ) -> (Vec<String>, Option<Violation>, Vec<String>, Conn) {
-    let mut conn = conn_that_hears(from);
+    let mut conn = conn_that_hears(from, limits);
     let (mut events, mut broken, mut output) = (Vec::new(), None, Vec::new());
     for piece in pieces {
         conn.receive(piece);
@@ -104,7 +88,9 @@ fn replay<'a>(
                 Err(violation) => assert_eq!(broken.replace(violation), None, "told once"),
             }
         }
+        let (had_output, before) = (conn.has_output(), output.len());
         conn.drain_output(&mut output);
+        assert_eq!(had_output, output.len() > before);
         assert!(!conn.has_output());
     }
     let side = if from == Side::Client { Side::Server } else { Side::Client };
@@ -113,7 +99,7 @@ fn replay<'a>(
 
 /// What was sent, read by the other end.
 fn decode_output(from: Side, output: &[u8]) -> Vec<String> {
-    let mut reader = Reader::new(from, LIMITS);
+    let mut reader = Reader::new(from, LONG_LIMITS);
     reader.receive(output);
     let mut printed = Vec::new();
     while let Some(message) = reader.next_message().expect("we send no broken frames") {
@@ -126,11 +112,11 @@ fn decode_output(from: Side, output: &[u8]) -> Vec<String> {
     printed
 }
 
-fn check(row: &Row, from: Side, bytes: &[u8]) {
+fn check(row: &Row, from: Side, limits: Limits, bytes: &[u8]) {
     let expected: Vec<String> = row.2.iter().map(|event| written(event)).collect();
     let closed = row.2.iter().any(|event| event.starts_with("close"));
     let check = |how: &str, pieces: &mut dyn Iterator<Item = &[u8]>| {
-        let (events, broken, output, mut conn) = replay(from, pieces);
+        let (events, broken, output, mut conn) = replay(from, limits, pieces);
         let name = row.0;
         assert!(events == expected, "{name}, from {from:?}, {how}: {events:?}");
         assert_eq!(broken, row.3, "{name}, from {from:?}, {how}");
@@ -140,8 +126,9 @@ fn check(row: &Row, from: Side, bytes: &[u8]) {
         assert_eq!(conn.next_event(), Ok(Some(Event::Eof { clean: closed })), "{name}");
         assert_eq!(conn.next_event(), Ok(None), "{name}: the end is told once");
     };
-    check("whole", &mut std::iter::once(bytes));
-    check("byte by byte", &mut bytes.chunks(1));
+    for (how, pieces) in pieces::ways(bytes, pieces::seed()) {
+        check(&how, &mut pieces.into_iter());
+    }
     if bytes.len() < 300 {
         for cut in 1..bytes.len() {
             let (front, back) = bytes.split_at(cut);
@@ -152,32 +139,58 @@ fn check(row: &Row, from: Side, bytes: &[u8]) {
 
 #[test]
 fn each_row_of_both_sides_in_both_directions() {
-    for row in BOTH_SIDES {
-        check(row, Side::Server, &bytes_of(row, Side::Server));
-        check(row, Side::Client, &bytes_of(row, Side::Client));
+    let mut count = 0;
+    let with_limits = both_sides().map(|row| (row, Limits::SERVER));
+    for (row, limits) in with_limits.chain(LONG.iter().map(|row| (row, LONG_LIMITS))) {
+        check(row, Side::Server, limits, &bytes_of(row.1, Side::Server));
+        check(row, Side::Client, limits, &bytes_of(row.1, Side::Client));
+        count += 1;
     }
-    println!("{} rows, each in both directions", BOTH_SIDES.len());
+    println!("{count} rows of frames, each in both directions");
+    assert!(count >= 150, "{count}");
 }
 
 #[test]
 fn each_row_of_one_side_as_it_is() {
-    FROM_CLIENT.iter().for_each(|row| check(row, Side::Client, &hex::bytes(row.1)));
-    FROM_SERVER.iter().for_each(|row| check(row, Side::Server, &hex::bytes(row.1)));
-    println!("{} rows", FROM_CLIENT.len() + FROM_SERVER.len());
+    let sides = [(FROM_CLIENT, Side::Client), (FROM_SERVER, Side::Server)];
+    for (row, side) in sides.iter().flat_map(|(rows, side)| rows.iter().map(move |row| (row, *side))) {
+        check(row, side, Limits::SERVER, &hex::bytes(row.1));
+    }
+    println!("{} rows of frames that one side sends", FROM_CLIENT.len() + FROM_SERVER.len());
+}
+
+#[test]
+fn what_is_not_finished_is_waited_for() {
+    for (name, frames) in UNFINISHED {
+        for from in [Side::Client, Side::Server] {
+            let bytes = bytes_of(frames, from);
+            for (how, pieces) in pieces::ways(&bytes, pieces::seed()) {
+                let (events, broken, output, mut conn) = replay(from, Limits::SERVER, pieces.into_iter());
+                assert!(
+                    events.is_empty() && broken.is_none() && output.is_empty(),
+                    "{name}, from {from:?}, {how}"
+                );
+                assert!(!conn.is_between_messages() && !conn.is_over(), "{name}, from {from:?}, {how}");
+                conn.receive_eof();
+                assert_eq!(conn.next_event(), Ok(Some(Event::Eof { clean: false })), "{name}");
+            }
+        }
+    }
+    println!("{} rows of frames without an end", UNFINISHED.len());
 }
 
 #[test]
 fn whole_good_frames_encode_to_the_bytes_of_their_row() {
     let mut encoded = 0;
-    for row in BOTH_SIDES.iter().filter(|row| row.3.is_none()) {
+    for row in both_sides().chain(LONG).filter(|row| row.3.is_none()) {
         // A fragment comes out as part of something else, and what follows a close not at all.
-        let frames: Vec<&str> = row.1.split('|').collect();
+        let frames = hex::frames(row.1);
         if frames.len() != row.2.len() {
             continue;
         }
         for (side, key) in [(Side::Server, None), (Side::Client, Some(KEY))] {
-            let mut conn = conn_that_hears(side);
-            let bytes = bytes_of(row, side);
+            let mut conn = conn_that_hears(side, LONG_LIMITS);
+            let bytes = bytes_of(row.1, side);
             conn.receive(&bytes);
             let mut again = Vec::new();
             while let Some(event) = conn.next_event().expect(row.0) {
@@ -185,6 +198,7 @@ fn whole_good_frames_encode_to_the_bytes_of_their_row() {
                 encoded += 1;
             }
             assert!(again == bytes, "{}", row.0);
+            assert!(conn.is_between_messages(), "{}", row.0);
         }
     }
     assert!(encoded > 60, "{encoded}");
@@ -203,10 +217,10 @@ fn section_5_5_1_one_close_frame_and_nothing_after_it() {
     ];
     for &(name, frames, violation, clean) in rows {
         for from in [Side::Client, Side::Server] {
-            let mut conn = conn_that_hears(from);
+            let mut conn = conn_that_hears(from, Limits::SERVER);
             conn.close(CloseCode::GOING_AWAY, "bye");
             conn.close(CloseCode::NORMAL, "again");
-            conn.receive(&bytes_of(&(name, frames, &[], None), from));
+            conn.receive(&bytes_of(frames, from));
             let mut broken = None;
             loop {
                 match conn.next_event() {
@@ -232,7 +246,7 @@ fn section_5_5_1_one_close_frame_and_nothing_after_it() {
 /// Section 7.1.5: the other half of a broken rule is that its close frame ends what we send.
 #[test]
 fn nothing_is_sent_after_a_broken_rule() {
-    let mut conn = conn_that_hears(Side::Server);
+    let mut conn = conn_that_hears(Side::Server, Limits::SERVER);
     conn.receive(&hex::bytes("83 00"));
     assert_eq!(conn.next_event(), Err(Violation::ReservedOpcode));
     conn.send_binary(&[1]);
@@ -240,6 +254,48 @@ fn nothing_is_sent_after_a_broken_rule() {
     let mut output = Vec::new();
     conn.drain_output(&mut output);
     assert_eq!(decode_output(Side::Client, &output), ["close:1002:reserved_opcode"]);
+}
+
+/// Section 5.2: a header is at most 14 bytes long, and what a server sends has no key in it.
+#[test]
+fn section_5_2_headers_and_frames_as_they_are_written() {
+    let header = |fin, length, mask| frame::Header { fin, opcode: frame::Opcode::Text, mask, length };
+    let written = |header: frame::Header| {
+        let mut bytes = Vec::new();
+        header.encode(&mut bytes);
+        bytes
+    };
+    assert_eq!(written(header(true, (1 << 63) - 1, Some(KEY))).len(), frame::HEADER_BYTES_MAX);
+    for (header, hex, line) in [
+        (header(true, 1, None), "81 01", "text, 1 byte"),
+        (header(false, 0, Some(KEY)), "01 80 37fa213d", "text, not the last, masked, 0 bytes"),
+        (header(true, 126, None), "81 7e 007e", "text, 126 bytes"),
+        (header(true, 65_536, Some(KEY)), "81 ff 0000000000010000 37fa213d", "text, masked, 65536 bytes"),
+    ] {
+        assert_eq!((written(header), header.to_string().as_str()), (hex::bytes(hex), line));
+    }
+    let mut bytes = vec![0xff];
+    frame::write_text(&mut bytes, "hi");
+    frame::write_binary(&mut bytes, &[7]);
+    assert_eq!(bytes, hex::bytes("ff 81 02 6869 82 01 07"));
+}
+
+/// One line for each event, as logs show it: text of a stranger is escaped.
+#[test]
+fn events_print_themselves_in_one_line() {
+    let code = CloseCode::new(1000);
+    for (event, line) in [
+        (Event::Text("a\n\u{1b}"), "text, 3 bytes, \"a\\n\\u{1b}\""),
+        (Event::Binary(&[7]), "binary, 1 bytes"),
+        (Event::Ping(&[]), "ping, 0 bytes"),
+        (Event::Pong(&[1, 2]), "pong, 2 bytes"),
+        (Event::Close { code, reason: "\u{7}" }, "close 1000 normal, \"\\u{7}\""),
+        (Event::Close { code: None, reason: "" }, "close without a code"),
+        (Event::Eof { clean: true }, "end"),
+        (Event::Eof { clean: false }, "end without a close"),
+    ] {
+        assert_eq!(event.to_string(), line);
+    }
 }
 
 fn write(out: &mut Vec<u8>, key: Option<[u8; 4]>, event: Event<'_>) {

@@ -2,6 +2,7 @@
 
 mod coverage;
 mod frames;
+mod others_wrong;
 mod peers;
 mod pipe;
 mod upgrade_refusals;
@@ -9,6 +10,13 @@ mod upgrade_refusals;
 mod rows {
     pub mod answers;
     pub mod frames;
+    pub mod frames_close;
+    pub mod frames_limits;
+    pub mod frames_text;
     pub mod heads;
+    pub mod heads_http;
+    pub mod heads_unfinished;
+    pub mod heads_upgrade;
     pub mod hex;
+    pub mod pieces;
 }

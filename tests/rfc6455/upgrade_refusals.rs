@@ -1,42 +1,16 @@
-//! Each way in which a request can be wrong, and the status that answers it: the rows of `rows/heads.rs`, each whole,
-//! one byte at a time, and cut in two at every place. And the client's half: the rows of `rows/answers.rs`.
+//! Each way in which a request can be wrong, and the status that answers it: the rows of `rows/heads*.rs`, each whole,
+//! one byte at a time, at places that a seed chooses, and cut in two at every place. And the client's half: the rows of `rows/answers.rs`.
 
 #![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
 
 use crate::rows::answers;
-use crate::rows::heads::{ALLOWED, Head, KNOWN, RIGHT, ROWS};
+use crate::rows::heads::{self, ALLOWED, Head, KNOWN, bytes_of};
+use crate::rows::heads_unfinished;
+use crate::rows::pieces;
 use tickwire::limits::{HEAD_BYTES, TARGET_BYTES};
 use tickwire::ws::Violation;
 use tickwire::ws::http::{HeadReader, Refusal, RequestHead, ResponseReader, response};
 use tickwire::ws::upgrade::{Accepted, accept, check_origin, check_response, encode_key, request};
-
-fn bytes_of(head: &Head) -> Vec<u8> {
-    let mut lines: Vec<&str> = RIGHT.to_vec();
-    let mut more = String::new();
-    match head {
-        Head::Raw(bytes) => return bytes.to_vec(),
-        Head::Long(front, byte, times) => {
-            let mut bytes = front.as_bytes().to_vec();
-            bytes.extend(std::iter::repeat_n(byte, *times));
-            bytes.extend(b" HTTP/1.1\r\n\r\n");
-            return bytes;
-        }
-        Head::FirstLine(line) => lines[0] = line,
-        Head::With(text) => more.push_str(text),
-        Head::Times(times, line) => more = format!("{line}\r\n").repeat(*times),
-        Head::Without(name) => lines.retain(|line| !has_name(line, name)),
-        Head::Instead(line) => {
-            let name = line.split(':').next().unwrap().trim();
-            let at = lines.iter().position(|known| has_name(known, name)).expect("a line to replace");
-            lines[at] = line;
-        }
-    }
-    format!("{}\r\n{more}\r\n", lines.join("\r\n")).into_bytes()
-}
-
-fn has_name(line: &str, name: &str) -> bool {
-    line.split_once(':').is_some_and(|(known, _)| known.eq_ignore_ascii_case(name))
-}
 
 /// What a server does with a connection until it is upgraded.
 fn serve<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Result<Option<Accepted>, Refusal> {
@@ -51,22 +25,46 @@ fn serve<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Result<Option<Accepted>,
 }
 
 #[test]
-fn each_head_whole_and_byte_by_byte_and_cut_in_two() {
-    for (name, head, expected) in ROWS {
+fn each_head_whole_and_byte_by_byte_and_cut_anywhere() {
+    let mut count = 0;
+    for (name, head, expected) in heads::all().chain(heads_unfinished::PIPELINED) {
         let bytes = bytes_of(head);
         let check = |how: &str, pieces: &mut dyn Iterator<Item = &[u8]>| {
             let got = serve(pieces).map(|accepted| accepted.expect("a whole head"));
             let got = got.map(|accepted| accepted.subprotocol).map_err(|r| (r.status, r.violation));
             assert_eq!(got, expected.map(|agreed| agreed.map(str::to_owned)), "{name}, {how}");
         };
-        check("whole", &mut std::iter::once(&bytes[..]));
-        check("byte by byte", &mut bytes.chunks(1));
+        for (how, pieces) in pieces::ways(&bytes, pieces::seed()) {
+            check(&how, &mut pieces.into_iter());
+        }
         for cut in (1..bytes.len()).take(400) {
             let (front, back) = bytes.split_at(cut);
             check(&format!("cut at {cut}"), &mut [front, back].into_iter());
         }
+        count += 1;
     }
-    println!("{} request heads", ROWS.len());
+    println!("{count} request heads");
+    assert!(count >= 120, "{count}");
+}
+
+#[test]
+fn a_head_without_an_end_is_waited_for() {
+    for (name, bytes) in heads_unfinished::ROWS {
+        for (how, pieces) in pieces::ways(bytes, pieces::seed()) {
+            assert_eq!(serve(pieces.into_iter()), Ok(None), "{name}, {how}");
+        }
+    }
+    println!("{} request heads without an end", heads_unfinished::ROWS.len());
+}
+
+#[test]
+fn section_11_3_4_of_several_that_are_known_the_clients_first_is_taken() {
+    let head = head(
+        "/",
+        "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+                          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: x, b, a\r\n",
+    );
+    assert_eq!(accept(&head, &["a", "b"]).unwrap().subprotocol.as_deref(), Some("b"));
 }
 
 #[test]

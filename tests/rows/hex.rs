@@ -1,4 +1,6 @@
-//! The notation of the rows: hexadecimal with spaces, `xx*n` for `n` equal bytes.
+//! The notation of the rows: hexadecimal with spaces, `xx*n` for `n` equal bytes; frames parted by `|`, `xn` behind one for `n` of it.
+
+#![allow(dead_code, reason = "each test program uses its part")]
 
 /// The bytes that a row writes down.
 pub fn bytes(text: &str) -> Vec<u8> {
@@ -15,4 +17,15 @@ pub fn bytes(text: &str) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// The frames that a row writes down.
+pub fn frames(text: &str) -> Vec<Vec<u8>> {
+    let mut frames = Vec::new();
+    for frame in text.split('|') {
+        let (frame, times) = frame.rsplit_once(" x").unwrap_or((frame, "1"));
+        let times = times.trim().parse().expect("a number after the x");
+        frames.extend(std::iter::repeat_n(bytes(frame), times));
+    }
+    frames
 }

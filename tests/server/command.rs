@@ -5,9 +5,11 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::program::{self, Program};
 use crate::support;
 use crate::support::Peer;
 use rustix::process::{Pid, Signal, kill_process};
+use tickwire::ws::frame::{self, Opcode};
 
 const STOP_TIME: Duration = Duration::from_secs(3);
 
@@ -180,4 +182,34 @@ fn help_names_units_and_variables() {
     for variable in ["TICKWIRE_BIND=", "TICKWIRE_TICK_HZ=", "TICKWIRE_MAP_SIZE=", "[default: 0.0.0.0:3000]"] {
         assert!(help.contains(variable), "{variable}\n{help}");
     }
+}
+
+/// What strangers send can reach a terminal only through the log: no control character of theirs is in it.
+#[test]
+fn text_of_strangers_is_escaped_in_the_log() {
+    let mut program =
+        Program::start(&mut program::tickwire(&["--bind", "127.0.0.1:0", "--log", "tickwire=debug"]));
+    let mut legacy = Peer::connect(program.address, "/");
+    // A name, a code and an argument with an escape that would change the terminal's title; BEL ends it.
+    legacy.send(b"\x92\xa2sp\x91\x81\xa4name\xa9\x1b]0;pwn\x07\n");
+    legacy.send(b"\x92\xa6\x1b[31mx\x90");
+    legacy.send(b"\x92\xa233\x91\xa6\x1b[31mx");
+    let is_setup = |message: &[u8]| message.starts_with(b"\x92\xa11");
+    legacy.receive_until(is_setup).expect("a body");
+    // And in what is no packet: a header's value, the bytes that no character begins with, a close frame's reason.
+    for path in ["/?dialect=%1b%5b31m", "/%1b[31m"] {
+        assert!(Peer::try_connect(program.address, path).is_err());
+    }
+    let request = "GET /\u{9b}31m HTTP/1.1\r\nHost: \u{9b}31m\r\nX: \u{1b}[31m\r\n\r\n";
+    let mut stream = TcpStream::connect(program.address).expect("a connection");
+    stream.write_all(request.as_bytes()).expect("sent");
+    stream.read_to_end(&mut Vec::new()).expect("an answer");
+    let mut goodbye = Vec::new();
+    frame::write(&mut goodbye, Opcode::Close, Some([0; 4]), b"\x03\xe8\x1b[31m");
+    legacy.stream().write_all(&goodbye).expect("sent");
+    legacy.receive_close();
+    let log = program.stop();
+    assert!(log.contains("pwn") && log.contains("packet dropped"), "{log}");
+    let is_terminal_control = |sign: char| sign.is_control() && sign != '\n';
+    assert!(!log.contains(is_terminal_control), "{log:?}");
 }

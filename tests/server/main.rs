@@ -15,7 +15,26 @@ mod program;
 #[path = "../support/raw.rs"]
 mod raw;
 mod replay;
+mod rows_answers;
+mod rows_live;
+mod rows_wire;
 #[path = "../support/mod.rs"]
 mod support;
 mod talk;
 mod wire;
+#[path = "../rows"]
+mod rows {
+    pub mod frames;
+    pub mod frames_close;
+    pub mod frames_limits;
+    pub mod frames_text;
+    pub mod heads;
+    pub mod heads_http;
+    pub mod heads_unfinished;
+    pub mod heads_upgrade;
+    pub mod hex;
+    pub mod messages;
+    pub mod packets;
+    pub mod pieces;
+    pub mod wrong;
+}
