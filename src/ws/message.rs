@@ -82,10 +82,13 @@ enum Ready {
 pub struct Reader {
     from: Side,
     limits: Limits,
-    /// Bytes as they came; payload of `frame` is unmasked in place as far as `checked`.
+    /// Bytes as they came, from `start` to `end`, and room for more behind them; payload of `frame` is unmasked in place as far as
+    /// `checked`.
     input: Vec<u8>,
     /// Where in `input` the first byte lies that is not used up.
     start: usize,
+    /// Where in `input` the room begins.
+    end: usize,
     /// The header of the frame whose payload is coming in; the payload begins at `start`.
     frame: Option<Header>,
     /// Payload bytes of `frame` that are unmasked and checked.
@@ -106,6 +109,7 @@ impl Reader {
             limits,
             input: Vec::new(),
             start: 0,
+            end: 0,
             frame: None,
             checked: 0,
             open: None,
@@ -116,14 +120,34 @@ impl Reader {
 
     /// Takes bytes from the peer. What was read before is let go; only an unfinished frame is kept.
     pub fn receive(&mut self, bytes: &[u8]) {
-        self.input.drain(..self.start);
-        self.start = 0;
-        self.input.extend_from_slice(bytes);
+        self.room(bytes.len()).copy_from_slice(bytes);
+        self.received(bytes.len());
+    }
+
+    /// Room for so many bytes of the peer, into which the driver may read them itself: they are not copied again. What was read
+    /// before is let go.
+    pub fn room(&mut self, bytes: usize) -> &mut [u8] {
+        if self.input.len() - self.end < bytes {
+            // Only what is unfinished moves to the front, and only now and then.
+            self.input.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+            let least = self.end + bytes;
+            if self.input.len() < least {
+                self.input.resize(least, 0);
+            }
+        }
+        &mut self.input[self.end..self.end + bytes]
+    }
+
+    /// Takes the first `bytes` of the room that was given last: the peer has sent them.
+    pub fn received(&mut self, bytes: usize) {
+        self.end = self.input.len().min(self.end + bytes);
     }
 
     /// Whether all bytes so far are used up and a message may begin with the next one.
     pub fn is_between_messages(&self) -> bool {
-        self.frame.is_none() && self.open.is_none() && self.start == self.input.len()
+        self.frame.is_none() && self.open.is_none() && self.start == self.end
     }
 
     /// The next whole message or control frame, or `None` until more bytes come.
@@ -150,7 +174,7 @@ impl Reader {
     /// The frame whose payload is coming in: the one begun before, or else the next.
     fn begin_frame(&mut self) -> Result<Option<Header>, Violation> {
         if self.frame.is_none() {
-            let Some((header, size)) = Header::decode(&self.input[self.start..], self.from)? else {
+            let Some((header, size)) = Header::decode(&self.input[self.start..self.end], self.from)? else {
                 return Ok(None);
             };
             if !header.opcode.is_control() {
@@ -190,7 +214,7 @@ impl Reader {
     fn receive_payload(&mut self, header: Header) -> Result<Option<Range<usize>>, Violation> {
         // Bounded by the limits or by the control frame's seven bits, so it fits.
         let length = header.length as usize;
-        let come = length.min(self.input.len() - self.start);
+        let come = length.min(self.end - self.start);
         let piece = &mut self.input[self.start + self.checked..self.start + come];
         if let Some(key) = header.mask {
             frame::mask(piece, key, self.checked);
