@@ -26,6 +26,9 @@ pub const CONTROL_PAYLOAD_BYTES: usize = 125;
 pub const MESSAGE_BYTES: usize = 4 * 1024;
 /// Fragments of one client message, empty ones counted. Beyond: close 1008 with the rule's name.
 pub const MESSAGE_FRAGMENTS: usize = 64;
+/// Bytes that a driver may read at once since a frame says that they will come: fewer reads, and little memory for a mere word. A longer
+/// frame is read in several steps.
+pub const FRAME_AHEAD_BYTES: usize = 128 * 1024;
 /// Bytes of a message that our own client accepts from a server: one update of a crowded screen is under 16 KiB.
 pub const CLIENT_MESSAGE_BYTES: usize = 1024 * 1024;
 

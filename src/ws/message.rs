@@ -9,7 +9,7 @@
 //!                                            └────► out at once
 //! ```
 //!
-//! It never reserves memory for a length that was only declared, and never waits for the end of a message to say that a
+//! It never reserves more than [`limits::FRAME_AHEAD_BYTES`] for a length that was only declared, and never waits for the end of a message to say that a
 //! rule is broken. It sends nothing, and after an error it must not be asked again: [`conn`](super::conn) sees to both.
 
 use std::ops::Range;
@@ -17,7 +17,7 @@ use std::str;
 
 use super::Side;
 use super::close::{self, Close};
-use super::frame::{self, Header, Opcode};
+use super::frame::{self, HEADER_BYTES_MAX, Header, Opcode};
 use super::utf8::{NotUtf8, Utf8};
 use super::violation::Violation;
 use crate::limits;
@@ -120,15 +120,22 @@ impl Reader {
 
     /// Takes bytes from the peer. What was read before is let go; only an unfinished frame is kept.
     pub fn receive(&mut self, bytes: &[u8]) {
-        self.room(bytes.len()).copy_from_slice(bytes);
+        self.make_room(bytes.len()).copy_from_slice(bytes);
         self.received(bytes.len());
     }
 
     /// Room for so many bytes of the peer, into which the driver may read them itself: they are not copied again. What was read
     /// before is let go.
+    ///
+    /// It is longer when a frame that has begun wants more: up to its end and the next header, so that whatever is read is either
+    /// many short frames or one long one, and next to nothing has to be moved.
     pub fn room(&mut self, bytes: usize) -> &mut [u8] {
-        if self.input.len() - self.end < bytes {
-            // Only what is unfinished moves to the front, and only now and then.
+        let ahead = self.frame.map_or(0, |header| header.length as usize - self.checked + HEADER_BYTES_MAX);
+        self.make_room(bytes.max(ahead.min(limits::FRAME_AHEAD_BYTES)))
+    }
+
+    fn make_room(&mut self, bytes: usize) -> &mut [u8] {
+        if self.start == self.end || self.input.len() - self.end < bytes {
             self.input.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;

@@ -4,6 +4,7 @@ mod coverage;
 mod frames;
 mod peers;
 mod pipe;
+mod room;
 mod upgrade_refusals;
 #[path = "../rows"]
 mod rows {
