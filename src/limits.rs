@@ -26,6 +26,9 @@ pub const CONTROL_PAYLOAD_BYTES: usize = 125;
 pub const MESSAGE_BYTES: usize = 4 * 1024;
 /// Fragments of one client message, empty ones counted. Beyond: close 1008 with the rule's name.
 pub const MESSAGE_FRAGMENTS: usize = 64;
+/// Bytes that a driver may read at once since a frame says that they will come: fewer reads, and little memory for a mere word. A longer
+/// frame is read in several steps.
+pub const FRAME_AHEAD_BYTES: usize = 128 * 1024;
 /// Bytes of a message that our own client accepts from a server: one update of a crowded screen is under 16 KiB.
 pub const CLIENT_MESSAGE_BYTES: usize = 1024 * 1024;
 
@@ -123,6 +126,27 @@ pub const MAPPINGS_KEPT: usize = 2_048;
 pub const DESCRIPTORS_KEPT: usize = 64;
 /// Pause of the listener when no descriptor is left, instead of failing a million times a second.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+// ---- net: echo -------------------------------------------------------------------------------------------------
+
+/// Bytes of one message to `echo`, all its fragments together, unless `--max-message` says otherwise. Beyond: close 1009.
+pub const ECHO_MESSAGE_BYTES: usize = 1024 * 1024;
+/// Bytes that `--max-message` may allow: the longest message of the Autobahn test suite. Beyond: no start.
+pub const ECHO_MESSAGE_BYTES_MOST: usize = 16 * 1024 * 1024;
+/// Fragments of one message to `echo`, empty ones counted: the Autobahn test suite cuts 4 MiB into 65,536 pieces of 64 bytes and sends an empty
+/// one behind them. Beyond: close 1008.
+pub const ECHO_FRAGMENTS: usize = 65_536 + 1;
+/// Bytes that all clients of `echo` together may come to hold. Beyond: 503 for who comes later.
+pub const ECHO_MEMORY_BYTES: usize = 1024 * 1024 * 1024;
+/// How often one client's longest message is in memory at worst: as it came, its fragments, the answer, and the buffer that the answer
+/// was written from before.
+pub const ECHO_COPIES: usize = 4;
+/// Clients of `echo` at once, half of them for one address, even if their messages are short: it is for trying out. Beyond: 503.
+pub const ECHO_CLIENTS: usize = 256;
+/// Bytes that a thread of `echo` reads at once: messages are long here.
+pub const ECHO_READ_BYTES: usize = 16 * 1024;
+/// Time that a client of `echo` has to take an answer: the longest one at half a megabyte a second. Beyond: the connection is dropped.
+pub const ECHO_WRITE_TIME: Duration = Duration::from_secs(30);
 
 // ---- net: the operator's console --------------------------------------------------------------------------------
 
@@ -304,6 +328,10 @@ const _: () = {
     assert!(PLAYER_NUMBER_REST_LEAST.as_millis() < PLAYER_NUMBER_REST.as_millis());
     assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());
     assert!(ORDER_BYTES < ADMIN_BODY_BYTES);
+    assert!(
+        ECHO_COPIES * ECHO_MESSAGE_BYTES_MOST <= ECHO_MEMORY_BYTES,
+        "there is room for one client at least"
+    );
     assert!(EXPLAIN_PASTED_BYTES < EXPLAIN_BYTES);
     assert!(TALK_LINE_BYTES > 4 * MESSAGE_BYTES, "the longest message can be typed in hexadecimal");
     assert!(ADMIN_FAILURE_PAUSE.as_millis() < STOP_TIME.as_millis(), "a stop does not wait for who waits");

@@ -6,6 +6,7 @@
 mod bots;
 mod codes;
 mod color;
+mod echo;
 mod explain;
 mod log;
 mod replay;
@@ -42,6 +43,8 @@ enum Command {
     Talk(talk::TalkArgs),
     /// Let bots walk on a server, check what they are told, and measure it.
     Bots(bots::BotsArgs),
+    /// Give every message back to who sent it: the smallest server on the WebSocket layer.
+    Echo(echo::EchoArgs),
     /// Run a captured session again, and say whether it comes out the same.
     Replay(replay::ReplayArgs),
     /// Print the packet tables in force.
@@ -60,6 +63,7 @@ pub fn run() -> ExitCode {
         Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::Talk(args)) => talk::run(&args),
         Some(Command::Bots(args)) => bots::run(&args),
+        Some(Command::Echo(args)) => echo::run(&args),
         Some(Command::Replay(args)) => return replay::run(&args),
         Some(Command::Codes(args)) => codes::run(&args),
     };

@@ -11,15 +11,17 @@
 //! (upgrade and frames), [`heard`] (what a server says, typed, all dialects), [`check`] (whether it makes sense, and
 //! the [`picture`] that comes of it), [`policy`] (where a bot walks; it knows nothing of packets) and [`play`] (what it does
 //! besides), [`bot`] (these put together), [`herd`] (many bots on few threads) with its [`tally`], [`talk`] (one client that waits for answers, for
-//! tests and tools; and one that somebody types at), [`hostile`] (clients that misbehave, to see what becomes of them).
+//! tests and tools; and one that somebody types at), [`echo`] (gives back what it hears), [`hostile`] (clients that misbehave, to see what
+//! becomes of them).
 //!
-//! Only `dial`, `herd`, `talk` and `hostile` touch sockets and clocks; the others are values, with time as an
+//! Only `dial`, `herd`, `talk`, `echo` and `hostile` touch sockets and clocks; the others are values, with time as an
 //! argument. Never: anything of the server's `net`.
 
 pub mod bot;
 pub mod check;
 pub mod dial;
 pub mod dice;
+pub mod echo;
 pub mod heard;
 pub mod herd;
 pub mod hostile;

@@ -10,7 +10,8 @@
 //! In the order in which a connection meets them: [`listener`], [`admission`], [`connection`] (head, then [`pages`] or an
 //! [`endpoint`]), [`client`], [`conversation`], [`inbox`], [`ticker`], [`worker`], [`outbox`]. [`server`] starts and stops
 //! them, [`console`] carries out what the operator says, [`shared`] is what they share, [`tap`] lets others listen, [`recorder`] writes what it
-//! hears into a file and [`wire`] shows it, [`platform`] the calls that `std` lacks, [`metrics`] what is counted.
+//! hears into a file and [`wire`] shows it, [`platform`] the calls that `std` lacks, [`metrics`] what is counted. [`echo`] is a server of its
+//! own, with nothing of the game.
 
 pub mod admission;
 pub mod client;
@@ -18,6 +19,7 @@ pub mod config;
 pub mod connection;
 pub mod console;
 pub mod conversation;
+pub mod echo;
 pub mod endpoint;
 pub mod inbox;
 pub mod listener;
@@ -37,4 +39,5 @@ pub mod worker;
 
 pub use config::Config;
 pub use console::Console;
+pub use echo::EchoServer;
 pub use server::Server;

@@ -9,7 +9,7 @@
 //!                                            └────► out at once
 //! ```
 //!
-//! It never reserves memory for a length that was only declared, and never waits for the end of a message to say that a
+//! It never reserves more than [`limits::FRAME_AHEAD_BYTES`] for a length that was only declared, and never waits for the end of a message to say that a
 //! rule is broken. It sends nothing, and after an error it must not be asked again: [`conn`](super::conn) sees to both.
 
 use std::ops::Range;
@@ -17,7 +17,7 @@ use std::str;
 
 use super::Side;
 use super::close::{self, Close};
-use super::frame::{self, Header, Opcode};
+use super::frame::{self, HEADER_BYTES_MAX, Header, Opcode};
 use super::utf8::{NotUtf8, Utf8};
 use super::violation::Violation;
 use crate::limits;
@@ -82,10 +82,13 @@ enum Ready {
 pub struct Reader {
     from: Side,
     limits: Limits,
-    /// Bytes as they came; payload of `frame` is unmasked in place as far as `checked`.
+    /// Bytes as they came, from `start` to `end`, and room for more behind them; payload of `frame` is unmasked in place as far as
+    /// `checked`.
     input: Vec<u8>,
     /// Where in `input` the first byte lies that is not used up.
     start: usize,
+    /// Where in `input` the room begins.
+    end: usize,
     /// The header of the frame whose payload is coming in; the payload begins at `start`.
     frame: Option<Header>,
     /// Payload bytes of `frame` that are unmasked and checked.
@@ -106,6 +109,7 @@ impl Reader {
             limits,
             input: Vec::new(),
             start: 0,
+            end: 0,
             frame: None,
             checked: 0,
             open: None,
@@ -116,14 +120,41 @@ impl Reader {
 
     /// Takes bytes from the peer. What was read before is let go; only an unfinished frame is kept.
     pub fn receive(&mut self, bytes: &[u8]) {
-        self.input.drain(..self.start);
-        self.start = 0;
-        self.input.extend_from_slice(bytes);
+        self.make_room(bytes.len()).copy_from_slice(bytes);
+        self.received(bytes.len());
+    }
+
+    /// Room for so many bytes of the peer, into which the driver may read them itself: they are not copied again. What was read
+    /// before is let go.
+    ///
+    /// It is longer when a frame that has begun wants more: up to its end and the next header, so that whatever is read is either
+    /// many short frames or one long one, and next to nothing has to be moved.
+    pub fn room(&mut self, bytes: usize) -> &mut [u8] {
+        let ahead = self.frame.map_or(0, |header| header.length as usize - self.checked + HEADER_BYTES_MAX);
+        self.make_room(bytes.max(ahead.min(limits::FRAME_AHEAD_BYTES)))
+    }
+
+    fn make_room(&mut self, bytes: usize) -> &mut [u8] {
+        if self.start == self.end || self.input.len() - self.end < bytes {
+            self.input.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+            let least = self.end + bytes;
+            if self.input.len() < least {
+                self.input.resize(least, 0);
+            }
+        }
+        &mut self.input[self.end..self.end + bytes]
+    }
+
+    /// Takes the first `bytes` of the room that was given last: the peer has sent them.
+    pub fn received(&mut self, bytes: usize) {
+        self.end = self.input.len().min(self.end + bytes);
     }
 
     /// Whether all bytes so far are used up and a message may begin with the next one.
     pub fn is_between_messages(&self) -> bool {
-        self.frame.is_none() && self.open.is_none() && self.start == self.input.len()
+        self.frame.is_none() && self.open.is_none() && self.start == self.end
     }
 
     /// The next whole message or control frame, or `None` until more bytes come.
@@ -150,7 +181,7 @@ impl Reader {
     /// The frame whose payload is coming in: the one begun before, or else the next.
     fn begin_frame(&mut self) -> Result<Option<Header>, Violation> {
         if self.frame.is_none() {
-            let Some((header, size)) = Header::decode(&self.input[self.start..], self.from)? else {
+            let Some((header, size)) = Header::decode(&self.input[self.start..self.end], self.from)? else {
                 return Ok(None);
             };
             if !header.opcode.is_control() {
@@ -190,7 +221,7 @@ impl Reader {
     fn receive_payload(&mut self, header: Header) -> Result<Option<Range<usize>>, Violation> {
         // Bounded by the limits or by the control frame's seven bits, so it fits.
         let length = header.length as usize;
-        let come = length.min(self.input.len() - self.start);
+        let come = length.min(self.end - self.start);
         let piece = &mut self.input[self.start + self.checked..self.start + come];
         if let Some(key) = header.mask {
             frame::mask(piece, key, self.checked);

@@ -13,8 +13,8 @@
 //!      ▼ events                                  what you send ─────┘
 //! ```
 //!
-//! **The driver's rule**: after each input, take out what there is. [`conn::Conn`] is fed with `receive` and
-//! `receive_eof`; then `next_event` is called until it says `None`, and `drain_output` empties what is to be sent. "Not
+//! **The driver's rule**: after each input, take out what there is. [`conn::Conn`] is fed with `receive` (or `room`
+//! and `received`) and `receive_eof`; then `next_event` is called until it says `None`, and `drain_output` empties what is to be sent. "Not
 //! yet" is `Ok(None)`, never an error. Every error is a [`Violation`]: a rule with its section, and how it is answered.
 //!
 //! Read in this order: [`frame`], [`message`], [`close`], [`conn`], and then how it begins: [`http`], [`upgrade`]. [`boundary`] is

@@ -5,6 +5,7 @@ mod frames;
 mod others_wrong;
 mod peers;
 mod pipe;
+mod room;
 mod upgrade_refusals;
 #[path = "../rows"]
 mod rows {

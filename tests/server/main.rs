@@ -9,6 +9,7 @@ mod clients;
 mod command;
 mod console;
 mod conversations;
+mod echo;
 mod hostile_clients;
 #[path = "../support/program.rs"]
 mod program;

@@ -54,3 +54,13 @@ fn flags_and_defaults_are_those_of_the_program() {
         assert!(has_default || has_none, "{flag}: README.md says {default}, --help says{told}");
     }
 }
+
+#[test]
+fn every_flag_of_echo_is_named() {
+    let (text, help) = (readme(), run("echo --help"));
+    let paragraph = text.split("\n\n").find(|paragraph| paragraph.starts_with("`tickwire echo`"));
+    let mut known = flags(&help);
+    known.retain(|flag| *flag != "--help");
+    assert!(known.len() > 2, "{help}");
+    assert_eq!(flags(paragraph.expect("README.md speaks of echo")), known);
+}

@@ -1,0 +1,73 @@
+//! `tickwire echo`: the smallest server on the WebSocket layer; with `--connect`, the smallest client.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::mpsc;
+
+use clap::Args;
+
+use super::log::Log;
+use super::{Failure, print};
+use crate::client::{echo, url::Url};
+use crate::limits;
+use crate::net::EchoServer;
+use crate::ws::Event;
+
+/// Characters of a text that are shown.
+const SHOWN_CHARS: usize = 40;
+
+/// What `echo` can be told.
+#[derive(Debug, Args)]
+pub struct EchoArgs {
+    /// Address and port to listen on; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9001")]
+    bind: SocketAddr,
+    /// Longest message, all its fragments together. A longer one gets close 1009. The longer, the fewer clients at once.
+    #[arg(long, value_name = "BYTES", default_value_t = limits::ECHO_MESSAGE_BYTES as u64,
+          value_parser = clap::value_parser!(u64).range(1..=limits::ECHO_MESSAGE_BYTES_MOST as u64))]
+    max_message: u64,
+    /// Be a client instead: connect, give every message back until the server closes, and print what came.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["bind", "max_message"])]
+    connect: Option<Url>,
+    /// What to log: error, warn, info, debug.
+    #[arg(long, value_name = "FILTER", default_value = "info")]
+    log: String,
+}
+
+/// Echoes until Ctrl-C or SIGTERM, or as a client until the server closes.
+pub fn run(args: &EchoArgs) -> Result<(), Failure> {
+    if let Some(url) = &args.connect {
+        return echo::run(url, |event| print(&format!("{}\n", line(event))))
+            .map_err(|error| format!("{url}: {error}"));
+    }
+    let log = Log::start(&args.log)?;
+    let (stop, stopped) = mpsc::channel();
+    ctrlc::set_handler(move || {
+        let _ = stop.send(());
+    })
+    .map_err(|error| format!("signals: {error}"))?;
+    let server =
+        EchoServer::start(args.bind, args.max_message as usize).map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                format!("{} is in use; choose another with --bind ADDR:PORT", args.bind)
+            }
+            _ => format!("cannot listen on {}: {error}", args.bind),
+        })?;
+    print(&format!("echo ws://{}/, messages of at most {} bytes\n", server.address(), args.max_message));
+    let _ = stopped.recv();
+    let left = server.stop();
+    log.finish();
+    if left > 0 { Err(format!("{left} connections did not end in time")) } else { Ok(()) }
+}
+
+/// An event in a line: of a text, its beginning.
+fn line(event: &Event<'_>) -> String {
+    match event {
+        Event::Text(text) => {
+            let shown: String = text.chars().take(SHOWN_CHARS).collect();
+            let dots = if shown.len() < text.len() { "…" } else { "" };
+            format!("text, {} bytes, {shown:?}{dots}", text.len())
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,125 @@
+//! A client that gives back what a server says: the counterpart of the echo server, and just as small.
+//!
+//! Comes in: a URL. Goes out: each message to the server again, and to the caller in a few words. The socket blocks, and one
+//! thread does everything. Never: more than [`limits::ECHO_MESSAGE_BYTES_MOST`] of one message in memory, a wait without a bound after our
+//! own last word.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+use super::dial;
+use super::link::LinkError;
+use super::url::Url;
+use crate::limits;
+use crate::ws::frame::{self, Opcode};
+use crate::ws::http::ResponseReader;
+use crate::ws::{Conn, Event, Limits, Role, upgrade};
+
+/// Silence after which the server is given up.
+const SILENCE: Duration = Duration::from_secs(60);
+/// Time that the server has to end the connection once both ends have closed: RFC 6455 section 7.1.1 wants it to end first.
+const END_TIME: Duration = Duration::from_secs(5);
+
+/// Connects, echoes until one end closes, and tells `heard` of each event.
+///
+/// # Errors
+/// There is no connection, it is lost, or the server breaks a rule; then a close frame has told it so.
+pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
+    let stream = dial::dial(dial::resolve(url)?, None)?;
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(SILENCE))?;
+    stream.set_write_timeout(Some(SILENCE))?;
+    let rest = shake_hands(&stream, url)?;
+    let limits = Limits { message_bytes: limits::ECHO_MESSAGE_BYTES_MOST, fragments: limits::ECHO_FRAGMENTS };
+    let mut conn = Conn::new(Role::Client { mask_key: dial::random }, limits);
+    conn.receive(&rest);
+    let mut output = Vec::new();
+    loop {
+        let echoed = echo(&mut conn, &mut output, &mut heard);
+        (&stream).write_all(&output)?;
+        output.clear();
+        if echoed.is_err() || conn.is_over() {
+            wait_for_end(&stream);
+            return echoed.map_err(|error| io::Error::new(ErrorKind::InvalidData, error));
+        }
+        match read(&stream, conn.room(limits::ECHO_READ_BYTES))? {
+            0 => conn.receive_eof(),
+            count => conn.received(count),
+        }
+    }
+}
+
+/// Asks for the upgrade. Gives what came behind the answer.
+fn shake_hands(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
+    let wrong = |error: LinkError| io::Error::new(ErrorKind::InvalidData, error);
+    let key = upgrade::encode_key(dial::random());
+    stream.write_all(&upgrade::request(&url.authority(), &url.target, &key, &[]))?;
+    let (mut reader, mut buffer) = (ResponseReader::new(), [0; limits::READ_BYTES]);
+    loop {
+        let count = read(stream, &mut buffer)?;
+        if count == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        if let Some(head) = reader.receive(&buffer[..count]).map_err(|rule| wrong(rule.into()))? {
+            if head.status != 101 {
+                return Err(wrong(LinkError::Refused(head.status)));
+            }
+            upgrade::check_response(&head, &key, &[]).map_err(|rule| wrong(rule.into()))?;
+            return Ok(reader.rest().to_vec());
+        }
+    }
+}
+
+/// Takes out every event there is, and puts the answers into `output`, masked.
+fn echo(conn: &mut Conn, output: &mut Vec<u8>, heard: &mut impl FnMut(&Event<'_>)) -> Result<(), LinkError> {
+    loop {
+        let event = conn.next_event();
+        if let Ok(Some(event)) = &event {
+            heard(event);
+            match event {
+                Event::Text(text) => {
+                    frame::write(output, Opcode::Text, Some(dial::random()), text.as_bytes());
+                }
+                Event::Binary(payload) => {
+                    frame::write(output, Opcode::Binary, Some(dial::random()), payload);
+                }
+                _ => {}
+            }
+        }
+        let done = event.map(|event| event.is_none());
+        // After each event, so that pongs and messages go out in the order in which they were asked for.
+        conn.drain_output(output);
+        if done? {
+            return Ok(());
+        }
+    }
+}
+
+fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match stream.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                return Err(io::Error::new(ErrorKind::TimedOut, "the server says nothing"));
+            }
+            read => return read,
+        }
+    }
+}
+
+/// Waits for the server to end the connection, and ends it if that takes too long.
+fn wait_for_end(stream: &TcpStream) {
+    let (deadline, mut buffer) = (Instant::now() + END_TIME, [0; limits::READ_BYTES]);
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || stream.set_read_timeout(Some(left)).is_err() {
+            break;
+        }
+        match read(stream, &mut buffer) {
+            Ok(0) | Err(_) => break,
+            Ok(_) => {}
+        }
+    }
+    let _ = stream.shutdown(Shutdown::Both);
+}

@@ -1,0 +1,344 @@
+//! The smallest server on [`ws`](crate::ws): what a client says comes back to it. Written to be read, in the order of the numbers.
+//!
+//! ```text
+//!  1 listen ─► 2 accept, a place, a thread ─► 3 request ─► 4 answer: 101 ─► 5 what came before ─┐
+//!                                                             └─ or why not ─► 8           ┌────┘
+//!                                             ┌────────────────────────────────────────────▼─┐
+//!                                             │ 6 events, each echoed ─► 7 write ─► 5 read ─►│
+//!                                             └──────────────┬───────────────────────────────┘
+//!                                                            └─ over ─► 8 last words, and the end
+//! ```
+//!
+//! Comes in: TCP connections. Goes out: to each client its own messages, pongs, a close frame at the end. One thread serves one
+//! client, and blocks in reading or in writing; the game serves with the same code of `ws/` and with much smaller limits.
+//! Never: a head that drips for longer than [`limits::HEAD_TIME`], a write that takes longer than [`limits::ECHO_WRITE_TIME`], more
+//! clients than [`limits::ECHO_MEMORY_BYTES`] has room for their longest messages, one that is silent for [`limits::SILENCE`].
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use tracing::{debug, info, warn};
+
+use super::admission::{Admission, Caps, Permit, TurnedAway};
+use super::connection::{drain, is_timeout, write_all};
+use super::platform::{self, Ceilings};
+use super::sync::{Condvar, Mutex};
+use crate::limits;
+use crate::ws::http::{self, HeadReader, Refusal};
+use crate::ws::{CloseCode, Conn, Event, Limits, Role, frame, upgrade};
+
+/// A running echo server. Dropping it without [`EchoServer::stop`] leaves its threads running.
+#[derive(Debug)]
+pub struct EchoServer {
+    house: Arc<House>,
+    listener: Arc<TcpListener>,
+    address: SocketAddr,
+    accepting: JoinHandle<()>,
+}
+
+/// What all threads share.
+#[derive(Debug)]
+struct House {
+    limits: Limits,
+    admission: Arc<Admission>,
+    is_stopping: AtomicBool,
+    /// The sockets of all connections by number, so that a stop reaches them.
+    guests: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
+    all_gone: Condvar,
+}
+
+impl EchoServer {
+    /// 1. Listens, and takes messages of at most `message_bytes`.
+    ///
+    /// # Errors
+    /// The address cannot be bound, or there is no thread.
+    pub fn start(bind: SocketAddr, message_bytes: usize) -> io::Result<EchoServer> {
+        let listener = Arc::new(TcpListener::bind(bind)?);
+        platform::widen_backlog(&listener)?;
+        let address = listener.local_addr()?;
+        let house = Arc::new(House {
+            limits: Limits { message_bytes, fragments: limits::ECHO_FRAGMENTS },
+            admission: Admission::new(caps(message_bytes, Ceilings::read().connections())),
+            is_stopping: AtomicBool::new(false),
+            guests: Mutex::default(),
+            all_gone: Condvar::new(),
+        });
+        let for_thread = (Arc::clone(&house), Arc::clone(&listener));
+        let accepting = thread::Builder::new()
+            .name("listener".to_owned())
+            .spawn(move || accept(&for_thread.0, &for_thread.1))?;
+        Ok(EchoServer { house, listener, address, accepting })
+    }
+
+    /// Where it listens, with the port that was given when port 0 was asked for.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Lets nobody new in and says goodbye to all with 1001. Returns how many connections had to be left behind: 0 unless a thread hangs.
+    pub fn stop(self) -> usize {
+        self.house.is_stopping.store(true, Ordering::Release);
+        platform::shut_listener(&self.listener);
+        let _ = self.accepting.join();
+        // A thread that is blocked in reading wakes up, sees that this is the end, and still writes.
+        if self.house.end_all(Shutdown::Read, limits::STOP_TIME) == 0 {
+            return 0;
+        }
+        self.house.end_all(Shutdown::Both, limits::CUT_TIME)
+    }
+}
+
+/// As many clients as there is memory for: each may come to hold its longest message in several places.
+fn caps(message_bytes: usize, connections: usize) -> Caps {
+    let by_memory = limits::ECHO_MEMORY_BYTES / (limits::ECHO_COPIES * message_bytes.max(1));
+    let clients = by_memory.min(limits::ECHO_CLIENTS).min(connections / 2).max(1);
+    let pending = limits::HEADS_PENDING.min(connections / 4).max(1);
+    Caps { clients, clients_per_address: clients.div_ceil(2), pending, ..Caps::default() }
+}
+
+/// 2. Each connection gets a place and a thread, or a status that says why not.
+fn accept(house: &Arc<House>, listener: &TcpListener) {
+    for number in 0.. {
+        let (stream, address) = match listener.accept() {
+            Ok(_) if house.is_stopping() => return,
+            Ok(accepted) => accepted,
+            Err(_) if house.is_stopping() => return,
+            Err(error) => {
+                debug!("accept: {error}");
+                if platform::is_exhausted(&error) {
+                    thread::sleep(limits::ACCEPT_PAUSE);
+                }
+                continue;
+            }
+        };
+        match house.admission.admit(address.ip().to_canonical()) {
+            Ok(permit) => house.give_thread(number, stream, address, permit),
+            Err(cap) => {
+                info!(%address, cap = cap.name(), "turned away");
+                let _ = platform::send_now(&stream, &turned_away(cap));
+            }
+        }
+    }
+}
+
+/// A connection's thread: steps 3 to 8.
+fn serve(house: &House, stream: &TcpStream, address: SocketAddr, mut permit: Permit) {
+    let granted = match read_request(stream, Instant::now() + limits::HEAD_TIME) {
+        Ok(None) => return,
+        Ok(Some((response, rest))) => match permit.become_client() {
+            Ok(()) => Ok((response, rest)),
+            Err(cap) => Err((cap.name(), turned_away(cap))),
+        },
+        Err((rule, response)) => Err((rule, response)),
+    };
+    let written = match granted {
+        Ok((response, rest)) => {
+            info!(%address, "client connected");
+            let how =
+                write_all(stream, &response, limits::HEAD_TIME).and_then(|()| converse(house, stream, &rest));
+            match &how {
+                Ok(how) => info!(%address, "client left: {how}"),
+                Err(error) => info!(%address, "client lost: {error}"),
+            }
+            how.is_ok()
+        }
+        Err((rule, response)) => {
+            info!(%address, rule, "request refused");
+            write_all(stream, &response, limits::PAGE_TIME).is_ok()
+        }
+    };
+    // 8. Our last word has been written. Say that no more follows, and wait a moment for the peer's end.
+    if written {
+        let _ = stream.shutdown(Shutdown::Write);
+        drain(stream, limits::CLOSE_TIME, |_| {});
+    }
+}
+
+/// A request that is not granted: the rule's name for the log, and the whole response.
+type Refused = (&'static str, Vec<u8>);
+
+/// 3. Reads the request up to its empty line, and 4. answers it: gives the 101 response, and the bytes behind the request,
+/// which are frames already. `Ok(None)` when the peer has left.
+fn read_request(stream: &TcpStream, deadline: Instant) -> Result<Option<(Vec<u8>, Vec<u8>)>, Refused> {
+    let refused = |refusal: Refusal| (refusal.violation.name(), refusal.response());
+    let (mut reader, mut buffer) = (HeadReader::new(), [0; limits::READ_BYTES]);
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match read(stream, &mut buffer, left) {
+            Ok(Some(0)) | Err(_) => return Ok(None),
+            Ok(None) => return Err(("head_late", plain_response(408, "head_late"))),
+            Ok(Some(count)) => {
+                if let Some(head) = reader.receive(&buffer[..count]).map_err(refused)? {
+                    let accepted = upgrade::accept(&head, &[]).map_err(refused)?;
+                    return Ok(Some((accepted.response, reader.rest().to_vec())));
+                }
+            }
+        }
+    }
+}
+
+/// The conversation: 5 read, 6 echo, 7 write, until one end closes. Says how it ended.
+fn converse(house: &House, stream: &TcpStream, rest: &[u8]) -> io::Result<String> {
+    let mut conn = Conn::new(Role::Server, house.limits);
+    let mut output = Vec::new();
+    let mut heard_at = Instant::now();
+    // What came behind the request was sent before our answer was there, and is read like anything else.
+    conn.receive(rest);
+    loop {
+        let ending = echo(&mut conn, &mut output);
+        // 7. All of it, by a deadline: who does not read what it asked for is let go.
+        write_all(stream, &output, limits::ECHO_WRITE_TIME)?;
+        output.clear();
+        if let Some(how) = ending {
+            return Ok(how);
+        }
+        // 5. Whatever the network brings at once, which is seldom just one frame.
+        match read(stream, conn.room(limits::ECHO_READ_BYTES), limits::PING_EVERY)? {
+            Some(0) if house.is_stopping() => conn.close(CloseCode::GOING_AWAY, "going_away"),
+            Some(0) => conn.receive_eof(),
+            Some(count) => {
+                heard_at = Instant::now();
+                conn.received(count);
+            }
+            None if heard_at.elapsed() >= limits::SILENCE => conn.close(CloseCode::INTERNAL, "silence"),
+            None => conn.send_ping(b""),
+        }
+    }
+}
+
+/// 6. Takes out every event there is, and puts the answers into `output`. Says how it ended, once it has.
+fn echo(conn: &mut Conn, output: &mut Vec<u8>) -> Option<String> {
+    let mut ending = None;
+    loop {
+        match conn.next_event() {
+            Ok(Some(Event::Text(text))) => frame::write_text(output, text),
+            Ok(Some(Event::Binary(payload))) => frame::write_binary(output, payload),
+            // A ping is answered by `conn` itself, and nobody answers a pong.
+            Ok(Some(Event::Ping(_) | Event::Pong(_))) => {}
+            Ok(Some(event @ (Event::Close { .. } | Event::Eof { .. }))) => ending = Some(event.to_string()),
+            // The close frame that names the rule is in the output of `conn` already.
+            Err(violation) => ending = Some(format!("{violation} ({})", violation.address())),
+            Ok(None) => break,
+        }
+        // After each event, so that pongs and messages go out in the order in which they were asked for.
+        conn.drain_output(output);
+    }
+    conn.drain_output(output);
+    // Our own close frame, when the server stops, is the last word as well.
+    ending.or_else(|| (!conn.is_open()).then(|| "closed by this server".to_owned()))
+}
+
+/// Reads once, waiting at most so long: a count of bytes, 0 at the end of the peer's bytes, `None` when the time is over.
+fn read(stream: &TcpStream, buffer: &mut [u8], time: Duration) -> io::Result<Option<usize>> {
+    if time.is_zero() {
+        return Ok(None);
+    }
+    stream.set_read_timeout(Some(time))?;
+    loop {
+        match (&mut &*stream).read(buffer) {
+            Ok(count) => return Ok(Some(count)),
+            Err(error) if is_timeout(&error) => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn turned_away(cap: TurnedAway) -> Vec<u8> {
+    plain_response(cap.status(), cap.name())
+}
+
+fn plain_response(status: u16, rule: &str) -> Vec<u8> {
+    http::response(status, "text/plain; charset=utf-8", &[], format!("{rule}\n").as_bytes())
+}
+
+impl House {
+    fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Acquire)
+    }
+
+    fn give_thread(self: &Arc<House>, number: u64, stream: TcpStream, address: SocketAddr, permit: Permit) {
+        if stream.set_nodelay(true).is_err() {
+            return; // The peer has gone already.
+        }
+        let (house, stream) = (Arc::clone(self), Arc::new(stream));
+        self.guests.lock().insert(number, Arc::clone(&stream));
+        let leaving = Leaving { house, number };
+        let spawned = thread::Builder::new()
+            .name("client".to_owned())
+            .stack_size(limits::CLIENT_STACK_BYTES)
+            .spawn(move || serve(&leaving.house, &stream, address, permit));
+        if let Err(error) = spawned {
+            warn!("no thread for a connection: {error}");
+        }
+    }
+
+    /// Shuts all connections, in one direction or both, and waits until their threads are over, at most so long. Returns how many are left.
+    fn end_all(&self, how: Shutdown, time: Duration) -> usize {
+        let deadline = Instant::now() + time;
+        let mut guests = self.guests.lock();
+        for stream in guests.values() {
+            let _ = stream.shutdown(how);
+        }
+        while !guests.is_empty() && !self.all_gone.wait_until(&mut guests, deadline).timed_out() {}
+        guests.len()
+    }
+}
+
+/// Takes a connection off the list when its thread ends, also by a panic.
+struct Leaving {
+    house: Arc<House>,
+    number: u64,
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        let mut guests = self.house.guests.lock();
+        guests.remove(&self.number);
+        if guests.is_empty() {
+            self.house.all_gone.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longer_messages_mean_fewer_clients() {
+        let most = limits::ECHO_MESSAGE_BYTES_MOST;
+        for (message_bytes, connections) in
+            [(1, 15_000), (1 << 20, 15_000), (most, 15_000), (most, 0), (1, 100)]
+        {
+            let Caps { clients, clients_per_address, .. } = caps(message_bytes, connections);
+            assert!(clients * limits::ECHO_COPIES * message_bytes <= limits::ECHO_MEMORY_BYTES);
+            assert!(clients > 0 && clients <= limits::ECHO_CLIENTS && clients_per_address > 0);
+            assert!(clients <= connections.max(1));
+        }
+        assert_eq!(caps(most, 15_000).clients, 16);
+    }
+
+    #[test]
+    fn pongs_and_messages_go_out_in_the_order_in_which_they_were_asked_for() {
+        let mut conn = Conn::new(Role::Server, Limits::SERVER);
+        let mut bytes = Vec::new();
+        for (opcode, payload) in [
+            (frame::Opcode::Binary, b"1"),
+            (frame::Opcode::Ping, b"2"),
+            (frame::Opcode::Text, b"3"),
+            (frame::Opcode::Ping, b"4"),
+        ] {
+            frame::write(&mut bytes, opcode, Some([9, 8, 7, 6]), payload);
+        }
+        conn.receive(&bytes);
+        let mut output = Vec::new();
+        assert_eq!(echo(&mut conn, &mut output), None);
+        assert_eq!(output, [0x82, 1, b'1', 0x8a, 1, b'2', 0x81, 1, b'3', 0x8a, 1, b'4']);
+    }
+}

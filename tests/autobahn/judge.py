@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""What the Autobahn test suite found, held against what is committed and against what has to hold in any case.
+
+    tests/autobahn/judge.py FOLDER [CASES...]
+
+FOLDER has the suite's reports of both roles, `server/index.json` and `client/index.json`. `scripts/autobahn.sh` calls this. With
+CASES, only these were run: then the others are not missed, and no totals are judged. TICKWIRE_BLESS=1 writes the tables anew.
+
+Prints a line for each thing that is wrong, a line for each role, and how many results passed and failed.
+"""
+
+import collections
+import json
+import os
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).parent
+ROLES = ("server", "client")
+AGENT = "tickwire"
+HEADING = "case\tbehavior\tclose"
+# What a case may come to, and how its connection may close. Everything else is a failure, whatever is committed: NON-STRICT, FAILED,
+# UNCLEAN, WRONG CODE, FAILED BY CLIENT and those that the suite may invent.
+GOOD = ("OK", "INFORMATIONAL")
+CASES = 301
+OK_LEAST = 298
+
+
+def order(case):
+    return [int(part) for part in case.split(".")]
+
+
+def found(folder, role):
+    """The results of a role: case to (behavior, how the connection closed)."""
+    reports = json.loads((folder / role / "index.json").read_text())[AGENT]
+    results = {case: (report["behavior"], report["behaviorClose"]) for case, report in reports.items()}
+    return dict(sorted(results.items(), key=lambda item: order(item[0])))
+
+
+def table(role):
+    return HERE / f"{role}.tsv"
+
+
+def committed(role):
+    rows = [line.split("\t") for line in table(role).read_text().splitlines()[1:]]
+    return {case: (behavior, close) for case, behavior, close in rows}
+
+
+def bless(role, results):
+    rows = [f"{case}\t{behavior}\t{close}" for case, (behavior, close) in results.items()]
+    table(role).write_text("\n".join([HEADING, *rows]) + "\n")
+
+
+def totals(results):
+    """What is wrong with all results of a role together, in words."""
+    ok = sum(behavior == "OK" for behavior, _ in results.values())
+    if len(results) != CASES:
+        yield f"{len(results)} cases instead of {CASES}"
+    if ok < OK_LEAST:
+        yield f"{ok} cases OK instead of {OK_LEAST}"
+
+
+def summary(role, results):
+    shown = [f"{len(results)} cases"]
+    for name, at in (("behavior", 0), ("close", 1)):
+        counts = collections.Counter(result[at] for result in results.values())
+        shown.append(f"{name} " + ", ".join(f"{count} {what}" for what, count in counts.most_common()))
+    return f"{role}: {'; '.join(shown)}"
+
+
+def judge(folder, role, is_part):
+    """Prints what is wrong. Gives how many results passed and failed."""
+    results = found(folder, role)
+    bad = "it is neither OK nor informational"
+    wrong = {case: bad for case, result in results.items() if not set(result) <= set(GOOD)}
+    if os.environ.get("TICKWIRE_BLESS") and not is_part:
+        bless(role, results)
+    expected = committed(role)
+    for case in results.keys() | (expected.keys() if not is_part else set()):
+        if results.get(case) != expected.get(case):
+            wrong.setdefault(case, f"committed is {' / '.join(expected.get(case, ['nothing']))}")
+    for case in sorted(wrong, key=order):
+        print(f"{role} {case}: {' / '.join(results.get(case, ['not run']))}: {wrong[case]}")
+    general = [] if is_part else list(totals(results))
+    for line in general:
+        print(f"{role}: {line}")
+    print(summary(role, results))
+    return len(results.keys() - wrong.keys()), len(wrong) + len(general)
+
+
+def main():
+    folder, is_part = pathlib.Path(sys.argv[1]), len(sys.argv) > 2
+    counts = [judge(folder, role, is_part) for role in ROLES]
+    passed, failed = (sum(column) for column in zip(*counts))
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed or not passed else 0)
+
+
+main()

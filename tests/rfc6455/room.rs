@@ -1,0 +1,93 @@
+//! Bytes that a driver reads straight into a connection: how much room it gets, and that it makes no difference.
+
+use tickwire::limits::FRAME_AHEAD_BYTES;
+use tickwire::ws::frame::{HEADER_BYTES_MAX, Header, KEY_BYTES, Opcode, mask};
+use tickwire::ws::{Conn, Limits, Role};
+
+const LIMITS: Limits = Limits { message_bytes: 16 << 20, fragments: 1_000 };
+const KEY: [u8; KEY_BYTES] = [0x37, 0xfa, 0x21, 0x3d];
+
+fn header(fin: bool, opcode: Opcode, length: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    Header { fin, opcode, mask: Some(KEY), length }.encode(&mut bytes);
+    bytes
+}
+
+fn frame(fin: bool, opcode: Opcode, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = header(fin, opcode, payload.len() as u64);
+    let start = bytes.len();
+    bytes.extend_from_slice(payload);
+    mask(&mut bytes[start..], KEY, 0);
+    bytes
+}
+
+#[test]
+fn a_length_that_was_only_declared_gets_no_more_room_than_the_bound() {
+    for (declared, expected) in [
+        (0, 10),
+        (1_000, 1_000 + HEADER_BYTES_MAX),
+        (FRAME_AHEAD_BYTES, FRAME_AHEAD_BYTES),
+        (LIMITS.message_bytes, FRAME_AHEAD_BYTES),
+    ] {
+        let mut conn = Conn::new(Role::Server, LIMITS);
+        assert_eq!(conn.room(10).len(), 10, "no frame has begun");
+        conn.receive(&header(false, Opcode::Binary, declared as u64));
+        assert_eq!(conn.next_event(), Ok(None));
+        assert_eq!(conn.room(10).len(), expected, "{declared} bytes declared");
+    }
+}
+
+/// What a connection says of these bytes, read into the room that it gives or handed over, in pieces of at most `most` bytes.
+fn events(bytes: &[u8], most: usize, is_read: bool) -> Vec<String> {
+    let mut conn = Conn::new(Role::Server, LIMITS);
+    let (mut left, mut events) = (bytes, Vec::new());
+    while !left.is_empty() {
+        let count = if is_read {
+            let room = conn.room(most);
+            let count = left.len().min(room.len());
+            room[..count].copy_from_slice(&left[..count]);
+            conn.received(count);
+            count
+        } else {
+            let count = left.len().min(most);
+            conn.receive(&left[..count]);
+            count
+        };
+        left = &left[count..];
+        loop {
+            match conn.next_event() {
+                Ok(Some(event)) => events.push(format!("{event:?}")),
+                Ok(None) => break,
+                Err(violation) => {
+                    events.push(violation.name().to_owned());
+                    return events;
+                }
+            }
+        }
+    }
+    events
+}
+
+#[test]
+fn reading_into_the_room_comes_to_the_same_as_handing_over() {
+    let long: Vec<u8> = (0..200_000).map(|at| (at * 7) as u8).collect();
+    let good = [
+        frame(true, Opcode::Binary, &long),
+        frame(false, Opcode::Text, "añ€".as_bytes()),
+        frame(true, Opcode::Ping, b"ping"),
+        frame(true, Opcode::Continuation, "𐍈".as_bytes()),
+        frame(true, Opcode::Binary, &long[..65_536]),
+        frame(true, Opcode::Binary, b""),
+    ]
+    .concat();
+    let bad = [good.clone(), frame(true, Opcode::Continuation, b"nothing before")].concat();
+    let closed = [good.clone(), frame(true, Opcode::Close, b""), good.clone()].concat();
+    for bytes in [good, bad, closed] {
+        let expected = events(&bytes, bytes.len(), false);
+        assert!(expected.len() >= 5);
+        for most in [1, 7, 1_000, 16_384, 100_000, 1 << 20] {
+            assert_eq!(events(&bytes, most, true), expected, "at most {most} bytes");
+            assert_eq!(events(&bytes, most, false), expected, "at most {most} bytes handed over");
+        }
+    }
+}
