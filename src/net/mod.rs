@@ -13,6 +13,7 @@
 //! hears into a file and [`wire`] shows it, [`platform`] the calls that `std` lacks, [`metrics`] what is counted.
 
 pub mod admission;
+pub mod bell;
 pub mod client;
 pub mod config;
 pub mod connection;
@@ -26,6 +27,7 @@ pub mod outbox;
 pub mod pages;
 pub mod platform;
 pub mod recorder;
+pub mod registry;
 pub mod roster;
 pub mod server;
 pub mod shared;
