@@ -7,8 +7,8 @@
 //!                         └──────────────► outbox (per client) ◄──────────────┘
 //! ```
 //!
-//! In the order in which a connection meets them: [`listener`], [`admission`], [`connection`] (head, then [`pages`] or an
-//! [`endpoint`]), [`client`], [`conversation`], [`inbox`], [`ticker`], [`worker`], [`outbox`]. [`server`] starts and stops
+//! In the order in which a connection meets them: [`listener`], [`admission`], [`connection`] (head, whose it is by
+//! [`forwarded`], then [`pages`] or an [`endpoint`]), [`client`], [`conversation`], [`inbox`], [`ticker`], [`worker`], [`outbox`]. [`server`] starts and stops
 //! them, [`console`] carries out what the operator says, [`shared`] is what they share, [`tap`] lets others listen, [`recorder`] writes what it
 //! hears into a file and [`wire`] shows it, [`platform`] the calls that `std` lacks, [`metrics`] what is counted.
 
@@ -20,6 +20,7 @@ pub mod connection;
 pub mod console;
 pub mod conversation;
 pub mod endpoint;
+pub mod forwarded;
 pub mod inbox;
 pub mod listener;
 pub mod metrics;

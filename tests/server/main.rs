@@ -12,9 +12,11 @@ mod conversations;
 mod hostile_clients;
 #[path = "../support/program.rs"]
 mod program;
+mod proxied;
 #[path = "../support/raw.rs"]
 mod raw;
 mod replay;
+mod resources;
 #[path = "../support/mod.rs"]
 mod support;
 mod talk;
