@@ -103,7 +103,7 @@ impl Attack {
                 Manner { opening: hello(), block: commands(64), frames: 64, ..manner }
             }
             Attack::CommandFlood => Manner { opening: hello(), block: commands(1), frames: 1, ..manner },
-            Attack::Churn if index % 3 == 0 => Manner { upgrades: false, leaves: true, ..manner },
+            Attack::Churn if index.is_multiple_of(3) => Manner { upgrades: false, leaves: true, ..manner },
             Attack::Churn if index % 3 == 1 => Manner { asks_and_leaves: true, leaves: true, ..manner },
             Attack::Churn => Manner { opening: hello(), leaves: true, ..manner },
             Attack::Bombs => {
