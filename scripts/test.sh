@@ -63,6 +63,9 @@ tools() {
     command -v npm >/dev/null || missing+=(npm)
     command -v python3 >/dev/null || missing+=(python3)
     command -v openssl >/dev/null || missing+=(openssl)
+    # Where Debian puts them, only root looks.
+    [ -x /usr/sbin/nginx ] || missing+=(nginx-light)
+    [ -x /usr/sbin/haproxy ] || missing+=(haproxy)
     # Asks whether others than root may capture, where it may ask; the tests only read files.
     command -v tshark >/dev/null || missing+=(tshark)
     [ -x /usr/bin/chromium ] || missing+=(chromium fonts-liberation)
@@ -179,6 +182,13 @@ inspector() { timeout --kill-after=10 200 node tests/browser/wire.mjs; }
 
 autobahn() { scripts/autobahn.sh; }
 
+proxy() { timeout --kill-after=10 300 node tests/proxy/run.mjs; }
+
+models() { cargo test --locked --test models; }
+
+# The time of the machine is not ours alone here: only counts are judged.
+attack() { timeout --kill-after=10 400 scripts/attack.sh --seconds 4 --brief; }
+
 # The time of the machine is not ours alone here: see --judge.
 pressure() { timeout --kill-after=10 400 scripts/pressure.sh --seconds 4 --judge p50 --brief; }
 
@@ -235,6 +245,7 @@ groups=(
     'format one rustfmt changes nothing'
     'lint one clippy has no warning'
     'debug cargo every test of the workspace, unoptimised'
+    'models cargo who goes on is chosen by a checker, where threads hand over'
     'documents one every link and example of the documentation holds'
     'release one the optimised program builds'
     'determinism cargo the same worlds with the optimiser on'
@@ -244,10 +255,12 @@ groups=(
     'lesson node after docs/your-first-rule.md the page and the world build and pass'
     'browser line two pages and a raw socket in one world'
     'inspector line one page plays, another watches its frames'
+    'proxy line nginx and HAProxy before the server, plain and with TLS'
     'wireshark line tshark shows every packet of all captures, and agrees with explain'
     'captures marks a capture of two hundred players holds every message'
     'autobahn line the Autobahn test suite, with the WebSocket layer as server and as client'
     'pressure marks players beside clients that misbehave'
+    'attack marks players beside many who attack at once, and what is left of it afterwards'
 )
 
 group tools one 'installs what is missing' || finish

@@ -73,6 +73,9 @@ pub const CLIENT_MESSAGES_BURST: u32 = 240;
 pub const CLIENT_BYTES_PER_SECOND: u32 = 16 * 1024;
 /// Bytes that one client may send at once on top of the rate.
 pub const CLIENT_BYTES_BURST: u32 = 64 * 1024;
+/// Part of a client's burst below which it is warned, once, that it will be closed if it goes on: the half, which is a second before at
+/// twice the rate.
+pub const BUDGET_WARNING: u64 = 2;
 /// How far ahead of the running tick a command may be meant, in milliseconds. Later ones are taken at this bound.
 pub const COMMAND_AHEAD_MS: u32 = 1000;
 /// Time that a native client has for its `hello`. Beyond: close 1008.

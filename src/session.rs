@@ -54,12 +54,22 @@ struct Bucket {
     /// In billionths of a token, so that small times are not lost.
     tokens_nano: u64,
     filled: Duration,
+    /// Where it stands with warnings. Not part of what is saved: it decides no packet.
+    warning: Warning,
+}
+
+/// Whether the client knows that a bucket runs low. It is told once, and again only after the bucket was full in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Warning {
+    NotNeeded,
+    Due,
+    Given,
 }
 
 impl Bucket {
     fn full(per_second: u32, burst: u32, now: Duration) -> Bucket {
         let burst = u64::from(burst) * 1_000_000_000;
-        Bucket { per_second, burst, tokens_nano: burst, filled: now }
+        Bucket { per_second, burst, tokens_nano: burst, filled: now, warning: Warning::NotNeeded }
     }
 
     fn take(&mut self, tokens: usize, now: Duration) -> bool {
@@ -67,10 +77,25 @@ impl Bucket {
         let gained = elapsed.saturating_mul(self.per_second.into());
         self.tokens_nano = self.tokens_nano.saturating_add(gained).min(self.burst);
         self.filled = self.filled.max(now);
+        if self.tokens_nano == self.burst {
+            self.warning = Warning::NotNeeded;
+        }
         let wanted = (tokens as u64).saturating_mul(1_000_000_000);
         let enough = wanted <= self.tokens_nano;
         self.tokens_nano = self.tokens_nano.saturating_sub(wanted);
+        if self.warning == Warning::NotNeeded && self.tokens_nano < self.burst / limits::BUDGET_WARNING {
+            self.warning = Warning::Due;
+        }
         enough
+    }
+
+    /// Whether the client is to be warned now.
+    fn take_warning(&mut self) -> bool {
+        let is_due = self.warning == Warning::Due;
+        if is_due {
+            self.warning = Warning::Given;
+        }
+        is_due
     }
 }
 
@@ -154,6 +179,15 @@ impl Session {
     /// The budget is spent.
     pub fn spend_bytes(&mut self, bytes: usize, now: Duration) -> Result<(), Breach> {
         if self.bytes.take(bytes, now) { Ok(()) } else { Err(Breach::ByteRate) }
+    }
+
+    /// The rule for which the client will be closed if it goes on like this, to be told once. None before its hello, when nothing is said.
+    pub fn take_warning(&mut self) -> Option<Breach> {
+        if self.state == State::Greeting {
+            return None;
+        }
+        let messages = self.messages.take_warning().then_some(Breach::MessageRate);
+        messages.or_else(|| self.bytes.take_warning().then_some(Breach::ByteRate))
     }
 
     /// Handles one packet: what it leads to is appended to `outputs`. `tick` is the world's present one.

@@ -5,8 +5,10 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{Failure, print};
+use crate::client::attack::{self, Attack};
 use crate::client::herd::{self, Manner, Plan};
 use crate::client::hostile::{self, Endings, Kind};
+use crate::client::sink;
 use crate::client::source::Source;
 use crate::client::tally::Report;
 use crate::client::{dial, url::Url};
@@ -46,6 +48,12 @@ pub struct BotsArgs {
     /// Misbehave instead, one client after the other, or all --count at once for idle. Only on this machine.
     #[arg(long, value_name = "KIND", value_parser = kind)]
     hostile: Option<Kind>,
+    /// Misbehave, --count at once, or --count connections a second for churn; then say what was achieved. Only on this machine.
+    #[arg(long, value_name = "KIND", value_parser = attack_kind, conflicts_with = "hostile")]
+    attack: Option<Attack>,
+    /// Be no client but somebody at URL who takes whatever comes, to compare --attack with; until it is ended. Port 0 takes a free one.
+    #[arg(long, conflicts_with_all = ["hostile", "attack"])]
+    sink: bool,
     /// Print a line of JSON for each dialect.
     #[arg(long)]
     json: bool,
@@ -54,6 +62,11 @@ pub struct BotsArgs {
 fn kind(name: &str) -> Result<Kind, String> {
     let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
     found.ok_or_else(|| format!("one of {}", Kind::ALL.map(Kind::name).join(", ")))
+}
+
+fn attack_kind(name: &str) -> Result<Attack, String> {
+    let found = Attack::ALL.into_iter().find(|attack| attack.name() == name);
+    found.ok_or_else(|| format!("one of {}", Attack::ALL.map(Attack::name).join(", ")))
 }
 
 /// Runs the herd; an error or a disconnect is a failure.
@@ -65,6 +78,20 @@ pub fn run(args: &BotsArgs) -> Result<(), Failure> {
     if let Some(kind) = args.hostile {
         let url = args.url.clone().for_dialect("native");
         return misbehave(kind, args, &url, &source.unwrap_or_else(local), time);
+    }
+    if let Some(attack) = args.attack {
+        let (url, source) = (args.url.clone().for_dialect("native"), source.unwrap_or_else(local));
+        let plan = attack::Plan { attack, url, source, count: args.count as usize, time };
+        let pressure = attack::run(&plan).map_err(|error| format!("{}: {error}", args.url))?;
+        print(&if args.json { pressure.json(attack) + "\n" } else { pressure.text(attack) });
+        return Ok(());
+    }
+    if args.sink {
+        let listener = sink::bind(to).map_err(|error| format!("{}: {error}", args.url))?;
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        print(&format!("sink {address}\n"));
+        sink::run(&listener);
+        return Ok(());
     }
     let plan = plan(args, source, time)?;
     // The dialing of one that fails is told by its bot; a server that is not there at all is told at once.

@@ -16,6 +16,7 @@ use super::{Failure, codes, print, print_aside, terminal};
 use crate::limits;
 use crate::net::console::admin;
 use crate::net::console::token::Token;
+use crate::net::forwarded::Network;
 use crate::net::recorder::{Rotation, Target};
 use crate::net::{Config, Server, endpoint, wire};
 use crate::world::{Identity, TickHz, World, rules};
@@ -54,6 +55,10 @@ pub struct ServeArgs {
     #[arg(long, value_name = "COUNT", default_value_t = limits::CLIENTS_PER_ADDRESS,
           env = "TICKWIRE_MAX_CLIENTS_PER_ADDRESS")]
     max_clients_per_address: usize,
+    /// Proxy whose X-Forwarded-For is believed, such as 127.0.0.1 or 10.0.0.0/8; may be repeated. Limits and bans then count for the
+    /// client's address that it names.
+    #[arg(long, value_name = "ADDRESS[/PREFIX]", env = "TICKWIRE_TRUSTED_PROXY", value_delimiter = ',')]
+    trusted_proxy: Vec<Network>,
     /// Ticks that a command waits when its dialect names no tick.
     #[arg(long, value_name = "TICKS", default_value = "0", env = "TICKWIRE_COMMAND_DELAY_TICKS")]
     command_delay_ticks: u32,
@@ -199,6 +204,7 @@ fn config(args: &ServeArgs) -> Result<Config, Failure> {
         moomoo_update_hz: args.moomoo_update_hz.min(tick_hz),
         max_clients: args.max_clients,
         max_clients_per_address: args.max_clients_per_address,
+        trusted_proxies: args.trusted_proxy.clone(),
         command_delay_ticks: args.command_delay_ticks,
         allowed_origins: args.allow_origin.clone(),
         codes: codes::load(args.codes.as_deref())?,
@@ -238,18 +244,29 @@ fn banner(server: &Server, is_new_token: bool) -> String {
     text.push_str(&format!(
         "\n  any other dialect with ?dialect=NAME, JSON instead of MessagePack with ?format=json\n\n  \
          bind {address}, tick {} Hz, updates {} Hz (MooMoo dialects {} Hz), seed {}, map {} px,\n  \
+         trusted proxies {},\n  this machine carries {},\n  \
          clients {} at most ({} an address), command delay {} ticks, origins {}\n\n",
         rates.tick_hz,
         rates.native_hz,
         rates.moomoo_hz,
         identity.seed,
         identity.map_size_px,
+        or_word(&config.trusted_proxies, "none"),
+        server.ceilings(),
         config.max_clients,
         config.max_clients_per_address,
         config.command_delay_ticks,
-        if config.allowed_origins.is_empty() { "any".to_owned() } else { config.allowed_origins.join(", ") },
+        or_word(&config.allowed_origins, "any"),
     ));
     text
+}
+
+/// A list with commas, or this word for an empty one.
+fn or_word(list: &[impl ToString], word: &str) -> String {
+    if list.is_empty() {
+        return word.to_owned();
+    }
+    list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// An address that can be typed into a browser: "all addresses" is shown as this machine.

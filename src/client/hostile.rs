@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Receive buffer of one who does not read, so that it is soon full.
 const SMALL_ROOM_BYTES: usize = 4 * 1024;
 /// The key of all hostile frames. It need not be secret.
-const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
+pub(super) const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 /// Pings a second of one who does not read the pongs: below the rate that a server lets one client have.
 const PINGS_UNREAD: usize = 100;
 /// Between two such bursts.
@@ -127,7 +127,7 @@ fn long_packet() -> Vec<u8> {
 }
 
 /// A native packet as a whole masked frame.
-fn packet(packet: &ClientPacket<'_>) -> Vec<u8> {
+pub(super) fn packet(packet: &ClientPacket<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     frame::write(&mut bytes, Opcode::Binary, Some(KEY), &packet.encode(&native()));
     bytes
@@ -137,7 +137,7 @@ fn native() -> Arc<Dialect> {
     Codes::builtin().dialect("native").expect("the built-in tables have it")
 }
 
-fn hello() -> Vec<u8> {
+pub(super) fn hello() -> Vec<u8> {
     let name = Some("hostile".to_owned());
     packet(&ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin: None })
 }
@@ -188,7 +188,7 @@ pub fn once(kind: Kind, url: &Url, from: IpAddr, seed: u64, time: Duration) -> i
     round(kind, &stream, url, &mut Dice::new(seed), deadline)
 }
 
-fn local(url: &Url) -> io::Result<SocketAddr> {
+pub(super) fn local(url: &Url) -> io::Result<SocketAddr> {
     let to = dial::resolve(url)?;
     if to.ip().is_loopback() {
         return Ok(to);
@@ -254,13 +254,13 @@ fn deaf(stream: TcpStream, url: &Url, deadline: Instant) -> io::Result<String> {
 }
 
 /// What a look at the link told.
-enum Told {
+pub(super) enum Told {
     Nothing,
     Opened,
     Ended(String),
 }
 
-fn ending(link: &mut Link) -> Told {
+pub(super) fn ending(link: &mut Link) -> Told {
     loop {
         return match link.next_event() {
             Ok(None) => Told::Nothing,
@@ -276,7 +276,7 @@ fn ending(link: &mut Link) -> Told {
     }
 }
 
-fn read(mut stream: &TcpStream, link: &mut Link) -> io::Result<()> {
+pub(super) fn read(mut stream: &TcpStream, link: &mut Link) -> io::Result<()> {
     let mut buffer = [0; 16 * 1024];
     match stream.read(&mut buffer) {
         Ok(0) => link.receive_eof(),

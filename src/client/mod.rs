@@ -11,12 +11,13 @@
 //! (upgrade and frames), [`heard`] (what a server says, typed, all dialects), [`check`] (whether it makes sense, and
 //! the [`picture`] that comes of it), [`policy`] (where a bot walks; it knows nothing of packets) and [`play`] (what it does
 //! besides), [`bot`] (these put together), [`herd`] (many bots on few threads) with its [`tally`], [`talk`] (one client that waits for answers, for
-//! tests and tools; and one that somebody types at), [`echo`] (gives back what it hears), [`hostile`] (clients that misbehave, to see what
-//! becomes of them).
+//! tests and tools; and one that somebody types at), [`echo`] (gives back what it hears), [`hostile`] (a client that misbehaves, to see
+//! what becomes of it), [`attack`] (many at once), [`sink`] (somebody who only takes, to compare with).
 //!
-//! Only `dial`, `herd`, `talk`, `echo` and `hostile` touch sockets and clocks; the others are values, with time as an
+//! Only `dial`, `herd`, `talk`, `echo`, `hostile`, `attack` and `sink` touch sockets and clocks; the others are values, with time as an
 //! argument. Never: anything of the server's `net`.
 
+pub mod attack;
 pub mod bot;
 pub mod check;
 pub mod dial;
@@ -29,6 +30,7 @@ pub mod link;
 pub mod picture;
 pub mod play;
 pub mod policy;
+pub mod sink;
 pub mod source;
 pub mod talk;
 pub mod tally;

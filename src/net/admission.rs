@@ -2,12 +2,14 @@
 //!
 //! Comes in: the address of each accepted connection, and the addresses that the operator bans. Goes out: a [`Permit`], or the
 //! reason for a 503 or 403 that costs no thread. A permit counts as *pending* until its request head is complete, then as
-//! *client*; dropping it gives the place back. Never: a connection past the caps of the machine, or of a banned address.
+//! *client*; dropping it gives the place back. A trusted proxy's connections count in all, and for no address until their head has
+//! said whose they are: its clients do not share one budget. Never: a connection past the caps of the machine, or of a banned address.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use super::console::gate::household;
 use super::sync::Mutex;
 use crate::limits;
 
@@ -71,6 +73,7 @@ pub struct Admission {
 struct Counts {
     pending: usize,
     clients: usize,
+    /// By IPv4 address, or by /64 of IPv6, since whoever has one address of it has all.
     by_address: HashMap<IpAddr, AddressCounts>,
     banned: BTreeSet<IpAddr>,
 }
@@ -85,7 +88,8 @@ struct AddressCounts {
 #[derive(Debug)]
 pub struct Permit {
     admission: Arc<Admission>,
-    address: IpAddr,
+    /// Whose it is, exactly, since bans are; unknown while a proxy has not said so.
+    address: Option<IpAddr>,
     is_client: bool,
 }
 
@@ -100,21 +104,23 @@ impl Admission {
     /// # Errors
     /// The cap that is reached.
     pub fn admit(self: &Arc<Admission>, address: IpAddr) -> Result<Permit, TurnedAway> {
+        let mut permit = self.admit_proxy()?;
+        permit.belongs_to(address)?;
+        Ok(permit)
+    }
+
+    /// The same for a connection of a trusted proxy: whose it is comes later, by [`Permit::belongs_to`].
+    ///
+    /// # Errors
+    /// The cap that is reached.
+    pub fn admit_proxy(self: &Arc<Admission>) -> Result<Permit, TurnedAway> {
         let mut counts = self.counts.lock();
-        if counts.banned.contains(&address) {
-            return Err(TurnedAway::Banned);
-        }
         if counts.pending >= self.caps.pending {
             return Err(TurnedAway::HeadsPending);
         }
-        let cap = self.caps.pending_per_address;
-        let of_address = counts.by_address.entry(address).or_default();
-        if of_address.pending >= cap {
-            return Err(TurnedAway::HeadsPendingForAddress);
-        }
-        of_address.pending += 1;
         counts.pending += 1;
-        Ok(Permit { admission: Arc::clone(self), address, is_client: false })
+        drop(counts);
+        Ok(Permit { admission: Arc::clone(self), address: None, is_client: false })
     }
 
     /// Lets nobody of this address in from now on. Tells whether that is news; `None` when [`limits::BANS`] is reached.
@@ -148,20 +154,44 @@ impl Admission {
 }
 
 impl Permit {
+    /// Says whose the unfinished request is: from now on it counts for this address. Whose it is once never changes.
+    ///
+    /// # Errors
+    /// The cap that is reached, or the ban; the permit stays what it was.
+    pub fn belongs_to(&mut self, address: IpAddr) -> Result<(), TurnedAway> {
+        if self.address.is_some() {
+            return Ok(());
+        }
+        let cap = self.admission.caps.pending_per_address;
+        let mut counts = self.admission.counts.lock();
+        if counts.banned.contains(&address) {
+            return Err(TurnedAway::Banned);
+        }
+        // Only then is an entry made: one that counts nothing would never be forgotten.
+        if counts.by_address.get(&household(address)).is_some_and(|of_address| of_address.pending >= cap) {
+            return Err(TurnedAway::HeadsPendingForAddress);
+        }
+        counts.by_address.entry(household(address)).or_default().pending += 1;
+        self.address = Some(address);
+        Ok(())
+    }
+
     /// Turns the place of an unfinished request into that of a client.
     ///
     /// # Errors
     /// The cap that is reached; the permit stays what it was.
     pub fn become_client(&mut self) -> Result<(), TurnedAway> {
         let caps = self.admission.caps;
+        // A proxy's connection that nobody has asked whose it is counts for nobody, so it cannot be a client either.
+        let address = self.address.ok_or(TurnedAway::Unavailable)?;
         let mut counts = self.admission.counts.lock();
-        if counts.banned.contains(&self.address) {
+        if counts.banned.contains(&address) {
             return Err(TurnedAway::Banned);
         }
         if counts.clients >= caps.clients {
             return Err(TurnedAway::Clients);
         }
-        let of_address = counts.by_address.entry(self.address).or_default();
+        let of_address = counts.by_address.entry(household(address)).or_default();
         if of_address.clients >= caps.clients_per_address {
             return Err(TurnedAway::ClientsForAddress);
         }
@@ -177,11 +207,14 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         let mut counts = self.admission.counts.lock();
-        let of_address = counts.by_address.entry(self.address).or_default();
-        let count = if self.is_client { &mut of_address.clients } else { &mut of_address.pending };
-        *count -= 1;
-        if of_address.clients + of_address.pending == 0 {
-            counts.by_address.remove(&self.address);
+        if let Some(address) = self.address {
+            let address = household(address);
+            let of_address = counts.by_address.entry(address).or_default();
+            let count = if self.is_client { &mut of_address.clients } else { &mut of_address.pending };
+            *count -= 1;
+            if of_address.clients + of_address.pending == 0 {
+                counts.by_address.remove(&address);
+            }
         }
         let count = if self.is_client { &mut counts.clients } else { &mut counts.pending };
         *count -= 1;
@@ -219,6 +252,37 @@ mod tests {
     }
 
     #[test]
+    fn a_proxys_requests_count_for_who_is_behind_it() {
+        let admission = Admission::new(Caps {
+            pending: 4,
+            pending_per_address: 1,
+            clients_per_address: 1,
+            ..Caps::default()
+        });
+        let mut permits = [(); 4].map(|()| admission.admit_proxy().unwrap());
+        assert_eq!(
+            admission.admit_proxy().unwrap_err(),
+            TurnedAway::HeadsPending,
+            "in all they count at once"
+        );
+        admission.ban(HERE);
+        let [first, second, third, fourth] = &mut permits;
+        assert_eq!(first.become_client(), Err(TurnedAway::Unavailable), "whose it is comes first");
+        first.belongs_to(FAR).unwrap();
+        first.belongs_to(FAR).unwrap();
+        assert_eq!(second.belongs_to(FAR), Err(TurnedAway::HeadsPendingForAddress));
+        assert_eq!(third.belongs_to(HERE), Err(TurnedAway::Banned));
+        fourth.belongs_to(NEAR).unwrap();
+        first.become_client().unwrap();
+        second.belongs_to(FAR).unwrap();
+        assert_eq!(second.become_client(), Err(TurnedAway::ClientsForAddress));
+        fourth.become_client().unwrap();
+        drop(permits);
+        let counts = admission.counts.lock();
+        assert_eq!((counts.pending, counts.clients, counts.by_address.len()), (0, 0, 0));
+    }
+
+    #[test]
     fn a_banned_address_gets_no_place_and_turns_no_request_into_a_client() {
         let admission = Admission::new(Caps::default());
         let mut before = admission.admit(FAR).unwrap();
@@ -229,6 +293,21 @@ mod tests {
         assert_eq!(admission.bans(), [FAR]);
         assert_eq!([admission.unban(FAR), admission.unban(FAR)], [true, false]);
         assert!(admission.admit(FAR).is_ok() && before.become_client().is_ok());
+    }
+
+    #[test]
+    fn a_network_of_ipv6_has_the_places_of_one_address() {
+        let admission =
+            Admission::new(Caps { pending_per_address: 2, clients_per_address: 1, ..Caps::default() });
+        let admit = |text: &str| admission.admit(text.parse().expect("an address"));
+        let mut permits = ["2001:db8::1", "2001:db8::2"].map(|text| admit(text).unwrap());
+        assert_eq!(admit("2001:db8::3").unwrap_err(), TurnedAway::HeadsPendingForAddress);
+        permits[0].become_client().unwrap();
+        assert_eq!(permits[1].become_client(), Err(TurnedAway::ClientsForAddress));
+        admission.ban("2001:db8::9".parse().expect("an address"));
+        assert!(admit("2001:db8::3").is_ok() && admit("2001:db8:0:1::1").is_ok(), "a ban is for one address");
+        drop(permits);
+        assert!(admission.counts.lock().by_address.is_empty());
     }
 
     #[test]

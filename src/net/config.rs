@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::console::token::Token;
+use super::forwarded::Network;
 use super::recorder::Rotation;
 use crate::feed::Rates;
 use crate::limits;
@@ -26,6 +27,8 @@ pub struct Config {
     pub max_clients: usize,
     /// Clients of one address.
     pub max_clients_per_address: usize,
+    /// Proxies that are believed when they say for whom they speak; none by default.
+    pub trusted_proxies: Vec<Network>,
     /// Ticks that commands of dialects without ticks wait.
     pub command_delay_ticks: u32,
     /// Origins that may play from a browser; empty takes any.
@@ -52,6 +55,7 @@ impl Config {
             moomoo_update_hz: 10,
             max_clients: limits::CLIENTS_DEFAULT,
             max_clients_per_address: limits::CLIENTS_PER_ADDRESS,
+            trusted_proxies: Vec::new(),
             command_delay_ticks: 0,
             allowed_origins: Vec::new(),
             codes: Codes::builtin(),

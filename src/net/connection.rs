@@ -1,7 +1,8 @@
 //! The first seconds of a connection, in its own thread: read the request head, then answer a page or become a client.
 //!
 //! ```text
-//!  accept ─► head (absolute deadline) ─┬─ no Upgrade ─► page, close
+//!  accept ─► head (absolute deadline) ─┬─ behind a trusted proxy ─► whose? 400, its place? 403, 503 ─► as below
+//!                                      ├─ no Upgrade ─► page, close
 //!                                      ├─ POST /admin ─► body (the same deadline), orders, answer, close
 //!                                      ├─ Upgrade to /wire ─► may it? place? ─► 101 ─► watcher
 //!                                      ├─ broken rule ─► 4xx, close
@@ -18,11 +19,12 @@ use std::time::{Duration, Instant};
 
 use tracing::{debug, error, info};
 
-use super::admission::Permit;
+use super::admission::{Permit, TurnedAway};
 use super::client::Client;
 use super::console::admin;
 use super::conversation;
 use super::endpoint::{self, Endpoint, NoEndpoint};
+use super::forwarded;
 use super::metrics::Metrics;
 use super::pages;
 use super::shared::Shared;
@@ -49,18 +51,25 @@ pub fn run(shared: &Arc<Shared>, stream: Arc<TcpStream>, address: SocketAddr, pe
     }
 }
 
-/// Reads the head and answers it. `Some` when the connection has become a client.
+/// Reads the head and answers it. `Some` when the connection has become a client. `peer` is who connected, which may be a proxy.
 fn begin(
     shared: &Arc<Shared>,
     stream: Arc<TcpStream>,
-    address: SocketAddr,
+    peer: SocketAddr,
     mut permit: Permit,
 ) -> Option<(Arc<Client>, Permit, Vec<u8>)> {
     let deadline = Instant::now() + limits::HEAD_TIME;
     let (head, raw, rest) = match read_head(&stream, deadline) {
         Ok(complete) => complete?,
         Err(refusal) => {
-            refuse(shared, &stream, address, refusal);
+            refuse(shared, &stream, peer, refusal);
+            return None;
+        }
+    };
+    let address = match whose(shared, &head, peer, &mut permit) {
+        Ok(address) => address,
+        Err(refusal) => {
+            refuse(shared, &stream, peer, refusal);
             return None;
         }
     };
@@ -92,7 +101,8 @@ fn begin(
             info!(client = id, %address, dialect, json = endpoint.json, "client connected");
             let (now, local) = (shared.now(), stream.local_addr().unwrap_or(shared.config.bind));
             let spoken = (Arc::clone(&endpoint.dialect), endpoint.json);
-            shared.tap.opened(id, Handshake::new((address, local), spoken, now, raw, response));
+            // A capture shows the connection as it is, with the proxy at its other end.
+            shared.tap.opened(id, Handshake::new((peer, local), spoken, now, raw, response));
             let tap = shared.tap.clone();
             let client = Arc::new(Client::new(id, address, stream, endpoint, tap, now));
             Some((client, permit, rest))
@@ -179,6 +189,28 @@ fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<Head>, Refu
     }
 }
 
+/// Where the client is: the address that a trusted proxy names, with the port of the proxy's connection; of anyone else the peer's
+/// own. From now on the request counts for it.
+fn whose(
+    shared: &Shared,
+    head: &RequestHead,
+    peer: SocketAddr,
+    permit: &mut Permit,
+) -> Result<SocketAddr, Refused> {
+    let client = forwarded::client(&shared.config.trusted_proxies, peer.ip(), head);
+    let client = client.map_err(|rule| Refused::plain(400, rule))?;
+    if let Err(cap) = permit.belongs_to(client) {
+        debug!(%client, cap = cap.name(), "behind a proxy: turned away");
+        return Err(turned_away(shared, cap));
+    }
+    Ok(SocketAddr::new(client, peer.port()))
+}
+
+fn turned_away(shared: &Shared, cap: TurnedAway) -> Refused {
+    Metrics::count(&shared.metrics.turned_away, "cap", cap.name());
+    Refused::plain(cap.status(), cap.name())
+}
+
 /// Checks everything that stands between a request and a client; the place comes last, since it is what is scarce.
 fn upgrade(shared: &Shared, head: &RequestHead, permit: &mut Permit) -> Result<(Endpoint, Vec<u8>), Refused> {
     let accepted = upgrade::accept(head, &SUBPROTOCOLS)?;
@@ -187,10 +219,7 @@ fn upgrade(shared: &Shared, head: &RequestHead, permit: &mut Permit) -> Result<(
     if shared.is_stopping() {
         return Err(Refused::plain(503, "stopping"));
     }
-    if let Err(cap) = permit.become_client() {
-        Metrics::count(&shared.metrics.turned_away, "cap", cap.name());
-        return Err(Refused::plain(cap.status(), cap.name()));
-    }
+    permit.become_client().map_err(|cap| turned_away(shared, cap))?;
     Ok((endpoint, accepted.response))
 }
 

@@ -217,9 +217,11 @@ impl Conversation<'_> {
         self.show(conn.is_between_messages(), bytes);
         self.shared.metrics.bytes_in.inc_by(bytes.len() as u64);
         self.session.spend_bytes(bytes.len(), now).map_err(Ending::Breach)?;
+        self.warn();
         conn.receive(bytes);
         while let Some(event) = conn.next_event().map_err(Ending::Violation)? {
             self.session.spend_message(now).map_err(Ending::Breach)?;
+            self.warn();
             match event {
                 Event::Binary(message) => self.message(message)?,
                 Event::Text(text) => self.text(text)?,
@@ -238,6 +240,16 @@ impl Conversation<'_> {
             let mut frames = Vec::new();
             conn.drain_output(&mut frames);
             self.client.send_frames(&frames, self.now);
+        }
+    }
+
+    /// Tells a client that has spent half of a budget what becomes of it if it goes on.
+    fn warn(&mut self) {
+        if let Some(breach) = self.session.take_warning() {
+            debug!(client = self.client.id, rule = breach.name(), "half of a budget is spent");
+            let detail =
+                "half of what you may send at once is spent: slow down, or this ends with close 1008";
+            self.reply(&ServerPacket::Error { rule: breach.name(), detail });
         }
     }
 

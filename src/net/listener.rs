@@ -2,15 +2,16 @@
 //!
 //! Never: a read or a blocking write of its own, a thread above the cap, a spin when descriptors run out.
 
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use super::admission::TurnedAway;
 use super::connection;
+use super::forwarded;
 use super::metrics::Metrics;
 use super::platform;
 use super::shared::Shared;
@@ -19,11 +20,26 @@ use crate::ws::http;
 
 /// The listener's life, until its socket is shut.
 pub fn run(shared: &Arc<Shared>, listener: &TcpListener) {
+    let mut has_room = true;
     loop {
         match listener.accept() {
-            Ok((stream, address)) if !shared.is_stopping() => take(shared, stream, address),
+            Ok((stream, address)) if !shared.is_stopping() => {
+                if !has_room {
+                    info!("there is room for connections again");
+                }
+                has_room = true;
+                take(shared, stream, address);
+            }
             Ok(_) => return,
-            Err(error) if platform::is_exhausted(&error) => pause(&error),
+            Err(error) if platform::is_exhausted(&error) => {
+                // Said once: this comes again after each pause.
+                if has_room {
+                    warn!("no room for another connection, waiting: {error}");
+                }
+                has_room = false;
+                // Without descriptors each accept fails at once: wait until connections have ended, instead of spinning.
+                thread::sleep(limits::ACCEPT_PAUSE);
+            }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(_) if shared.is_stopping() => return,
             // What is left are errors of the connection that was about to be accepted (ECONNABORTED and the like).
@@ -32,16 +48,13 @@ pub fn run(shared: &Arc<Shared>, listener: &TcpListener) {
     }
 }
 
-/// Without descriptors each accept fails at once: wait until connections have ended, instead of spinning.
-fn pause(error: &io::Error) {
-    warn!("no room for another connection, waiting: {error}");
-    thread::sleep(limits::ACCEPT_PAUSE);
-}
-
 fn take(shared: &Arc<Shared>, stream: TcpStream, address: SocketAddr) {
     shared.metrics.accepted.inc();
     let address = canonical(address);
-    let permit = match shared.admission.admit(address.ip()) {
+    let is_proxy = forwarded::is_trusted(&shared.config.trusted_proxies, address.ip());
+    let admitted =
+        if is_proxy { shared.admission.admit_proxy() } else { shared.admission.admit(address.ip()) };
+    let permit = match admitted {
         Ok(permit) => permit,
         Err(cap) => return turn_away(shared, &stream, address, cap),
     };

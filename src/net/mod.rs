@@ -7,13 +7,14 @@
 //!                         └──────────────► outbox (per client) ◄──────────────┘
 //! ```
 //!
-//! In the order in which a connection meets them: [`listener`], [`admission`], [`connection`] (head, then [`pages`] or an
-//! [`endpoint`]), [`client`], [`conversation`], [`inbox`], [`ticker`], [`worker`], [`outbox`]. [`server`] starts and stops
+//! In the order in which a connection meets them: [`listener`], [`admission`], [`connection`] (head, whose it is by
+//! [`forwarded`], then [`pages`] or an [`endpoint`]), [`client`], [`conversation`], [`inbox`], [`ticker`], [`worker`], [`outbox`]. [`server`] starts and stops
 //! them, [`console`] carries out what the operator says, [`shared`] is what they share, [`tap`] lets others listen, [`recorder`] writes what it
 //! hears into a file and [`wire`] shows it, [`platform`] the calls that `std` lacks, [`metrics`] what is counted. [`echo`] is a server of its
 //! own, with nothing of the game.
 
 pub mod admission;
+pub mod bell;
 pub mod client;
 pub mod config;
 pub mod connection;
@@ -21,6 +22,7 @@ pub mod console;
 pub mod conversation;
 pub mod echo;
 pub mod endpoint;
+pub mod forwarded;
 pub mod inbox;
 pub mod listener;
 pub mod metrics;
@@ -28,6 +30,7 @@ pub mod outbox;
 pub mod pages;
 pub mod platform;
 pub mod recorder;
+pub mod registry;
 pub mod roster;
 pub mod server;
 pub mod shared;

@@ -2,6 +2,7 @@
 //!
 //! Comes in: sockets and plain values. Goes out: plain values and `io::Error`. Never: a decision about the protocol.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -136,6 +137,16 @@ impl Ceilings {
         let by_files = self.open_files.saturating_sub(limits::DESCRIPTORS_KEPT);
         let by_mappings = self.mappings.saturating_sub(limits::MAPPINGS_KEPT) / limits::MAPPINGS_PER_THREAD;
         by_files.min(by_mappings).min(self.threads / 2)
+    }
+}
+
+impl fmt::Display for Ceilings {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (connections, Ceilings { open_files, mappings, threads }) = (self.connections(), self);
+        write!(
+            out,
+            "{connections} connections ({open_files} open files, {mappings} memory mappings, {threads} threads)"
+        )
     }
 }
 

@@ -26,6 +26,7 @@ pub struct Server {
     shared: Arc<Shared>,
     listener: Arc<TcpListener>,
     address: SocketAddr,
+    ceilings: Ceilings,
     accepting: JoinHandle<()>,
     ticking: JoinHandle<()>,
     telling: Vec<JoinHandle<()>>,
@@ -51,7 +52,8 @@ impl Server {
         platform::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
         config.identity = *world.identity();
-        let connections = Ceilings::read().connections();
+        let ceilings = Ceilings::read();
+        let connections = ceilings.connections();
         let pending = pending(connections);
         config.max_clients = config.max_clients.min(connections - pending).max(1);
         config.command_delay_ticks = config.command_delay_ticks.min(ahead_ticks(&config));
@@ -66,7 +68,7 @@ impl Server {
             let name = format!("fan-out {number}");
             telling.push(spawn(&name, move || worker::run(&for_worker, &for_worker.bells[number]))?);
         }
-        Ok(Server { shared, listener, address, accepting, ticking, telling })
+        Ok(Server { shared, listener, address, ceilings, accepting, ticking, telling })
     }
 
     /// Where it listens, with the port that was given when port 0 was asked for.
@@ -77,6 +79,11 @@ impl Server {
     /// The settings in force: those asked for, cut to what the machine and the world allow.
     pub fn config(&self) -> &Config {
         &self.shared.config
+    }
+
+    /// What the machine allows, from which the caps were computed.
+    pub fn ceilings(&self) -> Ceilings {
+        self.ceilings
     }
 
     /// Whether the world goes on. It ends by itself only by a bug of ours; then nobody should be let in any more.

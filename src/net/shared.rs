@@ -1,6 +1,5 @@
 //! What the threads of one server share. Nothing is a global: a second server in the process is a second value.
 
-use std::collections::BTreeMap;
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -14,8 +13,8 @@ use super::console::inquiry::Inquiries;
 use super::inbox::Inbox;
 use super::metrics::Metrics;
 use super::recorder::Recorder;
+use super::registry::Registry;
 use super::roster::Roster;
-use super::sync::{Condvar, Mutex};
 use super::tap::Tap;
 use super::wire::Places;
 use super::worker::Bell;
@@ -56,10 +55,9 @@ pub struct Shared {
     world_stopping: AtomicBool,
     next_client: AtomicU64,
     next_bell: AtomicUsize,
-    clients: Mutex<BTreeMap<u64, Arc<Client>>>,
+    clients: Registry<Arc<Client>>,
     next_connection: AtomicU64,
-    connections: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
-    all_gone: Condvar,
+    connections: Registry<Arc<TcpStream>>,
 }
 
 impl Shared {
@@ -91,10 +89,9 @@ impl Shared {
             world_stopping: AtomicBool::new(false),
             next_client: AtomicU64::new(1),
             next_bell: AtomicUsize::new(0),
-            clients: Mutex::default(),
+            clients: Registry::default(),
             next_connection: AtomicU64::new(0),
-            connections: Mutex::default(),
-            all_gone: Condvar::new(),
+            connections: Registry::default(),
         }
     }
 
@@ -140,21 +137,21 @@ impl Shared {
 
     /// Lists a client, so that a stop reaches it.
     pub fn list(&self, client: &Arc<Client>) {
-        self.clients.lock().insert(client.id, Arc::clone(client));
+        self.clients.add(client.id, Arc::clone(client));
         self.metrics.clients.inc();
     }
 
     /// Forgets a client whose thread is over.
     pub fn unlist(&self, client: &Client) {
         client.set_gone();
-        if self.clients.lock().remove(&client.id).is_some() {
+        if self.clients.remove(client.id).is_some() {
             self.metrics.clients.dec();
         }
     }
 
     /// All clients at the moment.
     pub fn clients(&self) -> Vec<Arc<Client>> {
-        self.clients.lock().values().cloned().collect()
+        self.clients.all()
     }
 
     /// Gives a client to a worker, in turn. From now on it is told what happens.
@@ -175,37 +172,24 @@ impl Shared {
     /// A connection's thread begins: from now on a stop waits for it and reaches its socket. Gives its number.
     pub fn connection_begins(&self, stream: &Arc<TcpStream>) -> u64 {
         let number = self.next_connection.fetch_add(1, Ordering::Relaxed);
-        self.connections.lock().insert(number, Arc::clone(stream));
+        self.connections.add(number, Arc::clone(stream));
         number
     }
 
     /// The thread of the connection of this number is over.
     pub fn connection_ends(&self, number: u64) {
-        let mut connections = self.connections.lock();
-        let _closed_without_the_lock = connections.remove(&number);
-        if connections.is_empty() {
-            self.all_gone.notify_all();
-        }
-        drop(connections);
+        self.connections.remove(number);
     }
 
     /// Ends all connections at once, whatever they are at: clients, pages, requests that do not come.
     pub fn cut_connections(&self) {
-        let streams: Vec<Arc<TcpStream>> = self.connections.lock().values().cloned().collect();
-        for stream in streams {
+        for stream in self.connections.all() {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
 
     /// Waits until all connections' threads are over, at most for this long. Returns how many are left.
     pub fn wait_for_connections(&self, time: Duration) -> usize {
-        let deadline = Instant::now() + time;
-        let mut connections = self.connections.lock();
-        while !connections.is_empty() {
-            if self.all_gone.wait_until(&mut connections, deadline).timed_out() {
-                break;
-            }
-        }
-        connections.len()
+        self.connections.wait_until_empty(Instant::now() + time)
     }
 }

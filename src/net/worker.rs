@@ -15,65 +15,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::bell;
 use super::client::{Client, Ending};
 use super::metrics::Metrics;
 use super::shared::Shared;
-use super::sync::{Condvar, Mutex};
 use crate::feed::{Messages, Published, Scratch, View};
 use crate::limits;
 use crate::session::Breach;
 use crate::ws::frame::{self, Opcode};
 
-/// What wakes a worker: published ticks, in order and bounded.
-#[derive(Debug, Default)]
-pub struct Bell {
-    state: Mutex<BellState>,
-    rung: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct BellState {
-    published: VecDeque<Arc<Published>>,
-    newcomers: Vec<Arc<Client>>,
-    stopping: bool,
-}
-
-impl Bell {
-    /// Hands over a published tick. Returns whether an older one had to go for it.
-    pub fn ring(&self, published: Arc<Published>) -> bool {
-        let mut state = self.state.lock();
-        let overflows = state.published.len() >= limits::PUBLISHED_TICKS;
-        if overflows {
-            state.published.pop_front();
-        }
-        state.published.push_back(published);
-        drop(state);
-        self.rung.notify_one();
-        overflows
-    }
-
-    /// Hands over a client; the worker takes it up with the next tick.
-    pub fn welcome(&self, client: Arc<Client>) {
-        self.state.lock().newcomers.push(client);
-    }
-
-    /// Ends the worker.
-    pub fn stop(&self) {
-        self.state.lock().stopping = true;
-        self.rung.notify_one();
-    }
-
-    /// Waits for ticks, moves all that came into `ticks` and `newcomers`. Returns whether to go on.
-    fn wait(&self, ticks: &mut VecDeque<Arc<Published>>, newcomers: &mut Vec<Arc<Client>>) -> bool {
-        let mut state = self.state.lock();
-        if state.published.is_empty() && !state.stopping {
-            self.rung.wait_for(&mut state, limits::WORKER_IDLE);
-        }
-        std::mem::swap(&mut state.published, ticks);
-        newcomers.append(&mut state.newcomers);
-        !state.stopping
-    }
-}
+/// What wakes a worker.
+pub type Bell = bell::Bell<Arc<Published>, Arc<Client>>;
 
 /// A client and what it has been told.
 struct Member {

@@ -105,6 +105,26 @@ fn bytes_have_a_budget_of_their_own() {
 }
 
 #[test]
+fn who_spends_half_of_a_budget_is_warned_once_until_it_was_full_again() {
+    let (half, full) = (limits::CLIENT_MESSAGES_BURST / 2, Duration::from_secs(10));
+    let mut session = Session::new(false, START);
+    (0..half).for_each(|_| session.spend_message(START).unwrap());
+    assert_eq!(session.take_warning(), None);
+    session.spend_message(START).unwrap();
+    assert_eq!(session.take_warning(), Some(Breach::MessageRate));
+    (0..half - 1).for_each(|_| session.spend_message(START).unwrap());
+    assert_eq!(session.take_warning(), None, "it knows");
+    assert_eq!(session.spend_message(START), Err(Breach::MessageRate));
+    (0..=half).for_each(|_| session.spend_message(START + full).unwrap());
+    assert_eq!(session.take_warning(), Some(Breach::MessageRate));
+    session.spend_bytes(limits::CLIENT_BYTES_BURST as usize / 2 + 1, START + full).unwrap();
+    assert_eq!([session.take_warning(), session.take_warning()], [Some(Breach::ByteRate), None]);
+    let mut greeting = Session::new(true, START);
+    greeting.spend_bytes(limits::CLIENT_BYTES_BURST as usize, START).unwrap();
+    assert_eq!(greeting.take_warning(), None, "nothing is said before its hello");
+}
+
+#[test]
 fn every_breach_has_a_name_and_a_code_that_may_be_sent() {
     for breach in Breach::ALL {
         assert!(breach.name().chars().all(|c| c.is_ascii_lowercase() || c == '_'));

@@ -13,9 +13,11 @@ mod echo;
 mod hostile_clients;
 #[path = "../support/program.rs"]
 mod program;
+mod proxied;
 #[path = "../support/raw.rs"]
 mod raw;
 mod replay;
+mod resources;
 mod rows_answers;
 mod rows_live;
 mod rows_wire;

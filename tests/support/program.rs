@@ -54,6 +54,11 @@ impl Program {
         Program { child, stdin, lines, log: Some(log), banner, address }
     }
 
+    /// Its number among the processes.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Types a line, and gives the line that answers it.
     pub fn type_line(&mut self, line: &str) -> String {
         self.type_only(line);

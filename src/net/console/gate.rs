@@ -52,7 +52,7 @@ impl Failures {
 }
 
 /// Whoever has one IPv6 address has the whole /64.
-fn household(address: IpAddr) -> IpAddr {
+pub fn household(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(address) => {

@@ -1,0 +1,226 @@
+#!/usr/bin/env bash
+# A hundred honest bots on a release server while many others attack it at once: what the hundred notice, what it costs the server, and
+# whether all is as before afterwards. Exits with 1 when something is not as it should be.
+#
+#   scripts/attack.sh [--seconds N] [--count N] [--brief] [--only KIND,KIND…]
+#
+# --seconds   measured time of each run, at least 4 (default 10)
+# --count     honest bots (default 100)
+# --brief     for machines that others use too: one pass, fewer attackers, and only counts are judged, no gaps
+# --only      these attacks and no others; `tickwire bots --help` has their names
+#
+# Each attack comes from this machine, and from other addresses of it than the bots. In the first pass the attackers share one address, so
+# that the caps of an address stop most of them; in the second they come from many, and those caps are lifted. The gap between two
+# updates is judged against the same attackers aimed at a sink that only takes what comes: what they cost the machine is not the
+# server's doing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Thousands of connections on each side.
+ulimit -n "$(ulimit -Hn)"
+seconds=10 count=100 brief='' only=''
+while (($#)); do
+    case $1 in
+        --seconds) seconds=$2 ;;
+        --count) count=$2 ;;
+        --only) only=,$2, ;;
+        --brief) brief=yes; shift; continue ;;
+        *) sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    esac
+    shift 2
+done
+((seconds >= 4)) || seconds=4
+
+slack_ms=5 memory_most_kb=$((256 * 1024)) many=1000
+[[ -z $brief ]] || many=300
+failures=0
+cargo build --release --quiet
+tickwire=${CARGO_TARGET_DIR:-target}/release/tickwire
+work=$(mktemp -d)
+server='' sink=''
+
+finish() {
+    local child
+    for child in $server $sink; do
+        kill "$child" 2>/dev/null && wait "$child" || true
+    done
+    rm -rf "$work"
+}
+trap finish EXIT
+
+say() { printf '%s\n' "$*"; }
+title() { printf '\n== %s\n' "$*"; }
+# Checks a condition of awk: expect "what should hold" 'condition'
+expect() {
+    if awk "BEGIN { exit !($2) }"; then
+        say "  ok      $1"
+    else
+        say "  FAILED  $1   ($2)"
+        failures=$((failures + 1))
+    fi
+}
+
+# Waits for a line of a program and gives the port in it: port_of FILE PATTERN
+port_of() {
+    local port
+    for _ in {1..100}; do
+        port=$(sed -n "s/.*$2 127\.0\.0\.1:\([0-9][0-9]*\).*/\1/p" "$1")
+        [[ -z $port ]] || { say "$port"; return; }
+        sleep 0.1
+    done
+    say "no address in $1: $(cat "$1")" >&2
+    exit 1
+}
+start_server() {
+    : >"$work/banner"
+    "$tickwire" --bind 127.0.0.1:0 --log error "$@" >"$work/banner" 2>"$work/log" </dev/null &
+    server=$!
+    port=$(port_of "$work/banner" bind)
+    sed -n '/this machine carries/s/^ */  /p' "$work/banner"
+}
+stop_server() {
+    kill "$server"
+    if wait "$server"; then say "  ok      it stops cleanly"; else say "  FAILED  it does not stop cleanly"; failures=$((failures + 1)); fi
+    server=''
+    sed 's/^/  log: /' "$work/log"
+}
+start_sink() {
+    : >"$work/sink"
+    "$tickwire" bots --sink ws://127.0.0.1:0 >"$work/sink" &
+    sink=$!
+    sink_port=$(port_of "$work/sink" sink)
+}
+
+# A page of the server, by bash alone; the value of one metric, 0 when there is none yet.
+metrics() {
+    exec 3<>"/dev/tcp/127.0.0.1/$port"
+    printf 'GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n' >&3
+    cat <&3
+    exec 3>&-
+}
+metric() { metrics | tr -d '\r' | awk -v name="$1" '$1 == name { value = $2 } END { print value + 0 }'; }
+# A number from a report: field RUN NAME
+field() { sed -n "s/.*\"$2\":\(-\{0,1\}[0-9.]*\).*/\1/p" "$work/$1.json"; }
+
+# The honest ones: herd RUN SECONDS BOTS ARGUMENTS…
+herd() {
+    local run=$1 time=$2 bots=$3
+    shift 3
+    "$tickwire" bots --count "$bots" --seconds "$time" --json "$@" "ws://127.0.0.1:$port" >"$work/$run.json" 2>"$work/$run.err" || true
+}
+until_all_came() {
+    for _ in {1..150}; do
+        (($(metric tickwire_clients) < $1)) || return 0
+        sleep 0.1
+    done
+}
+# Whether all of a herd played: well RUN BOTS
+well() {
+    [[ ! -s $work/$1.err ]] || say "  bots: $(cat "$work/$1.err")"
+    expect "$1: all $2 played, no error, none disconnected" \
+        "$(field "$1" playing)+0 == $2 && $(field "$1" error_count)+0 == 0 && $(field "$1" disconnect_count)+0 == 0"
+}
+
+# What the server holds: threads, descriptors, mappings.
+holds() { say "$(ls "/proc/$server/task" | wc -l) $(ls "/proc/$server/fd" | wc -l) $(wc -l <"/proc/$server/maps")"; }
+peak_kb() { awk '/VmHWM/ { print $2 }' "/proc/$server/status"; }
+# Hundredths of a second of work so far.
+work_done() { sed 's/.*) //' "/proc/$server/stat" | awk '{ print $12 + $13 }'; }
+# Waits until threads and descriptors are what they were, and says how all of it is: recovers WHAT
+recovers() {
+    local threads files maps now
+    read -r threads files maps <<<"$start"
+    for _ in {1..200}; do
+        read -r -a now <<<"$(holds)"
+        ((now[0] > threads || now[1] > files || now[2] > maps)) || break
+        sleep 0.1
+    done
+    say "  holds   ${now[0]} threads, ${now[1]} descriptors, ${now[2]} mappings; before $threads, $files, $maps"
+    expect "$1: threads, descriptors and mappings are back" "${now[0]} <= $threads && ${now[1]} <= $files && ${now[2]} <= $maps"
+}
+
+# The herd and the attackers, these at a port: together RUN KIND ATTACKERS PORT
+together() {
+    local bots
+    herd "$1" "$seconds" "$count" & bots=$!
+    until_all_came "$count"
+    "$tickwire" bots --attack "$2" --count "$3" --seconds $((seconds + 1)) --source "$source" --json "ws://127.0.0.1:$4" \
+        >"$work/$1.pressure" 2>"$work/$1.failed" || say "  attack: $(cat "$work/$1.failed")"
+    wait "$bots"
+}
+row() { printf '  %-24s %8s %8s %8s\n' "$@"; }
+report() { row "$1" "$(field "$2" gap_p50_ms)" "$(field "$2" gap_p99_ms)" "$(field "$2" gap_max_ms)"; }
+gaps() { printf '%s+0 <= %s + %s' "$(field "$1" gap_p99_ms)" "$(field sink gap_p99_ms)" "$slack_ms"; }
+
+# Both runs of one attack: measure KIND ATTACKERS
+measure() {
+    local worked
+    if [[ -z $brief ]]; then
+        together sink "$1" "$2" "$sink_port"
+        say "  at the sink:   $(cat "$work/sink.pressure")"
+    fi
+    worked=$(work_done)
+    together "$1" "$1" "$2" "$port"
+    say "  at the server: $(cat "$work/$1.pressure")"
+    say "  the server worked $((($(work_done) - worked) * 10)) ms in all, its memory was $(($(peak_kb) / 1024)) MB at most so far"
+    row '' 'p50 ms' 'p99 ms' 'max ms'
+    report 'without attack' native
+    [[ -n $brief ]] || report 'attackers at the sink' sink
+    report 'attackers at the server' "$1"
+}
+# attack KIND ATTACKERS
+attack() {
+    [[ -z $only || $only == *,$1,* ]] || return 0
+    title "$1, $2 from $source"
+    measure "$1" "$2"
+    if [[ -z $brief ]] && ! awk "BEGIN { exit !($(gaps "$1")) }"; then
+        # Other work on this machine lengthens gaps as well. So both are measured again, one right after the other.
+        say "  again   both measured anew, $(cut -d' ' -f1 /proc/loadavg) processes want to run"
+        measure "$1" "$2"
+    fi
+    well "$1" "$count"
+    [[ -n $brief ]] || expect "$1: the gap is at most $slack_ms ms above that with the sink" "$(gaps "$1")"
+    recovers "$1"
+}
+attacks() {
+    if [[ -n $brief ]]; then
+        attack slowloris 300; attack stalled-readers 20; attack drip-readers 20; attack ping-flood 20; attack tiny-fragments 10
+        attack command-flood 20; attack churn 200; attack bombs 20; attack half-open 50
+        return
+    fi
+    # A tenth of 500 clients that read nothing; a thousand connections a second come and go.
+    attack slowloris 2000; attack stalled-readers 50; attack drip-readers 50; attack ping-flood 50; attack tiny-fragments 20
+    attack command-flood 50; attack churn 1000; attack bombs 50; attack half-open 200
+}
+
+# A pass: pass NAME SOURCE FLAGS…
+pass() {
+    local name=$1
+    source=$2
+    shift 2
+    title "$name"
+    start_server "$@"
+    # So many once before all: afterwards the program keeps what it keeps for good (stacks to be used again, the heap).
+    # They stand still: a thousand that walk are more than the bots of two cores can follow, and it is the server that is looked at.
+    herd many 4 "$many" --still
+    well many "$many"
+    for _ in {1..100}; do (($(metric tickwire_clients) > 0)) || break; sleep 0.1; done
+    sleep 3
+    say "  $many clients: $(($(peak_kb) / 1024)) MB at most"
+    start=$(holds)
+    say "  holds   $start (threads, descriptors, mappings)"
+    herd native "$seconds" "$count"
+    well native "$count"
+    attacks
+    title "the server after all"
+    expect "memory stays under $((memory_most_kb / 1024)) MB, with $many clients and with every attack ($(($(peak_kb) / 1024)) MB)" "$(peak_kb) < $memory_most_kb"
+    metrics | tr -d '\r' | grep -E '^tickwire_(clients_closed|turned_away|requests_refused|ticks_|panics)' | sed 's/^/  /'
+    expect "no panic" "$(metric tickwire_panics_total) == 0"
+    stop_server
+}
+
+start_sink
+pass 'attackers of one address, with the caps as they are' 127.77.0.1
+[[ -n $brief ]] || pass 'attackers of many addresses, with the caps of an address lifted' 127.77.x.y --max-clients-per-address 100000
+((failures == 0)) || { title "$failures failed"; exit 1; }
+title "all as it should be"

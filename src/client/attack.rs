@@ -1,0 +1,312 @@
+//! Many clients that misbehave at once: how each of them does, and what came of them together.
+//!
+//! Comes in: an [`Attack`] and a server on this machine, or a [`sink`](super::sink) in its place. Goes out: the [`Pressure`] that was achieved,
+//! and how the connections ended. Never: a server elsewhere. One thread plays them all and each at a pace of its own, so that the pressure
+//! is the same whoever it is aimed at. [`super::hostile`] is one client after the other, as fast as it is let.
+
+pub mod bombs;
+mod swarm;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+pub use swarm::{Plan, run};
+
+use super::hostile::{KEY, hello, packet};
+use crate::packet::ClientPacket;
+use crate::ws::frame::{self, Header, Opcode};
+
+/// Receive buffer of one who reads little or nothing, so that it is soon full.
+const SMALL_ROOM_BYTES: usize = 4 * 1024;
+/// Frames of one byte in a block of them, seven bytes each.
+const TINY_FRAMES: usize = 4096;
+
+/// How they misbehave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attack {
+    /// Each sends a request head, one byte a second, without end.
+    Slowloris,
+    /// Each joins, pings a hundred times a second, and never reads.
+    StalledReaders,
+    /// Each joins, and reads 64 bytes ten times a second, which is less than it is sent.
+    DripReaders,
+    /// Each joins, and sends 64 pings of 125 bytes a hundred times a second.
+    PingFlood,
+    /// Each sends one message in fragments of one byte, 4,096 of them a hundred times a second.
+    TinyFragments,
+    /// Each joins and sends commands: every second one far too many, the others as many as the budget allows.
+    CommandFlood,
+    /// So many connections a second, each gone at once: before a request, after it, after joining.
+    Churn,
+    /// Each sends MessagePack that would be large or deep if one believed it.
+    Bombs,
+    /// Each asks for an upgrade, every second one joins, and then nothing is heard of them, not even an end.
+    HalfOpen,
+}
+
+impl Attack {
+    /// All of them.
+    pub const ALL: [Attack; 9] = [
+        Attack::Slowloris,
+        Attack::StalledReaders,
+        Attack::DripReaders,
+        Attack::PingFlood,
+        Attack::TinyFragments,
+        Attack::CommandFlood,
+        Attack::Churn,
+        Attack::Bombs,
+        Attack::HalfOpen,
+    ];
+
+    /// The name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Attack::Slowloris => "slowloris",
+            Attack::StalledReaders => "stalled-readers",
+            Attack::DripReaders => "drip-readers",
+            Attack::PingFlood => "ping-flood",
+            Attack::TinyFragments => "tiny-fragments",
+            Attack::CommandFlood => "command-flood",
+            Attack::Churn => "churn",
+            Attack::Bombs => "bombs",
+            Attack::HalfOpen => "half-open",
+        }
+    }
+
+    /// What one of them does.
+    fn manner(self, index: usize) -> Manner {
+        let is_odd = index % 2 == 1;
+        let manner = Manner::default();
+        match self {
+            Attack::Slowloris => {
+                Manner { upgrades: false, block: vec![b'a'], every: Duration::from_secs(1), ..manner }
+            }
+            Attack::StalledReaders => {
+                let (block, frames) = (pings(100), 100);
+                Manner {
+                    reads: Reads::Nothing,
+                    opening: hello(),
+                    block,
+                    frames,
+                    every: Duration::from_secs(1),
+                    ..manner
+                }
+            }
+            Attack::DripReaders => Manner { reads: Reads::Drips, opening: hello(), ..manner },
+            Attack::PingFlood => Manner { opening: hello(), block: pings(64), frames: 64, ..manner },
+            Attack::TinyFragments => {
+                let (opening, block) = (fragment(Opcode::Binary, 0), tiny_fragments());
+                Manner { opening, block, frames: TINY_FRAMES, ..manner }
+            }
+            Attack::CommandFlood if is_odd => {
+                Manner { opening: hello(), block: commands(64), frames: 64, ..manner }
+            }
+            Attack::CommandFlood => Manner { opening: hello(), block: commands(1), frames: 1, ..manner },
+            Attack::Churn if index.is_multiple_of(3) => Manner { upgrades: false, leaves: true, ..manner },
+            Attack::Churn if index % 3 == 1 => Manner { asks_and_leaves: true, leaves: true, ..manner },
+            Attack::Churn => Manner { opening: hello(), leaves: true, ..manner },
+            Attack::Bombs => {
+                let block = bombs::frame(index);
+                Manner { opening: hello(), block, frames: 1, every: Duration::from_millis(20), ..manner }
+            }
+            Attack::HalfOpen if is_odd => Manner { reads: Reads::Nothing, opening: hello(), ..manner },
+            Attack::HalfOpen => Manner { reads: Reads::Nothing, ..manner },
+        }
+    }
+}
+
+/// What one reads after its upgrade.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    All,
+    Drips,
+    Nothing,
+}
+
+/// How one client goes about it.
+#[derive(Debug)]
+struct Manner {
+    /// Whether it asks for an upgrade and waits for it; if not, it begins to send at once.
+    upgrades: bool,
+    /// Whether it does not wait for the answer.
+    asks_and_leaves: bool,
+    /// What it sends first.
+    opening: Vec<u8>,
+    /// What it sends then, over and over.
+    block: Vec<u8>,
+    /// Frames in the block.
+    frames: usize,
+    /// Time between two blocks.
+    every: Duration,
+    /// Whether it is gone once the opening is sent.
+    leaves: bool,
+    reads: Reads,
+}
+
+impl Default for Manner {
+    fn default() -> Manner {
+        Manner {
+            upgrades: true,
+            asks_and_leaves: false,
+            opening: Vec::new(),
+            block: Vec::new(),
+            frames: 0,
+            every: Duration::from_millis(10),
+            leaves: false,
+            reads: Reads::All,
+        }
+    }
+}
+
+impl Manner {
+    /// The receive buffer that it asks of the kernel.
+    fn room_bytes(&self) -> Option<usize> {
+        (self.reads != Reads::All).then_some(SMALL_ROOM_BYTES)
+    }
+}
+
+fn pings(count: usize) -> Vec<u8> {
+    let mut block = Vec::new();
+    (0..count).for_each(|_| frame::write(&mut block, Opcode::Ping, Some(KEY), &[b'x'; 125]));
+    block
+}
+
+fn fragment(opcode: Opcode, length: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    Header { fin: false, opcode, mask: Some(KEY), length }.encode(&mut bytes);
+    bytes
+}
+
+fn tiny_fragments() -> Vec<u8> {
+    let mut one = fragment(Opcode::Continuation, 1);
+    one.push(0);
+    one.repeat(TINY_FRAMES)
+}
+
+/// Commands without a sequence are none to the world, so these count up; a block that comes again is refused there, and costs as much.
+fn commands(count: u32) -> Vec<u8> {
+    let one = |number| {
+        packet(&ClientPacket::Move {
+            sequence: Some(number),
+            tick: None,
+            direction: Some((number * 97) as u16),
+        })
+    };
+    (1..=count).flat_map(one).collect()
+}
+
+/// What was achieved, and how it ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pressure {
+    /// Connections made.
+    pub connections: u64,
+    /// Connections that could not be made.
+    pub unreachable: u64,
+    /// Most of them at once.
+    pub at_once: usize,
+    /// Bytes that the kernel took.
+    pub bytes: u64,
+    /// Frames in these bytes, those of the openings not counted.
+    pub frames: u64,
+    /// How connections ended, with how often.
+    pub endings: BTreeMap<String, u64>,
+    /// The time that it took.
+    pub time: Duration,
+}
+
+impl Pressure {
+    fn a_second(&self, count: u64) -> f64 {
+        (count as f64 / self.time.as_secs_f64().max(0.001)).round()
+    }
+
+    /// A few lines for people.
+    pub fn text(&self, attack: Attack) -> String {
+        let mut text = format!(
+            "{}, {:.1} s\n  connections  {} ({} a second), {} at once, {} unreachable\n  sent         {} frames ({} a second), {} bytes a second\n",
+            attack.name(),
+            self.time.as_secs_f64(),
+            self.connections,
+            self.a_second(self.connections),
+            self.at_once,
+            self.unreachable,
+            self.frames,
+            self.a_second(self.frames),
+            self.a_second(self.bytes),
+        );
+        for (ending, count) in &self.endings {
+            let _ = writeln!(text, "  {ending:?} {count} times");
+        }
+        text
+    }
+
+    /// One line of JSON.
+    pub fn json(&self, attack: Attack) -> String {
+        let Pressure { connections, unreachable, at_once, bytes, frames, endings, time } = self;
+        let seconds = time.as_secs_f64();
+        serde_json::json!({
+            "attack": attack.name(), "seconds": seconds, "connections": connections, "unreachable": unreachable,
+            "at_once": at_once, "bytes": bytes, "frames": frames, "endings": endings,
+        })
+        .to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ws::conn::{Conn, Event, Role};
+    use crate::ws::message::Limits;
+
+    /// How a server takes what one of them sends, until it is refused: messages, and the rule.
+    fn taken(attack: Attack, index: usize, blocks: usize) -> (usize, Option<&'static str>) {
+        let (manner, mut conn) = (attack.manner(index), Conn::new(Role::Server, Limits::SERVER));
+        conn.receive(&manner.opening);
+        (0..blocks).for_each(|_| conn.receive(&manner.block));
+        let mut messages = 0;
+        loop {
+            match conn.next_event() {
+                Ok(Some(Event::Close { .. } | Event::Eof { .. })) | Ok(None) => return (messages, None),
+                Ok(Some(_)) => messages += 1,
+                Err(violation) => return (messages, Some(violation.name())),
+            }
+        }
+    }
+
+    #[test]
+    fn what_they_send_are_the_frames_that_are_counted() {
+        for (attack, index, blocks, expected) in [
+            (Attack::PingFlood, 0, 2, (1 + 128, None)),
+            (Attack::StalledReaders, 0, 1, (1 + 100, None)),
+            (Attack::CommandFlood, 1, 1, (1 + 64, None)),
+            (Attack::CommandFlood, 0, 3, (1 + 3, None)),
+            (Attack::TinyFragments, 0, 1, (0, Some("too_many_fragments"))),
+            (Attack::HalfOpen, 1, 1, (1, None)),
+            (Attack::HalfOpen, 0, 1, (0, None)),
+        ] {
+            assert_eq!(taken(attack, index, blocks), expected, "{} {index}", attack.name());
+        }
+    }
+
+    #[test]
+    fn a_report_names_what_was_achieved() {
+        let endings = BTreeMap::from([("status 503".to_owned(), 7)]);
+        let time = Duration::from_secs(2);
+        let pressure =
+            Pressure { connections: 10, at_once: 4, bytes: 200, frames: 6, endings, time, unreachable: 1 };
+        let text = pressure.text(Attack::Churn);
+        assert!(
+            text.starts_with("churn, 2.0 s\n  connections  10 (5 a second), 4 at once, 1 unreachable\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("6 frames (3 a second), 100 bytes a second\n  \"status 503\" 7 times\n"),
+            "{text}"
+        );
+        let json: serde_json::Value = serde_json::from_str(&pressure.json(Attack::Churn)).expect("JSON");
+        assert_eq!(
+            (json["connections"].as_u64(), json["endings"]["status 503"].as_u64()),
+            (Some(10), Some(7))
+        );
+    }
+}

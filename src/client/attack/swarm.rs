@@ -1,0 +1,256 @@
+//! The attackers together, on one thread.
+//!
+//! Comes in: a plan. Goes out: connections, bytes, and in the end the [`Pressure`]. Never: more connections at once than planned; one that
+//! waits for another.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+
+use super::{Attack, Manner, Pressure, Reads};
+use crate::client::dial;
+use crate::client::hostile::{self, Told};
+use crate::client::link::Link;
+use crate::client::source::Source;
+use crate::client::url::Url;
+
+/// Time between two looks at all of them.
+const LOOK: Duration = Duration::from_millis(5);
+/// Time after which one whose connection was closed comes again.
+const COME_AGAIN: Duration = Duration::from_millis(50);
+/// Time after which one that was turned away does: knocking all the time would be another attack.
+const KNOCK_AGAIN: Duration = Duration::from_secs(1);
+/// Connections made in one look, so that those that are there get their turn.
+const DIALS_A_LOOK: usize = 64;
+/// Bytes that a dripping reader takes at once, and how often.
+const DRIP_BYTES: usize = 64;
+const DRIP_EVERY: Duration = Duration::from_millis(100);
+/// The head that never ends.
+const HEAD: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ";
+
+/// What is to be done.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// How.
+    pub attack: Attack,
+    /// The server, on this machine.
+    pub url: Url,
+    /// Where they come from.
+    pub source: Source,
+    /// So many at once; connections a second for [`Attack::Churn`].
+    pub count: usize,
+    /// For so long.
+    pub time: Duration,
+}
+
+/// One of them.
+struct Peer {
+    index: usize,
+    manner: Manner,
+    stream: TcpStream,
+    link: Link,
+    stage: Stage,
+    unsent: Vec<u8>,
+    /// When it sends the next block.
+    due: Instant,
+    /// When it reads again, if it drips.
+    reads_at: Instant,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Waits for the answer to its request.
+    Asking,
+    /// Does what it came for.
+    Busy,
+}
+
+/// Lets them misbehave for as long as planned.
+///
+/// # Errors
+/// The server is not on this machine.
+pub fn run(plan: &Plan) -> io::Result<Pressure> {
+    let to = hostile::local(&plan.url)?;
+    let started = Instant::now();
+    let mut swarm = Swarm::new(plan, to, started);
+    while started.elapsed() < plan.time {
+        swarm.dial(Instant::now());
+        // Not woken by who is ready, which would be somebody all the time: all of them get their turn every so often.
+        thread::sleep(LOOK);
+        swarm.turn(Instant::now());
+    }
+    let Swarm { mut pressure, peers, .. } = swarm;
+    if !peers.is_empty() {
+        *pressure.endings.entry("still open".to_owned()).or_default() += peers.len() as u64;
+    }
+    pressure.time = started.elapsed();
+    Ok(pressure)
+}
+
+struct Swarm<'a> {
+    plan: &'a Plan,
+    to: SocketAddr,
+    started: Instant,
+    peers: Vec<Peer>,
+    /// Who is to connect, and when at the earliest.
+    absent: Vec<(usize, Instant)>,
+    pressure: Pressure,
+}
+
+impl<'a> Swarm<'a> {
+    fn new(plan: &'a Plan, to: SocketAddr, started: Instant) -> Swarm<'a> {
+        let absent = if plan.attack == Attack::Churn { 0 } else { plan.count };
+        let absent = (0..absent).rev().map(|index| (index, started)).collect();
+        Swarm { plan, to, started, peers: Vec::new(), absent, pressure: Pressure::default() }
+    }
+
+    /// Connects those who are due: all that are absent, or as many as churn wants by now.
+    fn dial(&mut self, now: Instant) {
+        if self.plan.attack == Attack::Churn {
+            let made = (self.pressure.connections + self.pressure.unreachable) as usize;
+            let wanted = (self.plan.count as f64 * self.started.elapsed().as_secs_f64()) as usize;
+            (made..wanted).take(DIALS_A_LOOK).for_each(|index| self.connect(index, now));
+            return;
+        }
+        let mut left = DIALS_A_LOOK;
+        let due: Vec<usize> = self
+            .absent
+            .extract_if(.., |(_, at)| {
+                let is_due = *at <= now && left > 0;
+                left -= usize::from(is_due);
+                is_due
+            })
+            .map(|(index, _)| index)
+            .collect();
+        due.into_iter().for_each(|index| self.connect(index, now));
+    }
+
+    fn connect(&mut self, index: usize, now: Instant) {
+        let manner = self.plan.attack.manner(index);
+        let from = self.plan.source.address(index);
+        let Ok(stream) = dial::dial_with_room(self.to, Some(from), manner.room_bytes()) else {
+            self.pressure.unreachable += 1;
+            self.comes_again(index, now + KNOCK_AGAIN);
+            return;
+        };
+        self.pressure.connections += 1;
+        let url = &self.plan.url;
+        let mut link = Link::new(&url.authority(), &url.target, true, dial::random());
+        let mut unsent = Vec::new();
+        if manner.upgrades || manner.asks_and_leaves {
+            link.drain_output(&mut unsent);
+        } else if !manner.leaves {
+            unsent.extend_from_slice(HEAD);
+        }
+        let stage = if manner.upgrades && !manner.asks_and_leaves { Stage::Asking } else { Stage::Busy };
+        // Spread over a block's time, as clients that came by themselves would be.
+        let due = now + manner.every.mul_f64(index as f64 * 0.618 % 1.0);
+        self.peers.push(Peer { index, manner, stream, link, stage, unsent, due, reads_at: now });
+        self.pressure.at_once = self.pressure.at_once.max(self.peers.len());
+    }
+
+    fn comes_again(&mut self, index: usize, at: Instant) {
+        if self.plan.attack != Attack::Churn {
+            self.absent.push((index, at));
+        }
+    }
+
+    /// Who of them has something to read. Asked of all at once: a read for each would cost more than the attack.
+    fn readable(&self) -> Vec<bool> {
+        let mut sockets: Vec<PollFd<'_>> =
+            self.peers.iter().map(|peer| PollFd::new(&peer.stream, PollFlags::IN)).collect();
+        // That nobody has is no error here.
+        let _ = dial::wait(&mut sockets, Duration::ZERO);
+        sockets.iter().map(|socket| !socket.revents().is_empty()).collect()
+    }
+
+    /// Each reads, and sends what it has to.
+    fn turn(&mut self, now: Instant) {
+        let (mut ended, readable) = (Vec::new(), self.readable());
+        for (at, (peer, is_readable)) in self.peers.iter_mut().zip(readable).enumerate() {
+            if let Some(ending) = peer.turn(now, is_readable, &mut self.pressure) {
+                ended.push((at, ending));
+            }
+        }
+        for (at, ending) in ended.into_iter().rev() {
+            let peer = self.peers.swap_remove(at);
+            let pause = if ending.starts_with("status 503") { KNOCK_AGAIN } else { COME_AGAIN };
+            *self.pressure.endings.entry(ending).or_default() += 1;
+            self.comes_again(peer.index, now + pause);
+        }
+    }
+}
+
+impl Peer {
+    /// Reads and sends; says how it ended, if it did.
+    fn turn(&mut self, now: Instant, is_readable: bool, pressure: &mut Pressure) -> Option<String> {
+        if let Some(ending) = is_readable.then(|| self.hear(now)).flatten() {
+            return Some(ending);
+        }
+        if self.stage == Stage::Busy && self.unsent.is_empty() {
+            if self.manner.leaves {
+                return Some("left".to_owned());
+            }
+            if now >= self.due && !self.manner.block.is_empty() {
+                self.unsent.extend_from_slice(&self.manner.block);
+                pressure.frames += self.manner.frames as u64;
+                self.due = (self.due + self.manner.every).max(now);
+            }
+        }
+        if self.unsent.is_empty() {
+            return None;
+        }
+        match self.stream.write(&self.unsent) {
+            Ok(count) => {
+                self.unsent.drain(..count);
+                pressure.bytes += count as u64;
+                None
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => None,
+            // Who reads is told by its next read, after what the server had to say.
+            Err(_) if self.manner.reads == Reads::All => {
+                self.unsent.clear();
+                None
+            }
+            Err(error) => Some(error.kind().to_string()),
+        }
+    }
+
+    fn hear(&mut self, now: Instant) -> Option<String> {
+        let reads = if self.stage == Stage::Asking { Reads::All } else { self.manner.reads };
+        let read = match reads {
+            Reads::All => hostile::read(&self.stream, &mut self.link),
+            Reads::Drips if now >= self.reads_at => {
+                self.reads_at = now + DRIP_EVERY;
+                self.drip()
+            }
+            Reads::Drips | Reads::Nothing => return None,
+        };
+        if let Err(error) = read {
+            return Some(error.kind().to_string());
+        }
+        match hostile::ending(&mut self.link) {
+            Told::Nothing => None,
+            Told::Ended(ending) => Some(ending),
+            Told::Opened => {
+                self.stage = Stage::Busy;
+                self.unsent.extend_from_slice(&self.manner.opening);
+                None
+            }
+        }
+    }
+
+    fn drip(&mut self) -> io::Result<()> {
+        let mut buffer = [0; DRIP_BYTES];
+        match (&mut &self.stream).read(&mut buffer) {
+            Ok(0) => self.link.receive_eof(),
+            Ok(count) => self.link.receive(&buffer[..count]),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}

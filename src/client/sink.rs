@@ -1,0 +1,89 @@
+//! A plain sink: takes connections, grants every upgrade, and drops what comes.
+//!
+//! Comes in: bytes of whoever connects, on this machine alone. Goes out: the answer to an upgrade, and nothing else. With it one finds out
+//! what an attacker costs the machine by itself, before one says what it costs the server. Never: a rule of the game; a connection
+//! closed before the peer has.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
+
+use super::link::SUBPROTOCOL;
+use crate::ws::http::HeadReader;
+use crate::ws::upgrade;
+
+/// Stack of a connection's thread, which does next to nothing.
+const STACK_BYTES: usize = 64 * 1024;
+/// Bytes that it drops at once.
+const BUFFER_BYTES: usize = 16 * 1024;
+
+/// A listener for [`run`].
+///
+/// # Errors
+/// The address is not of this machine, or cannot be bound.
+pub fn bind(to: SocketAddr) -> io::Result<TcpListener> {
+    if !to.ip().is_loopback() {
+        return Err(io::Error::new(ErrorKind::PermissionDenied, "a sink is only for this machine"));
+    }
+    let listener = TcpListener::bind(to)?;
+    // The 128 of `std` would hold up an attacker that the server does not hold up.
+    rustix::net::listen(&listener, crate::limits::LISTEN_BACKLOG)?;
+    Ok(listener)
+}
+
+/// Takes connections without end, each with a thread. One for which there is no thread or no descriptor is let go.
+pub fn run(listener: &TcpListener) {
+    for stream in listener.incoming() {
+        match stream {
+            Ok(stream) => {
+                let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || swallow(&stream));
+            }
+            Err(_) => thread::sleep(crate::limits::ACCEPT_PAUSE),
+        }
+    }
+}
+
+/// One connection to its end, however it ends.
+fn swallow(mut stream: &TcpStream) {
+    let (mut reader, mut buffer) = (Some(HeadReader::new()), [0; BUFFER_BYTES]);
+    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        let head = reader.as_mut().map(|reader| reader.receive(&buffer[..count]));
+        match head {
+            Some(Ok(Some(head))) => {
+                reader = None;
+                let granted = upgrade::accept(&head, &[SUBPROTOCOL]);
+                if granted.is_ok_and(|granted| stream.write_all(&granted.response).is_err()) {
+                    return;
+                }
+            }
+            Some(Err(_)) => reader = None,
+            Some(Ok(None)) | None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::talk::Talk;
+    use crate::client::url::Url;
+    use crate::packet::Codes;
+
+    #[test]
+    fn it_grants_the_upgrade_and_says_nothing_more() {
+        let listener = bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
+        let url: Url =
+            format!("ws://{}/play", listener.local_addr().expect("its address")).parse().expect("a URL");
+        thread::spawn(move || run(&listener));
+        let native = Codes::builtin().dialect("native").expect("built in");
+        let mut talk = Talk::connect(&url, None, native).expect("granted");
+        talk.send_bytes(&[0xff; 100_000]).expect("taken, whatever it is");
+        let heard = talk.hear(std::time::Duration::from_millis(100));
+        assert_eq!(heard.expect_err("silence").kind(), ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn it_is_for_this_machine_only() {
+        assert!(bind("0.0.0.0:0".parse().expect("an address")).is_err());
+    }
+}

@@ -1,0 +1,67 @@
+//! What wakes a worker: published ticks, in order and bounded, and the clients that it takes up with them.
+//!
+//! Comes in: ticks of the world thread, clients of their own threads. Goes out: all that came since the last look, to the one worker that
+//! waits. Never: a tick out of order, more than [`limits::PUBLISHED_TICKS`] of them, a worker that sleeps on although something came.
+
+use std::collections::VecDeque;
+
+use super::sync::{Condvar, Mutex};
+use crate::limits;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Bell<Tick, Newcomer> {
+    state: Mutex<State<Tick, Newcomer>>,
+    rung: Condvar,
+}
+
+#[derive(Debug)]
+struct State<Tick, Newcomer> {
+    published: VecDeque<Tick>,
+    newcomers: Vec<Newcomer>,
+    stopping: bool,
+}
+
+impl<Tick, Newcomer> Default for Bell<Tick, Newcomer> {
+    fn default() -> Bell<Tick, Newcomer> {
+        let state = State { published: VecDeque::new(), newcomers: Vec::new(), stopping: false };
+        Bell { state: Mutex::new(state), rung: Condvar::default() }
+    }
+}
+
+impl<Tick, Newcomer> Bell<Tick, Newcomer> {
+    /// Hands over a published tick. Returns whether an older one had to go for it.
+    pub fn ring(&self, published: Tick) -> bool {
+        let mut state = self.state.lock();
+        let overflows = state.published.len() >= limits::PUBLISHED_TICKS;
+        if overflows {
+            state.published.pop_front();
+        }
+        state.published.push_back(published);
+        drop(state);
+        self.rung.notify_one();
+        overflows
+    }
+
+    /// Hands over a client; the worker takes it up with the next tick.
+    pub fn welcome(&self, newcomer: Newcomer) {
+        self.state.lock().newcomers.push(newcomer);
+    }
+
+    /// Ends the worker.
+    pub fn stop(&self) {
+        self.state.lock().stopping = true;
+        self.rung.notify_one();
+    }
+
+    /// Waits for ticks, moves all that came into `ticks` and `newcomers`. Returns whether to go on.
+    pub fn wait(&self, ticks: &mut VecDeque<Tick>, newcomers: &mut Vec<Newcomer>) -> bool {
+        let mut state = self.state.lock();
+        if state.published.is_empty() && !state.stopping {
+            self.rung.wait_for(&mut state, limits::WORKER_IDLE);
+        }
+        std::mem::swap(&mut state.published, ticks);
+        newcomers.append(&mut state.newcomers);
+        !state.stopping
+    }
+}

@@ -1,0 +1,77 @@
+//! The places of `net/` where threads hand something over, run by a checker that chooses who goes on at every lock.
+//!
+//! ```text
+//!  outbox.rs, bell.rs, registry.rs, roster.rs of the product ──┐
+//!  sync.rs of this folder, in which every lock is the checker's ┴─► thousands of schedules, each from its seed
+//! ```
+//!
+//! Comes in: the product's own files, by their path. Goes out: an order of events in which something is lost, torn or waits for ever, with the
+//! schedule that replays it. Never: a clock; a wait that a time would end goes on for ever here, so that a wake-up that was lost shows.
+//! That the checker would find one is shown as well: [`planted`] loses some on purpose.
+
+use std::io::{self, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// What the product's files see as their crate.
+pub use tickwire::{limits, world};
+
+#[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
+#[path = "../../src/net/bell.rs"]
+mod bell;
+mod bells;
+#[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
+#[path = "../../src/net/outbox.rs"]
+mod outbox;
+mod outboxes;
+mod planted;
+#[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
+#[path = "../../src/net/registry.rs"]
+mod registry;
+#[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
+#[path = "../../src/net/roster.rs"]
+mod roster;
+mod rosters;
+mod stops;
+mod sync;
+
+/// Schedules that each model is run with, of each of the two kinds.
+const SCHEDULES: usize = 2_000;
+
+/// Every model by its name. A list instead of `#[test]`: under that, the files of the product would bring their own tests, which know no checker.
+const MODELS: [(&str, fn()); 8] = [
+    ("what_is_pushed_while_another_sends_is_sent", outboxes::what_is_pushed_while_another_sends_is_sent),
+    ("a_kernel_that_takes_some_tears_nothing", outboxes::a_kernel_that_takes_some_tears_nothing),
+    ("every_tick_and_client_and_the_stop_are_heard", bells::every_tick_and_client_and_the_stop_are_heard),
+    ("no_two_have_one_number_and_none_is_lost", rosters::no_two_have_one_number_and_none_is_lost),
+    ("whoever_comes_while_the_server_stops_is_told", stops::whoever_comes_while_the_server_stops_is_told),
+    ("planted_a_worker_is_found_asleep", planted::a_worker_is_found_asleep),
+    ("planted_a_stop_is_found_asleep", planted::a_stop_is_found_asleep),
+    ("planted_a_sender_is_found_to_leave_bytes", planted::a_sender_is_found_to_leave_bytes),
+];
+
+/// Runs a model with many schedules: at random, and with few changes of who goes on, of which most faults need two or three.
+fn check(model: impl Fn() + Send + Sync + 'static) {
+    let model = Arc::new(model);
+    let same = Arc::clone(&model);
+    shuttle::check_random(move || model(), SCHEDULES);
+    shuttle::check_pct(move || same(), SCHEDULES, 3);
+}
+
+/// Runs the models whose name has one of the arguments in it, or all.
+fn main() -> ExitCode {
+    let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let is_asked = |name: &str| asked.is_empty() || asked.iter().any(|word| name.contains(word.as_str()));
+    let (mut passed, mut failed) = (0, 0);
+    let mut out = io::stdout();
+    for (name, model) in MODELS.iter().filter(|(name, _)| is_asked(name)) {
+        let is_well = catch_unwind(AssertUnwindSafe(model)).is_ok();
+        let verdict = if is_well { "ok" } else { "FAILED" };
+        *(if is_well { &mut passed } else { &mut failed }) += 1;
+        let _ = writeln!(out, "test {name} ... {verdict}");
+    }
+    let verdict = if failed == 0 { "ok" } else { "FAILED" };
+    let _ = writeln!(out, "\ntest result: {verdict}. {passed} passed; {failed} failed");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,238 @@
+//! What connections may cost: budgets before and after the handshake, and a machine whose descriptors run out.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Resource, Rlimit};
+
+use crate::program::{Program, tickwire};
+use crate::raw::Raw;
+use crate::support::{PATIENCE, Peer, server};
+use tickwire::client::dial;
+use tickwire::limits;
+use tickwire::packet::client_packet::Mode;
+use tickwire::packet::{ClientPacket, Codes, Direction};
+use tickwire::ws::frame::{self, Opcode};
+
+const UPGRADE: &str = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                       Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+/// Threads of a server for anything but connections, at most.
+const OTHER_THREADS: usize = 24;
+
+/// A connection from 127.9.`a`.`b`.
+fn from(server: SocketAddr, a: usize, b: usize) -> TcpStream {
+    let address: IpAddr = format!("127.9.{a}.{b}").parse().expect("an address");
+    let stream = dial::dial(server, Some(address)).expect("a connection");
+    stream.set_nonblocking(false).expect("a socket that waits");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    stream
+}
+
+/// The status of the answer that comes next.
+fn status(stream: &mut TcpStream) -> String {
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).expect("a status line");
+    String::from_utf8_lossy(&answer[9..]).into_owned()
+}
+
+fn answer(stream: &mut TcpStream) -> String {
+    let mut text = String::new();
+    let _ = stream.read_to_string(&mut text);
+    text
+}
+
+/// Waits until something holds.
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !holds() {
+        assert!(started.elapsed() < PATIENCE, "{what} never came");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn entries(program: &Program, folder: &str) -> usize {
+    fs::read_dir(format!("/proc/{}/{folder}", program.pid())).expect("the program lives").count()
+}
+
+/// Hundredths of a second of work that a program has done.
+fn work(program: &Program) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{}/stat", program.pid())).expect("the program lives");
+    let (_, fields) = text.rsplit_once(')').expect("a name in brackets");
+    let fields: Vec<u64> = fields.split_whitespace().map(|field| field.parse().unwrap_or(0)).collect();
+    fields[11] + fields[12]
+}
+
+#[test]
+fn a_head_that_drips_ends_at_the_deadline_however_often_a_byte_comes() {
+    let server = server();
+    let mut stream = from(server.address(), 0, 1);
+    let mut writer = stream.try_clone().expect("a second handle");
+    let started = Instant::now();
+    let drip = thread::spawn(move || {
+        let head = b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ".iter().chain([b'a'; 1000].iter());
+        for byte in head {
+            if writer.write_all(&[*byte]).is_err() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    });
+    assert_eq!(status(&mut stream), "408");
+    let took = started.elapsed();
+    assert!(took >= limits::HEAD_TIME && took < 2 * limits::HEAD_TIME, "{took:?}");
+    drop(stream);
+    drip.join().expect("no panic");
+    server.stop();
+}
+
+#[test]
+fn unfinished_requests_have_a_budget_per_address_and_in_all_and_no_thread_above_it() {
+    let program = Program::start(&mut tickwire(&["--bind", "127.0.0.1:0"]));
+    let mut waiting = Vec::new();
+    let (each, addresses) =
+        (limits::HEADS_PENDING_PER_ADDRESS, limits::HEADS_PENDING / limits::HEADS_PENDING_PER_ADDRESS);
+    let started = Instant::now();
+    for address in 1..=addresses {
+        waiting.extend((0..each).map(|_| from(program.address, 1, address)));
+        let text = answer(&mut from(program.address, 1, address));
+        let cap = if address < addresses { "heads_pending_for_address" } else { "heads_pending" };
+        assert!(
+            text.starts_with("HTTP/1.1 503 ") && text.ends_with(&format!("\r\n\r\n{cap}\n")),
+            "{address}: {text}"
+        );
+    }
+    let text = answer(&mut from(program.address, 1, 200));
+    assert!(text.ends_with("\r\n\r\nheads_pending\n"), "{text}");
+    if started.elapsed() < limits::HEAD_TIME {
+        let threads = entries(&program, "task");
+        assert!(
+            (limits::HEADS_PENDING..limits::HEADS_PENDING + OTHER_THREADS).contains(&threads),
+            "{threads} threads"
+        );
+    }
+    drop(waiting);
+    until("a place", || {
+        let mut stream = from(program.address, 1, 200);
+        stream.write_all(UPGRADE.as_bytes()).is_ok() && status(&mut stream) == "101"
+    });
+    until("an end of their threads", || entries(&program, "task") < OTHER_THREADS);
+}
+
+#[test]
+fn the_cap_follows_from_open_files_is_shown_and_is_kept() {
+    let mut command = Command::new("sh");
+    command.args([
+        "-c",
+        "ulimit -n 160 && exec \"$0\" \"$@\"",
+        env!("CARGO_BIN_EXE_tickwire"),
+        "--bind",
+        "127.0.0.1:0",
+    ]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut program = Program::start(&mut command);
+    // 160 less the 64 that are kept; a quarter of them for requests.
+    assert!(
+        program.banner.contains("this machine carries 96 connections (160 open files, "),
+        "{}",
+        program.banner
+    );
+    assert!(program.banner.contains("clients 72 at most"), "{}", program.banner);
+    let mut clients = Vec::new();
+    for number in 0..72 {
+        let mut client = from(program.address, 2, 1 + number % 2);
+        client.write_all(UPGRADE.as_bytes()).expect("sent");
+        assert_eq!(status(&mut client), "101");
+        clients.push(client);
+    }
+    let mut more = from(program.address, 2, 9);
+    more.write_all(UPGRADE.as_bytes()).expect("sent");
+    let text = answer(&mut more);
+    assert!(text.starts_with("HTTP/1.1 503 ") && text.ends_with("\r\n\r\nclients\n"), "{text}");
+    let _requests: Vec<TcpStream> = (0..24).map(|_| from(program.address, 2, 10)).collect();
+    let text = answer(&mut from(program.address, 2, 11));
+    assert!(text.ends_with("\r\n\r\nheads_pending\n"), "{text}");
+    assert!(entries(&program, "task") < 96 + OTHER_THREADS);
+    let log = program.stop();
+    assert!(!log.contains("no room for another connection"), "descriptors were left: {log}");
+}
+
+#[test]
+fn without_descriptors_nobody_spins_who_is_there_is_served_and_all_is_well_again_afterwards() {
+    let mut program = Program::start(&mut tickwire(&["--bind", "127.0.0.1:0"]));
+    let mut honest = Peer::connect(program.address, "/play");
+    honest.send(&[0x92, 1, 0x92, 1, 1]);
+    let native = Codes::builtin().dialect("native").expect("built in");
+    let mut is_served = |nonce: u8| {
+        honest.send(&[0x92, 6, 0x91, nonce]);
+        let pong = |message: &[u8]| {
+            let decoded = native.decode(Direction::ToClient, message);
+            decoded.is_ok_and(|packet| packet.row.name == "pong" && packet.values[0] == nonce.into())
+        };
+        honest.receive_until(pong).expect("an answer");
+    };
+    is_served(101);
+    let descriptors = entries(&program, "fd") as u64;
+    let pid = Pid::from_raw(program.pid().cast_signed());
+    let lowered = Rlimit { current: Some(descriptors + 3), maximum: None };
+    let before = rustix::process::prlimit(pid, Resource::Nofile, Rlimit { maximum: hard_limit(), ..lowered });
+    before.expect("the limit of a child can be lowered");
+    let waiting: Vec<TcpStream> = (0..40).map(|_| from(program.address, 3, 1)).collect();
+    thread::sleep(Duration::from_millis(300));
+    let (worked, time) = (work(&program), Duration::from_secs(2));
+    thread::sleep(time);
+    let worked = work(&program) - worked;
+    assert!(worked < 60, "{worked} hundredths of a second of work in {time:?}");
+    let now = entries(&program, "fd") as u64;
+    // Numbers that it got from whoever started it may lie above the limit, so it is not quite three.
+    assert!(now < descriptors + 20, "{now} descriptors, and {descriptors} before");
+    is_served(102);
+    drop(waiting);
+    let mut page = from(program.address, 3, 2);
+    page.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").expect("sent");
+    assert_eq!(status(&mut page), "200", "with the limit as low as before");
+    drop(page);
+    is_served(103);
+    until("an end of their descriptors", || entries(&program, "fd") as u64 <= descriptors);
+    let log = program.stop();
+    let said = log.matches("no room for another connection").count();
+    assert!(
+        (1..20).contains(&said) && log.contains("there is room for connections again"),
+        "{said} times: {log}"
+    );
+}
+
+fn hard_limit() -> Option<u64> {
+    rustix::process::getrlimit(Resource::Nofile).maximum
+}
+
+#[test]
+fn who_says_too_much_is_warned_and_then_closed_with_1008() {
+    let server = server();
+    let mut client = Raw::connect(server.address(), "/play?token=");
+    client.say("native", &ClientPacket::Hello { version: 1, mode: Mode::Watch, name: None, skin: None });
+    let native = Codes::builtin().dialect("native").expect("built in");
+    let ping = ClientPacket::Ping { nonce: Some(1) }.encode(&native);
+    let mut flood = Vec::new();
+    // Less than the bytes allowed at once, and more than the messages.
+    (0..limits::CLIENT_MESSAGES_BURST + 60)
+        .for_each(|_| frame::write(&mut flood, Opcode::Binary, Some([1, 2, 3, 4]), &ping));
+    client.send_bytes(&flood);
+    client.stream.read_to_end(&mut client.heard).expect("an end");
+    let name = b"message_rate";
+    let said: Vec<usize> = client
+        .heard
+        .windows(name.len())
+        .enumerate()
+        .filter(|(_, seen)| seen == name)
+        .map(|(at, _)| at)
+        .collect();
+    assert_eq!(said.len(), 2, "the warning and the close frame");
+    assert!(client.heard.ends_with(b"\x03\xf0message_rate"), "the close frame comes last");
+    let between = &client.heard[said[0]..said[1]];
+    assert!(between.windows(9).any(|seen| seen == b"slow down"), "the first is the warning");
+    server.stop();
+}
