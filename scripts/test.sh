@@ -58,6 +58,7 @@ tools() {
     rust || return
     local missing=()
     command -v cc >/dev/null || missing+=(gcc libc6-dev)
+    command -v c++ >/dev/null || missing+=(g++)
     has_web_rustc || missing+=(rustc libstd-rust-dev-wasm32 lld-14)
     command -v node >/dev/null || missing+=(nodejs)
     command -v npm >/dev/null || missing+=(npm)
@@ -112,7 +113,7 @@ scripts() {
     echo "$count passed, 0 failed"
 }
 
-format() { cargo fmt --all --check; }
+format() { cargo fmt --all --check && cargo fmt --manifest-path tests/fuzz/Cargo.toml --check; }
 
 lint() { cargo clippy --workspace --all-targets --locked -- -D warnings; }
 
@@ -192,6 +193,9 @@ attack() { timeout --kill-after=10 400 scripts/attack.sh --seconds 4 --brief; }
 # The time of the machine is not ours alone here: see --judge.
 pressure() { timeout --kill-after=10 400 scripts/pressure.sh --seconds 4 --judge p50 --brief; }
 
+# A look at each target with what it found so far; the long runs are scripts/fuzz.sh's own.
+fuzz() { nice scripts/fuzz.sh --seconds 3; }
+
 # ---- counting ----------------------------------------------------------------------------------------------------
 
 # How many tests of a log passed and failed, as two numbers. $1: how the group counts. $2: the log.
@@ -259,6 +263,7 @@ groups=(
     'wireshark line tshark shows every packet of all captures, and agrees with explain'
     'captures marks a capture of two hundred players holds every message'
     'autobahn line the Autobahn test suite, with the WebSocket layer as server and as client'
+    'fuzz line each fuzz target goes on from its corpus for a moment'
     'pressure marks players beside clients that misbehave'
     'attack marks players beside many who attack at once, and what is left of it afterwards'
 )

@@ -339,10 +339,7 @@ impl<'c> Conversation<'c> {
         let missing = header.length - come as u64;
         let (inside, whole) = match missing {
             0 => self.payload(&payload, begin, header, from),
-            _ => {
-                let problem = Problem::Incomplete { missing: Some(missing) };
-                (Inside::bytes(&payload, begin).with(Some(problem)), None)
-            }
+            _ => (self.unfinished(&payload, begin, header, missing, from), None),
         };
         if inside.problem.as_ref().is_some_and(Problem::closes) {
             self.half(from).stage = Stage::Over;
@@ -363,6 +360,27 @@ impl<'c> Conversation<'c> {
             problem: inside.problem,
             ..Frame::new(start..begin + come, tree)
         }
+    }
+
+    /// A payload that is not all there. A text that cannot be UTF-8 any more is refused before its end has come, here as there.
+    fn unfinished(
+        &mut self,
+        payload: &[u8],
+        begin: usize,
+        header: Header,
+        missing: u64,
+        from: Side,
+    ) -> Inside<'c> {
+        let text = match (header.opcode, &self.half(from).open) {
+            (Opcode::Text, _) => Some(Utf8::default()),
+            (Opcode::Continuation, Open::Begun { opcode: Opcode::Text, text, .. }) => Some(text.clone()),
+            _ => None,
+        };
+        let judged = text.map(|mut text| fragment(payload, begin, Opcode::Text, &mut text));
+        let incomplete = Problem::Incomplete { missing: Some(missing) };
+        judged
+            .filter(|inside| inside.problem.is_some())
+            .unwrap_or_else(|| Inside::bytes(payload, begin).with(Some(incomplete)))
     }
 
     /// A payload that is all there: what it is by itself, and the message that it ends.

@@ -398,6 +398,30 @@ fn what_is_written_frame_by_frame_is_the_same_and_takes_little_memory() {
 }
 
 #[test]
+fn section_8_1_a_text_that_is_not_all_there_is_refused_as_soon_as_a_byte_says_so() {
+    let codes = Codes::builtin();
+    let native = codes.dialect("native").expect("built in");
+    for (bytes, is_refused) in [
+        ("8185 00000000 f490", true),
+        ("8185 00000000 f48f", false),
+        ("0182 00000000 61e2 8083 00000000 28", true),
+        ("0182 00000000 61e2 8083 00000000 82", false),
+        ("0282 00000000 61e2 8083 00000000 28", false),
+        ("8285 00000000 f490", false),
+    ] {
+        let mut conversation = Conversation::in_dialect(&native);
+        conversation.begin_with_frames(true);
+        let explanation = conversation.explain(Side::Client, &hex::bytes(bytes));
+        match explanation.problem().expect("it is not all there") {
+            Problem::Broken { rule, .. } => {
+                assert!(is_refused && *rule == "text_not_utf8", "{bytes}: {rule}")
+            }
+            Problem::Incomplete { missing } => assert!(!is_refused && missing.is_some(), "{bytes}"),
+        }
+    }
+}
+
+#[test]
 fn what_is_no_capture_has_a_bound() {
     let bound = usize::try_from(tickwire::limits::EXPLAIN_PASTED_BYTES).expect("a few MiB");
     let file = std::env::temp_dir().join(format!("tickwire-explain-long-{}.hex", std::process::id()));

@@ -1,0 +1,28 @@
+//! tickwire without `net`, `client` and `cli`: what is pure, and so what can be fuzzed.
+//!
+//! Comes in: the sources of `src/`, as they are. Goes out: the same modules under the same names, so that a target reads like a test.
+//! Never: a socket, a clock, a thread, or a package that only those need.
+
+use std::sync::OnceLock;
+
+#[path = "../../src"]
+mod product {
+    pub mod capture;
+    pub mod explain;
+    pub mod feed;
+    pub mod limits;
+    pub mod packet;
+    pub mod replay;
+    pub mod session;
+    pub mod ws;
+}
+
+pub use product::{capture, explain, feed, limits, packet, replay, session, ws};
+pub use tickwire_world as world;
+
+/// Whether the bug that `planted.tsv` has for a target is awake. Only the copy of the sources that `scripts/fuzz.sh --planted` makes
+/// asks; `TICKWIRE_PLANTED` answers.
+pub fn planted(target: &str) -> bool {
+    static AWAKE: OnceLock<String> = OnceLock::new();
+    AWAKE.get_or_init(|| std::env::var("TICKWIRE_PLANTED").unwrap_or_default()) == target
+}

@@ -1,0 +1,143 @@
+//! Capture files: any bytes are read or refused, what is read can be written and read again, and a session in it can be run again.
+//!
+//! Comes in: a file. Holds: an error lies within the file; each packet, each connection and each record of the world can be asked for;
+//! packets that are written with our writer come back with time, direction, bytes and comment; a file cut off anywhere is read as far
+//! as it goes; a replay ends with a report or a reason.
+
+use std::sync::Arc;
+
+use tickwire::capture::pcapng::{About, write_interface, write_packet, write_section};
+use tickwire::capture::{self, Capture, Packet, Record, packet, record};
+use tickwire::explain::captured;
+use tickwire::packet::{Codes, endpoint};
+use tickwire::replay::{self, Spoken};
+use tickwire::ws::http::RequestHead;
+
+/// See the [module](self).
+pub fn run(bytes: &[u8]) {
+    let found = match capture::read(bytes) {
+        Ok(found) => found,
+        Err(error) => {
+            assert!(error.offset <= bytes.len() && !error.to_string().is_empty(), "{error}");
+            return;
+        }
+    };
+    assert!(found.cut_at.is_none_or(|at| at > 0 && at < bytes.len()));
+    for (index, packet) in found.packets.iter().enumerate() {
+        assert_eq!(packet.number, index + 1);
+        assert!(packet.whole_bytes >= packet.bytes.len());
+        segment(packet);
+    }
+    connections(&found, bytes.len());
+    records(&found);
+    written_again(&found);
+    cut_off(&found, bytes);
+    if !found.packets.is_empty() {
+        understood(&found);
+    }
+}
+
+/// What a packet holds, written as our recorder writes it, comes back.
+fn segment(packet: &Packet<'_>) {
+    let Some(segment) = packet::decode(packet) else { return };
+    let mut bytes = Vec::new();
+    let taken = packet::encode(&mut bytes, &segment.head, segment.payload);
+    assert!(taken <= segment.payload.len());
+    // Whether a family of the two ends differs, the writer decides by the first.
+    let (from, to) = (segment.head.from.ip().to_canonical(), segment.head.to.ip().to_canonical());
+    if from.is_ipv4() != to.is_ipv4() {
+        return;
+    }
+    let written = Packet {
+        link: packet::LINK_RAW,
+        bytes: &bytes,
+        whole_bytes: bytes.len(),
+        comments: Vec::new(),
+        ..*packet
+    };
+    let again = packet::decode(&written).expect("our own packet");
+    assert_eq!(again.payload, &segment.payload[..taken]);
+    assert_eq!((again.head.sequence, again.head.flags), (segment.head.sequence, segment.head.flags));
+    let ends = [again.head.from, again.head.to].map(|end| (end.ip().to_canonical(), end.port()));
+    assert_eq!(ends, [(from, segment.head.from.port()), (to, segment.head.to.port())]);
+}
+
+fn connections(found: &Capture<'_>, file_bytes: usize) {
+    let mut said = 0;
+    for connection in found.connections() {
+        for piece in &connection.pieces {
+            assert!((1..=found.packets.len()).contains(&piece.packet));
+            said += piece.bytes.len();
+        }
+        assert!(connection.holes.iter().all(|hole| hole.bytes > 0));
+    }
+    assert!(said <= file_bytes, "more bytes than the file has");
+}
+
+fn records(found: &Capture<'_>) {
+    for (packet, record) in found.records() {
+        match record {
+            Ok(record) => {
+                let mut bytes = Vec::new();
+                record::encode(&mut bytes, &record);
+                assert_eq!(record::decode(&bytes), Ok(record), "from {:02x?}", packet.bytes);
+                if let Record::Tick { frame, .. } = record {
+                    let _ = tickwire::world::command::decode_frame(frame);
+                }
+            }
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+fn written_again(found: &Capture<'_>) {
+    let mut links: Vec<u32> = found.packets.iter().map(|packet| packet.link).collect();
+    links.sort_unstable();
+    links.dedup();
+    let mut bytes = Vec::new();
+    write_section(&mut bytes, "fuzz");
+    for link in &links {
+        write_interface(&mut bytes, u16::try_from(*link).unwrap_or(u16::MAX), "any");
+    }
+    for packet in &found.packets {
+        let interface = links.iter().position(|link| *link == packet.link).expect("one of them") as u32;
+        let comment = packet.comments.first().copied().unwrap_or_default();
+        let about = About { interface, at_ns: packet.at_ns, inbound: packet.inbound, comment };
+        write_packet(&mut bytes, &about, packet.bytes);
+    }
+    let again = capture::read(&bytes).expect("our own file");
+    assert_eq!((again.packets.len(), again.cut_at), (found.packets.len(), None));
+    for (written, packet) in again.packets.iter().zip(&found.packets) {
+        assert_eq!((written.bytes, written.at_ns), (packet.bytes, packet.at_ns));
+        assert_eq!(written.inbound, packet.inbound);
+        let comment = packet.comments.first().copied().filter(|comment| !comment.is_empty());
+        assert_eq!(written.comments.first().copied(), comment);
+    }
+}
+
+/// Whoever wrote it was ended in the middle: the packets before are there.
+fn cut_off(found: &Capture<'_>, bytes: &[u8]) {
+    let end = bytes.len() - bytes.len() / 3;
+    if let Ok(part) = capture::read(&bytes[..end]) {
+        assert_eq!(part.packets, found.packets[..part.packets.len()], "cut at {end}");
+    }
+}
+
+/// What `explain` and `replay` make of it.
+fn understood(found: &Capture<'_>) {
+    let codes = Codes::builtin();
+    let native = codes.dialect("native").expect("built in");
+    let mut items = 0;
+    captured::walk(found, &codes, (None, &native), None, |_| items += 1);
+    let find = |head: &RequestHead| {
+        let asked = ["dialect", "format"].map(|name| head.query(name));
+        let [dialect, format] = asked.each_ref().map(Option::as_deref);
+        let (dialect, is_json) = endpoint::find(&codes, head.path(), dialect, format).ok()?;
+        let is_native = dialect.name() == "native";
+        Some(Spoken { dialect: Arc::clone(dialect), is_native, is_json })
+    };
+    match replay::replay(found, &find) {
+        Ok(report) => assert!(report.ticks as usize <= found.packets.len()),
+        Err(reason) => assert!(!reason.to_string().is_empty()),
+    }
+}

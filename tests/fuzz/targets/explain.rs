@@ -1,0 +1,120 @@
+//! Explanations of any bytes: leaves tile them, write them again, and judge as the server does.
+//!
+//! Comes in: a byte that chooses dialect, side and how the bytes begin, and what that side sends. Holds: each explanation tiles its bytes
+//! down to the bit and encodes to them; its JSON is JSON; what is broken has a rule and a place; the first rule for which
+//! the connection is closed is the one that the server names; cutting the bytes changes none of it.
+
+use tickwire::explain::{Content, Conversation, Explanation, Problem, REST};
+use tickwire::packet::{Codes, Dialect, Direction};
+use tickwire::ws::Side;
+use tickwire::ws::message::{Limits, Message, Reader};
+
+/// See the [module](self).
+pub fn run(mut bytes: &[u8]) {
+    let codes = Codes::builtin();
+    let choice = super::choose(&mut bytes, 64);
+    let dialect = codes.dialects().nth(choice % 8 % codes.dialects().count()).expect("among them");
+    let from = if choice & 8 == 0 { Side::Client } else { Side::Server };
+    let begin = || match choice / 16 {
+        0 | 1 => {
+            let mut conversation = Conversation::in_dialect(dialect);
+            conversation.begin_with_frames(choice / 16 == 1);
+            conversation
+        }
+        2 => Conversation::new(&codes, dialect),
+        _ => {
+            let mut conversation = Conversation::new(&codes, dialect);
+            conversation.begin_midway();
+            conversation
+        }
+    };
+    let mut conversation = begin();
+    let mut whole = conversation.receive(from, bytes);
+    whole.extend(conversation.finish(from));
+    whole.iter().for_each(tiles);
+    let joined: Vec<u8> = whole.iter().flat_map(|item| item.bytes.clone()).collect();
+    assert_eq!(joined, bytes);
+    if choice / 16 < 3 {
+        in_pieces(begin(), from, bytes, &whole);
+    }
+    if choice / 16 < 2 {
+        let first =
+            whole.iter().flat_map(|item| &item.frames).find_map(|frame| closing(frame.problem.as_ref()));
+        assert_eq!(first, verdict(dialect, from, choice / 16 == 1, bytes), "the rule that closes");
+    }
+    if bytes.len() % 4 == 0 {
+        whole.iter().for_each(|item| assert!(!item.report().is_empty()));
+    }
+}
+
+/// Leaves tile the bytes and write them again; what is wrong has a name and a place.
+fn tiles(explanation: &Explanation<'_>) {
+    let bits = explanation.bytes.len() * 8;
+    let tree = explanation.tree();
+    let mut at = 0;
+    for leaf in tree.leaves() {
+        assert_eq!(leaf.bits.start, at, "a gap or an overlap before {leaf:?}");
+        assert!(leaf.raw.is_some() || leaf.bits.is_empty(), "{leaf:?} says nothing");
+        at = leaf.bits.end;
+    }
+    assert_eq!(at, bits, "the leaves end before the bytes");
+    assert_eq!(explanation.encode().as_deref(), Some(&explanation.bytes[..]));
+    let said: serde_json::Value = serde_json::from_str(&explanation.json()).expect("JSON");
+    assert_eq!(said["frames"].as_array().map(Vec::len), Some(explanation.frames.len()));
+    for frame in &explanation.frames {
+        match &frame.problem {
+            Some(Problem::Broken { rule, address, sentence, answer, bits: place }) => {
+                assert!(
+                    [rule, &address[..], &sentence[..], &answer[..]].iter().all(|words| !words.is_empty())
+                );
+                assert!(place.start <= place.end && place.end <= bits, "{place:?}");
+            }
+            Some(Problem::Incomplete { .. }) => {}
+            None if frame.tree.name == REST => {}
+            None => assert!(!matches!(frame.content, Content::Unread), "{frame:?}"),
+        }
+        assert!(!frame.to_string().is_empty() || frame.place.is_empty());
+    }
+}
+
+/// The same items however the bytes are cut, but for what follows the end, which is told as it comes.
+fn in_pieces(mut conversation: Conversation<'_>, from: Side, bytes: &[u8], whole: &[Explanation<'_>]) {
+    let piece = bytes.len() / 5 + 1;
+    let mut items: Vec<Explanation<'_>> =
+        bytes.chunks(piece).flat_map(|piece| conversation.receive(from, piece)).collect();
+    items.extend(conversation.finish(from));
+    let lines = |items: &[Explanation<'_>]| -> Vec<String> {
+        let frames = items.iter().flat_map(|item| item.frames.iter().map(move |frame| (item, frame)));
+        let read = frames.take_while(|(_, frame)| frame.problem.is_none() && frame.tree.name != REST);
+        read.map(|(item, frame)| format!("{} {frame}", item.bytes.len())).collect()
+    };
+    assert_eq!(lines(&items), lines(whole), "cut into pieces of {piece}");
+}
+
+/// The rule, if it closes the connection.
+fn closing(problem: Option<&Problem>) -> Option<&'static str> {
+    match problem? {
+        Problem::Broken { rule, answer, .. } if answer.starts_with("close ") => Some(rule),
+        _ => None,
+    }
+}
+
+/// The rule for which the server closes, or a client of ours; none where it goes on or is closed by the peer.
+fn verdict(dialect: &Dialect, from: Side, is_json: bool, bytes: &[u8]) -> Option<&'static str> {
+    let direction = if from == Side::Client { Direction::ToServer } else { Direction::ToClient };
+    let mut reader = Reader::new(from, Limits { message_bytes: usize::MAX, fragments: usize::MAX });
+    reader.receive(bytes);
+    loop {
+        let decoded = match reader.next_message() {
+            Ok(Some(Message::Binary(payload))) => dialect.decode(direction, payload),
+            Ok(Some(Message::Text(text))) if is_json => dialect.decode_json(direction, text),
+            // Which kind of message an endpoint takes, an explanation does not judge.
+            Ok(Some(Message::Ping(_) | Message::Pong(_) | Message::Text(_))) => continue,
+            Ok(Some(Message::Close(_)) | None) => return None,
+            Err(violation) => return Some(violation.name()),
+        };
+        if let Some(error) = decoded.err().filter(|error| error.closes()) {
+            return Some(error.name());
+        }
+    }
+}

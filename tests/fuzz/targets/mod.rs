@@ -1,0 +1,32 @@
+//! The targets, and what several of them need.
+//!
+//! Comes in: any bytes. Goes out: nothing, or a panic that says what does not hold. Never: a state that outlives an input, but for
+//! tables that are built once.
+
+mod capture;
+mod dialects;
+mod explain;
+mod frame;
+mod head;
+mod msgpack;
+mod session;
+mod stream;
+
+/// All of them, by the name that `scripts/fuzz.sh` takes.
+pub const ALL: [(&str, fn(&[u8])); 8] = [
+    ("head", head::run),
+    ("frame", frame::run),
+    ("stream", stream::run),
+    ("msgpack", msgpack::run),
+    ("dialects", dialects::run),
+    ("explain", explain::run),
+    ("session", session::run),
+    ("capture", capture::run),
+];
+
+/// Takes the first byte off, as a choice among so many; the first of them when there is none.
+fn choose(bytes: &mut &[u8], among: usize) -> usize {
+    let Some((first, rest)) = bytes.split_first() else { return 0 };
+    *bytes = rest;
+    usize::from(*first) % among
+}
