@@ -162,9 +162,11 @@ fn serve(house: &House, stream: &TcpStream, address: SocketAddr, mut permit: Per
 /// A request that is not granted: the rule's name for the log, and the whole response.
 type Refused = (&'static str, Vec<u8>);
 
-/// 3. Reads the request up to its empty line, and 4. answers it: gives the 101 response, and the bytes behind the request,
-/// which are frames already. `Ok(None)` when the peer has left.
-fn read_request(stream: &TcpStream, deadline: Instant) -> Result<Option<(Vec<u8>, Vec<u8>)>, Refused> {
+/// A request that is granted: the 101 response, and the bytes behind the request, which are frames already.
+type Granted = (Vec<u8>, Vec<u8>);
+
+/// 3. Reads the request up to its empty line. 4. Judges it: the response is yet to be sent. `Ok(None)` when the peer has left.
+fn read_request(stream: &TcpStream, deadline: Instant) -> Result<Option<Granted>, Refused> {
     let refused = |refusal: Refusal| (refusal.violation.name(), refusal.response());
     let (mut reader, mut buffer) = (HeadReader::new(), [0; limits::READ_BYTES]);
     loop {
