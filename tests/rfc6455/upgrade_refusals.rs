@@ -183,7 +183,10 @@ fn section_6_3_a_body_is_taken_where_it_is_expected_and_never_behind_an_upgrade(
 
 #[test]
 fn path_and_query() {
-    let head = head("/server?dialect=letters&empty=&bare&x=1%2B1&x=2&na%6de=a+b&bad=%zz%4", "");
+    let head = head(
+        "/server?dialect=letters&empty=&bare&x=1%2B1&x=2&na%6de=a+b&bad=%zz%4&half=%4z%z4%4&low=%41%7e%30%5a%aA%E2%82%ac",
+        "",
+    );
     assert_eq!(head.path(), "/server");
     assert_eq!(head.query("dialect").as_deref(), Some("letters"));
     assert_eq!(head.query("empty").as_deref(), Some(""));
@@ -191,6 +194,8 @@ fn path_and_query() {
     assert_eq!(head.query("x").as_deref(), Some("1+1"), "the first counts");
     assert_eq!(head.query("name").as_deref(), Some("a b"));
     assert_eq!(head.query("bad").as_deref(), Some("%zz%4"));
+    assert_eq!(head.query("half").as_deref(), Some("%4z%z4%4"));
+    assert_eq!(head.query("low").as_deref(), Some("A~0Z\u{fffd}€"));
     assert_eq!(head.query("Dialect"), None);
     assert_eq!(self::head("/", "").query("x"), None);
     assert_eq!(self::head("/?x=%fF", "").query("x").as_deref(), Some("\u{fffd}"));
