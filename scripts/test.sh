@@ -5,7 +5,8 @@
 #   scripts/test.sh GROUP...     only these (see the list at the end)
 #
 # On a Debian 12 machine it installs what is missing (as root, or with sudo) or fails: no group is ever skipped. Rust itself
-# is the one thing that it expects, and Python 2.7, without which the group `autobahn` says NOT RUN. Without a package to install it needs no network. The last line counts the tests.
+# is the one thing that it expects, and Python 2.7, without which the group `autobahn` says NOT RUN. Without a package to install
+# it needs no network. The last line counts the tests.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 exec </dev/null
@@ -14,13 +15,12 @@ exec </dev/null
 [ -d "${CARGO_HOME:-$HOME/.cargo}/bin" ] && PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
 PATH="$PWD/target/node/bin:$PATH"
 export PATH DEBIAN_FRONTEND=noninteractive
+# Preparing for the next build makes the first one slower.
+[ -d target/debug ] || export CARGO_INCREMENTAL=0
 
 node_major=20
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
-table=()
-all_passed=0
-all_failed=0
 
 # ---- tools -------------------------------------------------------------------------------------------------------
 
@@ -119,21 +119,20 @@ lint() { cargo clippy --workspace --all-targets --locked -- -D warnings; }
 
 documents() { RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked; }
 
-# Built together; then two programs run at a time with four tests each, since most of them wait for clocks and sockets rather
-# than work. The long ones stand at the end of cargo's list and begin. Documentation examples come last.
+# All test programs, built together.
+build() { cargo test --workspace --locked --no-run; }
+
+# Two programs run at a time with four tests each, since most of them wait for clocks and sockets rather than work. The long ones
+# stand at the end of cargo's list and begin. Documentation examples come last.
 debug() {
-    local build="$logs/build" failed=0 optimised
-    cargo test --workspace --locked --no-run 2>&1 | tee "$build" || return
-    # Meanwhile the optimised program is built, behind the tests; the group `release` says what came of it.
-    nice cargo build --release --locked --quiet >/dev/null 2>&1 &
-    optimised=$!
-    sed -n 's/^ *Executable .*(\(.*\))$/\1/p' "$build" | tac |
+    local failed=0 list="$logs/programs"
+    cargo test --workspace --locked --no-run >"$list" 2>&1 || { cat "$list"; return 1; }
+    sed -n 's/^ *Executable .*(\(.*\))$/\1/p' "$list" | tac |
         TICKWIRE_TOOLS=1 RUST_TEST_THREADS=4 xargs -P 2 -I PROGRAM bash -c '
             log=$1/${0##*/}.log; "$0" >"$log" 2>&1; status=$?
             flock "$1/turn" printf "\n%s\n%s\n" "$0" "$(cat "$log")"
             exit "$status"' PROGRAM "$logs" || failed=1
     cargo test --workspace --locked --doc || failed=1
-    wait "$optimised" || true
     return "$failed"
 }
 
@@ -185,8 +184,6 @@ autobahn() { scripts/autobahn.sh; }
 
 proxy() { timeout --kill-after=10 300 node tests/proxy/run.mjs; }
 
-models() { cargo test --locked --test models; }
-
 # The time of the machine is not ours alone here: only counts are judged.
 attack() { timeout --kill-after=10 400 scripts/attack.sh --seconds 4 --brief; }
 
@@ -211,12 +208,15 @@ count() {
     esac
 }
 
-# Runs a group and notes what came of it. $1: its function. $2: how it counts. $3: its heading.
+# Runs a group, shows what it says when it has ended, and notes what came of it in a file. $1: its function. $2: how it counts.
+# $3: its heading.
 group() {
     local name=$1 how=$2 heading=$3 log="$logs/$1" from=$SECONDS status passed failed verdict=ok
-    printf '\n=== %s: %s\n' "$name" "$heading"
-    "$name" 2>&1 | tee "$log"
-    status=${PIPESTATUS[0]}
+    flock "$logs/turn" printf '\n=== %s: %s\n' "$name" "$heading"
+    # Its log has its own name only when it is whole: by that another group sees that this one has run.
+    "$name" >"$log.part" 2>&1
+    status=$?
+    mv "$log.part" "$log"
     read -r passed failed < <(count "$how" "$log")
     if [ "$status" != 0 ] && [ "$how" = one ]; then
         passed=0
@@ -227,16 +227,24 @@ group() {
         [ "$failed" != 0 ] || failed=1
     fi
     [ "$failed" = 0 ] || verdict=FAILED
-    printf -- '--- %s: %s passed, %s failed, %s s\n' "$name" "$passed" "$failed" "$((SECONDS - from))"
-    table+=("$(printf '%-12s %6s passed %4s failed %5s s  %s' "$name" "$passed" "$failed" "$((SECONDS - from))" "$verdict")")
-    all_passed=$((all_passed + passed))
-    all_failed=$((all_failed + failed))
+    flock "$logs/turn" bash -c 'cat "$1"; printf -- "--- %s: %s passed, %s failed, %s s\n" "${@:2}"' \
+        - "$log" "$name" "$passed" "$failed" "$((SECONDS - from))"
+    printf '%s\n' "$name $passed $failed $((SECONDS - from)) $verdict" >"$logs/$name.result"
     [ "$failed" = 0 ]
 }
 
+# Prints a line for each group that has run, in the order of the list, and the sums. $@: what else went wrong.
 finish() {
+    local all_passed=0 all_failed=$# name how passed failed seconds verdict
     printf '\n=== summary\n'
-    printf '%s\n' "${table[@]}"
+    for name in tools "${names[@]}"; do
+        [ -f "$logs/$name.result" ] || continue
+        read -r name passed failed seconds verdict <"$logs/$name.result"
+        printf '%-12s %6s passed %4s failed %5s s  %s\n' "$name" "$passed" "$failed" "$seconds" "$verdict"
+        all_passed=$((all_passed + passed))
+        all_failed=$((all_failed + failed))
+    done
+    [ $# = 0 ] || printf '%s\n' "$@"
     printf '\n%s passed, %s failed\n' "$all_passed" "$all_failed"
     [ "$all_failed" = 0 ]
     exit
@@ -244,43 +252,57 @@ finish() {
 
 # ---- the list ----------------------------------------------------------------------------------------------------
 
+# Each has a lane, a name, how it counts, and a heading. The lane `first` is run before the others; these run beside each other,
+# since what drives a browser or waits for bots leaves a core to what compiles. Within a lane the order counts.
 groups=(
-    'scripts line every script parses and can be run'
-    'format one rustfmt changes nothing'
-    'lint one clippy has no warning'
-    'debug cargo every test of the workspace, unoptimised'
-    'models cargo who goes on is chosen by a checker, where threads hand over'
-    'documents one every link and example of the documentation holds'
-    'release one the optimised program builds'
-    'determinism cargo the same worlds with the optimiser on'
-    "world one Debian's compiler builds the committed world.wasm"
-    'wasm checks the world in WebAssembly gives the checksums of the native one'
-    'page node the modules of the page by themselves'
-    'lesson node after docs/your-first-rule.md the page and the world build and pass'
-    'browser line two pages and a raw socket in one world'
-    'inspector line one page plays, another watches its frames'
-    'proxy line nginx and HAProxy before the server, plain and with TLS'
-    'wireshark line tshark shows every packet of all captures, and agrees with explain'
-    'captures marks a capture of two hundred players holds every message'
-    'autobahn line the Autobahn test suite, with the WebSocket layer as server and as client'
-    'fuzz line each fuzz target goes on from its corpus for a moment'
-    'pressure marks players beside clients that misbehave'
-    'attack marks players beside many who attack at once, and what is left of it afterwards'
+    'first scripts line every script parses and can be run'
+    'first format one rustfmt changes nothing'
+    'first lint one clippy has no warning'
+    'first build one the test programs build'
+    'first release one the optimised program builds'
+    'works debug cargo every test of the workspace, unoptimised'
+    'works documents one every link and example of the documentation holds'
+    'works determinism cargo the same worlds with the optimiser on'
+    "works world one Debian's compiler builds the committed world.wasm"
+    'works wasm checks the world in WebAssembly gives the checksums of the native one'
+    'works page node the modules of the page by themselves'
+    'works lesson node after docs/your-first-rule.md the page and the world build and pass'
+    'works autobahn line the Autobahn test suite, with the WebSocket layer as server and as client'
+    'works fuzz line each fuzz target goes on from its corpus for a moment'
+    'waits browser line two pages and a raw socket in one world'
+    'waits inspector line one page plays, another watches its frames'
+    'waits proxy line nginx and HAProxy before the server, plain and with TLS'
+    'waits wireshark line tshark shows every packet of all captures, and agrees with explain'
+    'waits captures marks a capture of two hundred players holds every message'
+    'waits pressure marks players beside clients that misbehave'
+    'waits attack marks players beside many who attack at once, and what is left of it afterwards'
 )
 
-group tools one 'installs what is missing' || finish
-known=
-for entry in "${groups[@]}"; do
-    read -r name how heading <<<"$entry"
-    known+=" $name "
-    if [ $# = 0 ] || [[ " $* " == *" $name "* ]]; then
+# Runs the chosen groups of a lane, one after the other. $1: the lane. Then names; none means all.
+lane() {
+    local wanted=$1 entry lane name how heading
+    shift
+    for entry in "${groups[@]}"; do
+        read -r lane name how heading <<<"$entry"
+        [ "$lane" = "$wanted" ] || continue
+        [ $# = 0 ] || [[ " $* " == *" $name "* ]] || continue
         group "$name" "$how" "$heading"
-    fi
+    done
+}
+
+names=()
+for entry in "${groups[@]}"; do
+    read -r _ name _ <<<"$entry"
+    names+=("$name")
 done
+unknown=()
 for name in "$@"; do
-    if [[ $known != *" $name "* ]]; then
-        table+=("$name is not a group; there are$known")
-        all_failed=$((all_failed + 1))
-    fi
+    [[ " ${names[*]} " == *" $name "* ]] || unknown+=("$name is not a group; there are ${names[*]}")
 done
-finish
+
+group tools one 'installs what is missing' || finish
+lane first "$@"
+lane waits "$@" &
+lane works "$@"
+wait
+finish "${unknown[@]}"
