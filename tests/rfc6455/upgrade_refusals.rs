@@ -227,6 +227,36 @@ fn a_page_is_written_whole() {
     assert_eq!(String::from_utf8(page).unwrap(), expected);
 }
 
+/// The words of RFC 9110 section 15 and RFC 6585; a status that we never send has none of its own.
+#[test]
+fn each_status_has_its_words() {
+    for (status, words) in [
+        (101, "Switching Protocols"),
+        (200, "OK"),
+        (204, "No Content"),
+        (304, "Not Modified"),
+        (400, "Bad Request"),
+        (401, "Unauthorized"),
+        (403, "Forbidden"),
+        (404, "Not Found"),
+        (405, "Method Not Allowed"),
+        (408, "Request Timeout"),
+        (411, "Length Required"),
+        (413, "Content Too Large"),
+        (422, "Unprocessable Content"),
+        (426, "Upgrade Required"),
+        (429, "Too Many Requests"),
+        (431, "Request Header Fields Too Large"),
+        (500, "Internal Server Error"),
+        (503, "Service Unavailable"),
+        (505, "HTTP Version Not Supported"),
+        (599, "Status"),
+    ] {
+        let bytes = response(status, "text/plain", &[], b"");
+        assert!(bytes.starts_with(format!("HTTP/1.1 {status} {words}\r\n").as_bytes()), "{status}");
+    }
+}
+
 #[test]
 fn section_4_1_each_answer_whole_and_byte_by_byte() {
     for (name, lines, expected) in answers::ROWS {
