@@ -42,7 +42,7 @@ pub fn run(mut bytes: &[u8]) {
             whole.iter().flat_map(|item| &item.frames).find_map(|frame| closing(frame.problem.as_ref()));
         assert_eq!(first, verdict(dialect, from, choice / 16 == 1, bytes), "the rule that closes");
     }
-    if bytes.len() % 4 == 0 {
+    if bytes.len().is_multiple_of(4) {
         whole.iter().for_each(|item| assert!(!item.report().is_empty()));
     }
 }
