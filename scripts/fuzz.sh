@@ -81,9 +81,6 @@ run() {
 # What the log of a run says. $1: the log. $2: the name of a figure.
 figure() { sed -n "s/^stat::$2: *//p" "$1" | tail -n 1; }
 
-# Executions when a bug was found: libFuzzer then gives no statistics, only its last line about an input.
-last_execution() { grep -o '^#[0-9]*' "$1" | tail -n 1 | tr -d '#'; }
-
 # Says what failed and how to see it again. $1: the target. $2: its log.
 explain_failure() {
     local input
@@ -154,7 +151,7 @@ find_planted() {
         return 1
     fi
     printf '%-9s found after %5s ms and %8s executions: %s\n' "$name" "$((($(date +%s%N) - from) / 1000000))" \
-        "$(last_execution "$log")" "$(grep -A 1 -m 1 'panicked at' "$log" | tail -n 1 | cut -c 1-70)"
+        "$(figure "$log" number_of_executed_units)" "$(grep -A 1 -m 1 'panicked at' "$log" | tail -n 1 | cut -c 1-70)"
 }
 
 if [ -n "$planted" ]; then

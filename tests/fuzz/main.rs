@@ -13,7 +13,7 @@ mod targets;
 use std::sync::OnceLock;
 
 /// What is run on each input.
-static TARGET: OnceLock<fn(&[u8])> = OnceLock::new();
+static TARGET: OnceLock<targets::Target> = OnceLock::new();
 
 libfuzzer_sys::fuzz_target!(init: begin(), |bytes: &[u8]| {
     TARGET.get().expect("chosen before the first input")(bytes)

@@ -12,7 +12,7 @@ pub fn run(mut bytes: &[u8]) {
     let choice = super::choose(&mut bytes, 4 * codes.dialects().count());
     let dialect = codes.dialects().nth(choice / 4).expect("among them");
     let direction = Direction::BOTH[choice % 2];
-    let decoded = if choice / 2 % 2 == 0 {
+    let decoded = if choice & 2 == 0 {
         dialect.decode(direction, bytes)
     } else {
         let Ok(text) = str::from_utf8(bytes) else { return };

@@ -42,9 +42,17 @@ pub fn run(mut bytes: &[u8]) {
             whole.iter().flat_map(|item| &item.frames).find_map(|frame| closing(frame.problem.as_ref()));
         assert_eq!(first, verdict(dialect, from, choice / 16 == 1, bytes), "the rule that closes");
     }
-    if bytes.len() % 4 == 0 {
-        whole.iter().for_each(|item| assert!(!item.report().is_empty()));
+    // What takes longest, for some of the inputs each.
+    match bytes.len() % 8 {
+        0 => whole.iter().for_each(|item| assert!(!item.report().is_empty())),
+        4 => whole.iter().for_each(is_json),
+        _ => {}
     }
+}
+
+fn is_json(explanation: &Explanation<'_>) {
+    let said: serde_json::Value = serde_json::from_str(&explanation.json()).expect("JSON");
+    assert_eq!(said["frames"].as_array().map(Vec::len), Some(explanation.frames.len()));
 }
 
 /// Leaves tile the bytes and write them again; what is wrong has a name and a place.
@@ -59,8 +67,6 @@ fn tiles(explanation: &Explanation<'_>) {
     }
     assert_eq!(at, bits, "the leaves end before the bytes");
     assert_eq!(explanation.encode().as_deref(), Some(&explanation.bytes[..]));
-    let said: serde_json::Value = serde_json::from_str(&explanation.json()).expect("JSON");
-    assert_eq!(said["frames"].as_array().map(Vec::len), Some(explanation.frames.len()));
     for frame in &explanation.frames {
         match &frame.problem {
             Some(Problem::Broken { rule, address, sentence, answer, bits: place }) => {

@@ -12,8 +12,11 @@ mod msgpack;
 mod session;
 mod stream;
 
+/// What is run on each input: it panics if something does not hold.
+pub type Target = fn(&[u8]);
+
 /// All of them, by the name that `scripts/fuzz.sh` takes.
-pub const ALL: [(&str, fn(&[u8])); 8] = [
+pub const ALL: [(&str, Target); 8] = [
     ("head", head::run),
     ("frame", frame::run),
     ("stream", stream::run),
