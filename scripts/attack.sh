@@ -147,8 +147,17 @@ together() {
     herd "$1" "$seconds" "$count" & bots=$!
     until_all_came "$count"
     "$tickwire" bots --attack "$2" --count "$3" --seconds $((seconds + 1)) --source "${source/N/$runs}" --json "ws://127.0.0.1:$4" \
-        >"$work/$1.pressure" 2>"$work/$1.failed" || say "  attack: $(cat "$work/$1.failed")"
+        >"$work/$1.pressure" 2>"$work/$1.failed" ||
+        { say "  FAILED  $2: $(cat "$work/$1.failed")"; failures=$((failures + 1)); }
     wait "$bots"
+}
+# Nothing is shown by an attack that did not happen: came RUN KIND
+came() {
+    made() { sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p" "$work/$1.pressure"; }
+    expect "$2: there were attackers, at the $([[ $1 == sink ]] && echo sink || echo server)" "$(made "$1" connections)+0 > 0"
+    case $2 in
+        ping-flood | tiny-fragments | command-flood | bombs) expect "$2: they sent frames" "$(made "$1" frames)+0 > 0" ;;
+    esac
 }
 row() { printf '  %-24s %8s %8s %8s\n' "$@"; }
 report() { row "$1" "$(field "$2" gap_p50_ms)" "$(field "$2" gap_p99_ms)" "$(field "$2" gap_max_ms)"; }
@@ -160,10 +169,12 @@ measure() {
     if [[ -z $brief ]]; then
         together sink "$1" "$2" "$sink_port"
         say "  at the sink:   $(cat "$work/sink.pressure")"
+        came sink "$1"
     fi
     worked=$(work_done)
     together "$1" "$1" "$2" "$port"
     say "  at the server: $(cat "$work/$1.pressure")"
+    came "$1" "$1"
     say "  the server worked $((($(work_done) - worked) * 10)) ms in all, its memory was $(($(peak_kb) / 1024)) MB at most so far"
     row '' 'p50 ms' 'p99 ms' 'max ms'
     report 'without attack' native

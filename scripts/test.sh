@@ -5,8 +5,8 @@
 #   scripts/test.sh GROUP...     only these (see the list at the end)
 #
 # On a Debian 12 machine it installs what is missing (as root, or with sudo) or fails: no group is ever skipped. Rust itself
-# is the one thing that it expects, and Python 2.7, without which the group `autobahn` says NOT RUN. Without a package to install
-# it needs no network. The last line counts the tests.
+# is the one thing that it expects, and Python 2.7, without which the group `autobahn` says NOT RUN. The network is only needed for
+# what is not there yet: packages, crates, the Autobahn test suite. The last line counts the tests.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 exec </dev/null
@@ -130,7 +130,7 @@ debug() {
     sed -n 's/^ *Executable .*(\(.*\))$/\1/p' "$list" | tac |
         TICKWIRE_TOOLS=1 RUST_TEST_THREADS=4 xargs -P 2 -I PROGRAM bash -c '
             log=$1/${0##*/}.log; "$0" >"$log" 2>&1; status=$?
-            flock "$1/turn" printf "\n%s\n%s\n" "$0" "$(cat "$log")"
+            flock "$1/turn" bash -c "printf \"\n%s\n\" \"\$0\"; cat \"\$1\"" "$0" "$log"
             exit "$status"' PROGRAM "$logs" || failed=1
     cargo test --workspace --locked --doc || failed=1
     return "$failed"
@@ -233,13 +233,17 @@ group() {
     [ "$failed" = 0 ]
 }
 
-# Prints a line for each group that has run, in the order of the list, and the sums. $@: what else went wrong.
+# Prints a line for each group that was begun, in the order of the list, and the sums. $@: what else went wrong.
 finish() {
-    local all_passed=0 all_failed=$# name how passed failed seconds verdict
+    local all_passed=0 all_failed=$# name passed failed seconds verdict
     printf '\n=== summary\n'
-    for name in tools "${names[@]}"; do
-        [ -f "$logs/$name.result" ] || continue
-        read -r name passed failed seconds verdict <"$logs/$name.result"
+    for name in tools "${chosen[@]}"; do
+        if [ -f "$logs/$name.result" ]; then
+            read -r name passed failed seconds verdict <"$logs/$name.result"
+        else
+            # Whoever should have run it was killed.
+            passed=0 failed=1 seconds=0 verdict='NO RESULT'
+        fi
         printf '%-12s %6s passed %4s failed %5s s  %s\n' "$name" "$passed" "$failed" "$seconds" "$verdict"
         all_passed=$((all_passed + passed))
         all_failed=$((all_failed + failed))
@@ -260,7 +264,7 @@ groups=(
     'first lint one clippy has no warning'
     'first build one the test programs build'
     'first release one the optimised program builds'
-    'works debug cargo every test of the workspace, unoptimised'
+    'first debug cargo every test of the workspace, unoptimised'
     'works documents one every link and example of the documentation holds'
     'works determinism cargo the same worlds with the optimiser on'
     "works world one Debian's compiler builds the committed world.wasm"
@@ -290,19 +294,33 @@ lane() {
     done
 }
 
-names=()
+# Ends the lane that runs in the background, with all that it has begun.
+stop() {
+    trap - INT TERM
+    [ -z "$beside" ] || kill -TERM -- "-$beside" 2>/dev/null
+    exit 130
+}
+
+names=() unknown=() chosen=() beside=
 for entry in "${groups[@]}"; do
     read -r _ name _ <<<"$entry"
     names+=("$name")
 done
-unknown=()
 for name in "$@"; do
     [[ " ${names[*]} " == *" $name "* ]] || unknown+=("$name is not a group; there are ${names[*]}")
 done
 
 group tools one 'installs what is missing' || finish
+for name in "${names[@]}"; do
+    [ $# = 0 ] || [[ " $* " == *" $name "* ]] && chosen+=("$name")
+done
 lane first "$@"
+trap stop INT TERM
+# In a process group of its own.
+set -m
 lane waits "$@" &
+beside=$!
+set +m
 lane works "$@"
-wait
+wait "$beside"
 finish "${unknown[@]}"

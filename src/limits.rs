@@ -94,7 +94,8 @@ pub const CLIENTS_PER_ADDRESS: usize = 64;
 /// carries. Beyond: 503 without a thread.
 pub const HEADS_PENDING: usize = 1024;
 /// Connections whose request is being read or whose page is being written, for one address: a class of
-/// forty behind one address, six connections each, loads the page at once. Beyond: 503 without a thread.
+/// forty behind one address, six connections each, loads the page at once. Beyond: 503 without a thread, or behind a trusted proxy once the
+/// head has said whose it is.
 pub const HEADS_PENDING_PER_ADDRESS: usize = 256;
 /// Time from accept to the end of the request head, however it drips. Beyond: 408 and the end.
 pub const HEAD_TIME: Duration = Duration::from_secs(5);

@@ -129,7 +129,7 @@ fn ipv4(bytes: &[u8], cut: usize) -> Option<Segment<'_>> {
         0 => bytes.len() + cut,
         length => length,
     };
-    let address = |at: usize| bytes[at..].first_chunk().map(|octets: &[u8; 4]| Ipv4Addr::from(*octets));
+    let address = |at: usize| bytes.get(at..)?.first_chunk().map(|octets: &[u8; 4]| Ipv4Addr::from(*octets));
     let (from, to) = (address(12)?.into(), address(16)?.into());
     tcp(bytes.get(header_bytes..)?, length.checked_sub(header_bytes)?, from, to)
 }

@@ -122,6 +122,11 @@ fn both_families_have_right_checksums_and_come_back() {
                 |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
             assert_eq!((segment.head.from, segment.head.to), (canonical(from), canonical(to)));
             assert_eq!(segment.payload, payload);
+            for end in 0..whole_bytes {
+                // However little was captured: a segment with less of its payload, or none at all.
+                let cut = packet::decode(&Packet { bytes: &bytes[..end], ..packet.clone() });
+                assert!(cut.is_none_or(|cut| cut.head == segment.head && payload.starts_with(cut.payload)));
+            }
         }
     }
 }

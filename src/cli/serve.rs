@@ -56,7 +56,8 @@ pub struct ServeArgs {
           env = "TICKWIRE_MAX_CLIENTS_PER_ADDRESS")]
     max_clients_per_address: usize,
     /// Proxy whose X-Forwarded-For is believed, such as 127.0.0.1 or 10.0.0.0/8; may be repeated. Limits and bans then count for the
-    /// client's address that it names.
+    /// client's address that it names. It must replace or append to that header, and nobody else may have an address of a network that
+    /// is given here: whoever is believed can name any address.
     #[arg(long, value_name = "ADDRESS[/PREFIX]", env = "TICKWIRE_TRUSTED_PROXY", value_delimiter = ',')]
     trusted_proxy: Vec<Network>,
     /// Ticks that a command waits when its dialect names no tick.

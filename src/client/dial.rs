@@ -17,13 +17,14 @@ use super::url::Url;
 /// Time that a connection may take to come about.
 pub const DIAL_TIME: Duration = Duration::from_secs(5);
 
-/// The first address of a URL's host.
+/// An address of a URL's host: the first of IPv4, where servers of ours listen unless told otherwise, or else the first of all.
 ///
 /// # Errors
 /// The name has none.
 pub fn resolve(url: &Url) -> io::Result<SocketAddr> {
-    let mut found = (url.host.as_str(), url.port).to_socket_addrs()?;
-    found.next().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address"))
+    let found: Vec<SocketAddr> = (url.host.as_str(), url.port).to_socket_addrs()?.collect();
+    let chosen = found.iter().find(|address| address.is_ipv4()).or(found.first());
+    chosen.copied().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address"))
 }
 
 /// Connects, from `from` if it is given. The socket does not block; it sends small writes at once.

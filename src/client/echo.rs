@@ -36,11 +36,21 @@ pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
     conn.receive(&rest);
     let mut output = Vec::new();
     loop {
-        let echoed = echo(&mut conn, &mut output, &mut heard);
+        let mut is_lost = false;
+        let echoed = echo(&mut conn, &mut output, &mut |event| {
+            is_lost |= matches!(event, Event::Eof { clean: false });
+            heard(event);
+        });
         (&stream).write_all(&output)?;
         output.clear();
         if echoed.is_err() || conn.is_over() {
             wait_for_end(&stream);
+            if is_lost {
+                return Err(io::Error::new(
+                    ErrorKind::UnexpectedEof,
+                    "the server left without a close frame",
+                ));
+            }
             return echoed.map_err(|error| io::Error::new(ErrorKind::InvalidData, error));
         }
         match read(&stream, conn.room(limits::ECHO_READ_BYTES))? {

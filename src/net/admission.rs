@@ -1,7 +1,7 @@
 //! Admission: who may have a thread.
 //!
 //! Comes in: the address of each accepted connection, and the addresses that the operator bans. Goes out: a [`Permit`], or the
-//! reason for a 503 or 403 that costs no thread. A permit counts as *pending* until its request head is complete, then as
+//! reason for a 503 or 403, which costs no thread unless a head had to be read first. A permit counts as *pending* until its request head is complete, then as
 //! *client*; dropping it gives the place back. A trusted proxy's connections count in all, and for no address until their head has
 //! said whose they are: its clients do not share one budget. Never: a connection past the caps of the machine, or of a banned address.
 

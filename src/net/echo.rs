@@ -200,7 +200,8 @@ fn converse(house: &House, stream: &TcpStream, rest: &[u8]) -> io::Result<String
             return Ok(how);
         }
         // 5. Whatever the network brings at once, which is seldom just one frame.
-        match read(stream, conn.room(limits::ECHO_READ_BYTES), limits::PING_EVERY)? {
+        let patience = limits::PING_EVERY.min(limits::SILENCE.saturating_sub(heard_at.elapsed()));
+        match read(stream, conn.room(limits::ECHO_READ_BYTES), patience)? {
             Some(0) if house.is_stopping() => conn.close(CloseCode::GOING_AWAY, "going_away"),
             Some(0) => conn.receive_eof(),
             Some(count) => {

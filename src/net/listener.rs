@@ -31,6 +31,8 @@ pub fn run(shared: &Arc<Shared>, listener: &TcpListener) {
                 take(shared, stream, address);
             }
             Ok(_) => return,
+            // First of all: a shut listener without descriptors says the latter.
+            Err(_) if shared.is_stopping() => return,
             Err(error) if platform::is_exhausted(&error) => {
                 // Said once: this comes again after each pause.
                 if has_room {
@@ -41,7 +43,6 @@ pub fn run(shared: &Arc<Shared>, listener: &TcpListener) {
                 thread::sleep(limits::ACCEPT_PAUSE);
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(_) if shared.is_stopping() => return,
             // What is left are errors of the connection that was about to be accepted (ECONNABORTED and the like).
             Err(error) => debug!("accept: {error}"),
         }

@@ -18,7 +18,7 @@ pub fn ways(bytes: &[u8], seed: u64) -> Vec<(String, Vec<&[u8]>)> {
     let mut ways =
         vec![("whole".to_owned(), vec![bytes]), ("byte by byte".to_owned(), bytes.chunks(1).collect())];
     for salt in 0..RANDOM_SPLITS {
-        ways.push((format!("split {salt} of seed {seed}"), split(bytes, seed.wrapping_add(salt))));
+        ways.push((format!("split {salt} of seed {seed}"), split(bytes, seed.wrapping_add(2 * salt))));
     }
     ways
 }

@@ -112,7 +112,13 @@ impl<'a> Swarm<'a> {
         if self.plan.attack == Attack::Churn {
             let made = (self.pressure.connections + self.pressure.unreachable) as usize;
             let wanted = (self.plan.count as f64 * self.started.elapsed().as_secs_f64()) as usize;
-            (made..wanted).take(DIALS_A_LOOK).for_each(|index| self.connect(index, now));
+            let failed = self.pressure.unreachable;
+            for index in (made..wanted).take(DIALS_A_LOOK) {
+                self.connect(index, now);
+                if self.pressure.unreachable > failed {
+                    break;
+                }
+            }
             return;
         }
         let mut left = DIALS_A_LOOK;
@@ -125,7 +131,14 @@ impl<'a> Swarm<'a> {
             })
             .map(|(index, _)| index)
             .collect();
-        due.into_iter().for_each(|index| self.connect(index, now));
+        // Who does not answer takes long to say so: the others try in the next look.
+        let failed = self.pressure.unreachable;
+        for index in due {
+            match self.pressure.unreachable > failed {
+                true => self.comes_again(index, now),
+                false => self.connect(index, now),
+            }
+        }
     }
 
     fn connect(&mut self, index: usize, now: Instant) {

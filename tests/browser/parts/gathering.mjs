@@ -34,7 +34,7 @@ export async function gathering(game) {
     await keep(ada, 'gather');
     await ada.mouse.up();
     const { swings } = (await state(ada, 'players'))[ids.ada];
-    assert.ok((await state(bo, 'players'))[ids.ada].swings > 0, 'the other saw no swing');
+    await until(bo, (id) => window.tickwire.players[id]?.swings > 0, ids.ada);
     return `${(await state(ada, 'resources')).wood} wood after ${swings} swings`;
   });
   await game.check('the count of wood and the bar of the age show it', async () => {
