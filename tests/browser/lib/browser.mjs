@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const OUTPUT = fileURLToPath(new URL('../../output/', import.meta.url));
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
@@ -75,4 +76,16 @@ export async function press(page, selector) {
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   await page.mouse.down();
   await page.mouse.up();
+}
+
+/** Waits until a count stays what it is for as long as two strokes take: a busy machine shows the last ones late. */
+export async function settled(count) {
+  let before = await count();
+  for (let again = 0; again < 8; again += 1) {
+    await sleep(700);
+    const now = await count();
+    if (now === before) return now;
+    before = now;
+  }
+  throw new Error(`it goes on and on: ${before}`);
 }

@@ -1,8 +1,7 @@
 // Settings with real clicks, kept over a reload of the page; striking on and on by one key; one panel at a time.
 
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { keep, state, until } from '../lib/browser.mjs';
+import { keep, settled, state, until } from '../lib/browser.mjs';
 
 /** @param {import('../lib/game.mjs').Game} game */
 export async function comforts(game) {
@@ -33,10 +32,7 @@ export async function comforts(game) {
     await bo.keyboard.press('e');
     await until(bo, ([id, from]) => window.tickwire.players[id].swings >= from + 3, [ids.bo, before]);
     await bo.keyboard.press('e');
-    await sleep(450);
-    const after = await swings();
-    await sleep(700);
-    assert.equal(await swings(), after);
+    await settled(swings);
     assert.equal((await state(bo, 'settings')).auto, false);
   });
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keep, state, until } from '../lib/browser.mjs';
+import { keep, settled, state, until } from '../lib/browser.mjs';
 import { Walker, rest } from '../lib/game.mjs';
 
 const TREE = 0;
@@ -47,10 +47,7 @@ export async function gathering(game) {
   });
   await game.check('the button let go ends it; Space strikes as well', async () => {
     const count = async () => (await state(ada, 'players'))[ids.ada].swings;
-    await sleep(450);
-    const before = await count();
-    await sleep(700);
-    assert.equal(await count(), before);
+    const before = await settled(count);
     await ada.keyboard.down('Space');
     await until(ada, ([id, from]) => window.tickwire.players[id].swings >= from + 2, [ids.ada, before]);
     await ada.keyboard.up('Space');

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keep, state, until } from '../lib/browser.mjs';
+import { keep, settled, state, until } from '../lib/browser.mjs';
 import { near, rest } from '../lib/game.mjs';
 import { start } from '../lib/server.mjs';
 
@@ -57,10 +57,7 @@ export async function phone(game) {
   });
   await game.check('lifting the thumbs ends both', async () => {
     await touch('touchEnd', RIGHT);
-    await sleep(450);
-    const before = await swings();
-    await sleep(800);
-    assert.equal(await swings(), before);
+    await settled(swings);
     assert.equal((await state(page, 'own')).direction, 16384, 'the other thumb walks on');
     await touch('touchEnd');
     await rest(page);
