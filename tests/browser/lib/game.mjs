@@ -154,3 +154,12 @@ export class Walker {
     await this.page.mouse.move(DESKTOP.width / 2 + 170 * Math.cos(angle), DESKTOP.height / 2 + 170 * Math.sin(angle));
   }
 }
+
+/**
+ * Walks to where another can be seen, who may have gone far: the nearest tree is somewhere else in each run.
+ * @param {import('playwright-core').Page} page @param {import('playwright-core').Page} other
+ */
+export async function follow(page, other) {
+  await new Walker(page).to(() => state(other, 'own'), 550);
+  await rest(page);
+}

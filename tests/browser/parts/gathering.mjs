@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keep, settled, state, until } from '../lib/browser.mjs';
-import { Walker, rest } from '../lib/game.mjs';
+import { Walker, follow, rest } from '../lib/game.mjs';
 
 const TREE = 0;
 /** How far beyond the reach of its picture a tree can be struck, px, with a little to spare. */
@@ -26,6 +26,7 @@ export async function gathering(game) {
     const tree = await nearest(ada, TREE);
     await walker.to(async () => tree, tree.scale + REACH);
     await rest(ada);
+    await follow(bo, ada);
     await walker.look(tree);
     assert.deepEqual(await state(ada, 'resources'), { wood: 0, food: 0, stone: 0, gold: 0 });
     await ada.mouse.down();

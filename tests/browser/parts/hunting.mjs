@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keep, state, until } from '../lib/browser.mjs';
-import { Walker, click } from '../lib/game.mjs';
+import { Walker, click, follow } from '../lib/game.mjs';
 import { turnToRoom } from './building.mjs';
 
 const WOLF = 4;
@@ -57,12 +57,16 @@ async function wolves(game) {
   const { ada, bo } = game;
   const walker = new Walker(ada);
   await game.check('a wolf that the operator lets appear is seen by both, comes, and can be struck', async () => {
+    const home = await state(bo, 'own');
+    await follow(bo, ada);
     const id = await wolf(game);
     const seen = until(bo, (wanted) => window.tickwire.animals.some((animal) => animal.id === wanted), id);
     const struck = until(ada, (wanted) => window.tickwire.animals.find((animal) => animal.id === wanted)?.strikes > 0 || window.tickwire.health < 100, id)
       .then(() => keep(ada, 'animals'));
     const least = await hunt(ada, walker, id);
     await Promise.all([seen, struck]);
+    // Out of the way of the wolves to come.
+    await new Walker(bo).to(async () => home, 60);
     assert.equal((WOLF_HEALTH - least) % HAMMER_DAMAGE, 0, `a wolf of ${least} health after blows of ${HAMMER_DAMAGE}`);
     const { age } = await state(ada, 'figures');
     assert.ok(age >= 2, `age ${age} after a wolf`);
