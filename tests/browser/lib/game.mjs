@@ -83,6 +83,12 @@ export async function click(page) {
 
 export const near = (actual, expected, slack, what) => assert.ok(Math.abs(actual - expected) <= slack, `${what}: ${actual}, not ${expected} ± ${slack}`);
 
+/** As `near`, of what comes by another way than what was waited for, and so may come a little later. @param {() => number} actual */
+export async function soonNear(actual, expected, slack, what) {
+  for (let wait = 0; wait < 50 && !(Math.abs(actual() - expected) <= slack); wait++) await sleep(50);
+  near(actual(), expected, slack, what);
+}
+
 /** Waits until a player stands still in its own page. */
 export const rest = (page) => until(page, () => window.tickwire.own.vx === 0 && window.tickwire.own.vy === 0 && window.tickwire.own.direction === null);
 

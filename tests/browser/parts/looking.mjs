@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keep, state, until } from '../lib/browser.mjs';
-import { DESKTOP, near, walk } from '../lib/game.mjs';
+import { DESKTOP, soonNear, walk } from '../lib/game.mjs';
 
 /** @param {import('../lib/game.mjs').Game} game */
 export async function looking(game) {
@@ -11,10 +11,10 @@ export async function looking(game) {
   await game.check('the mouse aims, and all see the heading', async () => {
     await ada.mouse.move(DESKTOP.width / 2, DESKTOP.height / 2 + 200);
     await until(bo, (id) => Math.abs(window.tickwire.players[id].heading - Math.PI / 2) < 0.03, ids.ada);
-    near(game.wire.players.get(ids.ada).heading, 64, 1, 'heading on the wire, 1/256 turn');
+    await soonNear(() => game.wire.players.get(ids.ada).heading, 64, 1, 'heading on the wire, 1/256 turn');
     await ada.mouse.move(DESKTOP.width / 2 - 200, DESKTOP.height / 2);
     await until(bo, (id) => Math.abs(window.tickwire.players[id].heading - Math.PI) < 0.03, ids.ada);
-    near(game.wire.players.get(ids.ada).heading, 128, 1, 'heading on the wire, 1/256 turn');
+    await soonNear(() => game.wire.players.get(ids.ada).heading, 128, 1, 'heading on the wire, 1/256 turn');
   });
   await game.check('chat arrives in the other page and on the wire; keys that are typed do not walk', async () => {
     const before = await state(ada, 'own');
@@ -27,6 +27,7 @@ export async function looking(game) {
     await until(bo, (id) => window.tickwire.players[id].bubble === 'wasd or arrows?', ids.ada);
     assert.deepEqual((await state(bo, 'chat')).map((line) => [line.name, line.text]), [['Ada', 'wasd or arrows?']]);
     await bo.locator('#log li', { hasText: 'wasd or arrows?' }).waitFor({ timeout: 2000 });
+    for (let i = 0; i < 50 && game.wire.chat.length === 0; i++) await sleep(50);
     assert.deepEqual(game.wire.chat, [{ player: ids.ada, text: 'wasd or arrows?' }]);
     await keep(bo, 'chat');
   });
