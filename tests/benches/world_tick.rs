@@ -8,10 +8,10 @@
 )]
 #![allow(clippy::print_stdout, reason = "printing is what a benchmark is for")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+mod counting;
+
 use std::hint::black_box;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tickwire::world::rng::Rng;
@@ -19,32 +19,8 @@ use tickwire::world::{
     Action, Angle, Command, Event, Identity, PlayerId, Resource, Selection, Spawned, TickHz, World,
 };
 
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: every call is passed on unchanged to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise is the one that `System` asks for.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.realloc(pointer, layout, bytes) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: counting::Counting = counting::Counting;
 
 const WARM_UP_TICKS: u32 = 300;
 const TICKS: u32 = 3_000;
@@ -226,13 +202,13 @@ fn measure(case: &Case) -> u64 {
     let mut allocations = 0;
     for tick in 0..WARM_UP_TICKS + TICKS {
         commands(case, &world, &mut rng, &mut list);
-        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        let before = counting::allocations();
         let start = Instant::now();
         black_box(world.step(&mut list));
         let time = start.elapsed();
         if tick >= WARM_UP_TICKS {
             times.push(time);
-            allocations += ALLOCATIONS.load(Ordering::Relaxed) - before;
+            allocations += counting::allocations() - before;
             happened.count(&world.outcome().events);
         }
     }
