@@ -36,6 +36,17 @@ async function step(page, key) {
   await page.waitForTimeout(150);
 }
 
+/** Presses one key after another until something is seen: the inspector may just begin to watch, and misses what came before. */
+async function keysUntil(page, seen) {
+  for (const key of ['d', 'a', 's', 'w', 'd', 'a']) {
+    await page.keyboard.down(key);
+    const came = await seen.waitFor({ timeout: 2500 }).then(() => true, () => false);
+    await page.keyboard.up(key);
+    if (came) return;
+  }
+  await seen.waitFor({ timeout: 15000 });
+}
+
 async function watching() {
   await game.check('the page of this machine needs no token, and watches who plays', async () => {
     await ada.goto(game.server.url);
@@ -44,13 +55,13 @@ async function watching() {
     await ada.keyboard.press('Enter');
     await until(ada, () => window.tickwire.own !== null);
     await wire.goto(`${game.server.url}/wire`);
-    await wire.locator('#list li').first().waitFor({ timeout: 5000 });
+    await wire.locator('#list li').first().waitFor({ timeout: 15000 });
     assert.match(await wire.locator('#client option:checked').innerText(), /^Ada · native · 127\.0\.0\.1:\d+$/);
   });
   await game.check('frames come as they happen, both ways, and a filter leaves what is asked for', async () => {
     for (const key of ['d', 's']) await step(ada, key);
     await wire.bringToFront();
-    await wire.locator('#list li', { hasText: 'update' }).first().waitFor({ timeout: 5000 });
+    await wire.locator('#list li', { hasText: 'update' }).first().waitFor({ timeout: 15000 });
     assert.deepEqual([...new Set((await lines()).map((line) => line.from))].sort(), ['client', 'server']);
     await wire.getByRole('button', { name: '↑ Client' }).click();
     await filter('-ping -aim');
@@ -64,7 +75,7 @@ async function watching() {
 async function drawing() {
   await game.check('the pressed key\'s frame is drawn: opcode 2, masked with its key, packet move', async () => {
     await wire.locator('#list li', { hasText: 'move' }).first().click();
-    await wire.locator('#frame-title', { hasText: /^move/ }).waitFor({ timeout: 3000 });
+    await wire.locator('#frame-title', { hasText: /^move/ }).waitFor({ timeout: 15000 });
     assert.equal(await wire.locator('#follow').getAttribute('aria-pressed'), 'false', 'a chosen frame stays');
     assert.match(await box('opcode').innerText(), /2, binary/);
     const bits = await box('opcode').locator('.bits').innerText();
@@ -106,7 +117,7 @@ async function drawing() {
   await game.check('the arrow keys go through the frames that are seen', async () => {
     const first = await wire.locator('#chosen').getAttribute('data-n');
     await wire.keyboard.press('ArrowDown');
-    await wire.waitForFunction((n) => document.querySelector('#chosen').dataset.n !== n, first, { timeout: 3000 });
+    await wire.waitForFunction((n) => document.querySelector('#chosen').dataset.n !== n, first, { timeout: 15000 });
     assert.match(await wire.locator('#frame-title').innerText(), /^move/);
   });
 }
@@ -117,18 +128,18 @@ async function keeping() {
     await wire.getByRole('button', { name: 'Both' }).click();
     await wire.locator('#frame').click({ position: { x: 4, y: 4 } });
     await wire.keyboard.press(' ');
-    await wire.locator('#note', { hasText: 'Paused' }).waitFor({ timeout: 3000 });
+    await wire.locator('#note', { hasText: 'Paused' }).waitFor({ timeout: 15000 });
     const last = () => wire.locator('#list li').last().getAttribute('data-n');
     await wire.keyboard.press('f');
     await wire.waitForTimeout(300);
     const before = await last();
     await step(ada, 'a');
     await wire.bringToFront();
-    await wire.locator('#note', { hasText: /Paused: \d+ frames passed/ }).waitFor({ timeout: 3000 });
+    await wire.locator('#note', { hasText: /Paused: \d+ frames passed/ }).waitFor({ timeout: 15000 });
     assert.equal(await last(), before);
   });
   await game.check('what is kept is saved as a pcapng file', async () => {
-    const [download] = await Promise.all([wire.waitForEvent('download', { timeout: 5000 }), wire.getByRole('button', { name: 'Save pcapng' }).click()]);
+    const [download] = await Promise.all([wire.waitForEvent('download', { timeout: 15000 }), wire.getByRole('button', { name: 'Save pcapng' }).click()]);
     assert.match(download.suggestedFilename(), /^tickwire-client-\d+\.pcapng$/);
     await download.saveAs(SAVED);
     const file = await readFile(SAVED);
@@ -140,7 +151,7 @@ async function keeping() {
     await step(ada, 'd');
     await wire.bringToFront();
     const bar = wire.locator('#bars button', { hasText: 'update' });
-    await bar.waitFor({ timeout: 5000 });
+    await bar.waitFor({ timeout: 15000 });
     assert.match(await bar.innerText(), /\d+(\.\d)? k?B\/s/);
     assert.ok(await bar.locator('.part[title^="own"]').count() === 1);
     await wire.locator('#frame-title', { hasText: /./ }).waitFor();
@@ -149,7 +160,7 @@ async function keeping() {
     assert.equal(await wire.locator('#filter').inputValue(), 'update');
     await wire.setViewportSize(SMALL);
     await wire.locator('#list li').first().click();
-    await wire.locator('#frame-title', { hasText: /^update/ }).waitFor({ timeout: 3000 });
+    await wire.locator('#frame-title', { hasText: /^update/ }).waitFor({ timeout: 15000 });
     await wire.locator('#figure .box').nth(8).hover();
     assert.ok(await wire.evaluate(() => document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight));
     await keep(wire, 'wire-small');
@@ -157,7 +168,7 @@ async function keeping() {
   await game.check('the handshake is there as text, header by header', async () => {
     await filter('upgrade');
     await wire.locator('#list li').first().click();
-    await wire.locator('#frame-text', { hasText: 'GET /play HTTP/1.1' }).waitFor({ timeout: 3000 });
+    await wire.locator('#frame-text', { hasText: 'GET /play HTTP/1.1' }).waitFor({ timeout: 15000 });
     await keep(wire, 'wire-upgrade');
   });
 }
@@ -168,14 +179,12 @@ async function beside() {
   await game.check('beside the game one sees the frame of one\'s own key', async () => {
     await both.goto(`${game.server.url}/wire?game`);
     await inside.locator('#name').waitFor();
-    await both.waitForFunction(() => document.querySelector('#beside iframe').contentWindow.tickwire?.state === 'live', undefined, { timeout: 10000 });
+    await both.waitForFunction(() => document.querySelector('#beside iframe').contentWindow.tickwire?.state === 'live', undefined, { timeout: 20000 });
     await inside.locator('#name').fill('Cy');
     await inside.locator('#name').press('Enter');
-    await both.locator('#client option:checked', { hasText: 'Cy' }).waitFor({ state: 'attached', timeout: 5000 });
+    await both.locator('#client option:checked', { hasText: 'Cy' }).waitFor({ state: 'attached', timeout: 15000 });
     await both.waitForFunction(() => document.querySelector('#beside iframe').contentWindow.tickwire.own !== null);
-    await both.keyboard.down('d');
-    await both.locator('#frame-title', { hasText: /^move/ }).waitFor({ timeout: 5000 });
-    await both.keyboard.up('d');
+    await keysUntil(both, both.locator('#frame-title', { hasText: /^move/ }));
     const own = await both.evaluate(() => document.querySelector('#beside iframe').contentWindow.tickwire.id);
     assert.notEqual(own, await state(ada, 'id'));
     await keep(both, 'wire-beside');
@@ -196,17 +205,17 @@ async function elsewhere() {
     assert.equal(answer?.status(), 403);
     await far.locator('#token').fill('a-token-that-is-wrong');
     await far.keyboard.press('Enter');
-    await far.locator('#token-error', { hasText: 'not the token' }).waitFor({ timeout: 5000 });
+    await far.locator('#token-error', { hasText: 'not the token' }).waitFor({ timeout: 15000 });
     assert.equal(await far.locator('#list').isVisible(), false);
     await far.locator('#token').fill(token);
     await far.keyboard.press('Enter');
-    await far.locator('#list li').first().waitFor({ timeout: 5000 });
+    await far.locator('#list li').first().waitFor({ timeout: 15000 });
     assert.equal(far.url(), url);
   });
   await game.check('a link with the token lets in, and the token leaves the address bar and is in no log', async () => {
     const linked = await (await game.browser.newContext()).newPage();
     await linked.goto(`${url}#${token}`);
-    await linked.locator('#list li').first().waitFor({ timeout: 5000 });
+    await linked.locator('#list li').first().waitFor({ timeout: 15000 });
     assert.equal(linked.url(), url);
     assert.equal(game.server.log().split(token).length, 2, 'only the banner has it');
     await linked.context().close();
