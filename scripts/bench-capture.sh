@@ -25,28 +25,12 @@ while (($#)); do
     esac
     shift 2
 done
-cargo build --release --quiet
-tickwire=${CARGO_TARGET_DIR:-target}/release/tickwire
-work=$(mktemp -d)
-server=
+source scripts/lib/measure.sh
 trap '[[ -z $server ]] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
-failures=0
-
-# Checks a condition of awk: expect "what should hold" 'condition'
-expect() {
-    if awk "BEGIN { exit !($2) }"; then
-        echo "  ok      $1"
-    else
-        echo "  FAILED  $1   ($2)"
-        failures=$((failures + 1))
-    fi
-}
 
 # The time below which 99 of 100 ticks stay, in ms: from the histogram, straight within a class.
 tick_p99_ms() {
-    exec 3<>"/dev/tcp/127.0.0.1/$port"
-    printf 'GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n' >&3
-    tr -d '\r' <&3 | awk '
+    metrics | awk '
         match($0, /^tickwire_tick_seconds_bucket\{le="[^"]*"\}/) {
             split($0, parts, "\""); bound[++classes] = parts[2]; below[classes] = $2
         }
@@ -56,21 +40,13 @@ tick_p99_ms() {
             part = (wanted - under) / (below[at] - under)
             print 1000 * (low + part * (bound[at] - low))
         }'
-    exec 3>&-
 }
 
 # A server and its bots: run NAME SERVER_FLAGS…
 run() {
     local name=$1
     shift
-    : >"$work/banner"
-    "$tickwire" --bind 127.0.0.1:0 --log warn "$@" >"$work/banner" 2>"$work/log" </dev/null &
-    server=$!
-    for _ in {1..100}; do
-        port=$(sed -n 's/.*bind 127\.0\.0\.1:\([0-9][0-9]*\),.*/\1/p' "$work/banner")
-        [[ -z $port ]] || break
-        sleep 0.1
-    done
+    start_server "$@"
     "$tickwire" bots --count "$count" --seconds "$seconds" --json "ws://127.0.0.1:$port" >"$work/$name.json"
     tick_p99_ms >>"$work/$name.p99"
     kill "$server"

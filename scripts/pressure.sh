@@ -31,11 +31,8 @@ done
 memory_most_kb=$((128 * 1024))
 in_view_least=10
 ((count >= 200)) || in_view_least=0
-failures=0 hostile=()
-cargo build --release --quiet
-tickwire=${CARGO_TARGET_DIR:-target}/release/tickwire
-work=$(mktemp -d)
-server=
+source scripts/lib/measure.sh
+hostile=()
 
 cleanup() {
     if [[ -n $server ]] && kill -0 "$server" 2>/dev/null; then
@@ -46,56 +43,12 @@ cleanup() {
 }
 trap cleanup EXIT
 
-say() { printf '%s\n' "$*"; }
-title() { printf '\n== %s\n' "$*"; }
-# Checks an arithmetic or string condition of awk: expect "what should hold" 'condition'
-expect() {
-    if awk "BEGIN { exit !($2) }"; then
-        say "  ok      $1"
-    else
-        say "  FAILED  $1   ($2)"
-        failures=$((failures + 1))
-    fi
-}
-
-start_server() {
-    # The server opens it in its own time; who reads first must find it.
-    : >"$work/banner"
-    "$tickwire" --bind 127.0.0.1:0 --log warn >"$work/banner" 2>"$work/log" &
-    server=$!
-    for _ in {1..100}; do
-        port=$(sed -n 's/.*bind 127\.0\.0\.1:\([0-9][0-9]*\),.*/\1/p' "$work/banner")
-        [[ -n $port ]] && return
-        sleep 0.1
-    done
-    say "the server printed no address:"; cat "$work/log"; exit 1
-}
-
-# A page of the server, by bash alone.
-metrics() {
-    exec 3<>"/dev/tcp/127.0.0.1/$port"
-    printf 'GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n' >&3
-    cat <&3
-    exec 3>&-
-}
-# The value of one metric, 0 when there is none yet; labels belong to the name.
-metric() { metrics | tr -d '\r' | awk -v name="$1" '$1 == name { value = $2 } END { print value + 0 }'; }
-# A number from a report.
-field() { sed -n "s/.*\"$2\":\(-\{0,1\}[0-9.]*\).*/\1/p" "$work/$1.json"; }
-
 # Runs the herd: herd NAME SECONDS ARGUMENTS…
 herd() {
     local name=$1 time=$2
     shift 2
     "$tickwire" bots --count "$count" --seconds "$time" --json "$@" "ws://127.0.0.1:$port" \
         >"$work/$name.json" 2>"$work/$name.err" || true
-}
-# Waits until the whole herd is there.
-until_all_came() {
-    for _ in {1..100}; do
-        (($(metric tickwire_clients) < count)) || return 0
-        sleep 0.1
-    done
 }
 # Whether a herd saw what it should: well NAME
 well() {
@@ -121,7 +74,7 @@ together() {
     local kind=$1 time=$2 late skipped
     late=$(metric tickwire_ticks_late_total) skipped=$(metric tickwire_ticks_skipped_total)
     herd "$kind" "$time" & local herd=$!
-    until_all_came
+    until_all_came "$count"
     "$tickwire" bots --hostile "$kind" --source 127.77.x.y "${hostile[@]}" "ws://127.0.0.1:$port" \
         >"$work/$kind.endings" 2>"$work/$kind.hostile" || cat "$work/$kind.hostile"
     wait "$herd"
@@ -161,7 +114,7 @@ left_at=$SECONDS
 
 title "standing still, $count bots"
 herd still "$seconds" --still & standing=$!
-until_all_came
+until_all_came "$count"
 sleep 2
 ticks=$(metric tickwire_ticks_total) turns=$(metric tickwire_turns_total) sent=$(metric tickwire_turn_sends_total)
 sleep $((seconds - 3))
@@ -205,13 +158,10 @@ expect "reads-nothing was closed as slow_client (1008)" "$(metric "$slow") > $be
 
 title "the server"
 memory_kb=$(awk '/VmHWM/ { print $2 }' "/proc/$server/status")
-metrics | tr -d '\r' | grep -E '^tickwire_(clients_closed|requests_refused|turns|turn_sends|ticks_|panics|publications)' | sed 's/^/  /'
+metrics | grep -E '^tickwire_(clients_closed|requests_refused|turns|turn_sends|ticks_|panics|publications)' | sed 's/^/  /'
 say "  most memory: $((memory_kb / 1024)) MB"
 expect "memory stays under $((memory_most_kb / 1024)) MB" "$memory_kb < $memory_most_kb"
 expect "no panic" "$(metric tickwire_panics_total) == 0"
-kill "$server"
-if wait "$server"; then say "  ok      it stops cleanly"; else say "  FAILED  it does not stop cleanly"; failures=$((failures + 1)); fi
-server=
-sed 's/^/  log: /' "$work/log"
+stop_server
 ((failures == 0)) || { title "$failures failed"; exit 1; }
 title "all as it should be"

@@ -1,0 +1,80 @@
+# shellcheck shell=bash
+# What the scripts share that run a release server beside bots and judge what came of it. To be read by `source`, from the folder
+# of the repository; it sets:
+#
+#   $tickwire   the program, just built          $work      a folder for what is written, removed by whoever reads this
+#   $failures   conditions that did not hold     $port      of the server, once start_server has returned
+#   $server     its process                      $log_level of the server
+
+cargo build --release --quiet
+tickwire=${CARGO_TARGET_DIR:-target}/release/tickwire
+work=$(mktemp -d)
+failures=0 server='' port='' log_level=warn
+
+say() { printf '%s\n' "$*"; }
+title() { printf '\n== %s\n' "$*"; }
+
+# Checks a condition of awk: expect "what should hold" 'condition'
+expect() {
+    if awk "BEGIN { exit !($2) }"; then
+        say "  ok      $1"
+    else
+        say "  FAILED  $1   ($2)"
+        failures=$((failures + 1))
+    fi
+}
+
+# Waits for a line of a program and gives the port in it: port_of FILE WORD_BEFORE_THE_ADDRESS
+port_of() {
+    local port
+    for _ in {1..100}; do
+        port=$(sed -n "s/.*$2 127\.0\.0\.1:\([0-9][0-9]*\).*/\1/p" "$1")
+        [[ -z $port ]] || { say "$port"; return; }
+        sleep 0.1
+    done
+    say "no address in $1: $(cat "$1")" >&2
+    return 1
+}
+
+# Its banner and its log are kept: start_server FLAGS…
+start_server() {
+    # The server opens it in its own time; who reads first must find it.
+    : >"$work/banner"
+    "$tickwire" --bind 127.0.0.1:0 --log "$log_level" "$@" >"$work/banner" 2>"$work/log" </dev/null &
+    server=$!
+    port=$(port_of "$work/banner" bind) || { cat "$work/log"; exit 1; }
+}
+
+# Ends it, and shows what it logged.
+stop_server() {
+    kill "$server"
+    if wait "$server"; then
+        say "  ok      it stops cleanly"
+    else
+        say "  FAILED  it does not stop cleanly"
+        failures=$((failures + 1))
+    fi
+    server=''
+    sed 's/^/  log: /' "$work/log"
+}
+
+# A page of the server, by bash alone, without carriage returns.
+metrics() {
+    exec 3<>"/dev/tcp/127.0.0.1/$port"
+    printf 'GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n' >&3
+    tr -d '\r' <&3
+    exec 3>&-
+}
+# The value of one metric, 0 when there is none yet; labels belong to the name.
+metric() { metrics | awk -v name="$1" '$1 == name { value = $2 } END { print value + 0 }'; }
+
+# A number from a report of the bots: field RUN NAME
+field() { sed -n "s/.*\"$2\":\(-\{0,1\}[0-9.]*\).*/\1/p" "$work/$1.json"; }
+
+# Waits until so many clients are there.
+until_all_came() {
+    for _ in {1..150}; do
+        (($(metric tickwire_clients) < $1)) || return 0
+        sleep 0.1
+    done
+}
