@@ -1,6 +1,6 @@
 //! Every bound of the server in one place: value, unit, reason, and what happens when it is reached.
 //!
-//! Nothing else in the crate holds a bound as a bare number. The compile-time checks at the end hold them against one
+//! Nothing else in the server holds a bound as a bare number; the paces of bots and attackers are theirs. The compile-time checks at the end hold them against one
 //! another. The world's constants (speed, radius, map) are rules of the game, not bounds of the server: they are in
 //! `world::rules`.
 
@@ -80,6 +80,8 @@ pub const BUDGET_WARNING: u64 = 2;
 pub const COMMAND_AHEAD_MS: u32 = 1000;
 /// Time that a native client has for its `hello`. Beyond: close 1008.
 pub const HELLO_TIME: Duration = Duration::from_secs(10);
+/// How often one that has not said it is looked at, whether it is being closed.
+pub const HELLO_LOOK: Duration = Duration::from_millis(500);
 
 // ---- net: connections ----------------------------------------------------------------------------------------
 
@@ -109,8 +111,9 @@ pub const SILENCE: Duration = Duration::from_secs(65);
 pub const CLOSE_TIME: Duration = Duration::from_secs(2);
 /// Time that a stop gives clients to answer the close frame, before their connections are cut.
 pub const STOP_TIME: Duration = Duration::from_millis(1500);
-/// Time that the threads of connections have to end after they were cut: the rest is reported, and the exit code says it.
-pub const CUT_TIME: Duration = Duration::from_millis(500);
+/// Time that the threads of connections have to end after they were cut, which takes them no time on a machine that is not overloaded:
+/// the rest is reported, and the exit code says it.
+pub const CUT_TIME: Duration = Duration::from_secs(5);
 /// How often a thread that waits for its last words to go looks whether they are gone.
 pub const LAST_WORDS_LOOK: Duration = Duration::from_millis(20);
 /// Time between two status lines in the log.
@@ -149,6 +152,8 @@ pub const ECHO_COPIES: usize = 4;
 pub const ECHO_CLIENTS: usize = 256;
 /// Bytes that a thread of `echo` reads at once: messages are long here.
 pub const ECHO_READ_BYTES: usize = 16 * 1024;
+/// How often a thread of `echo` looks up from reading, whether the server stops.
+pub const ECHO_LOOK: Duration = Duration::from_millis(100);
 /// Time that a client of `echo` has to take an answer: the longest one at half a megabyte a second. Beyond: the connection is dropped.
 pub const ECHO_WRITE_TIME: Duration = Duration::from_secs(30);
 
@@ -176,8 +181,9 @@ pub const ADMIN_FAILURE_TIME: Duration = Duration::from_secs(60);
 pub const ADMIN_FAILURE_ADDRESSES: usize = 1024;
 /// Questions of the operator that wait for the world thread. Beyond: refused, to be asked again.
 pub const INQUIRIES: usize = 64;
-/// Time that an answer of the world thread is waited for: 15 ticks at the slowest rate. Beyond: it says that none came.
-pub const ANSWER_TIME: Duration = Duration::from_secs(1);
+/// Time that an answer of the world thread is waited for: it comes with the next tick, unless the machine is overloaded. Beyond: it says
+/// that none came.
+pub const ANSWER_TIME: Duration = Duration::from_secs(5);
 /// Bytes of a file to restore: a world with three players has 25 kB, so thousands have room. Beyond: no start.
 pub const RESTORE_BYTES: u64 = 64 * 1024 * 1024;
 /// Addresses that the operator bans. Beyond: refused.
@@ -230,12 +236,24 @@ pub const WIRE_TURN: Duration = Duration::from_millis(50);
 pub const WIRE_WISH_TIME: Duration = Duration::from_millis(1);
 /// Time between two lists of the clients for a watcher, if something has changed.
 pub const WIRE_CLIENTS_EVERY: Duration = Duration::from_millis(500);
+/// Time between two counts of bytes for a watcher.
+pub const WIRE_FIELDS_EVERY: Duration = Duration::from_secs(1);
 /// Clients that a watcher is shown. Beyond: those that came last.
 pub const WIRE_CLIENTS: usize = 512;
 /// Kinds of packets that are counted for a watcher in a second, and fields of each: the largest has under 40. Beyond: counted as `other`.
 pub const WIRE_KINDS: usize = 64;
 /// Time that a watcher has to take what it is told. Beyond: its connection is dropped.
 pub const WIRE_WRITE_TIME: Duration = Duration::from_secs(5);
+
+// ---- client: a connection of our own -----------------------------------------------------------------------------
+
+/// Time that a connection may take to come about, and a server to answer the request. Beyond: the client gives up.
+pub const DIAL_TIME: Duration = Duration::from_secs(10);
+/// Silence after which `echo --connect` gives its server up: as long as the common proxies wait.
+pub const CLIENT_SILENCE: Duration = Duration::from_secs(60);
+/// Time that a server has to end the connection once both ends have closed: RFC 6455 section 7.1.1 wants it to end first. Beyond: the
+/// client ends it.
+pub const CLIENT_END_TIME: Duration = Duration::from_secs(5);
 
 // ---- cli: the terminal -------------------------------------------------------------------------------------------
 

@@ -111,7 +111,7 @@ struct Talk<'a, 'c> {
 impl Talk<'_, '_> {
     /// Waits for the answer to the request.
     fn open(&mut self) -> Result<(), Failure> {
-        let deadline = Instant::now() + dial::DIAL_TIME;
+        let deadline = Instant::now() + limits::DIAL_TIME;
         while !self.live.is_open() && !self.live.is_over() {
             self.wait(Some(deadline), false)?;
             if Instant::now() >= deadline {

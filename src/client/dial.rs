@@ -5,7 +5,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -13,9 +13,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::url::Url;
-
-/// Time that a connection may take to come about.
-pub const DIAL_TIME: Duration = Duration::from_secs(5);
+use crate::limits;
 
 /// An address of a URL's host: the first of IPv4, where servers of ours listen unless told otherwise, or else the first of all.
 ///
@@ -30,7 +28,7 @@ pub fn resolve(url: &Url) -> io::Result<SocketAddr> {
 /// Connects, from `from` if it is given. The socket does not block; it sends small writes at once.
 ///
 /// # Errors
-/// Whatever `socket`, `bind` or `connect` say, or `TimedOut` after [`DIAL_TIME`].
+/// Whatever `socket`, `bind` or `connect` say, or `TimedOut` after [`limits::DIAL_TIME`].
 pub fn dial(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
     dial_with_room(to, from, None)
 }
@@ -57,7 +55,7 @@ pub fn dial_with_room(
     match connect(&socket, &to) {
         Ok(()) => {}
         Err(Errno::INPROGRESS) => {
-            wait(&mut [PollFd::new(&socket, PollFlags::OUT)], DIAL_TIME)?;
+            wait(&mut [PollFd::new(&socket, PollFlags::OUT)], limits::DIAL_TIME)?;
             sockopt::socket_error(&socket)??;
         }
         Err(error) => return Err(error.into()),
@@ -72,10 +70,15 @@ pub fn dial_with_room(
 /// # Errors
 /// `TimedOut`, or whatever `poll` says.
 pub fn wait(sockets: &mut [PollFd<'_>], time: Duration) -> io::Result<()> {
-    match poll(sockets, Some(&timespec(time))) {
-        Ok(0) => Err(io::ErrorKind::TimedOut.into()),
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
+    let deadline = Instant::now() + time;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match poll(sockets, Some(&timespec(left))) {
+            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+            Ok(_) => return Ok(()),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 

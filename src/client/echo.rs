@@ -6,7 +6,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::dial;
 use super::link::LinkError;
@@ -16,11 +16,6 @@ use crate::ws::frame::{self, Opcode};
 use crate::ws::http::ResponseReader;
 use crate::ws::{Conn, Event, Limits, Role, upgrade};
 
-/// Silence after which the server is given up.
-const SILENCE: Duration = Duration::from_secs(60);
-/// Time that the server has to end the connection once both ends have closed: RFC 6455 section 7.1.1 wants it to end first.
-const END_TIME: Duration = Duration::from_secs(5);
-
 /// Connects, echoes until one end closes, and tells `heard` of each event.
 ///
 /// # Errors
@@ -28,8 +23,8 @@ const END_TIME: Duration = Duration::from_secs(5);
 pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
     let stream = dial::dial(dial::resolve(url)?, None)?;
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(SILENCE))?;
-    stream.set_write_timeout(Some(SILENCE))?;
+    stream.set_read_timeout(Some(limits::CLIENT_SILENCE))?;
+    stream.set_write_timeout(Some(limits::CLIENT_SILENCE))?;
     let rest = shake_hands(&stream, url)?;
     let limits = Limits { message_bytes: limits::ECHO_MESSAGE_BYTES_MOST, fragments: limits::ECHO_FRAGMENTS };
     let mut conn = Conn::new(Role::Client { mask_key: dial::random }, limits);
@@ -41,7 +36,9 @@ pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
             is_lost |= matches!(event, Event::Eof { clean: false });
             heard(event);
         });
-        (&stream).write_all(&output)?;
+        if let Err(error) = (&stream).write_all(&output) {
+            return read_on(&stream, &mut conn, error, &mut heard);
+        }
         output.clear();
         if echoed.is_err() || conn.is_over() {
             wait_for_end(&stream);
@@ -106,6 +103,31 @@ fn echo(conn: &mut Conn, output: &mut Vec<u8>, heard: &mut impl FnMut(&Event<'_>
     }
 }
 
+/// The server takes nothing more: what it said before it left matters more than that, a close frame above all.
+fn read_on(
+    stream: &TcpStream,
+    conn: &mut Conn,
+    lost: io::Error,
+    heard: &mut impl FnMut(&Event<'_>),
+) -> io::Result<()> {
+    if !matches!(lost.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) {
+        return Err(lost);
+    }
+    let (mut is_closed, mut unsent) = (false, Vec::new());
+    loop {
+        match read(stream, conn.room(limits::ECHO_READ_BYTES)) {
+            Ok(count) if count > 0 => conn.received(count),
+            _ => return if is_closed { Ok(()) } else { Err(lost) },
+        }
+        let taken = echo(conn, &mut unsent, &mut |event| {
+            is_closed |= matches!(event, Event::Close { .. });
+            heard(event);
+        });
+        taken.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
+        unsent.clear();
+    }
+}
+
 fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match stream.read(buffer) {
@@ -120,7 +142,7 @@ fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
 
 /// Waits for the server to end the connection, and ends it if that takes too long.
 fn wait_for_end(stream: &TcpStream) {
-    let (deadline, mut buffer) = (Instant::now() + END_TIME, [0; limits::READ_BYTES]);
+    let (deadline, mut buffer) = (Instant::now() + limits::CLIENT_END_TIME, [0; limits::READ_BYTES]);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() || stream.set_read_timeout(Some(left)).is_err() {

@@ -19,6 +19,7 @@ use super::dial;
 use super::heard::Heard;
 use super::link::{Event, Link};
 use super::url::Url;
+use crate::limits;
 use crate::packet::{ClientPacket, Dialect, Direction};
 
 /// See the [module](self).
@@ -49,7 +50,7 @@ impl Talk {
         let link = Link::new(&url.authority(), &url.target, is_native, dial::random());
         let mut talk = Talk { stream, link, dialect, heard: VecDeque::new(), ending: None };
         talk.flush()?;
-        let deadline = Instant::now() + dial::DIAL_TIME;
+        let deadline = Instant::now() + limits::DIAL_TIME;
         loop {
             match talk.link.next_event() {
                 Ok(Some(Event::Open)) => return Ok(talk),
@@ -82,7 +83,7 @@ impl Talk {
             match self.stream.write(bytes) {
                 Ok(count) => bytes = &bytes[count..],
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    dial::wait(&mut [PollFd::new(&self.stream, PollFlags::OUT)], dial::DIAL_TIME)?;
+                    dial::wait(&mut [PollFd::new(&self.stream, PollFlags::OUT)], limits::DIAL_TIME)?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -134,9 +135,15 @@ impl Talk {
     }
 
     fn take_events(&mut self) -> io::Result<()> {
+        let taken = self.take_all();
+        // Also after a broken rule: then it is the close frame that says so (RFC 6455 section 7.1.7).
+        self.flush().and(taken)
+    }
+
+    fn take_all(&mut self) -> io::Result<()> {
         loop {
             match self.link.next_event().map_err(|error| io::Error::new(ErrorKind::InvalidData, error))? {
-                None => return self.flush(),
+                None => return Ok(()),
                 Some(Event::Binary(message)) => {
                     let decoded = self.dialect.decode(Direction::ToClient, message);
                     let decoded = decoded.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;

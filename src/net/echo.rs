@@ -47,7 +47,7 @@ struct House {
     limits: Limits,
     admission: Arc<Admission>,
     is_stopping: AtomicBool,
-    /// The sockets of all connections by number, so that a stop reaches them.
+    /// The sockets of all connections by number, so that a stop can cut them.
     guests: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
     all_gone: Condvar,
 }
@@ -85,11 +85,12 @@ impl EchoServer {
         self.house.is_stopping.store(true, Ordering::Release);
         platform::shut_listener(&self.listener);
         let _ = self.accepting.join();
-        // A thread that is blocked in reading wakes up, sees that this is the end, and still writes.
-        if self.house.end_all(Shutdown::Read, limits::STOP_TIME) == 0 {
+        // Each thread looks up from reading now and then, sees that this is the end, and says goodbye.
+        if self.house.wait_for_all(limits::STOP_TIME) == 0 {
             return 0;
         }
-        self.house.end_all(Shutdown::Both, limits::CUT_TIME)
+        self.house.cut_all();
+        self.house.wait_for_all(limits::CUT_TIME)
     }
 }
 
@@ -128,7 +129,7 @@ fn accept(house: &Arc<House>, listener: &TcpListener) {
 
 /// A connection's thread: steps 3 to 8.
 fn serve(house: &House, stream: &TcpStream, address: SocketAddr, mut permit: Permit) {
-    let granted = match read_request(stream, Instant::now() + limits::HEAD_TIME) {
+    let granted = match read_request(house, stream, Instant::now() + limits::HEAD_TIME) {
         Ok(None) => return,
         Ok(Some((response, rest))) => match permit.become_client() {
             Ok(()) => Ok((response, rest)),
@@ -152,10 +153,14 @@ fn serve(house: &House, stream: &TcpStream, address: SocketAddr, mut permit: Per
             write_all(stream, &response, limits::PAGE_TIME).is_ok()
         }
     };
-    // 8. Our last word has been written. Say that no more follows, and wait a moment for the peer's end.
+    // 8. Our last word has been written. Say that no more follows, and wait a moment for the peer's end: what is closed with bytes
+    // unread is reset, and a reset takes the last word with it. So the rest of a message that was too long is still read; who goes on
+    // behind it is no longer read, and waits with us.
     if written {
+        let deadline = Instant::now() + limits::CLOSE_TIME;
         let _ = stream.shutdown(Shutdown::Write);
-        drain(stream, limits::CLOSE_TIME, |_| {});
+        drain(stream, limits::CLOSE_TIME, house.limits.message_bytes + limits::DRAIN_BYTES, |_| {});
+        platform::wait_until_gone(stream, deadline.saturating_duration_since(Instant::now()));
     }
 }
 
@@ -165,15 +170,18 @@ type Refused = (&'static str, Vec<u8>);
 /// A request that is granted: the 101 response, and the bytes behind the request, which are frames already.
 type Granted = (Vec<u8>, Vec<u8>);
 
-/// 3. Reads the request up to its empty line. 4. Judges it: the response is yet to be sent. `Ok(None)` when the peer has left.
-fn read_request(stream: &TcpStream, deadline: Instant) -> Result<Option<Granted>, Refused> {
+/// 3. Reads the request up to its empty line. 4. Judges it: the response is yet to be sent. `Ok(None)` when the peer has left, or
+/// when this server stops before.
+fn read_request(house: &House, stream: &TcpStream, deadline: Instant) -> Result<Option<Granted>, Refused> {
     let refused = |refusal: Refusal| (refusal.violation.name(), refusal.response());
     let (mut reader, mut buffer) = (HeadReader::new(), [0; limits::READ_BYTES]);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        match read(stream, &mut buffer, left) {
+        match read(stream, &mut buffer, left.min(limits::ECHO_LOOK)) {
             Ok(Some(0)) | Err(_) => return Ok(None),
-            Ok(None) => return Err(("head_late", plain_response(408, "head_late"))),
+            Ok(None) if left.is_zero() => return Err(("head_late", plain_response(408, "head_late"))),
+            Ok(None) if house.is_stopping() => return Ok(None),
+            Ok(None) => {}
             Ok(Some(count)) => {
                 if let Some(head) = reader.receive(&buffer[..count]).map_err(refused)? {
                     let accepted = upgrade::accept(&head, &[]).map_err(refused)?;
@@ -189,6 +197,7 @@ fn converse(house: &House, stream: &TcpStream, rest: &[u8]) -> io::Result<String
     let mut conn = Conn::new(Role::Server, house.limits);
     let mut output = Vec::new();
     let mut heard_at = Instant::now();
+    let mut pinged_at = heard_at;
     // What came behind the request was sent before our answer was there, and is read like anything else.
     conn.receive(rest);
     loop {
@@ -199,17 +208,23 @@ fn converse(house: &House, stream: &TcpStream, rest: &[u8]) -> io::Result<String
         if let Some(how) = ending {
             return Ok(how);
         }
+        if house.is_stopping() {
+            conn.close(CloseCode::GOING_AWAY, "going_away");
+            continue;
+        }
         // 5. Whatever the network brings at once, which is seldom just one frame.
-        let patience = limits::PING_EVERY.min(limits::SILENCE.saturating_sub(heard_at.elapsed()));
-        match read(stream, conn.room(limits::ECHO_READ_BYTES), patience)? {
-            Some(0) if house.is_stopping() => conn.close(CloseCode::GOING_AWAY, "going_away"),
+        match read(stream, conn.room(limits::ECHO_READ_BYTES), limits::ECHO_LOOK)? {
             Some(0) => conn.receive_eof(),
             Some(count) => {
                 heard_at = Instant::now();
                 conn.received(count);
             }
             None if heard_at.elapsed() >= limits::SILENCE => conn.close(CloseCode::INTERNAL, "silence"),
-            None => conn.send_ping(b""),
+            None if heard_at.max(pinged_at).elapsed() >= limits::PING_EVERY => {
+                pinged_at = Instant::now();
+                conn.send_ping(b"");
+            }
+            None => {}
         }
     }
 }
@@ -281,13 +296,17 @@ impl House {
         }
     }
 
-    /// Shuts all connections, in one direction or both, and waits until their threads are over, at most so long. Returns how many are left.
-    fn end_all(&self, how: Shutdown, time: Duration) -> usize {
+    /// Ends all connections at once, whatever their threads are doing.
+    fn cut_all(&self) {
+        for stream in self.guests.lock().values() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Waits until the threads of all connections are over, at most so long. Returns how many are left.
+    fn wait_for_all(&self, time: Duration) -> usize {
         let deadline = Instant::now() + time;
         let mut guests = self.guests.lock();
-        for stream in guests.values() {
-            let _ = stream.shutdown(how);
-        }
         while !guests.is_empty() && !self.all_gone.wait_until(&mut guests, deadline).timed_out() {}
         guests.len()
     }

@@ -86,6 +86,14 @@ pub fn is_readable(file: &impl AsFd, time: Duration) -> io::Result<bool> {
     Ok(rustix::event::poll(&mut files, Some(&wait))? > 0)
 }
 
+/// Waits until the other end is gone, or was reset, at most this long; bytes that come meanwhile are left where they are.
+pub fn wait_until_gone(stream: &TcpStream, time: Duration) {
+    let wait = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
+    // Errors and the end of both directions are told without being asked for.
+    let mut files = [PollFd::new(stream, PollFlags::empty())];
+    let _ = rustix::event::poll(&mut files, Some(&wait));
+}
+
 /// Reads what there is, past the buffer of `std`, which would keep the rest from [`is_readable`].
 ///
 /// # Errors

@@ -19,6 +19,7 @@ use crate::client::dial;
 use crate::client::link::SUBPROTOCOL;
 use crate::client::url::Url;
 use crate::explain::{Content, Conversation, Explanation};
+use crate::limits;
 use crate::packet::{Codes, Dialect, endpoint};
 use crate::ws::frame::{self, Opcode};
 use crate::ws::{Side, upgrade};
@@ -114,7 +115,7 @@ impl<'c> Live<'c> {
             match self.stream.write(bytes) {
                 Ok(count) => bytes = &bytes[count..],
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    dial::wait(&mut [PollFd::new(&self.stream, PollFlags::OUT)], dial::DIAL_TIME)?;
+                    dial::wait(&mut [PollFd::new(&self.stream, PollFlags::OUT)], limits::DIAL_TIME)?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // What the server said before it left matters more.

@@ -27,9 +27,6 @@ use crate::ws::close::CloseCode;
 use crate::ws::conn::{Conn, Event, Role};
 use crate::ws::message::Limits;
 
-/// A count of bytes is told so often.
-const FIELDS_EVERY: Duration = Duration::from_secs(1);
-
 /// What one watcher's thread holds.
 struct Watcher<'a> {
     shared: &'a Shared,
@@ -74,7 +71,7 @@ pub fn run(shared: &Shared, stream: &TcpStream, rest: &[u8]) -> &'static str {
         fields: Fields::default(),
         listed: None,
         clients_due: now,
-        fields_due: now + FIELDS_EVERY,
+        fields_due: now + limits::WIRE_FIELDS_EVERY,
         heard: now,
         pinged: now,
     };
@@ -83,7 +80,7 @@ pub fn run(shared: &Shared, stream: &TcpStream, rest: &[u8]) -> &'static str {
     watcher.watched = None;
     let _ = watcher.flush();
     let _ = stream.shutdown(Shutdown::Write);
-    connection::drain(stream, limits::CLOSE_TIME, |_| ());
+    connection::drain(stream, limits::CLOSE_TIME, limits::DRAIN_BYTES, |_| ());
     why
 }
 
@@ -204,7 +201,7 @@ impl Watcher<'_> {
             self.tell_clients();
         }
         if now >= self.fields_due {
-            self.fields_due = now + FIELDS_EVERY;
+            self.fields_due = now + limits::WIRE_FIELDS_EVERY;
             if self.watched.is_some() && self.missed.is_none() {
                 let told = self.fields.take();
                 self.conn.send_text(&told);
