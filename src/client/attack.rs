@@ -21,6 +21,8 @@ use crate::ws::frame::{self, Header, Opcode};
 const SMALL_ROOM_BYTES: usize = 4 * 1024;
 /// Frames of one byte in a block of them, seven bytes each.
 const TINY_FRAMES: usize = 4096;
+/// Commands of one who sends far too many, a hundred times a second.
+const COMMANDS: usize = 64;
 
 /// How they misbehave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,10 +101,10 @@ impl Attack {
                 let (opening, block) = (fragment(Opcode::Binary, 0), tiny_fragments());
                 Manner { opening, block, frames: TINY_FRAMES, ..manner }
             }
-            Attack::CommandFlood if is_odd => {
-                Manner { opening: hello(), block: commands(64), frames: 64, ..manner }
+            Attack::CommandFlood => {
+                let commands = if is_odd { COMMANDS } else { 1 };
+                Manner { opening: hello(), commands, frames: commands, ..manner }
             }
-            Attack::CommandFlood => Manner { opening: hello(), block: commands(1), frames: 1, ..manner },
             Attack::Churn if index.is_multiple_of(3) => Manner { upgrades: false, leaves: true, ..manner },
             Attack::Churn if index % 3 == 1 => Manner { asks_and_leaves: true, leaves: true, ..manner },
             Attack::Churn => Manner { opening: hello(), leaves: true, ..manner },
@@ -135,7 +137,9 @@ struct Manner {
     opening: Vec<u8>,
     /// What it sends then, over and over.
     block: Vec<u8>,
-    /// Frames in the block.
+    /// Commands that it sends behind the block, each a new one.
+    commands: usize,
+    /// Frames in the block, commands among them.
     frames: usize,
     /// Time between two blocks.
     every: Duration,
@@ -151,6 +155,7 @@ impl Default for Manner {
             asks_and_leaves: false,
             opening: Vec::new(),
             block: Vec::new(),
+            commands: 0,
             frames: 0,
             every: Duration::from_millis(10),
             leaves: false,
@@ -160,6 +165,20 @@ impl Default for Manner {
 }
 
 impl Manner {
+    /// Whether it has anything to say after its opening.
+    fn is_silent(&self) -> bool {
+        self.frames == 0 && self.block.is_empty()
+    }
+
+    /// Appends what it sends next; `sequence` is that of its last command.
+    fn write_block(&self, sequence: &mut u32, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.block);
+        for _ in 0..self.commands {
+            *sequence = sequence.wrapping_add(1);
+            out.extend(command(*sequence));
+        }
+    }
+
     /// The receive buffer that it asks of the kernel.
     fn room_bytes(&self) -> Option<usize> {
         (self.reads != Reads::All).then_some(SMALL_ROOM_BYTES)
@@ -184,16 +203,10 @@ fn tiny_fragments() -> Vec<u8> {
     one.repeat(TINY_FRAMES)
 }
 
-/// Commands without a sequence are none to the world, so these count up; a block that comes again is refused there, and costs as much.
-fn commands(count: u32) -> Vec<u8> {
-    let one = |number| {
-        packet(&ClientPacket::Move {
-            sequence: Some(number),
-            tick: None,
-            direction: Some((number * 97) as u16),
-        })
-    };
-    (1..=count).flat_map(one).collect()
+/// One that is taken: a sequence that came before is dropped long before the world, and would cost it nothing.
+fn command(sequence: u32) -> Vec<u8> {
+    let direction = Some(sequence.wrapping_mul(97) as u16);
+    packet(&ClientPacket::Move { sequence: Some(sequence), tick: None, direction })
 }
 
 /// What was achieved, and how it ended.
@@ -255,6 +268,7 @@ impl Pressure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::{Codes, Direction};
     use crate::ws::conn::{Conn, Event, Role};
     use crate::ws::message::Limits;
 
@@ -262,7 +276,9 @@ mod tests {
     fn taken(attack: Attack, index: usize, blocks: usize) -> (usize, Option<&'static str>) {
         let (manner, mut conn) = (attack.manner(index), Conn::new(Role::Server, Limits::SERVER));
         conn.receive(&manner.opening);
-        (0..blocks).for_each(|_| conn.receive(&manner.block));
+        let (mut sequence, mut bytes) = (0, Vec::new());
+        (0..blocks).for_each(|_| manner.write_block(&mut sequence, &mut bytes));
+        conn.receive(&bytes);
         let mut messages = 0;
         loop {
             match conn.next_event() {
@@ -286,6 +302,24 @@ mod tests {
         ] {
             assert_eq!(taken(attack, index, blocks), expected, "{} {index}", attack.name());
         }
+    }
+
+    #[test]
+    fn every_command_of_a_flood_is_a_new_one() {
+        let (manner, mut sequence, mut bytes) = (Attack::CommandFlood.manner(1), 0, Vec::new());
+        let mut conn = Conn::new(Role::Server, Limits::SERVER);
+        (0..3).for_each(|_| manner.write_block(&mut sequence, &mut bytes));
+        conn.receive(&bytes);
+        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let mut heard = Vec::new();
+        while let Ok(Some(Event::Binary(message))) = conn.next_event() {
+            let decoded = dialect.decode(Direction::ToServer, message).expect("a packet");
+            match ClientPacket::from_decoded(&decoded) {
+                ClientPacket::Move { sequence: Some(sequence), .. } => heard.push(sequence),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(heard, (1..=3 * COMMANDS as u32).collect::<Vec<_>>());
     }
 
     #[test]

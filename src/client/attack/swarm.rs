@@ -1,7 +1,7 @@
 //! The attackers together, on one thread.
 //!
 //! Comes in: a plan. Goes out: connections, bytes, and in the end the [`Pressure`]. Never: more connections at once than planned; one that
-//! waits for another.
+//! waits for another. Of churn there are at most as many at once as come in [`CHURN_SECONDS`], should nobody answer them.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -25,6 +25,8 @@ const COME_AGAIN: Duration = Duration::from_millis(50);
 const KNOCK_AGAIN: Duration = Duration::from_secs(1);
 /// Connections made in one look, so that those that are there get their turn.
 const DIALS_A_LOOK: usize = 64;
+/// Connections of churn at once, in seconds of its rate.
+const CHURN_SECONDS: usize = 4;
 /// Bytes that a dripping reader takes at once, and how often.
 const DRIP_BYTES: usize = 64;
 const DRIP_EVERY: Duration = Duration::from_millis(100);
@@ -54,6 +56,8 @@ struct Peer {
     link: Link,
     stage: Stage,
     unsent: Vec<u8>,
+    /// Of its last command.
+    sequence: u32,
     /// When it sends the next block.
     due: Instant,
     /// When it reads again, if it drips.
@@ -113,7 +117,8 @@ impl<'a> Swarm<'a> {
             let made = (self.pressure.connections + self.pressure.unreachable) as usize;
             let wanted = (self.plan.count as f64 * self.started.elapsed().as_secs_f64()) as usize;
             let failed = self.pressure.unreachable;
-            for index in (made..wanted).take(DIALS_A_LOOK) {
+            let room = (CHURN_SECONDS * self.plan.count).saturating_sub(self.peers.len());
+            for index in (made..wanted).take(DIALS_A_LOOK.min(room)) {
                 self.connect(index, now);
                 if self.pressure.unreachable > failed {
                     break;
@@ -161,7 +166,8 @@ impl<'a> Swarm<'a> {
         let stage = if manner.upgrades && !manner.asks_and_leaves { Stage::Asking } else { Stage::Busy };
         // Spread over a block's time, as clients that came by themselves would be.
         let due = now + manner.every.mul_f64(index as f64 * 0.618 % 1.0);
-        self.peers.push(Peer { index, manner, stream, link, stage, unsent, due, reads_at: now });
+        let (sequence, reads_at) = (0, now);
+        self.peers.push(Peer { index, manner, stream, link, stage, unsent, sequence, due, reads_at });
         self.pressure.at_once = self.pressure.at_once.max(self.peers.len());
     }
 
@@ -207,8 +213,8 @@ impl Peer {
             if self.manner.leaves {
                 return Some("left".to_owned());
             }
-            if now >= self.due && !self.manner.block.is_empty() {
-                self.unsent.extend_from_slice(&self.manner.block);
+            if now >= self.due && !self.manner.is_silent() {
+                self.manner.write_block(&mut self.sequence, &mut self.unsent);
                 pressure.frames += self.manner.frames as u64;
                 self.due = (self.due + self.manner.every).max(now);
             }
