@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use prometheus_client::metrics::counter::Counter;
+
 use super::endpoint::Endpoint;
 use super::outbox::{Outbox, Pushed, Wire};
 use super::platform;
@@ -92,6 +94,8 @@ pub struct Client {
     pub outbox: Outbox,
     /// Who listens to it.
     tap: Tap,
+    /// Counts what is queued for it, and for all others.
+    bytes_out: Counter,
     /// Its body's number, 0 without one.
     player: AtomicU32,
     /// The name with which it entered last.
@@ -116,18 +120,19 @@ impl Wire for Client {
     }
 
     fn queued(&self, frames: &[u8], now: Duration) {
+        self.bytes_out.inc_by(frames.len() as u64);
         self.tap.said(self.who(now), frames);
     }
 }
 
 impl Client {
-    /// A client that has just been upgraded.
+    /// A client that has just been upgraded. What it is sent is told to the tap, and counted.
     pub fn new(
         id: u64,
         address: SocketAddr,
         stream: Arc<TcpStream>,
         endpoint: Endpoint,
-        tap: Tap,
+        (tap, bytes_out): (Tap, Counter),
         now: Duration,
     ) -> Client {
         Client {
@@ -138,6 +143,7 @@ impl Client {
             stream,
             outbox: Outbox::default(),
             tap,
+            bytes_out,
             player: AtomicU32::new(0),
             name: Mutex::default(),
             wish: AtomicU32::new(0),
@@ -218,14 +224,12 @@ impl Client {
     }
 
     /// Queues one packet that must arrive; closes the client when there is no room. A dialect without it sends nothing.
-    pub fn send(&self, packet: &ServerPacket<'_>, now: Duration) -> usize {
+    pub fn send(&self, packet: &ServerPacket<'_>, now: Duration) {
         let (message, mut bytes) = (packet.encode(&self.endpoint.dialect), Vec::new());
-        if message.is_empty() {
-            return 0;
+        if !message.is_empty() {
+            self.write_message(&mut bytes, &message);
+            self.send_frames(&bytes, now);
         }
-        self.write_message(&mut bytes, &message);
-        self.send_frames(&bytes, now);
-        bytes.len()
     }
 
     /// Queues whole frames that must arrive; closes the client when there is no room.
@@ -310,7 +314,8 @@ mod tests {
         let endpoint = Endpoint { dialect, layout: Layout::Native, json: false };
         for id in 0..400 {
             let now = Duration::ZERO;
-            let client = Client::new(id, address, Arc::clone(&stream), endpoint.clone(), Tap::default(), now);
+            let client =
+                Client::new(id, address, Arc::clone(&stream), endpoint.clone(), Default::default(), now);
             thread::scope(|scope| {
                 scope.spawn(|| client.close(Ending::Breach(Breach::SlowClient), now));
                 while client.ending().is_none() {}

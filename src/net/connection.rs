@@ -69,28 +69,28 @@ fn begin(
     let address = match whose(shared, &head, peer, &mut permit) {
         Ok(address) => address,
         Err(refusal) => {
-            refuse(shared, &stream, peer, refusal);
+            refuse(shared, &stream, peer, refusal.to(&head));
             return None;
         }
     };
     if admin::brings_lines(&head) {
         match admin::respond(shared, &stream, (&head, rest), address, deadline) {
-            Ok(response) => answer(&stream, &response),
+            Ok(response) => answer(&stream, &response, b""),
             Err(refused) => refuse(shared, &stream, address, refused),
         }
         return None;
     }
     if wire::is_meant(&head) {
         if let Err(refused) = wire::serve(shared, &stream, (&head, rest), address) {
-            refuse(shared, &stream, address, refused);
+            refuse(shared, &stream, address, refused.to(&head));
         }
         return None;
     }
     if !head.asks_for_upgrade() {
-        let (status, response) = pages::respond(shared, &head, address);
+        let response = pages::respond(shared, &head, address);
         // The path alone: a query may hold a token.
-        debug!(%address, status, path = head.path(), "page");
-        answer(&stream, &response);
+        debug!(%address, status = response.status, path = head.path(), "page");
+        answer(&stream, &response.head, &response.body);
         return None;
     }
     match upgrade(shared, &head, &mut permit) {
@@ -103,12 +103,12 @@ fn begin(
             let spoken = (Arc::clone(&endpoint.dialect), endpoint.json);
             // A capture shows the connection as it is, with the proxy at its other end.
             shared.tap.opened(id, Handshake::new((peer, local), spoken, now, raw, response));
-            let tap = shared.tap.clone();
-            let client = Arc::new(Client::new(id, address, stream, endpoint, tap, now));
+            let told = (shared.tap.clone(), shared.metrics.bytes_out.clone());
+            let client = Arc::new(Client::new(id, address, stream, endpoint, told, now));
             Some((client, permit, rest))
         }
         Err(refusal) => {
-            refuse(shared, &stream, address, refusal);
+            refuse(shared, &stream, address, refusal.to(&head));
             None
         }
     }
@@ -138,6 +138,15 @@ impl Refused {
     /// A refusal whose text is the rule's name.
     pub fn plain(status: u16, rule: &'static str) -> Refused {
         Refused::with(status, rule, &[])
+    }
+
+    /// As the answer to this request: `HEAD` gets none of the body (RFC 9110 section 9.3.2).
+    fn to(mut self, head: &RequestHead) -> Refused {
+        let end = self.response.windows(4).position(|four| four == b"\r\n\r\n");
+        if let (true, Some(end)) = (head.method == "HEAD", end) {
+            self.response.truncate(end + 4);
+        }
+        self
     }
 
     /// The status of the answer.
@@ -226,14 +235,17 @@ fn upgrade(shared: &Shared, head: &RequestHead, permit: &mut Permit) -> Result<(
 fn refuse(shared: &Shared, stream: &TcpStream, address: SocketAddr, refused: Refused) {
     Metrics::count(&shared.metrics.refused, "rule", refused.rule);
     info!(%address, status = refused.status, rule = refused.rule, "request refused");
-    answer(stream, &refused.response);
+    answer(stream, &refused.response, b"");
 }
 
-/// Writes a response and closes, such that the peer gets to read it.
-fn answer(stream: &TcpStream, response: &[u8]) {
-    if write_all(stream, response, limits::PAGE_TIME).is_ok() {
+/// Writes a response, which may come in two parts, and closes, such that the peer gets to read it.
+fn answer(stream: &TcpStream, response: &[u8], rest: &[u8]) {
+    let deadline = Instant::now() + limits::PAGE_TIME;
+    let written = write_all(stream, response, limits::PAGE_TIME)
+        .and_then(|()| write_all(stream, rest, deadline.saturating_duration_since(Instant::now())));
+    if written.is_ok() {
         let _ = stream.shutdown(Shutdown::Write);
-        drain(stream, limits::CLOSE_TIME, |_| {});
+        drain(stream, limits::CLOSE_TIME, limits::DRAIN_BYTES, |_| {});
     }
 }
 
@@ -255,12 +267,12 @@ pub fn write_all(stream: &TcpStream, mut bytes: &[u8], time: Duration) -> std::i
     Ok(())
 }
 
-/// Reads and drops what still comes, so that closing does not reset the connection under our last words; at most
-/// [`limits::DRAIN_BYTES`], so that a flood ends here. `seen` is shown them on the way.
-pub fn drain(stream: &TcpStream, time: Duration, mut seen: impl FnMut(&[u8])) {
+/// Reads and drops what still comes, so that closing does not reset the connection under our last words; no more than `most_bytes`, so
+/// that a flood ends here. `seen` is shown them on the way.
+pub fn drain(stream: &TcpStream, time: Duration, most_bytes: usize, mut seen: impl FnMut(&[u8])) {
     let deadline = Instant::now() + time;
     let (mut buffer, mut dropped) = ([0; limits::READ_BYTES], 0);
-    while dropped < limits::DRAIN_BYTES {
+    while dropped < most_bytes {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() || stream.set_read_timeout(Some(left)).is_err() {
             return;

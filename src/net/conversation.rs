@@ -121,11 +121,16 @@ impl Conversation<'_> {
             std::thread::sleep(limits::LAST_WORDS_LOOK);
         }
         let _ = client.stream.shutdown(Shutdown::Write);
-        connection::drain(&client.stream, deadline.saturating_sub(shared.now()), |bytes| {
-            let begins = self.boundary.as_ref().is_some_and(|boundary| boundary.unfinished_bytes() == 0);
-            self.now = shared.now();
-            self.show(begins, bytes);
-        });
+        connection::drain(
+            &client.stream,
+            deadline.saturating_sub(shared.now()),
+            limits::DRAIN_BYTES,
+            |bytes| {
+                let begins = self.boundary.as_ref().is_some_and(|boundary| boundary.unfinished_bytes() == 0);
+                self.now = shared.now();
+                self.leave_out(begins, bytes);
+            },
+        );
     }
 
     /// Shows bytes of the client to who listens, before they are looked at.
@@ -152,14 +157,14 @@ impl Conversation<'_> {
     fn talk(&mut self, rest: &[u8]) -> Ending {
         let mut conn = Conn::new(Role::Server, Limits::SERVER);
         let mut buffer = [0; limits::READ_BYTES];
-        let mut heard = self.hear(&mut conn, rest);
+        let mut heard = self.take(&mut conn, rest);
         while heard.is_ok() {
             heard = match self.read(&mut buffer) {
                 Ok(0) => {
                     conn.receive_eof();
                     self.hear(&mut conn, &[]).and(Err(Ending::PeerLost))
                 }
-                Ok(count) => self.hear(&mut conn, &buffer[..count]).and_then(|()| self.still_open()),
+                Ok(count) => self.take(&mut conn, &buffer[..count]),
                 Err(ending) => Err(ending),
             };
         }
@@ -168,7 +173,23 @@ impl Conversation<'_> {
         ending
     }
 
-    /// Nothing is taken from a client that is being closed, by whoever it was.
+    /// Takes what came. From a client that is being closed, by whoever it was, nothing is taken.
+    fn take(&mut self, conn: &mut Conn, bytes: &[u8]) -> Result<(), Ending> {
+        if let Err(ending) = self.still_open() {
+            self.now = self.shared.now();
+            self.leave_out(conn.is_between_messages(), bytes);
+            return Err(ending);
+        }
+        self.hear(conn, bytes)?;
+        self.still_open()
+    }
+
+    /// Counts and shows bytes of which nothing is taken.
+    fn leave_out(&mut self, begins: bool, bytes: &[u8]) {
+        self.shared.metrics.bytes_in.inc_by(bytes.len() as u64);
+        self.show(begins, bytes);
+    }
+
     fn still_open(&self) -> Result<(), Ending> {
         self.client.ending().map_or(Ok(()), Err)
     }
@@ -186,7 +207,8 @@ impl Conversation<'_> {
         }
     }
 
-    /// Blocks for bytes; while a hello is due, only until its deadline.
+    /// Blocks for bytes; while a hello is due, only until its deadline, and no longer than the client is open: it has no worker yet that
+    /// would cut it.
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ending> {
         let mut stream = &*self.client.stream;
         loop {
@@ -196,7 +218,8 @@ impl Conversation<'_> {
                 if left.is_zero() {
                     return Err(Ending::Breach(Breach::HelloLate));
                 }
-                Some(left)
+                self.still_open()?;
+                Some(left.min(limits::HELLO_LOOK))
             } else {
                 None
             };
@@ -346,7 +369,6 @@ impl Conversation<'_> {
     }
 
     fn reply(&self, packet: &ServerPacket<'_>) {
-        let bytes = self.client.send(packet, self.shared.now());
-        self.shared.metrics.bytes_out.inc_by(bytes as u64);
+        self.client.send(packet, self.shared.now());
     }
 }

@@ -130,7 +130,12 @@ impl Metrics {
         all.register("commands_refused", "Commands refused, by reason", self.refused_commands.clone());
         all.register("messages_in", "Messages from clients", self.messages_in.clone());
         all.register_with_unit("received", "Bytes from clients", Unit::Bytes, self.bytes_in.clone());
-        all.register_with_unit("sent", "Bytes for clients", Unit::Bytes, self.bytes_out.clone());
+        all.register_with_unit(
+            "sent",
+            "Bytes queued for clients, every frame counted",
+            Unit::Bytes,
+            self.bytes_out.clone(),
+        );
         all.register("turns", "Turns of clients with something to send", self.turns.clone());
         all.register("turn_sends", "Calls to send made in those turns", self.turn_sends.clone());
         all.register("turns_held_back", "Turns held back for a slow client", self.turns_held_back.clone());

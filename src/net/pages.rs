@@ -3,6 +3,7 @@
 //! Comes in: a request head and where it came from. Goes out: one whole response. Never: a file of the machine, anything of
 //! the inside for someone who only pretends to sit at this machine.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 
 use super::console::admin;
@@ -112,20 +113,27 @@ const FORWARDING: [&str; 10] = [
     "Via",
 ];
 
-/// The response to a request, and its status.
-pub fn respond(shared: &Shared, head: &RequestHead, address: SocketAddr) -> (u16, Vec<u8>) {
+/// A response in two parts, since the files of the page need no copy for each who reads them.
+pub struct Response {
+    /// The status that stands in the head.
+    pub status: u16,
+    /// Up to the empty line.
+    pub head: Vec<u8>,
+    /// What follows it; nothing for `HEAD`.
+    pub body: Cow<'static, [u8]>,
+}
+
+/// The response to a request.
+pub fn respond(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Response {
     let is_head = head.method == "HEAD";
     let (status, kind, more, body) = if head.method == "GET" || is_head {
         find(shared, head, address)
     } else {
         let allowed = if head.path() == admin::PATH { "GET, HEAD, POST" } else { "GET, HEAD" };
-        (405, TEXT, [("Allow", allowed)], format!("only {allowed}\n").into_bytes())
+        (405, TEXT, [("Allow", allowed)], format!("only {allowed}\n").into_bytes().into())
     };
-    let mut response = http::response(status, kind, &headers(more), &body);
-    if is_head {
-        response.truncate(response.len() - body.len());
-    }
-    (status, response)
+    let head = http::response_head(status, kind, &headers(more), body.len());
+    Response { status, head, body: if is_head { Cow::default() } else { body } }
 }
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -144,7 +152,7 @@ fn headers(more: [(&'static str, &'static str); 1]) -> [(&'static str, &'static 
     ]
 }
 
-type Found = (u16, &'static str, [(&'static str, &'static str); 1], Vec<u8>);
+type Found = (u16, &'static str, [(&'static str, &'static str); 1], Cow<'static, [u8]>);
 
 fn find(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
     let name = match head.path() {
@@ -155,19 +163,19 @@ fn find(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
     };
     if name == "metrics" {
         return if is_at_this_machine(head, address) {
-            (200, METRICS, FRESH, shared.metrics.text().into_bytes())
+            (200, METRICS, FRESH, shared.metrics.text().into_bytes().into())
         } else {
-            (403, TEXT, FRESH, b"only from this machine\n".to_vec())
+            (403, TEXT, FRESH, b"only from this machine\n".as_slice().into())
         };
     }
     if endpoint::PATHS.iter().any(|(path, _)| *path == head.path() && *path != "/") {
-        return (426, TEXT, [("Upgrade", "websocket")], b"this is a WebSocket endpoint\n".to_vec());
+        return (426, TEXT, [("Upgrade", "websocket")], b"this is a WebSocket endpoint\n".as_slice().into());
     }
     // Who may not watch gets the page all the same, which then asks for the token; its status says so.
     let status = if head.path() == wire::PATH { wire::access::status(shared, head, address) } else { 200 };
     match FILES.iter().find(|(known, ..)| *known == name) {
-        Some((_, kind, bytes)) => (status, kind, FRESH, bytes.to_vec()),
-        None => (404, TEXT, FRESH, b"no such page\n".to_vec()),
+        Some((_, kind, bytes)) => (status, kind, FRESH, Cow::Borrowed(*bytes)),
+        None => (404, TEXT, FRESH, b"no such page\n".as_slice().into()),
     }
 }
 

@@ -119,8 +119,9 @@ impl Server {
         self.shared.metrics.text()
     }
 
-    /// Lets nobody new in, closes everyone with 1001, joins the threads. Takes at most about 2.5 s, however the
-    /// clients behave, and a second more when a capture is on that nobody takes. Returns how many connections had to be left behind: 0 unless a thread hangs.
+    /// Lets nobody new in, closes everyone with 1001, joins the threads. Takes at most about 1.5 s, however the
+    /// clients behave, and a second more when a capture is on that nobody takes; longer only where threads wait for a processor. Returns
+    /// how many connections had to be left behind: 0 unless a thread hangs.
     pub fn stop(self) -> usize {
         let Server { shared, listener, accepting, ticking, telling, .. } = self;
         shared.set_stopping();

@@ -17,7 +17,6 @@ use std::time::Duration;
 
 use super::bell;
 use super::client::{Client, Ending};
-use super::metrics::Metrics;
 use super::shared::Shared;
 use crate::feed::{Messages, Published, Scratch, View};
 use crate::limits;
@@ -103,13 +102,8 @@ fn tell(
     }
     let sends_before = client.outbox.sends();
     client.send_frames(&desk.frames, now);
-    count(&shared.metrics, client.outbox.sends() - sends_before, desk.frames.len());
-}
-
-fn count(metrics: &Metrics, sends: u64, bytes: usize) {
-    metrics.turns.inc();
-    metrics.turn_sends.inc_by(sends);
-    metrics.bytes_out.inc_by(bytes as u64);
+    shared.metrics.turns.inc();
+    shared.metrics.turn_sends.inc_by(client.outbox.sends() - sends_before);
 }
 
 /// Pings the silent, closes the lost and the slow, cuts what does not end.

@@ -222,20 +222,24 @@ impl From<Violation> for Refusal {
 
 /// A whole response with its body, after which the connection is closed. `more` are header names and values of our own.
 pub fn response(status: u16, content_type: &str, more: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
+    let mut bytes = response_head(status, content_type, more, body.len());
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+/// The head of such a response, up to its empty line: all of the answer to `HEAD` (RFC 9110 section 9.3.2).
+pub fn response_head(status: u16, content_type: &str, more: &[(&str, &str)], body_bytes: usize) -> Vec<u8> {
     // An upgrade is hop by hop: a response that names one has to say so in Connection.
     let upgrade = if more.iter().any(|(name, _)| *name == "Upgrade") { "Upgrade, " } else { "" };
     let mut head = format!(
-        "{VERSION} {status} {}\r\nConnection: {upgrade}close\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n",
+        "{VERSION} {status} {}\r\nConnection: {upgrade}close\r\nContent-Type: {content_type}\r\nContent-Length: {body_bytes}\r\n",
         reason_phrase(status),
-        body.len()
     );
     for (name, value) in more {
         head.extend([name, ": ", value, "\r\n"]);
     }
     head.push_str("\r\n");
-    let mut bytes = head.into_bytes();
-    bytes.extend_from_slice(body);
-    bytes
+    head.into_bytes()
 }
 
 /// The words that go with a status.
@@ -386,7 +390,9 @@ impl ResponseReader {
     /// # Errors
     /// The first rule that was broken. The reader is of no use afterwards.
     pub fn receive(&mut self, mut bytes: &[u8]) -> Result<Option<ResponseHead>, Violation> {
-        while let Some(line) = self.lines.next_line(&mut bytes)? {
+        // What cannot begin a request cannot begin an answer either, but it is the answer's first line that is wrong.
+        let of_answer = |rule| if rule == Violation::NotHttp { Violation::StatusLine } else { rule };
+        while let Some(line) = self.lines.next_line(&mut bytes).map_err(of_answer)? {
             match &mut self.head {
                 None => self.head = Some(status_line(line)?),
                 Some(head) if !line.is_empty() => head.headers.receive(line)?,

@@ -64,12 +64,12 @@ violations! {
     BareLineFeed bare_line_feed 9112 "2.2" Status(400), "A line ends with LF alone instead of CR LF.";
     BareCarriageReturn bare_carriage_return 9112 "2.2" Status(400), "A CR is not followed by LF.";
     ControlCharacter control_character 9110 "5.5" Status(400), "The head has a control character in it.";
-    HeadTooLong head_too_long 6585 "5" Status(431), "The head is longer than the server takes.";
+    HeadTooLong head_too_long 6585 "5" Status(431), "The head is longer than this end takes.";
     RequestLine request_line 9112 "3" Status(400), "The first line is not method, target and version.";
     HttpVersion http_version 6455 "4.2.1" Status(505), "The version of HTTP is not 1.1.";
     TargetTooLong target_too_long 6585 "5" Status(431), "The target is longer than the server takes.";
     TargetForm target_form 9112 "3.2" Status(400), "The target is not a path that begins with a slash.";
-    TooManyHeaders too_many_headers 6585 "5" Status(431), "The head has more headers than the server takes.";
+    TooManyHeaders too_many_headers 6585 "5" Status(431), "The head has more headers than this end takes.";
     HeaderFolded header_folded 9112 "5.2" Status(400), "A header goes on in the next line.";
     SpaceBeforeColon space_before_colon 9112 "5.1" Status(400), "A header has a space before its colon.";
     HeaderName header_name 9112 "5" Status(400), "A header has no colon, or a name that is no token.";

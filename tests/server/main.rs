@@ -11,6 +11,7 @@ mod console;
 mod conversations;
 mod echo;
 mod hostile_clients;
+mod last_words;
 #[path = "../support/program.rs"]
 mod program;
 mod proxied;

@@ -17,7 +17,7 @@ use tracing::debug;
 
 use super::{Source, run};
 use crate::limits;
-use crate::net::connection::{Refused, is_timeout};
+use crate::net::connection::{Refused, is_timeout, write_all};
 use crate::net::shared::Shared;
 use crate::ws::http::{self, RequestHead};
 
@@ -52,6 +52,11 @@ pub fn respond(
     let length = head.content_length().ok_or_else(|| Refused::plain(411, "length_required"))?;
     if length > limits::ADMIN_BODY_BYTES {
         return Err(Refused::plain(413, "body_too_long"));
+    }
+    if rest.len() < length && head.headers.has_token("Expect", "100-continue") {
+        // RFC 9110 section 10.1.1: who asks first waits for a word before it sends the body.
+        let left = deadline.saturating_duration_since(Instant::now());
+        let _ = write_all(stream, b"HTTP/1.1 100 Continue\r\n\r\n", left);
     }
     let body = read_body(stream, rest, length, deadline)?;
     let body = String::from_utf8(body).map_err(|_| Refused::plain(400, "body_not_utf8"))?;
