@@ -170,8 +170,8 @@ type Refused = (&'static str, Vec<u8>);
 /// A request that is granted: the 101 response, and the bytes behind the request, which are frames already.
 type Granted = (Vec<u8>, Vec<u8>);
 
-/// 3. Reads the request up to its empty line. 4. Judges it: the response is yet to be sent. `Ok(None)` when the peer has left, or
-/// when this server stops before.
+/// 3. Reads the request up to its empty line. 4. Judges it: the response is yet to be sent. `Ok(None)` when the peer has left,
+///    or when this server stops before.
 fn read_request(house: &House, stream: &TcpStream, deadline: Instant) -> Result<Option<Granted>, Refused> {
     let refused = |refusal: Refusal| (refusal.violation.name(), refusal.response());
     let (mut reader, mut buffer) = (HeadReader::new(), [0; limits::READ_BYTES]);
