@@ -175,6 +175,7 @@ async function eat(page) {
     await page.keyboard.press('q');
     await until(page, () => window.tickwire.hand?.item !== null);
     await click(page);
-    await until(page, () => !window.tickwire.hand?.item);
+    // The apple is number 0.
+    await until(page, () => (window.tickwire.hand?.item ?? null) === null);
   }
 }
