@@ -44,12 +44,13 @@ export async function pictures(game) {
       await page.context().close();
     });
     await game.check(`${BOTS} bots play, and every size of window shows them`, async () => {
-      const herd = spawn(binary(), ['bots', server.url.replace('http', 'ws'), '--count', String(BOTS), '--seconds', '60', '--play'], { stdio: 'ignore' });
+      // They stay until they are ended below.
+      const herd = spawn(binary(), ['bots', server.url.replace('http', 'ws'), '--count', String(BOTS), '--seconds', '900', '--play'], { stdio: 'ignore' });
       const ended = once(herd, 'exit');
       try {
         for (const [name, options] of Object.entries(SIZES)) {
           const page = await join(name, options);
-          await until(page, (count) => window.tickwire.leaderboard.players >= count && Object.keys(window.tickwire.players).length > 3, BOTS, 20000);
+          await until(page, (count) => window.tickwire.leaderboard.players >= count && Object.keys(window.tickwire.players).length > 3, BOTS, 60000);
           await sleep(600);
           await keep(page, name);
           await page.context().close();
