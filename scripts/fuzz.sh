@@ -70,11 +70,12 @@ unpack() {
     [ ! -f "tests/fuzz/corpus/$1.hex" ] || "$program" unpack "tests/fuzz/corpus/$1.hex" "$2"
 }
 
-# Runs a target. $1: its name. $2: seconds. $3: executions. $4: where to keep what is found. $5: its log.
+# Runs a target. $1: its name. $2: seconds. $3: executions. $4: where to keep what is found. $5: its log. The time of an input is that of
+# the clock on the wall: one that takes milliseconds may be kept waiting for seconds by other work.
 run() {
     local seeds=$work/seeds/$1
     mkdir -p "$4" && unpack "$1" "$seeds" >"$5" 2>&1 || return
-    TICKWIRE_FUZZ=$1 "$program" -max_total_time="$2" -runs="$3" -max_len="$(about "$1" 2)" -timeout=5 -rss_limit_mb=512 \
+    TICKWIRE_FUZZ=$1 "$program" -max_total_time="$2" -runs="$3" -max_len="$(about "$1" 2)" -timeout=60 -rss_limit_mb=512 \
         -print_final_stats=1 -artifact_prefix="$work/artifacts/$1-" "$4" "$seeds" >"$5" 2>&1
 }
 

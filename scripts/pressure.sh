@@ -113,7 +113,8 @@ walked=$(metric tickwire_turns_total) sends=$(metric tickwire_turn_sends_total)
 left_at=$SECONDS
 
 title "standing still, $count bots"
-herd still "$seconds" --still & standing=$!
+# It stays longer than is measured here, however slowly: all of it must still be there when it is counted.
+herd still $((seconds + 4)) --still & standing=$!
 until_all_came "$count"
 sleep 2
 ticks=$(metric tickwire_ticks_total) turns=$(metric tickwire_turns_total) sent=$(metric tickwire_turn_sends_total)

@@ -14,7 +14,8 @@ NAMES = sorted(path.stem for path in SAMPLES.glob("*.pcapng"))
 
 # A folder of configuration that is empty, so that nobody's own profile changes what is seen.
 HOME = tempfile.TemporaryDirectory()
-SECONDS = 50
+# A program is given up after so many.
+SECONDS = 200
 
 
 class Results:

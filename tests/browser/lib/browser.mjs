@@ -65,8 +65,18 @@ export function state(page, property) {
 }
 
 /** Waits until a function of the hook is true in the page. */
-export function until(page, test, argument, timeout = 10000) {
+export function until(page, test, argument, timeout = 30000) {
   return page.waitForFunction(test, argument, { timeout, polling: 'raf' });
+}
+
+/**
+ * As `until`, begun before what is seen only for a moment, and awaited after it. The page itself looks at each frame, so it does not
+ * matter how late this process comes back to it. Whoever awaits it hears that it never came; until then nobody does.
+ */
+export function watchFor(page, test, argument, timeout) {
+  const seen = until(page, test, argument, timeout);
+  seen.catch(() => {});
+  return seen;
 }
 
 /** Clicks with the real mouse where an element is. @param {import('playwright-core').Page} page @param {string} selector */

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keep, press, state, until } from '../lib/browser.mjs';
+import { keep, press, state, until, watchFor } from '../lib/browser.mjs';
 import { DESKTOP } from '../lib/game.mjs';
 
 const WALL = 3;
@@ -37,7 +37,7 @@ export async function building(game) {
     await ada.mouse.down();
     await until(ada, (cost) => window.tickwire.resources.wood >= cost, COST, 20000);
     await ada.mouse.up();
-    await ada.locator('[data-slot="item-3"]:not(.poor)').waitFor({ timeout: 2000 });
+    await ada.locator('[data-slot="item-3"]:not(.poor)').waitFor();
     assert.match(await ada.locator('[data-slot="item-10"]').getAttribute('class'), /poor/, 'no stone for a windmill');
   });
   await game.check('a click on the bar takes the food, Q goes back to the weapon', async () => {
@@ -45,9 +45,13 @@ export async function building(game) {
     await until(ada, (apple) => window.tickwire.hand.item === apple, APPLE);
     assert.match(await ada.locator('#kit-tip').innerText(), /^Apple\. Heals 20\. Costs 10 food\.$/);
     await point(ada, 0);
+    const told = watchFor(ada, () => {
+      const text = document.querySelector('#status-text');
+      return text.textContent.includes('Not enough food') && text.checkVisibility();
+    });
     await ada.mouse.down();
     await ada.mouse.up();
-    await ada.locator('#status-text', { hasText: 'Not enough food' }).waitFor({ timeout: 2000 });
+    await told;
     await ada.keyboard.press('q');
     await until(ada, () => window.tickwire.hand.item === null && window.tickwire.hand.weapon === 0);
   });
@@ -55,7 +59,7 @@ export async function building(game) {
     await ada.keyboard.press('3');
     await until(ada, (wall) => window.tickwire.hand.item === wall, WALL);
     await until(bo, ([id, wall]) => window.tickwire.players[id].item === wall, [ids.ada, WALL]);
-    await ada.locator('[data-slot="item-3"].held').waitFor({ timeout: 2000 });
+    await ada.locator('[data-slot="item-3"].held').waitFor();
   });
   const wall = await place(game);
   if (wall) await strikeDown(game, wall);

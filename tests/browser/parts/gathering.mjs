@@ -67,9 +67,9 @@ export async function gathering(game) {
   await game.check('one key shows which keys do what', async () => {
     for (const [open, close] of [['h', 'h'], ['?', 'Escape']]) {
       await ada.keyboard.press(open);
-      await ada.locator('#help').waitFor({ state: 'visible', timeout: 2000 });
+      await ada.locator('#help').waitFor({ state: 'visible' });
       await ada.keyboard.press(close);
-      await ada.locator('#help').waitFor({ state: 'hidden', timeout: 2000 });
+      await ada.locator('#help').waitFor({ state: 'hidden' });
     }
   });
 }

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keep, state, until } from '../lib/browser.mjs';
+import { keep, state, until, watchFor } from '../lib/browser.mjs';
 import { Walker, click, follow } from '../lib/game.mjs';
 import { turnToRoom } from './building.mjs';
 
@@ -14,6 +14,9 @@ const WALL = 3;
 const SWORD = 3;
 const BOW = 9;
 const BOW_AGE = 6;
+const SAID = 'Wolves have been seen in the south.';
+/** One animal is hunted for so long. */
+const HUNT_MS = 60000;
 /** What is chosen where it is offered: numbers of choices, items from 16 on. */
 const WANTED = [SWORD, BOW, 17, 20];
 
@@ -21,11 +24,13 @@ const WANTED = [SWORD, BOW, 17, 20];
 export async function hunting(game) {
   const { ada, bo, ids } = game;
   await game.check('what the operator says stands large in both pages, and in the chat', async () => {
-    game.server.order('say Wolves have been seen in the south.');
-    for (const page of [ada, bo]) {
-      await page.locator('#notice-text', { hasText: /^Wolves have been seen in the south\.$/ }).waitFor({ state: 'visible', timeout: 4000 });
-      await page.locator('#log li.operator', { hasText: 'Wolves have been seen' }).waitFor({ timeout: 4000 });
-    }
+    const told = [ada, bo].map((page) => watchFor(page, (text) => {
+      const notice = document.querySelector('#notice-text');
+      const lines = [...document.querySelectorAll('#log li.operator')];
+      return notice.textContent === text && notice.checkVisibility() && lines.some((line) => line.textContent.includes(text) && line.checkVisibility());
+    }, SAID));
+    game.server.order(`say ${SAID}`);
+    await Promise.all(told);
     await keep(bo, 'say');
   });
   await game.check('what the operator grants is there at once', async () => {
@@ -33,7 +38,7 @@ export async function hunting(game) {
     for (const [resource, amount] of [['wood', 400], ['food', 300], ['stone', 100]]) game.server.order(`grant Ada ${resource} ${amount}`);
     await until(ada, ({ wood, food, stone }) => window.tickwire.resources.wood === wood + 400 && window.tickwire.resources.food === food + 300
       && window.tickwire.resources.stone === stone + 100, before);
-    await ada.locator('#f-wood', { hasText: String(before.wood + 400) }).waitFor({ timeout: 2000 });
+    await ada.locator('#f-wood', { hasText: String(before.wood + 400) }).waitFor();
   });
   await game.check('with Space held to strike, a click still builds what was taken into the hand', async () => {
     await ada.keyboard.down('Space');
@@ -60,11 +65,13 @@ async function wolves(game) {
     const home = await state(bo, 'own');
     await follow(bo, ada);
     const id = await wolf(game);
-    const seen = until(bo, (wanted) => window.tickwire.animals.some((animal) => animal.id === wanted), id);
-    const struck = until(ada, (wanted) => window.tickwire.animals.find((animal) => animal.id === wanted)?.strikes > 0 || window.tickwire.health < 100, id)
-      .then(() => keep(ada, 'animals'));
+    const seen = watchFor(bo, (wanted) => window.tickwire.animals.some((animal) => animal.id === wanted), id, HUNT_MS);
+    const struck = watchFor(ada, (wanted) => window.tickwire.health < 100
+      || window.tickwire.animals.find((animal) => animal.id === wanted)?.strikes > 0, id, HUNT_MS);
+    const kept = struck.then(() => keep(ada, 'animals'));
+    kept.catch(() => {});
     const least = await hunt(ada, walker, id);
-    await Promise.all([seen, struck]);
+    await Promise.all([seen, kept]);
     // Out of the way of the wolves to come.
     await new Walker(bo).to(async () => home, 60);
     assert.equal((WOLF_HEALTH - least) % HAMMER_DAMAGE, 0, `a wolf of ${least} health after blows of ${HAMMER_DAMAGE}`);
@@ -74,7 +81,7 @@ async function wolves(game) {
   });
   await game.check('what an age offers is chosen with Shift and a number, and is in the bar then', async () => {
     await choose(ada);
-    await ada.locator(`[data-slot="weapon-${SWORD}"]`).waitFor({ timeout: 3000 });
+    await ada.locator(`[data-slot="weapon-${SWORD}"]`).waitFor();
     await until(ada, (sword) => window.tickwire.hand.weapon === sword, SWORD);
   });
   await game.check('more wolves make one old enough for a bow, which a click chooses and a number takes into the hand', async () => {
@@ -88,7 +95,7 @@ async function wolves(game) {
     const box = await ada.locator(`[data-choice="${BOW}"]`).boundingBox();
     assert.ok(box, 'no bow is offered');
     await ada.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
-    await ada.locator(`[data-slot="weapon-${BOW}"]`).waitFor({ timeout: 3000 });
+    await ada.locator(`[data-slot="weapon-${BOW}"]`).waitFor();
     await ada.keyboard.press('2');
     await until(ada, (bow) => window.tickwire.hand.weapon === bow && window.tickwire.hand.item === null, BOW);
     await eat(ada);
@@ -120,7 +127,8 @@ async function hunt(page, walker, id) {
   await page.mouse.down();
   let least = WOLF_HEALTH;
   let missed = 0;
-  for (let i = 0; i < 400; i++) {
+  const from = performance.now();
+  while (performance.now() - from < HUNT_MS) {
     const animal = (await state(page, 'animals')).find((one) => one.id === id);
     const own = await state(page, 'own');
     if (!own) break;
@@ -167,6 +175,7 @@ async function eat(page) {
     await page.keyboard.press('q');
     await until(page, () => window.tickwire.hand?.item !== null);
     await click(page);
-    await until(page, () => !window.tickwire.hand?.item);
+    // The apple is number 0.
+    await until(page, () => (window.tickwire.hand?.item ?? null) === null);
   }
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keep, state, until } from '../lib/browser.mjs';
+import { keep, state, until, watchFor } from '../lib/browser.mjs';
 import { DESKTOP, soonNear, walk } from '../lib/game.mjs';
 
 /** @param {import('../lib/game.mjs').Game} game */
@@ -23,10 +23,12 @@ export async function looking(game) {
     await sleep(200);
     const { x, y, direction } = await state(ada, 'own');
     assert.deepEqual([x, y, direction], [before.x, before.y, null]);
+    const bubble = watchFor(bo, (id) => window.tickwire.players[id].bubble === 'wasd or arrows?', ids.ada);
+    const line = watchFor(bo, () => [...document.querySelectorAll('#log li')]
+      .some((one) => one.textContent.includes('wasd or arrows?') && one.checkVisibility()));
     await ada.keyboard.press('Enter');
-    await until(bo, (id) => window.tickwire.players[id].bubble === 'wasd or arrows?', ids.ada);
-    assert.deepEqual((await state(bo, 'chat')).map((line) => [line.name, line.text]), [['Ada', 'wasd or arrows?']]);
-    await bo.locator('#log li', { hasText: 'wasd or arrows?' }).waitFor({ timeout: 2000 });
+    await Promise.all([bubble, line]);
+    assert.deepEqual((await state(bo, 'chat')).map((one) => [one.name, one.text]), [['Ada', 'wasd or arrows?']]);
     for (let i = 0; i < 50 && game.wire.chat.length === 0; i++) await sleep(50);
     assert.deepEqual(game.wire.chat, [{ player: ids.ada, text: 'wasd or arrows?' }]);
     await keep(bo, 'chat');
@@ -40,12 +42,12 @@ export async function looking(game) {
     assert.equal((await state(ada, 'chat')).length, 1);
   });
   await game.check('the leaderboard has both, and one\'s own place', async () => {
-    await ada.locator('#board-rows li.own', { hasText: 'Ada' }).waitFor({ timeout: 4000 });
-    await ada.locator('#board-rows li', { hasText: 'Bo' }).waitFor({ timeout: 4000 });
+    await ada.locator('#board-rows li.own', { hasText: 'Ada' }).waitFor();
+    await ada.locator('#board-rows li', { hasText: 'Bo' }).waitFor();
   });
   await game.check('a key opens the figures: ping, tick, updates, bytes', async () => {
     await ada.keyboard.press('p');
-    await ada.locator('#panel').waitFor({ state: 'visible', timeout: 2000 });
+    await ada.locator('#panel').waitFor({ state: 'visible' });
     await walk(ada, ['d', 'a', 's', 'w'], 250);
     await sleep(1100);
     assert.match(await ada.locator('#p-ping').innerText(), /^\d+(\.\d)? ms$/);

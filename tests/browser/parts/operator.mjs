@@ -1,7 +1,7 @@
 // The operator's page: the link of the banner, a grant with three clicks, commands and their answers, a grave button that asks.
 
 import assert from 'node:assert/strict';
-import { keep, state, until } from '../lib/browser.mjs';
+import { keep, state, until, watchFor } from '../lib/browser.mjs';
 import { DESKTOP } from '../lib/game.mjs';
 
 const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true };
@@ -14,7 +14,7 @@ export async function operator(game) {
   const row = page.locator('#players tr', { hasText: 'Ada' });
   await game.check('the link of the banner opens the operator\'s page, and the token leaves the address bar', async () => {
     await page.goto(link);
-    await row.waitFor({ timeout: 5000 });
+    await row.waitFor();
     assert.equal(page.url(), link.split('#')[0]);
     assert.equal(await page.evaluate(() => document.cookie), '');
     assert.equal(await row.locator('td').first().innerText(), String(ids.ada));
@@ -27,27 +27,29 @@ export async function operator(game) {
     await page.locator('#grant-amount').fill('7');
     await page.locator('#grant button[value=grant]').click();
     await until(ada, (stone) => window.tickwire.resources.stone === stone, before + 7);
-    await page.locator('#log', { hasText: `player ${ids.ada} has 7 more` }).waitFor({ timeout: 3000 });
+    await page.locator('#log', { hasText: `player ${ids.ada} has 7 more` }).waitFor();
   });
   await game.check('a command is answered, and the arrow keys bring it back', async () => {
     await page.locator('#line').fill('bans');
     await page.keyboard.press('Enter');
-    await page.locator('#log', { hasText: 'nobody is banned' }).waitFor({ timeout: 3000 });
+    await page.locator('#log', { hasText: 'nobody is banned' }).waitFor();
     await page.keyboard.press('ArrowUp');
     assert.equal(await page.locator('#line').inputValue(), 'bans');
     await keep(page, 'operator');
   });
   await game.check('a kick asks first, and is forgotten when nobody answers', async () => {
+    const asked = watchFor(page, () => [...document.querySelectorAll('#players tr button')]
+      .some((one) => one.textContent === 'Really?' && one.checkVisibility()));
     await row.getByRole('button', { name: 'Kick' }).click();
-    await row.getByRole('button', { name: 'Really?' }).waitFor({ timeout: 1000 });
-    await row.getByRole('button', { name: 'Kick' }).waitFor({ timeout: 5000 });
+    await asked;
+    await row.getByRole('button', { name: 'Kick' }).waitFor();
     assert.equal(await row.count(), 1);
   });
   await page.context().close();
   const phone = await game.page('operator on a phone', PHONE);
   await game.check('a phone shows the same without scrolling sideways', async () => {
     await phone.goto(link);
-    await phone.locator('#players tr', { hasText: 'Ada' }).waitFor({ timeout: 5000 });
+    await phone.locator('#players tr', { hasText: 'Ada' }).waitFor();
     assert.ok(await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
     await keep(phone, 'operator-phone');
   });

@@ -92,12 +92,12 @@ async function phoneBuilds(game, server, page, touch) {
   await game.check('panels open by a tap and close again, and stay within the glass', async () => {
     for (const name of ['clan', 'settings']) {
       await page.locator(`#${name}-button`).tap();
-      await page.locator(`#${name}`).waitFor({ state: 'visible', timeout: 2000 });
+      await page.locator(`#${name}`).waitFor({ state: 'visible' });
       const box = await page.locator(`#${name}`).boundingBox();
       assert.ok(box.x >= 0 && box.y >= 0 && box.x + box.width <= PHONE.viewport.width && box.y + box.height <= PHONE.viewport.height, JSON.stringify(box));
       await keep(page, `phone-${name}`);
       await page.locator(`#${name}-close`).tap();
-      await page.locator(`#${name}`).waitFor({ state: 'hidden', timeout: 2000 });
+      await page.locator(`#${name}`).waitFor({ state: 'hidden' });
     }
   });
 }

@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keep, state, until } from '../lib/browser.mjs';
+import { keep, state, until, watchFor } from '../lib/browser.mjs';
 import { DESKTOP, Walker } from '../lib/game.mjs';
 import { binary, start } from '../lib/server.mjs';
 
@@ -36,18 +36,21 @@ export async function pictures(game) {
       const page = await join('alone', { viewport: DESKTOP });
       await sleep(500);
       await keep(page, 'alone');
+      // It is told once, on the way; on which one may die a few times.
+      const told = watchFor(page, () => document.querySelector('#status-text').textContent.includes('Snow slows you down'), null, 240000);
       await goNorth(page);
-      await page.locator('#status-text', { hasText: 'Snow slows you down' }).waitFor({ state: 'attached', timeout: 3000 });
+      await told;
       await keep(page, 'snow');
       await page.context().close();
     });
     await game.check(`${BOTS} bots play, and every size of window shows them`, async () => {
-      const herd = spawn(binary(), ['bots', server.url.replace('http', 'ws'), '--count', String(BOTS), '--seconds', '60', '--play'], { stdio: 'ignore' });
+      // They stay until they are ended below.
+      const herd = spawn(binary(), ['bots', server.url.replace('http', 'ws'), '--count', String(BOTS), '--seconds', '900', '--play'], { stdio: 'ignore' });
       const ended = once(herd, 'exit');
       try {
         for (const [name, options] of Object.entries(SIZES)) {
           const page = await join(name, options);
-          await until(page, (count) => window.tickwire.leaderboard.players >= count && Object.keys(window.tickwire.players).length > 3, BOTS, 20000);
+          await until(page, (count) => window.tickwire.leaderboard.players >= count && Object.keys(window.tickwire.players).length > 3, BOTS, 60000);
           await sleep(600);
           await keep(page, name);
           await page.context().close();
