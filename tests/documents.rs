@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use program::{Program, tickwire};
+use support::PATIENCE;
 
 const BLESS: &str = "TICKWIRE_BLESS";
 const TOOLS: &str = "TICKWIRE_TOOLS";
@@ -43,6 +44,13 @@ const PLAIN: [(&str, &str); 9] = [
     ("92 03 93 11 cd 04 b0 cd 40 00", "bytes"),
     ("  82 88 …                  bytes of a client", "a picture"),
 ];
+/// What stands for a `sleep` of a second after the start of a server: a wait for the end of its banner, at most some 20 s. However the
+/// script ends, so does the server.
+const UNTIL_IT_SERVES: &str = "\
+trap 'kill $server' EXIT
+tries=0
+until grep -qs 'command delay' server.txt; do tries=$((tries + 1)); [ $tries -le 200 ]; sleep 0.1; done
+";
 /// Programs that a command may use without more being installed.
 const ALWAYS_THERE: [&str; 5] = ["tickwire", "printf", "echo", "cat", "head"];
 
@@ -90,6 +98,17 @@ fn examples(text: &str) -> Vec<Example<'_>> {
     found
 }
 
+/// The command with time enough for a loaded machine in what it says to `tickwire talk`: what has come is not waited for longer.
+fn patient(command: &str) -> String {
+    let patience = PATIENCE.as_secs();
+    let lines = command.split("\\n").map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        ["expect", name] => format!("expect {name} {patience}"),
+        ["wait", _] => format!("wait {patience}"),
+        _ => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\\n")
+}
+
 /// The shell that runs the examples of one document, and its server, once one is needed.
 struct Shell {
     server: Option<Program>,
@@ -98,7 +117,7 @@ struct Shell {
 impl Shell {
     /// Standard output of a command, then standard error.
     fn run(&mut self, command: &str) -> String {
-        let mut command = command.to_owned();
+        let mut command = patient(command);
         let mut address = None;
         if command.contains(SHOWN_ADDRESS) {
             let server = self.server.get_or_insert_with(|| {
@@ -283,8 +302,13 @@ fn the_first_frame_is_shown() {
         .expect("a free port")
         .port();
     let inside = |name: &str| folder.join(name).display().to_string();
-    let script = commands
-        .join("\n")
+    let script = commands.join("\n");
+    for replaced in ["& server=$!\nsleep 1\n", "wait $server\n"] {
+        assert_eq!(script.matches(replaced).count(), 1, "{replaced}\nin\n{script}");
+    }
+    let script = script
+        .replace("sleep 1\n", UNTIL_IT_SERVES)
+        .replace("wait $server\n", "wait $server; trap - EXIT\n")
         .replace("127.0.0.1:3000", &format!("127.0.0.1:{port}"))
         .replace("$PWD/target/release:", "")
         .replace("first.pcapng", &inside("first.pcapng"))

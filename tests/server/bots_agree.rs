@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tickwire::client::check::Check;
 use tickwire::client::heard::Heard;
@@ -17,7 +17,7 @@ use tickwire::packet::{ClientPacket, Codes};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Time without an update after which a walker turns.
 const STUCK: Duration = Duration::from_millis(300);
-/// Updates that each of the two hears.
+/// Updates that each of the two hears while both are there.
 const UPDATES: u64 = 150;
 /// Updates after which a walker turns.
 const STRIDE: u64 = 7;
@@ -56,9 +56,11 @@ impl Walker {
     }
 
     /// Walks in a zigzag; gives where it and the other one were, as it was told.
-    fn walk(mut self) -> (Places, Places) {
-        let (mut own, mut others, mut updates) = (Places::new(), Places::new(), 0);
-        while updates < UPDATES {
+    fn walk(&mut self) -> (Places, Places) {
+        let (mut own, mut others) = (Places::new(), Places::new());
+        let (mut updates, mut of_both, started) = (0, 0, Instant::now());
+        while of_both < UPDATES {
+            assert!(started.elapsed() < PATIENCE, "{of_both} of {updates} updates of both");
             let heard = self.hear(STUCK);
             // Who is stuck behind a tree, and alone with it, is told nothing.
             if heard.is_none() || updates % STRIDE == 0 {
@@ -67,6 +69,7 @@ impl Walker {
             let Some(Heard::Update(update)) = heard else { continue };
             updates += 1;
             let picture = self.check.picture();
+            of_both += u64::from(picture.players.len() == 2);
             for (player, known) in &picture.players {
                 let places = if Some(*player) == picture.me { &mut own } else { &mut others };
                 places.insert(update.tick, (known.x_px, known.y_px));
@@ -100,13 +103,15 @@ fn assert_agree(exact: &Places, seen: &Places) {
 fn differences_add_up_to_the_rounded_exact_state() {
     let server = Server::start(Config::new("127.0.0.1:0".parse().unwrap())).unwrap();
     let url: Url = format!("ws://{}/play", server.address()).parse().unwrap();
-    let (ada, bob) = (Walker::join(&url, "Ada"), Walker::join(&url, "Bob"));
-    let (ada, bob) = std::thread::scope(|scope| {
-        let ada = scope.spawn(|| ada.walk());
-        let bob = bob.walk();
-        (ada.join().unwrap(), bob)
+    // Both stay until both have walked: who leaves is seen no more.
+    let (mut ada, mut bob) = (Walker::join(&url, "Ada"), Walker::join(&url, "Bob"));
+    let (by_ada, by_bob) = std::thread::scope(|scope| {
+        let by_ada = scope.spawn(|| ada.walk());
+        let by_bob = bob.walk();
+        (by_ada.join().unwrap(), by_bob)
     });
-    assert_agree(&ada.0, &bob.1);
-    assert_agree(&bob.0, &ada.1);
+    assert_agree(&by_ada.0, &by_bob.1);
+    assert_agree(&by_bob.0, &by_ada.1);
+    drop((ada, bob));
     assert_eq!(server.stop(), 0);
 }

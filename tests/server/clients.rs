@@ -198,12 +198,13 @@ fn a_stop_leaves_nobody_behind_who_does_not_ask_or_does_not_read() {
     assert_eq!(server.stop(), 0);
 }
 
-#[test]
-fn who_said_goodbye_leaves_the_world_at_once_though_it_holds_on() {
+/// The metrics as soon as nobody plays any more, after somebody has said goodbye who keeps the connection; nothing when it may have
+/// had its time meanwhile.
+fn metrics_after_a_goodbye() -> Option<String> {
     let server = server();
     let (mut ada, _) = Native::play(server.address(), "Ada");
-    ada.peer.stream().write_all(b"\x88\x82\0\0\0\0\x03\xe8").expect("sent");
     let asked = std::time::Instant::now();
+    ada.peer.stream().write_all(b"\x88\x82\0\0\0\0\x03\xe8").expect("sent");
     let gone = loop {
         let text = server.metrics_text();
         if text.contains("tickwire_players 0\n") || asked.elapsed() > PATIENCE {
@@ -211,7 +212,15 @@ fn who_said_goodbye_leaves_the_world_at_once_though_it_holds_on() {
         }
         std::thread::sleep(std::time::Duration::from_millis(5));
     };
+    let in_time = asked.elapsed() < limits::CLOSE_TIME;
     assert!(gone.contains("tickwire_players 0\n"), "{gone}");
-    assert!(gone.contains("tickwire_clients 1\n"), "its connection has {:?} to end", limits::CLOSE_TIME);
     server.stop();
+    in_time.then_some(gone)
+}
+
+#[test]
+fn who_said_goodbye_leaves_the_world_at_once_though_it_holds_on() {
+    let mut tries = (0..5).map(|_| metrics_after_a_goodbye());
+    let gone = tries.find_map(|gone| gone).expect("nobody plays before the connection has had its time");
+    assert!(gone.contains("tickwire_clients 1\n"), "its connection has {:?} to end", limits::CLOSE_TIME);
 }

@@ -3,15 +3,12 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::program::{self, Program};
-use crate::support;
-use crate::support::Peer;
+use crate::support::{PATIENCE, Peer};
 use rustix::process::{Pid, Signal, kill_process};
 use tickwire::ws::frame::{self, Opcode};
-
-const STOP_TIME: Duration = Duration::from_secs(3);
 
 fn tickwire(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tickwire"));
@@ -69,8 +66,8 @@ fn stops_cleanly_on(signal: Signal) {
     let mut log = String::new();
     running.child.stderr.take().expect("piped").read_to_string(&mut log).expect("text");
     assert!(status.success(), "{status}\n{log}");
-    assert!(took < STOP_TIME, "{took:?}\n{log}");
-    assert!(!log.contains("WARN") && !log.contains("ERROR"), "{log}");
+    assert!(took < PATIENCE, "{took:?}\n{log}");
+    assert_eq!(program::complaint(&log), None, "{log}");
 }
 
 #[test]
@@ -86,7 +83,7 @@ fn ctrl_c_says_goodbye_to_all_and_exits_with_0() {
 fn asks_for_pages(address: SocketAddr, count: usize) {
     for number in 0..count {
         let mut stream = TcpStream::connect(address).expect("a connection");
-        stream.set_read_timeout(Some(support::PATIENCE)).expect("a timeout");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         let request = format!("GET /{number} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         stream.write_all(request.as_bytes()).expect("sent");
         let mut answer = String::new();
@@ -99,7 +96,7 @@ fn stops_in_time(mut running: Running) {
     let asked = Instant::now();
     running.signal(Signal::TERM);
     let status = running.child.wait().expect("the program ends");
-    assert!(status.success() && asked.elapsed() < STOP_TIME, "{status} after {:?}", asked.elapsed());
+    assert!(status.success() && asked.elapsed() < PATIENCE, "{status} after {:?}", asked.elapsed());
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn a_stop_says_goodbye_to_all_and_waits_for_nobody() {
         assert_eq!(peer.receive_close(), "1001 going_away");
     }
     assert!(child.wait().expect("the program ends").success());
-    assert!(asked.elapsed() < limits::STOP_TIME + limits::CUT_TIME, "{:?}", asked.elapsed());
+    assert!(asked.elapsed() < PATIENCE, "{:?}", asked.elapsed());
 }
 
 /// A server by another library for one client, which sends these messages, and gives what comes until the client has closed.

@@ -66,6 +66,14 @@ fn work(program: &Program) -> u64 {
     fields[11] + fields[12]
 }
 
+/// How busy a program is for two seconds, in thousandths of one processor.
+fn load(program: &Program) -> u64 {
+    let (before, began) = (work(program), Instant::now());
+    thread::sleep(Duration::from_secs(2));
+    let worked_ms = (work(program) - before) * 10;
+    worked_ms * 1000 / began.elapsed().as_millis() as u64
+}
+
 #[test]
 fn a_head_that_drips_ends_at_the_deadline_however_often_a_byte_comes() {
     let server = server();
@@ -89,16 +97,18 @@ fn a_head_that_drips_ends_at_the_deadline_however_often_a_byte_comes() {
     server.stop();
 }
 
-#[test]
-fn unfinished_requests_have_a_budget_per_address_and_in_all_and_no_thread_above_it() {
-    let program = Program::start(&mut tickwire(&["--bind", "127.0.0.1:0"]));
-    let mut waiting = Vec::new();
-    let (each, addresses) =
-        (limits::HEADS_PENDING_PER_ADDRESS, limits::HEADS_PENDING / limits::HEADS_PENDING_PER_ADDRESS);
+/// Opens as many unfinished requests as there are places for, and looks at what is said above them and at the threads. Gives the
+/// requests; nothing when that took so long that the first places may have come free meanwhile.
+fn take_all_places(program: &Program) -> Option<Vec<TcpStream>> {
+    let each = limits::HEADS_PENDING_PER_ADDRESS;
+    let addresses = limits::HEADS_PENDING / each;
     let started = Instant::now();
+    let in_time = || (started.elapsed() < limits::HEAD_TIME).then_some(());
+    let mut waiting = Vec::new();
     for address in 1..=addresses {
         waiting.extend((0..each).map(|_| from(program.address, 1, address)));
         let text = answer(&mut from(program.address, 1, address));
+        in_time()?;
         let cap = if address < addresses { "heads_pending_for_address" } else { "heads_pending" };
         assert!(
             text.starts_with("HTTP/1.1 503 ") && text.ends_with(&format!("\r\n\r\n{cap}\n")),
@@ -106,20 +116,32 @@ fn unfinished_requests_have_a_budget_per_address_and_in_all_and_no_thread_above_
         );
     }
     let text = answer(&mut from(program.address, 1, 200));
+    let threads = entries(program, "task");
+    in_time()?;
     assert!(text.ends_with("\r\n\r\nheads_pending\n"), "{text}");
-    if started.elapsed() < limits::HEAD_TIME {
-        let threads = entries(&program, "task");
-        assert!(
-            (limits::HEADS_PENDING..limits::HEADS_PENDING + OTHER_THREADS).contains(&threads),
-            "{threads} threads"
-        );
-    }
-    drop(waiting);
+    assert!(
+        (limits::HEADS_PENDING..limits::HEADS_PENDING + OTHER_THREADS).contains(&threads),
+        "{threads} threads"
+    );
+    Some(waiting)
+}
+
+#[test]
+fn unfinished_requests_have_a_budget_per_address_and_in_all_and_no_thread_above_it() {
+    let program = Program::start(&mut tickwire(&["--bind", "127.0.0.1:0"]));
+    let all_ended = || until("an end of their threads", || entries(&program, "task") < OTHER_THREADS);
+    let mut tries = (0..5).map(|_| {
+        all_ended();
+        take_all_places(&program)
+    });
+    // One that is let in above the budget gets its 408 too late, each time.
+    let waiting = tries.find_map(|waiting| waiting);
+    drop(waiting.expect("the places are taken, and one more is refused, before the first ones end"));
     until("a place", || {
         let mut stream = from(program.address, 1, 200);
         stream.write_all(UPGRADE.as_bytes()).is_ok() && status(&mut stream) == "101"
     });
-    until("an end of their threads", || entries(&program, "task") < OTHER_THREADS);
+    all_ended();
 }
 
 #[test]
@@ -175,6 +197,7 @@ fn without_descriptors_nobody_spins_who_is_there_is_served_and_all_is_well_again
         honest.receive_until(pong).expect("an answer");
     };
     is_served(101);
+    let usual = load(&program);
     let descriptors = entries(&program, "fd") as u64;
     let pid = Pid::from_raw(program.pid().cast_signed());
     let lowered = Rlimit { current: Some(descriptors + 3), maximum: None };
@@ -182,10 +205,8 @@ fn without_descriptors_nobody_spins_who_is_there_is_served_and_all_is_well_again
     before.expect("the limit of a child can be lowered");
     let waiting: Vec<TcpStream> = (0..40).map(|_| from(program.address, 3, 1)).collect();
     thread::sleep(Duration::from_millis(300));
-    let (worked, time) = (work(&program), Duration::from_secs(2));
-    thread::sleep(time);
-    let worked = work(&program) - worked;
-    assert!(worked < 60, "{worked} hundredths of a second of work in {time:?}");
+    let busy = load(&program);
+    assert!(busy < 300 + 2 * usual, "{busy} thousandths of a processor, and {usual} before");
     let now = entries(&program, "fd") as u64;
     // Numbers that it got from whoever started it may lie above the limit, so it is not quite three.
     assert!(now < descriptors + 20, "{now} descriptors, and {descriptors} before");
