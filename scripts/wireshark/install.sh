@@ -42,7 +42,7 @@ case ${1:-} in
             echo 'choose the profile with Edit > Configuration Profiles, or with -C tickwire'
         fi
         if [ "$(id -u)" = 0 ]; then
-            echo 'as root, Wireshark 4.4 loads no scripts of a user: capture as a member of the group wireshark instead'
+            echo "as root, Wireshark 4.4 loads no scripts of a user's own folder: capture as a member of the group wireshark instead"
         fi
         ;;
     --uninstall)

@@ -1,10 +1,12 @@
 //! `tickwire bots`: a herd of clients that walk or play, and what they see; or one that misbehaves, and what becomes of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::{Failure, print};
+use super::{Failure, codes, print};
 use crate::client::attack::{self, Attack};
 use crate::client::herd::{self, Manner, Plan};
 use crate::client::hostile::{self, Endings, Kind};
@@ -12,7 +14,7 @@ use crate::client::sink;
 use crate::client::source::Source;
 use crate::client::tally::Report;
 use crate::client::{dial, url::Url};
-use crate::packet::Codes;
+use crate::packet::{Codes, Dialect};
 
 /// Where bots come from when they go to this machine and nothing else was asked for.
 const LOCAL_SOURCE: &str = "127.0.x.y";
@@ -20,7 +22,7 @@ const LOCAL_SOURCE: &str = "127.0.x.y";
 /// What `bots` can be told.
 #[derive(Debug, Args)]
 pub struct BotsArgs {
-    /// Server, such as ws://localhost:3000; a path chooses an endpoint, otherwise the dialect does.
+    /// Server, such as ws://localhost:3000. A path, such as /play or /server, says what is spoken; without one, --dialect does.
     #[arg(value_name = "URL")]
     url: Url,
     /// Bots at once.
@@ -30,8 +32,8 @@ pub struct BotsArgs {
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
     /// What they speak: native, legacy, letters, letters-2024, letters-2023. Several, by comma or again, share the
-    /// bots evenly.
-    #[arg(long, value_name = "NAME", default_value = "native", value_delimiter = ',')]
+    /// bots evenly. Native without it.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     dialect: Vec<String>,
     /// Addresses they come from; x and y are replaced by numbers. 127.0.x.y for a server on this machine.
     #[arg(long, value_name = "PATTERN")]
@@ -46,10 +48,10 @@ pub struct BotsArgs {
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     seed: u64,
     /// Misbehave instead, one client after the other, or all --count at once for idle. Only on this machine.
-    #[arg(long, value_name = "KIND", value_parser = kind)]
+    #[arg(long, value_name = "KIND", value_parser = kinds())]
     hostile: Option<Kind>,
     /// Misbehave, --count at once, or --count connections a second for churn; then say what was achieved. Only on this machine.
-    #[arg(long, value_name = "KIND", value_parser = attack_kind, conflicts_with = "hostile")]
+    #[arg(long, value_name = "KIND", value_parser = attack_kinds(), conflicts_with = "hostile")]
     attack: Option<Attack>,
     /// Be no client but somebody at URL who takes whatever comes, to compare --attack with; until it is ended. Port 0 takes a free one.
     #[arg(long, conflicts_with_all = ["hostile", "attack"])]
@@ -59,18 +61,22 @@ pub struct BotsArgs {
     json: bool,
 }
 
-fn kind(name: &str) -> Result<Kind, String> {
-    let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
-    found.ok_or_else(|| format!("one of {}", Kind::ALL.map(Kind::name).join(", ")))
+/// Reads the names of `--hostile`; the help and the error list them.
+fn kinds() -> impl TypedValueParser<Value = Kind> {
+    let kind = |name: String| Kind::ALL.into_iter().find(|kind| kind.name() == name);
+    PossibleValuesParser::new(Kind::ALL.map(Kind::name)).map(move |name| kind(name).expect("one of these"))
 }
 
-fn attack_kind(name: &str) -> Result<Attack, String> {
-    let found = Attack::ALL.into_iter().find(|attack| attack.name() == name);
-    found.ok_or_else(|| format!("one of {}", Attack::ALL.map(Attack::name).join(", ")))
+/// Reads the names of `--attack`.
+fn attack_kinds() -> impl TypedValueParser<Value = Attack> {
+    let attack = |name: String| Attack::ALL.into_iter().find(|attack| attack.name() == name);
+    let names = PossibleValuesParser::new(Attack::ALL.map(Attack::name));
+    names.map(move |name| attack(name).expect("one of these"))
 }
 
 /// Runs the herd; an error or a disconnect is a failure.
 pub fn run(args: &BotsArgs) -> Result<(), Failure> {
+    let dialects = dialects(args)?;
     let to = dial::resolve(&args.url).map_err(|error| format!("{}: {error}", args.url))?;
     let local = || LOCAL_SOURCE.parse().expect("a pattern");
     let source = args.source.clone().or_else(|| (to.is_ipv4() && to.ip().is_loopback()).then(local));
@@ -93,7 +99,7 @@ pub fn run(args: &BotsArgs) -> Result<(), Failure> {
         sink::run(&listener);
         return Ok(());
     }
-    let plan = plan(args, source, time)?;
+    let plan = plan(args, dialects, source, time);
     // The dialing of one that fails is told by its bot; a server that is not there at all is told at once.
     dial::dial(to, None).map_err(|error| format!("{}: {error}", args.url))?;
     let reports = herd::run(&plan).map_err(|error| error.to_string())?;
@@ -109,20 +115,31 @@ pub fn run(args: &BotsArgs) -> Result<(), Failure> {
     Err(format!("{errors} errors, {disconnects} disconnects, {absent} never played"))
 }
 
-fn plan(args: &BotsArgs, source: Option<Source>, time: Duration) -> Result<Plan, Failure> {
-    let codes = Codes::builtin();
-    let dialect = |name: &String| codes.dialect(name).ok_or_else(|| format!("there is no dialect {name:?}"));
-    let dialects = args.dialect.iter().map(dialect).collect::<Result<Vec<_>, _>>()?;
-    if dialects.len() > 1 && args.url.target != "/" {
-        return Err(format!("{} is one endpoint: leave the path out to mix dialects", args.url));
+/// What they speak: what the path of the URL says, or else `--dialect`, which may name several.
+fn dialects(args: &BotsArgs) -> Result<Vec<Arc<Dialect>>, Failure> {
+    let BotsArgs { url, dialect: asked, .. } = args;
+    if asked.len() > 1 && url.target != "/" {
+        return Err(format!("{url} is one endpoint: leave the path out to mix dialects"));
     }
+    let codes = Codes::builtin();
+    let one = |name: Option<&str>| match codes::spoken(&codes, url, name)? {
+        (_, true) => Err(format!("bots do not speak JSON: leave format=json out of {url}")),
+        (dialect, false) => Ok(dialect),
+    };
+    if asked.is_empty() {
+        return Ok(vec![one(None)?]);
+    }
+    asked.iter().map(|name| one(Some(name))).collect()
+}
+
+fn plan(args: &BotsArgs, dialects: Vec<Arc<Dialect>>, source: Option<Source>, time: Duration) -> Plan {
     let manner = match (args.still, args.play) {
         (true, _) => Manner::Still,
         (_, true) => Manner::Play,
         _ => Manner::Walk,
     };
     let (url, count, seed) = (args.url.clone(), args.count as usize, args.seed);
-    Ok(Plan { url, dialects, count, time, source, manner, seed })
+    Plan { url, dialects, count, time, source, manner, seed }
 }
 
 fn misbehave(kind: Kind, args: &BotsArgs, url: &Url, source: &Source, time: Duration) -> Result<(), Failure> {
@@ -151,4 +168,58 @@ fn json(kind: Kind, Endings(endings): &Endings) -> String {
     });
     let rows: serde_json::Map<_, _> = rows.collect();
     format!("{}\n", serde_json::json!({ "kind": kind.name(), "endings": rows }))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        bots: BotsArgs,
+    }
+
+    fn spoken(words: &[&str]) -> Result<Vec<String>, Failure> {
+        let line = Line::try_parse_from(["bots"].iter().chain(words)).expect("it can be read");
+        Ok(dialects(&line.bots)?.iter().map(|dialect| dialect.name().to_owned()).collect())
+    }
+
+    #[test]
+    fn bots_speak_what_the_path_says() {
+        for (words, names) in [
+            (&["ws://a:1"][..], &["native"][..]),
+            (&["ws://a:1", "--dialect", "native,letters"], &["native", "letters"]),
+            (&["ws://a:1/server"], &["letters"]),
+            (&["ws://a:1/moomoo", "--dialect", "legacy"], &["legacy"]),
+            (&["ws://a:1/nothing", "--dialect", "legacy"], &["legacy"]),
+        ] {
+            assert_eq!(spoken(words).expect("they can"), names, "{words:?}");
+        }
+        for (words, reason) in [
+            (&["ws://a:1/server", "--dialect", "native"][..], "speaks letters: leave"),
+            (&["ws://a:1/server", "--dialect", "letters,native"], "is one endpoint"),
+            (&["ws://a:1/play?format=json"], "bots do not speak JSON"),
+            (&["ws://a:1", "--dialect", "native,morse"], "no dialect \"morse\"; there are "),
+        ] {
+            let error = spoken(words).expect_err(reason);
+            assert!(error.contains(reason), "{words:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_way_to_misbehave_is_in_the_help() {
+        let help = Line::command().render_long_help().to_string();
+        for name in Kind::ALL.map(Kind::name).iter().chain(&Attack::ALL.map(Attack::name)) {
+            assert!(help.contains(name), "{name} is not in {help}");
+        }
+        let line =
+            Line::try_parse_from(["bots", "ws://a:1", "--attack", "bombs"]).expect("there is this one");
+        assert_eq!(line.bots.attack, Some(Attack::Bombs));
+        let error =
+            Line::try_parse_from(["bots", "ws://a:1", "--hostile", "bombs"]).expect_err("it is an attack");
+        assert!(error.to_string().contains("fragment-flood"), "{error}");
+    }
 }

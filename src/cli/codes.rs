@@ -1,4 +1,4 @@
-//! `tickwire codes`: the packet tables, and reading them from a folder for `--codes`.
+//! `tickwire codes`: the packet tables, reading them from a folder for `--codes`, and which of their dialects is meant.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,14 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::{Failure, print};
-use crate::packet::Codes;
+use crate::client::url::Url;
+use crate::net::endpoint;
 use crate::packet::codes_print::{self, Format};
+use crate::packet::{Codes, Dialect};
+use crate::ws::http::{Headers, RequestHead};
+
+/// The dialect where neither a path nor the command line says one.
+pub const DIALECT: &str = "native";
 
 /// What `codes` can be told.
 #[derive(Debug, Args)]
@@ -53,4 +59,83 @@ pub fn load(folder: Option<&Path>) -> Result<Arc<Codes>, Failure> {
         return Err(format!("{}: no .tsv file in this folder", folder.display()));
     }
     Ok(Arc::new(Codes::from_texts(&texts).map_err(|error| error.to_string())?))
+}
+
+/// The dialect of this name.
+///
+/// # Errors
+/// There is none; the line says which there are.
+pub fn named<'c>(codes: &'c Codes, name: &str) -> Result<&'c Arc<Dialect>, Failure> {
+    codes.dialects().find(|dialect| dialect.name() == name).ok_or_else(|| {
+        let known: Vec<&str> = codes.dialects().map(|dialect| dialect.name()).collect();
+        format!("no dialect {name:?}; there are {}", known.join(", "))
+    })
+}
+
+/// What is spoken at a URL, and whether as JSON: what the server says of its path, or where it has none of its own, what was asked. A
+/// path that the server will refuse is as good as none: somebody wants to see the refusal.
+///
+/// # Errors
+/// There is no such dialect, or the path says another one than was asked.
+pub fn spoken(codes: &Codes, url: &Url, asked: Option<&str>) -> Result<(Arc<Dialect>, bool), Failure> {
+    let asked_dialect = named(codes, asked.unwrap_or(DIALECT));
+    let head =
+        RequestHead { method: "GET".to_owned(), target: url.target.clone(), headers: Headers::default() };
+    match endpoint::find(codes, &head) {
+        Ok(found) if url.target != "/" => {
+            let is_other = asked.is_some() && asked_dialect?.name() != found.dialect.name();
+            if is_other {
+                let name = found.dialect.name();
+                return Err(format!("{url} speaks {name}: leave --dialect or the path out"));
+            }
+            Ok((found.dialect, found.json))
+        }
+        _ => Ok((Arc::clone(asked_dialect?), false)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spoken_at(url: &str, asked: Option<&str>) -> Result<(String, bool), Failure> {
+        let (dialect, json) = spoken(&Codes::builtin(), &url.parse().expect("a URL"), asked)?;
+        Ok((dialect.name().to_owned(), json))
+    }
+
+    #[test]
+    fn a_path_of_its_own_says_the_dialect_and_otherwise_the_flag() {
+        for (url, asked, name, json) in [
+            ("ws://a:1", None, "native", false),
+            ("ws://a:1/", Some("letters-2023"), "letters-2023", false),
+            ("ws://a:1/play", None, "native", false),
+            ("ws://a:1/server", None, "letters", false),
+            ("ws://a:1/moomoo", Some("legacy"), "legacy", false),
+            ("ws://a:1/server?dialect=letters%2D2024", None, "letters-2024", false),
+            ("ws://a:1?dialect=native", Some("native"), "native", false),
+            ("ws://a:1/play?format=json", None, "native", true),
+            // What the server will refuse.
+            ("ws://a:1/nothing/here", None, "native", false),
+            ("ws://a:1/nothing/here", Some("letters"), "letters", false),
+            ("ws://a:1/server?dialect=morse", Some("legacy"), "legacy", false),
+        ] {
+            assert_eq!(spoken_at(url, asked), Ok((name.to_owned(), json)), "{url} {asked:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_and_a_flag_that_differ_are_refused() {
+        let refused = |url, asked| spoken_at(url, Some(asked)).expect_err(url);
+        assert_eq!(
+            refused("ws://a:1/server", "legacy"),
+            "ws://a:1/server speaks letters: leave --dialect or the path out"
+        );
+        assert!(refused("ws://a:1/server?dialect=legacy", "letters").contains(" speaks legacy: "));
+        for url in ["ws://a:1", "ws://a:1/play", "ws://a:1/nothing/here"] {
+            assert_eq!(
+                refused(url, "morse"),
+                "no dialect \"morse\"; there are legacy, letters-2023, letters-2024, letters, native"
+            );
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use clap::Args;
 
 use super::log::Log;
-use super::{Failure, print};
+use super::{Failure, print, values};
 use crate::client::{echo, url::Url};
 use crate::limits;
 use crate::net::EchoServer;
@@ -20,7 +20,7 @@ const SHOWN_CHARS: usize = 40;
 #[derive(Debug, Args)]
 pub struct EchoArgs {
     /// Address and port to listen on; port 0 takes a free one.
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9001")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9001", value_parser = values::bind)]
     bind: SocketAddr,
     /// Longest message, all its fragments together. A longer one gets close 1009. The longer, the fewer clients at once.
     #[arg(long, value_name = "BYTES", default_value_t = limits::ECHO_MESSAGE_BYTES as u64,
@@ -29,7 +29,7 @@ pub struct EchoArgs {
     /// Be a client instead: connect, give every message back until the server closes, and print what came.
     #[arg(long, value_name = "URL", conflicts_with_all = ["bind", "max_message"])]
     connect: Option<Url>,
-    /// What to log: error, warn, info, debug.
+    /// What to log: off, error, warn, info, debug or trace, or a module such as tickwire::net=debug; several with commas.
     #[arg(long, value_name = "FILTER", default_value = "info")]
     log: String,
 }

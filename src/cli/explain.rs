@@ -18,11 +18,11 @@ use crate::explain::paint::Paint;
 use crate::explain::piecemeal::{self, Form};
 use crate::explain::{self, Conversation, Explanation};
 use crate::limits;
-use crate::packet::{Codes, Dialect};
+use crate::packet::Dialect;
 use crate::ws::Side;
 
-/// The dialect where neither a path nor the command line says one.
-const DIALECT: &str = "native";
+/// Characters of the longest file name on Linux.
+const NAME_CHARS: usize = 255;
 
 /// What `explain` can be told.
 #[derive(Debug, Args)]
@@ -53,7 +53,7 @@ pub struct ExplainArgs {
     /// Of a capture: only this connection, by its number in the list.
     #[arg(long, value_name = "NUMBER")]
     client: Option<usize>,
-    /// Of a capture: only packets of this name or code, or frames such as close.
+    /// Of a capture: only packets of this name or code, or frames such as close. Exit status 1 if there are none.
     #[arg(long, value_name = "NAME|CODE")]
     packet: Option<String>,
     /// Colours: auto has them on a terminal.
@@ -64,7 +64,7 @@ pub struct ExplainArgs {
 /// Prints the explanation.
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let codes = codes::load(args.codes.as_deref())?;
-    let dialect = named(&codes, args.dialect.as_deref().unwrap_or(DIALECT))?;
+    let dialect: &Dialect = codes::named(&codes, args.dialect.as_deref().unwrap_or(codes::DIALECT))?;
     let pieces = match contents(&args.what)? {
         Some(contents) if input::is_capture(&contents) => {
             let asked = args.dialect.as_ref().map(|_| dialect);
@@ -116,14 +116,6 @@ fn side(args: &ExplainArgs) -> Option<Side> {
     args.from.as_deref().map(|who| if who == "client" { Side::Client } else { Side::Server })
 }
 
-fn named<'c>(codes: &'c Codes, name: &str) -> Result<&'c Dialect, Failure> {
-    let found = codes.dialects().find(|dialect| dialect.name() == name);
-    found.map(AsRef::as_ref).ok_or_else(|| {
-        let known: Vec<&str> = codes.dialects().map(|dialect| dialect.name()).collect();
-        format!("no dialect {name:?}; there are {}", known.join(", "))
-    })
-}
-
 fn shown(explanation: &Explanation<'_>, form: Form, paint: Paint) -> String {
     match form {
         Form::Json => explanation.json() + "\n",
@@ -149,12 +141,19 @@ fn contents(what: &[String]) -> Result<Option<Vec<u8>>, Failure> {
     }
 }
 
-/// Hexadecimal of the command line. Who meant a file of this name is told how to say so.
+/// Hexadecimal of the command line. Who meant a file of this name is told how to say so, or that there is none.
 fn typed(what: &[String]) -> Result<Vec<u8>, Failure> {
     explain::hex::parse(&what.join(" ")).map_err(|error| match what {
         [name] if Path::new(name).is_file() => format!("{error}; for the file of that name: ./{name}"),
+        [name] if may_be_meant_as_file(name) => format!("no file {name:?}, and {error}"),
         _ => error,
     })
+}
+
+/// Whether somebody may have meant a file: what has other characters than those of hexadecimal, and is no longer than a name.
+fn may_be_meant_as_file(text: &str) -> bool {
+    let is_of_hex = |sign: char| sign.is_ascii_hexdigit() || sign.is_whitespace() || ":,xX".contains(sign);
+    text.chars().count() <= NAME_CHARS && !text.chars().all(is_of_hex)
 }
 
 fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
@@ -171,4 +170,27 @@ fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
         return Err(format!("{name}: more than {} MiB", bound >> 20));
     }
     Ok(contents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_hexadecimal_may_have_been_meant_as_a_file() {
+        let refused = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            typed(&words).expect_err("it is no hexadecimal")
+        };
+        assert_eq!(refused(&["zz"]), "no file \"zz\", and 'z' is not a hexadecimal digit");
+        for (words, error) in [
+            (&["81", "zz"][..], "'z' is not a hexadecimal digit"),
+            (&["818"], "3 digits in \"818\": a byte has two"),
+            (&["x1"], "'x' is not a hexadecimal digit"),
+            (&[&"81 ".repeat(100), "z"], "'z' is not a hexadecimal digit"),
+            (&[&"z".repeat(NAME_CHARS + 1)], "'z' is not a hexadecimal digit"),
+        ] {
+            assert_eq!(refused(words), error, "{words:?}");
+        }
+    }
 }

@@ -53,13 +53,36 @@ impl Write for Queue {
     }
 }
 
+/// The words of `--log` that are no module.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+/// What the modules of all lines begin with.
+const OURS: &str = "tickwire";
+
+/// The filter that a text means. What is neither a level nor of a module of ours would let nothing through, without a word.
+fn filter(text: &str) -> Result<EnvFilter, Failure> {
+    let refused = |part: &str| {
+        let levels = "off, error, warn, info, debug or trace";
+        format!(
+            "--log: {part:?} is no level: {levels}, or a module such as tickwire::net=debug; several with commas"
+        )
+    };
+    let is_known = |part: &str| {
+        let is_level = LEVELS.iter().any(|level| part.eq_ignore_ascii_case(level));
+        is_level || part.is_empty() || part.starts_with(OURS) || part.starts_with('[')
+    };
+    if let Some(part) = text.split(',').find(|part| !is_known(part)) {
+        return Err(refused(part));
+    }
+    EnvFilter::try_new(text).map_err(|_| refused(text))
+}
+
 impl Log {
     /// Begins to log what the filter lets through. Values are escaped by the formatter; text of clients is logged as a value.
     ///
     /// # Errors
     /// The filter makes no sense, or there is no thread.
     pub fn start(filter: &str) -> Result<Log, Failure> {
-        let filter = EnvFilter::try_new(filter).map_err(|error| format!("--log: {error}"))?;
+        let filter = self::filter(filter)?;
         let (lines, queued) = sync_channel(limits::LOG_LINES);
         let counts = Arc::new(Counts::default());
         let (queue, for_thread) = (Queue { lines, counts: Arc::clone(&counts) }, Arc::clone(&counts));
@@ -100,6 +123,35 @@ fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, mut out: impl Write)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_filter_that_would_let_nothing_through_is_refused() {
+        for text in [
+            "info",
+            "off",
+            "WARN",
+            "Debug",
+            "tickwire",
+            "tickwire::net=debug",
+            "info,tickwire::net=trace,",
+            "[client]=debug",
+        ] {
+            assert!(filter(text).is_ok(), "{text}");
+        }
+        for (text, part) in [
+            ("verbose", "verbose"),
+            ("info,loud", "loud"),
+            ("net=debug", "net=debug"),
+            ("a=b=c", "a=b=c"),
+            ("tickwire::net=loud", "tickwire::net=loud"),
+        ] {
+            let error = filter(text).expect_err(text);
+            assert!(
+                error.starts_with(&format!("--log: {part:?} is no level: off, error, warn, ")),
+                "{error}"
+            );
+        }
+    }
 
     #[test]
     fn past_the_bound_lines_are_left_out_and_counted() {

@@ -13,6 +13,7 @@ mod replay;
 mod serve;
 mod talk;
 mod terminal;
+mod values;
 
 use std::process::ExitCode;
 
@@ -46,6 +47,8 @@ enum Command {
     /// Give every message back to who sent it: the smallest server on the WebSocket layer.
     Echo(echo::EchoArgs),
     /// Run a captured session again, and say whether it comes out the same.
+    ///
+    /// Exit status: 0 the same, 1 it differs, 2 the file cannot be read or run again, such as one with a hole.
     Replay(replay::ReplayArgs),
     /// Print the packet tables in force.
     Codes(codes::CodesArgs),

@@ -12,7 +12,7 @@ use clap::Args;
 use tracing::info;
 
 use super::log::Log;
-use super::{Failure, codes, print, print_aside, terminal};
+use super::{Failure, codes, print, print_aside, terminal, values};
 use crate::limits;
 use crate::net::console::admin;
 use crate::net::console::token::Token;
@@ -28,7 +28,7 @@ const STDOUT: &str = "-";
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Address and port to listen on; port 0 takes a free one.
-    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:3000", env = "TICKWIRE_BIND")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:3000", env = "TICKWIRE_BIND", value_parser = values::bind)]
     bind: SocketAddr,
     /// Ticks of the world per second: 15, 20, 30 or 60.
     #[arg(long, value_name = "HZ", default_value = "30", env = "TICKWIRE_TICK_HZ", value_parser = tick_hz)]
@@ -55,16 +55,17 @@ pub struct ServeArgs {
     #[arg(long, value_name = "COUNT", default_value_t = limits::CLIENTS_PER_ADDRESS,
           env = "TICKWIRE_MAX_CLIENTS_PER_ADDRESS")]
     max_clients_per_address: usize,
-    /// Proxy whose X-Forwarded-For is believed, such as 127.0.0.1 or 10.0.0.0/8; may be repeated. Limits and bans then count for the
-    /// client's address that it names. It must replace or append to that header, and nobody else may have an address of a network that
-    /// is given here: whoever is believed can name any address.
+    /// Proxy whose X-Forwarded-For is believed, such as 127.0.0.1 or 10.0.0.0/8; may be repeated, or with commas. Limits and bans then
+    /// count for the client's address that it names. It must replace or append to that header, and nobody else may have an address of a
+    /// network that is given here: whoever is believed can name any address.
     #[arg(long, value_name = "ADDRESS[/PREFIX]", env = "TICKWIRE_TRUSTED_PROXY", value_delimiter = ',')]
     trusted_proxy: Vec<Network>,
-    /// Ticks that a command waits when its dialect names no tick.
+    /// Ticks that a command waits when its dialect names no tick; at most a second's.
     #[arg(long, value_name = "TICKS", default_value = "0", env = "TICKWIRE_COMMAND_DELAY_TICKS")]
     command_delay_ticks: u32,
-    /// Origin that may play from a browser, such as `https://example.org`; may be repeated. Any without this.
-    #[arg(long, value_name = "ORIGIN", env = "TICKWIRE_ALLOW_ORIGIN", value_delimiter = ',')]
+    /// Origin, with its scheme, that may play from a browser, such as `https://example.org`; may be repeated, or with commas. Any without
+    /// this.
+    #[arg(long, value_name = "ORIGIN", env = "TICKWIRE_ALLOW_ORIGIN", value_delimiter = ',', value_parser = values::origin)]
     allow_origin: Vec<String>,
     /// Folder with `.tsv` packet tables to use instead of the built-in ones.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
@@ -90,7 +91,7 @@ pub struct ServeArgs {
     /// Time after which it does.
     #[arg(long, value_name = "SECONDS", env = "TICKWIRE_CAPTURE_FILE_SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     capture_file_seconds: Option<u64>,
-    /// What to log: error, warn, info, debug, or a filter such as tickwire::net=debug.
+    /// What to log: off, error, warn, info, debug or trace, or a module such as tickwire::net=debug; several with commas.
     #[arg(long, value_name = "FILTER", default_value = "info", env = "TICKWIRE_LOG")]
     log: String,
 }

@@ -33,12 +33,12 @@ const CLEAR: &str = "\r\x1b[K";
 /// What `talk` can be told.
 #[derive(Debug, Args)]
 pub struct TalkArgs {
-    /// Server, such as ws://localhost:3000; a path chooses an endpoint, otherwise the dialect does.
+    /// Server, such as ws://localhost:3000. A path, such as /play or /server, says what is spoken; without one, --dialect does.
     #[arg(value_name = "URL")]
     url: Url,
-    /// What to speak: native, legacy, letters, letters-2024, letters-2023.
-    #[arg(long, value_name = "NAME", default_value = "native")]
-    dialect: String,
+    /// What to speak: native, legacy, letters, letters-2024, letters-2023; native without it.
+    #[arg(long, value_name = "NAME")]
+    dialect: Option<String>,
     /// How packets are written: MessagePack, or JSON in text messages.
     #[arg(long, value_name = "FORMAT", default_value = "msgpack")]
     format: Format,
@@ -65,8 +65,8 @@ enum Format {
 /// Connects, and does what the lines say.
 pub fn run(args: &TalkArgs) -> Result<(), Failure> {
     let codes = codes::load(args.codes.as_deref())?;
-    let dialect = codes.dialect(&args.dialect).ok_or_else(|| format!("no dialect {:?}", args.dialect))?;
-    let mut url = args.url.clone().for_dialect(&args.dialect);
+    let (dialect, _) = codes::spoken(&codes, &args.url, args.dialect.as_deref())?;
+    let mut url = args.url.clone().for_dialect(dialect.name());
     if args.format == Format::Json {
         url.target.push_str(if url.target.contains('?') { "&format=json" } else { "?format=json" });
     }

@@ -331,7 +331,7 @@ fn the_command_chooses_and_prints_as_asked() {
     assert_eq!(run(&["--packet", "mask_missing"]).lines().count(), 1);
     let (is_well, out, errors) = tickwire(&[file.path(), "--packet", "mvoe"]);
     assert!(
-        is_well && out.is_empty() && errors.contains("\"mvoe\"") && errors.lines().count() == 1,
+        !is_well && out.is_empty() && errors.contains("\"mvoe\"") && errors.lines().count() == 1,
         "{errors}"
     );
     assert_eq!(tickwire(&[file.path(), "--packet", "pong"]).2, "");

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
-use super::super::{Failure, print, print_aside};
+use super::super::{Failure, print};
 use super::{ExplainArgs, lines};
 use crate::capture::{self, Capture};
 use crate::explain::captured::{self, Found, Tally, What};
@@ -43,15 +43,13 @@ pub fn run(
     if is_plain {
         print(&table(&tallies));
     }
-    if let (Some(name), true) = (&args.packet, is_silent) {
-        print_aside(&format!("tickwire: nothing of the name {name:?} was said\n"));
-    }
-    match capture.cut_at {
-        Some(offset) => {
-            Err(format!("the file ends in the middle of a block, which begins before byte {offset}"))
-        }
-        None => Ok(()),
-    }
+    let missed = args.packet.as_ref().filter(|_| is_silent);
+    let missed = missed.map(|name| format!("nothing of the name {name:?} was said"));
+    let cut = capture
+        .cut_at
+        .map(|offset| format!("the file ends in the middle of a block, which begins before byte {offset}"));
+    let wrong: Vec<Failure> = missed.into_iter().chain(cut).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
 
 /// Names of addresses.
