@@ -3,8 +3,8 @@
 //!
 //! Comes in: blocks marked `console`, in which a line `$ command` is followed by what it prints. A line `…` stands for any lines, and
 //! `…` within a line for any text. Commands are run by `sh` in the top folder, with `tickwire` in the path; where one names
-//! `localhost:3000`, a server of the test's own stands there. `TICKWIRE_BLESS=1 cargo test --test documents` writes the answers
-//! anew, as long as they are; those with a `…` stay as they are written.
+//! `localhost:3000`, a server of the test's own stands there. `TICKWIRE_TOOLS=1 TICKWIRE_BLESS=1 cargo test --test documents
+//! -- --test-threads=1` writes the answers anew, as long as they are, one file after the other; those with a `…` stay as they are written.
 //!
 //! Commands that need more than this repository are run when `TICKWIRE_TOOLS` is set, as `scripts/test.sh` does, which installs what
 //! they need. A block that is not run is named here with the reason.

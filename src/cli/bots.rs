@@ -81,6 +81,10 @@ pub fn run(args: &BotsArgs) -> Result<(), Failure> {
     let local = || LOCAL_SOURCE.parse().expect("a pattern");
     let source = args.source.clone().or_else(|| (to.is_ipv4() && to.ip().is_loopback()).then(local));
     let time = Duration::from_secs(args.seconds.into());
+    if (args.hostile.is_some() || args.attack.is_some()) && args.url.target != "/" {
+        // Those who misbehave speak native.
+        codes::spoken(&Codes::builtin(), &args.url, Some("native"))?;
+    }
     if let Some(kind) = args.hostile {
         let url = args.url.clone().for_dialect("native");
         return misbehave(kind, args, &url, &source.unwrap_or_else(local), time);
