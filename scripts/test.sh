@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every check of this repository, in the order of what fails fastest. CI runs this and nothing else.
+# Every check of this repository. CI runs this and nothing else.
 #
 #   scripts/test.sh              all groups
 #   scripts/test.sh GROUP...     only these (see the list at the end)
@@ -122,16 +122,16 @@ format() { cargo fmt --all --check && cargo fmt --manifest-path tests/fuzz/Cargo
 
 lint() { cargo clippy --workspace --all-targets --locked -- -D warnings; }
 
-documents() { RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked; }
+documents() { cargo test --workspace --locked --doc && RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked; }
 
-# All test programs, built together.
-build() { cargo test --workspace --locked --no-run; }
+# All test programs, built together; their list is for `debug`.
+build() { cargo test --workspace --locked --no-run 2>&1 | tee "$logs/programs"; }
 
 # Two programs run at a time with four tests each, since most of them wait for clocks and sockets rather than work. The long ones
-# stand at the end of cargo's list and begin. Documentation examples come last.
+# stand at the end of cargo's list and begin.
 debug() {
     local failed=0 list="$logs/programs" optimised
-    cargo test --workspace --locked --no-run >"$list" 2>&1 || { cat "$list"; return 1; }
+    [ -f "$list" ] || build || return
     # Meanwhile the optimised program is built, behind the tests; the group `release` says what came of it.
     nice cargo build --release --locked --quiet >/dev/null 2>&1 &
     optimised=$!
@@ -140,7 +140,6 @@ debug() {
             log=$1/${0##*/}.log; "$0" >"$log" 2>&1; status=$?
             flock "$1/turn" bash -c "printf \"\n%s\n\" \"\$0\"; cat \"\$1\"" "$0" "$log"
             exit "$status"' PROGRAM "$logs" || failed=1
-    cargo test --workspace --locked --doc || failed=1
     wait "$optimised" || true
     return "$failed"
 }
@@ -154,8 +153,8 @@ wireshark() {
     local program=target/release/tickwire output=tests/output captures=()
     cargo build --release --locked && python3 -B tests/wireshark/make_lessons.py --check &&
         python3 -B tests/wireshark/record_bots.py "$program" "$output/bots.pcapng" || return
-    # What real pages said, if the group `browser` has just been run.
-    [ -f "$logs/browser" ] && captures+=(--capture "$output/session.pcapng")
+    # What real pages said, if the group `browser` is run as well.
+    has_ended browser && captures+=(--capture "$output/session.pcapng")
     timeout --kill-after=10 600 python3 -B tests/wireshark/run.py --program "$program" --capture "$output/bots.pcapng" "${captures[@]}"
 }
 
@@ -180,7 +179,7 @@ page() { node --test --test-reporter=tap tests/browser/unit/; }
 # else here.
 lesson() {
     local copy=target/tmp/your-first-rule
-    [ -f "$logs/debug" ] || cargo test --locked --test your_first_rule || return
+    has_ended debug || cargo test --locked --test your_first_rule || return
     (cd "$copy" && bash scripts/build-web.sh) &&
         node --test --test-reporter=tap "$copy/tests/browser/unit/"
 }
@@ -263,29 +262,35 @@ finish() {
     exit
 }
 
+# Waits until a group has ended, which another lane may still be at; fails if it is not run at all. $1: the group.
+has_ended() {
+    [[ " ${chosen[*]} " == *" $1 "* ]] || return
+    until [ -f "$logs/$1" ]; do sleep 1; done
+}
+
 # ---- the list ----------------------------------------------------------------------------------------------------
 
 # Each has a lane, a name, how it counts, and a heading. The lane `first` is run before the others. These run beside each other: what
-# drives a browser or waits for bots leaves time to what compiles, which takes no more than what is left over. Within a lane the
-# order counts.
+# drives a browser or waits for clocks and bots leaves time to what compiles, which takes no more than what is left over. Within a lane
+# the order counts.
 groups=(
     'first scripts line every script parses and can be run'
     'first format one rustfmt changes nothing'
-    'first lint one clippy has no warning'
     'first build one the test programs build'
-    'first debug cargo every test of the workspace, unoptimised'
-    'first release one the optimised program builds'
+    'works lint one clippy has no warning'
     'works documents one every link and example of the documentation holds'
     "works world one Debian's compiler builds the committed world.wasm"
     'works wasm checks the world in WebAssembly gives the checksums of the native one'
     'works page node the modules of the page by themselves'
-    'works lesson node after docs/your-first-rule.md the page and the world build and pass'
     'works determinism cargo the same worlds with the optimiser on'
     'works fuzz line each fuzz target goes on from its corpus for a moment'
+    'works lesson node after docs/your-first-rule.md the page and the world build and pass'
+    'works wireshark line tshark shows every packet of all captures, and agrees with explain'
+    'waits debug cargo every test of the workspace, unoptimised'
+    'waits release one the optimised program builds'
     'waits browser line two pages and a raw socket in one world'
     'waits inspector line one page plays, another watches its frames'
     'waits proxy line nginx and HAProxy before the server, plain and with TLS'
-    'waits wireshark line tshark shows every packet of all captures, and agrees with explain'
     'waits captures marks a capture of two hundred players holds every message'
     'waits autobahn line the Autobahn test suite, with the WebSocket layer as server and as client'
     'waits pressure marks players beside clients that misbehave'

@@ -1,6 +1,6 @@
 // Two pages, a phone and a raw socket in one world: join, walk, look, talk, gather, build, hunt, grow, shoot, found a clan, and come back
 // after a restart. One more page is the operator's.
-// Real mouse, real keys, real touch, the real server with default flags. `node run.mjs [path of the server]`; screenshots
+// Real mouse, real keys, real touch, the real server with default flags, but for a smaller map. `node run.mjs [path of the server]`; screenshots
 // go to tests/output/, and what the server captured, for tests/wireshark/: session.pcapng.
 
 import assert from 'node:assert/strict';
@@ -8,7 +8,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { keep } from './lib/browser.mjs';
-import { Game } from './lib/game.mjs';
+import { FLAGS, Game } from './lib/game.mjs';
 import { building } from './parts/building.mjs';
 import { clans } from './parts/clans.mjs';
 import { comforts } from './parts/comforts.mjs';
@@ -26,7 +26,7 @@ import { walking } from './parts/walking.mjs';
 const captured = fileURLToPath(new URL('../output/session.pcapng', import.meta.url));
 await rm(captured, { force: true });
 await mkdir(dirname(captured), { recursive: true });
-const game = await new Game().open(['--capture', captured]);
+const game = await new Game().open([...FLAGS, '--capture', captured]);
 try {
   const parts = [joining, walking, looking, gathering, building, comforts, hunting, fighting, clans, phone, operator, pictures, restart];
   for (const part of parts) if (game.failed === 0) await part(game);

@@ -5,13 +5,13 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { keep, state, until } from './lib/browser.mjs';
-import { Game } from './lib/game.mjs';
+import { FLAGS, Game } from './lib/game.mjs';
 
 const SAVED = fileURLToPath(new URL('../output/wire.pcapng', import.meta.url));
 const LARGE = { width: 1920, height: 1080 };
 const SMALL = { width: 1366, height: 768 };
 
-const game = await new Game().open();
+const game = await new Game().open(FLAGS);
 const { ada } = game;
 const wire = await game.page('wire', { viewport: LARGE, acceptDownloads: true });
 

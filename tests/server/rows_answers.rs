@@ -86,7 +86,12 @@ fn of_head((name, head, expected): &heads::Row) -> Ask {
             (frames::masked(GOODBYE), Answer { response, control, ..Answer::default() })
         }
         Err((status, violation)) => {
-            let response = Refusal { status, violation }.response();
+            let mut response = Refusal { status, violation }.response();
+            if violation == Violation::MethodNotGet && heads::bytes_of(head).starts_with(b"HEAD ") {
+                // RFC 9110 9.3.2: the same head, and no body.
+                let body = response.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
+                response.truncate(body + 4);
+            }
             let counters = vec![("requests_refused", violation.name(), 1)];
             (Vec::new(), Answer { response, counters, ..Answer::default() })
         }

@@ -5,6 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Complaints, launch, state, until } from './browser.mjs';
 import { start } from './server.mjs';
 
+/** Side of the map: so small that no bull and no wolf lives there by nature, which would kill who stands and is looked at. */
+export const MAP_PX = 3600;
+export const FLAGS = ['--map-size', String(MAP_PX)];
 export const DESKTOP = { width: 1280, height: 800 };
 /** Keys that walk, with the way that each leads. */
 const KEYS = { d: [1, 0], a: [-1, 0], s: [0, 1], w: [0, -1] };

@@ -11,8 +11,11 @@ const WALLS = 1;
 const APPLE = 0;
 const COST = 10;
 
-/** Points the mouse somewhere, as seen from oneself. */
-export const point = (page, radians) => page.mouse.move(DESKTOP.width / 2 + 170 * Math.cos(radians), DESKTOP.height / 2 + 170 * Math.sin(radians));
+/** Points the mouse somewhere, as seen from oneself, and waits until the page has turned: a busy one does so a few frames later. */
+export async function point(page, radians) {
+  await page.mouse.move(DESKTOP.width / 2 + 170 * Math.cos(radians), DESKTOP.height / 2 + 170 * Math.sin(radians));
+  await until(page, (wanted) => Math.cos(window.tickwire.own.heading - wanted) > 0.999, radians);
+}
 
 /** Turns until there is room for what is in the hand. @returns the ghost of it */
 export async function turnToRoom(page) {

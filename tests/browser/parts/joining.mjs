@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keep, press, state, until } from '../lib/browser.mjs';
+import { MAP_PX } from '../lib/game.mjs';
 import { RawWatcher } from '../lib/wire.mjs';
 
 /** @param {import('../lib/game.mjs').Game} game */
@@ -42,7 +43,7 @@ export async function joining(game) {
   await game.check('a third client on a raw socket sees both', async () => {
     game.wire = new RawWatcher(game.server.port);
     const welcome = await game.wire.ready;
-    assert.deepEqual([welcome[0], welcome[3]], [1, 14400]);
+    assert.deepEqual([welcome[0], welcome[3]], [1, MAP_PX]);
     game.wire.follow(ids.ada);
     for (let i = 0; i < 100 && game.wire.players.size < 2; i++) await sleep(30);
     assert.deepEqual([...game.wire.players.values()].map((player) => player.name).sort(), ['Ada', 'Bo']);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keep, state, until } from '../lib/browser.mjs';
-import { walk } from '../lib/game.mjs';
+import { FLAGS, walk } from '../lib/game.mjs';
 import { start } from '../lib/server.mjs';
 import { RawWatcher } from '../lib/wire.mjs';
 
@@ -32,7 +32,7 @@ export async function restart(game) {
   });
   await game.check('both come back into play by themselves, under the same names', async () => {
     const from = performance.now();
-    game.server = await start(before.port);
+    game.server = await start(before.port, FLAGS);
     await Promise.all([ada, bo].map((page) => until(page, (epoch) => window.tickwire.state === 'live'
       && window.tickwire.epoch !== epoch && window.tickwire.own !== null, before.epoch, 20000)));
     game.complaints.outage = false;
