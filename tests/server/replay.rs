@@ -153,10 +153,13 @@ fn each_file_of_several_comes_out_the_same_and_goes_on_where_the_one_before_ende
         let report: Value = serde_json::from_str(&text).expect("JSON");
         let first_tick = number(&report, "first_tick");
         assert_eq!(first_tick, next_tick.unwrap_or(first_tick), "{report}");
-        assert_eq!((number(&report, "not_captured"), number(&report, "not_taken")), (0, 0), "{report}");
+        assert_eq!(number(&report, "not_taken"), 0, "{report}");
+        // Who said its last in the file before, and left while it still waited for its tick, is not in this one.
+        let of_the_gone = number(&report, "not_captured");
+        assert!(next_tick.is_some() || of_the_gone == 0, "{report}");
         next_tick = Some(first_tick + number(&report, "ticks"));
         matched += number(&report, "matched");
-        sent_before += number(&report, "sent_before");
+        sent_before += number(&report, "sent_before") + of_the_gone;
     }
     assert!(
         matched > 60 && sent_before * 4 < matched,

@@ -61,7 +61,7 @@ export async function building(game) {
   await game.check('a number key takes the wall into the hand; the other sees it carried', async () => {
     await ada.keyboard.press('3');
     await until(ada, (wall) => window.tickwire.hand.item === wall, WALL);
-    await until(bo, ([id, wall]) => window.tickwire.players[id].item === wall, [ids.ada, WALL]);
+    await until(bo, ([id, wall]) => window.tickwire.players[id]?.item === wall, [ids.ada, WALL]);
     await ada.locator('[data-slot="item-3"].held').waitFor();
   });
   const wall = await place(game);

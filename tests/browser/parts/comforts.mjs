@@ -30,7 +30,7 @@ export async function comforts(game) {
     const swings = async () => (await state(bo, 'players'))[ids.bo].swings;
     const before = await swings();
     await bo.keyboard.press('e');
-    await until(bo, ([id, from]) => window.tickwire.players[id].swings >= from + 3, [ids.bo, before]);
+    await until(bo, ([id, from]) => window.tickwire.players[id]?.swings >= from + 3, [ids.bo, before]);
     await bo.keyboard.press('e');
     await settled(swings);
     assert.equal((await state(bo, 'settings')).auto, false);

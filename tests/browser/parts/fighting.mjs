@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keep, state, until, watchFor } from '../lib/browser.mjs';
-import { Walker, walk } from '../lib/game.mjs';
+import { Walker, follow, walk } from '../lib/game.mjs';
 
 export const ARROW_DAMAGE = 25;
 /** From here an arrow hardly misses, px. */
@@ -38,7 +38,9 @@ export async function fighting(game) {
     () => [...document.querySelectorAll('#kills li')].some((row) => /^Ada\s*Bo$/.test(row.textContent) && row.checkVisibility()), null, SEEN_MS));
   await game.check('an arrow flies in both pages, takes 25 health, and costs 4 wood', async () => {
     assert.equal((await state(ada, 'hand')).weapon, 9);
-    await until(bo, (id) => window.tickwire.players[id].weapon === 9, ids.ada);
+    // Bo may be out of sight: the hunt has led Ada away.
+    await follow(ada, bo);
+    await until(bo, (id) => window.tickwire.players[id]?.weapon === 9, ids.ada);
     const { wood } = await state(ada, 'resources');
     await noteHealths(bo);
     const flew = [ada, bo].map((page) => watchFor(page, (id) => window.tickwire.shots.some((shot) => shot.by === id && shot.kind === 0), ids.ada, SEEN_MS));
@@ -48,7 +50,7 @@ export async function fighting(game) {
     await keep(ada, 'shooting');
     await ada.mouse.up();
     await keep(bo, 'fight');
-    await until(ada, (id) => window.tickwire.players[id] === undefined || window.tickwire.players[id].health < 100, ids.bo);
+    await until(ada, (id) => window.tickwire.players[id] === undefined || window.tickwire.players[id]?.health < 100, ids.bo);
     const spent = wood - (await state(ada, 'resources')).wood;
     assert.ok(spent > 0 && spent % 4 === 0, `${spent} wood`);
   });
@@ -117,7 +119,7 @@ async function afterwards(game, score, told) {
     await until(bo, (id) => window.tickwire.watching === id && id in window.tickwire.players, ids.ada);
     const before = (await state(bo, 'players'))[ids.ada];
     await walk(ada, ['d', 'a', 's', 'w'], 60);
-    await until(bo, ([id, x, y]) => Math.hypot(window.tickwire.players[id].x - x, window.tickwire.players[id].y - y) > 40,
+    await until(bo, ([id, x, y]) => Math.hypot(window.tickwire.players[id]?.x - x, window.tickwire.players[id]?.y - y) > 40,
       [ids.ada, before.x, before.y]);
     await keep(bo, 'death');
   });

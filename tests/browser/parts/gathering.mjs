@@ -50,7 +50,7 @@ export async function gathering(game) {
     const count = async () => (await state(ada, 'players'))[ids.ada].swings;
     const before = await settled(count);
     await ada.keyboard.down('Space');
-    await until(ada, ([id, from]) => window.tickwire.players[id].swings >= from + 2, [ids.ada, before]);
+    await until(ada, ([id, from]) => window.tickwire.players[id]?.swings >= from + 2, [ids.ada, before]);
     await ada.keyboard.up('Space');
   });
   await game.check('sound plays after the first gesture, one key turns it off, and that is remembered', async () => {

@@ -43,7 +43,7 @@ export async function hunting(game) {
   await game.check('with Space held to strike, a click still builds what was taken into the hand', async () => {
     await ada.keyboard.down('Space');
     const { swings } = (await state(ada, 'players'))[ids.ada];
-    await until(ada, ([id, from]) => window.tickwire.players[id].swings > from, [ids.ada, swings]);
+    await until(ada, ([id, from]) => window.tickwire.players[id]?.swings > from, [ids.ada, swings]);
     await ada.keyboard.press('3');
     await until(ada, (wall) => window.tickwire.hand.item === wall, WALL);
     await turnToRoom(ada);
@@ -51,7 +51,7 @@ export async function hunting(game) {
     await click(ada);
     await until(ada, (count) => window.tickwire.structures.length === count + 1 && window.tickwire.hand.item === null, before);
     const again = (await state(ada, 'players'))[ids.ada].swings;
-    await until(ada, ([id, from]) => window.tickwire.players[id].swings > from, [ids.ada, again]);
+    await until(ada, ([id, from]) => window.tickwire.players[id]?.swings > from, [ids.ada, again]);
     await ada.keyboard.up('Space');
   });
   await wolves(game);

@@ -10,10 +10,10 @@ export async function looking(game) {
   const { ada, bo, ids } = game;
   await game.check('the mouse aims, and all see the heading', async () => {
     await ada.mouse.move(DESKTOP.width / 2, DESKTOP.height / 2 + 200);
-    await until(bo, (id) => Math.abs(window.tickwire.players[id].heading - Math.PI / 2) < 0.03, ids.ada);
+    await until(bo, (id) => Math.abs(window.tickwire.players[id]?.heading - Math.PI / 2) < 0.03, ids.ada);
     await soonNear(() => game.wire.players.get(ids.ada).heading, 64, 1, 'heading on the wire, 1/256 turn');
     await ada.mouse.move(DESKTOP.width / 2 - 200, DESKTOP.height / 2);
-    await until(bo, (id) => Math.abs(window.tickwire.players[id].heading - Math.PI) < 0.03, ids.ada);
+    await until(bo, (id) => Math.abs(window.tickwire.players[id]?.heading - Math.PI) < 0.03, ids.ada);
     await soonNear(() => game.wire.players.get(ids.ada).heading, 128, 1, 'heading on the wire, 1/256 turn');
   });
   await game.check('chat arrives in the other page and on the wire; keys that are typed do not walk', async () => {
@@ -23,7 +23,7 @@ export async function looking(game) {
     await sleep(200);
     const { x, y, direction } = await state(ada, 'own');
     assert.deepEqual([x, y, direction], [before.x, before.y, null]);
-    const bubble = watchFor(bo, (id) => window.tickwire.players[id].bubble === 'wasd or arrows?', ids.ada);
+    const bubble = watchFor(bo, (id) => window.tickwire.players[id]?.bubble === 'wasd or arrows?', ids.ada);
     const line = watchFor(bo, () => [...document.querySelectorAll('#log li')]
       .some((one) => one.textContent.includes('wasd or arrows?') && one.checkVisibility()));
     await ada.keyboard.press('Enter');
