@@ -131,12 +131,13 @@ attack() {
     [[ -z $only || $only == *,$1,* ]] || return 0
     title "$1, $2 from $source"
     measure "$1" "$2"
-    # Other work on this machine lengthens gaps as well, and a long one at the sink would excuse any at the server. Then both are
+    # Other work on this machine lengthens gaps as well, and a long one at the sink would excuse any at the server. Then all are
     # measured again, one right after the other.
-    for _ in 1 2; do
+    for _ in 1 2 3; do
         [[ -z $brief ]] || break
         awk "BEGIN { exit !($(gaps "$1" sink) && $(gaps sink native)) }" && break
-        say "  again   both measured anew, $(cut -d' ' -f1 /proc/loadavg) processes want to run"
+        say "  again   all measured anew, $(cut -d' ' -f1 /proc/loadavg) processes want to run"
+        herd native "$seconds" "$count"
         measure "$1" "$2"
     done
     well "$1" "$count"
