@@ -11,14 +11,14 @@ use tickwire::limits;
 use tickwire::net::Server;
 use tickwire::net::console::token::Token;
 
-const TOKEN: &str = "a-token-of-the-test";
+pub const TOKEN: &str = "a-token-of-the-test";
 
-fn guarded() -> Server {
+pub fn guarded() -> Server {
     server_with(|config| config.admin_token = Token::new(TOKEN).expect("long enough"))
 }
 
 /// Sends a request as it stands and reads the answer to its end.
-fn ask(address: SocketAddr, request: &str) -> String {
+pub fn ask(address: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("a connection");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     stream.write_all(request.as_bytes()).expect("sent");
@@ -36,7 +36,7 @@ fn post(address: SocketAddr, more: &str, body: &str) -> String {
 }
 
 /// Lines with the right token.
-fn orders(address: SocketAddr, body: &str) -> String {
+pub fn orders(address: SocketAddr, body: &str) -> String {
     post(address, &format!("Authorization: Bearer {TOKEN}\r\n"), body)
 }
 

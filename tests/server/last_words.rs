@@ -8,14 +8,13 @@ use std::time::{Duration, Instant};
 use rustix::net::sockopt::set_socket_recv_buffer_size;
 use tickwire::client::{dial, echo};
 use tickwire::limits;
-use tickwire::net::console::token::Token;
 use tickwire::net::{EchoServer, Server};
 use tickwire::ws::frame::Opcode;
 
+use crate::admin::{TOKEN, ask, guarded, orders};
 use crate::raw::{Raw, masked, request};
-use crate::support::{PATIENCE, server, server_with, to_hex};
+use crate::support::{PATIENCE, server, to_hex};
 
-const TOKEN: &str = "a-token-of-the-test";
 /// Close code 1001 and its reason.
 const GOING_AWAY: &[u8] = b"\x03\xe9going_away";
 
@@ -122,25 +121,6 @@ fn an_echo_client_that_cannot_finish_still_hears_why() {
     assert!(heard[1].contains("1008") && heard[1].contains("too much!"), "{}", heard[1]);
 }
 
-fn guarded() -> Server {
-    server_with(|config| config.admin_token = Token::new(TOKEN).expect("long enough"))
-}
-
-fn ask(address: SocketAddr, request: &str) -> String {
-    let mut stream = TcpStream::connect(address).expect("a connection");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-    stream.write_all(request.as_bytes()).expect("sent");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer that ends");
-    answer
-}
-
-fn order(address: SocketAddr, line: &str) -> String {
-    let length = line.len();
-    let head = format!("POST /admin HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n");
-    ask(address, &format!("{head}Content-Length: {length}\r\n\r\n{line}"))
-}
-
 /// A native client from an address of its own, upgraded, that has not said hello.
 fn silent(address: SocketAddr, from: &str) -> TcpStream {
     let from: IpAddr = from.parse().expect("an address");
@@ -162,7 +142,7 @@ fn a_client_that_is_closed_before_its_hello_ends_in_the_time_of_a_close_and_neve
     let server = guarded();
     let mut stream = silent(server.address(), "127.0.0.3");
     let banned = Instant::now();
-    let answer = order(server.address(), "ban 127.0.0.3");
+    let answer = orders(server.address(), "ban 127.0.0.3");
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     // [1, [1, 1, "late"]]: it would play.
     stream.write_all(&masked(Opcode::Binary, b"\x92\x01\x93\x01\x01\xa4late")).expect("sent");
@@ -170,7 +150,7 @@ fn a_client_that_is_closed_before_its_hello_ends_in_the_time_of_a_close_and_neve
     stream.read_to_end(&mut heard).expect("an end");
     assert_eq!(frames(&heard), [(8, b"\x03\xf0banned".to_vec())], "{}", to_hex(&heard));
     assert!(banned.elapsed() < limits::HELLO_TIME, "{:?}", banned.elapsed());
-    let players = order(server.address(), "players");
+    let players = orders(server.address(), "players");
     assert!(players.ends_with("nobody plays\n"), "{players}");
     server.stop();
 }
