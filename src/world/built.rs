@@ -6,7 +6,7 @@
 use crate::controller::Controller;
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
-use crate::grid::{Cells, Shape};
+use crate::grid::{Cells, Occupied, Shape};
 use crate::rules::{self, Item};
 
 /// Something that was built, as it is found by place.
@@ -61,13 +61,14 @@ const SLACK: i64 = 1 << 12;
 pub(crate) struct Built {
     shape: Shape,
     cells: Vec<Vec<Standing>>,
+    occupied: Occupied,
 }
 
 impl Built {
     /// Nothing on a map.
     pub(crate) fn new(map_size_px: u32) -> Built {
         let shape = Shape::new(map_size_px);
-        Built { shape, cells: vec![Vec::new(); shape.cells()] }
+        Built { shape, cells: vec![Vec::new(); shape.cells()], occupied: Occupied::none(shape) }
     }
 
     /// Puts it into each cell from which it can be touched, which is `reach_px` around its picture.
@@ -76,13 +77,18 @@ impl Built {
             let list = &mut self.cells[cell];
             let at = list.partition_point(|other| other.id < standing.id);
             list.insert(at, standing);
+            self.occupied.set(cell);
         }
     }
 
     /// Takes it out of each of those cells.
     pub(crate) fn remove(&mut self, standing: &Standing, reach_px: i32) {
         for cell in self.shape.each(self.cells_of(standing, reach_px)) {
-            self.cells[cell].retain(|other| other.id != standing.id);
+            let list = &mut self.cells[cell];
+            list.retain(|other| other.id != standing.id);
+            if list.is_empty() {
+                self.occupied.unset(cell);
+            }
         }
     }
 
@@ -93,7 +99,9 @@ impl Built {
 
     /// What may reach into the square around a point, and perhaps more, some of it more than once.
     pub(crate) fn around(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &Standing> {
-        self.shape.each(self.shape.around(x, y, reach)).flat_map(move |cell| &self.cells[cell])
+        let stretches = self.shape.stretches(self.shape.around(x, y, reach));
+        let used = stretches.filter_map(move |stretch| self.occupied.ends_of(stretch));
+        used.flat_map(move |(first, last)| &self.cells[first..=last]).flatten()
     }
 
     fn cells_of(&self, standing: &Standing, reach_px: i32) -> Cells {

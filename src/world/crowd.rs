@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::entity::{Body, Entity};
 use crate::fight::is_alive;
 use crate::fixed::Fixed;
-use crate::grid::Shape;
+use crate::grid::{Occupied, Shape, Stretch};
 
 /// Where a player is.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +41,8 @@ pub(crate) struct Crowd {
     shape: Shape,
     /// Where in `spots` each cell's list begins and ends; both are 0 for an empty one.
     lists: Vec<(u32, u32)>,
-    /// The cells that are not empty, in the order in which they were found.
-    used: Vec<u32>,
+    occupied: Occupied,
+    /// Cell by cell, line by line: what is in the cells of one line lies together.
     spots: Vec<Spot>,
     /// Where in `spots` each player is, by its place in the list; for who is dead, nowhere.
     slots: Vec<u32>,
@@ -63,7 +63,7 @@ impl Crowd {
         Crowd {
             shape,
             lists: vec![(0, 0); shape.cells()],
-            used: Vec::new(),
+            occupied: Occupied::none(shape),
             spots: Vec::new(),
             slots: Vec::new(),
             added: Vec::new(),
@@ -73,7 +73,6 @@ impl Crowd {
 
     /// Makes room for so many players, so that no tick has to.
     pub(crate) fn reserve(&mut self, players: usize) {
-        self.used.reserve(players.saturating_sub(self.used.len()));
         self.spots.reserve(players.saturating_sub(self.spots.len()));
         self.slots.reserve(players.saturating_sub(self.slots.len()));
         self.added.reserve(players.saturating_sub(self.added.len()));
@@ -92,8 +91,8 @@ impl Crowd {
         self.is_true = true;
         self.count(players);
         let mut total = 0;
-        for cell in &self.used {
-            let (begin, end) = &mut self.lists[*cell as usize];
+        for cell in self.occupied.each() {
+            let (begin, end) = &mut self.lists[cell];
             let count = *end;
             (*begin, *end) = (total, total);
             total += count;
@@ -112,9 +111,10 @@ impl Crowd {
 
     /// Counts who is in each cell, and notes each one's cell in the place of its slot.
     fn count(&mut self, players: &[Entity]) {
-        for cell in self.used.drain(..) {
-            self.lists[cell as usize] = (0, 0);
+        for cell in self.occupied.each() {
+            self.lists[cell] = (0, 0);
         }
+        self.occupied.clear();
         self.slots.clear();
         self.added.clear();
         for entity in players {
@@ -123,31 +123,28 @@ impl Crowd {
                 continue;
             }
             let cell = self.shape.cell(entity.body.x, entity.body.y);
-            let (_, end) = &mut self.lists[cell];
-            if *end == 0 {
-                self.used.push(cell as u32);
-            }
-            *end += 1;
+            self.lists[cell].1 += 1;
+            self.occupied.set(cell);
             self.slots.push(cell as u32);
         }
     }
 
-    /// The numbers of the cells that the square around a point touches.
-    pub(crate) fn cells_near(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = usize> {
-        self.shape.each(self.shape.around(x, y, reach))
+    /// The cells that the square around a point touches.
+    pub(crate) fn stretches_near(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = Stretch> {
+        self.shape.stretches(self.shape.around(x, y, reach))
     }
 
-    /// The slots of those who are in a cell.
-    pub(crate) fn slots_in(&self, cell: usize) -> Range<usize> {
-        let (begin, end) = self.lists[cell];
-        begin as usize..end as usize
+    /// The slots of those who are in the cells of a stretch, cell by cell.
+    pub(crate) fn slots_in(&self, stretch: Stretch) -> Range<usize> {
+        self.occupied.ends_of(stretch).map_or(0..0, |(first, last)| {
+            let ((begin, _), (_, end)) = (self.lists[first], self.lists[last]);
+            begin as usize..end as usize
+        })
     }
 
     /// Who is in the cells that the square around a point touches, cell by cell.
     pub(crate) fn near(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &Spot> {
-        let rows = self.shape.rows(self.shape.around(x, y, reach));
-        let lists = rows.flat_map(move |row| &self.lists[row]).filter(|(_, end)| *end > 0);
-        lists.flat_map(move |(begin, end)| &self.spots[*begin as usize..*end as usize])
+        self.stretches_near(x, y, reach).flat_map(move |stretch| &self.spots[self.slots_in(stretch)])
     }
 
     /// Adds the player at that place in the list, which has just come to life, if the others are known. It is in no cell

@@ -107,8 +107,7 @@ impl World {
         let mut scratch = std::mem::take(&mut self.scratch);
         self.let_time_pass(&mut scratch.swingers);
         if !scratch.swingers.is_empty() {
-            self.crowd.update(&self.state.players);
-            self.rebuild_row();
+            self.find_places();
         }
         for index in 0..scratch.swingers.len() {
             let at = scratch.swingers[index] as usize;

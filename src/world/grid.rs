@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use crate::fixed::Fixed;
+use crate::rules::MAP_SIZE_MAX_PX;
 
 /// Side of a cell as a power of two: 256 px. About the size of the largest thing, so that few cells are looked at and
 /// few things are in each.
@@ -24,22 +25,35 @@ pub(crate) struct Cells {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     side: usize,
+    /// A line's cells are numbered from a multiple of this power of two on, so that nothing has to be divided.
+    line_bits: u32,
+}
+
+/// Some cells of one line of a map, from left to right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    line: usize,
+    /// The number of the line's first cell.
+    first: usize,
+    /// One bit a cell of the line, the lowest for the leftmost.
+    cells: u128,
 }
 
 impl Shape {
     /// The cells of a map of that side.
     pub(crate) fn new(map_size_px: u32) -> Shape {
-        Shape { side: (map_size_px >> CELL_BITS) as usize + 1 }
+        let side = (map_size_px >> CELL_BITS) as usize + 1;
+        Shape { side, line_bits: side.next_power_of_two().trailing_zeros() }
     }
 
-    /// How many there are.
+    /// How many numbers there are.
     pub(crate) fn cells(self) -> usize {
-        self.side * self.side
+        self.side << self.line_bits
     }
 
     /// The number of the cell in which a point is. Points outside count as on the edge.
     pub(crate) fn cell(self, x: Fixed, y: Fixed) -> usize {
-        self.line(y) * self.side + self.line(x)
+        self.line(y) << self.line_bits | self.line(x)
     }
 
     /// The cells that the square around a point touches. Points outside count as on the edge.
@@ -52,19 +66,84 @@ impl Shape {
         }
     }
 
-    /// The numbers of the cells, row by row.
+    /// The numbers of the cells, line by line.
     pub(crate) fn each(self, cells: Cells) -> impl Iterator<Item = usize> {
-        self.rows(cells).flatten()
+        self.lines(cells).flatten()
     }
 
-    /// The same, a row at a time.
-    pub(crate) fn rows(self, cells: Cells) -> impl Iterator<Item = Range<usize>> {
+    /// The same, a line at a time.
+    fn lines(self, cells: Cells) -> impl Iterator<Item = Range<usize>> {
         let Cells { left, top, right, bottom } = cells;
-        (top..bottom).map(move |row| row * self.side + left..row * self.side + right)
+        (top..bottom).map(move |line| line << self.line_bits).map(move |first| first + left..first + right)
+    }
+
+    /// The cells, a line at a time, to ask which of them are [`Occupied`].
+    pub(crate) fn stretches(self, cells: Cells) -> impl Iterator<Item = Stretch> {
+        let Cells { left, top, right, bottom } = cells;
+        let columns = ((1 << (right - left)) - 1) << left;
+        (top..bottom).map(move |line| Stretch { line, first: line << self.line_bits, cells: columns })
     }
 
     fn line(self, at: Fixed) -> usize {
         (at.to_px().max(0) >> CELL_BITS).min(self.side as i32 - 1) as usize
+    }
+}
+
+// A line has a bit to spare for each of its cells.
+const _: () = assert!((MAP_SIZE_MAX_PX >> CELL_BITS) + 1 < u128::BITS);
+
+/// Which cells are not empty. Most are, and whoever looks for something passes a line of them at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Occupied {
+    line_bits: u32,
+    /// One bit a cell, a number a line.
+    lines: Vec<u128>,
+}
+
+impl Occupied {
+    /// None of a map's cells.
+    pub(crate) fn none(shape: Shape) -> Occupied {
+        Occupied { line_bits: shape.line_bits, lines: vec![0; shape.side] }
+    }
+
+    /// Something is in that cell now.
+    pub(crate) fn set(&mut self, cell: usize) {
+        self.lines[cell >> self.line_bits] |= self.bit(cell);
+    }
+
+    /// Nothing is in that cell any more.
+    pub(crate) fn unset(&mut self, cell: usize) {
+        self.lines[cell >> self.line_bits] &= !self.bit(cell);
+    }
+
+    fn bit(&self, cell: usize) -> u128 {
+        let column = cell & ((1 << self.line_bits) - 1);
+        1 << column
+    }
+
+    /// Nothing is anywhere.
+    pub(crate) fn clear(&mut self) {
+        self.lines.fill(0);
+    }
+
+    /// The cells that are not empty, line by line.
+    pub(crate) fn each(&self) -> impl Iterator<Item = usize> + '_ {
+        let bits = |mut left: u128| {
+            std::iter::from_fn(move || {
+                let column = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(column)
+            })
+        };
+        let lines = self.lines.iter().enumerate().filter(|(_, line)| **line != 0);
+        lines.flat_map(move |(number, line)| bits(*line).map(move |column| number << self.line_bits | column))
+    }
+
+    /// The first and the last cell of a stretch that are not empty; `None` when all are.
+    pub(crate) fn ends_of(&self, stretch: Stretch) -> Option<(usize, usize)> {
+        let found = self.lines[stretch.line] & stretch.cells;
+        let last = u128::BITS.checked_sub(found.leading_zeros() + 1)?;
+        Some((stretch.first + found.trailing_zeros() as usize, stretch.first + last as usize))
     }
 }
 
@@ -117,17 +196,19 @@ impl Grid {
 
     /// The indices in the cells, cell by cell. What is in several of them comes several times.
     pub(crate) fn within(&self, cells: Cells) -> impl Iterator<Item = usize> + '_ {
-        self.shape.each(cells).flat_map(move |cell| self.cell(cell)).map(|index| *index as usize)
+        self.shape.lines(cells).flat_map(move |line| self.cells(line)).map(|index| *index as usize)
     }
 
     /// The indices in the cell in which a point is.
     pub(crate) fn at(&self, x: Fixed, y: Fixed) -> &[u32] {
-        self.cell(self.shape.cell(x, y))
+        let cell = self.shape.cell(x, y);
+        self.cells(cell..cell + 1)
     }
 
-    fn cell(&self, cell: usize) -> &[u32] {
-        let begin = if cell == 0 { 0 } else { self.ends[cell - 1] };
-        &self.items[begin as usize..self.ends[cell] as usize]
+    /// The indices in cells that follow one another.
+    fn cells(&self, cells: Range<usize>) -> &[u32] {
+        let begin = if cells.start == 0 { 0 } else { self.ends[cells.start - 1] };
+        &self.items[begin as usize..self.ends[cells.end - 1] as usize]
     }
 
     fn each(&mut self, cells: Cells, mut visit: impl FnMut(&mut [u32], usize)) {

@@ -32,15 +32,15 @@ impl World {
         for command in commands.drain(..) {
             self.apply(command);
         }
-        self.crowd.forget();
         let (players, animals) = (self.let_players_act(), self.let_animals_act());
+        self.forget_places();
         if players || animals {
-            self.crowd.update(&self.state.players);
-            self.push_players_apart();
-            self.push_animals_apart();
-            self.settle_stirred();
+            self.find_places();
+            if self.push_players_apart() | self.push_animals_apart() {
+                self.settle_stirred();
+                self.forget_places();
+            }
             // From here on nobody moves, so whoever asks next finds out for the rest of the tick.
-            self.crowd.forget();
         }
         self.fly_shots();
         self.touch();
@@ -73,8 +73,23 @@ impl World {
         self.roused.contains(&true)
     }
 
-    /// Moves players that overlap apart, each by half. Who sleeps starts nothing; two that sleep were seen to before.
-    fn push_players_apart(&mut self) {
+    /// Somebody has moved.
+    pub(crate) fn forget_places(&mut self) {
+        self.crowd.forget();
+        self.row.forget();
+    }
+
+    /// Finds out where everyone is, unless that is known. The dead animals are among them.
+    pub(crate) fn find_places(&mut self) {
+        let State { players, animals, .. } = &self.state;
+        self.crowd.update(players);
+        self.row.update(animals.len(), |at| animals[at].body.x);
+    }
+
+    /// Moves players that overlap apart, each by half. Who sleeps starts nothing; two that sleep were seen to before. Tells
+    /// whether any were.
+    fn push_players_apart(&mut self) -> bool {
+        let mut pushed = false;
         let players = &mut self.state.players;
         let reach = Fixed::from_px(2 * PLAYER_RADIUS_PX);
         for index in 0..players.len() {
@@ -83,32 +98,28 @@ impl World {
             }
             let own = self.crowd.slot_of(index);
             let Spot { x, y, .. } = self.crowd.spot(own);
-            for cell in self.crowd.cells_near(x, y, reach) {
-                for slot in self.crowd.slots_in(cell) {
+            for stretch in self.crowd.stretches_near(x, y, reach) {
+                for slot in self.crowd.slots_in(stretch) {
                     let (me, it) = (self.crowd.spot(own), self.crowd.spot(slot));
                     let other = it.at as usize;
                     let seen_to = other < index && self.awake[other];
                     if other != index && !seen_to && it.is_nearer(me.x, me.y, reach) {
                         let (low, high) = (index.min(other), index.max(other));
                         let (left, right) = players.split_at_mut(high);
-                        push_apart(&mut left[low], &mut right[0]);
+                        pushed |= push_apart(&mut left[low], &mut right[0]);
                         self.crowd.follow(own, &players[index].body);
                         self.crowd.follow(slot, &players[other].body);
                     }
                 }
             }
         }
+        pushed
     }
 
-    /// Finds out anew which animal is where. The dead are among them.
-    pub(crate) fn rebuild_row(&mut self) {
-        let animals = &self.state.animals;
-        self.row.update(animals.len(), |at| animals[at].body.x);
-    }
-
-    /// Moves animals that overlap apart, each by half; and players from animals, which are too heavy to be pushed.
-    fn push_animals_apart(&mut self) {
-        self.rebuild_row();
+    /// Moves animals that overlap apart, each by half; and players from animals, which are too heavy to be pushed. Tells
+    /// whether anyone was.
+    fn push_animals_apart(&mut self) -> bool {
+        let mut pushed = false;
         let State { animals, players, .. } = &mut self.state;
         let widest = Fixed::from_px(2 * ANIMAL_RADIUS_MAX_PX);
         for at in 0..animals.len() {
@@ -119,25 +130,26 @@ impl World {
                 let moved = self.roused[at] || self.roused[other];
                 if other > at && moved && animals[other].body.health > 0 {
                     let (left, right) = animals.split_at_mut(other);
-                    push_apart(&mut left[at], &mut right[0]);
+                    pushed |= push_apart(&mut left[at], &mut right[0]);
                 }
             }
             let animal = &animals[at].body;
             // Who was pushed is still in the cell where it was before.
             let reach = Fixed::from_px(animal.radius_px + 2 * PLAYER_RADIUS_PX);
             let touch = Fixed::from_px(animal.radius_px + PLAYER_RADIUS_PX);
-            for cell in self.crowd.cells_near(animal.x, animal.y, reach) {
-                for slot in self.crowd.slots_in(cell) {
+            for stretch in self.crowd.stretches_near(animal.x, animal.y, reach) {
+                for slot in self.crowd.slots_in(stretch) {
                     let spot = self.crowd.spot(slot);
                     let index = spot.at as usize;
                     let moved = self.roused[at] || self.awake[index];
                     if moved && spot.is_nearer(animal.x, animal.y, touch) {
-                        push_away(animal, &mut players[index]);
+                        pushed |= push_away(animal, &mut players[index]);
                         self.crowd.follow(slot, &players[index].body);
                     }
                 }
             }
         }
+        pushed
     }
 
     /// Nobody is left in a thing of nature or off the map by being pushed.
@@ -166,19 +178,22 @@ fn stir(entity: &mut Entity) {
     }
 }
 
-/// Moves a player that overlaps an animal out of it.
-fn push_away(animal: &Body, player: &mut Entity) {
-    if let Some((x, y)) = half_overlap(animal, &player.body) {
+/// Moves a player that overlaps an animal out of it. Tells whether it did.
+fn push_away(animal: &Body, player: &mut Entity) -> bool {
+    let overlap = half_overlap(animal, &player.body);
+    if let Some((x, y)) = overlap {
         player.body.x = player.body.x.plus(x).plus(x);
         player.body.y = player.body.y.plus(y).plus(y);
         stir(player);
     }
+    overlap.is_some()
 }
 
 /// Moves two overlapping bodies away from each other, each by half the overlap; left and right when their centres are
-/// one. Both must look about in the next tick.
-fn push_apart(a: &mut Entity, b: &mut Entity) {
-    if let Some((x, y)) = half_overlap(&a.body, &b.body) {
+/// one. Both must look about in the next tick. Tells whether they overlapped.
+fn push_apart(a: &mut Entity, b: &mut Entity) -> bool {
+    let overlap = half_overlap(&a.body, &b.body);
+    if let Some((x, y)) = overlap {
         a.body.x = a.body.x.minus(x);
         a.body.y = a.body.y.minus(y);
         b.body.x = b.body.x.plus(x);
@@ -186,6 +201,7 @@ fn push_apart(a: &mut Entity, b: &mut Entity) {
         stir(a);
         stir(b);
     }
+    overlap.is_some()
 }
 
 /// Half of the way by which two bodies overlap, from the first to the second; `None` when it is too small to count, so

@@ -28,7 +28,7 @@ pub(crate) const QUARTER: [i32; 257] = [
 ];
 
 /// The angle's sine, 65,536 for 1.
-pub fn sine(angle: Angle) -> i32 {
+pub const fn sine(angle: Angle) -> i32 {
     let turned = angle.0 & 0x7fff;
     let mirrored = if turned > 0x4000 { 0x8000 - turned } else { turned };
     let value = first_quarter(mirrored);
@@ -40,7 +40,7 @@ pub fn sine(angle: Angle) -> i32 {
 }
 
 /// The angle's cosine, 65,536 for 1.
-pub fn cosine(angle: Angle) -> i32 {
+pub const fn cosine(angle: Angle) -> i32 {
     sine(Angle(angle.0.wrapping_add(0x4000)))
 }
 
@@ -62,28 +62,66 @@ pub fn direction(dx: i64, dy: i64) -> Angle {
 
 /// The angle, up to an eighth of a turn, of a way that goes so far along and not further across.
 fn first_eighth(along: i64, across: i64) -> u16 {
-    // Positive as long as the angle is too small.
-    let short = |parts: u16| i64::from(cosine(Angle(parts))) * across - i64::from(sine(Angle(parts))) * along;
+    if across == along {
+        return 0x2000;
+    }
+    let ratio = ((across << 16) / along) as u32;
+    let (at, within) = ((ratio >> 8) as usize, ratio & 0xff);
+    let (low, high) = (u32::from(EIGHTH[at]), u32::from(EIGHTH[at + 1]));
+    let mut low = (low + (high - low) * within / 256) as u16;
+    // The line between two entries is off by hardly a part.
+    while low > 0 && too_small(low, along, across) < 0 {
+        low -= 1;
+    }
+    while low < 0x1fff && too_small(low + 1, along, across) >= 0 {
+        low += 1;
+    }
+    nearer(low, along, across)
+}
+
+/// The angles of the ways that go 256 along and 0 to 256 across.
+const EIGHTH: [u16; 257] = {
+    let mut angles = [0; 257];
+    let mut across = 0;
+    while across < 257 {
+        angles[across] = searched(256, across as i64);
+        across += 1;
+    }
+    angles
+};
+
+/// What [`first_eighth`] finds, by halving where it can be.
+pub(crate) const fn searched(along: i64, across: i64) -> u16 {
     let (mut low, mut high) = (0, 0x2000);
     while high - low > 1 {
         let middle = (low + high) / 2;
-        if short(middle) >= 0 {
+        if too_small(middle, along, across) >= 0 {
             low = middle;
         } else {
             high = middle;
         }
     }
-    if short(low) > -short(high) {
-        high
+    nearer(low, along, across)
+}
+
+/// Not negative as long as an angle is too small for a way, and the less the nearer it is.
+const fn too_small(parts: u16, along: i64, across: i64) -> i64 {
+    cosine(Angle(parts)) as i64 * across - sine(Angle(parts)) as i64 * along
+}
+
+/// This part of a turn or the next one, between which the way goes; this one if it is as near.
+const fn nearer(low: u16, along: i64, across: i64) -> u16 {
+    if too_small(low, along, across) > -too_small(low + 1, along, across) {
+        low + 1
     } else {
         low
     }
 }
 
 /// The sine of 0 to 16,384 parts of a turn.
-fn first_quarter(parts: u16) -> i32 {
-    let at = usize::from(parts >> 6);
-    let within = i32::from(parts & 0x3f);
+const fn first_quarter(parts: u16) -> i32 {
+    let at = (parts >> 6) as usize;
+    let within = (parts & 0x3f) as i32;
     if within == 0 {
         return QUARTER[at];
     }

@@ -1,6 +1,6 @@
 //! What a tick of the world costs: microseconds and allocations.
 //!
-//! `cargo bench --bench world_tick`. An allocation in the steady state ends it with an error; a time over the budget is
+//! `cargo bench --bench world_tick`, or only some of it: `cargo bench --bench world_tick -- "50 fight"`. An allocation in the steady state ends it with an error; a time over the budget is
 //! printed as such, since it also depends on what else the machine does.
 #![allow(
     unsafe_code,
@@ -80,8 +80,13 @@ fn main() -> ExitCode {
         "{:<18} {:>9} {:>9} {:>9} {:>9}   budget        allocations per tick",
         "players", "mean µs", "p50 µs", "p99 µs", "max µs"
     );
-    let allocations: u64 = CASES.iter().map(measure).sum();
-    costs_beside_the_tick();
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let is_wanted = |case: &&Case| wanted.is_empty() || wanted.iter().any(|name| name == case.name);
+    let allocations: u64 = CASES.iter().filter(is_wanted).map(measure).sum();
+    if wanted.is_empty() {
+        costs_beside_the_tick();
+    }
     if allocations > 0 {
         println!("FAILED: a tick in the steady state must not allocate");
         return ExitCode::FAILURE;

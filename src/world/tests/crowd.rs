@@ -1,10 +1,11 @@
 //! The list of who is where, against a look at everyone.
 
 use crate::command::Action;
-use crate::crowd::Crowd;
+use crate::crowd::{Crowd, Spot};
 use crate::entity::{Entity, PlayerId};
 use crate::fight::is_alive;
 use crate::fixed::Fixed;
+use crate::grid::Shape;
 use crate::rng::Rng;
 use crate::state::World;
 use crate::tests::{bare_world, body, body_mut, command, player_mut, put, wait};
@@ -64,15 +65,18 @@ fn in_a_cell_the_lowest_number_comes_first_and_slots_lead_back() {
     let mut crowd = Crowd::new(SIZE_PX);
     crowd.update(&world.state.players);
     let mut lists = 0;
-    for cell in crowd.cells_near(Fixed::ZERO, Fixed::ZERO, Fixed::from_px(3_000)) {
-        let list: Vec<u32> = crowd.slots_in(cell).map(|slot| crowd.spot(slot).at).collect();
-        assert!(list.windows(2).all(|pair| pair[0] < pair[1]), "{list:?}");
-        for (slot, at) in crowd.slots_in(cell).zip(&list) {
-            assert_eq!(crowd.slot_of(*at as usize), slot);
+    let all = (Fixed::ZERO, Fixed::ZERO, Fixed::from_px(3_000));
+    for stretch in crowd.stretches_near(all.0, all.1, all.2) {
+        let line: Vec<Spot> = crowd.slots_in(stretch).map(|slot| crowd.spot(slot)).collect();
+        let places: Vec<_> =
+            line.iter().map(|spot| (Shape::new(SIZE_PX).cell(spot.x, spot.y), spot.at)).collect();
+        assert!(places.windows(2).all(|pair| pair[0] < pair[1]), "{places:?}");
+        for (slot, spot) in crowd.slots_in(stretch).zip(&line) {
+            assert_eq!(crowd.slot_of(spot.at as usize), slot);
         }
-        lists += usize::from(list.len() > 1);
+        lists += places.windows(2).filter(|pair| pair[0].0 == pair[1].0).count();
     }
-    assert!(lists > 5, "{lists} cells have several");
+    assert!(lists > 5, "{lists} share a cell");
 }
 
 #[test]

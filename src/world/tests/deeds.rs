@@ -145,6 +145,7 @@ fn who_stands_on_somebody_knocks_them_where_it_looks() {
             (other.x, other.y, other.vx, other.vy) = (at.x, at.y, Fixed::ZERO, Fixed::ZERO);
             body_mut(&mut world, 1).heading = Angle(heading);
             player_mut(&mut world, 1).hand.attacking = true;
+            world.forget_places();
             world.fight();
             let speed = (300 << 16) / rate.get() as i32;
             let found = (body(&world, 2).vx, body(&world, 2).vy);

@@ -8,7 +8,7 @@ use crate::fields::Sink;
 use crate::fixed::{square_root, Angle, Fixed};
 use crate::rng::Rng;
 use crate::rules::{self, code_hash, TickHz};
-use crate::trig::{cosine, direction, sine, QUARTER};
+use crate::trig::{cosine, direction, searched, sine, QUARTER};
 
 #[test]
 fn a_pixel_is_65536_parts_and_does_not_overflow() {
@@ -71,6 +71,26 @@ fn a_direction_is_off_by_at_most_one_part_for_every_way() {
         assert_eq!(direction(way(cosine(Angle(parts))), way(sine(Angle(parts)))), Angle(parts));
     }
     assert_eq!(direction(0, 0), Angle(0));
+}
+
+#[test]
+fn the_direction_that_is_guessed_is_the_one_that_a_search_finds() {
+    let mut rng = Rng::new(7, 7);
+    let small = (0..=300).flat_map(|along| (0..=along).map(move |across| (along, across)));
+    let random = (0..100_000).map(|_| {
+        let along = (rng.next_u64() >> 32 >> rng.below(32)) as i64;
+        (along, (rng.next_u64() % (along as u64 + 1)) as i64)
+    });
+    let every_angle =
+        (0..=0x2000).map(|parts| (i64::from(cosine(Angle(parts))), i64::from(sine(Angle(parts)))));
+    let at_the_bound = (0..64).map(|off| (1 << 32, (1 << 32) - off));
+    let mut ways = 0;
+    for (along, across) in small.chain(random).chain(every_angle).chain(at_the_bound).filter(|way| way.0 > 0)
+    {
+        assert_eq!(direction(along, across).0, searched(along, across), "{along} along, {across} across");
+        ways += 1;
+    }
+    assert!(ways > 150_000, "{ways} ways");
 }
 
 #[test]
