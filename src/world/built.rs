@@ -5,7 +5,7 @@
 
 use crate::controller::Controller;
 use crate::entity::{Body, Entity, EntityId, PlayerId};
-use crate::fixed::{Angle, Fixed};
+use crate::fixed::{is_within, Angle, Fixed};
 use crate::grid::{Cells, Occupied, Shape};
 use crate::rules::{self, Item};
 
@@ -46,15 +46,19 @@ impl Standing {
     /// Whether a body touches it. Who runs into something solid is put on its rim, a hair outside; so far from it still
     /// counts as a touch.
     pub(crate) fn is_touched(&self, body: &Body) -> bool {
-        let (dx, dy) = (i64::from(body.x.0) - i64::from(self.x.0), i64::from(body.y.0) - i64::from(self.y.0));
-        let slack = if self.item.group.is_solid() { SLACK } else { -1 };
-        let reach = i64::from(Fixed::from_px(self.item.radius_px + body.radius_px).0) + slack;
-        dx.abs() <= reach && dy.abs() <= reach && dx * dx + dy * dy <= reach * reach
+        let (dx, dy) = (self.x.apart(body.x), self.y.apart(body.y));
+        let reach_of = |radius_px: i32| Fixed::from_px(radius_px + body.radius_px).0.unsigned_abs();
+        let farthest = reach_of(rules::BUILT_SCALE_MAX_PX) + SLACK;
+        if dx > farthest || dy > farthest {
+            return false;
+        }
+        let reach = reach_of(self.item.radius_px);
+        is_within(dx, dy, if self.item.group.is_solid() { reach + SLACK } else { reach - 1 })
     }
 }
 
 /// How far outside of a rim still counts as a touch: a sixteenth of a pixel.
-const SLACK: i64 = 1 << 12;
+const SLACK: u32 = 1 << 12;
 
 /// Structures by cell.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::entity::{Body, Entity};
 use crate::fight::is_alive;
-use crate::fixed::Fixed;
+use crate::fixed::{is_shorter, Fixed};
 use crate::grid::{Occupied, Shape, Stretch};
 
 /// Where a player is.
@@ -18,20 +18,21 @@ pub(crate) struct Spot {
     pub(crate) y: Fixed,
     /// Its place in the list of players.
     pub(crate) at: u32,
+    /// The cell in whose list it is.
+    cell: u32,
 }
 
 impl Spot {
     /// The square of the way to a point, with 32 binary places; `None` when it is further off than `reach` to a side.
     pub(crate) fn square_to(&self, x: Fixed, y: Fixed, reach: Fixed) -> Option<u64> {
-        let (dx, dy) = (self.x.0.abs_diff(x.0), self.y.0.abs_diff(y.0));
+        let (dx, dy) = (self.x.apart(x), self.y.apart(y));
         let reach = reach.0.unsigned_abs();
         (dx <= reach && dy <= reach).then(|| u64::from(dx) * u64::from(dx) + u64::from(dy) * u64::from(dy))
     }
 
     /// Whether it is nearer to a point than that.
     pub(crate) fn is_nearer(&self, x: Fixed, y: Fixed, reach: Fixed) -> bool {
-        let square = u64::from(reach.0.unsigned_abs()) * u64::from(reach.0.unsigned_abs());
-        self.square_to(x, y, reach).map_or(false, |apart| apart < square)
+        is_shorter(self.x.apart(x), self.y.apart(y), reach.0.unsigned_abs())
     }
 }
 
@@ -46,12 +47,14 @@ pub(crate) struct Crowd {
     spots: Vec<Spot>,
     /// Where in `spots` each player is, by its place in the list; for who is dead, nowhere.
     slots: Vec<u32>,
+    /// The places in the list of players of those who live.
+    living: Vec<u32>,
     /// Who came to life since then.
     added: Vec<Spot>,
     is_true: bool,
 }
 
-/// The slot of who is dead.
+/// The slot of who is dead, and the cell of who is in none.
 const NOWHERE: u32 = u32::MAX;
 /// The slot of who has none yet.
 const ADDED: u32 = u32::MAX - 1;
@@ -66,6 +69,7 @@ impl Crowd {
             occupied: Occupied::none(shape),
             spots: Vec::new(),
             slots: Vec::new(),
+            living: Vec::new(),
             added: Vec::new(),
             is_true: false,
         }
@@ -75,6 +79,7 @@ impl Crowd {
     pub(crate) fn reserve(&mut self, players: usize) {
         self.spots.reserve(players.saturating_sub(self.spots.len()));
         self.slots.reserve(players.saturating_sub(self.slots.len()));
+        self.living.reserve(players.saturating_sub(self.living.len()));
         self.added.reserve(players.saturating_sub(self.added.len()));
     }
 
@@ -98,14 +103,14 @@ impl Crowd {
             total += count;
         }
         self.spots.clear();
-        self.spots.resize(total as usize, Spot { x: Fixed::ZERO, y: Fixed::ZERO, at: 0 });
-        for (at, (slot, entity)) in self.slots.iter_mut().zip(players).enumerate() {
-            if *slot != NOWHERE {
-                let (_, end) = &mut self.lists[*slot as usize];
-                self.spots[*end as usize] = Spot { x: entity.body.x, y: entity.body.y, at: at as u32 };
-                *slot = *end;
-                *end += 1;
-            }
+        self.spots.resize(total as usize, Spot { x: Fixed::ZERO, y: Fixed::ZERO, at: 0, cell: 0 });
+        for at in &self.living {
+            let (slot, body) = (&mut self.slots[*at as usize], &players[*at as usize].body);
+            let cell = *slot;
+            let (_, end) = &mut self.lists[cell as usize];
+            self.spots[*end as usize] = Spot { x: body.x, y: body.y, at: *at, cell };
+            *slot = *end;
+            *end += 1;
         }
     }
 
@@ -116,8 +121,9 @@ impl Crowd {
         }
         self.occupied.clear();
         self.slots.clear();
+        self.living.clear();
         self.added.clear();
-        for entity in players {
+        for (at, entity) in (0..).zip(players) {
             if !is_alive(entity) {
                 self.slots.push(NOWHERE);
                 continue;
@@ -126,6 +132,7 @@ impl Crowd {
             self.lists[cell].1 += 1;
             self.occupied.set(cell);
             self.slots.push(cell as u32);
+            self.living.push(at);
         }
     }
 
@@ -151,8 +158,11 @@ impl Crowd {
     /// until the next [`Crowd::update`], but among [`Crowd::added`].
     pub(crate) fn add(&mut self, at: usize, x: Fixed, y: Fixed) {
         if self.is_true {
-            self.slots[at] = ADDED;
-            self.added.push(Spot { x, y, at: at as u32 });
+            let at = at as u32;
+            self.slots[at as usize] = ADDED;
+            let place = self.living.partition_point(|other| *other < at);
+            self.living.insert(place, at);
+            self.added.push(Spot { x, y, at, cell: NOWHERE });
         }
     }
 
@@ -161,9 +171,9 @@ impl Crowd {
         self.added.iter()
     }
 
-    /// The places in the list of players of those who live, those who were added among them.
-    pub(crate) fn living(&self) -> impl Iterator<Item = usize> + '_ {
-        self.slots.iter().enumerate().filter(|(_, slot)| **slot != NOWHERE).map(|(at, _)| at)
+    /// The places in the list of players of those who live, lowest first; those who were added are among them.
+    pub(crate) fn living(&self) -> &[u32] {
+        &self.living
     }
 
     /// Where the player at that place in the list is among the spots, if it lives.
@@ -176,8 +186,13 @@ impl Crowd {
         self.spots[slot]
     }
 
-    /// Somebody was pushed. It stays in its cell until the next [`Crowd::update`].
+    /// Somebody was pushed. It stays in the list of its cell until the next [`Crowd::update`]; if it has left the cell, what is
+    /// known here is no longer true.
     pub(crate) fn follow(&mut self, slot: usize, body: &Body) {
-        (self.spots[slot].x, self.spots[slot].y) = (body.x, body.y);
+        // Who is dead is in no list.
+        if let Some(spot) = self.spots.get_mut(slot) {
+            (spot.x, spot.y) = (body.x, body.y);
+            self.is_true &= self.shape.cell(body.x, body.y) == spot.cell as usize;
+        }
     }
 }

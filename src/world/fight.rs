@@ -14,7 +14,7 @@ use crate::clan::share_clan;
 use crate::controller::player::bounded;
 use crate::controller::{Controller, Player, SceneryKind};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
-use crate::fixed::{square_root, Angle, Fixed};
+use crate::fixed::{is_within, square_root, Angle, Fixed};
 use crate::rules::{self, Resource, Weapon};
 use crate::state::{Event, World};
 use crate::trig::{cosine, direction, sine};
@@ -68,10 +68,8 @@ impl Stroke {
 
     /// Whether it would reach that target if it were a stroke to all sides.
     fn reaches(&self, x: Fixed, y: Fixed, size_px: i32) -> bool {
-        let (dx, dy) = self.way_to(x, y);
-        let reach = i64::from(Fixed::from_px(self.weapon.range_px + size_px).0);
-        let is_beside = dx.abs() > reach || dy.abs() > reach;
-        !is_beside && dx * dx + dy * dy <= reach * reach
+        let reach = Fixed::from_px(self.weapon.range_px + size_px);
+        is_within(self.x.apart(x), self.y.apart(y), reach.0.unsigned_abs())
     }
 
     /// The direction to a place; who stands on top of it looks at it.
@@ -135,12 +133,14 @@ impl World {
             let paid = player.kit.pay(self.rates.tick_thirds);
             player.give(Resource::Gold, paid);
             player.score = player.score.saturating_add(paid);
-            let able = player.hand.attacking && player.is_able(shots_free);
-            if player.hand.is_due(self.rates.tick_thirds, able) {
-                let shoots = rules::weapon_or_first(player.hand.weapon).shoots.is_some();
-                shots_free -= usize::from(shoots);
-                swingers.push(at as u32);
-            }
+            let passed = match player.hand.pass(self.rates.tick_thirds) {
+                Some(passed) if player.hand.wants() && player.is_able(shots_free) => passed,
+                _ => continue,
+            };
+            player.hand.swing(passed);
+            let shoots = rules::weapon_or_first(player.hand.weapon).shoots.is_some();
+            shots_free -= usize::from(shoots);
+            swingers.push(at as u32);
         }
     }
 

@@ -30,6 +30,11 @@ impl Fixed {
         ((self.0 as i64 + (1 << 14)) >> 15) as i32
     }
 
+    /// How far apart two places are, to either side.
+    pub(crate) const fn apart(self, other: Fixed) -> u32 {
+        self.0.abs_diff(other.0)
+    }
+
     /// The sum, taken at the bound when it does not fit.
     pub const fn plus(self, other: Fixed) -> Fixed {
         Fixed(self.0.saturating_add(other.0))
@@ -45,6 +50,20 @@ impl Fixed {
         let product = self.0 as i64 * factor as i64 / (1 << 16);
         Fixed(clamp_i32(product))
     }
+}
+
+/// Whether a way that goes so far to the side and so far up or down is at most that long. Most are not, by one side alone.
+pub(crate) const fn is_within(dx: u32, dy: u32, reach: u32) -> bool {
+    dx <= reach && dy <= reach && square(dx) + square(dy) <= square(reach)
+}
+
+/// Whether it is shorter than that.
+pub(crate) const fn is_shorter(dx: u32, dy: u32, reach: u32) -> bool {
+    dx < reach && dy < reach && square(dx) + square(dy) < square(reach)
+}
+
+const fn square(side: u32) -> u64 {
+    side as u64 * side as u64
 }
 
 /// Takes a wide number at the bounds of a narrow one.

@@ -8,9 +8,15 @@ use std::ops::Range;
 use crate::fixed::Fixed;
 use crate::rules::MAP_SIZE_MAX_PX;
 
-/// Side of a cell as a power of two: 256 px. About the size of the largest thing, so that few cells are looked at and
-/// few things are in each.
-const CELL_BITS: u32 = 8;
+/// Side of a cell as a power of two: 256 px, and 512 px where a line of the map would have more than [`LINE_CELLS`] of those.
+/// About the size of the largest thing, so that few cells are looked at and few things are in each.
+const CELL_BITS: [u32; 2] = [8, 9];
+
+/// A line's cells are numbered from a multiple of this power of two on, so that nothing has to be divided.
+const LINE_BITS: u32 = 6;
+
+/// Cells of a line at most: one bit of a word for each.
+const LINE_CELLS: u32 = 1 << LINE_BITS;
 
 /// The cells from a top left to a bottom right one: `left` and `top` are included, `right` and `bottom` are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,36 +30,36 @@ pub(crate) struct Cells {
 /// How a map is divided into cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
-    side: usize,
-    /// A line's cells are numbered from a multiple of this power of two on, so that nothing has to be divided.
-    line_bits: u32,
+    /// Cells of a line, and lines.
+    side: i32,
+    /// Side of a cell as a power of two.
+    cell_bits: u32,
 }
 
 /// Some cells of one line of a map, from left to right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     line: usize,
-    /// The number of the line's first cell.
-    first: usize,
     /// One bit a cell of the line, the lowest for the leftmost.
-    cells: u128,
+    cells: u64,
 }
 
 impl Shape {
     /// The cells of a map of that side.
     pub(crate) fn new(map_size_px: u32) -> Shape {
-        let side = (map_size_px >> CELL_BITS) as usize + 1;
-        Shape { side, line_bits: side.next_power_of_two().trailing_zeros() }
+        let [small, large] = CELL_BITS;
+        let cell_bits = if map_size_px >> small < LINE_CELLS { small } else { large };
+        Shape { side: (map_size_px >> cell_bits) as i32 + 1, cell_bits }
     }
 
     /// How many numbers there are.
     pub(crate) fn cells(self) -> usize {
-        self.side << self.line_bits
+        (self.side as usize) << LINE_BITS
     }
 
     /// The number of the cell in which a point is. Points outside count as on the edge.
     pub(crate) fn cell(self, x: Fixed, y: Fixed) -> usize {
-        self.line(y) << self.line_bits | self.line(x)
+        self.line(y) << LINE_BITS | self.line(x)
     }
 
     /// The cells that the square around a point touches. Points outside count as on the edge.
@@ -74,51 +80,44 @@ impl Shape {
     /// The same, a line at a time.
     fn lines(self, cells: Cells) -> impl Iterator<Item = Range<usize>> {
         let Cells { left, top, right, bottom } = cells;
-        (top..bottom).map(move |line| line << self.line_bits).map(move |first| first + left..first + right)
+        (top..bottom).map(|line| line << LINE_BITS).map(move |first| first + left..first + right)
     }
 
     /// The cells, a line at a time, to ask which of them are [`Occupied`].
     pub(crate) fn stretches(self, cells: Cells) -> impl Iterator<Item = Stretch> {
         let Cells { left, top, right, bottom } = cells;
-        let columns = ((1 << (right - left)) - 1) << left;
-        (top..bottom).map(move |line| Stretch { line, first: line << self.line_bits, cells: columns })
+        let columns = (u64::MAX >> (LINE_CELLS as usize - (right - left))) << left;
+        (top..bottom).map(move |line| Stretch { line, cells: columns })
     }
 
     fn line(self, at: Fixed) -> usize {
-        (at.to_px().max(0) >> CELL_BITS).min(self.side as i32 - 1) as usize
+        (at.to_px().max(0) >> self.cell_bits).min(self.side - 1) as usize
     }
 }
 
-// A line has a bit to spare for each of its cells.
-const _: () = assert!((MAP_SIZE_MAX_PX >> CELL_BITS) + 1 < u128::BITS);
+const _: () = assert!(MAP_SIZE_MAX_PX >> CELL_BITS[1] < LINE_CELLS && LINE_CELLS == u64::BITS);
 
 /// Which cells are not empty. Most are, and whoever looks for something passes a line of them at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Occupied {
-    line_bits: u32,
-    /// One bit a cell, a number a line.
-    lines: Vec<u128>,
+    /// One bit a cell, a word a line.
+    lines: Vec<u64>,
 }
 
 impl Occupied {
     /// None of a map's cells.
     pub(crate) fn none(shape: Shape) -> Occupied {
-        Occupied { line_bits: shape.line_bits, lines: vec![0; shape.side] }
+        Occupied { lines: vec![0; shape.side as usize] }
     }
 
     /// Something is in that cell now.
     pub(crate) fn set(&mut self, cell: usize) {
-        self.lines[cell >> self.line_bits] |= self.bit(cell);
+        self.lines[cell >> LINE_BITS] |= bit(cell);
     }
 
     /// Nothing is in that cell any more.
     pub(crate) fn unset(&mut self, cell: usize) {
-        self.lines[cell >> self.line_bits] &= !self.bit(cell);
-    }
-
-    fn bit(&self, cell: usize) -> u128 {
-        let column = cell & ((1 << self.line_bits) - 1);
-        1 << column
+        self.lines[cell >> LINE_BITS] &= !bit(cell);
     }
 
     /// Nothing is anywhere.
@@ -128,7 +127,7 @@ impl Occupied {
 
     /// The cells that are not empty, line by line.
     pub(crate) fn each(&self) -> impl Iterator<Item = usize> + '_ {
-        let bits = |mut left: u128| {
+        let bits = |mut left: u64| {
             std::iter::from_fn(move || {
                 let column = (left != 0).then(|| left.trailing_zeros() as usize)?;
                 left &= left - 1;
@@ -136,15 +135,21 @@ impl Occupied {
             })
         };
         let lines = self.lines.iter().enumerate().filter(|(_, line)| **line != 0);
-        lines.flat_map(move |(number, line)| bits(*line).map(move |column| number << self.line_bits | column))
+        lines.flat_map(move |(number, line)| bits(*line).map(move |column| number << LINE_BITS | column))
     }
 
     /// The first and the last cell of a stretch that are not empty; `None` when all are.
     pub(crate) fn ends_of(&self, stretch: Stretch) -> Option<(usize, usize)> {
         let found = self.lines[stretch.line] & stretch.cells;
-        let last = u128::BITS.checked_sub(found.leading_zeros() + 1)?;
-        Some((stretch.first + found.trailing_zeros() as usize, stretch.first + last as usize))
+        let last = u64::BITS.checked_sub(found.leading_zeros() + 1)?;
+        let first = stretch.line << LINE_BITS;
+        Some((first | found.trailing_zeros() as usize, first | last as usize))
     }
+}
+
+/// The bit of a cell in the word of its line.
+fn bit(cell: usize) -> u64 {
+    1 << (cell as u32 % LINE_CELLS)
 }
 
 /// Indices by cell, packed: the cells' lists lie behind one another.

@@ -80,7 +80,7 @@ impl World {
             Controller::Player(player) if player.poison.doses > 0 => {
                 player.poison.work(self.rates.tick_thirds)
             }
-            _ => None,
+            _ => return,
         };
         let own = self.state.players[at].body.owner;
         // Whoever has become a mate since does no harm any more.

@@ -42,12 +42,12 @@ struct Land<'a> {
 
 impl Land<'_> {
     fn near_somebody(&self, rng: &mut Rng) -> Option<(Fixed, Fixed)> {
-        let living = self.crowd.living().count() as u32;
-        if living == 0 {
+        let living = self.crowd.living();
+        if living.is_empty() {
             return None;
         }
         for _ in 0..rules::SPAWN_TRIES {
-            let host = &self.players[self.crowd.living().nth(rng.below(living) as usize)?].body;
+            let host = &self.players[living[rng.below(living.len() as u32) as usize] as usize].body;
             let aside = rng.between(-rules::SPAWN_NEAR_X_PX, rules::SPAWN_NEAR_X_PX);
             let above = rng.between(-rules::SPAWN_NEAR_Y_PX, rules::SPAWN_NEAR_Y_PX);
             let (x, y) = (host.x.plus(Fixed::from_px(aside)), host.y.plus(Fixed::from_px(above)));

@@ -38,7 +38,6 @@ impl World {
             self.find_places();
             if self.push_players_apart() | self.push_animals_apart() {
                 self.settle_stirred();
-                self.forget_places();
             }
             // From here on nobody moves, so whoever asks next finds out for the rest of the tick.
         }
@@ -106,9 +105,11 @@ impl World {
                     if other != index && !seen_to && it.is_nearer(me.x, me.y, reach) {
                         let (low, high) = (index.min(other), index.max(other));
                         let (left, right) = players.split_at_mut(high);
-                        pushed |= push_apart(&mut left[low], &mut right[0]);
-                        self.crowd.follow(own, &players[index].body);
-                        self.crowd.follow(slot, &players[other].body);
+                        if push_apart(&mut left[low], &mut right[0]) {
+                            pushed = true;
+                            self.crowd.follow(own, &players[index].body);
+                            self.crowd.follow(slot, &players[other].body);
+                        }
                     }
                 }
             }
@@ -142,8 +143,9 @@ impl World {
                     let spot = self.crowd.spot(slot);
                     let index = spot.at as usize;
                     let moved = self.roused[at] || self.awake[index];
-                    if moved && spot.is_nearer(animal.x, animal.y, touch) {
-                        pushed |= push_away(animal, &mut players[index]);
+                    let touches = moved && spot.is_nearer(animal.x, animal.y, touch);
+                    if touches && push_away(animal, &mut players[index]) {
+                        pushed = true;
                         self.crowd.follow(slot, &players[index].body);
                     }
                 }
@@ -154,10 +156,15 @@ impl World {
 
     /// Nobody is left in a thing of nature or off the map by being pushed.
     fn settle_stirred(&mut self) {
-        for entity in self.state.players.iter_mut().chain(&mut self.state.animals) {
+        for (at, entity) in self.state.players.iter_mut().enumerate() {
             if is_stirred(entity) {
                 self.terrain.settle(&mut entity.body);
+                self.crowd.follow(self.crowd.slot_of(at), &entity.body);
             }
+        }
+        for entity in self.state.animals.iter_mut().filter(|entity| is_stirred(entity)) {
+            self.terrain.settle(&mut entity.body);
+            self.row.forget();
         }
     }
 }

@@ -6,7 +6,7 @@
 use crate::built::Built;
 pub use crate::built::Standing;
 use crate::entity::Body;
-use crate::fixed::{clamp_i32, ray, Fixed};
+use crate::fixed::{clamp_i32, is_shorter, ray, Fixed};
 use crate::grid::Grid;
 use crate::map::Bands;
 use crate::rules::{ANIMAL_RADIUS_MAX_PX, MAP_SIZE_MAX_PX, SUB_STEP_PX};
@@ -72,7 +72,7 @@ impl Terrain {
         let on_map = x >= edge && y >= edge && x <= far && y <= far;
         on_map
             && self.near(x, y).all(|obstacle| !overlaps(obstacle, x, y, radius_px))
-            && self.built.near(x, y).iter().all(|standing| {
+            && self.built_near(x, y).iter().all(|standing| {
                 let Standing { x: at_x, y: at_y, item, .. } = *standing;
                 let room = Obstacle { x: at_x, y: at_y, radius_px: item.scale_px };
                 !overlaps(&room, x, y, radius_px)
@@ -162,13 +162,8 @@ impl Terrain {
 
 /// Whether a circle there overlaps the obstacle.
 fn overlaps(obstacle: &Obstacle, x: Fixed, y: Fixed, radius_px: i32) -> bool {
-    let reach = i64::from(Fixed::from_px(obstacle.radius_px.saturating_add(radius_px)).0);
-    let (dx, dy) = (i64::from(x.0) - i64::from(obstacle.x.0), i64::from(y.0) - i64::from(obstacle.y.0));
-    if dx.abs() >= reach || dy.abs() >= reach {
-        return false;
-    }
-    // Each side is below the reach, so no square overflows.
-    dx * dx + dy * dy < reach * reach
+    let reach = Fixed::from_px(obstacle.radius_px.saturating_add(radius_px));
+    is_shorter(obstacle.x.apart(x), obstacle.y.apart(y), reach.0.unsigned_abs())
 }
 
 /// Moves a body straight away from the obstacle's centre until they only touch; to the right if it is at the centre.

@@ -6,6 +6,7 @@
 use crate::controller::player::bounded;
 use crate::controller::{Controller, Poison};
 use crate::entity::{Entity, PlayerId};
+use crate::fight::is_alive;
 use crate::fixed::{square_root, Angle, Fixed};
 use crate::rules::{self, Group, Item};
 use crate::state::World;
@@ -35,11 +36,14 @@ impl World {
     pub(crate) fn touch(&mut self) {
         for at in 0..self.state.players.len() {
             self.work_poison(at);
+            if !is_alive(&self.state.players[at]) {
+                continue;
+            }
             let contact = self.contact(at);
             let hz = self.rates.hz;
             let Entity { body, controller, .. } = &mut self.state.players[at];
             let player = match controller {
-                Controller::Player(player) if player.alive => player,
+                Controller::Player(player) => player,
                 _ => continue,
             };
             player.ground.held = contact.held;

@@ -38,19 +38,22 @@ impl Hand {
         }
     }
 
-    /// Lets one tick pass. Tells whether a stroke is due in it; that needs somebody who swings and is able to.
-    ///
-    /// What of the tick is left beyond the wait counts for the next stroke, so that the mean time between two strokes is
-    /// the weapon's, whatever the tick rate. It does not count while nobody swings: nobody can save up strokes.
-    pub(crate) fn is_due(&mut self, tick_thirds: u16, able: bool) -> bool {
-        let beyond = tick_thirds.saturating_sub(self.wait);
-        let was_waiting = self.wait > 0;
-        self.wait = self.wait.saturating_sub(tick_thirds);
-        if self.wait > 0 || !able || self.item.is_some() {
-            return false;
-        }
-        let period = rules::weapon_or_first(self.weapon).period_thirds();
-        self.wait = if was_waiting { period.saturating_sub(beyond) } else { period };
-        true
+    /// Lets one tick pass. When it can swing in it, that is what of the tick counts for the stroke after that: what is left
+    /// beyond the wait, so that the mean time between two strokes is the weapon's, whatever the tick rate. It does not
+    /// count while nobody swings: nobody can save up strokes.
+    pub(crate) fn pass(&mut self, tick_thirds: u16) -> Option<u16> {
+        let waited = self.wait.min(tick_thirds);
+        self.wait -= waited;
+        (self.wait == 0).then(|| if waited > 0 { tick_thirds - waited } else { 0 })
+    }
+
+    /// Whether it swings as soon as it can.
+    pub(crate) fn wants(&self) -> bool {
+        self.attacking && self.item.is_none()
+    }
+
+    /// Swings; so much of the time until the next stroke has passed.
+    pub(crate) fn swing(&mut self, passed: u16) {
+        self.wait = rules::weapon_or_first(self.weapon).period_thirds().saturating_sub(passed);
     }
 }
