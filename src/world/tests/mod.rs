@@ -25,6 +25,7 @@ mod hunting;
 mod items;
 mod map;
 mod numbers;
+mod places;
 mod poison;
 mod reckoning;
 mod resting;
