@@ -1305,6 +1305,30 @@ for _, packet in ipairs(PACKETS) do
     for _, kind in ipairs(packet.arguments) do prepare(kind) end
 end
 
+
+-- ---- Lines that come again -----------------------------------------------------------------------------------------
+-- A server says many things to many clients in the same bytes: who is there, what is where. The line of a short message is kept, and
+-- found again by these bytes. Long ones rarely come twice.
+
+local MOST_LINE_BYTES = 64
+local MOST_LINES = 1024
+local kept_lines = 0
+
+-- Begins anew with every capture and every change of the preferences.
+local function forget_lines()
+    kept_lines = 0
+    for _, dialect in pairs(DIALECTS) do
+        dialect.to_server.lines, dialect.to_client.lines = {}, {}
+    end
+end
+forget_lines()
+
+local function keep_line(side, bytes, line)
+    if #bytes > MOST_LINE_BYTES then return end
+    if kept_lines == MOST_LINES then forget_lines() end
+    kept_lines = kept_lines + 1
+    side.lines[bytes] = line
+end
 -- ---- Conversations -------------------------------------------------------------------------------------------------
 -- Which dialect a connection speaks and who its client is: from the upgrade, else by what fits.
 
@@ -1324,9 +1348,12 @@ prefs.values = Pref.bool("Arguments in the Info column", true, "Name the values 
 local streams = {}
 local ways = {} -- The two directions of every connection, by their ports: addresses are quicker compared than written.
 local last = {} -- The connection of the frame that was looked at last: a frame is asked for it again and again.
+local show_values = true
 
 function tickwire.init()
     streams, ways, last = {}, {}, {}
+    show_values = prefs.values
+    forget_lines()
 end
 
 -- Whether a port is one of the preference's: `3000,8000-8010`.
@@ -1347,8 +1374,8 @@ local function new_way(pinfo, source, target)
     return { source = source, target = target, from = from, to = to, stream = stream }
 end
 
--- The connection of a packet, who sent it, and to whom.
-local function stream_of(pinfo)
+-- The direction of a connection that a packet goes: its stream, from whom and to whom. `last.frame` is its frame.
+local function way_of(pinfo)
     local frame, port = pinfo.number, pinfo.src_port
     local way = last.way
     if last.frame ~= frame or last.port ~= port then
@@ -1366,7 +1393,7 @@ local function stream_of(pinfo)
         end
         last.frame, last.port, last.way = frame, port, way
     end
-    return way.stream, way.from, way.to
+    return way
 end
 
 -- The upgrade that came last before a packet: ports are used again.
@@ -1390,7 +1417,8 @@ end
 
 -- Remembers what the head of a request or of an answer says about a connection.
 local function note_head(head, pinfo)
-    local stream, from = stream_of(pinfo)
+    local way = way_of(pinfo)
+    local stream, from = way.stream, way.from
     if find(head, "^HTTP/1%.1 101") then stream.is_websocket = true end
     stream.is_http = true
     local dialect = dialect_of(head)
@@ -1440,7 +1468,8 @@ end
 
 -- What a connection without an upgrade is, as far as the message that was taken tells: what does not fit it is out, as long as
 -- something is left. The second value says whether anything fits.
-local function guess(stream, pinfo, from, to)
+local function guess(way, pinfo)
+    local stream, from, to = way.stream, way.from, way.to
     stream.possible = stream.possible or possibilities(pinfo, from, to)
     if pinfo.visited or stream.has_fitted and #stream.possible == 1 then
         return stream.possible[1], stream.has_fitted
@@ -1487,17 +1516,50 @@ local function add_problem(root, problem)
         format("%s at byte %d%s", problem.rule, place - 1, problem.detail and ": " .. problem.detail or ""))
 end
 
-local function set_columns(pinfo, to_server, packet, text, problem)
+-- What the Info column says of a message. The blanks keep it apart from the next one of its frame.
+local function line_of(to_server, packet, text, problem)
     local line = (to_server and "→ " or "← ") .. packet
-    if prefs.values and text and text ~= "" then line = line .. " " .. text end
+    if show_values and text and text ~= "" then line = line .. " " .. text end
     if #line > INFO_CHARS then line = match(sub(line, 1, INFO_CHARS), "^(.*) ") .. " …" end
     if problem then line = line .. " [" .. problem.rule .. "]" end
-    local columns = pinfo.cols
-    columns.protocol = "tickwire"
-    local info = columns.info
+    return line .. "  "
+end
+
+-- Methods of Wireshark's objects, kept from the first of them that is seen: to look one up by its name takes Wireshark
+-- longer than to carry it out.
+local view_len, view_raw, column_set, column_fence
+
+-- What is the same for all messages of a segment, while it is in hand: to ask Wireshark again for each takes longer than
+-- most messages do. Nil where messages do not come by way of `tcp.dissector`.
+local in_hand
+
+local handle -- Of this dissector, which exists once this file has been read.
+
+-- What a message's segment is: which way it goes, the upgrade of its connection, whether its tree is shown, whether somebody asks
+-- for fields of it, and its columns.
+local function segment_of(pinfo, tree)
+    local segment = in_hand
+    if not segment then
+        segment = { way = way_of(pinfo) }
+        segment.upgrade = upgrade_of(segment.way.stream, last.frame)
+    end
+    if not segment.info then
+        segment.is_shown = tree.visible
+        handle = handle or Dissector.get("tickwire")
+        -- A protocol is asked for when one of its fields is.
+        segment.is_asked = segment.is_shown or tree:referenced(handle)
+        local columns = pinfo.cols
+        segment.protocol, segment.info = columns.protocol, columns.info
+        column_set, column_fence = column_set or segment.info.set, column_fence or segment.info.fence
+    end
+    return segment
+end
+
+local function set_columns(segment, line)
+    column_set(segment.protocol, "tickwire")
     -- After the fence of the message before.
-    info:set(line .. "  ")
-    info:fence()
+    column_set(segment.info, line)
+    column_fence(segment.info)
 end
 
 -- Which fields of a packet somebody asks for although the tree is not shown: filters, columns, taps.
@@ -1515,8 +1577,6 @@ local function add_own(root, view, direction, dialect)
     root:add(F.dialect, view, dialect .. (places and " as JSON" or "")):set_generated()
     root:add(F.length, view, view:len()):set_generated()
 end
-
-local handle -- Of this dissector, which exists once this file has been read.
 
 local function add_packet(root, view, name, code)
     root:add(F.packet, view, name):set_generated()
@@ -1550,40 +1610,53 @@ local function dissect(side, root, whole, is_shown, is_asked)
     return name, text, problem, named
 end
 
-function tickwire.dissector(view, pinfo, tree)
-    local length = view:len()
-    if length == 0 then return 0 end
-    local stream, from, to = stream_of(pinfo)
-    local early = take(view:raw(), view)
-    local known = upgrade_of(stream, last.frame) or guess(stream, pinfo, from, to)
-    local to_server, dialect = known.client == from, known.dialect
-    local direction = direction_of(to_server)
-    local side = DIALECTS[dialect][direction]
-    again(to_server)
-    -- A protocol is asked for when one of its fields is.
-    local is_shown = tree.visible
-    handle = handle or Dissector.get("tickwire")
-    local is_asked = is_shown or tree:referenced(handle)
-    local root = tree
-    if is_asked then
-        root = tree:add(tickwire, view())
-        add_own(root, view(), direction, dialect)
-    end
-    if not is_shown and not places and not early then
-        local name, text = summarize(side, root, view, is_asked)
-        if name then
-            set_columns(pinfo, to_server, name, text)
-            return length
-        end
-        again(to_server)
-    end
-    local whole = view()
+-- The line of a message whose tree somebody looks at, or that a glance is not enough for. Adds its tree.
+local function dissect_slowly(side, segment, tree, root, whole, to_server, early)
+    local is_shown, is_asked = segment.is_shown, segment.is_asked
     local name, text, problem, named = "malformed", nil, early, false
     if not early then name, text, problem, named = dissect(side, root, whole, is_shown, is_asked) end
     if is_asked and not named then root:add(F.packet, whole, "malformed"):set_generated() end
     if is_shown then root:append_text(", " .. name .. ", " .. (to_server and "client to server" or "server to client")) end
     if problem then add_problem(is_asked and root or tree:add(tickwire, whole), problem) end
-    set_columns(pinfo, to_server, name, text, problem)
+    return line_of(to_server, name, text, problem)
+end
+
+function tickwire.dissector(view, pinfo, tree)
+    view_len, view_raw = view_len or view.len, view_raw or view.raw
+    local length = view_len(view)
+    if length == 0 then return 0 end
+    local segment, bytes = segment_of(pinfo, tree), view_raw(view)
+    local way, known, is_asked = segment.way, segment.upgrade, segment.is_asked
+    local early
+    if not known then
+        early = take(bytes, view)
+        known = guess(way, pinfo)
+    end
+    local to_server = known.client == way.from
+    local side = DIALECTS[known.dialect][direction_of(to_server)]
+    local line = not is_asked and side.lines[bytes]
+    if line then
+        set_columns(segment, line)
+        return length
+    end
+    if segment.upgrade then early = take(bytes, view) end
+    again(to_server)
+    local root = tree
+    if is_asked then
+        root = tree:add(tickwire, view())
+        add_own(root, view(), direction_of(to_server), known.dialect)
+    end
+    if not segment.is_shown and not places and not early then
+        local name, text = summarize(side, root, view, is_asked)
+        if name then
+            line = line_of(to_server, name, text)
+            keep_line(side, bytes, line)
+            set_columns(segment, line)
+            return length
+        end
+        again(to_server)
+    end
+    set_columns(segment, dissect_slowly(side, segment, tree, root, view(), to_server, early))
     return length
 end
 
@@ -1593,6 +1666,7 @@ end
 
 local tcp = Proto("tickwire.tcp", "tickwire connections")
 local HTTP, WEBSOCKET = Dissector.get("http"), Dissector.get("websocket")
+local websocket_call = WEBSOCKET.call
 
 -- Whether a frame can begin with these two bytes.
 local function begins_a_frame(first, second, to_server)
@@ -1603,28 +1677,40 @@ local function begins_a_frame(first, second, to_server)
         and (second >= 0x80) == to_server
 end
 
+-- Hands a segment to the WebSocket dissector; its messages come back to `tickwire.dissector` before this returns.
+local function hand_on(way, upgrade, view, pinfo, tree)
+    local outer = in_hand
+    in_hand = { way = way, upgrade = upgrade }
+    local ok, result = pcall(websocket_call, WEBSOCKET, view, pinfo, tree)
+    in_hand = outer
+    if not ok then error(result, 0) end
+    return result
+end
+
 function tcp.dissector(view, pinfo, tree)
-    local length = view:len()
-    local first, second = byte(view:raw(0, math.min(length, 2)), 1, 2)
+    view_len, view_raw = view_len or view.len, view_raw or view.raw
+    local length = view_len(view)
+    local first, second = byte(view_raw(view, 0, length < 2 and length or 2), 1, 2)
     pinfo.can_desegment = 2
     if first >= 0x41 and first <= 0x5a then
         note_head(view:raw(), pinfo)
         return HTTP:call(view, pinfo, tree)
     end
-    local stream, from, to = stream_of(pinfo)
+    local way = way_of(pinfo)
+    local stream = way.stream
     if stream.is_http and not stream.is_websocket and #stream.upgrades == 0 then
         return HTTP:call(view, pinfo, tree)
     end
-    local upgrade = upgrade_of(stream, pinfo.number)
-    stream.client = upgrade and upgrade.client or stream.client or clients_of(pinfo, from, to)[1]
-    if not second or begins_a_frame(first, second, stream.client == from) then
-        return WEBSOCKET:call(view, pinfo, tree)
+    local upgrade = upgrade_of(stream, last.frame)
+    stream.client = upgrade and upgrade.client or stream.client or clients_of(pinfo, way.from, way.to)[1]
+    if not second or begins_a_frame(first, second, stream.client == way.from) then
+        return hand_on(way, upgrade, view, pinfo, tree)
     end
     local root = tree:add(tickwire, view())
     root:add_proto_expert_info(E.cut, "the rest of a frame that began before the capture")
     pinfo.cols.protocol:set("tickwire")
     pinfo.cols.info:set("the rest of a frame that began before the capture")
-    return view:len()
+    return length
 end
 
 -- Takes an upgrade on a port that nobody has named, so that its path is known; everything after it is Wireshark's.
@@ -1641,10 +1727,10 @@ end
 -- Whether a message of a WebSocket connection that nobody has claimed is a packet.
 local function find_packet(view, pinfo, tree)
     if view:len() < 2 then return false end
-    local stream, from, to = stream_of(pinfo)
-    if not upgrade_of(stream, pinfo.number) then
+    local way = way_of(pinfo)
+    if not upgrade_of(way.stream, last.frame) then
         if take(view:raw(), view) then return false end
-        local _, is_known = guess(stream, pinfo, from, to)
+        local _, is_known = guess(way, pinfo)
         if not is_known then return false end
     end
     tickwire.dissector(view, pinfo, tree)
@@ -1665,6 +1751,8 @@ local function listen()
 end
 
 function tickwire.prefs_changed()
+    show_values = prefs.values
+    forget_lines()
     if tostring(prefs.ports) ~= ports then listen() end
 end
 

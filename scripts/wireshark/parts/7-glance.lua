@@ -206,3 +206,27 @@ for _, packet in ipairs(PACKETS) do
     for _, kind in ipairs(packet.arguments) do prepare(kind) end
 end
 
+
+-- ---- Lines that come again -----------------------------------------------------------------------------------------
+-- A server says many things to many clients in the same bytes: who is there, what is where. The line of a short message is kept, and
+-- found again by these bytes. Long ones rarely come twice.
+
+local MOST_LINE_BYTES = 64
+local MOST_LINES = 1024
+local kept_lines = 0
+
+-- Begins anew with every capture and every change of the preferences.
+local function forget_lines()
+    kept_lines = 0
+    for _, dialect in pairs(DIALECTS) do
+        dialect.to_server.lines, dialect.to_client.lines = {}, {}
+    end
+end
+forget_lines()
+
+local function keep_line(side, bytes, line)
+    if #bytes > MOST_LINE_BYTES then return end
+    if kept_lines == MOST_LINES then forget_lines() end
+    kept_lines = kept_lines + 1
+    side.lines[bytes] = line
+end
