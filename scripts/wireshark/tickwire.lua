@@ -1799,27 +1799,43 @@ local broken_record = ProtoExpert.new("tickwire.world.expert.malformed", "Not a 
     expert.group.MALFORMED, expert.severity.ERROR)
 world.experts = { broken_record }
 
--- A reader from the front of a record. Each call adds what it reads; beyond the end it says so and stops.
+-- A reader from the front of a record. Each call adds what it reads; beyond the end it says so and stops. Where nobody looks at
+-- the tree there is none to add to: items are nil, and only the numbers and names that the line needs are read.
 local function reader(view)
     local at = 0
+    local bytes = view:raw()
+    local length = #bytes
     local read = {}
-    function read.take(count)
-        if at + count > view:len() then error({ at = at, why = "the record ends too early" }) end
-        local part = view(at, count)
-        at = at + count
-        return part
+    -- Where so many bytes begin, that are then behind.
+    function read.pass(count)
+        local from = at
+        if from + count > length then error({ at = from, why = "the record ends too early" }) end
+        at = from + count
+        return from
     end
-    function read.number(count) return read.take(count):le_uint() end
+    function read.take(count) return view(read.pass(count), count) end
+    function read.number(count)
+        local from, value = read.pass(count), 0
+        for place = from + count, from + 1, -1 do value = value * 256 + byte(bytes, place) end
+        return value
+    end
     function read.text() return read.take(read.number(1)):string(ENC_UTF_8) end
-    function read.add(tree, field, count) return tree:add_le(field, read.take(count)) end
+    function read.add(tree, field, count)
+        local from = read.pass(count)
+        return tree and tree:add_le(field, view(from, count))
+    end
+    function read.add_rest(tree, field)
+        local from = read.pass(length - at)
+        if tree and at > from then tree:add(field, view(from, at - from)) end
+    end
     function read.add_text(tree, field)
         local from = at
         local said = read.text()
-        tree:add(field, view(from, at - from), said)
+        if tree then tree:add(field, view(from, at - from), said) end
         return said
     end
     function read.at() return at end
-    function read.rest() return view:len() - at end
+    function read.rest() return length - at end
     return read
 end
 
@@ -1860,14 +1876,15 @@ local COMMANDS = {
 
 local function world_command(view, tree, read)
     local from = read.at()
-    local item = tree:add(view(from), "command")
-    local who = read.add(item, W.player, 2)
+    local item = tree and tree:add(view(from), "command")
+    read.add(item, W.player, 2)
     read.add(item, W.sequence, 4)
-    local issuer, sequence = view(from, 2):le_uint(), view(from + 2, 4):le_uint()
     local kind = read.number(1)
     local known = COMMANDS[kind]
-    if not known then error({ at = from, why = "no command has the kind " .. kind, item = who }) end
+    if not known then error({ at = from, why = "no command has the kind " .. kind }) end
     local text = known[1] .. " " .. known[2](read)
+    if not tree then return known[1] end
+    local issuer, sequence = view(from, 2):le_uint(), view(from + 2, 4):le_uint()
     item:add(W.command, view(from + 6, read.at() - from - 6), known[1], "Command: " .. text)
     item:set_text(format("player %d, sequence %d: %s", issuer, sequence, text))
     item:set_len(read.at() - from)
@@ -1884,7 +1901,7 @@ local RECORDS = {
         read.add(tree, W.tick, 4)
         read.add(tree, W.part, 2)
         read.add(tree, W.parts, 2)
-        if read.rest() > 0 then tree:add(W.snapshot, read.take(read.rest())) end
+        read.add_rest(tree, W.snapshot)
         return format("seed=%d tick=%d part %d of %d", view(2, 4):le_uint(), view(22, 4):le_uint(),
             view(26, 2):le_uint() + 1, view(28, 2):le_uint())
     end },
@@ -1893,7 +1910,7 @@ local RECORDS = {
         read.add(tree, W.tick, 4)
         local from = read.at()
         local count = read.number(2)
-        local branch = tree:add_le(W.commands, view(from, 2))
+        local branch = tree and tree:add_le(W.commands, view(from, 2))
         local names = {}
         for place = 1, count do names[place] = world_command(view, branch, read) end
         if read.rest() > 0 then error({ at = read.at(), why = "the record goes on after its last command" }) end
@@ -1908,7 +1925,7 @@ local RECORDS = {
         read.add(tree, W.sequence, 4)
         read.add(tree, W.flags, 1)
         read.add(tree, W.unfinished, 4)
-        if read.rest() > 0 then tree:add(W.session, read.take(read.rest())) end
+        read.add_rest(tree, W.session)
         return address .. " speaks " .. dialect
     end },
     { "lost", function(view, tree, read)
@@ -1925,8 +1942,11 @@ local RECORDS = {
     end },
 }
 
+local world_handle -- Of this dissector, which exists once this file has been read.
+
 function world.dissector(view, pinfo, tree)
-    local root = tree:add(world, view())
+    world_handle = world_handle or Dissector.get("tickwire.world")
+    local root = (tree.visible or tree:referenced(world_handle)) and tree:add(world, view()) or nil
     local read = reader(view)
     local name, line = "unknown", ""
     local ok, problem = pcall(function()
@@ -1934,10 +1954,11 @@ function world.dissector(view, pinfo, tree)
         local record = view(0, 1):uint() == 1 and RECORDS[read.number(1)]
         if not record then error({ at = 0, why = "no record of a version and kind that is known" }) end
         name = record[1]
-        root:add(W.kind, view(1, 1), name)
+        if root then root:add(W.kind, view(1, 1), name) end
         line = record[2](view, root, read)
     end)
     if not ok then
+        root = root or tree:add(world, view())
         local why = type(problem) == "table" and problem.why or tostring(problem)
         root:add_proto_expert_info(broken_record, why)
         line = "[" .. why .. "]"
