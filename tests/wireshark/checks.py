@@ -1,11 +1,13 @@
 """What the dissector shows: every packet, every broken rule, odd segments, filters, the world's records."""
 
 import json
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import fields as table
 from make_samples import BROKEN, BROKEN_TARGETS, fixtures
-from tshark import DISSECTOR, HOME, NAMES, ROOT, fields, messages, run as run_command, tshark
+from tshark import DISSECTOR, HOME, NAMES, ROOT, SAMPLES, fields, messages, run as run_command, tshark
 
 HERE = ROOT / "tests/wireshark"
 # Samples in which something is wrong on purpose.
@@ -35,6 +37,18 @@ def every_message_is_dissected(sample):
         if bug or (malformed or rule) and sample not in WRONG:
             return f"{packets}: {malformed} {bug} {rule}"
     return "" if rows or sample == "world" else "no message at all"
+
+
+def cut_frames_are_read_to_the_end(sample):
+    """As `tcpdump -s` leaves them: what of a frame is there is shown, and the frame after it comes."""
+    frames = len(tshark(sample).splitlines())
+    for most in (54, 60, 67, 90, 120):
+        with tempfile.NamedTemporaryFile(suffix=".pcapng") as cut:
+            run_command(["editcap", "-s", str(most), str(SAMPLES / f"{sample}.pcapng"), cut.name], check=True)
+            found = len(tshark(Path(cut.name)).splitlines())
+        if found != frames:
+            return f"{found} of {frames} frames with {most} bytes of each"
+    return ""
 
 
 def every_fixture_is_shown_with_its_values():
@@ -171,6 +185,8 @@ def all_checks():
     for name in NAMES:
         yield f"{name}: every message is dissected", lambda name=name: every_message_is_dissected(name)
         yield f"{name}: the same without a tree", lambda name=name: same_without_a_tree(name)
+    for name in ("native", "letters", "json", "odd"):
+        yield f"{name}: cut frames are read to the end", lambda name=name: cut_frames_are_read_to_the_end(name)
     for name in ("packets", "letters", "broken"):
         yield f"{name}: the same without regular expressions", lambda name=name: same_without_regular_expressions(name)
     yield "packets: every fixture is shown with its values", every_fixture_is_shown_with_its_values

@@ -48,8 +48,8 @@ def run(command, **more):
 
 
 def tshark(sample, *arguments, script=DISSECTOR, **more):
-    """What tshark prints of a sample. A complaint of Lua's is an error of the test."""
-    command = ["tshark", "-n", "-X", f"lua_script:{script}", "-r", str(SAMPLES / f"{sample}.pcapng"), *arguments]
+    """What tshark prints of a sample, or of another file. A complaint of Lua's is an error of the test."""
+    command = ["tshark", "-n", "-X", f"lua_script:{script}", "-r", str(sample if isinstance(sample, Path) else SAMPLES / f"{sample}.pcapng"), *arguments]
     more.setdefault("env", environment())
     done = run(command, **more)
     complaints = [line for line in done.stderr.splitlines() if "Running as user" not in line]

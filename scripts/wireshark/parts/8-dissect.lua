@@ -356,11 +356,17 @@ local function hand_on(way, upgrade, view, pinfo, tree)
     return result
 end
 
+-- Allows the dissectors that are called next to wait for the rest of a message, if TCP can wait: it cannot put frames together that
+-- the capture has cut short, and asking it to would go on for ever.
+local function allow_waiting(pinfo)
+    if pinfo.can_desegment > 0 then pinfo.can_desegment = 2 end
+end
+
 function tcp.dissector(view, pinfo, tree)
     view_len, view_raw = view_len or view.len, view_raw or view.raw
     local length = view_len(view)
     local first, second = byte(view_raw(view, 0, length < 2 and length or 2), 1, 2)
-    pinfo.can_desegment = 2
+    allow_waiting(pinfo)
     if first >= 0x41 and first <= 0x5a then
         note_head(view:raw(), pinfo)
         return HTTP:call(view, pinfo, tree)
@@ -385,7 +391,7 @@ end
 -- Takes an upgrade on a port that nobody has named, so that its path is known; everything after it is Wireshark's.
 local function find_upgrade(view, pinfo, tree)
     if view:len() < 16 or view(0, 4):uint() ~= 0x47455420 or not dialect_of(view:raw()) then return false end
-    pinfo.can_desegment = 2
+    allow_waiting(pinfo)
     note_head(view:raw(), pinfo)
     -- So that the answer comes here too, and nobody else learns to take such requests before this does.
     pinfo.conversation = tcp
