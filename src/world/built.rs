@@ -48,6 +48,7 @@ impl Standing {
     pub(crate) fn is_touched(&self, body: &Body) -> bool {
         let (dx, dy) = (self.x.apart(body.x), self.y.apart(body.y));
         let reach_of = |radius_px: i32| Fixed::from_px(radius_px + body.radius_px).0.unsigned_abs();
+        // Most are too far away, whatever they are.
         let farthest = reach_of(rules::BUILT_SCALE_MAX_PX) + SLACK;
         if dx > farthest || dy > farthest {
             return false;

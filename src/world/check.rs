@@ -179,7 +179,10 @@ fn check_player(entity: &Entity) -> Result<(), SnapshotError> {
     require(entity.body.health <= rules::PLAYER_HEALTH, "health of a player")?;
     require(check_name(&player.name).is_ok(), "name of a player")?;
     require(player.alive == (entity.body.health > 0), "life of a player")?;
-    require(player.alive || player.direction.is_none() && !player.hand.attacking, "walk of the dead")?;
+    require(
+        player.alive || player.direction.is_none() && !player.hand.attacking && !player.stirred,
+        "walk of the dead",
+    )?;
     require(player.slow <= rules::SLOW_MOST, "slowness of a player")?;
     require(player.heal_wait <= rules::thirds(rules::HEAL_DELAY_MS), "waiting of a player")?;
     let growth = &player.growth;

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::entity::{Body, Entity};
 use crate::fight::is_alive;
-use crate::fixed::{is_shorter, Fixed};
+use crate::fixed::{is_shorter, square, Fixed};
 use crate::grid::{Occupied, Shape, Stretch};
 
 /// Where a player is.
@@ -27,7 +27,7 @@ impl Spot {
     pub(crate) fn square_to(&self, x: Fixed, y: Fixed, reach: Fixed) -> Option<u64> {
         let (dx, dy) = (self.x.apart(x), self.y.apart(y));
         let reach = reach.0.unsigned_abs();
-        (dx <= reach && dy <= reach).then(|| u64::from(dx) * u64::from(dx) + u64::from(dy) * u64::from(dy))
+        (dx <= reach && dy <= reach).then(|| square(dx) + square(dy))
     }
 
     /// Whether it is nearer to a point than that.

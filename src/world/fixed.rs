@@ -52,7 +52,8 @@ impl Fixed {
     }
 }
 
-/// Whether a way that goes so far to the side and so far up or down is at most that long. Most are not, by one side alone.
+/// Whether a way that goes so far to the side and so far up or down is at most that long, which is at most 2^31. Most are not, by
+/// one side alone.
 pub(crate) const fn is_within(dx: u32, dy: u32, reach: u32) -> bool {
     dx <= reach && dy <= reach && square(dx) + square(dy) <= square(reach)
 }
@@ -62,7 +63,8 @@ pub(crate) const fn is_shorter(dx: u32, dy: u32, reach: u32) -> bool {
     dx < reach && dy < reach && square(dx) + square(dy) < square(reach)
 }
 
-const fn square(side: u32) -> u64 {
+/// The square of a side, with 32 binary places.
+pub(crate) const fn square(side: u32) -> u64 {
     side as u64 * side as u64
 }
 

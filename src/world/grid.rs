@@ -1,22 +1,27 @@
 //! Who is near: things by the square cell of the map in which they are.
 //!
-//! Comes in: positions by index. Goes out: the indices in a cell, lowest first. Never: state. A grid is rebuilt from
-//! positions whenever it is needed, so a world that was restored has the same one.
+//! Comes in: positions by index. Goes out: the indices in a cell, lowest first; which cells are not empty. Never: state. A grid is
+//! rebuilt from positions whenever it is needed, so a world that was restored has the same one.
+//!
+//! ```text
+//!   a line of cells   ·  ·  3  ·  1,7 ·  ·  ·      a word says which are occupied: 0b00010100
+//!                       └── a stretch ──┘          so one look finds the first and the last of a stretch
+//! ```
 
 use std::ops::Range;
 
 use crate::fixed::Fixed;
 use crate::rules::MAP_SIZE_MAX_PX;
 
-/// Side of a cell as a power of two: 256 px, and 512 px where a line of the map would have more than [`LINE_CELLS`] of those.
-/// About the size of the largest thing, so that few cells are looked at and few things are in each.
-const CELL_BITS: [u32; 2] = [8, 9];
+/// Side of a cell as a power of two: 256 px. About the size of the largest thing, so that few cells are looked at and
+/// few things are in each.
+const CELL_BITS: u32 = 8;
 
-/// A line's cells are numbered from a multiple of this power of two on, so that nothing has to be divided.
-const LINE_BITS: u32 = 6;
+/// Cells of a word as a power of two: each has a bit.
+const WORD_BITS: u32 = u64::BITS.trailing_zeros();
 
-/// Cells of a line at most: one bit of a word for each.
-const LINE_CELLS: u32 = 1 << LINE_BITS;
+// A line has one word, or two.
+const _: () = assert!((MAP_SIZE_MAX_PX >> CELL_BITS) < 2 * u64::BITS);
 
 /// The cells from a top left to a bottom right one: `left` and `top` are included, `right` and `bottom` are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,43 +37,43 @@ pub(crate) struct Cells {
 pub(crate) struct Shape {
     /// Cells of a line, and lines.
     side: i32,
-    /// Side of a cell as a power of two.
-    cell_bits: u32,
+    /// A line's cells are numbered from a multiple of this power of two on, so that nothing has to be divided.
+    line_bits: u32,
 }
 
-/// Some cells of one line of a map, from left to right.
+/// Some cells of one line of a map that share a word, from left to right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
-    line: usize,
-    /// One bit a cell of the line, the lowest for the leftmost.
+    word: usize,
+    /// One bit a cell, the lowest for the leftmost.
     cells: u64,
 }
 
 impl Shape {
     /// The cells of a map of that side.
     pub(crate) fn new(map_size_px: u32) -> Shape {
-        let [small, large] = CELL_BITS;
-        let cell_bits = if map_size_px >> small < LINE_CELLS { small } else { large };
-        Shape { side: (map_size_px >> cell_bits) as i32 + 1, cell_bits }
+        let side = (map_size_px >> CELL_BITS) as i32 + 1;
+        Shape { side, line_bits: if side <= u64::BITS as i32 { WORD_BITS } else { WORD_BITS + 1 } }
     }
 
     /// How many numbers there are.
     pub(crate) fn cells(self) -> usize {
-        (self.side as usize) << LINE_BITS
+        (self.side as usize) << self.line_bits
     }
 
     /// The number of the cell in which a point is. Points outside count as on the edge.
     pub(crate) fn cell(self, x: Fixed, y: Fixed) -> usize {
-        self.line(y) << LINE_BITS | self.line(x)
+        self.along(y) << self.line_bits | self.along(x)
     }
 
-    /// The cells that the square around a point touches. Points outside count as on the edge.
+    /// The cells that the square around a point touches, which reaches so far to each side, or not at all. Points outside count as
+    /// on the edge.
     pub(crate) fn around(self, x: Fixed, y: Fixed, reach: Fixed) -> Cells {
         Cells {
-            left: self.line(x.minus(reach)),
-            top: self.line(y.minus(reach)),
-            right: self.line(x.plus(reach)) + 1,
-            bottom: self.line(y.plus(reach)) + 1,
+            left: self.along(x.minus(reach)),
+            top: self.along(y.minus(reach)),
+            right: self.along(x.plus(reach)) + 1,
+            bottom: self.along(y.plus(reach)) + 1,
         }
     }
 
@@ -80,76 +85,86 @@ impl Shape {
     /// The same, a line at a time.
     fn lines(self, cells: Cells) -> impl Iterator<Item = Range<usize>> {
         let Cells { left, top, right, bottom } = cells;
-        (top..bottom).map(|line| line << LINE_BITS).map(move |first| first + left..first + right)
+        (top..bottom).map(move |line| line << self.line_bits).map(move |first| first + left..first + right)
     }
 
-    /// The cells, a line at a time, to ask which of them are [`Occupied`].
+    /// The cells, line by line and a word at a time, to ask which of them are [`Occupied`].
     pub(crate) fn stretches(self, cells: Cells) -> impl Iterator<Item = Stretch> {
         let Cells { left, top, right, bottom } = cells;
-        let columns = (u64::MAX >> (LINE_CELLS as usize - (right - left))) << left;
-        (top..bottom).map(move |line| Stretch { line, cells: columns })
+        let word = u64::BITS as usize;
+        let halves = [bits(left, right.min(word)), bits(left.max(word) - word, right.max(word) - word)];
+        let second = self.line_bits - WORD_BITS;
+        let words = top << second..bottom << second;
+        words.map(move |word| Stretch { word, cells: halves[word & second as usize] })
     }
 
-    fn line(self, at: Fixed) -> usize {
-        (at.to_px().max(0) >> self.cell_bits).min(self.side - 1) as usize
+    /// In which cell of its line, or in which line, a coordinate is.
+    fn along(self, at: Fixed) -> usize {
+        (at.to_px().max(0) >> CELL_BITS).min(self.side - 1) as usize
     }
 }
 
-const _: () = assert!(MAP_SIZE_MAX_PX >> CELL_BITS[1] < LINE_CELLS && LINE_CELLS == u64::BITS);
+/// The bits from one to another, which is not included; none when that comes first.
+fn bits(from: usize, to: usize) -> u64 {
+    match to.checked_sub(from) {
+        None | Some(0) => 0,
+        Some(count) => (u64::MAX >> (u64::BITS as usize - count)) << from,
+    }
+}
+
+/// The bit of a cell in its word.
+fn bit(cell: usize) -> u64 {
+    1 << (cell as u32 % u64::BITS)
+}
 
 /// Which cells are not empty. Most are, and whoever looks for something passes a line of them at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Occupied {
-    /// One bit a cell, a word a line.
-    lines: Vec<u64>,
+    /// One bit a cell.
+    words: Vec<u64>,
 }
 
 impl Occupied {
     /// None of a map's cells.
     pub(crate) fn none(shape: Shape) -> Occupied {
-        Occupied { lines: vec![0; shape.side as usize] }
+        Occupied { words: vec![0; shape.cells() >> WORD_BITS] }
     }
 
     /// Something is in that cell now.
     pub(crate) fn set(&mut self, cell: usize) {
-        self.lines[cell >> LINE_BITS] |= bit(cell);
+        self.words[cell >> WORD_BITS] |= bit(cell);
     }
 
     /// Nothing is in that cell any more.
     pub(crate) fn unset(&mut self, cell: usize) {
-        self.lines[cell >> LINE_BITS] &= !bit(cell);
+        self.words[cell >> WORD_BITS] &= !bit(cell);
     }
 
     /// Nothing is anywhere.
     pub(crate) fn clear(&mut self) {
-        self.lines.fill(0);
+        self.words.fill(0);
     }
 
     /// The cells that are not empty, line by line.
     pub(crate) fn each(&self) -> impl Iterator<Item = usize> + '_ {
         let bits = |mut left: u64| {
             std::iter::from_fn(move || {
-                let column = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                let cell = (left != 0).then(|| left.trailing_zeros() as usize)?;
                 left &= left - 1;
-                Some(column)
+                Some(cell)
             })
         };
-        let lines = self.lines.iter().enumerate().filter(|(_, line)| **line != 0);
-        lines.flat_map(move |(number, line)| bits(*line).map(move |column| number << LINE_BITS | column))
+        let words = self.words.iter().enumerate().filter(|(_, word)| **word != 0);
+        words.flat_map(move |(number, word)| bits(*word).map(move |cell| number << WORD_BITS | cell))
     }
 
     /// The first and the last cell of a stretch that are not empty; `None` when all are.
     pub(crate) fn ends_of(&self, stretch: Stretch) -> Option<(usize, usize)> {
-        let found = self.lines[stretch.line] & stretch.cells;
+        let found = self.words[stretch.word] & stretch.cells;
         let last = u64::BITS.checked_sub(found.leading_zeros() + 1)?;
-        let first = stretch.line << LINE_BITS;
+        let first = stretch.word << WORD_BITS;
         Some((first | found.trailing_zeros() as usize, first | last as usize))
     }
-}
-
-/// The bit of a cell in the word of its line.
-fn bit(cell: usize) -> u64 {
-    1 << (cell as u32 % LINE_CELLS)
 }
 
 /// Indices by cell, packed: the cells' lists lie behind one another.

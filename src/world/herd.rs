@@ -14,7 +14,7 @@ use crate::controller::player::bounded;
 use crate::controller::{Animal, Controller, Mood};
 use crate::entity::{Body, Entity, PlayerId};
 use crate::fight::is_alive;
-use crate::fixed::{square_root, Angle, Fixed};
+use crate::fixed::{is_within, square_root, Angle, Fixed};
 use crate::rng::Rng;
 use crate::rules::{self, thirds, Group, Resource};
 use crate::state::{Event, World};
@@ -321,9 +321,7 @@ fn square_apart(a: &Body, b: &Body) -> i64 {
 }
 
 fn is_near(a: &Body, b: &Body, reach_px: i32) -> bool {
-    let reach = i64::from(Fixed::from_px(reach_px).0);
-    let is_side = |a: Fixed, b: Fixed| i64::from(a.0.abs_diff(b.0)) <= reach;
-    is_side(a.x, b.x) && is_side(a.y, b.y) && square_apart(a, b) <= reach * reach
+    is_within(a.x.apart(b.x), a.y.apart(b.y), Fixed::from_px(reach_px).0.unsigned_abs())
 }
 
 /// Gives a body speed away from a place; the way that the place looks if it is right there.

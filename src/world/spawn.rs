@@ -100,19 +100,19 @@ impl Land<'_> {
     }
 
     fn somebody_within(&self, x: Fixed, y: Fixed, reach_px: i32) -> bool {
-        self.somebody_near(x, y, reach_px).any(|at| is_within(at, x, y, reach_px, reach_px))
+        self.somebody_near(x, y, reach_px).any(|at| is_in_box(at, x, y, reach_px, reach_px))
     }
 
     fn animal_within(&self, x: Fixed, y: Fixed, room_px: i32) -> bool {
         self.animals.iter().filter(|animal| animal.body.health > 0).any(|animal| {
             let reach_px = room_px + animal.body.radius_px;
-            is_within((animal.body.x, animal.body.y), x, y, reach_px, reach_px)
+            is_in_box((animal.body.x, animal.body.y), x, y, reach_px, reach_px)
         })
     }
 
     fn is_crowded(&self, x: Fixed, y: Fixed) -> bool {
         let (wide, high) = (rules::SPAWN_VIEW_X_PX, rules::SPAWN_VIEW_Y_PX);
-        let mut near = self.somebody_near(x, y, wide).filter(|at| is_within(*at, x, y, wide, high));
+        let mut near = self.somebody_near(x, y, wide).filter(|at| is_in_box(*at, x, y, wide, high));
         near.nth(rules::SPAWN_CROWD - 1).is_some()
     }
 
@@ -123,8 +123,7 @@ impl Land<'_> {
     }
 }
 
-fn is_within((at_x, at_y): (Fixed, Fixed), x: Fixed, y: Fixed, wide_px: i32, high_px: i32) -> bool {
-    let apart = |a: Fixed, b: Fixed| a.0.abs_diff(b.0);
-    apart(at_x, x) < Fixed::from_px(wide_px).0.unsigned_abs()
-        && apart(at_y, y) < Fixed::from_px(high_px).0.unsigned_abs()
+fn is_in_box((at_x, at_y): (Fixed, Fixed), x: Fixed, y: Fixed, wide_px: i32, high_px: i32) -> bool {
+    at_x.apart(x) < Fixed::from_px(wide_px).0.unsigned_abs()
+        && at_y.apart(y) < Fixed::from_px(high_px).0.unsigned_abs()
 }

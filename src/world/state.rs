@@ -228,13 +228,13 @@ pub struct World {
     pub(crate) rates: Rates,
     /// What of the state does not move, by place.
     pub(crate) terrain: Terrain,
-    /// Who of the players is where; made anew in each tick that needs it.
+    /// Who of the players is where; found out in each tick that needs it.
     pub(crate) crowd: Crowd,
     /// Where in the list of structures the turrets are, in its order.
     pub(crate) turrets: Vec<u32>,
     /// Which players acted in this tick, by their index.
     pub(crate) awake: Vec<bool>,
-    /// Animals by place; made anew in each tick that needs it.
+    /// Animals by place; found out in each tick that needs it.
     pub(crate) row: Row,
     /// Which animals acted in this tick, by their index.
     pub(crate) roused: Vec<bool>,

@@ -39,8 +39,8 @@ impl World {
             if self.push_players_apart() | self.push_animals_apart() {
                 self.settle_stirred();
             }
-            // From here on nobody moves, so whoever asks next finds out for the rest of the tick.
         }
+        // From here on nobody moves: who finds out where everyone is does it for the rest of the tick.
         self.fly_shots();
         self.touch();
         self.touch_animals();

@@ -163,7 +163,7 @@ impl Terrain {
 /// Whether a circle there overlaps the obstacle.
 fn overlaps(obstacle: &Obstacle, x: Fixed, y: Fixed, radius_px: i32) -> bool {
     let reach = Fixed::from_px(obstacle.radius_px.saturating_add(radius_px));
-    is_shorter(obstacle.x.apart(x), obstacle.y.apart(y), reach.0.unsigned_abs())
+    is_shorter(obstacle.x.apart(x), obstacle.y.apart(y), reach.0.max(0) as u32)
 }
 
 /// Moves a body straight away from the obstacle's centre until they only touch; to the right if it is at the centre.

@@ -70,10 +70,10 @@ fn first_eighth(along: i64, across: i64) -> u16 {
     let (low, high) = (u32::from(EIGHTH[at]), u32::from(EIGHTH[at + 1]));
     let mut low = (low + (high - low) * within / 256) as u16;
     // The line between two entries is off by hardly a part.
-    while low > 0 && too_small(low, along, across) < 0 {
+    while low > 0 && shortfall(low, along, across) < 0 {
         low -= 1;
     }
-    while low < 0x1fff && too_small(low + 1, along, across) >= 0 {
+    while low < 0x1fff && shortfall(low + 1, along, across) >= 0 {
         low += 1;
     }
     nearer(low, along, across)
@@ -95,7 +95,7 @@ pub(crate) const fn searched(along: i64, across: i64) -> u16 {
     let (mut low, mut high) = (0, 0x2000);
     while high - low > 1 {
         let middle = (low + high) / 2;
-        if too_small(middle, along, across) >= 0 {
+        if shortfall(middle, along, across) >= 0 {
             low = middle;
         } else {
             high = middle;
@@ -104,14 +104,14 @@ pub(crate) const fn searched(along: i64, across: i64) -> u16 {
     nearer(low, along, across)
 }
 
-/// Not negative as long as an angle is too small for a way, and the less the nearer it is.
-const fn too_small(parts: u16, along: i64, across: i64) -> i64 {
+/// By how much an angle is too small for a way, as far as more or less goes: negative when it is too large.
+const fn shortfall(parts: u16, along: i64, across: i64) -> i64 {
     cosine(Angle(parts)) as i64 * across - sine(Angle(parts)) as i64 * along
 }
 
 /// This part of a turn or the next one, between which the way goes; this one if it is as near.
 const fn nearer(low: u16, along: i64, across: i64) -> u16 {
-    if too_small(low, along, across) > -too_small(low + 1, along, across) {
+    if shortfall(low, along, across) > -shortfall(low + 1, along, across) {
         low + 1
     } else {
         low

@@ -5,7 +5,7 @@
 
 use crate::controller::Controller;
 use crate::entity::{Body, Entity};
-use crate::fixed::Fixed;
+use crate::fixed::{square, Fixed};
 use crate::rules::{self, Group, Item};
 use crate::state::{State, World};
 use crate::terrain::Standing;
@@ -76,11 +76,11 @@ impl World {
     /// The way from a turret to the nearest of those whom it shoots at; of equally near ones the one with the lowest number.
     fn way_to_enemy(&self, turret: &Body) -> Option<(i64, i64)> {
         let range = Fixed::from_px(rules::TURRET_RANGE_PX);
-        let square = u64::from(range.0.unsigned_abs()) * u64::from(range.0.unsigned_abs());
+        let farthest = square(range.0.unsigned_abs());
         let near = self.crowd.near(turret.x, turret.y, range);
         let apart = near.filter_map(|it| Some((it.square_to(turret.x, turret.y, range)?, it)));
         let enemies =
-            apart.filter(|(apart, it)| *apart <= square && self.is_enemy(turret.owner, it.at as usize));
+            apart.filter(|(apart, it)| *apart <= farthest && self.is_enemy(turret.owner, it.at as usize));
         let (_, it) = enemies.min_by_key(|(apart, it)| (*apart, it.at))?;
         Some((i64::from(it.x.0) - i64::from(turret.x.0), i64::from(it.y.0) - i64::from(turret.y.0)))
     }

@@ -1,7 +1,8 @@
 //! What a tick of the world costs: microseconds and allocations.
 //!
-//! `cargo bench --bench world_tick`, or only some of it: `cargo bench --bench world_tick -- "50 fight"`. An allocation in the steady state ends it with an error; a time over the budget is
-//! printed as such, since it also depends on what else the machine does.
+//! `cargo bench --bench world_tick`, or only what has these words in its name: `cargo bench --bench world_tick -- fight
+//! walk`. An allocation in the steady state ends it with an error; a time over the budget is printed as such, since it
+//! also depends on what else the machine does.
 #![allow(
     unsafe_code,
     reason = "an allocator that counts can only be written with it; no product code is here"
@@ -82,7 +83,13 @@ fn main() -> ExitCode {
     );
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
-    let is_wanted = |case: &&Case| wanted.is_empty() || wanted.iter().any(|name| name == case.name);
+    let is_wanted =
+        |case: &&Case| wanted.is_empty() || wanted.iter().any(|words| case.name.contains(words.as_str()));
+    if !CASES.iter().any(|case| is_wanted(&case)) {
+        let names: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+        println!("no case is named so; there are {}", names.join(", "));
+        return ExitCode::FAILURE;
+    }
     let allocations: u64 = CASES.iter().filter(is_wanted).map(measure).sum();
     if wanted.is_empty() {
         costs_beside_the_tick();

@@ -1,6 +1,6 @@
 //! A player's hand: what it holds, and when it may swing again.
 //!
-//! Comes in: the length of a tick. Goes out: whether a stroke is due in it. Never: whom the stroke hits (see `fight`).
+//! Comes in: the length of a tick. Goes out: whether it can swing in it. Never: whom the stroke hits (see `fight`).
 
 use crate::command::Selection;
 use crate::fields::fields;

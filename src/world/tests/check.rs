@@ -64,11 +64,12 @@ fn builder(state: &mut State, spoil: impl Fn(&mut Player)) {
 
 #[test]
 fn a_player_has_nothing_that_the_rules_do_not_give() {
-    let rows: [(&str, Spoil); 20] = [
+    let rows: [(&str, Spoil); 21] = [
         ("life of a player", |state| builder(state, |player| player.alive = false)),
         ("life of a player", |state| state.players[1].body.health = 0),
         ("walk of the dead", |state| spoil_player(state, 4, |player| player.direction = Some(Angle(0)))),
         ("walk of the dead", |state| spoil_player(state, 4, |player| player.hand.attacking = true)),
+        ("walk of the dead", |state| spoil_player(state, 4, |player| player.stirred = true)),
         ("slowness of a player", |state| builder(state, |player| player.slow = 21_001)),
         ("waiting of a player", |state| builder(state, |player| player.heal_wait = 15_001)),
         ("age of a player", |state| builder(state, |player| player.growth.age = 0)),

@@ -100,9 +100,25 @@ fn each_tick_knows_where_everyone_is_after_it() {
     let mut world = throng(&mut rng);
     // They strike, so that somebody asks in the tick itself.
     (1..=60).for_each(|id| player_mut(&mut world, id).hand.attacking = true);
-    for _ in 0..30 {
+    for turn in 0..30 {
+        // Some are thrown together at the corner of four cells, so that they push each other over its lines.
+        for id in (1..=60).filter(|id| (id + turn) % 5 == 0) {
+            let side = |at: i32| Fixed::from_px(768 + at);
+            (body_mut(&mut world, id).x, body_mut(&mut world, id).y) =
+                (side(rng.between(-30, 30)), side(rng.between(-30, 30)));
+        }
         wait(&mut world, 1);
         world.crowd.update(&world.state.players);
+        for _ in 0..20 {
+            let side = |px: i32| Fixed::from_px(px);
+            let square =
+                (side(rng.between(400, 1_100)), side(rng.between(400, 1_100)), side(rng.between(0, 300)));
+            let mut found = found(&world.crowd, square);
+            // Who died in this tick may still be there.
+            found.retain(|at| is_alive(&world.state.players[*at as usize]));
+            found.sort_unstable();
+            assert_eq!(found, expected(&world.state.players, square), "around {square:?}");
+        }
         for (at, entity) in world.state.players.iter().enumerate().filter(|(_, it)| is_alive(it)) {
             let spot = world.crowd.spot(world.crowd.slot_of(at));
             assert_eq!((spot.x, spot.y, spot.at), (entity.body.x, entity.body.y, at as u32));

@@ -78,6 +78,7 @@ fn the_tables_are_in_order_and_found_by_number() {
     assert!(ITEMS.iter().all(|of| item(of.id) == Some(of)));
     assert!(WEAPONS.iter().all(|of| weapon(of.id) == Some(of)));
     assert_eq!((item(13), item(255), weapon(16), weapon(255)), (None, None, None, None));
+    assert!(ITEMS.iter().all(|of| (0..=of.scale_px).contains(&of.radius_px)));
     assert!(ITEMS.iter().all(|of| of.scale_px <= crate::rules::BUILT_SCALE_MAX_PX));
 }
 

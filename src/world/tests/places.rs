@@ -5,11 +5,13 @@ use crate::fixed::{Angle, Fixed};
 use crate::grid::{Occupied, Shape};
 use crate::rng::Rng;
 use crate::row::Row;
-use crate::rules;
+use crate::rules::{self, AnimalKind, TickHz};
 use crate::terrain::{Obstacle, Standing, Terrain};
+use crate::tests::animals::{animal_mut, appear, beast};
+use crate::tests::{bare_world, put, wait};
 
-/// The smallest map, one whose line has 63 cells of 256 px, one whose cells are of 512 px, the largest.
-const SIZES_PX: [u32; 4] = [rules::MAP_SIZE_MIN_PX, 16_128, 16_640, rules::MAP_SIZE_MAX_PX];
+/// The smallest map, the largest whose lines of cells have one word, the smallest whose lines have two, the largest.
+const SIZES_PX: [u32; 4] = [rules::MAP_SIZE_MIN_PX, 16_383, 16_384, rules::MAP_SIZE_MAX_PX];
 
 /// A place on the map or a little off it.
 fn anywhere(rng: &mut Rng, size_px: u32) -> (Fixed, Fixed) {
@@ -137,4 +139,40 @@ fn a_row_is_in_order_however_far_its_things_have_gone() {
         row.update(places.len(), |_| panic!("it knows"));
     }
     assert!(places.len() > 20);
+}
+
+#[test]
+fn each_tick_knows_where_the_animals_are_after_they_pushed_each_other() {
+    let mut rng = Rng::new(4, 1);
+    let mut world = bare_world(TickHz::Hz30);
+    put(&mut world, 1, 9_000, 5_000);
+    for at in 0..12 {
+        appear(&mut world, AnimalKind::Cow, 4_000 + 300 * at, 5_000);
+    }
+    let mut pushed = 0;
+    for _ in 0..60 {
+        // Two at a time are put on top of one another.
+        let (a, b) = (rng.below(12) as usize, rng.below(12) as usize);
+        let (x, y) = (beast(&world, a).x, beast(&world, a).y);
+        let body = &mut world.state.animals[b].body;
+        (body.x, body.y) = (x.plus(Fixed::from_px(1)), y);
+        animal_mut(&mut world, b).stirred = true;
+        let before = beast(&world, b).x;
+        wait(&mut world, 1);
+        pushed += usize::from(beast(&world, b).x != before);
+        world.find_places();
+        let mut fresh = Row::default();
+        fresh.update(12, |at| beast(&world, at).x);
+        let reach = Fixed::from_px(10_000);
+        let places = |row: &Row| row.around(Fixed::ZERO, reach).collect::<Vec<_>>();
+        assert_eq!(places(&world.row), places(&fresh));
+        // Where its own list says that one is, it is.
+        for at in 0..12 {
+            assert!(
+                world.row.around(beast(&world, at).x, Fixed::ZERO).any(|found| found == at),
+                "animal {at}"
+            );
+        }
+    }
+    assert!(pushed > 30, "{pushed} were pushed");
 }
