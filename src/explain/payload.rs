@@ -5,7 +5,7 @@
 
 use super::tree::{BYTE, Node, bits};
 use super::{Content, PAYLOAD, Problem, count, packet, text};
-use crate::packet::{Dialect, Direction, PacketError};
+use crate::packet::{Dialect, Direction, PacketError, endpoint};
 use crate::ws::frame::Opcode;
 use crate::ws::{CloseCode, Event, Side, Violation, close};
 
@@ -70,12 +70,22 @@ pub fn explain<'a>(payload: &[u8], begin: usize, opcode: Opcode, speaker: Speake
         Opcode::Ping | Opcode::Pong | Opcode::Continuation => Inside::bytes(payload, begin),
         Opcode::Close => explain_close(payload, begin),
         Opcode::Text => explain_text(payload, begin, speaker),
+        Opcode::Binary if speaker.json == Some(true) => of_the_other_kind(Inside::bytes(payload, begin)),
         Opcode::Binary => {
             let packet = packet::explain(payload, begin, speaker.dialect, speaker.direction());
             let content = Content::Packet(packet.row, packet.line);
             Inside { node: packet.node, content, problem: packet.problem }
         }
     }
+}
+
+/// A message that the connection does not take, whatever is in it.
+fn of_the_other_kind(inside: Inside<'_>) -> Inside<'_> {
+    let (rule, sentence, code) = endpoint::FRAME_KIND;
+    let (address, sentence, answer) =
+        ("PROTOCOL.md".to_owned(), sentence.to_owned(), format!("close {code}"));
+    let problem = Problem::Broken { rule, address, sentence, answer, bits: inside.node.bits.clone() };
+    Inside { content: Content::Packet(None, None), ..inside.with(Some(problem)) }
 }
 
 /// A text message; in a connection with `?format=json` it is a packet. Where nobody knows whether it is one, a text that no table
@@ -91,7 +101,7 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Insid
     };
     let inside = Inside::text(text, begin);
     if speaker.json == Some(false) {
-        return inside;
+        return of_the_other_kind(inside);
     }
     let direction = speaker.direction();
     let (row, line, error) = match speaker.dialect.decode_json(direction, text) {

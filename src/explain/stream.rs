@@ -181,10 +181,13 @@ impl<'c> Conversation<'c> {
     /// Gives up what was begun, since bytes of the side are missing, and seeks a frame in what comes next. What follows a broken rule is
     /// not read all the same.
     pub fn skip(&mut self, from: Side) -> Vec<Explanation<'c>> {
+        let before = self.half(from).stage;
         let given_up = self.finish(from);
         let half = self.half(from);
         half.open = Open::Unknown;
-        if matches!(half.stage, Stage::Begin | Stage::Frames) {
+        // A head that is cut off asks for no upgrade, and yet one may have been asked for.
+        let is_over = matches!(half.stage, Stage::Closed | Stage::Over);
+        if matches!(before, Stage::Begin | Stage::Frames) && !is_over {
             half.stage = Stage::Seek;
         }
         given_up
@@ -301,10 +304,12 @@ impl<'c> Conversation<'c> {
         if let Some(asked) = head.asked {
             let (dialect, format) = (asked.dialect.as_deref(), asked.format.as_deref());
             let spoken = self.codes.map(|codes| endpoint::find(codes, &asked.path, dialect, format));
-            if let Some(Ok((dialect, _))) = spoken {
+            // A path that is none of ours, or that every server has, does not say that texts are refused.
+            self.json = (format == Some("json")).then_some(true);
+            if let Some(Ok((dialect, json))) = spoken {
                 (self.dialect, self.is_settled) = (dialect, true);
+                self.json = self.json.or((asked.path != "/").then_some(json));
             }
-            self.json = Some(format == Some("json"));
             self.asked = Some(asked);
         }
         let half = self.half(from);
@@ -341,7 +346,9 @@ impl<'c> Conversation<'c> {
             0 => self.payload(&payload, begin, header, from),
             _ => (self.unfinished(&payload, begin, header, missing, from), None),
         };
-        if inside.problem.as_ref().is_some_and(Problem::closes) {
+        // Who breaks a rule of packets is closed as well, but its frames have their borders: what it went on to say can be read.
+        let is_of_packets = matches!(inside.content, Content::Packet(..));
+        if !is_of_packets && inside.problem.as_ref().is_some_and(Problem::closes) {
             self.half(from).stage = Stage::Over;
         } else if missing == 0 && header.opcode == Opcode::Close {
             self.half(from).stage = Stage::Closed;

@@ -12,6 +12,11 @@ use super::{Codes, Dialect};
 pub const PATHS: [(&str, &str); 4] =
     [("/play", "native"), ("/", "legacy"), ("/moomoo", "legacy"), ("/server", "letters")];
 
+/// The rule that a message of the other kind breaks, text where packets are binary, or binary where they are JSON: its name, its
+/// sentence and the close code.
+pub const FRAME_KIND: (&str, &str, u16) =
+    ("frame_kind", "this endpoint takes the other kind of frame, binary or text", 1003);
+
 /// Why there is no such endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoEndpoint {

@@ -7,6 +7,7 @@ use std::fmt;
 
 #[cfg(doc)]
 use crate::limits;
+use crate::packet::endpoint::FRAME_KIND;
 
 /// A rule of our own that a client broke, or a reason of ours to close. RFC 6455's rules are `ws::Violation`s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +66,7 @@ impl Breach {
             Breach::HelloLate => "hello_late",
             Breach::HelloFirst => "hello_first",
             Breach::HelloVersion => "hello_version",
-            Breach::FrameKind => "frame_kind",
+            Breach::FrameKind => FRAME_KIND.0,
             Breach::SlowClient => "slow_client",
             Breach::Silent => "silent",
             Breach::Full => "full",
@@ -80,7 +81,7 @@ impl Breach {
     pub fn close_code(self) -> u16 {
         match self {
             Breach::GoingAway => 1001,
-            Breach::FrameKind => 1003,
+            Breach::FrameKind => FRAME_KIND.2,
             Breach::Silent | Breach::InternalError => 1011,
             Breach::Full => 1013,
             _ => 1008,
@@ -96,7 +97,7 @@ impl fmt::Display for Breach {
             Breach::HelloLate => "no hello in time",
             Breach::HelloFirst => "the first packet must be hello",
             Breach::HelloVersion => "this server speaks version 1",
-            Breach::FrameKind => "this endpoint takes the other kind of frame, binary or text",
+            Breach::FrameKind => FRAME_KIND.1,
             Breach::SlowClient => "what was sent was not read in time",
             Breach::Silent => "nothing was heard, pings included",
             Breach::Full => "the world is full",

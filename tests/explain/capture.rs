@@ -184,6 +184,24 @@ fn a_hole_is_told_and_the_next_frame_found() {
 }
 
 #[test]
+fn behind_a_head_that_is_cut_off_frames_are_found() {
+    let mut writer = Writer::new();
+    let mut ann = writer.connect("127.0.0.2:50001");
+    let head = b"GET /play HTTP/1.1\r\nHost: localhost:3000\r\nUpgrade: websocket\r\n";
+    writer.say(&mut ann, Side::Client, head, true);
+    writer.say(&mut ann, Side::Client, b"Sec-WebSocket-Version: 13\r\n\r\n", false);
+    writer.say(&mut ann, Side::Server, b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n", true);
+    writer.say(&mut ann, Side::Server, b"\r\n", false);
+    let ping = said("native", Side::Client, "ping", &[Value::from(9)]);
+    writer.say(&mut ann, Side::Client, &ping, true);
+    writer.say(&mut ann, Side::Server, &pong(1), true);
+    let lines = found(&writer.file, None);
+    assert!(lines.iter().any(|line| line.ends_with("> binary, masked, 4 bytes: ping nonce=9")), "{lines:?}");
+    assert!(lines.iter().any(|line| line.ends_with("< binary, 5 bytes: pong nonce=1 tick=7")), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.contains("not read")), "{lines:?}");
+}
+
+#[test]
 fn a_capture_that_begins_in_the_middle_is_read_from_the_first_frame_that_makes_sense() {
     for (dialect, name, values) in [
         ("native", "pong", vec![Value::from(9), Value::from(9)]),

@@ -11,6 +11,7 @@ use tickwire::explain::paint::Paint;
 use tickwire::explain::piecemeal::{self, Form};
 use tickwire::explain::{self, Content, Conversation, Explanation, Problem};
 use tickwire::packet::Codes;
+use tickwire::session::Breach;
 use tickwire::ws::Side;
 
 /// The example of RFC 6455 section 1.3: the key, and the only right answer to it.
@@ -71,7 +72,34 @@ fn in_a_json_connection_a_text_has_to_be_a_packet() {
     let text = hex::bytes("81 02 6869");
     let ask = |target: &str| hear(&[(Side::Client, request(target, "").as_bytes()), (Side::Server, &text)]);
     assert_eq!(ask("/play?format=json").1, ["packet_bad_json"]);
-    assert_eq!(ask("/play").1, [""; 0]);
+    // Every server has this path, and that one is none of ours.
+    for target in ["/", "/chat"] {
+        assert_eq!(ask(target).1, [""; 0], "{target}");
+    }
+}
+
+#[test]
+fn a_message_of_the_other_kind_is_refused_and_the_next_one_is_read() {
+    let rule = Breach::FrameKind;
+    for (target, bytes) in [
+        ("/play", "81 02 6869  82 05 9207920905"),
+        ("/server", "01 01 68 80 01 69  82 04 92a03790"),
+        ("/play?format=json", "82 05 9207920905  81 08 5b22706f6e67225d"),
+    ] {
+        let request = request(target, "");
+        let bytes = hex::bytes(bytes);
+        let (lines, rules) = hear(&[(Side::Client, request.as_bytes()), (Side::Server, &bytes)]);
+        assert_eq!(rules.first(), Some(&rule.name()), "{target}: {lines:?}");
+        assert!(!lines.iter().any(|line| line.contains("not read")), "{target}: {lines:?}");
+    }
+    let request = request("/play", "");
+    let (lines, _) = hear(&[
+        (Side::Client, request.as_bytes()),
+        (Side::Server, &hex::bytes("81 02 6869 82 05 9207920905")),
+    ]);
+    let answer = format!("close {}", rule.close_code());
+    assert!(lines[1].contains("frame_kind (PROTOCOL.md)") && lines[1].contains(&answer), "{}", lines[1]);
+    assert_eq!(lines[2], "binary, 5 bytes: pong nonce=9 tick=5");
 }
 
 #[test]
@@ -191,11 +219,14 @@ fn frames_that_may_not_follow_each_other_are_named() {
         ("01 01e2 80 01ff 81 01 61", "text_not_utf8"),
         ("81 02ff41 81 01 61", "text_not_utf8"),
         ("88 01 03 81 81", "close_one_byte"),
-        ("82 01 c1 c1", "packet_reserved_byte"),
     ] {
         let bytes = hex::bytes(bytes);
         assert_eq!(hear(&[(Side::Server, &bytes)]).1, [rule]);
     }
+    // Where the frames have their borders it goes on, whatever is in them.
+    let (lines, rules) = hear(&[(Side::Server, &hex::bytes("82 01 c1 82 05 9207920905"))]);
+    assert_eq!(rules, ["packet_reserved_byte"]);
+    assert_eq!(lines[1], "binary, 5 bytes: pong nonce=9 tick=5");
     // Who comes in the middle does not know what was before.
     assert_eq!(hear(&[(Side::Server, &hex::bytes("80 01 62 81 01 61"))]).1, [""; 0]);
     let head = response(ACCEPT);
