@@ -111,6 +111,16 @@ pub fn moomoo(view: &View, published: &Published, dialect: &Dialect, messages: &
                     write_uint(out, DAMAGE_TEXT);
                 });
             }
+            // Health that comes back by itself comes a point at a time: only what somebody ate is told of.
+            Event::Healed { player, amount } if *amount > 1 && view.is_own(*player) => {
+                let Some(healed) = find(published, *player) else { continue };
+                messages.add_named(dialect, "floating_text", 4, |out| {
+                    write_int(out, healed.x.to_px().into());
+                    write_int(out, healed.y.to_px().into());
+                    write_int(out, -i64::from(*amount));
+                    write_uint(out, DAMAGE_TEXT);
+                });
+            }
             Event::AnimalHurt { animal, by: Some(by), amount } if view.is_own(*by) => {
                 // One that fell by it is gone; then the number rises from who struck.
                 let hurt = published.animals.find(*animal).map(|hurt| (hurt.x_px, hurt.y_px));

@@ -136,7 +136,8 @@ fn tell_own(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Mess
     }
 }
 
-/// Tells of those in view whom the client has not heard of. Who has to wait for the next turn is taken out of the view of this one.
+/// Tells of those in view whom the client has not heard of since they began to play: who plays again may have another name and
+/// another colour. Who has to wait for the next turn is taken out of the view of this one.
 fn tell_new(
     view: &mut View,
     published: &Published,
@@ -147,13 +148,17 @@ fn tell_new(
     let mut newcomers = 0;
     scratch.visible.retain(|index| {
         let seen = &published.players[*index as usize];
-        let Err(place) = view.known.binary_search_by_key(&Who::of(seen), |known| known.who) else {
+        let place = view.known.binary_search_by_key(&Who::of(seen), |known| known.who);
+        if place.is_ok_and(|place| !view.known[place].died) {
             return true;
-        };
+        }
         let fits = newcomers < limits::NEWCOMERS_PER_TURN;
         if fits {
             newcomers += 1;
-            view.known.insert(place, Known::new(seen));
+            match place {
+                Ok(place) => view.known[place] = Known::new(seen),
+                Err(place) => view.known.insert(place, Known::new(seen)),
+            }
             tell_player(seen, false, dialect, messages);
         }
         fits

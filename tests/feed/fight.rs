@@ -59,21 +59,26 @@ impl Fight {
         self.world.player(PlayerId(player)).expect("in the world").alive
     }
 
+    /// For a tick the attacker walks towards the victim, and looks at it.
+    fn follow(&mut self) {
+        let at = |player| {
+            let body = self.world.player(PlayerId(player)).expect("in the world").body;
+            (f64::from(body.x.0), f64::from(body.y.0))
+        };
+        let ((x, y), (to_x, to_y)) = (at(ATTACKER), at(VICTIM));
+        let turns = ((to_y - y).atan2(to_x - x) / TAU).rem_euclid(1.0);
+        let angle = Angle((turns * 65_536.0) as u32 as u16);
+        self.step(vec![
+            (ATTACKER, Action::Move { direction: Some(angle) }),
+            (ATTACKER, Action::Aim { heading: angle }),
+        ]);
+    }
+
     /// The attacker walks up to the victim, looks at it and strikes until it is dead.
     fn out(&mut self) {
         self.step(vec![(ATTACKER, Action::Attack { on: true })]);
         for _ in 0..3_000 {
-            let at = |player| {
-                let body = self.world.player(PlayerId(player)).expect("in the world").body;
-                (f64::from(body.x.0), f64::from(body.y.0))
-            };
-            let ((x, y), (to_x, to_y)) = (at(ATTACKER), at(VICTIM));
-            let turns = ((to_y - y).atan2(to_x - x) / TAU).rem_euclid(1.0);
-            let angle = Angle((turns * 65_536.0) as u32 as u16);
-            self.step(vec![
-                (ATTACKER, Action::Move { direction: Some(angle) }),
-                (ATTACKER, Action::Aim { heading: angle }),
-            ]);
+            self.follow();
             if !self.is_alive(VICTIM) {
                 return self.step(vec![(ATTACKER, Action::Attack { on: false })]);
             }
@@ -134,6 +139,53 @@ fn who_died_is_set_up_anew() {
     };
     assert!(place("setup") < place("add_player") && place("add_player") < place("value"), "{names:?}");
     assert!(place("value") < place("update_players"), "{names:?}");
+}
+
+#[test]
+fn who_eats_sees_what_it_healed_and_nobody_else_does() {
+    let mut fight = Fight::new();
+    fight.out();
+    let grant = Action::Grant { player: PlayerId(VICTIM), resource: Resource::Food, amount: 100 };
+    fight.step(vec![(0, grant), (VICTIM, Action::Respawn { name: "bob".to_owned(), skin: 3 })]);
+    // The strokes go on until it is hurt, then it eats an apple.
+    fight.step(vec![(ATTACKER, Action::Attack { on: true })]);
+    for _ in 0..3_000 {
+        fight.follow();
+        if fight.world.player(PlayerId(VICTIM)).expect("in the world").body.health < 80 {
+            break;
+        }
+    }
+    let apple = Action::Select { what: Selection::Item(0) };
+    fight.step(vec![
+        (ATTACKER, Action::Attack { on: false }),
+        (VICTIM, apple),
+        (VICTIM, Action::Attack { on: true }),
+    ]);
+    (0..40).for_each(|_| fight.step(Vec::new()));
+    let [_, _, legacy_attacker, legacy_victim] = &fight.clients[..] else { panic!("four") };
+    let healed: Vec<_> = legacy_victim.all("floating_text").iter().map(|text| text[2].clone()).collect();
+    assert_eq!(healed, [Value::from(-20)], "an apple, and no point that came back by itself");
+    assert!(legacy_attacker.all("floating_text").iter().all(|text| text[2].as_i64() > Some(0)));
+}
+
+#[test]
+fn who_comes_back_by_another_name_is_told_anew_to_those_who_know_the_old_one() {
+    // Of three steps one is a turn: each of them is the one of the death once.
+    for offset in 0..3 {
+        let mut fight = Fight::with(10, 14_400);
+        (0..offset).for_each(|_| fight.step(Vec::new()));
+        fight.out();
+        fight.clients[2].heard.clear();
+        fight.step(vec![(VICTIM, Action::Respawn { name: "rob".to_owned(), skin: 5 })]);
+        (0..6).for_each(|_| fight.step(Vec::new()));
+        let watcher = &fight.clients[2];
+        let told = watcher.all("add_player");
+        assert_eq!(told.len(), 1, "once, offset {offset}: {told:?}");
+        let values = told[0][0].as_array().expect("a player");
+        assert!(values.contains(&Value::from("rob")) && values.contains(&Value::from(5)), "{values:?}");
+        let place = |name: &str| watcher.heard.iter().position(|(heard, _)| heard == name);
+        assert!(place("add_player") < place("update_players"), "before the first update that shows it");
+    }
 }
 
 #[test]
