@@ -1057,13 +1057,22 @@ local function begin()
     if trail[1] then trail = {} end
 end
 
--- Makes a message the one that is read. A text that is no JSON gives its rule and where.
-local function take(bytes, view)
+-- Opcodes of the frames that messages begin with.
+local TEXT, BINARY = 1, 2
+
+-- Whether a message of which nobody knows how it came looks like JSON: no packet in MessagePack begins so.
+local function looks_like_text(bytes)
+    local first = byte(bytes, 1)
+    return first == 0x5b or first == 0x7b or first == 0x20 or first == 0x0a or first == 0x22
+end
+
+-- Makes a message the one that is read, as JSON or as MessagePack by its opcode, where that is known. A text that is no JSON gives
+-- its rule and where.
+local function take(bytes, view, opcode)
     s, places, tvb = bytes, nil, view
     begin()
     most_values = CLIENT_PACKET_VALUES
-    local first = byte(bytes, 1)
-    if first == 0x5b or first == 0x7b or first == 0x20 or first == 0x0a or first == 0x22 then
+    if opcode == TEXT or not opcode and looks_like_text(bytes) then
         local found, rule, where = from_json(bytes, most_values)
         if not found then return { rule = rule, at = where } end
         s, places = found, rule
@@ -1371,7 +1380,7 @@ local function new_way(pinfo, source, target)
     local key = from < to and from .. " " .. to or to .. " " .. from
     local stream = streams[key] or { upgrades = {} }
     streams[key] = stream
-    return { source = source, target = target, from = from, to = to, stream = stream }
+    return { source = source, target = target, from = from, to = to, stream = stream, carried = {} }
 end
 
 -- The direction of a connection that a packet goes: its stream, from whom and to whom. `last.frame` is its frame.
@@ -1405,14 +1414,18 @@ local function upgrade_of(stream, frame)
     return nil
 end
 
--- What a request asks for: the dialect, or nil if it is no upgrade to one.
+-- What its format makes of a connection: opcodes of its messages. A server takes no other format.
+local FORMATS = { json = TEXT, msgpack = BINARY }
+
+-- What a request asks for: the dialect, or nil if it is no upgrade to one; and the opcode of its messages.
 local function dialect_of(head)
     local target = match(head, "^GET (/%S*) HTTP/1%.1\r\n")
     if not target or not find(head:lower(), "\r\nupgrade:%s*websocket") then return nil end
     local path, query = match(target, "^([^?]*)%??(.*)$")
     local asked = match("&" .. query, "&dialect=([^&]*)")
     local name = asked or PATHS[path]
-    return PATHS[path] and DIALECTS[name] and name
+    local format_asked = match("&" .. query, "&format=([^&]*)")
+    return PATHS[path] and DIALECTS[name] and name, FORMATS[format_asked or "msgpack"]
 end
 
 -- Remembers what the head of a request or of an answer says about a connection.
@@ -1421,9 +1434,9 @@ local function note_head(head, pinfo)
     local stream, from = way.stream, way.from
     if find(head, "^HTTP/1%.1 101") then stream.is_websocket = true end
     stream.is_http = true
-    local dialect = dialect_of(head)
+    local dialect, opcode = dialect_of(head)
     if not dialect or pinfo.visited then return dialect end
-    stream.upgrades[#stream.upgrades + 1] = { frame = pinfo.number, dialect = dialect, client = from }
+    stream.upgrades[#stream.upgrades + 1] = { frame = pinfo.number, dialect = dialect, opcode = opcode, client = from }
     return dialect
 end
 
@@ -1482,6 +1495,65 @@ local function guess(way, pinfo)
     return stream.possible[1], #left > 0
 end
 
+-- ---- Frames --------------------------------------------------------------------------------------------------------
+-- Wireshark does not tell a dissector whether a message is text or binary. So this goes over the heads of a segment's frames beside it:
+-- messages come in the order of their last frames.
+
+-- Methods of Wireshark's objects, kept from the first of them that is seen: to look one up by its name takes Wireshark
+-- longer than to carry it out.
+local view_len, view_raw, column_set, column_fence
+
+-- The next frame that is in a segment to its end: opcode, whether its message ends with it, and bytes of its payload.
+local function next_frame(segment)
+    local view, at = segment.view, segment.at
+    local left = view_len(view) - at
+    if left < 2 then return nil end
+    local head = view_raw(view, at, left < 10 and left or 10)
+    local first, second = byte(head, 1, 2)
+    local length, size = second % 128, second < 0x80 and 2 or 6
+    if length > 125 then
+        local width = length == 126 and 2 or 8
+        length, size = unsigned(head, 3, width), size + width
+    end
+    if not length or size + length > left then return nil end
+    segment.at = at + size + length
+    return first % 16, first >= 0x80, length
+end
+
+-- The opcode of the first of the fragments that a frame goes on with. When it is asked for again, it is as it was at first.
+local function opened_by(segment)
+    local way, frame = segment.way, last.frame
+    if segment.opened then return segment.opened end
+    if not segment.visited and not way.carried[frame] then way.carried[frame] = way.opened end
+    return way.carried[frame]
+end
+
+-- The opcode of a segment's next message, 0 where it is not known, and the message's length unless it comes in fragments; nil where no
+-- message ends.
+local function next_opcode(segment)
+    local opcode, is_last, length = next_frame(segment)
+    while opcode do
+        local is_data = opcode == TEXT or opcode == BINARY
+        if opcode == 0 and is_last and length > 0 then return opened_by(segment) or 0 end
+        if is_data and is_last and length > 0 then return opcode, length end
+        if is_data and not is_last then
+            segment.opened = opcode
+            if not segment.visited then segment.way.opened = opcode end
+        end
+        opcode, is_last, length = next_frame(segment)
+    end
+    return nil
+end
+
+-- The rule that the message in hand breaks by coming as text where binary is spoken, or the other way round.
+local function frame_kind(segment, length)
+    local opcode, of_frame = next_opcode(segment)
+    local spoken = segment.upgrade.opcode
+    if not opcode or opcode == 0 or opcode == spoken or of_frame and of_frame ~= length then return nil end
+    local detail = spoken == TEXT and "a binary frame where JSON is spoken" or "a text frame where binary is spoken"
+    return { rule = "frame_kind", at = 1, detail = detail }
+end
+
 -- ---- Dissectors ----------------------------------------------------------------------------------------------------
 
 local E = {
@@ -1524,10 +1596,6 @@ local function line_of(to_server, packet, text, problem)
     if problem then line = line .. " [" .. problem.rule .. "]" end
     return line .. "  "
 end
-
--- Methods of Wireshark's objects, kept from the first of them that is seen: to look one up by its name takes Wireshark
--- longer than to carry it out.
-local view_len, view_raw, column_set, column_fence
 
 -- What is the same for all messages of a segment, while it is in hand: to ask Wireshark again for each takes longer than
 -- most messages do. Nil where messages do not come by way of `tcp.dissector`.
@@ -1572,9 +1640,10 @@ local function asked_for(root, packet)
 end
 
 -- What every message has, whether or not it can be read.
-local function add_own(root, view, direction, dialect)
+local function add_own(root, view, direction, known)
+    local is_json = places or known.opcode == TEXT
     root:add(F.direction, view, direction):set_generated()
-    root:add(F.dialect, view, dialect .. (places and " as JSON" or "")):set_generated()
+    root:add(F.dialect, view, known.dialect .. (is_json and " as JSON" or "")):set_generated()
     root:add(F.length, view, view:len()):set_generated()
 end
 
@@ -1634,17 +1703,23 @@ function tickwire.dissector(view, pinfo, tree)
     end
     local to_server = known.client == way.from
     local side = DIALECTS[known.dialect][direction_of(to_server)]
-    local line = not is_asked and side.lines[bytes]
+    local wrong_kind = segment.view and frame_kind(segment, length)
+    local line = not is_asked and not wrong_kind and known.opcode ~= TEXT and side.lines[bytes]
     if line then
         set_columns(segment, line)
         return length
     end
-    if segment.upgrade then early = take(bytes, view) end
+    if wrong_kind then
+        take(bytes, view, BINARY) -- As bytes, which nobody reads.
+        early = wrong_kind
+    elseif segment.upgrade then
+        early = take(bytes, view, known.opcode)
+    end
     again(to_server)
     local root = tree
     if is_asked then
         root = tree:add(tickwire, view())
-        add_own(root, view(), direction_of(to_server), known.dialect)
+        add_own(root, view(), direction_of(to_server), known)
     end
     if not segment.is_shown and not places and not early then
         local name, text = summarize(side, root, view, is_asked)
@@ -1680,9 +1755,13 @@ end
 -- Hands a segment to the WebSocket dissector; its messages come back to `tickwire.dissector` before this returns.
 local function hand_on(way, upgrade, view, pinfo, tree)
     local outer = in_hand
-    in_hand = { way = way, upgrade = upgrade }
+    local segment = { way = way, upgrade = upgrade, at = 0, visited = pinfo.visited }
+    if upgrade and upgrade.opcode then segment.view = view end
+    in_hand = segment
     local ok, result = pcall(websocket_call, WEBSOCKET, view, pinfo, tree)
     in_hand = outer
+    -- Behind the last message there can be the first fragments of the next.
+    while segment.view and next_opcode(segment) do end
     if not ok then error(result, 0) end
     return result
 end

@@ -137,18 +137,37 @@ BROKEN = [
     ("json", CLIENT, "packet_duplicate_key", b'[3,[1,null,{"a":1,"a":2}]]'.hex()),
     ("json", CLIENT, "unknown_code", b'["fly",[]]'.hex()),
     ("json", CLIENT, "wrong_arguments", b'["move",[1,null,0.5]]'.hex()),
+    ("native in text", CLIENT, "frame_kind", b'["move",[1,null,3]]'.hex()),
+    ("native in text", CLIENT, "frame_kind", b"Hello".hex()),
+    ("native in text", SERVER, "frame_kind", b'["pong",[7,1]]'.hex()),
+    ("letters in text", CLIENT, "frame_kind", b'["9",[1.5]]'.hex()),
+    ("json in binary", CLIENT, "frame_kind", b'["move",[1,null,3]]'.hex()),
+    ("json in binary", CLIENT, "frame_kind", "920393 04 c0 cd4000"),
+    ("json in binary", SERVER, "frame_kind", "920792 2a ce00010000"),
+    ("native again", CLIENT, "packet_envelope", b"[".hex()),
+    ("json again", CLIENT, "packet_bad_json", b"Hello".hex()),
 ]
-BROKEN_TARGETS = {"native": "/play", "letters": "/server", "json": "/play?format=json"}
+# Paths of their connections, and the opcode of the messages.
+BROKEN_TARGETS = {
+    "native": ("/play", 2),
+    "letters": ("/server", 2),
+    "json": ("/play?format=json", 1),
+    "native in text": ("/play", 1),
+    "letters in text": ("/server?format=msgpack", 1),
+    "json in binary": ("/play?format=json", 2),
+    "native again": ("/play", 2),
+    "json again": ("/play?format=json", 1),
+}
 
 
 def broken():
     """One message for each rule that a message can break."""
     file = CaptureFile()
-    for place, (dialect, target) in enumerate(BROKEN_TARGETS.items()):
+    for place, (dialect, (target, opcode)) in enumerate(BROKEN_TARGETS.items()):
         connection = Connection(file, client=("192.0.2.7", 40001 + place))
         connection.upgrade(target)
         for _, side, _, payload in (row for row in BROKEN if row[0] == dialect):
-            connection.say(side, bytes.fromhex(payload), opcode=1 if dialect == "json" else 2)
+            connection.say(side, bytes.fromhex(payload), opcode)
         connection.close()
     return file
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import checks
 import checks_explain
+import checks_frames
 import checks_session
 import checks_tools
 from tshark import Results
@@ -29,6 +30,7 @@ def main():
     program = arguments.program
     results = Results(arguments.names)
     checks.run(results)
+    checks_frames.run_all(results)
     checks_tools.run_all(results)
     if program:
         checks_explain.run(results, program)

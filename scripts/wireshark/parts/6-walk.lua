@@ -338,13 +338,22 @@ local function begin()
     if trail[1] then trail = {} end
 end
 
--- Makes a message the one that is read. A text that is no JSON gives its rule and where.
-local function take(bytes, view)
+-- Opcodes of the frames that messages begin with.
+local TEXT, BINARY = 1, 2
+
+-- Whether a message of which nobody knows how it came looks like JSON: no packet in MessagePack begins so.
+local function looks_like_text(bytes)
+    local first = byte(bytes, 1)
+    return first == 0x5b or first == 0x7b or first == 0x20 or first == 0x0a or first == 0x22
+end
+
+-- Makes a message the one that is read, as JSON or as MessagePack by its opcode, where that is known. A text that is no JSON gives
+-- its rule and where.
+local function take(bytes, view, opcode)
     s, places, tvb = bytes, nil, view
     begin()
     most_values = CLIENT_PACKET_VALUES
-    local first = byte(bytes, 1)
-    if first == 0x5b or first == 0x7b or first == 0x20 or first == 0x0a or first == 0x22 then
+    if opcode == TEXT or not opcode and looks_like_text(bytes) then
         local found, rule, where = from_json(bytes, most_values)
         if not found then return { rule = rule, at = where } end
         s, places = found, rule

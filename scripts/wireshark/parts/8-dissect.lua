@@ -40,7 +40,7 @@ local function new_way(pinfo, source, target)
     local key = from < to and from .. " " .. to or to .. " " .. from
     local stream = streams[key] or { upgrades = {} }
     streams[key] = stream
-    return { source = source, target = target, from = from, to = to, stream = stream }
+    return { source = source, target = target, from = from, to = to, stream = stream, carried = {} }
 end
 
 -- The direction of a connection that a packet goes: its stream, from whom and to whom. `last.frame` is its frame.
@@ -74,14 +74,18 @@ local function upgrade_of(stream, frame)
     return nil
 end
 
--- What a request asks for: the dialect, or nil if it is no upgrade to one.
+-- What its format makes of a connection: opcodes of its messages. A server takes no other format.
+local FORMATS = { json = TEXT, msgpack = BINARY }
+
+-- What a request asks for: the dialect, or nil if it is no upgrade to one; and the opcode of its messages.
 local function dialect_of(head)
     local target = match(head, "^GET (/%S*) HTTP/1%.1\r\n")
     if not target or not find(head:lower(), "\r\nupgrade:%s*websocket") then return nil end
     local path, query = match(target, "^([^?]*)%??(.*)$")
     local asked = match("&" .. query, "&dialect=([^&]*)")
     local name = asked or PATHS[path]
-    return PATHS[path] and DIALECTS[name] and name
+    local format_asked = match("&" .. query, "&format=([^&]*)")
+    return PATHS[path] and DIALECTS[name] and name, FORMATS[format_asked or "msgpack"]
 end
 
 -- Remembers what the head of a request or of an answer says about a connection.
@@ -90,9 +94,9 @@ local function note_head(head, pinfo)
     local stream, from = way.stream, way.from
     if find(head, "^HTTP/1%.1 101") then stream.is_websocket = true end
     stream.is_http = true
-    local dialect = dialect_of(head)
+    local dialect, opcode = dialect_of(head)
     if not dialect or pinfo.visited then return dialect end
-    stream.upgrades[#stream.upgrades + 1] = { frame = pinfo.number, dialect = dialect, client = from }
+    stream.upgrades[#stream.upgrades + 1] = { frame = pinfo.number, dialect = dialect, opcode = opcode, client = from }
     return dialect
 end
 
@@ -151,6 +155,65 @@ local function guess(way, pinfo)
     return stream.possible[1], #left > 0
 end
 
+-- ---- Frames --------------------------------------------------------------------------------------------------------
+-- Wireshark does not tell a dissector whether a message is text or binary. So this goes over the heads of a segment's frames beside it:
+-- messages come in the order of their last frames.
+
+-- Methods of Wireshark's objects, kept from the first of them that is seen: to look one up by its name takes Wireshark
+-- longer than to carry it out.
+local view_len, view_raw, column_set, column_fence
+
+-- The next frame that is in a segment to its end: opcode, whether its message ends with it, and bytes of its payload.
+local function next_frame(segment)
+    local view, at = segment.view, segment.at
+    local left = view_len(view) - at
+    if left < 2 then return nil end
+    local head = view_raw(view, at, left < 10 and left or 10)
+    local first, second = byte(head, 1, 2)
+    local length, size = second % 128, second < 0x80 and 2 or 6
+    if length > 125 then
+        local width = length == 126 and 2 or 8
+        length, size = unsigned(head, 3, width), size + width
+    end
+    if not length or size + length > left then return nil end
+    segment.at = at + size + length
+    return first % 16, first >= 0x80, length
+end
+
+-- The opcode of the first of the fragments that a frame goes on with. When it is asked for again, it is as it was at first.
+local function opened_by(segment)
+    local way, frame = segment.way, last.frame
+    if segment.opened then return segment.opened end
+    if not segment.visited and not way.carried[frame] then way.carried[frame] = way.opened end
+    return way.carried[frame]
+end
+
+-- The opcode of a segment's next message, 0 where it is not known, and the message's length unless it comes in fragments; nil where no
+-- message ends.
+local function next_opcode(segment)
+    local opcode, is_last, length = next_frame(segment)
+    while opcode do
+        local is_data = opcode == TEXT or opcode == BINARY
+        if opcode == 0 and is_last and length > 0 then return opened_by(segment) or 0 end
+        if is_data and is_last and length > 0 then return opcode, length end
+        if is_data and not is_last then
+            segment.opened = opcode
+            if not segment.visited then segment.way.opened = opcode end
+        end
+        opcode, is_last, length = next_frame(segment)
+    end
+    return nil
+end
+
+-- The rule that the message in hand breaks by coming as text where binary is spoken, or the other way round.
+local function frame_kind(segment, length)
+    local opcode, of_frame = next_opcode(segment)
+    local spoken = segment.upgrade.opcode
+    if not opcode or opcode == 0 or opcode == spoken or of_frame and of_frame ~= length then return nil end
+    local detail = spoken == TEXT and "a binary frame where JSON is spoken" or "a text frame where binary is spoken"
+    return { rule = "frame_kind", at = 1, detail = detail }
+end
+
 -- ---- Dissectors ----------------------------------------------------------------------------------------------------
 
 local E = {
@@ -193,10 +256,6 @@ local function line_of(to_server, packet, text, problem)
     if problem then line = line .. " [" .. problem.rule .. "]" end
     return line .. "  "
 end
-
--- Methods of Wireshark's objects, kept from the first of them that is seen: to look one up by its name takes Wireshark
--- longer than to carry it out.
-local view_len, view_raw, column_set, column_fence
 
 -- What is the same for all messages of a segment, while it is in hand: to ask Wireshark again for each takes longer than
 -- most messages do. Nil where messages do not come by way of `tcp.dissector`.
@@ -241,9 +300,10 @@ local function asked_for(root, packet)
 end
 
 -- What every message has, whether or not it can be read.
-local function add_own(root, view, direction, dialect)
+local function add_own(root, view, direction, known)
+    local is_json = places or known.opcode == TEXT
     root:add(F.direction, view, direction):set_generated()
-    root:add(F.dialect, view, dialect .. (places and " as JSON" or "")):set_generated()
+    root:add(F.dialect, view, known.dialect .. (is_json and " as JSON" or "")):set_generated()
     root:add(F.length, view, view:len()):set_generated()
 end
 
@@ -303,17 +363,23 @@ function tickwire.dissector(view, pinfo, tree)
     end
     local to_server = known.client == way.from
     local side = DIALECTS[known.dialect][direction_of(to_server)]
-    local line = not is_asked and side.lines[bytes]
+    local wrong_kind = segment.view and frame_kind(segment, length)
+    local line = not is_asked and not wrong_kind and known.opcode ~= TEXT and side.lines[bytes]
     if line then
         set_columns(segment, line)
         return length
     end
-    if segment.upgrade then early = take(bytes, view) end
+    if wrong_kind then
+        take(bytes, view, BINARY) -- As bytes, which nobody reads.
+        early = wrong_kind
+    elseif segment.upgrade then
+        early = take(bytes, view, known.opcode)
+    end
     again(to_server)
     local root = tree
     if is_asked then
         root = tree:add(tickwire, view())
-        add_own(root, view(), direction_of(to_server), known.dialect)
+        add_own(root, view(), direction_of(to_server), known)
     end
     if not segment.is_shown and not places and not early then
         local name, text = summarize(side, root, view, is_asked)
@@ -328,111 +394,4 @@ function tickwire.dissector(view, pinfo, tree)
     set_columns(segment, dissect_slowly(side, segment, tree, root, view(), to_server, early))
     return length
 end
-
--- ---- TCP -----------------------------------------------------------------------------------------------------------
--- Wireshark finds WebSocket by its upgrade. This stands before it on the server's ports: it reads the path of the upgrade,
--- and hands what begins in the middle of a connection to the WebSocket dissector.
-
-local tcp = Proto("tickwire.tcp", "tickwire connections")
-local HTTP, WEBSOCKET = Dissector.get("http"), Dissector.get("websocket")
-local websocket_call = WEBSOCKET.call
-
--- Whether a frame can begin with these two bytes.
-local function begins_a_frame(first, second, to_server)
-    local opcode, length = first % 16, second % 128
-    local is_control = opcode >= 8
-    local is_known = opcode <= 2 or opcode >= 8 and opcode <= 10
-    return is_known and floor(first / 16) % 8 == 0 and not (is_control and (first < 0x80 or length > 125))
-        and (second >= 0x80) == to_server
-end
-
--- Hands a segment to the WebSocket dissector; its messages come back to `tickwire.dissector` before this returns.
-local function hand_on(way, upgrade, view, pinfo, tree)
-    local outer = in_hand
-    in_hand = { way = way, upgrade = upgrade }
-    local ok, result = pcall(websocket_call, WEBSOCKET, view, pinfo, tree)
-    in_hand = outer
-    if not ok then error(result, 0) end
-    return result
-end
-
--- Allows the dissectors that are called next to wait for the rest of a message, if TCP can wait: it cannot put frames together that
--- the capture has cut short, and asking it to would go on for ever.
-local function allow_waiting(pinfo)
-    if pinfo.can_desegment > 0 then pinfo.can_desegment = 2 end
-end
-
-function tcp.dissector(view, pinfo, tree)
-    view_len, view_raw = view_len or view.len, view_raw or view.raw
-    local length = view_len(view)
-    local first, second = byte(view_raw(view, 0, length < 2 and length or 2), 1, 2)
-    allow_waiting(pinfo)
-    if first >= 0x41 and first <= 0x5a then
-        note_head(view:raw(), pinfo)
-        return HTTP:call(view, pinfo, tree)
-    end
-    local way = way_of(pinfo)
-    local stream = way.stream
-    if stream.is_http and not stream.is_websocket and #stream.upgrades == 0 then
-        return HTTP:call(view, pinfo, tree)
-    end
-    local upgrade = upgrade_of(stream, last.frame)
-    stream.client = upgrade and upgrade.client or stream.client or clients_of(pinfo, way.from, way.to)[1]
-    if not second or begins_a_frame(first, second, stream.client == way.from) then
-        return hand_on(way, upgrade, view, pinfo, tree)
-    end
-    local root = tree:add(tickwire, view())
-    root:add_proto_expert_info(E.cut, "the rest of a frame that began before the capture")
-    pinfo.cols.protocol:set("tickwire")
-    pinfo.cols.info:set("the rest of a frame that began before the capture")
-    return length
-end
-
--- Takes an upgrade on a port that nobody has named, so that its path is known; everything after it is Wireshark's.
-local function find_upgrade(view, pinfo, tree)
-    if view:len() < 16 or view(0, 4):uint() ~= 0x47455420 or not dialect_of(view:raw()) then return false end
-    allow_waiting(pinfo)
-    note_head(view:raw(), pinfo)
-    -- So that the answer comes here too, and nobody else learns to take such requests before this does.
-    pinfo.conversation = tcp
-    HTTP:call(view, pinfo, tree)
-    return true
-end
-
--- Whether a message of a WebSocket connection that nobody has claimed is a packet.
-local function find_packet(view, pinfo, tree)
-    if view:len() < 2 then return false end
-    local way = way_of(pinfo)
-    if not upgrade_of(way.stream, last.frame) then
-        if take(view:raw(), view) then return false end
-        local _, is_known = guess(way, pinfo)
-        if not is_known then return false end
-    end
-    tickwire.dissector(view, pinfo, tree)
-    return true
-end
-
-local ports
-local function listen()
-    if ports then
-        DissectorTable.get("ws.port"):remove(ports, tickwire)
-        DissectorTable.get("tcp.port"):remove(ports, tcp)
-    end
-    ports = tostring(prefs.ports)
-    if ports ~= "" then
-        DissectorTable.get("ws.port"):add(ports, tickwire)
-        DissectorTable.get("tcp.port"):add(ports, tcp)
-    end
-end
-
-function tickwire.prefs_changed()
-    show_values = prefs.values
-    forget_lines()
-    if tostring(prefs.ports) ~= ports then listen() end
-end
-
-listen()
-DissectorTable.get("ws.protocol"):add("tickwire.v1", tickwire)
-tickwire:register_heuristic("ws", find_packet)
-tcp:register_heuristic("tcp", find_upgrade)
 
