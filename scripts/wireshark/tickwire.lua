@@ -1461,15 +1461,16 @@ end
 
 -- Which end of a connection without an upgrade may be the client, likelier first. A server's port is mostly the lower one.
 local function clients_of(pinfo, from, to)
-    if is_server_port(pinfo.dst_port) then return { from } end
-    if is_server_port(pinfo.src_port) then return { to } end
+    local is_target, is_source = is_server_port(pinfo.dst_port), is_server_port(pinfo.src_port)
+    if is_target and not is_source then return { from } end
+    if is_source and not is_target then return { to } end
     return pinfo.dst_port < pinfo.src_port and { from, to } or { to, from }
 end
 
--- What a connection without an upgrade may be: dialects, and who is the client.
-local function possibilities(pinfo, from, to)
+-- What a connection without an upgrade may be: dialects, and who is the client, if that is not known already.
+local function possibilities(pinfo, from, to, known)
     local found = {}
-    for _, client in ipairs(clients_of(pinfo, from, to)) do
+    for _, client in ipairs(known and { known } or clients_of(pinfo, from, to)) do
         for place, dialect in ipairs(LIKELY) do
             if prefs.dialect == 0 or prefs.dialect == place then
                 found[#found + 1] = { dialect = dialect, client = client }
@@ -1483,7 +1484,7 @@ end
 -- something is left. The second value says whether anything fits.
 local function guess(way, pinfo)
     local stream, from, to = way.stream, way.from, way.to
-    stream.possible = stream.possible or possibilities(pinfo, from, to)
+    stream.possible = stream.possible or possibilities(pinfo, from, to, stream.client)
     if pinfo.visited or stream.has_fitted and #stream.possible == 1 then
         return stream.possible[1], stream.has_fitted
     end
@@ -1506,7 +1507,7 @@ local view_len, view_raw, column_set, column_fence
 -- The next frame that is in a segment to its end: opcode, whether its message ends with it, and bytes of its payload.
 local function next_frame(segment)
     local view, at = segment.view, segment.at
-    local left = view_len(view) - at
+    local left = segment.length - at
     if left < 2 then return nil end
     local head = view_raw(view, at, left < 10 and left or 10)
     local first, second = byte(head, 1, 2)
@@ -1524,7 +1525,7 @@ end
 local function opened_by(segment)
     local way, frame = segment.way, last.frame
     if segment.opened then return segment.opened end
-    if not segment.visited and not way.carried[frame] then way.carried[frame] = way.opened end
+    if not segment.pinfo.visited and not way.carried[frame] then way.carried[frame] = way.opened end
     return way.carried[frame]
 end
 
@@ -1538,7 +1539,7 @@ local function next_opcode(segment)
         if is_data and is_last and length > 0 then return opcode, length end
         if is_data and not is_last then
             segment.opened = opcode
-            if not segment.visited then segment.way.opened = opcode end
+            if not segment.pinfo.visited then segment.way.opened = opcode end
         end
         opcode, is_last, length = next_frame(segment)
     end
@@ -1547,8 +1548,17 @@ end
 
 -- The rule that the message in hand breaks by coming as text where binary is spoken, or the other way round.
 local function frame_kind(segment, length)
+    local first, spoken = segment.first, segment.upgrade.opcode
+    local head = length < 126 and 2 or length < 65536 and 4 or 10
+    -- Mostly the message is all there is in its segment, in one frame: of a client's a mask is in the head too.
+    if segment.at == 0 and first == 0x80 + spoken then
+        local rest = segment.length - head - length
+        if rest == 0 or rest == 4 and segment.upgrade.client == segment.way.from then
+            segment.at = segment.length
+            return nil
+        end
+    end
     local opcode, of_frame = next_opcode(segment)
-    local spoken = segment.upgrade.opcode
     if not opcode or opcode == 0 or opcode == spoken or of_frame and of_frame ~= length then return nil end
     local detail = spoken == TEXT and "a binary frame where JSON is spoken" or "a text frame where binary is spoken"
     return { rule = "frame_kind", at = 1, detail = detail }
@@ -1703,7 +1713,7 @@ function tickwire.dissector(view, pinfo, tree)
     end
     local to_server = known.client == way.from
     local side = DIALECTS[known.dialect][direction_of(to_server)]
-    local wrong_kind = segment.view and frame_kind(segment, length)
+    local wrong_kind = segment.is_judged and frame_kind(segment, length)
     local line = not is_asked and not wrong_kind and known.opcode ~= TEXT and side.lines[bytes]
     if line then
         set_columns(segment, line)
@@ -1753,15 +1763,13 @@ local function begins_a_frame(first, second, to_server)
 end
 
 -- Hands a segment to the WebSocket dissector; its messages come back to `tickwire.dissector` before this returns.
-local function hand_on(way, upgrade, view, pinfo, tree)
+local function hand_on(segment, view, pinfo, tree)
     local outer = in_hand
-    local segment = { way = way, upgrade = upgrade, at = 0, visited = pinfo.visited }
-    if upgrade and upgrade.opcode then segment.view = view end
     in_hand = segment
     local ok, result = pcall(websocket_call, WEBSOCKET, view, pinfo, tree)
     in_hand = outer
     -- Behind the last message there can be the first fragments of the next.
-    while segment.view and next_opcode(segment) do end
+    while segment.is_judged and segment.at < segment.length and next_opcode(segment) do end
     if not ok then error(result, 0) end
     return result
 end
@@ -1770,6 +1778,30 @@ end
 -- the capture has cut short, and asking it to would go on for ever.
 local function allow_waiting(pinfo)
     if pinfo.can_desegment > 0 then pinfo.can_desegment = 2 end
+end
+
+-- Whether a segment's frames end where it ends.
+local function ends_with_a_frame(view)
+    local segment = { view = view, at = 0, length = view_len(view) }
+    while next_frame(segment) do end
+    return segment.at == segment.length
+end
+
+-- Who is the client of a connection without an upgrade: the port tells, and where both ports are a server's the mask, which clients' frames
+-- have. What fits by chance is good for this segment only. Nil where nothing tells.
+local function find_client(way, pinfo, view, first, second)
+    local stream, from, to = way.stream, way.from, way.to
+    if stream.client then return stream.client end
+    local clients = clients_of(pinfo, from, to)
+    local client = clients[1]
+    if is_server_port(pinfo.src_port) and is_server_port(pinfo.dst_port) then
+        client = nil
+        if second and begins_a_frame(first, second, second >= 0x80) then client = second >= 0x80 and from or to end
+        if not client or not ends_with_a_frame(view) then return client end
+        stream.possible = nil
+    end
+    stream.client = client
+    return client
 end
 
 function tcp.dissector(view, pinfo, tree)
@@ -1787,9 +1819,11 @@ function tcp.dissector(view, pinfo, tree)
         return HTTP:call(view, pinfo, tree)
     end
     local upgrade = upgrade_of(stream, last.frame)
-    stream.client = upgrade and upgrade.client or stream.client or clients_of(pinfo, way.from, way.to)[1]
-    if not second or begins_a_frame(first, second, stream.client == way.from) then
-        return hand_on(way, upgrade, view, pinfo, tree)
+    local client = upgrade and upgrade.client or find_client(way, pinfo, view, first, second)
+    if not second or client and begins_a_frame(first, second, client == way.from) then
+        local segment = { way = way, upgrade = upgrade, view = view, pinfo = pinfo, at = 0, length = length }
+        segment.is_judged, segment.first = upgrade and upgrade.opcode, first
+        return hand_on(segment, view, pinfo, tree)
     end
     local root = tree:add(tickwire, view())
     root:add_proto_expert_info(E.cut, "the rest of a frame that began before the capture")

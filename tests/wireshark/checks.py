@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import fields as table
-from make_samples import BROKEN, BROKEN_TARGETS, fixtures
+from capture_file import CLIENT, SERVER, CaptureFile, Connection
+from make_samples import BROKEN, BROKEN_TARGETS, MOVE_4, PONG, fixtures
 from tshark import DISSECTOR, HOME, NAMES, ROOT, SAMPLES, fields, messages, run as run_command, tshark
 
 HERE = ROOT / "tests/wireshark"
@@ -178,6 +179,27 @@ def preferences():
     return "" if quiet.strip() == "→ move" and chosen.strip() == "legacy" else f"{chosen} {quiet}"
 
 
+def both_ports_are_the_servers():
+    """The mask tells who is the client, whichever port is the lower one and whoever speaks first."""
+    columns, all_ports = ("-o", 'gui.column.format:"Info","%i"'), ("-o", "tickwire.ports:1-65535")
+    usual, found = tshark("mid-stream", *columns), tshark("mid-stream", *columns, *all_ports)
+    if usual != found:
+        return f"{found!r}, should be {usual!r}"
+    file = CaptureFile()
+    for place, (port, first) in enumerate([(2000, SERVER), (2000, CLIENT), (50000, SERVER), (50000, CLIENT)]):
+        connection = Connection(file, client=(f"192.0.2.{7 + place}", port))
+        for side in (first, CLIENT, SERVER):
+            connection.say(side, MOVE_4 if side == CLIENT else PONG)
+    with tempfile.NamedTemporaryFile(suffix=".pcapng") as capture:
+        file.write(capture.name)
+        for passes in ((), ("-2",)):
+            lines = tshark(Path(capture.name), *passes, *columns, *all_ports, "-o", "tickwire.values:FALSE").splitlines()
+            said = " ".join(line.strip() for line in lines)
+            if said != " ".join(["← pong → move ← pong", "→ move → move ← pong"] * 2):
+                return said
+    return ""
+
+
 def all_checks():
     """Names and checks, in the order in which they are run."""
     yield "samples are made by their script", samples_are_made_by_their_script
@@ -197,6 +219,7 @@ def all_checks():
         yield f"{row[0]}: the line of frame {row[1]}", lambda row=row: info_column(*row)
     yield "odd: the same as an ordinary user", as_nobody
     yield "mid-stream: preferences", preferences
+    yield "mid-stream: both ports are the server's", both_ports_are_the_servers
 
 
 def run_named(results, named):

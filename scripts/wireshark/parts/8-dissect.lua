@@ -121,15 +121,16 @@ end
 
 -- Which end of a connection without an upgrade may be the client, likelier first. A server's port is mostly the lower one.
 local function clients_of(pinfo, from, to)
-    if is_server_port(pinfo.dst_port) then return { from } end
-    if is_server_port(pinfo.src_port) then return { to } end
+    local is_target, is_source = is_server_port(pinfo.dst_port), is_server_port(pinfo.src_port)
+    if is_target and not is_source then return { from } end
+    if is_source and not is_target then return { to } end
     return pinfo.dst_port < pinfo.src_port and { from, to } or { to, from }
 end
 
--- What a connection without an upgrade may be: dialects, and who is the client.
-local function possibilities(pinfo, from, to)
+-- What a connection without an upgrade may be: dialects, and who is the client, if that is not known already.
+local function possibilities(pinfo, from, to, known)
     local found = {}
-    for _, client in ipairs(clients_of(pinfo, from, to)) do
+    for _, client in ipairs(known and { known } or clients_of(pinfo, from, to)) do
         for place, dialect in ipairs(LIKELY) do
             if prefs.dialect == 0 or prefs.dialect == place then
                 found[#found + 1] = { dialect = dialect, client = client }
@@ -143,7 +144,7 @@ end
 -- something is left. The second value says whether anything fits.
 local function guess(way, pinfo)
     local stream, from, to = way.stream, way.from, way.to
-    stream.possible = stream.possible or possibilities(pinfo, from, to)
+    stream.possible = stream.possible or possibilities(pinfo, from, to, stream.client)
     if pinfo.visited or stream.has_fitted and #stream.possible == 1 then
         return stream.possible[1], stream.has_fitted
     end
@@ -166,7 +167,7 @@ local view_len, view_raw, column_set, column_fence
 -- The next frame that is in a segment to its end: opcode, whether its message ends with it, and bytes of its payload.
 local function next_frame(segment)
     local view, at = segment.view, segment.at
-    local left = view_len(view) - at
+    local left = segment.length - at
     if left < 2 then return nil end
     local head = view_raw(view, at, left < 10 and left or 10)
     local first, second = byte(head, 1, 2)
@@ -184,7 +185,7 @@ end
 local function opened_by(segment)
     local way, frame = segment.way, last.frame
     if segment.opened then return segment.opened end
-    if not segment.visited and not way.carried[frame] then way.carried[frame] = way.opened end
+    if not segment.pinfo.visited and not way.carried[frame] then way.carried[frame] = way.opened end
     return way.carried[frame]
 end
 
@@ -198,7 +199,7 @@ local function next_opcode(segment)
         if is_data and is_last and length > 0 then return opcode, length end
         if is_data and not is_last then
             segment.opened = opcode
-            if not segment.visited then segment.way.opened = opcode end
+            if not segment.pinfo.visited then segment.way.opened = opcode end
         end
         opcode, is_last, length = next_frame(segment)
     end
@@ -207,8 +208,17 @@ end
 
 -- The rule that the message in hand breaks by coming as text where binary is spoken, or the other way round.
 local function frame_kind(segment, length)
+    local first, spoken = segment.first, segment.upgrade.opcode
+    local head = length < 126 and 2 or length < 65536 and 4 or 10
+    -- Mostly the message is all there is in its segment, in one frame: of a client's a mask is in the head too.
+    if segment.at == 0 and first == 0x80 + spoken then
+        local rest = segment.length - head - length
+        if rest == 0 or rest == 4 and segment.upgrade.client == segment.way.from then
+            segment.at = segment.length
+            return nil
+        end
+    end
     local opcode, of_frame = next_opcode(segment)
-    local spoken = segment.upgrade.opcode
     if not opcode or opcode == 0 or opcode == spoken or of_frame and of_frame ~= length then return nil end
     local detail = spoken == TEXT and "a binary frame where JSON is spoken" or "a text frame where binary is spoken"
     return { rule = "frame_kind", at = 1, detail = detail }
@@ -363,7 +373,7 @@ function tickwire.dissector(view, pinfo, tree)
     end
     local to_server = known.client == way.from
     local side = DIALECTS[known.dialect][direction_of(to_server)]
-    local wrong_kind = segment.view and frame_kind(segment, length)
+    local wrong_kind = segment.is_judged and frame_kind(segment, length)
     local line = not is_asked and not wrong_kind and known.opcode ~= TEXT and side.lines[bytes]
     if line then
         set_columns(segment, line)

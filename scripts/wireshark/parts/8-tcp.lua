@@ -16,15 +16,13 @@ local function begins_a_frame(first, second, to_server)
 end
 
 -- Hands a segment to the WebSocket dissector; its messages come back to `tickwire.dissector` before this returns.
-local function hand_on(way, upgrade, view, pinfo, tree)
+local function hand_on(segment, view, pinfo, tree)
     local outer = in_hand
-    local segment = { way = way, upgrade = upgrade, at = 0, visited = pinfo.visited }
-    if upgrade and upgrade.opcode then segment.view = view end
     in_hand = segment
     local ok, result = pcall(websocket_call, WEBSOCKET, view, pinfo, tree)
     in_hand = outer
     -- Behind the last message there can be the first fragments of the next.
-    while segment.view and next_opcode(segment) do end
+    while segment.is_judged and segment.at < segment.length and next_opcode(segment) do end
     if not ok then error(result, 0) end
     return result
 end
@@ -33,6 +31,30 @@ end
 -- the capture has cut short, and asking it to would go on for ever.
 local function allow_waiting(pinfo)
     if pinfo.can_desegment > 0 then pinfo.can_desegment = 2 end
+end
+
+-- Whether a segment's frames end where it ends.
+local function ends_with_a_frame(view)
+    local segment = { view = view, at = 0, length = view_len(view) }
+    while next_frame(segment) do end
+    return segment.at == segment.length
+end
+
+-- Who is the client of a connection without an upgrade: the port tells, and where both ports are a server's the mask, which clients' frames
+-- have. What fits by chance is good for this segment only. Nil where nothing tells.
+local function find_client(way, pinfo, view, first, second)
+    local stream, from, to = way.stream, way.from, way.to
+    if stream.client then return stream.client end
+    local clients = clients_of(pinfo, from, to)
+    local client = clients[1]
+    if is_server_port(pinfo.src_port) and is_server_port(pinfo.dst_port) then
+        client = nil
+        if second and begins_a_frame(first, second, second >= 0x80) then client = second >= 0x80 and from or to end
+        if not client or not ends_with_a_frame(view) then return client end
+        stream.possible = nil
+    end
+    stream.client = client
+    return client
 end
 
 function tcp.dissector(view, pinfo, tree)
@@ -50,9 +72,11 @@ function tcp.dissector(view, pinfo, tree)
         return HTTP:call(view, pinfo, tree)
     end
     local upgrade = upgrade_of(stream, last.frame)
-    stream.client = upgrade and upgrade.client or stream.client or clients_of(pinfo, way.from, way.to)[1]
-    if not second or begins_a_frame(first, second, stream.client == way.from) then
-        return hand_on(way, upgrade, view, pinfo, tree)
+    local client = upgrade and upgrade.client or find_client(way, pinfo, view, first, second)
+    if not second or client and begins_a_frame(first, second, client == way.from) then
+        local segment = { way = way, upgrade = upgrade, view = view, pinfo = pinfo, at = 0, length = length }
+        segment.is_judged, segment.first = upgrade and upgrade.opcode, first
+        return hand_on(segment, view, pinfo, tree)
     end
     local root = tree:add(tickwire, view())
     root:add_proto_expert_info(E.cut, "the rest of a frame that began before the capture")
