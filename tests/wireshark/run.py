@@ -17,6 +17,7 @@ import checks
 import checks_explain
 import checks_frames
 import checks_session
+import checks_tls
 import checks_tools
 from tshark import Results
 
@@ -31,6 +32,7 @@ def main():
     results = Results(arguments.names)
     checks.run(results)
     checks_frames.run_all(results)
+    checks_tls.run_all(results)
     checks_tools.run_all(results)
     if program:
         checks_explain.run(results, program)
