@@ -34,6 +34,13 @@ pub struct EchoArgs {
     log: String,
 }
 
+impl EchoArgs {
+    /// Whether it is to connect instead of to serve.
+    pub fn is_client(&self) -> bool {
+        self.connect.is_some()
+    }
+}
+
 /// Echoes until Ctrl-C or SIGTERM, or as a client until the server closes.
 pub fn run(args: &EchoArgs) -> Result<(), Failure> {
     if let Some(url) = &args.connect {

@@ -15,7 +15,9 @@ mod talk;
 mod terminal;
 mod values;
 
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use clap::{Parser, Subcommand};
 
@@ -48,7 +50,8 @@ enum Command {
     Echo(echo::EchoArgs),
     /// Run a captured session again, and say whether it comes out the same.
     ///
-    /// Exit status: 0 the same, 1 it differs, 2 the file cannot be read or run again, such as one with a hole.
+    /// Exit status: 0 the same, 1 it differs, 2 the file cannot be read or run again, such as one with a hole, or what came of it cannot
+    /// be written.
     Replay(replay::ReplayArgs),
     /// Print the packet tables in force.
     Codes(codes::CodesArgs),
@@ -59,10 +62,15 @@ type Failure = String;
 
 /// Runs what the arguments ask for.
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(answer) => return refuse_or_help(&answer),
+    };
     let done = match cli.command {
-        None => serve::run(&cli.serve),
-        Some(Command::Serve(args)) => serve::run(&args),
+        // Servers go on without anybody who reads what they print: that is no reason for a player to leave.
+        None => return ended(serve::run(&cli.serve)),
+        Some(Command::Serve(args)) => return ended(serve::run(&args)),
+        Some(Command::Echo(args)) if !args.is_client() => return ended(echo::run(&args)),
         Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::Talk(args)) => talk::run(&args),
         Some(Command::Bots(args)) => bots::run(&args),
@@ -70,6 +78,20 @@ pub fn run() -> ExitCode {
         Some(Command::Replay(args)) => return replay::run(&args),
         Some(Command::Codes(args)) => codes::run(&args),
     };
+    let written = ended(written());
+    if done.is_ok() { written } else { ended(done) }
+}
+
+/// What the arguments themselves are answered with: help, the version, or what is wrong with them.
+fn refuse_or_help(answer: &clap::Error) -> ExitCode {
+    keep_failure(answer.print().and_then(|()| io::stdout().flush()));
+    match written() {
+        Ok(()) => ExitCode::from(answer.exit_code() as u8),
+        Err(line) => ended(Err(line)),
+    }
+}
+
+fn ended(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(line) => {
@@ -81,22 +103,35 @@ pub fn run() -> ExitCode {
 
 /// Says on standard error what went wrong. That it is closed is no reason to panic.
 fn tell_error(line: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr().lock(), "tickwire: {line}");
+    let _ = writeln!(io::stderr().lock(), "tickwire: {line}");
 }
 
-/// Standard output is what commands are for; a closed pipe (`| head`) is no error. A prompt ends without a line's end, so it is
-/// flushed.
+/// Why something of what was printed did not arrive, the first time.
+static UNWRITTEN: OnceLock<Failure> = OnceLock::new();
+
+/// Standard output is what commands are for; a closed pipe (`| head`) is no error, and what else goes wrong is for [`written`] to say.
+/// A prompt ends without a line's end, so it is flushed.
 fn print(text: &str) {
-    use std::io::Write;
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let mut out = io::stdout().lock();
+    keep_failure(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+}
+
+fn keep_failure(written: io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        let _ = UNWRITTEN.set(format!("standard output: {error}"));
+    }
+}
+
+/// Whether all that was printed was written.
+fn written() -> Result<(), Failure> {
+    UNWRITTEN.get().map_or(Ok(()), |failure| Err(failure.clone()))
 }
 
 /// The same on standard error: where standard output carries a capture.
 fn print_aside(text: &str) {
-    use std::io::Write;
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 #[cfg(test)]

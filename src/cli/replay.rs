@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{Failure, codes, print, tell_error};
+use super::{Failure, codes, print, tell_error, written};
 use crate::capture;
 use crate::feed::view::Layout;
 use crate::limits;
@@ -22,8 +22,8 @@ use crate::ws::http::RequestHead;
 
 /// Exit status of a replay that comes out otherwise.
 const DIFFERS: u8 = 1;
-/// Exit status of a file that cannot be run again.
-const NOT_REPLAYABLE: u8 = 2;
+/// Exit status of a file that cannot be run again, and of a verdict that cannot be written.
+const NO_VERDICT: u8 = 2;
 
 /// What `replay` can be told.
 #[derive(Debug, Args)]
@@ -47,7 +47,7 @@ enum Refusal {
 
 /// Runs the capture again and prints what came of it.
 pub fn run(args: &ReplayArgs) -> ExitCode {
-    match report(args) {
+    let status = match report(args) {
         Ok(report) => {
             print(&if args.json { format!("{:#}\n", as_json(&report)) } else { as_text(&report) });
             if report.difference.is_none() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERS) }
@@ -60,7 +60,14 @@ pub fn run(args: &ReplayArgs) -> ExitCode {
                 Refusal::NotReplayable(reason) => print(&format!("not replayable: {reason}\n")),
                 Refusal::Unreadable(reason) => tell_error(&reason),
             }
-            ExitCode::from(NOT_REPLAYABLE)
+            ExitCode::from(NO_VERDICT)
+        }
+    };
+    match written() {
+        Ok(()) => status,
+        Err(reason) => {
+            tell_error(&reason);
+            ExitCode::from(NO_VERDICT)
         }
     }
 }

@@ -210,3 +210,37 @@ fn text_of_strangers_is_escaped_in_the_log() {
     let is_terminal_control = |sign: char| sign.is_control() && sign != '\n';
     assert!(!log.contains(is_terminal_control), "{log:?}");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_answer_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none() {
+    let running = Running::start(&mut tickwire(&["--bind", "127.0.0.1:0"]));
+    let url = format!("ws://{}", running.address);
+    let bots = ["bots", &url, "--count", "1", "--seconds", "1", "--still"];
+    for (arguments, status) in [
+        (&["--version"][..], 1),
+        (&["explain", "8900"], 1),
+        (&["explain", "docs/lessons/lessons.pcapng"], 1),
+        (&["codes"], 1),
+        (&["replay", "docs/lessons/one-step.pcapng"], 2),
+        (&["replay", "docs/lessons/lessons.pcapng", "--json"], 2),
+        (&["talk", &url], 1),
+        (&bots, 1),
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
+        let done = tickwire(arguments).stdout(full).output().expect("the program runs");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(status), "{arguments:?}: {said}");
+        assert!(
+            said.starts_with("tickwire: standard output: No space left on device"),
+            "{arguments:?}: {said}"
+        );
+        assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
+    }
+    for arguments in [&["explain", "8900"][..], &["replay", "docs/lessons/one-step.pcapng"], &["codes"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let done = tickwire(arguments).stdout(writer).output().expect("the program runs");
+        assert_eq!((done.status.code(), &done.stderr[..]), (Some(0), &b""[..]), "{arguments:?}");
+    }
+}
