@@ -3,6 +3,8 @@
 //! Comes in: the name of a capture file. Goes out: what was run and whether it came out the same, in words or as JSON, and as exit status:
 //! 0 the same, 1 it differs, 2 it cannot be run again or read.
 
+mod wording;
+
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -137,9 +139,9 @@ fn as_text(report: &Report) -> String {
         text.push_str(&format!(
             "first command that differs: tick {tick}, player {player}, sequence {sequence}\n"
         ));
-        text.push_str(&format!("  recorded  {:?}\n", recorded.action));
+        text.push_str(&format!("  recorded  {}\n", wording::words(&recorded.action)));
         match decoded {
-            Some(command) => text.push_str(&format!("  decoded   {:?}\n", command.action)),
+            Some(command) => text.push_str(&format!("  decoded   {}\n", wording::words(&command.action))),
             None => text.push_str("  decoded   nothing: the client never said it\n"),
         }
     }
@@ -166,8 +168,8 @@ fn as_json(report: &Report) -> Value {
                 "tick": tick,
                 "player": recorded.player.0,
                 "sequence": recorded.sequence,
-                "recorded": format!("{:?}", recorded.action),
-                "decoded": decoded.as_ref().map(|command| format!("{:?}", command.action)),
+                "recorded": wording::words(&recorded.action),
+                "decoded": decoded.as_ref().map(|command| wording::words(&command.action)),
             })),
         });
     }

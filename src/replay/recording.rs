@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::{NotReplayable, after};
 use crate::capture::{Capture, Packet, Record};
 use crate::world::command::{Frame, decode_frame};
-use crate::world::{PlayerId, World};
+use crate::world::{Identity, PlayerId, World, code_hash};
 
 /// See the [module](self).
 pub struct Recording<'a> {
@@ -72,6 +72,22 @@ struct Front {
     snapshot: Vec<u8>,
     next_part: u16,
     parts: u16,
+    /// What the records say of the world, the same in each of them.
+    says: Says,
+}
+
+/// What stands in a record beside its part of the snapshot, by the names of PROTOCOL.md.
+type Says = [(&'static str, u64); 5];
+
+/// Fields of the record with their names.
+fn says((seed, map_size_px, tick_hz): (u32, u32, u32), code_hash: u64, tick: u32) -> Says {
+    [
+        ("seed", seed.into()),
+        ("map_size_px", map_size_px.into()),
+        ("tick_hz", tick_hz.into()),
+        ("code_hash", code_hash),
+        ("tick", tick.into()),
+    ]
 }
 
 /// Reads the records.
@@ -85,10 +101,17 @@ pub fn read<'a>(capture: &Capture<'a>) -> Result<Recording<'a>, NotReplayable> {
     let mut clients: HashMap<SocketAddr, Vec<(usize, About<'a>)>> = HashMap::new();
     for (packet, record) in capture.records() {
         let refuse = |reason: String| refuse(capture, packet, reason);
+        let (here, whole) = (packet.bytes.len(), packet.whole_bytes);
+        if here < whole {
+            return Err(refuse(format!(
+                "this packet was cut short by the capture (its snapshot length): of a record of the world there are {here} of {whole} bytes"
+            )));
+        }
         let record = record.map_err(|error| refuse(error.to_string()))?;
         let (address, about) = match record {
-            Record::World { part, parts, bytes, .. } => {
-                front.add(part, parts, bytes).map_err(refuse)?;
+            Record::World { seed, map_size_px, tick_hz, code_hash, tick, part, parts, bytes } => {
+                let says = says((seed, map_size_px, tick_hz), code_hash, tick);
+                front.add((part, parts), says, bytes).map_err(refuse)?;
                 continue;
             }
             Record::Tick { checksum, frame } => {
@@ -141,11 +164,14 @@ fn refuse(capture: &Capture<'_>, packet: &Packet<'_>, reason: String) -> NotRepl
 
 impl Front {
     /// Adds a part of the snapshot.
-    fn add(&mut self, part: u16, parts: u16, bytes: &[u8]) -> Result<(), String> {
+    fn add(&mut self, (part, parts): (u16, u16), says: Says, bytes: &[u8]) -> Result<(), String> {
         if part != self.next_part || part > 0 && parts != self.parts {
             return Err("a second world begins, or a part of the first is missing".to_owned());
         }
-        (self.next_part, self.parts) = (part + 1, parts);
+        if part > 0 {
+            agree("the record before this one", &self.says, "this one", &says)?;
+        }
+        (self.next_part, self.parts, self.says) = (part + 1, parts, says);
         self.snapshot.extend_from_slice(bytes);
         Ok(())
     }
@@ -153,6 +179,12 @@ impl Front {
     /// The world of all parts, which the first tick has to follow.
     fn world(&self, ticks: &[Tick]) -> Result<World, NotReplayable> {
         let refuse = |reason: String| NotReplayable { reason, place: None, client: None };
+        if let (0, Some(first)) = (self.parts, ticks.first()) {
+            return Err(refuse(format!(
+                "the beginning of this capture is missing: it has ticks from {} on, and not the snapshot of the world before them",
+                first.frame.tick
+            )));
+        }
         if self.parts == 0 {
             return Err(refuse(
                 "there is no world in this capture: it was not written by a server".to_owned(),
@@ -162,6 +194,9 @@ impl Front {
             return Err(refuse("the snapshot of the world is not complete".to_owned()));
         }
         let world = World::restore(&self.snapshot).map_err(|error| refuse(error.to_string()))?;
+        let Identity { seed, map_size_px, tick_hz } = *world.identity();
+        let own = says((seed, map_size_px, tick_hz.get()), code_hash(), world.tick());
+        agree("the record of the world", &self.says, "the snapshot in it", &own).map_err(refuse)?;
         let Some(first) = ticks.first() else {
             return Err(refuse("there is no tick in this capture".to_owned()));
         };
@@ -170,4 +205,14 @@ impl Front {
         }
         Ok(world)
     }
+}
+
+/// Whether two say the same of a world; if not, the first field of which they do not.
+fn agree(one: &str, says: &Says, other: &str, also: &Says) -> Result<(), String> {
+    let differing = says.iter().zip(also).find(|(said, meant)| said != meant);
+    differing.map_or(Ok(()), |((field, said), (_, meant))| {
+        let shown =
+            |value: u64| if *field == "code_hash" { format!("{value:016x}") } else { value.to_string() };
+        Err(format!("{one} says {field} {}, and {other} {}", shown(*said), shown(*meant)))
+    })
 }

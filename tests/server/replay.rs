@@ -111,11 +111,13 @@ fn a_session_of_all_dialects_comes_out_the_same_and_a_changed_angle_does_not() {
         "{report}"
     );
     let words = |name: &str| command[name].as_str().expect("words").to_owned();
-    assert!(words("recorded").starts_with("Move") && words("decoded").starts_with("Move"), "{report}");
+    let is_move = |words: String| words.starts_with("move direction=") && words.ends_with("°)");
+    assert!(is_move(words("recorded")) && is_move(words("decoded")), "{report}");
     assert_ne!(words("recorded"), words("decoded"));
     assert_ne!(difference["recorded_checksum"], difference["replayed_checksum"]);
     let (text, _) = replay(&changed, "angle-text", &[]);
     assert!(text.contains(&format!("\ndiffers at tick {}: checksum ", difference["tick"])), "{text}");
+    assert!(text.contains(&format!("\n  recorded  {}\n", words("recorded"))), "{text}");
 
     let (text, status) = replay(&without_a_packet(&bytes), "hole", &[]);
     assert_eq!(status, 2, "{text}");
@@ -204,6 +206,76 @@ fn a_file_that_was_cut_off_is_run_as_far_as_it_goes_and_says_so() {
     assert!(text.contains("the file ends in the middle of a block, after byte "), "{text}");
 }
 
+/// The lesson's capture, whose world is one record.
+fn one_step() -> Vec<u8> {
+    fs::read("docs/lessons/one-step.pcapng").expect("it is committed")
+}
+
+/// Where the packet with the first record of the world begins in a file, and its captured bytes.
+fn world_record(bytes: &[u8]) -> (usize, usize) {
+    let capture = capture::read(bytes).expect("a capture");
+    let (packet, record) = capture.records().next().expect("records");
+    assert!(matches!(record, Ok(capture::Record::World { part: 0, parts: 1, .. })), "{record:?}");
+    (offset(bytes, packet.bytes), packet.bytes.len())
+}
+
+#[test]
+fn a_capture_without_its_beginning_says_so() {
+    let bytes = one_step();
+    let begin = world_record(&bytes).0 - BEFORE_PACKET;
+    let length = u32::from_le_bytes(*bytes[begin + 4..].first_chunk().expect("a length")) as usize;
+    let without = [&bytes[..begin], &bytes[begin + length..]].concat();
+    let (text, status) = replay(&without, "no-world", &[]);
+    let expected = "not replayable: the beginning of this capture is missing: it has ticks from 0 on, ";
+    assert!(status == 2 && text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn a_snapshot_that_the_capture_cut_short_is_refused_as_such() {
+    let bytes = one_step();
+    let (begin, whole) = world_record(&bytes);
+    // Kept are 100 bytes, which need no padding: the block is so much shorter, and says so at both ends.
+    const KEPT: usize = 100;
+    let block = begin - BEFORE_PACKET;
+    let length = u32::from_le_bytes(*bytes[block + 4..].first_chunk().expect("a length")) as usize;
+    let padded = whole.next_multiple_of(4);
+    let shorter = ((length - padded + KEPT) as u32).to_le_bytes();
+    let cut = [
+        &bytes[..block + 4],
+        &shorter,
+        &bytes[block + 8..begin - 8],
+        &(KEPT as u32).to_le_bytes(),
+        &bytes[begin - 4..begin + KEPT],
+        &bytes[begin + padded..block + length - 4],
+        &shorter,
+        &bytes[block + length..],
+    ]
+    .concat();
+    let (text, status) = replay(&cut, "snaplen", &[]);
+    assert_eq!(status, 2, "{text}");
+    assert!(
+        text.contains("cut short by the capture") && text.contains(&format!("100 of {whole} bytes")),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_record_that_says_another_world_than_its_snapshot_is_refused_by_the_field() {
+    let bytes = one_step();
+    let (begin, _) = world_record(&bytes);
+    // Version and kind, then the fields as PROTOCOL.md has them.
+    for (at, field) in [(2, "seed"), (6, "map_size_px"), (10, "tick_hz"), (14, "code_hash"), (22, "tick")] {
+        let mut changed = bytes.clone();
+        changed[begin + at] ^= 1;
+        let (text, status) = replay(&changed, "header", &[]);
+        let expected = format!("not replayable: the record of the world says {field} ");
+        assert!(status == 2 && text.starts_with(&expected), "{text}");
+    }
+}
+
+/// Kind, length, interface, time, two lengths: what stands in a block before the packet's bytes.
+const BEFORE_PACKET: usize = 28;
+
 /// Where in a file some bytes of it lie.
 fn offset(file: &[u8], part: &[u8]) -> usize {
     part.as_ptr() as usize - file.as_ptr() as usize
@@ -248,8 +320,7 @@ fn without_a_packet(bytes: &[u8]) -> Vec<u8> {
     let own: Vec<&Piece<'_>> =
         connections[0].pieces.iter().filter(|piece| piece.from == End::Client).collect();
     let packet = &capture.packets[own[own.len() / 2].packet - 1];
-    // Kind, length, interface, time, two lengths: then the packet's bytes.
-    let begin = offset(bytes, packet.bytes) - 28;
+    let begin = offset(bytes, packet.bytes) - BEFORE_PACKET;
     let length = u32::from_le_bytes(*bytes[begin + 4..].first_chunk().expect("a length")) as usize;
     [&bytes[..begin], &bytes[begin + length..]].concat()
 }
