@@ -1417,7 +1417,7 @@ end
 -- What its format makes of a connection: opcodes of its messages. A server takes no other format.
 local FORMATS = { json = TEXT, msgpack = BINARY }
 
--- What a request asks for: the dialect, or nil if it is no upgrade to one; and the opcode of its messages.
+-- What a request asks for: the dialect, or nil if it is no upgrade to one; and the opcode of its messages, if that is sure.
 local function dialect_of(head)
     local target = match(head, "^GET (/%S*) HTTP/1%.1\r\n")
     if not target or not find(head:lower(), "\r\nupgrade:%s*websocket") then return nil end
@@ -1425,7 +1425,10 @@ local function dialect_of(head)
     local asked = match("&" .. query, "&dialect=([^&]*)")
     local name = asked or PATHS[path]
     local format_asked = match("&" .. query, "&format=([^&]*)")
-    return PATHS[path] and DIALECTS[name] and name, FORMATS[format_asked or "msgpack"]
+    local opcode = FORMATS[format_asked or "msgpack"]
+    -- Every server has this path: it does not say that texts are refused.
+    if path == "/" and opcode ~= TEXT then opcode = nil end
+    return PATHS[path] and DIALECTS[name] and name, opcode
 end
 
 -- Remembers what the head of a request or of an answer says about a connection.
