@@ -1578,11 +1578,13 @@ local E = {
         expert.group.PROTOCOL, expert.severity.WARN),
     unknown = ProtoExpert.new("tickwire.expert.unknown_code", "No packet of this dialect", expert.group.UNDECODED,
         expert.severity.WARN),
+    other = ProtoExpert.new("tickwire.expert.other_dialect", "Not a packet of the dialect that the preferences name",
+        expert.group.UNDECODED, expert.severity.NOTE),
     cut = ProtoExpert.new("tickwire.expert.cut", "Begins within a frame", expert.group.SEQUENCE, expert.severity.NOTE),
     bug = ProtoExpert.new("tickwire.expert.dissector_error", "A mistake of tickwire.lua", expert.group.DEBUG,
         expert.severity.ERROR),
 }
-tickwire.experts = { E.malformed, E.trailing, E.arguments, E.unknown, E.cut, E.bug }
+tickwire.experts = { E.malformed, E.trailing, E.arguments, E.unknown, E.other, E.cut, E.bug }
 local EXPERT_OF = {
     wrong_arguments = E.arguments, unknown_code = E.unknown, packet_trailing_bytes = E.trailing,
     dissector_error = E.bug,
@@ -1699,7 +1701,13 @@ local function dissect_slowly(side, segment, tree, root, whole, to_server, early
     if not early then name, text, problem, named = dissect(side, root, whole, is_shown, is_asked) end
     if is_asked and not named then root:add(F.packet, whole, "malformed"):set_generated() end
     if is_shown then root:append_text(", " .. name .. ", " .. (to_server and "client to server" or "server to client")) end
-    if problem then add_problem(is_asked and root or tree:add(tickwire, whole), problem) end
+    if problem then
+        local item = is_asked and root or tree:add(tickwire, whole)
+        add_problem(item, problem)
+        if not segment.upgrade and prefs.dialect ~= 0 then
+            item:add_proto_expert_info(E.other, "not a packet of the dialect that the preferences name")
+        end
+    end
     return line_of(to_server, name, text, problem)
 end
 
@@ -1846,11 +1854,13 @@ local function find_upgrade(view, pinfo, tree)
     return true
 end
 
--- Whether a message of a WebSocket connection that nobody has claimed is a packet.
+-- Whether a message of a WebSocket connection that nobody has claimed is a packet. On the server's ports a dialect that the preferences
+-- name claims all, so that it is said what does not fit it.
 local function find_packet(view, pinfo, tree)
     if view:len() < 2 then return false end
     local way = way_of(pinfo)
-    if not upgrade_of(way.stream, last.frame) then
+    local is_claimed = in_hand and prefs.dialect ~= 0
+    if not is_claimed and not upgrade_of(way.stream, last.frame) then
         if take(view:raw(), view) then return false end
         local _, is_known = guess(way, pinfo)
         if not is_known then return false end

@@ -175,6 +175,13 @@ def preferences():
         return f"port 3000 is not the server's, but {moved}"
     chosen = tshark("mid-stream", "-o", "tickwire.dialect:legacy", "-Y", "frame.number == 6", "-T", "fields",
                     "-e", "tickwire.dialect")
+    amiss = tshark("mid-stream", "-o", "tickwire.dialect:letters", "-Y", "tickwire.expert.other_dialect", "-T", "fields", "-e",
+                   "frame.number", "-e", "tickwire.rule", "-e", "_ws.expert.message")
+    note = "not a packet of the dialect that the preferences name"
+    if [line.split("\t")[0] for line in amiss.splitlines()] != ["2", "3", "4", "5", "6"] or amiss.count(note) != 6:
+        return f"letters are chosen, and the notes are {amiss!r}"
+    if fields("mid-stream", "tickwire.expert.other_dialect || tickwire.rule", "frame.number"):
+        return "a note without a choice"
     quiet = tshark("odd", "-o", "tickwire.values:FALSE", "-Y", "frame.number == 25", "-T", "fields", "-e", "_ws.col.Info")
     return "" if quiet.strip() == "→ move" and chosen.strip() == "legacy" else f"{chosen} {quiet}"
 

@@ -96,11 +96,13 @@ local function find_upgrade(view, pinfo, tree)
     return true
 end
 
--- Whether a message of a WebSocket connection that nobody has claimed is a packet.
+-- Whether a message of a WebSocket connection that nobody has claimed is a packet. On the server's ports a dialect that the preferences
+-- name claims all, so that it is said what does not fit it.
 local function find_packet(view, pinfo, tree)
     if view:len() < 2 then return false end
     local way = way_of(pinfo)
-    if not upgrade_of(way.stream, last.frame) then
+    local is_claimed = in_hand and prefs.dialect ~= 0
+    if not is_claimed and not upgrade_of(way.stream, last.frame) then
         if take(view:raw(), view) then return false end
         local _, is_known = guess(way, pinfo)
         if not is_known then return false end
