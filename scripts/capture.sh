@@ -13,6 +13,10 @@ port=3000 interface=lo output='' seconds=''
 
 while [ $# -gt 0 ]; do
     case $1 in
+        --port | --interface | --output | --seconds)
+            [ -n "${2:-}" ] || { echo "capture.sh: $1 needs a value" >&2 && exit 2; } ;;
+    esac
+    case $1 in
         --port) port=$2 && shift ;;
         --interface) interface=$2 && shift ;;
         --output) output=$2 && shift ;;

@@ -16,6 +16,9 @@ check=
 
 while [ $# -gt 0 ]; do
     case $1 in
+        --codes | --output) [ -n "${2:-}" ] || { echo "build.sh: $1 needs a value" >&2 && exit 2; } ;;
+    esac
+    case $1 in
         --codes) codes=$2 && shift ;;
         --output) output=$2 && shift ;;
         --check) check=yes ;;

@@ -62,6 +62,17 @@ def no_rights_bring_hints():
     return "" if said and not os.path.exists(f"{HOME.name}/none.pcapng") else f"{done.returncode} {done.stderr}"
 
 
+def options_without_a_value():
+    """Say which, and nothing else is done."""
+    wanted = [("capture.sh", option) for option in ("--port", "--interface", "--output", "--seconds")]
+    for script, option in [*wanted, ("wireshark/build.sh", "--codes"), ("wireshark/build.sh", "--output")]:
+        for given in ([option], [option, ""]):
+            done = run([str(ROOT / "scripts" / script), *given], env=environment())
+            if done.returncode != 2 or done.stderr != f"{Path(script).name}: {option} needs a value\n":
+                return f"{script} {given}: {done.returncode} {done.stderr}"
+    return ""
+
+
 def examples(text):
     """Commands of the README's console blocks and what follows them."""
     found, inside = [], False
@@ -111,6 +122,7 @@ def all_checks():
     yield "install: it works without -X, and goes again", installed_and_removed
     yield "profile: every filter is one", filter_buttons_are_filters
     yield "capture: without rights there are hints", no_rights_bring_hints
+    yield "tools: an option needs its value", options_without_a_value
     yield "readme: every command prints what is shown", the_readme_shows_what_is_printed
 
 
