@@ -82,6 +82,24 @@ pub struct Segment<'a> {
     pub missing_bytes: usize,
 }
 
+/// Whether packets of this link are read: those in which TCP is looked for, and records of the world.
+pub fn is_read(link: u32) -> bool {
+    matches!(
+        link,
+        LINK_RAW
+            | LINK_RAW_BSD
+            | LINK_RAW_OPENBSD
+            | LINK_IPV4
+            | LINK_IPV6
+            | LINK_LOOPBACK
+            | LINK_LOOPBACK_OPENBSD
+            | LINK_ETHERNET
+            | LINK_LINUX_COOKED
+            | LINK_LINUX_COOKED_2
+            | LINK_WORLD
+    )
+}
+
 /// The TCP segment that a packet holds; `None` when it holds none, or less than its headers.
 pub fn decode<'a>(packet: &Packet<'a>) -> Option<Segment<'a>> {
     let cut = packet.whole_bytes.saturating_sub(packet.bytes.len());

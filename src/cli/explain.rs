@@ -21,6 +21,8 @@ use crate::limits;
 use crate::packet::Dialect;
 use crate::ws::Side;
 
+/// What standard input is called.
+const STDIN: &str = "standard input";
 /// Characters of the longest file name on Linux.
 const NAME_CHARS: usize = 255;
 
@@ -66,11 +68,12 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let codes = codes::load(args.codes.as_deref())?;
     let dialect: &Dialect = codes::named(&codes, args.dialect.as_deref().unwrap_or(codes::DIALECT))?;
     let pieces = match contents(&args.what)? {
-        Some(contents) if input::is_capture(&contents) => {
+        Some((name, contents)) if input::is_capture(&contents) => {
             let asked = args.dialect.as_ref().map(|_| dialect);
-            return file::run(&contents, &codes, (asked, dialect), args);
+            return file::run(&contents, &codes, (asked, dialect), args)
+                .map_err(|error| format!("{name}: {error}"));
         }
-        Some(contents) => input::read(&contents)?,
+        Some((_, contents)) => input::read(&contents)?,
         None => vec![Piece { from: None, bytes: typed(&args.what)? }],
     };
     if args.client.is_some() || args.packet.is_some() {
@@ -129,16 +132,23 @@ pub fn lines(explanation: &Explanation<'_>, paint: Paint) -> String {
     explanation.frames.iter().map(|frame| frame.said(explanation.from, paint)).collect()
 }
 
-/// What a file or standard input holds; `None` if the bytes stand on the command line. No hexadecimal has a point or a slash in it.
-fn contents(what: &[String]) -> Result<Option<Vec<u8>>, Failure> {
-    match what {
-        [dash] if dash == "-" => bounded(io::stdin().lock(), "standard input").map(Some),
-        [file] if file.contains(['.', '/']) => {
+/// What a file or standard input holds, and its name; `None` if the bytes stand on the command line. No hexadecimal has a point or a
+/// slash in it.
+fn contents(what: &[String]) -> Result<Option<(&str, Vec<u8>)>, Failure> {
+    let is_name = |word: &&String| *word == "-" || word.contains(['.', '/']);
+    let (name, contents) = match what {
+        [dash] if dash == "-" => (STDIN, bounded(io::stdin().lock(), STDIN)?),
+        [file] if is_name(&file) => {
             let opened = File::open(Path::new(file)).map_err(|error| format!("{file}: {error}"))?;
-            bounded(opened, file).map(Some)
+            (file.as_str(), bounded(opened, file)?)
         }
-        _ => Ok(None),
-    }
+        words => {
+            let beside = words.iter().find(is_name);
+            return beside
+                .map_or(Ok(None), |file| Err(format!("one file at a time: nothing stands beside {file}")));
+        }
+    };
+    Ok(Some((name, contents)))
 }
 
 /// Hexadecimal of the command line. Who meant a file of this name is told how to say so, or that there is none.
@@ -160,6 +170,9 @@ fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
     let mut contents = Vec::new();
     let mut reader = reader.take(limits::EXPLAIN_PASTED_BYTES + 1);
     reader.read_to_end(&mut contents).map_err(|error| format!("{name}: {error}"))?;
+    if input::is_gzip(&contents) {
+        return Err(format!("{name}: it is packed by gzip: unpack it first, such as with gunzip"));
+    }
     let mut bound = limits::EXPLAIN_PASTED_BYTES;
     if input::is_capture(&contents) {
         bound = limits::EXPLAIN_BYTES;

@@ -6,7 +6,8 @@
 mod wording;
 
 use std::fmt::Write;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::{Failure, codes, print, tell_error, written};
 use crate::capture;
+use crate::explain::input;
 use crate::feed::view::Layout;
 use crate::limits;
 use crate::net::endpoint;
@@ -22,6 +24,10 @@ use crate::packet::Codes;
 use crate::replay::{self, Changed, NotReplayable, Report, Spoken};
 use crate::ws::http::RequestHead;
 
+/// The file that is standard input.
+const DASH: &str = "-";
+/// What tells a capture by its beginning.
+const MAGIC_BYTES: u64 = 4;
 /// Exit status of a replay that comes out otherwise.
 const DIFFERS: u8 = 1;
 /// Exit status of a file that cannot be run again, and of a verdict that cannot be written.
@@ -30,7 +36,7 @@ const NO_VERDICT: u8 = 2;
 /// What `replay` can be told.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// Capture that a server wrote with --capture or `capture on`.
+    /// Capture that a server wrote with --capture or `capture on`, or - for standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Print one JSON object instead of lines.
@@ -77,19 +83,45 @@ pub fn run(args: &ReplayArgs) -> ExitCode {
 fn report(args: &ReplayArgs) -> Result<Report, Refusal> {
     let codes = codes::load(args.codes.as_deref()).map_err(Refusal::Unreadable)?;
     let bytes = read(&args.file).map_err(Refusal::Unreadable)?;
-    let unreadable = |error| Refusal::Unreadable(format!("{}: {error}", args.file.display()));
+    let unreadable = |error| Refusal::Unreadable(format!("{}: {error}", name(&args.file)));
     let capture = capture::read(&bytes).map_err(unreadable)?;
     replay::replay(&capture, &|head| spoken(&codes, head)).map_err(Refusal::NotReplayable)
 }
 
-/// The whole file, within its bound.
+/// The whole of a file, a pipe or standard input, within its bound.
 fn read(file: &Path) -> Result<Vec<u8>, Failure> {
-    let failure = |reason: &dyn std::fmt::Display| format!("{}: {reason}", file.display());
-    let about = fs::metadata(file).map_err(|error| failure(&error))?;
-    if !about.is_file() || about.len() > limits::CAPTURE_READ_BYTES {
-        return Err(failure(&format!("not a file of at most {} bytes", limits::CAPTURE_READ_BYTES)));
+    let failure = |reason: &dyn std::fmt::Display| format!("{}: {reason}", name(file));
+    let mut source: Box<dyn Read> = if file.as_os_str() == DASH {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(file).map_err(|error| failure(&error))?)
+    };
+    let too_long = || failure(&format!("more than {} bytes", limits::CAPTURE_READ_BYTES));
+    // What says its length is not read in vain.
+    if fs::metadata(file).is_ok_and(|about| about.len() > limits::CAPTURE_READ_BYTES) {
+        return Err(too_long());
     }
-    fs::read(file).map_err(|error| failure(&error))
+    let mut bytes = Vec::new();
+    let mut take = |bytes: &mut Vec<u8>, most: u64| {
+        source.as_mut().take(most).read_to_end(bytes).map_err(|error| failure(&error))
+    };
+    take(&mut bytes, MAGIC_BYTES)?;
+    if input::is_gzip(&bytes) {
+        return Err(failure(&"it is packed by gzip: unpack it first, such as with gunzip"));
+    }
+    // A device may give for ever what is no capture.
+    if input::is_capture(&bytes) {
+        take(&mut bytes, limits::CAPTURE_READ_BYTES)?;
+    }
+    if bytes.len() as u64 > limits::CAPTURE_READ_BYTES {
+        return Err(too_long());
+    }
+    Ok(bytes)
+}
+
+/// What the file is called.
+fn name(file: &Path) -> String {
+    if file.as_os_str() == DASH { "standard input".to_owned() } else { file.display().to_string() }
 }
 
 /// What a server speaks at the target of a request.

@@ -32,6 +32,14 @@ pub fn is_capture(contents: &[u8]) -> bool {
     MAGICS.iter().any(|magic| contents.starts_with(magic))
 }
 
+/// First bytes of a file that gzip has packed. No frame and no head of HTTP begins with them.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// Whether this is packed by gzip, as captures often are.
+pub fn is_gzip(contents: &[u8]) -> bool {
+    contents.starts_with(&GZIP)
+}
+
 /// The pieces of hexadecimal text or of bytes.
 ///
 /// # Errors

@@ -382,6 +382,40 @@ fn a_damaged_capture_is_read_as_far_as_it_goes() {
 }
 
 #[test]
+fn what_is_not_read_is_named_instead_of_explained() {
+    let packed = OnDisk::new("packed", &hex::bytes("1f 8b 08 00 00 00 00 00"));
+    let (is_well, out, errors) = tickwire(&[packed.path()]);
+    assert!(!is_well && out.is_empty() && errors.contains("unpack it first"), "{out}{errors}");
+
+    let mut wireless = Vec::new();
+    pcapng::write_section(&mut wireless, "a test");
+    pcapng::write_interface(&mut wireless, 105, "wlan0");
+    let about = About { interface: 0, at_ns: 0, inbound: None, comment: "" };
+    pcapng::write_packet(&mut wireless, &about, &[0; 40]);
+    let file = OnDisk::new("wireless", &wireless);
+    let (is_well, out, errors) = tickwire(&[file.path()]);
+    let expected = format!("{}: packets of link type 105 are not read, 1 in all: only", file.path());
+    assert!(!is_well && out.is_empty() && errors.contains(&expected), "{out}{errors}");
+    let both = OnDisk::new("both-links", &[two_clients(), wireless].concat());
+    let (is_well, out, errors) = tickwire(&[both.path()]);
+    assert!(
+        is_well
+            && out.contains("\npackets of link type 105 are not read, 1 in all: only")
+            && out.contains("pong nonce=1"),
+        "{out}{errors}"
+    );
+
+    let (is_well, out, errors) = tickwire(&[file.path(), both.path()]);
+    assert!(!is_well && out.is_empty() && errors.contains("one file at a time"), "{out}{errors}");
+    let (_, _, errors) = tickwire(&["-", "8900"]);
+    assert!(errors.contains("one file at a time: nothing stands beside -"), "{errors}");
+
+    let damaged = OnDisk::new("damaged", &hex::bytes("0a0d0d0a ffffffff 00000000"));
+    let (_, _, errors) = tickwire(&[damaged.path()]);
+    assert!(errors.contains(&format!("tickwire: {}: at byte ", damaged.path())), "{errors}");
+}
+
+#[test]
 fn a_name_that_several_clients_share_is_nobodys() {
     let mut writer = Writer::new();
     pcapng::write_name(&mut writer.file, "127.0.0.2".parse().expect("an address"), "ann");

@@ -1,8 +1,9 @@
 //! `tickwire replay` over captures of real servers: the same again, a changed byte found, a hole refused.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -204,6 +205,21 @@ fn a_file_that_was_cut_off_is_run_as_far_as_it_goes_and_says_so() {
     assert!(number(&cut, "ticks") < number(&all, "ticks"));
     let (text, _) = replay(&whole[..whole.len() - 3000], "cut-text", &[]);
     assert!(text.contains("the file ends in the middle of a block, after byte "), "{text}");
+}
+
+#[test]
+fn standard_input_and_pipes_are_run_again_and_what_is_packed_is_named() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(["replay", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    child.stdin.take().expect("piped").write_all(&one_step()).expect("written");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success() && output.stdout.ends_with(b"same\n"), "{output:?}");
+    let (text, status) = replay(b"\x1f\x8b\x08\x00", "gzip", &[]);
+    assert!(status == 2 && text.contains("unpack it first"), "{text}");
 }
 
 /// The lesson's capture, whose world is one record.

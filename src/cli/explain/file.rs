@@ -3,13 +3,13 @@
 //! Comes in: the bytes of the file. Goes out: a line for each head, frame and hole, and a table of the connections; or drawings, or a
 //! line of JSON for each frame. Printed as it is read, so that a long capture costs no more memory than its file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
 use super::super::{Failure, print};
 use super::{ExplainArgs, lines};
-use crate::capture::{self, Capture};
+use crate::capture::{self, Capture, packet};
 use crate::explain::captured::{self, Found, Tally, What};
 use crate::packet::{Codes, Dialect};
 use crate::ws::Side;
@@ -25,11 +25,17 @@ pub fn run(
     args: &ExplainArgs,
 ) -> Result<(), Failure> {
     let capture = capture::read(contents).map_err(|error| error.to_string())?;
+    let unread = unread(&capture);
+    if let Some(words) = &unread
+        && capture.packets.iter().all(|packet| !packet::is_read(packet.link))
+    {
+        return Err(words.clone());
+    }
     let begin_ns = capture.packets.first().map_or(0, |packet| packet.at_ns);
     let names = names(&capture);
     let is_plain = !args.json && args.packet.is_none();
     if is_plain {
-        print(&heading(&capture));
+        print(&heading(&capture, unread.as_deref()));
     }
     let mut is_silent = true;
     let tallies = captured::walk(&capture, codes, dialects, args.client, |found| {
@@ -64,14 +70,30 @@ fn names<'a>(capture: &Capture<'a>) -> Names<'a> {
     capture.names.iter().copied().filter(|(address, _)| clients.get(address) == Some(&1)).collect()
 }
 
-fn heading(capture: &Capture<'_>) -> String {
+/// Which packets stand on a link that is not read, in words; `None` when there are none.
+fn unread(capture: &Capture<'_>) -> Option<String> {
+    let links = capture.packets.iter().map(|packet| packet.link).filter(|link| !packet::is_read(*link));
+    let links: BTreeSet<u32> = links.collect();
+    let numbers: Vec<String> = links.iter().map(ToString::to_string).collect();
+    if numbers.is_empty() {
+        return None;
+    }
+    let packets = capture.packets.iter().filter(|packet| links.contains(&packet.link)).count();
+    Some(format!(
+        "packets of link type {} are not read, {packets} in all: only Ethernet, Linux cooked, loopback and raw IP are",
+        numbers.join(" or ")
+    ))
+}
+
+fn heading(capture: &Capture<'_>, unread: Option<&str>) -> String {
     let (connections, packets) = (capture.connections().len(), capture.packets.len());
     let records = match capture.records().count() {
         0 => String::new(),
         records => format!(", {records} records of the world"),
     };
     let heading = format!("{packets} packets, {connections} TCP connections{records}\n");
-    format!("{heading}\n  packet     seconds  client\n")
+    let unread = unread.map(|words| format!("{words}\n")).unwrap_or_default();
+    format!("{heading}{unread}\n  packet     seconds  client\n")
 }
 
 /// Something that was found, as it was asked for; empty when it was not.
