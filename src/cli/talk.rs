@@ -21,7 +21,7 @@ use crate::client::url::Url;
 use crate::explain::paint::Paint;
 use crate::limits;
 use crate::net::platform;
-use crate::packet::{Direction, grammar};
+use crate::packet::{Dialect, Direction, Row, grammar};
 use crate::ws::frame::Opcode;
 use crate::ws::{CloseCode, Side};
 
@@ -66,6 +66,7 @@ enum Format {
 pub fn run(args: &TalkArgs) -> Result<(), Failure> {
     let codes = codes::load(args.codes.as_deref())?;
     let (dialect, _) = codes::spoken(&codes, &args.url, args.dialect.as_deref())?;
+    check_quiet(&args.quiet, &dialect)?;
     let mut url = args.url.clone().for_dialect(dialect.name());
     if args.format == Format::Json {
         url.target.push_str(if url.target.contains('?') { "&format=json" } else { "?format=json" });
@@ -89,6 +90,24 @@ pub fn run(args: &TalkArgs) -> Result<(), Failure> {
     }
     talk.converse()?;
     talk.leave()
+}
+
+/// Whether each name is one of a packet or of a kind of frame: one that is mistyped would hide nothing.
+fn check_quiet(quiet: &[String], dialect: &Dialect) -> Result<(), Failure> {
+    let rows = || [Direction::ToServer, Direction::ToClient].into_iter().flat_map(|way| dialect.rows(way));
+    let is_packet = |name: &String| {
+        let has_code = |row: &Row| row.code(dialect.name()).is_some_and(|code| code.to_string() == *name);
+        rows().any(|row| row.name == *name || has_code(row))
+    };
+    let opcodes: Vec<&str> = (0..=u8::MAX).filter_map(Opcode::new).map(Opcode::name).collect();
+    let unknown = quiet.iter().find(|name| !is_packet(name) && !opcodes.contains(&name.as_str()));
+    unknown.map_or(Ok(()), |name| {
+        Err(format!(
+            "--quiet: {} has no packet {name:?}, which `tickwire codes` lists, and frames are {}",
+            dialect.name(),
+            opcodes.join(", ")
+        ))
+    })
 }
 
 /// A conversation that goes on.
@@ -294,7 +313,7 @@ impl Talk<'_, '_> {
     /// The packets that a client can say.
     fn packets(&self) -> String {
         let dialect = self.live.dialect();
-        let line = |row: &crate::packet::Row| {
+        let line = |row: &Row| {
             let code = row.code(dialect.name()).map(ToString::to_string).unwrap_or_default();
             let arguments = grammar::print_arguments(&row.arguments);
             format!("{code:>4}  {:<14}{arguments}\n{:20}{}\n", row.name, "", row.meaning)

@@ -68,6 +68,8 @@ struct Progress {
     is_over: AtomicBool,
     /// Why it ended by itself.
     error: Mutex<Option<String>>,
+    /// Files that were begun after the first. What follows counts all of them.
+    more_files: AtomicU64,
     packets: AtomicU64,
     bytes: AtomicU64,
     lost: AtomicU64,
@@ -79,7 +81,15 @@ impl Progress {
         let (name, error) = (self.name.lock().clone(), self.error.lock().clone());
         let ended = error.map_or(String::new(), |error| format!("; ended: {error}"));
         let (packets, bytes, lost) = (of(&self.packets), of(&self.bytes), of(&self.lost));
-        format!("{name}: {packets} packets, {bytes} bytes, {lost} lost{ended}")
+        match of(&self.more_files) {
+            0 => format!("{name}: {packets} packets, {bytes} bytes, {lost} lost{ended}"),
+            more => {
+                let files = more + 1;
+                format!(
+                    "{files} files, {packets} packets, {bytes} bytes, {lost} lost; the last is {name}{ended}"
+                )
+            }
+        }
     }
 }
 
@@ -215,6 +225,7 @@ impl Writing {
                     if !is_first {
                         self.output.next()?;
                         self.output.name().clone_into(&mut self.progress.name.lock());
+                        self.progress.more_files.fetch_add(1, Ordering::Relaxed);
                         info!(file = self.output.name(), "capture goes on");
                     }
                     (began, is_first, is_full) = (seen.at, false, false);

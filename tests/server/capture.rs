@@ -243,11 +243,17 @@ fn a_full_file_is_followed_by_one_that_stands_alone() {
         raw.say("native", &walk(Some(sequence)));
     }
     raw.finish();
+    let told = order(&server, "capture off");
     server.stop();
     assert_eq!(fs::read(folder.file("a.1.pcapng")).expect("the file"), b"of somebody else");
     let files: Vec<PathBuf> =
         iter::once(file.clone()).chain((2..).map(numbered).take_while(|file| file.exists())).collect();
     assert!(files.len() >= 4, "{files:?}");
+    let last = files.last().expect("files").display();
+    assert!(told.starts_with(&format!("{} files, ", files.len())), "{told}");
+    assert!(told.ends_with(&format!(" lost; the last is {last}\n")), "{told}");
+    let bytes: u64 = files.iter().map(|file| fs::metadata(file).expect("the file").len()).sum();
+    assert!(told.contains(&format!(" packets, {bytes} bytes, ")), "{told}");
     let (mut sent, mut unfinished_bytes) = (raw::request("/play?token=").1, 0);
     let head_bytes = sent.len();
     for (number, file) in files.iter().enumerate() {

@@ -115,6 +115,18 @@ fn what_is_quiet_is_not_shown_but_can_be_expected() {
 }
 
 #[test]
+fn a_name_that_nothing_has_cannot_be_quiet() {
+    for (dialect, name, is_known) in
+        [("native", "updaet", false), ("native", "13", true), ("legacy", "33", true), ("native", "33", false)]
+    {
+        let (code, _, errors) = talk(&["--dialect", dialect, "--quiet", "ping", "--quiet", name], "");
+        assert_eq!(code, Some(if is_known { 0 } else { 1 }), "{name}: {errors}");
+        let hint = format!("--quiet: {dialect} has no packet {name:?}, which `tickwire codes` lists");
+        assert_eq!(errors.contains(&hint), !is_known, "{errors}");
+    }
+}
+
+#[test]
 fn other_dialects_and_json_have_their_paths() {
     let script = "[\"enter_game\", [{\"name\": \"bob\", \"skin\": 1}]]\nexpect setup\n";
     let (code, lines, errors) = talk(&["--dialect", "legacy", "--quiet", "load_objects"], script);
