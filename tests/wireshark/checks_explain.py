@@ -38,7 +38,7 @@ def explained(program, lines, dialect):
 
 
 def explained_one_by_one(program, lines, dialect):
-    """The same where each message breaks a rule: `explain` reads nothing after what a server closes for."""
+    """The same where each message breaks a rule: what is wrong with one says nothing of the next."""
     found, complaints = [], ""
     upgrade = [line for line in lines if bytes.fromhex(line[2:]).startswith((b"GET ", b"HTTP/"))]
     for line in lines:
