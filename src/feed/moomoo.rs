@@ -137,7 +137,7 @@ fn tell_own(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Mess
 }
 
 /// Tells of those in view whom the client has not heard of since they began to play: who plays again may have another name and
-/// another colour. Who has to wait for the next turn is taken out of the view of this one.
+/// another colour, so it leaves and comes. Who has to wait for the next turn is taken out of the view of this one.
 fn tell_new(
     view: &mut View,
     published: &Published,
@@ -156,7 +156,10 @@ fn tell_new(
         if fits {
             newcomers += 1;
             match place {
-                Ok(place) => view.known[place] = Known::new(seen),
+                Ok(place) => {
+                    view.known[place] = Known::new(seen);
+                    messages.add_packet(&ServerPacket::RemovePlayer { id: &id_of(seen.player) }, dialect);
+                }
                 Err(place) => view.known.insert(place, Known::new(seen)),
             }
             tell_player(seen, false, dialect, messages);
