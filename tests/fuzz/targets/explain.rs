@@ -6,6 +6,7 @@
 
 use tickwire::explain::{Content, Conversation, Explanation, Problem, REST};
 use tickwire::packet::{Codes, Dialect, Direction};
+use tickwire::session::Breach;
 use tickwire::ws::Side;
 use tickwire::ws::message::{Limits, Message, Reader};
 
@@ -112,10 +113,10 @@ fn verdict(dialect: &Dialect, from: Side, is_json: bool, bytes: &[u8]) -> Option
     reader.receive(bytes);
     loop {
         let decoded = match reader.next_message() {
-            Ok(Some(Message::Binary(payload))) => dialect.decode(direction, payload),
+            Ok(Some(Message::Binary(payload))) if !is_json => dialect.decode(direction, payload),
             Ok(Some(Message::Text(text))) if is_json => dialect.decode_json(direction, text),
-            // Which kind of message an endpoint takes, an explanation does not judge.
-            Ok(Some(Message::Ping(_) | Message::Pong(_) | Message::Text(_))) => continue,
+            Ok(Some(Message::Binary(_) | Message::Text(_))) => return Some(Breach::FrameKind.name()),
+            Ok(Some(Message::Ping(_) | Message::Pong(_))) => continue,
             Ok(Some(Message::Close(_)) | None) => return None,
             Err(violation) => return Some(violation.name()),
         };
