@@ -263,12 +263,15 @@ pub const TERMINAL_LOOK: Duration = Duration::from_millis(300);
 
 // ---- explain -------------------------------------------------------------------------------------------------
 
-/// Bytes in which the first frame that makes sense is sought, where the beginning is missing: four of the longest updates. Beyond: the
-/// first half of them is given up.
-pub const EXPLAIN_SEEK_BYTES: usize = 64 * 1024;
+/// Bytes in which the first frame that makes sense is sought, where the beginning is missing: the longest frame of ours fits, and as
+/// much before it. Beyond: the bytes in front at which no frame begins are given up, or half of all if the search is out of tries.
+pub const EXPLAIN_SEEK_BYTES: usize = 2 * OUTBOX_BYTES;
 /// Bytes of payloads that one search for such a frame decodes, for each byte that it goes over, over all dialects. What a session says looks
 /// like a frame at few wrong places. Beyond: the search goes on from there when there is more.
 pub const EXPLAIN_SEEK_TRIES: usize = 16;
+/// Messages that a dialect has to read less than the best guess of a connection without its upgrade. Beyond: it is tried no more, so that
+/// a long connection is decoded once and not once for each dialect.
+pub const EXPLAIN_GUESS_BEHIND: usize = 8;
 
 // ---- cli: explain --------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ pub mod captured;
 mod drawing;
 mod encode;
 mod encoding;
+pub mod guess;
 mod head;
 mod header;
 pub mod hex;

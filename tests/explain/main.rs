@@ -2,6 +2,7 @@
 
 mod capture;
 mod golden;
+mod guess;
 mod property;
 mod stream;
 mod wireshark_table;

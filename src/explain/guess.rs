@@ -1,0 +1,154 @@
+//! Which dialect a connection speaks whose upgrade nobody saw: a guess, from what reads.
+//!
+//! The algorithm, which the Wireshark dissector has too (`scripts/wireshark/parts/8-dissect.lua`):
+//!
+//! 1. A **message** is whole: a text or a binary frame, or its fragments put together. Control frames say nothing.
+//! 2. A dialect **reads** a message if it is a packet of that dialect in that direction: its code is in the table and its arguments
+//!    have the right types. A binary message is read as MessagePack, a text message as JSON.
+//! 3. Each message of either side counts for every dialect that reads it. A message that no dialect reads counts for none, so that a
+//!    broken packet rules nothing out.
+//! 4. The **candidates** are the dialects that read the most messages. As long as no message was read, these are all dialects.
+//! 5. The **best guess** is the first of the candidates in the order of [`LIKELY`]. The format is that of most messages that were read.
+//! 6. A dialect that has read [`EXPLAIN_GUESS_BEHIND`](limits::EXPLAIN_GUESS_BEHIND) messages fewer than the best is tried no more.
+//! 7. A message **reads alike** if all candidates read it as the same packet with the same values, or none of them reads it. Then what
+//!    it says is sure. Where it does not read alike, the best guess is shown, and is said to be a guess.
+//!
+//! The order of the messages does not matter, but for rule 6. `tests/fixtures/dialect_guess.tsv` has cases that both programs run.
+
+use crate::limits;
+use crate::packet::{Codes, Decoded, Dialect, Direction, PacketError};
+use crate::ws::Side;
+use crate::ws::frame::Opcode;
+
+/// The order in which dialects are likely. Dialects of other tables follow in the order of these.
+pub const LIKELY: [&str; 5] = ["native", "letters", "legacy", "letters-2024", "letters-2023"];
+
+/// What is known of the dialect of a connection without its upgrade.
+#[derive(Clone, Debug)]
+pub struct Guess<'c> {
+    /// In the order of [`LIKELY`].
+    tried: Vec<Tried<'c>>,
+    /// Messages that a dialect read as MessagePack, and as JSON.
+    formats: [usize; 2],
+    is_final: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Tried<'c> {
+    dialect: &'c Dialect,
+    /// Messages that it read.
+    read: usize,
+}
+
+impl<'c> Guess<'c> {
+    /// Every dialect of the tables, before any message.
+    pub fn new(codes: &'c Codes) -> Guess<'c> {
+        let mut tried: Vec<_> =
+            codes.dialects().map(|dialect| Tried { dialect: dialect.as_ref(), read: 0 }).collect();
+        let place = |one: &Tried<'_>| LIKELY.iter().position(|name| *name == one.dialect.name());
+        tried.sort_by_key(|one| place(one).unwrap_or(LIKELY.len()));
+        Guess { tried, formats: [0; 2], is_final: false }
+    }
+
+    /// The same guess, which no later message changes: for a second look at a connection that was heard to its end.
+    pub fn made_final(mut self) -> Guess<'c> {
+        let best = self.most_read();
+        self.tried.retain(|one| one.read == best);
+        self.is_final = true;
+        self
+    }
+
+    /// Takes a message as evidence.
+    pub fn weigh(&mut self, from: Side, opcode: Opcode, message: &[u8]) {
+        if self.is_final {
+            return;
+        }
+        let mut is_read = false;
+        for one in &mut self.tried {
+            if decode(one.dialect, from, opcode, message).is_some_and(|read| read.is_ok()) {
+                one.read += 1;
+                is_read = true;
+            }
+        }
+        self.formats[usize::from(opcode == Opcode::Text)] += usize::from(is_read);
+        let best = self.most_read();
+        self.tried.retain(|one| one.read + limits::EXPLAIN_GUESS_BEHIND > best);
+    }
+
+    fn most_read(&self) -> usize {
+        self.tried.iter().map(|one| one.read).max().unwrap_or_default()
+    }
+
+    /// The dialects that read the most messages, likelier first.
+    pub fn candidates(&self) -> Vec<&'c Dialect> {
+        let best = self.most_read();
+        self.tried.iter().filter(|one| one.read == best).map(|one| one.dialect).collect()
+    }
+
+    /// The dialects that are still tried: the candidates and those that may become one.
+    pub fn in_contention(&self) -> Vec<&'c Dialect> {
+        self.tried.iter().map(|one| one.dialect).collect()
+    }
+
+    /// The first of the candidates; `None` where the tables have no dialect.
+    pub fn best(&self) -> Option<&'c Dialect> {
+        self.candidates().first().copied()
+    }
+
+    /// Whether packets travel as JSON; `None` before one was read.
+    pub fn is_json(&self) -> Option<bool> {
+        let [binary, text] = self.formats;
+        (binary + text > 0).then_some(text > binary)
+    }
+
+    /// The candidates that read a message otherwise than the best guess does: none, if it reads alike.
+    pub fn otherwise(&self, from: Side, opcode: Opcode, message: &[u8]) -> Vec<&'c Dialect> {
+        let candidates = self.candidates();
+        let Some((best, others)) = candidates.split_first().filter(|(_, others)| !others.is_empty()) else {
+            return Vec::new();
+        };
+        let shown = decode(best, from, opcode, message).and_then(Result::ok);
+        let is_other = |other: &&&Dialect| {
+            let read = decode(other, from, opcode, message).and_then(Result::ok);
+            match (&shown, &read) {
+                (Some(shown), Some(read)) => !is_alike(shown, read),
+                (shown, read) => shown.is_some() != read.is_some(),
+            }
+        };
+        others.iter().filter(is_other).copied().collect()
+    }
+
+    /// The guess in words, said once of a connection.
+    pub fn words(&self) -> String {
+        let names: Vec<&str> = self.candidates().iter().map(|dialect| dialect.name()).collect();
+        let names = match names.split_last() {
+            Some((last, before)) if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+            _ => names.concat(),
+        };
+        let format = if self.is_json() == Some(true) { ", as JSON" } else { "" };
+        format!("dialect: a guess, {names}{format}")
+    }
+}
+
+/// A message in a dialect; `None` if its frames carry no packets.
+fn decode<'c>(
+    dialect: &'c Dialect,
+    from: Side,
+    opcode: Opcode,
+    message: &[u8],
+) -> Option<Result<Decoded<'c>, PacketError>> {
+    let direction = match from {
+        Side::Client => Direction::ToServer,
+        Side::Server => Direction::ToClient,
+    };
+    match opcode {
+        Opcode::Binary => Some(dialect.decode(direction, message)),
+        Opcode::Text => Some(dialect.decode_json(direction, std::str::from_utf8(message).ok()?)),
+        _ => None,
+    }
+}
+
+/// Whether two dialects read the same: the packet's name, and its values by the same names and types.
+fn is_alike(one: &Decoded<'_>, other: &Decoded<'_>) -> bool {
+    one.row.name == other.row.name && one.row.arguments == other.row.arguments && one.values == other.values
+}
