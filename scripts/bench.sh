@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# What the server costs per client and tick, as a ratio to the floor: a program with a reading thread per client that sends each client one
+# frame per tick, and nothing else (tests/benches/floor.rs). With --against also as a ratio to another build of the server.
+#
+#   scripts/bench.sh [--rounds N] [--seconds N] [--clients N] [--case NAME] [--against PROGRAM]
+#
+# --rounds   rounds, in each of which every program runs once, in changing order (default 9; below 3 no interval is printed)
+# --seconds  measured time of each run (default 10)
+# --clients  clients at once (default 1000)
+# --case     play         legacy clients that send 10 inputs a second (default)
+#            still        legacy clients that send nothing
+#            native       native clients that send 10 inputs a second
+#            spectators   native clients, of which 19 in 20 watch one player
+# --against  another tickwire program, such as one built from the commit before a change
+#
+# All send 30 updates a second to each client. The floor sends as many bytes as the server did in a first run that is not counted. It runs
+# twice in each round: the ratio of the two (A/A) shows how far apart equal programs come out on this machine at this time. A
+# ratio whose interval holds 1 is no difference. Judges nothing: it exits with 1 only if a client was lost.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+rounds=9 seconds=10 clients=1000 case=play against=
+while (($#)); do
+    case $1 in
+        --rounds) rounds=$2 ;;
+        --seconds) seconds=$2 ;;
+        --clients) clients=$2 ;;
+        --case) case=$2 ;;
+        --against) against=$2 ;;
+        *) sed -n '2,21s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    esac
+    shift 2
+done
+case $case in
+    play) load=(--dialect legacy --inputs 10) ;;
+    still) load=(--dialect legacy --inputs 0) ;;
+    native) load=(--dialect native --inputs 10) ;;
+    spectators) load=(--dialect native --inputs 10 --spectators $((clients * 19 / 20))) ;;
+    *) printf 'bench.sh: --case %s: must be play, still, native or spectators\n' "$case" >&2; exit 2 ;;
+esac
+[[ -z $against || -x $against ]] || { printf 'bench.sh: --against %s: no such program\n' "$against" >&2; exit 2; }
+
+ulimit -n "$(ulimit -Hn)"
+source scripts/lib/measure.sh
+cargo build --release --quiet --example floor --example load
+examples=$(dirname "$tickwire")/examples
+floor=''
+trap 'for child in $server $floor; do kill "$child" 2>/dev/null && wait "$child" || true; done; rm -rf "$work"' EXIT
+
+# A run of the clients against a process; its line goes to the file of its name: measure NAME PID PORT FLAGS…
+measure() {
+    local name=$1 pid=$2 port=$3
+    shift 3
+    "$examples/load" --pid "$pid" --clients "$clients" --seconds "$seconds" "${load[@]}" "$@" "ws://127.0.0.1:$port" |
+        tee -a "$work/$name.json" | sed "s/^/$name /" >&2
+    grep -q '"lost":0}' < <(tail -n 1 "$work/$name.json") ||
+        { say "clients were lost: $(tail -n 3 "$work/log" 2>/dev/null)"; exit 1; }
+}
+# A server of its own for each run, so that memory is counted from nothing: run_server NAME PROGRAM
+run_server() {
+    local tickwire=$2
+    start_server --moomoo-update-hz 30 --max-clients $((clients + 100))
+    measure "$1" "$server" "$port" --metrics
+    kill "$server"
+    wait "$server" || true
+    server=''
+}
+# run_floor NAME
+run_floor() {
+    : >"$work/floor"
+    "$examples/floor" --bytes "$frame_bytes" >"$work/floor" &
+    floor=$!
+    measure "$1" "$floor" "$(port_of "$work/floor" bind)"
+    kill "$floor"
+    wait "$floor" 2>/dev/null || true
+    floor=''
+}
+
+values() { sed -n "s/.*\"$2\":\([0-9.]*\).*/\1/p" "$work/$1.json"; }
+median() { sort -n | awk '{ value[NR] = $1 } END { print (value[int((NR + 1) / 2)] + value[int((NR + 2) / 2)]) / 2 }'; }
+# The mean ratio of two programs over the rounds and its 95 % interval, from the logarithms of the paired ratios: ratio NAME OTHER FIELD
+ratio() {
+    paste <(values "$1" "$3") <(values "$2" "$3") | awk '
+        BEGIN { split("12.706 4.303 3.182 2.776 2.571 2.447 2.365 2.306 2.262 2.228 2.201 2.179 2.160 2.145 2.131", student) }
+        $1 > 0 && $2 > 0 { x = log($1 / $2); sum += x; squares += x * x; n++ }
+        END {
+            if (!n) { print "-"; exit }
+            mean = sum / n
+            if (n < 3) { printf "%.3f\n", exp(mean); exit }
+            half = (n - 1 <= 15 ? student[n - 1] : 2) * sqrt((squares / n - mean * mean) * n / (n - 1) / n)
+            printf "%.3f (%.3f to %.3f)\n", exp(mean), exp(mean - half), exp(mean + half)
+        }'
+}
+
+title "$clients clients, $case, $rounds rounds of $seconds s"
+run_server first "$tickwire"
+frame_bytes=$(values first bytes | cut -d. -f1)
+programs=(floor server again ${against:+before})
+for ((round = 0; round < rounds; round++)); do
+    for ((turn = 0; turn < ${#programs[@]}; turn++)); do
+        name=${programs[(round + turn) % ${#programs[@]}]}
+        case $name in
+            floor | again) run_floor "$name" ;;
+            server) run_server server "$tickwire" ;;
+            before) run_server before "$against" ;;
+        esac
+    done
+done
+
+title "medians"
+format='%-10s %10s %10s %10s %12s %12s %12s\n'
+# shellcheck disable=SC2059
+printf "$format" program 'CPU µs' switches sends 'KiB/client' 'p50 gap ms' 'p99 gap ms'
+for name in "${programs[@]}"; do
+    row=()
+    for value in cpu_us switches sends rss_kib gap_p50_ms gap_p99_ms; do row+=("$(values "$name" "$value" | median)"); done
+    # shellcheck disable=SC2059
+    printf "$format" "$name" "${row[@]}"
+done
+say "CPU, context switches and sends are per client and tick of 1/30 s; memory is resident in the process."
+title "ratios of pairs, with 95 % intervals"
+say "CPU, server to floor         $(ratio server floor cpu_us)"
+say "CPU, floor to floor (A/A)    $(ratio again floor cpu_us)"
+say "memory, server to floor      $(ratio server floor rss_kib)"
+[[ -z $against ]] || for value in cpu_us rss_kib sends switches; do
+    printf '%-28s %s\n' "$value, server to before" "$(ratio server before "$value")"
+done
