@@ -329,9 +329,13 @@ pub const PLAYER_NUMBER_REST: Duration = Duration::from_secs(10);
 /// Rest of a player number when no other is left: a command of the first owner can wait for [`COMMAND_AHEAD_MS`] and must not
 /// find the second. With it, joining and leaving 7,000 times a second (measured, one address) locks nobody out.
 pub const PLAYER_NUMBER_REST_LEAST: Duration = Duration::from_secs(2);
-/// Commands waiting for the world, in all. Beyond: commands are dropped and counted; joins and leaves
-/// always have room.
-pub const INBOX_COMMANDS: usize = 64 * 1024;
+/// Commands of players that wait for the world, in all: 2,000 clients that send 120 messages a second, each meant for 0.1 s later,
+/// have 24,000 waiting at most. Beyond: dropped and counted. An address that has `k` commands waiting gets another only while `k` is below the
+/// room that is left, so a few addresses cannot fill the inbox.
+pub const INBOX_COMMANDS: usize = 48 * 1024;
+/// Commands of the operator, joins and leaves among them, in one tick: with [`INBOX_COMMANDS`] they fit the 65,535 commands of one command
+/// frame. Beyond: they move to the next tick, in order.
+pub const OPERATOR_COMMANDS_PER_TICK: usize = 16 * 1024 - 1;
 /// Commands of one player in one tick. Beyond: dropped and counted.
 pub const COMMANDS_PER_PLAYER_TICK: usize = 16;
 /// Published ticks that wait for a fan-out worker. Beyond: the oldest is dropped and counted.

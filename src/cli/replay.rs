@@ -132,7 +132,7 @@ pub fn spoken(codes: &Codes, head: &RequestHead) -> Option<Spoken> {
 }
 
 /// The counts of a report: name in JSON, name in text, value.
-fn counts(report: &Report) -> [(&'static str, &'static str, usize); 8] {
+fn counts(report: &Report) -> [(&'static str, &'static str, usize); 9] {
     [
         ("ticks", "ticks", report.ticks as usize),
         ("clients", "clients", report.clients),
@@ -140,6 +140,7 @@ fn counts(report: &Report) -> [(&'static str, &'static str, usize); 8] {
         ("operator", "commands of the operator", report.operator),
         ("sent_before", "sent before the capture", report.sent_before),
         ("not_captured", "of clients not captured", report.not_captured),
+        ("dropped_on_leave", "dropped on leave", report.dropped_on_leave),
         ("not_taken", "sent and in no tick", report.not_taken),
         ("behind_end", "sent for a later tick", report.behind_end),
     ]

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 use std::io::{ErrorKind, Read};
-use std::net::Shutdown;
+use std::net::{IpAddr, Shutdown};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -15,6 +15,7 @@ use tracing::{debug, info};
 
 use super::client::{Client, Ending};
 use super::connection;
+use super::console::gate::household;
 use super::metrics::Metrics;
 use super::shared::Shared;
 use crate::feed::view::Layout;
@@ -32,6 +33,8 @@ use crate::ws::message::Limits;
 struct Conversation<'a> {
     shared: &'a Shared,
     client: &'a Arc<Client>,
+    /// The client's address as limits count it.
+    address: IpAddr,
     session: Session,
     outputs: Vec<Output>,
     /// When the bytes at hand were read. All that they lead to is judged by this one time, so that a capture has it.
@@ -52,7 +55,7 @@ impl Leaving<'_> {
     /// Takes the client's body out of the world. Nobody moves it any more, so it does not stand about while the last words go.
     fn leave_world(&self) {
         if let Some(player) = self.client.take_player() {
-            self.shared.inbox.push_operator(Action::Leave { player });
+            self.shared.inbox.leave(player);
         }
     }
 }
@@ -79,7 +82,9 @@ pub fn run(shared: &Shared, client: &Arc<Client>, rest: &[u8]) {
     }
     let now = shared.now();
     let session = Session::new(client.endpoint.layout == Layout::Native, now);
-    let mut conversation = Conversation { shared, client, session, outputs: Vec::new(), now, boundary: None };
+    let address = household(client.address.ip());
+    let mut conversation =
+        Conversation { shared, client, address, session, outputs: Vec::new(), now, boundary: None };
     conversation.begin();
     let ending = conversation.talk(rest);
     let ending = client.ending().unwrap_or(ending);
@@ -331,7 +336,7 @@ impl Conversation<'_> {
             Output::Reply(packet) => self.reply(&packet),
             Output::Join { name, skin, gift } => self.join(name, skin, gift)?,
             Output::Command(command, intended) => {
-                if let Err(dropped) = self.shared.inbox.push(command, intended) {
+                if let Err(dropped) = self.shared.inbox.push(self.address, command, intended) {
                     Metrics::count(&self.shared.metrics.refused_commands, "reason", dropped.name());
                 }
             }
@@ -350,7 +355,8 @@ impl Conversation<'_> {
         let amount = rules::MOOFOLL_GIFT;
         let gifts = Resource::ALL.into_iter().filter(|_| gift);
         let gifts = gifts.map(|resource| Action::Grant { player, resource, amount });
-        self.shared.inbox.push_operator_with(Action::Join { player, name, skin }, gifts);
+        let actions = std::iter::once(Action::Join { player, name, skin }).chain(gifts);
+        self.shared.inbox.push_operator_together(actions.collect());
         Ok(())
     }
 

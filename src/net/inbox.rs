@@ -1,20 +1,36 @@
 //! The inbox of the world: commands by the tick that will run them.
 //!
-//! Comes in: commands of client threads, each with the tick it is meant for. Goes out: once a tick, all commands of that
-//! tick, and how early or late each player's last one came. Bounded in all and per player and tick; joins and leaves
-//! do not count, because a leave must always have room and a join was admitted before. Never: waiting.
+//! Client threads push the commands of players, each with the tick it is meant for; the world thread drains them once a tick, with
+//! how early or late each player's last one came. No call waits.
+//!
+//! Three bounds hold for players' commands: per player and tick, in all, and per address. The bound of an address is a dynamic
+//! threshold: an address that has `k` commands waiting gets another only while `k` is below the room that is left. So `n` addresses that
+//! push without end leave one part in `n + 1` free, and an address that has nothing waiting gets a command in whatever the others do.
+//! What a player has queued goes when the player leaves, so clients that come and go do not fill the ticks ahead.
+//!
+//! Commands of the operator (joins and leaves are among them) are never dropped: a tick takes [`limits::OPERATOR_COMMANDS_PER_TICK`],
+//! and the others move to the next tick in order. They are at most a few for each of [`limits::PLAYERS`]. Both bounds together fit one
+//! command frame, so that a capture has every command of a tick.
 
 use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
 
 use super::sync::Mutex;
 use crate::limits;
-use crate::world::{Action, Command, PlayerId};
+use crate::world::{Action, Command, PlayerId, command};
+
+const _: () = assert!(
+    limits::INBOX_COMMANDS + limits::OPERATOR_COMMANDS_PER_TICK <= command::FRAME_COMMANDS,
+    "a command frame holds all commands of a tick"
+);
 
 /// Why a command was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dropped {
     /// [`limits::INBOX_COMMANDS`] are waiting.
     InboxFull,
+    /// As many of this address are waiting as there is room left.
+    AddressShareFull,
     /// [`limits::COMMANDS_PER_PLAYER_TICK`] of this player are waiting for that tick.
     PlayerTickFull,
 }
@@ -24,6 +40,7 @@ impl Dropped {
     pub fn name(self) -> &'static str {
         match self {
             Dropped::InboxFull => "inbox_full",
+            Dropped::AddressShareFull => "address_share_full",
             Dropped::PlayerTickFull => "player_tick_full",
         }
     }
@@ -50,26 +67,68 @@ pub struct Inbox {
 struct State {
     next_tick: u32,
     slots: BTreeMap<u32, Slot>,
+    /// Commands of players, in all and by address. An address without any has no entry.
     waiting: usize,
+    by_address: HashMap<IpAddr, usize>,
     operator_sequence: u32,
+    /// The tick of the operator's last command: later ones are not before it.
+    operator_tick: u32,
     margins: HashMap<PlayerId, i16>,
 }
 
-impl State {
-    fn push_operator(&mut self, action: Action) -> Ticket {
-        self.operator_sequence += 1;
-        let command = Command { player: PlayerId(0), sequence: self.operator_sequence, action };
-        let ticket = Ticket { tick: self.next_tick, sequence: self.operator_sequence };
-        self.slots.entry(ticket.tick).or_default().commands.push(command);
-        self.waiting += 1;
-        ticket
-    }
-}
-
+/// The commands of one tick.
 #[derive(Debug, Default)]
 struct Slot {
+    players: BTreeMap<PlayerId, Queued>,
+    operator: Vec<Command>,
+}
+
+/// What one player has queued for one tick.
+#[derive(Debug)]
+struct Queued {
+    address: IpAddr,
     commands: Vec<Command>,
-    per_player: HashMap<PlayerId, usize>,
+}
+
+impl State {
+    /// Whether one more command of this address has room.
+    fn has_room(&self, address: IpAddr) -> Result<(), Dropped> {
+        let room = limits::INBOX_COMMANDS - self.waiting;
+        let own = self.by_address.get(&address).copied().unwrap_or(0);
+        match room {
+            0 => Err(Dropped::InboxFull),
+            _ if own >= room => Err(Dropped::AddressShareFull),
+            _ => Ok(()),
+        }
+    }
+
+    /// Forgets what no longer waits.
+    fn release(&mut self, queued: &Queued) {
+        let count = queued.commands.len();
+        self.waiting -= count;
+        if let Some(own) = self.by_address.get_mut(&queued.address) {
+            *own -= count;
+            if *own == 0 {
+                self.by_address.remove(&queued.address);
+            }
+        }
+    }
+
+    /// Queues commands that belong together for the first tick that has room for all of them, not before any queued earlier.
+    fn push_operator(&mut self, actions: &mut dyn ExactSizeIterator<Item = Action>) -> Ticket {
+        self.operator_tick = self.operator_tick.max(self.next_tick);
+        let waiting = self.slots.get(&self.operator_tick).map_or(0, |slot| slot.operator.len());
+        if waiting > 0 && waiting + actions.len() > limits::OPERATOR_COMMANDS_PER_TICK {
+            self.operator_tick += 1;
+        }
+        let slot = self.slots.entry(self.operator_tick).or_default();
+        for action in actions {
+            self.operator_sequence += 1;
+            let command = Command { player: PlayerId::OPERATOR, sequence: self.operator_sequence, action };
+            slot.operator.push(command);
+        }
+        Ticket { tick: self.operator_tick, sequence: self.operator_sequence }
+    }
 }
 
 impl Inbox {
@@ -80,7 +139,9 @@ impl Inbox {
             next_tick,
             slots: BTreeMap::new(),
             waiting: 0,
+            by_address: HashMap::new(),
             operator_sequence: 0,
+            operator_tick: next_tick,
             margins: HashMap::new(),
         };
         Inbox { state: Mutex::new(state), ahead_ticks, delay_ticks: delay_ticks.min(ahead_ticks) }
@@ -92,29 +153,28 @@ impl Inbox {
         self
     }
 
-    /// Queues a player's command for `max(intended, next)`, bounded ahead.
+    /// Queues a player's command for `max(intended, next)`, bounded ahead. `address` is that of the player's connection, as limits
+    /// count it (an IPv4 address or a /64 of IPv6).
     ///
     /// # Errors
     /// [`Dropped`] when a bound is reached; the command is then lost.
-    pub fn push(&self, command: Command, intended: Option<u32>) -> Result<(), Dropped> {
+    pub fn push(&self, address: IpAddr, command: Command, intended: Option<u32>) -> Result<(), Dropped> {
         let mut state = self.state.lock();
-        if state.waiting >= limits::INBOX_COMMANDS {
-            return Err(Dropped::InboxFull);
-        }
+        state.has_room(address)?;
         let (next, player) = (state.next_tick, command.player);
         let latest = next.saturating_add(self.ahead_ticks);
         let tick = match intended {
             Some(tick) => tick.clamp(next, latest),
             None => next.saturating_add(self.delay_ticks),
         };
-        let slot = state.slots.entry(tick).or_default();
-        let count = slot.per_player.entry(player).or_default();
-        if *count >= limits::COMMANDS_PER_PLAYER_TICK {
+        let queued = state.slots.entry(tick).or_default().players.entry(player);
+        let queued = queued.or_insert_with(|| Queued { address, commands: Vec::new() });
+        if queued.commands.len() >= limits::COMMANDS_PER_PLAYER_TICK {
             return Err(Dropped::PlayerTickFull);
         }
-        *count += 1;
-        slot.commands.push(command);
+        queued.commands.push(command);
         state.waiting += 1;
+        *state.by_address.entry(address).or_default() += 1;
         if let Some(tick) = intended {
             let margin = i64::from(tick) - i64::from(next);
             let margin = margin.clamp(i16::MIN.into(), i16::MAX.into()) as i16;
@@ -123,19 +183,24 @@ impl Inbox {
         Ok(())
     }
 
-    /// Queues a command of issuer 0 for the next tick, past any bound: joins and leaves are as many as the clients, and whoever
-    /// types waits for each answer.
+    /// Queues a command of issuer 0 for the next tick that has room for it.
     pub fn push_operator(&self, action: Action) -> Ticket {
-        self.state.lock().push_operator(action)
+        self.state.lock().push_operator(&mut [action].into_iter())
     }
 
     /// The same for several commands of one tick, so that nobody sees the first without the others.
-    pub fn push_operator_with(&self, action: Action, more: impl IntoIterator<Item = Action>) {
+    pub fn push_operator_together(&self, actions: Vec<Action>) -> Ticket {
+        self.state.lock().push_operator(&mut actions.into_iter())
+    }
+
+    /// Queues a player's leave, and drops the commands of that player that wait: they would come after it.
+    pub fn leave(&self, player: PlayerId) {
         let mut state = self.state.lock();
-        state.push_operator(action);
-        for action in more {
-            state.push_operator(action);
-        }
+        let queued: Vec<Queued> =
+            state.slots.values_mut().filter_map(|slot| slot.players.remove(&player)).collect();
+        queued.iter().for_each(|queued| state.release(queued));
+        state.margins.remove(&player);
+        state.push_operator(&mut [Action::Leave { player }].into_iter());
     }
 
     /// Takes the commands of `tick` into `commands` and the margins that came since into `margin`. Later pushes are for later ticks.
@@ -144,9 +209,13 @@ impl Inbox {
         state.next_tick = tick + 1;
         commands.clear();
         while let Some(slot) = state.slots.first_entry().filter(|slot| *slot.key() <= tick) {
-            commands.extend(slot.remove().commands);
+            let slot = slot.remove();
+            commands.extend(slot.operator);
+            for queued in slot.players.into_values() {
+                state.release(&queued);
+                commands.extend(queued.commands);
+            }
         }
-        state.waiting -= commands.len();
         for (player, ticks) in state.margins.drain() {
             margin(player, ticks);
         }
@@ -156,6 +225,13 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An IPv4 address, by number.
+    fn address(number: u32) -> IpAddr {
+        IpAddr::V4(std::net::Ipv4Addr::from_bits(number))
+    }
+
+    const HOME: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
     fn stop(player: u16, sequence: u32) -> Command {
         Command { player: PlayerId(player), sequence, action: Action::Move { direction: None } }
@@ -170,9 +246,9 @@ mod tests {
     #[test]
     fn a_command_runs_in_the_tick_it_is_meant_for_or_the_next_one() {
         let inbox = Inbox::new(10, 30, 0);
-        inbox.push(stop(1, 1), Some(12)).unwrap();
-        inbox.push(stop(1, 2), Some(3)).unwrap();
-        inbox.push(stop(1, 3), None).unwrap();
+        inbox.push(HOME, stop(1, 1), Some(12)).unwrap();
+        inbox.push(HOME, stop(1, 2), Some(3)).unwrap();
+        inbox.push(HOME, stop(1, 3), None).unwrap();
         assert_eq!(drained(&inbox, 10), [2, 3]);
         assert_eq!(drained(&inbox, 11), [0; 0]);
         assert_eq!(drained(&inbox, 12), [1]);
@@ -190,7 +266,7 @@ mod tests {
     #[test]
     fn the_far_future_is_cut_to_the_bound() {
         let inbox = Inbox::new(0, 30, 0);
-        inbox.push(stop(1, 1), Some(u32::MAX)).unwrap();
+        inbox.push(HOME, stop(1, 1), Some(u32::MAX)).unwrap();
         assert_eq!(drained(&inbox, 29), [0; 0]);
         assert_eq!(drained(&inbox, 30), [1]);
     }
@@ -198,7 +274,7 @@ mod tests {
     #[test]
     fn commands_without_a_tick_wait_the_delay() {
         let inbox = Inbox::new(5, 30, 2);
-        inbox.push(stop(1, 1), None).unwrap();
+        inbox.push(HOME, stop(1, 1), None).unwrap();
         assert_eq!(drained(&inbox, 6), [0; 0]);
         assert_eq!(drained(&inbox, 7), [1]);
     }
@@ -206,8 +282,8 @@ mod tests {
     #[test]
     fn the_margin_says_how_early_or_late() {
         let inbox = Inbox::new(10, 30, 0);
-        inbox.push(stop(1, 1), Some(13)).unwrap();
-        inbox.push(stop(2, 1), Some(8)).unwrap();
+        inbox.push(HOME, stop(1, 1), Some(13)).unwrap();
+        inbox.push(HOME, stop(2, 1), Some(8)).unwrap();
         let mut margins = BTreeMap::new();
         inbox.drain(10, &mut Vec::new(), |player, ticks| {
             margins.insert(player, ticks);
@@ -216,23 +292,143 @@ mod tests {
     }
 
     #[test]
-    fn one_player_cannot_fill_a_tick_and_all_together_not_the_inbox() {
+    fn one_player_cannot_fill_a_tick_and_all_addresses_together_not_the_inbox() {
         let inbox = Inbox::new(0, 30, 0);
         let per_tick = limits::COMMANDS_PER_PLAYER_TICK as u32;
         for sequence in 0..per_tick {
-            inbox.push(stop(1, sequence), None).unwrap();
+            inbox.push(HOME, stop(1, sequence), None).unwrap();
         }
-        assert_eq!(inbox.push(stop(1, per_tick), None), Err(Dropped::PlayerTickFull));
-        for player in 2.. {
-            let full = (0..per_tick).find_map(|sequence| inbox.push(stop(player, sequence), None).err());
-            if let Some(reason) = full {
-                assert_eq!(reason, Dropped::InboxFull);
-                break;
+        assert_eq!(inbox.push(HOME, stop(1, per_tick), None), Err(Dropped::PlayerTickFull));
+        // Each address pushes until it is stopped; then the next one comes.
+        let mut stopped = BTreeMap::new();
+        for number in 2..u16::MAX {
+            let pushed = (0..per_tick)
+                .try_for_each(|sequence| inbox.push(address(number.into()), stop(number, sequence), None));
+            if let Err(reason) = pushed {
+                *stopped.entry(reason.name()).or_insert(0) += 1;
+                if reason == Dropped::InboxFull {
+                    break;
+                }
             }
         }
-        inbox.push_operator(Action::Leave { player: PlayerId(1) });
+        assert_eq!(stopped["inbox_full"], 1, "{stopped:?}");
         let mut commands = Vec::new();
+        inbox.leave(PlayerId(1));
+        inbox.push(HOME, stop(60_000, 1), None).expect("the room of the player that left");
         inbox.drain(0, &mut commands, |_, _| {});
-        assert_eq!(commands.len(), limits::INBOX_COMMANDS + 1, "a leave has room when nothing else has");
+        let expected = limits::INBOX_COMMANDS + 2 - per_tick as usize;
+        assert_eq!(commands.len(), expected, "a leave has room when nothing else has");
+    }
+
+    /// A handful of addresses fill the ticks ahead; each has 64 players, who leave at once or stay. Gives how many of the 70 commands of
+    /// an honest player are accepted meanwhile.
+    fn honest_commands_accepted(stays: bool) -> usize {
+        let (inbox, mut newcomer, mut accepted) = (Inbox::new(0, 30, 0), 2, 0);
+        for tick in 0..10 {
+            for number in 0..80 {
+                for ahead in 0..=30 {
+                    for sequence in 0..limits::COMMANDS_PER_PLAYER_TICK as u32 {
+                        let _ = inbox.push(address(number % 4), stop(newcomer, sequence), Some(tick + ahead));
+                    }
+                }
+                if !stays {
+                    inbox.leave(PlayerId(newcomer));
+                }
+                newcomer += 1;
+            }
+            let honest = |at: u32| inbox.push(HOME, stop(1, tick * 7 + at), Some(tick + 2)).is_ok();
+            accepted += (0..7).filter(|at| honest(*at)).count();
+            drained(&inbox, tick);
+        }
+        accepted
+    }
+
+    #[test]
+    fn short_lived_clients_of_a_few_addresses_leave_room_for_every_honest_command() {
+        assert_eq!(honest_commands_accepted(false), 70);
+    }
+
+    #[test]
+    fn clients_of_a_few_addresses_that_stay_leave_room_for_every_honest_command() {
+        assert_eq!(honest_commands_accepted(true), 70);
+    }
+
+    #[test]
+    fn an_address_gets_a_share_of_the_room_and_one_without_commands_always_has_some() {
+        let inbox = Inbox::new(0, 30, 0);
+        let fill = |number: u32| {
+            let mut count = 0;
+            for player in 0..10_000u16 {
+                for sequence in 0..limits::COMMANDS_PER_PLAYER_TICK as u32 {
+                    let player = number as u16 * 10_000 + player;
+                    match inbox.push(address(number), stop(player, sequence), None) {
+                        Ok(()) => count += 1,
+                        Err(reason) => {
+                            assert_eq!(reason, Dropped::AddressShareFull);
+                            return count;
+                        }
+                    }
+                }
+            }
+            count
+        };
+        // The first leaves half of the room, the second half of that, and so on.
+        let counts = [0, 1, 2, 3].map(fill);
+        assert_eq!(counts, [2, 4, 8, 16].map(|part| limits::INBOX_COMMANDS / part));
+        inbox.push(HOME, stop(60_000, 1), None).expect("an address that has nothing waiting");
+        drained(&inbox, 0);
+        assert!(inbox.state.lock().by_address.is_empty() && inbox.state.lock().waiting == 0);
+    }
+
+    #[test]
+    fn a_leave_drops_what_the_player_has_queued_and_nothing_else() {
+        let inbox = Inbox::new(0, 30, 0);
+        for (player, sequence, tick) in [(1, 1, 0), (2, 2, 0), (1, 3, 4), (2, 4, 4), (1, 5, 30)] {
+            inbox.push(HOME, stop(player, sequence), Some(tick)).unwrap();
+        }
+        inbox.leave(PlayerId(1));
+        let mut commands = Vec::new();
+        inbox.drain(0, &mut commands, |player, _| assert_eq!(player, PlayerId(2)));
+        let leave = Action::Leave { player: PlayerId(1) };
+        assert_eq!(commands.iter().map(|command| command.player.0).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(commands[0].action, leave);
+        assert_eq!((1..=30).flat_map(|tick| drained(&inbox, tick)).collect::<Vec<_>>(), [4]);
+        assert_eq!(inbox.state.lock().waiting, 0);
+    }
+
+    #[test]
+    fn operator_commands_past_the_bound_move_to_the_next_tick_in_order_and_tickets_say_so() {
+        let (inbox, bound) = (Inbox::new(7, 30, 0), limits::OPERATOR_COMMANDS_PER_TICK as u32);
+        let leave = || Action::Leave { player: PlayerId(1) };
+        let mut tickets: Vec<Ticket> = (0..2 * bound - 1).map(|_| inbox.push_operator(leave())).collect();
+        // Two that belong together do not fit the rest of the second tick.
+        tickets.push(inbox.push_operator_together(vec![leave(), leave()]));
+        tickets.push(inbox.push_operator(leave()));
+        for (tick, expected) in [(7, bound), (8, bound - 1), (9, 3)] {
+            let sequences = drained(&inbox, tick);
+            assert_eq!(sequences.len(), expected as usize, "tick {tick}");
+            assert!(sequences.is_sorted(), "tick {tick}");
+            for ticket in tickets.iter().filter(|ticket| sequences.contains(&ticket.sequence)) {
+                assert_eq!(ticket.tick, tick, "of sequence {}", ticket.sequence);
+            }
+        }
+        assert_eq!(inbox.push_operator(leave()).tick, 10, "room again");
+    }
+
+    #[test]
+    fn a_command_frame_holds_all_commands_of_the_fullest_tick() {
+        let inbox = Inbox::new(0, 30, 0);
+        for number in 0..u16::MAX {
+            for sequence in 0..limits::COMMANDS_PER_PLAYER_TICK as u32 {
+                let _ = inbox.push(address(number.into()), stop(number, sequence), None);
+            }
+            inbox.push_operator(Action::Leave { player: PlayerId(number) });
+        }
+        let (mut commands, mut bytes) = (Vec::new(), Vec::new());
+        inbox.drain(0, &mut commands, |_, _| {});
+        command::encode_frame(0, &commands, &mut bytes);
+        let frame = command::decode_frame(&bytes).expect("our own frame");
+        assert_eq!(commands.len(), limits::INBOX_COMMANDS + limits::OPERATOR_COMMANDS_PER_TICK);
+        assert_eq!(frame.commands, commands);
     }
 }

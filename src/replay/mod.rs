@@ -22,7 +22,7 @@ use std::time::Duration;
 use crate::capture::{Capture, Connection, End, Hole};
 use crate::limits;
 use crate::packet::Dialect;
-use crate::world::{Command, PlayerId, World};
+use crate::world::{Action, Command, PlayerId, World};
 use crate::ws::http::RequestHead;
 use recording::{Recording, Tick};
 use speaker::{Said, Speaker};
@@ -55,7 +55,10 @@ pub struct Report {
     pub sent_before: usize,
     /// Commands of ticks whose client is not in the capture.
     pub not_captured: usize,
-    /// Decoded commands that no tick has although the capture went on: the inbox refused them, or the client was being closed.
+    /// Decoded commands that no tick has because their client left before their tick.
+    pub dropped_on_leave: usize,
+    /// Decoded commands that no tick has although the capture went on and their client stayed: the inbox dropped them, the budget of
+    /// the client's address was spent, or the client was being closed.
     pub not_taken: usize,
     /// Decoded commands whose tick is behind the end of the capture.
     pub behind_end: usize,
@@ -165,9 +168,10 @@ impl Decoded {
         find: &dyn Fn(&RequestHead) -> Option<Spoken>,
     ) -> Result<(), NotReplayable> {
         let about = recording.client(connection.client, connection.first_packet);
-        let mut speaker = Speaker::new(find, about.player);
+        let mut speaker = Speaker::new(find);
         let mut resumed = about.resumed;
-        for piece in connection.pieces.iter().filter(|piece| piece.from == End::Client) {
+        let pieces: Vec<_> = connection.pieces.iter().filter(|piece| piece.from == End::Client).collect();
+        for (at, piece) in pieces.iter().enumerate() {
             let now = Duration::from_nanos(piece.at_ns);
             if let Some(past) = resumed.take_if(|past| past.packet < piece.packet)
                 && !speaker.resume(past.session, past.unfinished, Duration::from_nanos(past.at_ns))
@@ -176,7 +180,10 @@ impl Decoded {
                 let place = Some((past.packet, after(capture, past.at_ns)));
                 return Err(NotReplayable { reason, place, client: Some(connection.client) });
             }
-            speaker.hear(piece.bytes, piece.packet, now);
+            // The server may reject a join. The record of a join comes before the client's next bytes.
+            let next = pieces.get(at + 1).map_or(usize::MAX, |next| next.packet);
+            let joins = about.joined.filter(|(packet, _)| (piece.packet..next).contains(packet));
+            speaker.hear(piece.bytes, piece.packet, joins.map(|(_, player)| player), now);
         }
         let (said, before) = speaker.finish();
         if let Some(player) = about.player {
@@ -251,12 +258,29 @@ fn explain(recorded: &Command, tick: &Tick, decoded: &mut Decoded, report: &mut 
     Some(recorded.clone())
 }
 
-/// Counts what was decoded and is in no tick. A command waits for a second at most, so whoever said it earlier was refused.
+/// Counts what was decoded and is in no tick. A command waits for a second at most, so one that was said earlier was dropped.
 fn count_left(ticks: &[Tick], world: &World, decoded: &Decoded, report: &mut Report) {
     let hz = world.identity().tick_hz.get();
     let ahead = (limits::COMMAND_AHEAD_MS * hz).div_ceil(1000) as usize + 1;
     let last_safe = ticks.len().checked_sub(ahead).map_or(0, |at| ticks[at].packet);
+    let mut leaves: HashMap<PlayerId, Vec<usize>> = HashMap::new();
+    for (at, tick) in ticks.iter().enumerate() {
+        for command in &tick.frame.commands {
+            if let Action::Leave { player } = command.action {
+                leaves.entry(player).or_default().push(at);
+            }
+        }
+    }
     for said in decoded.commands.values().flatten() {
-        *(if said.packet < last_safe { &mut report.not_taken } else { &mut report.behind_end }) += 1;
+        let first = ticks.partition_point(|tick| tick.packet < said.packet);
+        let leaves = leaves.get(&said.command.player).map_or(&[][..], Vec::as_slice);
+        let count = if leaves.iter().any(|at| (first..=first + ahead).contains(at)) {
+            &mut report.dropped_on_leave
+        } else if said.packet < last_safe {
+            &mut report.not_taken
+        } else {
+            &mut report.behind_end
+        };
+        *count += 1;
     }
 }

@@ -35,6 +35,8 @@ pub struct Tick {
 pub struct About<'a> {
     /// Its body.
     pub player: Option<PlayerId>,
+    /// The packet of the record that says it has a body, and the body.
+    pub joined: Option<(usize, PlayerId)>,
     /// What its session remembered, if it was there before.
     pub resumed: Option<Resumed<'a>>,
 }
@@ -60,6 +62,7 @@ impl<'a> Recording<'a> {
         // Records of a later connection from the same port come after those of this one, and each has its own beginning.
         for (_, record) in records.filter(|(begin, _)| *begin == first_packet) {
             about.player = record.player.or(about.player);
+            about.joined = record.joined.or(about.joined);
             about.resumed = record.resumed.or(about.resumed);
         }
         about
@@ -135,10 +138,12 @@ pub fn read<'a>(capture: &Capture<'a>) -> Result<Recording<'a>, NotReplayable> {
                     session,
                     unfinished: unfinished as usize,
                 };
-                (address, About { player: player_of(player), resumed: Some(resumed) })
+                (address, About { player: player_of(player), joined: None, resumed: Some(resumed) })
             }
             Record::Join { address, player, .. } => {
-                (address, About { player: player_of(player), resumed: None })
+                let player = player_of(player);
+                let joined = player.map(|player| (packet.number, player));
+                (address, About { player, joined, resumed: None })
             }
         };
         let address: SocketAddr =

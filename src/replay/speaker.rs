@@ -4,8 +4,8 @@
 //!   pieces ─► head ─► endpoint ─► frames ─► messages ─► packets ─► session ─► commands
 //! ```
 //!
-//! Comes in: pieces of the client's side in order, each with its time; what the capture says that the session remembered; as whom the
-//! client joined. Goes out: [`Said`] commands. Never: a word after the end. A broken rule or a spent budget ends it here as it ended
+//! Comes in: pieces of the client's side in order, each with its time and, if the server granted a join then, with the player; what the capture says
+//! that the session remembered. Goes out: [`Said`] commands. Never: a word after the end. A broken rule or a spent budget ends it here as it ended
 //! it there.
 
 use std::time::Duration;
@@ -31,8 +31,6 @@ pub struct Said {
 pub struct Speaker<'a> {
     find: &'a dyn Fn(&RequestHead) -> Option<Spoken>,
     state: State,
-    /// As whom it joins, where the capture says so.
-    player: Option<PlayerId>,
     /// Bytes that come and were counted before.
     counted: usize,
     said: Vec<Said>,
@@ -57,9 +55,9 @@ struct End;
 
 impl<'a> Speaker<'a> {
     /// One who has not said anything. `find` says what a request asks for.
-    pub fn new(find: &'a dyn Fn(&RequestHead) -> Option<Spoken>, player: Option<PlayerId>) -> Speaker<'a> {
+    pub fn new(find: &'a dyn Fn(&RequestHead) -> Option<Spoken>) -> Speaker<'a> {
         let state = State::Head(HeadReader::new());
-        Speaker { find, state, player, counted: 0, said: Vec::new(), before: 0 }
+        Speaker { find, state, counted: 0, said: Vec::new(), before: 0 }
     }
 
     /// What it asked for, and the sequence of its last command before the capture.
@@ -80,8 +78,8 @@ impl<'a> Speaker<'a> {
         true
     }
 
-    /// Hears bytes of one packet.
-    pub fn hear(&mut self, bytes: &[u8], packet: usize, now: Duration) {
+    /// Hears bytes of one packet. `joins` is the player of a join that the server granted for these bytes.
+    pub fn hear(&mut self, bytes: &[u8], packet: usize, joins: Option<PlayerId>, now: Duration) {
         let mut rest = None;
         if let State::Head(reader) = &mut self.state {
             match reader.receive(bytes) {
@@ -104,7 +102,7 @@ impl<'a> Speaker<'a> {
         let bytes = rest.as_deref().unwrap_or(bytes);
         let counted = self.counted.min(bytes.len());
         self.counted -= counted;
-        let mut hearing = Hearing { packet, now, player: self.player, said: &mut self.said };
+        let mut hearing = Hearing { packet, now, joins, said: &mut self.said };
         if hearing.hear(talking, bytes, counted).is_err() {
             self.state = State::Over;
         }
@@ -115,7 +113,7 @@ impl<'a> Speaker<'a> {
 struct Hearing<'a> {
     packet: usize,
     now: Duration,
-    player: Option<PlayerId>,
+    joins: Option<PlayerId>,
     said: &'a mut Vec<Said>,
 }
 
@@ -153,7 +151,12 @@ impl Hearing<'_> {
         let handled = session.handle(packet, self.now, 0, &mut outputs);
         for output in outputs {
             match output {
-                Output::Join { .. } => session.joined(self.player.ok_or(End)?),
+                // A join that was rejected leaves the client watching.
+                Output::Join { .. } => {
+                    if let Some(player) = self.joins {
+                        session.joined(player);
+                    }
+                }
                 Output::Command(command, _) => self.said.push(Said { command, packet: self.packet }),
                 Output::Welcome | Output::Reply(_) | Output::Watch(_) | Output::Dropped(_) => {}
             }
