@@ -3,6 +3,7 @@
 #
 #   scripts/test.sh              all groups
 #   scripts/test.sh GROUP...     only these (see the list at the end)
+#   scripts/test.sh --quick      format, lint and the unit tests: needs Rust alone, for the loop of editing
 #
 # On a Debian 12 machine it installs what is missing (as root, or with sudo) or fails: no group is ever skipped. Rust itself
 # is the one thing that it expects, and Python 2.7, without which the group `autobahn` says NOT RUN. The network is only needed for
@@ -144,6 +145,9 @@ debug() {
     return "$failed"
 }
 
+# The tests inside the sources. They are part of `debug`, so they are a group of their own only for --quick.
+unit() { cargo test --workspace --lib --locked; }
+
 release() { cargo build --release --locked; }
 
 determinism() { cargo test --release --locked -p tickwire-world --test determinism -- --nocapture; }
@@ -245,7 +249,7 @@ group() {
 finish() {
     local all_passed=0 all_failed=$# name passed failed seconds verdict
     printf '\n=== summary\n'
-    for name in tools "${chosen[@]}"; do
+    for name in "$first" "${chosen[@]}"; do
         if [ -f "$logs/$name.result" ]; then
             read -r name passed failed seconds verdict <"$logs/$name.result"
         else
@@ -316,11 +320,19 @@ stop() {
     exit 130
 }
 
-names=() unknown=() chosen=() beside=
+names=() unknown=() chosen=() first=tools beside=
 for entry in "${groups[@]}"; do
     read -r _ name _ <<<"$entry"
     names+=("$name")
 done
+if [ "$*" = --quick ]; then
+    chosen=(format lint unit) first=rust
+    group rust one 'cargo, rustfmt and clippy are there' || finish
+    group format one 'rustfmt changes nothing'
+    group lint one 'clippy has no warning'
+    group unit cargo 'the unit tests, unoptimised'
+    finish
+fi
 for name in "$@"; do
     [[ " ${names[*]} " == *" $name "* ]] || unknown+=("$name is not a group; there are ${names[*]}")
 done
