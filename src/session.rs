@@ -111,7 +111,8 @@ enum State {
 pub struct Session {
     state: State,
     /// The highest sequence of the present body: counted here, or claimed by a native client and checked.
-    sequence: u32,
+    /// Native clients claim 32 bits; here it has those of a [`Command`].
+    sequence: u64,
     chatted: Option<Duration>,
     pinged: Option<Duration>,
     wished: Option<Duration>,
@@ -377,7 +378,7 @@ impl Session {
             outputs.push(Output::Dropped("not_playing"));
             return;
         };
-        let sequence = sequence.unwrap_or(self.sequence.saturating_add(1));
+        let sequence = sequence.map_or(self.sequence.saturating_add(1), u64::from);
         if sequence <= self.sequence {
             refuse(outputs, "repeated", "a sequence must be above the one before");
             return;

@@ -7,12 +7,12 @@
 //!    0         1      2
 //!    +---------+------+---------------
 //!    | version | kind | the kind's own           numbers: least significant byte first
-//!    | u8 = 1  | u8   |                          text: length u8, UTF-8
+//!    | u8 = 2  | u8   |                          text: length u8, UTF-8
 //!    +---------+------+---------------
 //!
 //!    kind 1 world   seed u32, map_size_px u32, tick_hz u32, code_hash u64, tick u32, part u16, parts u16, bytes of the snapshot
 //!         2 tick    checksum u64 of the world before it, command frame
-//!         3 client  client u64, address text, dialect text, player u16, sequence u32, flags u8, unfinished u32, session
+//!         3 client  client u64, address text, dialect text, player u16, sequence u64, flags u8, unfinished u32, session
 //!         4 lost    messages u32, bytes u64, since tick u32
 //!         5 join    client u64, player u16, port u16, address text
 //! ```
@@ -20,7 +20,7 @@
 use std::fmt;
 
 /// The layout that is written and read here.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const WORLD: u8 = 1;
 const TICK: u8 = 2;
 const CLIENT: u8 = 3;
@@ -72,7 +72,7 @@ pub enum Record<'a> {
         /// Its body, 0 without one.
         player: u16,
         /// The sequence of its last command.
-        sequence: u32,
+        sequence: u64,
         /// [`FLAG_AWAITS_HELLO`] and the like.
         flags: u8,
         /// Bytes of an unfinished message that follow in its connection and that the session has counted already.
@@ -204,7 +204,7 @@ pub fn decode(bytes: &[u8]) -> Result<Record<'_>, RecordError> {
             address: reader.text()?,
             dialect: reader.text()?,
             player: reader.u16()?,
-            sequence: reader.u32()?,
+            sequence: reader.u64()?,
             flags: u8::from_le_bytes(reader.array()?),
             unfinished: reader.u32()?,
             session: reader.rest(),

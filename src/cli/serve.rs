@@ -142,7 +142,7 @@ fn restore(file: &Path) -> Result<World, Failure> {
     if world.players().any(|player| player.id.0 > limits::PLAYERS) {
         return Err(failure(&format!("a player's number is above {}", limits::PLAYERS)));
     }
-    if world.tick().max(world.operator_sequence()) > u32::MAX / 2 {
+    if world.tick() > u32::MAX / 2 || world.operator_sequence() > u64::MAX / 2 {
         return Err(failure(&"its tick or the operator's sequence is too near its end"));
     }
     Ok(world)
@@ -277,5 +277,31 @@ fn reachable(address: SocketAddr) -> String {
         IpAddr::V4(ip) if ip.is_unspecified() => format!("localhost:{}", address.port()),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => format!("localhost:{}", address.port()),
         _ => address.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::{Action, Command, PlayerId};
+
+    /// What comes of a world of which the operator has given a command with this sequence.
+    fn restored(operator_sequence: u64) -> Result<u64, String> {
+        let mut world = World::new(Identity { seed: 1, map_size_px: 2_000, tick_hz: TickHz::Hz30 });
+        let say = Action::Say { text: "hello".to_owned() };
+        world.step(&mut vec![Command { player: PlayerId(0), sequence: operator_sequence, action: say }]);
+        let file =
+            std::env::temp_dir().join(format!("tickwire-restore-{}-{operator_sequence}", std::process::id()));
+        fs::write(&file, world.snapshot()).expect("a file");
+        let restored = restore(&file).map(|world| world.operator_sequence());
+        fs::remove_file(&file).expect("it was there");
+        restored.map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn a_world_whose_operator_gave_more_commands_than_32_bits_count_is_restored() {
+        assert_eq!(restored(u64::from(u32::MAX) + 7), Ok(u64::from(u32::MAX) + 7));
+        let problem = restored(u64::MAX / 2 + 1).expect_err("no room for more commands");
+        assert!(problem.contains("too near its end"), "{problem}");
     }
 }

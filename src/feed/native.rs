@@ -103,7 +103,8 @@ fn write_enter(out: &mut Vec<u8>, seen: &Seen) {
 }
 
 fn write_own(out: &mut Vec<u8>, seen: &Seen) {
-    write_uint(out, seen.sequence.into());
+    // A native client's own sequences have 32 bits.
+    write_uint(out, seen.sequence.min(u32::MAX.into()));
     write_int(out, seen.margin_ticks.into());
     [seen.x, seen.y, seen.vx, seen.vy].iter().for_each(|exact| write_int(out, exact.0.into()));
     write_uint(out, seen.heading.0.into());

@@ -74,7 +74,7 @@ pub struct Seen {
     /// How many choices it may make now, and of which age.
     pub choices: (u8, u8),
     /// The last sequence that the world applied.
-    pub sequence: u32,
+    pub sequence: u64,
     /// How many ticks early (positive) or late its last command came.
     pub margin_ticks: i16,
     /// What the native layout shows of it.

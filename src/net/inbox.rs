@@ -52,7 +52,7 @@ pub struct Ticket {
     /// The tick in which it is stepped.
     pub tick: u32,
     /// Its sequence.
-    pub sequence: u32,
+    pub sequence: u64,
 }
 
 /// See the [module](self).
@@ -70,7 +70,7 @@ struct State {
     /// Commands of players, in all and by address. An address without any has no entry.
     waiting: usize,
     by_address: HashMap<IpAddr, usize>,
-    operator_sequence: u32,
+    operator_sequence: u64,
     /// The tick of the operator's last command: later ones are not before it.
     operator_tick: u32,
     margins: HashMap<PlayerId, i16>,
@@ -148,7 +148,7 @@ impl Inbox {
     }
 
     /// The same inbox for a world in which the operator has commanded before: its sequences go on from there.
-    pub fn after_sequence(self, operator_sequence: u32) -> Inbox {
+    pub fn after_sequence(self, operator_sequence: u64) -> Inbox {
         self.state.lock().operator_sequence = operator_sequence;
         self
     }
@@ -234,10 +234,11 @@ mod tests {
     const HOME: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
     fn stop(player: u16, sequence: u32) -> Command {
-        Command { player: PlayerId(player), sequence, action: Action::Move { direction: None } }
+        let action = Action::Move { direction: None };
+        Command { player: PlayerId(player), sequence: sequence.into(), action }
     }
 
-    fn drained(inbox: &Inbox, tick: u32) -> Vec<u32> {
+    fn drained(inbox: &Inbox, tick: u32) -> Vec<u64> {
         let mut commands = Vec::new();
         inbox.drain(tick, &mut commands, |_, _| {});
         commands.iter().map(|command| command.sequence).collect()
@@ -426,7 +427,7 @@ mod tests {
         }
         let (mut commands, mut bytes) = (Vec::new(), Vec::new());
         inbox.drain(0, &mut commands, |_, _| {});
-        command::encode_frame(0, &commands, &mut bytes);
+        command::encode_frame(0, &commands, &mut bytes).expect("the inbox bounds a tick");
         let frame = command::decode_frame(&bytes).expect("our own frame");
         assert_eq!(commands.len(), limits::INBOX_COMMANDS + limits::OPERATOR_COMMANDS_PER_TICK);
         assert_eq!(frame.commands, commands);

@@ -365,6 +365,14 @@ impl Tap {
         }
     }
 
+    /// A tick begins that cannot be shown.
+    pub fn tick_is_lost(&self, at: Duration, tick: u32) {
+        let what = What::Tick { checksum: 0, frame: Vec::new() };
+        let seen = Seen { client: 0, player: 0, at, tick, what };
+        let state = self.inner.state.lock();
+        state.listeners.iter().filter(|queue| queue.wants_world()).for_each(|queue| queue.lose(&seen));
+    }
+
     /// So many ticks are complete.
     pub fn set_tick(&self, tick: u32) {
         self.inner.tick.store(tick, Ordering::Relaxed);

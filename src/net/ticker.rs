@@ -103,9 +103,7 @@ fn step(shared: &Shared, world: &mut World, commands: &mut Vec<Command>, margins
         }
     });
     if shared.tap.wants_world() {
-        let mut frame = Vec::new();
-        encode_frame(world.tick(), commands, &mut frame);
-        shared.tap.tick_begins(shared.now(), world.tick(), world.checksum(), frame, || world.snapshot());
+        show_tick(shared, world, commands);
     }
     let outcome = world.step(commands);
     for (command, refusal) in &outcome.refused {
@@ -122,6 +120,18 @@ fn step(shared: &Shared, world: &mut World, commands: &mut Vec<Command>, margins
     shared.metrics.players.set(world.player_count() as i64);
     shared.tick.store(world.tick(), Ordering::Relaxed);
     shared.tap.set_tick(world.tick());
+}
+
+/// Shows the tick that begins to those who listen to the world. A tick that no command frame holds is told to them as lost.
+fn show_tick(shared: &Shared, world: &World, commands: &[Command]) {
+    let (now, tick, mut frame) = (shared.now(), world.tick(), Vec::new());
+    match encode_frame(tick, commands, &mut frame) {
+        Ok(()) => shared.tap.tick_begins(now, tick, world.checksum(), frame, || world.snapshot()),
+        Err(error) => {
+            warn!(tick, %error, "captures lack a tick");
+            shared.tap.tick_is_lost(now, tick);
+        }
+    }
 }
 
 fn refused(shared: &Shared, command: &Command, refusal: Refusal) {

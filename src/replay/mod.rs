@@ -154,9 +154,9 @@ fn first_hole(connections: &[Connection<'_>]) -> Option<(SocketAddr, Hole)> {
 #[derive(Default)]
 struct Decoded {
     /// By player and sequence. A number of a player has one owner after the other, so there may be several.
-    commands: HashMap<(PlayerId, u32), Vec<Said>>,
+    commands: HashMap<(PlayerId, u64), Vec<Said>>,
     /// The bodies of clients that are in the capture, and up to which sequence their commands were sent before it.
-    before: HashMap<PlayerId, u32>,
+    before: HashMap<PlayerId, u64>,
 }
 
 impl Decoded {

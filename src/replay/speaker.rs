@@ -35,7 +35,7 @@ pub struct Speaker<'a> {
     counted: usize,
     said: Vec<Said>,
     /// The sequence of its last command before the capture.
-    before: u32,
+    before: u64,
 }
 
 enum State {
@@ -61,7 +61,7 @@ impl<'a> Speaker<'a> {
     }
 
     /// What it asked for, and the sequence of its last command before the capture.
-    pub fn finish(self) -> (Vec<Said>, u32) {
+    pub fn finish(self) -> (Vec<Said>, u64) {
         (self.said, self.before)
     }
 

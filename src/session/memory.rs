@@ -1,7 +1,7 @@
 //! What a session remembers, as bytes: for a capture that begins in the middle of a conversation.
 //!
 //! ```text
-//!   state u8 · player u16 · sequence u32 · attacks u8 · since chat, ping, wish u64 each · messages, bytes: tokens u64, since u64 each
+//!   state u8 · player u16 · sequence u64 · attacks u8 · since chat, ping, wish u64 each · messages, bytes: tokens u64, since u64 each
 //! ```
 //!
 //! Comes in: a session and the time, or such bytes and a time. Goes out: the other. Times are nanoseconds ago, the largest number for
@@ -45,7 +45,7 @@ impl Session {
     pub fn restore(bytes: &[u8], now: Duration) -> Option<Session> {
         let mut reader = Reader { bytes, now };
         let ([state], player) = (reader.array()?, u16::from_le_bytes(reader.array()?));
-        let sequence = u32::from_le_bytes(reader.array()?);
+        let sequence = u64::from_le_bytes(reader.array()?);
         let [attacks] = reader.array()?;
         let (chatted, pinged, wished) = (reader.time()?, reader.time()?, reader.time()?);
         let messages = reader.bucket(limits::CLIENT_MESSAGES_PER_SECOND, limits::CLIENT_MESSAGES_BURST)?;
@@ -62,7 +62,7 @@ impl Session {
     }
 
     /// The sequence of its last command.
-    pub fn sequence(&self) -> u32 {
+    pub fn sequence(&self) -> u64 {
         self.sequence
     }
 }

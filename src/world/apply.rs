@@ -105,7 +105,7 @@ impl World {
         self.find(player).map_or(false, |at| is_alive(&self.state.players[at]))
     }
 
-    fn last_sequence(&self, issuer: PlayerId) -> Result<u32, Refusal> {
+    fn last_sequence(&self, issuer: PlayerId) -> Result<u64, Refusal> {
         if issuer == PlayerId::OPERATOR {
             return Ok(self.state.operator_sequence);
         }
@@ -116,7 +116,7 @@ impl World {
         }
     }
 
-    fn note_sequence(&mut self, issuer: PlayerId, sequence: u32) {
+    fn note_sequence(&mut self, issuer: PlayerId, sequence: u64) {
         if issuer == PlayerId::OPERATOR {
             self.state.operator_sequence = sequence;
         } else if let Some((player, _)) = self.player_mut(issuer) {

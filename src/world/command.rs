@@ -16,8 +16,8 @@ use crate::rules::{AnimalKind, Resource};
 pub struct Command {
     /// Who wants it; 0 for the operator.
     pub player: PlayerId,
-    /// Strictly increasing per issuer, from 1. A repeat is refused.
-    pub sequence: u32,
+    /// Strictly increasing per issuer, from 1. A repeat is refused. Of 64 bits, so that no issuer runs out of them.
+    pub sequence: u64,
     /// What is wanted.
     pub action: Action,
 }

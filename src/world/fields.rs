@@ -133,6 +133,7 @@ mod scalars {
     scalar!(u8, 1, |value| u64::from(*value), |raw| Some(raw as u8));
     scalar!(u16, 2, |value| u64::from(*value), |raw| Some(raw as u16));
     scalar!(u32, 4, |value| u64::from(*value), |raw| Some(raw as u32));
+    scalar!(u64, 8, |value| *value, Some);
     scalar!(i32, 4, |value| u64::from(*value as u32), |raw| Some(raw as u32 as i32));
     scalar!(Fixed, 4, |value| u64::from(value.0 as u32), |raw| Some(Fixed(raw as u32 as i32)));
     scalar!(Angle, 2, |value| u64::from(value.0), |raw| Some(Angle(raw as u16)));

@@ -7,7 +7,7 @@
 //!    0       4        6                              one command
 //!    +-------+--------+----------+----------+--      +--------+----------+------+-------------
 //!    | tick  | count  | command  | command  |  ...   | player | sequence | kind | the kind's own
-//!    | u32   | u16    |          |          |        | u16    | u32      | u8   |
+//!    | u32   | u16    |          |          |        | u16    | u64      | u8   |
 //!    +-------+--------+----------+----------+--      +--------+----------+------+-------------
 //!
 //!    kind 0 join   player u16, skin u8, name: length u8, UTF-8
@@ -44,7 +44,7 @@ use crate::rules::{self, AnimalKind, Resource};
 /// than any text may have, so it is refused just as the whole would have been.
 pub const TEXT_BYTES: usize = 255;
 
-/// Commands that one frame can hold.
+/// Commands that one frame can hold: its count has 16 bits. More are an error, so that no command is left out unnoticed.
 pub const FRAME_COMMANDS: usize = 65_535;
 
 const _: () = assert!(TEXT_BYTES / 4 > rules::CHAT_CHARS && TEXT_BYTES / 4 > rules::NAME_CHARS);
@@ -59,9 +59,11 @@ pub struct Frame {
     pub commands: Vec<Command>,
 }
 
-/// Why bytes are not a command frame.
+/// Why bytes are not a command frame, or commands do not become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameError {
+    /// So many commands, more than [`FRAME_COMMANDS`], do not fit one frame.
+    TooMany(usize),
     /// The bytes end before the commands do.
     Truncated,
     /// The bytes go on after the last command.
@@ -83,6 +85,9 @@ pub enum FrameError {
 impl fmt::Display for FrameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            FrameError::TooMany(count) => {
+                write!(f, "{count} commands in one tick: a command frame holds {FRAME_COMMANDS}")
+            }
             FrameError::Truncated => f.write_str("the command frame ends before its commands do"),
             FrameError::Trailing => f.write_str("the command frame goes on after its last command"),
             FrameError::Kind(kind) => write!(f, "the command frame holds a command of unknown kind {kind}"),
@@ -97,14 +102,20 @@ impl fmt::Display for FrameError {
 
 impl std::error::Error for FrameError {}
 
-/// Appends a frame of these commands. Commands beyond [`FRAME_COMMANDS`] are left out.
-pub fn encode_frame(tick: u32, commands: &[Command], out: &mut Vec<u8>) {
-    let commands = &commands[..commands.len().min(FRAME_COMMANDS)];
+/// Appends a frame of these commands.
+///
+/// # Errors
+/// [`FrameError::TooMany`] when there are more than [`FRAME_COMMANDS`]; then nothing is appended.
+pub fn encode_frame(tick: u32, commands: &[Command], out: &mut Vec<u8>) -> Result<(), FrameError> {
+    if commands.len() > FRAME_COMMANDS {
+        return Err(FrameError::TooMany(commands.len()));
+    }
     out.extend_from_slice(&tick.to_le_bytes());
     out.extend_from_slice(&(commands.len() as u16).to_le_bytes());
     for command in commands {
         encode(command, out);
     }
+    Ok(())
 }
 
 /// The frame that the bytes hold.
@@ -188,7 +199,7 @@ fn encode_text(text: &str, out: &mut Vec<u8>) {
 
 fn decode(reader: &mut Reader<'_>) -> Result<Command, FrameError> {
     let player = PlayerId(reader.u16()?);
-    let sequence = reader.u32()?;
+    let sequence = reader.u64()?;
     let action = match reader.u8()? {
         0 => {
             let player = PlayerId(reader.u16()?);
@@ -271,6 +282,11 @@ impl<'a> Reader<'a> {
     fn u32(&mut self) -> Result<u32, FrameError> {
         let bytes = self.take(4)?;
         Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    }
+
+    fn u64(&mut self) -> Result<u64, FrameError> {
+        let (low, high) = (self.u32()?, self.u32()?);
+        Ok(u64::from(high) << 32 | u64::from(low))
     }
 
     fn text(&mut self) -> Result<String, FrameError> {

@@ -26,7 +26,7 @@ pub use weapons::{weapon, Weapon, FIRST_WEAPON, WEAPONS};
 
 /// Raised with each change of what the world does. Part of [`code_hash`], so that an old recording or a stale browser is
 /// told apart instead of drifting apart.
-pub const CODE_VERSION: u32 = 4;
+pub const CODE_VERSION: u32 = 5;
 
 // ---- texts ---------------------------------------------------------------------------------------------------
 

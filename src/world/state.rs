@@ -180,7 +180,7 @@ pub(crate) struct State {
     pub(crate) tick: u32,
     pub(crate) rng: Rng,
     /// The last sequence applied of the operator's commands.
-    pub(crate) operator_sequence: u32,
+    pub(crate) operator_sequence: u64,
     /// In the order of their numbers.
     pub(crate) players: Vec<Entity>,
     /// What nature placed, in the order of its numbers.
@@ -207,7 +207,7 @@ fields!(State:
     identity: Identity,
     tick: u32,
     rng: Rng,
-    operator_sequence: u32,
+    operator_sequence: u64,
     players: Vec<Entity>,
     others: Vec<Entity>,
     structures: Vec<Entity>,
@@ -351,7 +351,7 @@ impl World {
     }
 
     /// The last sequence applied of the operator's commands: who goes on from a restored world counts from here.
-    pub fn operator_sequence(&self) -> u32 {
+    pub fn operator_sequence(&self) -> u64 {
         self.state.operator_sequence
     }
 

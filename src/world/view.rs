@@ -64,7 +64,7 @@ pub struct PlayerView<'a> {
     /// Points: gold gathered, and for each player killed that one's age times [`rules::KILL_SCORE`].
     pub score: u32,
     /// The last sequence applied; 0 before the first.
-    pub sequence: u32,
+    pub sequence: u64,
     /// Where it walks; `None` stands.
     pub direction: Option<Angle>,
 }

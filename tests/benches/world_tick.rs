@@ -105,7 +105,7 @@ fn crowded(case: &Case) -> World {
     let mut world = World::new(Identity { seed: 1, map_size_px: case.map_size_px, tick_hz: TickHz::Hz30 });
     for id in 1..=case.players {
         let action = Action::Join { player: PlayerId(id), name: format!("p{id}"), skin: 0 };
-        world.step(&mut vec![Command { player: PlayerId(0), sequence: u32::from(id), action }]);
+        world.step(&mut vec![Command { player: PlayerId(0), sequence: u64::from(id), action }]);
     }
     if case.fights {
         set_up_turrets(&mut world, case);
@@ -121,7 +121,7 @@ fn set_up_turrets(world: &mut World, case: &Case) {
         let px = |part: u32| (part * step_px + step_px / 2) as u16;
         let (x_px, y_px) = (px(number % TURRETS_PER_SIDE), px(number / TURRETS_PER_SIDE));
         let action = Action::Spawn { what: Spawned::Item(17), x_px, y_px };
-        let sequence = 10_000 + number;
+        let sequence = 10_000 + u64::from(number);
         world.step(&mut vec![Command { player: PlayerId(0), sequence, action }]);
     }
 }
@@ -130,7 +130,7 @@ fn set_up_turrets(world: &mut World, case: &Case) {
 fn build_around(world: &mut World, id: u16) {
     let player = PlayerId(id);
     for resource in Resource::ALL {
-        let sequence = 1_000_000 + u32::from(id) * 4 + resource as u32;
+        let sequence = 1_000_000 + u64::from(id) * 4 + resource as u64;
         let action = Action::Grant { player, resource, amount: 1_000 };
         world.step(&mut vec![Command { player: PlayerId(0), sequence, action }]);
     }

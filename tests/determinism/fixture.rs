@@ -134,7 +134,7 @@ fn write_case(index: u32) -> String {
     for tick in 1..=CASE_TICKS {
         let mut commands = script.commands();
         let mut frame = Vec::new();
-        encode_frame(world.tick(), &commands, &mut frame);
+        encode_frame(world.tick(), &commands, &mut frame).expect("they fit");
         out += &format!("frame {}\n", hex(&frame));
         world.step(&mut commands);
         if tick % CHECKSUM_EVERY == 0 {

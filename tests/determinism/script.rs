@@ -14,7 +14,7 @@ const FOUNDERS: u16 = 3;
 pub struct Script {
     rng: Rng,
     /// The last sequence sent, by issuer.
-    sequences: BTreeMap<u16, u32>,
+    sequences: BTreeMap<u16, u64>,
     /// Half of the scripts are of people who stay, stand and gather, so that they come of age.
     settled: bool,
 }
@@ -129,11 +129,11 @@ impl Script {
     }
 
     /// The next sequence of an issuer; at times an old one, or a jump.
-    fn sequence(&mut self, issuer: u16) -> u32 {
+    fn sequence(&mut self, issuer: u16) -> u64 {
         let last = self.sequences.get(&issuer).copied().unwrap_or(0);
         let next = match self.rng.below(20) {
             0 => return last,
-            1 => last + 1 + self.rng.below(5),
+            1 => last + 1 + u64::from(self.rng.below(5)),
             _ => last + 1,
         };
         self.sequences.insert(issuer, next);

@@ -16,7 +16,7 @@ const BOB: u16 = 2;
 struct Company {
     world: World,
     publisher: Publisher,
-    sequences: BTreeMap<u16, u32>,
+    sequences: BTreeMap<u16, u64>,
     clients: Vec<Client>,
     /// Shots that began and that ended.
     shots: [usize; 2],

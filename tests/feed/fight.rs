@@ -18,7 +18,7 @@ const VICTIM: u16 = 2;
 struct Fight {
     world: World,
     publisher: Publisher,
-    sequences: BTreeMap<u16, u32>,
+    sequences: BTreeMap<u16, u64>,
     clients: Vec<Client>,
 }
 

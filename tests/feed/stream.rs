@@ -29,8 +29,8 @@ struct Crowd {
     publisher: Publisher,
     random: Random,
     present: BTreeSet<u16>,
-    operator_sequence: u32,
-    sequences: BTreeMap<u16, u32>,
+    operator_sequence: u64,
+    sequences: BTreeMap<u16, u64>,
 }
 
 impl Crowd {

@@ -177,7 +177,7 @@ def text(value):
 
 
 def command(player, sequence, kind, rest=b""):
-    return struct.pack("<HIB", player, sequence, kind) + rest
+    return struct.pack("<HQB", player, sequence, kind) + rest
 
 
 COMMANDS = [
@@ -199,7 +199,7 @@ COMMANDS = [
     command(7, 13, 14, struct.pack("<H", 9)),
     command(7, 14, 15),
     command(0, 4, 16, struct.pack("<BBHH", 1, 3, 700, 800)),
-    command(0, 5, 17, text(b"good evening")),
+    command(0, 0x1_0000_0005, 17, text(b"good evening")),
 ]
 
 
@@ -208,15 +208,15 @@ def world():
     file = CaptureFile()
     at_ns = 1_700_000_000_000_000_000
     records = [
-        struct.pack("<BBIIIQIHH", 1, 1, 42, 14400, 30, 0x1122334455667788, 900, 0, 2) + b"snapshot",
-        struct.pack("<BBQIH", 1, 2, 0xA1B2C3D4E5F60718, 900, len(COMMANDS)) + b"".join(COMMANDS),
-        struct.pack("<BBQIH", 1, 2, 0xA1B2C3D4E5F60719, 901, 0),
-        struct.pack("<BBQ", 1, 3, 5) + text(b"192.0.2.7:40001") + text(b"native") + struct.pack("<HIBI", 7, 15, 1, 0) + b"session",
-        struct.pack("<BBIQI", 1, 4, 3, 4096, 880),
-        struct.pack("<BBQHH", 1, 5, 5, 7, 40001) + text(b"192.0.2.7:40001"),
-        struct.pack("<BBQIH", 1, 2, 1, 902, 1) + command(7, 15, 99),
-        struct.pack("<BBQI", 1, 2, 1, 903),
-        b"\x02\x01",
+        struct.pack("<BBIIIQIHH", 2, 1, 42, 14400, 30, 0x1122334455667788, 900, 0, 2) + b"snapshot",
+        struct.pack("<BBQIH", 2, 2, 0xA1B2C3D4E5F60718, 900, len(COMMANDS)) + b"".join(COMMANDS),
+        struct.pack("<BBQIH", 2, 2, 0xA1B2C3D4E5F60719, 901, 0),
+        struct.pack("<BBQ", 2, 3, 5) + text(b"192.0.2.7:40001") + text(b"native") + struct.pack("<HQBI", 7, 15, 1, 0) + b"session",
+        struct.pack("<BBIQI", 2, 4, 3, 4096, 880),
+        struct.pack("<BBQHH", 2, 5, 5, 7, 40001) + text(b"192.0.2.7:40001"),
+        struct.pack("<BBQIH", 2, 2, 1, 902, 1) + command(7, 15, 99),
+        struct.pack("<BBQI", 2, 2, 1, 903),
+        b"\x01\x01",
     ]
     for place, record in enumerate(records):
         file.add(at_ns + place * 33_333_333, record, interface=1)

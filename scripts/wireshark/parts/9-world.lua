@@ -18,7 +18,7 @@ local W = {
     commands = ProtoField.uint16("tickwire.world.commands", "Commands"),
     command = ProtoField.string("tickwire.world.command", "Command"),
     player = ProtoField.uint16("tickwire.world.player", "Player"),
-    sequence = ProtoField.uint32("tickwire.world.sequence", "Sequence"),
+    sequence = ProtoField.uint64("tickwire.world.sequence", "Sequence"),
     client = ProtoField.uint64("tickwire.world.client", "Client"),
     address = ProtoField.string("tickwire.world.address", "Address"),
     dialect = ProtoField.string("tickwire.world.dialect", "Dialect"),
@@ -115,15 +115,15 @@ local function world_command(view, tree, read)
     local from = read.at()
     local item = tree and tree:add(view(from), "command")
     read.add(item, W.player, 2)
-    read.add(item, W.sequence, 4)
+    read.add(item, W.sequence, 8)
     local kind = read.number(1)
     local known = COMMANDS[kind]
     if not known then error({ at = from, why = "no command has the kind " .. kind }) end
     local text = known[1] .. " " .. known[2](read)
     if not tree then return known[1] end
-    local issuer, sequence = view(from, 2):le_uint(), view(from + 2, 4):le_uint()
-    item:add(W.command, view(from + 6, read.at() - from - 6), known[1], "Command: " .. text)
-    item:set_text(format("player %d, sequence %d: %s", issuer, sequence, text))
+    local issuer, sequence = view(from, 2):le_uint(), tostring(view(from + 2, 8):le_uint64())
+    item:add(W.command, view(from + 10, read.at() - from - 10), known[1], "Command: " .. text)
+    item:set_text(format("player %d, sequence %s: %s", issuer, sequence, text))
     item:set_len(read.at() - from)
     return known[1]
 end
@@ -159,7 +159,7 @@ local RECORDS = {
         local address = read.add_text(tree, W.address)
         local dialect = read.add_text(tree, W.dialect)
         read.add(tree, W.player, 2)
-        read.add(tree, W.sequence, 4)
+        read.add(tree, W.sequence, 8)
         read.add(tree, W.flags, 1)
         read.add(tree, W.unfinished, 4)
         read.add_rest(tree, W.session)
@@ -188,7 +188,7 @@ function world.dissector(view, pinfo, tree)
     local name, line = "unknown", ""
     local ok, problem = pcall(function()
         read.add(root, W.version, 1)
-        local record = view(0, 1):uint() == 1 and RECORDS[read.number(1)]
+        local record = view(0, 1):uint() == 2 and RECORDS[read.number(1)]
         if not record then error({ at = 0, why = "no record of a version and kind that is known" }) end
         name = record[1]
         if root then root:add(W.kind, view(1, 1), name) end

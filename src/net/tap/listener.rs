@@ -215,6 +215,12 @@ impl Queue {
         self.filled.notify_one();
     }
 
+    /// Something that cannot be told is lost, as if there were no room for it.
+    pub(super) fn lose(&self, seen: &Seen) {
+        self.state.lock().lost.add(seen);
+        self.filled.notify_one();
+    }
+
     /// Bytes of a client, if they are of use: who does not know what came before them waits until a message begins.
     /// `unfinished_bytes` is what is left unfinished after them.
     pub(super) fn hear(

@@ -109,6 +109,19 @@ fn who_is_not_listened_to_is_not_copied() {
 }
 
 #[test]
+fn a_tick_that_cannot_be_shown_is_lost_to_those_who_listen_to_the_world() {
+    let tap = Tap::default();
+    let (world, clients) = (tap.listen_with_world(None, PLENTY), tap.listen(None, PLENTY));
+    tick(&tap, 5);
+    tap.tick_is_lost(NOW, 6);
+    tick(&tap, 7);
+    let taken = world.take(SOON);
+    assert_eq!(words(&taken), ["world at 5", "tick 5 10"]);
+    assert_eq!((taken.lost.messages, taken.lost.since_tick), (2, 6));
+    assert_eq!(clients.take(SOON).lost, Lost::default());
+}
+
+#[test]
 fn one_can_listen_to_one() {
     let tap = Tap::default();
     let listener = tap.listen(Some(2), PLENTY);

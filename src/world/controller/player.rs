@@ -25,7 +25,7 @@ pub struct Player {
     /// The tick in which it joined.
     pub joined_tick: u32,
     /// The last sequence applied; 0 before the first.
-    pub sequence: u32,
+    pub sequence: u64,
     /// Where it walks; `None` stands.
     pub direction: Option<Angle>,
     /// It was pushed or appeared in the last tick, so it must see to where it stands now.
@@ -62,7 +62,7 @@ fields!(Player:
     name: Arc<str>,
     skin: u8,
     joined_tick: u32,
-    sequence: u32,
+    sequence: u64,
     direction: Option<Angle>,
     stirred: bool,
     slow: u16,

@@ -8,7 +8,7 @@ use crate::tests::{act, bare_world, command, join, player};
 
 fn several(players: u16) -> World {
     let mut world = bare_world(TickHz::Hz30);
-    world.step(&mut (1..=players).map(|id| join(u32::from(id), id)).collect());
+    world.step(&mut (1..=players).map(|id| join(u64::from(id), id)).collect());
     world
 }
 

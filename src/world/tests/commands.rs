@@ -7,7 +7,9 @@ use crate::entity::PlayerId;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{AnimalKind, Resource, TickHz};
 use crate::state::{Event, World};
-use crate::tests::{body, body_mut, command, join, player, player_mut, without_animals, world};
+use crate::tests::{
+    act, bare_world, body, body_mut, command, join, player, player_mut, put, without_animals, world,
+};
 
 fn chat(text: &str) -> Action {
     Action::Chat { text: text.to_string() }
@@ -94,7 +96,7 @@ fn select(what: Selection) -> Action {
 /// stands at the edge and looks out.
 fn with_full_hands(world: &mut World) {
     for (id, item, stock) in [(3, 3, 9), (4, 0, 99), (5, 10, 99), (6, 3, 99)] {
-        world.step(&mut vec![join(10 + u32::from(id), id), command(id, 4, select(Selection::Item(item)))]);
+        world.step(&mut vec![join(10 + u64::from(id), id), command(id, 4, select(Selection::Item(item)))]);
         assert_eq!(world.outcome().refused, []);
         player_mut(world, id).resources = [stock; 4];
     }
@@ -208,6 +210,20 @@ fn any_text_can_be_made_fit() {
 }
 
 #[test]
+fn sequences_go_on_above_32_bits_and_such_a_world_is_restored() {
+    let mut world = bare_world(TickHz::Hz30);
+    world.state.operator_sequence = u64::from(u32::MAX) - 1;
+    for id in 1..=4 {
+        put(&mut world, id, 5_000, 5_000);
+        player_mut(&mut world, id).sequence = u64::from(u32::MAX);
+        act(&mut world, id, Action::Aim { heading: Angle(id) });
+    }
+    assert_eq!((world.operator_sequence(), player(&world, 4).sequence), (0x1_0000_0002, 0x1_0000_0000));
+    let restored = World::restore(&world.snapshot()).expect("a world like any other");
+    assert_eq!(restored.operator_sequence(), 0x1_0000_0002);
+}
+
+#[test]
 fn a_sequence_may_jump_but_never_come_back() {
     let mut world = two();
     let aim = |sequence, heading| command(1, sequence, Action::Aim { heading: Angle(heading) });
@@ -217,8 +233,8 @@ fn a_sequence_may_jump_but_never_come_back() {
     assert_eq!((body(&world, 1).heading, player(&world, 1).sequence), (Angle(50), 5));
     world.step(&mut vec![aim(5, 70), aim(4, 40)]);
     assert_eq!(world.outcome().refused.len(), 2);
-    world.step(&mut vec![aim(u32::MAX, 99)]);
-    world.step(&mut vec![aim(u32::MAX, 98), aim(0, 97)]);
+    world.step(&mut vec![aim(u64::MAX, 99)]);
+    world.step(&mut vec![aim(u64::MAX, 98), aim(0, 97)]);
     assert_eq!(body(&world, 1).heading, Angle(99));
 }
 
@@ -309,7 +325,7 @@ pub(super) fn any_command() -> impl Strategy<Value = Command> {
             y_px
         }),
     ];
-    let sequence = prop_oneof![4 => 0u32..40, 1 => any::<u32>()];
+    let sequence = prop_oneof![4 => 0u64..40, 1 => any::<u64>()];
     (number(), sequence, action).prop_map(|(player, sequence, action)| command(player, sequence, action))
 }
 

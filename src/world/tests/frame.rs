@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 
-use crate::command::{decode_frame, encode_frame, Action, Command, Frame, FrameError, Selection, Spawned};
+use crate::command::{
+    decode_frame, encode_frame, Action, Command, Frame, FrameError, Selection, Spawned, FRAME_COMMANDS,
+};
 use crate::entity::PlayerId;
 use crate::fixed::Angle;
 use crate::rules::{AnimalKind, Resource};
@@ -17,7 +19,7 @@ fn unhex(hex: &str) -> Vec<u8> {
 
 fn encoded(tick: u32, commands: &[Command]) -> Vec<u8> {
     let mut out = Vec::new();
-    encode_frame(tick, commands, &mut out);
+    encode_frame(tick, commands, &mut out).expect("they fit");
     out
 }
 
@@ -26,19 +28,19 @@ fn rows_both_ways() {
     let join = Action::Join { player: PlayerId(513), name: "Zoë".to_string(), skin: 7 };
     let rows = [
         ("00000000 0000", 0, vec![]),
-        ("04030201 0100  0000 05000000 00 0102 07 04 5a6fc3ab", 0x0102_0304, vec![command(0, 5, join)]),
+        ("04030201 0100  0000 0500000000000000 00 0102 07 04 5a6fc3ab", 0x0102_0304, vec![command(0, 5, join)]),
         (
-            "01000000 0100  0000 06000000 01 0102",
+            "01000000 0100  0000 0600000000000000 01 0102",
             1,
             vec![command(0, 6, Action::Leave { player: PlayerId(513) })],
         ),
         (
-            "01000000 0100  0200 ffffffff 02 00",
+            "01000000 0100  0200 ffffffffffffffff 02 00",
             1,
-            vec![command(2, u32::MAX, Action::Move { direction: None })],
+            vec![command(2, u64::MAX, Action::Move { direction: None })],
         ),
         (
-            "01000000 0200  0200 01000000 02 01 0040  0300 02000000 03 ff7f",
+            "01000000 0200  0200 0100000000000000 02 01 0040  0300 0200000000000000 03 ff7f",
             1,
             vec![
                 command(2, 1, Action::Move { direction: Some(Angle(0x4000)) }),
@@ -46,12 +48,12 @@ fn rows_both_ways() {
             ],
         ),
         (
-            "01000000 0100  0200 01000000 04 02 6869",
+            "01000000 0100  0200 0100000000000000 04 02 6869",
             1,
             vec![command(2, 1, Action::Chat { text: "hi".to_string() })],
         ),
         (
-            "01000000 0300  0100 01000000 08 13  0100 02000000 09 00 05  0100 03000000 09 01 06",
+            "01000000 0300  0100 0100000000000000 08 13  0100 0200000000000000 09 00 05  0100 0300000000000000 09 01 06",
             1,
             vec![
                 command(1, 1, Action::Upgrade { choice: 19 }),
@@ -60,7 +62,7 @@ fn rows_both_ways() {
             ],
         ),
         (
-            "01000000 0300  0000 01000000 07 0102 03 04030201  0200 02000000 05 01  0200 03000000 06 09 02 6869",
+            "01000000 0300  0000 0100000000000000 07 0102 03 04030201  0200 0200000000000000 05 01  0200 0300000000000000 06 09 02 6869",
             1,
             vec![
                 command(0, 1, Action::Grant { player: PlayerId(513), resource: Resource::Gold, amount: 0x0102_0304 }),
@@ -88,7 +90,7 @@ fn rows_of_clans_and_the_operator_both_ways() {
     let text = |text: &str| text.to_string();
     both_ways([
         (
-            "01000000 0300  0100 01000000 0a 02 c3ab  0100 02000000 0b  0100 03000000 0c 02 6869",
+            "01000000 0300  0100 0100000000000000 0a 02 c3ab  0100 0200000000000000 0b  0100 0300000000000000 0c 02 6869",
             1,
             vec![
                 command(1, 1, Action::ClanCreate { name: text("ë") }),
@@ -97,7 +99,7 @@ fn rows_of_clans_and_the_operator_both_ways() {
             ],
         ),
         (
-            "01000000 0300  0100 01000000 0d 0102 01  0100 02000000 0d 0000 00  0100 03000000 0e 0102",
+            "01000000 0300  0100 0100000000000000 0d 0102 01  0100 0200000000000000 0d 0000 00  0100 0300000000000000 0e 0102",
             1,
             vec![
                 command(1, 1, Action::ClanAnswer { player: PlayerId(513), accept: true }),
@@ -106,12 +108,12 @@ fn rows_of_clans_and_the_operator_both_ways() {
             ],
         ),
         (
-            "01000000 0200  0100 01000000 0f  0000 02000000 11 02 6869",
+            "01000000 0200  0100 0100000000000000 0f  0000 0200000000000000 11 02 6869",
             1,
             vec![command(1, 1, Action::Ping), command(0, 2, Action::Say { text: text("hi") })],
         ),
         (
-            "01000000 0200  0000 01000000 10 00 04 0102 0304  0000 02000000 10 01 11 ffff 0000",
+            "01000000 0200  0000 0100000000000000 10 00 04 0102 0304  0000 0200000000000000 10 01 11 ffff 0000",
             1,
             vec![
                 command(0, 1, spawn(Spawned::Animal(AnimalKind::Wolf), 513, 1_027)),
@@ -126,18 +128,18 @@ fn bytes_that_are_no_frame() {
     let rows = [
         ("", FrameError::Truncated),
         ("00000000 00", FrameError::Truncated),
-        ("00000000 ffff 0200 01000000 02 00", FrameError::Truncated),
+        ("00000000 ffff 0200 0100000000000000 02 00", FrameError::Truncated),
         ("00000000 0000 00", FrameError::Trailing),
-        ("00000000 0100 0200 01000000 ff 0000", FrameError::Kind(255)),
-        ("00000000 0100 0200 01000000 05 02", FrameError::Flag(2)),
-        ("00000000 0100 0200 01000000 07 0100 04 01000000", FrameError::Resource(4)),
-        ("00000000 0100 0200 01000000 0d 0100 02", FrameError::Flag(2)),
-        ("00000000 0100 0000 01000000 10 02 00 0000 0000", FrameError::Flag(2)),
-        ("00000000 0100 0000 01000000 10 00 03 0000 0000", FrameError::Animal(3)),
-        ("00000000 0100 0000 01000000 12", FrameError::Kind(18)),
-        ("00000000 0100 0200 01000000 02 02 0000", FrameError::Direction(2)),
-        ("00000000 0100 0200 01000000 04 02 ff61", FrameError::Text),
-        ("00000000 0100 0200 01000000 04 03 6869", FrameError::Truncated),
+        ("00000000 0100 0200 0100000000000000 ff 0000", FrameError::Kind(255)),
+        ("00000000 0100 0200 0100000000000000 05 02", FrameError::Flag(2)),
+        ("00000000 0100 0200 0100000000000000 07 0100 04 01000000", FrameError::Resource(4)),
+        ("00000000 0100 0200 0100000000000000 0d 0100 02", FrameError::Flag(2)),
+        ("00000000 0100 0000 0100000000000000 10 02 00 0000 0000", FrameError::Flag(2)),
+        ("00000000 0100 0000 0100000000000000 10 00 03 0000 0000", FrameError::Animal(3)),
+        ("00000000 0100 0000 0100000000000000 12", FrameError::Kind(18)),
+        ("00000000 0100 0200 0100000000000000 02 02 0000", FrameError::Direction(2)),
+        ("00000000 0100 0200 0100000000000000 04 02 ff61", FrameError::Text),
+        ("00000000 0100 0200 0100000000000000 04 03 6869", FrameError::Truncated),
     ];
     for (hex, error) in rows {
         assert_eq!(decode_frame(&unhex(hex)), Err(error), "{hex}");
@@ -146,8 +148,20 @@ fn bytes_that_are_no_frame() {
 }
 
 #[test]
+fn commands_that_do_not_fit_a_frame_are_refused_and_not_left_out() {
+    let mut commands = vec![command(1, 1, Action::Ping); FRAME_COMMANDS];
+    let mut out = Vec::new();
+    assert_eq!(encode_frame(7, &commands, &mut out), Ok(()));
+    assert_eq!(decode_frame(&out).map(|frame| frame.commands.len()), Ok(FRAME_COMMANDS));
+    commands.push(command(1, 2, Action::Ping));
+    out.clear();
+    assert_eq!(encode_frame(7, &commands, &mut out), Err(FrameError::TooMany(65_536)));
+    assert_eq!(out, []);
+}
+
+#[test]
 fn every_cut_of_a_frame_is_too_short() {
-    let whole = unhex("01000000 0200  0200 01000000 02 01 0040  0300 02000000 04 02 6869");
+    let whole = unhex("01000000 0200  0200 0100000000000000 02 01 0040  0300 0200000000000000 04 02 6869");
     assert!(decode_frame(&whole).is_ok());
     for length in 0..whole.len() {
         assert_eq!(decode_frame(&whole[..length]), Err(FrameError::Truncated), "{length} bytes");

@@ -153,7 +153,8 @@ fn a_grant_adds_to_what_is_there_and_is_no_merit() {
         command(0, sequence, Action::Grant { player: PlayerId(1), resource, amount })
     };
     for (resource, number) in Resource::ALL.into_iter().zip(0u32..) {
-        world.step(&mut vec![grant(10 + number * 2, resource, 7), grant(11 + number * 2, resource, number)]);
+        let sequence = 10 + u64::from(number) * 2;
+        world.step(&mut vec![grant(sequence, resource, 7), grant(sequence + 1, resource, number)]);
         assert_eq!(world.outcome().refused, []);
     }
     assert_eq!(player(&world, 1).resources, [7, 8, 9, 10]);

@@ -68,11 +68,11 @@ fn without_animals(mut world: World) -> World {
     world
 }
 
-fn command(player: u16, sequence: u32, action: Action) -> Command {
+fn command(player: u16, sequence: u64, action: Action) -> Command {
     Command { player: PlayerId(player), sequence, action }
 }
 
-fn join(sequence: u32, player: u16) -> Command {
+fn join(sequence: u64, player: u16) -> Command {
     let name = format!("p{player}");
     command(0, sequence, Action::Join { player: PlayerId(player), name, skin: 3 })
 }

@@ -20,7 +20,7 @@ pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     let mut world = World::new(Identity { seed, map_size_px, tick_hz });
     // Nobody is hunted before it has played its part.
     world.state.animals.clear();
-    let mut joins = (1..=6).map(|id| join(u32::from(id), id * 100)).collect();
+    let mut joins = (1..=6).map(|id| join(u64::from(id), id * 100)).collect();
     world.step(&mut joins);
     let mut rng = Rng::new(seed, 99);
     for round in 1..=rng.between(1, 4) as u32 {
@@ -31,7 +31,7 @@ pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
             } else {
                 Action::Move { direction: Some(angle) }
             };
-            world.step(&mut vec![command(id, round, action)]);
+            world.step(&mut vec![command(id, u64::from(round), action)]);
         }
         wait(&mut world, rng.between(1, 60) as u32);
     }
@@ -165,7 +165,7 @@ fn a_restored_world_is_equal_and_goes_on_equally() {
         assert_eq!(restored.state, world.state);
         assert_eq!(restored.snapshot(), world.snapshot());
         for id in 10..30 {
-            let mut commands = vec![join(u32::from(id), id)];
+            let mut commands = vec![join(u64::from(id), id)];
             restored.step(&mut commands.clone());
             world.step(&mut commands);
             wait(&mut world, 5);
@@ -214,7 +214,7 @@ fn bytes_of_something_else_are_refused_by_name() {
 #[test]
 fn a_count_makes_no_more_room_than_its_bytes_can_fill() {
     let mut bytes = world(1).snapshot();
-    let players_at = 14 + 9 + 4 + 8 + 4;
+    let players_at = 14 + 9 + 4 + 8 + 8;
     assert_eq!(bytes[players_at..players_at + 4], [0; 4], "no players");
     bytes[players_at..players_at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
     assert_eq!(World::restore(&bytes), Err(SnapshotError::Truncated));
@@ -416,7 +416,7 @@ proptest! {
             bytes[at..].copy_from_slice(&checksum.to_le_bytes());
         }
         if let Ok(mut world) = World::restore(&bytes) {
-            world.step(&mut vec![join(u32::MAX, 9)]);
+            world.step(&mut vec![join(u64::MAX, 9)]);
             wait(&mut world, 10);
         }
     }

@@ -19,7 +19,7 @@ fn nobody_appears_in_a_thing_in_the_river_or_on_somebody() {
     for seed in 0..30 {
         let mut world = world(seed);
         for id in 1..=100 {
-            world.step(&mut vec![join(u32::from(id), id)]);
+            world.step(&mut vec![join(u64::from(id), id)]);
             let view = world.player(PlayerId(id)).expect("it joined");
             assert!(!is_stuck(&world, view.id), "seed {seed}, player {id}");
             assert_ne!(world.bands().biome_at(view.body.y), Biome::River, "seed {seed}, player {id}");
@@ -36,7 +36,7 @@ fn a_newcomer_can_walk_in_some_direction_at_once() {
     for seed in 0..20 {
         let mut world = world(seed);
         for id in 1..=20 {
-            world.step(&mut vec![join(u32::from(id), id)]);
+            world.step(&mut vec![join(u64::from(id), id)]);
             let before = world.player(PlayerId(id)).expect("it joined").body.clone();
             walk(&mut world, id, Some(0));
             wait(&mut world, 10);
@@ -62,7 +62,7 @@ fn the_second_appears_on_the_screen_of_the_first() {
 #[test]
 fn two_hundred_have_company_but_no_crush() {
     let mut world = world(2);
-    let mut joins = (1..=200).map(|id| join(u32::from(id), id)).collect();
+    let mut joins = (1..=200).map(|id| join(u64::from(id), id)).collect();
     world.step(&mut joins);
     let bodies: Vec<_> = world.players().map(|view| view.body.clone()).collect();
     let mut in_view: Vec<usize> = bodies
@@ -82,7 +82,7 @@ fn everyone_finds_a_place_on_the_smallest_map() {
     let mut world =
         without_animals(World::new(Identity { seed: 3, map_size_px: 1_440, tick_hz: TickHz::Hz30 }));
     for id in 1..=300 {
-        world.step(&mut vec![join(u32::from(id), id)]);
+        world.step(&mut vec![join(u64::from(id), id)]);
         let body = world.player(PlayerId(id)).expect("it joined").body;
         assert!(world.terrain().is_free(body.x, body.y, 34), "player {id} is in a thing");
     }

@@ -231,7 +231,7 @@ fn a_restored_world_has_the_same_structures_in_the_same_places() {
 fn newcomers_do_not_appear_in_what_was_built() {
     let mut world = alone();
     for id in 2..40 {
-        world.step(&mut vec![join(100 + u32::from(id), id)]);
+        world.step(&mut vec![join(100 + u64::from(id), id)]);
         let own = body(&world, id).clone();
         assert!(world.state.structures.iter().all(|it| distance_px(&it.body, &own) > 85.0));
         hold(&mut world, id, 3);

@@ -68,7 +68,7 @@ struct Game {
     clients: [Client; 4],
     /// Commands with the tick that they are meant for.
     waiting: Vec<(u32, Command)>,
-    operator_sequence: u32,
+    operator_sequence: u64,
     players: u16,
     now: Duration,
     ticks: u32,

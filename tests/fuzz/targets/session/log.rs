@@ -14,7 +14,7 @@ impl Log {
     /// Notes the tick that is about to be stepped.
     pub fn note(&mut self, world: &World, commands: &[Command]) {
         let mut frame = Vec::new();
-        encode_frame(world.tick(), commands, &mut frame);
+        encode_frame(world.tick(), commands, &mut frame).expect("few commands");
         self.0.push((world.checksum(), frame));
     }
 
