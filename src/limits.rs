@@ -63,6 +63,15 @@ pub const MAP_PING_INTERVAL: Duration = Duration::from_millis(1000);
 pub const CLAN_INTERVAL: Duration = Duration::from_millis(250);
 /// Players who ask to join a clan that its owner is told of at once; the others follow when these were answered.
 pub const CLAN_ASKS_TOLD: usize = 20;
+/// Shortest time between two messages that tell a client which clans began and ended, and which clans the players in view
+/// show: each player changes clans four times a second if it likes, and everyone is told. Sooner changes are told together.
+pub const CLAN_NEWS_EVERY: Duration = Duration::from_millis(1000);
+/// Bytes a second about clans that one client is told in the long run: sixty players who found and leave clans fill it. Beyond:
+/// the changes are told later, together.
+pub const CLAN_NEWS_BYTES_PER_SECOND: u32 = 1000;
+/// How far beyond that rate a client is still told at once that it joined or left a clan: the longest list of members takes
+/// three seconds of it.
+pub const CLAN_OWN_CREDIT: Duration = Duration::from_millis(4000);
 /// Messages a second that one client may send in the long run. Real MooMoo servers kick at 120. Beyond the burst:
 /// close 1008.
 pub const CLIENT_MESSAGES_PER_SECOND: u32 = 120;

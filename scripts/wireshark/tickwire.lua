@@ -120,6 +120,7 @@ to_client	animals	23	animals:[id:u32,kind:u8<=4,x:u16.hpx,y:u16.hpx,heading:u8.t
 to_client	animals_gone	24	animals:[u32]
 to_client	strikes	25	animals:[u32]
 to_client	clans	26	clans:[clan:u32,name:str<=7,owner:u16]
+to_client	clan_changes	32	ended:[u32] founded:[clan:u32,name:str<=7,owner:u16]|nil
 to_client	clan	27	clan:u32|nil owner:flag members:[player:u16,name:str<=15] asks:[player:u16,name:str<=15]
 to_client	mates	28	mates:[player:u16,x:u16.px,y:u16.px]
 to_client	map_ping	29	player:u16 x:u16.px y:u16.px

@@ -167,7 +167,7 @@ impl Check {
             Layout::Native(state) => state.hear(heard, common),
             Layout::Moomoo(state) => state.hear(heard, now, common),
         }
-        self.clans.hear(heard, common);
+        self.clans.hear(heard, now, common);
         let is_all = matches!(self.layout, Layout::Moomoo(_));
         let killed = self.wild.hear(heard, now, is_all, common);
         self.ledger.hear(heard, now, &killed, common);

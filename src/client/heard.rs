@@ -141,6 +141,13 @@ pub enum Heard {
     Strikes(Vec<u32>),
     /// Native: all clans there are.
     Clans(Vec<Clan>),
+    /// Native: clans that have ended, and after that clans that were founded.
+    ClanChanges {
+        /// The numbers of those that have ended.
+        ended: Vec<u32>,
+        /// Those that were founded.
+        founded: Vec<Clan>,
+    },
     /// MooMoo: a clan was founded.
     AddClan(Clan),
     /// MooMoo: a clan has ended.
@@ -276,6 +283,8 @@ mod tests {
     fn clans_are_told_in_both_layouts() {
         let clan = |id| Clan { id, name: "owls".to_owned(), owner: 9 };
         assert_eq!(hear("native", r#"[26,[[7,"owls",9]]]"#), Heard::Clans(vec![clan(Some(7))]));
+        let changes = Heard::ClanChanges { ended: vec![3], founded: vec![clan(Some(7))] };
+        assert_eq!(hear("native", r#"[32,[[3],[7,"owls",9]]]"#), changes);
         assert_eq!(hear("letters", r#"["g",[{"sid":"owls","owner":9}]]"#), Heard::AddClan(clan(None)));
         assert_eq!(hear("legacy", r#"["ad",["owls"]]"#), Heard::RemoveClan { name: "owls".to_owned() });
         let own = OwnClan { id: Some(7), is_owner: true, members: vec![9, 4], asks: vec![5] };

@@ -1,7 +1,13 @@
-//! Clans: which there are, who is in one's own, where its members are, and what they show on the map.
+//! Clans: which there are, who is in the client's own, where its members are, and what they show on the map.
 //!
-//! Comes in: the world's clans and players after a tick; what one client was told. Goes out: messages, when something
-//! changed, and places of mates from time to time. Never: a place of somebody who is not in the client's clan.
+//! Each player founds, joins and leaves clans as often as four times a second, and each change is news to everyone. So a client
+//! knows all clans from its first turn on, and then hears of changes at a [`Pace`](super::pace::Pace): together, at most once a second, and in the
+//! long run within a rate of bytes. What the client's own player did is told at once, with the clans that it is about. A
+//! message never names a clan or a mate of which the client does not know yet.
+
+mod told;
+
+pub use told::Told;
 
 use std::sync::Arc;
 
@@ -84,29 +90,6 @@ fn of<'a>(
     same.map(|(_, index)| &published.players[*index as usize])
 }
 
-/// What one client was told of clans.
-#[derive(Debug, Default)]
-pub struct Told {
-    version: u32,
-    /// The clans as told, for dialects that tell of each change.
-    list: Vec<Clan>,
-    /// What was said of its own clan.
-    own: Vec<u8>,
-    /// The second in which it was told where its clan is.
-    second: Option<u32>,
-    /// Whether it was told of places at all.
-    has_places: bool,
-}
-
-impl Told {
-    /// A second in which places are due comes once.
-    fn is_due(&mut self, second: u32) -> bool {
-        let due = self.second != Some(second);
-        self.second = Some(second);
-        due
-    }
-}
-
 /// One's own player, alive or not, and its clan.
 fn own<'a>(view: &View, published: &'a Published) -> Option<(&'a Seen, Option<&'a Tag>)> {
     let seen = &published.players[view.player_index(published)?];
@@ -115,41 +98,87 @@ fn own<'a>(view: &View, published: &'a Published) -> Option<(&'a Seen, Option<&'
 
 /// A turn of a native client.
 pub fn native(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
-    if view.clans.version != published.clans.version {
-        view.clans.version = published.clans.version;
-        messages.add_named(dialect, "clans", 1, |out| {
-            write_array_len(out, published.clans.list.len() * 3);
-            for clan in &published.clans.list {
-                write_uint(out, clan.id.0.into());
-                write_str(out, &clan.name);
-                write_uint(out, clan.owner.0.into());
-            }
-        });
+    let told = &mut view.clans;
+    if !told.has_list {
+        let (_, all) = told.take_news(published);
+        told.has_list = true;
+        if !all.is_empty() {
+            messages.add_named(dialect, "clans", 1, |out| write_clans(out, &all));
+        }
     }
-    let found = own(view, published);
-    let tag = found.and_then(|(_, tag)| tag);
-    if tag.is_some() || !view.clans.own.is_empty() {
+    let bytes_before = messages.bytes();
+    native_changes(told.take_news(published), dialect, messages);
+    let Some((seen, tag)) = own(view, published) else {
+        view.clans.pace.spend(messages.bytes() - bytes_before, published.tick, published.tick_hz);
+        return;
+    };
+    let told = &mut view.clans;
+    let joined_or_left = told.take_own(published, tag);
+    let is_new = joined_or_left.is_some();
+    native_changes(joined_or_left.unwrap_or_default(), dialect, messages);
+    if is_new || told.due.people && tag.is_some_and(|tag| told.knows_own(tag)) {
         let said = native_own(published, tag);
-        if said != view.clans.own {
+        if said != told.said {
             messages.add_named(dialect, "clan", 4, |out| out.extend_from_slice(&said));
-            view.clans.own = if tag.is_some() { said } else { Vec::new() };
+            told.said = said;
+            if let Some(tag) = tag {
+                told.told_members(published, tag.id);
+            }
         }
     }
-    let (Some((seen, _)), Some(tag)) = (found, tag) else { return };
-    if view.clans.is_due(published.second) {
-        let members = of(published, &published.rolls().members, tag.id);
-        let mates = members.filter(|mate| mate.player != seen.player && mate.alive);
-        let count = mates.clone().count();
-        if count > 0 || view.clans.has_places {
-            view.clans.has_places = count > 0;
-            messages.add_named(dialect, "mates", 1, |out| {
-                write_array_len(out, count * 3);
-                for mate in mates {
-                    write_uint(out, mate.player.0.into());
-                    [mate.x, mate.y].iter().for_each(|at| write_int(out, at.to_px().into()));
-                }
-            });
+    told.pace.spend(messages.bytes() - bytes_before, published.tick, published.tick_hz);
+    if let Some(tag) = tag {
+        native_mates(told, published, seen.player, tag, dialect, messages);
+    }
+}
+
+/// Where the mates are that the client knows to be mates.
+fn native_mates(
+    told: &mut Told,
+    published: &Published,
+    own: PlayerId,
+    tag: &Tag,
+    dialect: &Dialect,
+    messages: &mut Messages,
+) {
+    if !told.is_due(published.second) {
+        return;
+    }
+    let members = of(published, &published.rolls().members, tag.id);
+    let mates: Vec<&Seen> = members
+        .filter(|mate| mate.player != own && mate.alive && told.is_known_mate(tag.id, mate.player))
+        .collect();
+    if mates.is_empty() && !told.has_places {
+        return;
+    }
+    told.has_places = !mates.is_empty();
+    messages.add_named(dialect, "mates", 1, |out| {
+        write_array_len(out, mates.len() * 3);
+        for mate in mates {
+            write_uint(out, mate.player.0.into());
+            [mate.x, mate.y].iter().for_each(|at| write_int(out, at.to_px().into()));
         }
+    });
+}
+
+/// Which clans ended and which were founded.
+fn native_changes((ended, founded): (Vec<Clan>, Vec<Clan>), dialect: &Dialect, messages: &mut Messages) {
+    if ended.is_empty() && founded.is_empty() {
+        return;
+    }
+    messages.add_named(dialect, "clan_changes", 2, |out| {
+        write_array_len(out, ended.len());
+        ended.iter().for_each(|clan| write_uint(out, clan.id.0.into()));
+        write_clans(out, &founded);
+    });
+}
+
+fn write_clans(out: &mut Vec<u8>, clans: &[Clan]) {
+    write_array_len(out, clans.len() * 3);
+    for clan in clans {
+        write_uint(out, clan.id.0.into());
+        write_str(out, &clan.name);
+        write_uint(out, clan.owner.0.into());
     }
 }
 
@@ -178,22 +207,24 @@ fn write_people<'a>(out: &mut Vec<u8>, people: impl Iterator<Item = &'a Seen> + 
     }
 }
 
-/// A turn of a client of the MooMoo dialects.
+/// A turn of a client of the MooMoo dialects, before the update of players: which clans there are, which is the client's own,
+/// who asks to join it, and where its members are.
 pub fn moomoo(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
-    if view.clans.version != published.clans.version {
-        view.clans.version = published.clans.version;
-        moomoo_changes(&view.clans.list, &published.clans.list, dialect, messages);
-        view.clans.list.clone_from(&published.clans.list);
+    forget_who_asks_anew(view, published);
+    let told = &mut view.clans;
+    if !told.has_list {
+        moomoo_changes(told.take_news(published), dialect, messages);
+        told.has_list = true;
     }
-    let Some((seen, tag)) = own(view, published) else { return };
-    let mut said = Vec::new();
-    if let Some(tag) = tag {
-        write_people(&mut said, of(published, &published.rolls().members, tag.id));
-        said.extend(tag.id.0.to_le_bytes());
-        said.push(tag.is_owner.into());
-    }
-    if said != view.clans.own {
-        view.clans.own = said;
+    let bytes_before = messages.bytes();
+    moomoo_changes(told.take_news(published), dialect, messages);
+    let Some((seen, tag)) = own(view, published) else {
+        view.clans.pace.spend(messages.bytes() - bytes_before, published.tick, published.tick_hz);
+        return;
+    };
+    let told = &mut view.clans;
+    if let Some(changes) = told.take_own(published, tag) {
+        moomoo_changes(changes, dialect, messages);
         messages.add_named(dialect, "own_clan", 2, |out| {
             match tag {
                 Some(tag) => write_str(out, &tag.name),
@@ -201,24 +232,65 @@ pub fn moomoo(view: &mut View, published: &Published, dialect: &Dialect, message
             }
             write_uint(out, tag.is_some_and(|tag| tag.is_owner).into());
         });
-        if let Some(tag) = tag {
-            let members = of(published, &published.rolls().members, tag.id);
-            messages.add_named(dialect, "clan_members", 1, |out| write_people(out, members));
-        }
     }
+    if let Some(tag) = tag.filter(|tag| tag.is_owner && told.knows_own(tag) && told.due.people) {
+        moomoo_asking(told, published, tag.id, dialect, messages);
+    }
+    told.pace.spend(messages.bytes() - bytes_before, published.tick, published.tick_hz);
     if view.clans.is_due(published.second / MINIMAP_EVERY_S) {
         moomoo_minimap(view, published, seen, tag, dialect, messages);
     }
 }
 
-/// Each clan that has ended and each that was founded since.
-fn moomoo_changes(before: &[Clan], now: &[Clan], dialect: &Dialect, messages: &mut Messages) {
-    // A clan keeps its name and its owner, so its number says all.
-    let is_in = |list: &[Clan], id: ClanId| list.binary_search_by_key(&id, |clan| clan.id).is_ok();
-    for clan in before.iter().filter(|clan| !is_in(now, clan.id)) {
+/// The rest of that turn, after the update of players: who is in the client's own clan. The original client lists the members
+/// only once its own player has the clan by `own_clan` and by the update.
+pub fn moomoo_members(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
+    let tag = own(view, published).and_then(|(_, tag)| tag);
+    let told = &mut view.clans;
+    let Some(tag) = tag.filter(|tag| told.knows_own(tag)) else { return };
+    if !told.due.people && !(told.said.is_empty() && told.due.own) {
+        return;
+    }
+    let mut said = Vec::new();
+    write_people(&mut said, of(published, &published.rolls().members, tag.id));
+    if said != told.said {
+        let bytes_before = messages.bytes();
+        messages.add_named(dialect, "clan_members", 1, |out| out.extend_from_slice(&said));
+        told.said = said;
+        told.pace.spend(messages.bytes() - bytes_before, published.tick, published.tick_hz);
+    }
+}
+
+/// Who asks to join and was not told of yet.
+fn moomoo_asking(
+    told: &mut Told,
+    published: &Published,
+    clan: ClanId,
+    dialect: &Dialect,
+    messages: &mut Messages,
+) {
+    let asking = of(published, &published.rolls().asking, clan);
+    told.asking.retain(|known| asking.clone().any(|seen| seen.player == *known));
+    for seen in asking {
+        if told.asking.len() >= limits::CLAN_ASKS_TOLD {
+            return;
+        }
+        if !told.asking.contains(&seen.player) {
+            told.asking.push(seen.player);
+            messages.add_named(dialect, "join_request", 2, |out| {
+                write_uint(out, seen.player.0.into());
+                write_str(out, &seen.name);
+            });
+        }
+    }
+}
+
+/// Each clan that has ended and each that was founded.
+fn moomoo_changes((ended, founded): (Vec<Clan>, Vec<Clan>), dialect: &Dialect, messages: &mut Messages) {
+    for clan in ended {
         messages.add_named(dialect, "remove_clan", 1, |out| write_str(out, &clan.name));
     }
-    for clan in now.iter().filter(|clan| !is_in(before, clan.id)) {
+    for clan in founded {
         messages.add_named(dialect, "add_clan", 1, |out| {
             write_map_len(out, 2);
             write_str(out, "sid");
@@ -254,19 +326,25 @@ fn moomoo_minimap(
     });
 }
 
-/// What happened in a tick: pings on the map, and for the MooMoo dialects who asks to join one's clan.
-pub fn happenings(view: &View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
+/// What happened in a tick: pings on the map, and that somebody asks anew to join the client's clan.
+pub fn happenings(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
     for event in &published.events {
-        match event {
-            Event::Pinged { player } => tell_ping(view, published, *player, dialect, messages),
-            Event::Asked { player, owner } if view.is_own(*owner) => {
-                let Some(index) = published.index_of(*player) else { continue };
-                messages.add_named(dialect, "join_request", 2, |out| {
-                    write_uint(out, player.0.into());
-                    write_str(out, &published.players[index].name);
-                });
-            }
-            _ => {}
+        if let Event::Pinged { player } = event {
+            tell_ping(view, published, *player, dialect, messages);
+        }
+    }
+    if view.clans.turn_tick != Some(published.tick) {
+        forget_who_asks_anew(view, published);
+    }
+}
+
+/// A player who asks again is told of again, also if it was refused and asks in one and the same second.
+fn forget_who_asks_anew(view: &mut View, published: &Published) {
+    for event in &published.events {
+        if let Event::Asked { player, owner } = event
+            && view.is_own(*owner)
+        {
+            view.clans.asking.retain(|known| known != player);
         }
     }
 }
@@ -280,11 +358,15 @@ fn tell_ping(
 ) {
     let Some(shows) = published.index_of(player).map(|index| &published.players[index]) else { return };
     let Some((seen, tag)) = own(view, published) else { return };
-    let is_mate = tag.is_some_and(|tag| shows.tag.as_ref().is_some_and(|other| other.id == tag.id));
+    let is_native = view.layout == super::view::Layout::Native;
+    // A native client is told who it is, so it has to know of the mate first.
+    let is_mate = tag.is_some_and(|tag| {
+        shows.tag.as_ref().is_some_and(|other| other.id == tag.id)
+            && (!is_native || view.clans.is_known_mate(tag.id, player))
+    });
     if seen.player != player && !is_mate {
         return;
     }
-    let is_native = view.layout == super::view::Layout::Native;
     messages.add_named(dialect, "map_ping", if is_native { 3 } else { 2 }, |out| {
         if is_native {
             write_uint(out, player.0.into());

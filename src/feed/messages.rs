@@ -53,6 +53,11 @@ impl Messages {
         });
     }
 
+    /// Bytes of all messages.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Whether there is nothing to say.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()

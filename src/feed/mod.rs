@@ -18,6 +18,7 @@ pub mod interest;
 pub mod messages;
 pub mod moomoo;
 pub mod native;
+pub mod pace;
 pub mod publish;
 pub mod records;
 pub mod shots;

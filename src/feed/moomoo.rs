@@ -77,6 +77,7 @@ pub fn turn(
     view.last_turn = number;
     tell_removed(view, published, dialect, messages);
     view.shown = None;
+    view.clans.begin_turn(published);
     clans::moomoo(view, published, dialect, messages);
     if let Some(own) = view.own_index(published) {
         let window = view.window(published, Some(own));
@@ -103,6 +104,7 @@ pub fn turn(
         messages.add_named(dialect, "update_players", 1, |out| {
             write_groups(out, &scratch.full, PLAYER_STRIDE);
         });
+        clans::moomoo_members(view, published, dialect, messages);
         animals::moomoo(view, published, window, dialect, scratch, messages);
     }
     tell_board(view, published, dialect, messages);

@@ -153,6 +153,7 @@ pub fn turn(
     tell_built(view, published, window, dialect, scratch, messages);
     let in_step = view.last_turn + 1 == number;
     view.last_turn = number;
+    view.clans.begin_turn(published);
     collect(view, published, in_step, scratch);
     tell_own(view, published, own, dialect, scratch, messages);
     tell_update(published, dialect, scratch, messages);
@@ -165,6 +166,7 @@ pub fn turn(
     clans::native(view, published, dialect, messages);
     if scratch.tags.count > 0 {
         messages.add_named(dialect, "tags", 1, |out| write_groups(out, &scratch.tags, 2));
+        view.clans.told_tags(scratch.tag_news_bytes, published);
     }
     animals::native(view, published, window, dialect, scratch, messages);
     tell_stats(view, published, dialect, messages);
@@ -215,7 +217,9 @@ fn tell_watching(
 /// Compares what is visible with what is known: leaves, enters, and records for those who stay.
 fn collect(view: &mut View, published: &Published, in_step: bool, scratch: &mut Scratch) {
     let records = published.native_records();
-    let Scratch { visible, known, leaves, enters, full, moved, turned, health, hands, tags, .. } = scratch;
+    let Scratch { visible, known, leaves, enters, full, moved, turned, health, hands, .. } = scratch;
+    let Scratch { tags, tag_news_bytes, .. } = scratch;
+    *tag_news_bytes = 0;
     [&mut *leaves, enters, full, moved, turned, health, hands, tags].into_iter().for_each(Section::clear);
     known.clear();
     let mut before = view.known.iter().peekable();
@@ -241,11 +245,17 @@ fn collect(view: &mut View, published: &Published, in_step: bool, scratch: &mut 
         } else if told.is_some_and(|told| told.pose != seen.pose) {
             full.copy(records.full.get(index));
         }
+        let is_newcomer = told.is_none();
         let told = told.get_or_insert_with(|| Known::new(seen));
         told.pose = seen.pose;
         tell_health(told, seen, health);
         tell_hand(told, seen, hands);
-        tell_tag(told, seen, tags);
+        let clan = seen.tag.as_ref().map(|tag| tag.id);
+        if told.clan != clan && view.clans.may_tell_tag(clan, is_newcomer) {
+            let bytes_before = tags.bytes.len();
+            tell_tag(told, seen, tags);
+            *tag_news_bytes += if is_newcomer { 0 } else { tags.bytes.len() - bytes_before };
+        }
         known.push(*told);
     }
     for gone in before {
@@ -280,19 +290,16 @@ fn tell_hand(told: &mut Known, seen: &Seen, hands: &mut Section) {
     }
 }
 
-/// Notes a clan that differs from what was told last.
+/// Notes the clan that a player shows now.
 fn tell_tag(told: &mut Known, seen: &Seen, tags: &mut Section) {
-    let clan = seen.tag.as_ref().map(|tag| tag.id);
-    if told.clan != clan {
-        told.clan = clan;
-        tags.write(|out| {
-            write_uint(out, seen.player.0.into());
-            match clan {
-                Some(clan) => write_uint(out, clan.0.into()),
-                None => write_nil(out),
-            }
-        });
-    }
+    told.clan = seen.tag.as_ref().map(|tag| tag.id);
+    tags.write(|out| {
+        write_uint(out, seen.player.0.into());
+        match told.clan {
+            Some(clan) => write_uint(out, clan.0.into()),
+            None => write_nil(out),
+        }
+    });
 }
 
 /// The client's own body: told of once, then its exact state whenever that changed.
@@ -321,7 +328,10 @@ fn tell_own(
     let (Some(seen), Some(told)) = (seen, &mut view.own) else { return };
     tell_health(told, seen, &mut scratch.health);
     tell_hand(told, seen, &mut scratch.hands);
-    tell_tag(told, seen, &mut scratch.tags);
+    let clan = seen.tag.as_ref().map(|tag| tag.id);
+    if told.clan != clan && view.clans.may_tell_own_tag(clan) {
+        tell_tag(told, seen, &mut scratch.tags);
+    }
     scratch.own.write(|out| write_own(out, seen));
     if scratch.own.bytes == view.last_own {
         scratch.own.clear();

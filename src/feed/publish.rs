@@ -151,6 +151,8 @@ pub struct Board {
 pub struct Published {
     /// Ticks completed.
     pub tick: u32,
+    /// Ticks a second.
+    pub tick_hz: u32,
     /// Side of the map, px.
     pub map_size_px: i32,
     /// In the order of their numbers.
@@ -289,6 +291,7 @@ impl Publisher {
         });
         Published {
             tick,
+            tick_hz: self.rates.tick_hz,
             map_size_px: map_size_px(world),
             grid: Grid::new(map_size_px(world), points),
             events: world.outcome().events.clone(),

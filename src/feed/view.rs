@@ -83,6 +83,8 @@ pub struct Scratch {
     pub(super) health: Section,
     pub(super) hands: Section,
     pub(super) tags: Section,
+    /// Bytes of the tags of players that were known before.
+    pub(super) tag_news_bytes: usize,
     pub(super) animals: Vec<(EntityId, animals::State)>,
 }
 

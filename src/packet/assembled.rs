@@ -119,6 +119,10 @@ fn native(row: &Row) -> Option<Vec<Value>> {
         ("animals", _) => vec![list(&[COUNT, 4, 65_535, 65_535, 255, ID])],
         ("animals_gone" | "strikes", _) => vec![list(&[COUNT])],
         ("clans", _) => vec![Value::Array(vec![Value::from(COUNT), Value::from("clan"), Value::from(ID)])],
+        ("clan_changes", _) => {
+            let clan = vec![Value::from(COUNT), Value::from("clan"), Value::from(ID)];
+            vec![list(&[COUNT]), Value::Array(clan)]
+        }
         ("clan", _) => {
             let people = || Value::Array(vec![Value::from(ID), Value::from("a name")]);
             vec![Value::from(COUNT), Value::from(1), people(), people()]

@@ -49,6 +49,18 @@ export class Clans {
   setAll(flat) {
     this.all.clear();
     eachGroup('clans', flat, (id, name, owner) => this.all.set(id, { id, name, owner }));
+    this.changed();
+  }
+
+  /** @param {number[] | null} ended ids; first, since a name may come again @param {any[] | null} founded */
+  change(ended, founded) {
+    for (const id of ended ?? []) this.all.delete(id);
+    eachGroup('founded', founded, (id, name, owner) => this.all.set(id, { id, name, owner }));
+    this.changed();
+  }
+
+  /** A clan that has ended is asked no more. */
+  changed() {
     if (![...this.all.values()].some((clan) => clan.name === this.asked)) this.asked = null;
     this.version += 1;
   }

@@ -149,6 +149,7 @@ export class World {
       case 'animals_gone': return this.vanish(values.animals, nowMs);
       case 'strikes': return this.herd.strike(values.animals, nowMs).forEach(({ id, shown }) => this.happen('lunged', nowMs, shown, { id }));
       case 'clans': return this.clans.setAll(values.clans);
+      case 'clan_changes': return this.clans.change(values.ended, values.founded);
       case 'clan': return this.clans.setOwn(values);
       case 'mates': return this.clans.setMates(values.mates, nowMs);
       case 'map_ping': return this.pinged(values.player, values.x, values.y, nowMs);

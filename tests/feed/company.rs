@@ -168,8 +168,8 @@ fn a_clan_is_told_to_all_and_its_members_to_them() {
     company.wait(4);
     let [ann, bob, legacy_ann, letters_bob] = company.clients();
     for client in [ann, bob] {
-        let clans = &client.all("clans")[0][0];
-        assert_eq!(clans, &Value::Array(vec![1.into(), "wolves".into(), ANN.into()]));
+        let founded = Value::Array(vec![1.into(), "wolves".into(), ANN.into()]);
+        assert_eq!(client.all("clan_changes"), [&vec![Value::Array(vec![]), founded]]);
     }
     let own = ann.all("clan").last().map(|values| (values[1].clone(), values[3].clone()));
     let asks = Value::Array(vec![BOB.into(), "bob".into()]);
@@ -207,7 +207,7 @@ fn a_clan_is_told_to_all_and_its_members_to_them() {
     company.wait(100);
     let [ann, bob, legacy_ann, letters_bob] = company.clients();
     for client in [ann, bob] {
-        assert_eq!(client.all("clans").last().map(|values| &values[0]), Some(&Value::Array(vec![])));
+        assert_eq!(client.all("clan_changes")[0][0], Value::Array(vec![1.into()]));
         assert!(client.all("clan").last().expect("told")[0].is_nil());
     }
     assert_eq!(legacy_ann.all("remove_clan"), [&vec!["wolves".into()]]);

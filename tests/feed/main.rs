@@ -1,5 +1,6 @@
 //! What a client is told: worlds by hand, and the packets that come of them.
 
+mod clans;
 mod company;
 mod fight;
 mod stream;

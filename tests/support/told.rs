@@ -2,12 +2,14 @@
 
 #![allow(dead_code, reason = "each test looks at another part")]
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tickwire::feed::view::Layout;
 use tickwire::feed::{Messages, Published, Scratch, View};
 use tickwire::packet::{Codes, Dialect, Direction, Value};
 use tickwire::world::PlayerId;
+use tickwire::ws::frame;
 
 /// Everything that one client was told, by the packet's name, in order.
 pub struct Client {
@@ -15,6 +17,8 @@ pub struct Client {
     dialect: Arc<Dialect>,
     scratch: Scratch,
     pub heard: Vec<(String, Vec<Value>)>,
+    /// Bytes of the frames of each packet.
+    pub bytes: BTreeMap<String, usize>,
 }
 
 impl Client {
@@ -23,7 +27,7 @@ impl Client {
         let mut view = View::new(layout);
         view.follow(Some(PlayerId(player)), None);
         let dialect = Codes::builtin().dialect(dialect).expect("built in");
-        Client { view, dialect, scratch: Scratch::default(), heard: Vec::new() }
+        Client { view, dialect, scratch: Scratch::default(), heard: Vec::new(), bytes: BTreeMap::new() }
     }
 
     pub fn hear(&mut self, published: &Published) {
@@ -34,6 +38,9 @@ impl Client {
         self.view.events(published, &self.dialect, &mut self.scratch, &mut messages);
         for message in messages.iter() {
             let decoded = self.dialect.decode(Direction::ToClient, message).expect("our own message");
+            let mut frame = Vec::new();
+            frame::write_binary(&mut frame, message);
+            *self.bytes.entry(decoded.row.name.clone()).or_default() += frame.len();
             self.heard.push((decoded.row.name.clone(), decoded.values));
         }
     }

@@ -1,11 +1,12 @@
 //! Clans: whether what is told of them makes sense.
 //!
-//! Natively clans have numbers, and all are listed whenever one was founded or has ended; MooMoo servers tell of each change, by
-//! name. The death of somebody is told with its cause in the native dialect alone, so only there it is seen whether mates
-//! spare each other. What happens is told at once, but who is in a clan with the next turn, which may be held back: so what
-//! happened is judged after the second turn that follows.
+//! Natively clans have numbers: all are listed once, then the changes; MooMoo servers tell of each change by name. The
+//! death of a player is told with its cause in the native dialect alone, so only there it is seen whether mates spare each other.
+//! What happens is told at once, but a server may tell the changes of clans together and later. So what contradicts the clans
+//! that are known is a fault only if it still does after a while.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::{Common, Rule};
 use crate::client::heard::{Clan, Heard, Mate, OwnClan, Shown, Update};
@@ -16,16 +17,18 @@ use crate::client::picture::Society;
 pub(super) struct State {
     /// The names of the native dialect's numbers.
     names: BTreeMap<u32, String>,
-    /// What looked wrong when it was told, and how many turns are told until it is judged.
-    suspicions: Vec<(u32, Suspicion)>,
+    /// What looks wrong, and since when.
+    suspicions: Vec<(Duration, Suspicion)>,
+    /// Players who show a clan that is not listed, or not as theirs, and since when.
+    unlisted: BTreeMap<u32, Duration>,
     /// Clans that one founded or joined.
     pub(super) joined: u64,
 }
 
-/// Turns until what was told is judged.
-const PATIENCE_TURNS: u32 = 2;
+/// Time in which a server tells of a change of clans, however many there are.
+const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is wrong, unless it turns out that one was told late of who is in the clan.
+/// What is wrong, unless the client is told late who is in the clan.
 #[derive(Debug, Clone, Copy)]
 enum Suspicion {
     /// A stranger shows its place.
@@ -36,10 +39,11 @@ enum Suspicion {
 
 impl State {
     /// Books what is told of it.
-    pub(super) fn hear(&mut self, heard: &Heard, common: &mut Common) {
+    pub(super) fn hear(&mut self, heard: &Heard, now: Duration, common: &mut Common) {
         let society = &mut common.picture.society;
         match heard {
             Heard::Clans(clans) => self.all(clans, common),
+            Heard::ClanChanges { ended, founded } => self.changes(ended, founded, common),
             Heard::AddClan(clan) => founded(clan, common),
             Heard::RemoveClan { name } => ended(name, common),
             Heard::OwnClan(own) => self.own_clan(own, common),
@@ -51,38 +55,41 @@ impl State {
                 // Who enters has no clan until its tag says otherwise.
                 let entering = enters.iter().map(|enter| &enter.pose.player);
                 leaves.iter().chain(entering).for_each(|player| drop(society.tags.remove(player)));
-                self.judge(common);
+                self.judge(now, common);
             }
-            Heard::Players(players) => shown(players, common),
+            Heard::Players(players) => self.shown(players, now, common),
             Heard::Mates(Some(mates)) => mates_seen(mates, common),
             Heard::MapPing { player: Some(player) } if !society.is_mate(*player) => {
-                self.suspicions.push((PATIENCE_TURNS, Suspicion::Ping(*player)));
+                self.suspicions.push((now, Suspicion::Ping(*player)));
             }
             Heard::Kill { killer: Some(killer), victim }
                 if killer != victim && society.is_mate(*killer) && society.is_mate(*victim) =>
             {
-                self.suspicions.push((PATIENCE_TURNS, Suspicion::Kill(*killer, *victim)));
+                self.suspicions.push((now, Suspicion::Kill(*killer, *victim)));
             }
             _ => {}
         }
     }
 
-    /// One more turn was told.
-    fn judge(&mut self, common: &mut Common) {
-        self.suspicions.retain_mut(|(turns, suspicion)| {
+    /// A turn was told: suspicions that it clears up are dropped, and those that are too old are faults.
+    fn judge(&mut self, now: Duration, common: &mut Common) {
+        self.suspicions.retain(|(since, suspicion)| {
             let is_mate = |player: u32| common.picture.society.is_mate(player);
-            *turns -= 1;
+            let is_cleared = match *suspicion {
+                Suspicion::Ping(player) => is_mate(player),
+                Suspicion::Kill(killer, victim) => !is_mate(killer) || !is_mate(victim),
+            };
+            let is_fault = !is_cleared && now.saturating_sub(*since) >= PATIENCE;
             match *suspicion {
-                _ if *turns > 0 => {}
-                Suspicion::Ping(player) if !is_mate(player) => {
+                Suspicion::Ping(player) if is_fault => {
                     common.fault(Rule::Mates, format!("{player}, who is none, shows its place"));
                 }
-                Suspicion::Kill(killer, victim) if is_mate(killer) && is_mate(victim) => {
+                Suspicion::Kill(killer, victim) if is_fault => {
                     common.fault(Rule::MateHarm, format!("{killer} killed {victim}"));
                 }
                 Suspicion::Ping(_) | Suspicion::Kill(..) => {}
             }
-            *turns > 0
+            !is_cleared && !is_fault
         });
     }
 
@@ -93,6 +100,21 @@ impl State {
         let different = common.picture.society.clans.len().min(self.names.len());
         if different != clans.len() {
             common.fault(Rule::ClanTwice, format!("{clans:?}"));
+        }
+    }
+
+    fn changes(&mut self, ended: &[u32], founded: &[Clan], common: &mut Common) {
+        for id in ended {
+            match self.names.remove(id) {
+                Some(name) => drop(common.picture.society.clans.remove(&name)),
+                None => common.fault(Rule::ClanUnlisted, format!("clan {id} has ended")),
+            }
+        }
+        for clan in founded {
+            let is_known = clan.id.is_some_and(|id| self.names.insert(id, clan.name.clone()).is_some());
+            if common.picture.society.clans.insert(clan.name.clone(), clan.owner).is_some() || is_known {
+                common.fault(Rule::ClanTwice, format!("{clan:?}"));
+            }
         }
     }
 
@@ -118,6 +140,33 @@ impl State {
         if !is_listed || is_owner && society.own.is_none() {
             let Society { own, clans, .. } = society.clone();
             common.fault(Rule::ClanUnlisted, format!("one's own {own:?}, owner {is_owner}, of {clans:?}"));
+        }
+    }
+
+    /// What a MooMoo server shows of everyone in view.
+    fn shown(&mut self, players: &[Shown], now: Duration, common: &mut Common) {
+        common.picture.society.tags.clear();
+        let before = std::mem::take(&mut self.unlisted);
+        for Shown { pose, clan, is_owner, .. } in players {
+            let society = &mut common.picture.society;
+            let owner = clan.as_ref().map(|clan| society.clans.get(clan).copied());
+            let is_listed = match owner {
+                None => !is_owner,
+                Some(owner) => owner.is_some_and(|owner| (owner == pose.player) == *is_owner),
+            };
+            if let Some(clan) = clan {
+                society.tags.insert(pose.player, clan.clone());
+            }
+            if is_listed {
+                continue;
+            }
+            let since = before.get(&pose.player).copied().unwrap_or(now);
+            if now.saturating_sub(since) >= PATIENCE {
+                let detail = format!("{} is in {clan:?}, owner {is_owner}, which has {owner:?}", pose.player);
+                common.fault(Rule::ClanUnlisted, detail);
+            } else {
+                self.unlisted.insert(pose.player, since);
+            }
         }
     }
 
@@ -155,26 +204,6 @@ fn own_members(members: &[u32], common: &mut Common) {
     }
 }
 
-/// What a MooMoo server shows of everyone in view.
-fn shown(players: &[Shown], common: &mut Common) {
-    common.picture.society.tags.clear();
-    for Shown { pose, clan, is_owner, .. } in players {
-        let society = &mut common.picture.society;
-        let owner = clan.as_ref().map(|clan| society.clans.get(clan).copied());
-        let is_listed = match owner {
-            None => !is_owner,
-            Some(owner) => owner.is_some_and(|owner| (owner == pose.player) == *is_owner),
-        };
-        if let Some(clan) = clan {
-            society.tags.insert(pose.player, clan.clone());
-        }
-        if !is_listed {
-            let detail = format!("{} is in {clan:?}, owner {is_owner}, which has {owner:?}", pose.player);
-            common.fault(Rule::ClanUnlisted, detail);
-        }
-    }
-}
-
 fn mates_seen(mates: &[Mate], common: &mut Common) {
     let society = &common.picture.society;
     let is_strange = |mate: &Mate| mate.player.is_some_and(|player| !society.is_mate(player));
@@ -203,6 +232,13 @@ mod tests {
         Pose { player, x_px: 500.0, y_px: 500.0, heading: 0 }
     }
 
+    /// The same with so much time between two packets that a contradiction is a fault in the third.
+    fn hear_slowly(check: &mut Check, packets: &[Heard]) -> Vec<Rule> {
+        let timed = packets.iter().zip(0..);
+        let faults = timed.flat_map(|(heard, index): (_, u32)| check.hear(heard, PATIENCE / 2 * index));
+        faults.map(|fault| fault.rule).collect()
+    }
+
     /// Player 1 among 2 and 3, native.
     fn native(more: &[Heard]) -> (Vec<Rule>, Check) {
         let mut check = Check::new(true);
@@ -222,7 +258,7 @@ mod tests {
         let update = Update { tick: 2, own, enters: (1..=3).map(enter).collect(), ..Update::default() };
         let born = [Heard::Welcome(welcome), Heard::Spawned { player: 1 }, Heard::Update(update)];
         assert_eq!(hear(&mut check, &born), []);
-        (hear(&mut check, more), check)
+        (hear_slowly(&mut check, more), check)
     }
 
     /// The same by the layout of the MooMoo dialects, each with a clan.
@@ -235,7 +271,7 @@ mod tests {
         };
         let born = [Heard::IoInit, Heard::InitData, Heard::Setup { player: 1 }, add(1), add(2), add(3)];
         assert_eq!(hear(&mut check, &born), []);
-        (hear(&mut check, more), check)
+        (hear_slowly(&mut check, more), check)
     }
 
     fn clan(id: u32, name: &str, owner: u32) -> Clan {
@@ -262,6 +298,22 @@ mod tests {
         assert_eq!(native(&[twice]).0, [Rule::ClanTwice]);
         let [clans, _] = founded();
         assert_eq!(native(&[clans, own(Some(7), &[2])]).0, [Rule::Mates]);
+    }
+
+    #[test]
+    fn native_clans_end_before_others_are_founded_and_only_those_that_are_listed() {
+        let changes = |ended: &[u32], founded: &[Clan]| Heard::ClanChanges {
+            ended: ended.to_vec(),
+            founded: founded.to_vec(),
+        };
+        let [clans, _] = founded();
+        let (faults, check) = native(&[clans.clone(), changes(&[7], &[clan(9, "owls", 3)])]);
+        assert_eq!(faults, [], "a name may come again at once");
+        assert_eq!(check.picture().society.clans, [("owls".to_owned(), 3), ("cats".to_owned(), 3)].into());
+        assert_eq!(native(&[clans.clone(), changes(&[9], &[])]).0, [Rule::ClanUnlisted]);
+        assert_eq!(native(&[clans.clone(), changes(&[], &[clan(9, "owls", 3)])]).0, [Rule::ClanTwice]);
+        assert_eq!(native(&[clans, changes(&[], &[clan(8, "dogs", 3)])]).0, [Rule::ClanTwice]);
+        assert_eq!(native(&[changes(&[], &[clan(7, "owls", 2)]), own(Some(7), &[1])]).0, []);
     }
 
     #[test]
@@ -315,8 +367,12 @@ mod tests {
         assert_eq!(moomoo(&[owls(), owls()]).0, [Rule::ClanTwice]);
         assert_eq!(moomoo(&[ends()]).0, [Rule::ClanUnlisted]);
         assert_eq!(moomoo(&[own()]).0, [Rule::ClanUnlisted]);
-        assert_eq!(moomoo(&[in_owls(2, true)]).0, [Rule::ClanUnlisted]);
-        assert_eq!(moomoo(&[owls(), in_owls(3, true)]).0, [Rule::ClanUnlisted], "it is not its own");
+        let thrice = |shown: Heard| [shown.clone(), shown.clone(), shown];
+        assert_eq!(moomoo(&thrice(in_owls(2, true))).0, [Rule::ClanUnlisted]);
+        let late = [in_owls(2, true), in_owls(2, true), owls(), in_owls(2, true)];
+        assert_eq!(moomoo(&late).0, [], "it was told late that it was founded");
+        let not_its_own = [&[owls()][..], &thrice(in_owls(3, true))].concat();
+        assert_eq!(moomoo(&not_its_own).0, [Rule::ClanUnlisted]);
         assert_eq!(moomoo(&[owls(), own(), Heard::Members(vec![2])]).0, [Rule::Mates]);
         let seen = Heard::Mates(Some(vec![Mate { player: None, x_px: 9.0, y_px: 9.0 }]));
         assert_eq!(moomoo(&[seen]).0, [Rule::Mates]);

@@ -78,9 +78,11 @@ fn clans(decoded: &Decoded<'_>) -> Option<Heard> {
     let is_owner = |name| decoded.get(name).and_then(flag) == Some(true);
     let people = |name| groups(decoded.get(name), |[player, _name]: &[Value; 2]| whole(player));
     Some(match decoded.row.name.as_str() {
-        "clans" => Heard::Clans(groups(decoded.get("clans"), |[id, name, owner]: &[Value; 3]| {
-            Some(Clan { id: Some(whole(id)?), name: text(name)?, owner: whole(owner)? })
-        })?),
+        "clans" => Heard::Clans(groups(decoded.get("clans"), listed_clan)?),
+        "clan_changes" => Heard::ClanChanges {
+            ended: groups(decoded.get("ended"), |[id]: &[Value; 1]| whole(id))?,
+            founded: groups(decoded.get("founded"), listed_clan)?,
+        },
         "add_clan" => Heard::AddClan(added_clan(decoded)?),
         "remove_clan" => Heard::RemoveClan { name: text(decoded.get("name")?)? },
         "clan" => {
@@ -107,6 +109,10 @@ fn clans(decoded: &Decoded<'_>) -> Option<Heard> {
         "map_ping" => Heard::MapPing { player: number("player") },
         _ => return None,
     })
+}
+
+fn listed_clan([id, name, owner]: &[Value; 3]) -> Option<Clan> {
+    Some(Clan { id: Some(whole(id)?), name: text(name)?, owner: whole(owner)? })
 }
 
 fn added_clan(decoded: &Decoded<'_>) -> Option<Clan> {

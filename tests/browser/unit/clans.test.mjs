@@ -56,7 +56,7 @@ test('a member sees the others and may leave, nothing more', () => {
 
 test('an owner puts others out and answers those who ask', () => {
   const { clans, take } = village();
-  take('clans', [1, 'OAK', ADA, 2, 'ASH', 77, 3, 'ELM', ME]);
+  take('clan_changes', [], [3, 'ELM', ME]);
   take('clan', 3, 1, [ME, 'Me', BO, ''], [ADA, 'Ada']);
   const panel = clanPanel(clans, ME);
   assert.equal(panel.leave, 'End the clan');
@@ -113,10 +113,20 @@ test('a place that is shown stays for 2.2 s; shown again it begins anew', () => 
   assert.equal(PING_MS, 2200);
 });
 
+test('changes add to the clans that are known, and a name may come again at once', () => {
+  const { clans, take } = village();
+  take('clan_changes', [2], [3, 'ELM', BO, 4, 'ASH', ADA]);
+  assert.deepEqual([...clans.all.values()], [{ id: 1, name: 'OAK', owner: ADA }, { id: 3, name: 'ELM', owner: BO }, { id: 4, name: 'ASH', owner: ADA }]);
+  const { version } = clans;
+  take('clan_changes', [3]);
+  assert.deepEqual([...clans.all.keys()], [1, 4]);
+  assert.ok(clans.version > version, 'the panel is drawn anew');
+});
+
 test('an ended clan is asked no more; a new connection knows none', () => {
   const { clans, take } = village();
   clans.ask('OAK');
-  take('clans', [2, 'ASH', 77]);
+  take('clan_changes', [1]);
   assert.equal(clans.asked, null);
   take('welcome', 1, '00000000000000ff', 7, 14400, 30, 30, 'e2', 1);
   assert.deepEqual([clans.all.size, clans.tags.size, clans.own], [0, 0, null]);

@@ -1,0 +1,93 @@
+//! Pace: how much one client is told, in the long run, of what other clients can change as often as they like.
+//!
+//! A message of n bytes is followed by a pause in which n bytes fit the rate. Changes during the pause are told together after
+//! it, as they are by then, so a client that does nothing is never told more than the rate, whatever the others do. Time is the
+//! tick at hand: the same ticks give the same messages.
+
+use crate::limits;
+
+/// See the [module](self).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// The tick from which on the rate has room again.
+    free_tick: u32,
+    /// The tick from which on news may be told again.
+    news_tick: u32,
+}
+
+impl Pace {
+    /// Whether the rate has room for a message.
+    pub fn is_free(self, tick: u32) -> bool {
+        self.free_tick <= tick
+    }
+
+    /// Whether the rate has room and the last news were long enough ago.
+    pub fn is_news_due(self, tick: u32) -> bool {
+        self.is_free(tick) && self.news_tick <= tick
+    }
+
+    /// Whether a change that the client waits for may go beyond the rate.
+    pub fn has_credit(self, tick: u32, tick_hz: u32) -> bool {
+        self.free_tick <= tick.saturating_add(ticks(limits::CLAN_OWN_CREDIT.as_millis() as u64, tick_hz))
+    }
+
+    /// So many bytes were told.
+    pub fn spend(&mut self, bytes: usize, tick: u32, tick_hz: u32) {
+        let ms = (bytes as u64).saturating_mul(1000) / u64::from(limits::CLAN_NEWS_BYTES_PER_SECOND);
+        self.free_tick = self.free_tick.max(tick).saturating_add(ticks(ms, tick_hz));
+    }
+
+    /// News were told.
+    pub fn told_news(&mut self, tick: u32, tick_hz: u32) {
+        self.news_tick = tick.saturating_add(ticks(limits::CLAN_NEWS_EVERY.as_millis() as u64, tick_hz));
+    }
+}
+
+/// Ticks that so many ms take, the last one whole.
+fn ticks(ms: u64, tick_hz: u32) -> u32 {
+    u32::try_from(ms.saturating_mul(tick_hz.into()).div_ceil(1000)).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HZ: u32 = 30;
+
+    #[test]
+    fn a_pause_lasts_until_the_bytes_fit_the_rate() {
+        let mut pace = Pace::default();
+        assert!(pace.is_free(0));
+        pace.spend(500, 0, HZ);
+        assert_eq!([14, 15].map(|tick| pace.is_free(tick)), [false, true]);
+        pace.spend(1_000, 100, HZ);
+        assert_eq!([129, 130].map(|tick| pace.is_free(tick)), [false, true]);
+    }
+
+    #[test]
+    fn news_come_at_most_once_a_second_and_later_after_long_ones() {
+        let mut pace = Pace::default();
+        pace.told_news(0, HZ);
+        assert_eq!([29, 30].map(|tick| pace.is_news_due(tick)), [false, true]);
+        pace.told_news(30, HZ);
+        pace.spend(3_000, 30, HZ);
+        assert_eq!([119, 120].map(|tick| pace.is_news_due(tick)), [false, true]);
+    }
+
+    #[test]
+    fn credit_ends_and_comes_back() {
+        let mut pace = Pace::default();
+        pace.spend(4_000, 0, HZ);
+        assert!(!pace.is_free(0) && pace.has_credit(0, HZ));
+        pace.spend(1, 0, HZ);
+        assert_eq!([0, 1].map(|tick| pace.has_credit(tick, HZ)), [false, true]);
+    }
+
+    #[test]
+    fn the_last_ticks_of_a_world_end_nothing() {
+        let mut pace = Pace::default();
+        pace.spend(usize::MAX, u32::MAX, HZ);
+        pace.told_news(u32::MAX, HZ);
+        assert!(pace.is_news_due(u32::MAX));
+    }
+}
