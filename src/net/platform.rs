@@ -3,10 +3,12 @@
 //! Comes in: sockets and plain values. Goes out: plain values and `io::Error`. Never: a decision about the protocol.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -40,6 +42,20 @@ pub fn send_now(stream: &TcpStream, bytes: &[u8]) -> io::Result<Option<usize>> {
 pub fn widen_backlog(listener: &TcpListener) -> io::Result<()> {
     Ok(rustix::net::listen(listener, limits::LISTEN_BACKLOG)?)
 }
+
+/// Creates a file that only its owner may read and write, whatever the umask.
+///
+/// # Errors
+/// It is there already, or whatever the disk says.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE_MODE).open(path)?;
+    // The umask may have taken bits of the owner's.
+    file.set_permissions(fs::Permissions::from_mode(PRIVATE_MODE))?;
+    Ok(file)
+}
+
+/// The owner reads and writes, nobody else does anything.
+const PRIVATE_MODE: u32 = 0o600;
 
 /// Prepares an accepted socket: no delay for small writes, and a small kernel buffer for a peer that does not read.
 ///
@@ -146,6 +162,26 @@ impl Ceilings {
         let by_mappings = self.mappings.saturating_sub(limits::MAPPINGS_KEPT) / limits::MAPPINGS_PER_THREAD;
         by_files.min(by_mappings).min(self.threads / 2)
     }
+
+    /// As [`Ceilings::connections`], for a server that is to start.
+    ///
+    /// # Errors
+    /// They are too few to serve anybody: says what is needed.
+    pub fn enough(&self) -> io::Result<usize> {
+        let (connections, least) = (self.connections(), limits::CONNECTIONS_LEAST);
+        if connections >= least {
+            return Ok(connections);
+        }
+        let files = limits::DESCRIPTORS_KEPT + least;
+        let mappings = limits::MAPPINGS_KEPT + limits::MAPPINGS_PER_THREAD * least;
+        let threads = 2 * least;
+        let Ceilings { open_files, mappings: has_mappings, threads: has_threads } = self;
+        Err(io::Error::other(format!(
+            "this machine carries {connections} connections, and a server needs {least} at least: open files (ulimit -n) are \
+             {open_files}, needed {files}; memory mappings (vm.max_map_count) {has_mappings}, needed {mappings}; threads \
+             (kernel.pid_max) {has_threads}, needed {threads}"
+        )))
+    }
 }
 
 impl fmt::Display for Ceilings {
@@ -172,6 +208,16 @@ mod tests {
         assert_eq!(roomy.connections(), (65_530 - limits::MAPPINGS_KEPT) / 4);
         assert_eq!(Ceilings { open_files: 1_000, ..roomy }.connections(), 1_000 - limits::DESCRIPTORS_KEPT);
         assert_eq!(Ceilings { threads: 400, ..roomy }.connections(), 200);
+    }
+
+    #[test]
+    fn too_few_descriptors_are_refused_with_what_is_needed() {
+        let roomy = Ceilings { open_files: 72, mappings: 65_530, threads: 4_194_304 };
+        assert_eq!(roomy.enough().expect("just enough"), limits::CONNECTIONS_LEAST);
+        for open_files in [0, 64, 71] {
+            let error = Ceilings { open_files, ..roomy }.enough().expect_err("too few").to_string();
+            assert!(error.contains(&format!("open files (ulimit -n) are {open_files}, needed 72;")), "{error}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Comes in: a folder and the world as bytes. Goes out: `tickwire-TICK.world` in that folder, whole or not at all. Never: another name,
 //! a file that was there before changed, a wait of the world thread.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -33,13 +33,14 @@ pub fn write(folder: &Path, snapshot: &Snapshot) -> io::Result<String> {
 }
 
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let mut file = platform::create_private(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
     use std::path::PathBuf;
 
     use super::*;
@@ -74,6 +75,8 @@ mod tests {
         assert_eq!(write(&folder.0, &snapshot).expect("written"), "tickwire-7.world");
         assert_eq!(folder.names(), ["tickwire-7.world"]);
         assert_eq!(fs::read(folder.0.join("tickwire-7.world")).expect("readable"), [1, 2, 3]);
+        let about = fs::metadata(folder.0.join("tickwire-7.world")).expect("it is there");
+        assert_eq!(about.permissions().mode() & 0o7777, 0o600, "for its owner alone");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::limits;
+use crate::net::platform;
 
 /// What whoever begins a capture asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +103,8 @@ impl Output {
 }
 
 fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).open(path)
+    // It holds what everybody says, and where from.
+    platform::create_private(path)
 }
 
 fn is_named_pipe(path: &Path) -> bool {
@@ -124,6 +126,7 @@ fn numbered(first: &Path, number: u32) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
     use std::process::Command;
     use std::sync::mpsc;
     use std::thread;
@@ -142,6 +145,19 @@ mod tests {
         std::fs::remove_file(&path).expect("it was there");
         let refused = refused.expect("nobody waits for a reader").expect("no capture");
         assert!(refused.ends_with("use --capture - >PIPE"), "{refused}");
+    }
+
+    #[test]
+    fn every_file_is_for_its_owner_alone() {
+        let chance = u64::from_le_bytes(platform::random());
+        let path = std::env::temp_dir().join(format!("tickwire-capture-{chance:016x}.pcapng"));
+        let mut output = Output::open(Target::File(path.clone())).expect("a new file");
+        output.next().expect("the next file");
+        for path in [path.clone(), numbered(&path, 1)] {
+            let mode = path.metadata().expect("it is there").permissions().mode();
+            std::fs::remove_file(&path).expect("it was there");
+            assert_eq!(mode & 0o7777, 0o600, "{}", path.display());
+        }
     }
 
     #[test]

@@ -5,13 +5,21 @@
 
 use crate::ws::http::percent_decode;
 
-/// Headers whose value lets whoever has it in.
-const SECRET_HEADERS: [&str; 4] = ["Authorization", "Cookie", "Proxy-Authorization", "Referer"];
+/// Parts of the names of headers and of fields of a query whose value lets whoever has it in, such as `X-Api-Key`, `Cookie`,
+/// `Cf-Access-Jwt-Assertion` or `access_token`. A name may have one by chance (`X-Author`): then more is covered than need be.
+const SECRET_PARTS: [&[u8]; 15] = [
+    b"auth", b"bearer", b"cookie", b"cred", b"jwt", b"key", b"otp", b"pass", b"pwd", b"secret", b"session", b"sid", b"signature",
+    b"ticket", b"token",
+];
+/// A header that may hold the address of a page, and with it the query of that page.
+const REFERER: &str = "Referer";
+/// Headers of the handshake: their keys are no secrets, and whoever checks the handshake needs them.
+const HANDSHAKE_PREFIX: &[u8] = b"Sec-WebSocket-";
+/// What the value of any header begins with when it is a secret (RFC 9110 section 11.4).
+const SCHEMES: [&[u8]; 4] = [b"basic", b"bearer", b"digest", b"negotiate"];
 /// The header whose elements may be secrets, and what such an element begins with: a page has no other header for a token.
 const PROTOCOLS_HEADER: &str = "Sec-WebSocket-Protocol";
 const BEARER: &[u8] = b"bearer.";
-/// The field of a query that does so, and what it ends with in other programs (`access_token`).
-const SECRET_FIELD: &str = "token";
 /// What stands in the place of a secret.
 const COVER: u8 = b'x';
 
@@ -35,7 +43,7 @@ fn cover_target(line: &mut [u8]) {
     for field in target[mark + 1..].split_mut(|byte| *byte == b'&') {
         let Some(equals) = field.iter().position(|byte| *byte == b'=') else { continue };
         let name = percent_decode(&String::from_utf8_lossy(&field[..equals]));
-        if name.to_ascii_lowercase().ends_with(SECRET_FIELD) {
+        if is_secret(name.as_bytes()) {
             field[equals + 1..].fill(COVER);
         }
     }
@@ -45,7 +53,8 @@ fn cover_header(line: &mut [u8]) {
     let Some(colon) = line.iter().position(|byte| *byte == b':') else { return };
     let (name, value) = line.split_at_mut(colon);
     let is = |known: &str| known.as_bytes().eq_ignore_ascii_case(name);
-    if SECRET_HEADERS.into_iter().any(is) {
+    let is_of_handshake = starts_with(name, HANDSHAKE_PREFIX);
+    if !is_of_handshake && (is_secret(name) || is(REFERER) || has_scheme(&value[1..])) {
         cover_words(&mut value[1..]);
     } else if is(PROTOCOLS_HEADER) {
         for element in value[1..].split_mut(|byte| *byte == b',') {
@@ -57,6 +66,23 @@ fn cover_header(line: &mut [u8]) {
             }
         }
     }
+}
+
+/// Whether the name of a header or of a field says that its value is a secret.
+fn is_secret(name: &[u8]) -> bool {
+    let has = |part: &[u8]| name.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part));
+    SECRET_PARTS.into_iter().any(has)
+}
+
+/// Whether a value begins with the name of a scheme and goes on behind it.
+fn has_scheme(value: &[u8]) -> bool {
+    let mut words = value.split(|byte| is_blank(*byte)).filter(|word| !word.is_empty());
+    let first = words.next().unwrap_or_default();
+    SCHEMES.into_iter().any(|scheme| scheme.eq_ignore_ascii_case(first)) && words.next().is_some()
+}
+
+fn starts_with(name: &[u8], prefix: &[u8]) -> bool {
+    name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
 fn cover_words(value: &mut [u8]) {
@@ -85,6 +111,39 @@ mod tests {
         let expected = "GET /play?format=json&token=xxxxxxx&x=token HTTP/1.1\r\nHost: a\r\nauthorization: xxxxxx xxxxxx xxxx\r\n\
                         Cookie:xxxx xxx\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nX-Note: Cookie: a\r\n\r\n";
         assert_eq!(covered(head), expected);
+    }
+
+    #[test]
+    fn a_header_or_a_field_whose_name_says_secret_is_overwritten() {
+        for name in [
+            "X-Api-Key",
+            "x-auth-token",
+            "Cf-Access-Jwt-Assertion",
+            "X-CSRF-TOKEN",
+            "Proxy-Authorization",
+            "X-Amz-Signature",
+            "X-Session-Id",
+            "My-Password",
+            "X-Credentials",
+            "Referer",
+        ] {
+            assert_eq!(covered(&format!("GET / HTTP/1.1\r\n{name}: a b\r\n")), format!("GET / HTTP/1.1\r\n{name}: x x\r\n"));
+        }
+        assert_eq!(
+            covered("GET /?key=1&auth=2&jwt=3&password=4&apiKey=5&client_secret=6&dialect=native&format=json HTTP/1.1\r\n"),
+            "GET /?key=x&auth=x&jwt=x&password=x&apiKey=x&client_secret=x&dialect=native&format=json HTTP/1.1\r\n"
+        );
+        let scheme = "GET / HTTP/1.1\r\nX-Forwarded-Access: Bearer abc\r\nX-Note: bearer\r\n";
+        assert_eq!(covered(scheme), "GET / HTTP/1.1\r\nX-Forwarded-Access: xxxxxx xxx\r\nX-Note: bearer\r\n");
+    }
+
+    #[test]
+    fn what_a_reader_of_the_handshake_needs_stays() {
+        let head = "GET /play HTTP/1.1\r\nHost: a\r\nUser-Agent: b\r\nOrigin: http://a\r\nConnection: keep-alive, Upgrade\r\n\
+                    Upgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\
+                    Sec-WebSocket-Extensions: permessage-deflate\r\nCache-Control: no-cache\r\nX-Forwarded-For: 203.0.113.9\r\n\
+                    Accept-Language: de\r\nAccept-Encoding: gzip\r\nPragma: no-cache\r\n\r\n";
+        assert_eq!(covered(head), head);
     }
 
     #[test]
