@@ -7,12 +7,13 @@
 # --seconds   measured time of each run, at least 4 (default 10)
 # --count     honest bots (default 100)
 # --brief     for machines that others use too: one pass, fewer attackers, and only counts are judged, no gaps
-# --only      these attacks and no others; `tickwire bots --help` has their names
+# --only      these attacks and no others; `tickwire bots --help` has their names. half-open-pages alone runs without honest bots
 #
 # Each attack comes from this machine, and from other addresses of it than the bots. In the first pass the attackers share one address, so
 # that the caps of an address stop most of them; in the second they come from many, and those caps are lifted. The gap between two
 # updates is judged against the same attackers aimed at a sink that only takes what comes: what they cost the machine is not the
-# server's doing.
+# server's doing. Last comes half-open-pages: 4, 16 and 64 addresses, and one at 1,024 descriptors, ask for pages and never read them, 256
+# connections each, and newcomers from other addresses are timed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,7 +26,7 @@ while (($#)); do
         --count) count=$2 ;;
         --only) only=,$2, ;;
         --brief) brief=yes; shift; continue ;;
-        *) sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        *) sed -n '2,17s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
     shift 2
 done
@@ -182,8 +183,52 @@ pass() {
     stop_server
 }
 
+# Twenty newcomers, each from an address of its own: how long a page takes, one after the other. newcomers NAME
+newcomers() {
+    local number times slowest
+    for number in {1..20}; do
+        curl --silent --output /dev/null --max-time 20 --interface "127.66.$runs.$number" --write-out '%{http_code} %{time_total}\n' \
+            "http://127.0.0.1:$port/main.js" || true
+    done >"$work/newcomers"
+    times=$(awk '{ printf "%s%.0f", (NR > 1 ? " " : ""), $2 * 1000 }' "$work/newcomers")
+    slowest=$(awk '$2 > most { most = $2 } END { printf "%.0f", most * 1000 }' "$work/newcomers")
+    say "  newcomers took $times ms"
+    expect "$1: all 20 newcomers get their page" "$(grep -c '^200 ' "$work/newcomers") == 20"
+    [[ -n $brief ]] || expect "$1: the slowest newcomer is in within 1 s ($slowest ms)" "$slowest <= 1000"
+}
+# Addresses that hold as many unread pages as they get: pages ADDRESSES NAME
+pages() {
+    local attackers
+    runs=$((runs + 1))
+    title "half-open-pages, $2"
+    "$tickwire" bots --attack half-open-pages --count $(($1 * 256)) --addresses "$1" --seconds 15 --source '127.78.x.y' --json \
+        "ws://127.0.0.1:$port" >"$work/pages.pressure" 2>"$work/pages.failed" &
+    attackers=$!
+    # They have all that they get.
+    sleep 3
+    newcomers "$2"
+    wait "$attackers" || { say "  FAILED  $2: $(cat "$work/pages.failed")"; failures=$((failures + 1)); }
+    say "  at the server: $(cat "$work/pages.pressure")"
+    metrics | grep '^tickwire_turned_away' | sed 's/^/  /' || true
+}
+pages_pass() {
+    [[ -z $only || $only == *,half-open-pages,* ]] || return 0
+    start_server
+    pages 4 '4 addresses'
+    [[ -n $brief ]] || { pages 16 '16 addresses'; pages 64 '64 addresses'; }
+    stop_server
+    # The server and what it starts, not this script.
+    descriptors=1024 start_server
+    sed -n '/this machine carries/s/^ */  /p' "$work/banner"
+    pages 1 '1 address at 1,024 descriptors'
+    stop_server
+}
+
 start_sink
-pass 'attackers of one address, a new one for each run, with the caps as they are' 127.77.N.1
-[[ -n $brief ]] || pass 'attackers of many addresses, with the caps of an address lifted' 127.77.x.y --max-clients-per-address 100000
+if [[ $only != ,half-open-pages, ]]; then
+    pass 'attackers of one address, a new one for each run, with the caps as they are' 127.77.N.1
+    [[ -n $brief ]] || pass 'attackers of many addresses, with the caps of an address lifted' 127.77.x.y --max-clients-per-address 100000
+fi
+pages_pass
 ((failures == 0)) || { title "$failures failed"; exit 1; }
 title "all as it should be"

@@ -36,11 +36,14 @@ port_of() {
     return 1
 }
 
-# Its banner and its log are kept: start_server FLAGS…
+# Its banner and its log are kept, $descriptors are its open files if set: start_server FLAGS…
 start_server() {
     # The server opens it in its own time; who reads first must find it.
     : >"$work/banner"
-    "$tickwire" --bind 127.0.0.1:0 --log "$log_level" "$@" >"$work/banner" 2>"$work/log" </dev/null &
+    (
+        [[ -z ${descriptors:-} ]] || ulimit -n "$descriptors"
+        exec "$tickwire" --bind 127.0.0.1:0 --log "$log_level" "$@"
+    ) >"$work/banner" 2>"$work/log" </dev/null &
     server=$!
     port=$(port_of "$work/banner" bind) || { cat "$work/log"; exit 1; }
 }

@@ -1,5 +1,6 @@
 //! `tickwire bots`: a herd of clients that walk or play, and what they see; or one that misbehaves, and what becomes of it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,6 +54,9 @@ pub struct BotsArgs {
     /// Misbehave, --count at once, or --count connections a second for churn; then say what was achieved. Only on this machine.
     #[arg(long, value_name = "KIND", value_parser = attack_kinds(), conflicts_with = "hostile")]
     attack: Option<Attack>,
+    /// Addresses that --attack comes from, in turn; without it 16 connections share one.
+    #[arg(long, value_name = "COUNT", requires = "attack", value_parser = clap::value_parser!(u32).range(1..=64_768))]
+    addresses: Option<u32>,
     /// Be no client but somebody at URL who takes whatever comes, to compare --attack with; until it is ended. Port 0 takes a free one.
     #[arg(long, conflicts_with_all = ["hostile", "attack"])]
     sink: bool,
@@ -91,7 +95,8 @@ pub fn run(args: &BotsArgs) -> Result<(), Failure> {
     }
     if let Some(attack) = args.attack {
         let (url, source) = (args.url.clone().for_dialect("native"), source.unwrap_or_else(local));
-        let plan = attack::Plan { attack, url, source, count: args.count as usize, time };
+        let addresses = args.addresses.map(|addresses| addresses as usize);
+        let plan = attack::Plan { attack, url, source, addresses, count: args.count as usize, time };
         let pressure = attack::run(&plan).map_err(|error| format!("{}: {error}", args.url))?;
         print(&if args.json { pressure.json(attack) + "\n" } else { pressure.text(attack) });
         return Ok(());
@@ -116,7 +121,22 @@ pub fn run(args: &BotsArgs) -> Result<(), Failure> {
     let errors: u64 = reports.iter().map(Report::errors).sum();
     let disconnects: u64 = reports.iter().map(Report::disconnects).sum();
     let absent: usize = reports.iter().map(|report| report.bots - report.playing).sum();
-    Err(format!("{errors} errors, {disconnects} disconnects, {absent} never played"))
+    let all_over = all_over(&reports, time).unwrap_or_default();
+    Err(format!("{all_over}{errors} errors, {disconnects} disconnects, {absent} never played"))
+}
+
+/// Says how all connections ended, if the run ended with the last of them instead of after its time.
+fn all_over(reports: &[Report], time: Duration) -> Option<String> {
+    let measured = reports.iter().map(|report| report.time).max()?;
+    let mut endings = BTreeMap::<&str, u64>::new();
+    for (ending, count) in reports.iter().flat_map(Report::endings) {
+        *endings.entry(ending).or_default() += count;
+    }
+    let endings: Vec<String> = endings.iter().map(|(ending, count)| format!("{ending:?} {count} times")).collect();
+    let (endings, seconds) = (endings.join(", "), measured.as_secs_f64());
+    (measured < time).then(|| {
+        format!("all connections ended after {seconds:.1} s of the {} s to be measured: {endings}; ", time.as_secs())
+    })
 }
 
 /// What they speak: what the path of the URL says, or else `--dialect`, which may name several.

@@ -21,6 +21,12 @@ use crate::ws::frame::{self, Header, Opcode};
 const SMALL_ROOM_BYTES: usize = 4 * 1024;
 /// Frames of one byte in a block of them, seven bytes each.
 const TINY_FRAMES: usize = 4096;
+/// The head that never ends.
+const SLOW_HEAD: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ";
+/// A request for the largest page.
+const PAGE: &[u8] = b"GET /world.wasm HTTP/1.1\r\nHost: a\r\n\r\n";
+/// Longer than a server waits for one who does not read its page.
+const PAGE_STAY: Duration = Duration::from_secs(13);
 /// Commands of one who sends far too many, a hundred times a second.
 const COMMANDS: usize = 64;
 
@@ -43,13 +49,15 @@ pub enum Attack {
     Churn,
     /// Each sends MessagePack that would be large or deep if one believed it.
     Bombs,
+    /// Each asks for a page and reads none of it, until the server must have given up; then it comes again.
+    HalfOpenPages,
     /// Each asks for an upgrade, every second one joins, and then nothing is heard of them, not even an end.
     HalfOpen,
 }
 
 impl Attack {
     /// All of them.
-    pub const ALL: [Attack; 9] = [
+    pub const ALL: [Attack; 10] = [
         Attack::Slowloris,
         Attack::StalledReaders,
         Attack::DripReaders,
@@ -58,6 +66,7 @@ impl Attack {
         Attack::CommandFlood,
         Attack::Churn,
         Attack::Bombs,
+        Attack::HalfOpenPages,
         Attack::HalfOpen,
     ];
 
@@ -72,6 +81,7 @@ impl Attack {
             Attack::CommandFlood => "command-flood",
             Attack::Churn => "churn",
             Attack::Bombs => "bombs",
+            Attack::HalfOpenPages => "half-open-pages",
             Attack::HalfOpen => "half-open",
         }
     }
@@ -112,6 +122,10 @@ impl Attack {
                 let block = bombs::frame(index);
                 Manner { opening: hello(), block, frames: 1, every: Duration::from_millis(20), ..manner }
             }
+            Attack::HalfOpenPages => {
+                let (reads, stays) = (Reads::Nothing, Some(PAGE_STAY));
+                Manner { upgrades: false, request: PAGE, reads, stays, ..manner }
+            }
             Attack::HalfOpen if is_odd => Manner { reads: Reads::Nothing, opening: hello(), ..manner },
             Attack::HalfOpen => Manner { reads: Reads::Nothing, ..manner },
         }
@@ -131,6 +145,8 @@ enum Reads {
 struct Manner {
     /// Whether it asks for an upgrade and waits for it; if not, it begins to send at once.
     upgrades: bool,
+    /// What it asks without an upgrade.
+    request: &'static [u8],
     /// Whether it does not wait for the answer.
     asks_and_leaves: bool,
     /// What it sends first.
@@ -145,6 +161,8 @@ struct Manner {
     every: Duration,
     /// Whether it is gone once the opening is sent.
     leaves: bool,
+    /// The time after which it is gone and comes again, or earlier if the server ends it.
+    stays: Option<Duration>,
     reads: Reads,
 }
 
@@ -152,6 +170,7 @@ impl Default for Manner {
     fn default() -> Manner {
         Manner {
             upgrades: true,
+            request: SLOW_HEAD,
             asks_and_leaves: false,
             opening: Vec::new(),
             block: Vec::new(),
@@ -159,6 +178,7 @@ impl Default for Manner {
             frames: 0,
             every: Duration::from_millis(10),
             leaves: false,
+            stays: None,
             reads: Reads::All,
         }
     }

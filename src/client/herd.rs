@@ -4,6 +4,8 @@
 //!   dial, a few at a time ─► all have come (or had their time) ─► settle ─► measure ─► say goodbye
 //! ```
 //!
+//! Bots do not come back: when the server has ended the last connection, the measured time ends as well.
+//!
 //! The load generator must cost little, or it measures itself. Comes in: a [`Plan`]. Goes out: a [`Report`] for each dialect. Never:
 //! a thread a bot, a wait for one of them.
 
@@ -100,6 +102,8 @@ struct Shared<'a> {
     started: Instant,
     /// Bots that have come to play, or never will.
     ready: AtomicUsize,
+    /// Bots whose connection is over.
+    over: AtomicUsize,
     /// When the measured time begins, ms since the start.
     begins_ms: AtomicU64,
 }
@@ -118,6 +122,7 @@ pub fn run(plan: &Plan) -> io::Result<Vec<Report>> {
         to: dial::resolve(&plan.url)?,
         started: Instant::now(),
         ready: AtomicUsize::new(0),
+        over: AtomicUsize::new(0),
         begins_ms: AtomicU64::new(UNSET),
     };
     let threads = plan.count.div_ceil(BOTS_PER_THREAD).clamp(1, THREADS);
@@ -130,7 +135,7 @@ pub fn run(plan: &Plan) -> io::Result<Vec<Report>> {
         let threads: Vec<_> = pens.into_iter().map(|pen| scope.spawn(|| pen.run())).collect();
         threads.into_iter().map(|thread| thread.join().expect("a pen does not panic")).collect()
     });
-    let mut reports = nothing_seen(plan);
+    let mut reports = nothing_seen(plan, Duration::ZERO);
     for part in done {
         reports.iter_mut().zip(part?).for_each(|(report, part)| report.merge(&part));
     }
@@ -138,12 +143,12 @@ pub fn run(plan: &Plan) -> io::Result<Vec<Report>> {
 }
 
 /// A report for each dialect in which nobody came and nothing was seen.
-fn nothing_seen(plan: &Plan) -> Vec<Report> {
+fn nothing_seen(plan: &Plan, time: Duration) -> Vec<Report> {
     let report = |dialect: &Arc<Dialect>| Report {
         dialect: dialect.name().to_owned(),
         bots: 0,
         playing: 0,
-        time: plan.time,
+        time,
         tally: Tally::new(),
     };
     plan.dialects.iter().map(report).collect()
@@ -157,6 +162,8 @@ struct Member {
     stream: Option<TcpStream>,
     unsent: Vec<u8>,
     is_ready: bool,
+    /// Whether it is counted among those that are over.
+    is_over: bool,
 }
 
 /// The bots of one thread.
@@ -198,11 +205,12 @@ impl<'a> Pen<'a> {
         let played: Vec<bool> =
             self.members.iter().map(|member| member.bot.stage() == Stage::Playing).collect();
         let ends = begins + self.shared.plan.time;
-        while self.now() < ends {
+        while self.now() < ends && !self.are_all_over() {
             self.turn()?;
         }
+        let measured = self.now().min(ends).saturating_sub(begins);
         // What was seen until now is what is measured: goodbyes are no traffic of play.
-        let mut reports = nothing_seen(self.shared.plan);
+        let mut reports = nothing_seen(self.shared.plan, measured);
         for (member, played) in self.members.iter().zip(played) {
             let report = &mut reports[member.dialect];
             report.bots += 1;
@@ -219,6 +227,11 @@ impl<'a> Pen<'a> {
 
     fn now(&self) -> Duration {
         self.shared.started.elapsed()
+    }
+
+    /// Whether no bot of the herd has a connection any more.
+    fn are_all_over(&self) -> bool {
+        self.shared.over.load(Ordering::Acquire) >= self.shared.plan.count
     }
 
     /// When the measured time begins, once that is known: soon after all have come, or their time is over.
@@ -259,7 +272,8 @@ impl<'a> Pen<'a> {
         let dialect = Arc::clone(&plan.dialects[number]);
         let url = plan.url.clone().for_dialect(dialect.name());
         let bot = Bot::new(index, &url.authority(), &url.target, dialect, dial::random(), plan.policy(index));
-        let mut member = Member { bot, dialect: number, stream: None, unsent: Vec::new(), is_ready: false };
+        let (stream, unsent) = (None, Vec::new());
+        let mut member = Member { bot, dialect: number, stream, unsent, is_ready: false, is_over: false };
         match dial::dial(*to, plan.source.as_ref().map(|source| source.address(index))) {
             Ok(stream) => {
                 let data = EventData::new_u64(self.members.len() as u64);
@@ -327,6 +341,10 @@ impl Member {
         }
         if self.bot.stage() == Stage::Over {
             self.stream = None;
+            if !self.is_over {
+                self.is_over = true;
+                shared.over.fetch_add(1, Ordering::AcqRel);
+            }
         }
         if !self.is_ready && self.bot.stage() != Stage::Coming {
             self.is_ready = true;

@@ -209,7 +209,7 @@ pub struct Report {
     pub bots: usize,
     /// Bots that had a body when the measured time began.
     pub playing: usize,
-    /// The measured time.
+    /// The measured time: as long as planned, or until the server had ended the last connection.
     pub time: Duration,
     /// What they saw in it; errors and disconnects of the whole run.
     pub tally: Tally,
@@ -218,6 +218,7 @@ pub struct Report {
 impl Report {
     /// Adds what other bots of the same dialect saw in the same time.
     pub fn merge(&mut self, other: &Report) {
+        self.time = self.time.max(other.time);
         self.bots += other.bots;
         self.playing += other.playing;
         self.tally.merge(&other.tally);
@@ -231,6 +232,11 @@ impl Report {
     /// Connections in all that ended before the bots wanted it.
     pub fn disconnects(&self) -> u64 {
         self.tally.disconnects.values().sum()
+    }
+
+    /// How connections ended before the bots wanted it, with how often.
+    pub fn endings(&self) -> &BTreeMap<String, u64> {
+        &self.tally.disconnects
     }
 
     /// Whether all went well: everyone came to play, no error, no disconnect.

@@ -3,7 +3,8 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::program::{self, Program};
 use crate::support::{PATIENCE, Peer};
@@ -209,6 +210,32 @@ fn text_of_strangers_is_escaped_in_the_log() {
     assert!(log.contains("pwn") && log.contains("packet dropped"), "{log}");
     let is_terminal_control = |sign: char| sign.is_control() && sign != '\n';
     assert!(!log.contains(is_terminal_control), "{log:?}");
+}
+
+#[test]
+fn bots_end_with_1_and_say_why_when_the_server_ends_all_connections() {
+    for json in [false, true] {
+        let server = crate::support::server();
+        let url = format!("ws://{}", server.address());
+        let mut command = tickwire(&["bots", &url, "--count", "3", "--seconds", "3600", "--still"]);
+        if json {
+            command.arg("--json");
+        }
+        let bots = command.spawn().expect("the program starts");
+        let started = Instant::now();
+        while !server.metrics_text().contains("tickwire_players 3\n") {
+            assert!(started.elapsed() < PATIENCE, "they never came");
+            thread::sleep(Duration::from_millis(20));
+        }
+        server.stop();
+        let done = bots.wait_with_output().expect("it ends");
+        let (said, told) = (String::from_utf8_lossy(&done.stderr), String::from_utf8_lossy(&done.stdout));
+        assert_eq!(done.status.code(), Some(1), "{said}");
+        let why = "of the 3600 s to be measured: \"1001 going_away\" 3 times; 0 errors, 3 disconnects, ";
+        assert!(said.contains("all connections ended after ") && said.contains(why), "{said}");
+        let counted = if json { "\"disconnects\":{\"1001 going_away\":3}" } else { "\"1001 going_away\" 3\n" };
+        assert!(told.contains(counted), "{told}");
+    }
 }
 
 #[test]

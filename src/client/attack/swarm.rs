@@ -27,11 +27,11 @@ const KNOCK_AGAIN: Duration = Duration::from_secs(1);
 const DIALS_A_LOOK: usize = 64;
 /// Connections of churn at once, in seconds of its rate.
 const CHURN_SECONDS: usize = 4;
+/// How it ended for one that reads nothing and sees only that the server has ended it.
+const ENDED: &str = "ended by the server";
 /// Bytes that a dripping reader takes at once, and how often.
 const DRIP_BYTES: usize = 64;
 const DRIP_EVERY: Duration = Duration::from_millis(100);
-/// The head that never ends.
-const HEAD: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ";
 
 /// What is to be done.
 #[derive(Debug, Clone)]
@@ -42,6 +42,8 @@ pub struct Plan {
     pub url: Url,
     /// Where they come from.
     pub source: Source,
+    /// So many addresses in turn; as [`Source`] spreads clients without it.
+    pub addresses: Option<usize>,
     /// So many at once; connections a second for [`Attack::Churn`].
     pub count: usize,
     /// For so long.
@@ -58,6 +60,8 @@ struct Peer {
     unsent: Vec<u8>,
     /// Of its last command.
     sequence: u32,
+    /// When it connected.
+    since: Instant,
     /// When it sends the next block.
     due: Instant,
     /// When it reads again, if it drips.
@@ -148,7 +152,8 @@ impl<'a> Swarm<'a> {
 
     fn connect(&mut self, index: usize, now: Instant) {
         let manner = self.plan.attack.manner(index);
-        let from = self.plan.source.address(index);
+        let Plan { source, addresses, .. } = self.plan;
+        let from = addresses.map_or_else(|| source.address(index), |addresses| source.nth(index % addresses));
         let Ok(stream) = dial::dial_with_room(self.to, Some(from), manner.room_bytes()) else {
             self.pressure.unreachable += 1;
             self.comes_again(index, now + KNOCK_AGAIN);
@@ -161,13 +166,13 @@ impl<'a> Swarm<'a> {
         if manner.upgrades || manner.asks_and_leaves {
             link.drain_output(&mut unsent);
         } else if !manner.leaves {
-            unsent.extend_from_slice(HEAD);
+            unsent.extend_from_slice(manner.request);
         }
         let stage = if manner.upgrades && !manner.asks_and_leaves { Stage::Asking } else { Stage::Busy };
         // Spread over a block's time, as clients that came by themselves would be.
         let due = now + manner.every.mul_f64(index as f64 * 0.618 % 1.0);
-        let (sequence, reads_at) = (0, now);
-        self.peers.push(Peer { index, manner, stream, link, stage, unsent, sequence, due, reads_at });
+        let (sequence, since, reads_at) = (0, now, now);
+        self.peers.push(Peer { index, manner, stream, link, stage, unsent, sequence, since, due, reads_at });
         self.pressure.at_once = self.pressure.at_once.max(self.peers.len());
     }
 
@@ -177,26 +182,28 @@ impl<'a> Swarm<'a> {
         }
     }
 
-    /// Who of them has something to read. Asked of all at once: a read for each would cost more than the attack.
-    fn readable(&self) -> Vec<bool> {
+    /// What happened to each of them. Asked of all at once: a read for each would cost more than the attack.
+    fn happened(&self) -> Vec<PollFlags> {
+        let flags = PollFlags::IN | PollFlags::RDHUP;
         let mut sockets: Vec<PollFd<'_>> =
-            self.peers.iter().map(|peer| PollFd::new(&peer.stream, PollFlags::IN)).collect();
-        // That nobody has is no error here.
+            self.peers.iter().map(|peer| PollFd::new(&peer.stream, flags)).collect();
+        // That nothing did is no error here.
         let _ = dial::wait(&mut sockets, Duration::ZERO);
-        sockets.iter().map(|socket| !socket.revents().is_empty()).collect()
+        sockets.iter().map(PollFd::revents).collect()
     }
 
     /// Each reads, and sends what it has to.
     fn turn(&mut self, now: Instant) {
-        let (mut ended, readable) = (Vec::new(), self.readable());
-        for (at, (peer, is_readable)) in self.peers.iter_mut().zip(readable).enumerate() {
-            if let Some(ending) = peer.turn(now, is_readable, &mut self.pressure) {
+        let (mut ended, happened) = (Vec::new(), self.happened());
+        for (at, (peer, happened)) in self.peers.iter_mut().zip(happened).enumerate() {
+            if let Some(ending) = peer.turn(now, happened, &mut self.pressure) {
                 ended.push((at, ending));
             }
         }
         for (at, ending) in ended.into_iter().rev() {
             let peer = self.peers.swap_remove(at);
-            let pause = if ending.starts_with("status 503") { KNOCK_AGAIN } else { COME_AGAIN };
+            let is_turned_away = ending.starts_with("status 503") || ending == ENDED;
+            let pause = if is_turned_away { KNOCK_AGAIN } else { COME_AGAIN };
             *self.pressure.endings.entry(ending).or_default() += 1;
             self.comes_again(peer.index, now + pause);
         }
@@ -205,9 +212,17 @@ impl<'a> Swarm<'a> {
 
 impl Peer {
     /// Reads and sends; says how it ended, if it did.
-    fn turn(&mut self, now: Instant, is_readable: bool, pressure: &mut Pressure) -> Option<String> {
-        if let Some(ending) = is_readable.then(|| self.hear(now)).flatten() {
+    fn turn(&mut self, now: Instant, happened: PollFlags, pressure: &mut Pressure) -> Option<String> {
+        if let Some(ending) = (!happened.is_empty()).then(|| self.hear(now)).flatten() {
             return Some(ending);
+        }
+        if let Some(stays) = self.manner.stays {
+            if happened.intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR) {
+                return Some(ENDED.to_owned());
+            }
+            if now.saturating_duration_since(self.since) >= stays {
+                return Some("left".to_owned());
+            }
         }
         if self.stage == Stage::Busy && self.unsent.is_empty() {
             if self.manner.leaves {
