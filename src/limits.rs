@@ -96,14 +96,19 @@ pub const HELLO_LOOK: Duration = Duration::from_millis(500);
 
 /// Connections waiting to be accepted. `std` asks for 128, which makes 9,900 connects take 52 s instead of 0.8 s.
 pub const LISTEN_BACKLOG: i32 = 4096;
-/// Clients after the handshake, unless `--max-clients` says otherwise. Beyond: 503.
+/// Clients after the handshake, unless `--max-clients` says otherwise. An address that has some gets another only while it has fewer than
+/// are free, so that there is room for addresses that have none. Beyond: 503.
 pub const CLIENTS_DEFAULT: usize = 2_000;
-/// Clients that one address may have, unless `--max-clients-per-address` says otherwise. Beyond: 503. A
-/// household or a school class fits; bots take many loopback addresses (`--source`).
+/// Clients that one address may have, unless `--max-clients-per-address` says otherwise; as many as all clients lifts its share as well.
+/// Beyond: 503. A household or a school class fits; bots take many loopback addresses (`--source`).
 pub const CLIENTS_PER_ADDRESS: usize = 64;
 /// Connections whose request is being read or whose page is being written, in all; at most a quarter of what the machine
-/// carries. Beyond: 503 without a thread.
+/// carries. An address that has some gets another only while it has fewer than are free, less an eighth that is kept for addresses that
+/// have none. Such a newcomer displaces the oldest of the address that has most when only that eighth is left. Beyond: 503 without a thread.
 pub const HEADS_PENDING: usize = 1024;
+/// Time that the listener waits for the end of a displaced connection when only these are in the way of a newcomer: the thread has been woken, and
+/// needs a processor. Beyond: 503.
+pub const DISPLACED_TIME: Duration = Duration::from_millis(500);
 /// Connections whose request is being read or whose page is being written, for one address: a class of
 /// forty behind one address, six connections each, loads the page at once. Beyond: 503 without a thread, or behind a trusted proxy once the
 /// head has said whose it is.
@@ -112,7 +117,8 @@ pub const HEADS_PENDING_PER_ADDRESS: usize = 256;
 pub const HEAD_TIME: Duration = Duration::from_secs(5);
 /// Time that a page may take to be written to its reader. Beyond: the connection is dropped.
 pub const PAGE_TIME: Duration = Duration::from_secs(10);
-/// Silence after which a client is pinged: proxies drop a tunnel after 60 s.
+/// Silence after which a client is pinged: proxies drop a tunnel after 60 s. Whole messages and control frames, such as the pong, end a
+/// silence; bytes of an unfinished frame do not.
 pub const PING_EVERY: Duration = Duration::from_secs(20);
 /// Silence after which a client is given up: three pings without an answer. Then: close 1011.
 pub const SILENCE: Duration = Duration::from_secs(65);
@@ -138,8 +144,13 @@ pub const READ_BYTES: usize = 4 * 1024;
 pub const MAPPINGS_PER_THREAD: usize = 4;
 /// Memory mappings left for everything that is not a connection's thread: heap, libraries, the other threads.
 pub const MAPPINGS_KEPT: usize = 2_048;
-/// Descriptors left for everything that is not a connection: listener, standard streams, files to come.
+/// Descriptors left for everything that is not a client or a request: listener, standard streams, files, watchers.
 pub const DESCRIPTORS_KEPT: usize = 64;
+/// Connections that the machine has to carry at least: two requests and six clients. Below: no start.
+pub const CONNECTIONS_LEAST: usize = 8;
+/// Time after which a request that was refused for now may be made again, as the 503 or 429 says it, unless it is known better: an
+/// unfinished request is over by then.
+pub const RETRY_AFTER: Duration = Duration::from_secs(5);
 /// Pause of the listener when no descriptor is left, instead of failing a million times a second.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -157,7 +168,7 @@ pub const ECHO_MEMORY_BYTES: usize = 1024 * 1024 * 1024;
 /// How often one client's longest message is in memory at worst: as it came, its fragments, the answer, and the buffer that the answer
 /// was written from before.
 pub const ECHO_COPIES: usize = 4;
-/// Clients of `echo` at once, half of them for one address, even if their messages are short: it is for trying out. Beyond: 503.
+/// Clients of `echo` at once, half of them for one address while no other has any, even if their messages are short: it is for trying out. Beyond: 503.
 pub const ECHO_CLIENTS: usize = 256;
 /// Bytes that a thread of `echo` reads at once: messages are long here.
 pub const ECHO_READ_BYTES: usize = 16 * 1024;
@@ -178,12 +189,9 @@ pub const ADMIN_LINES: usize = 32;
 pub const TOKEN_CHARS_LEAST: usize = 16;
 /// Characters of the token of `/admin` at most: a request head has room for it. Beyond: no start.
 pub const TOKEN_CHARS_MOST: usize = 256;
-/// Wrong tokens of one address, or one /64 of IPv6, within [`ADMIN_FAILURE_TIME`]. Beyond: each takes [`ADMIN_FAILURE_PAUSE`], and a
-/// wrong one gets 429.
+/// Wrong tokens of one address, or one /64 of IPv6, within [`ADMIN_FAILURE_TIME`], over all its connections. Beyond: 429, whatever the
+/// token.
 pub const ADMIN_FAILURES: u32 = 10;
-/// Time that a token waits before it is looked at once its address was wrong too often: guesses are slow, and the operator who
-/// has the address of whoever guesses, as behind a proxy, is let in all the same.
-pub const ADMIN_FAILURE_PAUSE: Duration = Duration::from_secs(1);
 /// Time after which the wrong tokens of an address are forgotten, from the first of them on.
 pub const ADMIN_FAILURE_TIME: Duration = Duration::from_secs(60);
 /// Addresses whose wrong tokens are remembered. Beyond: the one that began first is forgotten.
@@ -195,7 +203,7 @@ pub const INQUIRIES: usize = 64;
 pub const ANSWER_TIME: Duration = Duration::from_secs(5);
 /// Bytes of a file to restore: a world with three players has 25 kB, so thousands have room. Beyond: no start.
 pub const RESTORE_BYTES: u64 = 64 * 1024 * 1024;
-/// Addresses that the operator bans. Beyond: refused.
+/// Addresses, or /64 of IPv6, that the operator bans. Beyond: refused.
 pub const BANS: usize = 4096;
 
 // ---- capture: files for Wireshark ------------------------------------------------------------------------------
@@ -226,8 +234,8 @@ pub const CAPTURE_END_TIME: Duration = Duration::from_secs(1);
 
 // ---- net: the inspector ---------------------------------------------------------------------------------------------
 
-/// Watchers at `/wire` at once: each explains every frame of a client anew. Beyond: 503.
-pub const WATCHERS: usize = 4;
+/// Watchers at `/wire` at once, half of them for one address: each explains every frame of a client anew. Beyond: 503.
+pub const WATCHERS: usize = 8;
 /// Frames that a watcher's ring keeps: over a minute of one client. Beyond: the oldest is forgotten.
 pub const WIRE_FRAMES: usize = 4096;
 /// Bytes of the frames that a watcher's ring keeps: about ten seconds of the most crowded screen. Beyond: the oldest are forgotten.
@@ -362,6 +370,7 @@ const _: () = {
     assert!(PING_EVERY.as_secs() <= 25, "nginx and HAProxy drop idle tunnels after 60 s: two pings must fit");
     assert!(SILENCE.as_secs() > 3 * PING_EVERY.as_secs());
     assert!(HEADS_PENDING_PER_ADDRESS < HEADS_PENDING);
+    assert!(DISPLACED_TIME.as_millis() < STOP_TIME.as_millis(), "a stop joins the listener");
     assert!(PLAYER_NUMBER_REST_LEAST.as_millis() > COMMAND_AHEAD_MS as u128);
     assert!(PLAYER_NUMBER_REST_LEAST.as_millis() < PLAYER_NUMBER_REST.as_millis());
     assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());
@@ -372,7 +381,6 @@ const _: () = {
     );
     assert!(EXPLAIN_PASTED_BYTES < EXPLAIN_BYTES);
     assert!(TALK_LINE_BYTES > 4 * MESSAGE_BYTES, "the longest message can be typed in hexadecimal");
-    assert!(ADMIN_FAILURE_PAUSE.as_millis() < STOP_TIME.as_millis(), "a stop does not wait for who waits");
     assert!(TOKEN_CHARS_MOST * 4 < HEAD_BYTES);
     assert!(
         MESSAGE_BYTES + 14 * MESSAGE_FRAGMENTS < CAPTURE_UNFINISHED_BYTES,

@@ -102,7 +102,7 @@ pub struct Client {
     name: Mutex<String>,
     /// Whom it wants to watch, 0 for the leader.
     wish: AtomicU32,
-    /// When bytes last came from it, in ms of the server's clock.
+    /// When a whole message or control frame last came from it, in ms of the server's clock.
     heard_ms: AtomicU64,
     /// When it was last pinged for being silent.
     pinged_ms: AtomicU64,
@@ -191,12 +191,13 @@ impl Client {
         self.wish.store(player.map_or(0, |player| player.0.into()), Ordering::Release);
     }
 
-    /// Bytes came from it.
+    /// A whole message or control frame came from it. Bytes alone are no sign of life: one of an unfinished frame now and then would hold
+    /// a place for ever.
     pub fn heard(&self, now: Duration) {
         self.heard_ms.store(ms(now), Ordering::Relaxed);
     }
 
-    /// How long it has been silent.
+    /// How long it has said nothing that is whole.
     pub fn silence(&self, now: Duration) -> Duration {
         now.saturating_sub(Duration::from_millis(self.heard_ms.load(Ordering::Relaxed)))
     }

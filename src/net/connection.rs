@@ -81,7 +81,7 @@ fn begin(
         return None;
     }
     if wire::is_meant(&head) {
-        if let Err(refused) = wire::serve(shared, &stream, (&head, rest), address) {
+        if let Err(refused) = wire::serve(shared, &stream, (&head, rest), address, &mut permit) {
             refuse(shared, &stream, address, refused.to(&head));
         }
         return None;
@@ -215,7 +215,8 @@ fn whose(
     Ok(SocketAddr::new(client, peer.port()))
 }
 
-fn turned_away(shared: &Shared, cap: TurnedAway) -> Refused {
+/// The refusal of a request for which there is no place; counts it.
+pub fn turned_away(shared: &Shared, cap: TurnedAway) -> Refused {
     Metrics::count(&shared.metrics.turned_away, "cap", cap.name());
     Refused::plain(cap.status(), cap.name())
 }

@@ -241,13 +241,13 @@ impl Conversation<'_> {
     fn hear(&mut self, conn: &mut Conn, bytes: &[u8]) -> Result<(), Ending> {
         let now = self.shared.now();
         self.now = now;
-        self.client.heard(now);
         self.show(conn.is_between_messages(), bytes);
         self.shared.metrics.bytes_in.inc_by(bytes.len() as u64);
         self.session.spend_bytes(bytes.len(), now).map_err(Ending::Breach)?;
         self.warn();
         conn.receive(bytes);
         while let Some(event) = conn.next_event().map_err(Ending::Violation)? {
+            self.client.heard(now);
             self.session.spend_message(now).map_err(Ending::Breach)?;
             self.warn();
             match event {
@@ -376,5 +376,47 @@ impl Conversation<'_> {
 
     fn reply(&self, packet: &ServerPacket<'_>) {
         self.client.send(packet, self.shared.now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::net::Config;
+    use crate::net::admission::{Admission, Caps};
+    use crate::net::endpoint::Endpoint;
+    use crate::net::inbox::Inbox;
+    use crate::packet::Codes;
+    use crate::ws::frame::{self, Opcode};
+
+    #[test]
+    fn bytes_of_an_unfinished_frame_do_not_end_a_silence() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("its address");
+        let stream = Arc::new(TcpStream::connect(address).expect("a connection"));
+        let (inbox, admission) = (Inbox::new(0, 30, 0), Admission::new(Caps::default()));
+        let shared = Shared::new(Config::new(address), inbox, admission, 1, "0".to_owned());
+        let dialect = Codes::builtin().dialect("legacy").expect("built in");
+        let endpoint = Endpoint { dialect, layout: Layout::Moomoo, json: false };
+        let now = Duration::ZERO;
+        let client = Arc::new(Client::new(1, address, stream, endpoint, Default::default(), now));
+        let session = Session::new(false, now);
+        let (shared, client) = (&shared, &client);
+        let mut conversation =
+            Conversation { shared, client, session, outputs: Vec::new(), now, boundary: None };
+        let (mut conn, mut pong) = (Conn::new(Role::Server, Limits::SERVER), Vec::new());
+        frame::write(&mut pong, Opcode::Pong, Some([1, 2, 3, 4]), b"");
+        let (last, first) = pong.split_last().expect("bytes");
+        let later = Duration::from_secs(100);
+        // What is heard is known to the millisecond.
+        while shared.now() < Duration::from_millis(2) {}
+        for byte in first {
+            conversation.hear(&mut conn, &[*byte]).expect("nothing is wrong");
+            assert_eq!(client.silence(later), later);
+        }
+        conversation.hear(&mut conn, &[*last]).expect("nothing is wrong");
+        assert!(client.silence(later) < later);
     }
 }

@@ -12,7 +12,7 @@
 //! Comes in: TCP connections. Goes out: to each client its own messages, pongs, a close frame at the end. One thread serves one
 //! client, and blocks in reading or in writing; the game serves with the same code of `ws/` and with much smaller limits.
 //! Never: a head that drips for longer than [`limits::HEAD_TIME`], a write that takes longer than [`limits::ECHO_WRITE_TIME`], more
-//! clients than [`limits::ECHO_MEMORY_BYTES`] has room for their longest messages, one that is silent for [`limits::SILENCE`].
+//! clients than [`limits::ECHO_MEMORY_BYTES`] has room for their longest messages, one that says nothing whole for [`limits::SILENCE`].
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read};
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use tracing::{debug, info, warn};
 
-use super::admission::{Admission, Caps, Permit, TurnedAway};
+use super::admission::{Admission, Admitted, Caps, Permit, TurnedAway};
 use super::connection::{drain, is_timeout, write_all};
 use super::platform::{self, Ceilings};
 use super::sync::{Condvar, Mutex};
@@ -56,14 +56,15 @@ impl EchoServer {
     /// 1. Listens, and takes messages of at most `message_bytes`.
     ///
     /// # Errors
-    /// The address cannot be bound, or there is no thread.
+    /// The machine carries too few connections, the address cannot be bound, or there is no thread.
     pub fn start(bind: SocketAddr, message_bytes: usize) -> io::Result<EchoServer> {
+        let connections = Ceilings::read().enough()?;
         let listener = Arc::new(TcpListener::bind(bind)?);
         platform::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
         let house = Arc::new(House {
             limits: Limits { message_bytes, fragments: limits::ECHO_FRAGMENTS },
-            admission: Admission::new(caps(message_bytes, Ceilings::read().connections())),
+            admission: Admission::new(caps(message_bytes, connections)),
             is_stopping: AtomicBool::new(false),
             guests: Mutex::default(),
             all_gone: Condvar::new(),
@@ -104,7 +105,7 @@ fn caps(message_bytes: usize, connections: usize) -> Caps {
 
 /// 2. Each connection gets a place and a thread, or a status that says why not.
 fn accept(house: &Arc<House>, listener: &TcpListener) {
-    for number in 0.. {
+    loop {
         let (stream, address) = match listener.accept() {
             Ok(_) if house.is_stopping() => return,
             Ok(accepted) => accepted,
@@ -117,8 +118,13 @@ fn accept(house: &Arc<House>, listener: &TcpListener) {
                 continue;
             }
         };
-        match house.admission.admit(address.ip().to_canonical()) {
-            Ok(permit) => house.give_thread(number, stream, address, permit),
+        match house.admission.admit(Some(address.ip())) {
+            Ok(Admitted { permit, displaced }) => {
+                if let Some(displaced) = displaced {
+                    house.cut(displaced);
+                }
+                house.give_thread(stream, address, permit);
+            }
             Err(cap) => {
                 info!(%address, cap = cap.name(), "turned away");
                 let _ = platform::send_now(&stream, &turned_away(cap));
@@ -201,7 +207,11 @@ fn converse(house: &House, stream: &TcpStream, rest: &[u8]) -> io::Result<String
     // What came behind the request was sent before our answer was there, and is read like anything else.
     conn.receive(rest);
     loop {
-        let ending = echo(&mut conn, &mut output);
+        let (ending, events) = echo(&mut conn, &mut output);
+        if events > 0 {
+            // Only what is whole is a sign of life: one byte of a frame now and then would hold a place for ever.
+            heard_at = Instant::now();
+        }
         // 7. All of it, by a deadline: who does not read what it asked for is let go.
         write_all(stream, &output, limits::ECHO_WRITE_TIME)?;
         output.clear();
@@ -215,25 +225,25 @@ fn converse(house: &House, stream: &TcpStream, rest: &[u8]) -> io::Result<String
         // 5. Whatever the network brings at once, which is seldom just one frame.
         match read(stream, conn.room(limits::ECHO_READ_BYTES), limits::ECHO_LOOK)? {
             Some(0) => conn.receive_eof(),
-            Some(count) => {
-                heard_at = Instant::now();
-                conn.received(count);
-            }
-            None if heard_at.elapsed() >= limits::SILENCE => conn.close(CloseCode::INTERNAL, "silence"),
-            None if heard_at.max(pinged_at).elapsed() >= limits::PING_EVERY => {
-                pinged_at = Instant::now();
-                conn.send_ping(b"");
-            }
+            Some(count) => conn.received(count),
             None => {}
+        }
+        if heard_at.elapsed() >= limits::SILENCE {
+            conn.close(CloseCode::INTERNAL, "silence");
+        } else if heard_at.max(pinged_at).elapsed() >= limits::PING_EVERY {
+            pinged_at = Instant::now();
+            conn.send_ping(b"");
         }
     }
 }
 
-/// 6. Takes out every event there is, and puts the answers into `output`. Says how it ended, once it has.
-fn echo(conn: &mut Conn, output: &mut Vec<u8>) -> Option<String> {
-    let mut ending = None;
+/// 6. Takes out every event there is, and puts the answers into `output`. Says how it ended, once it has, and how many events there were.
+fn echo(conn: &mut Conn, output: &mut Vec<u8>) -> (Option<String>, usize) {
+    let (mut ending, mut events) = (None, 0);
     loop {
-        match conn.next_event() {
+        let event = conn.next_event();
+        events += usize::from(matches!(event, Ok(Some(_))));
+        match event {
             Ok(Some(Event::Text(text))) => frame::write_text(output, text),
             Ok(Some(Event::Binary(payload))) => frame::write_binary(output, payload),
             // A ping is answered by `conn` itself, and nobody answers a pong.
@@ -248,7 +258,7 @@ fn echo(conn: &mut Conn, output: &mut Vec<u8>) -> Option<String> {
     }
     conn.drain_output(output);
     // Our own close frame, when the server stops, is the last word as well.
-    ending.or_else(|| (!conn.is_open()).then(|| "closed by this server".to_owned()))
+    (ending.or_else(|| (!conn.is_open()).then(|| "closed by this server".to_owned())), events)
 }
 
 /// Reads once, waiting at most so long: a count of bytes, 0 at the end of the peer's bytes, `None` when the time is over.
@@ -280,10 +290,11 @@ impl House {
         self.is_stopping.load(Ordering::Acquire)
     }
 
-    fn give_thread(self: &Arc<House>, number: u64, stream: TcpStream, address: SocketAddr, permit: Permit) {
+    fn give_thread(self: &Arc<House>, stream: TcpStream, address: SocketAddr, permit: Permit) {
         if stream.set_nodelay(true).is_err() {
             return; // The peer has gone already.
         }
+        let number = permit.number();
         let (house, stream) = (Arc::clone(self), Arc::new(stream));
         self.guests.lock().insert(number, Arc::clone(&stream));
         let leaving = Leaving { house, number };
@@ -293,6 +304,13 @@ impl House {
             .spawn(move || serve(&leaving.house, &stream, address, permit));
         if let Err(error) = spawned {
             warn!("no thread for a connection: {error}");
+        }
+    }
+
+    /// Ends one connection at once: a newcomer has taken its place.
+    fn cut(&self, number: u64) {
+        if let Some(stream) = self.guests.lock().get(&number) {
+            let _ = stream.shutdown(Shutdown::Both);
         }
     }
 
@@ -347,6 +365,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_whole_is_a_sign_of_life_and_bytes_of_an_unfinished_frame_are_not() {
+        let mut conn = Conn::new(Role::Server, Limits::SERVER);
+        let (mut bytes, mut output) = (Vec::new(), Vec::new());
+        frame::write(&mut bytes, frame::Opcode::Text, Some([9, 8, 7, 6]), b"abc");
+        let (last, first) = bytes.split_last().expect("bytes");
+        for byte in first {
+            conn.receive(&[*byte]);
+            assert_eq!(echo(&mut conn, &mut output), (None, 0));
+        }
+        conn.receive(&[*last]);
+        assert_eq!(echo(&mut conn, &mut output), (None, 1));
+        let mut pong = Vec::new();
+        frame::write(&mut pong, frame::Opcode::Pong, Some([9, 8, 7, 6]), b"");
+        conn.receive(&pong);
+        assert_eq!(echo(&mut conn, &mut output), (None, 1));
+    }
+
+    #[test]
     fn pongs_and_messages_go_out_in_the_order_in_which_they_were_asked_for() {
         let mut conn = Conn::new(Role::Server, Limits::SERVER);
         let mut bytes = Vec::new();
@@ -360,7 +396,7 @@ mod tests {
         }
         conn.receive(&bytes);
         let mut output = Vec::new();
-        assert_eq!(echo(&mut conn, &mut output), None);
+        assert_eq!(echo(&mut conn, &mut output), (None, 4));
         assert_eq!(output, [0x82, 1, b'1', 0x8a, 1, b'2', 0x81, 1, b'3', 0x8a, 1, b'4']);
     }
 }

@@ -9,7 +9,7 @@ use std::thread;
 
 use tracing::{debug, info, warn};
 
-use super::admission::TurnedAway;
+use super::admission::{Admitted, TurnedAway};
 use super::connection;
 use super::forwarded;
 use super::metrics::Metrics;
@@ -53,17 +53,21 @@ fn take(shared: &Arc<Shared>, stream: TcpStream, address: SocketAddr) {
     shared.metrics.accepted.inc();
     let address = canonical(address);
     let is_proxy = forwarded::is_trusted(&shared.config.trusted_proxies, address.ip());
-    let admitted =
-        if is_proxy { shared.admission.admit_proxy() } else { shared.admission.admit(address.ip()) };
-    let permit = match admitted {
-        Ok(permit) => permit,
+    let Admitted { permit, displaced } = match shared.admission.admit((!is_proxy).then(|| address.ip())) {
+        Ok(admitted) => admitted,
         Err(cap) => return turn_away(shared, &stream, address, cap),
     };
+    if let Some(displaced) = displaced {
+        Metrics::count(&shared.metrics.turned_away, "cap", TurnedAway::Displaced.name());
+        debug!(%address, "a newcomer displaces an unfinished request");
+        shared.cut_connection(displaced);
+    }
     if platform::prepare(&stream).is_err() {
         return; // The peer has gone already.
     }
     let (for_thread, stream) = (Arc::clone(shared), Arc::new(stream));
-    let number = shared.connection_begins(&stream);
+    let number = permit.number();
+    shared.connection_begins(number, &stream);
     let spawned = thread::Builder::new()
         .name("client".to_owned())
         .stack_size(limits::CLIENT_STACK_BYTES)
@@ -88,8 +92,7 @@ fn turn_away(shared: &Shared, stream: &TcpStream, address: SocketAddr, cap: Turn
     Metrics::count(&shared.metrics.turned_away, "cap", cap.name());
     debug!(%address, cap = cap.name(), "connection turned away");
     let (status, body) = (cap.status(), format!("{}\n", cap.name()));
-    let later: &[(&str, &str)] = if status == 503 { &[("Retry-After", "5")] } else { &[] };
-    let response = http::response(status, "text/plain; charset=utf-8", later, body.as_bytes());
+    let response = http::response(status, "text/plain; charset=utf-8", &[], body.as_bytes());
     let _ = platform::send_now(stream, &response);
 }
 

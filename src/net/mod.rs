@@ -7,7 +7,7 @@
 //!                         └──────────────► outbox (per client) ◄──────────────┘
 //! ```
 //!
-//! In the order in which a connection meets them: [`listener`], [`admission`], [`connection`] (head, whose it is by
+//! In the order in which a connection meets them: [`listener`], [`admission`] with its [`pool`]s, [`connection`] (head, whose it is by
 //! [`forwarded`], then [`pages`] or an [`endpoint`]), [`client`], [`conversation`], [`inbox`], [`ticker`], [`worker`], [`outbox`]. [`server`] starts and stops
 //! them, [`console`] carries out what the operator says, [`shared`] is what they share, [`tap`] lets others listen, [`recorder`] writes what it
 //! hears into a file and [`wire`] shows it, [`platform`] the calls that `std` lacks, [`metrics`] what is counted. [`echo`] is a server of its
@@ -23,12 +23,14 @@ pub mod conversation;
 pub mod echo;
 pub mod endpoint;
 pub mod forwarded;
+pub mod household;
 pub mod inbox;
 pub mod listener;
 pub mod metrics;
 pub mod outbox;
 pub mod pages;
 pub mod platform;
+pub mod pool;
 pub mod recorder;
 pub mod registry;
 pub mod roster;

@@ -8,6 +8,8 @@ use std::net::SocketAddr;
 
 use super::console::admin;
 use super::endpoint;
+use super::forwarded::{self, Network};
+use super::metrics::Metrics;
 use super::shared::Shared;
 use super::wire;
 use crate::ws::http::{self, RequestHead};
@@ -137,6 +139,7 @@ pub fn respond(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Resp
 }
 
 const TEXT: &str = "text/plain; charset=utf-8";
+const METRICS_PATH: &str = "/metrics";
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const FRESH: [(&str, &str); 1] = [("Cache-Control", "no-cache")];
 
@@ -159,15 +162,10 @@ fn find(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
         "/" => "index.html",
         admin::PATH => "admin.html",
         wire::PATH => "wire.html",
-        path => path.trim_start_matches('/'),
+        METRICS_PATH => return metrics(shared, head, address),
+        // The path as it is: `//main.js` is another one, and a proxy's rule for `/metrics` does not hold for `//metrics`.
+        path => path.strip_prefix('/').unwrap_or(path),
     };
-    if name == "metrics" {
-        return if is_at_this_machine(head, address) {
-            (200, METRICS, FRESH, shared.metrics.text().into_bytes().into())
-        } else {
-            (403, TEXT, FRESH, b"only from this machine\n".as_slice().into())
-        };
-    }
     if endpoint::PATHS.iter().any(|(path, _)| *path == head.path() && *path != "/") {
         return (426, TEXT, [("Upgrade", "websocket")], b"this is a WebSocket endpoint\n".as_slice().into());
     }
@@ -179,16 +177,34 @@ fn find(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
     }
 }
 
-/// Whether a request comes from this machine by all signs: a loopback peer, a literal loopback `Host` (a page of another
-/// site that has its name point here cannot fake it), and no forwarding header.
-pub fn is_at_this_machine(head: &RequestHead, address: SocketAddr) -> bool {
+/// The metrics, for this machine and for requests that bring the operator's token.
+fn metrics(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
+    let refused = |status, more, rule: &'static str| {
+        Metrics::count(&shared.metrics.refused, "rule", rule);
+        (status, TEXT, more, format!("{rule}\n").into_bytes().into())
+    };
+    if !is_at_this_machine(head, address, &shared.config.trusted_proxies) {
+        let Some(said) = admin::bearer(head) else { return refused(403, FRESH, "metrics_token_missing") };
+        if let Err(no) = admin::check_token(shared, &said, address) {
+            let more = if no.status() == 401 { admin::BEARER_WANTED } else { FRESH };
+            return refused(no.status(), more, no.rule());
+        }
+    }
+    (200, METRICS, FRESH, shared.metrics.text().into_bytes().into())
+}
+
+/// Whether a request comes from this machine by all signs: a loopback peer that is no proxy, a literal loopback `Host` (a page of
+/// another site that has its name point here cannot fake it), and no forwarding header. A declared proxy is never this machine, also
+/// when it does not say for whom it asks.
+pub fn is_at_this_machine(head: &RequestHead, address: SocketAddr, proxies: &[Network]) -> bool {
     let host = head.header("Host").unwrap_or_default();
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
     };
     let is_literal = matches!(name, "localhost" | "127.0.0.1" | "[::1]");
-    address.ip().is_loopback() && is_literal && FORWARDING.iter().all(|name| head.header(name).is_none())
+    let is_here = address.ip().is_loopback() && !forwarded::is_trusted(proxies, address.ip());
+    is_here && is_literal && FORWARDING.iter().all(|name| head.header(name).is_none())
 }
 
 #[cfg(test)]
@@ -208,10 +224,19 @@ mod tests {
     fn the_inside_is_for_this_machine_only() {
         let near: SocketAddr = "127.0.0.1:5000".parse().unwrap();
         let far: SocketAddr = "203.0.113.9:5000".parse().unwrap();
-        assert!(is_at_this_machine(&head("Host: localhost:3000"), near));
-        assert!(is_at_this_machine(&head("Host: [::1]:3000"), "[::1]:9".parse().unwrap()));
-        assert!(!is_at_this_machine(&head("Host: localhost:3000"), far));
-        assert!(!is_at_this_machine(&head("Host: evil.example:3000"), near));
+        assert!(is_at_this_machine(&head("Host: localhost:3000"), near, &[]));
+        assert!(is_at_this_machine(&head("Host: [::1]:3000"), "[::1]:9".parse().unwrap(), &[]));
+        assert!(!is_at_this_machine(&head("Host: localhost:3000"), far, &[]));
+        assert!(!is_at_this_machine(&head("Host: evil.example:3000"), near, &[]));
+    }
+
+    #[test]
+    fn a_declared_proxy_is_never_this_machine() {
+        let (head, near) = (head("Host: localhost:3000"), "127.0.0.1:5000".parse().unwrap());
+        for (proxy, expected) in [("127.0.0.1", false), ("127.0.0.0/8", false), ("127.0.0.2", true), ("::1", true)] {
+            let proxies = [proxy.parse().expect("a network")];
+            assert_eq!(is_at_this_machine(&head, near, &proxies), expected, "{proxy}");
+        }
     }
 
     #[test]
@@ -229,7 +254,7 @@ mod tests {
             "True-Client-IP: 203.0.113.9",
             "Via: 1.1 proxy",
         ] {
-            assert!(!is_at_this_machine(&head(&format!("Host: localhost\r\n{said}")), near), "{said}");
+            assert!(!is_at_this_machine(&head(&format!("Host: localhost\r\n{said}")), near, &[]), "{said}");
         }
     }
 

@@ -37,6 +37,11 @@ impl<T: Clone> Registry<T> {
         removed
     }
 
+    /// The entry of this number, if it is here.
+    pub fn get(&self, number: u64) -> Option<T> {
+        self.entries.lock().get(&number).cloned()
+    }
+
     /// All that are here, in the order of their numbers.
     pub fn all(&self) -> Vec<T> {
         self.entries.lock().values().cloned().collect()

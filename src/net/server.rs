@@ -36,7 +36,7 @@ impl Server {
     /// Binds the address, makes the world, starts the threads.
     ///
     /// # Errors
-    /// The address cannot be bound, or a thread cannot be started.
+    /// The machine carries too few connections, the address cannot be bound, or a thread cannot be started.
     pub fn start(config: Config) -> io::Result<Server> {
         let world = World::new(config.identity);
         Server::start_from(config, world)
@@ -48,14 +48,14 @@ impl Server {
     /// # Errors
     /// As in [`Server::start`].
     pub fn start_from(mut config: Config, world: World) -> io::Result<Server> {
+        let ceilings = Ceilings::read();
+        let connections = ceilings.enough()?;
         let listener = Arc::new(TcpListener::bind(config.bind)?);
         platform::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
         config.identity = *world.identity();
-        let ceilings = Ceilings::read();
-        let connections = ceilings.connections();
         let pending = pending(connections);
-        config.max_clients = config.max_clients.min(connections - pending).max(1);
+        config.max_clients = config.max_clients.min(connections - pending);
         config.command_delay_ticks = config.command_delay_ticks.min(ahead_ticks(&config));
         let shared = Arc::new(share(config, pending, &world));
         let for_listener = (Arc::clone(&shared), Arc::clone(&listener));
@@ -166,7 +166,7 @@ fn share(config: Config, pending: usize, world: &World) -> Shared {
     let caps = Caps {
         clients: config.max_clients,
         clients_per_address: config.max_clients_per_address,
-        pending: pending.max(1),
+        pending,
         ..Caps::default()
     };
     let workers = thread::available_parallelism().map_or(1, usize::from);
@@ -188,10 +188,10 @@ mod tests {
 
     #[test]
     fn a_small_machine_has_room_for_clients_and_for_requests() {
-        for connections in [0, 4, 960, 4_000, 15_000] {
+        for connections in [limits::CONNECTIONS_LEAST, 100, 960, 4_000, 15_000] {
             let pending = pending(connections);
             assert!(pending <= limits::HEADS_PENDING && connections - pending >= connections * 3 / 4);
-            assert!(pending > 0 || connections < 4, "{connections}");
+            assert!(pending >= 2, "{connections}");
         }
         assert_eq!(pending(960), 240, "as with 1,024 descriptors");
     }

@@ -16,7 +16,6 @@ use super::recorder::Recorder;
 use super::registry::Registry;
 use super::roster::Roster;
 use super::tap::Tap;
-use super::wire::Places;
 use super::worker::Bell;
 use crate::feed::Published;
 
@@ -37,8 +36,6 @@ pub struct Shared {
     pub roster: Roster,
     /// Who listens to what is said.
     pub tap: Tap,
-    /// Places for those who watch at `/wire`.
-    pub watching: Places,
     /// Writes it into a file, if it is on.
     pub recorder: Recorder,
     /// Who may have a thread.
@@ -56,7 +53,6 @@ pub struct Shared {
     next_client: AtomicU64,
     next_bell: AtomicUsize,
     clients: Registry<Arc<Client>>,
-    next_connection: AtomicU64,
     connections: Registry<Arc<TcpStream>>,
 }
 
@@ -77,7 +73,6 @@ impl Shared {
             gate: Gate::default(),
             roster: Roster::default(),
             tap: Tap::default(),
-            watching: Places::default(),
             recorder: Recorder::default(),
             admission,
             bells: (0..workers).map(|_| Bell::default()).collect(),
@@ -90,7 +85,6 @@ impl Shared {
             next_client: AtomicU64::new(1),
             next_bell: AtomicUsize::new(0),
             clients: Registry::default(),
-            next_connection: AtomicU64::new(0),
             connections: Registry::default(),
         }
     }
@@ -169,11 +163,16 @@ impl Shared {
         }
     }
 
-    /// A connection's thread begins: from now on a stop waits for it and reaches its socket. Gives its number.
-    pub fn connection_begins(&self, stream: &Arc<TcpStream>) -> u64 {
-        let number = self.next_connection.fetch_add(1, Ordering::Relaxed);
+    /// The thread of the connection of this number begins: from now on a stop waits for it and reaches its socket.
+    pub fn connection_begins(&self, number: u64, stream: &Arc<TcpStream>) {
         self.connections.add(number, Arc::clone(stream));
-        number
+    }
+
+    /// Ends the connection of this number at once, if it is still there: its thread wakes from whatever it waits for.
+    pub fn cut_connection(&self, number: u64) {
+        if let Some(stream) = self.connections.get(number) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
     }
 
     /// The thread of the connection of this number is over.

@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::lines::{Lines, is_token};
 use super::violation::Violation;
-use crate::limits::{HEAD_HEADERS, TARGET_BYTES};
+use crate::limits::{HEAD_HEADERS, RETRY_AFTER, TARGET_BYTES};
 
 /// The only version that is spoken here. HTTP/1.0 has no upgrade, HTTP/2 has another one (RFC 8441).
 const VERSION: &str = "HTTP/1.1";
@@ -227,7 +227,11 @@ pub fn response(status: u16, content_type: &str, more: &[(&str, &str)], body: &[
     bytes
 }
 
-/// The head of such a response, up to its empty line: all of the answer to `HEAD` (RFC 9110 section 9.3.2).
+/// The header by which a server says when a request may come again, in seconds (RFC 9110 section 10.2.3).
+const RETRY_AFTER_NAME: &str = "Retry-After";
+
+/// The head of such a response, up to its empty line: all of the answer to `HEAD` (RFC 9110 section 9.3.2). Every 503 and 429 says when
+/// the request may come again.
 pub fn response_head(status: u16, content_type: &str, more: &[(&str, &str)], body_bytes: usize) -> Vec<u8> {
     // An upgrade is hop by hop: a response that names one has to say so in Connection.
     let upgrade = if more.iter().any(|(name, _)| *name == "Upgrade") { "Upgrade, " } else { "" };
@@ -237,6 +241,10 @@ pub fn response_head(status: u16, content_type: &str, more: &[(&str, &str)], bod
     );
     for (name, value) in more {
         head.extend([name, ": ", value, "\r\n"]);
+    }
+    let says_when = more.iter().any(|(name, _)| *name == RETRY_AFTER_NAME);
+    if matches!(status, 429 | 503) && !says_when {
+        head.push_str(&format!("{RETRY_AFTER_NAME}: {}\r\n", RETRY_AFTER.as_secs()));
     }
     head.push_str("\r\n");
     head.into_bytes()

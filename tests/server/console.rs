@@ -194,10 +194,15 @@ fn a_banned_address_is_closed_and_refused_until_it_is_let_in_again() {
     assert!(connect(program.address, "127.0.0.1").is_ok(), "others are not meant");
     assert_eq!(program.type_line("ban 127.0.0.2"), "error: 127.0.0.2 is banned already");
     assert_eq!(program.type_line("bans"), "127.0.0.2");
-    for own in ["127.0.0.1", "::1", "::ffff:127.0.0.1"] {
+    for (own, name) in
+        [("127.0.0.1", "127.0.0.1"), ("::1", "::/64"), ("::ffff:127.0.0.1", "127.0.0.1"), ("::/64", "::/64")]
+    {
         let answer = program.type_line(&format!("ban {own}"));
-        assert!(answer.starts_with("error: that is this machine"), "{answer}");
+        assert!(answer.starts_with(&format!("error: {name} is this machine")), "{answer}");
     }
+    assert_eq!(program.type_line("ban 2001:db8::9"), "2001:db8::/64 is banned; connections closed: 0");
+    assert_eq!(program.type_line("ban 2001:db8::8"), "error: 2001:db8::/64 is banned already");
+    assert_eq!(program.type_line("unban 2001:db8::/64"), "2001:db8::/64 is let in again");
     assert_eq!(program.type_line("unban 127.0.0.2"), "127.0.0.2 is let in again");
     assert_eq!(program.type_line("unban 127.0.0.2"), "error: 127.0.0.2 is not banned");
     join(program.address, "127.0.0.2", "Far");

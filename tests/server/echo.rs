@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
-use tickwire::client::echo;
+use tickwire::client::{dial, echo};
 use tickwire::limits;
 use tickwire::net::EchoServer;
 use tickwire::ws::frame::{Header, Opcode, mask};
@@ -148,6 +148,10 @@ fn there_are_as_many_places_as_there_is_memory_for_and_they_come_back() {
     let mut guests: Vec<Raw> = (0..places).map(|_| Raw::connect(server.address(), "/")).collect();
     let Err(refused) = Peer::try_connect(server.address(), "/") else { panic!("one more has a place") };
     assert!(refused.contains("503"), "{refused}");
+    let other = dial::dial(server.address(), "127.0.5.1".parse().ok()).expect("a connection");
+    other.set_nonblocking(false).expect("a socket that waits");
+    let request = format!("ws://{}/", server.address());
+    assert!(tungstenite::client(request, other).is_ok(), "another address has room");
     guests.pop().expect("a guest").finish();
     let begun = Instant::now();
     while Peer::try_connect(server.address(), "/").is_err() {

@@ -126,6 +126,30 @@ fn a_ban_is_for_the_client_and_not_for_its_proxy() {
 }
 
 #[test]
+fn a_ban_of_an_ipv6_address_is_for_its_64() {
+    let server = behind_a_proxy();
+    let (mut banned, status) = join(&server, PROXY, "2001:db8::7");
+    assert_eq!(status, "101");
+    let started = Instant::now();
+    while !counts(&server, "tickwire_clients 1") {
+        assert!(started.elapsed() < PATIENCE, "it is no client: {}", server.metrics_text());
+        thread::sleep(Duration::from_millis(10));
+    }
+    let console = server.console();
+    let order = |line: &str| console.run(line, Source::Terminal).expect("an answer").text.trim_end().to_owned();
+    assert_eq!(order("ban 2001:db8::9"), "2001:db8::/64 is banned; connections closed: 1");
+    let mut told = Vec::new();
+    banned.read_to_end(&mut told).expect("an end");
+    assert!(told.ends_with(b"\x03\xf0banned"), "1008 with the rule's name");
+    assert_eq!(order("bans"), "2001:db8::/64");
+    assert_eq!(join(&server, PROXY, "2001:db8::ffff:1").1, "403");
+    assert_eq!(join(&server, PROXY, "2001:db8:0:1::1").1, "101");
+    assert_eq!(order("unban 2001:db8::1"), "2001:db8::/64 is let in again");
+    assert_eq!(join(&server, PROXY, "2001:db8::7").1, "101");
+    server.stop();
+}
+
+#[test]
 fn who_comes_through_a_proxy_is_not_at_this_machine() {
     let server = behind_a_proxy();
     for (path, headers) in [("/metrics", ""), ("/wire", ""), ("/wire", UPGRADE)] {
@@ -134,7 +158,9 @@ fn who_comes_through_a_proxy_is_not_at_this_machine() {
             assert_eq!(status, "403", "{path} {named}");
         }
         let (_, status) = ask(&server, PROXY, path, headers);
-        assert_ne!(status, "403", "{path}: the header is what says that a proxy stands between");
+        assert_eq!(status, "403", "{path}: a declared proxy is never this machine, whatever it leaves out");
+        let (_, status) = ask(&server, STRANGER, path, headers);
+        assert_ne!(status, "403", "{path}: another address of this machine is");
     }
     server.stop();
 }

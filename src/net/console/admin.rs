@@ -1,7 +1,7 @@
 //! `POST /admin`: the operator's lines over HTTP.
 //!
 //! ```text
-//!  head ─► too many wrong tokens? a pause ─► token? 401, 429 ─► length? 411, 413 ─► body in time? 408 ─► each line ─► 200, or 422
+//!  head ─► too many wrong tokens? 429 ─► token? 401 ─► length? 411, 413 ─► body in time? 408 ─► each line ─► 200, or 422
 //! ```
 //!
 //! Comes in: a request head, its connection, a deadline. Goes out: the answers to all lines as one text, or a refusal. Never: a body
@@ -10,11 +10,11 @@
 
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};
-use std::thread;
 use std::time::Instant;
 
 use tracing::debug;
 
+use super::gate::Shut;
 use super::{Source, run};
 use crate::limits;
 use crate::net::connection::{Refused, is_timeout, write_all};
@@ -43,12 +43,8 @@ pub fn respond(
     address: SocketAddr,
     deadline: Instant,
 ) -> Result<Vec<u8>, Refused> {
-    let Some(said) = head.header("Authorization") else {
-        return Err(unauthorized("admin_token_missing"));
-    };
-    let (scheme, said) = said.split_once(' ').unwrap_or((said, ""));
-    let said = if scheme.eq_ignore_ascii_case("Bearer") { said.trim() } else { "" };
-    check_token(shared, said, address)?;
+    let said = bearer(head).ok_or_else(|| unauthorized("admin_token_missing"))?;
+    check_token(shared, &said, address)?;
     let length = head.content_length().ok_or_else(|| Refused::plain(411, "length_required"))?;
     if length > limits::ADMIN_BODY_BYTES {
         return Err(Refused::plain(413, "body_too_long"));
@@ -72,29 +68,35 @@ pub fn respond(
     Ok(http::response(status, "text/plain; charset=utf-8", &PRIVATE, text.as_bytes()))
 }
 
+/// The header of a 401: what to bring.
+pub const BEARER_WANTED: [(&str, &str); 1] = [("WWW-Authenticate", "Bearer realm=\"tickwire\"")];
+
 fn unauthorized(rule: &'static str) -> Refused {
-    Refused::with(401, rule, &[("WWW-Authenticate", "Bearer realm=\"tickwire\"")])
+    Refused::with(401, rule, &BEARER_WANTED)
 }
 
-/// Whether this is the token. Blocks for a moment when the address was wrong too often.
+/// The token in `Authorization`; empty if the header holds something else.
+pub fn bearer(head: &RequestHead) -> Option<String> {
+    let said = head.header("Authorization")?;
+    let (scheme, said) = said.split_once(' ').unwrap_or((said, ""));
+    Some(if scheme.eq_ignore_ascii_case("Bearer") { said.trim().to_owned() } else { String::new() })
+}
+
+/// Whether this is the token.
 ///
 /// # Errors
-/// 401, or 429 when the address was wrong too often.
+/// 401, or 429 when the address was wrong too often, whatever it says now.
 pub fn check_token(shared: &Shared, said: &str, address: SocketAddr) -> Result<(), Refused> {
-    let is_open = shared.gate.is_open(address.ip(), shared.now());
-    if !is_open {
-        // This is the connection's own thread. A shut gate would let anyone behind the operator's proxy lock the operator out.
-        thread::sleep(limits::ADMIN_FAILURE_PAUSE);
+    let is_right = || shared.config.admin_token.is(said);
+    match shared.gate.attempt(address.ip(), shared.now(), is_right) {
+        Ok(()) => Ok(()),
+        Err(Shut::Wrong) => Err(unauthorized("admin_token_wrong")),
+        Err(Shut::TooOften(left)) => {
+            // Rounded up: a client that waits so long is not early.
+            let seconds = (left.as_secs() + 1).to_string();
+            Err(Refused::with(429, "admin_token_too_often", &[("Retry-After", &seconds)]))
+        }
     }
-    if shared.config.admin_token.is(said) {
-        return Ok(());
-    }
-    if !is_open {
-        let seconds = limits::ADMIN_FAILURE_TIME.as_secs().to_string();
-        return Err(Refused::with(429, "admin_token_too_often", &[("Retry-After", &seconds)]));
-    }
-    shared.gate.failed(address.ip(), shared.now());
-    Err(unauthorized("admin_token_wrong"))
 }
 
 /// The whole body by the deadline of its head: dripping does not help. What came with the head is its beginning.

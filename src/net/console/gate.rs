@@ -1,20 +1,22 @@
-//! The gate of `/admin`: how often an address may be wrong.
+//! The gate of the operator's token, at `/admin`, `/wire` and `/metrics`: how often an address may be wrong.
 //!
-//! Comes in: addresses, whether their token was right, the time. Goes out: whether a token of theirs is looked at at once. Never: more
-//! addresses than [`limits::ADMIN_FAILURE_ADDRESSES`]; a request without a token counted, since any page in the operator's browser can
-//! send those, and would lock the operator out.
+//! An attempt is counted and judged under one lock, so that many connections at once have no more attempts than one. An address that was
+//! wrong too often is refused whatever it sends, the right token too, until its wrong ones are forgotten: an answer to a guess would be
+//! worth the guess. A request without a token is not counted, since any page in the operator's browser can send those, and would lock
+//! the operator out. Remembers at most [`limits::ADMIN_FAILURE_ADDRESSES`] addresses.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::limits;
+use crate::net::household::Household;
 use crate::net::sync::Mutex;
 
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub struct Gate {
-    failures: Mutex<BTreeMap<IpAddr, Failures>>,
+    failures: Mutex<BTreeMap<Household, Failures>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -23,25 +25,39 @@ struct Failures {
     count: u32,
 }
 
+/// Why a token does not open the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shut {
+    /// It is wrong.
+    Wrong,
+    /// The address was wrong too often, and the token was not looked at. So much later it may try again.
+    TooOften(Duration),
+}
+
 impl Gate {
-    /// Whether an address may try a token without a pause.
-    pub fn is_open(&self, address: IpAddr, now: Duration) -> bool {
+    /// Lets an address try a token.
+    ///
+    /// # Errors
+    /// The token is wrong, or was not looked at.
+    pub fn attempt(&self, address: IpAddr, now: Duration, is_right: impl FnOnce() -> bool) -> Result<(), Shut> {
+        let household = Household::of(address);
         let mut failures = self.failures.lock();
         failures.retain(|_, failures| !failures.is_over(now));
-        failures.get(&household(address)).is_none_or(|failures| failures.count < limits::ADMIN_FAILURES)
-    }
-
-    /// An address was wrong.
-    pub fn failed(&self, address: IpAddr, now: Duration) {
-        let mut failures = self.failures.lock();
-        let address = household(address);
-        if failures.len() >= limits::ADMIN_FAILURE_ADDRESSES && !failures.contains_key(&address) {
+        if let Some(of_address) = failures.get(&household).filter(|seen| seen.count >= limits::ADMIN_FAILURES) {
+            let over = of_address.since + limits::ADMIN_FAILURE_TIME;
+            return Err(Shut::TooOften(over.saturating_sub(now)));
+        }
+        if is_right() {
+            return Ok(());
+        }
+        if failures.len() >= limits::ADMIN_FAILURE_ADDRESSES && !failures.contains_key(&household) {
             let oldest = failures.iter().min_by_key(|(_, failures)| failures.since);
-            if let Some(oldest) = oldest.map(|(address, _)| *address) {
+            if let Some(oldest) = oldest.map(|(household, _)| *household) {
                 failures.remove(&oldest);
             }
         }
-        failures.entry(address).or_insert(Failures { since: now, count: 0 }).count += 1;
+        failures.entry(household).or_insert(Failures { since: now, count: 0 }).count += 1;
+        Err(Shut::Wrong)
     }
 }
 
@@ -51,46 +67,61 @@ impl Failures {
     }
 }
 
-/// Whoever has one IPv6 address has the whole /64.
-pub fn household(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::thread;
+
     use super::*;
 
     fn ip(text: &str) -> IpAddr {
         text.parse().expect("an address")
     }
 
+    fn is_shut(gate: &Gate, address: IpAddr, now: Duration) -> bool {
+        matches!(gate.attempt(address, now, || true), Err(Shut::TooOften(_)))
+    }
+
     #[test]
-    fn who_is_wrong_too_often_waits_until_it_is_forgotten() {
+    fn an_address_that_is_wrong_too_often_is_refused_with_the_right_token_until_it_is_forgotten() {
         let (gate, start) = (Gate::default(), Duration::from_secs(5));
         let (far, other) = (ip("203.0.113.9"), ip("203.0.113.10"));
         for _ in 0..limits::ADMIN_FAILURES {
-            assert!(gate.is_open(far, start));
-            gate.failed(far, start);
+            assert_eq!(gate.attempt(far, start, || true), Ok(()));
+            assert_eq!(gate.attempt(far, start, || false), Err(Shut::Wrong));
         }
         let over = start + limits::ADMIN_FAILURE_TIME;
-        assert!(!gate.is_open(far, over - Duration::from_millis(1)) && gate.is_open(other, start));
-        assert!(gate.is_open(far, over));
+        let looked_at = || panic!("a throttled token is not looked at");
+        let later = limits::ADMIN_FAILURE_TIME - Duration::from_secs(2);
+        assert_eq!(gate.attempt(far, start + Duration::from_secs(2), looked_at), Err(Shut::TooOften(later)));
+        assert!(is_shut(&gate, far, over - Duration::from_millis(1)) && !is_shut(&gate, other, start));
+        assert!(!is_shut(&gate, far, over));
+    }
+
+    #[test]
+    fn many_at_once_have_as_many_attempts_as_one() {
+        let (gate, looked_at) = (Gate::default(), AtomicU32::new(0));
+        let guess = || {
+            for _ in 0..limits::ADMIN_FAILURES {
+                let _ = gate.attempt(ip("203.0.113.9"), Duration::ZERO, || {
+                    looked_at.fetch_add(1, Ordering::Relaxed);
+                    thread::yield_now();
+                    false
+                });
+            }
+        };
+        thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(guess))));
+        assert_eq!(looked_at.into_inner(), limits::ADMIN_FAILURES);
     }
 
     #[test]
     fn a_network_of_ipv6_is_one_household() {
         let gate = Gate::default();
         for number in 0..limits::ADMIN_FAILURES {
-            gate.failed(ip(&format!("2001:db8::{number:x}")), Duration::ZERO);
+            let _ = gate.attempt(ip(&format!("2001:db8::{number:x}")), Duration::ZERO, || false);
         }
-        assert!(!gate.is_open(ip("2001:db8::ffff"), Duration::ZERO));
-        assert!(gate.is_open(ip("2001:db8:0:1::1"), Duration::ZERO));
+        assert!(is_shut(&gate, ip("2001:db8::ffff"), Duration::ZERO));
+        assert!(!is_shut(&gate, ip("2001:db8:0:1::1"), Duration::ZERO));
     }
 
     #[test]
@@ -99,12 +130,12 @@ mod tests {
         for number in 0..=limits::ADMIN_FAILURE_ADDRESSES {
             let address = IpAddr::V4(std::net::Ipv4Addr::from_bits(number as u32));
             for _ in 0..limits::ADMIN_FAILURES {
-                gate.failed(address, Duration::from_millis(number as u64));
+                let _ = gate.attempt(address, Duration::from_millis(number as u64), || false);
             }
         }
         let now = Duration::from_millis(limits::ADMIN_FAILURE_ADDRESSES as u64);
         assert_eq!(gate.failures.lock().len(), limits::ADMIN_FAILURE_ADDRESSES);
-        assert!(gate.is_open(ip("0.0.0.0"), now), "the first was forgotten");
-        assert!(!gate.is_open(ip("0.0.0.1"), now));
+        assert!(!is_shut(&gate, ip("0.0.0.0"), now), "the first was forgotten");
+        assert!(is_shut(&gate, ip("0.0.0.1"), now));
     }
 }

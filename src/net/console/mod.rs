@@ -27,6 +27,7 @@ use std::sync::atomic::Ordering;
 use tracing::{debug, info};
 
 use super::client::{Client, Ending};
+use super::household::Household;
 use super::metrics::Metrics;
 use super::recorder;
 use super::shared::Shared;
@@ -139,8 +140,7 @@ fn carry_out(shared: &Shared, order: Order, source: Source) -> Done {
         }
         Order::Kick(who) => kick(shared, &who),
         Order::Ban(address) => ban(shared, address, source),
-        Order::Unban(address) if shared.admission.unban(address) => Ok(format!("{address} is let in again")),
-        Order::Unban(address) => Err(format!("{address} is not banned")),
+        Order::Unban(address) => unban(shared, address),
         Order::Bans => Ok(bans(shared)),
         Order::Save => save(shared),
         Order::Capture(wanted) => capture(shared, &wanted),
@@ -244,22 +244,34 @@ fn client_of(shared: &Shared, who: &Who) -> Result<Arc<Client>, String> {
 }
 
 fn ban(shared: &Shared, address: IpAddr, source: Source) -> Done {
-    if source == Source::Admin(address) {
-        return Err("that is your own address: /admin would be closed to you".to_owned());
+    let household = Household::of(address);
+    if matches!(source, Source::Admin(own) if Household::of(own) == household) {
+        return Err(format!("{household} is your own address: /admin would be closed to you"));
     }
-    if [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)].contains(&address) {
-        return Err("that is this machine: a proxy on it would be out, and everybody behind it".to_owned());
+    let this_machine = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+    if this_machine.map(Household::of).contains(&household) {
+        return Err(format!("{household} is this machine: a proxy on it would be out, and everybody behind it"));
     }
     let is_new = shared.admission.ban(address).ok_or("there are as many bans as there can be")?;
     if !is_new {
-        return Err(format!("{address} is banned already"));
+        return Err(format!("{household} is banned already"));
     }
     let clients = shared.clients();
-    let theirs: Vec<_> = clients.iter().filter(|client| client.address.ip() == address).collect();
+    let theirs: Vec<_> =
+        clients.iter().filter(|client| Household::of(client.address.ip()) == household).collect();
     for client in &theirs {
         client.close(Ending::Breach(Breach::Banned), shared.now());
     }
-    Ok(format!("{address} is banned; connections closed: {}", theirs.len()))
+    Ok(format!("{household} is banned; connections closed: {}", theirs.len()))
+}
+
+fn unban(shared: &Shared, address: IpAddr) -> Done {
+    let household = Household::of(address);
+    if shared.admission.unban(address) {
+        Ok(format!("{household} is let in again"))
+    } else {
+        Err(format!("{household} is not banned"))
+    }
 }
 
 fn bans(shared: &Shared) -> String {
@@ -267,7 +279,7 @@ fn bans(shared: &Shared) -> String {
     if bans.is_empty() {
         return "nobody is banned".to_owned();
     }
-    bans.iter().map(|address| format!("{address}\n")).collect()
+    bans.iter().map(|household| format!("{household}\n")).collect()
 }
 
 fn save(shared: &Shared) -> Done {

@@ -83,9 +83,9 @@ pub const COMMANDS: [(&str, &str, &str); 13] = [
     ("spawn", "TYPE X Y", "let an animal or a thing appear, X and Y in pixels from the top left"),
     ("grant", "PLAYER RESOURCE N", "give a player wood, food, stone or gold"),
     ("kick", "PLAYER", "close a player's connection"),
-    ("ban", "ADDRESS", "close the connections of an address, and take no more of them"),
-    ("unban", "ADDRESS", "take connections of an address again"),
-    ("bans", "", "the addresses that are banned"),
+    ("ban", "ADDRESS", "close the connections of an address, or of the /64 of an IPv6 address, and take no more of them"),
+    ("unban", "ADDRESS", "take connections of an address, or of its /64, again"),
+    ("bans", "", "what is banned"),
     ("save", "", "write the world to a file, for --restore"),
     (
         "capture",
@@ -280,13 +280,15 @@ fn who(text: &str) -> Result<Who, Expected> {
     }
 }
 
-/// An address without a port. An IPv4 address that is written as one of IPv6 is one of IPv4, as the listener takes it.
+/// An address without a port, or the /64 of one of IPv6. An IPv4 address that is written as one of IPv6 is one of IPv4, as the listener takes it.
 fn address(text: &str) -> Result<IpAddr, Expected> {
     let text = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
-    let address: Result<IpAddr, _> = text.parse();
-    address
-        .map(|address| address.to_canonical())
-        .map_err(|_| "ADDRESS is an IP address without a port, such as 203.0.113.9 or 2001:db8::9".to_owned())
+    // As `bans` lists it: an address of IPv6 stands for all of its /64.
+    let (text, is_prefix) = text.strip_suffix("/64").map_or((text, false), |prefix| (prefix, true));
+    let address: Option<IpAddr> = text.parse().ok().map(|address: IpAddr| address.to_canonical());
+    address.filter(|address| !is_prefix || address.is_ipv6()).ok_or_else(|| {
+        "ADDRESS is an IP address without a port, such as 203.0.113.9 or 2001:db8::9".to_owned()
+    })
 }
 
 #[cfg(test)]
@@ -333,6 +335,7 @@ mod tests {
             ("ban ::ffff:203.0.113.9", Order::Ban(ip("203.0.113.9"))),
             ("ban [2001:db8::9]", Order::Ban(ip("2001:db8::9"))),
             ("unban ::1", Order::Unban(ip("::1"))),
+            ("unban 2001:db8::/64", Order::Unban(ip("2001:db8::"))),
             ("bans", Order::Bans),
             ("save", Order::Save),
             ("capture", Order::Capture(Capture::Status)),
@@ -383,6 +386,7 @@ mod tests {
             ("ban example.org", "ADDRESS is an IP address"),
             ("ban 203.0.113.9:5000", "without a port"),
             ("unban 203.0.113", "ADDRESS is an IP address"),
+            ("unban 203.0.113.9/64", "ADDRESS is an IP address"),
         ] {
             let told = read(line).expect_err(line).to_string();
             assert!(told.contains(expected), "{line}: {told}");

@@ -28,7 +28,7 @@ pub fn check(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Result
     if !is_own && !is_listed_origin(head, &shared.config.allowed_origins) {
         return Err(Refused::plain(403, "wire_origin"));
     }
-    if is_own && pages::is_at_this_machine(head, address) {
+    if is_own && pages::is_at_this_machine(head, address, &shared.config.trusted_proxies) {
         return Ok(());
     }
     match token(head) {

@@ -19,10 +19,10 @@ mod says;
 mod watcher;
 
 use std::net::{SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tracing::info;
 
+use super::admission::Permit;
 use super::connection::{self, Refused};
 use super::shared::Shared;
 use crate::limits;
@@ -49,57 +49,18 @@ pub fn serve(
     stream: &TcpStream,
     (head, rest): (&RequestHead, Vec<u8>),
     address: SocketAddr,
+    permit: &mut Permit,
 ) -> Result<(), Refused> {
     let accepted = upgrade::accept(head, &[SUBPROTOCOL])?;
     access::check(shared, head, address)?;
     if shared.is_stopping() {
         return Err(Refused::plain(503, "stopping"));
     }
-    let place = shared.watching.take().ok_or_else(|| Refused::plain(503, "watchers"))?;
+    permit.become_watcher().map_err(|cap| connection::turned_away(shared, cap))?;
     if connection::write_all(stream, &accepted.response, limits::HEAD_TIME).is_ok() {
         info!(%address, "watcher connected");
         let why = watcher::run(shared, stream, &rest);
         info!(%address, why, "watcher left");
     }
-    drop(place);
     Ok(())
-}
-
-/// Places for watchers.
-#[derive(Debug, Default)]
-pub struct Places {
-    taken: AtomicUsize,
-}
-
-/// A watcher's place; given back when dropped.
-#[derive(Debug)]
-struct Place<'a>(&'a Places);
-
-impl Places {
-    fn take(&self) -> Option<Place<'_>> {
-        let next = |taken| (taken < limits::WATCHERS).then_some(taken + 1);
-        self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()?;
-        Some(Place(self))
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.taken.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_are_bounded_and_come_back() {
-        let places = Places::default();
-        let mut held: Vec<_> = (0..limits::WATCHERS).filter_map(|_| places.take()).collect();
-        assert_eq!(held.len(), limits::WATCHERS);
-        assert!(places.take().is_none());
-        held.pop();
-        assert!(places.take().is_some());
-    }
 }

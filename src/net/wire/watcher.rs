@@ -59,22 +59,7 @@ struct Watched {
 
 /// Talks to a watcher until one side ends it; says why.
 pub fn run(shared: &Shared, stream: &TcpStream, rest: &[u8]) -> &'static str {
-    let now = shared.now();
-    let mut watcher = Watcher {
-        shared,
-        stream,
-        conn: Conn::new(Role::Server, Limits::SERVER),
-        watched: None,
-        ring: Ring::default(),
-        next_n: 1,
-        missed: None,
-        fields: Fields::default(),
-        listed: None,
-        clients_due: now,
-        fields_due: now + limits::WIRE_FIELDS_EVERY,
-        heard: now,
-        pinged: now,
-    };
+    let mut watcher = Watcher::new(shared, stream, shared.now());
     let why = watcher.live(rest).err().unwrap_or("over");
     // Its listener goes before the last words: the tap need not fill a queue that nobody reads.
     watcher.watched = None;
@@ -87,7 +72,25 @@ pub fn run(shared: &Shared, stream: &TcpStream, rest: &[u8]) -> &'static str {
 /// Ends a watcher's life, with the reason for the log.
 type Alive = Result<(), &'static str>;
 
-impl Watcher<'_> {
+impl<'a> Watcher<'a> {
+    fn new(shared: &'a Shared, stream: &'a TcpStream, now: Duration) -> Watcher<'a> {
+        Watcher {
+            shared,
+            stream,
+            conn: Conn::new(Role::Server, Limits::SERVER),
+            watched: None,
+            ring: Ring::default(),
+            next_n: 1,
+            missed: None,
+            fields: Fields::default(),
+            listed: None,
+            clients_due: now,
+            fields_due: now + limits::WIRE_FIELDS_EVERY,
+            heard: now,
+            pinged: now,
+        }
+    }
+
     fn live(&mut self, rest: &[u8]) -> Alive {
         let hz = self.shared.config.rates().tick_hz;
         self.conn.send_text(
@@ -140,10 +143,14 @@ impl Watcher<'_> {
     }
 
     fn hear(&mut self, bytes: &[u8]) -> Alive {
-        self.heard = self.shared.now();
         self.conn.receive(bytes);
         loop {
-            let wish = match self.conn.next_event() {
+            let event = self.conn.next_event();
+            // Whole messages and pongs are signs of life; bytes of an unfinished frame are not.
+            if matches!(event, Ok(Some(_))) {
+                self.heard = self.shared.now();
+            }
+            let wish = match event {
                 Ok(Some(Event::Text(text))) => Wish::parse(text),
                 Ok(Some(Event::Binary(_))) => None,
                 Ok(Some(Event::Ping(_) | Event::Pong(_))) => continue,
@@ -408,6 +415,21 @@ mod tests {
             watched.lose(&Lost { messages: 1, connections: [(7, lost)].into(), ..Lost::default() });
             assert_eq!(hear(&mut watched, rest), [frame.clone()], "{lost:?}");
         }
+    }
+
+    #[test]
+    fn bytes_of_an_unfinished_frame_do_not_end_a_silence() {
+        let (shared, (_near, far)) = (shared(), pair());
+        let mut watcher = Watcher::new(&shared, &far, Duration::ZERO);
+        let mut pong = Vec::new();
+        frame::write(&mut pong, Opcode::Pong, Some([1, 2, 3, 4]), b"");
+        let (last, first) = pong.split_last().expect("bytes");
+        for byte in first {
+            watcher.hear(&[*byte]).expect("nothing is wrong");
+            assert_eq!(watcher.heard, Duration::ZERO);
+        }
+        watcher.hear(&[*last]).expect("nothing is wrong");
+        assert!(watcher.heard > Duration::ZERO);
     }
 
     #[test]

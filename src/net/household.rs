@@ -1,0 +1,52 @@
+//! A household: what counts as one address. Bans, shares, and how often a token may be wrong are for all of it.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+
+/// An IPv4 address, or a /64 of IPv6, since one customer line has all addresses of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Household(IpAddr);
+
+impl Household {
+    /// The household of this address. An IPv4 address that is written as IPv6 is an IPv4 address.
+    pub fn of(address: IpAddr) -> Household {
+        Household(match address.to_canonical() {
+            IpAddr::V6(address) => {
+                let [a, b, c, d, ..] = address.segments();
+                IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+            }
+            v4 => v4,
+        })
+    }
+
+    /// Its first address.
+    pub fn prefix(self) -> IpAddr {
+        self.0
+    }
+}
+
+impl fmt::Display for Household {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            IpAddr::V4(address) => write!(out, "{address}"),
+            IpAddr::V6(prefix) => write!(out, "{prefix}/64"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_household_is_an_ipv4_address_or_a_64_of_ipv6() {
+        for (address, expected) in [
+            ("203.0.113.9", "203.0.113.9"),
+            ("::ffff:203.0.113.9", "203.0.113.9"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+            ("::1", "::/64"),
+        ] {
+            assert_eq!(Household::of(address.parse().expect("an address")).to_string(), expected);
+        }
+    }
+}
