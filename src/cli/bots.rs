@@ -132,10 +132,14 @@ fn all_over(reports: &[Report], time: Duration) -> Option<String> {
     for (ending, count) in reports.iter().flat_map(Report::endings) {
         *endings.entry(ending).or_default() += count;
     }
-    let endings: Vec<String> = endings.iter().map(|(ending, count)| format!("{ending:?} {count} times")).collect();
+    let endings: Vec<String> =
+        endings.iter().map(|(ending, count)| format!("{ending:?} {count} times")).collect();
     let (endings, seconds) = (endings.join(", "), measured.as_secs_f64());
     (measured < time).then(|| {
-        format!("all connections ended after {seconds:.1} s of the {} s to be measured: {endings}; ", time.as_secs())
+        format!(
+            "all connections ended after {seconds:.1} s of the {} s to be measured: {endings}; ",
+            time.as_secs()
+        )
     })
 }
 

@@ -399,7 +399,9 @@ mod tests {
     #[test]
     fn one_address_has_half_of_the_watchers() {
         let admission = Admission::new(Caps::default());
-        let watch = |address| admit(&admission, address).and_then(|mut permit| permit.become_watcher().map(|()| permit));
+        let watch = |address| {
+            admit(&admission, address).and_then(|mut permit| permit.become_watcher().map(|()| permit))
+        };
         let here: Vec<_> = (0..limits::WATCHERS / 2).map(|_| watch(HERE).unwrap()).collect();
         assert_eq!(watch(HERE).unwrap_err(), TurnedAway::WatchersForAddress);
         assert!(watch(FAR).is_ok());

@@ -233,7 +233,9 @@ mod tests {
     #[test]
     fn a_declared_proxy_is_never_this_machine() {
         let (head, near) = (head("Host: localhost:3000"), "127.0.0.1:5000".parse().unwrap());
-        for (proxy, expected) in [("127.0.0.1", false), ("127.0.0.0/8", false), ("127.0.0.2", true), ("::1", true)] {
+        for (proxy, expected) in
+            [("127.0.0.1", false), ("127.0.0.0/8", false), ("127.0.0.2", true), ("::1", true)]
+        {
             let proxies = [proxy.parse().expect("a network")];
             assert_eq!(is_at_this_machine(&head, near, &proxies), expected, "{proxy}");
         }

@@ -216,7 +216,10 @@ mod tests {
         assert_eq!(roomy.enough().expect("just enough"), limits::CONNECTIONS_LEAST);
         for open_files in [0, 64, 71] {
             let error = Ceilings { open_files, ..roomy }.enough().expect_err("too few").to_string();
-            assert!(error.contains(&format!("open files (ulimit -n) are {open_files}, needed 72;")), "{error}");
+            assert!(
+                error.contains(&format!("open files (ulimit -n) are {open_files}, needed 72;")),
+                "{error}"
+            );
         }
     }
 

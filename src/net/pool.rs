@@ -181,9 +181,8 @@ impl Pool {
 
     fn displace_from_greediest(&mut self) -> Option<u64> {
         let most = self.greediest();
-        let holds_most = |holder: &Option<IpAddr>| {
-            holder.map_or(self.unknown, |address| self.held_by(address)) == most
-        };
+        let holds_most =
+            |holder: &Option<IpAddr>| holder.map_or(self.unknown, |address| self.held_by(address)) == most;
         let oldest = self.holders.iter().find(|(_, holder)| holds_most(holder))?;
         let holder = *oldest.1;
         self.displace_oldest(holder)

@@ -82,7 +82,8 @@ fn an_address_that_is_wrong_too_often_is_refused_whatever_it_sends() {
     for _ in 0..limits::ADMIN_FAILURES {
         assert_eq!(status(&post(address, "Authorization: Bearer wrong\r\n", "stats")), "401");
     }
-    let with_both = "GET /metrics HTTP/1.1\r\nHost: play.example\r\nAuthorization: Bearer a-token-of-the-test\r\n\r\n";
+    let with_both =
+        "GET /metrics HTTP/1.1\r\nHost: play.example\r\nAuthorization: Bearer a-token-of-the-test\r\n\r\n";
     for answer in [
         post(address, "Authorization: Bearer wrong\r\n", "stats"),
         orders(address, "stats"),

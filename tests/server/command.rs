@@ -233,7 +233,8 @@ fn bots_end_with_1_and_say_why_when_the_server_ends_all_connections() {
         assert_eq!(done.status.code(), Some(1), "{said}");
         let why = "of the 3600 s to be measured: \"1001 going_away\" 3 times; 0 errors, 3 disconnects, ";
         assert!(said.contains("all connections ended after ") && said.contains(why), "{said}");
-        let counted = if json { "\"disconnects\":{\"1001 going_away\":3}" } else { "\"1001 going_away\" 3\n" };
+        let counted =
+            if json { "\"disconnects\":{\"1001 going_away\":3}" } else { "\"1001 going_away\" 3\n" };
         assert!(told.contains(counted), "{told}");
     }
 }

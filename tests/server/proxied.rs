@@ -136,7 +136,8 @@ fn a_ban_of_an_ipv6_address_is_for_its_64() {
         thread::sleep(Duration::from_millis(10));
     }
     let console = server.console();
-    let order = |line: &str| console.run(line, Source::Terminal).expect("an answer").text.trim_end().to_owned();
+    let order =
+        |line: &str| console.run(line, Source::Terminal).expect("an answer").text.trim_end().to_owned();
     assert_eq!(order("ban 2001:db8::9"), "2001:db8::/64 is banned; connections closed: 1");
     let mut told = Vec::new();
     banned.read_to_end(&mut told).expect("an end");

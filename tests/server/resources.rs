@@ -159,12 +159,12 @@ fn newcomers_get_in_while_others_ask_for_pages_and_never_read_them() {
             attackers.push(stream);
         }
         for number in 0..10 {
-            for (request, expected) in [
-                ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", "200"),
-                ("POST /admin HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", "401"),
-                (UPGRADE, "101"),
+            for (kind, request, expected) in [
+                (1, "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "200"),
+                (2, "POST /admin HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", "401"),
+                (3, UPGRADE, "101"),
             ] {
-                let mut newcomer = from(program.address, 5 + number, expected.len() + number);
+                let mut newcomer = from(program.address, 5 + number, kind);
                 newcomer.write_all(request.as_bytes()).expect("sent");
                 assert_eq!(status(&mut newcomer), expected, "{addresses} addresses, newcomer {number}");
             }

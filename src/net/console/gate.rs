@@ -39,11 +39,17 @@ impl Gate {
     ///
     /// # Errors
     /// The token is wrong, or was not looked at.
-    pub fn attempt(&self, address: IpAddr, now: Duration, is_right: impl FnOnce() -> bool) -> Result<(), Shut> {
+    pub fn attempt(
+        &self,
+        address: IpAddr,
+        now: Duration,
+        is_right: impl FnOnce() -> bool,
+    ) -> Result<(), Shut> {
         let household = Household::of(address);
         let mut failures = self.failures.lock();
         failures.retain(|_, failures| !failures.is_over(now));
-        if let Some(of_address) = failures.get(&household).filter(|seen| seen.count >= limits::ADMIN_FAILURES) {
+        if let Some(of_address) = failures.get(&household).filter(|seen| seen.count >= limits::ADMIN_FAILURES)
+        {
             let over = of_address.since + limits::ADMIN_FAILURE_TIME;
             return Err(Shut::TooOften(over.saturating_sub(now)));
         }

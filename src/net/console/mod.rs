@@ -250,7 +250,9 @@ fn ban(shared: &Shared, address: IpAddr, source: Source) -> Done {
     }
     let this_machine = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
     if this_machine.map(Household::of).contains(&household) {
-        return Err(format!("{household} is this machine: a proxy on it would be out, and everybody behind it"));
+        return Err(format!(
+            "{household} is this machine: a proxy on it would be out, and everybody behind it"
+        ));
     }
     let is_new = shared.admission.ban(address).ok_or("there are as many bans as there can be")?;
     if !is_new {

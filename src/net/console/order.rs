@@ -83,7 +83,11 @@ pub const COMMANDS: [(&str, &str, &str); 13] = [
     ("spawn", "TYPE X Y", "let an animal or a thing appear, X and Y in pixels from the top left"),
     ("grant", "PLAYER RESOURCE N", "give a player wood, food, stone or gold"),
     ("kick", "PLAYER", "close a player's connection"),
-    ("ban", "ADDRESS", "close the connections of an address, or of the /64 of an IPv6 address, and take no more of them"),
+    (
+        "ban",
+        "ADDRESS",
+        "close the connections of an address, or of the /64 of an IPv6 address, and take no more of them",
+    ),
     ("unban", "ADDRESS", "take connections of an address, or of its /64, again"),
     ("bans", "", "what is banned"),
     ("save", "", "write the world to a file, for --restore"),

@@ -81,7 +81,8 @@ impl Siege {
 
 #[test]
 fn newcomers_always_get_in_however_many_addresses_attack() {
-    for (places, addresses) in [1024, 240].into_iter().flat_map(|places| [1, 4, 16, 64, 1000].map(|n| (places, n)))
+    for (places, addresses) in
+        [1024, 240].into_iter().flat_map(|places| [1, 4, 16, 64, 1000].map(|n| (places, n)))
     {
         let mut siege = Siege::new(displacing(places, limits::HEADS_PENDING_PER_ADDRESS));
         let mut honest: VecDeque<(u64, u64)> = VecDeque::new();
@@ -130,7 +131,11 @@ fn greedy_addresses_leave_as_much_spare_as_each_of_them_has() {
                 let _ = pool.take(numbers.next(), address(number));
             }
         }
-        assert_eq!((pool.held_by(address(0)), pool.spare(pool.free())), (held, spare), "{addresses} addresses");
+        assert_eq!(
+            (pool.held_by(address(0)), pool.spare(pool.free())),
+            (held, spare),
+            "{addresses} addresses"
+        );
     }
 }
 
@@ -143,7 +148,11 @@ fn the_address_that_holds_most_loses_its_oldest_place_and_gives_it_back_once() {
     }
     assert_eq!(pool.take(6, greedy), Err(NoPlace::ForAddress));
     for number in 6..10 {
-        assert_eq!(pool.take(number, address(number as usize)), Ok(None), "none is displaced while some are spare");
+        assert_eq!(
+            pool.take(number, address(number as usize)),
+            Ok(None),
+            "none is displaced while some are spare"
+        );
     }
     assert_eq!(pool.take(10, address(10)), Ok(Some(2)), "the last one is the reserve");
     assert_eq!(pool.take(11, address(11)), Err(NoPlace::Full), "the displaced connection has not ended");

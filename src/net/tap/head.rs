@@ -8,8 +8,21 @@ use crate::ws::http::percent_decode;
 /// Parts of the names of headers and of fields of a query whose value lets whoever has it in, such as `X-Api-Key`, `Cookie`,
 /// `Cf-Access-Jwt-Assertion` or `access_token`. A name may have one by chance (`X-Author`): then more is covered than need be.
 const SECRET_PARTS: [&[u8]; 15] = [
-    b"auth", b"bearer", b"cookie", b"cred", b"jwt", b"key", b"otp", b"pass", b"pwd", b"secret", b"session", b"sid", b"signature",
-    b"ticket", b"token",
+    b"auth",
+    b"bearer",
+    b"cookie",
+    b"cred",
+    b"jwt",
+    b"key",
+    b"otp",
+    b"pass",
+    b"pwd",
+    b"secret",
+    b"session",
+    b"sid",
+    b"signature",
+    b"ticket",
+    b"token",
 ];
 /// A header that may hold the address of a page, and with it the query of that page.
 const REFERER: &str = "Referer";
@@ -127,10 +140,15 @@ mod tests {
             "X-Credentials",
             "Referer",
         ] {
-            assert_eq!(covered(&format!("GET / HTTP/1.1\r\n{name}: a b\r\n")), format!("GET / HTTP/1.1\r\n{name}: x x\r\n"));
+            assert_eq!(
+                covered(&format!("GET / HTTP/1.1\r\n{name}: a b\r\n")),
+                format!("GET / HTTP/1.1\r\n{name}: x x\r\n")
+            );
         }
         assert_eq!(
-            covered("GET /?key=1&auth=2&jwt=3&password=4&apiKey=5&client_secret=6&dialect=native&format=json HTTP/1.1\r\n"),
+            covered(
+                "GET /?key=1&auth=2&jwt=3&password=4&apiKey=5&client_secret=6&dialect=native&format=json HTTP/1.1\r\n"
+            ),
             "GET /?key=x&auth=x&jwt=x&password=x&apiKey=x&client_secret=x&dialect=native&format=json HTTP/1.1\r\n"
         );
         let scheme = "GET / HTTP/1.1\r\nX-Forwarded-Access: Bearer abc\r\nX-Note: bearer\r\n";
