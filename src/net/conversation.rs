@@ -15,7 +15,7 @@ use tracing::{debug, info};
 
 use super::client::{Client, Ending};
 use super::connection;
-use super::console::gate::household;
+use super::household::Household;
 use super::metrics::Metrics;
 use super::shared::Shared;
 use crate::feed::view::Layout;
@@ -82,7 +82,7 @@ pub fn run(shared: &Shared, client: &Arc<Client>, rest: &[u8]) {
     }
     let now = shared.now();
     let session = Session::new(client.endpoint.layout == Layout::Native, now);
-    let address = household(client.address.ip());
+    let address = Household::of(client.address.ip()).prefix();
     let mut conversation =
         Conversation { shared, client, address, session, outputs: Vec::new(), now, boundary: None };
     conversation.begin();
@@ -404,8 +404,15 @@ mod tests {
         let client = Arc::new(Client::new(1, address, stream, endpoint, Default::default(), now));
         let session = Session::new(false, now);
         let (shared, client) = (&shared, &client);
-        let mut conversation =
-            Conversation { shared, client, session, outputs: Vec::new(), now, boundary: None };
+        let mut conversation = Conversation {
+            shared,
+            client,
+            address: address.ip(),
+            session,
+            outputs: Vec::new(),
+            now,
+            boundary: None,
+        };
         let (mut conn, mut pong) = (Conn::new(Role::Server, Limits::SERVER), Vec::new());
         frame::write(&mut pong, Opcode::Pong, Some([1, 2, 3, 4]), b"");
         let (last, first) = pong.split_last().expect("bytes");
