@@ -247,6 +247,13 @@ mod tests {
         };
         assert_eq!(hear("native", "[16,[[70000,3,9,50,60,0]]]"), wall(70_000, 50.0));
         assert_eq!(hear("letters", r#"["H",[[7,50,60,0,50,null,3,9]]]"#), wall(7, 50.0));
+        let of_nobody = hear("native", "[16,[[70000,3,0,50,60,0]]]");
+        let Heard::Objects(objects) = &of_nobody else { panic!("no objects") };
+        assert_eq!(objects[0].built, Some((3, 0)));
+        let Heard::Objects(objects) = hear("letters", r#"["H",[[7,50,60,0,50,null,3,-1]]]"#) else {
+            panic!("no objects")
+        };
+        assert_eq!(objects[0].built, Some((3, 0)), "nobody's as well");
         assert_eq!(hear("native", "[17,[[70000]]]"), Heard::Gone(vec![70_000]));
         assert_eq!(hear("legacy", r#"["12",[7]]"#), Heard::Gone(vec![7]));
         let kit = Kit { weapons: vec![0], items: vec![0, 3], counts: [(1, 2)].into() };

@@ -18,6 +18,8 @@ use crate::world::{Angle, EntityId, World};
 const NATIVE_STRIDE: usize = 6;
 /// Values of one animal in a MooMoo update.
 const MOOMOO_STRIDE: usize = 7;
+/// Names that the clients of the MooMoo dialects have for cows and pigs. The other kinds have one name each, whatever number comes.
+const NAMES: u64 = 45;
 
 /// An animal as everyone may see it.
 #[derive(Debug, Clone, Copy)]
@@ -186,5 +188,5 @@ fn write_moomoo(out: &mut Vec<u8>, animal: &AnimalSeen) {
     [animal.x_px, animal.y_px].iter().for_each(|px| write_int(out, (*px).into()));
     write_f64_2dec(out, angle::to_radians_2dec(animal.heading.0));
     write_uint(out, animal.state.health.into());
-    write_uint(out, 0);
+    write_uint(out, number(animal.id) % NAMES);
 }

@@ -53,7 +53,7 @@ pub fn write_object(out: &mut Vec<u8>, thing: &Placed) {
     write_int(out, -1);
 }
 
-/// The 8 values of a structure: it has an item and an owner, and no type.
+/// The 8 values of a structure: it has an item and no type. What the operator built has no owner.
 pub fn write_structure(out: &mut Vec<u8>, thing: &Built) {
     write_uint(out, (thing.id.0 - EntityId::FIRST_OTHER.0).into());
     write_int(out, thing.x_px.into());
@@ -62,7 +62,10 @@ pub fn write_structure(out: &mut Vec<u8>, thing: &Built) {
     write_int(out, thing.scale_px.into());
     write_nil(out);
     write_uint(out, thing.item.into());
-    write_uint(out, thing.owner.0.into());
+    match thing.owner {
+        PlayerId::OPERATOR => write_int(out, -1),
+        PlayerId(owner) => write_uint(out, owner.into()),
+    }
 }
 
 /// One turn of a MooMoo client; see [`View::turn`]. Without a body it is only told who leaves and who leads.

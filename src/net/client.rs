@@ -17,7 +17,7 @@ use super::outbox::{Outbox, Pushed, Wire};
 use super::platform;
 use super::sync::Mutex;
 use super::tap::{Tap, Who};
-use crate::packet::{Direction, PacketError, ServerPacket};
+use crate::packet::{PacketError, ServerPacket};
 use crate::session::Breach;
 use crate::world::PlayerId;
 use crate::ws::close::{self, CloseCode};
@@ -212,23 +212,11 @@ impl Client {
         due
     }
 
-    /// Appends one message as a frame of the endpoint's kind.
-    pub fn write_message(&self, out: &mut Vec<u8>, message: &[u8]) {
-        if self.endpoint.json {
-            // What our own encoder wrote can be read again; a loaded table that lacks the packet leaves nothing to say.
-            if let Ok(text) = self.endpoint.dialect.json_from_msgpack(Direction::ToClient, message) {
-                frame::write_text(out, &text);
-            }
-        } else {
-            frame::write_binary(out, message);
-        }
-    }
-
     /// Queues one packet that must arrive; closes the client when there is no room. A dialect without it sends nothing.
     pub fn send(&self, packet: &ServerPacket<'_>, now: Duration) {
-        let (message, mut bytes) = (packet.encode(&self.endpoint.dialect), Vec::new());
-        if !message.is_empty() {
-            self.write_message(&mut bytes, &message);
+        let mut bytes = Vec::new();
+        self.endpoint.write_packet(&mut bytes, packet);
+        if !bytes.is_empty() {
             self.send_frames(&bytes, now);
         }
     }
@@ -242,9 +230,7 @@ impl Client {
 
     /// Queues a close frame that says this reason. Only the first reason counts.
     pub fn close(&self, ending: Ending, now: Duration) {
-        let (mut body, mut bytes) = (Vec::new(), Vec::new());
-        close::encode(ending.close_code(), ending.name(), &mut body);
-        frame::write(&mut bytes, Opcode::Close, None, &body);
+        let bytes = goodbye(&self.endpoint, &ending);
         self.close_with(ending, &bytes, now);
     }
 
@@ -289,6 +275,19 @@ impl Client {
     }
 }
 
+/// The close frame. Clients of the MooMoo dialects show no reason of a close frame, but that of the packet `disconnect`: it goes
+/// before, unless the client broke a rule.
+fn goodbye(endpoint: &Endpoint, ending: &Ending) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if matches!(ending, Ending::Breach(breach) if !breach.is_of_the_client()) {
+        endpoint.write_packet(&mut bytes, &ServerPacket::Disconnect { reason: ending.name() });
+    }
+    let mut body = Vec::new();
+    close::encode(ending.close_code(), ending.name(), &mut body);
+    frame::write(&mut bytes, Opcode::Close, None, &body);
+    bytes
+}
+
 fn player(number: u32) -> Option<PlayerId> {
     u16::try_from(number).ok().filter(|number| *number != 0).map(PlayerId)
 }
@@ -323,5 +322,27 @@ mod tests {
                 assert!(client.outbox.is_ended() && client.closing_for(now).is_some(), "client {id}");
             });
         }
+    }
+
+    #[test]
+    fn who_is_put_out_without_having_broken_a_rule_is_told_by_disconnect_before_the_close_frame() {
+        let endpoint = |name: &str, json| {
+            let dialect = Codes::builtin().dialect(name).expect("built in");
+            let layout = if name == "native" { Layout::Native } else { Layout::Moomoo };
+            Endpoint { dialect, layout, json }
+        };
+        let said = |name, json, breach| goodbye(&endpoint(name, json), &Ending::Breach(breach));
+        let kicked = [&[0x88, 8][..], &1008_u16.to_be_bytes(), b"kicked"].concat();
+        let disconnect = |code: &[u8]| [&[0x82, 11, 0x92, 0xa1][..], code, b"\x91\xa6kicked"].concat();
+        assert_eq!(said("letters", false, Breach::Kicked), [disconnect(b"B"), kicked.clone()].concat());
+        assert_eq!(said("legacy", false, Breach::Kicked), [disconnect(b"d"), kicked.clone()].concat());
+        let text = [b"\x81\x10[\"B\",[\"kicked\"]]", &kicked[..]].concat();
+        assert_eq!(said("letters-2023", true, Breach::Kicked), text);
+        assert_eq!(said("native", false, Breach::Kicked), kicked, "the close frame says it");
+        let is_told = |breach| said("letters", false, breach)[0] == 0x82;
+        let told: Vec<Breach> = Breach::ALL.into_iter().filter(|breach| is_told(*breach)).collect();
+        let expected =
+            [Breach::Full, Breach::Kicked, Breach::Banned, Breach::GoingAway, Breach::InternalError];
+        assert_eq!(told, expected);
     }
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use crate::feed::view::Layout;
 pub use crate::packet::endpoint::{NoEndpoint, PATHS};
-use crate::packet::{Codes, Dialect, endpoint};
+use crate::packet::{Codes, Dialect, Direction, ServerPacket, endpoint};
+use crate::ws::frame;
 use crate::ws::http::RequestHead;
 
 /// What a client is spoken to in.
@@ -19,6 +20,28 @@ pub struct Endpoint {
     pub layout: Layout,
     /// `?format=json`: text frames.
     pub json: bool,
+}
+
+impl Endpoint {
+    /// Appends one message as a frame of the endpoint's kind.
+    pub fn write_message(&self, out: &mut Vec<u8>, message: &[u8]) {
+        if self.json {
+            // What our own encoder wrote can be read again; a loaded table that lacks the packet leaves nothing to say.
+            if let Ok(text) = self.dialect.json_from_msgpack(Direction::ToClient, message) {
+                frame::write_text(out, &text);
+            }
+        } else {
+            frame::write_binary(out, message);
+        }
+    }
+
+    /// Appends one packet. A dialect without it says nothing.
+    pub fn write_packet(&self, out: &mut Vec<u8>, packet: &ServerPacket<'_>) {
+        let message = packet.encode(&self.dialect);
+        if !message.is_empty() {
+            self.write_message(out, &message);
+        }
+    }
 }
 
 /// The endpoint that a request asks for. The query may name another dialect and a format.

@@ -98,7 +98,7 @@ fn tell(
     }
     desk.frames.clear();
     for message in desk.messages.iter() {
-        client.write_message(&mut desk.frames, message);
+        client.endpoint.write_message(&mut desk.frames, message);
     }
     let sends_before = client.outbox.sends();
     client.send_frames(&desk.frames, now);

@@ -62,7 +62,7 @@ fn moomoo(row: &Row) -> Option<Vec<Value>> {
         ("items", _) => vec![list(&[22]), Value::from(1)],
         ("upgrades", _) => whole(&[255, 100]),
         ("item_count", _) => whole(&[13, 255]),
-        ("animals", _) if stride(row) == 7 => vec![list(&[FAR, 4, FAR, FAR, 3, ID, 0])],
+        ("animals", _) if stride(row) == 7 => vec![list(&[FAR, 4, FAR, FAR, 3, ID, 44])],
         ("animate_animal", _) => whole(&[FAR]),
         ("turret_shot", _) => vec![Value::from(FAR), Value::from(-3.13)],
         ("add_projectile", _) => {

@@ -25,6 +25,11 @@ pub enum ServerPacket<'a> {
     },
     /// MooMoo: the second packet. It lists the clans, of which there are none.
     InitData,
+    /// MooMoo: the connection is about to be closed, for no fault of the client.
+    Disconnect {
+        /// The rule's name, as in the close frame that follows.
+        reason: &'a str,
+    },
     /// MooMoo: the answer to `enter_game`, before one's own `add_player`.
     Setup {
         /// One's own player.
@@ -142,6 +147,7 @@ impl ServerPacket<'_> {
         match self {
             Self::IoInit { .. } => &["io_init"],
             Self::InitData => &["init_data"],
+            Self::Disconnect { .. } => &["disconnect"],
             Self::Setup { .. } => &["setup"],
             Self::AddPlayer(_) => &["add_player"],
             Self::RemovePlayer { .. } => &["remove_player"],
@@ -159,6 +165,7 @@ impl ServerPacket<'_> {
         match *self {
             Self::IoInit { socket_id } => vec![Value::from(socket_id)],
             Self::InitData => vec![Value::Map(vec![(Value::from("teams"), Value::Array(Vec::new()))])],
+            Self::Disconnect { reason } => vec![Value::from(reason)],
             Self::Setup { sid } => vec![Value::from(sid)],
             Self::AddPlayer(player) => vec![player.value(), Value::from(player.is_you)],
             Self::RemovePlayer { id } => vec![Value::from(id)],
@@ -233,7 +240,7 @@ pub(super) fn check_row(row: &Row) -> Result<(), String> {
 }
 
 /// One of each typed packet, with the largest values that it can have.
-fn samples() -> [ServerPacket<'static>; 11] {
+fn samples() -> [ServerPacket<'static>; 12] {
     const HEX: &str = "0123456789abcdef";
     const NAME: &str = "fifteen letters";
     const WELCOME: Welcome<'_> = Welcome {
@@ -262,6 +269,7 @@ fn samples() -> [ServerPacket<'static>; 11] {
     [
         ServerPacket::IoInit { socket_id: HEX },
         ServerPacket::InitData,
+        ServerPacket::Disconnect { reason: NAME },
         ServerPacket::Setup { sid: u16::MAX },
         ServerPacket::AddPlayer(PLAYER),
         ServerPacket::RemovePlayer { id: HEX },

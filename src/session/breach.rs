@@ -77,6 +77,14 @@ impl Breach {
         }
     }
 
+    /// Whether the client broke a rule; otherwise the server has a reason of its own.
+    pub fn is_of_the_client(self) -> bool {
+        !matches!(
+            self,
+            Breach::Full | Breach::Kicked | Breach::Banned | Breach::GoingAway | Breach::InternalError
+        )
+    }
+
     /// The close code, RFC 6455 7.4.1.
     pub fn close_code(self) -> u16 {
         match self {

@@ -11,8 +11,8 @@ import { speciesOf } from './rules.js';
 import { Sprites } from './sprites.js';
 import { MAX_HEALTH } from './world.js';
 
-/** Colours of names: one's own, those of one's clan, all others. */
-const NAMES = Object.freeze({ own: '#ffe9a8', mate: MATE, other: '#ffffff' });
+/** Colours of names: one's own, those of one's clan, all others, and kinds of animals. */
+const NAMES = Object.freeze({ own: '#ffe9a8', mate: MATE, other: '#ffffff', animal: '#e8dcc8' });
 
 const sprites = new Sprites(160);
 
@@ -26,7 +26,7 @@ const sprites = new Sprites(160);
 export function drawLabels(ctx, camera, players, world, names, nowMs) {
   // Text keeps a readable size on small windows.
   const size = Math.max(1, 0.62 / camera.zoom);
-  for (const animal of world.herd.all.values()) animalBar(ctx, camera, animal, size);
+  for (const animal of world.herd.all.values()) animalLabel(ctx, camera, animal, size, names);
   for (const { id, name, shown, health, shownHealth } of players) {
     const own = id === world.ownId;
     const hurt = own || health < MAX_HEALTH || shownHealth < MAX_HEALTH - 1;
@@ -46,11 +46,14 @@ export function drawLabels(ctx, camera, players, world, names, nowMs) {
   }
 }
 
-/** The bar of an animal, while it is hurt. */
-function animalBar(ctx, camera, { kind, shown, health, shownHealth }, size) {
-  const { health: whole, radius } = speciesOf(kind);
-  if (!camera.sees(shown.x, shown.y, 140) || (health >= whole && shownHealth >= whole - 1)) return;
-  healthBar(ctx, shown.x, shown.y - radius - 14, size, shownHealth / whole, health / whole, 50 * size);
+/** What an animal is, and its bar while it is hurt. */
+function animalLabel(ctx, camera, { kind, shown, health, shownHealth }, size, names) {
+  const { health: whole, radius, name } = speciesOf(kind);
+  if (!camera.sees(shown.x, shown.y, 140)) return;
+  const hurt = health < whole || shownHealth < whole - 1;
+  const y = shown.y - radius - 14;
+  if (hurt) healthBar(ctx, shown.x, y, size, shownHealth / whole, health / whole, 50 * size);
+  if (names && name) Sprites.show(ctx, label(name, 'animal', camera.scale, size), shown.x, y - (hurt ? 3 + 11 * size : 0));
 }
 
 /** Green while well, amber when hurt, red when near death; what was just lost lingers in white. */

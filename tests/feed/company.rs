@@ -1,6 +1,6 @@
 //! What flies, what lives, and who belongs together: each layout tells them to whom they concern, once, and in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tickwire::feed::{Publisher, Rates};
 use tickwire::packet::Value;
@@ -151,7 +151,42 @@ fn animals_are_told_when_they_are_new_or_change_and_when_they_are_gone() {
         .map(|animal| animal[1].as_i64().expect("a type"))
         .collect();
     assert!(!in_legacy.is_empty() && in_legacy.iter().all(|kind| *kind == 4));
+    let names: BTreeSet<(i64, i64)> = legacy
+        .all("animals")
+        .iter()
+        .flat_map(|values| values[0].as_array().expect("a list").chunks(7))
+        .map(|animal| (animal[0].as_i64().expect("a sid"), animal[6].as_i64().expect("a name")))
+        .collect();
+    assert!(names.iter().all(|(sid, name)| *name == sid % 45), "each keeps its name: {names:?}");
     assert!(legacy.all("animate_animal").contains(&&vec![Value::from(number)]));
+}
+
+#[test]
+fn cows_have_different_names_in_the_moomoo_dialects() {
+    let mut company = Company::new();
+    (0..3).for_each(|_| company.spawn(Spawned::Animal(AnimalKind::Cow)));
+    company.forget();
+    company.wait(10);
+    let update = company.clients[2].all("animals").last().expect("told")[0].clone();
+    let animals = update.as_array().expect("a list").chunks(7);
+    let names: BTreeSet<i64> = animals.map(|animal| animal[6].as_i64().expect("a name")).collect();
+    assert_eq!(names.len(), 3, "{update:?}");
+}
+
+#[test]
+fn what_the_operator_builds_is_nobodys_in_the_moomoo_dialects_and_0_s_in_the_native_one() {
+    let mut company = Company::new();
+    company.spawn(Spawned::Item(17));
+    company.wait(4);
+    let [native, _, legacy, _] = company.clients();
+    assert_eq!(native.numbers("structures")[2], 0);
+    let objects = legacy
+        .all("load_objects")
+        .into_iter()
+        .flat_map(|values| values[0].as_array().expect("a list").chunks(8));
+    let built: Vec<Option<i64>> =
+        objects.filter(|object| !object[6].is_nil()).map(|object| object[7].as_i64()).collect();
+    assert_eq!(built, [Some(-1)]);
 }
 
 fn people(value: &Value) -> Vec<&str> {

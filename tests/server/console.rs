@@ -182,6 +182,35 @@ fn a_kicked_player_is_told_so_and_may_come_again() {
 }
 
 #[test]
+fn a_client_of_a_moomoo_dialect_is_told_by_disconnect_before_the_close_frame() {
+    let mut program = start();
+    let hear_end = |talk: &mut Talk| {
+        let is_disconnect = |heard: &Heard| *heard == Heard::Other("disconnect".to_owned());
+        talk.hear_until(PATIENCE, is_disconnect).expect("disconnect");
+        hear_close(talk)
+    };
+    let play = |from: &str, path: &str, dialect: &str, name: &str| {
+        let url = format!("ws://{}{path}", program.address).parse().expect("a URL");
+        let dialect = Codes::builtin().dialect(dialect).expect("built in");
+        let from = from.parse().expect("an address");
+        let mut talk = Talk::connect(&url, Some(from), dialect).expect("the upgrade");
+        let name = Some(name.to_owned().into());
+        talk.say(&ClientPacket::EnterGame { name, skin: None, moofoll: false }).expect("said");
+        talk.hear_until(PATIENCE, |heard| matches!(heard, Heard::Players(_))).expect("a body");
+        talk
+    };
+    let mut ann = play("127.0.0.1", "/", "legacy", "Ann");
+    let mut bo = play("127.0.0.2", "/server", "letters", "Bo");
+    let mut cy = play("127.0.0.1", "/?dialect=letters-2023", "letters-2023", "Cy");
+    assert!(program.type_line("kick Ann").ends_with("is out"));
+    assert_eq!(hear_end(&mut ann), "1008 kicked");
+    assert_eq!(program.type_line("ban 127.0.0.2"), "127.0.0.2 is banned; connections closed: 1");
+    assert_eq!(hear_end(&mut bo), "1008 banned");
+    assert_eq!(program.type_line("stop"), "the server stops");
+    assert_eq!(hear_end(&mut cy), "1001 going_away");
+}
+
+#[test]
 fn a_banned_address_is_closed_and_refused_until_it_is_let_in_again() {
     let mut program = start();
     let (mut far, _) = join(program.address, "127.0.0.2", "Far");
