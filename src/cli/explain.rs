@@ -33,8 +33,8 @@ pub struct ExplainArgs {
     /// nothing but hex in it is read as such, with > before lines of a client and < before lines of a server.
     #[arg(required = true, value_name = "HEX|-|FILE")]
     what: Vec<String>,
-    /// Dialect of the packets: native, legacy, letters, letters-2024, letters-2023. Without it, the path of the request says it, or
-    /// it is native.
+    /// Dialect of the packets: native, legacy, letters, letters-2024, letters-2023. Without it, the path of the request says it; where a
+    /// capture lacks the request, it is guessed from the packets, and said to be a guess; else it is native.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
     /// Who sent them: client or server. Without it, masked frames are a client's.

@@ -6,6 +6,7 @@
 
 use core::net::SocketAddr;
 
+use super::guess::Guess;
 use super::{Conversation, Explanation, Problem};
 use crate::capture::{Capture, Connection, End, Hole, Piece};
 use crate::packet::{Codes, Dialect};
@@ -29,6 +30,8 @@ pub struct Found<'c> {
 pub enum What<'c> {
     /// It begins, or the capture does.
     Begin {
+        /// What its dialect is guessed from, where the capture has no request that says it.
+        guess: Option<Guess<'c>>,
         /// Who asked for it.
         client: SocketAddr,
         /// Who was asked.
@@ -47,6 +50,8 @@ pub enum What<'c> {
 pub struct Tally {
     /// Its dialect.
     pub dialect: String,
+    /// Whether that is a guess, since the capture has no request that says it.
+    pub is_guess: bool,
     /// Frames of the client and of the server.
     pub frames: [usize; 2],
     /// Bytes of the client and of the server, heads included.
@@ -70,7 +75,7 @@ struct Reading<'a, 'c> {
 }
 
 /// Goes over the connections of a capture; of all, or of one by its number. In `dialect` if it is given, else in what the paths of
-/// the requests say, else in what makes sense. Gives the tallies of all connections that were gone over, with their numbers.
+/// the requests say; a connection without a request is gone over twice, so that its dialect is [guessed](Guess) from all of it. Gives the tallies of all connections that were gone over, with their numbers.
 pub fn walk<'c>(
     capture: &Capture<'_>,
     codes: &'c Codes,
@@ -93,6 +98,9 @@ pub fn walk<'c>(
             Some(dialect) => Conversation::in_dialect(dialect),
             None => Conversation::new(codes, otherwise),
         };
+        if let Some(guess) = dialect.map_or_else(|| survey(connection, codes, otherwise), |_| None) {
+            conversation.take_guess(guess);
+        }
         if !connection.has_begin {
             conversation.begin_midway();
         }
@@ -106,6 +114,31 @@ pub fn walk<'c>(
         readings[index].receive(readable, piece, &mut each);
     }
     readings.into_iter().map(|reading| (reading.number, reading.tally)).collect()
+}
+
+/// What the dialect of a connection is guessed from, over all that the capture has of it; `None` where a request says it.
+fn survey<'c>(connection: &Connection<'_>, codes: &'c Codes, otherwise: &'c Dialect) -> Option<Guess<'c>> {
+    if connection.has_begin && connection.holes.is_empty() {
+        return None;
+    }
+    let mut conversation = Conversation::new(codes, otherwise);
+    if !connection.has_begin {
+        conversation.begin_midway();
+    }
+    for piece in &connection.pieces {
+        if piece.hole_before {
+            conversation.skip(side(piece.from));
+        }
+        conversation.receive_each(side(piece.from), piece.bytes, |_| {});
+        if conversation.is_settled() {
+            return None;
+        }
+        if conversation.guess().is_some_and(Guess::is_decided) {
+            break;
+        }
+    }
+    [Side::Client, Side::Server].into_iter().for_each(|from| drop(conversation.finish(from)));
+    conversation.guess().cloned().map(Guess::made_final)
 }
 
 fn side(end: End) -> Side {
@@ -133,7 +166,8 @@ impl<'c> Reading<'_, 'c> {
         let mut tell = |what| each(Found { client, packet, at_ns, what });
         if !std::mem::replace(&mut self.has_begun, true) {
             let Connection { client, server, has_begin, .. } = *self.connection;
-            tell(What::Begin { client, server, is_whole: has_begin });
+            let guess = self.conversation.guess().cloned();
+            tell(What::Begin { guess, client, server, is_whole: has_begin });
         }
         if piece.hole_before {
             let bytes = hole_before(&self.connection.holes, piece, &mut self.told);
@@ -147,6 +181,7 @@ impl<'c> Reading<'_, 'c> {
             self.end(&mut tell);
         }
         self.conversation.dialect().name().clone_into(&mut self.tally.dialect);
+        self.tally.is_guess = self.conversation.guess().is_some();
     }
 
     /// What is left over, and the holes behind which nothing follows.

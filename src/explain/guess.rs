@@ -85,6 +85,11 @@ impl<'c> Guess<'c> {
         self.tried.iter().filter(|one| one.read == best).map(|one| one.dialect).collect()
     }
 
+    /// Whether no later message can change it.
+    pub fn is_decided(&self) -> bool {
+        self.is_final || self.tried.len() == 1
+    }
+
     /// The dialects that are still tried: the candidates and those that may become one.
     pub fn in_contention(&self) -> Vec<&'c Dialect> {
         self.tried.iter().map(|one| one.dialect).collect()
@@ -120,13 +125,18 @@ impl<'c> Guess<'c> {
 
     /// The guess in words, said once of a connection.
     pub fn words(&self) -> String {
-        let names: Vec<&str> = self.candidates().iter().map(|dialect| dialect.name()).collect();
-        let names = match names.split_last() {
-            Some((last, before)) if !before.is_empty() => format!("{} or {last}", before.join(", ")),
-            _ => names.concat(),
-        };
+        let names = listed(&self.candidates(), "or");
         let format = if self.is_json() == Some(true) { ", as JSON" } else { "" };
         format!("dialect: a guess, {names}{format}")
+    }
+}
+
+/// Names of dialects in a row, with a word before the last.
+pub fn listed(dialects: &[&Dialect], word: &str) -> String {
+    let names: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
+    match names.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} {word} {last}", before.join(", ")),
+        _ => names.concat(),
     }
 }
 

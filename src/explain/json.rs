@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::header::field;
 use super::tree::Node;
 use super::{Content, Explanation, Frame, PAYLOAD, Problem, REST};
-use crate::packet::{Code, Value};
+use crate::packet::{Code, Dialect, Value};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
@@ -39,7 +39,8 @@ pub fn begin(explanation: &Explanation<'_>) -> String {
         Side::Server => "server",
     };
     let (dialect, bytes) = (quoted(explanation.dialect.name()), explanation.bytes.len());
-    format!(r#"{{"from":"{from}","dialect":{dialect},"bytes":{bytes},"frames":["#)
+    let candidates = names(",\"candidates\":", &explanation.candidates);
+    format!(r#"{{"from":"{from}","dialect":{dialect}{candidates},"bytes":{bytes},"frames":["#)
 }
 
 fn print_frame(explanation: &Explanation<'_>, frame: &Frame<'_>) -> String {
@@ -83,6 +84,7 @@ fn print_frame(explanation: &Explanation<'_>, frame: &Frame<'_>) -> String {
     }
     out.push_str(r#","tree":"#);
     print_node(&mut out, &frame.tree);
+    out.push_str(&names(",\"otherwise\":", &frame.otherwise));
     out.push_str(r#","problem":"#);
     out.push_str(
         &frame
@@ -92,6 +94,15 @@ fn print_frame(explanation: &Explanation<'_>, frame: &Frame<'_>) -> String {
     );
     out.push('}');
     out
+}
+
+/// Names of dialects behind a key; nothing where there are none.
+fn names(key: &str, dialects: &[&Dialect]) -> String {
+    if dialects.is_empty() {
+        return String::new();
+    }
+    let names: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
+    format!("{key}{}", Json::from(names))
 }
 
 fn print_node(out: &mut String, node: &Node) {

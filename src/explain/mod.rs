@@ -30,6 +30,7 @@ mod payload;
 pub mod piecemeal;
 mod report;
 mod seek;
+mod spoken;
 mod stream;
 mod text;
 pub mod tree;
@@ -64,6 +65,8 @@ pub struct Explanation<'a> {
     pub from: Side,
     /// The dialect in which its packets were looked up.
     pub dialect: &'a Dialect,
+    /// Where nobody saw the upgrade, so that the dialect is a [guess](guess): all that it may be. Otherwise empty.
+    pub candidates: Vec<&'a Dialect>,
     /// The frames in their order; before them the head of the request or response, if there is one. What follows a close frame, or something for which the other end closes, is one more that is not read.
     pub frames: Vec<Frame<'a>>,
 }
@@ -87,13 +90,25 @@ pub struct Frame<'a> {
     pub whole: Option<Whole>,
     /// What is wrong with it.
     pub problem: Option<Problem>,
+    /// Where the dialect is a [guess](guess): the other candidates that read the packet otherwise.
+    pub otherwise: Vec<&'a Dialect>,
 }
 
 impl Frame<'_> {
     /// Something of which nothing is known but its place.
     fn new(place: Range<usize>, tree: Node) -> Self {
         let (header, key, payload, content) = (None, None, Vec::new(), Content::Unread);
-        Frame { place, header, tree, key, payload, content, whole: None, problem: None }
+        Frame {
+            place,
+            header,
+            tree,
+            key,
+            payload,
+            content,
+            whole: None,
+            problem: None,
+            otherwise: Vec::new(),
+        }
     }
 }
 
@@ -302,7 +317,11 @@ impl Frame<'_> {
             }
             (None, _) => cut(&hex::print(&self.payload)),
         };
-        [before, says].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
+        let line = [before, says].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
+        if self.otherwise.is_empty() {
+            return line;
+        }
+        format!("{line} [a guess: otherwise in {}]", guess::listed(&self.otherwise, "and"))
     }
 }
 

@@ -41,13 +41,19 @@ pub struct Inside<'a> {
     pub content: Content<'a>,
     /// What is wrong with it.
     pub problem: Option<Problem>,
+    /// Where the dialect is a guess: the other candidates that read it otherwise.
+    pub otherwise: Vec<&'a Dialect>,
 }
 
 impl<'a> Inside<'a> {
+    fn new(node: Node, content: Content<'a>, problem: Option<Problem>) -> Inside<'a> {
+        Inside { node, content, problem, otherwise: Vec::new() }
+    }
+
     /// Bytes that mean nothing here.
     pub fn bytes(payload: &[u8], begin: usize) -> Inside<'a> {
         let node = Node::of_bytes(PAYLOAD, begin, payload, count(payload.len(), "byte"));
-        Inside { node, content: Content::Bytes, problem: None }
+        Inside::new(node, Content::Bytes, None)
     }
 
     /// The same with a problem.
@@ -60,7 +66,7 @@ impl<'a> Inside<'a> {
     pub fn text(text: &str, begin: usize) -> Inside<'a> {
         let node = Node::leaf(PAYLOAD, bits(begin..begin + text.len()), format!("{text:?}")).raw(text);
         let node = node.encoded(UTF_8);
-        Inside { node, content: Content::Text(text.to_owned()), problem: None }
+        Inside::new(node, Content::Text(text.to_owned()), None)
     }
 }
 
@@ -74,7 +80,7 @@ pub fn explain<'a>(payload: &[u8], begin: usize, opcode: Opcode, speaker: Speake
         Opcode::Binary => {
             let packet = packet::explain(payload, begin, speaker.dialect, speaker.direction());
             let content = Content::Packet(packet.row, packet.line);
-            Inside { node: packet.node, content, problem: packet.problem }
+            Inside::new(packet.node, content, packet.problem)
         }
     }
 }
@@ -116,7 +122,7 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Insid
     };
     let node = node.valued(format!("{text:?}"));
     let problem = error.map(|error| packet::problem_of(&error, &node, begin, payload.len()));
-    Inside { node, content: Content::Packet(row, line), problem }
+    Inside::new(node, Content::Packet(row, line), problem)
 }
 
 /// The row of the packet whose arguments are wrong.
@@ -143,7 +149,7 @@ fn explain_close<'a>(payload: &[u8], begin: usize) -> Inside<'a> {
                 parts.push(node.raw(close.reason));
             }
             let node = Node::parent(PAYLOAD, begin * BYTE, parts).valued("why the connection ends");
-            Inside { node, content: Content::Close(line), problem: None }
+            Inside::new(node, Content::Close(line), None)
         }
         Err(violation) => {
             let reason = payload.get(CODE..).unwrap_or_default();

@@ -27,7 +27,8 @@ pub fn write<'c>(
 ) {
     let (mut survey, mut frames) = (begin(), 0);
     survey.explain_each(from, bytes, |_| frames += 1);
-    let about = Explanation { bytes: bytes.to_vec(), from, dialect: survey.dialect(), frames: Vec::new() };
+    let (dialect, candidates) = (survey.dialect(), Vec::new());
+    let about = Explanation { bytes: bytes.to_vec(), from, dialect, candidates, frames: Vec::new() };
     if form == Form::Json {
         out(&json::begin(&about));
     }

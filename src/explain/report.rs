@@ -8,7 +8,9 @@ use std::ops::Range;
 use super::packet::{ARGUMENTS, HEAD, KEY, SIGN};
 use super::paint::{Ink, Paint};
 use super::tree::{BYTE, Node};
-use super::{Content, Explanation, Frame, PAYLOAD, Problem, Whole, count, cut, drawing, encoding, hex};
+use super::{
+    Content, Explanation, Frame, PAYLOAD, Problem, Whole, count, cut, drawing, encoding, guess, hex,
+};
 use crate::packet::Row;
 use crate::ws::Side;
 use crate::ws::frame::KEY_BYTES;
@@ -51,6 +53,13 @@ pub fn one(
     unmasking(&mut out, frame, paint);
     fields(&mut out, explanation, frame, paint);
     says(&mut out, frame, explanation.from);
+    if !frame.otherwise.is_empty() {
+        let (shown, others) = (explanation.dialect.name(), guess::listed(&frame.otherwise, "or"));
+        let _ = writeln!(
+            out,
+            "\nA guess, that the dialect is {shown}: in {others} this message says something else."
+        );
+    }
     problem(&mut out, frame, paint);
     out
 }

@@ -1,10 +1,12 @@
 //! The first frame in bytes that begin somewhere: a capture that was begun mid-stream, or has a hole.
 //!
-//! Bytes of one side come in; the place goes out at which a frame begins that makes sense, and the dialect in which it does. A frame
-//! makes sense if it is whole, breaks no rule, ends its message, is no longer than those of our server and its clients, and holds a
-//! packet of the table with right arguments, or a close; and if what follows it, as far as it is there, begins like a frame. Pings
-//! and fragments say too little to be taken for a beginning. A [`Search`] goes on where the last one found nothing. Never: a
-//! guess that a later byte would undo, nor more work than in proportion to the bytes.
+//! Bytes of one side come in; the place goes out at which a frame begins that makes sense. A frame makes sense if it is whole, breaks no
+//! rule, is no longer than those of our server and its clients, and holds a packet of one of the dialects with right arguments, or
+//! a close; and if what follows it, as far as it is there, begins like a frame. Fragments make sense if their message does.
+//!
+//! Mostly the first bytes are the front of a frame. So nothing behind them is looked at while they may be one that is still coming,
+//! and pings and pongs, which say too little elsewhere, are taken there if a frame that makes sense follows. A [`Search`] goes on
+//! where the last one found nothing, so that all of them together do work in proportion to the bytes.
 
 use super::payload::Speaker;
 use crate::limits;
@@ -15,6 +17,9 @@ use crate::ws::{Side, close};
 /// A look is worth it once there is this part more than at the last one: so all looks together are in proportion to the bytes.
 const NEW_PART: usize = 4;
 
+/// Dialects in which a frame may make sense, and whether packets are JSON, if that is known.
+type Tongues<'t, 'c> = (&'t [&'c Dialect], Option<bool>);
+
 /// How far the search of one side is. Places count from the front of what waits.
 #[derive(Debug, Default)]
 pub struct Search {
@@ -22,109 +27,186 @@ pub struct Search {
     from: usize,
     /// Bytes that were there at the last look.
     looked_at: usize,
+    /// Bytes of the frame that may begin at the front, as long as it is not whole.
+    front: Option<usize>,
+    /// Whether the last look ended for its bound.
+    is_out_of_tries: bool,
 }
 
 impl Search {
     /// Whether there is enough that is new for another look at `length` bytes.
     pub fn is_due(&self, length: usize) -> bool {
-        length > self.looked_at && length - self.looked_at >= self.looked_at / NEW_PART
+        match self.front {
+            Some(whole) => length >= whole,
+            None => length > self.looked_at && length - self.looked_at >= self.looked_at / NEW_PART,
+        }
     }
 
-    /// The offset of the first frame that makes sense, and in which of the dialects it does.
-    pub fn first_frame<'c>(
+    /// The offset of the first frame that makes sense. `is_all` says that no more bytes will come.
+    pub fn first_frame(
         &mut self,
         input: &[u8],
         from: Side,
-        dialects: &[&'c Dialect],
-        json: Option<bool>,
-    ) -> Option<(usize, &'c Dialect)> {
-        let mut left = input.len().saturating_mul(limits::EXPLAIN_SEEK_TRIES);
+        tongues: Tongues<'_, '_>,
+        is_all: bool,
+    ) -> Option<usize> {
+        self.front = if self.from == 0 { unfinished_front(input, from).filter(|_| !is_all) } else { None };
+        if self.front.is_some() {
+            return None;
+        }
+        let mut look = Look {
+            from,
+            tongues,
+            left: input.len().saturating_mul(limits::EXPLAIN_SEEK_TRIES),
+            is_out_of_tries: false,
+        };
         let mut unknown = None;
         for at in self.from..input.len() {
-            match look(&input[at..], from) {
+            match look.at(&input[at..], at == 0) {
                 Place::Not => {}
                 Place::Unknown => {
                     unknown.get_or_insert(at);
                 }
-                Place::Whole(header, payload) => {
-                    let cost = payload.len() * dialects.len();
-                    if cost > left {
-                        unknown.get_or_insert(at);
-                        break;
-                    }
-                    left -= cost;
-                    if let Some(dialect) = spoken(header, payload, from, dialects, json) {
-                        return Some((at, dialect));
-                    }
-                }
+                Place::Sense => return Some(at),
+            }
+            if look.is_out_of_tries {
+                break;
             }
         }
         (self.from, self.looked_at) = (unknown.unwrap_or(input.len()), input.len());
+        self.is_out_of_tries = look.is_out_of_tries;
         None
     }
 
-    /// Says that so many bytes at the front, which were looked at, are given up.
-    pub fn give_up(&mut self, size: usize) {
+    /// Gives up bytes in front of `length` that wait, since they are too many, and says how many: those at which no frame begins; but half
+    /// of all if there are none, or if the bound of the search left places out that would be looked at again and again.
+    pub fn give_up(&mut self, length: usize) -> usize {
+        let size = if self.is_out_of_tries || self.from == 0 { length / 2 } else { self.from };
         self.from = self.from.saturating_sub(size);
         self.looked_at = self.looked_at.saturating_sub(size);
+        self.front = None;
+        size
     }
 }
 
 /// What can be said of a place.
-enum Place<'i> {
-    /// No frame that would be taken for a beginning.
+enum Place {
+    /// No frame begins here that would be taken for a beginning.
     Not,
     /// What there is could be the front of one.
     Unknown,
-    /// A frame that is all there, ends its message, and has nothing behind it that cannot be one: its payload as it travels.
-    Whole(Header, &'i [u8]),
+    /// A frame that makes sense, or one that such a frame follows.
+    Sense,
 }
 
-fn look(input: &[u8], from: Side) -> Place<'_> {
-    let (header, size) = match Header::decode(input, from) {
-        Err(_) => return Place::Not,
-        Ok(None) => return Place::Unknown,
-        Ok(Some(found)) => found,
-    };
-    let longest = match from {
+/// The longest payload that this side sends.
+fn longest(from: Side) -> usize {
+    match from {
         Side::Client => limits::MESSAGE_BYTES,
         Side::Server => limits::OUTBOX_BYTES,
-    };
-    let says_enough = header.fin && matches!(header.opcode, Opcode::Text | Opcode::Binary | Opcode::Close);
-    let length = usize::try_from(header.length).ok().filter(|length| says_enough && *length <= longest);
-    let Some(length) = length else { return Place::Not };
-    let Some(payload) = input.get(size..size + length) else { return Place::Unknown };
-    match Header::decode(&input[size + length..], from) {
-        Ok(_) => Place::Whole(header, payload),
-        Err(_) => Place::Not,
     }
 }
 
-/// The first of the dialects in which a payload makes sense.
-fn spoken<'c>(
-    header: Header,
-    payload: &[u8],
+/// Bytes that the frame at the front needs which is not whole yet, if there may be one.
+fn unfinished_front(input: &[u8], from: Side) -> Option<usize> {
+    let (header, size) = match Header::decode(input, from) {
+        Err(_) => return None,
+        Ok(None) => return Some(input.len() + 1),
+        Ok(Some(found)) => found,
+    };
+    let length = usize::try_from(header.length).ok().filter(|length| *length <= longest(from))?;
+    let is_beginning = header.opcode != Opcode::Continuation;
+    (is_beginning && input.len() < size + length).then_some(size + length)
+}
+
+/// One search: what it looks for, and how much it may still decode.
+struct Look<'t, 'c> {
     from: Side,
-    dialects: &[&'c Dialect],
-    json: Option<bool>,
-) -> Option<&'c Dialect> {
-    let mut unmasked = Vec::new();
-    let payload = match header.mask {
-        Some(key) => {
-            unmasked.extend_from_slice(payload);
-            frame::mask(&mut unmasked, key, 0);
-            &unmasked[..]
+    tongues: Tongues<'t, 'c>,
+    /// Bytes.
+    left: usize,
+    is_out_of_tries: bool,
+}
+
+impl Look<'_, '_> {
+    /// What begins at the front of `input`, which `is_front` of all that waits.
+    fn at(&mut self, input: &[u8], is_front: bool) -> Place {
+        let mut at = 0;
+        // The message that is under way: its opcode, and what there is of it.
+        let mut begun: Option<(Opcode, Vec<u8>)> = None;
+        for _ in 0..limits::MESSAGE_FRAGMENTS {
+            let (header, size) = match Header::decode(&input[at..], self.from) {
+                Err(_) => return Place::Not,
+                Ok(None) => return Place::Unknown,
+                Ok(Some(found)) => found,
+            };
+            let length = usize::try_from(header.length).ok().filter(|length| *length <= longest(self.from));
+            let Some(length) = length else { return Place::Not };
+            let may_follow = match header.opcode {
+                Opcode::Ping | Opcode::Pong => begun.is_some() || is_front,
+                Opcode::Continuation => begun.is_some(),
+                Opcode::Text | Opcode::Binary => begun.is_none(),
+                Opcode::Close => true,
+            };
+            if !may_follow {
+                return Place::Not;
+            }
+            let Some(payload) = input.get(at + size..at + size + length) else { return Place::Unknown };
+            at += size + length;
+            if Header::decode(&input[at..], self.from).is_err() {
+                return Place::Not;
+            }
+            if matches!(header.opcode, Opcode::Ping | Opcode::Pong) {
+                continue;
+            }
+            if !self.may_decode(length) {
+                return Place::Unknown;
+            }
+            let part = unmasked(header, payload);
+            match (header.opcode, header.fin) {
+                (Opcode::Continuation, is_last) => {
+                    let Some((opcode, message)) = &mut begun else { return Place::Not };
+                    message.extend_from_slice(&part);
+                    if is_last {
+                        return self.verdict(*opcode, message);
+                    }
+                }
+                (opcode, true) => return self.verdict(opcode, &part),
+                (opcode, false) => begun = Some((opcode, part)),
+            }
         }
-        None => payload,
-    };
-    let makes_sense = |dialect: &&Dialect| {
-        let direction = Speaker { from, dialect, json }.direction();
-        match header.opcode {
-            Opcode::Close => !payload.is_empty() && close::decode(payload).is_ok(),
-            Opcode::Binary => dialect.decode(direction, payload).is_ok(),
-            _ if json == Some(false) => false,
-            _ => std::str::from_utf8(payload).is_ok_and(|text| dialect.decode_json(direction, text).is_ok()),
-        }
-    };
-    dialects.iter().copied().find(|dialect| makes_sense(dialect))
+        Place::Not
+    }
+
+    /// Whether a payload of so many bytes may still be decoded in every dialect.
+    fn may_decode(&mut self, length: usize) -> bool {
+        let cost = length * self.tongues.0.len();
+        self.is_out_of_tries |= cost > self.left;
+        self.left = self.left.saturating_sub(cost);
+        !self.is_out_of_tries
+    }
+
+    /// Whether a whole message makes sense in one of the dialects.
+    fn verdict(&self, opcode: Opcode, message: &[u8]) -> Place {
+        let (dialects, json) = self.tongues;
+        let makes_sense = |dialect: &&Dialect| {
+            let direction = Speaker { from: self.from, dialect, json }.direction();
+            match opcode {
+                Opcode::Close => !message.is_empty() && close::decode(message).is_ok(),
+                Opcode::Binary => dialect.decode(direction, message).is_ok(),
+                _ if json == Some(false) => false,
+                _ => std::str::from_utf8(message)
+                    .is_ok_and(|text| dialect.decode_json(direction, text).is_ok()),
+            }
+        };
+        if dialects.iter().any(makes_sense) { Place::Sense } else { Place::Not }
+    }
+}
+
+fn unmasked(header: Header, payload: &[u8]) -> Vec<u8> {
+    let mut payload = payload.to_vec();
+    if let Some(key) = header.mask {
+        frame::mask(&mut payload, key, 0);
+    }
+    payload
 }

@@ -17,14 +17,16 @@
 
 use std::mem;
 
+use super::guess::Guess;
 use super::head::{self, Asked};
 use super::header;
-use super::payload::{self, Inside, Speaker};
+use super::payload::Inside;
 use super::seek::Search;
+use super::spoken::Spoken;
 use super::tree::{BYTE, Node, bits};
 use super::{Content, Explanation, Frame, Problem, REST, Whole, packet};
 use crate::limits;
-use crate::packet::{Codes, Dialect, endpoint};
+use crate::packet::{Codes, Dialect};
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::utf8::Utf8;
 use crate::ws::{Side, Violation};
@@ -32,12 +34,7 @@ use crate::ws::{Side, Violation};
 /// A conversation of two sides, byte by byte: bytes of either go in, cut anywhere, and explanations of whole heads and frames come out.
 #[derive(Debug)]
 pub struct Conversation<'c> {
-    /// The tables in which a path finds its dialect; without them the dialect stays.
-    codes: Option<&'c Codes>,
-    dialect: &'c Dialect,
-    json: Option<bool>,
-    /// The dialect is known: the path says it, or a frame made sense in it.
-    is_settled: bool,
+    spoken: Spoken<'c>,
     /// What the request asked for, once it was seen.
     asked: Option<Asked>,
     client: Half,
@@ -98,18 +95,18 @@ impl Open {
 impl<'c> Conversation<'c> {
     /// A conversation whose dialect the path of the request says; until then, or without one, it is `dialect`.
     pub fn new(codes: &'c Codes, dialect: &'c Dialect) -> Conversation<'c> {
-        Conversation { codes: Some(codes), is_settled: false, ..Conversation::in_dialect(dialect) }
+        Conversation { spoken: Spoken::by_path(codes, dialect), ..Conversation::in_dialect(dialect) }
     }
 
     /// A conversation in this dialect, whatever its path says.
     pub fn in_dialect(dialect: &'c Dialect) -> Conversation<'c> {
         let (client, server) = (Half::default(), Half::default());
-        Conversation { codes: None, dialect, json: None, is_settled: true, asked: None, client, server }
+        Conversation { spoken: Spoken::in_dialect(dialect), asked: None, client, server }
     }
 
     /// Says that the upgrade was before: no message is under way.
     pub fn begin_with_frames(&mut self, json: bool) {
-        self.json = Some(json);
+        self.spoken.say_format(json);
         for half in [&mut self.client, &mut self.server] {
             half.stage = Stage::Frames;
             half.open = Open::Nothing;
@@ -124,7 +121,22 @@ impl<'c> Conversation<'c> {
 
     /// The dialect, as far as it is known.
     pub fn dialect(&self) -> &'c Dialect {
-        self.dialect
+        self.spoken.dialect()
+    }
+
+    /// Whether the dialect is known: somebody named it, or the path of a request.
+    pub fn is_settled(&self) -> bool {
+        self.spoken.is_settled()
+    }
+
+    /// What the dialect is guessed from, where the upgrade was not seen.
+    pub fn guess(&self) -> Option<&Guess<'c>> {
+        self.spoken.guess()
+    }
+
+    /// Says what the dialect is taken for as long as no request says otherwise.
+    pub fn take_guess(&mut self, guess: Guess<'c>) {
+        self.spoken.take_guess(guess);
     }
 
     /// Takes bytes of a side, and explains each head and each frame that they make whole. The bits of each count from its own front.
@@ -173,6 +185,7 @@ impl<'c> Conversation<'c> {
 
     /// Says that the beginning was not seen, and that the first bytes may lie anywhere, unless they are a head.
     pub fn begin_midway(&mut self) {
+        self.spoken.begin_to_guess();
         for half in [&mut self.client, &mut self.server] {
             half.stage = Stage::Seek;
         }
@@ -189,6 +202,7 @@ impl<'c> Conversation<'c> {
         let is_over = matches!(half.stage, Stage::Closed | Stage::Over);
         if matches!(before, Stage::Begin | Stage::Frames) && !is_over {
             half.stage = Stage::Seek;
+            self.spoken.begin_to_guess();
         }
         given_up
     }
@@ -197,7 +211,7 @@ impl<'c> Conversation<'c> {
     pub fn explain(&mut self, from: Side, bytes: &[u8]) -> Explanation<'c> {
         let mut frames = Vec::new();
         self.explain_each(from, bytes, |frame| frames.push(frame));
-        Explanation { bytes: bytes.to_vec(), from, dialect: self.dialect, frames }
+        self.explanation(bytes, from, frames)
     }
 
     /// The same, and hands over each frame as it is found.
@@ -212,7 +226,12 @@ impl<'c> Conversation<'c> {
 
     fn explain_one(&mut self, from: Side, item: &[u8]) -> Explanation<'c> {
         let frames = vec![self.item(item, 0, from)];
-        Explanation { bytes: item.to_vec(), from, dialect: self.dialect, frames }
+        self.explanation(item, from, frames)
+    }
+
+    fn explanation(&self, bytes: &[u8], from: Side, frames: Vec<Frame<'c>>) -> Explanation<'c> {
+        let (dialect, candidates) = (self.spoken.dialect(), self.spoken.candidates());
+        Explanation { bytes: bytes.to_vec(), from, dialect, candidates, frames }
     }
 
     fn half(&mut self, from: Side) -> &mut Half {
@@ -258,26 +277,17 @@ impl<'c> Conversation<'c> {
         if !is_all && !self.half(from).search.is_due(input.len()) {
             return None;
         }
-        let all = self.codes.filter(|_| !self.is_settled);
-        let dialects: Vec<&'c Dialect> = match all {
-            Some(codes) => codes.dialects().map(AsRef::as_ref).collect(),
-            None => vec![self.dialect],
-        };
-        let json = self.json;
+        let (dialects, json) = (self.spoken.sought(), self.spoken.json());
         let half = self.half(from);
-        match half.search.first_frame(input, from, &dialects, json) {
-            Some((at, dialect)) => {
+        match half.search.first_frame(input, from, (&dialects, json), is_all) {
+            Some(at) => {
                 half.search = Search::default();
                 if at == 0 {
                     half.stage = Stage::Frames;
-                    (self.dialect, self.is_settled) = (dialect, true);
                 }
                 Some(at)
             }
-            None if input.len() > limits::EXPLAIN_SEEK_BYTES => {
-                half.search.give_up(input.len() / 2);
-                Some(input.len() / 2)
-            }
+            None if input.len() > limits::EXPLAIN_SEEK_BYTES => Some(half.search.give_up(input.len())),
             None => None,
         }
     }
@@ -302,14 +312,7 @@ impl<'c> Conversation<'c> {
     fn head(&mut self, bytes: &[u8], start: usize, from: Side) -> Frame<'c> {
         let head = head::explain(bytes, start, from, self.asked.as_ref());
         if let Some(asked) = head.asked {
-            let (dialect, format) = (asked.dialect.as_deref(), asked.format.as_deref());
-            let spoken = self.codes.map(|codes| endpoint::find(codes, &asked.path, dialect, format));
-            // A path that is none of ours, or that every server has, does not say that texts are refused.
-            self.json = (format == Some("json")).then_some(true);
-            if let Some(Ok((dialect, json))) = spoken {
-                (self.dialect, self.is_settled) = (dialect, true);
-                self.json = self.json.or((asked.path != "/").then_some(json));
-            }
+            self.spoken.ask(&asked);
             self.asked = Some(asked);
         }
         let half = self.half(from);
@@ -365,6 +368,7 @@ impl<'c> Conversation<'c> {
             content: inside.content,
             whole,
             problem: inside.problem,
+            otherwise: inside.otherwise,
             ..Frame::new(start..begin + come, tree)
         }
     }
@@ -398,14 +402,15 @@ impl<'c> Conversation<'c> {
         header: Header,
         from: Side,
     ) -> (Inside<'c>, Option<Whole>) {
-        let speaker = Speaker { from, dialect: self.dialect, json: self.json };
-        let open = &mut self.half(from).open;
+        let Conversation { spoken, client, server, .. } = self;
+        let open = &mut if from == Side::Client { client } else { server }.open;
+        let mut explain = |payload: &[u8], begin, opcode| spoken.explain(payload, begin, opcode, from);
         match (header.opcode, header.fin) {
-            (opcode, _) if opcode.is_control() => (payload::explain(payload, begin, opcode, speaker), None),
-            (Opcode::Continuation, fin) => go_on(open, payload, begin, fin, speaker),
+            (opcode, _) if opcode.is_control() => (explain(payload, begin, opcode), None),
+            (Opcode::Continuation, fin) => go_on(open, payload, begin, fin, explain),
             (opcode, true) => {
                 *open = Open::Nothing;
-                (payload::explain(payload, begin, opcode, speaker), None)
+                (explain(payload, begin, opcode), None)
             }
             (opcode, false) => {
                 let mut text = Utf8::default();
@@ -423,7 +428,7 @@ fn go_on<'c>(
     payload: &[u8],
     begin: usize,
     fin: bool,
-    speaker: Speaker<'c>,
+    mut explain: impl FnMut(&[u8], usize, Opcode) -> Inside<'c>,
 ) -> (Inside<'c>, Option<Whole>) {
     let Open::Begun { opcode, payload: joined, frames, text } = open else {
         if fin {
@@ -440,13 +445,14 @@ fn go_on<'c>(
     }
     let (frames, joined) = (*frames, mem::take(joined));
     *open = Open::Nothing;
-    let message = payload::explain(&joined, 0, opcode, speaker);
+    let message = explain(&joined, 0, opcode);
     // What is wrong with the message is shown at its place in this frame, or at the front of it.
     let end = (begin + payload.len()) * BYTE;
     let here = |bit: usize| ((bit + begin * BYTE).saturating_sub(before * BYTE)).clamp(begin * BYTE, end);
     let problem = message.problem.map(|problem| problem.at(|bits| here(bits.start)..here(bits.end)));
     let whole = Whole { frames, opcode, payload: joined, tree: message.node };
-    (Inside { node: inside.node, content: message.content, problem }, Some(whole))
+    let (node, content, otherwise) = (inside.node, message.content, message.otherwise);
+    (Inside { node, content, problem, otherwise }, Some(whole))
 }
 
 /// A part of a message, by itself. A text that cannot be UTF-8 any more is one as soon as its bytes say so.

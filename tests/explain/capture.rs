@@ -19,19 +19,19 @@ use tickwire::ws::{Side, upgrade};
 const SERVER: &str = "127.0.0.1:3000";
 
 /// A capture that is being written.
-struct Writer {
-    file: Vec<u8>,
+pub(super) struct Writer {
+    pub(super) file: Vec<u8>,
     packets: u64,
 }
 
 /// A connection of it: how far both ends are.
-struct Talk {
+pub(super) struct Talk {
     client: SocketAddr,
     sent: [u32; 2],
 }
 
 impl Writer {
-    fn new() -> Writer {
+    pub(super) fn new() -> Writer {
         let mut file = Vec::new();
         pcapng::write_section(&mut file, "a test");
         pcapng::write_interface(&mut file, LINK_RAW as u16, "clients");
@@ -50,12 +50,12 @@ impl Writer {
     }
 
     /// A connection that was there before the capture.
-    fn midway(&self, client: &str) -> Talk {
+    pub(super) fn midway(&self, client: &str) -> Talk {
         Talk { client: client.parse().expect("an address"), sent: [7000, 9000] }
     }
 
     /// What a side says in one segment; what is lost has its numbers all the same.
-    fn say(&mut self, talk: &mut Talk, from: Side, bytes: &[u8], is_captured: bool) {
+    pub(super) fn say(&mut self, talk: &mut Talk, from: Side, bytes: &[u8], is_captured: bool) {
         self.segment(talk, from, ACK, bytes, is_captured);
         talk.sent[usize::from(from == Side::Server)] += bytes.len() as u32;
     }
@@ -108,7 +108,7 @@ fn upgrade(writer: &mut Writer, talk: &mut Talk, target: &str) {
 }
 
 /// What is found, a line each: client, packet, what.
-fn found(file: &[u8], dialect: Option<&str>) -> Vec<String> {
+pub(super) fn found(file: &[u8], dialect: Option<&str>) -> Vec<String> {
     let codes = Codes::builtin();
     let named =
         |name: &str| codes.dialects().find(|dialect| dialect.name() == name).expect("built in").as_ref();

@@ -1,6 +1,7 @@
 //! What is said about bytes: drawings, trees, captures, and the table that Wireshark shares.
 
 mod capture;
+mod cuts;
 mod golden;
 mod guess;
 mod property;

@@ -122,11 +122,13 @@ fn shown(found: &Found<'_>, names: &Names<'_>, begin_ns: u64, args: &ExplainArgs
             lines(item, args.color.paint()).lines().map(|line| format!("{at}  {line}\n")).collect()
         }
         _ if args.packet.is_some() => String::new(),
-        What::Begin { client, server, is_whole } => {
+        What::Begin { guess, client, server, is_whole } => {
             let name =
                 names.get(&client.ip().to_canonical()).map(|name| format!(" {name:?}")).unwrap_or_default();
             let whole = if *is_whole { "" } else { ", its beginning is not in the capture" };
-            format!("{at}    {client}{name} at {server}{whole}\n")
+            let guess =
+                guess.as_ref().map(|guess| format!("{at}    {}\n", guess.words())).unwrap_or_default();
+            format!("{at}    {client}{name} at {server}{whole}\n{guess}")
         }
         What::Hole(side, bytes) => {
             format!("{at}  ? {bytes} bytes of the {} are not in the capture\n", name(*side))
@@ -145,12 +147,16 @@ fn table(tallies: &[(usize, Tally)]) -> String {
         "client", "dialect", "> frames", "bytes", "< frames", "bytes", "broken", "missing"
     );
     for (number, tally) in tallies {
-        let Tally { dialect, frames, bytes, broken, missing_bytes } = tally;
+        let Tally { dialect, is_guess, frames, bytes, broken, missing_bytes } = tally;
+        let dialect = format!("{dialect}{}", if *is_guess { "?" } else { "" });
         let _ = writeln!(
             out,
             "{number:<8}{dialect:<14}{:>8}{:>10}{:>8}{:>10}{broken:>8}{missing_bytes:>9}",
             frames[0], bytes[0], frames[1], bytes[1]
         );
+    }
+    if tallies.iter().any(|(_, tally)| tally.is_guess) {
+        out += "? a guess: the capture has no request that says the dialect\n";
     }
     out
 }
