@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::color::Color;
-use super::{Failure, codes, print};
+use super::{Failure, codes, print, tell_error};
 use crate::explain::input::{self, Piece};
 use crate::explain::paint::Paint;
 use crate::explain::piecemeal::{self, Form};
@@ -30,7 +30,8 @@ const NAME_CHARS: usize = 255;
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// The bytes in hex; spaces, colons, `0x` and line breaks may stand between them. Or - for standard input, or a file: what has
-    /// nothing but hex in it is read as such, with > before lines of a client and < before lines of a server.
+    /// nothing but hex in it is read as such, with > before lines of a client and < before lines of a server. A file whose name is
+    /// hex is read as a file, and a note says so; with a blank before the digits they are bytes.
     #[arg(required = true, value_name = "HEX|-|FILE")]
     what: Vec<String>,
     /// Dialect of the packets: native, legacy, letters, letters-2024, letters-2023. Without it, the path of the request says it; where a
@@ -73,7 +74,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
             return file::run(&contents, &codes, (asked, dialect), args)
                 .map_err(|error| format!("{name}: {error}"));
         }
-        Some((_, contents)) => input::read(&contents)?,
+        Some((name, contents)) => input::read(&contents).map_err(|error| format!("{name}: {error}"))?,
         None => vec![Piece { from: None, bytes: typed(&args.what)? }],
     };
     if args.client.is_some() || args.packet.is_some() {
@@ -132,14 +133,17 @@ pub fn lines(explanation: &Explanation<'_>, paint: Paint) -> String {
     explanation.frames.iter().map(|frame| frame.said(explanation.from, paint)).collect()
 }
 
-/// What a file or standard input holds, and its name; `None` if the bytes stand on the command line. No hexadecimal has a point or a
-/// slash in it.
+/// What a file or standard input holds, and its name; `None` if the bytes stand on the command line. What has a point or a slash in it is
+/// the name of a file, since no hexadecimal has; so is all else of which there is a file.
 fn contents(what: &[String]) -> Result<Option<(&str, Vec<u8>)>, Failure> {
     let is_name = |word: &&String| *word == "-" || word.contains(['.', '/']);
     let (name, contents) = match what {
         [dash] if dash == "-" => (STDIN, bounded(io::stdin().lock(), STDIN)?),
-        [file] if is_name(&file) => {
+        [file] if is_name(&file) || is_file(file) => {
             let opened = File::open(Path::new(file)).map_err(|error| format!("{file}: {error}"))?;
+            if let Some(note) = note(file) {
+                tell_error(&note);
+            }
             (file.as_str(), bounded(opened, file)?)
         }
         words => {
@@ -151,10 +155,21 @@ fn contents(what: &[String]) -> Result<Option<(&str, Vec<u8>)>, Failure> {
     Ok(Some((name, contents)))
 }
 
-/// Hexadecimal of the command line. Who meant a file of this name is told how to say so, or that there is none.
+/// Whether there is something of this name that can be read.
+fn is_file(name: &str) -> bool {
+    std::fs::metadata(name).is_ok_and(|about| !about.is_dir())
+}
+
+/// What is said of a file whose name is hexadecimal as well.
+fn note(file: &str) -> Option<String> {
+    let bytes = explain::hex::parse(file).ok()?;
+    let bytes = format!(" {}", explain::hex::print(&bytes));
+    Some(format!("{file:?} is read as a file; for the bytes: tickwire explain {bytes:?}"))
+}
+
+/// Hexadecimal of the command line. A file that was meant and is not there is named.
 fn typed(what: &[String]) -> Result<Vec<u8>, Failure> {
     explain::hex::parse(&what.join(" ")).map_err(|error| match what {
-        [name] if Path::new(name).is_file() => format!("{error}; for the file of that name: ./{name}"),
         [name] if may_be_meant_as_file(name) => format!("no file {name:?}, and {error}"),
         _ => error,
     })

@@ -15,6 +15,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::Failure;
 use crate::limits;
+use crate::packet::visible;
 
 /// The log of this process, once begun.
 #[derive(Debug)]
@@ -77,7 +78,8 @@ fn filter(text: &str) -> Result<EnvFilter, Failure> {
 }
 
 impl Log {
-    /// Begins to log what the filter lets through. Values are escaped by the formatter; text of clients is logged as a value.
+    /// Begins to log what the filter lets through. Values are escaped by the formatter, and what it leaves is escaped
+    /// when the line is written.
     ///
     /// # Errors
     /// The filter makes no sense, or there is no thread.
@@ -115,7 +117,7 @@ fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, mut out: impl Write)
         if left_out > 0 {
             let _ = writeln!(out, "{left_out} lines of the log were left out: they were not read in time");
         }
-        let _ = out.write_all(&line);
+        let _ = out.write_all(visible::printed(&String::from_utf8_lossy(&line)).as_bytes());
         counts.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 }

@@ -21,6 +21,8 @@ use std::sync::OnceLock;
 
 use clap::{Parser, Subcommand};
 
+use crate::packet::visible;
+
 pub use serve::ServeArgs;
 
 /// A multiplayer game server that one can see through.
@@ -103,17 +105,17 @@ fn ended(done: Result<(), Failure>) -> ExitCode {
 
 /// Says on standard error what went wrong. That it is closed is no reason to panic.
 fn tell_error(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "tickwire: {line}");
+    let _ = writeln!(io::stderr().lock(), "tickwire: {}", visible::printed(line));
 }
 
 /// Why something of what was printed did not arrive, the first time.
 static UNWRITTEN: OnceLock<Failure> = OnceLock::new();
 
 /// Standard output is what commands are for; a closed pipe (`| head`) is no error, and what else goes wrong is for [`written`] to say.
-/// A prompt ends without a line's end, so it is flushed.
+/// A prompt ends without a line's end, so it is flushed. Nothing hidden gets through, whoever said it.
 fn print(text: &str) {
     let mut out = io::stdout().lock();
-    keep_failure(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+    keep_failure(out.write_all(visible::printed(text).as_bytes()).and_then(|()| out.flush()));
 }
 
 fn keep_failure(written: io::Result<()>) {
@@ -131,7 +133,7 @@ fn written() -> Result<(), Failure> {
 
 /// The same on standard error: where standard output carries a capture.
 fn print_aside(text: &str) {
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::stderr().lock().write_all(visible::printed(text).as_bytes());
 }
 
 #[cfg(test)]

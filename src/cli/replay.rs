@@ -132,11 +132,12 @@ pub fn spoken(codes: &Codes, head: &RequestHead) -> Option<Spoken> {
 }
 
 /// The counts of a report: name in JSON, name in text, value.
-fn counts(report: &Report) -> [(&'static str, &'static str, usize); 9] {
+fn counts(report: &Report) -> [(&'static str, &'static str, usize); 10] {
     [
         ("ticks", "ticks", report.ticks as usize),
         ("clients", "clients", report.clients),
         ("matched", "commands of clients", report.matched),
+        ("server", "commands of the server", report.server),
         ("operator", "commands of the operator", report.operator),
         ("sent_before", "sent before the capture", report.sent_before),
         ("not_captured", "of clients not captured", report.not_captured),

@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::packet::SIGN;
 use super::tree::{BYTE, Node, bits};
 use super::{Content, Frame, Problem};
+use crate::packet::visible;
 use crate::ws::http::{HeadReader, RequestHead, ResponseHead, ResponseReader};
 use crate::ws::{Side, Violation, upgrade};
 
@@ -122,7 +123,7 @@ struct Judged {
 
 fn first_line(head: &[u8]) -> String {
     let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
-    String::from_utf8_lossy(line).chars().filter(|sign| !sign.is_control()).collect()
+    visible::line(&String::from_utf8_lossy(line)).into_owned()
 }
 
 fn judge_request(head: &[u8]) -> Judged {

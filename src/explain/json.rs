@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::header::field;
 use super::tree::Node;
 use super::{Content, Explanation, Frame, PAYLOAD, Problem, REST};
-use crate::packet::{Code, Dialect, Value};
+use crate::packet::{Code, Dialect, Value, visible};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
@@ -70,7 +70,7 @@ fn print_frame(explanation: &Explanation<'_>, frame: &Frame<'_>) -> String {
         Some(Code::Str(code)) => Json::from(code.as_str()),
         None => code.and_then(|code| code.raw.as_ref()).map_or(Json::Null, json),
     };
-    entry("code", code.to_string());
+    entry("code", printed(&code));
     entry("payload", quoted(&hex(&frame.payload)));
     if let Some(whole) = &frame.whole {
         let (frames, bytes, payload) = (whole.frames, whole.payload.len(), hex(&whole.payload));
@@ -109,7 +109,7 @@ fn print_node(out: &mut String, node: &Node) {
     let (name, value, bits) = (quoted(&node.name), quoted(&node.value), &node.bits);
     let _ = write!(out, r#"{{"name":{name},"bits":[{},{}],"value":{value}"#, bits.start, bits.end);
     if let Some(raw) = &node.raw {
-        let _ = write!(out, r#","raw":{}"#, json(raw));
+        let _ = write!(out, r#","raw":{}"#, printed(&json(raw)));
     }
     let _ = write!(out, r#","encoding":{},"children":["#, quoted(&node.encoding));
     for (index, child) in node.children.iter().enumerate() {
@@ -160,7 +160,12 @@ fn print_problem(problem: &Problem, end: usize) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    Json::from(text).to_string()
+    printed(&Json::from(text))
+}
+
+/// A value as JSON, with escapes for what a terminal would not show.
+fn printed(value: &Json) -> String {
+    visible::line(&value.to_string()).into_owned()
 }
 
 fn hex(bytes: &[u8]) -> String {

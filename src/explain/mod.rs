@@ -39,7 +39,7 @@ mod units;
 use std::fmt;
 use std::ops::Range;
 
-use crate::packet::{Dialect, Row};
+use crate::packet::{Dialect, Row, visible};
 use crate::ws::frame::{Header, KEY_BYTES, MASK, Opcode};
 use crate::ws::violation::Answer;
 use crate::ws::{Side, Violation};
@@ -308,9 +308,9 @@ impl Frame<'_> {
                 paint.ink(Ink::Error, &format!("{rule} ({address}), {answer}"))
             }
             (Some(Problem::Incomplete { .. }), _) => "not all there".to_owned(),
-            (None, Content::Head(line)) => line.clone(),
+            (None, Content::Head(line)) => visible::line(line).into_owned(),
             (None, Content::Text(text)) => cut(&format!("{text:?}")),
-            (None, Content::Close(line) | Content::Packet(_, Some(line))) => cut(line),
+            (None, Content::Close(line) | Content::Packet(_, Some(line))) => cut(&visible::line(line)),
             (None, Content::Unread) => {
                 let why = if self.tree.value.is_empty() { "" } else { ", " };
                 format!("{} not read{why}{}", count(self.place.len(), "byte"), self.tree.value)

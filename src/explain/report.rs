@@ -11,7 +11,7 @@ use super::tree::{BYTE, Node};
 use super::{
     Content, Explanation, Frame, PAYLOAD, Problem, Whole, count, cut, drawing, encoding, guess, hex,
 };
-use crate::packet::Row;
+use crate::packet::{Row, visible};
 use crate::ws::Side;
 use crate::ws::frame::KEY_BYTES;
 
@@ -150,7 +150,7 @@ struct Table<'a> {
 
 impl Table<'_> {
     fn lines(&mut self, node: &Node, depth: usize) {
-        let name = format!("{}{}", "  ".repeat(depth), node.name);
+        let name = format!("{}{}", "  ".repeat(depth), visible::line(&node.name));
         // A parent that is written somewhere has a head; its line is the head's.
         let head = node.children.first().filter(|child| child.name == HEAD);
         let shown = match head {
@@ -159,9 +159,12 @@ impl Table<'_> {
             None => " ".repeat(BYTES_COLUMNS),
         };
         let written = head.unwrap_or(node);
-        let encoding =
-            if written.encoding.is_empty() { String::new() } else { format!("  [{}]", written.encoding) };
-        let value = cut(&written.value);
+        let encoding = if written.encoding.is_empty() {
+            String::new()
+        } else {
+            format!("  [{}]", visible::line(&written.encoding))
+        };
+        let value = cut(&visible::line(&written.value));
         let line = format!("{:>6}  {shown}{name:<26}{value}{encoding}", node.bits.start / BYTE);
         let _ = writeln!(self.out, "{}", line.trim_end());
         let below = node.children[usize::from(head.is_some())..].iter();
@@ -262,12 +265,12 @@ fn values(node: &Node) -> impl Iterator<Item = &Node> {
 /// A node in one line.
 fn inline(node: &Node) -> String {
     if node.children.is_empty() {
-        return node.value.clone();
+        return visible::line(&node.value).into_owned();
     }
     let parts: Vec<String> = values(node)
         .map(|part| match part.name.starts_with('[') {
             true => inline(part),
-            false => format!("{} {}", part.name, inline(part)),
+            false => format!("{} {}", visible::line(&part.name), inline(part)),
         })
         .collect();
     if parts.is_empty() { "empty".to_owned() } else { parts.join(", ") }
@@ -305,7 +308,11 @@ fn problem(out: &mut String, frame: &Frame<'_>, paint: Paint) {
             let kind = if answer.starts_with("close") { "Broken rule" } else { "Not taken" };
             let line = format!("{kind}, at byte {}{bit}: {rule}", bits.start / BYTE);
             let _ = writeln!(out, "\n{}\n", paint.ink(Ink::Error, &line));
-            let _ = writeln!(out, "  {}\n  Written in {address}. Answer: {answer}.", as_sentence(sentence));
+            let _ = writeln!(
+                out,
+                "  {}\n  Written in {address}. Answer: {answer}.",
+                visible::line(&as_sentence(sentence))
+            );
         }
         Some(Problem::Incomplete { missing }) => {
             let words = match missing {

@@ -19,6 +19,7 @@ use super::fit;
 use super::grammar::WrongArgument;
 use super::json;
 use super::msgpack::{self, Bounds, Broken, Rule};
+use super::visible;
 
 /// A packet as it came: its row, and one canonical value for each of the row's arguments.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +42,7 @@ impl fmt::Display for Decoded<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.row.name)?;
         for (argument, value) in self.row.arguments.iter().zip(&self.values) {
-            write!(out, " {}={}", argument.name, json::print(value))?;
+            write!(out, " {}={}", argument.name, visible::line(&json::print(value)))?;
         }
         Ok(())
     }

@@ -27,6 +27,7 @@ pub mod grammar;
 pub mod json;
 pub mod msgpack;
 pub mod server_packet;
+pub mod visible;
 
 use std::fmt;
 

@@ -7,7 +7,7 @@
 //!
 //! Comes in: a capture of a server. Goes out: a [`Report`], or why it cannot be run again ([`NotReplayable`]). The world is stepped with the
 //! commands that were **decoded** from the clients' bytes; the recorded ones say only in which tick. Recorded as they are go commands of
-//! the operator, and those of which the capture cannot have the bytes: sent before it began, or by a client that it leaves out. Never: a
+//! the server and of the operator, and those of which the capture cannot have the bytes: sent before it began, or by a client that it leaves out. Never: a
 //! guess at what is missing.
 
 mod recording;
@@ -22,7 +22,7 @@ use std::time::Duration;
 use crate::capture::{Capture, Connection, End, Hole};
 use crate::limits;
 use crate::packet::Dialect;
-use crate::world::{Action, Command, PlayerId, World};
+use crate::world::{Action, Command, PlayerId, World, rules};
 use crate::ws::http::RequestHead;
 use recording::{Recording, Tick};
 use speaker::{Said, Speaker};
@@ -49,7 +49,9 @@ pub struct Report {
     pub clients: usize,
     /// Commands of ticks that were decoded from a client's bytes.
     pub matched: usize,
-    /// Commands of the operator: joins and leaves among them.
+    /// Commands of the server itself: joins, leaves, and what a client is given as it joins.
+    pub server: usize,
+    /// Commands of the operator.
     pub operator: usize,
     /// Commands of ticks that were sent before the capture began: their sequence is not above the one that the session remembered.
     pub sent_before: usize,
@@ -211,6 +213,10 @@ fn run(recording: Recording<'_>, mut decoded: Decoded, clients: usize) -> Report
     let mut changed: Option<(u32, Changed)> = None;
     for (at, tick) in ticks.iter().enumerate() {
         let mut commands: Vec<Command> = Vec::new();
+        let of_server = of_server(&tick.frame.commands);
+        report.server += of_server;
+        report.operator += tick.frame.commands.iter().filter(|one| one.player == PlayerId::OPERATOR).count();
+        report.operator -= of_server;
         for recorded in &tick.frame.commands {
             let command = explain(recorded, tick, &mut decoded, &mut report);
             if command.as_ref() != Some(recorded) && changed.is_none() {
@@ -239,11 +245,33 @@ fn run(recording: Recording<'_>, mut decoded: Decoded, clients: usize) -> Report
     report
 }
 
+/// How many commands of a tick the server itself gave, under the operator's number: joins, leaves, and gifts. A gift is given with the join of
+/// a client that asks for it, so it stands right behind the join.
+fn of_server(commands: &[Command]) -> usize {
+    // The player who joined last, and the sequence that its next gift has.
+    let mut gifts: Option<(PlayerId, u64)> = None;
+    let issued = commands.iter().filter(|command| command.player == PlayerId::OPERATOR);
+    let of_server = issued.filter(|command| match command.action {
+        Action::Join { player, .. } => {
+            gifts = Some((player, command.sequence + 1));
+            true
+        }
+        Action::Leave { .. } => true,
+        Action::Grant { player, amount: rules::MOOFOLL_GIFT, .. }
+            if gifts == Some((player, command.sequence)) =>
+        {
+            gifts = Some((player, command.sequence + 1));
+            true
+        }
+        _ => false,
+    });
+    of_server.count()
+}
+
 /// Where a command of a tick comes from: the client's bytes, or the recording where it is no client's or older than the capture.
 /// `None` when its client is there and never said it.
 fn explain(recorded: &Command, tick: &Tick, decoded: &mut Decoded, report: &mut Report) -> Option<Command> {
     if recorded.player == PlayerId::OPERATOR {
-        report.operator += 1;
         return Some(recorded.clone());
     }
     if let Some(command) = decoded.take(recorded, tick.packet) {
@@ -282,5 +310,39 @@ fn count_left(ticks: &[Tick], world: &World, decoded: &Decoded, report: &mut Rep
             &mut report.behind_end
         };
         *count += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::Resource;
+
+    #[test]
+    fn joins_leaves_and_gifts_with_a_join_are_the_servers_commands_and_other_grants_the_operators() {
+        let (ann, bob) = (PlayerId(1), PlayerId(2));
+        let join = |player| Action::Join { player, name: String::new(), skin: 0 };
+        let grant = |player, amount| Action::Grant { player, resource: Resource::Wood, amount };
+        let gift = rules::MOOFOLL_GIFT;
+        for (actions, expected) in [
+            (vec![join(ann), Action::Leave { player: ann }], 2),
+            (vec![join(ann), grant(ann, gift), grant(ann, gift)], 3),
+            (vec![join(ann), grant(bob, gift)], 1),
+            (vec![join(ann), grant(ann, 5)], 1),
+            (vec![grant(ann, gift), Action::Say { text: String::new() }], 0),
+            (vec![join(ann), Action::Say { text: String::new() }, grant(ann, gift)], 1),
+        ] {
+            let commands: Vec<Command> = (1..)
+                .zip(&actions)
+                .map(|(sequence, action)| Command {
+                    player: PlayerId::OPERATOR,
+                    sequence,
+                    action: action.clone(),
+                })
+                .collect();
+            assert_eq!(of_server(&commands), expected, "{actions:?}");
+        }
+        let own = Command { player: ann, sequence: 1, action: Action::Leave { player: ann } };
+        assert_eq!(of_server(&[own]), 0, "no command of issuer 0");
     }
 }

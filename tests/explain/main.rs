@@ -4,6 +4,7 @@ mod capture;
 mod cuts;
 mod golden;
 mod guess;
+mod hidden;
 mod property;
 mod stream;
 mod wireshark_table;
