@@ -148,12 +148,35 @@ attack() {
 attacks() {
     if [[ -n $brief ]]; then
         attack slowloris 300; attack stalled-readers 20; attack drip-readers 20; attack ping-flood 20; attack tiny-fragments 10
-        attack command-flood 20; attack churn 200; attack bombs 20; attack half-open 50
+        attack command-flood 20; attack churn 200; attack reconnect 200; attack bombs 20; attack half-open 50
         return
     fi
     # A tenth of 500 clients that read nothing; a thousand connections a second come and go.
     attack slowloris 2000; attack stalled-readers 50; attack drip-readers 50; attack ping-flood 50; attack tiny-fragments 20
     attack command-flood 50; attack churn 1000; attack bombs 50; attack half-open 200
+    # From many addresses each of them is within its budget, and churn is much the same.
+    [[ $source != *N* ]] || attack reconnect 2000
+}
+
+# What those who reconnect from one address make others hear, on a map so small that everyone is in view of everyone, and what the log
+# of a server that logs as usual grows by.
+reconnecting() {
+    local rate=2000 made
+    [[ -z $only || $only == *,reconnect,* ]] || return 0
+    [[ -z $brief ]] || rate=500
+    title "reconnect, $rate from one address: what a victim hears, and the log"
+    log_level=info
+    start_server --map-size 1440
+    "$tickwire" bots --attack reconnect --count "$rate" --seconds "$seconds" --source 127.78.0.1 --json "ws://127.0.0.1:$port" \
+        >"$work/heard.json" || failures=$((failures + 1))
+    say "  $(cat "$work/heard.json")"
+    made=$(field heard seconds)
+    expect "a victim hears some lines, and at most four times what one client may say ($(field heard lines_heard))" \
+        "$(field heard lines_heard)+0 > 0 && $(field heard lines_heard)+0 <= 4 * (1 + $made / 0.5)"
+    expect "the log grows by at most 10 kB a second ($(wc -c <"$work/log") bytes)" "$(wc -c <"$work/log") <= 10000 * $made"
+    expect "the log says how many lines it left out" "$(grep -c ' more lines like .* left out' "$work/log") > 0"
+    metrics | grep -E '^tickwire_(turned_away|commands_refused)' | sed 's/^/  /'
+    stop_server
 }
 
 # A pass: pass NAME SOURCE FLAGS…
@@ -230,5 +253,6 @@ if [[ $only != ,half-open-pages, ]]; then
     [[ -n $brief ]] || pass 'attackers of many addresses, with the caps of an address lifted' 127.77.x.y --max-clients-per-address 100000
 fi
 pages_pass
+reconnecting
 ((failures == 0)) || { title "$failures failed"; exit 1; }
 title "all as it should be"

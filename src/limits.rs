@@ -154,6 +154,29 @@ pub const RETRY_AFTER: Duration = Duration::from_secs(5);
 /// Pause of the listener when no descriptor is left, instead of failing a million times a second.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// Connections a second of one address in the long run, unless `--address-budgets off` lifts the limit: two pages of 60 files. Beyond the burst: 429
+/// without a thread, or behind a trusted proxy once the head has said whose it is.
+pub const ADDRESS_CONNECTIONS_PER_SECOND: u32 = 128;
+/// Connections that one address may make at once: the page has 60 files and a connection for each, and a class of forty behind one
+/// address that loads it at once makes 2,440.
+pub const ADDRESS_CONNECTIONS_BURST: u32 = 4_096;
+/// Handshakes a second that make a client, of one address in the long run, unless `--address-budgets off` lifts the limit. Beyond the
+/// burst: 429.
+pub const ADDRESS_CLIENTS_PER_SECOND: u32 = 4;
+/// Such handshakes that one address may make at once: four times all the clients it may have, such as after restarts of the server.
+pub const ADDRESS_CLIENTS_BURST: u32 = 256;
+/// Joins a second of one address in the long run, unless `--address-budgets off` lifts the limit: each is told to everyone. Beyond the burst:
+/// rejected, and the client goes on watching.
+pub const ADDRESS_JOINS_PER_SECOND: u32 = 2;
+/// Joins that one address may make at once: twice all the clients it may have.
+pub const ADDRESS_JOINS_BURST: u32 = 128;
+/// Clients for which one address may speak, unless `--address-budgets off` lifts the limit: chat lines, pings on the map and wishes about
+/// clans of all its clients together are limited to so many times what one client may say. Beyond: rejected and counted.
+pub const ADDRESS_SAYS_AS_CLIENTS: u32 = 4;
+/// Addresses whose budgets are kept, at 80 bytes each; one whose budgets are full is not. Beyond: those that have spent the least are
+/// forgotten, an eighth of all at once.
+pub const BUDGET_ADDRESSES: usize = 16 * 1024;
+
 // ---- net: echo -------------------------------------------------------------------------------------------------
 
 /// Bytes of one message to `echo`, all its fragments together, unless `--max-message` says otherwise. Beyond: close 1009.
@@ -314,6 +337,15 @@ pub const TALK_HEARD: usize = 4096;
 
 /// Lines of the log that wait to be written, at about 100 bytes each. Beyond: left out and counted, since who logs must not wait.
 pub const LOG_LINES: usize = 4096;
+/// Of these, lines that are kept free for warnings and errors.
+pub const LOG_LINES_KEPT: usize = LOG_LINES / 4;
+/// Time between two lines of one kind (one place in the code) in the long run: five kinds that come all the time have 40 lines a second,
+/// which is 5 kB. Beyond the burst: left out and counted.
+pub const LOG_KIND_EVERY: Duration = Duration::from_millis(125);
+/// Lines of one kind that may come at once: a class of forty joins.
+pub const LOG_KIND_BURST: u32 = 40;
+/// Time between two summaries of what was left out of the log.
+pub const LOG_SUMMARY_EVERY: Duration = Duration::from_secs(1);
 /// Time that the last lines of the log have at the end of the program. A terminal that is held does not hold the end.
 pub const LOG_FLUSH_TIME: Duration = Duration::from_millis(200);
 /// How often the end of the program looks whether they are written.
@@ -371,6 +403,11 @@ const _: () = {
     assert!(SILENCE.as_secs() > 3 * PING_EVERY.as_secs());
     assert!(HEADS_PENDING_PER_ADDRESS < HEADS_PENDING);
     assert!(DISPLACED_TIME.as_millis() < STOP_TIME.as_millis(), "a stop joins the listener");
+    assert!(
+        ADDRESS_CLIENTS_BURST as usize > CLIENTS_PER_ADDRESS
+            && ADDRESS_JOINS_BURST as usize > CLIENTS_PER_ADDRESS
+    );
+    assert!(ADDRESS_CLIENTS_BURST < ADDRESS_CONNECTIONS_BURST, "a client is a connection first");
     assert!(PLAYER_NUMBER_REST_LEAST.as_millis() > COMMAND_AHEAD_MS as u128);
     assert!(PLAYER_NUMBER_REST_LEAST.as_millis() < PLAYER_NUMBER_REST.as_millis());
     assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());

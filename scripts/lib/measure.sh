@@ -48,7 +48,7 @@ start_server() {
     port=$(port_of "$work/banner" bind) || { cat "$work/log"; exit 1; }
 }
 
-# Ends it, and shows what it logged.
+# Ends it, and shows what it logged last.
 stop_server() {
     kill "$server"
     if wait "$server"; then
@@ -58,7 +58,7 @@ stop_server() {
         failures=$((failures + 1))
     fi
     server=''
-    sed 's/^/  log: /' "$work/log"
+    tail -n 20 "$work/log" | sed 's/^/  log: /'
 }
 
 # A page of the server, by bash alone, without carriage returns.

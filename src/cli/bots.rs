@@ -51,7 +51,7 @@ pub struct BotsArgs {
     /// Misbehave instead, one client after the other, or all --count at once for idle. Only on this machine.
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     hostile: Option<Kind>,
-    /// Misbehave, --count at once, or --count connections a second for churn; then say what was achieved. Only on this machine.
+    /// Misbehave, --count at once, or --count connections a second for churn and reconnect; then say what was achieved. Only on this machine.
     #[arg(long, value_name = "KIND", value_parser = attack_kinds(), conflicts_with = "hostile")]
     attack: Option<Attack>,
     /// Addresses that --attack comes from, in turn; without it 16 connections share one.

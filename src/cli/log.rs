@@ -1,17 +1,24 @@
 //! The log: lines on standard error, written by a thread of their own.
 //!
-//! Comes in: one line at a time from any thread. Goes out: standard error, in order. Who logs never waits: a terminal that is
-//! held with Ctrl-S, or a pipe that nobody reads, stops this thread and not the game. Never: more than
-//! [`limits::LOG_LINES`] waiting (the rest is left out and counted), a panic because standard error is closed.
+//! Comes in: one line at a time from any thread. Goes out: standard error, in order. A thread that logs never waits: a terminal that is
+//! held with Ctrl-S, or a pipe that nobody reads, stops this thread and not the game. Lines that come too often for their kind are left
+//! out and counted ([`kinds`]). Never: more than [`limits::LOG_LINES`] waiting (the rest is left out and counted, and the last quarter
+//! of them has only warnings and errors), a panic because standard error is closed.
+
+mod kinds;
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Instant;
 
+use kinds::{Kinds, Lines};
+use tracing::{Level, Metadata};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::Format;
 
 use super::Failure;
 use crate::limits;
@@ -20,7 +27,8 @@ use crate::packet::visible;
 /// The log of this process, once begun.
 #[derive(Debug)]
 pub struct Log {
-    counts: Arc<Counts>,
+    queue: Queue,
+    kinds: Kinds,
 }
 
 #[derive(Debug, Default)]
@@ -36,13 +44,36 @@ struct Counts {
 struct Queue {
     lines: SyncSender<Vec<u8>>,
     counts: Arc<Counts>,
+    /// Lines that may wait so that one more is taken.
+    room: usize,
+}
+
+impl Queue {
+    fn new(lines: SyncSender<Vec<u8>>) -> Queue {
+        Queue { lines, counts: Arc::default(), room: limits::LOG_LINES }
+    }
+}
+
+impl MakeWriter<'_> for Queue {
+    type Writer = Queue;
+
+    fn make_writer(&self) -> Queue {
+        self.clone()
+    }
+
+    /// A queue that nobody empties must not be full of lines that matter less when an error comes.
+    fn make_writer_for(&self, about: &Metadata<'_>) -> Queue {
+        let matters = *about.level() <= Level::WARN;
+        let room = if matters { limits::LOG_LINES } else { limits::LOG_LINES - limits::LOG_LINES_KEPT };
+        Queue { room, ..self.clone() }
+    }
 }
 
 impl Write for Queue {
     /// Takes one whole line, which is how the formatter writes.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.counts.waiting.fetch_add(1, Ordering::AcqRel);
-        if self.lines.try_send(line.to_vec()).is_err() {
+        let waiting = self.counts.waiting.fetch_add(1, Ordering::AcqRel);
+        if waiting >= self.room || self.lines.try_send(line.to_vec()).is_err() {
             self.counts.waiting.fetch_sub(1, Ordering::AcqRel);
             self.counts.left_out.fetch_add(1, Ordering::AcqRel);
         }
@@ -86,33 +117,50 @@ impl Log {
     pub fn start(filter: &str) -> Result<Log, Failure> {
         let filter = self::filter(filter)?;
         let (lines, queued) = sync_channel(limits::LOG_LINES);
-        let counts = Arc::new(Counts::default());
-        let (queue, for_thread) = (Queue { lines, counts: Arc::clone(&counts) }, Arc::clone(&counts));
+        let (queue, kinds) = (Queue::new(lines), Kinds::new());
+        let for_thread = (Arc::clone(&queue.counts), kinds.clone());
         thread::Builder::new()
             .name("log".to_owned())
-            .spawn(move || write_lines(&queued, &for_thread, io::stderr()))
+            .spawn(move || write_lines(&queued, &for_thread.0, &for_thread.1, io::stderr()))
             .map_err(|error| format!("log: {error}"))?;
         tracing_subscriber::fmt()
             .with_env_filter(filter)
-            .with_writer(move || queue.clone())
+            .with_writer(queue.clone())
             .with_ansi(io::stderr().is_terminal())
-            .with_target(false)
+            .event_format(Lines { form: Format::default().with_target(false), kinds: kinds.clone() })
             .init();
-        Ok(Log { counts })
+        Ok(Log { queue, kinds })
     }
 
     /// Waits until all lines are written, at most [`limits::LOG_FLUSH_TIME`].
     pub fn finish(&self) {
+        let mut queue = self.queue.clone();
+        for line in self.kinds.summary() {
+            let _ = queue.write(line.as_bytes());
+        }
         let deadline = Instant::now() + limits::LOG_FLUSH_TIME;
-        while self.counts.waiting.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
+        while self.queue.counts.waiting.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
             thread::sleep(limits::LOG_FLUSH_LOOK);
         }
     }
 }
 
 /// The thread's life. That nobody takes the lines is no error: there is nobody to tell.
-fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, mut out: impl Write) {
-    for line in queued {
+fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, kinds: &Kinds, mut out: impl Write) {
+    let mut summary_at = Instant::now() + limits::LOG_SUMMARY_EVERY;
+    loop {
+        let now = Instant::now();
+        if now >= summary_at {
+            summary_at = now + limits::LOG_SUMMARY_EVERY;
+            for line in kinds.summary() {
+                let _ = out.write_all(line.as_bytes());
+            }
+        }
+        let line = match queued.recv_timeout(summary_at - now) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
         let left_out = counts.left_out.swap(0, Ordering::AcqRel);
         if left_out > 0 {
             let _ = writeln!(out, "{left_out} lines of the log were left out: they were not read in time");
@@ -158,16 +206,30 @@ mod tests {
     #[test]
     fn past_the_bound_lines_are_left_out_and_counted() {
         let (lines, queued) = sync_channel(2);
-        let mut queue = Queue { lines, counts: Arc::default() };
+        let mut queue = Queue::new(lines);
         for line in ["one\n", "two\n", "three\n", "four\n"] {
             queue.write_all(line.as_bytes()).expect("who logs never fails");
         }
         let counts = Arc::clone(&queue.counts);
         drop(queue);
         let mut out = Vec::new();
-        write_lines(&queued, &counts, &mut out);
+        write_lines(&queued, &counts, &Kinds::new(), &mut out);
         let text = String::from_utf8(out).expect("text");
         assert_eq!(text, "2 lines of the log were left out: they were not read in time\none\ntwo\n");
         assert_eq!(counts.waiting.load(Ordering::Acquire), 0);
+    }
+
+    #[test]
+    fn a_queue_that_nobody_empties_keeps_room_for_warnings() {
+        let (lines, queued) = sync_channel(limits::LOG_LINES);
+        let queue = Queue::new(lines);
+        let of_level = |room: usize| Queue { room, ..queue.clone() };
+        let (mut infos, mut warnings) =
+            (of_level(limits::LOG_LINES - limits::LOG_LINES_KEPT), of_level(limits::LOG_LINES));
+        (0..limits::LOG_LINES).for_each(|_| infos.write_all(b"info\n").expect("never fails"));
+        warnings.write_all(b"warning\n").expect("never fails");
+        let waiting: Vec<Vec<u8>> = queued.try_iter().collect();
+        assert_eq!(waiting.len(), limits::LOG_LINES - limits::LOG_LINES_KEPT + 1);
+        assert_eq!(waiting.last().map(Vec::as_slice), Some(&b"warning\n"[..]));
     }
 }

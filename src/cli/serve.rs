@@ -55,6 +55,11 @@ pub struct ServeArgs {
     #[arg(long, value_name = "COUNT", default_value_t = limits::CLIENTS_PER_ADDRESS,
           env = "TICKWIRE_MAX_CLIENTS_PER_ADDRESS")]
     max_clients_per_address: usize,
+    /// Whether to limit how often the clients of one address together connect, join, chat, ping on the map and wish for clans: on, or
+    /// off for a classroom behind one address. --max-clients-per-address holds all the same.
+    #[arg(long, value_name = "SWITCH", default_value = "on", env = "TICKWIRE_ADDRESS_BUDGETS", value_parser = switch,
+          action = clap::ArgAction::Set)]
+    address_budgets: bool,
     /// Proxy whose X-Forwarded-For is believed, such as 127.0.0.1 or 10.0.0.0/8; may be repeated, or with commas. Limits and bans then
     /// count for the client's address that it names. It must replace or append to that header, and nobody else may have an address of a
     /// network that is given here: whoever is believed can name any address.
@@ -115,6 +120,14 @@ impl fmt::Debug for Given {
 fn tick_hz(text: &str) -> Result<TickHz, String> {
     let hz: u32 = text.parse().map_err(|_| "not a number".to_owned())?;
     TickHz::try_from(hz).map_err(|_| "the tick rate is 15, 20, 30 or 60".to_owned())
+}
+
+fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("on or off".to_owned()),
+    }
 }
 
 /// Serves until Ctrl-C, SIGTERM or the operator's `stop`.
@@ -206,6 +219,7 @@ fn config(args: &ServeArgs) -> Result<Config, Failure> {
         moomoo_update_hz: args.moomoo_update_hz.min(tick_hz),
         max_clients: args.max_clients,
         max_clients_per_address: args.max_clients_per_address,
+        address_budgets: args.address_budgets,
         trusted_proxies: args.trusted_proxy.clone(),
         command_delay_ticks: args.command_delay_ticks,
         allowed_origins: args.allow_origin.clone(),
@@ -247,7 +261,7 @@ fn banner(server: &Server, is_new_token: bool) -> String {
         "\n  any other dialect with ?dialect=NAME, JSON instead of MessagePack with ?format=json\n\n  \
          bind {address}, tick {} Hz, updates {} Hz (MooMoo dialects {} Hz), seed {}, map {} px,\n  \
          trusted proxies {},\n  this machine carries {},\n  \
-         clients {} at most ({} an address), command delay {} ticks, origins {}\n\n",
+         clients {} at most ({} an address, budgets of an address {}), command delay {} ticks, origins {}\n\n",
         rates.tick_hz,
         rates.native_hz,
         rates.moomoo_hz,
@@ -257,6 +271,7 @@ fn banner(server: &Server, is_new_token: bool) -> String {
         server.ceilings(),
         config.max_clients,
         config.max_clients_per_address,
+        if config.address_budgets { "on" } else { "off" },
         config.command_delay_ticks,
         or_word(&config.allowed_origins, "any"),
     ));

@@ -6,6 +6,7 @@
 
 pub mod bombs;
 mod swarm;
+mod victim;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,6 +31,11 @@ const PAGE_STAY: Duration = Duration::from_secs(13);
 /// Commands of one who sends far too many, a hundred times a second.
 const COMMANDS: usize = 64;
 
+/// What each of those who reconnect says.
+const LINE: &str = "reconnect";
+/// Time for which one who reconnects stays after its line: a tick of any rate, since a server drops what a client has queued when it leaves.
+const LINGER: Duration = Duration::from_millis(80);
+
 /// How they misbehave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attack {
@@ -47,6 +53,8 @@ pub enum Attack {
     CommandFlood,
     /// So many connections a second, each gone at once: before a request, after it, after joining.
     Churn,
+    /// So many connections a second, each of which joins, says a line of chat, and leaves: each has the budgets of a new client.
+    Reconnect,
     /// Each sends MessagePack that would be large or deep if one believed it.
     Bombs,
     /// Each asks for a page and reads none of it, until the server must have given up; then it comes again.
@@ -57,7 +65,7 @@ pub enum Attack {
 
 impl Attack {
     /// All of them.
-    pub const ALL: [Attack; 10] = [
+    pub const ALL: [Attack; 11] = [
         Attack::Slowloris,
         Attack::StalledReaders,
         Attack::DripReaders,
@@ -65,6 +73,7 @@ impl Attack {
         Attack::TinyFragments,
         Attack::CommandFlood,
         Attack::Churn,
+        Attack::Reconnect,
         Attack::Bombs,
         Attack::HalfOpenPages,
         Attack::HalfOpen,
@@ -80,10 +89,16 @@ impl Attack {
             Attack::TinyFragments => "tiny-fragments",
             Attack::CommandFlood => "command-flood",
             Attack::Churn => "churn",
+            Attack::Reconnect => "reconnect",
             Attack::Bombs => "bombs",
             Attack::HalfOpenPages => "half-open-pages",
             Attack::HalfOpen => "half-open",
         }
+    }
+
+    /// Whether the count is one of connections a second, each a client of its own, and not of clients at once.
+    fn is_rate(self) -> bool {
+        matches!(self, Attack::Churn | Attack::Reconnect)
     }
 
     /// What one of them does.
@@ -118,6 +133,10 @@ impl Attack {
             Attack::Churn if index.is_multiple_of(3) => Manner { upgrades: false, leaves: true, ..manner },
             Attack::Churn if index % 3 == 1 => Manner { asks_and_leaves: true, leaves: true, ..manner },
             Attack::Churn => Manner { opening: hello(), leaves: true, ..manner },
+            Attack::Reconnect => {
+                let opening = [hello(), chat()].concat();
+                Manner { opening, leaves: true, lingers: LINGER, ..manner }
+            }
             Attack::Bombs => {
                 let block = bombs::frame(index);
                 Manner { opening: hello(), block, frames: 1, every: Duration::from_millis(20), ..manner }
@@ -163,6 +182,8 @@ struct Manner {
     leaves: bool,
     /// The time after which it is gone and comes again, or earlier if the server ends it.
     stays: Option<Duration>,
+    /// Time for which it stays before.
+    lingers: Duration,
     reads: Reads,
 }
 
@@ -179,6 +200,7 @@ impl Default for Manner {
             every: Duration::from_millis(10),
             leaves: false,
             stays: None,
+            lingers: Duration::ZERO,
             reads: Reads::All,
         }
     }
@@ -229,6 +251,11 @@ fn command(sequence: u32) -> Vec<u8> {
     packet(&ClientPacket::Move { sequence: Some(sequence), tick: None, direction })
 }
 
+/// A line of chat, as the first command of a client.
+fn chat() -> Vec<u8> {
+    packet(&ClientPacket::Chat { sequence: Some(1), tick: None, text: LINE.to_owned() })
+}
+
 /// What was achieved, and how it ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pressure {
@@ -244,6 +271,8 @@ pub struct Pressure {
     pub frames: u64,
     /// How connections ended, with how often.
     pub endings: BTreeMap<String, u64>,
+    /// Lines of chat of the attackers that a client near them has heard, for [`Attack::Reconnect`].
+    pub lines_heard: Option<u64>,
     /// The time that it took.
     pub time: Duration,
 }
@@ -267,6 +296,9 @@ impl Pressure {
             self.a_second(self.frames),
             self.a_second(self.bytes),
         );
+        if let Some(lines) = self.lines_heard {
+            let _ = writeln!(text, "  heard        {lines} of their lines by a client on the same map");
+        }
         for (ending, count) in &self.endings {
             let _ = writeln!(text, "  {ending:?} {count} times");
         }
@@ -275,11 +307,11 @@ impl Pressure {
 
     /// One line of JSON.
     pub fn json(&self, attack: Attack) -> String {
-        let Pressure { connections, unreachable, at_once, bytes, frames, endings, time } = self;
+        let Pressure { connections, unreachable, at_once, bytes, frames, endings, lines_heard, time } = self;
         let seconds = time.as_secs_f64();
         serde_json::json!({
             "attack": attack.name(), "seconds": seconds, "connections": connections, "unreachable": unreachable,
-            "at_once": at_once, "bytes": bytes, "frames": frames, "endings": endings,
+            "at_once": at_once, "bytes": bytes, "frames": frames, "endings": endings, "lines_heard": lines_heard,
         })
         .to_string()
     }
@@ -317,6 +349,7 @@ mod tests {
             (Attack::CommandFlood, 1, 1, (1 + 64, None)),
             (Attack::CommandFlood, 0, 3, (1 + 3, None)),
             (Attack::TinyFragments, 0, 1, (0, Some("too_many_fragments"))),
+            (Attack::Reconnect, 0, 1, (2, None)),
             (Attack::HalfOpen, 1, 1, (1, None)),
             (Attack::HalfOpen, 0, 1, (0, None)),
         ] {
@@ -346,21 +379,28 @@ mod tests {
     fn a_report_names_what_was_achieved() {
         let endings = BTreeMap::from([("status 503".to_owned(), 7)]);
         let time = Duration::from_secs(2);
-        let pressure =
-            Pressure { connections: 10, at_once: 4, bytes: 200, frames: 6, endings, time, unreachable: 1 };
+        let lines_heard = Some(3);
+        let pressure = Pressure {
+            connections: 10,
+            at_once: 4,
+            bytes: 200,
+            frames: 6,
+            endings,
+            lines_heard,
+            time,
+            unreachable: 1,
+        };
         let text = pressure.text(Attack::Churn);
         assert!(
             text.starts_with("churn, 2.0 s\n  connections  10 (5 a second), 4 at once, 1 unreachable\n"),
             "{text}"
         );
         assert!(
-            text.contains("6 frames (3 a second), 100 bytes a second\n  \"status 503\" 7 times\n"),
+            text.contains("6 frames (3 a second), 100 bytes a second\n  heard        3 of their lines by a client on the same map\n  \"status 503\" 7 times\n"),
             "{text}"
         );
         let json: serde_json::Value = serde_json::from_str(&pressure.json(Attack::Churn)).expect("JSON");
-        assert_eq!(
-            (json["connections"].as_u64(), json["endings"]["status 503"].as_u64()),
-            (Some(10), Some(7))
-        );
+        assert_eq!(["connections", "lines_heard"].map(|name| json[name].as_u64()), [Some(10), Some(3)]);
+        assert_eq!(json["endings"]["status 503"].as_u64(), Some(7));
     }
 }

@@ -27,6 +27,8 @@ pub struct Config {
     pub max_clients: usize,
     /// Clients of one address.
     pub max_clients_per_address: usize,
+    /// Whether the clients of one address share budgets for connecting, joining and what they say to everyone.
+    pub address_budgets: bool,
     /// Proxies that are believed when they say for whom they speak; none by default.
     pub trusted_proxies: Vec<Network>,
     /// Ticks that commands of dialects without ticks wait.
@@ -55,6 +57,7 @@ impl Config {
             moomoo_update_hz: 10,
             max_clients: limits::CLIENTS_DEFAULT,
             max_clients_per_address: limits::CLIENTS_PER_ADDRESS,
+            address_budgets: true,
             trusted_proxies: Vec::new(),
             command_delay_ticks: 0,
             allowed_origins: Vec::new(),

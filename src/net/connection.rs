@@ -20,11 +20,13 @@ use std::time::{Duration, Instant};
 use tracing::{debug, error, info};
 
 use super::admission::{Permit, TurnedAway};
+use super::budgets::Spending;
 use super::client::Client;
 use super::console::admin;
 use super::conversation;
 use super::endpoint::{self, Endpoint, NoEndpoint};
 use super::forwarded;
+use super::household::Household;
 use super::metrics::Metrics;
 use super::pages;
 use super::shared::Shared;
@@ -93,7 +95,7 @@ fn begin(
         answer(&stream, &response.head, &response.body);
         return None;
     }
-    match upgrade(shared, &head, &mut permit) {
+    match upgrade(shared, &head, Household::of(address.ip()), &mut permit) {
         Ok((endpoint, response)) => {
             write_all(&stream, &response, limits::HEAD_TIME).ok()?;
             let id = shared.next_client_id();
@@ -147,6 +149,11 @@ impl Refused {
             self.response.truncate(end + 4);
         }
         self
+    }
+
+    /// The whole response.
+    pub fn response(&self) -> &[u8] {
+        &self.response
     }
 
     /// The status of the answer.
@@ -212,7 +219,19 @@ fn whose(
         debug!(%client, cap = cap.name(), "behind a proxy: turned away");
         return Err(turned_away(shared, cap));
     }
+    // The listener has counted a connection that no proxy made.
+    if forwarded::is_trusted(&shared.config.trusted_proxies, peer.ip()) {
+        let taken = shared.budgets.take(Household::of(client), Spending::Connection, shared.now());
+        taken.map_err(|wait| too_often(shared, Spending::Connection, wait))?;
+    }
     Ok(SocketAddr::new(client, peer.port()))
+}
+
+/// The refusal for an address whose budget is spent: it says after how many seconds there is some again.
+pub fn too_often(shared: &Shared, spending: Spending, wait: Duration) -> Refused {
+    Metrics::count(&shared.metrics.turned_away, "cap", spending.rule());
+    let seconds = wait.as_millis().div_ceil(1000).max(1).to_string();
+    Refused::with(429, spending.rule(), &[("Retry-After", &seconds)])
 }
 
 /// The refusal of a request for which there is no place; counts it.
@@ -222,14 +241,24 @@ pub fn turned_away(shared: &Shared, cap: TurnedAway) -> Refused {
 }
 
 /// Checks everything that stands between a request and a client; the place comes last, since it is what is scarce.
-fn upgrade(shared: &Shared, head: &RequestHead, permit: &mut Permit) -> Result<(Endpoint, Vec<u8>), Refused> {
+fn upgrade(
+    shared: &Shared,
+    head: &RequestHead,
+    address: Household,
+    permit: &mut Permit,
+) -> Result<(Endpoint, Vec<u8>), Refused> {
     let accepted = upgrade::accept(head, &SUBPROTOCOLS)?;
     upgrade::check_origin(head, &shared.config.allowed_origins)?;
     let endpoint = endpoint::find(&shared.config.codes, head)?;
     if shared.is_stopping() {
         return Err(Refused::plain(503, "stopping"));
     }
-    permit.become_client().map_err(|cap| turned_away(shared, cap))?;
+    let taken = shared.budgets.take(address, Spending::Client, shared.now());
+    taken.map_err(|wait| too_often(shared, Spending::Client, wait))?;
+    if let Err(cap) = permit.become_client() {
+        shared.budgets.give_back(address, Spending::Client);
+        return Err(turned_away(shared, cap));
+    }
     Ok((endpoint, accepted.response))
 }
 

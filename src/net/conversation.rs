@@ -6,13 +6,14 @@
 
 use std::cell::Cell;
 use std::io::{ErrorKind, Read};
-use std::net::{IpAddr, Shutdown};
+use std::net::Shutdown;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tracing::{debug, info};
 
+use super::budgets::Spending;
 use super::client::{Client, Ending};
 use super::connection;
 use super::household::Household;
@@ -23,7 +24,7 @@ use crate::limits;
 use crate::packet::server_packet::Welcome;
 use crate::packet::{ClientPacket, Direction, ServerPacket};
 use crate::session::{Breach, NATIVE_VERSION, Output, Session};
-use crate::world::{self, Action, Resource, rules};
+use crate::world::{self, Action, Command, Resource, rules};
 use crate::ws::Side;
 use crate::ws::boundary::Boundary;
 use crate::ws::conn::{Conn, Event, Role};
@@ -34,7 +35,7 @@ struct Conversation<'a> {
     shared: &'a Shared,
     client: &'a Arc<Client>,
     /// The client's address as limits count it.
-    address: IpAddr,
+    address: Household,
     session: Session,
     outputs: Vec<Output>,
     /// When the bytes at hand were read. All that they lead to is judged by this one time, so that a capture has it.
@@ -82,7 +83,7 @@ pub fn run(shared: &Shared, client: &Arc<Client>, rest: &[u8]) {
     }
     let now = shared.now();
     let session = Session::new(client.endpoint.layout == Layout::Native, now);
-    let address = Household::of(client.address.ip()).prefix();
+    let address = Household::of(client.address.ip());
     let mut conversation =
         Conversation { shared, client, address, session, outputs: Vec::new(), now, boundary: None };
     conversation.begin();
@@ -335,18 +336,38 @@ impl Conversation<'_> {
             }
             Output::Reply(packet) => self.reply(&packet),
             Output::Join { name, skin, gift } => self.join(name, skin, gift)?,
-            Output::Command(command, intended) => {
-                if let Err(dropped) = self.shared.inbox.push(self.address, command, intended) {
-                    Metrics::count(&self.shared.metrics.refused_commands, "reason", dropped.name());
-                }
-            }
+            Output::Command(command, intended) => self.command(command, intended),
             Output::Watch(player) => self.client.set_wish(player),
             Output::Dropped(rule) => Metrics::count(&self.shared.metrics.dropped_packets, "rule", rule),
         }
         Ok(())
     }
 
+    /// Queues a command, unless the clients of this address have said too much of its kind.
+    fn command(&self, command: Command, intended: Option<u32>) {
+        if Spending::on(&command.action).is_some_and(|spending| !self.may(spending)) {
+            return;
+        }
+        if let Err(dropped) = self.shared.inbox.push(self.address, command, intended) {
+            Metrics::count(&self.shared.metrics.refused_commands, "reason", dropped.name());
+        }
+    }
+
+    /// Whether the budget of this address has a token; if not, the client is told the rule.
+    fn may(&self, spending: Spending) -> bool {
+        let may = self.shared.budgets.take(self.address, spending, self.now).is_ok();
+        if !may {
+            Metrics::count(&self.shared.metrics.refused_commands, "reason", spending.rule());
+            self.reply(&ServerPacket::Error { rule: spending.rule(), detail: spending.detail() });
+        }
+        may
+    }
+
+    /// Gives the client a body. A client whose address joins too often goes on watching, and may try again.
     fn join(&mut self, name: String, skin: u8, gift: bool) -> Result<(), Ending> {
+        if !self.may(Spending::Join) {
+            return Ok(());
+        }
         let player = self.shared.roster.take(self.shared.now()).ok_or(Ending::Breach(Breach::Full))?;
         let tick = self.shared.tick.load(Ordering::Relaxed);
         info!(client = self.client.id, player = player.0, tick, ?name, "player enters");
@@ -407,7 +428,7 @@ mod tests {
         let mut conversation = Conversation {
             shared,
             client,
-            address: address.ip(),
+            address: Household::of(address.ip()),
             session,
             outputs: Vec::new(),
             now,

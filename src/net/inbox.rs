@@ -13,8 +13,8 @@
 //! command frame, so that a capture has every command of a tick.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::IpAddr;
 
+use super::household::Household;
 use super::sync::Mutex;
 use crate::limits;
 use crate::world::{Action, Command, PlayerId, command};
@@ -69,7 +69,7 @@ struct State {
     slots: BTreeMap<u32, Slot>,
     /// Commands of players, in all and by address. An address without any has no entry.
     waiting: usize,
-    by_address: HashMap<IpAddr, usize>,
+    by_address: HashMap<Household, usize>,
     operator_sequence: u64,
     /// The tick of the operator's last command: later ones are not before it.
     operator_tick: u32,
@@ -86,13 +86,13 @@ struct Slot {
 /// What one player has queued for one tick.
 #[derive(Debug)]
 struct Queued {
-    address: IpAddr,
+    address: Household,
     commands: Vec<Command>,
 }
 
 impl State {
     /// Whether one more command of this address has room.
-    fn has_room(&self, address: IpAddr) -> Result<(), Dropped> {
+    fn has_room(&self, address: Household) -> Result<(), Dropped> {
         let room = limits::INBOX_COMMANDS - self.waiting;
         let own = self.by_address.get(&address).copied().unwrap_or(0);
         match room {
@@ -153,12 +153,11 @@ impl Inbox {
         self
     }
 
-    /// Queues a player's command for `max(intended, next)`, bounded ahead. `address` is that of the player's connection, as limits
-    /// count it (an IPv4 address or a /64 of IPv6).
+    /// Queues a player's command for `max(intended, next)`, bounded ahead. `address` is that of the player's connection.
     ///
     /// # Errors
     /// [`Dropped`] when a bound is reached; the command is then lost.
-    pub fn push(&self, address: IpAddr, command: Command, intended: Option<u32>) -> Result<(), Dropped> {
+    pub fn push(&self, address: Household, command: Command, intended: Option<u32>) -> Result<(), Dropped> {
         let mut state = self.state.lock();
         state.has_room(address)?;
         let (next, player) = (state.next_tick, command.player);
@@ -227,11 +226,14 @@ mod tests {
     use super::*;
 
     /// An IPv4 address, by number.
-    fn address(number: u32) -> IpAddr {
-        IpAddr::V4(std::net::Ipv4Addr::from_bits(number))
+    fn address(number: u32) -> Household {
+        Household::of(std::net::Ipv4Addr::from_bits(number).into())
     }
 
-    const HOME: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+    /// The address of the honest player.
+    fn home() -> Household {
+        address(u32::MAX)
+    }
 
     fn stop(player: u16, sequence: u32) -> Command {
         let action = Action::Move { direction: None };
@@ -247,9 +249,9 @@ mod tests {
     #[test]
     fn a_command_runs_in_the_tick_it_is_meant_for_or_the_next_one() {
         let inbox = Inbox::new(10, 30, 0);
-        inbox.push(HOME, stop(1, 1), Some(12)).unwrap();
-        inbox.push(HOME, stop(1, 2), Some(3)).unwrap();
-        inbox.push(HOME, stop(1, 3), None).unwrap();
+        inbox.push(home(), stop(1, 1), Some(12)).unwrap();
+        inbox.push(home(), stop(1, 2), Some(3)).unwrap();
+        inbox.push(home(), stop(1, 3), None).unwrap();
         assert_eq!(drained(&inbox, 10), [2, 3]);
         assert_eq!(drained(&inbox, 11), [0; 0]);
         assert_eq!(drained(&inbox, 12), [1]);
@@ -267,7 +269,7 @@ mod tests {
     #[test]
     fn the_far_future_is_cut_to_the_bound() {
         let inbox = Inbox::new(0, 30, 0);
-        inbox.push(HOME, stop(1, 1), Some(u32::MAX)).unwrap();
+        inbox.push(home(), stop(1, 1), Some(u32::MAX)).unwrap();
         assert_eq!(drained(&inbox, 29), [0; 0]);
         assert_eq!(drained(&inbox, 30), [1]);
     }
@@ -275,7 +277,7 @@ mod tests {
     #[test]
     fn commands_without_a_tick_wait_the_delay() {
         let inbox = Inbox::new(5, 30, 2);
-        inbox.push(HOME, stop(1, 1), None).unwrap();
+        inbox.push(home(), stop(1, 1), None).unwrap();
         assert_eq!(drained(&inbox, 6), [0; 0]);
         assert_eq!(drained(&inbox, 7), [1]);
     }
@@ -283,8 +285,8 @@ mod tests {
     #[test]
     fn the_margin_says_how_early_or_late() {
         let inbox = Inbox::new(10, 30, 0);
-        inbox.push(HOME, stop(1, 1), Some(13)).unwrap();
-        inbox.push(HOME, stop(2, 1), Some(8)).unwrap();
+        inbox.push(home(), stop(1, 1), Some(13)).unwrap();
+        inbox.push(home(), stop(2, 1), Some(8)).unwrap();
         let mut margins = BTreeMap::new();
         inbox.drain(10, &mut Vec::new(), |player, ticks| {
             margins.insert(player, ticks);
@@ -297,9 +299,9 @@ mod tests {
         let inbox = Inbox::new(0, 30, 0);
         let per_tick = limits::COMMANDS_PER_PLAYER_TICK as u32;
         for sequence in 0..per_tick {
-            inbox.push(HOME, stop(1, sequence), None).unwrap();
+            inbox.push(home(), stop(1, sequence), None).unwrap();
         }
-        assert_eq!(inbox.push(HOME, stop(1, per_tick), None), Err(Dropped::PlayerTickFull));
+        assert_eq!(inbox.push(home(), stop(1, per_tick), None), Err(Dropped::PlayerTickFull));
         // Each address pushes until it is stopped; then the next one comes.
         let mut stopped = BTreeMap::new();
         for number in 2..u16::MAX {
@@ -315,7 +317,7 @@ mod tests {
         assert_eq!(stopped["inbox_full"], 1, "{stopped:?}");
         let mut commands = Vec::new();
         inbox.leave(PlayerId(1));
-        inbox.push(HOME, stop(60_000, 1), None).expect("the room of the player that left");
+        inbox.push(home(), stop(60_000, 1), None).expect("the room of the player that left");
         inbox.drain(0, &mut commands, |_, _| {});
         let expected = limits::INBOX_COMMANDS + 2 - per_tick as usize;
         assert_eq!(commands.len(), expected, "a leave has room when nothing else has");
@@ -337,7 +339,7 @@ mod tests {
                 }
                 newcomer += 1;
             }
-            let honest = |at: u32| inbox.push(HOME, stop(1, tick * 7 + at), Some(tick + 2)).is_ok();
+            let honest = |at: u32| inbox.push(home(), stop(1, tick * 7 + at), Some(tick + 2)).is_ok();
             accepted += (0..7).filter(|at| honest(*at)).count();
             drained(&inbox, tick);
         }
@@ -376,7 +378,7 @@ mod tests {
         // The first leaves half of the room, the second half of that, and so on.
         let counts = [0, 1, 2, 3].map(fill);
         assert_eq!(counts, [2, 4, 8, 16].map(|part| limits::INBOX_COMMANDS / part));
-        inbox.push(HOME, stop(60_000, 1), None).expect("an address that has nothing waiting");
+        inbox.push(home(), stop(60_000, 1), None).expect("an address that has nothing waiting");
         drained(&inbox, 0);
         assert!(inbox.state.lock().by_address.is_empty() && inbox.state.lock().waiting == 0);
     }
@@ -385,7 +387,7 @@ mod tests {
     fn a_leave_drops_what_the_player_has_queued_and_nothing_else() {
         let inbox = Inbox::new(0, 30, 0);
         for (player, sequence, tick) in [(1, 1, 0), (2, 2, 0), (1, 3, 4), (2, 4, 4), (1, 5, 30)] {
-            inbox.push(HOME, stop(player, sequence), Some(tick)).unwrap();
+            inbox.push(home(), stop(player, sequence), Some(tick)).unwrap();
         }
         inbox.leave(PlayerId(1));
         let mut commands = Vec::new();

@@ -6,12 +6,15 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use tracing::{debug, info, warn};
 
 use super::admission::{Admitted, TurnedAway};
+use super::budgets::Spending;
 use super::connection;
 use super::forwarded;
+use super::household::Household;
 use super::metrics::Metrics;
 use super::platform;
 use super::shared::Shared;
@@ -53,6 +56,12 @@ fn take(shared: &Arc<Shared>, stream: TcpStream, address: SocketAddr) {
     shared.metrics.accepted.inc();
     let address = canonical(address);
     let is_proxy = forwarded::is_trusted(&shared.config.trusted_proxies, address.ip());
+    if !is_proxy
+        && let Err(wait) =
+            shared.budgets.take(Household::of(address.ip()), Spending::Connection, shared.now())
+    {
+        return turn_away_for_now(shared, &stream, address, wait);
+    }
     let Admitted { permit, displaced } = match shared.admission.admit((!is_proxy).then(|| address.ip())) {
         Ok(admitted) => admitted,
         Err(cap) => return turn_away(shared, &stream, address, cap),
@@ -94,6 +103,12 @@ fn turn_away(shared: &Shared, stream: &TcpStream, address: SocketAddr, cap: Turn
     let (status, body) = (cap.status(), format!("{}\n", cap.name()));
     let response = http::response(status, "text/plain; charset=utf-8", &[], body.as_bytes());
     let _ = platform::send_now(stream, &response);
+}
+
+/// A 429 for an address that connects too often: as cheap as [`turn_away`].
+fn turn_away_for_now(shared: &Shared, stream: &TcpStream, address: SocketAddr, wait: Duration) {
+    debug!(%address, "the address connects too often");
+    let _ = platform::send_now(stream, &connection::too_often(shared, Spending::Connection, wait).response());
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //!                         └──────────────► outbox (per client) ◄──────────────┘
 //! ```
 //!
-//! In the order in which a connection meets them: [`listener`], [`admission`] with its [`pool`]s, [`connection`] (head, whose it is by
+//! In the order in which a connection meets them: [`listener`], [`admission`] with its [`pool`]s and [`budgets`], [`connection`] (head, whose it is by
 //! [`forwarded`], then [`pages`] or an [`endpoint`]), [`client`], [`conversation`], [`inbox`], [`ticker`], [`worker`], [`outbox`]. [`server`] starts and stops
 //! them, [`console`] carries out what the operator says, [`shared`] is what they share, [`tap`] lets others listen, [`recorder`] writes what it
 //! hears into a file and [`wire`] shows it, [`platform`] the calls that `std` lacks, [`metrics`] what is counted. [`echo`] is a server of its
@@ -15,6 +15,7 @@
 
 pub mod admission;
 pub mod bell;
+pub mod budgets;
 pub mod client;
 pub mod config;
 pub mod connection;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::time::{Duration, Instant};
 
 use super::admission::Admission;
+use super::budgets::Budgets;
 use super::client::Client;
 use super::config::Config;
 use super::console::gate::Gate;
@@ -40,6 +41,8 @@ pub struct Shared {
     pub recorder: Recorder,
     /// Who may have a thread.
     pub admission: Arc<Admission>,
+    /// What the clients of one address may still do.
+    pub budgets: Budgets,
     /// One for each fan-out worker.
     pub bells: Vec<Bell>,
     /// Tells this start of the server from the one before: 16 hex digits.
@@ -66,6 +69,7 @@ impl Shared {
         epoch: String,
     ) -> Shared {
         Shared {
+            budgets: Budgets::new(config.address_budgets),
             config,
             metrics: Metrics::new(),
             inbox,

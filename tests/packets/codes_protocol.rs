@@ -82,7 +82,7 @@ fn every_scalar_and_unit_of_the_tables_is_in_the_document() {
 fn the_limits_of_the_document_are_the_limits_of_the_code() {
     use tickwire::limits::*;
     let (_, text) = document();
-    let constants: [(&str, u64); 19] = [
+    let constants: [(&str, u64); 26] = [
         ("MESSAGE_BYTES", MESSAGE_BYTES as u64),
         ("MESSAGE_FRAGMENTS", MESSAGE_FRAGMENTS as u64),
         ("CONTROL_PAYLOAD_BYTES", CONTROL_PAYLOAD_BYTES as u64),
@@ -97,6 +97,13 @@ fn the_limits_of_the_document_are_the_limits_of_the_code() {
         ("CLIENT_BYTES_BURST", u64::from(CLIENT_BYTES_BURST)),
         ("HELLO_TIME", HELLO_TIME.as_secs()),
         ("COMMAND_AHEAD_MS", u64::from(COMMAND_AHEAD_MS)),
+        ("ADDRESS_CONNECTIONS_PER_SECOND", u64::from(ADDRESS_CONNECTIONS_PER_SECOND)),
+        ("ADDRESS_CONNECTIONS_BURST", u64::from(ADDRESS_CONNECTIONS_BURST)),
+        ("ADDRESS_CLIENTS_PER_SECOND", u64::from(ADDRESS_CLIENTS_PER_SECOND)),
+        ("ADDRESS_CLIENTS_BURST", u64::from(ADDRESS_CLIENTS_BURST)),
+        ("ADDRESS_JOINS_PER_SECOND", u64::from(ADDRESS_JOINS_PER_SECOND)),
+        ("ADDRESS_JOINS_BURST", u64::from(ADDRESS_JOINS_BURST)),
+        ("ADDRESS_SAYS_AS_CLIENTS", u64::from(ADDRESS_SAYS_AS_CLIENTS)),
         ("COMMANDS_PER_PLAYER_TICK", COMMANDS_PER_PLAYER_TICK as u64),
         ("INBOX_COMMANDS", INBOX_COMMANDS as u64),
         ("ADMIN_BODY_BYTES", ADMIN_BODY_BYTES as u64),

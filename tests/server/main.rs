@@ -4,6 +4,7 @@ mod admin;
 mod bots_agree;
 mod bots_play;
 mod bots_walk;
+mod budgets;
 mod capture;
 mod clients;
 mod command;

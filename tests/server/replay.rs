@@ -18,10 +18,10 @@ use tickwire::ws::Side;
 use tickwire::ws::frame::{Header, Opcode, mask};
 
 /// A file of the test's own; removed when dropped.
-struct File(PathBuf);
+pub struct File(pub PathBuf);
 
 impl File {
-    fn new(name: &str) -> File {
+    pub fn new(name: &str) -> File {
         let name = format!("replay-{name}-{}.pcapng", std::process::id());
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = fs::remove_file(&path);
@@ -36,7 +36,7 @@ impl Drop for File {
 }
 
 /// What the program says of a capture, and its exit status.
-fn replay(bytes: &[u8], name: &str, more: &[&str]) -> (String, i32) {
+pub fn replay(bytes: &[u8], name: &str, more: &[&str]) -> (String, i32) {
     let file = File::new(name);
     fs::write(&file.0, bytes).expect("written");
     let path = file.0.to_str().expect("text");
@@ -48,7 +48,7 @@ fn replay(bytes: &[u8], name: &str, more: &[&str]) -> (String, i32) {
     (String::from_utf8(text).expect("text"), output.status.code().expect("it ends by itself"))
 }
 
-fn number(report: &Value, name: &str) -> u64 {
+pub fn number(report: &Value, name: &str) -> u64 {
     report[name].as_u64().unwrap_or_else(|| panic!("{name} of {report}"))
 }
 

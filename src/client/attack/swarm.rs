@@ -1,7 +1,7 @@
 //! The attackers together, on one thread.
 //!
 //! Comes in: a plan. Goes out: connections, bytes, and in the end the [`Pressure`]. Never: more connections at once than planned; one that
-//! waits for another. Of churn there are at most as many at once as come in [`CHURN_SECONDS`], should nobody answer them.
+//! waits for another. Of those that count by the second there are at most as many at once as come in [`CHURN_SECONDS`], should nobody answer them.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 
-use super::{Attack, Manner, Pressure, Reads};
+use super::{Attack, LINE, Manner, Pressure, Reads, victim};
 use crate::client::dial;
 use crate::client::hostile::{self, Told};
 use crate::client::link::Link;
@@ -44,7 +44,7 @@ pub struct Plan {
     pub source: Source,
     /// So many addresses in turn; as [`Source`] spreads clients without it.
     pub addresses: Option<usize>,
-    /// So many at once; connections a second for [`Attack::Churn`].
+    /// So many at once; connections a second for [`Attack::Churn`] and [`Attack::Reconnect`].
     pub count: usize,
     /// For so long.
     pub time: Duration,
@@ -82,6 +82,18 @@ enum Stage {
 /// The server is not on this machine.
 pub fn run(plan: &Plan) -> io::Result<Pressure> {
     let to = hostile::local(&plan.url)?;
+    if plan.attack != Attack::Reconnect {
+        return misbehave(plan, to);
+    }
+    thread::scope(|scope| {
+        let victim = scope.spawn(|| victim::lines_heard(&plan.url, LINE, plan.time));
+        let mut pressure = misbehave(plan, to)?;
+        pressure.lines_heard = Some(victim.join().expect("the victim does not panic")?);
+        Ok(pressure)
+    })
+}
+
+fn misbehave(plan: &Plan, to: SocketAddr) -> io::Result<Pressure> {
     let started = Instant::now();
     let mut swarm = Swarm::new(plan, to, started);
     while started.elapsed() < plan.time {
@@ -110,14 +122,14 @@ struct Swarm<'a> {
 
 impl<'a> Swarm<'a> {
     fn new(plan: &'a Plan, to: SocketAddr, started: Instant) -> Swarm<'a> {
-        let absent = if plan.attack == Attack::Churn { 0 } else { plan.count };
+        let absent = if plan.attack.is_rate() { 0 } else { plan.count };
         let absent = (0..absent).rev().map(|index| (index, started)).collect();
         Swarm { plan, to, started, peers: Vec::new(), absent, pressure: Pressure::default() }
     }
 
     /// Connects those who are due: all that are absent, or as many as churn wants by now.
     fn dial(&mut self, now: Instant) {
-        if self.plan.attack == Attack::Churn {
+        if self.plan.attack.is_rate() {
             let made = (self.pressure.connections + self.pressure.unreachable) as usize;
             let wanted = (self.plan.count as f64 * self.started.elapsed().as_secs_f64()) as usize;
             let failed = self.pressure.unreachable;
@@ -177,7 +189,7 @@ impl<'a> Swarm<'a> {
     }
 
     fn comes_again(&mut self, index: usize, at: Instant) {
-        if self.plan.attack != Attack::Churn {
+        if !self.plan.attack.is_rate() {
             self.absent.push((index, at));
         }
     }
@@ -226,7 +238,7 @@ impl Peer {
         }
         if self.stage == Stage::Busy && self.unsent.is_empty() {
             if self.manner.leaves {
-                return Some("left".to_owned());
+                return (now >= self.since + self.manner.lingers).then(|| "left".to_owned());
             }
             if now >= self.due && !self.manner.is_silent() {
                 self.manner.write_block(&mut self.sequence, &mut self.unsent);
@@ -270,7 +282,7 @@ impl Peer {
             Told::Nothing => None,
             Told::Ended(ending) => Some(ending),
             Told::Opened => {
-                self.stage = Stage::Busy;
+                (self.stage, self.since) = (Stage::Busy, now);
                 self.unsent.extend_from_slice(&self.manner.opening);
                 None
             }

@@ -1,0 +1,46 @@
+//! The victim of [`Attack::Reconnect`](super::Attack::Reconnect): one well-behaved client that counts the attackers' chat lines it hears.
+//!
+//! It comes from an address of its own, plays, stands still, and is in view of everybody if the map is small.
+
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::{Duration, Instant};
+
+use crate::client::heard::Heard;
+use crate::client::talk::Talk;
+use crate::client::url::Url;
+use crate::packet::client_packet::Mode;
+use crate::packet::{ClientPacket, Codes};
+use crate::session::NATIVE_VERSION;
+
+/// Where it comes from: no attacker of a pattern does.
+const FROM: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// Plays for so long; gives how many lines of this text came. At a [`sink`](crate::client::sink) none do.
+///
+/// # Errors
+/// The victim was not let in, or was disconnected.
+pub fn lines_heard(url: &Url, text: &str, time: Duration) -> io::Result<u64> {
+    let deadline = Instant::now() + time;
+    let native = Codes::builtin().dialect("native").expect("the built-in tables have it");
+    let mut talk = Talk::connect(url, Some(FROM), native)?;
+    let name = Some("victim".to_owned());
+    talk.say(&ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin: None })?;
+    let mut lines = 0;
+    loop {
+        match talk.hear(deadline.saturating_duration_since(Instant::now())) {
+            Ok(Some(Heard::Chat { text: heard, .. })) if heard == text => lines += 1,
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                let ending = talk.ending().unwrap_or_default().to_owned();
+                return Err(io::Error::new(ErrorKind::ConnectionAborted, format!("the victim: {ending}")));
+            }
+            Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(lines),
+            Err(error) => return Err(error),
+        }
+        // What has been heard already would not end by itself.
+        if Instant::now() >= deadline {
+            return Ok(lines);
+        }
+    }
+}

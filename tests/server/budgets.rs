@@ -1,0 +1,168 @@
+//! Budgets of an address: what its clients may do together, however often they reconnect, and what each is told beyond it.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tickwire::client::attack::{self, Attack};
+use tickwire::client::heard::Heard;
+use tickwire::client::talk::Talk;
+use tickwire::client::url::Url;
+use tickwire::limits;
+use tickwire::net::Server;
+use tickwire::net::recorder::Target;
+use tickwire::packet::client_packet::Mode;
+use tickwire::packet::{ClientPacket, Codes};
+
+use crate::replay::{File, number, replay};
+use crate::support::{PATIENCE, server, server_with};
+
+fn url(server: &Server) -> Url {
+    format!("ws://{}/play", server.address()).parse().expect("a URL")
+}
+
+/// A native client that wants to play; all come from one address.
+fn player(server: &Server) -> Talk {
+    let native = Codes::builtin().dialect("native").expect("built in");
+    let mut talk = Talk::connect(&url(server), None, native).expect("let in");
+    let hello = ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None };
+    talk.say(&hello).expect("said");
+    talk
+}
+
+fn is_error(heard: &Heard, name: &str) -> bool {
+    matches!(heard, Heard::Error { rule, .. } if rule == name)
+}
+
+/// Whether the client is given a body, or is told that its address joins too often.
+fn joins(talk: &mut Talk) -> bool {
+    let is_answer =
+        |heard: &Heard| matches!(heard, Heard::Spawned { .. }) || is_error(heard, "address_join_rate");
+    let answer = talk.hear_until(PATIENCE, is_answer).expect("an answer");
+    matches!(answer, Heard::Spawned { .. })
+}
+
+/// More clients than may speak at once chat until one is told the rule.
+fn chats_until_rejected(server: &Server) {
+    let mut talks: Vec<Talk> = (0..16).map(|_| player(server)).collect();
+    assert!(talks.iter_mut().all(joins), "a class joins at once");
+    let deadline = Instant::now() + PATIENCE;
+    for sequence in 1.. {
+        for talk in &mut talks {
+            let text = "all at once".to_owned();
+            talk.say(&ClientPacket::Chat { sequence: Some(sequence), tick: None, text }).expect("said");
+        }
+        let is_rejected = |talk: &mut Talk| {
+            talk.hear_until(limits::CHAT_INTERVAL, |heard| is_error(heard, "address_chat_rate")).is_ok()
+        };
+        if talks.iter_mut().any(is_rejected) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "no line was rejected");
+    }
+}
+
+/// One client after the other joins until one is rejected; that one commands all the same, joins later, and commands again.
+fn joins_until_rejected(server: &Server) {
+    let deadline = Instant::now() + PATIENCE;
+    let mut talk = player(server);
+    while joins(&mut talk) {
+        assert!(Instant::now() < deadline, "no join was rejected");
+        talk = player(server);
+    }
+    let walk = |talk: &mut Talk, direction| {
+        for sequence in 1..4 {
+            let direction = Some(direction);
+            talk.say(&ClientPacket::Move { sequence: Some(sequence), tick: None, direction }).expect("said");
+        }
+    };
+    // Without a body; a replay that takes the rejected join for one has these in the place of those below.
+    walk(&mut talk, 7);
+    let enter = ClientPacket::EnterGame { name: Some("late".to_owned()), skin: None, moofoll: false };
+    talk.say(&enter).expect("said");
+    while !joins(&mut talk) {
+        assert!(Instant::now() < deadline, "the budget never fills again");
+        thread::sleep(Duration::from_millis(100));
+        talk.say(&enter).expect("said");
+    }
+    walk(&mut talk, 40_000);
+    let has_walked = |heard: &Heard| matches!(heard, Heard::Update(_));
+    (0..3).for_each(|_| drop(talk.hear_until(PATIENCE, has_walked).expect("updates go on")));
+}
+
+#[test]
+fn rejected_chat_and_joins_name_the_rule_and_the_session_replays_as_the_same() {
+    let (server, file) = (server(), File::new("budgets"));
+    server.capture(Target::File(file.0.clone())).expect("a new file");
+    chats_until_rejected(&server);
+    joins_until_rejected(&server);
+    let metrics = server.metrics_text();
+    for rule in ["address_chat_rate", "address_join_rate"] {
+        assert!(metrics.contains(&format!("commands_refused_total{{reason=\"{rule}\"}}")), "{metrics}");
+    }
+    assert_eq!(server.stop(), 0);
+    let bytes = fs::read(&file.0).expect("the file");
+    let (text, status) = replay(&bytes, "budgets-again", &["--json"]);
+    assert_eq!(status, 0, "{text}");
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(report["verdict"], "same");
+    let dropped = ["not_taken", "dropped_on_leave", "behind_end"].map(|name| number(&report, name));
+    assert!(dropped.iter().sum::<u64>() > 0, "the rejected lines were decoded: {report}");
+}
+
+/// What an upgrade from this machine is answered with.
+fn upgrade(server: &Server) -> String {
+    let mut stream = TcpStream::connect(server.address()).expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    let request = "GET /play HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+                   Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    stream.write_all(request.as_bytes()).expect("sent");
+    let mut buffer = [0; 1024];
+    let count = stream.read(&mut buffer).expect("an answer");
+    String::from_utf8_lossy(&buffer[..count]).into_owned()
+}
+
+/// The first answer to an upgrade that is neither a handshake nor for want of a place, however often the address reconnects.
+fn first_refusal(server: &Server) -> Option<String> {
+    let answers = (0..3 * limits::ADDRESS_CLIENTS_BURST).map(|_| upgrade(server));
+    let mut refused = answers.filter(|answer| !["101", "503"].contains(&&answer[9..12]));
+    refused.next()
+}
+
+#[test]
+fn an_address_that_reconnects_too_often_gets_429_and_when_to_come_again_unless_budgets_are_lifted() {
+    let limited = server();
+    let answer = first_refusal(&limited).expect("a refusal");
+    assert!(answer.starts_with("HTTP/1.1 429 ") && answer.contains("\r\nRetry-After: 1\r\n"), "{answer}");
+    assert!(answer.ends_with("address_client_rate\n"), "{answer}");
+    assert!(limited.metrics_text().contains("turned_away_total{cap=\"address_client_rate\"}"));
+    limited.stop();
+
+    let lifted = server_with(|config| config.address_budgets = false);
+    assert_eq!(first_refusal(&lifted), None);
+    lifted.stop();
+}
+
+#[test]
+fn a_victim_hears_no_more_than_four_clients_may_say_from_an_address_that_reconnects() {
+    // The map is so small that everyone is in view of everyone.
+    let server = server_with(|config| config.identity.map_size_px = 1_440);
+    let started = Instant::now();
+    let plan = attack::Plan {
+        attack: Attack::Reconnect,
+        url: url(&server),
+        source: "127.77.9.1".parse().expect("an address"),
+        addresses: None,
+        count: 300,
+        time: Duration::from_secs(3),
+    };
+    let pressure = attack::run(&plan).expect("on this machine");
+    let intervals = started.elapsed().as_millis() / limits::CHAT_INTERVAL.as_millis() + 1;
+    let allowed = u64::from(limits::ADDRESS_SAYS_AS_CLIENTS) * (intervals as u64 + 1);
+    let heard = pressure.lines_heard.expect("there was a victim");
+    assert!(heard <= allowed, "{heard} lines, {allowed} are allowed: {pressure:?}");
+    server.stop();
+}
