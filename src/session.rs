@@ -260,7 +260,7 @@ impl Session {
 
     fn enter(&mut self, name: Option<&str>, skin: Option<u8>, gift: bool, outputs: &mut Vec<Output>) {
         let name = text::clean_name(name.unwrap_or_default());
-        let name = if name.is_empty() { "unknown".to_owned() } else { name };
+        let name = if name.is_empty() { text::NO_NAME.to_owned() } else { name };
         let skin = skin.filter(|skin| *skin < limits::SKINS).unwrap_or(0);
         match self.player() {
             None => outputs.push(Output::Join { name, skin, gift }),

@@ -15,6 +15,9 @@ use crate::world::{EntityId, Event, PlayerId};
 /// The number of the text that shows damage, in the MooMoo dialects.
 const DAMAGE_TEXT: u64 = 1;
 
+/// What a player of the MooMoo dialects is told that chose what is not offered; no longer than a line of chat.
+const NOT_OFFERED: &str = "This server does not have that";
+
 /// Tells a native client: gestures in lists, deaths one by one.
 pub fn native(
     view: &View,
@@ -87,6 +90,7 @@ fn write_player_or_nil(out: &mut Vec<u8>, seen: Option<&Seen>) {
 
 /// Tells a client of the MooMoo dialects: each gesture in a packet of its own.
 pub fn moomoo(view: &View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
+    let mut is_refused = false;
     for event in &published.events {
         match event {
             Event::Swung { player, weapon, hit } if view.shows(published, *player) => {
@@ -137,6 +141,7 @@ pub fn moomoo(view: &View, published: &Published, dialect: &Dialect, messages: &
                     write_uint(out, animals::number(*animal));
                 });
             }
+            Event::NotOffered { player } if view.is_own(*player) => is_refused = true,
             Event::Said { text } => moomoo_say(view, text, dialect, messages),
             Event::Died { player, .. } if view.is_own(*player) => {
                 messages.add_named(dialect, "died", 0, |_| {});
@@ -144,6 +149,17 @@ pub fn moomoo(view: &View, published: &Published, dialect: &Dialect, messages: &
             _ => {}
         }
     }
+    if is_refused {
+        refuse_choice(view, published, dialect, messages);
+    }
+}
+
+/// These clients work out by themselves what an age offers, from a list that has more than this game. Whoever clicks on such a
+/// thing is told in words that it is not here, and is shown the choice again: once a turn, however often it clicked.
+fn refuse_choice(view: &View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
+    let Some(seen) = view.own.and_then(|own| find(published, own.who.player)) else { return };
+    super::moomoo::write_upgrades(seen, dialect, messages);
+    moomoo_say(view, NOT_OFFERED, dialect, messages);
 }
 
 /// These dialects have no word for the operator's: it appears above one's own head.

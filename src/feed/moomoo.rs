@@ -258,10 +258,7 @@ fn tell_kit(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Mess
             write_uint(out, is_weapons);
         });
     }
-    messages.add_named(dialect, "upgrades", 2, |out| {
-        write_uint(out, points.into());
-        write_uint(out, age.into());
-    });
+    write_upgrades(seen, dialect, messages);
     for (group, count) in kit.built.iter().enumerate() {
         if counted.get(group).copied().unwrap_or(0) != *count {
             messages.add_named(dialect, "item_count", 2, |out| {
@@ -271,6 +268,15 @@ fn tell_kit(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Mess
         }
     }
     view.last_kit = said;
+}
+
+/// How many choices a player may make, and of which age the next one is. The client lists what it can choose by itself.
+pub fn write_upgrades(seen: &Seen, dialect: &Dialect, messages: &mut Messages) {
+    let (points, age) = seen.choices;
+    messages.add_named(dialect, "upgrades", 2, |out| {
+        write_uint(out, points.into());
+        write_uint(out, age.into());
+    });
 }
 
 fn tell_board(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {

@@ -414,15 +414,17 @@ export class World {
     if (!own) return;
     this.lifeAge = Math.max(this.lifeAge, stats.age);
     const place = nowMs - this.struckAt.atMs < 100 ? between(own.shown, this.struckAt) : own.shown;
+    // What a kill pays is told as points, and not as gold that was gathered.
+    const kills = stats.kills > before.kills;
     RESOURCES.forEach((name, resource) => {
+      if (kills && name === 'gold') return;
       const amount = stats[name] - before[name];
       // What mills pay comes all the time, and is not worth a number.
       const paid = name === 'gold' && nowMs - Math.max(own.swing.atMs, this.struckAt.atMs) > PAID_MS;
       if (amount > 0 && !paid) this.happen('gained', nowMs, place, { resource, amount });
     });
-    // Gold counts as points as well; what is more than that a kill has brought.
-    const points = stats.score - before.score - (stats.gold - before.gold);
-    if (stats.kills > before.kills && points > 0) this.happen('scored', nowMs, own.shown, { amount: points });
+    const points = stats.gold - before.gold;
+    if (kills && points > 0) this.happen('scored', nowMs, own.shown, { amount: points });
     if (stats.age > before.age) this.happen('aged', nowMs, own.shown, { amount: stats.age });
   }
 

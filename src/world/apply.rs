@@ -3,6 +3,9 @@
 //! Comes in: one command. Goes out: a changed state and perhaps an event, or a reason why not. Never: a half-applied
 //! command. Everything is checked before anything is changed, so a refused command leaves no trace.
 
+use std::borrow::Cow;
+
+use crate::alike::look_alike;
 use crate::command::{Action, Command, Refusal, Selection};
 use crate::controller::kit::Choice;
 use crate::controller::{Controller, Player};
@@ -12,18 +15,34 @@ use crate::fixed::{Angle, Fixed};
 use crate::rules;
 use crate::spawn;
 use crate::state::{Event, World};
-use crate::text::{check_chat, check_name, check_say};
+use crate::text::{check_chat, check_name, check_say, numbered, NO_NAME};
+
+/// Marks before the number of a player whose name is taken: three names of others that were made to be in the way, and no more
+/// looking.
+const NUMBER_MARKS_MOST: usize = 4;
 
 impl World {
     /// Carries out a command, or notes why not.
     pub(crate) fn apply(&mut self, command: Command) {
         match self.check(&command) {
-            Err(refusal) => self.outcome.refused.push((command, refusal)),
+            Err(refusal) => {
+                self.note_refused(&command, refusal);
+                self.outcome.refused.push((command, refusal));
+            }
             Ok(()) => {
                 self.outcome.accepted[usize::from(command.action.kind())] += 1;
                 self.note_sequence(command.player, command.sequence);
                 self.perform(command.player, command.action);
             }
+        }
+    }
+
+    /// Clients of MooMoo.io work out by themselves what an age offers, and show it until they hear an answer.
+    fn note_refused(&mut self, command: &Command, refusal: Refusal) {
+        let chooses = matches!(command.action, Action::Upgrade { .. }) && refusal == Refusal::NotOffered;
+        let waits = self.player(command.player).map_or(false, |player| player.choices > 0);
+        if chooses && waits {
+            self.outcome.events.push(Event::NotOffered { player: command.player });
         }
     }
 
@@ -87,8 +106,8 @@ impl World {
                 None => (true, true),
             },
             Action::Upgrade { choice } => {
-                let growth = &player.growth;
-                (growth.choices() > 0 && player.kit.is_offered(*choice, growth.choice_age), true)
+                let age = player.choices().next();
+                (age.map_or(false, |age| player.kit.is_offered(*choice, age)), true)
             }
             Action::Select { what: Selection::Weapon(id) } => (true, player.kit.has_weapon(*id)),
             Action::Select { what: Selection::Item(id) } => (true, player.kit.has_item(*id)),
@@ -173,13 +192,33 @@ impl World {
         if let Some((player, _)) = self.player_mut(id) {
             match player.hand.item.and_then(rules::item).filter(|_| on) {
                 Some(item) => self.use_item(id, item),
-                None => player.hand.attacking = on,
+                None => player.hand.attack(on),
             }
         }
     }
 
+    /// The name by which a player plays who wants this one: with its number behind it if it looks like another player's. Whoever
+    /// gave no name is told apart by nothing.
+    pub(crate) fn name_for<'a>(&self, id: PlayerId, name: &'a str) -> Cow<'a, str> {
+        let is_taken = |name: &str| {
+            let mut others = self.state.players.iter().filter(|entity| entity.id != id.entity());
+            others.any(|entity| match &entity.controller {
+                Controller::Player(player) => look_alike(&player.name, name),
+                _ => false,
+            })
+        };
+        let mut given = Cow::from(name);
+        let mut marks = 1;
+        while !name.is_empty() && name != NO_NAME && marks <= NUMBER_MARKS_MOST && is_taken(&given) {
+            given = numbered(name, id.0, marks).into();
+            marks += 1;
+        }
+        given
+    }
+
     fn join(&mut self, id: PlayerId, name: &str, skin: u8) {
         if let Err(at) = self.find(id) {
+            let name = &self.name_for(id, name);
             let state = &mut self.state;
             self.crowd.update(&state.players);
             let (x, y) =

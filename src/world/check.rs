@@ -180,7 +180,7 @@ fn check_player(entity: &Entity) -> Result<(), SnapshotError> {
     require(check_name(&player.name).is_ok(), "name of a player")?;
     require(player.alive == (entity.body.health > 0), "life of a player")?;
     require(
-        player.alive || player.direction.is_none() && !player.hand.attacking && !player.stirred,
+        player.alive || player.direction.is_none() && !player.hand.is_busy() && !player.stirred,
         "walk of the dead",
     )?;
     require(player.slow <= rules::SLOW_MOST, "slowness of a player")?;

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::alike::look_alike;
 use crate::command::{Action, Refusal};
 use crate::controller::{Controller, Player};
 use crate::entity::{Entity, PlayerId};
@@ -62,7 +63,8 @@ impl World {
             Action::ClanCreate { name } => {
                 fits(self.clan_of(issuer).is_none(), Refusal::InClan)?;
                 check_clan_name(name)?;
-                fits(self.clan_named(name).is_none(), Refusal::ClanNameTaken)?;
+                let is_taken = self.state.clans.iter().any(|clan| look_alike(&clan.name, name));
+                fits(!is_taken, Refusal::ClanNameTaken)?;
                 let is_room = self.state.clans.len() < rules::CLANS_MOST && self.state.next_clan < u32::MAX;
                 fits(is_room, Refusal::TooMany)
             }

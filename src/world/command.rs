@@ -29,7 +29,8 @@ pub enum Action {
     Join {
         /// Who joins, 1 or more.
         player: PlayerId,
-        /// At most [`crate::rules::NAME_CHARS`] characters without control characters; may be empty.
+        /// At most [`crate::rules::NAME_CHARS`] characters without control characters; may be empty. One that looks like
+        /// another player's gets this player's number behind it.
         name: String,
         /// Colour index. The world only keeps it.
         skin: u8,
@@ -88,7 +89,7 @@ pub enum Action {
     },
     /// Found a clan and be its owner.
     ClanCreate {
-        /// 1 to [`crate::rules::CLAN_CHARS`] characters without control characters; no other clan has it.
+        /// 1 to [`crate::rules::CLAN_CHARS`] characters without control characters; no other clan has one that looks like it.
         name: String,
     },
     /// Leave one's clan; it ends when its owner leaves.
@@ -227,7 +228,7 @@ pub enum Refusal {
     ClanOwnerOnly,
     /// There is no clan of this name.
     UnknownClan,
-    /// Another clan has this name.
+    /// Another clan has this name, or one that looks like it.
     ClanNameTaken,
     /// The name of a clan is nothing but space, has more than [`crate::rules::CLAN_CHARS`] characters, or holds a control
     /// character.

@@ -132,10 +132,12 @@ impl World {
             player.ground.touch_wait = player.ground.touch_wait.saturating_sub(self.rates.tick_thirds);
             let paid = player.kit.pay(self.rates.tick_thirds);
             player.give(Resource::Gold, paid);
-            player.score = player.score.saturating_add(paid);
             let passed = match player.hand.pass(self.rates.tick_thirds) {
                 Some(passed) if player.hand.wants() && player.is_able(shots_free) => passed,
-                _ => continue,
+                _ => {
+                    player.hand.rest(self.rates.tick_thirds);
+                    continue;
+                }
             };
             player.hand.swing(passed);
             let shoots = rules::weapon_or_first(player.hand.weapon).shoots.is_some();
@@ -283,7 +285,7 @@ impl World {
         }
     }
 
-    /// Moves gold, as much as the weapon takes and the other has. Nobody's points change.
+    /// Moves gold, as much as the weapon takes and the other has.
     fn steal(&mut self, from: usize, stroke: &Stroke) {
         let mut taken = 0;
         if let Controller::Player(victim) = &mut self.state.players[from].controller {
@@ -310,9 +312,6 @@ impl Player {
             _ => amount,
         };
         self.give(resource, gained);
-        if resource == Resource::Gold {
-            self.score = self.score.saturating_add(gained);
-        }
         self.growth.gain(amount * rules::GATHER_XP);
     }
 

@@ -139,7 +139,7 @@ impl World {
                 let kind = animal.kind.animal();
                 animal.lie_down(body);
                 self.outcome.events.push(Event::AnimalDied { animal: id, by });
-                self.reward(by, kind.food, kind.score);
+                self.reward(by, kind);
             }
             (_, Some(by)) if animal.hunts() && animal.mood != Mood::Hunts => animal.hunt(by, way),
             _ if animal.hunts() => {}
@@ -147,12 +147,13 @@ impl World {
         }
     }
 
-    /// What who killed an animal has of it.
-    fn reward(&mut self, killer: Option<PlayerId>, food: u32, score: u32) {
-        if let Some((player, _)) = killer.and_then(|killer| self.player_mut(killer)) {
-            player.give(Resource::Food, food);
-            player.score = player.score.saturating_add(score);
-            player.growth.gain(food * rules::GATHER_XP);
+    /// What the killer of an animal has of it, if it lives.
+    fn reward(&mut self, killer: Option<PlayerId>, kind: &rules::Animal) {
+        let killer = killer.and_then(|killer| self.player_mut(killer));
+        if let Some((player, _)) = killer.filter(|(player, _)| player.alive) {
+            player.give(Resource::Food, kind.food);
+            player.give(Resource::Gold, kind.gold);
+            player.growth.gain(kind.food * rules::GATHER_XP);
         }
     }
 

@@ -22,6 +22,7 @@ pub mod rules;
 pub mod map;
 mod spawn;
 
+mod alike;
 pub mod command;
 mod frame;
 pub mod text;

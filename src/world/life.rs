@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::controller::{Controller, Ground, Growth, Hand, Player, Poison};
 use crate::entity::{Body, Entity, PlayerId};
 use crate::fixed::{Angle, Fixed};
-use crate::rules;
+use crate::rules::{self, Resource};
 use crate::spawn;
 use crate::state::{Event, World};
 
@@ -114,14 +114,20 @@ impl World {
         }
         if let Some((killer, _)) = by.filter(|by| *by != id).and_then(|by| self.player_mut(by)) {
             killer.kills = killer.kills.saturating_add(1);
-            killer.score = killer.score.saturating_add(u32::from(age) * rules::KILL_SCORE);
+            // The dead are not paid, as in MooMoo.io.
+            if killer.alive {
+                killer.give(Resource::Gold, u32::from(age) * rules::KILL_GOLD);
+            }
         }
         self.outcome.events.push(Event::Died { player: id, by });
     }
 
     /// Lets a dead player play again.
     pub(crate) fn respawn(&mut self, id: PlayerId, name: &str, skin: u8) {
+        let name = &*self.name_for(id, name);
+        // A pad that hunters stand around is no place to appear.
         let pad = self.spawn_pad_of(id);
+        let pad = pad.filter(|(x, y)| spawn::is_far_from_hunters(&self.state.animals, *x, *y));
         let state = &mut self.state;
         let (x, y) = pad.unwrap_or_else(|| {
             self.crowd.update(&state.players);

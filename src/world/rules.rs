@@ -166,8 +166,8 @@ pub const SLOW_MOST: u16 = 21_000;
 pub const HEAL_DELAY_MS: u16 = 5_000;
 /// Time in which a point of health comes back, milliseconds.
 pub const HEAL_PERIOD_MS: u16 = 1_000;
-/// Points for killing, for each age of who was killed.
-pub const KILL_SCORE: u32 = 100;
+/// Gold for killing a player, for each age of the victim.
+pub const KILL_GOLD: u32 = 100;
 
 // ---- items ---------------------------------------------------------------------------------------------------
 
@@ -218,8 +218,9 @@ pub const HUNT_MS: u16 = 10_000;
 pub const STRIKE_PX: i32 = 30;
 /// Time from one stroke of an animal to the next, milliseconds.
 pub const STRIKE_PERIOD_MS: u16 = 1_000;
-/// Speed that an animal's stroke gives to whom it hits, away from it, pixels per second.
-pub const STRIKE_KNOCK_PX_PER_S: i32 = 300;
+/// Speed that an animal's stroke gives to its prey, away from it, pixels per second: about 17 px of way, so that five strokes
+/// in a row do not carry off a player that stands.
+pub const STRIKE_KNOCK_PX_PER_S: i32 = 120;
 /// Time after its death until an animal that nature placed comes back, milliseconds.
 pub const RETURN_MS: u16 = 30_000;
 /// Time until it is tried again when its land had no room for it, milliseconds.
@@ -264,6 +265,8 @@ pub const SPAWN_VIEW_X_PX: i32 = 1_248;
 pub const SPAWN_VIEW_Y_PX: i32 = 702;
 /// Room between a newcomer's centre and everything else's rim, pixels.
 pub const SPAWN_ROOM_PX: i32 = 60;
+/// Room between a newcomer's centre and that of any animal that hunts, pixels: nobody is attacked while appearing.
+pub const SPAWN_HUNTER_ROOM_PX: i32 = 400;
 /// Places near others that are tried before any place will do.
 pub const SPAWN_TRIES: u32 = 12;
 
@@ -361,7 +364,7 @@ pub fn code_hash() -> u64 {
     for value in [LEAF_RADIUS_PERCENT, SCENERY_GAP_PX, SCENERY_SCALE_MAX_PX, PLAYER_RADIUS_PX, SUB_STEP_PX]
         .into_iter()
         .chain([VELOCITY_MAX_PX, SPAWN_NEAR_X_PX, SPAWN_NEAR_Y_PX, SPAWN_VIEW_X_PX, SPAWN_VIEW_Y_PX])
-        .chain([SPAWN_ROOM_PX, i32::from(PLAYER_HEALTH)])
+        .chain([SPAWN_ROOM_PX, SPAWN_HUNTER_ROOM_PX, i32::from(PLAYER_HEALTH)])
         .chain([SNOW_SPEED_PERCENT, RIVER_SPEED_PERCENT, CURRENT_SIXTEENTHS, FORESIGHT_PX, HUNT_BEGIN_PX])
         .chain([HUNT_END_PX, STRIKE_PX, STRIKE_KNOCK_PX_PER_S, RETURN_ROOM_PX])
         .chain(WALK_MS)
@@ -373,7 +376,7 @@ pub fn code_hash() -> u64 {
     {
         put(i64::from(value));
     }
-    for value in [GATHER_XP, GOLD_EXTRA, KILL_SCORE].into_iter().chain(XP_STEPS) {
+    for value in [GATHER_XP, GOLD_EXTRA, KILL_GOLD].into_iter().chain(XP_STEPS) {
         put(i64::from(value));
     }
     for value in [ARC, SLOW_WHOLE, SLOW_RECOVERY, SLOW_MOST, HEAL_DELAY_MS, HEAL_PERIOD_MS, TOUCH_PERIOD_MS]

@@ -1,14 +1,15 @@
 //! Where a newcomer appears.
 //!
 //! Comes in: who and which animals are there, the terrain, the world's generator. Goes out: a place. Never: a place in a thing of nature, in
-//! the river, or on top of somebody, as long as the map has any other.
+//! the river, on top of somebody, or near an animal that hunts, as long as the map has any other.
 //!
 //! A map for hundreds is empty for two. So a newcomer appears on the screen of somebody who is there, unless it is
 //! crowded already; the first one appears anywhere on the plains.
 
+use crate::controller::Controller;
 use crate::crowd::Crowd;
 use crate::entity::Entity;
-use crate::fixed::Fixed;
+use crate::fixed::{is_within, Fixed};
 use crate::map::{Bands, Biome};
 use crate::rng::Rng;
 use crate::rules;
@@ -70,17 +71,21 @@ impl Land<'_> {
         None
     }
 
-    /// The first dry place without a thing of nature, from a random one on, row by row; the middle of the northern plains
-    /// if there is none. Somebody may stand there; then they push each other apart.
+    /// The first dry place without a thing of nature and far from hunters, from a random one on, row by row; if there is none,
+    /// one near a hunter, and the middle of the northern plains at last. Somebody may stand there; then they push each other
+    /// apart.
     fn any_free(&self, rng: &mut Rng) -> (Fixed, Fixed) {
         let columns = self.terrain.map_size_px() / SEARCH_PX;
         let places = columns * columns;
         let first = rng.below(places);
         let centre = |cell: u32| Fixed::from_px((cell * SEARCH_PX + SEARCH_PX / 2) as i32);
-        (0..places.min(SEARCH_PLACES))
+        let free = (0..places.min(SEARCH_PLACES))
             .map(|index| (first + index) % places)
             .map(|place| (centre(place % columns), centre(place / columns)))
-            .find(|(x, y)| self.is_dry(*y) && self.terrain.is_free(*x, *y, rules::SPAWN_ROOM_PX))
+            .filter(|(x, y)| self.is_dry(*y) && self.terrain.is_free(*x, *y, rules::SPAWN_ROOM_PX));
+        free.clone()
+            .find(|(x, y)| is_far_from_hunters(self.animals, *x, *y))
+            .or_else(|| free.clone().next())
             .unwrap_or((centre(columns / 2), self.middle_of_the_plains()))
     }
 
@@ -97,6 +102,7 @@ impl Land<'_> {
             && self.terrain.is_free(x, y, rules::SPAWN_ROOM_PX)
             && !self.somebody_within(x, y, rules::SPAWN_ROOM_PX + rules::PLAYER_RADIUS_PX)
             && !self.animal_within(x, y, rules::SPAWN_ROOM_PX)
+            && is_far_from_hunters(self.animals, x, y)
     }
 
     fn somebody_within(&self, x: Fixed, y: Fixed, reach_px: i32) -> bool {
@@ -126,4 +132,13 @@ impl Land<'_> {
 fn is_in_box((at_x, at_y): (Fixed, Fixed), x: Fixed, y: Fixed, wide_px: i32, high_px: i32) -> bool {
     at_x.apart(x) < Fixed::from_px(wide_px).0.unsigned_abs()
         && at_y.apart(y) < Fixed::from_px(high_px).0.unsigned_abs()
+}
+
+/// Whether no living animal of a kind that hunts is near a place, whatever it is doing now.
+pub(crate) fn is_far_from_hunters(animals: &[Entity], x: Fixed, y: Fixed) -> bool {
+    let room = Fixed::from_px(rules::SPAWN_HUNTER_ROOM_PX).0.unsigned_abs();
+    !animals.iter().any(|entity| {
+        let hunts = matches!(&entity.controller, Controller::Animal(animal) if animal.hunts());
+        hunts && entity.body.health > 0 && is_within(entity.body.x.apart(x), entity.body.y.apart(y), room)
+    })
 }

@@ -154,6 +154,11 @@ pub enum Event {
         /// Who.
         player: PlayerId,
     },
+    /// A player has a choice to make and named something that its age does not offer. The command was refused.
+    NotOffered {
+        /// Who.
+        player: PlayerId,
+    },
     /// The operator tells everyone something.
     Said {
         /// What.

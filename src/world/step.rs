@@ -20,6 +20,7 @@ use crate::entity::{Body, Entity};
 use crate::fixed::{ray, square_root, Fixed};
 use crate::rules::{ANIMAL_RADIUS_MAX_PX, PLAYER_RADIUS_PX};
 use crate::state::{Outcome, State, World};
+use crate::terrain::Terrain;
 
 impl World {
     /// Carries out one tick's commands, in canonical order whatever their order in the list, then lets everything move.
@@ -105,7 +106,7 @@ impl World {
                     if other != index && !seen_to && it.is_nearer(me.x, me.y, reach) {
                         let (low, high) = (index.min(other), index.max(other));
                         let (left, right) = players.split_at_mut(high);
-                        if push_apart(&mut left[low], &mut right[0]) {
+                        if push_apart(&mut left[low], &mut right[0], &self.terrain) {
                             pushed = true;
                             self.crowd.follow(own, &players[index].body);
                             self.crowd.follow(slot, &players[other].body);
@@ -117,8 +118,9 @@ impl World {
         pushed
     }
 
-    /// Moves animals that overlap apart, each by half; and players from animals, which are too heavy to be pushed. Tells
-    /// whether anyone was.
+    /// Moves animals that overlap apart, each by half. Animals are too heavy to be pushed by players, who are moved away from
+    /// them; but an animal that runs into a player that stands does not push it along: the animal is moved away. Tells whether
+    /// anyone was.
     fn push_animals_apart(&mut self) -> bool {
         let mut pushed = false;
         let State { animals, players, .. } = &mut self.state;
@@ -131,10 +133,10 @@ impl World {
                 let moved = self.roused[at] || self.roused[other];
                 if other > at && moved && animals[other].body.health > 0 {
                     let (left, right) = animals.split_at_mut(other);
-                    pushed |= push_apart(&mut left[at], &mut right[0]);
+                    pushed |= push_apart(&mut left[at], &mut right[0], &self.terrain);
                 }
             }
-            let animal = &animals[at].body;
+            let animal = animals[at].body.clone();
             // Who was pushed is still in the cell where it was before.
             let reach = Fixed::from_px(animal.radius_px + 2 * PLAYER_RADIUS_PX);
             let touch = Fixed::from_px(animal.radius_px + PLAYER_RADIUS_PX);
@@ -144,7 +146,12 @@ impl World {
                     let index = spot.at as usize;
                     let moved = self.roused[at] || self.awake[index];
                     let touches = moved && spot.is_nearer(animal.x, animal.y, touch);
-                    if touches && push_away(animal, &mut players[index]) {
+                    let (away, from) = if stands(&players[index]) {
+                        (&mut animals[at], &players[index].body)
+                    } else {
+                        (&mut players[index], &animals[at].body)
+                    };
+                    if touches && push_away(from, away, &self.terrain) {
                         pushed = true;
                         self.crowd.follow(slot, &players[index].body);
                     }
@@ -158,15 +165,27 @@ impl World {
     fn settle_stirred(&mut self) {
         for (at, entity) in self.state.players.iter_mut().enumerate() {
             if is_stirred(entity) {
-                self.terrain.settle(&mut entity.body);
+                settle(&self.terrain, &mut entity.body);
                 self.crowd.follow(self.crowd.slot_of(at), &entity.body);
             }
         }
         for entity in self.state.animals.iter_mut().filter(|entity| is_stirred(entity)) {
-            self.terrain.settle(&mut entity.body);
+            settle(&self.terrain, &mut entity.body);
             self.row.forget();
         }
     }
+}
+
+/// Puts a body where it can be, on the side of any narrow gap where it is.
+fn settle(terrain: &Terrain, body: &mut Body) {
+    let from = (body.x, body.y);
+    terrain.settle(body);
+    terrain.keep_out_of_gaps(body, from);
+}
+
+/// Whether it is a player that does not walk.
+fn stands(entity: &Entity) -> bool {
+    matches!(&entity.controller, Controller::Player(player) if player.direction.is_none())
 }
 
 fn is_stirred(entity: &Entity) -> bool {
@@ -185,28 +204,30 @@ fn stir(entity: &mut Entity) {
     }
 }
 
-/// Moves a player that overlaps an animal out of it. Tells whether it did.
-fn push_away(animal: &Body, player: &mut Entity) -> bool {
-    let overlap = half_overlap(animal, &player.body);
+/// Moves an entity that overlaps a body out of it. Tells whether it did.
+fn push_away(from: &Body, entity: &mut Entity, terrain: &Terrain) -> bool {
+    let overlap = half_overlap(from, &entity.body);
     if let Some((x, y)) = overlap {
-        player.body.x = player.body.x.plus(x).plus(x);
-        player.body.y = player.body.y.plus(y).plus(y);
-        stir(player);
+        push(entity, (x.plus(x), y.plus(y)), terrain);
     }
     overlap.is_some()
 }
 
+/// Moves an entity by a way, but through no gap that is too narrow for it. It must look about in the next tick.
+fn push(entity: &mut Entity, (x, y): (Fixed, Fixed), terrain: &Terrain) {
+    let from = (entity.body.x, entity.body.y);
+    (entity.body.x, entity.body.y) = (from.0.plus(x), from.1.plus(y));
+    terrain.keep_out_of_gaps(&mut entity.body, from);
+    stir(entity);
+}
+
 /// Moves two overlapping bodies away from each other, each by half the overlap; left and right when their centres are
 /// one. Both must look about in the next tick. Tells whether they overlapped.
-fn push_apart(a: &mut Entity, b: &mut Entity) -> bool {
+fn push_apart(a: &mut Entity, b: &mut Entity, terrain: &Terrain) -> bool {
     let overlap = half_overlap(&a.body, &b.body);
     if let Some((x, y)) = overlap {
-        a.body.x = a.body.x.minus(x);
-        a.body.y = a.body.y.minus(y);
-        b.body.x = b.body.x.plus(x);
-        b.body.y = b.body.y.plus(y);
-        stir(a);
-        stir(b);
+        push(a, (Fixed::ZERO.minus(x), Fixed::ZERO.minus(y)), terrain);
+        push(b, (x, y), terrain);
     }
     overlap.is_some()
 }

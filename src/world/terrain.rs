@@ -101,17 +101,72 @@ impl Terrain {
         let steps = i64::from(longest) / i64::from(Fixed::from_px(SUB_STEP_PX).0) + 1;
         if steps == 1 {
             // Nearly everyone, who needs none of the divisions below.
+            let from = (body.x, body.y);
             (body.x, body.y) = (body.x.plus(way_x), body.y.plus(way_y));
-            return self.settle(body);
+            return self.settle(body) | self.keep_out_of_gaps(body, from);
         }
         let part = |way: Fixed, step: i64| Fixed((i64::from(way.0) * step / steps) as i32);
         let mut touched = false;
         for step in 1..=steps {
+            let from = (body.x, body.y);
             body.x = body.x.plus(part(way_x, step)).minus(part(way_x, step - 1));
             body.y = body.y.plus(part(way_y, step)).minus(part(way_y, step - 1));
             touched |= self.settle(body);
+            if self.keep_out_of_gaps(body, from) {
+                return true;
+            }
         }
         touched
+    }
+
+    /// Puts a body back to where it came from if it went through a gap that is too narrow for it: between two things that
+    /// stand nearer to each other than the body is wide, or between one and the edge of the map. To be put on the rim of
+    /// each of them in turn would let it slip through. Tells whether it did.
+    ///
+    /// ```text
+    ///      from •            a gap is too narrow when every point of the line a─b is nearer to a or b
+    ///         a─┼──b         than the body's rim to its centre; then the centre never crosses the line
+    ///        to •
+    /// ```
+    pub(crate) fn keep_out_of_gaps(&self, body: &mut Body, from: (Fixed, Fixed)) -> bool {
+        let to = (body.x, body.y);
+        let built = self.built.near(body.x, body.y);
+        // Things of nature leave room for everyone but the largest animals.
+        if built.is_empty() || from == to || !self.passes_a_gap(built, from, body) {
+            return false;
+        }
+        (body.x, body.y) = from;
+        true
+    }
+
+    fn passes_a_gap(&self, built: &[Standing], from: (Fixed, Fixed), body: &Body) -> bool {
+        let to = (body.x, body.y);
+        let way = from.0.apart(to.0).max(from.1.apart(to.1));
+        let width_px = 2 * body.radius_px;
+        built.iter().enumerate().any(|(at, standing)| {
+            let a = match solid(standing) {
+                Some(a) => a,
+                None => return false,
+            };
+            let reach = Fixed::from_px(a.radius_px + body.radius_px).0.unsigned_abs().saturating_add(way);
+            if a.x.apart(to.0) > reach || a.y.apart(to.1) > reach {
+                return false;
+            }
+            let others = built[at + 1..].iter().filter_map(solid).chain(self.near(to.0, to.1).copied());
+            let gaps = others.filter(|b| overlaps(b, a.x, a.y, a.radius_px + width_px)).map(|b| (b.x, b.y));
+            gaps.chain(self.edges_near(&a, width_px)).any(|b| crosses(from, to, (a.x, a.y), b))
+        })
+    }
+
+    /// The points of the edges of the map beside something, of which it is less than a width away.
+    fn edges_near(&self, a: &Obstacle, width_px: i32) -> impl Iterator<Item = (Fixed, Fixed)> {
+        let far = Fixed::from_px(self.map_size_px as i32);
+        let room = Fixed::from_px(a.radius_px + width_px).0.unsigned_abs();
+        let edges = [(Fixed::ZERO, a.y), (far, a.y), (a.x, Fixed::ZERO), (a.x, far)];
+        let centre = (a.x, a.y);
+        let is_near =
+            move |edge: &(Fixed, Fixed)| edge.0.apart(centre.0) < room && edge.1.apart(centre.1) < room;
+        IntoIterator::into_iter(edges).filter(is_near)
     }
 
     /// Puts a body that is in an obstacle on its rim, and one that is off the map on the edge. Tells whether it touched
@@ -158,6 +213,23 @@ impl Terrain {
     fn near(&self, x: Fixed, y: Fixed) -> impl Iterator<Item = &Obstacle> {
         self.grid.at(x, y).iter().map(move |index| &self.obstacles[*index as usize])
     }
+}
+
+/// What of a structure stands in the way.
+fn solid(standing: &Standing) -> Option<Obstacle> {
+    let Standing { x, y, item, .. } = *standing;
+    Some(Obstacle { x, y, radius_px: item.radius_px }).filter(|_| item.group.is_solid())
+}
+
+/// Whether the way from one point to another crosses the line from `a` to `b`, or ends on it. Who stands on it may leave.
+fn crosses(from: (Fixed, Fixed), to: (Fixed, Fixed), a: (Fixed, Fixed), b: (Fixed, Fixed)) -> bool {
+    let wide = |at: Fixed| i64::from(at.0);
+    let side = |p: (Fixed, Fixed), q: (Fixed, Fixed), at: (Fixed, Fixed)| {
+        let (dx, dy) = (wide(q.0) - wide(p.0), wide(q.1) - wide(p.1));
+        (dx * (wide(at.1) - wide(p.1)) - dy * (wide(at.0) - wide(p.0))).signum()
+    };
+    let (before, after) = (side(a, b, from), side(a, b, to));
+    before != 0 && before != after && side(from, to, a) != side(from, to, b)
 }
 
 /// Whether a circle there overlaps the obstacle.

@@ -6,7 +6,8 @@
 use crate::command::Refusal;
 use crate::rules::{CHAT_CHARS, CLAN_CHARS, NAME_CHARS, SAY_CHARS};
 
-/// Whether a name may enter the world: at most [`NAME_CHARS`] characters, none of them a control character.
+/// Whether a name may enter the world: at most [`NAME_CHARS`] characters, none of them a control
+/// character or invisible.
 ///
 /// # Errors
 /// [`Refusal::NameTooLong`], [`Refusal::NameForbidden`].
@@ -20,8 +21,8 @@ pub fn check_name(name: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether a clan may have this name: 1 to [`CLAN_CHARS`] characters, none of them a control character, not all of them
-/// space.
+/// Whether a clan may have this name: 1 to [`CLAN_CHARS`] characters, none of them a control character or invisible, not all of
+/// them space.
 ///
 /// # Errors
 /// [`Refusal::ClanNameForbidden`].
@@ -29,7 +30,8 @@ pub fn check_clan_name(name: &str) -> Result<(), Refusal> {
     check_line(name, CLAN_CHARS).map_err(|_| Refusal::ClanNameForbidden)
 }
 
-/// Whether a line may be said: 1 to [`CHAT_CHARS`] characters, none of them a control character, not all of them space.
+/// Whether a line may be said: 1 to [`CHAT_CHARS`] characters, none of them a control character or invisible, not all of
+/// them space.
 ///
 /// # Errors
 /// [`Refusal::ChatTooLong`], [`Refusal::ChatForbidden`], [`Refusal::ChatEmpty`].
@@ -91,14 +93,39 @@ fn clean(text: &str, most_chars: usize) -> String {
 }
 
 /// Control characters, line separators, and the marks that turn the direction of everything after them: on a terminal
-/// or beside another name they would do more than be shown.
+/// or beside another name they would do more than be shown. And what shows nothing at all, so that two names which differ only
+/// in it look the same.
 fn is_forbidden(char: char) -> bool {
-    matches!(char,
-        '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    matches!(char, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{2028}' | '\u{2029}') || is_invisible(char)
 }
 
-/// Characters that show nothing. Written out, since the compiler's own list changes with its version.
-fn is_space(char: char) -> bool {
+/// Characters that show nothing and take no room: those with the property `Default_Ignorable_Code_Point` of Unicode 15, the
+/// other format characters, and two that only look empty (Braille without dots, tags of interlinear notes). Written out, since the
+/// compiler's own list changes with its version. An emoji of several parts falls into its parts.
+fn is_invisible(char: char) -> bool {
     matches!(char,
-        ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200f}' | '\u{202f}' | '\u{205f}'..='\u{2064}' | '\u{3000}')
+        '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{115f}' | '\u{1160}'
+        | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Characters that are room without anything in it. Written out for the same reason.
+pub(crate) fn is_space(char: char) -> bool {
+    matches!(
+        char,
+        ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}'
+    )
+}
+
+/// The name of whoever gave none. Any number of players have it.
+pub const NO_NAME: &str = "unknown";
+
+/// A name with a player's number behind it, cut to fit: for a player whose name looks like another's. Each more mark is for a
+/// player who took the one before as a name.
+pub(crate) fn numbered(name: &str, number: u16, marks: usize) -> String {
+    let end = format!("{}{number}", "#".repeat(marks));
+    let kept: String = name.chars().take(NAME_CHARS.saturating_sub(end.len())).collect();
+    format!("{}{end}", kept.trim_end_matches(is_space))
 }

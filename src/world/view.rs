@@ -9,9 +9,7 @@ use crate::clan::{Clan, ClanId};
 use crate::controller::{Controller, Kit, SceneryKind};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
-#[cfg(doc)]
-use crate::rules::Resource;
-use crate::rules::{self, AnimalKind, Item};
+use crate::rules::{self, AnimalKind, Item, Resource};
 use crate::state::World;
 
 /// A player as others read it.
@@ -53,7 +51,7 @@ pub struct PlayerView<'a> {
     pub kit: &'a Kit,
     /// How many choices it may make now, by [`crate::Action::Upgrade`].
     pub choices: u8,
-    /// The age whose offer is the next to be chosen from.
+    /// The age whose offer is the next to be chosen from: the lowest one that was reached and has something for it.
     pub choice_age: u8,
     /// The clan that it is in.
     pub clan: Option<ClanId>,
@@ -61,7 +59,7 @@ pub struct PlayerView<'a> {
     pub asks: Option<ClanId>,
     /// Whether it is in a trap.
     pub held: bool,
-    /// Points: gold gathered, and for each player killed that one's age times [`rules::KILL_SCORE`].
+    /// Points: its gold. In MooMoo.io the two are one number.
     pub score: u32,
     /// The last sequence applied; 0 before the first.
     pub sequence: u64,
@@ -251,12 +249,12 @@ fn player_view(entity: &Entity) -> Option<PlayerView<'_>> {
             item: player.hand.item,
             attacking: player.hand.attacking,
             kit: &player.kit,
-            choices: player.growth.choices(),
-            choice_age: player.growth.choice_age,
+            choices: player.choices().count() as u8,
+            choice_age: player.choice_age(),
             clan: player.clan,
             asks: player.asks,
             held: player.ground.held,
-            score: player.score,
+            score: player.resources[Resource::Gold as usize],
             sequence: player.sequence,
             direction: player.direction,
         }),

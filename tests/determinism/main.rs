@@ -62,6 +62,7 @@ impl Counts {
                 Event::AnimalDied { .. } => "deaths of animals",
                 Event::Asked { .. } => "requests",
                 Event::Pinged { .. } => "pings",
+                Event::NotOffered { .. } => "choices of what is not offered",
                 Event::Said { .. } => "sayings",
             };
             *self.events.entry(name).or_default() += 1;

@@ -1,6 +1,7 @@
 //! What a client is told: worlds by hand, and the packets that come of them.
 
 mod clans;
+mod clicks;
 mod company;
 mod fight;
 mod stream;

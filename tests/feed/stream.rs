@@ -76,7 +76,14 @@ impl Crowd {
     /// One tick with a few random commands; now and then one leaves and the number comes back in the same tick.
     fn step(&mut self) -> Published {
         let mut commands = Vec::new();
-        for player in self.present.clone() {
+        // Hunters are about: whoever is dead plays again.
+        let is_dead = |player: &u16| self.world.player(PlayerId(*player)).is_some_and(|view| !view.alive);
+        let (dead, living): (Vec<u16>, Vec<u16>) = self.present.iter().partition(|player| is_dead(player));
+        for player in dead {
+            let again = Action::Respawn { name: format!("p{player}"), skin: 1 };
+            commands.push(self.command(player, again));
+        }
+        for player in living {
             match self.random.below(40) {
                 0..=2 => {
                     let direction = Some(Angle(self.random.below(65_536) as u16));
@@ -156,6 +163,9 @@ impl Model {
     /// Holds what the model believes against what was published.
     fn check(&mut self, published: &Published, me: u16) {
         let own = &published.players[published.index_of(PlayerId(me)).expect("the own player is there")];
+        if !own.alive {
+            return;
+        }
         let window = Window { x: own.x.to_px(), y: own.y.to_px() };
         assert_eq!(self.own, Some(i64::from(me)));
         assert_eq!(self.own_state[2..6], [own.x.0, own.y.0, own.vx.0, own.vy.0].map(i64::from));

@@ -12,7 +12,7 @@ pub struct Growth {
     pub age: u8,
     /// Experience since the last age; 0 at the last one.
     pub xp: u32,
-    /// The age whose offer is the next to be chosen from; ages beyond it that were reached wait.
+    /// The lowest age whose offer has not been chosen from or passed over; ages from it on that were reached wait.
     pub choice_age: u8,
 }
 
@@ -24,9 +24,9 @@ impl Growth {
         Growth { age: 1, xp: 0, choice_age: rules::FIRST_CHOICE_AGE }
     }
 
-    /// How many ages were reached whose offer has not been chosen from.
-    pub fn choices(&self) -> u8 {
-        (self.age.min(rules::LAST_CHOICE_AGE) + 1).saturating_sub(self.choice_age)
+    /// The ages that were reached and whose offer has not been chosen from.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = u8> {
+        self.choice_age..=self.age.min(rules::LAST_CHOICE_AGE)
     }
 
     /// Takes experience in and returns how many ages it brought. At the last age there is nothing more to learn.

@@ -50,12 +50,10 @@ pub struct Player {
     pub asks: Option<ClanId>,
     /// How far it has grown.
     pub growth: Growth,
-    /// What it has gathered and not spent, by [`rules::Resource`].
+    /// What it has and has not spent, by [`rules::Resource`]. Its gold is its place on the leaderboard as well.
     pub resources: [u32; 4],
     /// Players killed.
     pub kills: u32,
-    /// Points.
-    pub score: u32,
 }
 
 fields!(Player:
@@ -77,7 +75,6 @@ fields!(Player:
     growth: Growth,
     resources: [u32; 4],
     kills: u32,
-    score: u32,
 );
 
 /// What the place where a player stands does to it.
@@ -129,8 +126,18 @@ impl Player {
             growth: Growth::new(),
             resources: [0; 4],
             kills: 0,
-            score: 0,
         }
+    }
+
+    /// The ages that it may choose from now. One that has nothing for its kit is none of them, and gives no point.
+    pub(crate) fn choices(&self) -> impl Iterator<Item = u8> + '_ {
+        self.growth.waiting().filter(move |age| self.kit.offers(*age).next().is_some())
+    }
+
+    /// The first of them; without any, the age that comes next.
+    pub(crate) fn choice_age(&self) -> u8 {
+        let next = self.growth.choice_age.max(self.growth.age.saturating_add(1));
+        self.choices().next().unwrap_or(next.min(rules::LAST_CHOICE_AGE + 1))
     }
 
     /// Takes what an age offers. What it replaces is no longer in the hand.
@@ -143,8 +150,8 @@ impl Player {
             Choice::Item(item) if hand.item == self.kit.items[item.group as usize] => hand.item = None,
             _ => {}
         }
+        self.growth.choice_age = self.choice_age() + 1;
         self.kit.take(choice);
-        self.growth.choice_age += 1;
     }
 
     /// Whether a turn on land would change nothing: it is dead, or it stands, is at rest and not slowed, and nobody pushed it.

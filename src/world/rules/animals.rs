@@ -36,8 +36,8 @@ pub struct Animal {
     pub damage: u16,
     /// Food for who kills it.
     pub food: u32,
-    /// Points for who kills it.
-    pub score: u32,
+    /// Gold for who kills it.
+    pub gold: u32,
 }
 
 /// All of them, in the order of their numbers.
@@ -51,7 +51,7 @@ pub const ANIMALS: [Animal; 4] = [
         radius_px: 72,
         damage: 0,
         food: 50,
-        score: 150,
+        gold: 150,
     },
     Animal {
         kind: AnimalKind::Pig,
@@ -62,7 +62,7 @@ pub const ANIMALS: [Animal; 4] = [
         radius_px: 72,
         damage: 0,
         food: 80,
-        score: 200,
+        gold: 200,
     },
     Animal {
         kind: AnimalKind::Bull,
@@ -73,7 +73,7 @@ pub const ANIMALS: [Animal; 4] = [
         radius_px: 78,
         damage: 20,
         food: 100,
-        score: 1_000,
+        gold: 1_000,
     },
     Animal {
         kind: AnimalKind::Wolf,
@@ -84,7 +84,7 @@ pub const ANIMALS: [Animal; 4] = [
         radius_px: 84,
         damage: 8,
         food: 200,
-        score: 500,
+        gold: 500,
     },
 ];
 
@@ -118,7 +118,7 @@ impl AnimalKind {
 impl Animal {
     /// Everything about it that decides what happens.
     pub(super) fn numbers(&self) -> [i32; 9] {
-        let Animal { kind, name: _, count, health, speed_px_per_s, radius_px, damage, food, score } = *self;
+        let Animal { kind, name: _, count, health, speed_px_per_s, radius_px, damage, food, gold } = *self;
         [
             kind as i32,
             count as i32,
@@ -127,7 +127,7 @@ impl Animal {
             radius_px,
             i32::from(damage),
             food as i32,
-            score as i32,
+            gold as i32,
             kind.home() as i32,
         ]
     }

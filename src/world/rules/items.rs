@@ -180,8 +180,18 @@ pub const ITEMS: [Item; 18] = [
         ..built(9, "spinning spikes", Spikes, [30, 0, 20, 0], (500, 52))
     },
     Item { pays_halves: 2, ..built(10, "windmill", Mill, [50, 0, 10, 0], (400, 45)) },
-    Item { age: Some(5), pays_halves: 3, ..built(11, "faster windmill", Mill, [60, 0, 20, 0], (500, 47)) },
-    Item { age: Some(8), pays_halves: 4, ..built(12, "power mill", Mill, [100, 0, 50, 0], (800, 47)) },
+    Item {
+        age: Some(5),
+        needs: Some(10),
+        pays_halves: 3,
+        ..built(11, "faster windmill", Mill, [60, 0, 20, 0], (500, 47))
+    },
+    Item {
+        age: Some(8),
+        needs: Some(11),
+        pays_halves: 4,
+        ..built(12, "power mill", Mill, [100, 0, 50, 0], (800, 47))
+    },
     Item { age: Some(4), radius_px: 10, ..built(15, "pit trap", Trap, [30, 0, 30, 0], (500, 50)) },
     Item { age: Some(4), radius_px: 31, ..built(16, "boost pad", Boost, [5, 0, 20, 0], (150, 45)) },
     Item { age: Some(7), ..built(17, "turret", Turret, [200, 0, 150, 0], (800, 43)) },

@@ -185,7 +185,7 @@ pub const WEAPONS: [Weapon; 16] = [
     },
     Weapon {
         age: Some(9),
-        needs: Some(9),
+        needs: Some(12),
         recoil_px_per_s: 350,
         ..shooter(15, "musket", (5, [0, 0, 10, 0]), (1_500, 60))
     },

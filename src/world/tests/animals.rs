@@ -66,7 +66,7 @@ pub(super) fn look(world: &mut World, at: usize) {
 fn the_table_is_the_one_that_was_meant() {
     let rows = ANIMALS.map(|row| {
         let numbers = (row.count, row.health, row.speed_px_per_s, row.radius_px, row.damage);
-        (row.kind as u8, row.name, numbers, row.food, row.score, row.kind.home())
+        (row.kind as u8, row.name, numbers, row.food, row.gold, row.kind.home())
     });
     let expected = [
         (0, "cow", (12, 500, 195, 72, 0), 50, 150, Biome::Plains),
@@ -278,7 +278,7 @@ fn hunters_strike_within_30_px_of_the_rims() {
             let damage = if strikes { kind.animal().damage } else { 0 };
             assert_eq!(body(&world, 1).health, 100 - damage);
             let speed = px(body(&world, 1).vx) * 30.0;
-            assert!((speed - if strikes { 300.0 } else { 0.0 }).abs() < 0.1, "{speed} px/s");
+            assert!((speed - if strikes { 120.0 } else { 0.0 }).abs() < 0.1, "{speed} px/s");
         }
     }
 }
@@ -395,8 +395,8 @@ fn a_stroke_of_an_animal_throws_straight_away_from_it() {
             (prey.x, prey.y) = (Fixed::from_px(5_000 + dx_px), Fixed::from_px(5_000 + dy_px));
             animal_mut(&mut world, 0).held = true;
             look(&mut world, 0);
-            // 300 px/s at 30 ticks a second, of which the way has three fifths and four.
-            let part = |way_px: i32| Fixed(way_px * (10 << 16) / 120);
+            // 120 px/s at 30 ticks a second, of which the way has three fifths and four.
+            let part = |way_px: i32| Fixed(way_px * (4 << 16) / 120);
             let prey = body(&world, 1);
             assert_eq!((prey.vx, prey.vy), (part(dx_px), part(dy_px)), "{kind:?} {dx_px} {dy_px}");
         }

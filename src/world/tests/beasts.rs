@@ -13,7 +13,7 @@ use crate::tests::{
 };
 
 #[test]
-fn who_kills_one_has_its_food_its_score_and_experience() {
+fn who_kills_one_has_its_food_its_gold_and_experience() {
     for kind in KINDS {
         let mut world = facing(TickHz::Hz30, kind, 0);
         let animal = world.state.animals[0].id;
@@ -27,7 +27,7 @@ fn who_kills_one_has_its_food_its_score_and_experience() {
         assert!(events(&world).contains(&Event::AnimalHurt { animal, by, amount: 25 }));
         assert!(events(&world).contains(&Event::AnimalDied { animal, by }));
         let killer = player(&world, 1);
-        assert_eq!((killer.resources, killer.score, killer.kills), ([0, row.food, 0, 0], row.score, 0));
+        assert_eq!((killer.resources, killer.kills), ([0, row.food, 0, row.gold], 0));
         assert_eq!(killer.growth, grown);
         assert_eq!((world.animals().count(), world.state.animals.len()), (0, 0), "it does not come back");
     }
@@ -106,7 +106,7 @@ fn a_stroke_that_hurts_nobody_throws_an_animal_and_leaves_it_as_calm_as_it_was()
 fn who_runs_into_an_animal_is_pushed_away_and_the_animal_stands() {
     for kind in KINDS {
         let mut world = facing(TickHz::Hz30, kind, -20);
-        animal_mut(&mut world, 0).stirred = true;
+        player_mut(&mut world, 1).direction = Some(Angle(0x8000));
         wait(&mut world, 1);
         assert_eq!(beast(&world, 0).x, Fixed::from_px(5_000), "{kind:?}");
         let apart = px(body(&world, 1).x) - 5_000.0 - f64::from(kind.animal().radius_px + 35);
@@ -154,6 +154,7 @@ fn who_is_in_an_animal_is_put_on_its_rim_also_from_the_next_square_of_the_grid()
             body_mut(&mut world, id).x = Fixed::from_px(x_px);
             player_mut(&mut world, id).stirred = true;
         }
+        player_mut(&mut world, 1).direction = Some(Angle(0x8000));
         wait(&mut world, 1);
         let apart = px(body(&world, 1).x) - f64::from(rim_px);
         assert!(apart.abs() < 0.01, "{apart} px from the rim of the animal at {animal_px} px");
@@ -209,7 +210,7 @@ fn traps_hold_animals_and_spikes_hurt_them_for_their_owner() {
             world.state.animals[at].body.vx = Fixed::ZERO;
             animal_mut(&mut world, at).direction = None;
             wait(&mut world, 1);
-            assert_eq!((world.animals().count(), player(&world, 1).score), (0, 150));
+            assert_eq!((world.animals().count(), player(&world, 1).resources[3]), (0, 10_150));
         }
     }
 }

@@ -162,6 +162,8 @@ fn nobody_is_ever_inside_a_thing_of_the_map() {
         }
         for turn in 0..8u16 {
             for id in 1..=40 {
+                // Hunters are about.
+                body_mut(&mut world, id).health = 100;
                 walk(&mut world, id, Some(turn * 8_192));
             }
             for _ in 0..rate.get() {
@@ -266,7 +268,7 @@ fn a_walker_pushes_a_row_of_sleepers_that_come_apart_and_to_rest() {
         assert!(distance_px(body(&world, a), body(&world, b)) > 69.9, "{a} and {b}");
     }
     assert!((1..=5).all(|id| player(&world, id).is_asleep(body(&world, id))));
-    assert!((2..=5).all(|id| player(&world, id).score == 0), "being pushed gives no points");
+    assert!((2..=5).all(|id| player(&world, id).resources[3] == 0), "being pushed gives no gold");
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn each_reason_to_refuse() {
         (command(0, 30, named(9, "a\nb")), Refusal::NameForbidden),
         (command(0, 30, named(9, "a\u{202e}b")), Refusal::NameForbidden),
         (command(1, 1, chat("")), Refusal::ChatEmpty),
-        (command(1, 1, chat(" \u{a0}\u{200b} ")), Refusal::ChatEmpty),
+        (command(1, 1, chat(" \u{a0}\u{2003} ")), Refusal::ChatEmpty),
         (command(1, 1, chat(&long)), Refusal::ChatTooLong),
         (command(1, 1, chat("a\u{1b}[2Jb")), Refusal::ChatForbidden),
     ];
@@ -175,12 +175,15 @@ fn each_reason_to_refuse() {
 #[test]
 fn the_first_and_last_of_each_range_of_forbidden_characters() {
     use crate::text::{check_chat, check_name};
-    for char in "\0\x1f\x7f\u{9f}\u{2028}\u{202e}\u{2066}\u{2069}\u{feff}".chars() {
+    let invisible = "\u{ad}\u{34f}\u{600}\u{605}\u{61c}\u{6dd}\u{70f}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}\u{180f}\u{200b}\u{200f}\
+        \u{202a}\u{202e}\u{2060}\u{206f}\u{2800}\u{3164}\u{fe00}\u{fe0f}\u{feff}\u{ffa0}\u{fff0}\u{fffb}\u{110bd}\u{110cd}\u{1bca0}\u{1bca3}\
+        \u{1d173}\u{1d17a}\u{e0000}\u{e0fff}";
+    for char in "\0\x1f\x7f\u{9f}\u{2028}\u{2029}".chars().chain(invisible.chars()) {
         let text = format!("a{char}b");
         assert_eq!(check_name(&text), Err(Refusal::NameForbidden), "{char:?}");
         assert_eq!(check_chat(&text), Err(Refusal::ChatForbidden), "{char:?}");
     }
-    for char in " ~\u{a0}\u{2027}\u{202f}\u{2065}\u{206a}\u{fefe}\u{ff00}".chars() {
+    for char in " ~\u{a0}\u{ac}\u{ae}\u{350}\u{606}\u{200a}\u{2027}\u{202f}\u{205f}\u{2070}\u{27ff}\u{2801}\u{3165}\u{fdff}\u{fe10}\u{fefe}\u{ff00}\u{fffc}\u{e1000}".chars() {
         assert_eq!(check_name(&format!("a{char}b")), Ok(()), "{char:?}");
     }
 }
@@ -205,6 +208,10 @@ fn any_text_can_be_made_fit() {
     }
     assert_eq!(clean_chat(" hi\nthere "), Some("hithere".to_string()));
     assert_eq!(clean_chat("\u{200b} \t"), None);
+    for empty in ["\u{3164}", "\u{2800}", "\u{ad}", "\u{2003}\u{200d}\u{3000}"] {
+        assert_eq!((clean_name(empty), clean_chat(empty)), (String::new(), None), "{empty:?}");
+    }
+    assert_eq!(clean_name("A\u{200b}da"), "Ada");
     let line = clean_chat(&"x".repeat(100)).expect("something is left");
     assert_eq!((line.len(), check_chat(&line)), (30, Ok(())));
 }

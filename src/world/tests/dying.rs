@@ -83,15 +83,18 @@ fn four_strokes_of_the_hammer_kill() {
 }
 
 #[test]
-fn a_kill_is_worth_a_hundred_points_for_each_age_of_the_victim() {
-    for (age, score) in [(1, 100), (2, 200), (17, 1_700), (100, 10_000)] {
+fn a_kill_is_worth_a_hundred_gold_for_each_age_of_the_victim_and_gold_is_the_score() {
+    for (age, gold) in [(1, 100), (2, 200), (17, 1_700), (100, 10_000)] {
         let mut world = two(TickHz::Hz30);
-        player_mut(&mut world, 1).score = 5;
+        player_mut(&mut world, 1).resources[3] = 5;
+        player_mut(&mut world, 2).resources[3] = 70;
         player_mut(&mut world, 2).growth.age = age;
         kill(&mut world);
         let killer = player(&world, 1);
-        assert_eq!((killer.score, killer.kills, killer.resources), (score + 5, 1, [0; 4]), "age {age}");
-        assert_eq!((player(&world, 2).score, player(&world, 2).kills), (0, 0));
+        assert_eq!((killer.kills, killer.resources), (1, [0, 0, 0, gold + 5]), "age {age}");
+        let scores = [1, 2].map(|id| world.player(PlayerId(id)).expect("it is there").score);
+        assert_eq!(scores, [gold + 5, 70], "the victim keeps its own");
+        assert_eq!(player(&world, 2).kills, 0);
     }
 }
 
@@ -100,14 +103,14 @@ fn death_takes_the_age_and_nothing_else() {
     let mut world = two(TickHz::Hz30);
     let victim = player_mut(&mut world, 2);
     victim.resources = [1, 2, 3, 4];
-    (victim.score, victim.kills) = (55, 6);
+    victim.kills = 6;
     (victim.growth.age, victim.growth.xp) = (9, 100);
     walk(&mut world, 2, Some(0x4000));
     act(&mut world, 2, Action::Attack { on: true });
     kill(&mut world);
     let view = world.player(PlayerId(2)).expect("it keeps its number");
     assert_eq!((view.alive, view.health, view.age, view.xp, view.xp_next), (false, 0, 1, 0, 300));
-    assert_eq!((view.resources, view.score, view.kills), ([1, 2, 3, 4], 55, 6));
+    assert_eq!((view.resources, view.score, view.kills), ([1, 2, 3, 4], 4, 6));
     assert_eq!((view.direction, view.attacking, &**view.name), (None, false, "p2"));
     assert_eq!((view.body.vx, view.body.vy), (Fixed::ZERO, Fixed::ZERO));
     assert_eq!(world.player_count(), 2);
@@ -189,9 +192,9 @@ fn the_dead_can_leave_and_their_number_is_free() {
 fn counts_at_their_bounds_stay_there() {
     let mut world = two(TickHz::Hz30);
     let killer = player_mut(&mut world, 1);
-    (killer.score, killer.kills) = (u32::MAX - 1, u32::MAX);
+    (killer.resources[3], killer.kills) = (u32::MAX - 1, u32::MAX);
     kill(&mut world);
-    assert_eq!((player(&world, 1).score, player(&world, 1).kills), (u32::MAX, u32::MAX));
+    assert_eq!((player(&world, 1).resources[3], player(&world, 1).kills), (u32::MAX, u32::MAX));
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn before(kind: SceneryKind, scale_px: i32, apart: Fixed) -> World {
 }
 
 #[test]
-fn each_thing_gives_its_resource_and_only_gold_gives_points() {
+fn each_thing_gives_its_resource_and_only_gold_is_score() {
     let rows = [
         (SceneryKind::Tree, 150, [1, 0, 0, 0], 0),
         (SceneryKind::Bush, 80, [0, 1, 0, 0], 0),
@@ -41,8 +41,8 @@ fn each_thing_gives_its_resource_and_only_gold_gives_points() {
             Event::Struck { object: EntityId(65_536), direction: Angle(0), player: PlayerId(1) },
         ];
         assert_eq!(events(&world), expected, "{kind:?}");
-        let player = player(&world, 1);
-        assert_eq!((player.resources, player.score, player.growth.xp), (gained, score, 4), "{kind:?}");
+        let player = world.player(PlayerId(1)).expect("it is there");
+        assert_eq!((player.resources, player.score, player.xp), (gained, score, 4), "{kind:?}");
     }
 }
 
@@ -147,7 +147,7 @@ fn gathering_for_a_minute_gives_one_unit_a_stroke_at_each_tick_rate() {
 }
 
 #[test]
-fn a_grant_adds_to_what_is_there_and_is_no_merit() {
+fn a_grant_adds_to_what_is_there_and_is_no_experience() {
     let mut world = before(SceneryKind::Bush, 80, Fixed::from_px(500));
     let grant = |sequence, resource, amount| {
         command(0, sequence, Action::Grant { player: PlayerId(1), resource, amount })
@@ -158,7 +158,7 @@ fn a_grant_adds_to_what_is_there_and_is_no_merit() {
         assert_eq!(world.outcome().refused, []);
     }
     assert_eq!(player(&world, 1).resources, [7, 8, 9, 10]);
-    assert_eq!((player(&world, 1).score, player(&world, 1).growth.xp), (0, 0));
+    assert_eq!((world.player(PlayerId(1)).expect("it is there").score, player(&world, 1).growth.xp), (10, 0));
     world.step(&mut vec![grant(30, Resource::Gold, u32::MAX)]);
     assert_eq!(player(&world, 1).resources, [7, 8, 9, u32::MAX]);
 }

@@ -77,7 +77,8 @@ fn who_shoots_an_animal_dead_has_its_food_and_points() {
         let died = |event: &Event| matches!(event, Event::AnimalDied { by: Some(PlayerId(1)), .. });
         assert!(all.iter().any(died), "{}: {all:?}", row.name);
         let hunter = player(&world, 1);
-        assert_eq!((hunter.resources[1], hunter.score), (10_000 + row.food, row.score), "{}", row.name);
+        let gained = [hunter.resources[1], hunter.resources[3]];
+        assert_eq!(gained, [10_000 + row.food, 10_000 + row.gold], "{}", row.name);
     }
 }
 

@@ -94,7 +94,7 @@ fn poison_kills_for_whose_the_spikes_are_and_ends_with_death() {
     body_mut(&mut world, 2).health = 7;
     player_mut(&mut world, 2).growth.age = 2;
     assert_eq!(harm(&mut world, 3), [(30, Some(PlayerId(1)), 5), (60, Some(PlayerId(1)), 2)]);
-    assert_eq!((player(&world, 1).kills, player(&world, 1).score), (1, 200));
+    assert_eq!((player(&world, 1).kills, player(&world, 1).resources[3]), (1, 10_200));
     assert_eq!((player(&world, 2).alive, &player(&world, 2).poison), (false, &Poison::default()));
     act(&mut world, 2, Action::Respawn { name: "p2".to_string(), skin: 0 });
     wait(&mut world, 200);

@@ -493,7 +493,8 @@ fn an_arrow_kills_for_who_shot_it_also_after_its_death_but_not_when_it_has_left(
         let by = Some(ONE).filter(|_| counts);
         assert!(all.contains(&Event::Died { player: TWO, by }), "{gone}: {all:?}");
         if counts {
-            assert_eq!((player(&world, 1).kills, player(&world, 1).score), (1, 400), "{gone}");
+            let gold = if gone == "dead" { 10_000 } else { 10_400 };
+            assert_eq!((player(&world, 1).kills, player(&world, 1).resources[3]), (1, gold), "{gone}");
         }
     }
 }

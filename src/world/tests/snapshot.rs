@@ -151,7 +151,7 @@ fn shoot(world: &mut World) {
     player_mut(world, 100).poison = Poison { by: crate::PlayerId(400), doses: 3, wait: 2_000 };
     let archer = player_mut(world, 300);
     archer.kit.weapons[1] = Some(9);
-    archer.hand = Hand { weapon: 9, item: None, attacking: true, wait: 0 };
+    archer.hand = Hand { weapon: 9, item: None, attacking: true, pressed: true, wait: 0 };
     archer.resources[0] = 8;
     wait(world, 1);
     assert_eq!(world.projectiles().count(), 1, "it flies");
@@ -326,6 +326,7 @@ const USED: &[&str] = &[
     "players.controller.alive",
     "players.controller.hand.weapon",
     "players.controller.hand.attacking",
+    "players.controller.hand.pressed",
     "players.controller.hand.wait",
     "players.controller.slow",
     "players.controller.heal_wait",
@@ -362,7 +363,6 @@ const USED: &[&str] = &[
     "next_id",
     "players.controller.resources",
     "players.controller.kills",
-    "players.controller.score",
     "others.id",
     "others.body.x",
     "others.controller.kind",

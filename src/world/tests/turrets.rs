@@ -193,7 +193,7 @@ fn a_turret_kills_for_its_owner_as_long_as_it_is_here() {
         }
         assert_eq!(by, [Some(PlayerId(1)).filter(|_| !leaves)]);
         if !leaves {
-            assert_eq!((player(&world, 1).kills, player(&world, 1).score), (1, 300));
+            assert_eq!((player(&world, 1).kills, player(&world, 1).resources[3]), (1, 10_300));
         }
     }
 }

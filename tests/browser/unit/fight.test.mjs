@@ -63,11 +63,12 @@ test('what one gathers is told by its difference, beside what was struck', () =>
   assert.equal(world.happenings.filter((event) => event.kind === 'gained').length, 3, 'spending is no gain');
 });
 
-test('the points of a kill are told apart from those of gold', () => {
+test('what a kill pays is told as points, and not as gold that was gathered', () => {
   const { world, take } = fight();
   take('stats', 0, 0, 0, 5, 0, 4, 300, 1, 5);
-  take('stats', 0, 0, 0, 10, 1, 8, 300, 1, 210);
+  take('stats', 0, 0, 0, 205, 1, 8, 300, 1, 205);
   assert.deepEqual(world.happenings.filter(({ kind }) => kind === 'scored').map(({ amount }) => amount), [200]);
+  assert.equal(world.happenings.filter(({ kind, amount }) => kind === 'gained' && amount === 200).length, 0);
 });
 
 test('dying keeps the figures of the life that ended, though they are reset before it is told', () => {
