@@ -58,6 +58,7 @@ pub fn run(args: &EchoArgs) -> Result<(), Failure> {
             io::ErrorKind::AddrInUse => {
                 format!("{} is in use; choose another with --bind ADDR:PORT", args.bind)
             }
+            io::ErrorKind::QuotaExceeded => error.to_string(),
             _ => format!("cannot listen on {}: {error}", args.bind),
         })?;
     print(&format!("echo ws://{}/, messages of at most {} bytes\n", server.address(), args.max_message));

@@ -173,6 +173,7 @@ fn serve(config: Config, world: World, args: &ServeArgs) -> Result<(), Failure> 
     let (tick, players) = (world.tick(), world.player_count());
     let server = Server::start_from(config, world).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => format!("{bind} is in use; choose another with --bind ADDR:PORT"),
+        io::ErrorKind::QuotaExceeded => error.to_string(),
         _ => format!("cannot listen on {bind}: {error}"),
     })?;
     if let Some(file) = &args.capture {

@@ -166,7 +166,7 @@ impl Ceilings {
     /// As [`Ceilings::connections`], for a server that is to start.
     ///
     /// # Errors
-    /// They are too few to serve anybody: says what is needed.
+    /// They are too few to serve anybody: [`io::ErrorKind::QuotaExceeded`], which says what is needed.
     pub fn enough(&self) -> io::Result<usize> {
         let (connections, least) = (self.connections(), limits::CONNECTIONS_LEAST);
         if connections >= least {
@@ -176,11 +176,12 @@ impl Ceilings {
         let mappings = limits::MAPPINGS_KEPT + limits::MAPPINGS_PER_THREAD * least;
         let threads = 2 * least;
         let Ceilings { open_files, mappings: has_mappings, threads: has_threads } = self;
-        Err(io::Error::other(format!(
+        let said = format!(
             "this machine carries {connections} connections, and a server needs {least} at least: open files (ulimit -n) are \
              {open_files}, needed {files}; memory mappings (vm.max_map_count) {has_mappings}, needed {mappings}; threads \
              (kernel.pid_max) {has_threads}, needed {threads}"
-        )))
+        );
+        Err(io::Error::new(io::ErrorKind::QuotaExceeded, said))
     }
 }
 

@@ -435,3 +435,24 @@ fn status_line(line: &[u8]) -> Result<ResponseHead, Violation> {
         _ => Err(Violation::StatusLine),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_503_and_429_says_once_when_to_come_again() {
+        for (status, more, expected) in [
+            (503, &[][..], &["5"][..]),
+            (429, &[], &["5"]),
+            (429, &[("Retry-After", "42")], &["42"]),
+            (200, &[], &[]),
+            (403, &[], &[]),
+        ] {
+            let head = String::from_utf8(response_head(status, "text/plain", more, 0)).expect("text");
+            let told: Vec<&str> =
+                head.lines().filter_map(|line| line.strip_prefix("Retry-After: ")).collect();
+            assert_eq!(told, expected, "{status}");
+        }
+    }
+}
