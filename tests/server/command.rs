@@ -228,7 +228,7 @@ fn bots_end_with_1_and_say_why_when_the_server_ends_all_connections() {
             thread::sleep(Duration::from_millis(20));
         }
         server.stop();
-        let done = bots.wait_with_output().expect("it ends");
+        let done = program::said_at_its_end(bots);
         let (said, told) = (String::from_utf8_lossy(&done.stderr), String::from_utf8_lossy(&done.stdout));
         assert_eq!(done.status.code(), Some(1), "{said}");
         let why = "of the 3600 s to be measured: \"1001 going_away\" 3 times; 0 errors, 3 disconnects, ";

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit};
 
-use crate::program::{Program, tickwire};
+use crate::program::{Program, said_at_its_end, tickwire};
 use crate::raw::Raw;
 use crate::support::{PATIENCE, Peer, server};
 use tickwire::client::dial;
@@ -216,7 +216,8 @@ fn with_too_few_open_files_it_does_not_start_and_says_what_it_needs() {
         if arguments.is_empty() {
             command.args(["--bind", "127.0.0.1:0"]);
         }
-        let done = command.stdin(Stdio::null()).output().expect("the program runs");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let done = said_at_its_end(command.spawn().expect("the program starts"));
         let said = String::from_utf8_lossy(&done.stderr);
         assert_eq!(done.status.code(), Some(1), "{said}");
         let why = "tickwire: this machine carries 0 connections, and a server needs 8 at least: open files (ulimit -n) are 64, needed 72; ";
