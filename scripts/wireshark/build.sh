@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds tickwire.lua, the one file that Wireshark loads, from its parts and from the packet tables.
+# Builds tickwire.lua, the one file that Wireshark loads, from its parts, from the packet tables, and from the tables of rules in src/.
 #
 #   scripts/wireshark/build.sh                                  writes scripts/wireshark/tickwire.lua
 #   scripts/wireshark/build.sh --check                          says whether that file is stale
@@ -11,6 +11,7 @@ LC_ALL=C
 export LC_ALL
 here=$(cd "$(dirname "$0")" && pwd)
 codes=$here/../../packet_codes
+source=$here/../../src
 output=$here/tickwire.lua
 check=
 
@@ -48,10 +49,61 @@ table() {
     printf '%s\n' '}' '-- table:end' ''
 }
 
+# Each rule that a peer can break: where it is written, how the other end answers, and what it says. Rules of the wire and of HTTP are in
+# violation.rs, those of MessagePack and of the envelope in msgpack.rs.
+rules() {
+    printf '%s\n' '-- rules:begin, from src/ws/ and src/packet/' 'local RULES = {'
+    awk '
+        function quoted(text) { split(text, parts, "\""); return parts[2] }
+        /pub const [A-Z_]+: CloseCode = CloseCode\(/ {
+            number = $0
+            gsub(/.*CloseCode\(|\).*/, "", number)
+            sub(/:/, "", $3)
+            numbers[$3] = number
+        }
+        /^ +[0-9]+ => "/ { meanings[$1] = quoted($0) }
+        /^const [A-Z_]+: Answer = Close\(CloseCode::/ {
+            code = $0
+            gsub(/.*CloseCode::|\).*/, "", code)
+            sub(/:/, "", $2)
+            answers[$2] = "close " numbers[code] " " meanings[numbers[code]]
+        }
+        /^violations! \{/ { inside = 1; next }
+        /^}/ { inside = 0 }
+        inside && !/^ *(\/\/|$)/ {
+            row = row $0
+            if (row !~ /;$/) next
+            split(row, parts, "\"")
+            split(parts[1], words, " ")
+            answer = parts[3]
+            gsub(/^ +|, *$/, "", answer)
+            if (answer in answers) answer = answers[answer]
+            sub(/^Drop$/, "drop", answer)
+            if (sub(/^Status\(/, "status ", answer)) sub(/\)/, "", answer)
+            printf "    %s = { \"RFC %s section %s\", \"%s\", \"%s\" },\n", words[2], words[3], parts[2], answer, parts[4]
+            row = ""
+        }
+        /^ +Self::[A-Za-z0-9]+ => "/ {
+            if ($1 in names) {
+                printf "    %s = { \"PROTOCOL.md\", \"close %s %s\", \"%s\" },\n", names[$1], numbers["NOT_CONSISTENT"],
+                    meanings[numbers["NOT_CONSISTENT"]], quoted($0)
+            } else {
+                names[$1] = quoted($0)
+            }
+        }
+    ' "$source/ws/close.rs" "$source/ws/violation.rs" "$source/packet/msgpack.rs"
+    printf '%s\n' '}' '-- rules:end' ''
+}
+
 whole() {
     cat "$here/parts/1-head.lua"
     table
-    cat "$here"/parts/[3-9]-*.lua
+    rules
+    cat "$here"/parts/[3-8]-*.lua
+    # A Lua file has room for 200 names, and nothing comes after those of the last part.
+    printf 'do\n'
+    cat "$here"/parts/9-*.lua
+    printf 'end\n'
 }
 
 if [ -n "$check" ]; then

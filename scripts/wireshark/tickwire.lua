@@ -1,10 +1,10 @@
 -- tickwire for Wireshark and tshark: the packets of a tickwire server, in all of its dialects, by name.
 --
--- Comes in: messages that Wireshark's own WebSocket dissector has unmasked and put together, and the records of a
--- server's world in its capture files. Goes out: fields with names, types and units, one line in the Info column, an expert
--- note for each broken rule. Never: a packet that this file names and the server does not; the table below is the server's.
+-- Wireshark's own WebSocket dissector unmasks the messages and puts them together; this file adds fields with names, types and units, one line
+-- in the Info column, and an expert note for each broken rule, of the frames and of the packets. It hides nothing that Wireshark shows of a frame. The
+-- tables of packets and of rules below are the server's.
 --
--- Made by scripts/wireshark/build.sh from its parts and from packet_codes/. Change those. For Lua 5.1 and 5.2, as Wireshark
+-- Made by scripts/wireshark/build.sh from its parts, packet_codes/ and the rules of src/. Change those. For Lua 5.1 and 5.2, as Wireshark
 -- 3.4 to 4.2 have it, and 5.4, as 4.4 has it.
 
 local byte, sub, find, match, format = string.byte, string.sub, string.find, string.match, string.format
@@ -15,6 +15,12 @@ local concat = table.concat
 local PACKET_DEPTH = 7
 local PACKET_VALUES = 1024
 local CLIENT_PACKET_VALUES = 65536
+local MESSAGE_BYTES = 4096
+local MESSAGE_FRAGMENTS = 64
+local HEAD_BYTES = 8192
+local HEAD_HEADERS = 64
+local TARGET_BYTES = 2048
+local SUBPROTOCOLS = 16
 
 -- table:begin, from packet_codes/
 local TABLES = {
@@ -129,6 +135,74 @@ to_client	tags	31	tags:[player:u16,clan:u32|nil]
 ]],
 }
 -- table:end
+
+-- rules:begin, from src/ws/ and src/packet/
+local RULES = {
+    not_http = { "RFC 9112 section 3", "status 400", "The first byte cannot begin an HTTP request." },
+    bare_line_feed = { "RFC 9112 section 2.2", "status 400", "A line ends with LF alone instead of CR LF." },
+    bare_carriage_return = { "RFC 9112 section 2.2", "status 400", "A CR is not followed by LF." },
+    control_character = { "RFC 9110 section 5.5", "status 400", "The head has a control character in it." },
+    head_too_long = { "RFC 6585 section 5", "status 431", "The head is longer than this end takes." },
+    request_line = { "RFC 9112 section 3", "status 400", "The first line is not method, target and version." },
+    http_version = { "RFC 6455 section 4.2.1", "status 505", "The version of HTTP is not 1.1." },
+    target_too_long = { "RFC 6585 section 5", "status 431", "The target is longer than the server takes." },
+    target_form = { "RFC 9112 section 3.2", "status 400", "The target is not a path that begins with a slash." },
+    too_many_headers = { "RFC 6585 section 5", "status 431", "The head has more headers than this end takes." },
+    header_folded = { "RFC 9112 section 5.2", "status 400", "A header goes on in the next line." },
+    space_before_colon = { "RFC 9112 section 5.1", "status 400", "A header has a space before its colon." },
+    header_name = { "RFC 9112 section 5", "status 400", "A header has no colon, or a name that is no token." },
+    header_repeated = { "RFC 9110 section 5.3", "status 400", "A header that may stand once stands twice." },
+    host_missing = { "RFC 9112 section 3.2", "status 400", "The request has no Host." },
+    host_malformed = { "RFC 9112 section 3.2", "status 400", "The Host is not a name or an address with a port." },
+    transfer_encoding = { "RFC 9112 section 6.1", "status 400", "The request announces a body in pieces." },
+    content_length_malformed = { "RFC 9110 section 8.6", "status 400", "The Content-Length is no number." },
+    body_announced = { "RFC 9112 section 6.3", "status 400", "The request announces a body." },
+    method_not_get = { "RFC 6455 section 4.2.1", "status 405", "The method is not GET." },
+    upgrade_missing = { "RFC 6455 section 4.2.1", "status 426", "The Upgrade header does not name websocket." },
+    connection_missing = { "RFC 6455 section 4.2.1", "status 400", "The Connection header does not name upgrade." },
+    version_not_13 = { "RFC 6455 section 4.4", "status 426", "The Sec-WebSocket-Version is not 13." },
+    key_missing = { "RFC 6455 section 4.2.1", "status 400", "The request has no Sec-WebSocket-Key." },
+    key_malformed = { "RFC 6455 section 4.2.1", "status 400", "The Sec-WebSocket-Key is not base64 of 16 bytes." },
+    subprotocol_malformed = { "RFC 6455 section 11.3.4", "status 400", "A subprotocol offered is no token." },
+    too_many_subprotocols = { "RFC 6455 section 10.4", "status 400", "The request offers too many subprotocols." },
+    origin_forbidden = { "RFC 6455 section 10.2", "status 403", "Pages of this Origin may not connect." },
+    status_line = { "RFC 9112 section 4", "drop", "The answer does not begin with a status line of HTTP/1.1." },
+    status_not_101 = { "RFC 6455 section 4.1", "drop", "The status of the answer is not 101." },
+    answer_upgrade_missing = { "RFC 6455 section 4.1", "drop", "The answer's Upgrade is not websocket." },
+    answer_connection_missing = { "RFC 6455 section 4.1", "drop", "The answer's Connection has no upgrade." },
+    accept_wrong = { "RFC 6455 section 4.1", "drop", "The Sec-WebSocket-Accept does not match the key." },
+    subprotocol_not_offered = { "RFC 6455 section 4.1", "drop", "The answer has a subprotocol not offered." },
+    extension_not_offered = { "RFC 6455 section 4.1", "drop", "The answer has an extension not offered." },
+    reserved_bit = { "RFC 6455 section 5.2", "close 1002 protocol error", "A reserved bit is set, and no extension was agreed." },
+    reserved_opcode = { "RFC 6455 section 5.2", "close 1002 protocol error", "The opcode is reserved for later." },
+    control_fragmented = { "RFC 6455 section 5.5", "close 1002 protocol error", "A control frame is fragmented (FIN is 0)." },
+    mask_missing = { "RFC 6455 section 5.1", "close 1002 protocol error", "A client's frame has no mask." },
+    mask_forbidden = { "RFC 6455 section 5.1", "close 1002 protocol error", "A server's frame has a mask." },
+    control_too_long = { "RFC 6455 section 5.5", "close 1002 protocol error", "A control frame carries more than 125 bytes." },
+    length_not_minimal = { "RFC 6455 section 5.2", "close 1002 protocol error", "The length is not in its shortest form." },
+    length_top_bit = { "RFC 6455 section 5.2", "close 1002 protocol error", "The top bit of the 64-bit length is set." },
+    continuation_without_start = { "RFC 6455 section 5.4", "close 1002 protocol error", "A continuation frame continues no message." },
+    message_interrupted = { "RFC 6455 section 5.4", "close 1002 protocol error", "A new message begins before the last fragment of the one before it." },
+    too_many_fragments = { "RFC 6455 section 10.4", "close 1008 policy violation", "A message has more fragments than the endpoint takes." },
+    message_too_long = { "RFC 6455 section 10.4", "close 1009 message too big", "A message is longer than the endpoint takes." },
+    text_not_utf8 = { "RFC 6455 section 8.1", "close 1007 inconsistent data", "A text message is not UTF-8." },
+    close_one_byte = { "RFC 6455 section 5.5.1", "close 1002 protocol error", "A close body has one byte, half a code." },
+    close_code_invalid = { "RFC 6455 section 7.4", "close 1002 protocol error", "The close code may not stand in a frame." },
+    close_reason_not_utf8 = { "RFC 6455 section 8.1", "close 1007 inconsistent data", "The reason for closing is not UTF-8." },
+    packet_truncated = { "PROTOCOL.md", "close 1007 inconsistent data", "the message ends within a value" },
+    packet_reserved_byte = { "PROTOCOL.md", "close 1007 inconsistent data", "the byte c1 is never used in MessagePack" },
+    packet_declared_size = { "PROTOCOL.md", "close 1007 inconsistent data", "a length is larger than the bytes that follow it" },
+    packet_invalid_utf8 = { "PROTOCOL.md", "close 1007 inconsistent data", "text is not UTF-8" },
+    packet_trailing_bytes = { "PROTOCOL.md", "close 1007 inconsistent data", "bytes follow the one value of the message" },
+    packet_duplicate_key = { "PROTOCOL.md", "close 1007 inconsistent data", "a map has the same key twice" },
+    packet_key_not_text = { "PROTOCOL.md", "close 1007 inconsistent data", "a map key is not text" },
+    packet_too_deep = { "PROTOCOL.md", "close 1007 inconsistent data", "containers are nested too deep" },
+    packet_too_many_values = { "PROTOCOL.md", "close 1007 inconsistent data", "the message holds too many values" },
+    packet_ext_type = { "PROTOCOL.md", "close 1007 inconsistent data", "extension types are not part of the protocol" },
+    packet_bad_json = { "PROTOCOL.md", "close 1007 inconsistent data", "the text is not one JSON value" },
+    packet_envelope = { "PROTOCOL.md", "close 1007 inconsistent data", "the message is not an array that begins with a code" },
+}
+-- rules:end
 
 -- ---- MessagePack ---------------------------------------------------------------------------------------------------
 -- Offsets in this file count from 1, as Lua's strings do. Only what a person sees counts from 0.
@@ -313,6 +387,8 @@ end
 -- A text message becomes the MessagePack that says the same, so that one walk reads both. `places` says for each value
 -- of it where it stands in the text.
 
+local from_json
+do -- A Lua file has room for 200 names: those of this part end with it. So that lines stay, they are not indented.
 local ESCAPES = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t", ['"'] = '"', ["\\"] = "\\", ["/"] = "/" }
 
 -- A code point as UTF-8.
@@ -447,7 +523,7 @@ local function json_container(text, at, out, places, is_map, put)
 end
 
 -- MessagePack and places of a text; or nil, a rule and where.
-local function from_json(text, most)
+function from_json(text, most)
     local rule, where = survey(text, most)
     if rule then return nil, rule, where end
     local out, places = { length = 0, container = json_container }, {}
@@ -458,6 +534,7 @@ local function from_json(text, most)
     if not ok and type(after_it) == "table" then return nil, after_it.rule, after_it.at end
     if not ok then error(after_it, 0) end
     return concat(out), places
+end
 end
 
 -- ---- Types and fields ----------------------------------------------------------------------------------------------
@@ -602,6 +679,9 @@ local F = {
     dialect = ProtoField.string("tickwire.dialect", "Dialect"),
     length = ProtoField.uint32("tickwire.length", "Length"),
     rule = ProtoField.string("tickwire.rule", "Broken rule"),
+    address = ProtoField.string("tickwire.rule.address", "Written in"),
+    answer = ProtoField.string("tickwire.rule.answer", "Answer"),
+    not_read = ProtoField.uint32("tickwire.not_read", "Bytes not read"),
     absent = ProtoField.string("tickwire.absent", "Nil"),
 }
 local all_fields = {}
@@ -1113,6 +1193,8 @@ end
 -- taken. Goes out: its packet and its line, the same as the walk gives. Never: a judgement. What does not fit, and what has
 -- another shape than most, is left to the walk.
 
+local glance_envelope, glance
+do -- As in the part on JSON: names of this part alone.
 local REGEX = rex_pcre2 and rex_pcre2.new and rex_pcre2.flags and rex_pcre2
 local REGEX_FLAGS = REGEX and REGEX.flags().ANCHORED + REGEX.flags().DOTALL
 
@@ -1226,7 +1308,7 @@ local function glance_list(kind, at, first)
 end
 
 -- The packet of the message, where its arguments begin, and its code; nil where the walk has to look.
-local function glance_envelope(side)
+function glance_envelope(side)
     local first, code = byte(s, 1, 2)
     if first ~= 0x92 or not code then return nil end
     if code < 0x80 then return side.by_code[code], 3, code end
@@ -1289,7 +1371,7 @@ end
 local top_texts = {} -- Of one packet after the other.
 
 -- The arguments that begin here, as the Info column shows them; nil where the walk has to look.
-local function glance(packet, at)
+function glance(packet, at)
     local first = byte(s, at)
     local count = first and first - 0x90 or -1
     if count < 0 or count > 15 then return nil end
@@ -1314,7 +1396,7 @@ end
 for _, packet in ipairs(PACKETS) do
     for _, kind in ipairs(packet.arguments) do prepare(kind) end
 end
-
+end
 
 -- ---- Lines that come again -----------------------------------------------------------------------------------------
 -- A server says many things to many clients in the same bytes: who is there, what is where. The line of a short message is kept, and
@@ -1581,11 +1663,14 @@ local E = {
         expert.severity.WARN),
     other = ProtoExpert.new("tickwire.expert.other_dialect", "Not a packet of the dialect that the preferences name",
         expert.group.UNDECODED, expert.severity.NOTE),
+    frame = ProtoExpert.new("tickwire.expert.frame", "A frame breaks a rule", expert.group.PROTOCOL, expert.severity.ERROR),
     cut = ProtoExpert.new("tickwire.expert.cut", "Begins within a frame", expert.group.SEQUENCE, expert.severity.NOTE),
+    not_read = ProtoExpert.new("tickwire.expert.not_read", "The other end has stopped reading", expert.group.SEQUENCE,
+        expert.severity.NOTE),
     bug = ProtoExpert.new("tickwire.expert.dissector_error", "A mistake of tickwire.lua", expert.group.DEBUG,
         expert.severity.ERROR),
 }
-tickwire.experts = { E.malformed, E.trailing, E.arguments, E.unknown, E.other, E.cut, E.bug }
+tickwire.experts = { E.malformed, E.trailing, E.arguments, E.unknown, E.other, E.frame, E.cut, E.not_read, E.bug }
 local EXPERT_OF = {
     wrong_arguments = E.arguments, unknown_code = E.unknown, packet_trailing_bytes = E.trailing,
     dissector_error = E.bug,
@@ -1593,15 +1678,36 @@ local EXPERT_OF = {
 
 local INFO_CHARS = 160
 
+-- Rules that are not of the table: their answers are no close frame, or none of MessagePack's.
+RULES.frame_kind = { "PROTOCOL.md", "close 1003", "this endpoint takes the other kind of frame, binary or text" }
+RULES.wrong_arguments = { "PROTOCOL.md", "the packet is dropped", "" }
+RULES.unknown_code = { "PROTOCOL.md", "the packet is ignored", "" }
+
+-- A broken rule as `tickwire explain` has it in a line: its name, where it is written, and what the other end does.
+local function rule_line(rule)
+    local known = RULES[rule]
+    return known and format("%s (%s), %s", rule, known[1], known[2]) or rule
+end
+
+-- Adds a broken rule and what is known of it. `place` is the byte that breaks it, from 0.
+local function add_rule(item, range, rule, detail, place)
+    local known = RULES[rule]
+    item:add(F.rule, range, rule):set_generated()
+    if known then
+        item:add(F.address, range, known[1]):set_generated()
+        item:add(F.answer, range, known[2]):set_generated()
+    end
+    detail = detail or known and known[3]:gsub("%.$", "") or "?"
+    item:add_proto_expert_info(EXPERT_OF[rule] or E.malformed, format("%s: %s, at byte %d", rule_line(rule), detail, place))
+end
+
 local function add_problem(root, problem)
-    root:add(F.rule, tvb(), problem.rule):set_generated()
     local place = math.min(problem.at or 1, #s)
     if places then
         while place > 0 and not places[place] do place = place - 1 end
         place = places[place] and places[place].from or 1
     end
-    root:add_proto_expert_info(EXPERT_OF[problem.rule] or E.malformed,
-        format("%s at byte %d%s", problem.rule, place - 1, problem.detail and ": " .. problem.detail or ""))
+    add_rule(root, tvb(), problem.rule, problem.detail, place - 1)
 end
 
 -- What the Info column says of a message. The blanks keep it apart from the next one of its frame.
@@ -1617,13 +1723,15 @@ end
 -- most messages do. Nil where messages do not come by way of `tcp.dissector`.
 local in_hand
 
+local DATA, TEXT_LINES = Dissector.get("data"), Dissector.get("data-text-lines")
 local handle -- Of this dissector, which exists once this file has been read.
 
 -- What a message's segment is: which way it goes, the upgrade of its connection, whether its tree is shown, whether somebody asks
 -- for fields of it, and its columns.
 local function segment_of(pinfo, tree)
     local segment = in_hand
-    if not segment then
+    -- An exception of Wireshark's can leave one of another frame behind.
+    if not segment or segment.is_fragile and segment.frame ~= pinfo.number then
         segment = { way = way_of(pinfo) }
         segment.upgrade = upgrade_of(segment.way.stream, last.frame)
     end
@@ -1717,6 +1825,14 @@ function tickwire.dissector(view, pinfo, tree)
     local length = view_len(view)
     if length == 0 then return 0 end
     local segment, bytes = segment_of(pinfo, tree), view_raw(view)
+    local verdict = segment.verdict
+    if verdict then
+        segment.seen = segment.seen + 1
+        -- The other end does not read what stands here: it stays what Wireshark makes of it.
+        if segment.seen > verdict.good then
+            return (verdict.opcode == TEXT and TEXT_LINES or DATA):call(view, pinfo, tree)
+        end
+    end
     local way, known, is_asked = segment.way, segment.upgrade, segment.is_asked
     local early
     if not known then
@@ -1757,13 +1873,404 @@ function tickwire.dissector(view, pinfo, tree)
     return length
 end
 
--- ---- TCP -----------------------------------------------------------------------------------------------------------
--- Wireshark finds WebSocket by its upgrade. This stands before it on the server's ports: it reads the path of the upgrade,
--- and hands what begins in the middle of a connection to the WebSocket dissector.
+-- ---- Rules of frames -----------------------------------------------------------------------------------------------
+-- Wireshark shows broken frames without a word on what is wrong with them. Here each frame is held against RFC 6455, in the order of
+-- the server's own check (src/ws/frame.rs and message.rs), so that both name the same rule. Beside Wireshark's dissector, never in its place.
 
-local tcp = Proto("tickwire.tcp", "tickwire connections")
-local HTTP, WEBSOCKET = Dissector.get("http"), Dissector.get("websocket")
-local websocket_call = WEBSOCKET.call
+-- Which rule the frames of a segment break: `judge_frames(state, bytes, to_server, is_ours)`. `state` is what is known of one direction:
+-- `open` is the message under way, `is_midway` says that one may be. `is_ours` says that the limits are our server's. Gives a verdict, or nil where
+-- nothing is wrong: how many messages are good, where the reading ends (from 0) and how many bytes are to blame, the rule, and how many bytes of
+-- the frame are missing; without a rule a close frame ended the reading. The second value says whether the last frame ends where the segment does.
+local judge_frames
+do
+    local xor = bit and bit.bxor or bit32 and bit32.bxor or load("local one, other = ... return one ~ other")
+    local CLOSE = 8
+
+    local function unmasked(payload, key)
+        local bytes = { byte(payload, 1, -1) }
+        for place, value in ipairs(bytes) do bytes[place] = string.char(xor(value, byte(key, (place - 1) % 4 + 1))) end
+        return concat(bytes)
+    end
+
+    -- The bytes at the end of a text that begin a character and do not end it; nil where the text is not UTF-8, whatever follows.
+    local function unfinished_character(text)
+        if is_utf8(text) then return "" end
+        for size = 1, math.min(3, #text) do
+            local lead = byte(text, -size)
+            if lead < 0x80 then return nil end
+            if lead >= 0xc0 then
+                local missing = (lead < 0xe0 and 2 or lead < 0xf0 and 3 or 4) - size
+                local tail = sub(text, -size)
+                -- Of the second bytes that a first byte allows, one is always 80 or bf.
+                local is_good = missing > 0 and is_utf8(sub(text, 1, -size - 1))
+                    and (is_utf8(tail .. sub("\128\128\128", 1, missing)) or is_utf8(tail .. sub("\191\128\128", 1, missing)))
+                return is_good and tail or nil
+            end
+        end
+        return nil
+    end
+
+    -- The header at `at`: its size, the payload's length. Nil where it is not all there; false, the rule, and the place of what breaks it.
+    local function read_header(bytes, at, to_server)
+        local first, second = byte(bytes, at, at + 1)
+        local opcode = first % 16
+        if floor(first / 16) % 8 ~= 0 then return false, "reserved_bit", 0, 1 end
+        if opcode > 10 or opcode > 2 and opcode < CLOSE then return false, "reserved_opcode", 0, 1 end
+        if opcode >= CLOSE and first < 0x80 then return false, "control_fragmented", 0, 1 end
+        if not second then return nil end
+        if (second >= 0x80) ~= to_server then return false, to_server and "mask_missing" or "mask_forbidden", 1, 1 end
+        local length, width = second % 128, 0
+        if opcode >= CLOSE and length > 125 then return false, "control_too_long", 1, 1 end
+        if length > 125 then
+            width = length == 126 and 2 or 8
+            local shorter_most = length == 126 and 125 or 65535
+            length = unsigned(bytes, at + 2, width)
+            if not length then return nil end
+            if width == 8 and byte(bytes, at + 2) >= 0x80 then return false, "length_top_bit", 2, width end
+            if length <= shorter_most then return false, "length_not_minimal", 2, width end
+        end
+        -- What the key is makes no difference to the rules, so there is no waiting for it.
+        return 2 + width + (to_server and 4 or 0), length
+    end
+
+    -- The rule that a data frame breaks by what came before it, or by its length.
+    local function admit(state, opcode, length, is_limited)
+        local open = state.open
+        if opcode == 0 and not open then return not state.is_midway and "continuation_without_start" or nil end
+        if opcode ~= 0 and open then return "message_interrupted" end
+        if not is_limited then return nil end
+        if open and open.fragments + 1 > MESSAGE_FRAGMENTS then return "too_many_fragments" end
+        if length > MESSAGE_BYTES - (open and open.bytes or 0) then return "message_too_long" end
+    end
+
+    local function close_rule(body)
+        if #body == 1 then return "close_one_byte" end
+        local code = unsigned(body, 1, 2)
+        if not code then return nil end
+        local is_known = code >= 1000 and code <= 1003 or code >= 1007 and code <= 1014 or code >= 3000 and code <= 4999
+        if not is_known then return "close_code_invalid" end
+        return not is_utf8(sub(body, 3)) and "close_reason_not_utf8" or nil
+    end
+
+    -- Notes a whole data frame as a part of its message.
+    local function note_part(state, opcode, fin, length, tail)
+        if fin then
+            state.open = nil
+        elseif opcode ~= 0 then
+            state.open = { opcode = opcode, fragments = 1, bytes = length, tail = tail }
+        elseif state.open then
+            local open = state.open
+            open.fragments, open.bytes, open.tail = open.fragments + 1, open.bytes + length, tail
+        end
+        if fin or opcode ~= 0 then state.is_midway = false end
+    end
+
+    -- What a payload breaks, as far as it is there; and of a text the beginning of its last character.
+    local function payload_rule(state, payload, opcode, fin, is_whole)
+        if opcode == CLOSE then return is_whole and close_rule(payload) or nil end
+        local tail = unfinished_character((opcode == 0 and state.open.tail or "") .. payload)
+        if not tail or tail ~= "" and fin and is_whole then return "text_not_utf8" end
+        return nil, tail
+    end
+
+    -- Bytes of the frame at `at` that are not there; as many as there are where the header does not say it.
+    local function missing_of(bytes, at)
+        local second = byte(bytes, at + 1)
+        if not second then return math.huge end
+        local length, size = second % 128, second < 0x80 and 2 or 6
+        if length > 125 then
+            local width = length == 126 and 2 or 8
+            length, size = unsigned(bytes, at + 2, width) or math.huge, size + width
+        end
+        return math.max(0, at + size + length - 1 - #bytes)
+    end
+
+    local function broken(state, bytes, at, good, rule, from, count)
+        local opcode = byte(bytes, at) % 16
+        if opcode == 0 and state.open then opcode = state.open.opcode end
+        return { good = good, from = from, count = count, rule = rule, at = at - 1, opcode = opcode, missing = missing_of(bytes, at) }
+    end
+
+    -- Holds the frame at `at` against the rules: nil where it is not all there, `false` and the verdict where it breaks one, or the offset after
+    -- it and whether it ends a message that is not empty.
+    local function judge_frame(state, bytes, at, good, to_server, is_ours)
+        local size, length, from, count = read_header(bytes, at, to_server)
+        if size == nil then return nil end
+        if not size then return false, broken(state, bytes, at, good, length, at - 1 + from, count) end
+        local first = byte(bytes, at)
+        local opcode, fin = first % 16, first >= 0x80
+        local rule, tail
+        if opcode < CLOSE then rule = admit(state, opcode, length, is_ours and to_server) end
+        if rule then return false, broken(state, bytes, at, good, rule, at - 1, size) end
+        local most = #bytes
+        local is_whole = at + size + length <= most + 1
+        if opcode == TEXT or opcode == CLOSE or opcode == 0 and state.open and state.open.opcode == TEXT then
+            local payload = sub(bytes, at + size, at + size + math.min(length, most) - 1)
+            if to_server then payload = unmasked(payload, sub(bytes, at + size - 4, at + size - 1)) end
+            rule, tail = payload_rule(state, payload, opcode, fin, is_whole)
+            if rule then return false, broken(state, bytes, at, good, rule, at + size - 1, #payload) end
+        end
+        if not is_whole then return nil end
+        at = at + size + length
+        if opcode == CLOSE then return false, { good = good, from = at - 1, count = most + 1 - at } end
+        if opcode < CLOSE then note_part(state, opcode, fin, length, tail) end
+        return at, opcode < CLOSE and fin and length > 0
+    end
+
+    function judge_frames(state, bytes, to_server, is_ours)
+        local at, good, most = 1, 0, #bytes
+        -- Names of this function alone are the quickest.
+        local look, lowest = byte, to_server and 0x80 or 0
+        while at <= most do
+            -- Most frames are whole, short and binary: of these nothing is left to judge.
+            local first, second = look(bytes, at, at + 1)
+            local length = (second or 0) - lowest
+            local after = at + length + (to_server and 6 or 2)
+            if first == 0x82 and second and length >= 0 and length <= 125 and after <= most + 1 and not state.open then
+                at, state.is_midway = after, false
+                if length > 0 then good = good + 1 end
+            else
+                local to, is_message = judge_frame(state, bytes, at, good, to_server, is_ours)
+                if not to then return to == false and is_message or nil, false end
+                at = to
+                if is_message then good = good + 1 end
+            end
+        end
+        return nil, true
+    end
+end
+
+-- ---- Rules of heads ------------------------------------------------------------------------------------------------
+-- The request and the answer of an upgrade, held against the rules in the order of the server's own check (src/ws/lines.rs, http.rs and
+-- upgrade.rs). Wireshark's HTTP dissector shows them; this adds the rule.
+
+-- The rule that a head breaks, as far as it is there: `judge_head(bytes, stream)`; nil where none is broken. `stream.asked` keeps what the request
+-- says of the answer. Without the request an answer's key is not judged.
+local judge_head
+do
+    local TOKEN = "^[%w!#$%%&'*+%-.^_`|~]+$"
+    -- Headers that may stand once.
+    local SINGLE = {
+        host = true, origin = true, authorization = true, ["content-length"] = true, ["transfer-encoding"] = true,
+        ["sec-websocket-key"] = true, ["sec-websocket-version"] = true, ["sec-websocket-accept"] = true,
+    }
+    local GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+
+    -- The next line of a head and the offset after it; nil where it is not all there. Or nil and the rule that its bytes break.
+    local function next_line(head, from)
+        local at = from
+        repeat
+            local stop = find(head, "%c", at)
+            if (stop or #head) > HEAD_BYTES then return nil, "head_too_long" end
+            if not stop then return nil end
+            local sign, follower = byte(head, stop, stop + 1)
+            if sign == 10 then return nil, "bare_line_feed" end
+            if sign == 13 then
+                if not follower then return nil end
+                if stop + 1 > HEAD_BYTES then return nil, "head_too_long" end
+                if follower ~= 10 then return nil, "bare_carriage_return" end
+                return sub(head, from, stop - 1), stop + 2
+            end
+            if sign ~= 9 then return nil, "control_character" end
+            at = stop + 1
+        until false
+    end
+
+    local function request_line(line, head)
+        local method, target, version = match(line, "^([^ ]*) ([^ ]*) ([^ ]*)$")
+        if not method or not find(method, TOKEN) or not find(target, "^[\33-\126]*$") or sub(version, 1, 5) ~= "HTTP/" then
+            return "request_line"
+        end
+        if version ~= "HTTP/1.1" then return "http_version" end
+        if #target > TARGET_BYTES then return "target_too_long" end
+        if sub(target, 1, 1) ~= "/" or find(target, "#", 1, true) then return "target_form" end
+        head.method = method
+    end
+
+    local function status_line(line, head)
+        local rest = match(line, "^HTTP/1%.1 (.*)$")
+        local digits = rest and match(rest, "^[^ ]*")
+        if not digits or not find(digits, "^[1-9]%d%d$") then return "status_line" end
+        head.status = tonumber(digits)
+    end
+
+    local function header_line(line, head)
+        if find(line, "^[ \t]") then return "header_folded" end
+        if head.count == HEAD_HEADERS then return "too_many_headers" end
+        local name, value = match(line, "^([^:]*):(.*)$")
+        if not name then return "header_name" end
+        if find(name, "[ \t]$") then return "space_before_colon" end
+        if not find(name, TOKEN) then return "header_name" end
+        name = name:lower()
+        if SINGLE[name] and head[name] then return "header_repeated" end
+        head[name] = head[name] or {}
+        head[name][#head[name] + 1] = match(value, "^[ \t]*(.-)[ \t]*$")
+        head.count = head.count + 1
+    end
+
+    -- The lines of a head by their names in lower case, each a list of values; nil where it is not all there. Or nil and the rule.
+    local function read_head(bytes, first_line)
+        local head, at = { count = 0 }, 1
+        repeat
+            local line, to = next_line(bytes, at)
+            if not line then return nil, to end
+            local rule
+            if at == 1 then
+                rule = first_line(line, head)
+            elseif line == "" then
+                return head
+            else
+                rule = header_line(line, head)
+            end
+            if rule then return nil, rule end
+            at = to
+        until false
+    end
+
+    -- The elements of a header that is a list, over all of its lines.
+    local function elements(head, name)
+        local found = {}
+        for _, value in ipairs(head[name] or {}) do
+            for element in string.gmatch(value, "[^,]+") do
+                element = match(element, "^[ \t]*(.-)[ \t]*$")
+                if element ~= "" then found[#found + 1] = element end
+            end
+        end
+        return found
+    end
+
+    local function has_token(head, name, token)
+        for _, element in ipairs(elements(head, name)) do
+            if element:lower() == token then return true end
+        end
+        return false
+    end
+
+    -- What every request has to have.
+    local function request_rule(head)
+        local host, length = head.host and head.host[1], head["content-length"] and head["content-length"][1]
+        if not host then return "host_missing" end
+        if not find(host, "^[%w.%-_:%[%]]+$") then return "host_malformed" end
+        if head["transfer-encoding"] then return "transfer_encoding" end
+        if length and not find(length, "^%d+$") then return "content_length_malformed" end
+        if length and not find(length, "^0+$") then return "body_announced" end
+    end
+
+    local function upgrade_rule(head)
+        if head.method ~= "GET" then return "method_not_get" end
+        if not has_token(head, "upgrade", "websocket") then return "upgrade_missing" end
+        if not has_token(head, "connection", "upgrade") then return "connection_missing" end
+        if not head["sec-websocket-version"] or head["sec-websocket-version"][1] ~= "13" then return "version_not_13" end
+        local key = head["sec-websocket-key"] and head["sec-websocket-key"][1]
+        if not key then return "key_missing" end
+        -- Base64 of 16 bytes: the last of 22 digits has four bits that are 0.
+        if #key ~= 24 or not find(key, "^[%w+/]+[AQgw]==$") then return "key_malformed" end
+        for place, offered in ipairs(elements(head, "sec-websocket-protocol")) do
+            if place > SUBPROTOCOLS then return "too_many_subprotocols" end
+            if not find(offered, TOKEN) then return "subprotocol_malformed" end
+        end
+    end
+
+    local function judge_request(bytes, stream)
+        local head, rule = read_head(bytes, request_line)
+        if not head then return rule end
+        rule = request_rule(head)
+        if rule then return rule end
+        if not has_token(head, "upgrade", "websocket") and not head["sec-websocket-key"] then
+            -- A page. The server takes an order of the operator's with POST.
+            return head.method ~= "GET" and head.method ~= "HEAD" and "method_not_get" or nil
+        end
+        local key = head["sec-websocket-key"]
+        stream.asked = { key = key and key[1] or "", offered = elements(head, "sec-websocket-protocol") }
+        return upgrade_rule(head)
+    end
+
+    -- SHA-1 of a text, RFC 3174; twenty bytes.
+    local function sha1(text)
+        local both, either, other
+        if bit or bit32 then
+            local library = bit or bit32
+            both, either, other = library.band, library.bor, library.bxor
+        else
+            both = load("local one, other = ... return one & other")
+            either = load("local one, other = ... return one | other")
+            other = load("local one, other = ... return one ~ other")
+        end
+        local WORD = 4294967296
+        local function rotate(value, bits) return value * 2 ^ bits % WORD + floor(value / 2 ^ (32 - bits)) end
+        local function mix(round, b, c, d)
+            if round < 20 then return either(both(b, c), both(WORD - 1 - b, d)) % WORD, 0x5a827999 end
+            if round < 40 then return other(other(b, c), d) % WORD, 0x6ed9eba1 end
+            if round < 60 then return either(either(both(b, c), both(b, d)), both(c, d)) % WORD, 0x8f1bbcdc end
+            return other(other(b, c), d) % WORD, 0xca62c1d6
+        end
+        local padded = text .. "\128" .. string.rep("\0", (55 - #text) % 64) .. "\0\0\0\0" .. string.char(
+            floor(#text * 8 / 16777216) % 256, floor(#text * 8 / 65536) % 256, floor(#text * 8 / 256) % 256, #text * 8 % 256)
+        local hash = { 0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0 }
+        for from = 1, #padded, 64 do
+            local words = {}
+            for place = 0, 15 do words[place] = unsigned(padded, from + 4 * place, 4) end
+            for place = 16, 79 do
+                local mixed = other(other(words[place - 3], words[place - 8]), other(words[place - 14], words[place - 16]))
+                words[place] = rotate(mixed % WORD, 1)
+            end
+            local a, b, c, d, e = hash[1], hash[2], hash[3], hash[4], hash[5]
+            for round = 0, 79 do
+                local mixed, constant = mix(round, b, c, d)
+                local next_a = (rotate(a, 5) + mixed + e + constant + words[round]) % WORD
+                a, b, c, d, e = next_a, a, rotate(b, 30), c, d
+            end
+            for place, value in ipairs({ a, b, c, d, e }) do hash[place] = (hash[place] + value) % WORD end
+        end
+        local bytes = {}
+        for place, value in ipairs(hash) do
+            bytes[place] = string.char(floor(value / 16777216), floor(value / 65536) % 256, floor(value / 256) % 256, value % 256)
+        end
+        return concat(bytes)
+    end
+
+    local DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+    -- Base64 of twenty bytes: the answer to a key.
+    local function accept_of(key)
+        local hash, digits = sha1(key .. GUID) .. "\0", {}
+        for from = 1, 21, 3 do
+            local value = unsigned(hash, from, 3)
+            for place = 3, 0, -1 do
+                local digit = floor(value / 64 ^ place) % 64 + 1
+                digits[#digits + 1] = sub(DIGITS, digit, digit)
+            end
+        end
+        digits[28] = "="
+        return concat(digits)
+    end
+
+    local function judge_answer(bytes, stream)
+        local head, rule = read_head(bytes, status_line)
+        if not head then return rule end
+        if head.status ~= 101 then return nil end
+        if not head.upgrade or head.upgrade[1]:lower() ~= "websocket" then return "answer_upgrade_missing" end
+        if not has_token(head, "connection", "upgrade") then return "answer_connection_missing" end
+        local asked, accept = stream.asked, head["sec-websocket-accept"]
+        if not asked then return nil end
+        if not accept or accept[1] ~= accept_of(asked.key) then return "accept_wrong" end
+        if elements(head, "sec-websocket-extensions")[1] then return "extension_not_offered" end
+        local agreed = head["sec-websocket-protocol"]
+        if not agreed then return nil end
+        for _, offered in ipairs(asked.offered) do
+            if offered == agreed[1] and not agreed[2] then return nil end
+        end
+        return "subprotocol_not_offered"
+    end
+
+    function judge_head(bytes, stream)
+        if sub(bytes, 1, 5) == "HTTP/" then return judge_answer(bytes, stream) end
+        return find(bytes, "^%u+ ") and judge_request(bytes, stream) or nil
+    end
+end
+
+-- ---- Segments ------------------------------------------------------------------------------------------------------
+-- What is known of each direction of a connection, and what a segment's frames break: for the first time, and when Wireshark shows it again.
 
 -- Whether a frame can begin with these two bytes.
 local function begins_a_frame(first, second, to_server)
@@ -1773,6 +2280,162 @@ local function begins_a_frame(first, second, to_server)
     return is_known and floor(first / 16) % 8 == 0 and not (is_control and (first < 0x80 or length > 125))
         and (second >= 0x80) == to_server
 end
+
+-- Whether a segment's frames end where it ends.
+local function ends_with_a_frame(view)
+    local segment = { view = view, at = 0, length = view_len(view) }
+    while next_frame(segment) do end
+    return segment.at == segment.length
+end
+
+-- `state_of(way, upgrade)`, `is_one_good_frame(state, head, length, to_server)`,
+-- `verdict_of(state, way, upgrade, view, pinfo, client, can_wait, first, second)`.
+local state_of, is_one_good_frame, verdict_of
+do
+    -- What is known of the frames of one direction of a connection, see `judge_frames`. After an upgrade a frame begins at once.
+    function state_of(way, upgrade)
+        -- Mostly it is the one that was asked for last.
+        if way.state and way.state_upgrade == upgrade then return way.state end
+        local holder = upgrade or way.stream
+        holder.states = holder.states or {}
+        local state = holder.states[way.from]
+        if not state then
+            local is_known = upgrade ~= nil or way.stream.is_websocket
+            state = {
+                is_lost = not is_known, is_midway = not is_known, has_begun = is_known, notes = {}, has_notes = false,
+                open = nil, ended = nil,
+            }
+            holder.states[way.from] = state
+        end
+        way.state, way.state_upgrade = state, upgrade
+        return state
+    end
+
+    -- Wireshark calls for one segment several times, and for each call again when somebody looks at it.
+    local function key_of(view, pinfo, length)
+        return format("%d %d %s", pinfo.number, length, view_raw(view, 0, length < 14 and length or 14))
+    end
+
+    -- Whether TCP misses bytes before this segment, by the Info column; nil where there is none, as in the first of two passes. A field would say
+    -- it too, but for every field that a script asks for Wireshark makes a tree of every frame.
+    local function follows_a_gap(pinfo)
+        local info = tostring(pinfo.cols.info)
+        if info == "(info)" then return nil end
+        return find(info, "TCP Previous segment not captured", 1, true) ~= nil
+    end
+
+    local BEFORE_CAPTURE = { lost = "the rest of a frame that began before the capture" }
+    local AFTER_GAP = { lost = "the rest of a frame: bytes before it are missing" }
+
+    -- What follows the end of the reading. `rest` is how much of it belongs to the frame that ended it.
+    local function verdict_after(ended, length)
+        local left = ended.left or ended.missing or 0
+        local rest = math.min(left, length)
+        ended.left = left - rest
+        return { good = 0, from = 0, count = length, after = ended, rest = rest }
+    end
+
+    -- From here on nobody knows where frames begin.
+    local function lose(state)
+        state.is_lost, state.is_midway, state.open = true, true, nil
+    end
+
+    -- Finds again where frames begin, once a segment holds nothing but whole frames that break no rule.
+    local function find_frames(state, view, to_server)
+        if not ends_with_a_frame(view) then return end
+        local found = { is_midway = true }
+        if judge_frames(found, view:raw(), to_server, false) then return end
+        state.is_lost, state.is_midway, state.open, state.has_begun = false, found.is_midway, found.open, true
+    end
+
+    -- What is said of a segment where nobody knows where frames begin. A rule that is in doubt may have been broken before it.
+    local function verdict_when_lost(state, view, length, first, second, client, to_server)
+        local verdict
+        if second and not (client and begins_a_frame(first, second, to_server)) then
+            verdict = state.has_begun and AFTER_GAP or BEFORE_CAPTURE
+        else
+            find_frames(state, view, to_server)
+        end
+        local doubtful = state.doubtful and verdict_after(state.doubtful, length)
+        return verdict, (verdict or doubtful) and { lost = verdict and verdict.lost, doubtful = doubtful }
+    end
+
+    -- What a segment's frames break, seen for the first time; and what to remember for when it is seen again.
+    local function first_verdict(state, way, upgrade, view, pinfo, client, can_wait, first, second)
+        local length, to_server = view_len(view), client == way.from
+        if state.ended then
+            local verdict = verdict_after(state.ended, length)
+            return verdict, verdict
+        end
+        if state.is_lost then return verdict_when_lost(state, view, length, first, second, client, to_server) end
+        local is_ours = upgrade and upgrade.opcode
+        local verdict, is_whole = judge_frames(state, view:raw(), to_server, is_ours)
+        if not verdict then
+            if not is_whole and not can_wait then lose(state) end
+            return nil
+        end
+        verdict.frame = pinfo.number
+        if verdict.rule and verdict.at == 0 then
+            local is_gap = follows_a_gap(pinfo)
+            if is_gap then
+                lose(state)
+                return AFTER_GAP, AFTER_GAP
+            elseif is_gap == nil then
+                lose(state)
+                verdict.is_doubtful, state.doubtful = true, state.doubtful or verdict
+                return verdict, verdict
+            end
+        end
+        state.ended = verdict
+        return verdict, verdict
+    end
+
+    -- The verdict on a segment that is seen again. What was in doubt is settled now that TCP can be asked.
+    local function verdict_again(state, key, pinfo, length)
+        local note, ended, frame = state.notes[key], state.ended, pinfo.number
+        if ended and frame > ended.frame then
+            return note and (note.after and note or note.doubtful) or { good = 0, from = 0, count = length, after = ended, rest = 0 }
+        end
+        if note and note.is_doubtful then
+            if follows_a_gap(pinfo) then return AFTER_GAP end
+            state.ended = note
+        end
+        return note and (note.rule or note.lost or note.count) and note or nil
+    end
+
+    function verdict_of(state, way, upgrade, view, pinfo, client, can_wait, first, second)
+        if pinfo.visited then
+            return state.has_notes and verdict_again(state, key_of(view, pinfo, view_len(view)), pinfo, view_len(view)) or nil
+        end
+        local verdict, note = first_verdict(state, way, upgrade, view, pinfo, client, can_wait, first, second)
+        if note then
+            state.has_notes = true
+            state.notes[key_of(view, pinfo, view_len(view))] = note
+        end
+        return verdict
+    end
+
+    -- Whether a segment is one whole data frame, of which nothing can be wrong but what is in the message.
+    function is_one_good_frame(state, head, length, to_server)
+        local first, second, third, fourth = byte(head, 1, 4)
+        if first ~= 0x82 or state.open or state.ended or state.is_midway or state.has_notes or not fourth then return false end
+        local size, payload = to_server and 6 or 2, second % 128
+        if payload == 126 then
+            size, payload = size + 2, third * 256 + fourth
+            if payload < 126 then return false end
+        end
+        return payload < 127 + 65536 and (second >= 0x80) == to_server and size + payload == length
+            and not (to_server and payload > MESSAGE_BYTES) and second % 128 ~= 127
+    end
+end
+
+-- ---- TCP -----------------------------------------------------------------------------------------------------------
+-- Wireshark finds WebSocket by its upgrade. This stands before it on the server's ports: it reads the path of the upgrade,
+-- and hands what begins in the middle of a connection to the WebSocket dissector.
+
+local tcp = Proto("tickwire.tcp", "tickwire connections")
+local HTTP, WEBSOCKET = Dissector.get("http"), Dissector.get("websocket")
+local websocket_call = WEBSOCKET.call
 
 -- Hands a segment to the WebSocket dissector; its messages come back to `tickwire.dissector` before this returns.
 local function hand_on(segment, view, pinfo, tree)
@@ -1787,16 +2450,11 @@ local function hand_on(segment, view, pinfo, tree)
 end
 
 -- Allows the dissectors that are called next to wait for the rest of a message, if TCP can wait: it cannot put frames together that
--- the capture has cut short, and asking it to would go on for ever.
+-- the capture has cut short, and asking it to would go on for ever. Gives whether it can.
 local function allow_waiting(pinfo)
-    if pinfo.can_desegment > 0 then pinfo.can_desegment = 2 end
-end
-
--- Whether a segment's frames end where it ends.
-local function ends_with_a_frame(view)
-    local segment = { view = view, at = 0, length = view_len(view) }
-    while next_frame(segment) do end
-    return segment.at == segment.length
+    local can_wait = pinfo.can_desegment > 0
+    if can_wait then pinfo.can_desegment = 2 end
+    return can_wait
 end
 
 -- Who is the client of a connection without an upgrade: the port tells, and where both ports are a server's the mask, which clients' frames
@@ -1816,34 +2474,137 @@ local function find_client(way, pinfo, view, first, second)
     return client
 end
 
+-- Adds what is wrong with a segment's frames, beside what Wireshark shows of them.
+local function show_verdict(verdict, view, pinfo, tree, to_server)
+    local rest = view(verdict.from, math.min(verdict.count, view_len(view) - verdict.from))
+    local arrow = to_server and "→ " or "← "
+    local line
+    if verdict.rule then
+        local root = tree:add(tickwire, rest)
+        root:append_text(", " .. verdict.rule .. ", " .. (to_server and "client to server" or "server to client"))
+        root:add(F.direction, rest, direction_of(to_server)):set_generated()
+        add_rule(root, rest, verdict.rule, nil, verdict.from)
+        line = arrow .. rule_line(verdict.rule)
+    elseif verdict.count > 0 then
+        local ended = verdict.after or verdict
+        local root = tree:add(tickwire, rest)
+        root:add(F.not_read, rest, rest:len()):set_generated()
+        local why = ended.rule and "after " .. rule_line(ended.rule) or "after the close"
+        if verdict.after then why = why .. format(" in frame %d", ended.frame) end
+        root:add_proto_expert_info(E.not_read, format("%d bytes not read: %s", rest:len(), why))
+        line = format("%s%d bytes not read%s", arrow, rest:len(), ended.rule and "" or ", after the close")
+    else
+        return
+    end
+    local columns = pinfo.cols
+    columns.protocol:set("tickwire")
+    columns.info:set(line .. "  ")
+    columns.info:fence()
+end
+
+-- Hands a segment to the WebSocket dissector whose frames break a rule, or of which the other end reads nothing more.
+local function hand_on_judged(segment, verdict, view, pinfo, tree, to_server)
+    local rest, missing = verdict.rest or 0, verdict.missing or 0
+    if rest == segment.length then
+        DATA:call(view, pinfo, tree)
+    elseif rest == 0 and missing == 0 then
+        local taken = hand_on(segment, view, pinfo, tree)
+        show_verdict(verdict, view, pinfo, tree, to_server)
+        return taken
+    end
+    show_verdict(verdict, view, pinfo, tree, to_server)
+    if rest == segment.length then return rest end
+    -- Wireshark does not wait for the end of a frame that the other end does not read to its end: what is there is shown, and then it gives
+    -- up, with an exception that passes by this file.
+    pinfo.can_desegment = 0
+    return hand_on(segment, rest > 0 and view(rest):tvb() or view, pinfo, tree)
+end
+
+-- Says that a segment begins within a frame.
+local function show_rest(why, view, pinfo, tree)
+    local root = tree:add(tickwire, view())
+    root:add_proto_expert_info(E.cut, why)
+    pinfo.cols.protocol:set("tickwire")
+    pinfo.cols.info:set(why)
+    return view_len(view)
+end
+
+-- The head of a direction that came last before a frame: its frame, and the rule that it breaks.
+local function head_before(way, frame)
+    local heads = way.heads or {}
+    for place = #heads, 1, -1 do
+        if heads[place].frame <= frame then return heads[place] end
+    end
+    return nil
+end
+
+-- The rule that a head breaks, for the first time and again.
+local function head_rule(way, bytes, pinfo)
+    if not pinfo.visited then
+        local rule = judge_head(bytes, way.stream)
+        way.heads, way.has_refused = way.heads or {}, way.has_refused or rule ~= nil
+        way.heads[#way.heads + 1] = { frame = pinfo.number, rule = rule, is_request = sub(bytes, 1, 5) ~= "HTTP/" }
+    end
+    return head_before(way, pinfo.number).rule
+end
+
+-- A head as Wireshark shows it, and the rule that it breaks.
+local function show_head(way, view, pinfo, tree)
+    local bytes = view:raw()
+    note_head(bytes, pinfo)
+    local rule = head_rule(way, bytes, pinfo)
+    if rule then
+        local root = tree:add(tickwire, view())
+        root:append_text(", " .. rule)
+        add_rule(root, view(), rule, nil, 0)
+        pinfo.cols.info:set("[" .. rule_line(rule) .. "] ")
+        pinfo.cols.info:fence()
+        -- As with frames: what is still to come of such a head, or a body behind it, is not waited for.
+        pinfo.can_desegment = 0
+        local _, taken = pcall(HTTP.call, HTTP, view, pinfo, tree)
+        return tonumber(taken) or view_len(view)
+    end
+    return HTTP:call(view, pinfo, tree)
+end
+
 function tcp.dissector(view, pinfo, tree)
     view_len, view_raw = view_len or view.len, view_raw or view.raw
     local length = view_len(view)
-    local first, second = byte(view_raw(view, 0, length < 2 and length or 2), 1, 2)
-    allow_waiting(pinfo)
-    if first >= 0x41 and first <= 0x5a then
-        note_head(view:raw(), pinfo)
-        return HTTP:call(view, pinfo, tree)
-    end
+    local head = view_raw(view, 0, length < 4 and length or 4)
+    local first, second = byte(head, 1, 2)
+    local can_wait = allow_waiting(pinfo)
     local way = way_of(pinfo)
     local stream = way.stream
+    local upgrade = upgrade_of(stream, last.frame)
+    local head_seen = way.has_refused and head_before(way, last.frame)
+    local is_refused = head_seen and head_seen.rule and head_seen.frame < last.frame
+    local is_past_heads = stream.is_websocket or is_refused
+    if first >= 0x41 and first <= 0x5a and (not is_past_heads or head == "GET " or head == "HTTP") then
+        return show_head(way, view, pinfo, tree)
+    end
+    if is_refused then
+        show_verdict({ from = 0, count = length, after = head_seen }, view, pinfo, tree, head_seen.is_request)
+        return DATA:call(view, pinfo, tree)
+    end
     if stream.is_http and not stream.is_websocket and #stream.upgrades == 0 then
         return HTTP:call(view, pinfo, tree)
     end
-    local upgrade = upgrade_of(stream, last.frame)
     local client = upgrade and upgrade.client or find_client(way, pinfo, view, first, second)
-    if not second or client and begins_a_frame(first, second, client == way.from) then
-        -- What `segment_of` fills in has room from the start: a table that grows takes longer.
-        return hand_on({
-            way = way, upgrade = upgrade, view = view, pinfo = pinfo, at = 0, length = length, first = first,
-            is_judged = upgrade and upgrade.opcode, is_shown = false, is_asked = false, protocol = false, info = false,
-        }, view, pinfo, tree)
+    local to_server = client == way.from
+    local state = state_of(way, upgrade)
+    local verdict
+    if not is_one_good_frame(state, head, length, to_server) then
+        verdict = verdict_of(state, way, upgrade, view, pinfo, client, can_wait, first, second)
+        if verdict and verdict.lost then return show_rest(verdict.lost, view, pinfo, tree) end
     end
-    local root = tree:add(tickwire, view())
-    root:add_proto_expert_info(E.cut, "the rest of a frame that began before the capture")
-    pinfo.cols.protocol:set("tickwire")
-    pinfo.cols.info:set("the rest of a frame that began before the capture")
-    return length
+    -- What `segment_of` fills in has room from the start: a table that grows takes longer.
+    local segment = {
+        way = way, frame = last.frame, upgrade = upgrade, view = view, pinfo = pinfo, at = 0, length = length, first = first,
+        is_judged = upgrade and upgrade.opcode, is_shown = false, is_asked = false, protocol = false, info = false,
+        verdict = verdict, seen = 0, is_fragile = verdict ~= nil or not can_wait,
+    }
+    if not verdict then return hand_on(segment, view, pinfo, tree) end
+    return hand_on_judged(segment, verdict, view, pinfo, tree, to_server)
 end
 
 -- Takes an upgrade on a port that nobody has named, so that its path is known; everything after it is Wireshark's.
@@ -1896,6 +2657,7 @@ DissectorTable.get("ws.protocol"):add("tickwire.v1", tickwire)
 tickwire:register_heuristic("ws", find_packet)
 tcp:register_heuristic("tcp", find_upgrade)
 
+do
 -- ---- The world's records -------------------------------------------------------------------------------------------
 -- In a capture of the server's a second interface holds what no client says: snapshots, and the commands and the checksum
 -- of every tick. Numbers are written least significant byte first. PROTOCOL.md has the layout.
@@ -2104,3 +2866,4 @@ function world.dissector(view, pinfo, tree)
 end
 
 DissectorTable.get("wtap_encap"):add(wtap.USER0, world)
+end

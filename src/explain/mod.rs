@@ -12,7 +12,8 @@
 //!                                                └──► message of several frames        └► the same bytes
 //! ```
 //!
-//! It does not know the limits of an endpoint, and so says nothing of messages that are too long.
+//! It knows the limits of our server, and judges a client's messages by them where the path of the upgrade is one that no other server has; of any
+//! other endpoint it does not know the limits, and says nothing of messages that are too long.
 
 pub mod captured;
 mod drawing;
@@ -24,6 +25,7 @@ mod header;
 pub mod hex;
 pub mod input;
 mod json;
+mod open;
 mod packet;
 pub mod paint;
 mod payload;

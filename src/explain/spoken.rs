@@ -18,6 +18,8 @@ pub struct Spoken<'c> {
     dialect: &'c Dialect,
     /// Whether packets are JSON in text messages, if that is known.
     json: Option<bool>,
+    /// The path is one that no server but ours has.
+    is_ours: bool,
     /// Somebody named the dialect, or a path did.
     is_settled: bool,
     /// What the messages say of the dialect, where nobody saw the request.
@@ -32,7 +34,7 @@ impl<'c> Spoken<'c> {
 
     /// This dialect, whatever a path says.
     pub fn in_dialect(dialect: &'c Dialect) -> Spoken<'c> {
-        Spoken { codes: None, dialect, json: None, is_settled: true, guess: None }
+        Spoken { codes: None, dialect, json: None, is_ours: false, is_settled: true, guess: None }
     }
 
     /// Says whether packets are JSON in text messages.
@@ -83,6 +85,11 @@ impl<'c> Spoken<'c> {
         self.json
     }
 
+    /// Whether the path is one that no server but ours has, so that its limits are known.
+    pub fn is_ours(&self) -> bool {
+        self.is_ours
+    }
+
     /// Takes what a request asks for.
     pub fn ask(&mut self, asked: &Asked) {
         let (dialect, format) = (asked.dialect.as_deref(), asked.format.as_deref());
@@ -91,7 +98,8 @@ impl<'c> Spoken<'c> {
         self.json = (format == Some("json")).then_some(true);
         if let Some(Ok((dialect, json))) = spoken {
             (self.dialect, self.is_settled, self.guess) = (dialect, true, None);
-            self.json = self.json.or((asked.path != "/").then_some(json));
+            self.is_ours = asked.path != "/";
+            self.json = self.json.or(self.is_ours.then_some(json));
         }
     }
 

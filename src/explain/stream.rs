@@ -13,13 +13,14 @@
 //!
 //! Who begins mid-stream does not know whether a message is under way, so a continuation is then taken as it comes. Where bytes are
 //! missing, the next frame has to be [sought](super::seek). It never keeps more than one unfinished item and one unfinished
-//! message a side, and knows no limit of an endpoint.
+//! message a side, and judges the limits of the server only where the path says that it is ours.
 
 use std::mem;
 
 use super::guess::Guess;
 use super::head::{self, Asked};
 use super::header;
+use super::open::Open;
 use super::payload::Inside;
 use super::seek::Search;
 use super::spoken::Spoken;
@@ -28,6 +29,7 @@ use super::{Content, Explanation, Frame, Problem, REST, Whole, packet};
 use crate::limits;
 use crate::packet::{Codes, Dialect};
 use crate::ws::frame::{self, Header, Opcode};
+use crate::ws::message::Limits;
 use crate::ws::utf8::Utf8;
 use crate::ws::{Side, Violation};
 
@@ -64,32 +66,6 @@ enum Stage {
     Closed,
     /// After something for which the other end closes the connection: whatever comes is not read.
     Over,
-}
-
-/// The message that is under way.
-#[derive(Debug, Default)]
-enum Open {
-    /// Its beginning was not seen, if there is one.
-    #[default]
-    Unknown,
-    Nothing,
-    Begun {
-        opcode: Opcode,
-        payload: Vec<u8>,
-        frames: usize,
-        text: Utf8,
-    },
-}
-
-impl Open {
-    /// Whether a frame may follow: RFC 6455 section 5.4.
-    fn admit(&self, header: Header) -> Result<(), Violation> {
-        match (header.opcode, self) {
-            (Opcode::Continuation, Open::Nothing) => Err(Violation::ContinuationWithoutStart),
-            (Opcode::Text | Opcode::Binary, Open::Begun { .. }) => Err(Violation::MessageInterrupted),
-            _ => Ok(()),
-        }
-    }
 }
 
 impl<'c> Conversation<'c> {
@@ -234,6 +210,11 @@ impl<'c> Conversation<'c> {
         Explanation { bytes: bytes.to_vec(), from, dialect, candidates, frames }
     }
 
+    /// What the end that receives the frames of a side takes, if it is known.
+    fn limits(&self, from: Side) -> Option<Limits> {
+        (self.spoken.is_ours() && from == Side::Client).then_some(Limits::SERVER)
+    }
+
     fn half(&mut self, from: Side) -> &mut Half {
         match from {
             Side::Client => &mut self.client,
@@ -249,6 +230,7 @@ impl<'c> Conversation<'c> {
                 size => return size,
             }
         }
+        let limits = self.limits(from);
         let half = self.half(from);
         match half.stage {
             _ if input.is_empty() => None,
@@ -258,7 +240,7 @@ impl<'c> Conversation<'c> {
             Stage::Begin | Stage::Frames => match Header::decode(input, from) {
                 Err(_) => Some(input.len()),
                 Ok(None) => None,
-                Ok(Some((header, _))) if half.open.admit(header).is_err() => Some(input.len()),
+                Ok(Some((header, _))) if half.open.admit(header, limits).is_err() => Some(input.len()),
                 Ok(Some((header, size))) => {
                     let whole = usize::try_from(header.length).ok()?.checked_add(size)?;
                     (whole <= input.len()).then_some(whole)
@@ -332,7 +314,8 @@ impl<'c> Conversation<'c> {
                 return unread(bytes, start, layout, Problem::violation(violation, culprit));
             }
         };
-        if let Err(violation) = self.half(from).open.admit(header) {
+        let limits = self.limits(from);
+        if let Err(violation) = self.half(from).open.admit(header, limits) {
             self.half(from).stage = Stage::Over;
             let culprit = header::culprit(violation, bytes, start, &layout);
             let frame = unread(bytes, start, layout, Problem::violation(violation, culprit));

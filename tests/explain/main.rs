@@ -1,5 +1,6 @@
 //! What is said about bytes: drawings, trees, captures, and the table that Wireshark shares.
 
+mod broken_rules;
 mod capture;
 mod cuts;
 mod golden;

@@ -79,6 +79,12 @@ fn bounds_are_those_of_the_server() {
         ("PACKET_DEPTH", limits::PACKET_DEPTH),
         ("PACKET_VALUES", limits::PACKET_VALUES),
         ("CLIENT_PACKET_VALUES", limits::CLIENT_PACKET_VALUES),
+        ("MESSAGE_BYTES", limits::MESSAGE_BYTES),
+        ("MESSAGE_FRAGMENTS", limits::MESSAGE_FRAGMENTS),
+        ("HEAD_BYTES", limits::HEAD_BYTES),
+        ("HEAD_HEADERS", limits::HEAD_HEADERS),
+        ("TARGET_BYTES", limits::TARGET_BYTES),
+        ("SUBPROTOCOLS", limits::SUBPROTOCOLS),
     ];
     for (name, value) in bounds {
         assert_eq!(local(&text, name), value.to_string(), "{name}");

@@ -16,6 +16,7 @@ from pathlib import Path
 import checks
 import checks_explain
 import checks_frames
+import checks_rules
 import checks_session
 import checks_tls
 import checks_tools
@@ -32,6 +33,7 @@ def main():
     results = Results(arguments.names)
     checks.run(results)
     checks_frames.run_all(results)
+    checks_rules.run(results, program)
     checks_tls.run_all(results)
     checks_tools.run_all(results)
     if program:

@@ -1,10 +1,10 @@
 -- tickwire for Wireshark and tshark: the packets of a tickwire server, in all of its dialects, by name.
 --
--- Comes in: messages that Wireshark's own WebSocket dissector has unmasked and put together, and the records of a
--- server's world in its capture files. Goes out: fields with names, types and units, one line in the Info column, an expert
--- note for each broken rule. Never: a packet that this file names and the server does not; the table below is the server's.
+-- Wireshark's own WebSocket dissector unmasks the messages and puts them together; this file adds fields with names, types and units, one line
+-- in the Info column, and an expert note for each broken rule, of the frames and of the packets. It hides nothing that Wireshark shows of a frame. The
+-- tables of packets and of rules below are the server's.
 --
--- Made by scripts/wireshark/build.sh from its parts and from packet_codes/. Change those. For Lua 5.1 and 5.2, as Wireshark
+-- Made by scripts/wireshark/build.sh from its parts, packet_codes/ and the rules of src/. Change those. For Lua 5.1 and 5.2, as Wireshark
 -- 3.4 to 4.2 have it, and 5.4, as 4.4 has it.
 
 local byte, sub, find, match, format = string.byte, string.sub, string.find, string.match, string.format
@@ -15,4 +15,10 @@ local concat = table.concat
 local PACKET_DEPTH = 7
 local PACKET_VALUES = 1024
 local CLIENT_PACKET_VALUES = 65536
+local MESSAGE_BYTES = 4096
+local MESSAGE_FRAGMENTS = 64
+local HEAD_BYTES = 8192
+local HEAD_HEADERS = 64
+local TARGET_BYTES = 2048
+local SUBPROTOCOLS = 16
 

@@ -2,6 +2,8 @@
 -- A text message becomes the MessagePack that says the same, so that one walk reads both. `places` says for each value
 -- of it where it stands in the text.
 
+local from_json
+do -- A Lua file has room for 200 names: those of this part end with it. So that lines stay, they are not indented.
 local ESCAPES = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t", ['"'] = '"', ["\\"] = "\\", ["/"] = "/" }
 
 -- A code point as UTF-8.
@@ -136,7 +138,7 @@ local function json_container(text, at, out, places, is_map, put)
 end
 
 -- MessagePack and places of a text; or nil, a rule and where.
-local function from_json(text, most)
+function from_json(text, most)
     local rule, where = survey(text, most)
     if rule then return nil, rule, where end
     local out, places = { length = 0, container = json_container }, {}
@@ -147,5 +149,6 @@ local function from_json(text, most)
     if not ok and type(after_it) == "table" then return nil, after_it.rule, after_it.at end
     if not ok then error(after_it, 0) end
     return concat(out), places
+end
 end
 

@@ -140,6 +140,9 @@ local F = {
     dialect = ProtoField.string("tickwire.dialect", "Dialect"),
     length = ProtoField.uint32("tickwire.length", "Length"),
     rule = ProtoField.string("tickwire.rule", "Broken rule"),
+    address = ProtoField.string("tickwire.rule.address", "Written in"),
+    answer = ProtoField.string("tickwire.rule.answer", "Answer"),
+    not_read = ProtoField.uint32("tickwire.not_read", "Bytes not read"),
     absent = ProtoField.string("tickwire.absent", "Nil"),
 }
 local all_fields = {}

@@ -4,6 +4,8 @@
 -- taken. Goes out: its packet and its line, the same as the walk gives. Never: a judgement. What does not fit, and what has
 -- another shape than most, is left to the walk.
 
+local glance_envelope, glance
+do -- As in the part on JSON: names of this part alone.
 local REGEX = rex_pcre2 and rex_pcre2.new and rex_pcre2.flags and rex_pcre2
 local REGEX_FLAGS = REGEX and REGEX.flags().ANCHORED + REGEX.flags().DOTALL
 
@@ -117,7 +119,7 @@ local function glance_list(kind, at, first)
 end
 
 -- The packet of the message, where its arguments begin, and its code; nil where the walk has to look.
-local function glance_envelope(side)
+function glance_envelope(side)
     local first, code = byte(s, 1, 2)
     if first ~= 0x92 or not code then return nil end
     if code < 0x80 then return side.by_code[code], 3, code end
@@ -180,7 +182,7 @@ end
 local top_texts = {} -- Of one packet after the other.
 
 -- The arguments that begin here, as the Info column shows them; nil where the walk has to look.
-local function glance(packet, at)
+function glance(packet, at)
     local first = byte(s, at)
     local count = first and first - 0x90 or -1
     if count < 0 or count > 15 then return nil end
@@ -205,7 +207,7 @@ end
 for _, packet in ipairs(PACKETS) do
     for _, kind in ipairs(packet.arguments) do prepare(kind) end
 end
-
+end
 
 -- ---- Lines that come again -----------------------------------------------------------------------------------------
 -- A server says many things to many clients in the same bytes: who is there, what is where. The line of a short message is kept, and

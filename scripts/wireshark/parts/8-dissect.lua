@@ -240,11 +240,14 @@ local E = {
         expert.severity.WARN),
     other = ProtoExpert.new("tickwire.expert.other_dialect", "Not a packet of the dialect that the preferences name",
         expert.group.UNDECODED, expert.severity.NOTE),
+    frame = ProtoExpert.new("tickwire.expert.frame", "A frame breaks a rule", expert.group.PROTOCOL, expert.severity.ERROR),
     cut = ProtoExpert.new("tickwire.expert.cut", "Begins within a frame", expert.group.SEQUENCE, expert.severity.NOTE),
+    not_read = ProtoExpert.new("tickwire.expert.not_read", "The other end has stopped reading", expert.group.SEQUENCE,
+        expert.severity.NOTE),
     bug = ProtoExpert.new("tickwire.expert.dissector_error", "A mistake of tickwire.lua", expert.group.DEBUG,
         expert.severity.ERROR),
 }
-tickwire.experts = { E.malformed, E.trailing, E.arguments, E.unknown, E.other, E.cut, E.bug }
+tickwire.experts = { E.malformed, E.trailing, E.arguments, E.unknown, E.other, E.frame, E.cut, E.not_read, E.bug }
 local EXPERT_OF = {
     wrong_arguments = E.arguments, unknown_code = E.unknown, packet_trailing_bytes = E.trailing,
     dissector_error = E.bug,
@@ -252,15 +255,36 @@ local EXPERT_OF = {
 
 local INFO_CHARS = 160
 
+-- Rules that are not of the table: their answers are no close frame, or none of MessagePack's.
+RULES.frame_kind = { "PROTOCOL.md", "close 1003", "this endpoint takes the other kind of frame, binary or text" }
+RULES.wrong_arguments = { "PROTOCOL.md", "the packet is dropped", "" }
+RULES.unknown_code = { "PROTOCOL.md", "the packet is ignored", "" }
+
+-- A broken rule as `tickwire explain` has it in a line: its name, where it is written, and what the other end does.
+local function rule_line(rule)
+    local known = RULES[rule]
+    return known and format("%s (%s), %s", rule, known[1], known[2]) or rule
+end
+
+-- Adds a broken rule and what is known of it. `place` is the byte that breaks it, from 0.
+local function add_rule(item, range, rule, detail, place)
+    local known = RULES[rule]
+    item:add(F.rule, range, rule):set_generated()
+    if known then
+        item:add(F.address, range, known[1]):set_generated()
+        item:add(F.answer, range, known[2]):set_generated()
+    end
+    detail = detail or known and known[3]:gsub("%.$", "") or "?"
+    item:add_proto_expert_info(EXPERT_OF[rule] or E.malformed, format("%s: %s, at byte %d", rule_line(rule), detail, place))
+end
+
 local function add_problem(root, problem)
-    root:add(F.rule, tvb(), problem.rule):set_generated()
     local place = math.min(problem.at or 1, #s)
     if places then
         while place > 0 and not places[place] do place = place - 1 end
         place = places[place] and places[place].from or 1
     end
-    root:add_proto_expert_info(EXPERT_OF[problem.rule] or E.malformed,
-        format("%s at byte %d%s", problem.rule, place - 1, problem.detail and ": " .. problem.detail or ""))
+    add_rule(root, tvb(), problem.rule, problem.detail, place - 1)
 end
 
 -- What the Info column says of a message. The blanks keep it apart from the next one of its frame.
@@ -276,13 +300,15 @@ end
 -- most messages do. Nil where messages do not come by way of `tcp.dissector`.
 local in_hand
 
+local DATA, TEXT_LINES = Dissector.get("data"), Dissector.get("data-text-lines")
 local handle -- Of this dissector, which exists once this file has been read.
 
 -- What a message's segment is: which way it goes, the upgrade of its connection, whether its tree is shown, whether somebody asks
 -- for fields of it, and its columns.
 local function segment_of(pinfo, tree)
     local segment = in_hand
-    if not segment then
+    -- An exception of Wireshark's can leave one of another frame behind.
+    if not segment or segment.is_fragile and segment.frame ~= pinfo.number then
         segment = { way = way_of(pinfo) }
         segment.upgrade = upgrade_of(segment.way.stream, last.frame)
     end
@@ -376,6 +402,14 @@ function tickwire.dissector(view, pinfo, tree)
     local length = view_len(view)
     if length == 0 then return 0 end
     local segment, bytes = segment_of(pinfo, tree), view_raw(view)
+    local verdict = segment.verdict
+    if verdict then
+        segment.seen = segment.seen + 1
+        -- The other end does not read what stands here: it stays what Wireshark makes of it.
+        if segment.seen > verdict.good then
+            return (verdict.opcode == TEXT and TEXT_LINES or DATA):call(view, pinfo, tree)
+        end
+    end
     local way, known, is_asked = segment.way, segment.upgrade, segment.is_asked
     local early
     if not known then

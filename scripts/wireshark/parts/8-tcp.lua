@@ -6,15 +6,6 @@ local tcp = Proto("tickwire.tcp", "tickwire connections")
 local HTTP, WEBSOCKET = Dissector.get("http"), Dissector.get("websocket")
 local websocket_call = WEBSOCKET.call
 
--- Whether a frame can begin with these two bytes.
-local function begins_a_frame(first, second, to_server)
-    local opcode, length = first % 16, second % 128
-    local is_control = opcode >= 8
-    local is_known = opcode <= 2 or opcode >= 8 and opcode <= 10
-    return is_known and floor(first / 16) % 8 == 0 and not (is_control and (first < 0x80 or length > 125))
-        and (second >= 0x80) == to_server
-end
-
 -- Hands a segment to the WebSocket dissector; its messages come back to `tickwire.dissector` before this returns.
 local function hand_on(segment, view, pinfo, tree)
     local outer = in_hand
@@ -28,16 +19,11 @@ local function hand_on(segment, view, pinfo, tree)
 end
 
 -- Allows the dissectors that are called next to wait for the rest of a message, if TCP can wait: it cannot put frames together that
--- the capture has cut short, and asking it to would go on for ever.
+-- the capture has cut short, and asking it to would go on for ever. Gives whether it can.
 local function allow_waiting(pinfo)
-    if pinfo.can_desegment > 0 then pinfo.can_desegment = 2 end
-end
-
--- Whether a segment's frames end where it ends.
-local function ends_with_a_frame(view)
-    local segment = { view = view, at = 0, length = view_len(view) }
-    while next_frame(segment) do end
-    return segment.at == segment.length
+    local can_wait = pinfo.can_desegment > 0
+    if can_wait then pinfo.can_desegment = 2 end
+    return can_wait
 end
 
 -- Who is the client of a connection without an upgrade: the port tells, and where both ports are a server's the mask, which clients' frames
@@ -57,34 +43,137 @@ local function find_client(way, pinfo, view, first, second)
     return client
 end
 
+-- Adds what is wrong with a segment's frames, beside what Wireshark shows of them.
+local function show_verdict(verdict, view, pinfo, tree, to_server)
+    local rest = view(verdict.from, math.min(verdict.count, view_len(view) - verdict.from))
+    local arrow = to_server and "→ " or "← "
+    local line
+    if verdict.rule then
+        local root = tree:add(tickwire, rest)
+        root:append_text(", " .. verdict.rule .. ", " .. (to_server and "client to server" or "server to client"))
+        root:add(F.direction, rest, direction_of(to_server)):set_generated()
+        add_rule(root, rest, verdict.rule, nil, verdict.from)
+        line = arrow .. rule_line(verdict.rule)
+    elseif verdict.count > 0 then
+        local ended = verdict.after or verdict
+        local root = tree:add(tickwire, rest)
+        root:add(F.not_read, rest, rest:len()):set_generated()
+        local why = ended.rule and "after " .. rule_line(ended.rule) or "after the close"
+        if verdict.after then why = why .. format(" in frame %d", ended.frame) end
+        root:add_proto_expert_info(E.not_read, format("%d bytes not read: %s", rest:len(), why))
+        line = format("%s%d bytes not read%s", arrow, rest:len(), ended.rule and "" or ", after the close")
+    else
+        return
+    end
+    local columns = pinfo.cols
+    columns.protocol:set("tickwire")
+    columns.info:set(line .. "  ")
+    columns.info:fence()
+end
+
+-- Hands a segment to the WebSocket dissector whose frames break a rule, or of which the other end reads nothing more.
+local function hand_on_judged(segment, verdict, view, pinfo, tree, to_server)
+    local rest, missing = verdict.rest or 0, verdict.missing or 0
+    if rest == segment.length then
+        DATA:call(view, pinfo, tree)
+    elseif rest == 0 and missing == 0 then
+        local taken = hand_on(segment, view, pinfo, tree)
+        show_verdict(verdict, view, pinfo, tree, to_server)
+        return taken
+    end
+    show_verdict(verdict, view, pinfo, tree, to_server)
+    if rest == segment.length then return rest end
+    -- Wireshark does not wait for the end of a frame that the other end does not read to its end: what is there is shown, and then it gives
+    -- up, with an exception that passes by this file.
+    pinfo.can_desegment = 0
+    return hand_on(segment, rest > 0 and view(rest):tvb() or view, pinfo, tree)
+end
+
+-- Says that a segment begins within a frame.
+local function show_rest(why, view, pinfo, tree)
+    local root = tree:add(tickwire, view())
+    root:add_proto_expert_info(E.cut, why)
+    pinfo.cols.protocol:set("tickwire")
+    pinfo.cols.info:set(why)
+    return view_len(view)
+end
+
+-- The head of a direction that came last before a frame: its frame, and the rule that it breaks.
+local function head_before(way, frame)
+    local heads = way.heads or {}
+    for place = #heads, 1, -1 do
+        if heads[place].frame <= frame then return heads[place] end
+    end
+    return nil
+end
+
+-- The rule that a head breaks, for the first time and again.
+local function head_rule(way, bytes, pinfo)
+    if not pinfo.visited then
+        local rule = judge_head(bytes, way.stream)
+        way.heads, way.has_refused = way.heads or {}, way.has_refused or rule ~= nil
+        way.heads[#way.heads + 1] = { frame = pinfo.number, rule = rule, is_request = sub(bytes, 1, 5) ~= "HTTP/" }
+    end
+    return head_before(way, pinfo.number).rule
+end
+
+-- A head as Wireshark shows it, and the rule that it breaks.
+local function show_head(way, view, pinfo, tree)
+    local bytes = view:raw()
+    note_head(bytes, pinfo)
+    local rule = head_rule(way, bytes, pinfo)
+    if rule then
+        local root = tree:add(tickwire, view())
+        root:append_text(", " .. rule)
+        add_rule(root, view(), rule, nil, 0)
+        pinfo.cols.info:set("[" .. rule_line(rule) .. "] ")
+        pinfo.cols.info:fence()
+        -- As with frames: what is still to come of such a head, or a body behind it, is not waited for.
+        pinfo.can_desegment = 0
+        local _, taken = pcall(HTTP.call, HTTP, view, pinfo, tree)
+        return tonumber(taken) or view_len(view)
+    end
+    return HTTP:call(view, pinfo, tree)
+end
+
 function tcp.dissector(view, pinfo, tree)
     view_len, view_raw = view_len or view.len, view_raw or view.raw
     local length = view_len(view)
-    local first, second = byte(view_raw(view, 0, length < 2 and length or 2), 1, 2)
-    allow_waiting(pinfo)
-    if first >= 0x41 and first <= 0x5a then
-        note_head(view:raw(), pinfo)
-        return HTTP:call(view, pinfo, tree)
-    end
+    local head = view_raw(view, 0, length < 4 and length or 4)
+    local first, second = byte(head, 1, 2)
+    local can_wait = allow_waiting(pinfo)
     local way = way_of(pinfo)
     local stream = way.stream
+    local upgrade = upgrade_of(stream, last.frame)
+    local head_seen = way.has_refused and head_before(way, last.frame)
+    local is_refused = head_seen and head_seen.rule and head_seen.frame < last.frame
+    local is_past_heads = stream.is_websocket or is_refused
+    if first >= 0x41 and first <= 0x5a and (not is_past_heads or head == "GET " or head == "HTTP") then
+        return show_head(way, view, pinfo, tree)
+    end
+    if is_refused then
+        show_verdict({ from = 0, count = length, after = head_seen }, view, pinfo, tree, head_seen.is_request)
+        return DATA:call(view, pinfo, tree)
+    end
     if stream.is_http and not stream.is_websocket and #stream.upgrades == 0 then
         return HTTP:call(view, pinfo, tree)
     end
-    local upgrade = upgrade_of(stream, last.frame)
     local client = upgrade and upgrade.client or find_client(way, pinfo, view, first, second)
-    if not second or client and begins_a_frame(first, second, client == way.from) then
-        -- What `segment_of` fills in has room from the start: a table that grows takes longer.
-        return hand_on({
-            way = way, upgrade = upgrade, view = view, pinfo = pinfo, at = 0, length = length, first = first,
-            is_judged = upgrade and upgrade.opcode, is_shown = false, is_asked = false, protocol = false, info = false,
-        }, view, pinfo, tree)
+    local to_server = client == way.from
+    local state = state_of(way, upgrade)
+    local verdict
+    if not is_one_good_frame(state, head, length, to_server) then
+        verdict = verdict_of(state, way, upgrade, view, pinfo, client, can_wait, first, second)
+        if verdict and verdict.lost then return show_rest(verdict.lost, view, pinfo, tree) end
     end
-    local root = tree:add(tickwire, view())
-    root:add_proto_expert_info(E.cut, "the rest of a frame that began before the capture")
-    pinfo.cols.protocol:set("tickwire")
-    pinfo.cols.info:set("the rest of a frame that began before the capture")
-    return length
+    -- What `segment_of` fills in has room from the start: a table that grows takes longer.
+    local segment = {
+        way = way, frame = last.frame, upgrade = upgrade, view = view, pinfo = pinfo, at = 0, length = length, first = first,
+        is_judged = upgrade and upgrade.opcode, is_shown = false, is_asked = false, protocol = false, info = false,
+        verdict = verdict, seen = 0, is_fragile = verdict ~= nil or not can_wait,
+    }
+    if not verdict then return hand_on(segment, view, pinfo, tree) end
+    return hand_on_judged(segment, verdict, view, pinfo, tree, to_server)
 end
 
 -- Takes an upgrade on a port that nobody has named, so that its path is known; everything after it is Wireshark's.
