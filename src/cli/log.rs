@@ -204,6 +204,17 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_would_steer_the_terminal_is_escaped() {
+        let (lines, queued) = sync_channel(1);
+        lines.send("\x1b[32mINFO\x1b[0m name=a\u{9b}2J\u{202e}b\n".into()).expect("there is room");
+        drop(lines);
+        let mut out = Vec::new();
+        write_lines(&queued, &Counts { waiting: AtomicUsize::new(1), ..Counts::default() }, &mut out);
+        let expected = "\x1b[32mINFO\x1b[0m name=a\\u009b2J\\u202eb\n";
+        assert_eq!(String::from_utf8(out).expect("text"), expected);
+    }
+
+    #[test]
     fn past_the_bound_lines_are_left_out_and_counted() {
         let (lines, queued) = sync_channel(2);
         let mut queue = Queue::new(lines);

@@ -1,5 +1,6 @@
 //! Captures that begin in the middle: the committed ones, cut at places that a seed chooses, against what they say whole.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -134,12 +135,25 @@ fn next(state: &mut u64, most: usize) -> usize {
     (*state % most as u64) as usize
 }
 
+/// The pieces behind the request and the response in another order: each side's in its own, and both mixed by chance.
+fn mixed(session: &Session, state: &mut u64) -> Vec<(Side, Vec<u8>)> {
+    let (heads, rest) = session.pieces.split_at(2);
+    let of = |side| rest.iter().filter(move |(from, _)| *from == side).cloned();
+    let mut sides = [of(Side::Client).collect::<VecDeque<_>>(), of(Side::Server).collect()];
+    let mut pieces = heads.to_vec();
+    while let Some(most) = sides.iter().map(VecDeque::len).sum::<usize>().checked_sub(1) {
+        let is_server = next(state, most + 1) >= sides[0].len();
+        pieces.extend(sides[usize::from(is_server)].pop_front());
+    }
+    pieces
+}
+
 /// A capture of some of a connection's bytes, counted over both sides, and which bytes of each side these are.
-fn cut(session: &Session, window: &Range<usize>) -> (Vec<u8>, [Range<usize>; 2]) {
+fn cut(pieces: &[(Side, Vec<u8>)], window: &Range<usize>) -> (Vec<u8>, [Range<usize>; 2]) {
     let mut writer = Writer::new();
     let mut talk = writer.midway("127.0.0.2:50001");
     let (mut at, mut sent, mut kept) = (0, [0, 0], [None, None]);
-    for (from, bytes) in &session.pieces {
+    for (from, bytes) in pieces {
         let part = window.start.clamp(at, at + bytes.len()) - at..window.end.clamp(at, at + bytes.len()) - at;
         if !part.is_empty() {
             writer.say(&mut talk, *from, &bytes[part.clone()], true);
@@ -214,7 +228,7 @@ fn a_capture_cut_anywhere_names_the_true_dialect_and_decodes_what_reads_alike_in
             let begin = heads + next(&mut state, total - heads);
             // Every other capture ends soon, so that little says which dialect it is.
             let end = if number % 2 == 0 { total } else { total.min(begin + 1 + next(&mut state, SHORT)) };
-            let (file, kept) = cut(&session, &(begin..end));
+            let (file, kept) = cut(&mixed(&session, &mut state), &(begin..end));
             let capture = capture::read(&file).expect("a capture");
             let reading = read(&capture, &codes, 1, [kept[0].start, kept[1].start]);
             cuts += 1;

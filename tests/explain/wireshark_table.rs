@@ -9,6 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use tickwire::explain::guess::LIKELY;
 use tickwire::limits;
 use tickwire::net::endpoint::PATHS;
 use tickwire::packet::codes::Table;
@@ -48,6 +49,13 @@ fn line(table: &Table, row: &Row) -> String {
     );
     cells.push(print_arguments(&row.arguments));
     cells.join("\t")
+}
+
+#[test]
+fn the_dissector_guesses_dialects_in_the_order_of_explain() {
+    let names: Vec<String> = LIKELY.iter().map(|name| format!("\"{name}\"")).collect();
+    let line = format!("local LIKELY = {{ {} }}", names.join(", "));
+    assert!(dissector().lines().any(|one| one == line), "no line {line}");
 }
 
 #[test]
