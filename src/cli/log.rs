@@ -153,7 +153,7 @@ fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, kinds: &Kinds, mut o
         if now >= summary_at {
             summary_at = now + limits::LOG_SUMMARY_EVERY;
             for line in kinds.summary() {
-                let _ = out.write_all(line.as_bytes());
+                let _ = out.write_all(visible::printed(&line).as_bytes());
             }
         }
         let line = match queued.recv_timeout(summary_at - now) {
@@ -209,7 +209,12 @@ mod tests {
         lines.send("\x1b[32mINFO\x1b[0m name=a\u{9b}2J\u{202e}b\n".into()).expect("there is room");
         drop(lines);
         let mut out = Vec::new();
-        write_lines(&queued, &Counts { waiting: AtomicUsize::new(1), ..Counts::default() }, &mut out);
+        write_lines(
+            &queued,
+            &Counts { waiting: AtomicUsize::new(1), ..Counts::default() },
+            &Kinds::new(),
+            &mut out,
+        );
         let expected = "\x1b[32mINFO\x1b[0m name=a\\u009b2J\\u202eb\n";
         assert_eq!(String::from_utf8(out).expect("text"), expected);
     }
