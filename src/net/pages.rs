@@ -64,6 +64,7 @@ const FILES: &[File] = files! {
     "interpolation.js" "text/javascript; charset=utf-8";
     "main.js" "text/javascript; charset=utf-8";
     "minimap.js" "text/javascript; charset=utf-8";
+    "moments.js" "text/javascript; charset=utf-8";
     "msgpack.js" "text/javascript; charset=utf-8";
     "palette.js" "text/javascript; charset=utf-8";
     "panels.css" "text/css; charset=utf-8";

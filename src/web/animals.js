@@ -6,6 +6,7 @@
  */
 
 import { BAR_MS, Track, step } from './interpolation.js';
+import { ageMs } from './moments.js';
 import { UNIT, eachGroup } from './protocol.js';
 import { speciesOf } from './rules.js';
 
@@ -106,7 +107,7 @@ export class Herd {
    * @returns {string} its name, empty for none
    */
   strikerAt(x, y, nowMs) {
-    const near = [...this.all.values()].filter(({ strike, shown }) => nowMs - strike.atMs < STRUCK_MS && Math.hypot(shown.x - x, shown.y - y) < STRUCK_PX);
+    const near = [...this.all.values()].filter(({ strike, shown }) => ageMs(nowMs, strike.atMs) < STRUCK_MS && Math.hypot(shown.x - x, shown.y - y) < STRUCK_PX);
     near.sort((a, b) => b.strike.atMs - a.strike.atMs);
     return near.length > 0 ? speciesOf(near[0].kind).name : '';
   }
@@ -117,6 +118,6 @@ export class Herd {
       step(animal, tick, elapsedMs, speciesOf(animal.kind).speed / 1000);
       animal.shownHealth += (animal.health - animal.shownHealth) * Math.min(1, elapsedMs / BAR_MS);
     }
-    if (this.fading.length > 0) this.fading = this.fading.filter((animal) => nowMs - animal.goneMs < FADE_MS);
+    if (this.fading.length > 0) this.fading = this.fading.filter((animal) => ageMs(nowMs, animal.goneMs) < FADE_MS);
   }
 }

@@ -5,6 +5,7 @@
  * @module clans
  */
 
+import { ageMs } from './moments.js';
 import { eachGroup } from './protocol.js';
 
 /** Time that a place that was shown stays on the map. */
@@ -95,7 +96,7 @@ export class Clans {
 
   /** Somebody shows a place. @param {number} player @param {number} x @param {number} y @param {number} nowMs */
   ping(player, x, y, nowMs) {
-    this.pings = this.pings.filter((one) => one.player !== player && nowMs - one.atMs < PING_MS).slice(1 - PINGS);
+    this.pings = this.pings.filter((one) => one.player !== player && ageMs(nowMs, one.atMs) < PING_MS).slice(1 - PINGS);
     this.pings.push({ player, x, y, atMs: nowMs });
   }
 
@@ -130,11 +131,11 @@ export class Clans {
 
   /** Places of mates that are not too old. @param {number} nowMs */
   matesAt(nowMs) {
-    return [...this.mates].filter(([, { atMs }]) => nowMs - atMs < MATES_MS).map(([player, { x, y }]) => ({ player, x, y }));
+    return [...this.mates].filter(([, { atMs }]) => ageMs(nowMs, atMs) < MATES_MS).map(([player, { x, y }]) => ({ player, x, y }));
   }
 
   /** Places that are shown at this moment, with the part of their time that is over. @param {number} nowMs */
   pingsAt(nowMs) {
-    return this.pings.map((one) => ({ ...one, part: (nowMs - one.atMs) / PING_MS })).filter(({ part }) => part >= 0 && part < 1);
+    return this.pings.map((one) => ({ ...one, part: ageMs(nowMs, one.atMs) / PING_MS })).filter(({ part }) => part < 1);
   }
 }

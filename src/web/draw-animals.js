@@ -7,6 +7,7 @@
 
 import { FADE_MS } from './animals.js';
 import { block, bow, bright, oval, paint, polygon, spot, stripe } from './draw-shapes.js';
+import { ageMs } from './moments.js';
 import { INK, mix } from './palette.js';
 import { speciesOf } from './rules.js';
 import { Sprites } from './sprites.js';
@@ -55,11 +56,11 @@ export function drawAnimals(ctx, camera, herd, effects, nowMs) {
 function draw(ctx, camera, animal, effects, nowMs) {
   const { kind, shown, walked, pace, strike, goneMs } = animal;
   if (!camera.sees(shown.x, shown.y, REACH)) return;
-  const left = Math.min(1, 1 - (nowMs - goneMs) / FADE_MS);
+  const left = 1 - ageMs(nowMs, goneMs) / FADE_MS;
   if (left <= 0) return;
   const { radius } = speciesOf(kind);
-  const part = (nowMs - strike.atMs) / STRIKE_MS;
-  const lunge = part >= 0 && part < 1 ? Math.sin(Math.PI * Math.min(1, part * 1.5)) * (part < 0.67 ? 1 : 0) : 0;
+  const part = ageMs(nowMs, strike.atMs) / STRIKE_MS;
+  const lunge = part < 1 ? Math.sin(Math.PI * Math.min(1, part * 1.5)) * (part < 0.67 ? 1 : 0) : 0;
   ctx.save();
   ctx.globalAlpha = left;
   ctx.translate(shown.x, shown.y);

@@ -7,6 +7,7 @@
 import { NUMBER_MS, PRINT_MS, RING_MS, placeOf } from './effects.js';
 import { ICONS, drawIcon } from './draw-icons.js';
 import { FONT, measure } from './draw-text.js';
+import { ageMs } from './moments.js';
 import { INK, MATE, SNOW, outlineOf } from './palette.js';
 import { Sprites } from './sprites.js';
 
@@ -27,8 +28,8 @@ const RISE_PX = 92;
  */
 export function drawPieces(ctx, camera, effects, nowMs, low) {
   for (const one of effects.particles.all) {
-    const part = (nowMs - one.bornMs) / one.lifeMs;
-    if (part < 0 || part >= 1 || (one.shape === 'dust') !== low) continue;
+    const part = ageMs(nowMs, one.bornMs) / one.lifeMs;
+    if (part >= 1 || (one.shape === 'dust') !== low) continue;
     placeOf(one, nowMs, at);
     if (!camera.sees(at.x, at.y, 40)) continue;
     if (one.shape === 'dust') dust(ctx, one, part);
@@ -64,7 +65,7 @@ function spark(ctx, { colour, size, vx, vy }, part) {
 
 /** A leaf or a splinter that turns, with its own outline. */
 function piece(ctx, { shape, colour, size, turn, spin, bornMs }, part, nowMs) {
-  const angle = turn + spin * (nowMs - bornMs);
+  const angle = turn + spin * ageMs(nowMs, bornMs);
   const cos = Math.cos(angle);
   const sin = Math.sin(angle);
   const long = size * (part > 0.7 ? (1 - part) / 0.3 : 1);
@@ -90,8 +91,8 @@ function piece(ctx, { shape, colour, size, turn, spin, bornMs }, part, nowMs) {
 /** Rings that open where a blow lands. */
 function rings(ctx, effects, nowMs) {
   for (const { x, y, radius, colour, bornMs } of effects.rings.all) {
-    const part = (nowMs - bornMs) / RING_MS;
-    if (part < 0 || part >= 1) continue;
+    const part = ageMs(nowMs, bornMs) / RING_MS;
+    if (part >= 1) continue;
     const open = 1 - (1 - part) ** 3;
     ctx.globalAlpha = 0.75 * (1 - part) ** 1.5;
     ctx.strokeStyle = colour;
@@ -111,8 +112,8 @@ function rings(ctx, effects, nowMs) {
 export function drawNumbers(ctx, camera, effects, nowMs, calm) {
   const size = Math.max(1, 0.62 / camera.zoom);
   for (const { text, style, x, y, bornMs } of effects.numbers.all) {
-    const part = (nowMs - bornMs) / NUMBER_MS;
-    if (part < 0 || part >= 1 || !camera.sees(x, y, 120)) continue;
+    const part = ageMs(nowMs, bornMs) / NUMBER_MS;
+    if (part >= 1 || !camera.sees(x, y, 120)) continue;
     const sprite = figure(text, style, camera.scale, size);
     const rise = calm ? 20 : RISE_PX * (1 - (1 - part) ** 1.35);
     const pop = calm ? 1 : part < 0.12 ? 0.6 + (part / 0.12) * 0.65 : Math.max(1, 1.25 - (part - 0.12) * 2.5);
@@ -155,8 +156,8 @@ function figure(text, style, scale, size) {
 export function drawPrints(ctx, camera, effects, nowMs) {
   ctx.fillStyle = SNOW.mark;
   for (const { x, y, way, bornMs } of effects.prints.all) {
-    const part = (nowMs - bornMs) / PRINT_MS;
-    if (part < 0 || part >= 1 || !camera.sees(x, y, 20)) continue;
+    const part = ageMs(nowMs, bornMs) / PRINT_MS;
+    if (part >= 1 || !camera.sees(x, y, 20)) continue;
     ctx.globalAlpha = 0.8 * (1 - part);
     ctx.beginPath();
     ctx.ellipse(x, y, 10.5, 7, way, 0, 7);

@@ -7,6 +7,7 @@
 import { ARMS } from './draw-arms.js';
 import { drawItem } from './draw-items.js';
 import { GRIP, drawArm, drawTool } from './draw-tools.js';
+import { ageMs, hasBegun } from './moments.js';
 import { INK, SKINS, WATER, biomeAt, mix, outlineOf } from './palette.js';
 import { Sprites } from './sprites.js';
 import { kickPart, ownSwing, streak, strokeMs, swingAngle, swingMs } from './swing.js';
@@ -193,12 +194,12 @@ export function drawPlayers(ctx, camera, world, ahead, effects, seconds, nowMs) 
     const { x, y, heading } = player.shown;
     const own = player.id === world.ownId;
     const ms = swingMs(player.weapon);
-    const since = nowMs - (own ? ownSwing(player.swing.atMs, ahead.pressedMs, ms) : player.swing.atMs);
+    const since = ageMs(nowMs, own ? ownSwing(player.swing.atMs, ahead.pressedMs, ms) : player.swing.atMs);
     pose.scale = camera.scale;
     pose.weapon = player.weapon;
     pose.item = player.item;
     pose.part = since / strokeMs(player.weapon);
-    pose.sinceShotMs = nowMs < player.shotMs ? Infinity : nowMs - player.shotMs;
+    pose.sinceShotMs = hasBegun(nowMs, player.shotMs) ? ageMs(nowMs, player.shotMs) : Infinity;
     pose.flash = effects.flashOf(player.id, nowMs);
     drawBody(ctx, x, y, own && ahead.heading !== null ? ahead.heading : heading, player.skin, player.walked, player.pace, pose);
   }

@@ -7,6 +7,7 @@
 
 import { pictureOf } from './draw-items.js';
 import { mixAngle } from './interpolation.js';
+import { ageMs, hasBegun } from './moments.js';
 import { before, canPay, hasRoom, itemOf, mayBuild } from './rules.js';
 import { Sprites } from './sprites.js';
 
@@ -40,13 +41,13 @@ export function drawStructures(ctx, camera, world, layer, effects, seconds, nowM
     const picture = pictureOf(item.id);
     if (layer === 'turning' ? !picture.turning : (layer === 'ground') !== FLAT.includes(item.group)) continue;
     effects.offset(one.id, nowMs, off);
-    const up = Math.min(1, 0.6 + (0.4 * (nowMs - one.seenMs)) / RISE_MS);
+    const up = Math.min(1, 0.6 + (0.4 * ageMs(nowMs, one.seenMs)) / RISE_MS);
     ctx.save();
     ctx.translate(one.x + off.x, one.y + off.y);
     if (layer === 'solid') shadow(ctx, item.scale * up);
     ctx.scale(up, up);
     ctx.rotate(layer === 'turning' ? turnOf(one, picture, seconds, nowMs) : one.heading);
-    if (layer === 'turning' && picture.aims) ctx.translate(-KICK_PX * Math.max(0, 1 - (nowMs - one.shotMs) / KICK_MS), 0);
+    if (layer === 'turning' && picture.aims) ctx.translate(-kickOf(one, nowMs), 0);
     if (item.group === 'trap' && one.owner !== world.bodyId) ctx.globalAlpha = HIDDEN;
     Sprites.show(ctx, sprite(item.id, layer === 'turning' ? 'turning' : 'draw', camera.scale, false), 0, 0);
     ctx.restore();
@@ -56,8 +57,14 @@ export function drawStructures(ctx, camera, world, layer, effects, seconds, nowM
 /** Where what turns points to: a turret glides to where it shot last, a mill goes round. */
 function turnOf(one, picture, seconds, nowMs) {
   if (!picture.aims) return one.heading + seconds * (picture.spin ?? 0) + one.id;
-  const part = Math.min(1, (nowMs - one.shotMs) / AIM_MS);
-  return part >= 0 ? mixAngle(one.aimed, one.aim, part) : one.aimed;
+  // It is shown when whoever is aimed at is shown, which may be later than it was heard of.
+  if (!hasBegun(nowMs, one.shotMs)) return one.aimed;
+  return mixAngle(one.aimed, one.aim, Math.min(1, ageMs(nowMs, one.shotMs) / AIM_MS));
+}
+
+/** How far a shot has thrown a turret back, px. */
+function kickOf({ shotMs }, nowMs) {
+  return hasBegun(nowMs, shotMs) ? KICK_PX * Math.max(0, 1 - ageMs(nowMs, shotMs) / KICK_MS) : 0;
 }
 
 function shadow(ctx, radius) {

@@ -6,6 +6,8 @@
  * @module effects
  */
 
+import { ageMs } from './moments.js';
+
 const PARTICLES = 288;
 const NUMBERS = 40;
 const RINGS = 16;
@@ -135,9 +137,9 @@ export class Effects {
    */
   offset(id, nowMs, out) {
     const shake = this.shaking.get(id);
-    const part = shake ? (nowMs - shake.bornMs) / SHAKE_MS : 1;
+    const part = shake ? ageMs(nowMs, shake.bornMs) / SHAKE_MS : 1;
     out.x = out.y = 0;
-    if (!shake || part < 0 || part >= 1) return out;
+    if (!shake || part >= 1) return out;
     const far = SHAKE_PX * Math.sin(part * 3 * Math.PI) * (1 - part) ** 1.6;
     out.x = far * Math.cos(shake.direction);
     out.y = far * Math.sin(shake.direction);
@@ -146,13 +148,12 @@ export class Effects {
 
   /** How strongly a player flashes, 0 to 1. @param {number} id @param {number} nowMs */
   flashOf(id, nowMs) {
-    const part = (nowMs - (this.flashing.get(id) ?? -Infinity)) / FLASH_MS;
-    return part >= 0 && part < 1 ? 1 - part : 0;
+    return Math.max(0, 1 - ageMs(nowMs, this.flashing.get(id) ?? -Infinity) / FLASH_MS);
   }
 
   /** Pieces and numbers that live at this moment. @param {number} nowMs */
   count(nowMs) {
-    const alive = (list, life) => list.filter((one) => nowMs - one.bornMs < (life ?? one.lifeMs)).length;
+    const alive = (list, life) => list.filter((one) => ageMs(nowMs, one.bornMs) < (life ?? one.lifeMs)).length;
     return { particles: alive(this.particles.all), numbers: alive(this.numbers.all, NUMBER_MS) };
   }
 }
@@ -162,7 +163,7 @@ export class Effects {
  * @param {Particle} particle @param {number} nowMs @param {{ x: number, y: number }} out written and returned
  */
 export function placeOf(particle, nowMs, out) {
-  const way = (1 - Math.exp(-DRAG * (nowMs - particle.bornMs))) / DRAG;
+  const way = (1 - Math.exp(-DRAG * ageMs(nowMs, particle.bornMs))) / DRAG;
   out.x = particle.x + particle.vx * way;
   out.y = particle.y + particle.vy * way;
   return out;

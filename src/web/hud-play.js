@@ -7,6 +7,7 @@
 
 import { drawIcon } from './draw-icons.js';
 import { element, setText } from './hud.js';
+import { ageMs } from './moments.js';
 
 /** Time that a kill message stays, and how many stay at once. */
 const KILL_SHOWN_MS = 7000;
@@ -41,7 +42,7 @@ export class PlayHud {
   /** Whether the death card can be answered. */
   get isAsking() {
     const { death } = this.world;
-    return death !== null && performance.now() - death.atMs > CARD_MS;
+    return death !== null && ageMs(performance.now(), death.atMs) > CARD_MS;
   }
 
   /** Begins anew, if one is dead and has seen it. */
@@ -68,7 +69,7 @@ export class PlayHud {
         shown.value = value;
         setText(`f-${name}`, short(value, this.narrow.matches));
       }
-      element(`f-${name}`).parentElement?.classList.toggle('lit', nowMs - shown.atMs < LIT_MS);
+      element(`f-${name}`).parentElement?.classList.toggle('lit', ageMs(nowMs, shown.atMs) < LIT_MS);
     }
     this.wasNarrow = this.narrow.matches;
     setText('age', `Age ${stats.age}`);
@@ -81,7 +82,7 @@ export class PlayHud {
 
   /** @param {number} nowMs */
   drawKills(nowMs) {
-    const kills = this.world.kills.filter((kill) => nowMs - kill.atMs < KILL_SHOWN_MS).slice(-KILLS_SHOWN);
+    const kills = this.world.kills.filter((kill) => ageMs(nowMs, kill.atMs) < KILL_SHOWN_MS).slice(-KILLS_SHOWN);
     const key = kills.map((kill) => `${kill.atMs}:${kill.victim}`).join();
     if (key === this.killsSeen) return;
     this.killsSeen = key;
@@ -112,7 +113,7 @@ export class PlayHud {
   drawDeath(nowMs) {
     const { death } = this.world;
     const card = element('death');
-    const shown = death !== null && nowMs - death.atMs > CARD_MS;
+    const shown = death !== null && ageMs(nowMs, death.atMs) > CARD_MS;
     if ((death !== null) !== this.wasDead) {
       this.wasDead = death !== null;
       document.body.classList.toggle('dead', this.wasDead);

@@ -5,6 +5,8 @@
  * @module hud
  */
 
+import { ageMs } from './moments.js';
+
 /** Time that a chat line stays readable while nobody types. */
 const CHAT_SHOWN_MS = 9000;
 const CHAT_SHOWN_LINES = 7;
@@ -153,7 +155,7 @@ export class Hud {
   /** @param {number} nowMs */
   drawChat(nowMs) {
     const typing = !this.form.hidden;
-    const lines = this.world.chat.filter((line) => typing || nowMs - line.atMs < CHAT_SHOWN_MS).slice(-CHAT_SHOWN_LINES);
+    const lines = this.world.chat.filter((line) => typing || ageMs(nowMs, line.atMs) < CHAT_SHOWN_MS).slice(-CHAT_SHOWN_LINES);
     const key = lines.map((line) => line.atMs).join();
     if (key === this.chatSeen) return;
     this.chatSeen = key;
@@ -170,7 +172,7 @@ export class Hud {
   /** What the operator says, large, for a while. @param {number} nowMs */
   drawNotice(nowMs) {
     const { notice } = this.world;
-    const shown = notice !== null && nowMs - notice.atMs < NOTICE_MS;
+    const shown = notice !== null && ageMs(nowMs, notice.atMs) < NOTICE_MS;
     if (shown) setText('notice-text', notice.text);
     if (element('notice').hidden === shown) element('notice').hidden = !shown;
   }

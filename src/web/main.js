@@ -32,6 +32,7 @@ import { CARD_MS, PlayHud } from './hud-play.js';
 import { Input } from './input.js';
 import { expose } from './inspect.js';
 import { Minimap } from './minimap.js';
+import { ageMs } from './moments.js';
 import { ENDPOINT } from './protocol.js';
 import { Rates } from './rates.js';
 import { Settings } from './settings.js';
@@ -209,7 +210,7 @@ function frame(nowMs) {
 /** A red edge when oneself is hurt. @param {number} nowMs */
 function drawPain(nowMs) {
   const { atMs, part } = stage.pain;
-  const strength = world.ownId === null ? 0 : Math.round(part * Math.max(0, 1 - (nowMs - atMs) / PAIN_MS) * 50) / 50;
+  const strength = world.ownId === null ? 0 : Math.round(part * Math.max(0, 1 - ageMs(nowMs, atMs) / PAIN_MS) * 50) / 50;
   if (strength === painShown) return;
   painShown = strength;
   element('pain').style.opacity = String(strength);
@@ -219,7 +220,7 @@ function drawPain(nowMs) {
 function look(nowMs, elapsed) {
   const focus = world.focus;
   // One sees for a moment where one died.
-  if (world.death && nowMs - world.death.atMs < CARD_MS) return;
+  if (world.death && ageMs(nowMs, world.death.atMs) < CARD_MS) return;
   if (focus?.track.last) {
     camera.follow(focus.shown.x, focus.shown.y, elapsed, focus.id === world.ownId, world.death !== null);
   } else if (connection.lives === 0 || (connection.state === 'live' && world.ownId === null && world.players.size === 0)) {

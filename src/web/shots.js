@@ -5,6 +5,7 @@
  * @module shots
  */
 
+import { ageMs, hasBegun } from './moments.js';
 import { UNIT, eachGroup } from './protocol.js';
 import { projectileOf } from './rules.js';
 
@@ -83,7 +84,7 @@ export class Shots {
     /** @type {Shot[]} */
     const over = [];
     for (const shot of this.flying.values()) {
-      shot.way = (nowMs - shot.bornMs) * shot.pace;
+      shot.way = hasBegun(nowMs, shot.bornMs) ? ageMs(nowMs, shot.bornMs) * shot.pace : -1;
       const along = Math.max(0, Math.min(shot.way, shot.reach));
       shot.x = shot.fromX + along * Math.cos(shot.heading);
       shot.y = shot.fromY + along * Math.sin(shot.heading);

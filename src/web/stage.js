@@ -5,6 +5,7 @@
  * @module stage
  */
 
+import { ageMs } from './moments.js';
 import { MAX_HEALTH, RESOURCES } from './world.js';
 import { SKINS, biomeAt, mix } from './palette.js';
 import { itemOf, speciesOf, weaponOf } from './rules.js';
@@ -70,7 +71,7 @@ export class Stage {
   /** One begins to swing. @param {number} nowMs */
   press(nowMs) {
     const own = this.own;
-    if (!own || !weaponOf(own.weapon).strikes || nowMs - Math.max(own.swing.atMs, this.pressedMs) < swingMs(own.weapon)) return;
+    if (!own || !weaponOf(own.weapon).strikes || ageMs(nowMs, Math.max(own.swing.atMs, this.pressedMs)) < swingMs(own.weapon)) return;
     this.pressedMs = nowMs;
     this.hear('swing', own.shown.x, own.shown.y);
   }
@@ -85,7 +86,7 @@ export class Stage {
     const { happenings } = this.world;
     for (const event of happenings) {
       // What happened while nobody looked is not caught up with.
-      if (nowMs - event.atMs < STALE_MS) this.waiting.push({ event, dueMs: event.atMs + this.lateMs(event) });
+      if (ageMs(nowMs, event.atMs) < STALE_MS) this.waiting.push({ event, dueMs: event.atMs + this.lateMs(event) });
     }
     happenings.length = 0;
     if (this.waiting.length > 0) {

@@ -10,6 +10,7 @@ import { Built } from './built.js';
 import { Clans } from './clans.js';
 import { note } from './happenings.js';
 import { BAR_MS, Clock, step } from './interpolation.js';
+import { ageMs } from './moments.js';
 import { UNIT, eachGroup } from './protocol.js';
 import { newPlayer } from './player.js';
 import { itemOf } from './rules.js';
@@ -402,7 +403,7 @@ export class World {
     const amount = Math.abs(health - player.health);
     this.happen(health < player.health ? 'hurt' : 'healed', nowMs, player.shown, { id, amount });
     const holdsFood = itemOf(player.item)?.group === 'food';
-    if (health > player.health && (holdsFood || nowMs - player.foodMs < EATEN_MS)) this.happen('eaten', nowMs, player.shown, { id });
+    if (health > player.health && (holdsFood || ageMs(nowMs, player.foodMs) < EATEN_MS)) this.happen('eaten', nowMs, player.shown, { id });
     player.health = health;
   }
 
@@ -413,14 +414,14 @@ export class World {
     const own = this.ownId === null ? undefined : this.players.get(this.ownId);
     if (!own) return;
     this.lifeAge = Math.max(this.lifeAge, stats.age);
-    const place = nowMs - this.struckAt.atMs < 100 ? between(own.shown, this.struckAt) : own.shown;
+    const place = ageMs(nowMs, this.struckAt.atMs) < 100 ? between(own.shown, this.struckAt) : own.shown;
     // What a kill pays is told as points, and not as gold that was gathered.
     const kills = stats.kills > before.kills;
     RESOURCES.forEach((name, resource) => {
       if (kills && name === 'gold') return;
       const amount = stats[name] - before[name];
       // What mills pay comes all the time, and is not worth a number.
-      const paid = name === 'gold' && nowMs - Math.max(own.swing.atMs, this.struckAt.atMs) > PAID_MS;
+      const paid = name === 'gold' && ageMs(nowMs, Math.max(own.swing.atMs, this.struckAt.atMs)) > PAID_MS;
       if (amount > 0 && !paid) this.happen('gained', nowMs, place, { resource, amount });
     });
     const points = stats.gold - before.gold;
