@@ -28,20 +28,20 @@ const _: () = assert!(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dropped {
     /// [`limits::INBOX_COMMANDS`] are waiting.
-    InboxFull,
+    Full,
     /// As many of this address are waiting as there is room left.
-    AddressShareFull,
+    AddressShare,
     /// [`limits::COMMANDS_PER_PLAYER_TICK`] of this player are waiting for that tick.
-    PlayerTickFull,
+    PlayerTick,
 }
 
 impl Dropped {
     /// The reason's name in metrics.
     pub fn name(self) -> &'static str {
         match self {
-            Dropped::InboxFull => "inbox_full",
-            Dropped::AddressShareFull => "address_share_full",
-            Dropped::PlayerTickFull => "player_tick_full",
+            Dropped::Full => "inbox_full",
+            Dropped::AddressShare => "address_share_full",
+            Dropped::PlayerTick => "player_tick_full",
         }
     }
 }
@@ -96,8 +96,8 @@ impl State {
         let room = limits::INBOX_COMMANDS - self.waiting;
         let own = self.by_address.get(&address).copied().unwrap_or(0);
         match room {
-            0 => Err(Dropped::InboxFull),
-            _ if own >= room => Err(Dropped::AddressShareFull),
+            0 => Err(Dropped::Full),
+            _ if own >= room => Err(Dropped::AddressShare),
             _ => Ok(()),
         }
     }
@@ -169,7 +169,7 @@ impl Inbox {
         let queued = state.slots.entry(tick).or_default().players.entry(player);
         let queued = queued.or_insert_with(|| Queued { address, commands: Vec::new() });
         if queued.commands.len() >= limits::COMMANDS_PER_PLAYER_TICK {
-            return Err(Dropped::PlayerTickFull);
+            return Err(Dropped::PlayerTick);
         }
         queued.commands.push(command);
         state.waiting += 1;
@@ -301,7 +301,7 @@ mod tests {
         for sequence in 0..per_tick {
             inbox.push(home(), stop(1, sequence), None).unwrap();
         }
-        assert_eq!(inbox.push(home(), stop(1, per_tick), None), Err(Dropped::PlayerTickFull));
+        assert_eq!(inbox.push(home(), stop(1, per_tick), None), Err(Dropped::PlayerTick));
         // Each address pushes until it is stopped; then the next one comes.
         let mut stopped = BTreeMap::new();
         for number in 2..u16::MAX {
@@ -309,7 +309,7 @@ mod tests {
                 .try_for_each(|sequence| inbox.push(address(number.into()), stop(number, sequence), None));
             if let Err(reason) = pushed {
                 *stopped.entry(reason.name()).or_insert(0) += 1;
-                if reason == Dropped::InboxFull {
+                if reason == Dropped::Full {
                     break;
                 }
             }
@@ -367,7 +367,7 @@ mod tests {
                     match inbox.push(address(number), stop(player, sequence), None) {
                         Ok(()) => count += 1,
                         Err(reason) => {
-                            assert_eq!(reason, Dropped::AddressShareFull);
+                            assert_eq!(reason, Dropped::AddressShare);
                             return count;
                         }
                     }

@@ -108,7 +108,8 @@ fn turn_away(shared: &Shared, stream: &TcpStream, address: SocketAddr, cap: Turn
 /// A 429 for an address that connects too often: as cheap as [`turn_away`].
 fn turn_away_for_now(shared: &Shared, stream: &TcpStream, address: SocketAddr, wait: Duration) {
     debug!(%address, "the address connects too often");
-    let _ = platform::send_now(stream, &connection::too_often(shared, Spending::Connection, wait).response());
+    let refused = connection::too_often(shared, Spending::Connection, wait);
+    let _ = platform::send_now(stream, refused.response());
 }
 
 #[cfg(test)]
