@@ -10,7 +10,7 @@
 # --only      these attacks and no others; `tickwire bots --help` has their names. half-open-pages alone runs without honest bots
 #
 # Each attack comes from this machine, and from other addresses of it than the bots. In the first pass the attackers share one address, so
-# that the caps of an address stop most of them; in the second they come from many, and those caps are lifted. The gap between two
+# that the caps and budgets of an address stop most of them; in the second they come from many, and these are lifted. The gap between two
 # updates is judged against the same attackers aimed at a sink that only takes what comes: what they cost the machine is not the
 # server's doing. Last comes half-open-pages: 4, 16 and 64 addresses, and one at 1,024 descriptors, ask for pages and never read them, 256
 # connections each, and newcomers from other addresses are timed.
@@ -250,7 +250,8 @@ pages_pass() {
 start_sink
 if [[ $only != ,half-open-pages, ]]; then
     pass 'attackers of one address, a new one for each run, with the caps as they are' 127.77.N.1
-    [[ -n $brief ]] || pass 'attackers of many addresses, with the caps of an address lifted' 127.77.x.y --max-clients-per-address 100000
+    [[ -n $brief ]] || pass 'attackers of many addresses, with the caps and budgets of an address lifted' 127.77.x.y \
+        --max-clients-per-address 100000 --address-budgets off
 fi
 pages_pass
 reconnecting

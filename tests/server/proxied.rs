@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::program::{Program, tickwire};
 use crate::support::{PATIENCE, server_with};
 use tickwire::client::dial;
+use tickwire::limits;
 use tickwire::net::Server;
 use tickwire::net::console::Source;
 
@@ -67,6 +68,16 @@ fn each_client_behind_a_trusted_proxy_has_its_own_limits() {
     }
     assert!(counts(&server, "tickwire_turned_away_total{cap=\"clients_for_address\"} 3"));
     drop(kept);
+    server.stop();
+}
+
+#[test]
+fn each_client_behind_a_trusted_proxy_has_its_own_budget_of_handshakes() {
+    let server = behind_a_proxy();
+    let mut tries = (0..3 * limits::ADDRESS_CLIENTS_BURST).map(|_| join(&server, PROXY, "203.0.113.7").1);
+    assert!(tries.any(|status| status == "429"), "no handshake was refused");
+    assert_eq!(join(&server, PROXY, "203.0.113.8").1, "101");
+    assert!(!server.metrics_text().contains("address_connection_rate"), "the proxy itself has no budget");
     server.stop();
 }
 

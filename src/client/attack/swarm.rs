@@ -214,7 +214,8 @@ impl<'a> Swarm<'a> {
         }
         for (at, ending) in ended.into_iter().rev() {
             let peer = self.peers.swap_remove(at);
-            let is_turned_away = ending.starts_with("status 503") || ending == ENDED;
+            let is_turned_away =
+                ending.starts_with("status 503") || ending.starts_with("status 429") || ending == ENDED;
             let pause = if is_turned_away { KNOCK_AGAIN } else { COME_AGAIN };
             *self.pressure.endings.entry(ending).or_default() += 1;
             self.comes_again(peer.index, now + pause);
