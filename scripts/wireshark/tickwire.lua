@@ -7,6 +7,9 @@
 -- Made by scripts/wireshark/build.sh from its parts, packet_codes/ and the rules of src/. Change those. For Lua 5.1 and 5.2, as Wireshark
 -- 3.4 to 4.2 have it, and 5.4, as 4.4 has it.
 
+-- Once is enough: the file may be installed and be named with `-X lua_script:` as well.
+if pcall(Dissector.get, "tickwire") and Dissector.get("tickwire") then return end
+
 local byte, sub, find, match, format = string.byte, string.sub, string.find, string.match, string.format
 local floor = math.floor
 local concat = table.concat
@@ -620,7 +623,8 @@ end
 -- Which kind of field a type needs, and the narrowest that two of them share.
 local function field_kind(kind)
     if kind.shape == "str" or kind.shape == "any" then return "string" end
-    if kind.shape == "bool" or kind.shape == "flag" then return "bool" end
+    if kind.shape == "bool" then return "bool" end
+    if kind.shape == "flag" then return "uint" end
     if kind.shape == "num" or PARTS_PER_PX[kind.unit] then return "float" end
     return kind.low < 0 and "int" or "uint"
 end
@@ -910,7 +914,9 @@ local function add_scalar(kind, tree, from, to, value)
     end
     local item = tree:add(kind.field, range(from, to), shown)
     if visible then
-        if kind.degrees then
+        if kind.shape == "bool" then
+            item:set_text(kind.name .. ": " .. show(kind, value))
+        elseif kind.degrees then
             item:append_text(" " .. kind.unit .. " = " .. show(kind, value))
         elseif kind.unit_text ~= "" then
             item:append_text(kind.unit_text)
@@ -1092,7 +1098,7 @@ function walk(kind, tree, at)
 end
 
 -- Code and packet of an envelope: the packet (nil if the dialect lacks it), the code as text, where the arguments begin,
--- and how many parts there are.
+-- how many parts there are, and where the code begins.
 local function open_envelope(side)
     local what, head, parts = token(s, 1)
     if what ~= "array" or parts == 0 then
@@ -1107,7 +1113,7 @@ local function open_envelope(side)
         error({ rule = "packet_envelope", at = 1 })
     end
     local packet = side.by_code[code] or places and side.by_name[code] or nil
-    return packet, type(code) == "number" and format("%.0f", code) or code, to, parts
+    return packet, type(code) == "number" and format("%.0f", code) or code, to, parts, at
 end
 
 -- The arguments of a packet, down to the end of the message; their text.
@@ -1167,9 +1173,9 @@ local function read(side, on_envelope)
     visible, wanted = false, NOTHING
     local packet, code, text
     local ok, problem = pcall(function()
-        local at, parts
-        packet, code, at, parts = open_envelope(side)
-        local tree = on_envelope(packet, code)
+        local at, parts, from
+        packet, code, at, parts, from = open_envelope(side)
+        local tree = on_envelope(packet, code, from, at)
         if packet then
             text = read_arguments(packet, tree, at, parts)
         else
@@ -1771,9 +1777,10 @@ local function add_own(root, view, direction, known)
     root:add(F.length, view, view:len()):set_generated()
 end
 
-local function add_packet(root, view, name, code)
+-- `of_code` are the bytes of the code alone.
+local function add_packet(root, view, name, code, of_code)
     root:add(F.packet, view, name):set_generated()
-    root:add(F.code, view, code)
+    root:add(F.code, of_code, code)
 end
 
 -- Name and text of a message whose tree nobody looks at; nil where it takes the walk.
@@ -1783,17 +1790,17 @@ local function summarize(side, root, view, is_asked)
     -- What does not fit ends a glance as it ends the walk, and the walk says why.
     local ok, text = pcall(glance, packet, at)
     if not ok or not text then return nil end
-    if is_asked then add_packet(root, view(), packet.name, tostring(code)) end
+    if is_asked then add_packet(root, view(), packet.name, tostring(code), view(1, at - 2)) end
     return packet.name, text
 end
 
 -- Name and text of a message, with its tree as far as somebody looks at it, and the rule that it breaks.
 local function dissect(side, root, whole, is_shown, is_asked)
     local named = false
-    local function on_envelope(packet, code)
+    local function on_envelope(packet, code, from, to)
         named, visible = true, is_shown
         if is_asked then
-            add_packet(root, whole, packet and packet.name or "unknown", code)
+            add_packet(root, whole, packet and packet.name or "unknown", code, range(from, to))
             wanted = not visible and packet and asked_for(root, packet) or wanted
         end
         return root

@@ -5,8 +5,13 @@
 use crate::packet::Value;
 use crate::packet::grammar::{Shape, Unit};
 
-/// The value as text; the type gives it a unit.
+/// The value as text; the type gives it a unit. A flag is 1 or 0 and a bool is true or false, whichever of the two travels.
 pub fn print(value: &Value, shape: Option<&Shape>) -> String {
+    match (shape, truth(value)) {
+        (Some(Shape::Flag), Some(truth)) => return u8::from(truth).to_string(),
+        (Some(Shape::Bool), Some(truth)) => return truth.to_string(),
+        _ => {}
+    }
     let unit = match shape {
         Some(Shape::Int { unit, .. } | Shape::Num { unit }) => *unit,
         _ => None,
@@ -21,6 +26,15 @@ pub fn print(value: &Value, shape: Option<&Shape>) -> String {
         }
         (_, Some(number), None) if value.is_f32() || value.is_f64() => number.to_string(),
         (other, ..) => other.to_string(),
+    }
+}
+
+/// The truth that a value says, as a boolean or as the number 1 or 0.
+fn truth(value: &Value) -> Option<bool> {
+    match (value, value.as_f64()) {
+        (Value::Boolean(truth), _) => Some(*truth),
+        (_, Some(number)) if number == 0.0 || number == 1.0 => Some(number == 1.0),
+        _ => None,
     }
 }
 
@@ -48,4 +62,26 @@ fn in_other_words(number: f64, unit: Unit) -> String {
 
 fn round(number: f64, parts: f64) -> f64 {
     (number * parts).round() / parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_is_one_or_zero_and_a_bool_true_or_false_whichever_travels() {
+        for (value, flag, bool) in [
+            (Value::Boolean(true), "1", "true"),
+            (Value::from(1), "1", "true"),
+            (Value::F64(1.0), "1", "true"),
+            (Value::Boolean(false), "0", "false"),
+            (Value::from(0), "0", "false"),
+            (Value::from(5), "5", "5"),
+            (Value::Nil, "nil", "nil"),
+        ] {
+            assert_eq!(print(&value, Some(&Shape::Flag)), flag, "{value}");
+            assert_eq!(print(&value, Some(&Shape::Bool)), bool, "{value}");
+        }
+        assert_eq!(print(&Value::Boolean(true), None), "true");
+    }
 }

@@ -2,11 +2,12 @@
 
 import json
 import tempfile
+import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import fields as table
-from capture_file import CLIENT, SERVER, CaptureFile, Connection
+from capture_file import CLIENT, SERVER, CaptureFile, Connection, frame
 from make_samples import BROKEN, BROKEN_TARGETS, MOVE_4, PONG, fixtures
 from tshark import DISSECTOR, HOME, NAMES, ROOT, SAMPLES, fields, messages, run as run_command, tshark
 
@@ -148,6 +149,60 @@ def same_without_regular_expressions(sample):
     return "" if one == other else f"{one!r}, and without {other!r}"
 
 
+def the_code_has_its_own_bytes():
+    """What is highlighted with the code: as many bytes as it takes, in MessagePack and in JSON."""
+    for sample in ("native", "letters", "json", "packets"):
+        found = 0
+        for field in ElementTree.fromstring(tshark(sample, "-T", "pdml", "-J", "tickwire")).iter("field"):
+            if field.get("name") != "tickwire.code":
+                continue
+            code, raw = field.get("show"), bytes.fromhex(field.get("value"))
+            text = code.encode()
+            # A short text's head has its length; a small number is its own byte; JSON has both as text.
+            wanted = {bytes([0xA0 | len(text)]) + text, b'"' + text + b'"', text}
+            wanted |= {bytes([int(code)])} if code.isdigit() and int(code) < 128 else set()
+            is_named = sample == "json" and raw.startswith(b'"') and raw.endswith(b'"')
+            if raw not in wanted and not is_named:
+                return f"{sample}: the code {code} has the bytes {raw}"
+            found += 1
+        if not found:
+            return f"{sample}: no code"
+    return ""
+
+
+# A packet of the dialect with a flag or a bool, and what is written of it: 1 or 0 and true or false, whichever of the two travels.
+FLAGS = [
+    ("/play", CLIENT, "92089301c001", "state", "1"), ("/play", CLIENT, "92089301c0c3", "state", "1"),
+    ("/play", CLIENT, "92089301c000", "state", "0"), ("/play", CLIENT, "92089301c0c2", "state", "0"),
+    ("/moomoo", CLIENT, "92a1359205c3", "is_weapon", "true"), ("/moomoo", CLIENT, "92a135920501", "is_weapon", "true"),
+    ("/moomoo", CLIENT, "92a135920500", "is_weapon", "false"),
+]
+
+
+def flags_are_written_alike(program=None):
+    """In the tree as in `tickwire explain`."""
+    file = CaptureFile()
+    for place, (target, side, payload, _, _) in enumerate(FLAGS):
+        connection = Connection(file, client=("192.0.2.7", 41000 + place))
+        connection.upgrade(target)
+        connection.say(side, bytes.fromhex(payload))
+    with tempfile.NamedTemporaryFile(suffix=".pcapng") as capture:
+        file.write(capture.name)
+        names = [field.get("showname") for field in ElementTree.fromstring(
+            tshark(Path(capture.name), "-T", "pdml", "-J", "tickwire")).iter("field")]
+    shown = [name for name in names if name and name.split(":")[0] in ("state", "is_weapon")]
+    wanted = [f"{name}: {value}" for _, _, _, name, value in FLAGS]
+    if shown != wanted:
+        return f"{shown}, should be {wanted}"
+    for target, side, payload, name, value in FLAGS if program else ():
+        dialect = "native" if target == "/play" else "legacy"
+        done = run_command([program, "explain", "--from", side, "--dialect", dialect, frame(side, bytes.fromhex(payload)).hex()])
+        lines = [line.split() for line in done.stdout.splitlines() if name in line.split()]
+        if not lines or any(line[line.index(name) + 1] != value for line in lines):
+            return f"explain says {lines} of {payload}"
+    return ""
+
+
 def as_nobody():
     """The same as an ordinary user; as root this file runs them both."""
     import os
@@ -224,6 +279,8 @@ def all_checks():
         yield f"{sample}: {display_filter}", lambda row=(sample, display_filter, wanted): by_hand(*row)
     for row in LINES:
         yield f"{row[0]}: the line of frame {row[1]}", lambda row=row: info_column(*row)
+    yield "packets: the code has its own bytes", the_code_has_its_own_bytes
+    yield "flags are 1 or 0, bools true or false", flags_are_written_alike
     yield "odd: the same as an ordinary user", as_nobody
     yield "mid-stream: preferences", preferences
     yield "mid-stream: both ports are the server's", both_ports_are_the_servers

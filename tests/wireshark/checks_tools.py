@@ -45,6 +45,20 @@ def installed_and_removed():
         return "" if run([script, "--all"], env=there).returncode == 2 else "an unknown argument is taken"
 
 
+def loaded_twice_is_silent():
+    """Installed, and named with -X as well, or with -X twice: one dissector, and no word of Lua's."""
+    with tempfile.TemporaryDirectory() as home:
+        there = environment(HOME=home)
+        run([str(SCRIPTS / "install.sh")], env=there)
+        for times in (1, 2):
+            again = ["-X", f"lua_script:{SCRIPTS / 'tickwire.lua'}"] * times
+            done = run(["tshark", "-n", *again, "-r", str(SAMPLES / "odd.pcapng"), "-Y", "frame.number == 25"], env=there)
+            complaints = [line for line in done.stderr.splitlines() if "Running as user" not in line]
+            if complaints or "→ move direction=90°" not in done.stdout:
+                return f"{complaints} {done.stdout}"
+    return ""
+
+
 def filter_buttons_are_filters():
     """Each expression of the profile is one that tshark takes."""
     for line in (SCRIPTS / "profile/dfilter_buttons").read_text().splitlines():
@@ -120,6 +134,7 @@ def all_checks():
     yield "stats: packets are counted, not frames", statistics_count_packets
     yield "stats: without the dissector it says so", statistics_say_what_they_need
     yield "install: it works without -X, and goes again", installed_and_removed
+    yield "install: -X besides is harmless", loaded_twice_is_silent
     yield "profile: every filter is one", filter_buttons_are_filters
     yield "capture: without rights there are hints", no_rights_bring_hints
     yield "tools: an option needs its value", options_without_a_value

@@ -7,6 +7,9 @@
 -- Made by scripts/wireshark/build.sh from its parts, packet_codes/ and the rules of src/. Change those. For Lua 5.1 and 5.2, as Wireshark
 -- 3.4 to 4.2 have it, and 5.4, as 4.4 has it.
 
+-- Once is enough: the file may be installed and be named with `-X lua_script:` as well.
+if pcall(Dissector.get, "tickwire") and Dissector.get("tickwire") then return end
+
 local byte, sub, find, match, format = string.byte, string.sub, string.find, string.match, string.format
 local floor = math.floor
 local concat = table.concat

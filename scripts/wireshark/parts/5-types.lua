@@ -81,7 +81,8 @@ end
 -- Which kind of field a type needs, and the narrowest that two of them share.
 local function field_kind(kind)
     if kind.shape == "str" or kind.shape == "any" then return "string" end
-    if kind.shape == "bool" or kind.shape == "flag" then return "bool" end
+    if kind.shape == "bool" then return "bool" end
+    if kind.shape == "flag" then return "uint" end
     if kind.shape == "num" or PARTS_PER_PX[kind.unit] then return "float" end
     return kind.low < 0 and "int" or "uint"
 end

@@ -110,7 +110,9 @@ local function add_scalar(kind, tree, from, to, value)
     end
     local item = tree:add(kind.field, range(from, to), shown)
     if visible then
-        if kind.degrees then
+        if kind.shape == "bool" then
+            item:set_text(kind.name .. ": " .. show(kind, value))
+        elseif kind.degrees then
             item:append_text(" " .. kind.unit .. " = " .. show(kind, value))
         elseif kind.unit_text ~= "" then
             item:append_text(kind.unit_text)
@@ -292,7 +294,7 @@ function walk(kind, tree, at)
 end
 
 -- Code and packet of an envelope: the packet (nil if the dialect lacks it), the code as text, where the arguments begin,
--- and how many parts there are.
+-- how many parts there are, and where the code begins.
 local function open_envelope(side)
     local what, head, parts = token(s, 1)
     if what ~= "array" or parts == 0 then
@@ -307,7 +309,7 @@ local function open_envelope(side)
         error({ rule = "packet_envelope", at = 1 })
     end
     local packet = side.by_code[code] or places and side.by_name[code] or nil
-    return packet, type(code) == "number" and format("%.0f", code) or code, to, parts
+    return packet, type(code) == "number" and format("%.0f", code) or code, to, parts, at
 end
 
 -- The arguments of a packet, down to the end of the message; their text.
@@ -367,9 +369,9 @@ local function read(side, on_envelope)
     visible, wanted = false, NOTHING
     local packet, code, text
     local ok, problem = pcall(function()
-        local at, parts
-        packet, code, at, parts = open_envelope(side)
-        local tree = on_envelope(packet, code)
+        local at, parts, from
+        packet, code, at, parts, from = open_envelope(side)
+        local tree = on_envelope(packet, code, from, at)
         if packet then
             text = read_arguments(packet, tree, at, parts)
         else

@@ -348,9 +348,10 @@ local function add_own(root, view, direction, known)
     root:add(F.length, view, view:len()):set_generated()
 end
 
-local function add_packet(root, view, name, code)
+-- `of_code` are the bytes of the code alone.
+local function add_packet(root, view, name, code, of_code)
     root:add(F.packet, view, name):set_generated()
-    root:add(F.code, view, code)
+    root:add(F.code, of_code, code)
 end
 
 -- Name and text of a message whose tree nobody looks at; nil where it takes the walk.
@@ -360,17 +361,17 @@ local function summarize(side, root, view, is_asked)
     -- What does not fit ends a glance as it ends the walk, and the walk says why.
     local ok, text = pcall(glance, packet, at)
     if not ok or not text then return nil end
-    if is_asked then add_packet(root, view(), packet.name, tostring(code)) end
+    if is_asked then add_packet(root, view(), packet.name, tostring(code), view(1, at - 2)) end
     return packet.name, text
 end
 
 -- Name and text of a message, with its tree as far as somebody looks at it, and the rule that it breaks.
 local function dissect(side, root, whole, is_shown, is_asked)
     local named = false
-    local function on_envelope(packet, code)
+    local function on_envelope(packet, code, from, to)
         named, visible = true, is_shown
         if is_asked then
-            add_packet(root, whole, packet and packet.name or "unknown", code)
+            add_packet(root, whole, packet and packet.name or "unknown", code, range(from, to))
             wanted = not visible and packet and asked_for(root, packet) or wanted
         end
         return root
