@@ -248,7 +248,8 @@ pub fn moomoo_members(view: &mut View, published: &Published, dialect: &Dialect,
     let tag = own(view, published).and_then(|(_, tag)| tag);
     let told = &mut view.clans;
     let Some(tag) = tag.filter(|tag| told.knows_own(tag)) else { return };
-    if !told.due.people && !(told.said.is_empty() && told.due.own) {
+    let is_due = told.due.people || told.due.own && told.said.is_empty();
+    if !is_due {
         return;
     }
     let mut said = Vec::new();
