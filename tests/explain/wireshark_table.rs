@@ -93,6 +93,7 @@ fn bounds_are_those_of_the_server() {
         ("HEAD_HEADERS", limits::HEAD_HEADERS),
         ("TARGET_BYTES", limits::TARGET_BYTES),
         ("SUBPROTOCOLS", limits::SUBPROTOCOLS),
+        ("EXPLAIN_GUESS_BEHIND", limits::EXPLAIN_GUESS_BEHIND),
     ];
     for (name, value) in bounds {
         assert_eq!(local(&text, name), value.to_string(), "{name}");

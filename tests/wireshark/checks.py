@@ -203,6 +203,32 @@ def flags_are_written_alike(program=None):
     return ""
 
 
+def dialects_are_guessed_as_by_explain():
+    """tests/fixtures/dialect_guess.tsv, which explain runs as well: a connection for each case, and its last message names all candidates."""
+    lines = [line for line in (ROOT / "tests/fixtures/dialect_guess.tsv").read_text().splitlines() if not line.startswith("#")][1:]
+    file, wanted = CaptureFile(), []
+    for place, line in enumerate(lines):
+        _, said, candidates, verdict, form, _ = line.split("\t")
+        connection = Connection(file, client=("192.0.2.7", 42000 + place))
+        for one in said.split(" "):
+            kind, payload = one[1:].split(":")
+            connection.say(CLIENT if one[0] == ">" else SERVER, bytes.fromhex(payload), 1 if kind == "text" else 2)
+        *before, last = candidates.split(",")
+        wanted.append((f"a guess, {', '.join(before)} or {last}" if before else f"a guess, {last}", verdict))
+    with tempfile.NamedTemporaryFile(suffix=".pcapng") as capture:
+        file.write(capture.name)
+        rows = fields(Path(capture.name), "tickwire", "tcp.srcport", "tcp.dstport", "tickwire.dialect.guess", "tickwire.dialect")
+    shown = {max(int(row[0]), int(row[1])): row[2:] for row in rows}
+    for place, (line, (words, verdict)) in enumerate(zip(lines, wanted)):
+        # Before any packet is read, Wireshark keeps the messages to itself.
+        if line.split("\t")[4] == "-":
+            continue
+        guess, dialect = shown.get(42000 + place, ("nothing", "nothing"))
+        if (guess.removesuffix(", as JSON"), dialect.split(" ")[0]) != (words, verdict):
+            return f"{line}: {guess}, {dialect}, should be {words}, {verdict}"
+    return ""
+
+
 def as_nobody():
     """The same as an ordinary user; as root this file runs them both."""
     import os
@@ -280,6 +306,7 @@ def all_checks():
     for row in LINES:
         yield f"{row[0]}: the line of frame {row[1]}", lambda row=row: info_column(*row)
     yield "packets: the code has its own bytes", the_code_has_its_own_bytes
+    yield "dialects are guessed as by explain", dialects_are_guessed_as_by_explain
     yield "flags are 1 or 0, bools true or false", flags_are_written_alike
     yield "odd: the same as an ordinary user", as_nobody
     yield "mid-stream: preferences", preferences

@@ -84,7 +84,7 @@ class Message:
 
     def arguments(self):
         """All fields but those that belong to the packet itself."""
-        own = {f"tickwire.{name}" for name in ("direction", "dialect", "length", "packet", "code", "rule")}
+        own = {f"tickwire.{name}" for name in ("direction", "dialect", "dialect.guess", "length", "packet", "code", "rule", "rule.address", "rule.answer")}
         return [field for field in self.fields if field[0] not in own]
 
 

@@ -139,6 +139,7 @@ local F = {
     code = ProtoField.string("tickwire.code", "Code"),
     direction = ProtoField.string("tickwire.direction", "Direction"),
     dialect = ProtoField.string("tickwire.dialect", "Dialect"),
+    guess = ProtoField.string("tickwire.dialect.guess", "Dialect"),
     length = ProtoField.uint32("tickwire.length", "Length"),
     rule = ProtoField.string("tickwire.rule", "Broken rule"),
     address = ProtoField.string("tickwire.rule.address", "Written in"),

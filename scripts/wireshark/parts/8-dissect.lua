@@ -136,27 +136,54 @@ local function possibilities(pinfo, from, to, known)
     for _, client in ipairs(known and { known } or clients_of(pinfo, from, to)) do
         for place, dialect in ipairs(LIKELY) do
             if prefs.dialect == 0 or prefs.dialect == place then
-                found[#found + 1] = { dialect = dialect, client = client }
+                found[#found + 1] = { dialect = dialect, client = client, read = 0 }
             end
         end
     end
     return found
 end
 
--- What a connection without an upgrade is, as far as the message that was taken tells: what does not fit it is out, as long as
--- something is left. The second value says whether anything fits.
+-- The dialects that have read the most messages, likelier first.
+local function candidates_of(stream)
+    local found, best = {}, 0
+    for _, one in ipairs(stream.possible) do best = math.max(best, one.read) end
+    for _, one in ipairs(stream.possible) do
+        if one.read == best then found[#found + 1] = one end
+    end
+    return found, best
+end
+
+-- What a connection without an upgrade is, as src/explain/guess.rs has it: each message counts for every dialect that reads it, those that read the
+-- most are the candidates, and the first of them is taken. The second value says whether any has read one.
 local function guess(way, pinfo)
     local stream, from, to = way.stream, way.from, way.to
     stream.possible = stream.possible or possibilities(pinfo, from, to, stream.client)
-    if pinfo.visited or stream.has_fitted and #stream.possible == 1 then
-        return stream.possible[1], stream.has_fitted
+    local is_decided = #stream.possible == 1 and stream.possible[1].read > 0
+    if not pinfo.visited and not is_decided then
+        for _, one in ipairs(stream.possible) do
+            if fits(one.dialect, one.client == from) then one.read = one.read + 1 end
+        end
+        local _, best = candidates_of(stream)
+        local left = {}
+        for _, one in ipairs(stream.possible) do
+            if one.read + EXPLAIN_GUESS_BEHIND > best then left[#left + 1] = one end
+        end
+        stream.possible = left
     end
-    local left = {}
-    for _, one in ipairs(stream.possible) do
-        if fits(one.dialect, one.client == from) then left[#left + 1] = one end
+    local candidates, best = candidates_of(stream)
+    return candidates[1], best > 0
+end
+
+-- The guess in the words of `tickwire explain`; nil where somebody named the dialect.
+local function words_of_guess(stream)
+    if prefs.dialect ~= 0 or not stream.possible then return nil end
+    local names, seen = {}, {}
+    for _, one in ipairs((candidates_of(stream))) do
+        if not seen[one.dialect] then names[#names + 1] = one.dialect end
+        seen[one.dialect] = true
     end
-    if #left > 0 then stream.possible, stream.has_fitted = left, true end
-    return stream.possible[1], #left > 0
+    local last = table.remove(names)
+    return "a guess, " .. (#names > 0 and concat(names, ", ") .. " or " or "") .. last
 end
 
 -- ---- Frames --------------------------------------------------------------------------------------------------------
@@ -436,6 +463,11 @@ function tickwire.dissector(view, pinfo, tree)
     if is_asked then
         root = tree:add(tickwire, view())
         add_own(root, view(), direction_of(to_server), known)
+        local words = not segment.upgrade and words_of_guess(way.stream)
+        if words then
+            if places then words = words .. ", as JSON" end
+            root:add(F.guess, view(), words, "dialect: " .. words):set_generated()
+        end
     end
     if not segment.is_shown and not places and not early then
         local name, text = summarize(side, root, view, is_asked)
