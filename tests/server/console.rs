@@ -194,7 +194,7 @@ fn a_client_of_a_moomoo_dialect_is_told_by_disconnect_before_the_close_frame() {
         let dialect = Codes::builtin().dialect(dialect).expect("built in");
         let from = from.parse().expect("an address");
         let mut talk = Talk::connect(&url, Some(from), dialect).expect("the upgrade");
-        let name = Some(name.to_owned().into());
+        let name = Some(name.to_owned());
         talk.say(&ClientPacket::EnterGame { name, skin: None, moofoll: false }).expect("said");
         talk.hear_until(PATIENCE, |heard| matches!(heard, Heard::Players(_))).expect("a body");
         talk
