@@ -4,7 +4,7 @@
 //! a rise must be earned by strokes of one's own that were told since the turn before it, or that are told before the
 //! turn after it: that is the window. Natively it is not said whose stroke shook an object: there every object of that
 //! kind that shakes together with a hit of one's own could be it. Gold also comes by theft, which is a hit of its own, and by
-//! windmills, at most as fast as the best of them pays for each that stands; food also by animals that are gone. While one is dead, and in the first turn of a life,
+//! windmills, at most as fast as the best of them pays for each that stands, and by kills and hunts; food also by animals that are gone. While one is dead, and in the first turn of a life,
 //! nothing is held against the server: a stroke in the tick of one's death is told to nobody.
 
 use std::time::Duration;
@@ -106,6 +106,8 @@ pub(super) struct Ledger {
     pay: Pay,
     /// Food for animals that were gone in the last turn, and in this one.
     carcasses: [Vec<u32>; 2],
+    /// Gold that kills and hunts may have paid: those of the turn before, and of this one.
+    bounty: [u64; 2],
     kills: u32,
     /// Whether a hit of one's own was told just now: what shakes next was struck by it.
     is_mine: bool,
@@ -198,7 +200,9 @@ impl Ledger {
         if kills < self.kills {
             common.fault(Rule::KillsBack, format!("{} then {kills}", self.kills));
         }
-        self.deeds.kills += u64::from(kills.saturating_sub(self.kills));
+        let more = kills.saturating_sub(self.kills);
+        self.deeds.kills += u64::from(more);
+        self.bounty[1] += u64::from(more) * KILL_GOLD_MOST;
         self.kills = kills;
     }
 
@@ -215,11 +219,17 @@ impl Ledger {
             }
             self.deeds.gathered += u64::from(risen);
             if kind == rules::Resource::Food as usize {
+                let before = self.deeds.animals;
                 risen -= eat(&mut self.carcasses, risen.saturating_sub(earned), &mut self.deeds);
+                self.bounty[1] += (self.deeds.animals - before) * ANIMAL_GOLD_MOST;
+            }
+            if kind == rules::Resource::Gold as usize {
+                risen -= take_bounty(&mut self.bounty[1], risen.saturating_sub(earned));
             }
             account.owed = if forgiven { 0 } else { risen.saturating_sub(earned) };
         }
         self.carcasses[0] = std::mem::take(&mut self.carcasses[1]);
+        self.bounty[0] = std::mem::take(&mut self.bounty[1]);
     }
 
     /// What is owed now was not earned, unless one has died.
@@ -231,7 +241,12 @@ impl Ledger {
                 owed -= self.pay.pay(owed);
             }
             if kind == rules::Resource::Food as usize {
+                let before = self.deeds.animals;
                 owed -= eat(&mut self.carcasses, owed, &mut self.deeds);
+                self.bounty[0] += (self.deeds.animals - before) * ANIMAL_GOLD_MOST;
+            }
+            if kind == rules::Resource::Gold as usize {
+                owed -= take_bounty(&mut self.bounty[0], owed);
             }
             if owed > 0 && !common.picture.is_dead {
                 let has = account.has;
@@ -242,6 +257,18 @@ impl Ledger {
             }
         }
     }
+}
+
+/// The most that a kill pays: the age of the victim is not told.
+const KILL_GOLD_MOST: u64 = rules::KILL_GOLD as u64 * rules::MAX_AGE as u64;
+/// The most that an animal pays: which of those that are gone it was is not told.
+const ANIMAL_GOLD_MOST: u64 = 1_000;
+
+/// Pays for a rise of gold with what kills and hunts may have paid. Gives what was paid.
+fn take_bounty(bounty: &mut u64, rise: u32) -> u32 {
+    let paid = rise.min(u32::try_from(*bounty).unwrap_or(u32::MAX));
+    *bounty -= u64::from(paid);
+    paid
 }
 
 /// Pays for a rise of food with animals that are gone, the fattest first; each is one's own if its food is there. Some went out of
