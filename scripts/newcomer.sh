@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A newcomer's first hour, in minutes: on a Debian that has nothing, follow README.md from "Your first frame in Wireshark" to a frame that
+# A newcomer's first hour, in minutes: on a Debian that has nothing, follow docs/tools.md from "Your first frame in Wireshark" to a frame that
 # one understands. Times each command; exits with 1 when one fails, when the frame is not explained, or when it takes too long.
 #
 #   scripts/newcomer.sh [FOLDER]
@@ -52,8 +52,8 @@ commands=$(awk -v heading="$heading" '
     inside && /^## / { exit }
     inside && /^```sh$/ { block = 1; next }
     inside && /^```$/ { block = 0 }
-    block' README.md)
-[[ -n $commands ]] || { echo "newcomer.sh: README.md has no commands under \"$heading\"" >&2; exit 1; }
+    block' docs/tools.md)
+[[ -n $commands ]] || { echo "newcomer.sh: docs/tools.md has no commands under \"$heading\"" >&2; exit 1; }
 printf '%s\n' "$commands" | sed 's/^/    /'
 
 from=$SECONDS
@@ -64,5 +64,5 @@ took=$((SECONDS - from))
 for word in 'tickwire packets, move' 'direction: ' 'masking key'; do
     grep -q -- "$word" "$home/said" || { echo "newcomer.sh: nothing of \"$word\" was shown" >&2; exit 1; }
 done
-echo "from README.md to an understood frame: $took s"
+echo "from docs/tools.md to an understood frame: $took s"
 ((took <= most_seconds)) || { echo "newcomer.sh: more than $most_seconds s" >&2; exit 1; }

@@ -1,4 +1,4 @@
-//! tickwire: a multiplayer game server that one can see through.
+//! tickwire: a multiplayer game server whose every byte you can inspect and whose every tick you can run again.
 //!
 //! ```text
 //!         bytes in                                             bytes out

@@ -1,4 +1,4 @@
-//! What the documents show is what the commands print: README.md and the lessons. (What `scripts/wireshark/` shows is run by
+//! What the documents show is what the commands print: README.md, docs/server.md, docs/tools.md and the lessons. (What `scripts/wireshark/` shows is run by
 //! `tests/wireshark/run.py`.)
 //!
 //! Comes in: blocks marked `console`, in which a line `$ command` is followed by what it prints. A line `…` stands for any lines, and
@@ -75,7 +75,8 @@ fn top() -> PathBuf {
 
 /// The documents that show commands.
 fn documents() -> Vec<PathBuf> {
-    let mut found = vec![top().join("README.md")];
+    let mut found: Vec<PathBuf> =
+        ["README.md", "docs/server.md", "docs/tools.md"].map(|name| top().join(name)).into();
     let lessons = fs::read_dir(top().join("docs/lessons")).expect("there are lessons");
     found.extend(lessons.map(|entry| entry.expect("it can be read").path()));
     found.retain(|path| path.extension().is_some_and(|end| end == "md") && path.is_file());
@@ -283,15 +284,15 @@ fn every_block_is_run_or_says_why_not() {
     }
 }
 
-/// The block `sh` of README.md, but for what installs packages: a frame is captured, and shown in three ways.
+/// The block `sh` of docs/tools.md, but for what installs packages: a frame is captured, and shown in three ways.
 #[test]
 fn the_first_frame_is_shown() {
     if std::env::var_os(TOOLS).is_none() {
         return;
     }
-    let text = fs::read_to_string(top().join("README.md")).expect("it can be read");
+    let text = fs::read_to_string(top().join("docs/tools.md")).expect("it can be read");
     let blocks = plain_blocks(&text);
-    let (_, lines) = blocks.iter().find(|(mark, _)| *mark == "sh").expect("README.md has it");
+    let (_, lines) = blocks.iter().find(|(mark, _)| *mark == "sh").expect("docs/tools.md has it");
     let (packages, commands): (Vec<&str>, Vec<&str>) =
         lines.iter().partition(|line| line.starts_with("apt-get "));
     assert_eq!(packages.len(), 2, "{packages:?}");

@@ -25,7 +25,7 @@ use crate::packet::visible;
 
 pub use serve::ServeArgs;
 
-/// A multiplayer game server that one can see through.
+/// A multiplayer game server whose every byte you can inspect.
 ///
 /// Without a command it serves: open the printed URL in two tabs, walk, chat.
 #[derive(Debug, Parser)]

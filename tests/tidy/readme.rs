@@ -1,16 +1,16 @@
-//! The flags that README.md names are those of the program, with their defaults.
+//! README.md is short, and the flags that docs/server.md and docs/tools.md name are those of the program, with their defaults.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-fn path() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("README.md")
-}
+/// Lines of README.md: its first screens, not the manual.
+const README_LINES: usize = 150;
 
-fn readme() -> String {
-    fs::read_to_string(path()).expect("README.md can be read")
+fn document(path: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Standard output of a command, then standard error.
@@ -31,11 +31,17 @@ fn flags(text: &str) -> BTreeSet<&str> {
 }
 
 #[test]
+fn the_readme_is_short() {
+    let lines = document("README.md").lines().count();
+    assert!(lines <= README_LINES, "README.md has {lines} lines: move what is over {README_LINES} to docs/");
+}
+
+#[test]
 fn flags_and_defaults_are_those_of_the_program() {
-    let (text, help) = (readme(), run("--help"));
+    let (text, help) = (document("docs/server.md"), run("--help"));
     let section = text.split("\n## Flags\n").nth(1).and_then(|rest| rest.split("\n## ").next());
     let rows: Vec<&str> =
-        section.expect("README.md has flags").lines().filter(|row| row.starts_with("| `--")).collect();
+        section.expect("docs/server.md has flags").lines().filter(|row| row.starts_with("| `--")).collect();
     let shown: BTreeSet<&str> =
         rows.iter().flat_map(|row| flags(row.split('|').nth(1).unwrap_or_default())).collect();
     let mut known = flags(&help);
@@ -51,16 +57,16 @@ fn flags_and_defaults_are_those_of_the_program() {
         let has_default = told.contains(&format!("[default: {default}]"));
         let has_none = !told.contains("[default:")
             && ["any", "built in", "random", "new world", "none", "never"].contains(&default);
-        assert!(has_default || has_none, "{flag}: README.md says {default}, --help says{told}");
+        assert!(has_default || has_none, "{flag}: docs/server.md says {default}, --help says{told}");
     }
 }
 
 #[test]
 fn every_flag_of_echo_is_named() {
-    let (text, help) = (readme(), run("echo --help"));
+    let (text, help) = (document("docs/tools.md"), run("echo --help"));
     let paragraph = text.split("\n\n").find(|paragraph| paragraph.starts_with("`tickwire echo`"));
     let mut known = flags(&help);
     known.retain(|flag| *flag != "--help");
     assert!(known.len() > 2, "{help}");
-    assert_eq!(flags(paragraph.expect("README.md speaks of echo")), known);
+    assert_eq!(flags(paragraph.expect("docs/tools.md speaks of echo")), known);
 }
