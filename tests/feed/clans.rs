@@ -269,6 +269,32 @@ fn what_a_client_does_with_clans_itself_it_is_told_in_the_next_turn_whatever_the
     }
 }
 
+/// The MooMoo dialects know clans by name: whichever clan has it, `remove_clan` takes the name away.
+#[test]
+fn a_clan_with_the_name_of_one_that_ended_just_now_stays_known_to_a_moomoo_client() {
+    let (own, other) = (BYSTANDER, BYSTANDER + 1);
+    let mut village = Village::new(&[(own, "legacy")]);
+    let found = |player| (player, Action::ClanCreate { name: "wolves".to_owned() });
+    village.step(vec![found(other)]);
+    village.wait(3);
+    // The news of another clan begin the pause in which the name changes hands.
+    village.step(vec![(other + 1, Action::ClanCreate { name: "bears".to_owned() })]);
+    (0..4).for_each(|_| village.step(Vec::new()));
+    village.step(vec![(other, Action::ClanLeave)]);
+    village.step(vec![found(own)]);
+    village.wait(5);
+    let mut known: Vec<&str> = Vec::new();
+    for (name, values) in &village.clients[0].heard {
+        match name.as_str() {
+            "add_clan" => known.push(values[0].as_map().expect("a clan")[0].1.as_str().expect("its name")),
+            "remove_clan" => known.retain(|clan| Some(*clan) != values[0].as_str()),
+            _ => {}
+        }
+    }
+    known.sort_unstable();
+    assert_eq!(known, ["bears", "wolves"]);
+}
+
 #[test]
 fn an_owner_who_is_asked_without_end_is_told_within_the_rate() {
     let (one, two) = (BYSTANDER, BYSTANDER + 1);

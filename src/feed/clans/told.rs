@@ -88,14 +88,14 @@ impl Told {
     }
 
     /// Brings the list up to date, as far as `concerns` goes: gives the clans that ended and those that were founded.
-    fn update(&mut self, now: &[Clan], concerns: impl Fn(ClanId) -> bool) -> (Vec<Clan>, Vec<Clan>) {
+    fn update(&mut self, now: &[Clan], concerns: impl Fn(&Clan) -> bool) -> (Vec<Clan>, Vec<Clan>) {
         // A clan keeps its name and its owner, so its number says all.
         let is_in = |list: &[Clan], id: ClanId| list.binary_search_by_key(&id, |clan| clan.id).is_ok();
         let founded: Vec<Clan> =
-            now.iter().filter(|clan| concerns(clan.id) && !is_in(&self.list, clan.id)).cloned().collect();
+            now.iter().filter(|clan| concerns(clan) && !is_in(&self.list, clan.id)).cloned().collect();
         let (ended, mut list): (Vec<Clan>, Vec<Clan>) = std::mem::take(&mut self.list)
             .into_iter()
-            .partition(|clan| concerns(clan.id) && !is_in(now, clan.id));
+            .partition(|clan| concerns(clan) && !is_in(now, clan.id));
         list.extend(founded.iter().cloned());
         list.sort_unstable_by_key(|clan| clan.id);
         self.list = list;
@@ -130,7 +130,11 @@ impl Told {
         self.members.clear();
         self.asking.clear();
         let concerned = [before, now].map(|own| own.map(|(clan, _)| clan));
-        Some(self.update(&published.clans.list, |clan| concerned.contains(&Some(clan))))
+        let name = tag.map(|tag| tag.name.clone());
+        // The MooMoo dialects know clans by name alone: an ended clan of the same name has to go before the new one comes.
+        let is_concerned =
+            |clan: &Clan| concerned.contains(&Some(clan.id)) || name.as_ref() == Some(&clan.name);
+        Some(self.update(&published.clans.list, is_concerned))
     }
 
     /// Whether the client knows that this is its own clan.
