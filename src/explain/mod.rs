@@ -67,7 +67,7 @@ pub struct Explanation<'a> {
     pub from: Side,
     /// The dialect in which its packets were looked up.
     pub dialect: &'a Dialect,
-    /// Where nobody saw the upgrade, so that the dialect is a [guess](guess): all that it may be. Otherwise empty.
+    /// Where nobody saw the upgrade, so that the dialect is a [`guess`]: all that it may be. Otherwise empty.
     pub candidates: Vec<&'a Dialect>,
     /// The frames in their order; before them the head of the request or response, if there is one. What follows a close frame, or something for which the other end closes, is one more that is not read.
     pub frames: Vec<Frame<'a>>,
@@ -92,7 +92,7 @@ pub struct Frame<'a> {
     pub whole: Option<Whole>,
     /// What is wrong with it.
     pub problem: Option<Problem>,
-    /// Where the dialect is a [guess](guess): the other candidates that read the packet otherwise.
+    /// Where the dialect is a [`guess`]: the other candidates that read the packet otherwise.
     pub otherwise: Vec<&'a Dialect>,
 }
 

@@ -157,7 +157,7 @@ fn the_gold_of_a_hunt_is_on_the_counter_and_on_the_leaderboard_in_each_dialect()
             assert_eq!((&stats[3], &stats[8]), (&Value::from(500), &Value::from(500)));
         } else {
             let points = |value: &&&Vec<Value>| value[0] == Value::from("points");
-            let told = game.client.all("value").iter().filter(points).last().expect("told")[1].clone();
+            let told = game.client.all("value").iter().rfind(points).expect("told")[1].clone();
             assert_eq!(told, Value::from(500), "{dialect}");
         }
     }
