@@ -70,10 +70,11 @@ async function wolves(game) {
       || window.tickwire.animals.find((animal) => animal.id === wanted)?.strikes > 0, id, HUNT_MS);
     const kept = struck.then(() => keep(ada, 'animals'));
     kept.catch(() => {});
+    // Out of the way as soon as Bo has seen it: the wolf and Ada's hammer strike whoever stands by.
+    const away = seen.then(() => new Walker(bo).to(async () => home, 60));
+    away.catch(() => {});
     const least = await hunt(ada, walker, id);
-    await Promise.all([seen, kept]);
-    // Out of the way of the wolves to come.
-    await new Walker(bo).to(async () => home, 60);
+    await Promise.all([away, kept]);
     assert.equal((WOLF_HEALTH - least) % HAMMER_DAMAGE, 0, `a wolf of ${least} health after blows of ${HAMMER_DAMAGE}`);
     const { age } = await state(ada, 'figures');
     assert.ok(age >= 2, `age ${age} after a wolf`);
