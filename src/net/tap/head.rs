@@ -26,8 +26,8 @@ const SECRET_PARTS: [&[u8]; 15] = [
 ];
 /// A header that may hold the address of a page, and with it the query of that page.
 const REFERER: &str = "Referer";
-/// Headers of the handshake: their keys are no secrets, and whoever checks the handshake needs them.
-const HANDSHAKE_PREFIX: &[u8] = b"Sec-WebSocket-";
+/// Headers of the handshake whose names look like those of secrets: a reader who checks the handshake needs their values.
+const HANDSHAKE: [&str; 1] = ["Sec-WebSocket-Key"];
 /// What the value of any header begins with when it is a secret (RFC 9110 section 11.4).
 const SCHEMES: [&[u8]; 4] = [b"basic", b"bearer", b"digest", b"negotiate"];
 /// The header whose elements may be secrets, and what such an element begins with: a page has no other header for a token.
@@ -51,13 +51,24 @@ pub fn cover_secrets(head: &mut [u8]) {
 
 /// The target is what stands between the first two spaces; its query is what follows the question mark.
 fn cover_target(line: &mut [u8]) {
-    let Some(target) = line.split_mut(|byte| *byte == b' ').nth(1) else { return };
+    if let Some(target) = line.split_mut(|byte| *byte == b' ').nth(1) {
+        cover_query(target);
+    }
+}
+
+/// The fields behind the question mark of a target. Some servers separate fields with `;` too, so a secret reaches to the next `&`.
+fn cover_query(target: &mut [u8]) {
     let Some(mark) = target.iter().position(|byte| *byte == b'?') else { return };
     for field in target[mark + 1..].split_mut(|byte| *byte == b'&') {
-        let Some(equals) = field.iter().position(|byte| *byte == b'=') else { continue };
-        let name = percent_decode(&String::from_utf8_lossy(&field[..equals]));
-        if is_secret(name.as_bytes()) {
-            field[equals + 1..].fill(COVER);
+        let mut start = 0;
+        while let Some(equals) = field[start..].iter().position(|byte| *byte == b'=') {
+            let value = start + equals + 1;
+            if is_secret(percent_decode(&String::from_utf8_lossy(&field[start..value - 1])).as_bytes()) {
+                cover_words(&mut field[value..]);
+                break;
+            }
+            let Some(end) = field[value..].iter().position(|byte| *byte == b';') else { break };
+            start = value + end + 1;
         }
     }
 }
@@ -66,8 +77,7 @@ fn cover_header(line: &mut [u8]) {
     let Some(colon) = line.iter().position(|byte| *byte == b':') else { return };
     let (name, value) = line.split_at_mut(colon);
     let is = |known: &str| known.as_bytes().eq_ignore_ascii_case(name);
-    let is_of_handshake = starts_with(name, HANDSHAKE_PREFIX);
-    if !is_of_handshake && (is_secret(name) || is(REFERER) || has_scheme(&value[1..])) {
+    if !HANDSHAKE.into_iter().any(is) && (is_secret(name) || is(REFERER) || has_scheme(&value[1..])) {
         cover_words(&mut value[1..]);
     } else if is(PROTOCOLS_HEADER) {
         for element in value[1..].split_mut(|byte| *byte == b',') {
@@ -78,6 +88,9 @@ fn cover_header(line: &mut [u8]) {
                 cover_words(secret);
             }
         }
+    } else {
+        // Proxies repeat the target of a request in headers such as `X-Original-URI`.
+        cover_query(&mut value[1..]);
     }
 }
 
@@ -92,10 +105,6 @@ fn has_scheme(value: &[u8]) -> bool {
     let mut words = value.split(|byte| is_blank(*byte)).filter(|word| !word.is_empty());
     let first = words.next().unwrap_or_default();
     SCHEMES.into_iter().any(|scheme| scheme.eq_ignore_ascii_case(first)) && words.next().is_some()
-}
-
-fn starts_with(name: &[u8], prefix: &[u8]) -> bool {
-    name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
 fn cover_words(value: &mut [u8]) {
@@ -162,6 +171,29 @@ mod tests {
                     Sec-WebSocket-Extensions: permessage-deflate\r\nCache-Control: no-cache\r\nX-Forwarded-For: 203.0.113.9\r\n\
                     Accept-Language: de\r\nAccept-Encoding: gzip\r\nPragma: no-cache\r\n\r\n";
         assert_eq!(covered(head), head);
+    }
+
+    #[test]
+    fn a_query_in_the_value_of_a_header_is_covered_like_that_of_the_target() {
+        let head =
+            "GET / HTTP/1.1\r\nX-Original-URI: /play?format=json&token=abc\r\nX-Note: why? a=b\r\n\r\n";
+        let expected =
+            "GET / HTTP/1.1\r\nX-Original-URI: /play?format=json&token=xxx\r\nX-Note: why? a=b\r\n\r\n";
+        assert_eq!(covered(head), expected);
+    }
+
+    #[test]
+    fn a_secret_behind_a_semicolon_is_covered_to_the_next_ampersand() {
+        assert_eq!(covered("GET /?a=b;token=c;d&e=f HTTP/1.1\r\n"), "GET /?a=b;token=xxx&e=f HTTP/1.1\r\n");
+        assert_eq!(covered("GET /?token=c;d=e HTTP/1.1\r\n"), "GET /?token=xxxxx HTTP/1.1\r\n");
+    }
+
+    #[test]
+    fn a_header_that_only_begins_like_the_handshakes_is_covered() {
+        assert_eq!(
+            covered("GET / HTTP/1.1\r\nSec-WebSocket-Token: abc\r\n"),
+            "GET / HTTP/1.1\r\nSec-WebSocket-Token: xxx\r\n"
+        );
     }
 
     #[test]
