@@ -195,6 +195,9 @@ pub const ECHO_COPIES: usize = 4;
 pub const ECHO_CLIENTS: usize = 256;
 /// Bytes that a thread of `echo` reads at once: messages are long here.
 pub const ECHO_READ_BYTES: usize = 16 * 1024;
+/// Bytes a second at which a message to `echo` has to arrive at least, in the mean: a modem's. Slower: close 1011, [`SILENCE`] after the
+/// longest message would have been there.
+pub const ECHO_BYTES_PER_SECOND_LEAST: u64 = 4 * 1024;
 /// How often a thread of `echo` looks up from reading, whether the server stops.
 pub const ECHO_LOOK: Duration = Duration::from_millis(100);
 /// Time that a client of `echo` has to take an answer: the longest one at half a megabyte a second. Beyond: the connection is dropped.

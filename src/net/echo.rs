@@ -95,6 +95,14 @@ impl EchoServer {
     }
 }
 
+impl House {
+    /// Silence that a client may keep while its message is unfinished.
+    fn message_time(&self) -> Duration {
+        let bytes = self.limits.message_bytes as u64;
+        limits::SILENCE + Duration::from_secs(bytes / limits::ECHO_BYTES_PER_SECOND_LEAST)
+    }
+}
+
 /// As many clients as there is memory for: each may come to hold its longest message in several places.
 fn caps(message_bytes: usize, connections: usize) -> Caps {
     let by_memory = limits::ECHO_MEMORY_BYTES / (limits::ECHO_COPIES * message_bytes.max(1));
@@ -228,7 +236,9 @@ fn converse(house: &House, stream: &TcpStream, rest: &[u8]) -> io::Result<String
             Some(count) => conn.received(count),
             None => {}
         }
-        if heard_at.elapsed() >= limits::SILENCE {
+        // A long message on a slow line takes its time, and its sender cannot answer a ping in the middle of a frame.
+        let patience = if conn.is_between_messages() { limits::SILENCE } else { house.message_time() };
+        if heard_at.elapsed() >= patience {
             conn.close(CloseCode::INTERNAL, "silence");
         } else if heard_at.max(pinged_at).elapsed() >= limits::PING_EVERY {
             pinged_at = Instant::now();
