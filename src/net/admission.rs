@@ -66,8 +66,10 @@ impl TurnedAway {
 pub struct Caps {
     /// Clients in all.
     pub clients: usize,
-    /// Clients of one address. As many as in all, or more, say that one address may have all of them.
+    /// Clients of one address.
     pub clients_per_address: usize,
+    /// Whether addresses share the places of clients. Without it, the addresses that come first may have all of them.
+    pub shares_clients: bool,
     /// Unfinished requests in all.
     pub pending: usize,
     /// Unfinished requests of one address.
@@ -158,8 +160,7 @@ impl Admission {
         let clients = Shares {
             places: caps.clients,
             per_address: caps.clients_per_address,
-            // Whoever lets one address have all clients wants no shares.
-            is_shared: caps.clients_per_address < caps.clients,
+            is_shared: caps.shares_clients,
             displaces: false,
         };
         let watchers = limits::WATCHERS;
@@ -315,6 +316,7 @@ impl Default for Caps {
         Caps {
             clients: limits::CLIENTS_DEFAULT,
             clients_per_address: limits::CLIENTS_PER_ADDRESS,
+            shares_clients: true,
             pending: limits::HEADS_PENDING,
             pending_per_address: limits::HEADS_PENDING_PER_ADDRESS,
         }

@@ -55,9 +55,11 @@ impl Server {
         let address = listener.local_addr()?;
         config.identity = *world.identity();
         let pending = pending(connections);
+        // An operator who lets one address have all clients wants no shares. What the machine cuts off is nobody's wish.
+        let shares_clients = config.max_clients_per_address < config.max_clients;
         config.max_clients = config.max_clients.min(connections - pending);
         config.command_delay_ticks = config.command_delay_ticks.min(ahead_ticks(&config));
-        let shared = Arc::new(share(config, pending, &world));
+        let shared = Arc::new(share(config, pending, shares_clients, &world));
         let for_listener = (Arc::clone(&shared), Arc::clone(&listener));
         let accepting = spawn("listener", move || listener::run(&for_listener.0, &for_listener.1))?;
         let for_world = Arc::clone(&shared);
@@ -157,7 +159,7 @@ fn ahead_ticks(config: &Config) -> u32 {
     (limits::COMMAND_AHEAD_MS * config.rates().tick_hz).div_ceil(1000)
 }
 
-fn share(config: Config, pending: usize, world: &World) -> Shared {
+fn share(config: Config, pending: usize, shares_clients: bool, world: &World) -> Shared {
     let inbox = Inbox::new(world.tick(), ahead_ticks(&config), config.command_delay_ticks)
         .after_sequence(world.operator_sequence());
     for player in world.players() {
@@ -166,6 +168,7 @@ fn share(config: Config, pending: usize, world: &World) -> Shared {
     let caps = Caps {
         clients: config.max_clients,
         clients_per_address: config.max_clients_per_address,
+        shares_clients,
         pending,
         ..Caps::default()
     };

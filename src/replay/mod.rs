@@ -253,14 +253,14 @@ fn of_server(commands: &[Command]) -> usize {
     let issued = commands.iter().filter(|command| command.player == PlayerId::OPERATOR);
     let of_server = issued.filter(|command| match command.action {
         Action::Join { player, .. } => {
-            gifts = Some((player, command.sequence + 1));
+            gifts = Some((player, command.sequence.saturating_add(1)));
             true
         }
         Action::Leave { .. } => true,
         Action::Grant { player, amount: rules::MOOFOLL_GIFT, .. }
             if gifts == Some((player, command.sequence)) =>
         {
-            gifts = Some((player, command.sequence + 1));
+            gifts = Some((player, command.sequence.saturating_add(1)));
             true
         }
         _ => false,

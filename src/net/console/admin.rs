@@ -75,11 +75,11 @@ fn unauthorized(rule: &'static str) -> Refused {
     Refused::with(401, rule, &BEARER_WANTED)
 }
 
-/// The token in `Authorization`; empty if the header holds something else.
+/// The token in `Authorization`. Another scheme, such as the `Basic` of a proxy, carries no token: it is not a wrong guess.
 pub fn bearer(head: &RequestHead) -> Option<String> {
     let said = head.header("Authorization")?;
     let (scheme, said) = said.split_once(' ').unwrap_or((said, ""));
-    Some(if scheme.eq_ignore_ascii_case("Bearer") { said.trim().to_owned() } else { String::new() })
+    scheme.eq_ignore_ascii_case("Bearer").then(|| said.trim().to_owned())
 }
 
 /// Whether this is the token.
