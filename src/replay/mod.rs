@@ -157,8 +157,18 @@ fn first_hole(connections: &[Connection<'_>]) -> Option<(SocketAddr, Hole)> {
 struct Decoded {
     /// By player and sequence. A number of a player has one owner after the other, so there may be several.
     commands: HashMap<(PlayerId, u64), Vec<Said>>,
-    /// The bodies of clients that are in the capture, and up to which sequence their commands were sent before it.
-    before: HashMap<PlayerId, u64>,
+    /// Which of its owners the capture has, by number of a player.
+    owners: HashMap<PlayerId, Vec<Owner>>,
+    /// The packet of the tick in which the last owner of a number left: what was said before it is not the next owner's.
+    left: HashMap<PlayerId, usize>,
+}
+
+/// A client of the capture that had a body.
+struct Owner {
+    /// The packet from which on it had it.
+    from_packet: usize,
+    /// The sequence up to which its commands were sent before the capture.
+    before: u64,
 }
 
 impl Decoded {
@@ -189,8 +199,8 @@ impl Decoded {
         }
         let (said, before) = speaker.finish();
         if let Some(player) = about.player {
-            let known = self.before.entry(player).or_default();
-            *known = before.max(*known);
+            let from_packet = about.joined.map_or(connection.first_packet, |(packet, _)| packet);
+            self.owners.entry(player).or_default().push(Owner { from_packet, before });
         }
         for said in said {
             let key = (said.command.player, said.command.sequence);
@@ -201,9 +211,30 @@ impl Decoded {
 
     /// What the owner of this number asked for under this sequence last, before the packet of the tick that ran it.
     fn take(&mut self, recorded: &Command, before_packet: usize) -> Option<Command> {
+        let left = self.left.get(&recorded.player).copied();
         let said = self.commands.get_mut(&(recorded.player, recorded.sequence))?;
-        let at = said.iter().rposition(|said| said.packet < before_packet)?;
+        let is_owners =
+            |said: &Said| said.packet < before_packet && left.is_none_or(|left| said.packet > left);
+        let at = said.iter().rposition(is_owners)?;
         Some(said.remove(at).command)
+    }
+
+    /// The client that has this number now, if it is in the capture.
+    fn owner(&self, player: PlayerId, before_packet: usize) -> Option<&Owner> {
+        let left = self.left.get(&player).copied();
+        let mut owners = self.owners.get(&player)?.iter();
+        owners.find(|owner| {
+            owner.from_packet < before_packet && left.is_none_or(|left| owner.from_packet > left)
+        })
+    }
+
+    /// Takes note of the players that leave in a tick: from then on their numbers are somebody else's.
+    fn note_leaves(&mut self, tick: &Tick) {
+        for command in &tick.frame.commands {
+            if let Action::Leave { player } = command.action {
+                self.left.insert(player, tick.packet);
+            }
+        }
     }
 }
 
@@ -225,6 +256,7 @@ fn run(recording: Recording<'_>, mut decoded: Decoded, clients: usize) -> Report
             }
             commands.extend(command);
         }
+        decoded.note_leaves(tick);
         world.step(&mut commands);
         report.ticks += 1;
         let replayed = world.checksum();
@@ -278,9 +310,9 @@ fn explain(recorded: &Command, tick: &Tick, decoded: &mut Decoded, report: &mut 
         report.matched += 1;
         return Some(command);
     }
-    match decoded.before.get(&recorded.player) {
+    match decoded.owner(recorded.player, tick.packet) {
         None => report.not_captured += 1,
-        Some(before) if recorded.sequence <= *before => report.sent_before += 1,
+        Some(owner) if recorded.sequence <= owner.before => report.sent_before += 1,
         Some(_) => return None,
     }
     Some(recorded.clone())
@@ -316,7 +348,8 @@ fn count_left(ticks: &[Tick], world: &World, decoded: &Decoded, report: &mut Rep
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::Resource;
+    use crate::world::command::Frame;
+    use crate::world::{Angle, Resource};
 
     #[test]
     fn joins_leaves_and_gifts_with_a_join_are_the_servers_commands_and_other_grants_the_operators() {
@@ -344,5 +377,32 @@ mod tests {
         }
         let own = Command { player: ann, sequence: 1, action: Action::Leave { player: ann } };
         assert_eq!(of_server(&[own]), 0, "no command of issuer 0");
+    }
+
+    #[test]
+    fn a_number_that_goes_from_a_captured_client_to_one_that_is_not_captured_is_no_difference() {
+        let ann = PlayerId(3);
+        let step = |sequence| Command { player: ann, sequence, action: Action::Move { direction: None } };
+        let leave =
+            Command { player: PlayerId::OPERATOR, sequence: 9, action: Action::Leave { player: ann } };
+        let tick = |packet, command| Tick {
+            packet,
+            checksum: 0,
+            frame: Frame { tick: packet as u32, commands: vec![command] },
+        };
+        let mut decoded = Decoded::default();
+        decoded.owners.insert(ann, vec![Owner { from_packet: 1, before: 0 }]);
+        // The second command ran in no tick, and is not the one of that sequence that the next owner gives.
+        let turned = Command { action: Action::Move { direction: Some(Angle(7)) }, ..step(2) };
+        for (command, packet) in [(step(1), 2), (turned, 4)] {
+            decoded.commands.insert((ann, command.sequence), vec![Said { command: command.clone(), packet }]);
+        }
+        let mut report = Report::default();
+        for (packet, command) in [(3, step(1)), (5, leave), (9, step(2)), (10, step(3))] {
+            let tick = tick(packet, command.clone());
+            assert_eq!(explain(&command, &tick, &mut decoded, &mut report), Some(command), "packet {packet}");
+            decoded.note_leaves(&tick);
+        }
+        assert_eq!((report.matched, report.not_captured, report.sent_before), (1, 2, 0));
     }
 }
