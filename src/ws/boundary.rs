@@ -1,7 +1,8 @@
-//! Where messages begin and end in the bytes of one direction, without a look at what they say.
+//! Message boundaries in the bytes of one direction, found without decoding payloads.
 //!
-//! Comes in: bytes as they travel, beginning where a message may begin. Goes out: how many of the last ones belong to a message that
-//! has not come to its end. Never: a judgement. What breaks a rule ends the connection, so behind it nothing is unfinished.
+//! The input is bytes as they travel, starting where a message can start. The output is the number
+//! of trailing bytes that belong to an unfinished message. This module reports no violations: a
+//! violation ends the connection, so nothing after it counts as unfinished.
 
 use super::Side;
 use super::frame::{HEADER_BYTES_MAX, Header};

@@ -1,7 +1,7 @@
 //! Close codes and the body of a close frame: RFC 6455 sections 5.5.1 and 7.4.
 //!
-//! Payload bytes come in, a code and a reason go out, and back. It never sends, and it never decides when to close:
-//! [`conn`](super::conn) does.
+//! This module decodes a payload into a code and a reason, and encodes them. It neither sends nor
+//! decides when to close: [`conn`](super::conn) does.
 //!
 //! ```text
 //!     +--------+--------+------------------------------+
@@ -14,15 +14,16 @@ use std::fmt;
 use super::violation::Violation;
 use crate::limits::CONTROL_PAYLOAD_BYTES;
 
-/// Bytes that the code takes at the front of a close body.
+/// Bytes that the code takes at the start of a close body.
 const CODE_BYTES: usize = 2;
 
-/// Longest reason, in bytes: what the code leaves of a control frame's payload.
+/// Longest reason, in bytes: a control frame's payload without the code.
 pub const REASON_BYTES: usize = CONTROL_PAYLOAD_BYTES - CODE_BYTES;
 
 /// A close code that may travel in a frame: 1000 to 1014 without the reserved ones, and 3000 to 4999.
 ///
-/// 1005, 1006 and 1015 name what an endpoint saw (no code, no close frame, no TLS), so nobody may send them.
+/// 1005, 1006 and 1015 report a local observation (no code, no close frame, TLS failure) and must
+/// never be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CloseCode(u16);
 
@@ -107,8 +108,8 @@ pub fn decode(body: &[u8]) -> Result<Close<'_>, Violation> {
     Ok(Close { code: Some(code), reason })
 }
 
-/// Appends the body of a close frame to `out`. A reason longer than [`REASON_BYTES`] is cut before a character; a
-/// reason without a code has no place in the format and is left out.
+/// Appends the body of a close frame to `out`. A reason longer than [`REASON_BYTES`] is truncated
+/// at a character boundary; a reason without a code cannot be represented and is omitted.
 pub fn encode(code: Option<CloseCode>, reason: &str, out: &mut Vec<u8>) {
     if let Some(code) = code {
         out.extend_from_slice(&code.get().to_be_bytes());

@@ -1,6 +1,8 @@
-//! One end of an open connection: RFC 6455 sections 5.5 (pong, close), 7 (closing) and 5.1 (who masks).
+//! One end of an open connection: RFC 6455 sections 5.5 (pong, close), 7 (closing) and 5.1
+//! (masking).
 //!
-//! Bytes in, EOF in; events out, bytes out. The same machine serves both ends; all that differs is who masks.
+//! Bytes and EOF go in; events and bytes come out. The same state machine serves both roles, which
+//! differ only in who masks.
 //!
 //! ```text
 //!           close()                     peer's close
@@ -9,9 +11,10 @@
 //!    └───── broken rule, answered with the rule's code ───►│
 //! ```
 //!
-//! After a broken rule nothing more is read: there is no telling where the next frame begins. It never does I/O,
-//! never looks at a clock, and never draws a random number. It bounds what comes in; what goes out is bounded by the
-//! driver, who must drain it after each input: the answers to `n` bytes of pings are at most `3 n` bytes.
+//! After a violation the connection reads nothing more, because it cannot tell where the next frame
+//! begins. The connection does no I/O, reads no clock, and draws no random numbers. It bounds its
+//! input; the driver bounds the output, and must drain it after each input: the answers to `n`
+//! bytes of pings are at most `3 n` bytes.
 
 use std::fmt;
 use std::mem;
@@ -23,7 +26,7 @@ use super::message::{Limits, Message, Reader};
 use super::violation::Violation;
 use crate::limits::CONTROL_PAYLOAD_BYTES;
 
-/// Which end this is.
+/// The role of this end.
 #[derive(Clone, Copy, Debug)]
 pub enum Role {
     /// The end that granted the upgrade. It sends unmasked and wants masks.
@@ -36,7 +39,7 @@ pub enum Role {
     },
 }
 
-/// What happened, borrowed from the connection until it is asked again.
+/// An event, borrowed from the connection until the next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A whole text message.
@@ -61,7 +64,7 @@ pub enum Event<'a> {
     },
 }
 
-/// How far the closing handshake has come.
+/// The state of the closing handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Open,
@@ -72,7 +75,7 @@ enum State {
     Failed,
 }
 
-/// Whether the peer's bytes have ended, and whether the driver has been told.
+/// Whether the peer's byte stream has ended, and whether the driver has been told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Eof {
     Ahead,
@@ -217,7 +220,7 @@ impl Conn {
     }
 }
 
-/// The sending half: what is to go out, and what an answer is.
+/// The sending half: queues the output and composes the answers.
 #[derive(Debug)]
 struct Writer {
     role: Role,

@@ -1,8 +1,9 @@
-//! One frame: RFC 6455 section 5.2, drawn and then written down.
+//! One frame: RFC 6455 section 5.2, drawn and then implemented.
 //!
-//! Bytes come in, a [`Header`] goes out, and back. What comes in is checked against every rule that a header alone can
-//! break; rules about frames that follow one another are in [`message`](super::message). It never allocates for a
-//! payload, never keeps state, and knows nothing of sockets.
+//! This module decodes bytes into a [`Header`] and encodes a [`Header`] into bytes. Decoding checks
+//! every rule that a single header can break; rules about sequences of frames are in
+//! [`message`](super::message). It never allocates for a payload, keeps no state, and knows nothing
+//! of sockets.
 
 use std::fmt;
 
@@ -12,13 +13,13 @@ use crate::limits::CONTROL_PAYLOAD_BYTES;
 
 /// The final fragment of a message (first byte).
 pub const FIN: u8 = 0b1000_0000;
-/// Reserved for extensions, of which we agree to none (first byte).
+/// Reserved for extensions; we never negotiate any (first byte).
 pub const RSV: u8 = 0b0111_0000;
-/// What the frame is (first byte).
+/// The opcode (first byte).
 pub const OPCODE: u8 = 0b0000_1111;
-/// The payload is masked, and the key stands before it (second byte).
+/// The payload is masked, and the key precedes it (second byte).
 pub const MASK: u8 = 0b1000_0000;
-/// The payload length, or how the length goes on (second byte).
+/// The payload length, or the marker of an extended length (second byte).
 pub const LENGTH: u8 = 0b0111_1111;
 
 /// Longest payload whose length fits the seven bits.
@@ -36,7 +37,7 @@ pub const KEY_BYTES: usize = 4;
 /// Bytes of the longest header: two, a 64-bit length, a key.
 pub const HEADER_BYTES_MAX: usize = 2 + 8 + KEY_BYTES;
 
-/// What a frame is: section 11.8.
+/// The opcode of a frame: section 11.8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Opcode {
@@ -86,7 +87,7 @@ impl Opcode {
     }
 }
 
-/// What stands before a payload.
+/// The header that precedes a payload.
 ///
 /// ```text
 ///   0                   1                   2                   3
@@ -107,7 +108,7 @@ impl Opcode {
 ///  +---------------------------------------------------------------+
 /// ```
 ///
-/// The reserved bits have no field: a frame that sets one is refused.
+/// The reserved bits have no field: a frame that sets one is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Whether this is the last frame of its message.
@@ -172,7 +173,7 @@ impl Header {
     }
 }
 
-/// The payload length that the seven bits begin, and what follows it.
+/// Decodes the payload length that the seven bits introduce; returns it with the remaining bytes.
 fn decode_length(seven_bits: u8, bytes: &[u8]) -> Result<Option<(u64, &[u8])>, Violation> {
     let (length, shorter_max, rest) = match seven_bits {
         LENGTH_IN_16 => {
@@ -192,7 +193,7 @@ fn decode_length(seven_bits: u8, bytes: &[u8]) -> Result<Option<(u64, &[u8])>, V
     }
 }
 
-/// The masking key, if there is to be one, and what follows it.
+/// Decodes the masking key, if the frame is masked; returns it with the remaining bytes.
 fn decode_mask(masked: bool, bytes: &[u8]) -> Option<(Option<[u8; KEY_BYTES]>, &[u8])> {
     if !masked {
         return Some((None, bytes));
@@ -210,8 +211,8 @@ impl fmt::Display for Header {
     }
 }
 
-/// Masks or unmasks a piece of a payload that begins `offset` bytes into it: `payload[i] ^= key[(offset + i) % 4]`
-/// (section 5.3). The same step undoes itself.
+/// Masks or unmasks a piece of a payload that starts at byte `offset` of the payload: `piece[i] ^=
+/// key[(offset + i) % 4]` (section 5.3). Masking and unmasking are the same operation.
 pub fn mask(piece: &mut [u8], key: [u8; KEY_BYTES], offset: usize) {
     /// Bytes of a word: the key twice. The compiler takes two or four words at once, with the vectors of the machine.
     const WORD: usize = 2 * KEY_BYTES;
@@ -223,7 +224,7 @@ pub fn mask(piece: &mut [u8], key: [u8; KEY_BYTES], offset: usize) {
     rest.iter_mut().zip(wide).for_each(|(byte, key)| *byte ^= key);
 }
 
-/// Appends a whole frame: header, and the payload, masked if there is a key.
+/// Appends a whole frame: the header, and the payload, masked if there is a key.
 pub fn write(out: &mut Vec<u8>, opcode: Opcode, key: Option<[u8; KEY_BYTES]>, payload: &[u8]) {
     Header { fin: true, opcode, mask: key, length: payload.len() as u64 }.encode(out);
     let start = out.len();
@@ -233,12 +234,12 @@ pub fn write(out: &mut Vec<u8>, opcode: Opcode, key: Option<[u8; KEY_BYTES]>, pa
     }
 }
 
-/// Appends an unmasked frame with a whole text message: what a server sends.
+/// Appends an unmasked frame with a whole text message, as a server sends it.
 pub fn write_text(out: &mut Vec<u8>, text: &str) {
     write(out, Opcode::Text, None, text.as_bytes());
 }
 
-/// Appends an unmasked frame with a whole binary message: what a server sends.
+/// Appends an unmasked frame with a whole binary message, as a server sends it.
 pub fn write_binary(out: &mut Vec<u8>, payload: &[u8]) {
     write(out, Opcode::Binary, None, payload);
 }

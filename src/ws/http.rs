@@ -1,8 +1,9 @@
-//! The heads of HTTP/1.1, as far as a WebSocket needs them: RFC 9112, taken strictly.
+//! HTTP/1.1 heads, as far as a WebSocket handshake needs them: RFC 9112, interpreted strictly.
 //!
-//! Bytes come in, cut anywhere; a [`RequestHead`] or a [`ResponseHead`] goes out, or the first rule that was broken.
-//! What two readers could understand differently is refused rather than repaired: folded lines, repeated headers,
-//! bodies (but for those requests whose caller says that they may have one). It never reads a body, never looks at a byte twice, and never holds more than `limits::HEAD_BYTES`.
+//! The input is bytes, split anywhere; the output is a [`RequestHead`] or a [`ResponseHead`], or
+//! the first violation. Ambiguous input is rejected rather than repaired: folded lines, repeated
+//! headers, bodies (except for requests that the caller allows to have one). The parser never reads
+//! a body, never examines a byte twice, and never holds more than `limits::HEAD_BYTES`.
 
 use std::fmt;
 
@@ -10,10 +11,10 @@ use super::lines::{Lines, is_token};
 use super::violation::Violation;
 use crate::limits::{HEAD_HEADERS, RETRY_AFTER, TARGET_BYTES};
 
-/// The only version that is spoken here. HTTP/1.0 has no upgrade, HTTP/2 has another one (RFC 8441).
+/// The only supported version. HTTP/1.0 has no upgrade; HTTP/2 has a different one (RFC 8441).
 const VERSION: &str = "HTTP/1.1";
 
-/// Headers whose second line would leave open which one counts.
+/// Headers that must not be repeated, because it would be unclear which line applies.
 const SINGLE: &[&str] = &[
     "Host",
     "Origin",
@@ -25,7 +26,8 @@ const SINGLE: &[&str] = &[
     "Sec-WebSocket-Accept",
 ];
 
-/// Header lines in the order they came: name and value. A value's bytes that are not UTF-8 are replaced.
+/// Header lines in order of arrival: name and value. Bytes of a value that are not UTF-8 are
+/// replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers(Vec<(String, String)>);
 
@@ -79,7 +81,7 @@ impl Headers {
     }
 }
 
-/// Takes off the spaces and tabs that may stand around a value.
+/// Strips the optional spaces and tabs around a value.
 fn trim(value: &str) -> &str {
     value.trim_matches([' ', '\t'])
 }
@@ -155,7 +157,7 @@ fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b':' | b'[' | b']')
 }
 
-/// Decodes `%41` and `+`. An escape that is none stays as it is; bytes that are not UTF-8 are replaced.
+/// Decodes `%41` and `+`. Invalid escapes stay as they are; bytes that are not UTF-8 are replaced.
 pub fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -181,7 +183,7 @@ fn hex_digit(digit: u8) -> u8 {
     }
 }
 
-/// A request that was not granted.
+/// A refused request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The HTTP status.
@@ -220,18 +222,19 @@ impl From<Violation> for Refusal {
     }
 }
 
-/// A whole response with its body, after which the connection is closed. `more` are header names and values of our own.
+/// A whole response with its body, after which the connection is closed. `more` holds the names and
+/// values of additional headers.
 pub fn response(status: u16, content_type: &str, more: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut bytes = response_head(status, content_type, more, body.len());
     bytes.extend_from_slice(body);
     bytes
 }
 
-/// The header by which a server says when a request may come again, in seconds (RFC 9110 section 10.2.3).
+/// The header that says after how many seconds to retry (RFC 9110 section 10.2.3).
 const RETRY_AFTER_NAME: &str = "Retry-After";
 
-/// The head of such a response, up to its empty line: all of the answer to `HEAD` (RFC 9110 section 9.3.2). Every 503 and 429 says when
-/// the request may come again.
+/// The head of such a response, including its empty line: the whole answer to `HEAD` (RFC 9110
+/// section 9.3.2). Every 503 and 429 has a `Retry-After` header.
 pub fn response_head(status: u16, content_type: &str, more: &[(&str, &str)], body_bytes: usize) -> Vec<u8> {
     // An upgrade is hop by hop: a response that names one has to say so in Connection.
     let upgrade = if more.iter().any(|(name, _)| *name == "Upgrade") { "Upgrade, " } else { "" };
@@ -250,7 +253,7 @@ pub fn response_head(status: u16, content_type: &str, more: &[(&str, &str)], bod
     head.into_bytes()
 }
 
-/// The words that go with a status.
+/// The reason phrase of a status.
 fn reason_phrase(status: u16) -> &'static str {
     match status {
         101 => "Switching Protocols",
@@ -379,7 +382,7 @@ pub struct ResponseHead {
     pub headers: Headers,
 }
 
-/// Reads one response head: the client's half of the handshake.
+/// Reads one response head, for the client's half of the handshake.
 #[derive(Debug, Default)]
 pub struct ResponseReader {
     lines: Lines,
@@ -419,7 +422,7 @@ impl ResponseReader {
     }
 }
 
-/// `HTTP/1.1 101 Switching Protocols`: RFC 9112 section 4. The words may be missing.
+/// `HTTP/1.1 101 Switching Protocols`: RFC 9112 section 4. The reason phrase may be missing.
 fn status_line(line: &[u8]) -> Result<ResponseHead, Violation> {
     let rest = line.strip_prefix(VERSION.as_bytes()).and_then(|rest| rest.strip_prefix(b" "));
     let digits = match rest {

@@ -1,12 +1,13 @@
-//! Lines of an HTTP head, one byte at a time: RFC 9112 section 2.2, taken strictly.
+//! Lines of an HTTP head, one byte at a time: RFC 9112 section 2.2, interpreted strictly.
 //!
-//! Bytes come in, cut anywhere; lines without their CR LF go out, and the last one is empty. Each byte is looked at
-//! once however they drip. It knows how long a head may be, and nothing of what the lines say.
+//! The input is bytes, split anywhere; the output is lines without their CR LF, the last of them
+//! empty. Each byte is examined once, even if the bytes arrive one at a time. This module knows how
+//! long a head may be, and nothing about the contents of the lines.
 
 use super::violation::Violation;
 use crate::limits::HEAD_BYTES;
 
-/// Cuts a head into lines.
+/// Splits a head into lines.
 #[derive(Debug, Default)]
 pub struct Lines {
     /// The line that is coming in, or that was given out last.
@@ -16,7 +17,7 @@ pub struct Lines {
     end: End,
 }
 
-/// Where in the end of a line we are.
+/// The position within a line ending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum End {
     #[default]

@@ -1,16 +1,19 @@
-//! Frames to messages: RFC 6455 sections 5.4 (fragments), 5.5 (control frames between them) and 8.1 (UTF-8).
+//! Frames to messages: RFC 6455 sections 5.4 (fragments), 5.5 (control frames between fragments)
+//! and 8.1 (UTF-8).
 //!
-//! Bytes come in, cut anywhere; whole messages and control frames go out, borrowed from the buffer they came in. The
-//! payload is unmasked where it lies, so a message of one frame is never copied, and nothing is allocated once the
-//! buffers have grown to what the connection needs.
+//! The input is bytes, split anywhere; the output is whole messages and control frames, borrowed
+//! from the input buffer. The payload is unmasked in place, so a message of one frame is never
+//! copied, and nothing is allocated once the buffers have grown to the size that the connection
+//! needs.
 //!
 //! ```text
 //!   text, FIN 0 ──► continuation, FIN 0 ──► ping ──► continuation, FIN 1 ──► text message
 //!                                            └────► out at once
 //! ```
 //!
-//! It never reserves more than [`limits::FRAME_AHEAD_BYTES`] for a length that was only declared, and never waits for the end of a message to say that a
-//! rule is broken. It sends nothing, and after an error it must not be asked again: [`conn`](super::conn) sees to both.
+//! The reader never reserves more than [`limits::FRAME_AHEAD_BYTES`] for a length that is only
+//! declared, and reports a violation without waiting for the end of the message. It sends nothing,
+//! and must not be called again after an error: [`conn`](super::conn) handles both.
 
 use std::ops::Range;
 use std::str;
@@ -22,7 +25,7 @@ use super::utf8::{NotUtf8, Utf8};
 use super::violation::Violation;
 use crate::limits;
 
-/// What one message may cost the end that receives it.
+/// The limits on one received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Payload bytes, all fragments together. Beyond: [`Violation::MessageTooLong`].
@@ -40,7 +43,7 @@ impl Limits {
         Limits { message_bytes: limits::CLIENT_MESSAGE_BYTES, fragments: limits::MESSAGE_FRAGMENTS };
 }
 
-/// A whole message or control frame, borrowed from the reader until it is asked again.
+/// A whole message or control frame, borrowed from the reader until the next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message<'a> {
     /// A text message.
@@ -55,14 +58,14 @@ pub enum Message<'a> {
     Close(Close<'a>),
 }
 
-/// The two kinds of data.
+/// The two kinds of data message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Text,
     Binary,
 }
 
-/// A message that has begun and whose last fragment has not come.
+/// A message whose last fragment has not arrived.
 #[derive(Debug)]
 struct Open {
     kind: Kind,
@@ -70,14 +73,14 @@ struct Open {
     fragments: usize,
 }
 
-/// Something whole: what it is, and where its bytes lie.
+/// A whole message or control frame: its kind, and the location of its bytes.
 enum Ready {
     Control(Opcode, Range<usize>),
     OneFrame(Kind, Range<usize>),
     Fragments(Kind),
 }
 
-/// Puts messages together from the bytes of one direction of a connection.
+/// Assembles messages from the bytes of one direction of a connection.
 #[derive(Debug)]
 pub struct Reader {
     from: Side,

@@ -1,4 +1,4 @@
-//! The WebSocket protocol, RFC 6455, by hand and without I/O, for both ends.
+//! The WebSocket protocol, RFC 6455, written by hand, without I/O, for both roles.
 //!
 //! ```text
 //!   bytes in                                                    bytes out
@@ -13,16 +13,18 @@
 //!      ▼ events                                  what you send ─────┘
 //! ```
 //!
-//! **The driver's rule**: after each input, take out what there is. [`conn::Conn`] is fed with `receive` (or `room`
-//! and `received`) and `receive_eof`; then `next_event` is called until it says `None`, and `drain_output` empties what is to be sent. "Not
-//! yet" is `Ok(None)`, never an error. Every error is a [`Violation`]: a rule with its section, and how it is answered.
+//! **The driver's rule**: after each input, drain the outputs. Feed [`conn::Conn`] with `receive`
+//! (or `room` and `received`) and `receive_eof`; then call `next_event` until it returns `None`,
+//! and empty the send queue with `drain_output`. "Not yet" is `Ok(None)`, never an error. Every
+//! error is a [`Violation`]: a rule with its section and its response.
 //!
-//! Read in this order: [`frame`], [`message`], [`close`], [`conn`], and then how it begins: [`http`], [`upgrade`]. [`boundary`] is
-//! for those who only look on.
+//! Read in this order: [`frame`], [`message`], [`close`], [`conn`], and then the opening handshake:
+//! [`http`], [`upgrade`]. [`boundary`] is for passive observers of a connection.
 //!
-//! What is not here, and why: no extensions, so no compression (it lets a few bytes grow into megabytes, and common
-//! versions of Wireshark cannot put it together again); no fragments are sent, since our messages are short; no
-//! clock, so the deadlines of RFC 6455 7.1.1 are the driver's; no randomness, so a client is given its mask keys.
+//! The module leaves out extensions, and therefore compression (it lets a few bytes expand to
+//! megabytes, and common versions of Wireshark cannot decompress it); sending fragments, since our
+//! messages are short; a clock, so the driver enforces the deadlines of RFC 6455 7.1.1; and
+//! randomness, so the driver supplies a client's masking keys.
 
 pub mod boundary;
 pub mod close;
@@ -40,7 +42,7 @@ pub use conn::{Conn, Event, Role};
 pub use message::Limits;
 pub use violation::Violation;
 
-/// Who sent a frame. A client masks all of its frames, a server none (RFC 6455 5.1).
+/// The sender of a frame. A client masks all of its frames, a server none (RFC 6455 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The end that asked for the upgrade.

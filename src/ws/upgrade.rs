@@ -1,14 +1,14 @@
-//! From HTTP to WebSocket: RFC 6455 section 4, both ends.
+//! From HTTP to WebSocket: RFC 6455 section 4, both roles.
 //!
-//! A server gives a [`RequestHead`] in and gets the response that accepts it, or the refusal. A client gets the bytes
-//! of its request, and gives the [`ResponseHead`] in. It never agrees to an extension, and draws no random number: a
-//! client brings its own key.
+//! A server passes in a [`RequestHead`] and gets the response that accepts it, or the refusal. A
+//! client gets the bytes of its request, and passes in the [`ResponseHead`]. This module never
+//! agrees to an extension, and draws no random numbers: a client supplies its own key.
 //!
 //! ```text
-//!   key       dGhlIHNhbXBsZSBub25jZQ==                       the client's: 16 random bytes in base64
-//!   + GUID    258EAFA5-E914-47DA-95CA-C5AB0DC85B11           the same for everyone: nobody else says this
+//!   key       dGhlIHNhbXBsZSBub25jZQ==                     the client's: 16 random bytes in base64
+//!   + GUID    258EAFA5-E914-47DA-95CA-C5AB0DC85B11         the same for everyone, used only here
 //!   → SHA-1 → base64
-//!   accept    s3pPLMBiTxaQ9kYGzzhZRbK+xOo=                   the server's: it has understood
+//!   accept    s3pPLMBiTxaQ9kYGzzhZRbK+xOo=                   the server's: it speaks WebSocket
 //! ```
 
 use base64::Engine as _;
@@ -21,12 +21,12 @@ use crate::limits::SUBPROTOCOLS;
 
 /// What is appended to the key before it is hashed: section 1.3.
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-/// The version of the protocol that RFC 6455 describes, and the only one there is.
+/// The protocol version that RFC 6455 defines, and the only supported one.
 const VERSION: &str = "13";
 /// Bytes of the key before base64.
 pub const KEY_BYTES: usize = 16;
 
-/// A request that is granted.
+/// An accepted request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
     /// The whole 101 response; after it frames begin.
@@ -43,11 +43,12 @@ pub fn accept_key(key: &str) -> String {
     BASE64.encode(hash.digest().bytes())
 }
 
-/// Checks a request as section 4.2.1 says, and writes the response of 4.2.2. Of the subprotocols that the client
-/// offers, the first that is in `subprotocols` is taken; none is no obstacle.
+/// Checks a request as section 4.2.1 requires, and writes the response of 4.2.2. The response
+/// selects the first subprotocol that the client offers and `subprotocols` contains, if there is
+/// one.
 ///
 /// # Errors
-/// The first rule broken, with its status: 400, 405, or 426.
+/// The first violation, with its status: 400, 405, or 426.
 pub fn accept(head: &RequestHead, subprotocols: &[&str]) -> Result<Accepted, Refusal> {
     if head.method != "GET" {
         return Err(Violation::MethodNotGet.into());
@@ -72,8 +73,8 @@ pub fn accept(head: &RequestHead, subprotocols: &[&str]) -> Result<Accepted, Ref
     })
 }
 
-/// Checks the Origin that a browser names (section 10.2). An empty list allows all. Who names none is no browser, and
-/// could name what it likes: it passes.
+/// Checks the Origin that a browser sends (section 10.2). An empty list allows all origins.
+/// Non-browser clients send no Origin and could forge one, so they are allowed.
 ///
 /// # Errors
 /// [`Violation::OriginForbidden`], status 403.
@@ -88,12 +89,12 @@ pub fn check_origin(head: &RequestHead, allowed: &[String]) -> Result<(), Refusa
     }
 }
 
-/// Whether this is base64 of 16 bytes, in its one right form.
+/// Whether this is the canonical base64 encoding of 16 bytes.
 fn is_key(key: &str) -> bool {
     BASE64.decode(key).is_ok_and(|bytes| bytes.len() == KEY_BYTES)
 }
 
-/// The first subprotocol offered that is known. Linear in what is offered, and that is bounded.
+/// The first offered subprotocol that is known. Takes time linear in the bounded size of the offer.
 fn choose<'a>(headers: &Headers, known: &[&'a str]) -> Result<Option<&'a str>, Violation> {
     let mut chosen = None;
     for (index, offered) in headers.list("Sec-WebSocket-Protocol").enumerate() {
@@ -120,13 +121,14 @@ fn switching_protocols(key: &str, subprotocol: Option<&str>) -> Vec<u8> {
     response.into_bytes()
 }
 
-/// The key of a request: 16 random bytes of the caller's in base64.
+/// The key of a request: the caller's 16 random bytes in base64.
 pub fn encode_key(random: [u8; KEY_BYTES]) -> String {
     BASE64.encode(random)
 }
 
-/// A client's request (section 4.1). `host` with its port unless that is 80; `target` begins with `/`; `key` from
-/// [`encode_key`]. None of them may come from a stranger: they are not checked.
+/// A client's request (section 4.1). `host` includes the port unless it is 80; `target` begins with
+/// `/`; `key` comes from [`encode_key`]. The arguments are not checked, so they must not come from
+/// untrusted input.
 pub fn request(host: &str, target: &str, key: &str, subprotocols: &[&str]) -> Vec<u8> {
     let mut request = format!(
         "GET {target} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
@@ -139,10 +141,11 @@ pub fn request(host: &str, target: &str, key: &str, subprotocols: &[&str]) -> Ve
     request.into_bytes()
 }
 
-/// Checks the answer to a [`request`] as section 4.1 says, and gives the subprotocol agreed on.
+/// Checks the response to a [`request`] as section 4.1 requires, and returns the agreed
+/// subprotocol.
 ///
 /// # Errors
-/// The first rule that the server broke; the connection is of no use then.
+/// The first rule that the server broke; the connection is then unusable.
 pub fn check_response(head: &ResponseHead, key: &str, offered: &[&str]) -> Result<Option<String>, Violation> {
     let ResponseHead { status, headers } = head;
     if *status != 101 {

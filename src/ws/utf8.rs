@@ -1,18 +1,20 @@
 //! UTF-8 that arrives in pieces: RFC 6455 section 8.1.
 //!
-//! Pieces come in, cut anywhere, also inside a character. The first byte that cannot be part of UTF-8 is an error at
-//! once, not at the end of the message. It keeps no more than the three bytes of an unfinished character.
+//! The input is pieces of text, split anywhere, even inside a character. The first byte that cannot
+//! be part of UTF-8 is reported immediately, not at the end of the message. The checker keeps no
+//! more than the three bytes of an unfinished character.
 
 use std::str;
 
-/// Bytes of the longest character of UTF-8.
+/// Bytes of the longest UTF-8 character.
 const CHARACTER_BYTES: usize = 4;
 
 /// No continuation could make this UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotUtf8;
 
-/// Checks texts, piece by piece. After a text that ends with a whole character the next one may begin.
+/// Checks texts piece by piece. After a text that ends with a whole character, the next text may
+/// begin.
 #[derive(Clone, Debug, Default)]
 pub struct Utf8 {
     /// The bytes of a character whose last byte has not come yet.
@@ -40,7 +42,7 @@ impl Utf8 {
     }
 }
 
-/// How many bytes at the end of `bytes` belong to a character that is not complete.
+/// The number of bytes at the end of `bytes` that belong to an incomplete character.
 fn open_length(bytes: &[u8]) -> Result<usize, NotUtf8> {
     match str::from_utf8(bytes) {
         Ok(_) => Ok(0),

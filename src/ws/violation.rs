@@ -1,14 +1,15 @@
-//! Every rule that a peer can break, in one table: name, where the rule is written, how we answer, and a sentence.
+//! Every rule that a peer can break, in one table: name, section, our response, and a sentence.
 //!
-//! Close frame, HTTP status, log line, metric label and test name all come from here. A rule is a row; a row without a
-//! test fails `tests/rfc6455/coverage.rs`. Rules of the packets and of the game are elsewhere: this is the wire.
+//! Close frame, HTTP status, log line, metric label and test name all come from this table. A rule
+//! is a row; a row without a test fails `tests/rfc6455/coverage.rs`. Rules of the packets and of
+//! the game are elsewhere: this table covers only HTTP and WebSocket.
 
 use std::fmt;
 
 use super::close::CloseCode;
 use Answer::{Close, Drop, Status};
 
-/// How a broken rule is answered.
+/// The response to a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// A close frame with this code: the connection was open.
@@ -28,7 +29,8 @@ struct Rule {
     sentence: &'static str,
 }
 
-/// Turns the rows into [`Violation`], [`Violation::ALL`] and the rules behind them, so that none can be forgotten.
+/// Generates [`Violation`], [`Violation::ALL`] and the table of rules from the rows, so that no
+/// rule can be forgotten.
 macro_rules! violations {
     ($($variant:ident $name:ident $rfc:literal $section:literal $answer:expr, $sentence:literal;)+) => {
         /// A broken rule of RFC 6455, or of the HTTP documents that its handshake rests on.
