@@ -1,10 +1,15 @@
-//! Admission: which connection may have a thread.
+//! Admission: decides which connection gets a thread.
 //!
-//! An accepted connection gets a [`Permit`], or a reason for a 503 or 403, which costs no thread unless a head had to be read first. A
-//! permit counts as *pending* until its request is answered, or until it becomes a *client* or a *watcher*; dropping it gives the place
-//! back. Who gets a place, and who loses one to a newcomer, is decided by [`pool`](super::pool). Only a pending connection is ever
-//! displaced: the listener cuts it. A trusted proxy's connections count for no address until their head has said whose they are: its
-//! clients do not share one budget. Bans and shares are for a household: an IPv4 address, or a /64 of IPv6.
+//! An accepted connection gets a [`Permit`], or the reason for a 503 or 403. A refusal costs no
+//! thread unless the request head had to be read first. A permit counts as *pending* until its
+//! request is answered, or until it becomes a *client* or a *watcher*; dropping the permit gives
+//! its place back. [`pool`](super::pool) decides which connection gets a place, and which
+//! connection loses its place to a newcomer. Only pending connections are displaced: the listener
+//! cuts them.
+//!
+//! A connection from a trusted proxy counts for no address until its head names the client's
+//! address, so clients behind a proxy do not share one budget. Bans and shares apply to a
+//! household: an IPv4 address, or a /64 of IPv6.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -16,7 +21,7 @@ use super::pool::{NoPlace, Pool, Shares};
 use super::sync::{Condvar, Mutex};
 use crate::limits;
 
-/// Why a connection is turned away, in the words of the log and the metrics.
+/// The reason for turning a connection away, as named in the log and the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TurnedAway {
     /// Too many requests are being read, in all.
@@ -27,11 +32,11 @@ pub enum TurnedAway {
     Displaced,
     /// The server is full.
     Clients,
-    /// This address has all the clients it may have.
+    /// This address has reached its limit of clients.
     ClientsForAddress,
-    /// Enough others watch at `/wire`.
+    /// The limit of watchers at `/wire` is reached.
     Watchers,
-    /// This address has all the watchers it may have.
+    /// This address has reached its limit of watchers.
     WatchersForAddress,
     /// The server is stopping or could not start a thread.
     Unavailable,
@@ -55,7 +60,8 @@ impl TurnedAway {
         }
     }
 
-    /// The status of the answer: a ban is for good, the others pass.
+    /// The status of the response: 403 for a ban, which is permanent, otherwise 503, which is
+    /// temporary.
     pub fn status(self) -> u16 {
         if self == TurnedAway::Banned { 403 } else { 503 }
     }
@@ -68,7 +74,8 @@ pub struct Caps {
     pub clients: usize,
     /// Clients of one address.
     pub clients_per_address: usize,
-    /// Whether addresses share the places of clients. Without it, the addresses that come first may have all of them.
+    /// Whether addresses share the places of clients. If not, the first addresses to connect may
+    /// hold all of them.
     pub shares_clients: bool,
     /// Unfinished requests in all.
     pub pending: usize,
@@ -94,16 +101,16 @@ struct Counts {
     banned: BTreeSet<Household>,
 }
 
-/// A connection that is let in.
+/// An admitted connection.
 #[derive(Debug)]
 pub struct Admitted {
-    /// Its place.
+    /// The connection's place.
     pub permit: Permit,
-    /// The number of the connection whose place it took, which is to be cut.
+    /// The number of the connection that lost its place to this one; the caller must cut it.
     pub displaced: Option<u64>,
 }
 
-/// A place; given back when dropped.
+/// A place, which is given back when the permit is dropped.
 #[derive(Debug)]
 pub struct Permit {
     admission: Arc<Admission>,
@@ -149,7 +156,7 @@ impl Role {
 }
 
 impl Admission {
-    /// Admission with these caps, and nobody there.
+    /// Admission with these caps and no connections.
     pub fn new(caps: Caps) -> Arc<Admission> {
         let pending = Shares {
             places: caps.pending,
@@ -175,9 +182,10 @@ impl Admission {
         Arc::new(Admission { counts: Mutex::new(counts), place_is_back: Condvar::new() })
     }
 
-    /// A place for a connection whose request is yet to be read; `None` for one of a trusted proxy: whose it is comes later, by
-    /// [`Permit::belongs_to`]. When only displaced connections are in the way, waits for the end of one, at most for
-    /// [`limits::DISPLACED_TIME`]: their threads have nothing to do but to end.
+    /// Returns a place for a connection whose request is yet to be read. `address` is `None` for a
+    /// connection from a trusted proxy, whose client is set later by [`Permit::belongs_to`]. If
+    /// only displaced connections occupy the remaining places, waits at most
+    /// [`limits::DISPLACED_TIME`] for one of them to end: their threads have nothing left to do.
     ///
     /// # Errors
     /// The cap that is reached, or the ban.
@@ -208,7 +216,8 @@ impl Admission {
         Ok(Admitted { permit, displaced })
     }
 
-    /// Lets nobody of this address's household in from now on. Tells whether that is news; `None` when [`limits::BANS`] is reached.
+    /// Bans the household of this address. Returns whether the ban is new; `None` if
+    /// [`limits::BANS`] is reached.
     pub fn ban(&self, address: IpAddr) -> Option<bool> {
         let household = Household::of(address);
         let mut counts = self.counts.lock();
@@ -218,12 +227,12 @@ impl Admission {
         Some(counts.banned.insert(household))
     }
 
-    /// Lets the household of this address in again. Tells whether it was banned.
+    /// Lifts the ban of this address's household. Returns whether it was banned.
     pub fn unban(&self, address: IpAddr) -> bool {
         self.counts.lock().banned.remove(&Household::of(address))
     }
 
-    /// What is banned, in its order.
+    /// The banned households, sorted.
     pub fn bans(&self) -> Vec<Household> {
         self.counts.lock().banned.iter().copied().collect()
     }
@@ -233,19 +242,19 @@ impl Admission {
         self.counts.lock().banned.contains(&Household::of(address))
     }
 
-    /// Clients at the moment.
+    /// The current number of clients.
     pub fn clients(&self) -> usize {
         self.counts.lock().clients.held()
     }
 }
 
 impl Permit {
-    /// The number of the connection, which no other one of this start of the server has.
+    /// The number of the connection, unique within this run of the server.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Says whose the unfinished request is: from now on it counts for this address. Whose it is once never changes.
+    /// Attributes the unfinished request to this address. The attribution never changes afterwards.
     ///
     /// # Errors
     /// The cap that is reached, or the ban; the permit stays what it was.

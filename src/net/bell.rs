@@ -1,7 +1,10 @@
-//! What wakes a worker: published ticks, in order and bounded, and the clients that it takes up with them.
+//! Wakes a worker: published ticks, in order and bounded, and the clients that the worker takes
+//! over.
 //!
-//! Comes in: ticks of the world thread, clients of their own threads. Goes out: all that came since the last look, to the one worker that
-//! waits. Never: a tick out of order, more than [`limits::PUBLISHED_TICKS`] of them, a worker that sleeps on although something came.
+//! The world thread hands over its ticks, and client threads hand over their clients. The one
+//! worker that waits takes everything that has arrived since its last call. Ticks are never out of
+//! order, there are never more than [`limits::PUBLISHED_TICKS`] of them, and a worker never sleeps
+//! while something is waiting for it.
 
 use std::collections::VecDeque;
 
@@ -30,7 +33,7 @@ impl<Tick, Newcomer> Default for Bell<Tick, Newcomer> {
 }
 
 impl<Tick, Newcomer> Bell<Tick, Newcomer> {
-    /// Hands over a published tick. Returns whether an older one had to go for it.
+    /// Hands over a published tick. Returns whether an older tick was dropped to make room.
     pub fn ring(&self, published: Tick) -> bool {
         let mut state = self.state.lock();
         let overflows = state.published.len() >= limits::PUBLISHED_TICKS;
@@ -43,7 +46,7 @@ impl<Tick, Newcomer> Bell<Tick, Newcomer> {
         overflows
     }
 
-    /// Hands over a client; the worker takes it up with the next tick.
+    /// Hands over a client, which the worker takes over with the next tick.
     pub fn welcome(&self, newcomer: Newcomer) {
         self.state.lock().newcomers.push(newcomer);
     }
@@ -54,7 +57,8 @@ impl<Tick, Newcomer> Bell<Tick, Newcomer> {
         self.rung.notify_one();
     }
 
-    /// Waits for ticks, moves all that came into `ticks` and `newcomers`. Returns whether to go on.
+    /// Waits for ticks, and moves everything that has arrived into `ticks` and `newcomers`. Returns
+    /// false when the worker must end.
     pub fn wait(&self, ticks: &mut VecDeque<Tick>, newcomers: &mut Vec<Newcomer>) -> bool {
         let mut state = self.state.lock();
         if state.published.is_empty() && !state.stopping {

@@ -1,12 +1,15 @@
-//! Budgets per address: how often the clients of one address may do what reaches others, however often they reconnect.
+//! Budgets per address: rate limits on actions that reach other clients, independent of reconnects.
 //!
-//! A session limits one client, and a client that reconnects has a new session. So the same is limited once more here, for an address
-//! (an IPv4 address, or a /64 of IPv6), where a connection is admitted and where a command goes to the inbox. A session does not know of
-//! it: a replay decodes what was dropped here, and finds it in no tick.
+//! A session limits one client, and a client that reconnects gets a new session. The same actions
+//! are therefore limited again for each address (an IPv4 address, or a /64 of IPv6): when a
+//! connection is admitted, and when a command goes to the inbox. Sessions are unaware of these
+//! budgets: a replay decodes a command that was dropped here, and finds it in no tick.
 //!
-//! Each kind of spending has a token bucket, kept as the time at which it is full again: taking a token moves that time on. A full bucket is
-//! the same as none, so an address whose buckets are full is forgotten. When [`limits::BUDGET_ADDRESSES`] are known and none is full,
-//! those that would be full soonest are forgotten: they have spent the least, so it gives them the least.
+//! Each kind of spending has a token bucket, stored as the time at which the bucket is full again:
+//! taking a token moves that time forward. A full bucket is equivalent to none, so an address whose
+//! buckets are full is forgotten. If [`limits::BUDGET_ADDRESSES`] are known and none of them is
+//! full, the addresses whose buckets would be full soonest are forgotten: they have spent the
+//! least, so forgetting gives them the least.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,32 +19,32 @@ use super::sync::Mutex;
 use crate::limits;
 use crate::world::Action;
 
-/// What an address spends tokens on.
+/// The actions on which an address spends tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spending {
-    /// A connection, whatever it asks for.
+    /// Opening a connection, whatever it requests.
     Connection,
-    /// A handshake that makes a client of a connection.
+    /// A handshake that turns a connection into a client.
     Client,
-    /// A body in the world.
+    /// Joining the world.
     Join,
     /// A line of chat.
     Chat,
     /// A ping on the map.
     MapPing,
-    /// A wish about clans.
+    /// An action on clans.
     Clan,
 }
 
 /// How many kinds of spending there are.
 const KINDS: usize = 6;
 
-/// A token bucket: a token each `every`, at most `burst`.
+/// A token bucket: one token every `every`, at most `burst` tokens.
 #[derive(Debug, Clone, Copy)]
 pub struct Rate {
     /// Time between two tokens.
     pub every: Duration,
-    /// Tokens of a full bucket.
+    /// Tokens in a full bucket.
     pub burst: u32,
 }
 
@@ -73,7 +76,7 @@ impl Rate {
 }
 
 impl Spending {
-    /// The spending on a command; `None` if nobody but the game's own rules limits it.
+    /// The kind of spending of a command; `None` if only the rules of the game limit it.
     pub fn on(action: &Action) -> Option<Spending> {
         match action {
             Action::Chat { .. } => Some(Spending::Chat),
@@ -99,7 +102,7 @@ impl Spending {
         }
     }
 
-    /// What is wrong and what to do, for the `error` packet.
+    /// The problem and its remedy, for the `error` packet.
     pub fn detail(self) -> &'static str {
         match self {
             Spending::Connection | Spending::Client => {
@@ -139,12 +142,12 @@ pub struct Budgets {
 }
 
 impl Budgets {
-    /// Nobody has spent anything. Unless they are in force, nobody ever will.
+    /// Unspent budgets. If `are_in_force` is false, nothing is ever limited.
     pub fn new(are_in_force: bool) -> Budgets {
         Budgets { are_in_force, addresses: Mutex::default() }
     }
 
-    /// Takes a token of this address.
+    /// Takes a token from this address.
     ///
     /// # Errors
     /// There is none; the time until there is one.
@@ -160,7 +163,7 @@ impl Budgets {
         spending.rate().take(&mut buckets[spending as usize], now)
     }
 
-    /// Gives a token back: what it was taken for did not happen.
+    /// Gives a token back, because the action did not take place.
     pub fn give_back(&self, address: Household, spending: Spending) {
         if let Some(buckets) = self.addresses.lock().get_mut(&address) {
             let full_at = &mut buckets[spending as usize];

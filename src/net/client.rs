@@ -1,7 +1,8 @@
-//! A client as the other threads see it: its socket, its outbox, and the little they need to know of it.
+//! A client as the other threads see it: its socket, its outbox, and its shared state.
 //!
-//! The client's own thread reads (see [`super::conversation`]); its fan-out worker and whoever closes it write through
-//! the outbox. Every field is either fixed or an atomic; only the outbox has a lock.
+//! The client's own thread reads (see [`super::conversation`]); its fan-out worker, and any thread
+//! that closes the client, write through the outbox. Every field is fixed, atomic, or has a lock of
+//! its own.
 
 use std::fmt;
 use std::io;
@@ -31,11 +32,11 @@ pub enum Ending {
     Violation(Violation),
     /// It sent MessagePack or JSON that is broken.
     Packet(PacketError),
-    /// It broke a rule of ours, or we had a reason.
+    /// It broke a rule of the server, or the server closed it for another reason.
     Breach(Breach),
-    /// It said goodbye, with this code.
+    /// It sent a close frame with this code.
     PeerClosed(Option<CloseCode>),
-    /// Its connection broke or ended without a close frame.
+    /// Its connection broke, or ended without a close frame.
     PeerLost,
 }
 
@@ -51,7 +52,7 @@ impl Ending {
         }
     }
 
-    /// The code of the close frame that we send; `None` when the peer ended it.
+    /// The code of the close frame that the server sends; `None` if the peer ended the connection.
     pub fn close_code(&self) -> Option<CloseCode> {
         match self {
             Ending::Violation(violation) => violation.close_code(),
@@ -80,13 +81,13 @@ impl fmt::Display for Ending {
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Client {
-    /// Counts connections of this start of the server.
+    /// The number of the connection, unique within this run of the server.
     pub id: u64,
     /// The other end.
     pub address: SocketAddr,
-    /// When its handshake was done, on the server's clock.
+    /// When its handshake completed, on the server's clock.
     pub connected: Duration,
-    /// What it is spoken to in.
+    /// Its dialect, layout and format.
     pub endpoint: Endpoint,
     /// The socket: read by its own thread only, written through the outbox only.
     pub stream: Arc<TcpStream>,
@@ -126,7 +127,7 @@ impl Wire for Client {
 }
 
 impl Client {
-    /// A client that has just been upgraded. What it is sent is told to the tap, and counted.
+    /// A newly upgraded client. The bytes sent to it are passed to the tap, and counted.
     pub fn new(
         id: u64,
         address: SocketAddr,
@@ -155,54 +156,56 @@ impl Client {
         }
     }
 
-    /// Whose bytes they are, for who listens.
+    /// Identifies the client's bytes to the listeners of the tap.
     pub fn who(&self, at: Duration) -> Who {
         Who { client: self.id, player: self.player().map_or(0, |player| player.0), at }
     }
 
-    /// Its body, if it has one.
+    /// Its player in the world, if it has one.
     pub fn player(&self) -> Option<PlayerId> {
         player(self.player.load(Ordering::Acquire))
     }
 
-    /// The name of its body, empty without one.
+    /// The name of its player; empty without one.
     pub fn name(&self) -> String {
         if self.player().is_some() { self.name.lock().clone() } else { String::new() }
     }
 
-    /// Says which body it has from now on, and by what name.
+    /// Sets its player and the player's name.
     pub fn set_player(&self, player: PlayerId, name: &str) {
         name.clone_into(&mut self.name.lock());
         self.player.store(player.0.into(), Ordering::Release);
     }
 
-    /// Takes its body from it; gives it only once, so that it leaves the world only once.
+    /// Removes its player and returns it. Returns it only once, so that the player leaves the world
+    /// only once.
     pub fn take_player(&self) -> Option<PlayerId> {
         player(self.player.swap(0, Ordering::AcqRel))
     }
 
-    /// Whom it wants to watch while without a body.
+    /// The player that it wants to watch while it has none of its own.
     pub fn wish(&self) -> Option<PlayerId> {
         player(self.wish.load(Ordering::Acquire))
     }
 
-    /// Says whom it wants to watch.
+    /// Sets the player that it wants to watch.
     pub fn set_wish(&self, player: Option<PlayerId>) {
         self.wish.store(player.map_or(0, |player| player.0.into()), Ordering::Release);
     }
 
-    /// A whole message or control frame came from it. Bytes alone are no sign of life: one of an unfinished frame now and then would hold
-    /// a place for ever.
+    /// Records that a whole message or control frame arrived. Bytes alone are no sign of life: a
+    /// peer that sends one byte of an unfinished frame now and then could hold a place for ever.
     pub fn heard(&self, now: Duration) {
         self.heard_ms.store(ms(now), Ordering::Relaxed);
     }
 
-    /// How long it has said nothing that is whole.
+    /// The time since its last whole message or control frame.
     pub fn silence(&self, now: Duration) -> Duration {
         now.saturating_sub(Duration::from_millis(self.heard_ms.load(Ordering::Relaxed)))
     }
 
-    /// Whether it is time for a ping: silent for `every`, and not pinged since as long.
+    /// Whether a ping is due: the client has been silent for `every`, and its last ping is as long
+    /// ago.
     pub fn is_ping_due(&self, now: Duration, every: Duration) -> bool {
         let pinged = Duration::from_millis(self.pinged_ms.load(Ordering::Relaxed));
         let due = self.silence(now) >= every && now.saturating_sub(pinged) >= every;
@@ -212,7 +215,8 @@ impl Client {
         due
     }
 
-    /// Queues one packet that must arrive; closes the client when there is no room. A dialect without it sends nothing.
+    /// Queues one packet that must arrive; closes the client if there is no room. Sends nothing if
+    /// the dialect lacks the packet.
     pub fn send(&self, packet: &ServerPacket<'_>, now: Duration) {
         let mut bytes = Vec::new();
         self.endpoint.write_packet(&mut bytes, packet);
@@ -221,20 +225,20 @@ impl Client {
         }
     }
 
-    /// Queues whole frames that must arrive; closes the client when there is no room.
+    /// Queues whole frames that must arrive; closes the client if there is no room.
     pub fn send_frames(&self, frames: &[u8], now: Duration) {
         if self.outbox.push(self, frames, now) == Pushed::Full {
             self.close(Ending::Breach(Breach::SlowClient), now);
         }
     }
 
-    /// Queues a close frame that says this reason. Only the first reason counts.
+    /// Queues a close frame with this reason. Only the first reason counts.
     pub fn close(&self, ending: Ending, now: Duration) {
         let bytes = goodbye(&self.endpoint, &ending);
         self.close_with(ending, &bytes, now);
     }
 
-    /// Queues frames of which the last one is a close frame. Only the first reason counts.
+    /// Queues frames, the last of which is a close frame. Only the first reason counts.
     pub fn close_with(&self, ending: Ending, frames: &[u8], now: Duration) {
         let mut kept = self.ending.lock();
         if kept.is_some() {
@@ -248,7 +252,7 @@ impl Client {
         self.outbox.drive(self, now);
     }
 
-    /// Why we close it, if we do.
+    /// Why the server closes it, if it does.
     pub fn ending(&self) -> Option<Ending> {
         self.ending.lock().clone()
     }
@@ -259,17 +263,17 @@ impl Client {
         Some(now.saturating_sub(Duration::from_millis(since)))
     }
 
-    /// Ends the connection at once; its thread wakes from its read.
+    /// Ends the connection immediately; its thread wakes from its read.
     pub fn cut(&self) {
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 
-    /// Its thread is over: the worker forgets it.
+    /// Records that its thread has ended, so that the worker forgets the client.
     pub fn set_gone(&self) {
         self.gone.store(true, Ordering::Release);
     }
 
-    /// Whether its thread is over.
+    /// Whether its thread has ended.
     pub fn is_gone(&self) -> bool {
         self.gone.load(Ordering::Acquire)
     }

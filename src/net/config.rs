@@ -1,4 +1,5 @@
-//! What can be set about a server, in plain values: the command line fills it in, tests write it down.
+//! The settings of a server as plain values: the command line fills them in, and tests write them
+//! down.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,27 +18,28 @@ use crate::world::{Identity, TickHz, rules};
 pub struct Config {
     /// Where to listen.
     pub bind: SocketAddr,
-    /// What the world is made from.
+    /// The values from which the world is generated.
     pub identity: Identity,
     /// Updates a second for native clients, at most the tick rate.
     pub update_hz: u32,
     /// Updates a second for MooMoo clients, at most the tick rate.
     pub moomoo_update_hz: u32,
-    /// Clients in all, at most what the machine carries.
+    /// Clients in total, at most what the machine supports.
     pub max_clients: usize,
     /// Clients of one address.
     pub max_clients_per_address: usize,
-    /// Whether the clients of one address share budgets for connecting, joining and what they say to everyone.
+    /// Whether the clients of one address share budgets for connecting, joining and messages to
+    /// everyone.
     pub address_budgets: bool,
-    /// Proxies that are believed when they say for whom they speak; none by default.
+    /// Proxies whose `X-Forwarded-For` header is trusted; none by default.
     pub trusted_proxies: Vec<Network>,
-    /// Ticks that commands of dialects without ticks wait.
+    /// Delay, in ticks, of a command that names no tick.
     pub command_delay_ticks: u32,
-    /// Origins that may play from a browser; empty takes any.
+    /// Origins whose pages may connect from a browser; empty allows any origin.
     pub allowed_origins: Vec<String>,
     /// The code tables.
     pub codes: Arc<Codes>,
-    /// What `/admin` asks for.
+    /// The token that `/admin` requires.
     pub admin_token: Token,
     /// Where the operator's `save` puts its files.
     pub save_dir: PathBuf,
@@ -48,7 +50,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The defaults, with this address and a token that nobody knows yet.
+    /// The defaults, with this address and a random token.
     pub fn new(bind: SocketAddr) -> Config {
         Config {
             bind,
@@ -69,7 +71,7 @@ impl Config {
         }
     }
 
-    /// The rates, none above the tick rate.
+    /// The update rates, none above the tick rate.
     pub fn rates(&self) -> Rates {
         let tick_hz = self.identity.tick_hz.get();
         let at_most = |hz: u32| hz.clamp(1, tick_hz);

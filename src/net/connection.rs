@@ -1,4 +1,5 @@
-//! The first seconds of a connection, in its own thread: read the request head, then answer a page or become a client.
+//! The start of a connection, in its own thread: read the request head, then answer with a page or
+//! become a client.
 //!
 //! ```text
 //!  accept ─► head (absolute deadline) ─┬─ behind a trusted proxy ─► whose? 400, its place? 403, 503 ─► as below
@@ -9,7 +10,8 @@
 //!                                      └─ Upgrade ─► endpoint, origin, place? ─► 101 ─► conversation
 //! ```
 //!
-//! Never: a head that drips for longer than [`limits::HEAD_TIME`], a place kept after the end, a panic that leaves this thread.
+//! A head that drips for longer than [`limits::HEAD_TIME`] is refused, a place is never kept after
+//! the connection ends, and a panic never leaves this thread.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -39,7 +41,7 @@ use crate::ws::upgrade;
 /// The subprotocols we speak: that of the native dialect.
 pub const SUBPROTOCOLS: [&str; 1] = ["tickwire.v1"];
 
-/// The whole life of a connection's thread.
+/// The entry point of a connection's thread.
 pub fn run(shared: &Arc<Shared>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
     let lived = catch_unwind(AssertUnwindSafe(|| {
         if let Some((client, permit, rest)) = begin(shared, stream, address, permit) {
@@ -116,7 +118,7 @@ fn begin(
     }
 }
 
-/// A request that is not granted: what to log and count, and the whole response.
+/// A refused request: what to log and count, and the whole response.
 pub struct Refused {
     status: u16,
     rule: &'static str,
@@ -137,7 +139,7 @@ impl From<NoEndpoint> for Refused {
 }
 
 impl Refused {
-    /// A refusal whose text is the rule's name.
+    /// A refusal whose body is the rule's name.
     pub fn plain(status: u16, rule: &'static str) -> Refused {
         Refused::with(status, rule, &[])
     }
@@ -166,7 +168,7 @@ impl Refused {
         self.rule
     }
 
-    /// The same with headers of its own.
+    /// The same with additional headers.
     pub fn with(status: u16, rule: &'static str, more: &[(&str, &str)]) -> Refused {
         let body = format!("{rule}\n");
         let response = http::response(status, "text/plain; charset=utf-8", more, body.as_bytes());
@@ -205,8 +207,9 @@ fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<Head>, Refu
     }
 }
 
-/// Where the client is: the address that a trusted proxy names, with the port of the proxy's connection; of anyone else the peer's
-/// own. From now on the request counts for it.
+/// The client's address: behind a trusted proxy, the address that the proxy names with the port of
+/// the proxy's connection; otherwise the peer's own address. From now on the request counts for
+/// this address.
 fn whose(
     shared: &Shared,
     head: &RequestHead,
@@ -227,20 +230,21 @@ fn whose(
     Ok(SocketAddr::new(client, peer.port()))
 }
 
-/// The refusal for an address whose budget is spent: it says after how many seconds there is some again.
+/// The refusal for an address whose budget is spent, with the seconds after which to retry.
 pub fn too_often(shared: &Shared, spending: Spending, wait: Duration) -> Refused {
     Metrics::count(&shared.metrics.turned_away, "cap", spending.rule());
     let seconds = wait.as_millis().div_ceil(1000).max(1).to_string();
     Refused::with(429, spending.rule(), &[("Retry-After", &seconds)])
 }
 
-/// The refusal of a request for which there is no place; counts it.
+/// Counts and returns the refusal of a request for which there is no place.
 pub fn turned_away(shared: &Shared, cap: TurnedAway) -> Refused {
     Metrics::count(&shared.metrics.turned_away, "cap", cap.name());
     Refused::plain(cap.status(), cap.name())
 }
 
-/// Checks everything that stands between a request and a client; the place comes last, since it is what is scarce.
+/// Runs all checks that a request must pass to become a client. The place comes last, because
+/// places are scarce.
 fn upgrade(
     shared: &Shared,
     head: &RequestHead,
@@ -268,7 +272,7 @@ fn refuse(shared: &Shared, stream: &TcpStream, address: SocketAddr, refused: Ref
     answer(stream, &refused.response, b"");
 }
 
-/// Writes a response, which may come in two parts, and closes, such that the peer gets to read it.
+/// Writes a response of one or two parts, and closes the connection such that the peer can read it.
 fn answer(stream: &TcpStream, response: &[u8], rest: &[u8]) {
     let deadline = Instant::now() + limits::PAGE_TIME;
     let written = write_all(stream, response, limits::PAGE_TIME)
@@ -279,7 +283,7 @@ fn answer(stream: &TcpStream, response: &[u8], rest: &[u8]) {
     }
 }
 
-/// Writes everything by an absolute deadline, blocking: for what has no worker yet.
+/// Writes everything by an absolute deadline, blocking: for connections that have no worker yet.
 pub fn write_all(stream: &TcpStream, mut bytes: &[u8], time: Duration) -> std::io::Result<()> {
     let deadline = Instant::now() + time;
     while !bytes.is_empty() {
@@ -297,8 +301,9 @@ pub fn write_all(stream: &TcpStream, mut bytes: &[u8], time: Duration) -> std::i
     Ok(())
 }
 
-/// Reads and drops what still comes, so that closing does not reset the connection under our last words; no more than `most_bytes`, so
-/// that a flood ends here. `seen` is shown them on the way.
+/// Reads and drops the remaining bytes, so that closing does not reset the connection before the
+/// peer has read our last frames. Stops after `most_bytes`, so that a flood ends here. Each piece
+/// is passed to `seen`.
 pub fn drain(stream: &TcpStream, time: Duration, most_bytes: usize, mut seen: impl FnMut(&[u8])) {
     let deadline = Instant::now() + time;
     let (mut buffer, mut dropped) = ([0; limits::READ_BYTES], 0);
@@ -319,7 +324,7 @@ pub fn drain(stream: &TcpStream, time: Duration, most_bytes: usize, mut seen: im
     }
 }
 
-/// Whether a read ended because its time was over.
+/// Whether a read failed because of its timeout.
 pub fn is_timeout(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }

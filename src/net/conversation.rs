@@ -1,8 +1,10 @@
-//! A client's own thread after the handshake: it reads, decodes, answers at once, and queues commands for the world.
+//! A client's own thread after the handshake: reads, decodes, answers immediately, and queues
+//! commands for the world.
 //!
-//! Comes in: bytes of the socket. Goes out: answers through the outbox, commands through the inbox. It blocks in `read`
-//! and nowhere else. Never: more than [`limits::READ_BYTES`] at a time, work for a budget that is spent, a word after the close
-//! frame, a player left in the world.
+//! Answers go out through the outbox, commands through the inbox. The thread blocks in `read` and
+//! nowhere else. It reads at most [`limits::READ_BYTES`] at a time, does no work for a client that
+//! has exceeded a rate limit, sends nothing after the close frame, and never leaves a player in the
+//! world.
 
 use std::cell::Cell;
 use std::io::{ErrorKind, Read};

@@ -1,4 +1,5 @@
-//! The smallest server on [`ws`](crate::ws): what a client says comes back to it. Written to be read, in the order of the numbers.
+//! The smallest server on [`ws`](crate::ws): sends each client its own messages back. Written to be
+//! read in the order of the numbers.
 //!
 //! ```text
 //!  1 listen ─► 2 accept, a place, a thread ─► 3 request ─► 4 answer: 101 ─► 5 what came before ─┐
@@ -9,10 +10,12 @@
 //!                                                            └─ over ─► 8 last words, and the end
 //! ```
 //!
-//! Comes in: TCP connections. Goes out: to each client its own messages, pongs, a close frame at the end. One thread serves one
-//! client, and blocks in reading or in writing; the game serves with the same code of `ws/` and with much smaller limits.
-//! Never: a head that drips for longer than [`limits::HEAD_TIME`], a write that takes longer than [`limits::ECHO_WRITE_TIME`], more
-//! clients than [`limits::ECHO_MEMORY_BYTES`] has room for their longest messages, one that says nothing whole for [`limits::SILENCE`].
+//! Each client gets its own messages back, pongs, and a close frame at the end. One thread serves
+//! one client, and blocks in reading or in writing; the game server uses the same code of `ws/`
+//! with much smaller limits. The server closes a client whose head takes longer than
+//! [`limits::HEAD_TIME`], a client to which a write takes longer than [`limits::ECHO_WRITE_TIME`],
+//! and a client that completes no message for [`limits::SILENCE`]. It admits only as many clients
+//! as [`limits::ECHO_MEMORY_BYTES`] has room for with their longest messages.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read};
@@ -56,7 +59,8 @@ impl EchoServer {
     /// 1. Listens, and takes messages of at most `message_bytes`.
     ///
     /// # Errors
-    /// The machine carries too few connections, the address cannot be bound, or there is no thread.
+    /// The machine supports too few connections, the address cannot be bound, or a thread cannot be
+    /// started.
     pub fn start(bind: SocketAddr, message_bytes: usize) -> io::Result<EchoServer> {
         let connections = Ceilings::read().enough()?;
         let listener = Arc::new(TcpListener::bind(bind)?);
@@ -76,12 +80,13 @@ impl EchoServer {
         Ok(EchoServer { house, listener, address, accepting })
     }
 
-    /// Where it listens, with the port that was given when port 0 was asked for.
+    /// The address on which it listens, with the actual port if port 0 was requested.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Lets nobody new in and says goodbye to all with 1001. Returns how many connections had to be left behind: 0 unless a thread hangs.
+    /// Accepts no new connections and closes all clients with 1001. Returns the number of
+    /// connections left open: 0 unless a thread hangs.
     pub fn stop(self) -> usize {
         self.house.is_stopping.store(true, Ordering::Release);
         platform::shut_listener(&self.listener);

@@ -1,7 +1,8 @@
-//! Endpoints: what a client is spoken to in.
+//! Endpoints: the dialect, layout and format in which the server talks to a client.
 //!
-//! Comes in: a request. Goes out: dialect, layout and whether it is spoken as JSON, or why not. Which path speaks what is said by
-//! [`packet::endpoint`](crate::packet::endpoint), since who reads a capture asks that too.
+//! An endpoint is determined from the request, or the request is refused with a reason. The mapping
+//! from path to dialect is in [`packet::endpoint`](crate::packet::endpoint), because the reader of
+//! a capture needs it too.
 
 use std::sync::Arc;
 
@@ -11,12 +12,12 @@ use crate::packet::{Codes, Dialect, Direction, ServerPacket, endpoint};
 use crate::ws::frame;
 use crate::ws::http::RequestHead;
 
-/// What a client is spoken to in.
+/// The dialect, layout and format of a client.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     /// Codes and types.
     pub dialect: Arc<Dialect>,
-    /// What it is told, and when.
+    /// The contents and timing of its updates.
     pub layout: Layout,
     /// `?format=json`: text frames.
     pub json: bool,
@@ -35,7 +36,7 @@ impl Endpoint {
         }
     }
 
-    /// Appends one packet. A dialect without it says nothing.
+    /// Appends one packet, or nothing if the dialect lacks it.
     pub fn write_packet(&self, out: &mut Vec<u8>, packet: &ServerPacket<'_>) {
         let message = packet.encode(&self.dialect);
         if !message.is_empty() {
@@ -44,7 +45,7 @@ impl Endpoint {
     }
 }
 
-/// The endpoint that a request asks for. The query may name another dialect and a format.
+/// The endpoint that a request selects. The query may name another dialect and a format.
 ///
 /// # Errors
 /// [`NoEndpoint`] says what the request got wrong.

@@ -1,14 +1,17 @@
-//! Whose request it is when a proxy stands between: the address that a trusted proxy names.
+//! The client's address behind a proxy: the address that a trusted proxy names.
 //!
 //! ```text
 //!  X-Forwarded-For: 10.9.9.9, 203.0.113.7, 10.0.0.2        peer 10.0.0.1, --trusted-proxy 10.0.0.0/24
-//!                   └ the client's  └ the client └ a proxy of ours, trusted: go on to its left
-//!                     own words: not looked at
+//!                   │         │            └ a trusted proxy: go on to its left
+//!                   │         └ the client
+//!                   └ client-supplied: ignored
 //! ```
 //!
-//! Comes in: the peer's address, a request head, the networks of `--trusted-proxy`. Goes out: the client's address, or that the header
-//! is malformed. Each proxy writes who spoke to it at the right end, so the list is read from there, and no further than the first
-//! address that is not a proxy of ours. Never: a word of this header from a peer that is not trusted, or a word to the left of the client.
+//! From the peer's address, a request head and the networks of `--trusted-proxy`, this module
+//! determines the client's address, or that the header is malformed. Each proxy appends the address
+//! of its peer at the right end, so the list is read from the right, up to the first address that
+//! is not a trusted proxy. Entries further left are client-supplied and ignored, and the whole
+//! header is ignored if the peer is not trusted.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -16,13 +19,13 @@ use std::str::FromStr;
 
 use crate::ws::http::RequestHead;
 
-/// The header in which proxies write the addresses.
+/// The header in which proxies list the addresses.
 const HEADER: &str = "X-Forwarded-For";
 
-/// The rule that a trusted proxy breaks when what it writes is no address. Answer: 400.
+/// The rule that a trusted proxy breaks if an entry is not an address. The response is 400.
 pub const MALFORMED: &str = "forwarded_for_malformed";
 
-/// The addresses of a trusted proxy: one, or all with the same first bits.
+/// The addresses of a trusted proxy: a single address, or all addresses with the same prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network {
     address: IpAddr,
@@ -30,7 +33,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Whether an address is one of these. IPv4 and IPv6 are never the same.
+    /// Whether the network contains this address. IPv4 and IPv6 never match each other.
     pub fn contains(&self, address: IpAddr) -> bool {
         let differing_bits = match (self.address, address) {
             (IpAddr::V4(own), IpAddr::V4(other)) => (own.to_bits() ^ other.to_bits()).leading_zeros(),
@@ -90,16 +93,16 @@ impl fmt::Display for Network {
     }
 }
 
-/// Whether a peer is one of these proxies.
+/// Whether a peer is a trusted proxy.
 pub fn is_trusted(proxies: &[Network], peer: IpAddr) -> bool {
     proxies.iter().any(|network| network.contains(peer))
 }
 
-/// Whose request it is. A trusted peer that names nobody, such as a proxy that looks whether the server lives, speaks for itself; so does
-/// one that names only proxies of ours, of which the first is then the client.
+/// The client's address. A trusted peer without the header, such as a proxy's health check, is
+/// itself the client. If the header names only trusted proxies, the first of them is the client.
 ///
 /// # Errors
-/// [`MALFORMED`]: where an address is due there is none, by a trusted peer.
+/// [`MALFORMED`]: a trusted peer sent an entry that is not an address.
 pub fn client(proxies: &[Network], peer: IpAddr, head: &RequestHead) -> Result<IpAddr, &'static str> {
     let mut client = peer;
     if !is_trusted(proxies, peer) {

@@ -1,14 +1,15 @@
-//! A household: what counts as one address. Bans, shares, and how often a token may be wrong are for all of it.
+//! A household: the unit that counts as one address. Bans, shares, and the limit on wrong tokens
+//! apply to all of it.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// An IPv4 address, or a /64 of IPv6, since one customer line has all addresses of it.
+/// An IPv4 address, or a /64 of IPv6, because one subscriber line typically has a whole /64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Household(IpAddr);
 
 impl Household {
-    /// The household of this address. An IPv4 address that is written as IPv6 is an IPv4 address.
+    /// The household of this address. An IPv4-mapped IPv6 address counts as its IPv4 address.
     pub fn of(address: IpAddr) -> Household {
         Household(match address.to_canonical() {
             IpAddr::V6(address) => {
@@ -19,7 +20,7 @@ impl Household {
         })
     }
 
-    /// Its first address.
+    /// The first address of the household.
     pub fn prefix(self) -> IpAddr {
         self.0
     }

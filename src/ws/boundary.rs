@@ -47,7 +47,8 @@ impl Boundary {
         }
     }
 
-    /// Bytes of the message that has begun, control frames between its fragments among them; 0 where another may begin.
+    /// Bytes of the unfinished message, including control frames between its fragments; 0 if a new
+    /// message may begin.
     pub fn unfinished_bytes(&self) -> u64 {
         self.unfinished
     }

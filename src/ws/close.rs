@@ -34,13 +34,13 @@ impl CloseCode {
     pub const GOING_AWAY: CloseCode = CloseCode(1001);
     /// A rule of the protocol was broken.
     pub const PROTOCOL_ERROR: CloseCode = CloseCode(1002);
-    /// A kind of data that this endpoint does not take.
+    /// A kind of data that this endpoint does not accept.
     pub const UNSUPPORTED: CloseCode = CloseCode(1003);
     /// Data that does not fit the kind of the message, such as text that is not UTF-8.
     pub const NOT_CONSISTENT: CloseCode = CloseCode(1007);
-    /// A rule of ours was broken for which there is no better code.
+    /// A server rule without a more specific code was broken.
     pub const POLICY: CloseCode = CloseCode(1008);
-    /// A message that is longer than this endpoint takes.
+    /// A message that is longer than this endpoint accepts.
     pub const TOO_BIG: CloseCode = CloseCode(1009);
     /// The server cannot go on.
     pub const INTERNAL: CloseCode = CloseCode(1011);

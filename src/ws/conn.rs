@@ -29,12 +29,12 @@ use crate::limits::CONTROL_PAYLOAD_BYTES;
 /// The role of this end.
 #[derive(Clone, Copy, Debug)]
 pub enum Role {
-    /// The end that granted the upgrade. It sends unmasked and wants masks.
+    /// The end that accepted the upgrade. It sends unmasked frames and requires masked frames.
     Server,
-    /// The end that asked for it. It masks and wants none.
+    /// The end that requested the upgrade. It sends masked frames and requires unmasked frames.
     Client {
-        /// Gives the key of the next frame. Section 5.3 wants keys that the peer cannot foresee; where they come from
-        /// is not this module's business.
+        /// Returns the key of the next frame. Section 5.3 requires keys that the peer cannot
+        /// predict; the caller chooses their source.
         mask_key: fn() -> [u8; KEY_BYTES],
     },
 }
@@ -54,10 +54,10 @@ pub enum Event<'a> {
     Close {
         /// Why, if the peer said so.
         code: Option<CloseCode>,
-        /// The peer's words; may be empty. Text of a stranger: escape it where it is shown.
+        /// The peer's reason; may be empty. The text is untrusted: escape it before displaying it.
         reason: &'a str,
     },
-    /// The peer's bytes are at their end. The last event.
+    /// The peer's byte stream has ended. This is the last event.
     Eof {
         /// Whether both ends had sent their close frame (section 7.1.4).
         clean: bool,
@@ -107,27 +107,28 @@ impl Conn {
         }
     }
 
-    /// Takes bytes from the peer. What follows a close frame or a broken rule is dropped.
+    /// Takes bytes from the peer. Bytes after a close frame or a violation are dropped.
     pub fn receive(&mut self, bytes: &[u8]) {
         if self.is_reading() {
             self.reader.receive(bytes);
         }
     }
 
-    /// Room for so many bytes of the peer, for a driver that reads straight into it and then says with [`Conn::received`] how many
-    /// came. The same as [`Conn::receive`], and saves a copy.
+    /// Returns a buffer of at least this many bytes, for a driver that reads into it directly and
+    /// then reports with [`Conn::received`] how many bytes arrived. This is [`Conn::receive`]
+    /// without a copy.
     pub fn room(&mut self, bytes: usize) -> &mut [u8] {
         self.reader.room(bytes)
     }
 
-    /// Takes the first `bytes` of the room that was given last.
+    /// Takes the first `bytes` of the buffer that [`Conn::room`] last returned.
     pub fn received(&mut self, bytes: usize) {
         if self.is_reading() {
             self.reader.received(bytes);
         }
     }
 
-    /// Takes the news that the peer will send no more bytes.
+    /// Reports that the peer will send no more bytes.
     pub fn receive_eof(&mut self) {
         if self.eof == Eof::Ahead {
             self.eof = Eof::Received;
@@ -137,7 +138,8 @@ impl Conn {
     /// The next event, or `None` until there is more input.
     ///
     /// # Errors
-    /// The rule that the peer broke, once; the close frame that says so is already in the output.
+    /// The rule that the peer broke, reported once; the close frame that names it is already in the
+    /// output.
     pub fn next_event(&mut self) -> Result<Option<Event<'_>>, Violation> {
         if self.is_reading() {
             match self.reader.next_message() {
@@ -156,12 +158,12 @@ impl Conn {
         Ok(None)
     }
 
-    /// Whether the peer's bytes so far are used up and a message may begin with the next one.
+    /// Whether all of the peer's bytes so far are consumed and the next byte may begin a message.
     pub fn is_between_messages(&self) -> bool {
         self.reader.is_between_messages()
     }
 
-    /// Moves the bytes that are to be sent to the end of `into`, and keeps the buffer for the next ones.
+    /// Moves the bytes to be sent to the end of `into`, and keeps the buffer for later output.
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
         if into.is_empty() {
             mem::swap(into, &mut self.writer.output);
@@ -175,8 +177,9 @@ impl Conn {
         !self.writer.output.is_empty()
     }
 
-    /// Whether the connection has nothing more to say or to hear. A server then sends its output and closes the
-    /// socket; a client sends its output and waits a little for the server to do so (section 7.1.1).
+    /// Whether the connection has nothing more to send or to receive. A server then sends its
+    /// output and closes the socket; a client sends its output and waits briefly for the server to
+    /// close the socket (section 7.1.1).
     pub fn is_over(&self) -> bool {
         matches!(self.state, State::Closed | State::Failed) || self.eof != Eof::Ahead
     }
@@ -201,7 +204,8 @@ impl Conn {
         self.send(Opcode::Ping, &payload[..payload.len().min(CONTROL_PAYLOAD_BYTES)]);
     }
 
-    /// Sends a close frame; the peer's answer arrives as [`Event::Close`]. A long reason is cut.
+    /// Sends a close frame; the peer's answer arrives as [`Event::Close`]. A long reason is
+    /// truncated.
     pub fn close(&mut self, code: CloseCode, reason: &str) {
         if self.is_open() {
             self.writer.close(Some(code), reason);

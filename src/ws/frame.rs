@@ -41,17 +41,17 @@ pub const HEADER_BYTES_MAX: usize = 2 + 8 + KEY_BYTES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Opcode {
-    /// The message before goes on.
+    /// The preceding message continues.
     Continuation = 0x0,
-    /// A message of UTF-8 begins.
+    /// A UTF-8 text message begins.
     Text = 0x1,
-    /// A message of bytes begins.
+    /// A binary message begins.
     Binary = 0x2,
     /// The sender will send nothing more.
     Close = 0x8,
-    /// Are you there?
+    /// Asks the peer for a pong.
     Ping = 0x9,
-    /// Yes, and here is your payload.
+    /// Answers a ping with the ping's payload.
     Pong = 0xA,
 }
 
@@ -115,19 +115,21 @@ pub struct Header {
     pub fin: bool,
     /// What the frame is.
     pub opcode: Opcode,
-    /// The key that the payload is masked with, if it is.
+    /// The masking key, if the payload is masked.
     pub mask: Option<[u8; KEY_BYTES]>,
-    /// Bytes of payload that follow; below 2^63. As declared: nothing may be reserved for it before it is bounded.
+    /// Declared payload length in bytes; below 2^63. Check it against a limit before reserving
+    /// memory for it.
     pub length: u64,
 }
 
 impl Header {
-    /// Reads the header at the front of `bytes`: it and its size in bytes, or `None` if it is not all there yet.
+    /// Decodes the header at the start of `bytes`. Returns the header and its size in bytes, or
+    /// `None` if the header is incomplete.
     ///
-    /// The fields are judged in their order, so the answer does not depend on how the bytes were cut.
+    /// The fields are checked in order, so the result does not depend on how the bytes were split.
     ///
     /// # Errors
-    /// The first rule broken, in the order of the bytes.
+    /// The first violation, in the order of the bytes.
     pub fn decode(bytes: &[u8], from: Side) -> Result<Option<(Header, usize)>, Violation> {
         let Some((&first, rest)) = bytes.split_first() else { return Ok(None) };
         let fin = first & FIN != 0;

@@ -91,14 +91,14 @@ fn trim(value: &str) -> &str {
 pub struct RequestHead {
     /// The method, such as `GET`; a token.
     pub method: String,
-    /// Path and query as they came, in visible ASCII; begins with `/`.
+    /// Path and query as received, in visible ASCII; begins with `/`.
     pub target: String,
     /// The header lines.
     pub headers: Headers,
 }
 
 impl RequestHead {
-    /// The path: the target up to the question mark, as it came.
+    /// The path: the target up to the question mark, as received.
     pub fn path(&self) -> &str {
         self.target.split('?').next().unwrap_or_default()
     }
@@ -115,17 +115,19 @@ impl RequestHead {
         self.headers.get(name)
     }
 
-    /// Whether the request asks for a WebSocket, however well: if not, it is for a page.
+    /// Whether the request asks for a WebSocket, correctly or not; any other request is for a page.
     pub fn is_upgrade(&self) -> bool {
         self.headers.has_token("Upgrade", "websocket")
     }
 
-    /// Whether the request has anything of a WebSocket's handshake: then it is judged as one.
+    /// Whether the request has any part of a WebSocket handshake: it is then checked as a
+    /// handshake.
     pub fn asks_for_upgrade(&self) -> bool {
         self.is_upgrade() || self.header("Sec-WebSocket-Key").is_some()
     }
 
-    /// Bytes of the body that the request announces, as many as a number can say; `None` when it says nothing about one.
+    /// Declared length of the body in bytes, saturating at the largest `usize`; `None` if the
+    /// request declares no body.
     pub fn content_length(&self) -> Option<usize> {
         self.header("Content-Length").map(|digits| digits.parse().unwrap_or(usize::MAX))
     }
@@ -193,7 +195,8 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// The whole response. It says which rule was broken, and for 405 and 426 what would be right.
+    /// The whole response. It names the violation, and for 405 and 426 the supported method or
+    /// version.
     pub fn response(&self) -> Vec<u8> {
         let more: &[(&str, &str)] = match self.status {
             405 => &[("Allow", "GET")],
@@ -294,21 +297,23 @@ pub struct HeadReader {
 }
 
 impl HeadReader {
-    /// A reader that waits for the first byte, and takes no request with a body.
+    /// A reader that waits for the first byte, and rejects requests with a body.
     pub fn new() -> HeadReader {
         HeadReader::with_bodies(|_| false)
     }
 
-    /// A reader that takes requests with a body where `takes_body` says so, and no upgrade with one. The body is what follows
-    /// in [`HeadReader::rest`] and on the connection, [`RequestHead::content_length`] bytes of it.
+    /// A reader that accepts a body on requests for which `takes_body` returns true, but never on
+    /// an upgrade. The body follows in [`HeadReader::rest`] and on the connection; its length is
+    /// [`RequestHead::content_length`].
     pub fn with_bodies(takes_body: fn(&RequestHead) -> bool) -> HeadReader {
         HeadReader { takes_body, lines: Lines::default(), head: None, rest: Vec::new(), refused: None }
     }
 
-    /// Takes bytes, and gives the head once it is complete. What follows it is kept for [`HeadReader::rest`].
+    /// Takes bytes, and returns the head once it is complete. Bytes after the head are kept for
+    /// [`HeadReader::rest`].
     ///
     /// # Errors
-    /// The first rule that was broken, and the same one again if more bytes come.
+    /// The first violation; the same violation again if more bytes arrive.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<Option<RequestHead>, Refusal> {
         let result = match self.refused {
             None => self.read(bytes),
@@ -320,7 +325,7 @@ impl HeadReader {
         })
     }
 
-    /// The bytes that came after the head: the first frames of a hasty client.
+    /// The bytes after the head: the first frames of a client that did not wait for the response.
     pub fn rest(&self) -> &[u8] {
         &self.rest
     }
@@ -396,10 +401,11 @@ impl ResponseReader {
         ResponseReader::default()
     }
 
-    /// Takes bytes, and gives the head once it is complete. What follows it is kept for [`ResponseReader::rest`].
+    /// Takes bytes, and returns the head once it is complete. Bytes after the head are kept for
+    /// [`ResponseReader::rest`].
     ///
     /// # Errors
-    /// The first rule that was broken. The reader is of no use afterwards.
+    /// The first violation. The reader must not be used afterwards.
     pub fn receive(&mut self, mut bytes: &[u8]) -> Result<Option<ResponseHead>, Violation> {
         // What cannot begin a request cannot begin an answer either, but it is the answer's first line that is wrong.
         let of_answer = |rule| if rule == Violation::NotHttp { Violation::StatusLine } else { rule };
@@ -416,7 +422,7 @@ impl ResponseReader {
         Ok(None)
     }
 
-    /// The bytes that came after the head: the first frames of the server.
+    /// The bytes after the head: the first frames of the server.
     pub fn rest(&self) -> &[u8] {
         &self.rest
     }

@@ -29,8 +29,8 @@ enum End {
 }
 
 impl Lines {
-    /// Takes bytes off the front of `input` up to the end of a line, and gives it; `None` when `input` is used up
-    /// first.
+    /// Consumes bytes from the start of `input` up to the end of a line, and returns the line;
+    /// `None` if `input` ends first.
     ///
     /// # Errors
     /// The rule that the byte broke: [`Violation::NotHttp`], [`Violation::BareLineFeed`],

@@ -35,10 +35,10 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What our server takes from a client.
+    /// The limits on messages from a client.
     pub const SERVER: Limits =
         Limits { message_bytes: limits::MESSAGE_BYTES, fragments: limits::MESSAGE_FRAGMENTS };
-    /// What our client takes from a server.
+    /// The limits on messages from a server.
     pub const CLIENT: Limits =
         Limits { message_bytes: limits::CLIENT_MESSAGE_BYTES, fragments: limits::MESSAGE_FRAGMENTS };
 }
@@ -52,7 +52,7 @@ pub enum Message<'a> {
     Binary(&'a [u8]),
     /// A ping, which has to be answered with its payload.
     Ping(&'a [u8]),
-    /// A pong, the answer to a ping or sent unasked.
+    /// A pong, solicited by a ping or unsolicited.
     Pong(&'a [u8]),
     /// The last frame that the peer sends.
     Close(Close<'a>),
@@ -105,7 +105,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader of what `from` sends.
+    /// A reader of the bytes that `from` sends.
     pub fn new(from: Side, limits: Limits) -> Reader {
         Reader {
             from,
@@ -121,17 +121,19 @@ impl Reader {
         }
     }
 
-    /// Takes bytes from the peer. What was read before is let go; only an unfinished frame is kept.
+    /// Takes bytes from the peer. Messages returned before are discarded; only an unfinished frame
+    /// is kept.
     pub fn receive(&mut self, bytes: &[u8]) {
         self.make_room(bytes.len()).copy_from_slice(bytes);
         self.received(bytes.len());
     }
 
-    /// Room for so many bytes of the peer, into which the driver may read them itself: they are not copied again. What was read
-    /// before is let go.
+    /// Returns a buffer of at least this many bytes, into which the driver can read the peer's
+    /// bytes directly, without a copy. Messages returned before are discarded.
     ///
-    /// It is longer when a frame that has begun wants more: up to its end and the next header, so that whatever is read is either
-    /// many short frames or one long one, and next to nothing has to be moved.
+    /// The buffer is longer if an unfinished frame needs more: it reaches to the end of that frame
+    /// and the next header. A read then holds either many short frames or one long frame, and
+    /// almost no bytes have to be moved.
     pub fn room(&mut self, bytes: usize) -> &mut [u8] {
         let ahead = self.frame.map_or(0, |header| header.length as usize - self.checked + HEADER_BYTES_MAX);
         self.make_room(bytes.max(ahead.min(limits::FRAME_AHEAD_BYTES)))
@@ -150,20 +152,21 @@ impl Reader {
         &mut self.input[self.end..self.end + bytes]
     }
 
-    /// Takes the first `bytes` of the room that was given last: the peer has sent them.
+    /// Takes the first `bytes` of the buffer that [`Reader::room`] last returned: the peer has sent
+    /// them.
     pub fn received(&mut self, bytes: usize) {
         self.end = self.input.len().min(self.end + bytes);
     }
 
-    /// Whether all bytes so far are used up and a message may begin with the next one.
+    /// Whether all bytes so far are consumed and the next byte may begin a message.
     pub fn is_between_messages(&self) -> bool {
         self.frame.is_none() && self.open.is_none() && self.start == self.end
     }
 
-    /// The next whole message or control frame, or `None` until more bytes come.
+    /// The next whole message or control frame, or `None` until more bytes arrive.
     ///
     /// # Errors
-    /// The rule that the peer broke. The reader is of no use afterwards.
+    /// The rule that the peer broke. The reader must not be used afterwards.
     pub fn next_message(&mut self) -> Result<Option<Message<'_>>, Violation> {
         match self.next_ready()? {
             Some(ready) => self.view(ready).map(Some),

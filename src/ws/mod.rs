@@ -45,8 +45,8 @@ pub use violation::Violation;
 /// The sender of a frame. A client masks all of its frames, a server none (RFC 6455 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The end that asked for the upgrade.
+    /// The end that requested the upgrade.
     Client,
-    /// The end that granted it.
+    /// The end that accepted it.
     Server,
 }

@@ -29,7 +29,7 @@ pub const KEY_BYTES: usize = 16;
 /// An accepted request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
-    /// The whole 101 response; after it frames begin.
+    /// The whole 101 response, after which frames begin.
     pub response: Vec<u8>,
     /// The subprotocol agreed on, if any.
     pub subprotocol: Option<String>,

@@ -27,7 +27,7 @@ impl Utf8 {
     /// Takes the next piece of the text.
     ///
     /// # Errors
-    /// [`NotUtf8`] as soon as no continuation could make the text well formed.
+    /// [`NotUtf8`] as soon as no continuation can make the text valid.
     pub fn receive(&mut self, piece: &[u8]) -> Result<(), NotUtf8> {
         let mut rest = piece;
         while self.open_length > 0 {

@@ -16,7 +16,8 @@ pub enum Answer {
     Close(CloseCode),
     /// An HTTP response with this status: the request was not accepted.
     Status(u16),
-    /// Nothing: the server's answer to our own request was wrong, and there is nobody to complain to.
+    /// No response: the server's answer to our own request was invalid, so the client only
+    /// disconnects.
     Drop,
 }
 
@@ -33,7 +34,7 @@ struct Rule {
 /// rule can be forgotten.
 macro_rules! violations {
     ($($variant:ident $name:ident $rfc:literal $section:literal $answer:expr, $sentence:literal;)+) => {
-        /// A broken rule of RFC 6455, or of the HTTP documents that its handshake rests on.
+        /// A broken rule of RFC 6455, or of the HTTP RFCs on which its handshake depends.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Violation {
             $(#[doc = $sentence] $variant,)+
@@ -147,17 +148,17 @@ impl Violation {
         self.rule().section
     }
 
-    /// Both, as people write them: `RFC 6455 section 5.5.1`.
+    /// The RFC and the section in prose: `RFC 6455 section 5.5.1`.
     pub fn address(self) -> String {
         format!("RFC {} section {}", self.rfc(), self.section())
     }
 
-    /// How this end answers.
+    /// The response of this end.
     pub fn answer(self) -> Answer {
         self.rule().answer
     }
 
-    /// The code of the close frame that answers it; `None` for a rule of the handshake.
+    /// The code of the close frame sent in response; `None` for a rule of the handshake.
     pub fn close_code(self) -> Option<CloseCode> {
         match self.answer() {
             Close(code) => Some(code),
@@ -165,7 +166,7 @@ impl Violation {
         }
     }
 
-    /// The HTTP status that answers it; `None` for any other than a rule of the request.
+    /// The HTTP status sent in response; `None` unless the rule is about the request.
     pub fn status(self) -> Option<u16> {
         match self.answer() {
             Status(status) => Some(status),

@@ -1,12 +1,13 @@
-//! `POST /admin`: the operator's lines over HTTP.
+//! `POST /admin`: operator commands over HTTP.
 //!
 //! ```text
 //!  head ─► too many wrong tokens? 429 ─► token? 401 ─► length? 411, 413 ─► body in time? 408 ─► each line ─► 200, or 422
 //! ```
 //!
-//! Comes in: a request head, its connection, a deadline. Goes out: the answers to all lines as one text, or a refusal. Never: a body
-//! read for who has no token, more than [`limits::ADMIN_BODY_BYTES`] of it, a cookie, a word that lets another site's page read the
-//! answer. The token is asked for from this machine as well: any page in the operator's browser can reach it.
+//! The answers to all lines of a request form one text response. The server never reads a body
+//! without the token, nor more than [`limits::ADMIN_BODY_BYTES`] of a body; it sets no cookie, and
+//! no header that lets another site's page read the response. Requests from this machine need the
+//! token as well, because any page in the operator's browser can send them.
 
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};
@@ -21,18 +22,18 @@ use crate::net::connection::{Refused, is_timeout, write_all};
 use crate::net::shared::Shared;
 use crate::ws::http::{self, RequestHead};
 
-/// The path of the page and of the lines.
+/// The path of the page and of the commands.
 pub const PATH: &str = "/admin";
 
-/// Headers of an answer that is for whoever asked, and for nobody later.
+/// Headers that keep a response out of caches.
 const PRIVATE: [(&str, &str); 2] = [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")];
 
-/// Whether a request brings lines.
+/// Whether a request carries operator commands.
 pub fn brings_lines(head: &RequestHead) -> bool {
     head.method == "POST" && head.path() == PATH && !head.asks_for_upgrade()
 }
 
-/// The response to a request that brings lines.
+/// The response to a request that carries operator commands.
 ///
 /// # Errors
 /// The rule that it breaks.
@@ -68,7 +69,7 @@ pub fn respond(
     Ok(http::response(status, "text/plain; charset=utf-8", &PRIVATE, text.as_bytes()))
 }
 
-/// The header of a 401: what to bring.
+/// The header of a 401, which names the required credentials.
 pub const BEARER_WANTED: [(&str, &str); 1] = [("WWW-Authenticate", "Bearer realm=\"tickwire\"")];
 
 fn unauthorized(rule: &'static str) -> Refused {
@@ -82,10 +83,10 @@ pub fn bearer(head: &RequestHead) -> Option<String> {
     scheme.eq_ignore_ascii_case("Bearer").then(|| said.trim().to_owned())
 }
 
-/// Whether this is the token.
+/// Checks the token.
 ///
 /// # Errors
-/// 401, or 429 when the address was wrong too often, whatever it says now.
+/// 401, or 429 if the address sent too many wrong tokens, even if this one is right.
 pub fn check_token(shared: &Shared, said: &str, address: SocketAddr) -> Result<(), Refused> {
     let is_right = || shared.config.admin_token.is(said);
     match shared.gate.attempt(address.ip(), shared.now(), is_right) {

@@ -1,9 +1,12 @@
-//! The gate of the operator's token, at `/admin`, `/wire` and `/metrics`: how often an address may be wrong.
+//! The gate of the operator's token, at `/admin`, `/wire` and `/metrics`: limits wrong tokens per
+//! address.
 //!
-//! An attempt is counted and judged under one lock, so that many connections at once have no more attempts than one. An address that was
-//! wrong too often is refused whatever it sends, the right token too, until its wrong ones are forgotten: an answer to a guess would be
-//! worth the guess. A request without a token is not counted, since any page in the operator's browser can send those, and would lock
-//! the operator out. Remembers at most [`limits::ADMIN_FAILURE_ADDRESSES`] addresses.
+//! An attempt is counted and checked under one lock, so that many simultaneous connections get no
+//! more attempts than one. An address with too many wrong tokens is refused whatever it sends, even
+//! the right token, until its wrong attempts are forgotten: otherwise the response would confirm a
+//! guess. A request without a token is not counted, because any page in the operator's browser can
+//! send such requests and would lock the operator out. The gate remembers at most
+//! [`limits::ADMIN_FAILURE_ADDRESSES`] addresses.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -28,9 +31,10 @@ struct Failures {
 /// Why a token does not open the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shut {
-    /// It is wrong.
+    /// The token is wrong.
     Wrong,
-    /// The address was wrong too often, and the token was not looked at. So much later it may try again.
+    /// The address sent too many wrong tokens, so this one was not checked. The address may retry
+    /// after this time.
     TooOften(Duration),
 }
 
@@ -38,7 +42,7 @@ impl Gate {
     /// Lets an address try a token.
     ///
     /// # Errors
-    /// The token is wrong, or was not looked at.
+    /// The token is wrong, or was not checked.
     pub fn attempt(
         &self,
         address: IpAddr,

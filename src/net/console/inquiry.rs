@@ -1,8 +1,10 @@
-//! The operator's questions for the world thread.
+//! The operator's questions to the world thread.
 //!
-//! Comes in: questions of whoever carries out orders. Goes out: answers, after the tick is published and in the time that is left
-//! before the next one. Whoever asks waits, at most [`limits::ANSWER_TIME`]; the world thread never does: it hands over
-//! what it has, and who asked goes to the disk or to the network with it. Never: more than [`limits::INQUIRIES`] waiting.
+//! The threads that execute operator commands list their questions here. The world thread answers
+//! after it publishes a tick, in the time that is left before the next tick. The asking thread
+//! waits at most [`limits::ANSWER_TIME`]; the world thread never waits: it only hands over the
+//! data, and the asking thread writes the data to the disk or to the network. At most
+//! [`limits::INQUIRIES`] questions wait.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,11 +24,11 @@ pub struct Inquiries {
 
 #[derive(Debug)]
 enum Inquiry {
-    /// What the last tick made public.
+    /// The last published tick.
     Picture(Sender<Arc<Published>>),
     /// The whole world as bytes.
     Snapshot(Sender<Arc<Snapshot>>),
-    /// What came of a command of the operator's.
+    /// The outcome of an operator command.
     Outcome(Ticket, Sender<Result<(), Refusal>>),
 }
 
@@ -58,7 +60,7 @@ impl fmt::Display for NoAnswer {
 }
 
 impl Inquiries {
-    /// What the next tick makes public.
+    /// The next published tick.
     ///
     /// # Errors
     /// [`NoAnswer`].
@@ -74,10 +76,10 @@ impl Inquiries {
         wait(self.ask(|| (), |(), answer| Inquiry::Snapshot(answer))?)
     }
 
-    /// Queues a command of the operator's, and says whether the world refused it.
+    /// Queues an operator command, and returns whether the world rejected it.
     ///
     /// # Errors
-    /// [`NoAnswer`]; when it is late, the command may still be carried out.
+    /// [`NoAnswer`]; after [`NoAnswer::Late`], the command may still be carried out.
     pub fn command(&self, inbox: &Inbox, action: Action) -> Result<Result<(), Refusal>, NoAnswer> {
         wait(self.ask(|| inbox.push_operator(action), Inquiry::Outcome)?)
     }
@@ -98,7 +100,7 @@ impl Inquiries {
         Ok(answered)
     }
 
-    /// Answers all that can be answered after a tick. For the world thread.
+    /// Answers every question that can be answered after a tick. Called by the world thread.
     pub fn answer(&self, world: &World, published: &Arc<Published>) {
         let asked = std::mem::take(&mut *self.waiting.lock());
         let mut snapshot = None;

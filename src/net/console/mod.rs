@@ -1,4 +1,4 @@
-//! The operator's console: one line, one order, one answer, whichever way it came.
+//! The operator's console: each line is one command and gets one answer, whatever its source.
 //!
 //! ```text
 //!  standard input ─┐
@@ -7,9 +7,10 @@
 //!                               └────► connections, bans, files, the end: here
 //! ```
 //!
-//! [`order`] reads a line, this module carries it out, [`inquiry`] asks the world thread, [`save`] writes the file; [`admin`] is
-//! the way in over HTTP, with its [`token`] and its [`gate`]. Comes in: a line and where it came from. Goes out: an [`Answer`] in
-//! lines of text, a line of the log. Never: a change of the world other than by a command; a wait of the world thread.
+//! [`order`] parses a line, this module executes it, [`inquiry`] asks the world thread, and
+//! [`save`] writes the file; [`admin`] is the HTTP endpoint, with its [`token`] and its [`gate`].
+//! The result of a line is an [`Answer`] in lines of text, and a log line. The console changes the
+//! world only through commands, and never makes the world thread wait.
 
 pub mod admin;
 pub mod gate;
@@ -36,7 +37,7 @@ use crate::session::Breach;
 use crate::world::{Action, PlayerId};
 use order::{COMMANDS, Capture, Order, Who};
 
-/// Where a line came from.
+/// The source of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// Standard input.
@@ -54,12 +55,12 @@ impl fmt::Display for Source {
     }
 }
 
-/// What came of a line.
+/// The result of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// Whether it was carried out.
     pub done: bool,
-    /// Lines, each with its end; an error is one line that says so.
+    /// The answer's lines, each with its line feed; an error is one line that says so.
     pub text: String,
 }
 
@@ -78,12 +79,12 @@ impl Console {
         Console { shared }
     }
 
-    /// Whether the server stops or is about to: what is said now comes to nothing.
+    /// Whether the server is stopping or about to: further commands have no effect.
     pub fn is_over(&self) -> bool {
         self.shared.is_stopping() || self.shared.is_asked_to_stop()
     }
 
-    /// Carries out a line. `None` when there is nothing on it.
+    /// Executes a line. Returns `None` for an empty line.
     pub fn run(&self, line: &str, source: Source) -> Option<Answer> {
         run(&self.shared, line, source)
     }

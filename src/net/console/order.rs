@@ -1,7 +1,8 @@
-//! What the operator can say: one line, one command.
+//! The grammar of operator commands: one line, one command.
 //!
-//! Comes in: a line. Goes out: an [`Order`], or what was expected in its place. Never: a look at the server. That a player is there,
-//! that the map reaches so far, is found out when the order is carried out.
+//! Parsing a line gives an [`Order`], or what was expected instead. The parser never looks at the
+//! server: whether the player exists, or the map reaches that far, is checked when the order is
+//! executed.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,16 +11,16 @@ use crate::limits;
 use crate::world::rules::{ANIMALS, Group, ITEMS};
 use crate::world::{PlayerId, Resource, Spawned};
 
-/// A command of the operator's.
+/// An operator command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
-    /// Say what can be said.
+    /// List the commands.
     Help,
-    /// List who plays.
+    /// List the players.
     Players,
-    /// Tell everyone something.
+    /// Send a message to everyone.
     Say(String),
-    /// Let something appear.
+    /// Spawn something.
     Spawn {
         /// What.
         what: Spawned,
@@ -47,22 +48,22 @@ pub enum Order {
     Bans,
     /// Write the world to a file.
     Save,
-    /// Write what clients and server say into a file; or end that, or say how far it is.
+    /// Start or stop a capture, or report its progress.
     Capture(Capture),
-    /// Say how the server does.
+    /// Print the server's statistics.
     Stats,
-    /// End the server.
+    /// Stop the server.
     Stop,
 }
 
-/// What is wanted of a capture.
+/// The operation on a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Capture {
-    /// To know how far it is.
+    /// Report its progress.
     Status,
-    /// To begin one: of this player's connection, or of all.
+    /// Start one: of this player's connection, or of all connections.
     On(Option<Who>),
-    /// To end it.
+    /// Stop it.
     Off,
 }
 
@@ -71,11 +72,11 @@ pub enum Capture {
 pub enum Who {
     /// By its number.
     Number(PlayerId),
-    /// By its name, which several can have.
+    /// By its name, which several players can share.
     Name(String),
 }
 
-/// Each command: its name, what follows it, what it does.
+/// Each command: its name, its arguments, its effect.
 pub const COMMANDS: [(&str, &str, &str); 13] = [
     ("help", "", "these lines"),
     ("players", "", "who plays: number, age, points, health, place, address, name"),
@@ -100,18 +101,18 @@ pub const COMMANDS: [(&str, &str, &str); 13] = [
     ("stop", "", "say goodbye to all and end the server"),
 ];
 
-/// Why a line is no order.
+/// Why a line is not a valid command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Misread {
     /// It is longer than [`limits::ORDER_BYTES`].
     TooLong,
-    /// It begins with no command's name.
+    /// It does not begin with the name of a command.
     Unknown(String),
-    /// What follows the name of the command is not what it takes.
+    /// The arguments of the command are invalid.
     Usage {
         /// The command's row of [`COMMANDS`].
         command: usize,
-        /// What was expected, if the usage alone does not say it.
+        /// What was expected, if the usage line alone does not say so.
         expected: String,
     },
 }
@@ -161,7 +162,8 @@ impl Order {
         }
     }
 
-    /// Whether it only looks: such orders come by the second from an open `/admin`, and are logged as details.
+    /// Whether the command is read-only: an open `/admin` page sends such commands every second, so
+    /// they are logged as details.
     pub fn only_looks(&self) -> bool {
         matches!(
             self,
@@ -170,7 +172,7 @@ impl Order {
     }
 }
 
-/// Reads a line; `None` when there is nothing on it.
+/// Parses a line; `None` for an empty line.
 ///
 /// # Errors
 /// [`Misread`] says what was expected.

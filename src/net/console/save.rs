@@ -1,7 +1,7 @@
-//! The file of `save`.
+//! The file that `save` writes.
 //!
-//! Comes in: a folder and the world as bytes. Goes out: `tickwire-TICK.world` in that folder, whole or not at all. Never: another name,
-//! a file that was there before changed, a wait of the world thread.
+//! The world is written as `tickwire-TICK.world` to the given folder, completely or not at all. An
+//! existing file is never changed, and the world thread never waits.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -10,10 +10,10 @@ use std::path::Path;
 use super::inquiry::Snapshot;
 use crate::net::platform;
 
-/// Writes a snapshot, and gives the name of the file.
+/// Writes a snapshot, and returns the name of the file.
 ///
 /// # Errors
-/// The file is there already, or whatever the disk says; then nothing is left behind.
+/// The file exists, or writing it fails; then no partial file is left behind.
 pub fn write(folder: &Path, snapshot: &Snapshot) -> io::Result<String> {
     let name = format!("tickwire-{}.world", snapshot.tick);
     let path = folder.join(&name);

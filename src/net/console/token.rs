@@ -1,7 +1,8 @@
 //! The token of `/admin`.
 //!
-//! Comes in: what the operator chose, or the kernel's chance; what a request says. Goes out: whether they are the same. Never: its
-//! text in a log, by an error or by `Debug`; a comparison whose time says how much was right.
+//! The operator chooses the token, or the kernel's random generator does. Its text never appears in
+//! a log, in an error or in `Debug` output, and comparing it takes the same time however much of a
+//! guess is right.
 
 use std::fmt;
 use std::hint::black_box;
@@ -14,15 +15,16 @@ use crate::net::platform;
 pub struct Token(String);
 
 impl Token {
-    /// One that nobody can guess: 128 random bits as 32 hexadecimal digits.
+    /// A token that cannot be guessed: 128 random bits as 32 hexadecimal digits.
     pub fn random() -> Token {
         Token(format!("{:032x}", u128::from_le_bytes(platform::random())))
     }
 
-    /// The operator's own. It has to fit a header and the fragment of a URL as it is.
+    /// A token chosen by the operator. It must be valid in a header and in a URL fragment without
+    /// escaping.
     ///
     /// # Errors
-    /// What it lacks, without saying what it is.
+    /// The requirement that the token misses; the error does not contain the token.
     pub fn new(text: &str) -> Result<Token, String> {
         let (least, most) = (limits::TOKEN_CHARS_LEAST, limits::TOKEN_CHARS_MOST);
         if !(least..=most).contains(&text.len()) {
@@ -35,7 +37,7 @@ impl Token {
         Ok(Token(text.to_owned()))
     }
 
-    /// Whether this is the token. Takes the same time whatever of it is right.
+    /// Whether this is the token. Takes the same time however much of the guess is right.
     pub fn is(&self, said: &str) -> bool {
         let own = self.0.as_bytes();
         let mut differences = usize::from(own.len() != said.len());
@@ -45,7 +47,7 @@ impl Token {
         differences == 0
     }
 
-    /// Its text, to be shown to whoever started the server, and to nobody else.
+    /// Its text, to be shown only to the user who started the server.
     pub fn reveal(&self) -> &str {
         &self.0
     }
