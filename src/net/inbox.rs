@@ -1,16 +1,20 @@
 //! The inbox of the world: commands by the tick that will run them.
 //!
-//! Client threads push the commands of players, each with the tick it is meant for; the world thread drains them once a tick, with
-//! how early or late each player's last one came. No call waits.
+//! Client threads push their players' commands, each with its intended tick; once a tick, the world
+//! thread drains the inbox, with how early or late each player's last command arrived. No call
+//! blocks.
 //!
-//! Three bounds hold for players' commands: per player and tick, in all, and per address. The bound of an address is a dynamic
-//! threshold: an address that has `k` commands waiting gets another only while `k` is below the room that is left. So `n` addresses that
-//! push without end leave one part in `n + 1` free, and an address that has nothing waiting gets a command in whatever the others do.
-//! What a player has queued goes when the player leaves, so clients that come and go do not fill the ticks ahead.
+//! Three limits hold for players' commands: per player and tick, in total, and per address. The
+//! limit of an address is a dynamic threshold: an address that has `k` commands waiting may add
+//! another only while `k` is below the room that is left. So `n` addresses that push without end
+//! leave one part in `n + 1` free, and an address that has no command waiting can always add one,
+//! whatever the others do. A player's queued commands are dropped when the player leaves, so
+//! clients that come and go do not fill the ticks ahead.
 //!
-//! Commands of the operator (joins and leaves are among them) are never dropped: a tick takes [`limits::OPERATOR_COMMANDS_PER_TICK`],
-//! and the others move to the next tick in order. They are at most a few for each of [`limits::PLAYERS`]. Both bounds together fit one
-//! command frame, so that a capture has every command of a tick.
+//! Operator commands (including joins and leaves) are never dropped: a tick takes
+//! [`limits::OPERATOR_COMMANDS_PER_TICK`] of them, and the others move to the next tick in order.
+//! There are at most a few for each of [`limits::PLAYERS`]. Both limits together fit one command
+//! frame, so a capture has every command of a tick.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,12 +28,12 @@ const _: () = assert!(
     "a command frame holds all commands of a tick"
 );
 
-/// Why a command was not taken.
+/// Why a command was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dropped {
     /// [`limits::INBOX_COMMANDS`] are waiting.
     Full,
-    /// As many of this address are waiting as there is room left.
+    /// The address has as many commands waiting as there is room left.
     AddressShare,
     /// [`limits::COMMANDS_PER_PLAYER_TICK`] of this player are waiting for that tick.
     PlayerTick,
@@ -46,7 +50,7 @@ impl Dropped {
     }
 }
 
-/// Which command of the operator's it was, and when it runs: enough to find out what came of it.
+/// Identifies an operator command and the tick that runs it, so that its outcome can be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
     /// The tick in which it is stepped.
@@ -132,8 +136,8 @@ impl State {
 }
 
 impl Inbox {
-    /// An inbox for a world whose next tick is `next_tick`. Commands may be meant for `ahead_ticks` later at most; those that
-    /// name no tick wait `delay_ticks`.
+    /// An inbox for a world whose next tick is `next_tick`. A command may name a tick at most
+    /// `ahead_ticks` later; a command that names no tick waits `delay_ticks`.
     pub fn new(next_tick: u32, ahead_ticks: u32, delay_ticks: u32) -> Inbox {
         let state = State {
             next_tick,
@@ -147,13 +151,15 @@ impl Inbox {
         Inbox { state: Mutex::new(state), ahead_ticks, delay_ticks: delay_ticks.min(ahead_ticks) }
     }
 
-    /// The same inbox for a world in which the operator has commanded before: its sequences go on from there.
+    /// The same inbox for a world that already has operator commands: their sequence numbers
+    /// continue from here.
     pub fn after_sequence(self, operator_sequence: u64) -> Inbox {
         self.state.lock().operator_sequence = operator_sequence;
         self
     }
 
-    /// Queues a player's command for `max(intended, next)`, bounded ahead. `address` is that of the player's connection.
+    /// Queues a player's command for `max(intended, next)`, at most `ahead_ticks` ahead. `address`
+    /// is the address of the player's connection.
     ///
     /// # Errors
     /// [`Dropped`] when a bound is reached; the command is then lost.
@@ -187,12 +193,13 @@ impl Inbox {
         self.state.lock().push_operator(&mut [action].into_iter())
     }
 
-    /// The same for several commands of one tick, so that nobody sees the first without the others.
+    /// Queues several commands for the same tick, so that no client sees the first without the
+    /// others.
     pub fn push_operator_together(&self, actions: Vec<Action>) -> Ticket {
         self.state.lock().push_operator(&mut actions.into_iter())
     }
 
-    /// Queues a player's leave, and drops the commands of that player that wait: they would come after it.
+    /// Queues a player's leave, and drops the player's waiting commands, which would run after it.
     pub fn leave(&self, player: PlayerId) {
         let mut state = self.state.lock();
         let queued: Vec<Queued> =
@@ -202,7 +209,8 @@ impl Inbox {
         state.push_operator(&mut [Action::Leave { player }].into_iter());
     }
 
-    /// Takes the commands of `tick` into `commands` and the margins that came since into `margin`. Later pushes are for later ticks.
+    /// Moves the commands of `tick` into `commands` and passes the new margins to `margin`. Later
+    /// pushes go to later ticks.
     pub fn drain(&self, tick: u32, commands: &mut Vec<Command>, mut margin: impl FnMut(PlayerId, i16)) {
         let mut state = self.state.lock();
         state.next_tick = tick + 1;

@@ -1,6 +1,7 @@
-//! The listener: takes connections, asks admission, gives each its thread.
+//! The listener: accepts connections, asks admission, and starts a thread for each.
 //!
-//! Never: a read or a blocking write of its own, a thread above the cap, a spin when descriptors run out.
+//! The listener neither reads nor blocks in a write, never starts a thread above the cap, and does
+//! not spin when descriptors run out.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -21,7 +22,7 @@ use super::shared::Shared;
 use crate::limits;
 use crate::ws::http;
 
-/// The listener's life, until its socket is shut.
+/// The listener's loop, until its socket is shut down.
 pub fn run(shared: &Arc<Shared>, listener: &TcpListener) {
     let mut has_room = true;
     loop {
@@ -91,12 +92,14 @@ fn take(shared: &Arc<Shared>, stream: TcpStream, address: SocketAddr) {
     }
 }
 
-/// A socket bound to `[::]` gives IPv4 peers as `::ffff:127.0.0.1`: they count, and are at this machine, as what they are.
+/// A socket bound to `[::]` reports IPv4 peers as `::ffff:127.0.0.1`: limits and the check for this
+/// machine use their IPv4 address.
 fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// A 503, or a 403 for a banned address, that costs no thread: sent if the kernel takes it at once, which it does for a new connection.
+/// Sends a 503, or a 403 to a banned address, without a thread. The send does not block; the kernel
+/// accepts it for a new connection.
 fn turn_away(shared: &Shared, stream: &TcpStream, address: SocketAddr, cap: TurnedAway) {
     Metrics::count(&shared.metrics.turned_away, "cap", cap.name());
     debug!(%address, cap = cap.name(), "connection turned away");

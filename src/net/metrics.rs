@@ -1,8 +1,9 @@
-//! Counters of what the server does, as Prometheus text at `/metrics` and in the status line.
+//! Counters of the server's work, as Prometheus text at `/metrics` and in the status line.
 //!
-//! Comes in: increments from every thread, each a relaxed atomic. Goes out: text on request. Labels come from the names of
-//! rules and of caps, never from a client. Never: a wait for who reads them; the tick's histogram and the labelled counters
-//! have locks of the library, held for one increment or for printing one metric.
+//! Every thread increments the counters, each a relaxed atomic; the text is rendered on request.
+//! Labels are the names of rules and caps, never text from a client. No thread waits for a reader
+//! of the metrics; the tick histogram and the labelled counters have locks of the library, held for
+//! one increment or for printing one metric.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::recorder::Counts;
 
-/// One label: the name of a rule, a cap or a reason.
+/// A counter with one label: the name of a rule, a cap or a reason.
 type Named = Family<[(&'static str, &'static str); 1], Counter>;
 
 /// All metrics of one server. Cloning shares them.
@@ -26,7 +27,7 @@ pub struct Metrics {
     pub clients: Gauge,
     /// Players in the world, now.
     pub players: Gauge,
-    /// Connections taken by the listener.
+    /// Connections accepted by the listener.
     pub accepted: Counter,
     /// Connections turned away, by cap.
     pub turned_away: Named,
@@ -36,11 +37,11 @@ pub struct Metrics {
     pub closed: Named,
     /// Packets dropped or ignored, by rule.
     pub dropped_packets: Named,
-    /// Commands that the inbox or the world refused, by reason.
+    /// Commands that the inbox dropped or the world rejected, by reason.
     pub refused_commands: Named,
-    /// Commands of the operator that were carried out, by name.
+    /// Operator commands that were carried out, by name.
     pub orders: Named,
-    /// Lines of the operator that came to nothing, by the command's name.
+    /// Operator commands that failed, by name.
     pub orders_refused: Named,
     /// Messages from clients.
     pub messages_in: Counter,
@@ -48,25 +49,26 @@ pub struct Metrics {
     pub bytes_in: Counter,
     /// Bytes given to outboxes for clients after the handshake.
     pub bytes_out: Counter,
-    /// Turns of clients in which there was something to send.
+    /// Client updates that were not empty.
     pub turns: Counter,
-    /// Calls to send made in clients' turns by the fan-out.
+    /// Calls to send that the fan-out made for client updates.
     pub turn_sends: Counter,
-    /// Turns of clients whose last turn was unsent: their state is rebuilt later.
+    /// Client updates held back because the previous update was unsent: their state is rebuilt
+    /// later.
     pub turns_held_back: Counter,
     /// Ticks of the world.
     pub ticks: Counter,
-    /// Ticks begun more than half a period after their time.
+    /// Ticks that began more than half a period late.
     pub late_ticks: Counter,
-    /// Whole periods left out.
+    /// Skipped periods.
     pub skipped_ticks: Counter,
     /// Published ticks that a fan-out worker never saw.
     pub lost_publications: Counter,
     /// Time from the beginning of a tick to its publication.
     pub tick_time: Histogram,
-    /// What captures have written, and what they could not.
+    /// The amounts that captures have written and lost.
     pub capture: Counts,
-    /// Panics caught: each is a bug of ours.
+    /// Caught panics; each is a bug in the server.
     pub panics: Counter,
 }
 
@@ -166,12 +168,12 @@ impl Metrics {
         all.register("capture_lost", "Messages and ticks that captures lack", counts.lost.clone());
     }
 
-    /// Counts one under a name.
+    /// Increments the counter of this name.
     pub fn count(family: &Named, label: &'static str, name: &'static str) {
         family.get_or_create(&[(label, name)]).inc();
     }
 
-    /// Books a tick.
+    /// Records a tick.
     pub fn ticked(&self, took: Duration) {
         self.ticks.inc();
         self.tick_time.observe(took.as_secs_f64());

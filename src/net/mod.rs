@@ -1,4 +1,4 @@
-//! The impure folder: threads, sockets, clocks. Everything else in the crate is values.
+//! Threads, sockets and clocks: the impure part of the server. Most of the crate is pure.
 //!
 //! ```text
 //! listener ×1 ─accept→ connection ×N ─commands→ ticker ×1 ─published tick→ worker ×cores
@@ -7,11 +7,14 @@
 //!                         └──────────────► outbox (per client) ◄──────────────┘
 //! ```
 //!
-//! In the order in which a connection meets them: [`listener`], [`admission`] with its [`pool`]s and [`budgets`], [`connection`] (head, whose it is by
-//! [`forwarded`], then [`pages`] or an [`endpoint`]), [`client`], [`conversation`], [`inbox`], [`ticker`], [`worker`], [`outbox`]. [`server`] starts and stops
-//! them, [`console`] carries out what the operator says, [`shared`] is what they share, [`tap`] lets others listen, [`recorder`] writes what it
-//! hears into a file and [`wire`] shows it, [`platform`] the calls that `std` lacks, [`metrics`] what is counted. [`echo`] is a server of its
-//! own, with nothing of the game.
+//! In the order in which a connection meets them: [`listener`], [`admission`] with its [`pool`]s
+//! and [`budgets`], [`connection`] (reads the head, finds the client's address by [`forwarded`],
+//! then serves [`pages`] or selects an [`endpoint`]), [`client`], [`conversation`], [`inbox`],
+//! [`ticker`], [`worker`], [`outbox`]. [`server`] starts and stops them, [`console`] executes
+//! operator commands, [`shared`] holds their common state, [`tap`] copies traffic to listeners,
+//! [`recorder`] writes this traffic to a file, [`wire`] shows it to watchers, [`platform`] has the
+//! calls that `std` lacks, and [`metrics`] holds the counters. [`echo`] is a separate server
+//! without the game.
 
 pub mod admission;
 pub mod bell;

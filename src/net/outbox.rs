@@ -1,4 +1,5 @@
-//! The outbox: what one client is to be sent, as one ordered, bounded queue with one sender at a time.
+//! The outbox: the frames to send to one client, as one ordered, bounded queue with one sender at a
+//! time.
 //!
 //! ```text
 //!  worker: state of this turn ──┐                         ┌── kernel takes all: nothing is kept
@@ -6,10 +7,11 @@
 //!  anyone: one close frame ─────┘     (a flag taken under the lock; no lock is held while sending)
 //! ```
 //!
-//! Comes in: whole frames. Goes out: bytes on the [`Wire`], in the order of the pushes. A push that finds another
-//! thread sending leaves its bytes in the queue, and that thread looks again before it lets go, so nothing is left
-//! behind. Never: blocking, a lock across a system call, a frame after the close frame, more than
-//! [`limits::OUTBOX_BYTES`] waiting.
+//! Whole frames are pushed, and their bytes go out on the [`Wire`] in the order of the pushes. If a
+//! push finds another thread sending, it leaves its bytes in the queue; the sending thread checks
+//! the queue again before it stops, so no bytes are left behind. The outbox never blocks, never
+//! holds a lock across a system call, sends no frame after the close frame, and holds at most
+//! [`limits::OUTBOX_BYTES`].
 
 use std::io;
 use std::time::Duration;
@@ -17,27 +19,27 @@ use std::time::Duration;
 use super::sync::Mutex;
 use crate::limits;
 
-/// Where an outbox sends: a socket, or a stand-in of the tests.
+/// The destination of an outbox: a socket, or a test double.
 pub trait Wire {
-    /// Sends what can be taken at once; `Ok(None)` when nothing can.
+    /// Sends as many bytes as possible without blocking; `Ok(None)` if none can be sent now.
     ///
     /// # Errors
     /// The other end is gone.
     fn send_now(&self, bytes: &[u8]) -> io::Result<Option<usize>>;
 
-    /// Hears of frames that were taken into the queue, in the order in which they will be sent. Called under the queue's lock: it must
-    /// be quick, and must not come back to the queue.
+    /// Called with each batch of queued frames, in the order in which they will be sent. The
+    /// queue's lock is held: the call must be quick, and must not use the queue.
     fn queued(&self, _frames: &[u8], _now: Duration) {}
 }
 
-/// What became of a push.
+/// The result of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
-    /// In the queue or already with the kernel.
+    /// Queued, or already accepted by the kernel.
     Taken,
-    /// It would exceed [`limits::OUTBOX_BYTES`]; nothing of it was kept.
+    /// The push would exceed [`limits::OUTBOX_BYTES`]; nothing was queued.
     Full,
-    /// A close frame was pushed before, or the other end is gone; nothing of it was kept.
+    /// A close frame was pushed before, or the peer is gone; nothing was queued.
     Ended,
 }
 
@@ -72,7 +74,8 @@ impl State {
 }
 
 impl Outbox {
-    /// Puts whole frames at the end of the queue and sends what goes at once. `now` is the server's clock.
+    /// Appends whole frames to the queue and sends as much as possible without blocking. `now` is
+    /// the server's clock.
     pub fn push(&self, wire: &impl Wire, frames: &[u8], now: Duration) -> Pushed {
         let mut state = self.state.lock();
         if state.closed || state.broken {
@@ -99,8 +102,8 @@ impl Outbox {
         Pushed::Taken
     }
 
-    /// Puts the close frame at the end of the queue, even past the bound, and sends nothing yet: [`Outbox::drive`] does.
-    /// Only the first close frame counts.
+    /// Appends the close frame to the queue, even beyond the limit, without sending:
+    /// [`Outbox::drive`] sends. Only the first close frame counts.
     pub fn close(&self, wire: &impl Wire, frame: &[u8], now: Duration) {
         let mut state = self.state.lock();
         if !state.closed && !state.broken {
@@ -110,7 +113,7 @@ impl Outbox {
         }
     }
 
-    /// Sends what waits, unless another thread is at it.
+    /// Sends the queued bytes, unless another thread is sending.
     pub fn drive(&self, wire: &impl Wire, now: Duration) {
         let mut state = self.state.lock();
         if state.sending || state.broken || state.waiting.is_empty() {
@@ -121,23 +124,24 @@ impl Outbox {
         self.send_waiting(wire, now);
     }
 
-    /// Bytes that the kernel has not taken yet.
+    /// Bytes that the kernel has not accepted yet.
     pub fn backlog(&self) -> usize {
         self.state.lock().backlog()
     }
 
-    /// Whether bytes have waited for longer than [`limits::OUTBOX_GRACE`] without any being taken.
+    /// Whether bytes have waited longer than [`limits::OUTBOX_GRACE`] while the kernel accepted
+    /// none.
     pub fn is_stuck(&self, now: Duration) -> bool {
         self.state.lock().stuck_since.is_some_and(|since| now.saturating_sub(since) > limits::OUTBOX_GRACE)
     }
 
-    /// Whether a close frame was pushed, or the other end is gone.
+    /// Whether a close frame was pushed, or the peer is gone.
     pub fn is_ended(&self) -> bool {
         let state = self.state.lock();
         state.closed || state.broken
     }
 
-    /// Calls to send so far.
+    /// The number of calls to send so far.
     pub fn sends(&self) -> u64 {
         self.state.lock().sends
     }

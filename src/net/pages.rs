@@ -1,7 +1,7 @@
 //! Requests without an upgrade: the pages and their files, embedded in the binary, and `/metrics`.
 //!
-//! Comes in: a request head and where it came from. Goes out: one whole response. Never: a file of the machine, anything of
-//! the inside for someone who only pretends to sit at this machine.
+//! Each request head gets one whole response. No response contains a file from the machine's disk,
+//! and internals are shown only to requests that are local by every check, or carry the token.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -98,11 +98,11 @@ const FILES: &[File] = files! {
     "world.wasm" "application/wasm";
 };
 
-/// What the page may do: load from here, talk to here, nothing else.
+/// The page's content security policy: it may load from and connect to this server only.
 const POLICY: &str = "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; style-src 'self'; \
                       object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/// Headers by which a proxy says that it stands between.
+/// Headers that only proxies send.
 const FORWARDING: [&str; 10] = [
     "Forwarded",
     "X-Forwarded-For",
@@ -116,13 +116,13 @@ const FORWARDING: [&str; 10] = [
     "Via",
 ];
 
-/// A response in two parts, since the files of the page need no copy for each who reads them.
+/// A response in two parts, so that the page's files need not be copied for each request.
 pub struct Response {
-    /// The status that stands in the head.
+    /// The status in the head.
     pub status: u16,
-    /// Up to the empty line.
+    /// The head, including its empty line.
     pub head: Vec<u8>,
-    /// What follows it; nothing for `HEAD`.
+    /// The body; empty for `HEAD`.
     pub body: Cow<'static, [u8]>,
 }
 
@@ -178,7 +178,7 @@ fn find(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
     }
 }
 
-/// The metrics, for this machine and for requests that bring the operator's token.
+/// The metrics, for this machine and for requests with the operator's token.
 fn metrics(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
     let refused = |status, more, rule: &'static str| {
         Metrics::count(&shared.metrics.refused, "rule", rule);
@@ -194,9 +194,10 @@ fn metrics(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
     (200, METRICS, FRESH, shared.metrics.text().into_bytes().into())
 }
 
-/// Whether a request comes from this machine by all signs: a loopback peer that is no proxy, a literal loopback `Host` (a page of
-/// another site that has its name point here cannot fake it), and no forwarding header. A declared proxy is never this machine, also
-/// when it does not say for whom it asks.
+/// Whether a request comes from this machine by every check: the peer is a loopback address and not
+/// a trusted proxy, the `Host` is a literal loopback address (which prevents DNS rebinding by
+/// another site), and there is no forwarding header. A trusted proxy never counts as this machine,
+/// even if it does not name its client.
 pub fn is_at_this_machine(head: &RequestHead, address: SocketAddr, proxies: &[Network]) -> bool {
     let host = head.header("Host").unwrap_or_default();
     let name = match host.rsplit_once(':') {

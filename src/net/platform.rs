@@ -1,6 +1,8 @@
-//! Every call to the platform that `std` does not offer, in one file, so that other systems than Linux can follow.
+//! Every system call that `std` does not offer, in one file, so that ports to systems other than
+//! Linux can follow.
 //!
-//! Comes in: sockets and plain values. Goes out: plain values and `io::Error`. Never: a decision about the protocol.
+//! The functions take and return sockets, plain values and `io::Error`. They decide nothing about
+//! the protocol.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -17,13 +19,13 @@ use rustix::process::Resource;
 
 use crate::limits;
 
-/// Sends what the kernel takes at once; `Ok(None)` when it takes nothing now.
+/// Sends as many bytes as the kernel accepts now; `Ok(None)` if it accepts none.
 ///
-/// Works beside a thread that is blocked in `read` on the same socket, which `O_NONBLOCK` would not
-/// (it is shared by clones).
+/// Works while another thread is blocked in `read` on the same socket. `O_NONBLOCK` would not,
+/// because clones of the socket share it.
 ///
 /// # Errors
-/// Whatever the socket says besides "would block": the peer is gone.
+/// Any error of the socket except "would block": the peer is gone.
 pub fn send_now(stream: &TcpStream, bytes: &[u8]) -> io::Result<Option<usize>> {
     loop {
         return match rustix::net::send(stream, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
@@ -38,7 +40,7 @@ pub fn send_now(stream: &TcpStream, bytes: &[u8]) -> io::Result<Option<usize>> {
 /// Gives a bound listener the backlog of [`limits::LISTEN_BACKLOG`] instead of the 128 of `std`.
 ///
 /// # Errors
-/// Whatever `listen(2)` says.
+/// Any error of `listen(2)`.
 pub fn widen_backlog(listener: &TcpListener) -> io::Result<()> {
     Ok(rustix::net::listen(listener, limits::LISTEN_BACKLOG)?)
 }
@@ -46,7 +48,7 @@ pub fn widen_backlog(listener: &TcpListener) -> io::Result<()> {
 /// Creates a file that only its owner may read and write, whatever the umask.
 ///
 /// # Errors
-/// It is there already, or whatever the disk says.
+/// The file exists, or any error of the disk.
 pub fn create_private(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE_MODE).open(path)?;
     // The umask may have taken bits of the owner's.
@@ -54,13 +56,13 @@ pub fn create_private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The owner reads and writes, nobody else does anything.
+/// Read and write for the owner, no access for others.
 const PRIVATE_MODE: u32 = 0o600;
 
 /// Prepares an accepted socket: no delay for small writes, and a small kernel buffer for a peer that does not read.
 ///
 /// # Errors
-/// Whatever `setsockopt(2)` says.
+/// Any error of `setsockopt(2)`.
 pub fn prepare(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     Ok(rustix::net::sockopt::set_socket_send_buffer_size(stream, limits::SEND_BUFFER_BYTES)?)
@@ -71,17 +73,17 @@ pub fn shut_listener(listener: &TcpListener) {
     let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);
 }
 
-/// Whether an `accept` failed because no descriptor or memory is left, which passes with time.
+/// Whether an `accept` failed because no descriptor or memory is left, which is temporary.
 pub fn is_exhausted(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let exhausted = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
     error.raw_os_error().is_some_and(|code| exhausted.iter().any(|errno| errno.raw_os_error() == code))
 }
 
-/// Random bytes from the kernel: the epoch of a start, mask keys of our own clients.
+/// Random bytes from the kernel: for the server's epoch, and for the masking keys of our clients.
 ///
 /// # Panics
-/// When the kernel has no random source, which a running Linux always has.
+/// If the kernel has no random source, which a running Linux always has.
 pub fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     let mut filled = 0;
@@ -92,17 +94,19 @@ pub fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// Whether something can be read at once, also an end; waits for it at most this long.
+/// Waits at most this long until a read would not block, because of data or end of file. Returns
+/// whether it would not.
 ///
 /// # Errors
-/// Whatever `poll(2)` says, `EINTR` among it.
+/// Any error of `poll(2)`, including `EINTR`.
 pub fn is_readable(file: &impl AsFd, time: Duration) -> io::Result<bool> {
     let wait = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
     let mut files = [PollFd::new(file, PollFlags::IN)];
     Ok(rustix::event::poll(&mut files, Some(&wait))? > 0)
 }
 
-/// Waits until the other end is gone, or was reset, at most this long; bytes that come meanwhile are left where they are.
+/// Waits at most this long until the peer has gone or reset the connection; bytes that arrive
+/// meanwhile are left unread.
 pub fn wait_until_gone(stream: &TcpStream, time: Duration) {
     let wait = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
     // Errors and the end of both directions are told without being asked for.
@@ -110,16 +114,16 @@ pub fn wait_until_gone(stream: &TcpStream, time: Duration) {
     let _ = rustix::event::poll(&mut files, Some(&wait));
 }
 
-/// Reads what there is, past the buffer of `std`, which would keep the rest from [`is_readable`].
+/// Reads available bytes without the buffer of `std`, whose contents [`is_readable`] could not see.
 ///
 /// # Errors
-/// Whatever `read(2)` says.
+/// Any error of `read(2)`.
 pub fn read(file: &impl AsFd, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(rustix::io::read(file, buffer)?)
 }
 
-/// Whether this program may read from its terminal: another one in front would lose its keys, and the reader would be halted
-/// (`SIGTTIN`). What cannot be found out counts as yes.
+/// Whether this program is in the foreground of its terminal. A background program that reads would
+/// be stopped (`SIGTTIN`). Returns true if the state cannot be determined.
 pub fn is_in_front() -> bool {
     let status = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     is_group_in_front(&status).unwrap_or(true)
@@ -131,7 +135,7 @@ fn is_group_in_front(status: &str) -> Option<bool> {
     Some(fields.get(2)? == fields.get(5)?)
 }
 
-/// What this machine allows one process, read once at the start.
+/// The machine's limits for one process, read once at startup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceilings {
     /// Open files, after raising the soft limit to the hard one.
@@ -143,7 +147,8 @@ pub struct Ceilings {
 }
 
 impl Ceilings {
-    /// Raises the open-files limit as far as allowed and reads the ceilings. What cannot be read counts as Linux's default.
+    /// Raises the open-files limit as far as allowed and reads the ceilings. A ceiling that cannot
+    /// be read counts as Linux's default.
     pub fn read() -> Ceilings {
         let mut files = rustix::process::getrlimit(Resource::Nofile);
         files.current = files.maximum;
@@ -156,17 +161,19 @@ impl Ceilings {
         }
     }
 
-    /// Connections, each with its thread, that fit under the ceilings with some room for everything else.
+    /// The number of connections, each with its thread, that fit under the ceilings, with some room
+    /// for everything else.
     pub fn connections(&self) -> usize {
         let by_files = self.open_files.saturating_sub(limits::DESCRIPTORS_KEPT);
         let by_mappings = self.mappings.saturating_sub(limits::MAPPINGS_KEPT) / limits::MAPPINGS_PER_THREAD;
         by_files.min(by_mappings).min(self.threads / 2)
     }
 
-    /// As [`Ceilings::connections`], for a server that is to start.
+    /// As [`Ceilings::connections`], for a server about to start.
     ///
     /// # Errors
-    /// They are too few to serve anybody: [`io::ErrorKind::QuotaExceeded`], which says what is needed.
+    /// [`io::ErrorKind::QuotaExceeded`] if they are too few to serve clients; the message says what
+    /// is needed.
     pub fn enough(&self) -> io::Result<usize> {
         let (connections, least) = (self.connections(), limits::CONNECTIONS_LEAST);
         if connections >= least {

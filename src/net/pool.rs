@@ -1,6 +1,8 @@
-//! A pool of places that addresses share: which address gets one, and which loses one when few are left.
+//! A pool of places that addresses share: which address gets a place, and which loses one when few
+//! are left.
 //!
-//! Pure: the caller has the lock, the clock and the sockets. Three pools follow this policy: unfinished requests, clients, watchers.
+//! The pool is pure: the caller has the lock, the clock and the sockets. Three pools follow this
+//! policy: unfinished requests, clients, watchers.
 //!
 //! ```text
 //!  places  │ held by A │ held by B │ C │        spare         │ reserve │
@@ -8,39 +10,44 @@
 //!            so N greedy addresses leave 1/(N+1) of the places spare
 //! ```
 //!
-//! - An address without a place gets one as long as there is any, also from the reserve.
-//! - In a pool that displaces, an address without a place that finds nothing spare takes the place of the oldest holding of the address
-//!   that holds most. The reserve bridges the time until the displaced connection has ended: its place is free only then, so that
-//!   never more are in use than there are.
-//! - An address above its share takes one from an address that holds at least twice as many as it would have then.
-//! - Whose a connection of a trusted proxy is comes with its request. Until then it needs no share, and all of these together have half
-//!   of the pool; one above that displaces the oldest of them.
+//! - An address without a place gets one as long as any is free, even from the reserve.
+//! - In a pool that displaces, an address without a place that finds nothing spare takes the place
+//!   of the oldest holding of the address that holds most. The displaced place becomes free only
+//!   when its connection has ended, so that the places in use never exceed the total; the reserve
+//!   bridges the time until then.
+//! - An address above its share displaces a holding of an address that holds at least twice as many
+//!   places as it would then hold itself.
+//! - A trusted proxy's connection has no address until its request arrives. Until then it needs no
+//!   share, and all such connections together may hold half of the pool; beyond that, a new one
+//!   displaces the oldest of them.
 //!
-//! Each holding has a number, given by the caller in rising order: the lowest is the oldest. To give back a number that holds nothing
-//! does nothing, so a displaced connection that ends gives its place back once.
+//! Each holding has a number, which the caller assigns in rising order: the lowest is the oldest.
+//! Giving back a number that holds nothing has no effect, so a displaced connection that ends gives
+//! its place back only once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
-/// How many places there are, and for whom.
+/// The number of places, and how they are shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shares {
-    /// Places in all.
+    /// Places in total.
     pub places: usize,
-    /// Places of one address at most, also while all others are free.
+    /// The most places that one address may hold, even if all others are free.
     pub per_address: usize,
-    /// Whether an address has a share only. Without it one address may hold all that `per_address` allows.
+    /// Whether an address is limited to its share. If not, it may hold as many places as
+    /// `per_address` allows.
     pub is_shared: bool,
-    /// Whether a connection may take the place of another one.
+    /// Whether a connection may displace another.
     pub displaces: bool,
 }
 
-/// Why there is no place.
+/// Why no place was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoPlace {
     /// None is left.
     Full,
-    /// The address has its share.
+    /// The address has used up its share.
     ForAddress,
 }
 
@@ -57,7 +64,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool of which nothing is held.
+    /// A pool without holdings.
     pub fn new(shares: Shares) -> Pool {
         Pool {
             shares,
@@ -68,10 +75,11 @@ impl Pool {
         }
     }
 
-    /// A place for this address under this number. `Some` is the number of the holding that it displaces: the caller ends its connection.
+    /// Takes a place for this address under this number. `Some` is the number of the displaced
+    /// holding, whose connection the caller must end.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why no place was given.
     pub fn take(&mut self, number: u64, address: IpAddr) -> Result<Option<u64>, NoPlace> {
         let held = self.held_by(address);
         let free = self.free();
@@ -88,7 +96,7 @@ impl Pool {
         Ok(displaced)
     }
 
-    /// A place for a proxy's connection whose client is not known yet.
+    /// Takes a place for a proxy's connection whose client is not known yet.
     ///
     /// # Errors
     /// None is left.
@@ -110,10 +118,11 @@ impl Pool {
         Ok(displaced)
     }
 
-    /// Says whose this holding is. One that is known already stays what it is.
+    /// Attributes this holding to an address. A holding that already has an address keeps it.
     ///
     /// # Errors
-    /// Why it may not be this address's; then it stays what it is. [`NoPlace::Full`] for a number that holds nothing.
+    /// Why this address may not have it; the holding is then unchanged. [`NoPlace::Full`] for a
+    /// number that holds nothing.
     pub fn belongs_to(&mut self, number: u64, address: IpAddr) -> Result<(), NoPlace> {
         match self.holders.get(&number) {
             None => return Err(NoPlace::Full),
@@ -127,7 +136,8 @@ impl Pool {
         Ok(())
     }
 
-    /// Gives back what is held under this number, or what was until it was displaced. Tells whether it was held.
+    /// Gives back the place held under this number, even if it was displaced. Returns whether it
+    /// was still held.
     pub fn give_back(&mut self, number: u64) -> bool {
         self.leaving.remove(&number);
         self.forget(number)
@@ -138,17 +148,17 @@ impl Pool {
         self.holders.contains_key(&number)
     }
 
-    /// Whether a place becomes free soon: its connection was displaced and has not ended yet.
+    /// Whether a place will soon be free: a connection was displaced and has not ended yet.
     pub fn is_anyone_leaving(&self) -> bool {
         !self.leaving.is_empty()
     }
 
-    /// Places that are held.
+    /// The number of held places.
     pub fn held(&self) -> usize {
         self.holders.len()
     }
 
-    /// Whether nothing is remembered, of any address.
+    /// Whether the pool has no state for any address.
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.holders.is_empty() && self.by_address.is_empty() && self.leaving.is_empty() && self.unknown == 0
