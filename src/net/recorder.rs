@@ -1,13 +1,14 @@
-//! The recorder: a thread that writes what the tap shows into a capture file.
+//! The recorder: a thread that writes the tap's traffic to a capture file.
 //!
 //! ```text
 //!  --capture, "capture on" ─► listener of the tap ─► thread: scribe ─► file, and the next one when it is full
 //!                                                          └─► packets, bytes, what was lost: status, metrics, the file itself
 //! ```
 //!
-//! Comes in: what is seen, and the word to begin or to end. Goes out: files that Wireshark opens; see PROTOCOL.md, "The capture file".
-//! Whoever waits for a slow disk is this thread alone: what does not fit its queue is lost and counted. An error of the disk or a pipe
-//! that is closed ends the capture, not the server. Never: two captures at once, a file overwritten.
+//! The recorder starts and stops on command, and writes files that Wireshark can open; see
+//! PROTOCOL.md, "The capture file". Only its thread waits for a slow disk: data that does not fit
+//! its queue is lost and counted. A disk error or a closed pipe ends the capture, not the server.
+//! There is never more than one capture at a time, and no existing file is overwritten.
 
 mod files;
 mod scribe;
@@ -34,9 +35,9 @@ use scribe::Scribe;
 /// When a file is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rotation {
-    /// At so many bytes.
+    /// At this many bytes.
     pub bytes: u64,
-    /// After so long, if it is ever.
+    /// After this time, if set.
     pub time: Option<Duration>,
 }
 
@@ -52,7 +53,7 @@ pub struct Recorder {
     running: Mutex<Option<Running>>,
 }
 
-/// A capture that was begun, also when it has ended by itself since.
+/// A capture that was started, even if it has since ended by itself.
 #[derive(Debug)]
 struct Running {
     listener: Arc<Listener>,
@@ -60,7 +61,7 @@ struct Running {
     ended: Receiver<()>,
 }
 
-/// How far a capture is.
+/// The progress of a capture.
 #[derive(Debug, Default)]
 struct Progress {
     name: Mutex<String>,
@@ -94,10 +95,10 @@ impl Progress {
 }
 
 impl Recorder {
-    /// Begins to write what one client or all say. Gives the file's name.
+    /// Starts a capture of one client or of all. Returns the file's name.
     ///
     /// # Errors
-    /// A capture is on, or the file cannot be begun.
+    /// A capture is already running, or the file cannot be created.
     pub fn start(&self, shared: &Shared, target: Target, only: Option<u64>) -> Result<String, String> {
         let mut running = self.running.lock();
         if let Some(present) = running.as_ref().filter(|present| present.is_on()) {
@@ -133,10 +134,10 @@ impl Recorder {
         Ok(name)
     }
 
-    /// Ends the capture, and waits a little for its last bytes. Says what became of it.
+    /// Ends the capture, and waits briefly for its last bytes. Returns a summary.
     ///
     /// # Errors
-    /// None is on, or it cannot end since nobody takes what it writes.
+    /// No capture is running, or it cannot end because nothing reads the pipe that it writes to.
     pub fn stop(&self) -> Result<String, String> {
         let mut running = self.running.lock();
         let present = running.as_ref().ok_or("no capture is on")?;
@@ -149,7 +150,7 @@ impl Recorder {
         Ok(text)
     }
 
-    /// How far the capture is.
+    /// The progress of the capture.
     pub fn status(&self) -> String {
         self.running.lock().as_ref().map_or("no capture is on".to_owned(), |running| running.progress.text())
     }
@@ -161,26 +162,26 @@ impl Running {
     }
 }
 
-/// The name of a file that a command begins: it names no path.
+/// The file of a capture that an operator command starts: the command cannot choose a path.
 pub fn file_of_tick(folder: &Path, tick: u32) -> Target {
     Target::File(folder.join(format!("tickwire-{tick}.pcapng")))
 }
 
-/// Nanoseconds from 1970 to the beginning of the server's clock. It is read once a capture, so that no change of the machine's clock
-/// comes between two packets.
+/// Nanoseconds from 1970 to the start of the server's clock. Read once per capture, so that changes
+/// to the machine's clock do not affect the packets of one capture.
 fn epoch_ns(shared: &Shared) -> u64 {
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
     u64::try_from(now.saturating_sub(shared.now()).as_nanos()).unwrap_or_default()
 }
 
-/// What is counted of captures, for the metrics.
+/// Counters of captures, for the metrics.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
     /// Packets written.
     pub packets: Counter,
     /// Bytes written.
     pub bytes: Counter,
-    /// Things that happened and were not written.
+    /// Events that were not written.
     pub lost: Counter,
 }
 

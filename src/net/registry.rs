@@ -1,7 +1,9 @@
-//! Who is here: connections or clients by number, and waiting until all have gone.
+//! The registry of open connections or clients by number, with a wait until all have ended.
 //!
-//! Comes in: entries as their threads begin, their numbers as these end. Goes out: all that are there, for a stop that reaches each. Never: an entry
-//! dropped under the lock, since closing a socket takes its time; one who waits for the last that is not woken by it.
+//! Threads add their entry when they begin and remove it when they end. A shutdown lists all
+//! entries to reach each of them, and waits for the last. An entry is never dropped under the lock,
+//! because closing a socket takes time, and removing the last entry always wakes the waiting
+//! thread.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -22,12 +24,12 @@ impl<T> Default for Registry<T> {
 }
 
 impl<T: Clone> Registry<T> {
-    /// An entry is here from now on, under a number of its own.
+    /// Adds an entry under a unique number.
     pub fn add(&self, number: u64, entry: T) {
         self.entries.lock().insert(number, entry);
     }
 
-    /// The entry of this number has gone. Gives it, if it was here.
+    /// Removes the entry of this number, and returns it if it was present.
     pub fn remove(&self, number: u64) -> Option<T> {
         let mut entries = self.entries.lock();
         let removed = entries.remove(&number);
@@ -37,17 +39,17 @@ impl<T: Clone> Registry<T> {
         removed
     }
 
-    /// The entry of this number, if it is here.
+    /// The entry of this number, if present.
     pub fn get(&self, number: u64) -> Option<T> {
         self.entries.lock().get(&number).cloned()
     }
 
-    /// All that are here, in the order of their numbers.
+    /// All entries, in the order of their numbers.
     pub fn all(&self) -> Vec<T> {
         self.entries.lock().values().cloned().collect()
     }
 
-    /// Waits until all have gone, at most until then. Returns how many are left.
+    /// Waits until no entry is left, at most until `deadline`. Returns the number of entries left.
     pub fn wait_until_empty(&self, deadline: Instant) -> usize {
         let mut entries = self.entries.lock();
         while !entries.is_empty() {

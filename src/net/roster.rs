@@ -1,9 +1,9 @@
 //! The roster: which player numbers are taken.
 //!
-//! Comes in: joins and the news that a player has left the world. Goes out: the lowest free number, since small
-//! numbers take one byte on the wire. A number rests for a while before it is given again, so that a late packet about the one
-//! who left cannot be taken for the one who came; for a shorter while when no other is left, so that many who come and go
-//! do not lock others out. Never: two players with one number.
+//! A join takes the lowest free number, because small numbers take one byte on the wire. A number
+//! is not reused for a while after its player has left, so that a late packet about the old player
+//! cannot be attributed to a new one. If no other number is free, the wait is shorter, so that many
+//! clients that join and leave do not lock others out. Two players never have the same number.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -26,7 +26,8 @@ struct State {
 }
 
 impl Roster {
-    /// Takes the lowest free number; `None` when all [`limits::PLAYERS`] are taken, or given back only just now.
+    /// Takes the lowest free number; `None` if all [`limits::PLAYERS`] numbers are taken or were
+    /// given back too recently.
     pub fn take(&self, now: Duration) -> Option<PlayerId> {
         let mut state = self.state.lock();
         state.end_rests(now, limits::PLAYER_NUMBER_REST);
@@ -43,7 +44,8 @@ impl Roster {
         Some(PlayerId(state.highest))
     }
 
-    /// Counts these numbers as taken, and those between them as free: the players of a world that goes on. For a new roster.
+    /// Marks these numbers as taken, and the numbers between them as free, for the players of a
+    /// restored world. Call it on a new roster.
     pub fn resume(&self, taken: impl Iterator<Item = PlayerId>) {
         let mut state = self.state.lock();
         let taken: BTreeSet<u16> = taken.map(|player| player.0).collect();
@@ -51,8 +53,8 @@ impl Roster {
         state.free = (1..state.highest).filter(|number| !taken.contains(number)).collect();
     }
 
-    /// Gives a number back, to be taken again after [`limits::PLAYER_NUMBER_REST`], or, if no other is left,
-    /// [`limits::PLAYER_NUMBER_REST_LEAST`].
+    /// Gives a number back. It can be reused after [`limits::PLAYER_NUMBER_REST`] or, if no other
+    /// number is free, after [`limits::PLAYER_NUMBER_REST_LEAST`].
     pub fn give_back(&self, player: PlayerId, now: Duration) {
         self.state.lock().resting.push_back((now, player.0));
     }

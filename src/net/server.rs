@@ -1,4 +1,4 @@
-//! A running server: starts the threads, knows the address, stops cleanly.
+//! A running server: starts the threads, reports its address, shuts down gracefully.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -20,7 +20,7 @@ use crate::limits;
 use crate::session::Breach;
 use crate::world::{Action, World};
 
-/// A server that listens and ticks. Dropping it without [`Server::stop`] leaves its threads running.
+/// A running server. Dropping it without [`Server::stop`] leaves its threads running.
 #[derive(Debug)]
 pub struct Server {
     shared: Arc<Shared>,
@@ -33,17 +33,19 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds the address, makes the world, starts the threads.
+    /// Binds the address, generates the world, starts the threads.
     ///
     /// # Errors
-    /// The machine carries too few connections, the address cannot be bound, or a thread cannot be started.
+    /// The machine supports too few connections, the address cannot be bound, or a thread cannot be
+    /// started.
     pub fn start(config: Config) -> io::Result<Server> {
         let world = World::new(config.identity);
         Server::start_from(config, world)
     }
 
-    /// As [`Server::start`], with a world that goes on; its identity counts. Whoever was in it leaves in its next tick, since
-    /// their connections are those of another server.
+    /// As [`Server::start`], but continues this world, whose identity overrides that of the
+    /// configuration. The world's players leave in its next tick, because they have no connection
+    /// to this server.
     ///
     /// # Errors
     /// As in [`Server::start`].
@@ -73,45 +75,48 @@ impl Server {
         Ok(Server { shared, listener, address, ceilings, accepting, ticking, telling })
     }
 
-    /// Where it listens, with the port that was given when port 0 was asked for.
+    /// The address on which it listens, with the actual port if port 0 was requested.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The settings in force: those asked for, cut to what the machine and the world allow.
+    /// The effective settings: the requested settings, limited to what the machine and the world
+    /// allow.
     pub fn config(&self) -> &Config {
         &self.shared.config
     }
 
-    /// What the machine allows, from which the caps were computed.
+    /// The machine's ceilings, from which the caps were computed.
     pub fn ceilings(&self) -> Ceilings {
         self.ceilings
     }
 
-    /// Whether the world goes on. It ends by itself only by a bug of ours; then nobody should be let in any more.
+    /// Whether the world thread is running. It ends by itself only because of a bug; the server
+    /// should then accept no more clients.
     pub fn is_ticking(&self) -> bool {
         !self.ticking.is_finished()
     }
 
-    /// Whether the operator has said `stop`. Whoever runs the server looks, and then stops it.
+    /// Whether the operator has entered `stop`. The server's owner polls this, and then calls
+    /// [`Server::stop`].
     pub fn is_asked_to_stop(&self) -> bool {
         self.shared.is_asked_to_stop()
     }
 
-    /// Where one can listen to what clients and server say.
+    /// The tap, for listening to the traffic between clients and server.
     pub fn tap(&self) -> &Tap {
         &self.shared.tap
     }
 
-    /// Begins to write what clients and server say.
+    /// Starts a capture of the traffic between clients and server.
     ///
     /// # Errors
-    /// Why it cannot be written there.
+    /// The reason why the capture cannot be written there.
     pub fn capture(&self, target: Target) -> Result<String, String> {
         self.shared.recorder.start(&self.shared, target, None)
     }
 
-    /// What carries out the operator's commands.
+    /// The console, which executes operator commands.
     pub fn console(&self) -> Console {
         Console::new(Arc::clone(&self.shared))
     }
@@ -121,9 +126,10 @@ impl Server {
         self.shared.metrics.text()
     }
 
-    /// Lets nobody new in, closes everyone with 1001, joins the threads. Takes at most about 1.5 s, however the
-    /// clients behave, and a second more when a capture is on that nobody takes; longer only where threads wait for a processor. Returns
-    /// how many connections had to be left behind: 0 unless a thread hangs.
+    /// Accepts no new connections, closes all clients with 1001, and joins the threads. Takes at
+    /// most about 1.5 s, however the clients behave, and a second more if a capture is running
+    /// whose output nothing reads; longer only if threads wait for a processor. Returns the number
+    /// of connections left open: 0 unless a thread hangs.
     pub fn stop(self) -> usize {
         let Server { shared, listener, accepting, ticking, telling, .. } = self;
         shared.set_stopping();
@@ -149,12 +155,12 @@ impl Server {
     }
 }
 
-/// How many of the connections that the machine carries may be busy with requests and pages; the others are for clients.
+/// How many of the machine's connections may serve requests and pages; the others are for clients.
 fn pending(connections: usize) -> usize {
     limits::HEADS_PENDING.min(connections / 4)
 }
 
-/// How far ahead of the next tick a command may be meant.
+/// How far ahead of the next tick a command's tick may be.
 fn ahead_ticks(config: &Config) -> u32 {
     (limits::COMMAND_AHEAD_MS * config.rates().tick_hz).div_ceil(1000)
 }

@@ -1,4 +1,5 @@
-//! What the threads of one server share. Nothing is a global: a second server in the process is a second value.
+//! The shared state of one server's threads. Nothing is global: a second server in the process is a
+//! second value.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
@@ -25,27 +26,27 @@ use crate::feed::Published;
 pub struct Shared {
     /// The settings in force.
     pub config: Config,
-    /// What is counted.
+    /// The metrics.
     pub metrics: Metrics,
     /// Commands for the world.
     pub inbox: Inbox,
     /// The operator's questions for the world thread.
     pub inquiries: Inquiries,
-    /// Who has tried wrong tokens at `/admin`.
+    /// Counts wrong tokens per address.
     pub gate: Gate,
     /// Player numbers.
     pub roster: Roster,
-    /// Who listens to what is said.
+    /// Passes traffic to listeners.
     pub tap: Tap,
-    /// Writes it into a file, if it is on.
+    /// Writes traffic to a file while a capture is running.
     pub recorder: Recorder,
-    /// Who may have a thread.
+    /// Decides which connection gets a thread.
     pub admission: Arc<Admission>,
-    /// What the clients of one address may still do.
+    /// Rate limits shared by the clients of one address.
     pub budgets: Budgets,
     /// One for each fan-out worker.
     pub bells: Vec<Bell>,
-    /// Tells this start of the server from the one before: 16 hex digits.
+    /// Distinguishes this run of the server from earlier runs: 16 hex digits.
     pub epoch: String,
     /// Ticks completed.
     pub tick: AtomicU32,
@@ -60,7 +61,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// The shared part of a server that starts now.
+    /// The shared state of a server that is starting.
     pub fn new(
         config: Config,
         inbox: Inbox,
@@ -98,32 +99,32 @@ impl Shared {
         self.started.elapsed()
     }
 
-    /// Whether the operator wants the server to stop: whoever runs it then does.
+    /// Whether the operator has asked the server to stop; its owner then stops it.
     pub fn is_asked_to_stop(&self) -> bool {
         self.asked_to_stop.load(Ordering::Acquire)
     }
 
-    /// The operator wants the server to stop.
+    /// Records that the operator asks the server to stop.
     pub fn ask_to_stop(&self) {
         self.asked_to_stop.store(true, Ordering::Release);
     }
 
-    /// Whether the server stops: nobody new is let in.
+    /// Whether the server is stopping: it then accepts no new connections.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// From now on the server stops.
+    /// Records that the server is stopping.
     pub fn set_stopping(&self) {
         self.stopping.store(true, Ordering::Release);
     }
 
-    /// Whether the world thread is to end, which comes after the clients have gone.
+    /// Whether the world thread must end, which happens after the clients have gone.
     pub fn is_world_stopping(&self) -> bool {
         self.world_stopping.load(Ordering::Acquire)
     }
 
-    /// Ends the world thread after its present tick.
+    /// Ends the world thread after its current tick.
     pub fn stop_world(&self) {
         self.world_stopping.store(true, Ordering::Release);
     }
@@ -133,13 +134,13 @@ impl Shared {
         self.next_client.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Lists a client, so that a stop reaches it.
+    /// Lists a client, so that a shutdown reaches it.
     pub fn list(&self, client: &Arc<Client>) {
         self.clients.add(client.id, Arc::clone(client));
         self.metrics.clients.inc();
     }
 
-    /// Forgets a client whose thread is over.
+    /// Removes a client whose thread has ended.
     pub fn unlist(&self, client: &Client) {
         client.set_gone();
         if self.clients.remove(client.id).is_some() {
@@ -147,12 +148,12 @@ impl Shared {
         }
     }
 
-    /// All clients at the moment.
+    /// All current clients.
     pub fn clients(&self) -> Vec<Arc<Client>> {
         self.clients.all()
     }
 
-    /// Gives a client to a worker, in turn. From now on it is told what happens.
+    /// Assigns a client to a worker, round-robin. From now on the client receives updates.
     pub fn give_to_worker(&self, client: &Arc<Client>) {
         let turn = self.next_bell.fetch_add(1, Ordering::Relaxed);
         self.bells[turn % self.bells.len()].welcome(Arc::clone(client));
@@ -167,31 +168,34 @@ impl Shared {
         }
     }
 
-    /// The thread of the connection of this number begins: from now on a stop waits for it and reaches its socket.
+    /// Records that this connection's thread begins: from now on a shutdown waits for the thread
+    /// and reaches its socket.
     pub fn connection_begins(&self, number: u64, stream: &Arc<TcpStream>) {
         self.connections.add(number, Arc::clone(stream));
     }
 
-    /// Ends the connection of this number at once, if it is still there: its thread wakes from whatever it waits for.
+    /// Ends the connection of this number immediately, if it is still open: its thread wakes from
+    /// any blocking call.
     pub fn cut_connection(&self, number: u64) {
         if let Some(stream) = self.connections.get(number) {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
 
-    /// The thread of the connection of this number is over.
+    /// Records that the thread of this connection has ended.
     pub fn connection_ends(&self, number: u64) {
         self.connections.remove(number);
     }
 
-    /// Ends all connections at once, whatever they are at: clients, pages, requests that do not come.
+    /// Ends all connections immediately, whatever their state: clients, pages, unfinished requests.
     pub fn cut_connections(&self) {
         for stream in self.connections.all() {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
 
-    /// Waits until all connections' threads are over, at most for this long. Returns how many are left.
+    /// Waits at most this long until the threads of all connections have ended. Returns the number
+    /// of connections left.
     pub fn wait_for_connections(&self, time: Duration) -> usize {
         self.connections.wait_until_empty(Instant::now() + time)
     }

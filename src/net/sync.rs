@@ -1,5 +1,6 @@
-//! The locks of `net/`, in one place, so that a model checker can be put in their stead.
+//! The locks of `net/`, in one place, so that a model checker can replace them.
 //!
-//! `parking_lot`: no poisoning (one client's panic must not lock others out) and small enough for one per client.
+//! `parking_lot`: no poisoning (one client's panic must not lock others out), and small enough for
+//! one lock per client.
 
 pub use parking_lot::{Condvar, Mutex};

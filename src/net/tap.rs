@@ -1,4 +1,4 @@
-//! The tap: what clients and server say to one another, handed to whoever listens.
+//! The tap: passes the traffic between clients and server to listeners.
 //!
 //! ```text
 //!  connection: opened ───┐                                  ┌─► listener ─ bounded queue ─► the recorder's thread
@@ -7,10 +7,12 @@
 //!  world: ticks ─────────┘
 //! ```
 //!
-//! Comes in: bytes as they travel: those of a client when its thread has read them, those of the server when they are queued in the
-//! outbox, under its lock, so their order is that of the wire. Goes out: [`Seen`] values through [`Listener`]s. Who comes later is
-//! first introduced to the clients that are there, and then hears whole messages only. Never: a wait for a listener, a copy when
-//! nobody listens, a secret of a request.
+//! The tap sees bytes as they travel: a client's bytes when its thread has read them, the server's
+//! bytes when they are queued in the outbox, under its lock, so that their order is that of the
+//! wire. Listeners receive [`Seen`] values through a [`Listener`]. A listener that joins later
+//! first gets an introduction of the connected clients, and then only whole messages. The tap never
+//! waits for a listener, copies nothing if nobody listens, and never passes on a secret of a
+//! request.
 
 mod head;
 mod listener;
@@ -26,18 +28,18 @@ use crate::packet::Dialect;
 pub use crate::ws::Side;
 pub use listener::{Listener, Lost, Taken};
 
-/// Something that happened on the wire or in the world.
+/// An event on the wire or in the world.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
-    /// Whose connection; 0 for the world.
+    /// The client's connection; 0 for the world.
     pub client: u64,
     /// Its body, 0 without one.
     pub player: u16,
     /// When, on the server's clock.
     pub at: Duration,
-    /// Ticks that the world had completed.
+    /// The number of ticks that the world had completed.
     pub tick: u32,
-    /// What.
+    /// The event.
     pub what: What,
 }
 
@@ -48,21 +50,21 @@ impl Seen {
     }
 }
 
-/// How much of a client was skipped after a gap, until a message began.
+/// The amount of a client's traffic skipped after a gap, until a message began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Missed {
     /// Pieces.
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// The tick at which it began.
+    /// The tick at which the gap began.
     pub since_tick: u32,
 }
 
-/// What was seen.
+/// The kind of event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum What {
-    /// A client was upgraded, or was there before the listener came.
+    /// A client was upgraded, or was connected before the listener joined.
     Opened {
         /// The client's end.
         address: SocketAddr,
@@ -70,15 +72,16 @@ pub enum What {
         local: SocketAddr,
         /// The dialect that it speaks.
         dialect: String,
-        /// Whether it speaks it as JSON.
+        /// Whether it uses JSON.
         json: bool,
         /// The head of its request, secrets overwritten at equal length.
         request: Vec<u8>,
-        /// Our answer.
+        /// The server's response.
         response: Vec<u8>,
     },
-    /// All that its session remembers, before the bytes that follow: for who did not hear all from the beginning, and only if it listens
-    /// to the world as well. See [`crate::session::Session::save`].
+    /// The state of its session before the bytes that follow. Sent to a listener that did not
+    /// receive all bytes from the beginning, and only if it also listens to the world. See
+    /// [`crate::session::Session::save`].
     Session(Vec<u8>),
     /// Bytes as they travel.
     Bytes {
@@ -89,19 +92,20 @@ pub enum What {
         /// Whether no message is left unfinished after them.
         whole: bool,
     },
-    /// Bytes of the client that were skipped. What comes next of it begins a message, or is its end.
+    /// Bytes of the client that were skipped. The client's next event begins a message, or is its
+    /// end.
     Missed(Missed),
-    /// The connection is over.
+    /// The connection has ended.
     Ended {
         /// The rule's name, as in the log.
         rule: &'static str,
     },
-    /// The whole world, as it is before the next [`What::Tick`]. Only for who listens to the world.
+    /// The whole world before the next [`What::Tick`]. Sent only to listeners of the world.
     World {
         /// As [`crate::world::World::restore`] takes it.
         snapshot: Vec<u8>,
     },
-    /// A tick of the world begins. Only for who listens to the world.
+    /// A tick of the world begins. Sent only to listeners of the world.
     Tick {
         /// The world's checksum before it.
         checksum: u64,
@@ -123,7 +127,7 @@ impl What {
     }
 }
 
-/// How a client began. Kept for each of them as long as it is there, as compactly as it goes.
+/// The handshake of a client, stored compactly for as long as the client is connected.
 #[derive(Debug)]
 pub struct Handshake {
     address: SocketAddr,
@@ -136,7 +140,8 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// The handshake of a client. Secrets of the request's head are overwritten here, before anybody keeps it.
+    /// The handshake of a client. Overwrites the secrets of the request's head before the head is
+    /// stored.
     pub fn new(
         (address, local): (SocketAddr, SocketAddr),
         (dialect, json): (Arc<Dialect>, bool),
@@ -163,7 +168,7 @@ impl Handshake {
     }
 }
 
-/// Whose bytes, and when: what is said with each of them.
+/// The origin and time that accompany each piece of bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Who {
     /// The client's number.
@@ -174,7 +179,7 @@ pub struct Who {
     pub at: Duration,
 }
 
-/// See the [module](self). Cloning gives another handle of the same tap.
+/// See the [module](self). A clone is another handle to the same tap.
 #[derive(Debug, Clone, Default)]
 pub struct Tap {
     inner: Arc<Inner>,
@@ -224,28 +229,31 @@ impl Inner {
 }
 
 impl Tap {
-    /// Whether anybody listens: one relaxed load.
+    /// Whether there is a listener: one relaxed load.
     pub fn is_on(&self) -> bool {
         self.inner.is_on.load(Ordering::Relaxed)
     }
 
-    /// Whether anybody may listen to this client: two relaxed loads. Who is listened to alone costs the others nothing more.
+    /// Whether a listener may want this client: two relaxed loads. Listening to a single client
+    /// costs the other clients nothing more.
     pub fn wants(&self, client: u64) -> bool {
         let only = self.inner.only.load(Ordering::Relaxed);
         self.is_on() && (only == 0 || only == client)
     }
 
-    /// Whether anybody listens to the world as well.
+    /// Whether a listener also wants the world.
     pub fn wants_world(&self) -> bool {
         self.inner.wants_world.load(Ordering::Relaxed)
     }
 
-    /// Begins to listen to one client, or to all. At most `bound_bytes` wait to be taken; beyond them things are lost, and counted.
+    /// Starts listening to one client, or to all. At most `bound_bytes` are queued; events beyond
+    /// the limit are lost, and counted.
     pub fn listen(&self, only: Option<u64>, bound_bytes: usize) -> Arc<Listener> {
         self.add(listener::Queue::new(only, bound_bytes, false))
     }
 
-    /// The same with the world: its state before the next tick, and then each tick.
+    /// As [`Tap::listen`], and also to the world: its state before the next tick, and then each
+    /// tick.
     pub fn listen_with_world(&self, only: Option<u64>, bound_bytes: usize) -> Arc<Listener> {
         self.add(listener::Queue::new(only, bound_bytes, true))
     }
@@ -268,15 +276,16 @@ impl Tap {
         Arc::new(Listener::new(queue, Arc::downgrade(&self.inner)))
     }
 
-    /// For who has lost how these clients came: introduces those that are still there. What comes of them later may come before this is
-    /// called, but not how they came.
+    /// For a listener that has lost the handshakes of these clients: introduces the clients that
+    /// are still connected. Later bytes of a client may arrive before this call, but its handshake
+    /// may not.
     pub fn introduce(&self, opened: &BTreeSet<u64>) -> Vec<Seen> {
         let state = self.inner.state.lock();
         let there = opened.iter().filter_map(|client| state.clients.get_key_value(client));
         there.map(|(client, handshake)| handshake.seen(*client, self.inner.tick())).collect()
     }
 
-    /// A client was upgraded; from now on its bytes are seen.
+    /// Records that a client was upgraded; from now on its bytes are seen.
     pub fn opened(&self, client: u64, handshake: Handshake) {
         let mut state = self.inner.state.lock();
         if !state.listeners.is_empty() {
@@ -286,7 +295,7 @@ impl Tap {
         state.clients.insert(client, handshake);
     }
 
-    /// A client's connection is over, for this reason. Nothing more of it is seen.
+    /// Records that a client's connection has ended, for this reason. Nothing more of it is seen.
     pub fn ended(&self, who: Who, rule: &'static str) {
         let mut state = self.inner.state.lock();
         if state.clients.remove(&who.client).is_some() {
@@ -299,7 +308,7 @@ impl Tap {
         }
     }
 
-    /// Whole frames were queued for a client. For the outbox, under its lock.
+    /// Records whole frames queued for a client. Called by the outbox, under its lock.
     pub fn said(&self, who: Who, frames: &[u8]) {
         if !self.wants(who.client) {
             return;
@@ -314,8 +323,9 @@ impl Tap {
         }
     }
 
-    /// Bytes came from a client. `begins` says whether a message may begin with them, `unfinished_bytes` how much of one is left
-    /// unfinished after them; `session` gives what its session remembers before them.
+    /// Records bytes from a client. `begins` says whether a message may begin with them, and
+    /// `unfinished_bytes` how many bytes of an unfinished message there are after them; `session`
+    /// returns the state of its session before them.
     pub fn heard(
         &self,
         who: Who,
@@ -339,7 +349,7 @@ impl Tap {
         }
     }
 
-    /// A tick begins. `snapshot` is called when somebody does not know the world yet.
+    /// Records that a tick begins. `snapshot` is called if a listener does not have the world yet.
     pub fn tick_begins(
         &self,
         at: Duration,
@@ -365,7 +375,7 @@ impl Tap {
         }
     }
 
-    /// A tick begins that cannot be shown.
+    /// Records that a tick begins that cannot be shown.
     pub fn tick_is_lost(&self, at: Duration, tick: u32) {
         let what = What::Tick { checksum: 0, frame: Vec::new() };
         let seen = Seen { client: 0, player: 0, at, tick, what };
@@ -373,12 +383,12 @@ impl Tap {
         state.listeners.iter().filter(|queue| queue.wants_world()).for_each(|queue| queue.lose(&seen));
     }
 
-    /// So many ticks are complete.
+    /// Sets the number of completed ticks.
     pub fn set_tick(&self, tick: u32) {
         self.inner.tick.store(tick, Ordering::Relaxed);
     }
 
-    /// The server is over: who listens finds the end after what waits.
+    /// Ends the tap: each listener finds the end after its queued events.
     pub fn end(&self) {
         let mut state = self.inner.state.lock();
         state.is_over = true;

@@ -1,9 +1,12 @@
-//! The world thread: drains the inbox, steps the world, publishes; at the intended times, whatever the ticks before took.
+//! The world thread: drains the inbox, steps the world, and publishes, each tick at its intended
+//! time whatever the duration of the ticks before.
 //!
-//! What the operator asks is answered when the tick is published, in the time that is left before the next.
+//! The operator's questions are answered after the tick is published, in the time left before the
+//! next.
 //!
-//! Never: a send, a wait for a client or a disk, a drift. *Late* is a tick begun more than half a period after its time;
-//! periods that are over before their tick could begin are *skipped* and counted, so that a stall is not followed by a rush.
+//! The world thread never sends, never waits for a client or a disk, and never drifts. A *late*
+//! tick begins more than half a period after its time; periods that have passed before their tick
+//! could begin are *skipped* and counted, so that a stall is not followed by a burst of ticks.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,7 +22,7 @@ use crate::limits;
 use crate::world::command::encode_frame;
 use crate::world::{Action, Command, Event, PlayerId, Refusal, World};
 
-/// When the ticks are due.
+/// The schedule of the ticks.
 #[derive(Debug)]
 struct Schedule {
     start: Instant,
@@ -57,7 +60,7 @@ impl Schedule {
     }
 }
 
-/// The world thread's life, until the server's workers are told to stop.
+/// The loop of the world thread, until the server's workers are told to stop.
 pub fn run(shared: &Shared, mut world: World) {
     let hz = world.identity().tick_hz.get();
     let mut schedule = Schedule::new(Instant::now(), hz);
@@ -122,7 +125,8 @@ fn step(shared: &Shared, world: &mut World, commands: &mut Vec<Command>, margins
     shared.tap.set_tick(world.tick());
 }
 
-/// Shows the tick that begins to those who listen to the world. A tick that no command frame holds is told to them as lost.
+/// Passes the beginning tick to the tap's listeners. A tick that does not fit a command frame is
+/// reported to them as lost.
 fn show_tick(shared: &Shared, world: &World, commands: &[Command]) {
     let (now, tick, mut frame) = (shared.now(), world.tick(), Vec::new());
     match encode_frame(tick, commands, &mut frame) {
@@ -147,7 +151,7 @@ fn refused(shared: &Shared, command: &Command, refusal: Refusal) {
     }
 }
 
-/// The line that tells who runs the server how it goes.
+/// Logs the server's status line.
 fn status(shared: &Shared, world: &World) {
     let metrics = &shared.metrics;
     if metrics.clients.get() == 0 {

@@ -1,14 +1,15 @@
-//! The fan-out: workers that tell clients what each published tick means for them.
+//! The fan-out: workers that turn each published tick into updates for clients.
 //!
 //! ```text
 //!  world thread ──ring(published)──► bell of each worker ──► for each of its clients:
 //!                                                             view → messages → frames → one push → one send
 //! ```
 //!
-//! Each client belongs to one worker, which alone knows what the client has been told. A worker that finds the last turn unsent does not
-//! add a second state: it sends what waits, keeps events, and leaves the state to a later turn. It also watches over its
-//! clients: pings the silent, closes the slow, cuts what does not end. Never: waiting for a client; letting one
-//! client's panic reach the others.
+//! Each client belongs to one worker, which alone holds the client's known set. If a worker finds
+//! the previous update unsent, it does not add a second state: it sends the queued bytes, keeps
+//! events, and leaves the state to a later update. The worker also watches over its clients: it
+//! pings idle clients, closes slow ones, and cuts connections that do not end. A worker never waits
+//! for a client, and one client's panic never reaches the others.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,10 +24,10 @@ use crate::limits;
 use crate::session::Breach;
 use crate::ws::frame::{self, Opcode};
 
-/// What wakes a worker.
+/// The bell that wakes a worker.
 pub type Bell = bell::Bell<Arc<Published>, Arc<Client>>;
 
-/// A client and what it has been told.
+/// A client and its known set.
 struct Member {
     client: Arc<Client>,
     view: View,
@@ -40,7 +41,7 @@ struct Desk {
     frames: Vec<u8>,
 }
 
-/// A worker's life, until its bell says stop.
+/// A worker's loop, until its bell says stop.
 pub fn run(shared: &Shared, bell: &Bell) {
     let (mut members, mut desk) = (Vec::<Member>::new(), Desk::default());
     let (mut ticks, mut newcomers) = (VecDeque::new(), Vec::new());
@@ -71,7 +72,7 @@ fn serve(shared: &Shared, member: &mut Member, ticks: &VecDeque<Arc<Published>>,
     watch_over(&member.client, now);
 }
 
-/// What these ticks mean for one client: all events, and the state of the last turn.
+/// The update of one client for these ticks: all events, and the state of the last tick.
 fn tell(
     shared: &Shared,
     member: &mut Member,
@@ -106,7 +107,7 @@ fn tell(
     shared.metrics.turn_sends.inc_by(client.outbox.sends() - sends_before);
 }
 
-/// Pings the silent, closes the lost and the slow, cuts what does not end.
+/// Pings idle clients, closes lost and slow ones, and cuts connections that do not end.
 fn watch_over(client: &Client, now: Duration) {
     if let Some(closing) = client.closing_for(now) {
         if closing > limits::CLOSE_TIME {

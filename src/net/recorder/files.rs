@@ -1,7 +1,6 @@
-//! Where a capture goes: files one after the other, or a pipe.
+//! The destination of a capture: a sequence of files, or a pipe.
 //!
-//! Comes in: a [`Target`], and bytes. Goes out: files. Never: a file that was there before overwritten, a second file where a pipe
-//! was asked for.
+//! An existing file is never overwritten, and a pipe is never followed by a second file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -11,16 +10,17 @@ use std::path::{Path, PathBuf};
 use crate::limits;
 use crate::net::platform;
 
-/// What whoever begins a capture asks for.
+/// The requested destination of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// This file, and when it is full others beside it: `a.pcapng`, `a.1.pcapng`. A device of that name is written to as it is.
+    /// This file, then numbered files beside it when it is full: `a.pcapng`, `a.1.pcapng`. A device
+    /// of this name is written to directly.
     File(PathBuf),
     /// Standard output.
     Stdout,
 }
 
-/// An open end of a capture.
+/// An open destination.
 pub struct Output {
     target: Target,
     /// Number of the file, from 0.
@@ -34,7 +34,8 @@ impl Output {
     /// Opens the first file.
     ///
     /// # Errors
-    /// It is there already, or it is a named pipe: to open one waits until somebody reads it. Or whatever the disk says.
+    /// The file exists; it is a named pipe, which would block until a reader opens it; or any error
+    /// of the disk.
     pub fn open(target: Target) -> io::Result<Output> {
         let (path, sink): (_, Box<dyn Write + Send>) = match &target {
             Target::Stdout => (None, Box::new(io::stdout())),
@@ -50,12 +51,12 @@ impl Output {
         Ok(Output { target, number: 0, path, sink, written_bytes: 0 })
     }
 
-    /// Whether another file can follow; a pipe goes on as it is.
+    /// Whether another file can follow; a pipe has no successor.
     pub fn is_file(&self) -> bool {
         self.path.is_some()
     }
 
-    /// What it is called.
+    /// The name of the destination.
     pub fn name(&self) -> String {
         match (&self.path, &self.target) {
             (Some(path), _) | (None, Target::File(path)) => path.display().to_string(),
@@ -68,10 +69,10 @@ impl Output {
         self.written_bytes
     }
 
-    /// Ends the file and begins the next one, whose number is the next that no file has.
+    /// Ends the file and creates the next one, with the next unused number.
     ///
     /// # Errors
-    /// Whatever the disk says.
+    /// Any error of the disk.
     pub fn next(&mut self) -> io::Result<()> {
         let Target::File(first) = &self.target else { return Ok(()) };
         self.sink.flush()?;
@@ -111,7 +112,7 @@ fn is_named_pipe(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| about.file_type().is_fifo())
 }
 
-/// Whether there is something of this name that is no file, such as a terminal.
+/// Whether this name exists and is not a regular file, such as a terminal.
 fn is_device(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
 }

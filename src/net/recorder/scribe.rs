@@ -1,4 +1,5 @@
-//! From what was seen to the bytes of a capture file. Without a file, a clock or a thread: the recorder has those.
+//! Encodes the tap's traffic as the blocks of a capture file, without a file, a clock or a thread:
+//! the recorder has those.
 //!
 //! ```text
 //!   opened ─► SYN, SYN/ACK, ACK, request, response      session ─► record 3 of the world's interface, and what is unfinished
@@ -6,8 +7,9 @@
 //!   ended  ─► FIN, FIN, ACK                             tick    ─► record 2
 //! ```
 //!
-//! Comes in: [`Seen`] values in order, and what is [`Lost`]. Goes out: blocks. Sequence numbers count the bytes; those that were lost are
-//! counted as well, so they show as a hole. Never: bytes of a client whose beginning is unknown.
+//! The input is [`Seen`] values in order, and what is [`Lost`]; the output is blocks. Sequence
+//! numbers count all bytes, including lost bytes, so a loss shows as a gap. Bytes of a client whose
+//! beginning is unknown are never written.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -23,11 +25,11 @@ use crate::world::command::decode_frame;
 use crate::world::{Action, World, code_hash};
 use crate::ws::boundary::Boundary;
 
-/// Number of the interface with the connections, and of the one with the world's records.
+/// Number of the interface with the connections, and of the interface with the world's records.
 const CLIENTS: u32 = 0;
 const WORLD: u32 = 1;
 
-/// One client, as far as the file has told of it.
+/// One client, as far as the file describes it.
 #[derive(Debug)]
 struct Talker {
     opened: Seen,
@@ -62,7 +64,7 @@ impl Talker {
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Scribe {
-    /// Nanoseconds from 1970 to the beginning of the server's clock.
+    /// Nanoseconds from 1970 to the start of the server's clock.
     epoch_ns: u64,
     talkers: BTreeMap<u64, Talker>,
     /// Names of players, and the addresses that have been given one.
@@ -75,7 +77,7 @@ pub struct Scribe {
 }
 
 impl Scribe {
-    /// One who has seen nothing yet.
+    /// A scribe that has seen no traffic yet.
     pub fn new(epoch_ns: u64) -> Scribe {
         Scribe {
             epoch_ns,
@@ -93,7 +95,7 @@ impl Scribe {
         self.packets
     }
 
-    /// Appends what there is to say of something that was seen. With [`What::World`] a new file begins.
+    /// Appends the blocks for one item. [`What::World`] begins a new file.
     pub fn take(&mut self, seen: &Seen, out: &mut Vec<u8>) {
         match &seen.what {
             What::Opened { address, local, .. } => self.open(seen, *address, *local, out),
@@ -109,14 +111,15 @@ impl Scribe {
         }
     }
 
-    /// The end: a file without a tick is empty, but a capture all the same.
+    /// Ends the file: without a tick it has no traffic, but is still a valid capture.
     pub fn finish(&self, out: &mut Vec<u8>) {
         if !self.has_begun {
             write_front(out);
         }
     }
 
-    /// Appends that something is missing from here on. Who has gone is forgotten; who came and is still there is introduced with these.
+    /// Appends a note that data is missing from here on. Forgets clients that have left; `came`
+    /// introduces clients that arrived meanwhile and are still connected.
     pub fn lose(&mut self, lost: &Lost, came: &[Seen], at: Duration, out: &mut Vec<u8>) {
         let messages = u32::try_from(lost.messages).unwrap_or(u32::MAX);
         self.record(at, &Record::Lost { messages, bytes: lost.bytes, since_tick: lost.since_tick }, out);
@@ -368,7 +371,7 @@ impl Scribe {
     }
 }
 
-/// What every file begins with.
+/// The blocks with which every file begins.
 fn write_front(out: &mut Vec<u8>) {
     pcapng::write_section(out, concat!("tickwire ", env!("CARGO_PKG_VERSION")));
     pcapng::write_interface(out, LINK_RAW as u16, "clients");

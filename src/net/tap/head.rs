@@ -1,12 +1,13 @@
-//! The head of a request as others may see it: whole, but for what is a secret.
+//! The head of a request as listeners may see it: complete, with its secrets overwritten.
 //!
-//! Comes in: the bytes of a head that was read and found in order. Goes out: the same bytes, secrets overwritten at equal length. Never:
-//! a change of its length or of its lines.
+//! The input is the bytes of a valid head; the output is the same bytes, with secrets overwritten
+//! at equal length. The length of the head and its lines never change.
 
 use crate::ws::http::percent_decode;
 
-/// Parts of the names of headers and of fields of a query whose value lets whoever has it in, such as `X-Api-Key`, `Cookie`,
-/// `Cf-Access-Jwt-Assertion` or `access_token`. A name may have one by chance (`X-Author`): then more is covered than need be.
+/// Substrings of the names of headers and query fields whose value grants access, such as
+/// `X-Api-Key`, `Cookie`, `Cf-Access-Jwt-Assertion` or `access_token`. A name may contain one by
+/// chance (`X-Author`): its value is then overwritten needlessly.
 const SECRET_PARTS: [&[u8]; 15] = [
     b"auth",
     b"bearer",
@@ -24,16 +25,18 @@ const SECRET_PARTS: [&[u8]; 15] = [
     b"ticket",
     b"token",
 ];
-/// A header that may hold the address of a page, and with it the query of that page.
+/// A header that may hold the URL of a page, including its query.
 const REFERER: &str = "Referer";
-/// Headers of the handshake whose names look like those of secrets: a reader who checks the handshake needs their values.
+/// Headers of the handshake whose names look like those of secrets: checking the handshake needs
+/// their values.
 const HANDSHAKE: [&str; 1] = ["Sec-WebSocket-Key"];
-/// What the value of any header begins with when it is a secret (RFC 9110 section 11.4).
+/// Authentication schemes: a header value that begins with one is a secret (RFC 9110 section 11.4).
 const SCHEMES: [&[u8]; 4] = [b"basic", b"bearer", b"digest", b"negotiate"];
-/// The header whose elements may be secrets, and what such an element begins with: a page has no other header for a token.
+/// The header whose elements may be secrets, and the prefix of such an element: a page can send a
+/// token in no other header.
 const PROTOCOLS_HEADER: &str = "Sec-WebSocket-Protocol";
 const BEARER: &[u8] = b"bearer.";
-/// What stands in the place of a secret.
+/// The byte that replaces each byte of a secret.
 const COVER: u8 = b'x';
 
 /// Overwrites the secrets of a head.

@@ -1,9 +1,11 @@
-//! One who listens: a bounded queue of its own, and what it knows of each client.
+//! A listener of the tap: its bounded queue, and its knowledge of each client.
 //!
-//! Comes in: what was seen, from any thread. Goes out: [`Taken`], all at once. A queue that is full takes nothing more until it is
-//! emptied, so that what is missing lies behind what was taken and before what comes later. A client of whom bytes are missing is heard
-//! again when a message begins; how much of it was skipped until then is told first, and is its own loss alone. Never: a wait, more than
-//! the bound, half a message after a gap.
+//! Any thread adds events; the listener takes all of them at once as [`Taken`]. A full queue
+//! accepts no more events until it is emptied, so the missing events lie between the taken events
+//! and the later ones. After bytes of a client are missing, the listener resumes that client at the
+//! start of a message; the number of skipped bytes is reported first, and no other client is
+//! affected. The queue never blocks, never exceeds its limit, and never holds half a message after
+//! a gap.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem;
@@ -14,10 +16,10 @@ use super::{Inner, Missed, Seen, Side, What};
 use crate::limits;
 use crate::net::sync::{Condvar, Mutex};
 
-/// What a listener did not get, although it happened.
+/// The events that a listener missed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// Things that happened.
+    /// The number of missed events.
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -25,9 +27,9 @@ pub struct Lost {
     pub since_tick: u32,
     /// Bytes of each client's connection that are missing: what it sent, what it was sent.
     pub connections: BTreeMap<u64, [u64; 2]>,
-    /// Clients that came and are to be introduced.
+    /// Clients that arrived and must be introduced.
     pub opened: BTreeSet<u64>,
-    /// Clients that went. Who came and went as well is in none of these.
+    /// Clients that left. A client that both arrived and left is in neither set.
     pub ended: BTreeSet<u64>,
 }
 
@@ -66,18 +68,18 @@ impl Lost {
     }
 }
 
-/// What was taken out of a queue.
+/// The events taken from a queue.
 #[derive(Debug, Default)]
 pub struct Taken {
-    /// What happened, in order.
+    /// The events, in order.
     pub items: Vec<Arc<Seen>>,
-    /// What is missing behind them.
+    /// The events missing after them.
     pub lost: Lost,
-    /// Nothing more will come.
+    /// No more events will follow.
     pub over: bool,
 }
 
-/// The end of a queue that is read. The tap forgets the queue when this is dropped.
+/// The reading end of a queue. The tap removes the queue when this is dropped.
 #[derive(Debug)]
 pub struct Listener {
     queue: Arc<Queue>,
@@ -95,7 +97,8 @@ impl Listener {
         }
     }
 
-    /// Takes all that waits; waits for something at most this long. For who listens to the world there is nothing before it.
+    /// Takes all queued events, after waiting at most this long for the first. A listener to the
+    /// world gets no events before the world.
     pub fn take(&self, wait: Duration) -> Taken {
         let mut state = self.queue.state.lock();
         if !state.has_something() {
@@ -109,12 +112,13 @@ impl Listener {
         Taken { items: mem::take(&mut state.items), lost: mem::take(&mut state.lost), over }
     }
 
-    /// Asks for the world again: it comes before its next tick, and after it the session of each client before its next bytes.
+    /// Requests the world again: it arrives before its next tick, followed by the session of each
+    /// client before that client's next bytes.
     pub fn renew(&self) {
         self.queue.state.lock().is_new = true;
     }
 
-    /// Listens no more: who takes finds the end.
+    /// Stops listening: the next take finds the end.
     pub fn close(&self) {
         self.forget();
         self.queue.end();

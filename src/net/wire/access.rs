@@ -1,7 +1,8 @@
-//! Who may watch: whoever sits at this machine by all signs, or has the operator's token.
+//! Access to `/wire`: for requests that come from this machine by every check, and for requests
+//! with the operator's token.
 //!
-//! Comes in: a request head and where it came from. Goes out: yes, or the refusal. Never: a page of another site let in because the operator's
-//! browser, which opened it, sits at this machine: browsers let any page open a WebSocket to anywhere, so its `Origin` has to be ours.
+//! Another site's page is never admitted, even though the operator's browser runs on this machine:
+//! browsers let any page open a WebSocket to any host, so the `Origin` must be the server's own.
 
 use std::net::SocketAddr;
 
@@ -16,13 +17,15 @@ use crate::net::pages;
 use crate::net::shared::Shared;
 use crate::ws::http::RequestHead;
 
-/// What a token is written behind in the list of subprotocols, the one header that a page can set for a WebSocket.
+/// The prefix of a token in the list of subprotocols, the only header that a page can set for a
+/// WebSocket.
 const BEARER: &str = "bearer.";
 
 /// Whether this request may watch.
 ///
 /// # Errors
-/// 403 for a page of another site and for who is neither here nor has a token; 401 and 429 for a wrong token, as at `/admin`.
+/// 403 for another site's page, and for a remote client without a token; 401 and 429 for a wrong
+/// token, as at `/admin`.
 pub fn check(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Result<(), Refused> {
     let is_own = is_own_origin(head);
     if !is_own && !is_listed_origin(head, &shared.config.allowed_origins) {

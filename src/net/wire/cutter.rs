@@ -1,7 +1,8 @@
-//! The bytes of one direction, cut into frames as they come.
+//! Splits the bytes of one direction into frames as they arrive.
 //!
-//! Comes in: pieces as they travelled; after a gap, from the beginning of a frame on. Goes out: whole frames, in order. Never: more than
-//! [`limits::WIRE_FRAME_BYTES`] held, a frame that is put together over a gap.
+//! The input is pieces as they travelled; after a gap, it continues at the start of a frame. The
+//! output is whole frames, in order. A cutter never holds more than [`limits::WIRE_FRAME_BYTES`],
+//! and never joins the parts of a frame across a gap.
 
 use crate::limits;
 use crate::ws::Side;
@@ -17,18 +18,18 @@ pub struct Cutter {
 }
 
 impl Cutter {
-    /// A cutter of what this side says, from the beginning of a frame on.
+    /// A cutter for the bytes of this side, starting at the beginning of a frame.
     pub fn new(from: Side) -> Cutter {
         Cutter { from, held: Vec::new(), is_over: false }
     }
 
-    /// Something was left out: what comes next begins a frame.
+    /// Records a gap: the next bytes begin a frame.
     pub fn lose(&mut self) {
         self.held.clear();
     }
 
-    /// Takes the next piece. Gives the frames that are complete with it; one that breaks a rule is given as far as it has come, and is the
-    /// last.
+    /// Takes the next piece. Returns the frames that it completes; a frame that breaks a rule is
+    /// returned as far as it has arrived, and is the last.
     pub fn receive(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         let mut frames = Vec::new();
         if !self.is_over {

@@ -1,7 +1,9 @@
-//! Bytes by packet and by field, as the explainer's trees have them.
+//! Counts bytes by packet and by field, from the explainer's trees.
 //!
-//! Comes in: explanations of single frames. Goes out: per packet how often, how many bytes, and which field had how many. Never: more than
-//! [`limits::WIRE_KINDS`] packets or fields of one, a name that a client made up: what no table names is counted as `payload`.
+//! The input is explanations of single frames; the output is, for each packet, its count, its
+//! bytes, and the bytes of each field. It holds at most [`limits::WIRE_KINDS`] packets, and as many
+//! fields per packet. Names invented by a client are never used: bytes without a name in a table
+//! are counted as `payload`.
 
 use serde_json::{Value as Json, json};
 
@@ -11,9 +13,9 @@ use crate::explain::{Explanation, PAYLOAD};
 use crate::limits;
 use crate::ws::Side;
 
-/// Where everything is counted for which there is no room.
+/// The name under which everything beyond the limit is counted.
 const OTHER: &str = "other";
-/// Fields of the frame header, the key apart.
+/// Fields of the frame header, except the key.
 const HEADER: &str = "header";
 const KEY: &str = "masking_key";
 /// The packet's code, and the arrays around code and arguments.
@@ -87,7 +89,7 @@ impl Fields {
         &mut self.kinds[at]
     }
 
-    /// `{"fields":[…]}` of everything since the last time.
+    /// `{"fields":[…]}` of everything since the last call.
     pub fn take(&mut self) -> String {
         let kinds = std::mem::take(&mut self.kinds);
         let kinds: Vec<Json> = kinds.into_iter().map(Kind::json).collect();

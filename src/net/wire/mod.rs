@@ -1,4 +1,4 @@
-//! `/wire`: what one client and the server say to each other, told to whoever may watch, as it happens.
+//! `/wire`: shows the traffic between one client and the server to authorized watchers, live.
 //!
 //! ```text
 //!  tap ─► listener ─► cutter ─► ring ─► explain ─┬─► entries, at most 20 times a second
@@ -6,9 +6,11 @@
 //!                     wishes ────┴─► one frame explained, a capture of all that are kept
 //! ```
 //!
-//! Comes in: an upgrade to `/wire`, and then wishes (`says`). Goes out: JSON, and captures as binary messages. Each watcher has the thread of
-//! its connection, a ring of its own, and hears the tap only while it watches a client, so nobody pays when nobody watches. Never: the game
-//! made to wait for a watcher; more than [`limits::WATCHERS`] of them; one who may not ([`access`]).
+//! A connection starts with an upgrade to `/wire`; the watcher then sends wishes (`says`), and the
+//! server sends JSON, and captures as binary messages. Each watcher has the thread of its
+//! connection and a ring of its own, and listens to the tap only while it watches a client, so
+//! `/wire` costs nothing while nobody watches. The game never waits for a watcher, there are at
+//! most [`limits::WATCHERS`] of them, and each must pass the check of [`access`].
 
 pub mod access;
 mod cutter;
@@ -35,15 +37,15 @@ pub const PATH: &str = "/wire";
 /// The subprotocol of watchers.
 pub const SUBPROTOCOL: &str = "tickwire.wire";
 
-/// Whether a request wants to watch.
+/// Whether a request is for `/wire`.
 pub fn is_meant(head: &RequestHead) -> bool {
     head.path() == PATH && head.asks_for_upgrade()
 }
 
-/// A watcher's whole life, in the thread of its connection; `rest` is what came behind its request.
+/// Serves a watcher in the thread of its connection; `rest` is the bytes after its request.
 ///
 /// # Errors
-/// Why it may not watch.
+/// The refusal, if it may not watch.
 pub fn serve(
     shared: &Shared,
     stream: &TcpStream,

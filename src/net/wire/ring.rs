@@ -1,7 +1,7 @@
-//! The frames that a watcher can look at again: the newest of one client, by number.
+//! The frames that a watcher can look at again: the newest frames of one client, by number.
 //!
-//! Comes in: frames in their order. Goes out: a frame by its number, or all that are kept. Never: more than [`limits::WIRE_FRAMES`] frames or
-//! [`limits::WIRE_RING_BYTES`] bytes.
+//! The ring never holds more than [`limits::WIRE_FRAMES`] frames or [`limits::WIRE_RING_BYTES`]
+//! bytes.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use crate::ws::Side;
 /// One frame, or one head of the handshake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// Counts the frames of one watcher.
+    /// The number of the frame, counted per watcher.
     pub n: u64,
-    /// Who said it.
+    /// The side that sent it.
     pub from: Side,
     /// When, on the server's clock.
     pub at: Duration,
     /// The tick that was running.
     pub tick: u32,
-    /// As it travelled.
+    /// The bytes as they travelled.
     pub bytes: Vec<u8>,
     /// Whether it is a head of the handshake.
     pub is_head: bool,
@@ -34,7 +34,8 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Keeps a frame, whose number is above that of those before it; forgets the oldest where there is no room.
+    /// Keeps a frame, whose number must be higher than all before it; drops the oldest frames if
+    /// there is no room.
     pub fn push(&mut self, frame: Kept) {
         self.bytes += frame.bytes.len();
         self.kept.push_back(frame);
@@ -44,13 +45,13 @@ impl Ring {
         }
     }
 
-    /// The frame of a number, if it is still kept.
+    /// The frame with this number, if it is still kept.
     pub fn get(&self, n: u64) -> Option<&Kept> {
         let at = self.kept.binary_search_by_key(&n, |frame| frame.n).ok()?;
         self.kept.get(at)
     }
 
-    /// All frames that are kept, the oldest first.
+    /// All kept frames, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Kept> {
         self.kept.iter()
     }

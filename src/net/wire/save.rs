@@ -1,7 +1,8 @@
-//! What a watcher's ring holds as a capture that Wireshark opens.
+//! Writes the frames in a watcher's ring as a capture that Wireshark can open.
 //!
-//! Comes in: a client's handshake, frames in their order. Goes out: the bytes of a pcapng file: the connection from its SYN on, the
-//! handshake, and the frames as if none had come between, so that they are read as one stream without a gap. Never: a file.
+//! The input is a client's handshake and frames in order; the output is the bytes of a pcapng file,
+//! not the file itself. The capture has the connection from its SYN, the handshake, and the frames
+//! as if no other frames had come between them, so that Wireshark reads one stream without a gap.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use crate::capture::packet::{self, ACK, Head, LINK_RAW, PSH, SYN};
 use crate::capture::pcapng::{self, About};
 use crate::ws::Side;
 
-/// How the connection of a client began.
+/// The handshake of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opened {
     /// The client's end.
@@ -26,7 +27,7 @@ pub struct Opened {
     pub response: Vec<u8>,
 }
 
-/// Whose connection it is.
+/// The client of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Whose {
     /// Its player, 0 without one.

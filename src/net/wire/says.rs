@@ -1,6 +1,8 @@
-//! What watcher and server say to each other: one JSON object a text message. PROTOCOL.md, "The inspector", has them all.
+//! The messages between watcher and server: one JSON object per text message. PROTOCOL.md, "The
+//! inspector", lists them all.
 //!
-//! Comes in: a watcher's text; what there is to tell. Goes out: a wish; text. Never: text of a client that is not escaped.
+//! Parses a watcher's text into a wish, and formats the server's messages. Text from a client is
+//! always escaped.
 
 use std::net::SocketAddr;
 
@@ -10,21 +12,21 @@ use super::ring::Kept;
 use crate::explain::{Content, Explanation, Problem};
 use crate::ws::Side;
 
-/// What a watcher wants.
+/// A request of a watcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
-    /// The frames of this client, or of nobody.
+    /// Show the frames of this client, or of none.
     Watch(Option<u64>),
-    /// What the frame of this number says.
+    /// Explain the frame with this number.
     Explain(u64),
-    /// That the frames which are kept stay, and no others come.
+    /// Hold the kept frames and add no others, or continue.
     Pause(bool),
-    /// The frames that are kept, as a capture.
+    /// Send the kept frames as a capture.
     Save,
 }
 
 impl Wish {
-    /// Reads a wish; `None` if it is none.
+    /// Parses a wish; `None` if the text is not a wish.
     pub fn parse(text: &str) -> Option<Wish> {
         let object: Map<String, Json> = serde_json::from_str(text).ok()?;
         let mut entries = object.iter();
@@ -43,7 +45,7 @@ impl Wish {
     }
 }
 
-/// A client as a watcher is told of it.
+/// A client as listed for a watcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     /// Its number.
@@ -52,9 +54,9 @@ pub struct Listed {
     pub player: u16,
     /// Its player's name, empty without one.
     pub name: String,
-    /// What it is spoken to in.
+    /// Its dialect.
     pub dialect: String,
-    /// Whether as JSON.
+    /// Whether it uses JSON.
     pub json: bool,
     /// The other end.
     pub address: SocketAddr,
@@ -113,7 +115,7 @@ pub fn gone(n: u64) -> String {
     json!({ "explained": { "n": n, "gone": true } }).to_string()
 }
 
-/// Who says something.
+/// The name of a side.
 pub fn side(side: Side) -> &'static str {
     match side {
         Side::Client => "client",
@@ -129,7 +131,7 @@ pub fn packet<'a>(explained: &'a Explanation<'_>) -> Option<&'a str> {
     }
 }
 
-/// The rule that is broken, if one is.
+/// The broken rule, if any.
 pub fn rule(explained: &Explanation<'_>) -> Option<&'static str> {
     match explained.problem()? {
         Problem::Broken { rule, .. } => Some(rule),

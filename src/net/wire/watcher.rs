@@ -1,8 +1,10 @@
-//! One watcher: what it wants, what it is told.
+//! One watcher: its requests, and the messages that it receives.
 //!
-//! Comes in: its wishes, and what the tap has seen of the client that it watches. Goes out: what [`says`] can say. It waits in `read` for at most
-//! a turn ([`limits::WIRE_TURN`]) and in `write` for at most [`limits::WIRE_WRITE_TIME`]; meanwhile the tap's bounded queue fills, and what
-//! has no room there is counted. Never: a frame explained while nobody is told of it.
+//! A watcher's thread reads its wishes, and takes from the tap the traffic of the client that it
+//! watches; it sends the messages of [`says`]. It waits in `read` for at most a turn
+//! ([`limits::WIRE_TURN`]) and in `write` for at most [`limits::WIRE_WRITE_TIME`]; meanwhile the
+//! tap's bounded queue fills, and events that do not fit are counted. A frame is explained only if
+//! it is sent to the watcher.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, TcpStream};
@@ -57,7 +59,7 @@ struct Watched {
     cutters: [Cutter; 2],
 }
 
-/// Talks to a watcher until one side ends it; says why.
+/// Serves a watcher until one side closes; returns the reason.
 pub fn run(shared: &Shared, stream: &TcpStream, rest: &[u8]) -> &'static str {
     let mut watcher = Watcher::new(shared, stream, shared.now());
     let why = watcher.live(rest).err().unwrap_or("over");
