@@ -24,7 +24,7 @@ use crate::limits;
 /// The reason for turning a connection away, as named in the log and the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TurnedAway {
-    /// Too many requests are being read, in all.
+    /// Too many requests are being read, in total.
     HeadsPending,
     /// Too many requests are being read for this address.
     HeadsPendingForAddress,
@@ -70,14 +70,14 @@ impl TurnedAway {
 /// The caps in force: those of [`limits`], the flags and the machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Caps {
-    /// Clients in all.
+    /// Clients in total.
     pub clients: usize,
     /// Clients of one address.
     pub clients_per_address: usize,
     /// Whether addresses share the places of clients. If not, the first addresses to connect may
     /// hold all of them.
     pub shares_clients: bool,
-    /// Unfinished requests in all.
+    /// Unfinished requests in total.
     pub pending: usize,
     /// Unfinished requests of one address.
     pub pending_per_address: usize,
@@ -115,7 +115,7 @@ pub struct Admitted {
 pub struct Permit {
     admission: Arc<Admission>,
     number: u64,
-    /// Unknown while a proxy has not said whose it is.
+    /// Unknown until a proxy names the client's address.
     household: Option<Household>,
     role: Role,
 }

@@ -91,17 +91,17 @@ pub struct Client {
     pub endpoint: Endpoint,
     /// The socket: read by its own thread only, written through the outbox only.
     pub stream: Arc<TcpStream>,
-    /// What it is to be sent.
+    /// The bytes to be sent to it.
     pub outbox: Outbox,
-    /// Who listens to it.
+    /// Passes its traffic to listeners.
     tap: Tap,
     /// Counts what is queued for it, and for all others.
     bytes_out: Counter,
-    /// Its body's number, 0 without one.
+    /// The number of its player, 0 without one.
     player: AtomicU32,
     /// The name with which it entered last.
     name: Mutex<String>,
-    /// Whom it wants to watch, 0 for the leader.
+    /// The player that it wants to watch, 0 for the leader.
     wish: AtomicU32,
     /// When a whole message or control frame last came from it, in ms of the server's clock.
     heard_ms: AtomicU64,

@@ -179,7 +179,7 @@ impl Refused {
 /// A head that was read, its bytes, and those that came after it.
 type Head = (RequestHead, Vec<u8>, Vec<u8>);
 
-/// The head and what came after it; `Ok(None)` when the peer left before it was complete.
+/// The head and the bytes after it; `Ok(None)` if the peer left before the head was complete.
 fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<Head>, Refused> {
     let (mut reader, mut buffer) = (HeadReader::with_bodies(admin::brings_lines), [0; limits::READ_BYTES]);
     let mut raw = Vec::new();

@@ -42,7 +42,7 @@ struct Conversation<'a> {
     outputs: Vec<Output>,
     /// When the bytes at hand were read. All that they lead to is judged by this one time, so that a capture has it.
     now: Duration,
-    /// Where the client's messages begin, for who listens; unknown when nobody does.
+    /// Where the client's messages begin, for listeners of the tap; unknown if there are none.
     boundary: Option<Boundary>,
 }
 
@@ -50,7 +50,7 @@ struct Conversation<'a> {
 struct Leaving<'a> {
     shared: &'a Shared,
     client: &'a Client,
-    /// Why, for who listens.
+    /// The rule that ended the connection, for listeners of the tap.
     rule: Cell<&'static str>,
 }
 
@@ -72,7 +72,7 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// The whole conversation, beginning with what came behind the request head.
+/// The whole conversation, starting with the bytes after the request head.
 pub fn run(shared: &Shared, client: &Arc<Client>, rest: &[u8]) {
     shared.list(client);
     let leaving = Leaving { shared, client, rule: Cell::new(Breach::InternalError.name()) };
@@ -141,7 +141,7 @@ impl Conversation<'_> {
         );
     }
 
-    /// Shows bytes of the client to who listens, before they are looked at.
+    /// Passes bytes of the client to listeners of the tap, before they are parsed.
     fn show(&mut self, begins: bool, bytes: &[u8]) {
         if !self.shared.tap.wants(self.client.id) {
             self.boundary = None;
@@ -181,7 +181,8 @@ impl Conversation<'_> {
         ending
     }
 
-    /// Takes what came. From a client that is being closed, by whoever it was, nothing is taken.
+    /// Handles received bytes. Bytes from a closing client are ignored, whichever thread is closing
+    /// it.
     fn take(&mut self, conn: &mut Conn, bytes: &[u8]) -> Result<(), Ending> {
         if let Err(ending) = self.still_open() {
             self.now = self.shared.now();
@@ -192,7 +193,7 @@ impl Conversation<'_> {
         self.still_open()
     }
 
-    /// Counts and shows bytes of which nothing is taken.
+    /// Counts bytes that are ignored, and passes them to listeners of the tap.
     fn leave_out(&mut self, begins: bool, bytes: &[u8]) {
         self.shared.metrics.bytes_in.inc_by(bytes.len() as u64);
         self.show(begins, bytes);

@@ -322,14 +322,14 @@ impl House {
         }
     }
 
-    /// Ends one connection at once: a newcomer has taken its place.
+    /// Ends one connection immediately: a newcomer has taken its place.
     fn cut(&self, number: u64) {
         if let Some(stream) = self.guests.lock().get(&number) {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
 
-    /// Ends all connections at once, whatever their threads are doing.
+    /// Ends all connections immediately, whatever their threads are doing.
     fn cut_all(&self) {
         for stream in self.guests.lock().values() {
             let _ = stream.shutdown(Shutdown::Both);

@@ -154,7 +154,7 @@ impl Handshake {
         Handshake { address, local, dialect, json, opened, request, response }
     }
 
-    /// Whether it has a body is said with what comes next.
+    /// Whether it has a player is reported with its next event.
     fn seen(&self, client: u64, tick: u32) -> Seen {
         let what = What::Opened {
             address: self.address,
@@ -207,7 +207,7 @@ struct State {
 }
 
 impl Inner {
-    /// Sees to it that the flags say who listens.
+    /// Updates the flags that say which clients have listeners.
     fn set_flags(&self, state: &State) {
         let first = state.listeners.first().and_then(|queue| queue.only());
         let is_only = state.listeners.iter().all(|queue| queue.only() == first);

@@ -1,4 +1,4 @@
-//! What admission grants and refuses, by address, network and role.
+//! The connections that admission grants and refuses, by address, network and role.
 
 use super::*;
 

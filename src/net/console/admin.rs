@@ -100,7 +100,8 @@ pub fn check_token(shared: &Shared, said: &str, address: SocketAddr) -> Result<(
     }
 }
 
-/// The whole body by the deadline of its head: dripping does not help. What came with the head is its beginning.
+/// Reads the whole body by the deadline of its head, so that sending slowly gains no time. `body`
+/// begins as the part that arrived with the head.
 fn read_body(
     stream: &TcpStream,
     mut body: Vec<u8>,

@@ -129,7 +129,7 @@ impl Snapshot {
     }
 }
 
-/// What came of a command of the operator's in the last tick.
+/// The outcome of an operator command in the last tick.
 fn outcome(world: &World, sequence: u64) -> Result<(), Refusal> {
     let is_it = |command: &Command| command.player == PlayerId::OPERATOR && command.sequence == sequence;
     let refused = world.outcome().refused.iter().find(|(command, _)| is_it(command));

@@ -153,7 +153,7 @@ fn carry_out(shared: &Shared, order: Order, source: Source) -> Done {
     }
 }
 
-/// What changes the world goes through its queue, and the world may refuse it.
+/// Queues a command that changes the world, which the world may reject.
 fn command(shared: &Shared, action: Action, done: String) -> Done {
     match shared.inquiries.command(&shared.inbox, action) {
         Ok(Ok(())) => Ok(done),
@@ -172,7 +172,7 @@ fn picture(shared: &Shared) -> Result<Arc<Published>, String> {
     shared.inquiries.picture().map_err(|none| none.to_string())
 }
 
-/// The number of a player. A name that several have does not say which one.
+/// The number of a player. A name shared by several players is ambiguous.
 fn find(shared: &Shared, who: &Who) -> Result<PlayerId, String> {
     match who {
         Who::Number(player) => Ok(*player),
@@ -184,7 +184,7 @@ fn find(shared: &Shared, who: &Who) -> Result<PlayerId, String> {
     }
 }
 
-/// Whoever has exactly this name; if nobody has, whoever has it in other case.
+/// The player with exactly this name; if there is none, the player whose name differs only in case.
 fn by_name<'a>(
     players: impl Iterator<Item = (PlayerId, &'a str)> + Clone,
     name: &str,

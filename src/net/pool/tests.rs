@@ -1,4 +1,5 @@
-//! The policy of a pool, step by step and in virtual time with attackers that take all they can get.
+//! The policy of a pool: step by step, and in virtual time with attackers that take every place
+//! they can get.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;

@@ -234,7 +234,8 @@ impl Scribe {
         self.talkers.remove(&seen.client);
     }
 
-    /// The front of a file: what a reader has to know of the world and of who is there.
+    /// The front of a file: the state of the world and the connected clients, which a reader needs
+    /// first.
     fn begin(&mut self, seen: &Seen, snapshot: &[u8], out: &mut Vec<u8>) {
         self.has_begun = true;
         self.named.clear();

@@ -52,7 +52,8 @@ pub fn cover_secrets(head: &mut [u8]) {
     }
 }
 
-/// The target is what stands between the first two spaces; its query is what follows the question mark.
+/// The target is the text between the first two spaces; its query is the text after the question
+/// mark.
 fn cover_target(line: &mut [u8]) {
     if let Some(target) = line.split_mut(|byte| *byte == b' ').nth(1) {
         cover_query(target);

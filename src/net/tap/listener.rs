@@ -131,7 +131,8 @@ impl Drop for Listener {
     }
 }
 
-/// How far a listener follows what a client sends. Who is not listed is waited for: it is heard when a message begins.
+/// How far a listener follows a client's bytes. A client that is not listed is followed again at
+/// the start of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Follows {
     /// From the beginning, or from a place that the listener knows. So much of its message is unfinished.
@@ -225,8 +226,9 @@ impl Queue {
         self.filled.notify_one();
     }
 
-    /// Bytes of a client, if they are of use: who does not know what came before them waits until a message begins.
-    /// `unfinished_bytes` is what is left unfinished after them.
+    /// Adds bytes of a client if the listener can use them: a listener that lacks the preceding
+    /// bytes waits for the start of a message. `unfinished_bytes` is the size of the unfinished
+    /// message after them.
     pub(super) fn hear(
         &self,
         seen: &Arc<Seen>,

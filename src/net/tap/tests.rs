@@ -1,4 +1,4 @@
-//! Who listens, to what, from when on, and what becomes of what does not fit.
+//! Listeners: which client they listen to, from when on, and how events beyond the limit are lost.
 
 use std::thread;
 

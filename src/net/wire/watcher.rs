@@ -34,7 +34,7 @@ struct Watcher<'a> {
     shared: &'a Shared,
     stream: &'a TcpStream,
     conn: Conn,
-    /// Whom it watches.
+    /// The client that it watches.
     watched: Option<Watched>,
     ring: Ring,
     next_n: u64,
@@ -55,7 +55,7 @@ struct Watched {
     listener: Arc<Listener>,
     /// Its handshake and what it is spoken to in: seen before anything else of it.
     opened: Option<(Opened, Arc<Dialect>)>,
-    /// What comes from the client, what goes to it.
+    /// The bytes from the client, and the bytes to it.
     cutters: [Cutter; 2],
 }
 
@@ -122,7 +122,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// What comes within this time.
+    /// Reads the bytes that arrive within this time.
     fn read(&self, buffer: &mut [u8], left: Duration) -> io::Result<Option<usize>> {
         self.stream.set_read_timeout(Some(left.max(limits::WIRE_WISH_TIME)))?;
         match (&mut &*self.stream).read(buffer) {
@@ -134,7 +134,8 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// Sends what there is to say. Blocks for who reads slowly; the game does not notice.
+    /// Sends the queued messages. Blocks while the watcher reads slowly, without affecting the
+    /// game.
     fn flush(&mut self) -> Alive {
         if !self.conn.has_output() {
             return Ok(());

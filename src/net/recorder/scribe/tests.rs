@@ -1,4 +1,4 @@
-//! What is lost is said and counted, and shows as a hole of its size.
+//! Lost bytes are reported and counted, and show as a gap of their size.
 
 use std::sync::Arc;
 
