@@ -14,8 +14,9 @@
 //! one client, and blocks in reading or in writing; the game server uses the same code of `ws/`
 //! with much smaller limits. The server closes a client whose head takes longer than
 //! [`limits::HEAD_TIME`], a client to which a write takes longer than [`limits::ECHO_WRITE_TIME`],
-//! and a client that completes no message for [`limits::SILENCE`]. It admits only as many clients
-//! as [`limits::ECHO_MEMORY_BYTES`] has room for with their longest messages.
+//! and a client that completes no message for [`limits::SILENCE`], or for longer while a message is
+//! unfinished. It admits only as many clients as [`limits::ECHO_MEMORY_BYTES`] has room for with
+//! their longest messages.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read};
