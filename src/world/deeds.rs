@@ -13,7 +13,7 @@ use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::Fixed;
 use crate::map::Biome;
 use crate::rules::{self, Group, Item};
-use crate::state::{Event, World};
+use crate::state::{Event, State, World};
 use crate::terrain::Standing;
 use crate::trig::{cosine, sine};
 use crate::Refusal;
@@ -84,6 +84,7 @@ impl World {
             Entity { id, body, controller: Controller::Structure(Structure { item: item.id, wait: 0 }) };
         if let Some(standing) = Standing::of(&entity) {
             self.terrain.put_up(standing);
+            self.make_way_for(&standing);
         }
         // Whoever stands there must make way, even asleep.
         self.stir_animals(&entity.body, item.scale_px);
@@ -98,6 +99,28 @@ impl World {
         self.state.structures.push(entity);
         self.note_turret(item);
         self.outcome.events.push(Event::Placed { object: id });
+    }
+
+    /// Whoever would be stuck in what was just built is put beside it at once; but a trap holds whom it has.
+    fn make_way_for(&mut self, new: &Standing) {
+        let State { players, animals, .. } = &mut self.state;
+        let mut anyone = false;
+        for Entity { body, controller, .. } in players.iter_mut().chain(animals) {
+            let is_held = match controller {
+                Controller::Player(player) => player.ground.held,
+                Controller::Animal(animal) => animal.held,
+                _ => true,
+            };
+            if body.health > 0 && !is_held {
+                if let Some(place) = self.terrain.place_beside(body, new) {
+                    (body.x, body.y) = place;
+                    anyone = true;
+                }
+            }
+        }
+        if anyone {
+            self.forget_places();
+        }
     }
 
     /// Where a structure is in the list.

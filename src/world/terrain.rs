@@ -6,10 +6,11 @@
 use crate::built::Built;
 pub use crate::built::Standing;
 use crate::entity::Body;
-use crate::fixed::{clamp_i32, is_shorter, ray, Fixed};
+use crate::fixed::{clamp_i32, is_shorter, ray, Angle, Fixed};
 use crate::grid::Grid;
 use crate::map::Bands;
 use crate::rules::{ANIMAL_RADIUS_MAX_PX, MAP_SIZE_MAX_PX, SUB_STEP_PX};
+use crate::trig::{cosine, sine};
 
 /// A round thing that does not move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,9 @@ pub struct Terrain {
 /// Bodies are looked for in one cell only, so an obstacle is put in each cell from which it can be touched. No body is
 /// larger than this, and no newcomer asks for more room.
 const REACH_PX: i32 = ANIMAL_RADIUS_MAX_PX;
+
+/// In how many directions around something new a place is looked for, for a body that would be stuck in it.
+const WAYS_AROUND: u32 = 32;
 
 impl Terrain {
     /// A square map of that side (taken at [`MAP_SIZE_MAX_PX`] when larger), and obstacles on it: all of them, or those
@@ -119,6 +123,66 @@ impl Terrain {
         touched
     }
 
+    /// Whether a body overlaps something solid.
+    fn is_in_something(&self, body: &Body) -> bool {
+        let (x, y) = (body.x, body.y);
+        let mut solids = self.near(x, y).copied().chain(self.built.near(x, y).iter().filter_map(solid));
+        solids.any(|solid| overlaps(&solid, x, y, body.radius_px))
+    }
+
+    /// Where a body goes that something new was built upon, when to be put on its rim would leave the body stuck: to the nearest
+    /// free place around the new thing, to which the way leads through no narrow gap that was there before. `None` when the body
+    /// is not stuck, or there is no such place.
+    ///
+    /// ```text
+    ///      a    b     the body • stood before the gap a─b when c was built upon it. The gap keeps it from going up, and the
+    ///        •        new gaps a─c and b─c close the other ways; so it goes at once to the nearest place around c
+    ///        c  •
+    /// ```
+    pub(crate) fn place_beside(&self, body: &Body, new: &Standing) -> Option<(Fixed, Fixed)> {
+        let new_solid = solid(new).filter(|solid| overlaps(solid, body.x, body.y, body.radius_px))?;
+        let mut settled = body.clone();
+        self.settle(&mut settled);
+        if !self.keep_out_of_gaps(&mut settled, (body.x, body.y)) && !self.is_in_something(&settled) {
+            return None;
+        }
+        let mut straight = body.clone();
+        put_on_rim(&mut straight, &new_solid);
+        let (dx, dy) = (straight.x.minus(new_solid.x), straight.y.minus(new_solid.y));
+        (0..WAYS_AROUND).find_map(|way| {
+            // 0, 1 to the one side, 1 to the other, 2 to the one side, and so on.
+            let turn = (way + 1) / 2 * (0x1_0000 / WAYS_AROUND);
+            let turn = Angle(if way % 2 == 0 { turn } else { 0x1_0000 - turn } as u16);
+            let mut there = body.clone();
+            there.x = new_solid.x.plus(dx.times(cosine(turn))).minus(dy.times(sine(turn)));
+            there.y = new_solid.y.plus(dx.times(sine(turn))).plus(dy.times(cosine(turn)));
+            put_on_rim(&mut there, &new_solid);
+            let to = (there.x, there.y);
+            self.hold_on_map(&mut there);
+            let is_free = to == (there.x, there.y) && !self.is_in_something(&there);
+            (is_free && self.is_way_open(body, to, new)).then_some(to)
+        })
+    }
+
+    /// Whether a way leads through no narrow gap, but for those beside what is new.
+    fn is_way_open(&self, body: &Body, to: (Fixed, Fixed), new: &Standing) -> bool {
+        let (dx, dy) = (to.0.minus(body.x), to.1.minus(body.y));
+        let longest = dx.0.abs().max(dy.0.abs());
+        let steps = i64::from(longest / Fixed::from_px(SUB_STEP_PX).0 + 1);
+        let part = |way: Fixed, step: i64| Fixed((i64::from(way.0) * step / steps) as i32);
+        let mut at = body.clone();
+        (1..=steps).all(|step| {
+            let from = (at.x, at.y);
+            (at.x, at.y) = (body.x.plus(part(dx, step)), body.y.plus(part(dy, step)));
+            // What is new has the highest number of all.
+            let older = match self.built.near(at.x, at.y).split_last() {
+                Some((last, older)) if last.id == new.id => older,
+                _ => self.built.near(at.x, at.y),
+            };
+            !self.passes_a_gap(older, from, &at)
+        })
+    }
+
     /// Puts a body back to where it came from if it went through a gap that is too narrow for it: between two things that
     /// stand nearer to each other than the body is wide, or between one and the edge of the map. To be put on the rim of
     /// each of them in turn would let it slip through. Tells whether it did.
@@ -136,6 +200,8 @@ impl Terrain {
             return false;
         }
         (body.x, body.y) = from;
+        // Who is pushed may have come from off the map.
+        self.hold_on_map(body);
         true
     }
 
@@ -187,11 +253,16 @@ impl Terrain {
                 touched = true;
             }
         }
+        self.hold_on_map(body);
+        touched
+    }
+
+    /// Puts a body that is off the map on the edge, where it loses the speed towards it.
+    fn hold_on_map(&self, body: &mut Body) {
         let edge = Fixed::from_px(body.radius_px);
         let far = Fixed::from_px(self.map_size_px as i32).minus(edge).max(edge);
         hold(&mut body.x, &mut body.vx, edge, far);
         hold(&mut body.y, &mut body.vy, edge, far);
-        touched
     }
 
     /// The obstacles that may reach into the square around a point, with their places in the list. May hold some that lie

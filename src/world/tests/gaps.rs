@@ -146,6 +146,137 @@ fn who_is_built_in_can_leave_to_the_side_where_it_stands() {
     assert!(body(&world, 1).y < Fixed::from_px(4_800));
 }
 
+/// A player between two walls that are 40 px apart, on the side of a third wall that is then built upon it.
+fn in_a_notch(rate: TickHz, (aside_px, below_px): (i32, i32), third: (u16, u16)) -> World {
+    let mut world = bare_world(rate);
+    put(&mut world, 1, 3_000, 3_000);
+    wall(&mut world, 4_930, 5_000);
+    wall(&mut world, 5_070, 5_000);
+    let own = body_mut(&mut world, 1);
+    (own.x, own.y) = (Fixed::from_px(5_000 + aside_px), Fixed::from_px(5_000 + below_px));
+    wall(&mut world, third.0, third.1);
+    world
+}
+
+#[test]
+fn a_player_that_a_third_wall_is_built_upon_walks_out_on_its_own_side() {
+    for rate in TickHz::ALL {
+        for (place, third) in [
+            ((0, 49), (5_000, 5_075)),
+            ((0, 49), (5_000, 5_087)),
+            ((0, 49), (5_000, 5_095)),
+            ((0, 49), (5_010, 5_100)),
+            ((0, 49), (4_985, 5_110)),
+            ((0, 55), (5_000, 5_087)),
+            ((3, 60), (5_000, 5_087)),
+            ((0, 90), (5_000, 5_120)),
+        ] {
+            let walks_out = (0..16u16).any(|way| {
+                let mut world = in_a_notch(rate, place, third);
+                let start = body(&world, 1).clone();
+                walk(&mut world, 1, Some(way << 12));
+                wait(&mut world, 2 * rate.get());
+                let own = body(&world, 1);
+                let is_far = distance_px(own, &start) > 200.0;
+                assert!(!is_far || own.y > Fixed::from_px(5_000) || (px(own.x) - 5_000.0).abs() > 150.0);
+                is_far
+            });
+            assert!(walks_out, "from {place:?}, with a wall built at {third:?}, {rate:?}");
+        }
+    }
+}
+
+#[test]
+fn nobody_leaves_a_pen_because_something_is_built_upon_it() {
+    let mut rng = crate::rng::Rng::new(11, 1);
+    let mut put_beside = 0;
+    for _ in 0..80 {
+        let mut world = bare_world(TickHz::Hz30);
+        for id in 1..=3 {
+            put(&mut world, id, 3_000, 3_000 + i32::from(id) * 200);
+        }
+        // A square of walls with gaps of 20 px.
+        for at in [4_760, 4_880, 5_000, 5_120, 5_240] {
+            [4_760, 5_240].iter().for_each(|end| wall(&mut world, at, *end));
+            [4_760, 5_240]
+                .iter()
+                .filter(|_| !matches!(at, 4_760 | 5_240))
+                .for_each(|end| wall(&mut world, *end, at));
+        }
+        for id in 1..=3 {
+            let own = body_mut(&mut world, id);
+            own.x = Fixed::from_px(rng.between(4_846, 5_154));
+            own.y = Fixed::from_px(rng.between(4_846, 5_154));
+        }
+        for _ in 0..30 {
+            for id in 1..=3 {
+                walk(&mut world, id, Some(rng.below(0x1_0000) as u16));
+            }
+            wait(&mut world, 10);
+            let (x_px, y_px) = (rng.between(4_840, 5_160) as u16, rng.between(4_840, 5_160) as u16);
+            let sequence = world.operator_sequence() + 1;
+            let what = Spawned::Item(3);
+            let before = [1, 2, 3].map(|id| body(&world, id).clone());
+            world.apply(command(0, sequence, Action::Spawn { what, x_px, y_px }));
+            put_beside += (1..=3).filter(|id| *body(&world, *id) != before[usize::from(*id) - 1]).count();
+            wait(&mut world, 1);
+            for id in 1..=3 {
+                let own = body(&world, id);
+                let is_inside = |at: Fixed| (4_760.0..5_240.0).contains(&px(at));
+                assert!(is_inside(own.x) && is_inside(own.y), "player {id}: {own:?}");
+            }
+        }
+    }
+    assert!(put_beside > 20, "{put_beside} players were put beside what was built");
+}
+
+#[test]
+fn who_is_jammed_at_the_edge_among_walls_stays_on_the_map() {
+    let mut rng = crate::rng::Rng::new(7, 1);
+    for round in 0..60 {
+        let mut world = bare_world(TickHz::ALL[round % TickHz::ALL.len()]);
+        for id in 1..=8 {
+            put(&mut world, id, 3_000, 3_000 + i32::from(id) * 200);
+        }
+        // Walls where there is room for them, near the left edge and in a corner.
+        let top = if round % 2 == 0 { 50 } else { 5_000 };
+        for _ in 0..40 {
+            let (x_px, y_px) = (rng.between(50, 260) as u16, top + rng.below(500) as u16);
+            let sequence = world.operator_sequence() + 1;
+            let what = Spawned::Item(3);
+            world.step(&mut vec![command(0, sequence, Action::Spawn { what, x_px, y_px })]);
+        }
+        for kind in [AnimalKind::Wolf, AnimalKind::Bull, AnimalKind::Bull, AnimalKind::Cow] {
+            appear(&mut world, kind, 7_000, 7_000);
+        }
+        let bottom = i32::from(top) + 500;
+        for animal in &mut world.state.animals {
+            animal.body.x = Fixed::from_px(rng.between(84, 200));
+            animal.body.y = Fixed::from_px(rng.between(i32::from(top).max(84), bottom));
+        }
+        for id in 1..=8 {
+            let own = body_mut(&mut world, id);
+            own.x = Fixed::from_px(rng.between(35, 160));
+            own.y = Fixed::from_px(rng.between(i32::from(top), bottom));
+        }
+        for turn in 0..12u16 {
+            for id in 1..=8 {
+                body_mut(&mut world, id).health = 100;
+                walk(
+                    &mut world,
+                    id,
+                    Some(0x8000u16.wrapping_add((rng.below(0xa000) as u16).wrapping_sub(0x5000))),
+                );
+            }
+            for tick in 0..4 {
+                wait(&mut world, 1);
+                let saved = world.snapshot();
+                assert!(World::restore(&saved).is_ok(), "round {round}, turn {turn}, tick {tick}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_hunter_carries_a_player_that_stands_no_further_than_100_px_in_4_400_ms() {
     for rate in TickHz::ALL {
