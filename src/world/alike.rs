@@ -3,7 +3,7 @@
 //! A name's skeleton is the row of letters that a reader takes it for. Two names look alike when their skeletons are equal. The
 //! table is a small part of Unicode's confusables (Technical Standard #39, `confusables.txt`): Cyrillic, Greek and Armenian
 //! letters and digits that can be taken for Latin letters. It is written out, since a compiler's own tables change with its
-//! version. Marks above letters count: `é` is not `e`.
+//! version. Marks above letters count: `é` is not `e`. No name holds a mark as a character of its own (`text`).
 
 use crate::text::is_space;
 

@@ -40,8 +40,7 @@ impl World {
     /// Clients of MooMoo.io work out by themselves what an age offers, and show it until they hear an answer.
     fn note_refused(&mut self, command: &Command, refusal: Refusal) {
         let chooses = matches!(command.action, Action::Upgrade { .. }) && refusal == Refusal::NotOffered;
-        let waits = self.player(command.player).map_or(false, |player| player.choices > 0);
-        if chooses && waits {
+        if chooses && self.player(command.player).map_or(false, |player| player.choices > 0) {
             self.outcome.events.push(Event::NotOffered { player: command.player });
         }
     }

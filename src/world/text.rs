@@ -7,7 +7,7 @@ use crate::command::Refusal;
 use crate::rules::{CHAT_CHARS, CLAN_CHARS, NAME_CHARS, SAY_CHARS};
 
 /// Whether a name may enter the world: at most [`NAME_CHARS`] characters, none of them a control
-/// character or invisible.
+/// character, invisible or a mark on the letter before.
 ///
 /// # Errors
 /// [`Refusal::NameTooLong`], [`Refusal::NameForbidden`].
@@ -15,19 +15,19 @@ pub fn check_name(name: &str) -> Result<(), Refusal> {
     if name.chars().nth(NAME_CHARS).is_some() {
         return Err(Refusal::NameTooLong);
     }
-    if name.chars().any(is_forbidden) {
+    if name.chars().any(is_forbidden_in_names) {
         return Err(Refusal::NameForbidden);
     }
     Ok(())
 }
 
-/// Whether a clan may have this name: 1 to [`CLAN_CHARS`] characters, none of them a control character or invisible, not all of
-/// them space.
+/// Whether a clan may have this name: 1 to [`CLAN_CHARS`] characters, none of them a control character, invisible or a mark on
+/// the letter before, not all of them space.
 ///
 /// # Errors
 /// [`Refusal::ClanNameForbidden`].
 pub fn check_clan_name(name: &str) -> Result<(), Refusal> {
-    check_line(name, CLAN_CHARS).map_err(|_| Refusal::ClanNameForbidden)
+    check_line(name, CLAN_CHARS, is_forbidden_in_names).map_err(|_| Refusal::ClanNameForbidden)
 }
 
 /// Whether a line may be said: 1 to [`CHAT_CHARS`] characters, none of them a control character or invisible, not all of
@@ -36,7 +36,7 @@ pub fn check_clan_name(name: &str) -> Result<(), Refusal> {
 /// # Errors
 /// [`Refusal::ChatTooLong`], [`Refusal::ChatForbidden`], [`Refusal::ChatEmpty`].
 pub fn check_chat(text: &str) -> Result<(), Refusal> {
-    check_line(text, CHAT_CHARS)
+    check_line(text, CHAT_CHARS, is_forbidden)
 }
 
 /// Whether the operator may say this: as [`check_chat`], but up to [`SAY_CHARS`] characters.
@@ -44,10 +44,10 @@ pub fn check_chat(text: &str) -> Result<(), Refusal> {
 /// # Errors
 /// [`Refusal::ChatTooLong`], [`Refusal::ChatForbidden`], [`Refusal::ChatEmpty`].
 pub fn check_say(text: &str) -> Result<(), Refusal> {
-    check_line(text, SAY_CHARS)
+    check_line(text, SAY_CHARS, is_forbidden)
 }
 
-fn check_line(text: &str, most_chars: usize) -> Result<(), Refusal> {
+fn check_line(text: &str, most_chars: usize, is_forbidden: fn(char) -> bool) -> Result<(), Refusal> {
     if text.chars().nth(most_chars).is_some() {
         return Err(Refusal::ChatTooLong);
     }
@@ -62,31 +62,31 @@ fn check_line(text: &str, most_chars: usize) -> Result<(), Refusal> {
 
 /// The name that the world takes in place of any text: forbidden characters left out, trimmed, cut. May be empty.
 pub fn clean_name(text: &str) -> String {
-    clean(text, NAME_CHARS)
+    clean(text, NAME_CHARS, is_forbidden_in_names)
 }
 
 /// The clan's name that the world takes in place of any text: forbidden characters left out, trimmed, cut. `None` when
 /// nothing is left.
 pub fn clean_clan_name(text: &str) -> Option<String> {
-    clean_line(text, CLAN_CHARS)
+    clean_line(text, CLAN_CHARS, is_forbidden_in_names)
 }
 
 /// The line that the world takes in place of any text: forbidden characters left out, trimmed, cut. `None` when nothing
 /// is left.
 pub fn clean_chat(text: &str) -> Option<String> {
-    clean_line(text, CHAT_CHARS)
+    clean_line(text, CHAT_CHARS, is_forbidden)
 }
 
 /// What the operator says in place of any text, as [`clean_chat`], but up to [`SAY_CHARS`] characters.
 pub fn clean_say(text: &str) -> Option<String> {
-    clean_line(text, SAY_CHARS)
+    clean_line(text, SAY_CHARS, is_forbidden)
 }
 
-fn clean_line(text: &str, most_chars: usize) -> Option<String> {
-    Some(clean(text, most_chars)).filter(|line| !line.is_empty())
+fn clean_line(text: &str, most_chars: usize, is_forbidden: fn(char) -> bool) -> Option<String> {
+    Some(clean(text, most_chars, is_forbidden)).filter(|line| !line.is_empty())
 }
 
-fn clean(text: &str, most_chars: usize) -> String {
+fn clean(text: &str, most_chars: usize, is_forbidden: fn(char) -> bool) -> String {
     let allowed = text.chars().filter(|char| !is_forbidden(*char)).skip_while(|char| is_space(*char));
     let cut: String = allowed.take(most_chars).collect();
     cut.trim_end_matches(is_space).to_string()
@@ -97,6 +97,12 @@ fn clean(text: &str, most_chars: usize) -> String {
 /// in it look the same.
 fn is_forbidden(char: char) -> bool {
     matches!(char, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{2028}' | '\u{2029}') || is_invisible(char)
+}
+
+/// In names also the marks that are drawn on the letter before them (U+0300 to U+036F): with them, `é` could be written in two
+/// ways that look the same. A keyboard gives the one character.
+fn is_forbidden_in_names(char: char) -> bool {
+    is_forbidden(char) || matches!(char, '\u{300}'..='\u{36f}')
 }
 
 /// Characters that show nothing and take no room: those with the property `Default_Ignorable_Code_Point` of Unicode 15, the

@@ -88,11 +88,11 @@ impl Kit {
     /// Whether an age offers that choice to who has this.
     pub(crate) fn is_offered(&self, number: u8, age: u8) -> bool {
         Choice::from_number(number).map_or(false, |choice| {
-            let has = match choice {
+            let has = || match choice {
                 Choice::Weapon(weapon) => weapon.needs.map_or(true, |needed| self.has_weapon(needed)),
                 Choice::Item(item) => item.needs.map_or(true, |needed| self.has_item(needed)),
             };
-            has && choice.age() == Some(age)
+            choice.age() == Some(age) && has()
         })
     }
 

@@ -6,6 +6,7 @@ use crate::entity::PlayerId;
 use crate::rules::{TickHz, NAME_CHARS};
 use crate::state::World;
 use crate::tests::{act, bare_world, command, player};
+use crate::text::{check_chat, check_clan_name, check_name, clean_chat, clean_clan_name, clean_name};
 
 /// Lets a player in by that name, and tells by which one it plays.
 fn enter(world: &mut World, id: u16, name: &str) -> String {
@@ -38,6 +39,20 @@ fn names_in_another_case_width_or_script_look_alike() {
     for (a, b) in [("Anna", "Hanna"), ("Anna", "Ann"), ("elan", "élan"), ("Bob", "Rob"), ("a1", "a2")] {
         assert!(!look_alike(a, b), "{a} {b}");
     }
+}
+
+#[test]
+fn a_name_holds_no_mark_apart_from_its_letter() {
+    for apart in ["e\u{301}lan", "Ele\u{300}ve", "a\u{350}", "a\u{36f}"] {
+        assert_eq!(check_name(apart), Err(Refusal::NameForbidden), "{apart}");
+        assert_eq!(check_clan_name(apart), Err(Refusal::ClanNameForbidden), "{apart}");
+        assert_eq!(check_chat(apart), Ok(()), "{apart}");
+    }
+    assert_eq!((check_name("élan"), check_clan_name("élan")), (Ok(()), Ok(())));
+    assert_eq!(clean_name("e\u{301}lan"), "elan");
+    assert_eq!(clean_clan_name("e\u{301}"), Some("e".to_string()));
+    assert_eq!(clean_clan_name("\u{301}"), None);
+    assert_eq!(clean_chat("e\u{301}"), Some("e\u{301}".to_string()));
 }
 
 #[test]
