@@ -1,8 +1,8 @@
-//! Angles at the edge of the wire: radians of the MooMoo dialects, and the world's binary angles.
+//! Angle conversion at the edge of the wire: radians of the MooMoo dialects, and the world's binary
+//! angles.
 //!
-//! In: radians as a client sends them, or a binary angle. Out: the other one. A binary angle counts 65,536 steps a
-//! turn; 0 points right (+x), 16,384 points down (+y grows down). Radians never go further into the server than
-//! this file: the world holds integers only.
+//! A binary angle counts 65,536 steps per turn; 0 points right (+x), 16,384 points down (+y grows
+//! down). Radians never reach the server beyond this file, because the world holds integers only.
 
 use std::f64::consts::{PI, TAU};
 
@@ -12,11 +12,13 @@ pub const STEPS_PER_TURN: f64 = 65_536.0;
 /// One eighth of a turn, in steps: the distance between two keyboard directions.
 const EIGHTH: i32 = 8_192;
 
-/// The binary angle of an angle in radians, any number of turns in either direction; `None` for NaN and infinities.
+/// Converts an angle in radians, of any number of turns in either direction, to a binary angle.
+/// Returns `None` for NaN and infinities.
 ///
-/// A MooMoo client rounds its angles to two decimals, so that its keyboard says 0.79 and means an eighth of a turn.
-/// A value that this rounding makes of a multiple of an eighth is taken as that eighth: people of different
-/// dialects who walk down and right walk side by side. The step it hides is no larger than what the rounding hides.
+/// A MooMoo client rounds angles to two decimals, so its keyboard sends 0.79 for an eighth of a
+/// turn. A value that is a rounded multiple of an eighth is therefore taken as that eighth, so that
+/// players of different dialects who walk down and right move in parallel. The error this
+/// introduces is no larger than the rounding error of the client.
 pub fn from_radians(radians: f64) -> Option<u16> {
     if !radians.is_finite() {
         return None;
@@ -28,12 +30,13 @@ pub fn from_radians(radians: f64) -> Option<u16> {
     Some((turns * STEPS_PER_TURN).round() as u32 as u16)
 }
 
-/// The angle in radians, from -3.14 to 3.14, rounded to the two decimals that the MooMoo protocol carries.
+/// Converts a binary angle to radians, from -3.14 to 3.14, rounded to the two decimals that the
+/// MooMoo protocol carries.
 pub fn to_radians_2dec(angle: u16) -> f64 {
     round_2dec(f64::from(angle as i16) / STEPS_PER_TURN * TAU)
 }
 
-/// A number rounded to two decimals, as the MooMoo client rounds; never minus zero.
+/// Rounds a number to two decimals, as the MooMoo client does; never returns minus zero.
 pub fn round_2dec(number: f64) -> f64 {
     (number * 100.0).round() / 100.0 + 0.0
 }

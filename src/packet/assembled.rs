@@ -1,7 +1,8 @@
-//! What the feed assembles by hand, held against the tables at start.
+//! Checks at startup that the packets which the feed assembles by hand match the code tables.
 //!
-//! In: a row of a table. Out: the arguments that the server writes for it, with the largest values that they can have. A
-//! table with other types or another stride is refused with its line, instead of confusing every client later.
+//! For a row of a table, this module returns the arguments that the server writes, with the largest
+//! values they can have. A table with other types or another stride is rejected with its line
+//! number; otherwise every client would misread the packet later.
 
 use rmpv::Value;
 
@@ -12,8 +13,8 @@ const FAR: i64 = i32::MAX as i64;
 const COUNT: i64 = u32::MAX as i64;
 const ID: i64 = u16::MAX as i64;
 
-/// What the server says in a row that is assembled by hand; `None` for any other row. A name may stand for two rows where
-/// the dialects differ; the one with as many arguments is meant.
+/// Sample arguments for a row that the feed assembles by hand; `None` for any other row. Where the
+/// dialects differ, one name has two rows; the number of arguments selects the sample.
 pub(super) fn sample(row: &Row) -> Option<Vec<Value>> {
     moomoo(row).or_else(|| native(row))
 }
@@ -30,7 +31,7 @@ fn best() -> Value {
     Value::Array(vec![Value::from(ID), Value::from("a name"), Value::from(COUNT)])
 }
 
-/// How many values a group of the first argument has; 0 when it has no groups.
+/// The number of values in a group of the first argument; 0 if the argument has no groups.
 fn stride(row: &Row) -> usize {
     match row.arguments.first().map(|argument| &argument.kind.shape) {
         Some(Shape::Groups { members, .. }) => members.len(),

@@ -1,10 +1,11 @@
-//! What clients say, typed: one enum for all dialects, so that the session knows none of them.
+//! Typed client packets: one enum for all dialects, so that the session does not depend on any
+//! dialect.
 //!
-//! In: a [`Decoded`] packet. Out: a [`ClientPacket`], in which radians have become binary angles and the MooMoo map of
-//! `enter_game` looks like the native list. And the way back, for our own client: a [`ClientPacket`] becomes the
-//! bytes of a dialect. Arguments are found by their name in the table, never by place.
+//! A [`Decoded`] packet becomes a [`ClientPacket`], in which radians are converted to binary angles
+//! and the MooMoo map of `enter_game` looks like the native list. Our own client encodes a
+//! [`ClientPacket`] in a dialect. Arguments are found by their name in the table, never by position.
 //!
-//! Packets that the world has no use for yet are known and named all the same: [`ClientPacket::Unused`].
+//! Packets that the world does not use yet still have their row: [`ClientPacket::Unused`].
 
 use rmpv::Value;
 
@@ -14,159 +15,159 @@ use super::dialect::{Decoded, Dialect};
 use super::fit;
 use super::grammar::{Argument, Shape, Unit};
 
-/// What a native client came for.
+/// The mode that a native client requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// 0: look on without a body.
+    /// 0: watch without a body.
     Watch,
     /// 1: play.
     Play,
 }
 
-/// What a client wants of clans. Names are as typed.
+/// A clan request. Names are as typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClanWish {
-    /// To found one.
+    /// Found a clan.
     Create {
         /// At most 7 characters.
         name: String,
     },
-    /// To leave its own, or to end it as its owner.
+    /// Leave the player's own clan, or disband it if the player owns it.
     Leave,
-    /// To be let into one.
+    /// Ask to join a clan.
     Request {
         /// At most 7 characters.
         name: String,
     },
-    /// To let somebody in who asks, or not.
+    /// Accept or refuse a player who asks to join.
     Answer {
-        /// The player's number; 0 is the first who asks.
+        /// The player's number; 0 is the first player in the queue.
         player: u32,
-        /// Whether it is let in.
+        /// Whether the player is accepted.
         accept: bool,
     },
-    /// To put somebody out.
+    /// Remove a member from the clan.
     Kick {
         /// The player's number.
         player: u32,
     },
 }
 
-/// A packet of a client. Angles are binary: 65,536 a turn, 0 right, a quarter down. `sequence` and `tick` are
-/// there only in dialects that carry them.
+/// A client packet. Angles are binary: 65,536 steps per turn, 0 right, a quarter down. `sequence`
+/// and `tick` are present only in dialects that carry them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClientPacket<'a> {
     /// The first packet of a native client.
     Hello {
-        /// Version of the protocol that it speaks.
+        /// The protocol version that the client speaks.
         version: u16,
-        /// Whether it plays or watches.
+        /// Whether the client plays or watches.
         mode: Mode,
-        /// Its name, at most 15 characters, as typed.
+        /// The player's name, at most 15 characters, as typed.
         name: Option<String>,
-        /// Its colour; 0 to 9 exist.
+        /// The player's colour; 0 to 9 exist.
         skin: Option<u8>,
     },
-    /// It wants a body.
+    /// The client asks for a body.
     EnterGame {
-        /// Its name, at most 15 characters, as typed.
+        /// The player's name, at most 15 characters, as typed.
         name: Option<String>,
-        /// Its colour; 0 to 9 exist.
+        /// The player's colour; 0 to 9 exist.
         skin: Option<u8>,
-        /// The MooMoo dialects' wish for resources at the start.
+        /// The MooMoo dialects' request for resources at the start.
         moofoll: bool,
     },
-    /// It walks, or stops.
+    /// The player starts walking, or stops.
     Move {
-        /// Its number among the client's commands.
+        /// The command's sequence number.
         sequence: Option<u32>,
-        /// The tick for which it is meant.
+        /// The tick for which the command is meant.
         tick: Option<u32>,
-        /// Where to; `None` stops.
+        /// The walking direction; `None` stops.
         direction: Option<u16>,
     },
-    /// It looks somewhere.
+    /// The player turns to a heading.
     Aim {
-        /// Its number among the client's commands.
+        /// The command's sequence number.
         sequence: Option<u32>,
-        /// The tick for which it is meant.
+        /// The tick for which the command is meant.
         tick: Option<u32>,
-        /// Where to.
+        /// The new heading.
         heading: u16,
     },
-    /// It begins or ends to attack, or places what it holds.
+    /// The player starts or stops attacking, or places the item in hand.
     Attack {
-        /// Its number among the client's commands.
+        /// The command's sequence number.
         sequence: Option<u32>,
-        /// The tick for which it is meant.
+        /// The tick for which the command is meant.
         tick: Option<u32>,
-        /// Whether it begins.
+        /// `true` starts the attack, `false` stops it.
         state: bool,
-        /// Where to, if it says so.
+        /// The heading of the attack, if the packet carries one.
         heading: Option<u16>,
     },
-    /// It takes something into the hand.
+    /// The player selects a weapon or an item.
     Select {
-        /// Its number among the client's commands.
+        /// The command's sequence number.
         sequence: Option<u32>,
-        /// The tick for which it is meant.
+        /// The tick for which the command is meant.
         tick: Option<u32>,
         /// The number of a weapon or an item.
         id: u16,
-        /// Which of the two; not said is an item.
+        /// Whether `id` is a weapon; a missing argument means an item.
         is_weapon: bool,
     },
-    /// It takes what an age offers.
+    /// The player chooses an upgrade of the current age.
     Upgrade {
-        /// Its number among the client's commands.
+        /// The command's sequence number.
         sequence: Option<u32>,
-        /// The tick for which it is meant.
+        /// The tick for which the command is meant.
         tick: Option<u32>,
         /// Weapons below 16, then items.
         choice: u16,
     },
-    /// It talks.
+    /// The player sends a chat message.
     Chat {
-        /// Its number among the client's commands.
+        /// The command's sequence number.
         sequence: Option<u32>,
-        /// The tick for which it is meant.
+        /// The tick for which the command is meant.
         tick: Option<u32>,
-        /// What it says, at most 30 characters, as typed.
+        /// The text, at most 30 characters, as typed.
         text: String,
     },
-    /// It wants something of clans.
+    /// The player makes a clan request.
     Clan {
-        /// Its number among the client's commands.
+        /// The command's sequence number.
         sequence: Option<u32>,
-        /// The tick for which it is meant.
+        /// The tick for which the command is meant.
         tick: Option<u32>,
-        /// What.
+        /// The request.
         wish: ClanWish,
     },
-    /// It shows its place to its clan.
+    /// The player shows its position to its clan.
     MapPing {
-        /// Its number among the client's commands.
+        /// The command's sequence number.
         sequence: Option<u32>,
-        /// The tick for which it is meant.
+        /// The tick for which the command is meant.
         tick: Option<u32>,
     },
-    /// The MooMoo dialects' switch: attack without a button held, or no longer.
+    /// The MooMoo dialects' auto-attack switch: attack without holding a button, or stop doing so.
     ToggleAttack,
-    /// It measures the way to the server and back.
+    /// The client measures the round-trip time.
     Ping {
-        /// To be sent back.
+        /// Echoed in the pong.
         nonce: Option<u32>,
     },
-    /// A watcher chooses whom to follow; `None` is the leader.
+    /// A watcher chooses the player to follow; `None` is the leader.
     Follow {
         /// The player's number.
         player: Option<u16>,
     },
-    /// A known packet that the world has no use for.
+    /// A known packet that the world does not use.
     Unused(&'a Row),
 }
 
-/// What the session needs of a packet that it knows by name.
+/// The type of argument that a typed packet requires.
 #[derive(Clone, Copy)]
 enum Need {
     Angle,
@@ -176,8 +177,7 @@ enum Need {
     Map,
 }
 
-/// The packets that have a type of their own, each with the arguments it cannot do without; where the dialects' names for
-/// one differ, `|` stands between them.
+/// The packets with a typed variant, and their required arguments; `|` separates the dialects' names.
 const NEEDS: [(&str, &[(&str, Need)]); 16] = [
     ("hello", &[("version", Need::Whole), ("mode", Need::Whole)]),
     ("enter", &[("name", Need::Text)]),
@@ -197,7 +197,8 @@ const NEEDS: [(&str, &[(&str, Need)]); 16] = [
     ("follow", &[("player", Need::Whole)]),
 ];
 
-/// Whether a row that carries the name of a typed packet has what that packet needs. Tables are refused otherwise.
+/// Checks that a row with the name of a typed packet has the arguments which that packet requires.
+/// A table without them is rejected.
 pub(super) fn check_row(row: &Row) -> Result<(), String> {
     if row.direction != Direction::ToServer {
         return Ok(());
@@ -234,7 +235,8 @@ impl Need {
 }
 
 impl<'a> ClientPacket<'a> {
-    /// The typed packet. What a table lacks is left out; a packet without what it cannot do without is unused.
+    /// Converts a decoded packet. Optional arguments that the table lacks are left out; a packet
+    /// without a required argument is unused.
     pub fn from_decoded(decoded: &Decoded<'a>) -> Self {
         let row = decoded.row;
         let known = match row.name.as_str() {
@@ -245,7 +247,8 @@ impl<'a> ClientPacket<'a> {
                 tick: number(decoded.get("tick")),
                 direction: angle_of(decoded, "direction"),
             }),
-            // The window has the focus again and knows of no key held: it stands.
+            // The client sends this when its window regains focus and no key is known to be held:
+            // the player stops.
             "reset_move" => Some(Self::Move { sequence: None, tick: None, direction: None }),
             "aim" => angle_of(decoded, "heading").map(|heading| Self::Aim {
                 sequence: number(decoded.get("sequence")),
@@ -278,7 +281,7 @@ impl<'a> ClientPacket<'a> {
                 sequence: number(decoded.get("sequence")),
                 tick: number(decoded.get("tick")),
             }),
-            // The other switch, that of the direction, is the client's own business.
+            // The other switch locks the direction, which the client handles alone.
             "toggle" if truth(decoded.get("what")) == Some(true) => Some(Self::ToggleAttack),
             "ping" => Some(Self::Ping { nonce: number(decoded.get("nonce")) }),
             "follow" => Some(Self::Follow { player: number(decoded.get("player")) }),
@@ -291,7 +294,7 @@ impl<'a> ClientPacket<'a> {
         known.unwrap_or(Self::Unused(row))
     }
 
-    /// The message that says this in a dialect; empty where the dialect has no such packet.
+    /// Encodes the packet in a dialect; empty if the dialect does not have it.
     pub fn encode(&self, dialect: &Dialect) -> Vec<u8> {
         let row = self.names().iter().find_map(|name| dialect.row(Direction::ToServer, name));
         let Some(row) = row else { return Vec::new() };
@@ -299,7 +302,7 @@ impl<'a> ClientPacket<'a> {
         dialect.encode(Direction::ToServer, &row.name, &values).unwrap_or_default()
     }
 
-    /// The names under which the tables have this packet.
+    /// The names of this packet in the tables.
     fn names(&self) -> &'static [&'static str] {
         match self {
             Self::Hello { .. } => &["hello"],
@@ -319,7 +322,7 @@ impl<'a> ClientPacket<'a> {
         }
     }
 
-    /// What this packet has for an argument; nil for what it does not know.
+    /// The value of an argument; nil if this packet does not carry it.
     fn value(&self, argument: &Argument) -> Value {
         match (self, argument.name.as_str()) {
             (Self::EnterGame { .. }, "player") => match &argument.kind.shape {
@@ -365,7 +368,7 @@ impl<'a> ClientPacket<'a> {
             (Self::Upgrade { choice, .. }, "choice") => Value::from(*choice),
             (Self::Chat { text, .. }, "text") => Value::from(text.as_str()),
             (Self::Clan { wish, .. }, name) => wish.value(name),
-            // The kind of ping: there is one.
+            // There is only one kind of ping.
             (Self::MapPing { .. }, "kind") | (Self::ToggleAttack, "what") => Value::from(1),
             (Self::Ping { nonce }, "nonce") => or_nil(*nonce),
             (Self::Follow { player }, "player") => or_nil(*player),
@@ -384,7 +387,8 @@ impl ClanWish {
             "clan_request" => ClanWish::Request { name: name()? },
             "clan_answer" => match truth(decoded.get("accept")) {
                 Some(accept) => ClanWish::Answer { player: player()?, accept },
-                // Some clients send the answer alone: it is for whoever asks first.
+                // Some clients send the answer without a player: it applies to the first player in
+                // the queue.
                 None => ClanWish::Answer { player: 0, accept: player()? != 0 },
             },
             "clan_kick" => ClanWish::Kick { player: player()? },

@@ -1,17 +1,19 @@
-//! The code tables: which packets exist, what they are called, which code each dialect gives them.
-//!
-//! In: the texts of tab-separated tables (`packet_codes/*.tsv` are built in; others are read by the caller and given as
-//! text). Out: [`Codes`], from which [`Dialect`]s are taken, or a [`TableError`] with file, line and reason.
+//! The code tables: which packets exist, their names, and their codes in each dialect.
 //!
 //! ```text
 //!   direction  name  lane      legacy:str  letters:str  …  arguments              meaning
 //!   to_server  move  reliable  33          9            …  direction:num.rad|nil  walk this way; nil stops
 //! ```
 //!
-//! A table has one row a packet and one column a dialect; `:str` and `:int` say what its codes are on the wire, `-` that
-//! it does not have the packet. The same code may mean different things in the two directions, never in one. Where
-//! dialects differ in arguments, a packet has several rows of the same name, each for other dialects. It never opens
-//! a file.
+//! A table is tab-separated text with one row per packet and one column per dialect; `:str` and
+//! `:int` give the type of the codes on the wire, and `-` means that the dialect does not have the
+//! packet. The same code may mean different things in the two directions, but never in one. Where
+//! dialects differ in arguments, a packet has several rows of the same name, each for other
+//! dialects.
+//!
+//! The tables in `packet_codes/*.tsv` are built in. This module opens no file: the caller reads
+//! other tables and passes their text. The result is [`Codes`], which provides the [`Dialect`]s, or
+//! a [`TableError`] with file, line and reason.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,12 +30,12 @@ pub const BUILTIN: [(&str, &str); 2] = [
     ("native.tsv", include_str!("../../packet_codes/native.tsv")),
 ];
 
-/// Who says it.
+/// The direction of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Direction {
-    /// The client to the server.
+    /// From the client to the server.
     ToServer,
-    /// The server to the client.
+    /// From the server to the client.
     ToClient,
 }
 
@@ -50,12 +52,12 @@ impl Direction {
     }
 }
 
-/// What happens to a packet that waits while newer ones come.
+/// What happens to a queued packet when a newer one arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Lane {
-    /// It must arrive, in order.
+    /// The packet must arrive, in order.
     Reliable,
-    /// A newer one of the same name takes its place.
+    /// A newer packet of the same name replaces it.
     Latest,
 }
 
@@ -90,17 +92,17 @@ impl fmt::Display for Code {
 /// One packet: a row of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Who says it.
+    /// The direction of the packet.
     pub direction: Direction,
-    /// Its name, unique in its direction within each dialect.
+    /// The packet's name, unique in its direction within each dialect.
     pub name: String,
-    /// What happens to it while newer ones come.
+    /// What happens to a queued packet when a newer one arrives.
     pub lane: Lane,
-    /// Dialects that have it, with their codes, in the order of the table's columns.
+    /// The dialects that have the packet, with their codes, in the order of the table's columns.
     pub codes: Vec<(String, Code)>,
-    /// Its arguments, in order.
+    /// The packet's arguments, in order.
     pub arguments: Vec<Argument>,
-    /// What it says, in a few words.
+    /// The packet's meaning, in a few words.
     pub meaning: String,
 }
 
@@ -110,20 +112,20 @@ impl Row {
         self.codes.iter().find(|(name, _)| name == dialect).map(|(_, code)| code)
     }
 
-    /// The place of an argument by its name.
+    /// The position of an argument, looked up by its name.
     pub fn argument(&self, name: &str) -> Option<usize> {
         self.arguments.iter().position(|argument| argument.name == name)
     }
 }
 
-/// A table that is refused.
+/// A table that was rejected, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableError {
-    /// The file's name, as it was given.
+    /// The file's name, as given by the caller.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// What is wrong with the line.
     pub reason: String,
 }
 
@@ -145,13 +147,13 @@ pub struct Codes {
 pub struct Table {
     /// The file's name.
     pub file: String,
-    /// The dialects that are its columns.
+    /// The dialects, one for each code column.
     pub dialects: Vec<String>,
-    /// Its rows, in order.
+    /// The table's rows, in order.
     pub rows: Vec<Arc<Row>>,
 }
 
-/// The names of the files; the tables are long.
+/// Prints only the file names, because the tables are long.
 impl fmt::Debug for Codes {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_list().entries(self.tables.iter().map(|table| &table.file)).finish()
@@ -159,7 +161,7 @@ impl fmt::Debug for Codes {
 }
 
 impl Codes {
-    /// The tables that are built into the program. They are checked by the tests like any other.
+    /// The tables that are built into the program. The tests check them like any other table.
     pub fn builtin() -> Arc<Codes> {
         static BUILT: OnceLock<Arc<Codes>> = OnceLock::new();
         let build = || Arc::new(Codes::from_texts(&BUILTIN).expect("the built-in tables are tested"));
@@ -205,20 +207,21 @@ enum CodeKind {
     Int,
 }
 
-/// A row and where it stands, for errors that show only when all tables are read.
+/// A row with its file and line, for errors that can be found only after all tables are read.
 struct Placed {
     row: Arc<Row>,
     file: String,
     line: usize,
 }
 
-/// What has been read so far.
+/// The state of reading the tables.
 #[derive(Default)]
 struct Reader {
-    /// Dialects in order, each with the file that heads it.
+    /// Dialects in order, each with the file in whose heading it appears.
     columns: Vec<(String, String)>,
     rows: Vec<Placed>,
-    /// (dialect, direction, code) and (dialect, direction, name), each with file and line of the first.
+    /// (dialect, direction, code) and (dialect, direction, name), each with the file and line of
+    /// its first use.
     codes_taken: BTreeMap<(String, Direction, Code), String>,
     names_taken: BTreeMap<(String, Direction, String), String>,
 }
@@ -255,7 +258,7 @@ impl Reader {
         Ok(Table { file: file.to_owned(), dialects, rows })
     }
 
-    /// Takes the row's codes and names, which must be free in its direction.
+    /// Reserves the row's codes and names, which must be free in its direction.
     fn claim(&mut self, row: &Row, file: &str, line: usize) -> Result<(), String> {
         let here = format!("{file}:{line}");
         for (dialect, code) in &row.codes {

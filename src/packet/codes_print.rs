@@ -1,7 +1,7 @@
-//! The code tables printed: for a terminal, for PROTOCOL.md, for programs.
+//! Prints the code tables: for a terminal, for PROTOCOL.md, or for programs.
 //!
-//! In: [`Codes`] and a [`Format`]. Out: text that ends in a newline. PROTOCOL.md holds the Markdown between markers,
-//! and a test compares.
+//! The text ends in a newline. PROTOCOL.md contains the Markdown form between markers, and a test
+//! compares the two.
 
 use std::str::FromStr;
 
@@ -10,12 +10,12 @@ use serde_json::{Map, Value as Json, json};
 use super::codes::{Code, Codes, Direction, Row, Table};
 use super::grammar::{Argument, print_arguments};
 
-/// How to print the tables.
+/// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Aligned columns.
     Text,
-    /// Tables of a code-hosting site.
+    /// Markdown tables.
     Markdown,
     /// One JSON value: tables, rows, codes as text or number, arguments by name and type.
     Json,
@@ -45,7 +45,7 @@ pub fn print(codes: &Codes, format: Format) -> String {
     }
 }
 
-/// One section for each table and direction that has rows, with an empty line between.
+/// One section for each table and direction that has rows, separated by empty lines.
 fn join_tables(codes: &Codes, section: fn(&Table, Direction, &[&Row]) -> String) -> String {
     let mut sections = Vec::new();
     for table in codes.tables() {
@@ -85,7 +85,8 @@ fn titles(table: &Table) -> Vec<String> {
 fn text_section(table: &Table, direction: Direction, rows: &[&Row]) -> String {
     let mut lines = vec![titles(table)];
     lines.extend(rows.iter().map(|row| cells(table, row)));
-    // The meaning is for the documents; arguments are the last column, so nothing wide is padded.
+    // The meaning is printed only in documents. The arguments are the last column, so that nothing
+    // wide is padded.
     lines.iter_mut().for_each(|line| line.truncate(line.len() - 1));
     let columns = lines[0].len();
     let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);

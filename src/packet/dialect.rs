@@ -1,11 +1,13 @@
-//! One dialect: from a message to a row and its values, and back.
+//! One dialect: converts a message to a row with its values, and back.
 //!
-//! In: the payload of one message and who said it. Out: [`Decoded`], a row of the table with one canonical value for
-//! each argument, or a [`PacketError`]. Encoding holds the values against the same row, so that what is sent is what a
-//! reader of the table expects. The hot path skips this: it takes [`Dialect::prefix`] and appends the array of arguments itself.
+//! Decoding takes the payload of one message and its direction, and returns [`Decoded`], a row of
+//! the table with one canonical value for each argument, or a [`PacketError`]. Encoding checks the
+//! values against the same row, so that the bytes match what a reader of the table expects. The hot
+//! path skips this check: it takes [`Dialect::prefix`] and appends the array of arguments itself.
 //!
-//! The envelope of every dialect is the array `[code, [arguments…]]`. Tolerated: an envelope without arguments, values
-//! after the arguments, a number as code in any width or as float.
+//! The envelope of every dialect is the array `[code, [arguments…]]`. The decoder tolerates an
+//! envelope without arguments, values after the arguments, and a numeric code in any width or as a
+//! float.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,23 +23,24 @@ use super::json;
 use super::msgpack::{self, Bounds, Broken, Rule};
 use super::visible;
 
-/// A packet as it came: its row, and one canonical value for each of the row's arguments.
+/// A decoded packet: its row, and one canonical value for each of the row's arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decoded<'a> {
     /// The row of the table.
     pub row: &'a Row,
-    /// One value for each argument of the row; a missing tail is nil.
+    /// One value for each argument of the row; missing trailing arguments are nil.
     pub values: Vec<Value>,
 }
 
 impl Decoded<'_> {
-    /// The value of an argument by its name in the table; `None` where it is nil or the row has no such argument.
+    /// The value of an argument, looked up by its name in the table; `None` if it is nil or the row
+    /// has no such argument.
     pub fn get(&self, argument: &str) -> Option<&Value> {
         self.values.get(self.row.argument(argument)?).filter(|value| !value.is_nil())
     }
 }
 
-/// One line: the packet's name and each argument by name.
+/// Prints one line: the packet's name and each argument by name.
 impl fmt::Display for Decoded<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.row.name)?;
@@ -55,7 +58,7 @@ pub struct Dialect {
     to_client: Side,
 }
 
-/// Its name; the tables are long.
+/// Prints only the name, because the tables are long.
 impl fmt::Debug for Dialect {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Dialect({})", self.name)
@@ -78,7 +81,7 @@ struct Entry {
 }
 
 impl Dialect {
-    /// A dialect of these rows; rows that have no code in it are left out.
+    /// Builds a dialect from these rows; rows that have no code in it are left out.
     pub(super) fn new(name: &str, rows: impl Iterator<Item = Arc<Row>>) -> Self {
         let mut dialect =
             Self { name: name.to_owned(), to_server: Side::default(), to_client: Side::default() };
@@ -106,18 +109,18 @@ impl Dialect {
         &self.name
     }
 
-    /// The rows of one direction, in the order of the table.
+    /// The rows of one direction, in table order.
     pub fn rows(&self, direction: Direction) -> impl Iterator<Item = &Row> {
         self.side(direction).entries.iter().map(|entry| entry.row.as_ref())
     }
 
-    /// A row by its name; `None` where the dialect does not have it.
+    /// A row by its name; `None` if the dialect does not have it.
     pub fn row(&self, direction: Direction, name: &str) -> Option<&Row> {
         self.side(direction).named(name).map(|entry| entry.row.as_ref())
     }
 
-    /// The ready bytes of a packet up to its array of arguments (`92` and the code), which the caller appends; `None`
-    /// where the dialect does not have the packet.
+    /// The encoded bytes of a packet up to its array of arguments (`92` and the code), to which the
+    /// caller appends the array; `None` if the dialect does not have the packet.
     pub fn prefix(&self, direction: Direction, name: &str) -> Option<&[u8]> {
         self.side(direction).named(name).map(|entry| entry.prefix.as_slice())
     }
@@ -128,22 +131,25 @@ impl Dialect {
         self.open(direction, value, false)
     }
 
-    /// Decodes the payload of one text message of a `?format=json` connection. The packet's name may stand in place of
-    /// its code, for people who type by hand; where a name is also the code of another packet, the code counts.
+    /// Decodes the payload of one text message of a `?format=json` connection. The packet's name
+    /// may replace its code, for people who type by hand; if a name is also the code of another
+    /// packet, it is read as the code.
     pub fn decode_json(&self, direction: Direction, text: &str) -> Result<Decoded<'_>, PacketError> {
         let value = json::read(text, Bounds::of(direction))?;
         self.open(direction, value, true)
     }
 
-    /// Encodes a packet by name. Values are brought into canonical form; a missing tail must be allowed to be nil, and
-    /// is left out. A name that the dialect does not have, or values that do not fit its row, are an error.
+    /// Encodes a packet by name. Values are converted to canonical form; trailing arguments may be
+    /// missing only if their types allow nil. Returns an error if the dialect does not have the
+    /// name, or if the values do not fit its row.
     pub fn encode(&self, direction: Direction, name: &str, values: &[Value]) -> Result<Vec<u8>, PacketError> {
         let mut out = Vec::new();
         self.encode_into(&mut out, direction, name, values)?;
         Ok(out)
     }
 
-    /// As [`encode`](Self::encode), appended to a buffer, which an error leaves as it was.
+    /// Like [`encode`](Self::encode), but appends to a buffer. An error leaves the buffer
+    /// unchanged.
     pub fn encode_into(
         &self,
         out: &mut Vec<u8>,
@@ -162,13 +168,13 @@ impl Dialect {
         Ok(())
     }
 
-    /// The same message as JSON text: `[code,[arguments…]]`. For what the server itself has encoded, so the arguments
-    /// are not held against the table.
+    /// Converts a message to JSON text: `[code,[arguments…]]`. Intended for messages that the
+    /// server itself has encoded, so the arguments are not checked against the table.
     pub fn json_from_msgpack(&self, direction: Direction, bytes: &[u8]) -> Result<String, PacketError> {
         Ok(json::print(&msgpack::read(bytes, Bounds::of(direction))?))
     }
 
-    /// The same message as MessagePack, from JSON text whose packet may be given by code or by name.
+    /// Converts JSON text, in which the packet may be given by code or by name, to MessagePack.
     pub fn msgpack_from_json(&self, direction: Direction, text: &str) -> Result<Vec<u8>, PacketError> {
         let decoded = self.decode_json(direction, text)?;
         let mut values = decoded.values.as_slice();
@@ -185,7 +191,7 @@ impl Dialect {
         }
     }
 
-    /// Opens the envelope and holds the arguments against the row.
+    /// Opens the envelope and checks the arguments against the row.
     fn open(&self, direction: Direction, value: Value, by_name: bool) -> Result<Decoded<'_>, PacketError> {
         let envelope = || PacketError::from(Broken::new(Rule::Envelope, 0));
         let Value::Array(parts) = value else { return Err(envelope()) };
@@ -228,7 +234,7 @@ impl Entry {
     }
 }
 
-/// The code that a value stands for: text, or a number from 0.
+/// The code that a value represents: text, or a number from 0.
 fn as_code(value: &Value) -> Option<Code> {
     match value {
         Value::String(text) => text.as_str().map(|text| Code::Str(text.to_owned())),

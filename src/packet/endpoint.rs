@@ -1,8 +1,8 @@
-//! Which dialect a path speaks.
+//! Maps a request path to the dialect spoken there.
 //!
-//! The dialect comes with the path of the upgrade request, since in the MooMoo dialects the server speaks first. A path and two fields of its
-//! query come in; a dialect and whether it is spoken as JSON go out, or why not. Never: a look at a request; whoever has
-//! one, be it the server or somebody who reads a capture, takes these three out of it.
+//! The path of the upgrade request selects the dialect, because in the MooMoo dialects the server
+//! speaks first. Two fields of the query can select another dialect and JSON. This module does not
+//! parse requests: the caller, a server or a capture reader, extracts the path and the two fields.
 
 use std::sync::Arc;
 
@@ -12,24 +12,24 @@ use super::{Codes, Dialect};
 pub const PATHS: [(&str, &str); 4] =
     [("/play", "native"), ("/", "legacy"), ("/moomoo", "legacy"), ("/server", "letters")];
 
-/// The rule that a message of the other kind breaks, text where packets are binary, or binary where they are JSON: its name, its
-/// sentence and the close code.
+/// The rule broken by a message of the wrong frame type, text where packets are binary, or binary
+/// where they are JSON: its name, its sentence and the close code.
 pub const FRAME_KIND: (&str, &str, u16) =
     ("frame_kind", "this endpoint takes the other kind of frame, binary or text", 1003);
 
-/// Why there is no such endpoint.
+/// Why no endpoint matches the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoEndpoint {
-    /// No game at this path: 404.
+    /// There is no game at this path: 404.
     Path,
-    /// `?dialect=` names none of the tables, or one that the path cannot carry: 400.
+    /// `?dialect=` names no dialect of the tables, or a dialect that the path cannot carry: 400.
     Dialect,
     /// `?format=` is neither `json` nor `msgpack`: 400.
     Format,
 }
 
 impl NoEndpoint {
-    /// HTTP status and the rule's name.
+    /// The HTTP status and the rule's name.
     pub fn status(self) -> (u16, &'static str) {
         match self {
             NoEndpoint::Path => (404, "unknown_path"),
@@ -39,10 +39,11 @@ impl NoEndpoint {
     }
 }
 
-/// The dialect that a path speaks, or another one that the query asks for; and whether as JSON.
+/// Returns the dialect of a path, or the dialect that the query selects instead, and whether it is
+/// spoken as JSON.
 ///
 /// # Errors
-/// [`NoEndpoint`] says what the request got wrong.
+/// [`NoEndpoint`] names the part of the request that is wrong.
 pub fn find<'c>(
     codes: &'c Codes,
     path: &str,

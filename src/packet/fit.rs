@@ -1,7 +1,9 @@
-//! Values against types: what the grammar tolerates, taken out; what it does not, named.
+//! Fits values to types: converts what the grammar tolerates to canonical form, and names what it
+//! does not tolerate.
 //!
-//! In: a [`Type`] and any value. Out: the same value in canonical form (what our own encoder would have written), or
-//! a [`WrongArgument`]. It never guesses: text is not turned into numbers, and a number with a fraction is no integer.
+//! A [`Type`] and any value give the same value in canonical form (as our own encoder would write
+//! it), or a [`WrongArgument`]. Nothing is guessed: text is never parsed as a number, and a number
+//! with a fraction is not an integer.
 
 use rmpv::Value;
 
@@ -9,13 +11,13 @@ use crate::limits;
 
 use super::grammar::{Argument, Shape, Type, WrongArgument};
 
-/// The arguments of one packet in canonical form, one value for each: a missing tail is nil, what comes after the
-/// last argument is dropped.
+/// Converts the arguments of one packet to canonical form, one value for each: missing trailing
+/// arguments become nil, and extra values are dropped.
 pub fn fit_arguments(arguments: &[Argument], values: Vec<Value>) -> Result<Vec<Value>, WrongArgument> {
     fit_members(arguments, values, &mut Path::default())
 }
 
-/// The place of a value, as names and positions. It becomes text only when something is wrong.
+/// The path to a value, as names and positions. It is formatted only when an error is reported.
 #[derive(Default)]
 struct Path<'a> {
     steps: Vec<Step<'a>>,
@@ -183,7 +185,7 @@ fn fit_text(value: Value, most: Option<usize>, kind: &Type, path: &Path<'_>) -> 
     Ok(cut.map(Value::from).unwrap_or(value))
 }
 
-/// Any value is let through, but for numbers that are none.
+/// Accepts any value except NaN and infinities.
 fn fit_any<'a>(value: Value, path: &mut Path<'a>) -> Result<Value, WrongArgument> {
     match value {
         Value::F32(_) | Value::F64(_) => match value.as_f64().filter(|number| number.is_finite()) {
@@ -211,9 +213,9 @@ fn fit_any<'a>(value: Value, path: &mut Path<'a>) -> Result<Value, WrongArgument
     }
 }
 
-/// A finite number as it is written: an integer where it has no fraction.
+/// Converts a finite number to canonical form: an integer if it has no fraction.
 fn canonical(number: f64) -> Value {
-    // Beyond 2^53 a float no longer names one integer.
+    // Beyond 2^53 a float no longer identifies a single integer.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() <= EXACT {
         Value::from(number as i64)
@@ -222,7 +224,7 @@ fn canonical(number: f64) -> Value {
     }
 }
 
-/// The whole number that a value is, written as an integer or as a float.
+/// The value as an integer, if it is an integer or a float without a fraction.
 pub(super) fn whole(value: &Value) -> Option<i64> {
     match value {
         Value::Integer(number) => number.as_i64(),
@@ -244,12 +246,12 @@ fn truth(value: &Value) -> Option<bool> {
     }
 }
 
-/// The first characters of a text from the wire, escaped, fit for a log line.
+/// The first characters of a text from the wire, escaped for use in a log line.
 pub(super) fn excerpt(text: &str) -> String {
     text.chars().take(limits::PACKET_EXCERPT_CHARS).flat_map(char::escape_debug).collect()
 }
 
-/// What a value is, in a few words.
+/// Describes a value in a few words.
 fn describe(value: &Value) -> String {
     match value {
         Value::Nil => "nil".to_owned(),

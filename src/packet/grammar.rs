@@ -1,4 +1,4 @@
-//! The type grammar of the code tables: parse, print, and bring a value into canonical form.
+//! The type grammar of the code tables: parse, print, and convert a value to canonical form.
 //!
 //! ```text
 //!   arguments = "-" | argument { " " argument }          argument = name ":" type
@@ -8,9 +8,11 @@
 //!   scalar    = ("bool" | "flag" | "any" | "num" | "str" | "u8" … "i32") [ "." unit ] [ bound ]
 //! ```
 //!
-//! In: a cell of a table; a value from the wire. Out: a [`Type`]; the value with the tolerances of the grammar taken
-//! out of it (a float that is whole becomes an integer, 1 becomes true, an absent tail becomes nil, a text that
-//! is too long is cut), or what was expected instead. PROTOCOL.md defines the grammar for people who do not read Rust.
+//! A cell of a table is parsed into a [`Type`]. A value from the wire is then converted to the
+//! type's canonical form, in which the tolerances of the grammar are removed (a float without a
+//! fraction becomes an integer, 1 becomes true, missing trailing arguments become nil, a text that
+//! is too long is cut), or rejected with the type that was expected. PROTOCOL.md defines the
+//! grammar for people who do not read Rust.
 
 use std::fmt;
 
@@ -37,9 +39,9 @@ pub enum Unit {
     Ms,
     /// Seconds.
     S,
-    /// A second.
+    /// Per second.
     Hz,
-    /// Pixels a millisecond.
+    /// Pixels per millisecond.
     PxPerMs,
 }
 
@@ -68,7 +70,8 @@ impl Unit {
     }
 }
 
-/// The width and sign of an integer type: what it may hold, not how many bytes it takes on the wire.
+/// The width and sign of an integer type: the range of its values, not the number of bytes on the
+/// wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
     /// 0 to 255
@@ -110,32 +113,32 @@ impl Width {
     }
 }
 
-/// What a value is, before `|nil` and `|0`.
+/// The shape of a value, before `|nil` and `|0`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// `true` or `false`; 0 and 1 are accepted.
     Bool,
     /// 0 or 1; `false` and `true` are accepted.
     Flag,
-    /// Any value without NaN and infinities.
+    /// Any value except NaN and infinities.
     Any,
-    /// A whole number; a float without a fraction is accepted.
+    /// An integer; a float without a fraction is accepted.
     Int {
-        /// What it may hold.
+        /// The range of values.
         width: Width,
-        /// Its unit, if it has one.
+        /// The unit, if any.
         unit: Option<Unit>,
-        /// The largest value allowed, where that is less than the width allows.
+        /// The largest allowed value, if it is less than the width allows.
         most: Option<i64>,
     },
     /// A finite number, integer or float.
     Num {
-        /// Its unit, if it has one.
+        /// The unit, if any.
         unit: Option<Unit>,
     },
     /// Text.
     Str {
-        /// Characters at most; a longer text is cut there.
+        /// The maximum number of characters; a longer text is cut.
         most: Option<usize>,
     },
     /// A map with these keys; other keys are ignored.
@@ -144,26 +147,26 @@ pub enum Shape {
     Tuple(Vec<Argument>),
     /// One flat array of groups; the number of members is the stride.
     Groups {
-        /// What one group holds, in order.
+        /// The members of one group, in order.
         members: Vec<Argument>,
-        /// Groups at most.
+        /// The maximum number of groups.
         most: Option<usize>,
     },
     /// An array of values of one type.
     List {
-        /// The type of each.
+        /// The type of each value.
         each: Box<Type>,
-        /// Values at most.
+        /// The maximum number of values.
         most: Option<usize>,
     },
 }
 
-/// A type: a shape, and whether `nil` or `0` may stand in its place.
+/// A type: a shape, and whether `nil` or `0` may replace it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Type {
-    /// What the value is.
+    /// The shape of the value.
     pub shape: Shape,
-    /// `|nil`: nil (and so a missing tail) stands for no value.
+    /// `|nil`: nil (and so a missing trailing argument) stands for no value.
     pub or_nil: bool,
     /// `|0`: the number 0 stands for no value.
     pub or_zero: bool,
@@ -172,20 +175,20 @@ pub struct Type {
 /// A name and its type: an argument of a packet, a key of a map, a member of a group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Argument {
-    /// Lower case, digits and `_`; unique among its neighbours.
+    /// The name: lower case, digits and `_`; unique among its neighbours.
     pub name: String,
-    /// What it holds.
+    /// The argument's type.
     pub kind: Type,
 }
 
 /// A value that does not fit its type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WrongArgument {
-    /// Where: names joined by dots, places in arrays by their number from 0, as in `players.2.x`.
+    /// The path to the value: names joined by dots, and indexes from 0, as in `players.2.x`.
     pub argument: String,
-    /// The type expected there, in the words of the grammar.
+    /// The expected type, in the notation of the grammar.
     pub expected: String,
-    /// What was there, in a few words; text from the client is cut and quoted.
+    /// A short description of the value found; text from the client is cut and quoted.
     pub found: String,
 }
 
@@ -195,7 +198,8 @@ impl fmt::Display for WrongArgument {
     }
 }
 
-/// Parses the `arguments` cell of a table; `-` is a packet without arguments. The error says what is wrong.
+/// Parses the `arguments` cell of a table; `-` is a packet without arguments. The error describes
+/// the problem.
 pub fn parse_arguments(cell: &str) -> Result<Vec<Argument>, String> {
     if cell == "-" {
         return Ok(Vec::new());
@@ -208,7 +212,7 @@ pub fn parse_arguments(cell: &str) -> Result<Vec<Argument>, String> {
     Ok(arguments)
 }
 
-/// A cursor over one cell. Recursion is bounded by the depth that a packet may have.
+/// A cursor over one cell. Recursion is bounded by the maximum nesting depth of a packet.
 struct Parser<'a> {
     rest: &'a str,
     depth: usize,
@@ -267,7 +271,8 @@ impl Parser<'_> {
         let Some(bracket) = ["{", "(", "["].into_iter().find(|bracket| self.rest.starts_with(bracket)) else {
             return self.scalar();
         };
-        // The envelope and its list of arguments are two of the containers that a packet may nest.
+        // The envelope and its list of arguments are two of the containers that count towards the
+        // nesting depth of a packet.
         if self.depth + 2 >= limits::PACKET_DEPTH {
             return Err(format!("more than {} containers within one another", limits::PACKET_DEPTH));
         }
@@ -356,7 +361,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     Err(format!("bad name {name:?}: lower case letters, digits and _, a letter first"))
 }
 
-/// Prints the cell that [`parse_arguments`] reads.
+/// Prints arguments as a cell that [`parse_arguments`] reads.
 pub fn print_arguments(arguments: &[Argument]) -> String {
     if arguments.is_empty() {
         return "-".to_owned();

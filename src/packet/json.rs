@@ -1,16 +1,17 @@
 //! JSON: the same packets in text frames, for people who type by hand (`?format=json`).
 //!
-//! In: one text message. Out: the [`Value`] that the MessagePack message would have held; and the way back. The same
-//! bounds hold: depth, number of values, one value a message, no key twice. Bytes (MessagePack `bin`), NaN and infinities,
-//! which JSON lacks, print as `null`; no packet of a table has them.
+//! Reading a text message gives the [`Value`] that the MessagePack message would have held;
+//! printing does the reverse. The same bounds hold: depth, number of values, one value per message,
+//! no duplicate key. Bytes (MessagePack `bin`), NaN and infinities, which JSON lacks, print as
+//! `null`; no packet of a table has them.
 
 use rmpv::Value;
 use serde_json::Value as Json;
 
 use super::msgpack::{Bounds, Broken, Rule};
 
-/// Reads the one JSON value of a message. A repeated key, and values that are too many only because keys count too, are noticed
-/// when the text is read to its end: their offset is 0.
+/// Reads the one JSON value of a message. A duplicate key, and a value count that exceeds the bound
+/// only because keys count too, are detected after the whole text is read: their offset is 0.
 pub fn read(text: &str, bounds: Bounds) -> Result<Value, Broken> {
     let marks = survey(text, bounds)?;
     let json: Json = serde_json::from_str(text).map_err(|error| {
@@ -21,7 +22,7 @@ pub fn read(text: &str, bounds: Bounds) -> Result<Value, Broken> {
     let mut counted = Counted::default();
     let value = counted.value(json);
     if counted.keys < marks.colons {
-        // A parsed map keeps one of two equal keys, so one that was written twice is missing from it.
+        // A parsed map keeps only one of two equal keys, so a duplicate key shows as a missing one.
         return Err(Broken::new(Rule::DuplicateKey, 0));
     }
     if counted.values > bounds.values {
@@ -35,13 +36,14 @@ pub fn print(value: &Value) -> String {
     to_json(value).to_string()
 }
 
-/// What the text holds outside its strings.
+/// Counts of the text's syntax outside its strings.
 #[derive(Default)]
 struct Marks {
     colons: usize,
 }
 
-/// One pass over the text before it is parsed: depth and count, which bound what the parser can be made to do.
+/// Scans the text once before it is parsed: the depth and the count bound the parser's work and
+/// memory.
 fn survey(text: &str, bounds: Bounds) -> Result<Marks, Broken> {
     let mut marks = Marks::default();
     let (mut depth, mut commas, mut in_string, mut escaped) = (0usize, 0usize, false, false);
@@ -69,7 +71,7 @@ fn survey(text: &str, bounds: Bounds) -> Result<Marks, Broken> {
     Ok(marks)
 }
 
-/// Turns JSON into values and counts them, keys included.
+/// Converts JSON to values and counts them, keys included.
 #[derive(Default)]
 struct Counted {
     values: usize,
@@ -77,7 +79,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// Recursion is bounded by the survey.
+    /// The survey has bounded the recursion.
     fn value(&mut self, json: Json) -> Value {
         self.values += 1;
         match json {

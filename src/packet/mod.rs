@@ -1,19 +1,21 @@
 //! MessagePack to packet and back, by table.
 //!
-//! In: the payload of one WebSocket message. Out: a row of the code table and its values, one for each argument, in
-//! the one form that the type grammar calls canonical; and the way back. `PROTOCOL.md` is the document of this layer.
+//! The payload of one WebSocket message becomes a row of the code table and its values, one for
+//! each argument, in the form that the type grammar calls canonical; encoding does the reverse.
+//! `PROTOCOL.md` documents this layer.
 //!
 //! ```text
 //!   bytes ──msgpack::check──► well-formed, bounded ──rmpv──► value ──Dialect──► row + values ──► ClientPacket
 //!   bytes ◄──msgpack::write── values ◄──grammar── arguments ◄──Dialect── name ◄────────────────── ServerPacket
 //! ```
 //!
-//! It never opens a file, reads a clock or keeps state between two messages. What it lets through has no NaN, no
-//! number outside its bound, and no text longer than its bound.
+//! This module opens no file, reads no clock and keeps no state between two messages. Its decoded
+//! values contain no NaN, no number outside its bound, and no text longer than its bound.
 //!
-//! In the order of the flow: [`msgpack`] and [`json`] (the two ways to write a value), [`grammar`] (the types of
-//! arguments; `fit` holds values against them), [`codes`] (the tables), [`dialect`] (one column of the tables), [`endpoint`] (the path
-//! at which it is spoken), [`client_packet`] and [`server_packet`] (what the server says and hears, typed), [`angle`].
+//! In the order of the flow: [`msgpack`] and [`json`] (the two encodings of a value), [`grammar`]
+//! (the types of arguments; `fit` checks values against them), [`codes`] (the tables), [`dialect`]
+//! (one column of the tables), [`endpoint`] (the path at which a dialect is spoken),
+//! [`client_packet`] and [`server_packet`] (typed packets of the two directions), [`angle`].
 
 pub mod angle;
 mod assembled;
@@ -40,21 +42,23 @@ pub use server_packet::ServerPacket;
 use grammar::WrongArgument;
 use msgpack::Broken;
 
-/// Why a message is not a packet that can be used.
+/// Why a message was not accepted as a packet.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PacketError {
-    /// Not one well-formed value within the bounds, or not an envelope. The connection is closed with 1007.
+    /// The message is not one well-formed value within the bounds, or not an envelope. The
+    /// connection is closed with 1007.
     Broken(Broken),
     /// A known packet whose arguments do not fit its row. The packet is dropped and counted.
     Arguments {
-        /// Name of the packet, as in the table.
+        /// The packet's name in the table.
         packet: String,
-        /// Which argument, what was expected and what was there.
+        /// The wrong argument, the type expected and the value found.
         wrong: WrongArgument,
     },
-    /// A code (or, when encoding, a name) that this dialect does not have in this direction. Ignored and counted.
+    /// A code (or, when encoding, a name) that this dialect does not have in this direction. The
+    /// packet is ignored and counted.
     Unknown {
-        /// The code as text, cut to a length that is fit for a log line.
+        /// The code as text, truncated for use in a log line.
         code: String,
     },
 }
@@ -69,7 +73,7 @@ impl PacketError {
         }
     }
 
-    /// Whether the connection is closed for it (with 1007), instead of only dropping the message.
+    /// Whether this error closes the connection (with 1007), instead of only dropping the message.
     pub fn closes(&self) -> bool {
         matches!(self, Self::Broken(_))
     }

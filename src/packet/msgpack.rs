@@ -1,15 +1,16 @@
-//! MessagePack: one bounded scan before reading, and the canonical way to write.
+//! MessagePack: one bounded scan before reading, and a canonical writer.
 //!
-//! In: bytes of one message. Out: one [`Value`], or the broken rule with its offset. Writing: a value, or one item at
-//! a time into a buffer that the caller owns (the feed does this on the hot path).
+//! Reading turns the bytes of one message into one [`Value`], or the broken rule with its offset.
+//! Writing appends a value, or one item at a time, to a buffer that the caller owns; the feed does
+//! the latter on the hot path.
 //!
-//! `rmpv` reads the values, but it accepts the reserved byte, text that is not UTF-8, bytes after the value and
-//! repeated keys, and its memory follows what is declared. So [`check`] walks over the bytes first: once, from the
-//! front, with a stack of at most [`Bounds::depth`] entries and no recursion. It never reserves memory for what
-//! only a length field promises.
+//! `rmpv` decodes the values, but it accepts the reserved byte, text that is not UTF-8, bytes after
+//! the value and duplicate keys, and it allocates by declared length. So [`check`] scans the bytes
+//! first: once, from the front, with a stack of at most [`Bounds::depth`] entries and no recursion.
+//! It never reserves memory on the strength of a length field alone.
 //!
-//! Writing is minimal: the shortest form of each integer, length and text, and floats without a fraction as integers,
-//! as the clients of the MooMoo dialects do.
+//! The writer uses the shortest form of each integer, length and text, and writes floats without a
+//! fraction as integers, as the clients of the MooMoo dialects do.
 
 use std::fmt;
 
@@ -22,14 +23,14 @@ use super::Direction;
 /// Bounds of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Containers within one another, the outermost counted.
+    /// The maximum nesting depth of containers, the outermost counted.
     pub depth: usize,
-    /// Values in all, containers and keys counted.
+    /// The maximum number of values, containers and keys counted.
     pub values: usize,
 }
 
 impl Bounds {
-    /// What a message of this direction may hold: clients say little, the server's updates are long.
+    /// The bounds for a direction: client messages are small, the server's updates are long.
     pub fn of(direction: Direction) -> Self {
         let values = match direction {
             Direction::ToServer => limits::PACKET_VALUES,
@@ -42,11 +43,11 @@ impl Bounds {
 /// A rule of well-formedness. Breaking one closes the connection with 1007.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// The bytes end within a value.
+    /// The bytes end inside a value.
     Truncated,
     /// The byte `c1`, which MessagePack never uses.
     ReservedByte,
-    /// A length that is larger than all the bytes that follow.
+    /// A declared length that exceeds the remaining bytes.
     DeclaredSize,
     /// Text that is not UTF-8.
     InvalidUtf8,
@@ -56,7 +57,7 @@ pub enum Rule {
     DuplicateKey,
     /// A map key that is not text.
     KeyNotText,
-    /// More containers within one another than [`Bounds::depth`].
+    /// Containers nested deeper than [`Bounds::depth`].
     TooDeep,
     /// More values than [`Bounds::values`].
     TooManyValues,
@@ -69,7 +70,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// All rules, for the tests that ask whether each of them has a row.
+    /// All rules, for the test that checks that each has a row.
     pub const ALL: [Rule; 12] = [
         Self::Truncated,
         Self::ReservedByte,
@@ -122,12 +123,12 @@ impl Rule {
     }
 }
 
-/// A broken rule and where.
+/// A broken rule and its offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Broken {
-    /// Which rule.
+    /// The rule.
     pub rule: Rule,
-    /// Offset in bytes of the value (or byte) that breaks it, from the start of the message.
+    /// Offset in bytes of the value (or byte) that breaks the rule, from the start of the message.
     pub offset: usize,
 }
 
@@ -146,7 +147,7 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// What kind of value a first byte begins.
+/// The kind of value that a first byte starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `c0`
@@ -167,18 +168,19 @@ pub enum Kind {
     Map,
 }
 
-/// The head of one value: what it is and how far it goes.
+/// The head of one value: its kind and length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token {
-    /// What kind of value.
+    /// The kind of value.
     pub kind: Kind,
     /// Bytes of the head: the first byte and its length field.
     pub head: usize,
-    /// Bytes of content after the head, or for an array its values, for a map its pairs.
+    /// Bytes of content after the head; for an array the number of values, for a map the number of
+    /// pairs.
     pub length: usize,
 }
 
-/// Reads the head of the value that begins at `offset`. Looks at no byte behind the head.
+/// Reads the head of the value at `offset`, and no byte after the head.
 pub fn token(bytes: &[u8], offset: usize) -> Result<Token, Broken> {
     let Some(&first) = bytes.get(offset) else {
         return Err(Broken::new(Rule::Truncated, offset));
@@ -210,17 +212,17 @@ pub fn token(bytes: &[u8], offset: usize) -> Result<Token, Broken> {
     }
 }
 
-/// A container whose values are still coming.
+/// An open container: some of its values are still to come.
 struct Open {
-    /// Values (keys counted) that have not begun.
+    /// Values (keys counted) that have not started.
     left: usize,
     map: bool,
-    /// Where this map's keys begin in the list of keys.
+    /// The index of this map's first key in the list of keys.
     keys_from: usize,
 }
 
-/// Checks that the bytes are exactly one well-formed value within the bounds. One pass, no recursion; memory follows
-/// the bytes that are there, not the lengths that they declare.
+/// Checks that the bytes are exactly one well-formed value within the bounds. One pass, no
+/// recursion; memory use follows the bytes received, not the lengths they declare.
 pub fn check(bytes: &[u8], bounds: Bounds) -> Result<(), Broken> {
     let mut open: Vec<Open> = Vec::with_capacity(bounds.depth);
     let mut keys: Vec<&[u8]> = Vec::new();
@@ -256,7 +258,8 @@ pub fn check(bytes: &[u8], bounds: Bounds) -> Result<(), Broken> {
     if at < bytes.len() { Err(Broken::new(Rule::TrailingBytes, at)) } else { Ok(()) }
 }
 
-/// Begins a container. Each of its values needs at least one byte, so a count beyond the rest cannot be true.
+/// Opens a container. Each of its values needs at least one byte, so a count above the number of
+/// remaining bytes is rejected.
 fn enter(bytes: &[u8], at: usize, token: Token, room: bool, keys_from: usize) -> Result<Open, Broken> {
     if !room {
         return Err(Broken::new(Rule::TooDeep, at));
@@ -269,7 +272,7 @@ fn enter(bytes: &[u8], at: usize, token: Token, room: bool, keys_from: usize) ->
     Ok(Open { left, map, keys_from })
 }
 
-/// The offset behind a scalar, its content checked.
+/// Checks a scalar's content and returns the offset after it.
 fn skip_content(bytes: &[u8], at: usize, token: Token) -> Result<usize, Broken> {
     let start = at + token.head;
     if token.length > bytes.len() - start {
@@ -283,7 +286,8 @@ fn skip_content(bytes: &[u8], at: usize, token: Token) -> Result<usize, Broken> 
     Ok(start + token.length)
 }
 
-/// Refuses a key that is not text or was there before. The keys of one packet are few, so they are compared one by one.
+/// Rejects a key that is not text, and a duplicate key. A packet has few keys, so they are compared
+/// one by one.
 fn note_key<'a>(
     bytes: &'a [u8],
     at: usize,
@@ -303,16 +307,18 @@ fn note_key<'a>(
     Ok(())
 }
 
-/// Reads the one value of a message, checked first.
+/// Checks and reads the one value of a message.
 pub fn read(bytes: &[u8], bounds: Bounds) -> Result<Value, Broken> {
     check(bytes, bounds)?;
-    // rmpv counts its own way, about two for each container; the check above is what bounds the depth.
+    // rmpv counts depth differently, about two for each container; the check above bounds the
+    // depth.
     let rmpv_depth = bounds.depth * 2 + 4;
     rmpv::decode::read_value_with_max_depth(&mut &bytes[..], rmpv_depth)
         .map_err(|_| Broken::new(Rule::Truncated, bytes.len()))
 }
 
-/// Writing into a `Vec` cannot fail; what `rmp` returns is only its general interface.
+/// Writing into a `Vec` cannot fail; the result of `rmp` exists only because its interface is
+/// generic.
 #[inline]
 fn sure<T, E: fmt::Debug>(result: Result<T, E>) {
     debug_assert!(result.is_ok(), "writing into a Vec failed: {:?}", result.err());
@@ -360,10 +366,10 @@ pub fn write_map_len(out: &mut Vec<u8>, pairs: usize) {
     sure(rmp::encode::write_map_len(out, u32::try_from(pairs).unwrap_or(u32::MAX)));
 }
 
-/// Appends a number: as an integer where it has no fraction, else as a 64-bit float.
+/// Appends a number: as an integer if it has no fraction, else as a 64-bit float.
 #[inline]
 pub fn write_number(out: &mut Vec<u8>, number: f64) {
-    // Beyond 2^53 a float no longer names one integer.
+    // Beyond 2^53 a float no longer identifies a single integer.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() <= EXACT {
         write_int(out, number as i64);

@@ -1,11 +1,12 @@
-//! What the server says off the hot path, typed: one enum for all dialects.
+//! Typed server packets off the hot path: one enum for all dialects.
 //!
-//! In: a [`ServerPacket`]. Out: the message of a dialect, appended to a buffer; nothing where the dialect does not have
-//! such a packet, so that callers say what happened and need not ask who listens in which dialect. Binary
-//! angles become radians of two decimals where the table says radians.
+//! Encoding a [`ServerPacket`] appends its message in a dialect to a buffer. It appends nothing if
+//! the dialect does not have the packet, so callers need not check the dialect. Binary angles
+//! become radians of two decimals where the table says radians.
 //!
-//! What is long and goes to many is not here: the feed assembles updates, objects and leaderboards from shared records behind
-//! [`Dialect::prefix`]. Their layouts are checked here when a table is loaded.
+//! Long packets that go to many clients are not here: the feed assembles updates, objects and
+//! leaderboards from shared records after [`Dialect::prefix`]. Their layouts are checked here when
+//! a table is loaded.
 
 use rmpv::Value;
 
@@ -15,43 +16,43 @@ use super::codes::{Direction, Row};
 use super::dialect::Dialect;
 use super::fit;
 
-/// A packet of the server. Angles are binary: 65,536 a turn, 0 right, a quarter down.
+/// A server packet. Angles are binary: 65,536 steps per turn, 0 right, a quarter down.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ServerPacket<'a> {
     /// MooMoo: the first packet.
     IoInit {
-        /// Names the connection; any text.
+        /// The connection's identifier; any text.
         socket_id: &'a str,
     },
-    /// MooMoo: the second packet. It lists the clans, of which there are none.
+    /// MooMoo: the second packet. Its list of clans is always empty.
     InitData,
-    /// MooMoo: the connection is about to be closed, for no fault of the client.
+    /// MooMoo: the connection is about to be closed, through no fault of the client.
     Disconnect {
         /// The rule's name, as in the close frame that follows.
         reason: &'a str,
     },
-    /// MooMoo: the answer to `enter_game`, before one's own `add_player`.
+    /// MooMoo: the answer to `enter_game`, before the client's own `add_player`.
     Setup {
-        /// One's own player.
+        /// The client's own player.
         sid: u16,
     },
     /// MooMoo: before a player appears in an update for the first time.
     AddPlayer(AddPlayer<'a>),
     /// MooMoo: a player has left the game.
     RemovePlayer {
-        /// The text that `add_player` gave.
+        /// The same text as in `add_player`.
         id: &'a str,
     },
-    /// Both: somebody talks.
+    /// Both: a player sends a chat message.
     Chat {
-        /// Who.
+        /// The speaker.
         player: u16,
-        /// What.
+        /// The text.
         text: &'a str,
     },
     /// Both: the answer to `ping`.
     Pong {
-        /// Native: what the ping carried.
+        /// Native: the nonce of the ping.
         nonce: u32,
         /// Native: ticks completed.
         tick: u32,
@@ -60,27 +61,27 @@ pub enum ServerPacket<'a> {
     Welcome(Welcome<'a>),
     /// Native: the receiver has a body now.
     Spawned {
-        /// Its player.
+        /// The receiver's player.
         player: u16,
     },
     /// Native: a packet was dropped, or the connection is about to be closed.
     Error {
         /// The rule's name, as in PROTOCOL.md.
         rule: &'a str,
-        /// What was wrong, for people.
+        /// A description of the problem, for people.
         detail: &'a str,
     },
-    /// Native: whom a watcher follows now.
+    /// Native: the player that a watcher follows now.
     Watching {
         /// The player, if there is one.
         player: Option<u16>,
     },
 }
 
-/// A player who comes into view.
+/// A player who enters the view.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AddPlayer<'a> {
-    /// Names the player towards this client; `remove_player` repeats it.
+    /// The player's identifier for this client; `remove_player` repeats it.
     pub id: &'a str,
     /// The player's number.
     pub sid: u16,
@@ -90,21 +91,21 @@ pub struct AddPlayer<'a> {
     pub x_px: i32,
     /// Position on the map, in pixels, growing down.
     pub y_px: i32,
-    /// Where the player looks, 65,536 a turn.
+    /// The player's heading, 65,536 steps per turn.
     pub heading: u16,
-    /// Health now.
+    /// Current health.
     pub health: u16,
-    /// Health at most.
+    /// Maximum health.
     pub max_health: u16,
     /// Radius in pixels.
     pub scale_px: i32,
     /// Colour, 0 to 9.
     pub skin: u8,
-    /// Whether it is the receiver.
+    /// Whether the player is the receiver's own.
     pub is_you: bool,
 }
 
-/// The world's identity, as a native client learns it.
+/// The world's identity, as sent to a native client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Welcome<'a> {
     /// Version of the protocol.
@@ -115,9 +116,9 @@ pub struct Welcome<'a> {
     pub seed: u32,
     /// Width and height of the map in pixels.
     pub map_size_px: u32,
-    /// Ticks a second.
+    /// Ticks per second.
     pub tick_hz: u8,
-    /// Updates a second.
+    /// Updates per second.
     pub update_hz: u8,
     /// New at each start of the server, 16 hexadecimal digits.
     pub epoch: &'a str,
@@ -126,14 +127,15 @@ pub struct Welcome<'a> {
 }
 
 impl ServerPacket<'_> {
-    /// The message in a dialect; empty where the dialect has no such packet.
+    /// Encodes the message in a dialect; empty if the dialect does not have the packet.
     pub fn encode(&self, dialect: &Dialect) -> Vec<u8> {
         let mut out = Vec::new();
         self.encode_into(dialect, &mut out);
         out
     }
 
-    /// Appends the message; `false` (and nothing appended) where the dialect has no such packet.
+    /// Appends the message; returns `false` (and appends nothing) if the dialect does not have the
+    /// packet.
     pub fn encode_into(&self, dialect: &Dialect, out: &mut Vec<u8>) -> bool {
         let row = self.names().iter().find_map(|name| dialect.row(Direction::ToClient, name));
         let Some(row) = row else { return false };
@@ -142,7 +144,7 @@ impl ServerPacket<'_> {
         encoded.is_ok()
     }
 
-    /// The names under which the tables have this packet.
+    /// The names of this packet in the tables.
     fn names(&self) -> &'static [&'static str] {
         match self {
             Self::IoInit { .. } => &["io_init"],
@@ -179,7 +181,7 @@ impl ServerPacket<'_> {
     }
 }
 
-/// The native dialect says more in a packet than the MooMoo dialects can hold.
+/// The native dialect carries more arguments in a packet than the MooMoo dialects can hold.
 fn as_many_as<const N: usize>(row: &Row, values: [Value; N]) -> Vec<Value> {
     values.into_iter().take(row.arguments.len()).collect()
 }
@@ -216,8 +218,8 @@ impl Welcome<'_> {
     }
 }
 
-/// Whether a row that the server speaks can carry what the server says in it. Tables are refused otherwise: a client
-/// would never get that packet, and nobody would know why.
+/// Checks that a row can carry the values that the server sends in it. A table that fails is
+/// rejected: otherwise clients would never receive that packet, with no error to explain why.
 pub(super) fn check_row(row: &Row) -> Result<(), String> {
     if row.direction != Direction::ToClient {
         return Ok(());
@@ -239,7 +241,7 @@ pub(super) fn check_row(row: &Row) -> Result<(), String> {
     Ok(())
 }
 
-/// One of each typed packet, with the largest values that it can have.
+/// One sample of each typed packet, with the largest values that it can have.
 fn samples() -> [ServerPacket<'static>; 12] {
     const HEX: &str = "0123456789abcdef";
     const NAME: &str = "fifteen letters";

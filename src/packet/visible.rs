@@ -1,31 +1,35 @@
-//! Text of the other end on a terminal: what would steer it, or not be seen, is escaped.
+//! Makes untrusted text safe for a terminal: escapes characters that would control the terminal or
+//! be invisible.
 //!
-//! Hidden are control characters, of Unicode also (`U+009B` begins commands of a terminal), format characters such as those that turn the
-//! direction of the text around (`U+202E`), blanks other than the usual one, line separators, and what is no character. All output of the
-//! program passes here; the escapes are those of JSON, so that JSON stays JSON and says the same.
+//! The hidden characters are control characters, including those of Unicode (`U+009B` starts
+//! terminal commands), format characters such as those that reverse the direction of the text
+//! (`U+202E`), blanks other than the usual one, line separators, and unassigned code points. All
+//! output of the program passes through here; the escapes are those of JSON, so that escaped JSON
+//! stays valid and keeps its meaning.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character cannot be told from the ones around it, or does something instead of being shown. This is what Rust's own
-/// [`Debug`](std::fmt::Debug) escapes in the middle of a text.
+/// Whether a character is invisible or controls the display instead of being shown. These are the
+/// characters that Rust's own [`Debug`](std::fmt::Debug) escapes in the middle of a text.
 pub fn is_hidden(sign: char) -> bool {
     if sign.is_ascii() {
         return sign.is_ascii_control();
     }
-    // Behind another character, so that a mark that belongs to one is no reason.
+    // The character follows another one, so that a combining mark is not escaped merely for
+    // standing first.
     let mut behind = [b'a'; 1 + 4];
     let end = 1 + sign.encode_utf8(&mut behind[1..]).len();
     let text = std::str::from_utf8(&behind[..end]).unwrap_or_default();
     text.escape_debug().nth(1) == Some('\\')
 }
 
-/// A text without hidden characters: `\u009b` instead. For one line.
+/// Escapes hidden characters in a single line: `\u009b` instead.
 pub fn line(text: &str) -> Cow<'_, str> {
     escaped(text, &[])
 }
 
-/// The same for what the program prints: line ends, tabs and its own colours stay.
+/// Escapes hidden characters in the program's own output: line ends, tabs and its own colours stay.
 pub fn printed(text: &str) -> Cow<'_, str> {
     escaped(text, &['\n', '\r', '\t', '\x1b'])
 }
