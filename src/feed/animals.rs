@@ -1,8 +1,9 @@
-//! Animals: who of them is in view, where they are, how they are.
+//! Animals: which animals are in view, where they are, and their health.
 //!
-//! Comes in: the world's animals after a tick; what one client was told of them. Goes out: records of those that are new or have
-//! changed, and the numbers of those that are gone. All of it is state, so a turn that was held back is made up for by the
-//! next one. Never: an animal's intent; clients see what it does.
+//! From the world's animals after a tick, and the client's known animals, this module writes
+//! records of animals that are new or have changed, and the numbers of animals that are gone. All
+//! of it is state, so the next turn makes up for a turn that was held back. An animal's intent is
+//! never sent; clients see only its actions.
 
 use super::interest::{Grid, Window};
 use super::messages::Messages;
@@ -18,13 +19,14 @@ use crate::world::{Angle, EntityId, World};
 const NATIVE_STRIDE: usize = 6;
 /// Values of one animal in a MooMoo update.
 const MOOMOO_STRIDE: usize = 7;
-/// Names that the clients of the MooMoo dialects have for cows and pigs. The other kinds have one name each, whatever number comes.
+/// The names that MooMoo clients choose from for cows and pigs. The other kinds have one name each,
+/// whatever the number.
 const NAMES: u64 = 45;
 
 /// An animal as everyone may see it.
 #[derive(Debug, Clone, Copy)]
 pub struct AnimalSeen {
-    /// Which.
+    /// The animal's number.
     pub id: EntityId,
     /// Its kind's number.
     pub kind: u8,
@@ -32,22 +34,22 @@ pub struct AnimalSeen {
     pub x_px: i32,
     /// Centre, px.
     pub y_px: i32,
-    /// Where it looks.
+    /// The animal's heading.
     pub heading: Angle,
     /// Radius, px.
     pub radius_px: i32,
-    /// What is told of it last and next, in the native layout.
+    /// The state sent to native clients.
     pub state: State,
 }
 
-/// What the native layout tells of an animal.
+/// The state of an animal in the native layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State {
     pose: Pose,
     health: u16,
 }
 
-/// The animals that live.
+/// The living animals.
 #[derive(Debug, Default)]
 pub struct Animals {
     /// In the order of their numbers.
@@ -56,7 +58,7 @@ pub struct Animals {
 }
 
 impl Animals {
-    /// Those of the world now.
+    /// The world's living animals.
     pub fn of(world: &World, map_size_px: i32) -> Animals {
         let seen = world.animals().map(|animal| AnimalSeen {
             id: animal.id,
@@ -75,12 +77,12 @@ impl Animals {
         Animals { grid: Grid::new(map_size_px, points), list }
     }
 
-    /// An animal that lives.
+    /// Finds a living animal.
     pub fn find(&self, id: EntityId) -> Option<&AnimalSeen> {
         self.list.binary_search_by_key(&id, |animal| animal.id).ok().map(|index| &self.list[index])
     }
 
-    /// Puts the indexes of those in the window into `visible`, in order.
+    /// Collects the indexes of the animals in the window into `visible`, in order.
     fn look(&self, window: Window, visible: &mut Vec<u32>) {
         visible.clear();
         self.grid.near(window, 0, |index| {
@@ -93,14 +95,14 @@ impl Animals {
     }
 }
 
-/// What one client was told of animals, in the order of their numbers.
+/// The animals that one client knows, in the order of their numbers.
 #[derive(Debug, Default)]
 pub struct Told {
     known: Vec<(EntityId, State)>,
 }
 
 impl Told {
-    /// Whether the client was told of this animal and not that it is gone.
+    /// Whether the client knows this animal: it was sent, and its removal was not.
     pub fn knows(&self, id: EntityId) -> bool {
         self.known.binary_search_by_key(&id, |(known, _)| *known).is_ok()
     }
@@ -111,7 +113,7 @@ pub fn number(id: EntityId) -> u64 {
     u64::from(id.0.wrapping_sub(EntityId::FIRST_ANIMAL.0))
 }
 
-/// A native client is told of those that are new or have changed, and of those that are gone.
+/// Writes the animals that are new or have changed, and those that are gone, for a native client.
 pub fn native(
     view: &mut View,
     published: &Published,
@@ -156,7 +158,8 @@ fn write_native(out: &mut Vec<u8>, animal: &AnimalSeen) {
     write_uint(out, health.into());
 }
 
-/// A client of the MooMoo dialects is told of all that are in view, each turn, and once that there is none any more.
+/// Writes all animals in view, each turn, for a MooMoo client, and an empty list once when none is
+/// left.
 pub fn moomoo(
     view: &mut View,
     published: &Published,

@@ -1,7 +1,8 @@
-//! What players built: it comes and goes, so it is indexed and encoded anew when it changed, and shared until then.
+//! Structures: what players built, indexed and encoded again after each change, and shared until
+//! the next one.
 //!
-//! Comes in: the world's structures. Goes out: [`Structures`] for all views, and for one view what is news to it. Never:
-//! work in a tick in which nothing was built or destroyed.
+//! [`Structures`] serves all views; each view then finds the structures that are new to its client.
+//! A tick in which nothing was built or destroyed costs no work.
 
 use super::interest::{Grid, Window};
 use super::records::Records;
@@ -11,23 +12,23 @@ use crate::world::{Angle, EntityId, PlayerId, StructureView};
 /// A structure as everyone may see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Built {
-    /// Its number.
+    /// The structure's number.
     pub id: EntityId,
-    /// The number of the item that it is.
+    /// The number of its item.
     pub item: u8,
-    /// Whose it is.
+    /// The structure's owner.
     pub owner: PlayerId,
     /// Centre, px.
     pub x_px: i32,
     /// Centre, px.
     pub y_px: i32,
-    /// Where it points.
+    /// The direction in which it points.
     pub heading: Angle,
     /// Size of its picture, px.
     pub scale_px: i32,
 }
 
-/// All that stands, as of the last change.
+/// All structures, as of the last change.
 #[derive(Debug, Default)]
 pub struct Structures {
     /// Counts the changes.
@@ -42,7 +43,7 @@ pub struct Structures {
 }
 
 impl Structures {
-    /// What stands now.
+    /// Indexes and encodes the present structures.
     pub fn new<'a>(
         version: u32,
         map_size_px: i32,
@@ -74,24 +75,24 @@ impl Structures {
     }
 }
 
-/// What one client was told of what was built.
+/// The structures that one client knows.
 #[derive(Debug, Default)]
 pub struct Told {
-    /// What it knows, in order.
+    /// The known structures, in order.
     known: Vec<EntityId>,
-    /// Of which state of things.
+    /// The version of [`Structures`] at the last look.
     version: u32,
-    /// Where its window was then.
+    /// The client's window at the last look.
     from: Option<Window>,
 }
 
 impl Told {
-    /// Whether the client was told of this structure.
+    /// Whether the client knows this structure.
     pub fn knows(&self, id: EntityId) -> bool {
         self.known.binary_search(&id).is_ok()
     }
 
-    /// Forgets what is gone: calls `gone` with each.
+    /// Forgets the structures that are gone, and calls `gone` with each.
     pub fn forget(&mut self, structures: &Structures, mut gone: impl FnMut(EntityId)) {
         if self.version != structures.version {
             self.known.retain(|id| {
@@ -104,8 +105,9 @@ impl Told {
         }
     }
 
-    /// Calls `tell` with the index of each structure that came near and was not told of before. `margin_px` widens the window,
-    /// so that it need look again only when something changed or the centre moved as far.
+    /// Calls `tell` with the index of each structure that came into range and is not known yet.
+    /// `margin_px` widens the window, so that another look is needed only after a change, or once
+    /// the centre has moved that far.
     pub fn look(
         &mut self,
         structures: &Structures,

@@ -1,9 +1,11 @@
-//! Clans: which there are, who is in the client's own, where its members are, and what they show on the map.
+//! Clans: the list of clans, the members of the client's own clan and their positions, and their
+//! pings on the map.
 //!
-//! Each player founds, joins and leaves clans as often as four times a second, and each change is news to everyone. So a client
-//! knows all clans from its first turn on, and then hears of changes at a [`Pace`](super::pace::Pace): together, at most once a second, and in the
-//! long run within a rate of bytes. What the client's own player did is told at once, with the clans that it is about. A
-//! message never names a clan or a mate of which the client does not know yet.
+//! Each player can found, join and leave clans up to four times a second, and each change concerns
+//! every client. So a client receives all clans in its first turn, and later changes at a
+//! [`Pace`](super::pace::Pace): together, at most once a second, and in the long run within a byte
+//! rate. Changes by the client's own player are sent at once, with the clans that they concern. A
+//! message never names a clan or a mate that the client does not know yet.
 
 mod told;
 
@@ -20,13 +22,13 @@ use crate::packet::msgpack::{write_array_len, write_int, write_map_len, write_ni
 use crate::world::clan::Clan;
 use crate::world::{ClanId, Event, PlayerId, World};
 
-/// Seconds between two maps of one's clan in the MooMoo dialects.
+/// Seconds between two maps of the client's clan in the MooMoo dialects.
 const MINIMAP_EVERY_S: u32 = 3;
 
 /// The clan that a player shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tag {
-    /// Which.
+    /// The clan's number.
     pub id: ClanId,
     /// Its name.
     pub name: Arc<str>,
@@ -44,13 +46,13 @@ pub struct Clans {
 }
 
 impl Clans {
-    /// What there is now; `None` while nothing changed.
+    /// The present clans; `None` if nothing has changed.
     pub fn changed(&self, world: &World) -> Option<Clans> {
         (self.list != world.clans())
             .then(|| Clans { version: self.version.wrapping_add(1), list: world.clans().to_vec() })
     }
 
-    /// What a player of this clan shows.
+    /// The tag of a player in this clan.
     pub fn tag(&self, clan: ClanId, player: PlayerId) -> Option<Tag> {
         let place = self.list.binary_search_by_key(&clan, |clan| clan.id).ok()?;
         let Clan { id, name, owner } = &self.list[place];
@@ -58,7 +60,7 @@ impl Clans {
     }
 }
 
-/// Who is in which clan, and who asks to be: indexes of players by clan.
+/// The members of each clan, and the players who ask to join it: indexes of players by clan.
 #[derive(Debug, Default)]
 pub struct Rolls {
     members: Vec<(ClanId, u32)>,
@@ -66,7 +68,7 @@ pub struct Rolls {
 }
 
 impl Rolls {
-    /// The rolls of these players.
+    /// Builds the rolls of these players.
     pub fn new(players: &[Seen]) -> Rolls {
         let mut rolls = Rolls::default();
         for (index, seen) in players.iter().enumerate() {
@@ -90,7 +92,7 @@ fn of<'a>(
     same.map(|(_, index)| &published.players[*index as usize])
 }
 
-/// One's own player, alive or not, and its clan.
+/// The client's own player, alive or dead, and its clan.
 fn own<'a>(view: &View, published: &'a Published) -> Option<(&'a Seen, Option<&'a Tag>)> {
     let seen = &published.players[view.player_index(published)?];
     Some((seen, seen.tag.as_ref()))
@@ -132,7 +134,7 @@ pub fn native(view: &mut View, published: &Published, dialect: &Dialect, message
     }
 }
 
-/// Where the mates are that the client knows to be mates.
+/// Sends the positions of the mates that the client knows.
 fn native_mates(
     told: &mut Told,
     published: &Published,
@@ -161,7 +163,7 @@ fn native_mates(
     });
 }
 
-/// Which clans ended and which were founded.
+/// Writes the clans that ended and those that were founded.
 fn native_changes((ended, founded): (Vec<Clan>, Vec<Clan>), dialect: &Dialect, messages: &mut Messages) {
     if ended.is_empty() && founded.is_empty() {
         return;
@@ -207,8 +209,8 @@ fn write_people<'a>(out: &mut Vec<u8>, people: impl Iterator<Item = &'a Seen> + 
     }
 }
 
-/// A turn of a client of the MooMoo dialects, before the update of players: which clans there are, which is the client's own,
-/// who asks to join it, and where its members are.
+/// The first part of a turn of a MooMoo client, before the update of players: all clans, the
+/// client's own clan, the players who ask to join it, and the positions of its members.
 pub fn moomoo(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
     forget_who_asks_anew(view, published);
     let told = &mut view.clans;
@@ -242,8 +244,9 @@ pub fn moomoo(view: &mut View, published: &Published, dialect: &Dialect, message
     }
 }
 
-/// The rest of that turn, after the update of players: who is in the client's own clan. The original client lists the members
-/// only once its own player has the clan by `own_clan` and by the update.
+/// The second part of that turn, after the update of players: the members of the client's own clan.
+/// The original client lists the members only after both `own_clan` and the update have given its
+/// own player the clan.
 pub fn moomoo_members(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
     let tag = own(view, published).and_then(|(_, tag)| tag);
     let told = &mut view.clans;
@@ -262,7 +265,7 @@ pub fn moomoo_members(view: &mut View, published: &Published, dialect: &Dialect,
     }
 }
 
-/// Who asks to join and was not told of yet.
+/// Sends the players who ask to join and have not been sent yet.
 fn moomoo_asking(
     told: &mut Told,
     published: &Published,
@@ -286,7 +289,7 @@ fn moomoo_asking(
     }
 }
 
-/// Each clan that has ended and each that was founded.
+/// Writes each clan that has ended and each that was founded.
 fn moomoo_changes((ended, founded): (Vec<Clan>, Vec<Clan>), dialect: &Dialect, messages: &mut Messages) {
     for clan in ended {
         messages.add_named(dialect, "remove_clan", 1, |out| write_str(out, &clan.name));
@@ -327,7 +330,7 @@ fn moomoo_minimap(
     });
 }
 
-/// What happened in a tick: pings on the map, and that somebody asks anew to join the client's clan.
+/// Sends the events of a tick: pings on the map, and repeated requests to join the client's clan.
 pub fn happenings(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
     for event in &published.events {
         if let Event::Pinged { player } = event {
@@ -339,7 +342,8 @@ pub fn happenings(view: &mut View, published: &Published, dialect: &Dialect, mes
     }
 }
 
-/// A player who asks again is told of again, also if it was refused and asks in one and the same second.
+/// Lets a repeated request be sent again, even if the player was refused and asks again within the
+/// same second.
 fn forget_who_asks_anew(view: &mut View, published: &Published) {
     for event in &published.events {
         if let Event::Asked { player, owner } = event
@@ -360,7 +364,7 @@ fn tell_ping(
     let Some(shows) = published.index_of(player).map(|index| &published.players[index]) else { return };
     let Some((seen, tag)) = own(view, published) else { return };
     let is_native = view.layout == super::view::Layout::Native;
-    // A native client is told who it is, so it has to know of the mate first.
+    // A native client receives the player's number, so it must know the mate first.
     let is_mate = tag.is_some_and(|tag| {
         shows.tag.as_ref().is_some_and(|other| other.id == tag.id)
             && (!is_native || view.clans.is_known_mate(tag.id, player))

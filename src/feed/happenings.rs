@@ -1,7 +1,9 @@
-//! What happened in a tick: swings, blows, deaths. Told once, to those who know whom it happened to.
+//! The events of a tick: swings, blows, deaths. Each is sent once, to the clients that know the
+//! players concerned.
 //!
-//! Comes in: the events of a published tick, what a client knows and sees. Goes out: messages. What can be seen from the state
-//! itself (health, resources, who is there) is not told here but by the turn, so that a missed tick loses only a gesture.
+//! The input is the events of a published tick, and the client's known and visible set. Whatever
+//! the state itself shows (health, resources, which players are there) is sent by the turn instead,
+//! so a missed tick loses only a gesture.
 
 use super::animals;
 use super::messages::Messages;
@@ -15,10 +17,11 @@ use crate::world::{EntityId, Event, PlayerId};
 /// The number of the text that shows damage, in the MooMoo dialects.
 const DAMAGE_TEXT: u64 = 1;
 
-/// What a player of the MooMoo dialects is told that chose what is not offered; no longer than a line of chat.
+/// The reply to a MooMoo player who chooses an upgrade that is not offered; no longer than a line
+/// of chat.
 const NOT_OFFERED: &str = "This server does not have that";
 
-/// Tells a native client: gestures in lists, deaths one by one.
+/// Writes the events for a native client: gestures in lists, deaths one by one.
 pub fn native(
     view: &View,
     published: &Published,
@@ -88,7 +91,7 @@ fn write_player_or_nil(out: &mut Vec<u8>, seen: Option<&Seen>) {
     }
 }
 
-/// Tells a client of the MooMoo dialects: each gesture in a packet of its own.
+/// Writes the events for a MooMoo client: each gesture in its own packet.
 pub fn moomoo(view: &View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
     let mut is_refused = false;
     for event in &published.events {
@@ -115,7 +118,7 @@ pub fn moomoo(view: &View, published: &Published, dialect: &Dialect, messages: &
                     write_uint(out, DAMAGE_TEXT);
                 });
             }
-            // Health that comes back by itself comes a point at a time: only what somebody ate is told of.
+            // Health regenerates one point at a time, so only healing from food is sent.
             Event::Healed { player, amount } if *amount > 1 && view.is_own(*player) => {
                 let Some(healed) = find(published, *player) else { continue };
                 messages.add_named(dialect, "floating_text", 4, |out| {
@@ -126,7 +129,7 @@ pub fn moomoo(view: &View, published: &Published, dialect: &Dialect, messages: &
                 });
             }
             Event::AnimalHurt { animal, by: Some(by), amount } if view.is_own(*by) => {
-                // One that fell by it is gone; then the number rises from who struck.
+                // An animal killed by the blow is gone; the number then rises from the attacker.
                 let hurt = published.animals.find(*animal).map(|hurt| (hurt.x_px, hurt.y_px));
                 let striker = || find(published, *by).map(|seen| (seen.x.to_px(), seen.y.to_px()));
                 let Some((x_px, y_px)) = hurt.or_else(striker) else { continue };
@@ -154,15 +157,17 @@ pub fn moomoo(view: &View, published: &Published, dialect: &Dialect, messages: &
     }
 }
 
-/// These clients work out by themselves what an age offers, from a list that has more than this game. Whoever clicks on such a
-/// thing is told in words that it is not here, and is shown the choice again: once a turn, however often it clicked.
+/// MooMoo clients compute the choices of an age from a built-in list that is longer than this
+/// game's. A player who picks a missing one receives a chat line saying so, and the choice again:
+/// at most once per turn, however often they clicked.
 fn refuse_choice(view: &View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
     let Some(seen) = view.own.and_then(|own| find(published, own.who.player)) else { return };
     super::moomoo::write_upgrades(seen, dialect, messages);
     moomoo_say(view, NOT_OFFERED, dialect, messages);
 }
 
-/// These dialects have no word for the operator's: it appears above one's own head.
+/// The MooMoo dialects have no packet for operator messages: the text appears above the client's
+/// own player.
 fn moomoo_say(view: &View, text: &str, dialect: &Dialect, messages: &mut Messages) {
     if let Some(own) = view.own {
         messages.add_packet(&ServerPacket::Chat { player: own.who.player.0, text }, dialect);

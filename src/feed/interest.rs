@@ -1,8 +1,9 @@
-//! The area of interest: what is near enough to be told.
+//! The area of interest: which things are near enough to be sent to a client.
 //!
-//! A client sees a window of 1,248 × 702 px to each side of its centre (as in the MooMoo client: a screen of
-//! 1920 × 1080, half of it, times 1.3), and everything whose rim reaches into it. [`Grid`] finds candidates without looking at
-//! all there is. Integers only, so that two servers with the same world tell the same.
+//! A client sees a window of 1,248 × 702 px to each side of its centre (as in the MooMoo client:
+//! half a screen of 1920 × 1080, times 1.3), and everything whose rim reaches into it. [`Grid`]
+//! finds candidates without scanning every thing. All arithmetic is in integers, so that two
+//! servers with the same world send the same messages.
 
 use std::ops::RangeInclusive;
 
@@ -13,7 +14,7 @@ pub const HALF_HEIGHT_PX: i32 = 702;
 /// Side of a grid cell, in px: a window covers about 6 × 4 cells.
 const CELL_PX: i32 = 512;
 
-/// What one client can see: a window around a point, in px.
+/// The area that one client can see: a window around a point, in px.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     /// Centre, in px from the left.
@@ -29,14 +30,16 @@ impl Window {
     }
 }
 
-/// Indexes of things by the cell they stand in; built anew for what moves, once for what does not.
+/// Indexes of things by grid cell; rebuilt every tick for things that move, built once for those
+/// that do not.
 #[derive(Debug, Default)]
 pub struct Grid {
     side: i32,
-    /// Where each cell begins in `order`; one more than there are cells.
+    /// The start of each cell in `order`, plus one end entry.
     starts: Vec<u32>,
     order: Vec<u32>,
-    /// The largest radius of all things, in px: how far outside the window a thing may stand and be seen.
+    /// The largest radius of all things, in px: how far outside the window a visible thing may
+    /// stand.
     reach_px: i32,
 }
 
@@ -63,7 +66,8 @@ impl Grid {
         Grid { side, starts, order, reach_px }
     }
 
-    /// Calls `found` with the index of each thing that may reach into the window widened by `margin_px`, in no useful order.
+    /// Calls `found` with the index of each thing that may reach into the window widened by
+    /// `margin_px`, in no particular order.
     pub fn near(&self, window: Window, margin_px: i32, mut found: impl FnMut(u32)) {
         if self.side == 0 {
             return;

@@ -1,7 +1,6 @@
-//! A row of whole messages in one buffer: what a turn has to say to one client.
+//! A list of whole messages in one buffer: one client's messages of a turn.
 //!
-//! Comes in: bytes of one message after the other. Goes out: the messages in order. The buffer is used again each turn, so the
-//! steady state allocates nothing.
+//! The buffer keeps its memory between turns, so the steady state allocates nothing.
 
 use crate::packet::msgpack::write_array_len;
 use crate::packet::{Dialect, Direction, ServerPacket};
@@ -20,7 +19,8 @@ impl Messages {
         self.ends.clear();
     }
 
-    /// Appends one message, written by `write` straight into the buffer. A message of no bytes is none.
+    /// Appends one message, written by `write` straight into the buffer. An empty message is not
+    /// added.
     pub fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         write(&mut self.bytes);
         if self.bytes.len() > self.ends.last().copied().unwrap_or(0) {
@@ -28,8 +28,8 @@ impl Messages {
         }
     }
 
-    /// Appends a packet that is assembled by hand: its envelope, how many arguments follow, then what `write` writes. A
-    /// dialect without it says nothing.
+    /// Appends a packet that is assembled by hand: its envelope, the number of arguments, then the
+    /// output of `write`. Appends nothing if the dialect does not have the packet.
     pub fn add_named(
         &mut self,
         dialect: &Dialect,
@@ -46,19 +46,19 @@ impl Messages {
         }
     }
 
-    /// Appends a typed packet; a dialect without it says nothing.
+    /// Appends a typed packet, or nothing if the dialect does not have it.
     pub fn add_packet(&mut self, packet: &ServerPacket<'_>, dialect: &Dialect) {
         self.add(|out| {
             packet.encode_into(dialect, out);
         });
     }
 
-    /// Bytes of all messages.
+    /// The total size of all messages in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether there is nothing to say.
+    /// Whether there are no messages.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }

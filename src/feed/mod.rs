@@ -1,14 +1,15 @@
-//! What a client is told of the world.
+//! The feed: the messages that tell each client about the world.
 //!
 //! ```text
 //!  world ──► Publisher ──► Published (one a tick, shared) ──┬─► View of client 1 ──► Messages
 //!            (world thread)  players, grid, records once     └─► View of client 2 ──► Messages
 //! ```
 //!
-//! [`publish`] takes what anyone may see out of the world after a tick; [`interest`] finds what is near; [`records`]
-//! encodes each thing once per layout; [`view`] knows what one client has been told, and assembles what it is told
-//! next ([`native`] and [`moomoo`] are its two layouts). Comes in: the world, a dialect. Goes out: whole messages
-//! (MessagePack), not frames. Never: a socket, a clock, a decision about who may play.
+//! [`publish`] copies the public state out of the world after a tick; [`interest`] finds nearby
+//! things; [`records`] encodes each thing once per layout; [`view`] tracks what one client knows,
+//! and assembles its next messages ([`native`] and [`moomoo`] are the two layouts). The output is
+//! whole messages (MessagePack), not frames. The feed uses no socket and no clock, and does not
+//! decide who may play.
 
 pub mod animals;
 pub mod built;

@@ -1,8 +1,10 @@
-//! The layout of the MooMoo dialects: flat full records of everyone in view, each turn, as third-party clients expect them.
+//! The layout of the MooMoo dialects: flat full records of everyone in view, each turn, as
+//! third-party clients expect them.
 //!
-//! The order within a turn is the one that those clients need (see tests/fixtures/conversations.tsv): setup before one's own
-//! add-player, add-player before the first record of a player, objects once, then the update, then the
-//! leaderboard. Codes and types come from the dialect's table; the values are the same for all four dialects.
+//! Those clients also need a fixed order within a turn (see tests/fixtures/conversations.tsv):
+//! setup before the client's own add-player, add-player before the first record of a player,
+//! objects once, then the update, then the leaderboard. Codes and types come from the dialect's
+//! table; the values are the same for all four dialects.
 
 use super::built::Built;
 use super::interest::Window;
@@ -19,7 +21,7 @@ use crate::world::{EntityId, PlayerId};
 
 /// Values of one player in an update.
 const PLAYER_STRIDE: usize = 13;
-/// What the clients call wood, food, stone, gold and kills.
+/// The MooMoo clients' names for wood, food, stone, gold and kills.
 const VALUES: [&str; 5] = ["wood", "food", "stone", "points", "kills"];
 /// Values of one object.
 const OBJECT_STRIDE: usize = 8;
@@ -41,7 +43,8 @@ pub fn write_player(out: &mut Vec<u8>, seen: &Seen) {
     (0..4).for_each(|_| write_uint(out, 0));
 }
 
-/// The 8 values of an object: sid, x, y, dir, scale, type, item, owner. A natural one has no item and no owner.
+/// The 8 values of an object: sid, x, y, dir, scale, type, item, owner. A natural object has no
+/// item and no owner.
 pub fn write_object(out: &mut Vec<u8>, thing: &Placed) {
     write_uint(out, (thing.id.0 - EntityId::FIRST_OTHER.0).into());
     write_int(out, thing.x_px.into());
@@ -53,7 +56,8 @@ pub fn write_object(out: &mut Vec<u8>, thing: &Placed) {
     write_int(out, -1);
 }
 
-/// The 8 values of a structure: it has an item and no type. What the operator built has no owner.
+/// The 8 values of a structure: it has an item and no type. A structure of the operator has no
+/// owner.
 pub fn write_structure(out: &mut Vec<u8>, thing: &Built) {
     write_uint(out, (thing.id.0 - EntityId::FIRST_OTHER.0).into());
     write_int(out, thing.x_px.into());
@@ -68,7 +72,8 @@ pub fn write_structure(out: &mut Vec<u8>, thing: &Built) {
     }
 }
 
-/// One turn of a MooMoo client; see [`View::turn`]. Without a body it is only told who leaves and who leads.
+/// One turn of a MooMoo client; see [`View::turn`]. A client without a body receives only
+/// departures and the leaderboard.
 pub fn turn(
     view: &mut View,
     published: &Published,
@@ -113,7 +118,8 @@ pub fn turn(
     tell_board(view, published, dialect, messages);
 }
 
-/// Tells of those who left the world since; the others stay known even when they go out of view, as in the real game.
+/// Sends the players who have left the world; players who only go out of view stay known, as in the
+/// original game.
 fn tell_removed(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
     let seen = |known: &Known| {
         let index = published.index_of(known.who.player)?;
@@ -127,7 +133,7 @@ fn tell_removed(view: &mut View, published: &Published, dialect: &Dialect, messa
         here
     };
     view.known.retain(&mut tell);
-    // Who died is set up anew when it plays again, as clients expect.
+    // A client whose player died is set up again when it plays again, as clients expect.
     view.own = view.own.filter(tell).filter(|own| !own.died && seen(own).is_some_and(|seen| seen.alive));
 }
 
@@ -141,8 +147,9 @@ fn tell_own(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Mess
     }
 }
 
-/// Tells of those in view whom the client has not heard of since they began to play: who plays again may have another name and
-/// another colour, so it leaves and comes. Who has to wait for the next turn is taken out of the view of this one.
+/// Sends the players in view that the client has not received since they began to play. A player
+/// who plays again may have another name and colour, so it is removed and added again. Players over
+/// the cap are deferred to the next turn and removed from this turn's visible list.
 fn tell_new(
     view: &mut View,
     published: &Published,
@@ -173,7 +180,8 @@ fn tell_new(
     });
 }
 
-/// The health of oneself and of those in view, where it differs from what was told last.
+/// Sends the health of the client's own player and of the players in view, where it has changed
+/// since last sent.
 fn tell_health(
     view: &mut View,
     published: &Published,
@@ -201,7 +209,7 @@ fn tell_health(
     }
 }
 
-/// What the client's own player has: each value that changed, and its age. Gold is called points.
+/// Sends the changed stats of the client's own player, and its age. Gold is called points.
 fn tell_stats(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Messages) {
     let (now, before) = (seen.stats, view.last_stats.unwrap_or_default());
     let is_first = view.last_stats.is_none();
@@ -224,7 +232,7 @@ fn tell_stats(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Me
     }
 }
 
-/// What was built and is destroyed.
+/// Sends the known structures that were destroyed.
 fn tell_gone(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
     view.built.forget(&published.structures, |id| {
         messages.add_named(dialect, "remove_object", 1, |out| {
@@ -233,7 +241,7 @@ fn tell_gone(view: &mut View, published: &Published, dialect: &Dialect, messages
     });
 }
 
-/// What was built and came near joins the objects of nature in one packet.
+/// Adds structures that came into range to the natural objects, in one packet.
 fn look_for_built(view: &mut View, published: &Published, window: Window, scratch: &mut Scratch) {
     let structures = &published.structures;
     view.built.look(structures, window, OBJECTS_MARGIN_PX, |index| {
@@ -241,7 +249,7 @@ fn look_for_built(view: &mut View, published: &Published, window: Window, scratc
     });
 }
 
-/// What the client's own player has to use, what it may choose, and how much it has standing; when one of them changed.
+/// Sends the own player's kit, its choices and its structure counts, when one of them changed.
 fn tell_kit(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Messages) {
     let (kit, (points, age)) = (&seen.kit, seen.choices);
     let mut said: Vec<u8> = vec![points, age];
@@ -270,7 +278,8 @@ fn tell_kit(view: &mut View, seen: &Seen, dialect: &Dialect, messages: &mut Mess
     view.last_kit = said;
 }
 
-/// How many choices a player may make, and of which age the next one is. The client lists what it can choose by itself.
+/// Writes the number of choices that a player has, and the age of the next one. The client computes
+/// the list of choices itself.
 pub fn write_upgrades(seen: &Seen, dialect: &Dialect, messages: &mut Messages) {
     let (points, age) = seen.choices;
     messages.add_named(dialect, "upgrades", 2, |out| {
@@ -312,7 +321,8 @@ fn tell_player(seen: &Seen, is_you: bool, dialect: &Dialect, messages: &mut Mess
     messages.add_packet(&packet, dialect);
 }
 
-/// The id string of a player: its number. The next owner of a number is added only after this one was removed.
+/// The id string of a player: its number. A number is reused only after its previous owner was
+/// removed.
 fn id_of(player: PlayerId) -> String {
     player.0.to_string()
 }

@@ -1,4 +1,4 @@
-//! The native layout: what changed, quantised, and nothing for those who stand still.
+//! The native layout: quantised changes, and no bytes for players who stand still.
 //!
 //! ```text
 //!  update [tick, own, leaves, enters, full, moved, turned]     positions in half px, headings in 1/256 turn
@@ -11,8 +11,10 @@
 //!          └ what is empty at the end is left out; an update that says nothing is not sent
 //! ```
 //!
-//! A difference has as its base the pose of the previous native turn, quantised like the new one, so that differences add up to the
-//! exact quantised pose. Whoever missed a turn gets full records of those who are elsewhere than last told. PROTOCOL.md describes the same for readers.
+//! The base of a difference is the pose of the previous native turn, quantised like the new one, so
+//! that differences add up to the exact quantised pose. A client that missed a turn receives full
+//! records of the players whose pose differs from the last one sent. PROTOCOL.md describes the same
+//! layout.
 
 use super::built::Built;
 use super::interest::Window;
@@ -26,7 +28,7 @@ use crate::packet::msgpack::{write_array_len, write_int, write_nil, write_str, w
 use crate::packet::{Dialect, ServerPacket};
 use crate::world::Body;
 
-/// What the native layout shows of a player: its place in half px, its heading in 1/256 turn.
+/// A player's pose in the native layout: its position in half px, its heading in 1/256 turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pose {
     /// Half px from the left.
@@ -38,7 +40,7 @@ pub struct Pose {
 }
 
 impl Pose {
-    /// The pose of a body, rounded to the nearest.
+    /// Rounds the pose of a body to the nearest units.
     pub fn of(body: &Body) -> Pose {
         let hpx = |half_px: i32| u16::try_from(half_px.max(0)).unwrap_or(u16::MAX);
         Pose {
@@ -174,7 +176,7 @@ pub fn turn(
     tell_board(view, published, own, dialect, messages);
 }
 
-/// What was built and came near, and what is gone.
+/// Sends the structures that came into range, and those that are gone.
 fn tell_built(
     view: &mut View,
     published: &Published,
@@ -196,7 +198,7 @@ fn tell_built(
     }
 }
 
-/// Says whom a client without a body watches, when that changed.
+/// Sends the player that a client without a body watches, when it changed.
 fn tell_watching(
     view: &mut View,
     published: &Published,
@@ -214,7 +216,8 @@ fn tell_watching(
     }
 }
 
-/// Compares what is visible with what is known: leaves, enters, and records for those who stay.
+/// Compares the visible players with the known ones: leaves, enters, and records for those who
+/// stay.
 fn collect(view: &mut View, published: &Published, in_step: bool, scratch: &mut Scratch) {
     let records = published.native_records();
     let Scratch { visible, known, leaves, enters, full, moved, turned, health, hands, .. } = scratch;
@@ -264,7 +267,7 @@ fn collect(view: &mut View, published: &Published, in_step: bool, scratch: &mut 
     std::mem::swap(&mut view.known, known);
 }
 
-/// Notes a health that differs from what was told last.
+/// Adds a player's health if it differs from the last one sent.
 fn tell_health(told: &mut Known, seen: &Seen, health: &mut Section) {
     if told.health != seen.health {
         told.health = seen.health;
@@ -275,7 +278,7 @@ fn tell_health(told: &mut Known, seen: &Seen, health: &mut Section) {
     }
 }
 
-/// Notes a hand that differs from what was told last.
+/// Adds a player's hand if it differs from the last one sent.
 fn tell_hand(told: &mut Known, seen: &Seen, hands: &mut Section) {
     if told.hand != seen.hand {
         told.hand = seen.hand;
@@ -290,7 +293,7 @@ fn tell_hand(told: &mut Known, seen: &Seen, hands: &mut Section) {
     }
 }
 
-/// Notes the clan that a player shows now.
+/// Adds the clan that a player shows now.
 fn tell_tag(told: &mut Known, seen: &Seen, tags: &mut Section) {
     told.clan = seen.tag.as_ref().map(|tag| tag.id);
     tags.write(|out| {
@@ -302,7 +305,7 @@ fn tell_tag(told: &mut Known, seen: &Seen, tags: &mut Section) {
     });
 }
 
-/// The client's own body: told of once, then its exact state whenever that changed.
+/// Sends the client's own body: once when it appears, then its exact state whenever that changes.
 fn tell_own(
     view: &mut View,
     published: &Published,
@@ -358,7 +361,7 @@ fn tell_update(published: &Published, dialect: &Dialect, scratch: &Scratch, mess
     });
 }
 
-/// What the client's own player has, alive or not, when that changed.
+/// Sends the own player's stats, alive or dead, when they changed.
 fn tell_stats(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
     let stats = view.player_index(published).map(|index| published.players[index].stats);
     if let Some(stats) = stats.filter(|stats| view.last_stats != Some(*stats)) {
@@ -372,7 +375,7 @@ fn tell_stats(view: &mut View, published: &Published, dialect: &Dialect, message
     }
 }
 
-/// What the client's own player has to use and may choose from, when that changed.
+/// Sends the own player's kit and choices, when they changed.
 fn tell_kit(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
     let Some(index) = view.player_index(published) else { return };
     let Seen { kit, choices: (points, age), .. } = &published.players[index];

@@ -1,17 +1,19 @@
-//! Pace: how much one client is told, in the long run, of what other clients can change as often as they like.
+//! Pace: a long-run byte rate for messages to one client about things that other clients can change
+//! as often as they like.
 //!
-//! A message of n bytes is followed by a pause in which n bytes fit the rate. Changes during the pause are told together after
-//! it, as they are by then, so a client that does nothing is never told more than the rate, whatever the others do. Time is the
-//! tick at hand: the same ticks give the same messages.
+//! A message of n bytes is followed by a pause in which n bytes fit the rate. Changes during the
+//! pause are sent together after it, in their latest state, so an idle client never receives more
+//! than the rate, whatever the others do. Time is the current tick: the same ticks give the same
+//! messages.
 
 use crate::limits;
 
 /// See the [module](self).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pace {
-    /// The tick from which on the rate has room again.
+    /// The tick from which the rate has room again.
     free_tick: u32,
-    /// The tick from which on news may be told again.
+    /// The tick from which news may be sent again.
     news_tick: u32,
 }
 
@@ -26,24 +28,24 @@ impl Pace {
         self.is_free(tick) && self.news_tick <= tick
     }
 
-    /// Whether a change that the client waits for may go beyond the rate.
+    /// Whether a change that the client is waiting for may exceed the rate.
     pub fn has_credit(self, tick: u32, tick_hz: u32) -> bool {
         self.free_tick <= tick.saturating_add(ticks(limits::CLAN_OWN_CREDIT.as_millis() as u64, tick_hz))
     }
 
-    /// So many bytes were told.
+    /// Charges a message of so many bytes.
     pub fn spend(&mut self, bytes: usize, tick: u32, tick_hz: u32) {
         let ms = (bytes as u64).saturating_mul(1000) / u64::from(limits::CLAN_NEWS_BYTES_PER_SECOND);
         self.free_tick = self.free_tick.max(tick).saturating_add(ticks(ms, tick_hz));
     }
 
-    /// News were told.
+    /// Records that news were sent.
     pub fn told_news(&mut self, tick: u32, tick_hz: u32) {
         self.news_tick = tick.saturating_add(ticks(limits::CLAN_NEWS_EVERY.as_millis() as u64, tick_hz));
     }
 }
 
-/// Ticks that so many ms take, the last one whole.
+/// Converts ms to ticks, rounded up.
 fn ticks(ms: u64, tick_hz: u32) -> u32 {
     u32::try_from(ms.saturating_mul(tick_hz.into()).div_ceil(1000)).unwrap_or(u32::MAX)
 }

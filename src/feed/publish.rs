@@ -1,8 +1,10 @@
-//! What a tick made public: players, what happened, and who is where, taken out of the world once and shared by all.
+//! The public state of a tick: players, events and positions, copied out of the world once and
+//! shared by all views.
 //!
-//! Comes in: the world after a tick, and how early or late each player's commands came. Goes out: [`Published`], which
-//! any number of views read at once. What only some of them need (records of a layout, the leaderboard) is made
-//! when the first one asks. Never: a reference into the world, which goes on meanwhile.
+//! [`Published`] holds no reference into the world, which moves on meanwhile, so any number of
+//! views can read it at once. Data that only some views need (records of a layout, the leaderboard)
+//! is made on first use. The publisher also receives how early or late each player's commands
+//! arrived.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,27 +21,27 @@ use crate::world::{Angle, ClanId, EntityId, Event, Fixed, PlayerId, PlayerView, 
 /// Rows of a leaderboard.
 pub const BOARD_ROWS: usize = 10;
 
-/// How often each kind of client is told, per second; at most the tick rate.
+/// Update rates per second of each kind of client; at most the tick rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
-    /// Ticks a second.
+    /// Ticks per second.
     pub tick_hz: u32,
-    /// Updates a second of the native dialect.
+    /// Updates per second of the native dialect.
     pub native_hz: u32,
-    /// Updates a second of the MooMoo dialects.
+    /// Updates per second of the MooMoo dialects.
     pub moomoo_hz: u32,
 }
 
 /// A player as everyone may see it.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// Who.
+    /// The player's number.
     pub player: PlayerId,
-    /// When it joined: tells two owners of one number apart.
+    /// The tick in which the player joined; distinguishes two owners of one number.
     pub joined_tick: u32,
-    /// Its name.
+    /// The player's name.
     pub name: Arc<str>,
-    /// Its colour.
+    /// The player's colour.
     pub skin: u8,
     /// Exact position, px in 16.16.
     pub x: Fixed,
@@ -49,37 +51,37 @@ pub struct Seen {
     pub vx: Fixed,
     /// Exact velocity, px per tick in 16.16.
     pub vy: Fixed,
-    /// Where it looks.
+    /// The player's heading.
     pub heading: Angle,
-    /// Where it walks, if it does.
+    /// The walking direction, if the player walks.
     pub direction: Option<Angle>,
     /// Radius, px.
     pub radius_px: i32,
-    /// Whether it plays; a dead one is not seen by anyone.
+    /// Whether the player is alive; no client sees a dead player.
     pub alive: bool,
     /// Health points; 0 when dead.
     pub health: u16,
-    /// Health points that it can have.
+    /// Maximum health points.
     pub max_health: u16,
-    /// What it is told of its own: resources, kills, experience, age, score.
+    /// The stats sent to the player alone: resources, kills, experience, age, score.
     pub stats: Stats,
-    /// What it holds.
+    /// What the player holds.
     pub hand: Hand,
-    /// What it has to use.
+    /// What the player can use.
     pub kit: Kit,
-    /// The clan that it is in.
+    /// The player's clan.
     pub tag: Option<Tag>,
-    /// The clan that it asks to join.
+    /// The clan that the player asks to join.
     pub asks: Option<ClanId>,
-    /// How many choices it may make now, and of which age.
+    /// The number of choices that the player may make now, and their age.
     pub choices: (u8, u8),
     /// The last sequence that the world applied.
     pub sequence: u64,
     /// How many ticks early (positive) or late its last command came.
     pub margin_ticks: i16,
-    /// What the native layout shows of it.
+    /// The pose in the native layout.
     pub pose: native::Pose,
-    /// What it showed in the previous native turn, if the player was there.
+    /// The pose in the previous native turn, if the player was there.
     pub base: Option<native::Pose>,
 }
 
@@ -88,11 +90,11 @@ pub struct Seen {
 pub struct Hand {
     /// A weapon's number.
     pub weapon: u8,
-    /// The number of the item that is in its place.
+    /// The number of the item held instead of the weapon.
     pub item: Option<u8>,
 }
 
-/// What a player has, of which only it is told.
+/// A player's stats, sent to that player alone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Wood, food, stone, gold.
@@ -101,7 +103,7 @@ pub struct Stats {
     pub kills: u32,
     /// Experience since the last age.
     pub xp: u32,
-    /// Experience that the next age takes; 0 at the last.
+    /// Experience that the next age requires; 0 at the last age.
     pub xp_next: u32,
     /// Age, from 1.
     pub age: u8,
@@ -112,9 +114,9 @@ pub struct Stats {
 /// A thing of nature as everyone may see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Placed {
-    /// Its number.
+    /// The object's number.
     pub id: EntityId,
-    /// What it is.
+    /// The object's kind.
     pub kind: SceneryKind,
     /// Centre, px.
     pub x_px: i32,
@@ -124,12 +126,12 @@ pub struct Placed {
     pub scale_px: i32,
 }
 
-/// All of nature: it never changes, so it is indexed and encoded once.
+/// All natural objects: they never change, so they are indexed and encoded once.
 #[derive(Debug, Default)]
 pub struct Nature {
     /// In the order of their numbers.
     pub things: Vec<Placed>,
-    /// Where they are.
+    /// The spatial index.
     pub grid: Grid,
     /// Their native records.
     pub native: Records,
@@ -137,12 +139,12 @@ pub struct Nature {
     pub moomoo: Records,
 }
 
-/// The best players and everyone's place.
+/// The best players, and every player's rank.
 #[derive(Debug, Default)]
 pub struct Board {
     /// The best, as indexes into [`Published::players`].
     pub best: Vec<usize>,
-    /// The place of each player by index, from 1.
+    /// The rank of each player by index, from 1.
     pub places: Vec<u16>,
 }
 
@@ -151,23 +153,23 @@ pub struct Board {
 pub struct Published {
     /// Ticks completed.
     pub tick: u32,
-    /// Ticks a second.
+    /// Ticks per second.
     pub tick_hz: u32,
     /// Side of the map, px.
     pub map_size_px: i32,
     /// In the order of their numbers.
     pub players: Vec<Seen>,
-    /// Where they are.
+    /// The spatial index of the players.
     pub grid: Grid,
-    /// What happened, in order.
+    /// The events of the tick, in order.
     pub events: Vec<Event>,
-    /// What stands around.
+    /// The natural objects.
     pub nature: Arc<Nature>,
-    /// What was built.
+    /// The structures.
     pub structures: Arc<Structures>,
-    /// The animals that live.
+    /// The living animals.
     pub animals: Animals,
-    /// What was shot in this tick and still flies.
+    /// The shots fired in this tick that still fly.
     pub shots: Vec<ShotSeen>,
     /// All clans.
     pub clans: Arc<Clans>,
@@ -191,22 +193,22 @@ impl Published {
         self.players.binary_search_by_key(&player, |seen| seen.player).ok()
     }
 
-    /// The leaderboard, made for the first who asks.
+    /// The leaderboard, made on first use.
     pub fn board(&self) -> &Board {
         self.board.get_or_init(|| Board::new(&self.players))
     }
 
-    /// Who is in which clan, made for the first who asks.
+    /// The members of each clan, made on first use.
     pub fn rolls(&self) -> &Rolls {
         self.rolls.get_or_init(|| Rolls::new(&self.players))
     }
 
-    /// The native records, made for the first who asks.
+    /// The native records, made on first use.
     pub fn native_records(&self) -> &native::PlayerRecords {
         self.native.get_or_init(|| native::PlayerRecords::new(&self.players))
     }
 
-    /// The MooMoo records, made for the first who asks.
+    /// The MooMoo records, made on first use.
     pub fn moomoo_records(&self) -> &Records {
         self.moomoo.get_or_init(|| Records::new(self.players.iter(), moomoo::write_player))
     }
@@ -226,7 +228,7 @@ impl Board {
     }
 }
 
-/// Takes what is public out of the world, tick after tick.
+/// Copies the public state out of the world, tick after tick.
 #[derive(Debug)]
 pub struct Publisher {
     rates: Rates,
@@ -271,7 +273,8 @@ impl Publisher {
         }
     }
 
-    /// What the world shows after its last tick. `margin` says how early or late a player's last command came.
+    /// Publishes the world's state after its last tick. `margin` returns how early or late a
+    /// player's last command arrived.
     pub fn publish(&mut self, world: &World, margin: impl Fn(PlayerId) -> i16) -> Published {
         let tick = world.tick();
         if let Some(clans) = self.clans.changed(world) {
@@ -312,7 +315,7 @@ impl Publisher {
         }
     }
 
-    /// What stands, made anew only when something was built or destroyed.
+    /// The present structures, rebuilt only after one was built or destroyed.
     fn structures(&mut self, world: &World) -> Arc<Structures> {
         let is_change = |event: &Event| matches!(event, Event::Placed { .. } | Event::Destroyed { .. });
         if world.outcome().events.iter().any(is_change) {
@@ -362,7 +365,8 @@ impl Publisher {
         }
     }
 
-    /// Whether a client of `hz` updates a second is told in this tick: spread evenly, whatever the rates.
+    /// Whether a client of `hz` updates per second has a turn in this tick: turns are spread
+    /// evenly, whatever the rates.
     fn is_due(&self, tick: u32, hz: u32) -> bool {
         let turns = |tick: u32| u64::from(tick) * u64::from(hz) / u64::from(self.rates.tick_hz);
         tick == 0 || turns(tick) != turns(tick - 1)

@@ -1,11 +1,11 @@
-//! Records: each thing encoded once per layout, to be copied into what each client is told.
+//! Records: each thing encoded once per layout, then copied into each client's messages.
 //!
-//! Comes in: what was published. Goes out: the bytes of one thing by its index. Encoding costs a fraction of a microsecond a thing,
-//! copying less; without sharing, 100 players who see one another would be encoded 10,000 times a turn.
+//! Encoding costs a fraction of a microsecond per thing, and copying less; without sharing, 100
+//! players who see one another would be encoded 10,000 times per turn.
 
 use crate::packet::msgpack::write_array_len;
 
-/// The bytes of things one after the other, found by index.
+/// The encoded things, one after the other, found by index.
 #[derive(Debug, Default)]
 pub struct Records {
     bytes: Vec<u8>,
@@ -13,7 +13,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// Encodes one thing after the other. A thing may have no bytes: it has nothing to say in this layout.
+    /// Encodes each thing in order. A thing that this layout does not show has no bytes.
     pub fn new<T>(things: impl Iterator<Item = T>, mut encode: impl FnMut(&mut Vec<u8>, T)) -> Records {
         let mut records = Records::default();
         for thing in things {
@@ -23,19 +23,19 @@ impl Records {
         records
     }
 
-    /// The bytes of the thing at `index`, empty if it has nothing to say.
+    /// The bytes of the thing at `index`, empty if this layout does not show it.
     pub fn get(&self, index: usize) -> &[u8] {
         let start = if index == 0 { 0 } else { self.ends[index - 1] as usize };
         &self.bytes[start..self.ends[index] as usize]
     }
 }
 
-/// A part of a message in the making: records and how many.
+/// A part of a message under construction: records and their count.
 #[derive(Debug, Default)]
 pub struct Section {
     /// The records' bytes.
     pub bytes: Vec<u8>,
-    /// How many records.
+    /// The number of records.
     pub count: usize,
 }
 
@@ -46,7 +46,7 @@ impl Section {
         self.count = 0;
     }
 
-    /// Copies a record in; one of no bytes does not count.
+    /// Copies a record in; an empty one does not count.
     pub fn copy(&mut self, record: &[u8]) {
         self.bytes.extend_from_slice(record);
         self.count += usize::from(!record.is_empty());

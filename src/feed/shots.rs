@@ -1,7 +1,9 @@
-//! What flies: told once when it is shot, and once when it ends. In between it flies straight, and clients need no word.
+//! Projectiles: each is sent once when it is shot, and once when it ends. In between it flies
+//! straight, so clients need no update.
 //!
-//! Comes in: the shots of a tick; what one client was told of. Goes out: messages. Never: the end of a shot whose beginning was
-//! not told. Who only comes near while it flies sees what it does, not the shot itself: it flies for less than a second.
+//! A client never receives the end of a shot whose beginning it did not receive. A client that only
+//! comes near while a shot flies sees its effect, not the shot itself, which flies for less than a
+//! second.
 
 use super::interest::{HALF_HEIGHT_PX, HALF_WIDTH_PX};
 use super::messages::Messages;
@@ -18,22 +20,22 @@ const SHOT_STRIDE: usize = 7;
 /// Values of one end in a native message.
 const END_STRIDE: usize = 3;
 
-/// What was shot in a tick, where it is at the end of it.
+/// A shot fired in a tick, at its position at the end of the tick.
 #[derive(Debug, Clone, Copy)]
 pub struct ShotSeen {
-    /// Which.
+    /// The shot's number.
     pub id: EntityId,
     /// A number of [`rules::PROJECTILES`].
     pub kind: u8,
     /// A player's entity, or the turret.
     pub by: EntityId,
-    /// Where it is.
+    /// The shot's position.
     pub x: Fixed,
-    /// Where it is.
+    /// The shot's position.
     pub y: Fixed,
-    /// Where it flies.
+    /// The shot's heading.
     pub heading: Angle,
-    /// How far it still flies, px.
+    /// The remaining range, px.
     pub range_px: i32,
 }
 
@@ -56,7 +58,7 @@ pub fn of(world: &World) -> Vec<ShotSeen> {
 }
 
 impl ShotSeen {
-    /// Where it ends if nothing is in its way, px.
+    /// The end point if nothing is hit, px.
     fn far_end(&self) -> (i32, i32) {
         let way = Fixed::from_px(self.range_px);
         let x = self.x.plus(way.times(cosine(self.heading)));
@@ -64,26 +66,26 @@ impl ShotSeen {
         (x.to_px(), y.to_px())
     }
 
-    /// The turret that fired it, if it was one.
+    /// The turret that fired the shot, if any.
     fn turret(&self) -> Option<EntityId> {
         Some(self.by).filter(|by| by.player().is_none())
     }
 }
 
-/// What one client was told flies: its number, and where it began.
+/// The shots that one client knows: their numbers, and where they began.
 #[derive(Debug, Default)]
 pub struct Told {
     flying: Vec<(EntityId, Fixed, Fixed)>,
 }
 
 impl Told {
-    /// Notes a shot. Whatever had its number before has ended, even if the end was missed.
+    /// Records a shot. Any earlier shot of the same number has ended, even if the end was missed.
     fn begin(&mut self, shot: &ShotSeen) {
         self.flying.retain(|(id, ..)| *id != shot.id);
         self.flying.push((shot.id, shot.x, shot.y));
     }
 
-    /// Forgets a shot; where it began, if it was told.
+    /// Forgets a shot; returns where it began, if the client knew it.
     fn end(&mut self, id: EntityId) -> Option<(Fixed, Fixed)> {
         let place = self.flying.iter().position(|(known, ..)| *known == id)?;
         let (_, x, y) = self.flying.swap_remove(place);
@@ -100,7 +102,8 @@ fn find(published: &Published, id: EntityId) -> Option<&ShotSeen> {
     published.shots.binary_search_by_key(&id, |shot| shot.id).ok().map(|index| &published.shots[index])
 }
 
-/// Whether any of its way can come into the window of the last turn: by the square around the way, which is more than enough.
+/// Whether the path may cross the window of the last turn, tested by the square around the path,
+/// which errs on the side of sending.
 fn crosses(view: &View, shot: &ShotSeen) -> bool {
     let (x, y) = (shot.x.to_px(), shot.y.to_px());
     let (end_x, end_y) = shot.far_end();
@@ -110,7 +113,7 @@ fn crosses(view: &View, shot: &ShotSeen) -> bool {
     })
 }
 
-/// Tells a native client, in lists.
+/// Writes the shots for a native client, in lists.
 pub fn native(
     view: &mut View,
     published: &Published,
@@ -159,7 +162,8 @@ fn half_px(at: Fixed) -> u64 {
     at.to_half_px().max(0) as u64
 }
 
-/// Tells a client of the MooMoo dialects: each shot and each end in a packet of its own, and which turret fired.
+/// Writes the shots for a MooMoo client: each shot and each end in its own packet, and the turret
+/// that fired.
 pub fn moomoo(view: &mut View, published: &Published, dialect: &Dialect, messages: &mut Messages) {
     for event in &published.events {
         match event {

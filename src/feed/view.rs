@@ -1,9 +1,10 @@
-//! What one client has been told, and so what it is told next.
+//! What one client knows, and so what it must be sent next.
 //!
-//! Comes in: each published tick, and who the client is. Goes out: messages in the order in which a client needs them:
-//! who it is, what left, what came, how things are. A view belongs to one worker and is never locked. When a turn is
-//! held back because the client is slow, nothing is noted as told: the next turn makes up for it with full records.
-//! Never: telling of something before its enter, or of an object twice.
+//! A view reads each published tick and writes messages in the order that a client needs: its own
+//! identity, what left, what came, then present states. A view belongs to one worker and is never
+//! locked. When a turn is held back because the client is slow, nothing is recorded as sent: the
+//! next turn makes up for it with full records. A view never sends anything about a thing before
+//! its enter, and never sends an object twice.
 
 use super::built::Told;
 use super::interest::Window;
@@ -15,10 +16,11 @@ use super::{animals, clans, happenings, moomoo, native, shots};
 use crate::packet::{Dialect, ServerPacket};
 use crate::world::{ClanId, EntityId, Event, PlayerId};
 
-/// A turn widens the window for objects by this many px, so that it need look again only when the centre moved as far.
+/// The margin in px by which a turn widens the window for objects, so that another look is needed
+/// only once the centre has moved that far.
 pub(super) const OBJECTS_MARGIN_PX: i32 = 64;
 
-/// Which layout a client is told in.
+/// The layout of a client's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// Our own: differences, quantised.
@@ -27,41 +29,43 @@ pub enum Layout {
     Moomoo,
 }
 
-/// One who was told of, and when it joined: a number alone could be that of its next owner.
+/// A known player, with the tick in which it joined: a number alone could belong to its next owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Who {
-    /// Its number.
+    /// The player's number.
     pub player: PlayerId,
-    /// The tick in which it joined.
+    /// The tick in which the player joined.
     pub joined_tick: u32,
 }
 
 impl Who {
-    /// Who is seen here.
+    /// The identity of a published player.
     pub fn of(seen: &Seen) -> Who {
         Who { player: seen.player, joined_tick: seen.joined_tick }
     }
 }
 
-/// One who was told of, and what was said last.
+/// A known player and its state as last sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
-    /// Who.
+    /// The player.
     pub who: Who,
-    /// Health as last told.
+    /// Health as last sent.
     pub health: u16,
-    /// Pose as last told, in the native layout.
+    /// Pose as last sent, in the native layout.
     pub pose: Pose,
-    /// What it holds, as last told, in the native layout.
+    /// What the player holds, as last sent, in the native layout.
     pub hand: Hand,
-    /// The clan that it shows, as last told, in the native layout.
+    /// The clan that the player shows, as last sent, in the native layout.
     pub clan: Option<ClanId>,
-    /// Whether it died since the last turn: if it plays again by the next one, that is another body all the same.
+    /// Whether the player died since the last turn: if it plays again by the next one, it has a new
+    /// body.
     pub died: bool,
 }
 
 impl Known {
-    /// One who is told of now; a client takes a newcomer to be in full health, with the first weapon in its hand.
+    /// A player that is sent now; a client assumes that a newcomer has full health and the first
+    /// weapon in hand.
     pub fn new(seen: &Seen) -> Known {
         let hand = Hand::default();
         let (who, health, pose) = (Who::of(seen), seen.max_health, seen.pose);
@@ -69,7 +73,8 @@ impl Known {
     }
 }
 
-/// Buffers of a worker, lent to each view in turn, so that the steady state allocates nothing.
+/// Buffers of a worker, shared by its views one after the other, so that the steady state allocates
+/// nothing.
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub(super) visible: Vec<u32>,
@@ -83,7 +88,7 @@ pub struct Scratch {
     pub(super) health: Section,
     pub(super) hands: Section,
     pub(super) tags: Section,
-    /// Bytes of the tags of players that were known before.
+    /// Bytes of the tags of players that the client already knew.
     pub(super) tag_news_bytes: usize,
     pub(super) animals: Vec<(EntityId, animals::State)>,
 }
@@ -92,44 +97,44 @@ pub struct Scratch {
 #[derive(Debug)]
 pub struct View {
     pub(super) layout: Layout,
-    /// The body the client asked for, if it plays.
+    /// The client's body, if it plays.
     player: Option<PlayerId>,
-    /// Whom the client wants to watch while it has no body; `None` is the leader.
+    /// The player that the client wants to watch while it has no body; `None` is the leader.
     wish: Option<PlayerId>,
-    /// Whom it was told that it watches.
+    /// The watched player as last sent.
     pub(super) watching: Option<Option<PlayerId>>,
-    /// Its own body, once told of.
+    /// The client's own body, once sent.
     pub(super) own: Option<Known>,
-    /// The others it was told of, in order.
+    /// The other known players, in order.
     pub(super) known: Vec<Known>,
-    /// The last turn in which it was told of all that changed.
+    /// The last turn that sent every change.
     pub(super) last_turn: u32,
     /// The second of the last leaderboard.
     pub(super) last_board_second: Option<u32>,
-    /// What the last own record and leaderboard said, to say nothing twice.
+    /// The last own record and leaderboard sent, so that neither is repeated unchanged.
     pub(super) last_own: Vec<u8>,
     pub(super) last_board: Vec<u8>,
     pub(super) last_stats: Option<Stats>,
     pub(super) last_kit: Vec<u8>,
     pub(super) last_offers: Vec<u8>,
-    /// What was built, as far as told.
+    /// The known structures.
     pub(super) built: Told,
-    /// Animals in view, as far as told.
+    /// The known animals.
     pub(super) animals: animals::Told,
-    /// What flies, as far as told.
+    /// The known shots.
     pub(super) shots: shots::Told,
-    /// Clans, as far as told.
+    /// The known clans.
     pub(super) clans: clans::Told,
-    /// Objects told of, a bit each.
+    /// A bit for each natural object that was sent.
     objects: Vec<u64>,
-    /// Where the window was in the last turn; `None` while nothing is shown.
+    /// The window of the last turn; `None` while nothing is shown.
     pub(super) shown: Option<Window>,
-    /// Where the window was when objects were last looked for.
+    /// The window when objects were last looked for.
     objects_from: Option<Window>,
 }
 
 impl View {
-    /// The view of a client that has been told nothing.
+    /// The view of a client that knows nothing yet.
     pub fn new(layout: Layout) -> View {
         View {
             layout,
@@ -155,7 +160,7 @@ impl View {
         }
     }
 
-    /// Says which body is the client's, or that it has none, and whom it wants to watch then.
+    /// Sets the client's body, if any, and the player that it wants to watch without one.
     pub fn follow(&mut self, player: Option<PlayerId>, wish: Option<PlayerId>) {
         self.player = player;
         self.wish = wish;
@@ -169,7 +174,8 @@ impl View {
         }
     }
 
-    /// What happened in a tick and must arrive, whether the tick is a turn of this client or not.
+    /// Sends the events of a tick that must arrive, whether or not the tick is a turn of this
+    /// client.
     pub fn events(
         &mut self,
         published: &Published,
@@ -202,7 +208,7 @@ impl View {
         clans::happenings(self, published, dialect, messages);
     }
 
-    /// One turn: all that the client is to know of this published tick.
+    /// One turn: everything in this published tick that the client must know.
     pub fn turn(
         &mut self,
         published: &Published,
@@ -216,7 +222,7 @@ impl View {
         }
     }
 
-    /// Remembers that this player's body is gone, for the next turn.
+    /// Records for the next turn that this player's body is gone.
     fn note_death(&mut self, player: PlayerId) {
         let told = match self.known.binary_search_by_key(&player, |known| known.who.player) {
             Ok(place) => self.known.get_mut(place),
@@ -227,13 +233,14 @@ impl View {
         }
     }
 
-    /// Whether the client was told of this player.
+    /// Whether the client knows this player.
     pub(super) fn knows(&self, player: PlayerId) -> bool {
         self.own.is_some_and(|own| own.who.player == player)
             || self.known.binary_search_by_key(&player, |known| known.who.player).is_ok()
     }
 
-    /// Whether this player was told of and is in view. Who is not may be known all the same, in the MooMoo layout.
+    /// Whether the client knows this player and has it in view. In the MooMoo layout, a known
+    /// player may be out of view.
     pub(super) fn shows(&self, published: &Published, player: PlayerId) -> bool {
         self.knows(player)
             && (self.is_own(player)
@@ -248,12 +255,12 @@ impl View {
         self.shown.is_some_and(|window| window.sees(x, y, radius))
     }
 
-    /// Whether this is the client's own player, alive or not.
+    /// Whether this is the client's own player, alive or dead.
     pub(super) fn is_own(&self, player: PlayerId) -> bool {
         self.player == Some(player)
     }
 
-    /// Whether the client was told of this object, natural or built, and has it in view.
+    /// Whether the client knows this object, natural or built, and has it in view.
     pub(super) fn shows_object(&self, published: &Published, object: EntityId) -> bool {
         let told =
             |index: usize| self.objects.get(index / 64).is_some_and(|word| word & (1 << (index % 64)) != 0);
@@ -268,17 +275,18 @@ impl View {
         })
     }
 
-    /// The index of the client's own player, if it is in the world, alive or not.
+    /// The index of the client's own player, if it is in the world, alive or dead.
     pub(super) fn player_index(&self, published: &Published) -> Option<usize> {
         self.player.and_then(|player| published.index_of(player))
     }
 
-    /// The index of the client's own body, if it lives.
+    /// The index of the client's own body, if it is alive.
     pub(super) fn own_index(&self, published: &Published) -> Option<usize> {
         self.player_index(published).filter(|index| published.players[*index].alive)
     }
 
-    /// The index of whom a client without a body watches: its wish, or whom it watched before, or the leader.
+    /// The index of the player that a client without a body watches: its wish, or the player it
+    /// watched before, or the leader.
     pub(super) fn watched_index(&self, published: &Published) -> Option<usize> {
         let find = |player: Option<PlayerId>| {
             player
@@ -291,7 +299,7 @@ impl View {
             .or(published.leader)
     }
 
-    /// Who killed the client's own player in this tick.
+    /// The player who killed the client's own player in this tick.
     fn killer(&self, published: &Published) -> Option<PlayerId> {
         published.events.iter().find_map(|event| match event {
             Event::Died { player, by } if self.is_own(*player) => *by,
@@ -310,7 +318,8 @@ impl View {
         }
     }
 
-    /// Puts into `visible` the indexes of the players in the window, in order, without the client's own.
+    /// Collects the indexes of the players in the window into `visible`, in order, without the
+    /// client's own.
     pub(super) fn look(
         &self,
         published: &Published,
@@ -331,7 +340,7 @@ impl View {
         visible.sort_unstable();
     }
 
-    /// Calls `tell` with the index of each object that came near and was not told of before.
+    /// Calls `tell` with the index of each object that came into range and is not known yet.
     pub(super) fn objects(&mut self, published: &Published, window: Window, mut tell: impl FnMut(usize)) {
         let moved = |from: &Window| {
             (from.x - window.x).abs() >= OBJECTS_MARGIN_PX || (from.y - window.y).abs() >= OBJECTS_MARGIN_PX

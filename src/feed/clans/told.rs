@@ -1,7 +1,7 @@
-//! What one client was told of clans, and so what it may be told next.
+//! What one client knows of clans, which decides what may be sent next.
 //!
-//! A message never names a clan, or a mate, of which the client does not know yet: whatever is told brings the list of clans
-//! up to date first, as far as it is about them.
+//! A message never names a clan or a mate that the client does not know yet: every message first
+//! updates the client's list of the clans that it concerns.
 
 use super::{Tag, of};
 use crate::feed::pace::Pace;
@@ -9,26 +9,26 @@ use crate::feed::publish::Published;
 use crate::world::clan::Clan;
 use crate::world::{ClanId, PlayerId};
 
-/// What one client was told of clans.
+/// The clans that one client knows.
 #[derive(Debug, Default)]
 pub struct Told {
-    /// Whether it was told which clans there were when it came.
+    /// Whether the client has received the initial list of clans.
     pub(super) has_list: bool,
-    /// The change up to which it knows all clans.
+    /// The version of the clans that the client knows in full.
     version: u32,
     /// The clans that it knows, in the order of their numbers.
     list: Vec<Clan>,
-    /// The clan that it knows to be its own, and whether it owns it.
+    /// The clan that the client knows as its own, and whether its player owns it.
     pub(super) own: Option<(ClanId, bool)>,
-    /// What was said of its own clan last.
+    /// The last message about its own clan.
     pub(super) said: Vec<u8>,
-    /// The members of it that it knows, in order.
+    /// The members that the client knows, in order.
     members: Vec<PlayerId>,
-    /// The players of whose wish to join it was told, in the MooMoo dialects.
+    /// The players whose request to join has been sent, in the MooMoo dialects.
     pub(super) asking: Vec<PlayerId>,
-    /// The second in which it was told where its clan is.
+    /// The second in which the members' positions were last sent.
     second: Option<u32>,
-    /// Whether it was told of places at all.
+    /// Whether any positions have been sent.
     pub(super) has_places: bool,
     pub(super) pace: Pace,
     pub(super) due: Due,
@@ -36,19 +36,19 @@ pub struct Told {
     pub(super) turn_tick: Option<u32>,
 }
 
-/// What may be told in the turn at hand.
+/// What the present turn may send.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Due {
-    /// Which clans began and ended, and which clans players in view show now.
+    /// Clans that began and ended, and the clans of players in view.
     news: bool,
-    /// Who is in the client's own clan, and who asks to be.
+    /// The members of the client's own clan, and the players who ask to join.
     pub(super) people: bool,
-    /// That the client itself joined or left a clan.
+    /// The client's own joining or leaving of a clan.
     pub(super) own: bool,
 }
 
 impl Told {
-    /// A turn begins: what may be told in it follows from what was told before.
+    /// Begins a turn: decides from earlier messages what this turn may send.
     pub fn begin_turn(&mut self, published: &Published) {
         let (tick, hz) = (published.tick, published.tick_hz);
         self.turn_tick = Some(tick);
@@ -59,18 +59,19 @@ impl Told {
         };
     }
 
-    /// Whether the client may be told in this turn that a player in view shows this clan now. A newcomer's clan needs no pause,
-    /// but a clan of which the client does not know yet waits for the news.
+    /// Whether this turn may send the clan of a player in view. A newcomer's clan needs no pause,
+    /// but a clan that the client does not know yet waits for the next news.
     pub fn may_tell_tag(&self, clan: Option<ClanId>, is_newcomer: bool) -> bool {
         self.due.news || is_newcomer && clan.is_none_or(|clan| self.place_of(clan).is_ok())
     }
 
-    /// The same of the client's own player.
+    /// Like `may_tell_tag`, for the client's own player.
     pub fn may_tell_own_tag(&self, clan: Option<ClanId>) -> bool {
         self.due.own || clan == self.own.map(|(clan, _)| clan)
     }
 
-    /// The tags of players that the client knew before took so many bytes. Those of newcomers cost nothing.
+    /// Charges the bytes of tags of players that the client already knew. Tags of newcomers are
+    /// free.
     pub fn told_tags(&mut self, bytes: usize, published: &Published) {
         if bytes > 0 {
             self.pace.spend(bytes, published.tick, published.tick_hz);
@@ -82,14 +83,15 @@ impl Told {
         self.list.binary_search_by_key(&clan, |known| known.id)
     }
 
-    /// Whether this is the clan that the client knows to be its own, and the player a member that it knows.
+    /// Whether the client knows this clan as its own, and the player as a member.
     pub(super) fn is_known_mate(&self, clan: ClanId, player: PlayerId) -> bool {
         self.own.is_some_and(|(own, _)| own == clan) && self.members.binary_search(&player).is_ok()
     }
 
-    /// Brings the list up to date, as far as `concerns` goes: gives the clans that ended and those that were founded.
+    /// Updates the list of the clans that `concerns` selects; returns the clans that ended and
+    /// those that were founded.
     fn update(&mut self, now: &[Clan], concerns: impl Fn(&Clan) -> bool) -> (Vec<Clan>, Vec<Clan>) {
-        // A clan keeps its name and its owner, so its number says all.
+        // A clan keeps its name and its owner, so comparing numbers is enough.
         let is_in = |list: &[Clan], id: ClanId| list.binary_search_by_key(&id, |clan| clan.id).is_ok();
         let founded: Vec<Clan> =
             now.iter().filter(|clan| concerns(clan) && !is_in(&self.list, clan.id)).cloned().collect();
@@ -102,7 +104,8 @@ impl Told {
         (ended, founded)
     }
 
-    /// The clans that ended and those that were founded since they were told last, if it is time; the first time all there are.
+    /// Returns the clans that ended and those that were founded since the last news, if news are
+    /// due; the first time, all clans.
     pub(super) fn take_news(&mut self, published: &Published) -> (Vec<Clan>, Vec<Clan>) {
         if !self.due.news || self.has_list && self.version == published.clans.version {
             return (Vec::new(), Vec::new());
@@ -114,8 +117,8 @@ impl Told {
         self.update(&published.clans.list, |_| true)
     }
 
-    /// If the client's own player has joined or left a clan, and it may be told: the clans among these that ended and those
-    /// that were founded, of which the client has to know first.
+    /// If the client's own player has joined or left a clan, and this turn may send it: the clans
+    /// concerned that ended and those that were founded, which the client must know first.
     pub(super) fn take_own(
         &mut self,
         published: &Published,
@@ -131,23 +134,24 @@ impl Told {
         self.asking.clear();
         let concerned = [before, now].map(|own| own.map(|(clan, _)| clan));
         let name = tag.map(|tag| tag.name.clone());
-        // The MooMoo dialects know clans by name alone: an ended clan of the same name has to go before the new one comes.
+        // The MooMoo dialects identify clans by name alone: an ended clan must be removed before a
+        // new one of the same name is added.
         let is_concerned =
             |clan: &Clan| concerned.contains(&Some(clan.id)) || name.as_ref() == Some(&clan.name);
         Some(self.update(&published.clans.list, is_concerned))
     }
 
-    /// Whether the client knows that this is its own clan.
+    /// Whether the client knows this clan as its own.
     pub(super) fn knows_own(&self, tag: &Tag) -> bool {
         self.own == Some((tag.id, tag.is_owner))
     }
 
-    /// Notes which members of its clan the client is told of.
+    /// Records which members of its clan are sent to the client.
     pub(super) fn told_members(&mut self, published: &Published, clan: ClanId) {
         self.members = of(published, &published.rolls().members, clan).map(|seen| seen.player).collect();
     }
 
-    /// A second in which places are due comes once.
+    /// Whether positions are due; true at most once per second.
     pub(super) fn is_due(&mut self, second: u32) -> bool {
         let due = self.second != Some(second);
         self.second = Some(second);
