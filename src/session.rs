@@ -6,9 +6,11 @@
 //!     MooMoo dialects begin here ──┘                               the driver then queues a Leave for `player()`
 //! ```
 //!
-//! [`Session::spend_bytes`] what is read, [`Session::spend_message`] each message and control frame, [`Session::handle`]
-//! each packet, and carry out the outputs. Comes in: typed packets of any dialect, with time and tick as arguments. Goes out: [`Output`]s, or the [`Breach`] for which the client
-//! is closed. Never: an issuer, a name or a number that the client claims for somebody else.
+//! The driver calls [`Session::spend_bytes`] for the bytes it reads, [`Session::spend_message`] for
+//! each message and control frame, and [`Session::handle`] for each packet, and carries out the
+//! [`Output`]s; a [`Breach`] closes the client. Packets are typed and may be of any dialect; time
+//! and tick are arguments. A client cannot act for another player: the session itself supplies the
+//! issuer of each command and ignores any that the client claims.
 
 mod breach;
 mod memory;
@@ -22,31 +24,33 @@ use crate::packet::client_packet::{ClanWish, Mode};
 use crate::packet::{ClientPacket, ServerPacket};
 use crate::world::{Action, Angle, Command, PlayerId, Selection, rules, text};
 
-/// What a message leads to; the driver carries the outputs out in order.
+/// The result of a message; the driver carries the outputs out in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
-    /// A native client said hello: it is to be welcomed with what only the driver knows.
+    /// A native client sent hello: the driver must send the welcome, whose content only the driver
+    /// knows.
     Welcome,
     /// An answer.
     Reply(ServerPacket<'static>),
-    /// The client wants a body. The driver takes a number, says [`Session::joined`], and queues the join.
+    /// The client asks for a body. The driver takes a number, calls [`Session::joined`], and queues
+    /// the join.
     Join {
-        /// Cleaned, never empty.
+        /// The cleaned name, never empty.
         name: String,
         /// 0 to 9.
         skin: u8,
-        /// Whether it asks for resources at the start, as the MooMoo dialects can.
+        /// Whether the client asks for resources at the start, as the MooMoo dialects can.
         gift: bool,
     },
     /// A command for the world, meant for a tick if the dialect names one.
     Command(Command, Option<u32>),
-    /// Whom to watch while without a body; `None` is the leader.
+    /// The player to watch without a body; `None` is the leader.
     Watch(Option<PlayerId>),
-    /// The packet had no effect, and why: a name for the metrics.
+    /// The packet had no effect; the reason is a name for the metrics.
     Dropped(&'static str),
 }
 
-/// A bucket of tokens that fills at a rate, up to a burst.
+/// A token bucket that fills at a rate, up to a burst.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     per_second: u32,
@@ -54,11 +58,12 @@ struct Bucket {
     /// In billionths of a token, so that small times are not lost.
     tokens_nano: u64,
     filled: Duration,
-    /// Where it stands with warnings. Not part of what is saved: it decides no packet.
+    /// The state of the warning. It is not saved, because it decides no packet.
     warning: Warning,
 }
 
-/// Whether the client knows that a bucket runs low. It is told once, and again only after the bucket was full in between.
+/// Whether the client was warned that a bucket runs low. It is warned once, and again only after
+/// the bucket was full in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Warning {
     NotNeeded,
@@ -89,7 +94,7 @@ impl Bucket {
         enough
     }
 
-    /// Whether the client is to be warned now.
+    /// Whether to warn the client now.
     fn take_warning(&mut self) -> bool {
         let is_due = self.warning == Warning::Due;
         if is_due {
@@ -110,13 +115,13 @@ enum State {
 #[derive(Debug)]
 pub struct Session {
     state: State,
-    /// The highest sequence of the present body: counted here, or claimed by a native client and checked.
-    /// Native clients claim 32 bits; here it has those of a [`Command`].
+    /// The highest sequence of the present body: counted here, or claimed by a native client and
+    /// checked. Native clients send 32 bits; this field has the width of a [`Command`]'s sequence.
     sequence: u64,
     chatted: Option<Duration>,
     pinged: Option<Duration>,
     wished: Option<Duration>,
-    /// Whether it attacks without a button held.
+    /// Whether the client attacks without holding a button.
     attacks: bool,
     messages: Bucket,
     bytes: Bucket,
@@ -131,7 +136,8 @@ const _: () = {
 };
 
 impl Session {
-    /// A session that begins `now`. Native clients speak first; the others may enter at once.
+    /// A session that begins `now`. Native clients must send hello first; the others may enter at
+    /// once.
     pub fn new(native: bool, now: Duration) -> Session {
         let rate = limits::CLIENT_MESSAGES_PER_SECOND;
         Session {
@@ -146,7 +152,7 @@ impl Session {
         }
     }
 
-    /// Whether a `hello` is still due.
+    /// Whether the client still has to send `hello`.
     pub fn awaits_hello(&self) -> bool {
         self.state == State::Greeting
     }
@@ -159,14 +165,14 @@ impl Session {
         }
     }
 
-    /// The client's body has this number from now on.
+    /// Sets the number of the client's new body.
     pub fn joined(&mut self, player: PlayerId) {
         self.state = State::Playing(player);
         self.sequence = 0;
         self.attacks = false;
     }
 
-    /// Books one message or control frame.
+    /// Charges one message or control frame.
     ///
     /// # Errors
     /// The budget is spent.
@@ -174,7 +180,8 @@ impl Session {
         if self.messages.take(1, now) { Ok(()) } else { Err(Breach::MessageRate) }
     }
 
-    /// Books bytes as they are read, headers included, so that fragments and frames without payload cost as well.
+    /// Charges bytes as they are read, headers included, so that fragments and frames without
+    /// payload cost as well.
     ///
     /// # Errors
     /// The budget is spent.
@@ -182,7 +189,8 @@ impl Session {
         if self.bytes.take(bytes, now) { Ok(()) } else { Err(Breach::ByteRate) }
     }
 
-    /// The rule for which the client will be closed if it goes on like this, to be told once. None before its hello, when nothing is said.
+    /// The rule that will close the client at its present rate, returned once. `None` before its
+    /// hello, when nothing is sent.
     pub fn take_warning(&mut self) -> Option<Breach> {
         if self.state == State::Greeting {
             return None;
@@ -191,7 +199,7 @@ impl Session {
         messages.or_else(|| self.bytes.take_warning().then_some(Breach::ByteRate))
     }
 
-    /// Handles one packet: what it leads to is appended to `outputs`. `tick` is the world's present one.
+    /// Handles one packet and appends the results to `outputs`. `tick` is the world's present one.
     ///
     /// # Errors
     /// The rule for which the client is closed.
@@ -264,7 +272,8 @@ impl Session {
         let skin = skin.filter(|skin| *skin < limits::SKINS).unwrap_or(0);
         match self.player() {
             None => outputs.push(Output::Join { name, skin, gift }),
-            // Whether it is dead is for the world to say: it refuses who lives.
+            // The world decides whether the player is dead: it rejects a respawn of a living
+            // player.
             Some(_) => {
                 self.attacks = false;
                 self.command(None, None, Action::Respawn { name, skin }, outputs);
@@ -272,7 +281,7 @@ impl Session {
         }
     }
 
-    /// A command about the thing of a number; no number of the game is above 255.
+    /// A command that carries a number; no number of the game is above 255.
     fn numbered(
         &mut self,
         number: u16,
@@ -287,7 +296,8 @@ impl Session {
         }
     }
 
-    /// A blow that names where to, as in the dialects that count no sequences, is a look there first.
+    /// An attack with a heading, as in the dialects without sequences, first turns the player
+    /// there.
     fn attack(
         &mut self,
         sequence: Option<u32>,
@@ -299,7 +309,7 @@ impl Session {
         if let Some(heading) = heading.filter(|_| sequence.is_none()) {
             self.command(None, tick, Action::Aim { heading }, outputs);
         }
-        // Who attacks by itself goes on when a button is let go.
+        // Auto-attack continues when a button is released.
         let on = on || self.attacks;
         self.command(sequence, tick, Action::Attack { on }, outputs);
     }
@@ -323,7 +333,7 @@ impl Session {
         }
     }
 
-    /// Names are cleaned as chat is; what is left of one that is only space is refused by the world.
+    /// Names are cleaned as chat is; the world rejects the empty rest of a name of only spaces.
     fn clan(
         &mut self,
         sequence: Option<u32>,
@@ -366,7 +376,7 @@ impl Session {
         }
     }
 
-    /// A command of the client's own body. Dialects without sequences are counted here.
+    /// A command of the client's own body. For dialects without sequences, the session counts them.
     fn command(
         &mut self,
         sequence: Option<u32>,

@@ -1,7 +1,7 @@
 //! Why the server closes a client, by rules of its own: name, close code, sentence.
 //!
-//! Comes in: nothing; each is a value. Goes out: what close frame, log line and metric say. Never: a rule of RFC 6455, which is
-//! a `ws::Violation`.
+//! Close frame, log line and metric take their text from here. Rules of RFC 6455 are not here; each
+//! is a `ws::Violation`.
 
 use std::fmt;
 
@@ -9,7 +9,8 @@ use std::fmt;
 use crate::limits;
 use crate::packet::endpoint::FRAME_KIND;
 
-/// A rule of our own that a client broke, or a reason of ours to close. RFC 6455's rules are `ws::Violation`s.
+/// A rule of our own that a client broke, or a reason of the server to close. RFC 6455's rules are
+/// `ws::Violation`s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Breach {
     /// More messages than [`limits::CLIENT_MESSAGES_PER_SECOND`] and its burst allow.
@@ -20,28 +21,29 @@ pub enum Breach {
     HelloLate,
     /// A native client's first packet was not `hello`.
     HelloFirst,
-    /// A `hello` of a version that this server does not speak.
+    /// A `hello` of a version that this server does not support.
     HelloVersion,
     /// A text frame on a MessagePack endpoint, or a binary frame on a JSON one.
     FrameKind,
-    /// Unsent bytes reached [`limits::OUTBOX_BYTES`], or none were taken for [`limits::OUTBOX_GRACE`].
+    /// Unsent bytes reached [`limits::OUTBOX_BYTES`], or the kernel accepted none for
+    /// [`limits::OUTBOX_GRACE`].
     SlowClient,
-    /// Nothing was heard for [`limits::SILENCE`], pings included.
+    /// The client sent nothing for [`limits::SILENCE`], not even a pong or ping.
     Silent,
     /// All player numbers are taken.
     Full,
-    /// The operator put it out.
+    /// The operator removed the client.
     Kicked,
-    /// The operator bans its address.
+    /// The operator banned the client's address.
     Banned,
-    /// The server stops.
+    /// The server is shutting down.
     GoingAway,
-    /// A bug of ours.
+    /// An internal bug.
     InternalError,
 }
 
 impl Breach {
-    /// All of them, for the tests that hold PROTOCOL.md against the code.
+    /// All of them, for the tests that check PROTOCOL.md against the code.
     pub const ALL: [Breach; 13] = [
         Breach::MessageRate,
         Breach::ByteRate,
@@ -77,7 +79,7 @@ impl Breach {
         }
     }
 
-    /// Whether the client broke a rule; otherwise the server has a reason of its own.
+    /// Whether the client broke a rule; otherwise the reason is the server's own.
     pub fn is_of_the_client(self) -> bool {
         !matches!(
             self,

@@ -1,11 +1,11 @@
-//! What a session remembers, as bytes: for a capture that begins in the middle of a conversation.
+//! A session's state as bytes, for a capture that begins in the middle of a conversation.
 //!
 //! ```text
 //!   state u8 · player u16 · sequence u64 · attacks u8 · since chat, ping, wish u64 each · messages, bytes: tokens u64, since u64 each
 //! ```
 //!
-//! Comes in: a session and the time, or such bytes and a time. Goes out: the other. Times are nanoseconds ago, the largest number for
-//! never; all numbers least significant byte first. Never: a secret, since a session knows none.
+//! Times are nanoseconds ago, the largest number for never; all numbers are least significant byte
+//! first. The bytes contain no secret, because a session holds none.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ use crate::world::PlayerId;
 const GREETING: u8 = 0;
 const WATCHING: u8 = 1;
 const PLAYING: u8 = 2;
-/// In the place of a time: it never happened.
+/// Stands for a time that never happened.
 const NEVER: u64 = u64::MAX;
 
 impl Session {
-    /// All that decides what the session makes of the next packet, `now`.
+    /// Saves everything that decides how the session handles the next packet, `now`.
     pub fn save(&self, now: Duration) -> Vec<u8> {
         let (state, player) = match self.state {
             State::Greeting => (GREETING, 0),
@@ -41,7 +41,7 @@ impl Session {
         out
     }
 
-    /// The session of such bytes, `now`; `None` when they are not what [`Session::save`] makes.
+    /// Restores a session, `now`; `None` if the bytes are not those that [`Session::save`] makes.
     pub fn restore(bytes: &[u8], now: Duration) -> Option<Session> {
         let mut reader = Reader { bytes, now };
         let ([state], player) = (reader.array()?, u16::from_le_bytes(reader.array()?));
@@ -61,7 +61,7 @@ impl Session {
         (reader.bytes.is_empty() && attacks <= 1).then_some(session)
     }
 
-    /// The sequence of its last command.
+    /// The sequence of the session's last command.
     pub fn sequence(&self) -> u64 {
         self.sequence
     }
@@ -87,7 +87,7 @@ impl Reader<'_> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A time, if it happened.
+    /// Reads a time, if it happened.
     fn time(&mut self) -> Option<Option<Duration>> {
         let ago = self.u64()?;
         Some((ago != NEVER).then(|| self.now.saturating_sub(Duration::from_nanos(ago))))

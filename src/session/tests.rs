@@ -1,4 +1,4 @@
-//! A conversation row by row: what each packet leads to in each state.
+//! Conversations row by row: the outputs of each packet in each state.
 
 use super::*;
 
