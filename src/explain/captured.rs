@@ -1,8 +1,10 @@
-//! A capture as conversations: every head and frame of every connection, with the packet that made it whole.
+//! A capture as conversations: every head and frame of every connection, with the packet that
+//! completed it.
 //!
-//! The packets of a file come in; what was said goes out, one thing after the other, in the order of the packets over all
-//! connections. A connection without its beginning is read from the first frame that makes sense, and so is one behind a hole; what lies
-//! before that frame is told as bytes that nobody read. Never: more kept than one unfinished message a side.
+//! Items are reported in the order of the packets over all connections. A connection without its
+//! beginning is read from the first frame that makes sense, and so is a connection after a hole;
+//! the bytes before that frame are reported as unread. At most one unfinished message per side is
+//! kept.
 
 use core::net::SocketAddr;
 
@@ -12,45 +14,45 @@ use crate::capture::{Capture, Connection, End, Hole, Piece};
 use crate::packet::{Codes, Dialect};
 use crate::ws::Side;
 
-/// Something of a connection, as it comes to light.
+/// A finding in a connection.
 #[derive(Debug)]
 pub struct Found<'c> {
-    /// The connection's number, from 1, in the order in which they begin.
+    /// The connection's number, from 1, in the order in which connections begin.
     pub client: usize,
     /// The packet's number in the file, from 1.
     pub packet: usize,
     /// When it was captured, nanoseconds since 1970.
     pub at_ns: u64,
-    /// What it is.
+    /// The finding.
     pub what: What<'c>,
 }
 
-/// What there is in a connection.
+/// The kinds of findings.
 #[derive(Debug)]
 pub enum What<'c> {
-    /// It begins, or the capture does.
+    /// The connection begins, or the capture does.
     Begin {
-        /// What its dialect is guessed from, where the capture has no request that says it.
+        /// The evidence for the dialect, if the capture has no request that names it.
         guess: Option<Guess<'c>>,
-        /// Who asked for it.
+        /// The end that opened the connection.
         client: SocketAddr,
-        /// Who was asked.
+        /// The end that accepted it.
         server: SocketAddr,
         /// Whether the capture has its beginning.
         is_whole: bool,
     },
     /// A head or a frame.
     Item(Explanation<'c>),
-    /// Bytes that one side sent and the capture has not.
+    /// Bytes that one side sent and that the capture lacks.
     Hole(Side, u64),
 }
 
-/// What is known of a connection at the end.
+/// The summary of a connection at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Its dialect.
     pub dialect: String,
-    /// Whether that is a guess, since the capture has no request that says it.
+    /// Whether the dialect is a guess, because the capture has no request that names it.
     pub is_guess: bool,
     /// Frames of the client and of the server.
     pub frames: [usize; 2],
@@ -58,24 +60,26 @@ pub struct Tally {
     pub bytes: [usize; 2],
     /// Frames and heads that break a rule.
     pub broken: usize,
-    /// Bytes that are missing.
+    /// The number of missing bytes.
     pub missing_bytes: u64,
 }
 
-/// A connection that is being read.
+/// A connection being read.
 struct Reading<'a, 'c> {
     number: usize,
     connection: &'a Connection<'a>,
     conversation: Conversation<'c>,
     has_begun: bool,
     pieces_left: usize,
-    /// Which of its holes were told.
+    /// Which of its holes have been reported.
     told: Vec<bool>,
     tally: Tally,
 }
 
-/// Goes over the connections of a capture; of all, or of one by its number. In `dialect` if it is given, else in what the paths of
-/// the requests say; a connection without a request is gone over twice, so that its dialect is [guessed](Guess) from all of it. Gives the tallies of all connections that were gone over, with their numbers.
+/// Reads the connections of a capture; all, or one by its number. The dialect is `dialect` if
+/// given, else the dialect of the request's path; a connection without a request is read twice, so
+/// that its dialect is [guessed](Guess) from all of it. Returns the tallies of all connections
+/// read, with their numbers.
 pub fn walk<'c>(
     capture: &Capture<'_>,
     codes: &'c Codes,
@@ -108,7 +112,7 @@ pub fn walk<'c>(
         let told = vec![false; connection.holes.len()];
         readings.push(Reading { number, connection, conversation, has_begun, pieces_left, told, tally });
     }
-    // Within a connection the pieces stand in their order already.
+    // Within a connection the pieces are already in order.
     pieces.sort_by_key(|(readable, ..)| *readable);
     for (readable, index, piece) in pieces {
         readings[index].receive(readable, piece, &mut each);
@@ -116,7 +120,8 @@ pub fn walk<'c>(
     readings.into_iter().map(|reading| (reading.number, reading.tally)).collect()
 }
 
-/// What the dialect of a connection is guessed from, over all that the capture has of it; `None` where a request says it.
+/// The evidence for a connection's dialect, from everything that the capture has of it; `None` if a
+/// request names the dialect.
 fn survey<'c>(connection: &Connection<'_>, codes: &'c Codes, otherwise: &'c Dialect) -> Option<Guess<'c>> {
     if connection.has_begin && connection.holes.is_empty() {
         return None;
@@ -148,7 +153,8 @@ fn side(end: End) -> Side {
     }
 }
 
-/// Bytes of the hole before a piece, which is then told. The holes stand in the order of their packets.
+/// The size of the hole before a piece, which is then marked as reported. Holes are in the order of
+/// their packets.
 fn hole_before(holes: &[Hole], piece: &Piece<'_>, told: &mut [bool]) -> u64 {
     let first = holes.partition_point(|hole| hole.packet < piece.packet);
     let here = holes.iter().enumerate().skip(first).take_while(|(_, hole)| hole.packet == piece.packet);
@@ -184,7 +190,7 @@ impl<'c> Reading<'_, 'c> {
         self.tally.is_guess = self.conversation.guess().is_some();
     }
 
-    /// What is left over, and the holes behind which nothing follows.
+    /// Reports the leftover bytes, and the holes that nothing follows.
     fn end(&mut self, tell: &mut impl FnMut(What<'c>)) {
         for end in [End::Client, End::Server] {
             for item in self.conversation.finish(side(end)) {

@@ -1,7 +1,7 @@
-//! The drawing of RFC 6455 section 5.2 with the bits of a frame filled in.
+//! Draws a frame as in RFC 6455 section 5.2, with its bits filled in.
 //!
-//! A frame comes in, lines of text go out: 32 bits a row, two columns a bit, as the RFCs draw. It draws what is
-//! there; a header that breaks a rule is drawn like any other, with the rule's name under the bits that break it.
+//! The drawing has 32 bits per row and two columns per bit, like those of the RFCs. A header that
+//! breaks a rule is drawn like any other, with the rule's name under the bits that break it.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::ws::frame::{LENGTH, LENGTH_IN_16, LENGTH_IN_64, OPCODE, Opcode};
 const ROW: usize = 32;
 /// Rows of payload that are drawn after the row in which the header ends.
 const PAYLOAD_ROWS: usize = 2;
-/// Lines of letters in a row that has single bits: the longest name of one has four.
+/// Label lines in a row of single bits: the longest name of a single bit has four letters.
 const LETTER_LINES: usize = 4;
 
 const RULER: [&str; 2] = [
@@ -26,7 +26,7 @@ const RULER: [&str; 2] = [
 /// A box of the drawing: part of a field that lies in one row. Bits count from the front of the frame.
 struct Cell {
     bits: Range<usize>,
-    /// What is written in it, under the bits.
+    /// The label, under the bits.
     label: String,
     value: String,
     ink: Ink,
@@ -46,7 +46,7 @@ impl Cell {
         self.bits.start / ROW
     }
 
-    /// A line of what is written under the bits.
+    /// One line of the label.
     fn line(&self, number: usize) -> String {
         if self.width() == 1 {
             return self.label.chars().nth(number).unwrap_or(' ').to_string();
@@ -57,7 +57,7 @@ impl Cell {
     }
 }
 
-/// Draws the frame. `input` is what the frame lies in.
+/// Draws the frame. `input` contains the frame.
 pub fn draw(frame: &Frame<'_>, input: &[u8], paint: Paint) -> Vec<String> {
     let bytes = &input[frame.place.clone()];
     let (cells, left_out) = cells(frame, bytes);
@@ -149,7 +149,7 @@ fn short_opcode(byte: u8) -> String {
     }
 }
 
-/// What the seven bits of the length say, in 13 columns.
+/// Describes the seven bits of the length, in 13 columns.
 fn short_length(byte: u8) -> String {
     match byte & LENGTH {
         LENGTH_IN_16 => format!("{LENGTH_IN_16}: 16 bits"),
@@ -158,7 +158,7 @@ fn short_length(byte: u8) -> String {
     }
 }
 
-/// The line between two rows: a plus wherever a box begins or ends in one of them.
+/// The line between two rows: a plus wherever a box of either row begins or ends.
 fn border(above: &[&Cell], below: &[&Cell]) -> String {
     let end = above.iter().chain(below).map(|cell| cell.bits.end - cell.row() * ROW).max().unwrap_or(0);
     let mut line = String::new();
@@ -175,7 +175,7 @@ fn border(above: &[&Cell], below: &[&Cell]) -> String {
     line
 }
 
-/// The bits of a row, and what they are called.
+/// The bits of a row and their labels.
 fn content(cells: &[&Cell], bytes: &[u8], paint: Paint) -> Vec<String> {
     let has_letters = cells.iter().any(|cell| cell.width() == 1);
     let framed = |text: &dyn Fn(&Cell) -> String| {

@@ -1,8 +1,9 @@
-//! An explanation back to the bytes that it explains, from what its leaves say and nothing else.
+//! Encodes an explanation back to its bytes, from its leaves alone.
 //!
-//! The leaves come in, bytes go out: a header field is its value in as many bits as it has, a value of the packet is written in the
-//! encoding that was found, and what is in the payload is masked again with the key that the key's leaf holds. Never: a look at
-//! the bytes that were explained. That the same come out shows that nothing of them is unexplained.
+//! A header field is its value in its number of bits; a value of the packet is written in the
+//! encoding that was found; the payload is masked again with the key from the key's leaf. The
+//! original bytes are never consulted, so equal output proves that the explanation covers every
+//! byte.
 
 use super::header::field;
 use super::payload::UTF_8;
@@ -11,18 +12,18 @@ use super::{Explanation, PAYLOAD, encoding, text};
 use crate::packet::Value;
 use crate::ws::frame::{self, KEY_BYTES};
 
-/// The bytes that the leaves stand for; `None` when one of them does not say enough.
+/// The bytes that the leaves stand for; `None` if a leaf is incomplete.
 pub fn encode(explanation: &Explanation<'_>) -> Option<Vec<u8>> {
     let mut out = Bits::default();
     explanation.frames.iter().try_for_each(|frame| out.frame(&frame.tree))?;
     (out.free == 0).then_some(out.bytes)
 }
 
-/// Bytes that grow by bits.
+/// A byte buffer that grows by bits.
 #[derive(Default)]
 struct Bits {
     bytes: Vec<u8>,
-    /// Bits of the last byte that are not written.
+    /// Unused bits of the last byte.
     free: usize,
 }
 
@@ -72,7 +73,7 @@ impl Bits {
         Some(())
     }
 
-    /// Appends bytes; only where the last one is full.
+    /// Appends bytes; only if the last byte is full.
     fn whole(&mut self, bytes: &[u8]) -> Option<()> {
         self.bytes.extend_from_slice(bytes);
         (self.free == 0).then_some(())

@@ -1,11 +1,10 @@
-//! The ways in which MessagePack writes a value: the name of each, and the value written in it.
+//! The encodings of MessagePack: the name of each, and values written in a named encoding.
 //!
-//! A first byte comes in and a name goes out; a value and a name come in and bytes go out. Never: a choice. Which of several
-//! ways was taken is part of what is explained.
+//! This module never chooses an encoding: which one the sender chose is part of the explanation.
 
 use crate::packet::Value;
 
-/// What MessagePack calls the way of writing that a first byte begins.
+/// The MessagePack name of the encoding that a first byte begins.
 pub fn name(first: u8) -> &'static str {
     match first {
         0x00..=0x7f => "positive fixint",
@@ -41,8 +40,8 @@ pub fn name(first: u8) -> &'static str {
     }
 }
 
-/// Appends a value written in this way; of a container its head, for which the value is the number of its values or pairs. `None`
-/// when the value cannot be written so.
+/// Appends a value in this encoding; for a container only its head, for which the value is the
+/// number of its values or pairs. `None` if the value cannot be written in this encoding.
 pub fn write(out: &mut Vec<u8>, name: &str, value: &Value) -> Option<()> {
     match name {
         "nil" => out.push(0xc0),
@@ -87,7 +86,7 @@ pub fn write(out: &mut Vec<u8>, name: &str, value: &Value) -> Option<()> {
     Some(())
 }
 
-/// The bytes of a text, or bytes.
+/// The bytes of a text or of a byte string.
 pub fn content(value: &Value) -> Option<&[u8]> {
     match value {
         Value::String(text) => Some(text.as_bytes()),
@@ -96,8 +95,8 @@ pub fn content(value: &Value) -> Option<&[u8]> {
     }
 }
 
-/// Bytes that come before the content of a value written in this way: its first byte and its length field. 0 where one byte is both, and
-/// for what is no MessagePack.
+/// The number of bytes before the content of a value in this encoding: its first byte and its
+/// length field. 0 if a single byte is both, and for encodings other than MessagePack.
 pub fn head_bytes(name: &str) -> usize {
     match name {
         "fixstr" | "uint 8" | "uint 16" | "uint 32" | "uint 64" => 1,
@@ -109,7 +108,7 @@ pub fn head_bytes(name: &str) -> usize {
     }
 }
 
-/// A first byte, and so many low bytes of a number, the most significant one first.
+/// Appends a first byte, and so many low bytes of a number, the most significant one first.
 fn number(out: &mut Vec<u8>, first: u8, width: usize, value: u64) {
     out.push(first);
     out.extend_from_slice(&value.to_be_bytes()[size_of::<u64>() - width..]);

@@ -20,15 +20,15 @@ use crate::packet::{Codes, Decoded, Dialect, Direction, PacketError};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
-/// The order in which dialects are likely. Dialects of other tables follow in the order of these.
+/// The dialects from most to least likely. Dialects of other tables follow in table order.
 pub const LIKELY: [&str; 5] = ["native", "letters", "legacy", "letters-2024", "letters-2023"];
 
-/// What is known of the dialect of a connection without its upgrade.
+/// The evidence for the dialect of a connection without its upgrade.
 #[derive(Clone, Debug)]
 pub struct Guess<'c> {
     /// In the order of [`LIKELY`].
     tried: Vec<Tried<'c>>,
-    /// Messages that a dialect read as MessagePack, and as JSON.
+    /// Messages that some dialect read as MessagePack, and as JSON.
     formats: [usize; 2],
     is_final: bool,
 }
@@ -36,7 +36,7 @@ pub struct Guess<'c> {
 #[derive(Clone, Copy, Debug)]
 struct Tried<'c> {
     dialect: &'c Dialect,
-    /// Messages that it read.
+    /// Messages that this dialect read.
     read: usize,
 }
 
@@ -50,7 +50,8 @@ impl<'c> Guess<'c> {
         Guess { tried, formats: [0; 2], is_final: false }
     }
 
-    /// The same guess, which no later message changes: for a second look at a connection that was heard to its end.
+    /// The same guess, fixed against later messages: for the second pass over a connection that was
+    /// read to its end.
     pub fn made_final(mut self) -> Guess<'c> {
         let best = self.most_read();
         self.tried.retain(|one| one.read == best);
@@ -58,7 +59,7 @@ impl<'c> Guess<'c> {
         self
     }
 
-    /// Takes a message as evidence.
+    /// Adds a message as evidence.
     pub fn weigh(&mut self, from: Side, opcode: Opcode, message: &[u8]) {
         if self.is_final {
             return;
@@ -79,34 +80,34 @@ impl<'c> Guess<'c> {
         self.tried.iter().map(|one| one.read).max().unwrap_or_default()
     }
 
-    /// The dialects that read the most messages, likelier first.
+    /// The dialects that read the most messages, the likelier first.
     pub fn candidates(&self) -> Vec<&'c Dialect> {
         let best = self.most_read();
         self.tried.iter().filter(|one| one.read == best).map(|one| one.dialect).collect()
     }
 
-    /// Whether no later message can change it.
+    /// Whether no later message can change the guess.
     pub fn is_decided(&self) -> bool {
         self.is_final || self.tried.len() == 1
     }
 
-    /// The dialects that are still tried: the candidates and those that may become one.
+    /// The dialects still tried: the candidates and those that may become one.
     pub fn in_contention(&self) -> Vec<&'c Dialect> {
         self.tried.iter().map(|one| one.dialect).collect()
     }
 
-    /// The first of the candidates; `None` where the tables have no dialect.
+    /// The first candidate; `None` if the tables have no dialect.
     pub fn best(&self) -> Option<&'c Dialect> {
         self.candidates().first().copied()
     }
 
-    /// Whether packets travel as JSON; `None` before one was read.
+    /// Whether packets travel as JSON; `None` before a packet was read.
     pub fn is_json(&self) -> Option<bool> {
         let [binary, text] = self.formats;
         (binary + text > 0).then_some(text > binary)
     }
 
-    /// The candidates that read a message otherwise than the best guess does: none, if it reads alike.
+    /// The candidates that read a message differently from the best guess; none if it reads alike.
     pub fn otherwise(&self, from: Side, opcode: Opcode, message: &[u8]) -> Vec<&'c Dialect> {
         let candidates = self.candidates();
         let Some((best, others)) = candidates.split_first().filter(|(_, others)| !others.is_empty()) else {
@@ -123,7 +124,7 @@ impl<'c> Guess<'c> {
         others.iter().filter(is_other).copied().collect()
     }
 
-    /// The guess in words, said once of a connection.
+    /// The guess in words, printed once per connection.
     pub fn words(&self) -> String {
         let names = listed(&self.candidates(), "or");
         let format = if self.is_json() == Some(true) { ", as JSON" } else { "" };
@@ -131,7 +132,7 @@ impl<'c> Guess<'c> {
     }
 }
 
-/// Names of dialects in a row, with a word before the last.
+/// Lists the names of dialects, with a word before the last.
 pub fn listed(dialects: &[&Dialect], word: &str) -> String {
     let names: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
     match names.split_last() {
@@ -158,7 +159,7 @@ fn decode<'c>(
     }
 }
 
-/// Whether two dialects read the same: the packet's name, and its values by the same names and types.
+/// Whether two dialects read the same packet: equal names, and values of equal names and types.
 fn is_alike(one: &Decoded<'_>, other: &Decoded<'_>) -> bool {
     one.row.name == other.row.name && one.row.arguments == other.row.arguments && one.values == other.values
 }

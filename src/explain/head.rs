@@ -1,7 +1,8 @@
 //! The head of an HTTP request or response: how a connection becomes a WebSocket.
 //!
-//! Bytes that begin with a head come in; its tree goes out, line by line, each header with what it means for the handshake, and what is
-//! wrong with it by the verdict of [`ws::http`](crate::ws::http) and [`ws::upgrade`](crate::ws::upgrade). Never: the body.
+//! The head becomes a tree of lines, each header with its meaning for the handshake;
+//! [`ws::http`](crate::ws::http) and [`ws::upgrade`](crate::ws::upgrade) decide what is wrong with
+//! it. The body is not read.
 
 use std::ops::Range;
 
@@ -12,16 +13,16 @@ use crate::packet::visible;
 use crate::ws::http::{HeadReader, RequestHead, ResponseHead, ResponseReader};
 use crate::ws::{Side, Violation, upgrade};
 
-/// What a request begins with that asks for the upgrade; WebSocket knows no other method.
+/// The start of an upgrade request; WebSocket uses no other method.
 const REQUEST: &[u8] = b"GET ";
-/// What a response begins with.
+/// The start of a response.
 const RESPONSE: &[u8] = b"HTTP/";
 const LINE_END: &[u8] = b"\r\n";
 const HEAD_END: &[u8] = b"\r\n\r\n";
-/// Subprotocols that our server agrees to.
+/// Subprotocols that our server accepts.
 const KNOWN: [&str; 1] = ["tickwire.v1"];
 
-/// What a request asked for.
+/// The target of a request.
 #[derive(Debug)]
 pub struct Asked {
     /// The path.
@@ -34,48 +35,49 @@ pub struct Asked {
     offered: Vec<String>,
 }
 
-/// A head and what comes of it.
+/// A head and its consequences.
 #[derive(Debug)]
 pub struct Head<'a> {
     /// The head as an item of the stream.
     pub frame: Frame<'a>,
     /// Whether frames follow.
     pub is_upgrade: bool,
-    /// What it asked for, if it is a request for an upgrade.
+    /// The target, if the head is an upgrade request.
     pub asked: Option<Asked>,
 }
 
-/// Whether bytes are a head of the upgrade, wherever they are found.
+/// Whether the bytes are a head of the upgrade, wherever they are found.
 pub fn is_of_upgrade(bytes: &[u8]) -> bool {
     bytes.starts_with(REQUEST) || bytes.starts_with(RESPONSE)
 }
 
-/// Whether bytes that a side sends first are a head, as far as they go: of a client any method, which is upper-case letters up to a
-/// blank. No frame begins like one: in an upper-case letter a reserved bit is set.
+/// Whether a side's first bytes are a head, as far as they go. A client may use any method, which
+/// is upper-case letters up to a blank. No frame begins like that: in an upper-case letter a
+/// reserved bit is set.
 pub fn begins(bytes: &[u8], from: Side) -> bool {
     let letters = letters(bytes);
     is_of_upgrade(bytes) || from == Side::Client && letters > 0 && bytes.get(letters) == Some(&b' ')
 }
 
-/// How many upper-case letters are in front.
+/// The number of leading upper-case letters.
 fn letters(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|byte| byte.is_ascii_uppercase()).count()
 }
 
-/// Who sends a head, or what begins like one.
+/// The sender of a head, or of bytes that begin like a head.
 pub fn side(head: &[u8]) -> Side {
     let is_response = head.starts_with(RESPONSE) || RESPONSE.starts_with(head);
     if is_response { Side::Server } else { Side::Client }
 }
 
-/// Whether they are, or could be once more of them is there.
+/// Whether the bytes are a head, or could become one with more bytes.
 pub fn may_begin(bytes: &[u8], from: Side) -> bool {
     let is_method = || from == Side::Client && letters(bytes) == bytes.len();
     let is_front = || REQUEST.starts_with(bytes) || RESPONSE.starts_with(bytes) || is_method();
     begins(bytes, from) || !bytes.is_empty() && is_front()
 }
 
-/// Bytes of the head, once it is whole or has broken a rule.
+/// The size of the head, once it is complete or has broken a rule.
 pub fn size(bytes: &[u8], from: Side) -> Option<usize> {
     let end = bytes.windows(HEAD_END.len()).position(|window| window == HEAD_END);
     let is_broken = || match from {
@@ -85,7 +87,8 @@ pub fn size(bytes: &[u8], from: Side) -> Option<usize> {
     end.map(|end| end + HEAD_END.len()).or_else(|| is_broken().then_some(bytes.len()))
 }
 
-/// Explains the head that begins at byte `start`. `asked` is what the request asked for, if this is the answer to it.
+/// Explains the head that begins at byte `start`. `asked` is the target of the request, if this
+/// head is its answer.
 pub fn explain<'a>(bytes: &[u8], start: usize, from: Side, asked: Option<&Asked>) -> Head<'a> {
     let input = &bytes[start..];
     let whole = size(input, from).unwrap_or(input.len());
@@ -110,7 +113,7 @@ pub fn explain<'a>(bytes: &[u8], start: usize, from: Side, asked: Option<&Asked>
     Head { is_upgrade: judged.is_upgrade && frame.problem.is_none(), frame, asked: judged.asked }
 }
 
-/// What a head says: the verdict, and what its headers mean.
+/// The content of a head: the verdict, and the meanings of its headers.
 #[derive(Debug, Default)]
 struct Judged {
     line: String,
@@ -134,7 +137,7 @@ fn judge_request(head: &[u8]) -> Judged {
         Err(refusal) => return Judged { line, violation: Some(refusal.violation), ..Judged::default() },
     };
     if !request.asks_for_upgrade() {
-        // Pages may be asked for with two methods.
+        // Pages may be requested with two methods.
         let is_known = ["GET", "HEAD"].contains(&request.method.as_str());
         let violation = (!is_known).then_some(Violation::MethodNotGet);
         return Judged { line: format!("{line}, no upgrade"), violation, ..Judged::default() };
@@ -189,7 +192,8 @@ fn judge_response(head: &[u8], asked: Option<&Asked>) -> Judged {
     Judged { line, violation, is_upgrade: true, asked: None, meanings }
 }
 
-/// The verdict on an answer, and the words on its accept key. Without the request there is nothing to hold the key against.
+/// The verdict on an answer, and the text about its accept key. Without the request there is no key
+/// to check it against.
 fn check(response: &ResponseHead, asked: Option<&Asked>) -> (Option<Violation>, String) {
     let Some(asked) = asked else {
         let violation = upgrade::check_response(response, "", &KNOWN).err();
@@ -206,7 +210,7 @@ fn check(response: &ResponseHead, asked: Option<&Asked>) -> (Option<Violation>, 
     (violation, words)
 }
 
-/// The lines of a head, which lies at byte `start` of the input. They tile it.
+/// The lines of a head that lies at byte `start` of the input. They tile it.
 fn lines(head: &[u8], start: usize, meanings: &[(&str, String)]) -> Vec<Node> {
     let mut parts = Vec::new();
     let mut at = 0;
@@ -232,7 +236,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Bytes of the line as a leaf. What is no text stays bytes.
+    /// Bytes of the line as a leaf. Bytes that are not text stay bytes.
     fn leaf(&self, name: &str, place: Range<usize>) -> Node {
         let bytes = &self.bytes[place.clone()];
         let at = self.start + place.start;
@@ -245,12 +249,12 @@ impl Line<'_> {
         }
     }
 
-    /// Bytes of the line without its end.
+    /// Bytes of the line without its line end.
     fn length(&self) -> usize {
         self.bytes.strip_suffix(LINE_END).unwrap_or(self.bytes).len()
     }
 
-    /// The words of the first line, and what is between them.
+    /// The words of the first line, and the gaps between them.
     fn first(&self) -> Node {
         let names = if self.bytes.starts_with(RESPONSE) {
             ["version", "status", "reason"]
@@ -261,7 +265,7 @@ impl Line<'_> {
         let (mut at, end) = (0, self.length());
         for (index, name) in names.into_iter().enumerate() {
             let blank = self.bytes[at..end].iter().position(|byte| *byte == b' ');
-            // The last word, the reason above all, may have blanks in it.
+            // The last word may contain blanks, especially the reason.
             let to = blank.filter(|_| index < 2).map_or(end, |blank| at + blank);
             parts.push(self.leaf(name, at..to));
             at = (to + 1).min(end);
@@ -270,7 +274,7 @@ impl Line<'_> {
         self.finish("start_line", parts)
     }
 
-    /// A header: its name, its value, and what that means.
+    /// A header: its name, its value and its meaning.
     fn header(&self, meanings: &[(&str, String)]) -> Node {
         let end = self.length();
         let Some(colon) = self.bytes[..end].iter().position(|byte| *byte == b':') else {
@@ -291,7 +295,7 @@ impl Line<'_> {
         self.finish(&name.escape_debug().to_string(), parts).valued(meaning.unwrap_or_default())
     }
 
-    /// The line's node, with its end as a leaf.
+    /// The line's node, with the line end as a leaf.
     fn finish(&self, name: &str, mut parts: Vec<Node>) -> Node {
         parts.push(self.leaf(SIGN, self.length()..self.bytes.len()));
         parts.retain(|part| !part.bits.is_empty());
@@ -299,7 +303,7 @@ impl Line<'_> {
     }
 }
 
-/// The part of a head that breaks a rule; the whole head where something is missing.
+/// The part of a head that breaks a rule; the whole head if something is missing.
 fn culprit(violation: Violation, head: &Node) -> Range<usize> {
     let name = match violation {
         Violation::MethodNotGet => "method",

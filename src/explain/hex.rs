@@ -1,12 +1,12 @@
-//! Hexadecimal as people paste it.
+//! Parses hexadecimal text as people paste it.
 //!
-//! Text comes in, bytes go out. Digits may stand alone or in groups, parted by spaces, line ends, colons or commas,
-//! each group with or without `0x`. It never guesses at a digit that is missing.
+//! Digits may stand alone or in groups, separated by spaces, line ends, colons or commas, each
+//! group with or without `0x`. A missing digit is an error, never guessed.
 
-/// The bytes that the text stands for.
+/// Parses the text to bytes.
 ///
 /// # Errors
-/// One line that says what is wrong with the text, fit for a terminal.
+/// One line that says what is wrong with the text, safe for a terminal.
 pub fn parse(text: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::with_capacity(text.len() / 2);
     let groups = text.split(|sign: char| sign.is_whitespace() || sign == ':' || sign == ',');

@@ -1,10 +1,12 @@
-//! What somebody hands over to be explained: a capture, hexadecimal text, or the bytes themselves.
+//! The input to explain: a capture, hexadecimal text, or raw bytes.
 //!
-//! The contents of a file or of standard input come in; pieces with the side that sent them go out, as far as it is said. A
-//! capture begins with its magic number. Text is hexadecimal if it has nothing else in it but white space, colons, commas and `0x`; a
-//! line may begin with `>` for what a client sent and `<` for what a server sent, and `#` begins a remark, to the
-//! line's end. Other text is refused, unless it is a head of HTTP. All else is bytes. No frame
-//! and no head of HTTP can be mistaken for such text: a frame begins with a byte that is no digit, and `GET` is not hexadecimal.
+//! The contents of a file or of standard input become pieces, each with its sender if the input
+//! names it. A capture begins with its magic number. Text is hexadecimal if it contains only
+//! digits, white space, colons, commas and `0x`; a line may begin with `>` for bytes of a client
+//! and `<` for bytes of a server, and `#` begins a comment, up to the line's end. Other text is
+//! rejected, unless it is an HTTP head. Everything else is raw bytes. No frame and no HTTP head can
+//! be mistaken for such text: a frame begins with a byte that is no digit, and `GET` is not
+//! hexadecimal.
 
 use super::{head, hex};
 use crate::ws::Side;
@@ -12,7 +14,7 @@ use crate::ws::Side;
 /// Bytes of one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Who sent them, if it is said.
+    /// The sender, if the input names it.
     pub from: Option<Side>,
     /// The bytes.
     pub bytes: Vec<u8>,
@@ -27,23 +29,23 @@ const MAGICS: [[u8; 4]; 5] = [
     [0x4d, 0x3c, 0xb2, 0xa1],
 ];
 
-/// Whether this is a capture of packets.
+/// Whether the input is a packet capture.
 pub fn is_capture(contents: &[u8]) -> bool {
     MAGICS.iter().any(|magic| contents.starts_with(magic))
 }
 
-/// First bytes of a file that gzip has packed. No frame and no head of HTTP begins with them.
+/// First bytes of a gzip file. No frame and no HTTP head begins with them.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Whether this is packed by gzip, as captures often are.
+/// Whether the input is compressed with gzip, as captures often are.
 pub fn is_gzip(contents: &[u8]) -> bool {
     contents.starts_with(&GZIP)
 }
 
-/// The pieces of hexadecimal text or of bytes.
+/// Splits hexadecimal text or raw bytes into pieces.
 ///
 /// # Errors
-/// One line that says what is wrong with the text, fit for a terminal.
+/// One line that says what is wrong with the text, safe for a terminal.
 pub fn read(contents: &[u8]) -> Result<Vec<Piece>, String> {
     if contents.is_empty() {
         return Err("no bytes to explain".to_owned());
@@ -63,12 +65,12 @@ fn is_sign(sign: char) -> bool {
     sign.is_ascii_hexdigit() || sign.is_ascii_whitespace() || ":,xX".contains(sign)
 }
 
-/// Whether somebody wrote it: no frame looks like that.
+/// Whether a person typed the input: no frame looks like that.
 fn is_typed(text: &str) -> bool {
     text.chars().all(|sign| matches!(sign, ' '..='~' | '\t' | '\r' | '\n'))
 }
 
-/// What is wrong with the first line that is not hexadecimal.
+/// Describes the first line that is not hexadecimal.
 fn complaint(text: &str) -> String {
     let mut lines = text.lines().enumerate();
     let wrong = lines.find_map(|(index, line)| {
@@ -78,7 +80,7 @@ fn complaint(text: &str) -> String {
     wrong.unwrap_or_default()
 }
 
-/// Who sent a line, and the rest of it without its remark.
+/// The sender of a line, and the rest of the line without its comment.
 fn marked(line: &str) -> (Option<Side>, &str) {
     let line = line.split('#').next().unwrap_or_default().trim();
     match (line.strip_prefix('>'), line.strip_prefix('<')) {
@@ -88,7 +90,7 @@ fn marked(line: &str) -> (Option<Side>, &str) {
     }
 }
 
-/// A line without a mark goes on with what the line before it began.
+/// Parses the text; a line without a mark continues the piece of the line before.
 fn read_text(text: &str) -> Result<Vec<Piece>, String> {
     let mut pieces: Vec<(Option<Side>, String)> = Vec::new();
     for line in text.lines() {
@@ -99,7 +101,7 @@ fn read_text(text: &str) -> Result<Vec<Piece>, String> {
             _ => pieces.push((from, digits.to_owned())),
         }
     }
-    // A mark with nothing after it is nobody's.
+    // A mark with nothing after it makes no piece.
     pieces.retain(|(_, digits)| !digits.trim().is_empty());
     if pieces.is_empty() {
         return Err("no bytes to explain".to_owned());

@@ -1,7 +1,7 @@
 //! An explanation as one line of JSON, for programs.
 //!
-//! An [`Explanation`] comes in, text goes out; PROTOCOL.md says how it is made up. The order of the keys is fixed, so that two
-//! explanations can be compared as text. It adds nothing to what the explanation says.
+//! PROTOCOL.md defines the format. The order of the keys is fixed, so that two explanations can be
+//! compared as text. The JSON contains nothing that the [`Explanation`] does not.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::packet::{Code, Dialect, Value, visible};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
-/// What stands behind the frames.
+/// The text after the frames.
 pub const END: &str = "]}";
 
 /// The whole explanation.
@@ -26,13 +26,13 @@ pub fn print(explanation: &Explanation<'_>) -> String {
     out + END
 }
 
-/// A frame of it, whose index says whether there is one before it.
+/// One frame; its index says whether another precedes it.
 pub fn one(explanation: &Explanation<'_>, frame: &Frame<'_>, index: usize) -> String {
     let comma = if index > 0 { "," } else { "" };
     comma.to_owned() + &print_frame(explanation, frame)
 }
 
-/// What stands before the frames.
+/// The text before the frames.
 pub fn begin(explanation: &Explanation<'_>) -> String {
     let from = match explanation.from {
         Side::Client => "client",
@@ -52,7 +52,7 @@ fn print_frame(explanation: &Explanation<'_>, frame: &Frame<'_>) -> String {
     let is_head = matches!(frame.content, Content::Head(_));
     entry("kind", quoted(if is_head || frame.tree.name == REST { &frame.tree.name } else { "frame" }));
     entry("line", quoted(&frame.to_string()));
-    // As far as the header goes, also where a rule is broken.
+    // As far as the header goes, even if a rule is broken.
     let of_header =
         |name| if is_head { None } else { frame.tree.children.iter().find(|node| node.name == name) };
     let raw = |name| of_header(name).and_then(|node| node.raw.as_ref());
@@ -96,7 +96,7 @@ fn print_frame(explanation: &Explanation<'_>, frame: &Frame<'_>) -> String {
     out
 }
 
-/// Names of dialects behind a key; nothing where there are none.
+/// Names of dialects under a key; nothing if there are none.
 fn names(key: &str, dialects: &[&Dialect]) -> String {
     if dialects.is_empty() {
         return String::new();
@@ -121,7 +121,8 @@ fn print_node(out: &mut String, node: &Node) {
     out.push_str("]}");
 }
 
-/// A value as it is. Bytes are hexadecimal text; so are, as words, the numbers that JSON lacks.
+/// Converts a value to JSON. Bytes become hexadecimal text, and numbers that JSON lacks become
+/// words.
 fn json(value: &Value) -> Json {
     match value {
         Value::Nil | Value::Ext(..) | Value::Array(_) | Value::Map(_) => Json::Null,
@@ -163,7 +164,7 @@ fn quoted(text: &str) -> String {
     printed(&Json::from(text))
 }
 
-/// A value as JSON, with escapes for what a terminal would not show.
+/// Prints a value as JSON, with escapes for characters that a terminal would not show.
 fn printed(value: &Json) -> String {
     visible::line(&value.to_string()).into_owned()
 }

@@ -1,10 +1,13 @@
-//! Any bytes to a tree of named ranges: what each bit says, and which rule is broken.
+//! Explains any bytes as a tree of named ranges: the meaning of each bit, and the rule that is
+//! broken.
 //!
-//! The bytes of one direction of a connection come in, with its upgrade or after it: one frame or several; or those of both
-//! directions as they travel, in a [`Conversation`]. An [`Explanation`] goes out, whose leaves tile the bytes;
-//! [`Display`](std::fmt::Display) prints it in one line, [`Explanation::report`] as something to read, [`Explanation::json`] for
-//! programs, and [`Explanation::encode`] writes the bytes again from what the leaves say. The judgement is that of
-//! [`ws`](crate::ws) and [`packet`](crate::packet) themselves, so what is said here about a frame is what the server would do with it.
+//! The input is the bytes of one direction of a connection, with its upgrade or after it: one frame
+//! or several; or the bytes of both directions as they travel, in a [`Conversation`]. The result is
+//! an [`Explanation`], whose leaves tile the bytes: [`Display`](std::fmt::Display) prints it in one
+//! line, [`Explanation::report`] as a report for people, [`Explanation::json`] for programs, and
+//! [`Explanation::encode`] reconstructs the bytes from the leaves. [`ws`](crate::ws) and
+//! [`packet`](crate::packet) themselves judge the bytes, so the verdict on a frame is the server's
+//! own.
 //!
 //! ```text
 //!   hex ──► bytes ──head──► lines                                                      ┌► drawing, report, line
@@ -12,8 +15,9 @@
 //!                                                └──► message of several frames        └► the same bytes
 //! ```
 //!
-//! It knows the limits of our server, and judges a client's messages by them where the path of the upgrade is one that no other server has; of any
-//! other endpoint it does not know the limits, and says nothing of messages that are too long.
+//! The limits of our server apply to a client's messages only if the path of the upgrade is unique
+//! to our server. The limits of any other endpoint are unknown, so messages to it are never
+//! reported as too long.
 
 pub mod captured;
 mod drawing;
@@ -49,55 +53,58 @@ use paint::{Ink, Paint};
 pub use stream::Conversation;
 use tree::Node;
 
-/// Characters of one value that a line shows.
+/// The maximum number of characters of one value in a line.
 const CHARS_SHOWN: usize = 60;
 
 /// The name of the field that is the payload of a frame.
 pub const PAYLOAD: &str = "payload";
 
-/// The name of what nobody reads: a body, and what follows the end.
+/// The name of unread bytes: a body, and everything after the end.
 pub const REST: &str = "rest";
 
 /// The explanation of some bytes of one direction.
 #[derive(Debug)]
 pub struct Explanation<'a> {
-    /// The bytes, as they were given.
+    /// The input bytes.
     pub bytes: Vec<u8>,
-    /// Who sent them.
+    /// The sender.
     pub from: Side,
     /// The dialect in which its packets were looked up.
     pub dialect: &'a Dialect,
-    /// Where nobody saw the upgrade, so that the dialect is a [`guess`]: all that it may be. Otherwise empty.
+    /// All possible dialects, if the upgrade was not seen and the dialect is a [`guess`]. Otherwise
+    /// empty.
     pub candidates: Vec<&'a Dialect>,
-    /// The frames in their order; before them the head of the request or response, if there is one. What follows a close frame, or something for which the other end closes, is one more that is not read.
+    /// The frames in order, preceded by the head of the request or response, if any. The bytes
+    /// after a close frame, or after an error that makes the other end close, form one more frame
+    /// that is not read.
     pub frames: Vec<Frame<'a>>,
 }
 
-/// One frame, or what there is of it; or the head of a request or response.
+/// One frame, possibly incomplete; or the head of a request or response.
 #[derive(Debug)]
 pub struct Frame<'a> {
-    /// Where it lies in the bytes.
+    /// The frame's range of bytes.
     pub place: Range<usize>,
-    /// Its header, if it is whole and breaks no rule.
+    /// The header, if it is complete and breaks no rule.
     pub header: Option<Header>,
-    /// Its fields, down to the values of the packet.
+    /// The fields, down to the values of the packet.
     pub tree: Node,
-    /// The key that its payload is masked with.
+    /// The masking key of the payload.
     pub key: Option<[u8; KEY_BYTES]>,
-    /// Its payload, unmasked, as far as it is there.
+    /// The payload, unmasked, as far as it is present.
     pub payload: Vec<u8>,
-    /// What the payload is; of a last fragment, what the whole message is.
+    /// The content of the payload; for a last fragment, the content of the whole message.
     pub content: Content<'a>,
-    /// The message that it ends, if it is a last fragment.
+    /// The message that this frame completes, if it is a last fragment.
     pub whole: Option<Whole>,
-    /// What is wrong with it.
+    /// The problem, if any.
     pub problem: Option<Problem>,
-    /// Where the dialect is a [`guess`]: the other candidates that read the packet otherwise.
+    /// If the dialect is a [`guess`]: the other candidates that read the packet differently.
     pub otherwise: Vec<&'a Dialect>,
 }
 
 impl Frame<'_> {
-    /// Something of which nothing is known but its place.
+    /// An item of which only the place is known.
     fn new(place: Range<usize>, tree: Node) -> Self {
         let (header, key, payload, content) = (None, None, Vec::new(), Content::Unread);
         Frame {
@@ -117,9 +124,9 @@ impl Frame<'_> {
 /// A message that came in several frames.
 #[derive(Debug)]
 pub struct Whole {
-    /// How many.
+    /// The number of frames.
     pub frames: usize,
-    /// What the first of them said it is.
+    /// The opcode of the first frame.
     pub opcode: Opcode,
     /// Their payloads, unmasked and joined.
     pub payload: Vec<u8>,
@@ -127,12 +134,12 @@ pub struct Whole {
     pub tree: Node,
 }
 
-/// What a payload is.
+/// The content of a payload.
 #[derive(Debug)]
 pub enum Content<'a> {
     /// No frame: the head of a request or response, in one line.
     Head(String),
-    /// Nothing that could be read.
+    /// Could not be read.
     Unread,
     /// Bytes that mean nothing here: of a ping, a pong, or a fragment.
     Bytes,
@@ -140,29 +147,30 @@ pub enum Content<'a> {
     Text(String),
     /// The body of a close frame, in one line.
     Close(String),
-    /// A packet, with its row of the code table, if the dialect has it, and in one line, if it is right.
+    /// A packet: its row of the code table, if the dialect has it, and its one-line form, if it is
+    /// valid.
     Packet(Option<&'a Row>, Option<String>),
 }
 
-/// What is wrong with a frame.
+/// A problem of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// A rule is broken.
     Broken {
-        /// Its name, as in close frames, logs and metrics.
+        /// The rule's name, as in close frames, logs and metrics.
         rule: &'static str,
-        /// Where it is written.
+        /// The section that defines the rule.
         address: String,
-        /// What it says, in one sentence.
+        /// The rule, in one sentence.
         sentence: String,
-        /// What the other end does about it.
+        /// The other end's reaction.
         answer: String,
-        /// The bits that break it, from the front of the input.
+        /// The bits that break the rule, from the front of the input.
         bits: Range<usize>,
     },
-    /// The frame is not all there, and nothing is wrong with it so far.
+    /// The frame is incomplete, and nothing is wrong with it so far.
     Incomplete {
-        /// Bytes that are still to come, if that can be said.
+        /// The number of bytes still to come, if known.
         missing: Option<u64>,
     },
 }
@@ -178,7 +186,7 @@ impl Problem {
         Problem::Broken { rule, address, sentence: violation.to_string(), answer, bits }
     }
 
-    /// Whether the other end closes the connection for it, so that it reads nothing more.
+    /// Whether the other end closes the connection and so reads nothing more.
     fn closes(&self) -> bool {
         matches!(self, Problem::Broken { answer, .. } if answer.starts_with("close "))
     }
@@ -192,12 +200,12 @@ impl Problem {
     }
 }
 
-/// Explains bytes that `from` sent; `None` asks the bytes who it was.
+/// Explains bytes that `from` sent; `None` infers the sender from the bytes.
 pub fn explain<'a>(bytes: &[u8], dialect: &'a Dialect, from: Option<Side>) -> Explanation<'a> {
     Conversation::in_dialect(dialect).explain(from.unwrap_or_else(|| guess_side(bytes)), bytes)
 }
 
-/// What `tickwire explain` prints: the report on bytes that are given as hexadecimal.
+/// The output of `tickwire explain`: the report on bytes given as hexadecimal.
 ///
 /// # Errors
 /// One line that says what is wrong with the hexadecimal text.
@@ -205,7 +213,7 @@ pub fn run(text: &str, dialect: &Dialect, from: Option<Side>) -> Result<String, 
     Ok(explain(&hex::parse(text)?, dialect, from).report())
 }
 
-/// Who sent bytes: a client masks, a server does not; who sends less than two bytes has not said.
+/// Infers the sender: a client masks, a server does not; fewer than two bytes do not show it.
 pub fn guess_side(bytes: &[u8]) -> Side {
     match bytes.get(1) {
         _ if head::may_begin(bytes, Side::Client) => head::side(bytes),
@@ -225,8 +233,8 @@ impl Explanation<'_> {
         Node::parent("input", 0, self.frames.iter().map(|frame| frame.tree.clone()).collect())
     }
 
-    /// The names by which somebody may ask for it: of its packet and its code, of its opcode, of the rule that it breaks; of a close frame
-    /// its code and its reason.
+    /// The names that can select this frame: those of its packet and code, of its opcode, and of
+    /// the rule that it breaks; for a close frame also its code and its reason.
     pub fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         for frame in &self.frames {
@@ -250,17 +258,18 @@ impl Explanation<'_> {
         names
     }
 
-    /// What is wrong, if anything.
+    /// The problem, if any.
     pub fn problem(&self) -> Option<&Problem> {
         self.frames.iter().find_map(|frame| frame.problem.as_ref())
     }
 
-    /// The bytes again, written from what the leaves say; `None` when one of them does not say enough, which would be our bug.
+    /// Reconstructs the bytes from the leaves; `None` if a leaf is incomplete, which would be a bug
+    /// of ours.
     pub fn encode(&self) -> Option<Vec<u8>> {
         encode::encode(self)
     }
 
-    /// Everything as one line of JSON; PROTOCOL.md says how it is made up.
+    /// Everything as one line of JSON; PROTOCOL.md defines the format.
     pub fn json(&self) -> String {
         json::print(self)
     }
@@ -291,13 +300,13 @@ impl fmt::Display for Frame<'_> {
 }
 
 impl Frame<'_> {
-    /// The frame in a line of its own, with who said it.
+    /// The frame in one line, with its sender.
     pub fn said(&self, from: Side, paint: Paint) -> String {
         let mark = if from == Side::Client { '>' } else { '<' };
         format!("{mark} {}\n", self.line(paint))
     }
 
-    /// The frame in one line: what its header says, and then what it carries or what is wrong with it.
+    /// The frame in one line: its header, then its content or its problem.
     pub fn line(&self, paint: Paint) -> String {
         let mut before: Vec<String> = self.header.iter().map(ToString::to_string).collect();
         if let Some(Whole { frames, opcode, payload, .. }) = &self.whole {
@@ -327,7 +336,7 @@ impl Frame<'_> {
     }
 }
 
-/// A text as long as a line has room for.
+/// Cuts a text to the length that fits in a line.
 fn cut(text: &str) -> String {
     match text.char_indices().nth(CHARS_SHOWN) {
         None => text.to_owned(),

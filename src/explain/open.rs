@@ -1,15 +1,15 @@
-//! The message that is under way on one side, and whether a frame may follow: RFC 6455 section 5.4, and the limits of the end that
-//! receives it.
+//! The unfinished message of one side, and whether a frame may follow: RFC 6455 section 5.4, and
+//! the limits of the receiving end.
 
 use crate::ws::Violation;
 use crate::ws::frame::{Header, Opcode};
 use crate::ws::message::Limits;
 use crate::ws::utf8::Utf8;
 
-/// The message that is under way.
+/// The unfinished message.
 #[derive(Debug, Default)]
 pub(super) enum Open {
-    /// Its beginning was not seen, if there is one.
+    /// Unknown, because the beginning of the stream was not seen.
     #[default]
     Unknown,
     Nothing,
@@ -22,7 +22,8 @@ pub(super) enum Open {
 }
 
 impl Open {
-    /// Whether a frame may follow: RFC 6455 section 5.4, and the limits of the end that receives it, if they are known.
+    /// Whether a frame may follow: RFC 6455 section 5.4, and the limits of the receiving end, if
+    /// known.
     pub(super) fn admit(&self, header: Header, limits: Option<Limits>) -> Result<(), Violation> {
         let (fragments, bytes) = match (header.opcode, self) {
             (Opcode::Continuation, Open::Nothing) => return Err(Violation::ContinuationWithoutStart),

@@ -1,8 +1,8 @@
-//! A MessagePack payload to its values, named by the packet's row of the code table.
+//! Explains a MessagePack payload: its values, named by the packet's row of the code table.
 //!
-//! An unmasked payload comes in; a tree with one leaf for each value goes out, whether or not it is a packet that
-//! anyone knows. Where the bytes stop making sense, the rest is one leaf that says so. Recursion is as deep as a
-//! packet may be: [`msgpack::check`] has gone over the bytes before.
+//! An unmasked payload becomes a tree with one leaf for each value, even if no table knows the
+//! packet. If the bytes become malformed, the rest is one leaf that says so. The depth of recursion
+//! is bounded, because [`msgpack::check`] has scanned the bytes before.
 
 use super::encoding;
 use super::tree::{BYTE, Node};
@@ -14,25 +14,25 @@ use crate::ws::CloseCode;
 
 /// Name of the node that holds the arguments.
 pub const ARGUMENTS: &str = "arguments";
-/// Name of the leaf that begins a container: what it is, and how many there are in it.
+/// Name of the leaf that begins a container: its type and its number of values.
 pub const HEAD: &str = "head";
 /// Name of the leaf that is the key of the value after it.
 pub const KEY: &str = "key";
 /// Name of a leaf of punctuation: commas and brackets of JSON, line ends of HTTP.
 pub const SIGN: &str = "sign";
-/// Name of the leaf that nobody reads.
+/// Name of the leaf of unread bytes.
 pub const NOT_READ: &str = "not_read";
 
-/// What a payload is.
+/// An explained payload.
 #[derive(Debug)]
 pub struct Explained<'a> {
     /// The payload, with the tree of its values.
     pub node: Node,
     /// The row of the packet, if the dialect has it.
     pub row: Option<&'a Row>,
-    /// The packet in one line, if nothing is wrong with it.
+    /// The packet in one line, if it is valid.
     pub line: Option<String>,
-    /// What is wrong with it.
+    /// The problem, if any.
     pub problem: Option<Problem>,
 }
 
@@ -51,7 +51,7 @@ pub fn explain<'a>(
         }
         Err(error) => (None, None, Some(error)),
     };
-    // What the bounds forbid is not looked at, so that no packet can make the tree deep.
+    // Bytes beyond a bound are not read, so that no packet can make the tree deep.
     let stop = match msgpack::check(payload, Bounds::of(direction)) {
         Ok(()) => payload.len(),
         Err(broken) => broken.offset,
@@ -68,7 +68,8 @@ pub fn explain<'a>(
     Explained { node, row, line, problem }
 }
 
-/// A packet's error as a problem with a place in `node`, the payload that begins at byte `start` and has `length` bytes.
+/// Converts a packet's error to a problem with a place in `node`, the payload that begins at byte
+/// `start` and has `length` bytes.
 pub fn problem_of(error: &PacketError, node: &Node, start: usize, length: usize) -> Problem {
     let code = node.find("code").map(|code| code.bits.clone());
     let (bits, answer) = match error {
@@ -93,12 +94,13 @@ pub fn problem_of(error: &PacketError, node: &Node, start: usize, length: usize)
     Problem::Broken { rule: error.name(), address: "PROTOCOL.md".to_owned(), sentence, answer, bits }
 }
 
-/// A walk over the payload from the front; `at` and `stop` are offsets in it, `start` is where it lies in the input.
+/// A walk over the payload from the front; `at` and `stop` are offsets in it, `start` is its place
+/// in the input.
 struct Walk<'a> {
     payload: &'a [u8],
     start: usize,
     at: usize,
-    /// Where the bytes stop making sense.
+    /// The offset at which the bytes become malformed.
     stop: usize,
 }
 
@@ -123,7 +125,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Any value. `shape` names what is in it.
+    /// Any value. `shape` names its parts.
     fn value(&mut self, name: &str, shape: Option<&Shape>) -> Node {
         let Ok(token) = msgpack::token(self.payload, self.at) else { return self.nothing(name) };
         match (token.kind, shape) {
@@ -146,7 +148,7 @@ impl Walk<'_> {
         self.value(name, Some(&kind.shape))
     }
 
-    /// The value at a place that a row may or may not have a name for.
+    /// The value at a position that the row may or may not name.
     fn member(&mut self, member: Option<&Argument>, index: usize) -> Node {
         match member {
             Some(member) => self.typed(&member.name, &member.kind),
@@ -154,7 +156,7 @@ impl Walk<'_> {
         }
     }
 
-    /// An array or a map: its head, and then whatever `each` takes for the element of an index.
+    /// An array or a map: its head, then the result of `each` for each index.
     fn container(&mut self, name: &str, mut each: impl FnMut(&mut Self, usize, &mut Vec<Node>)) -> Node {
         let begin = self.at;
         let token = msgpack::token(self.payload, begin).ok().filter(|_| begin < self.stop);
@@ -226,7 +228,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A node for what is not there; the bytes go to the leaf of what is not read.
+    /// A node for a missing value; its bytes go to the leaf of unread bytes.
     fn nothing(&self, name: &str) -> Node {
         Node::leaf(name, self.bits(self.at, self.at), "nothing that could be read")
     }

@@ -1,7 +1,7 @@
-//! Colours of a terminal, one for each kind of byte.
+//! Terminal colours, one for each kind of byte.
 //!
-//! A text and its kind come in; the same text goes out, between the sequences of ECMA-48 that colour it, or as it is. Never: a look at
-//! the terminal; whether there is one is the caller's business.
+//! Text is returned between the ECMA-48 sequences that colour it, or unchanged. The caller decides
+//! whether to colour: this module never looks at the terminal.
 
 /// Whether there are colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum Paint {
     Coloured,
 }
 
-/// What a text is.
+/// The kind of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     /// Bits of a frame header; the names in a head.
@@ -22,11 +22,11 @@ pub enum Ink {
     Length,
     /// The masking key.
     Key,
-    /// The head of a value of MessagePack: what it is, and how long.
+    /// The head of a MessagePack value: its type and length.
     Head,
     /// A value.
     Value,
-    /// What breaks a rule.
+    /// Bytes that break a rule.
     Error,
 }
 

@@ -1,7 +1,7 @@
-//! The payload of a frame or of a message to what it is.
+//! Explains the payload of a frame or of a message.
 //!
-//! Unmasked bytes and their opcode come in; their part of the tree goes out, what they are, and what is wrong with them. The
-//! verdict is that of the layers that would read them. Never: a thought about the frames before.
+//! Unmasked bytes and their opcode become a part of the tree, a content and a problem, if any. The
+//! verdict is that of the layers that would read the payload. Earlier frames are not considered.
 
 use super::tree::{BYTE, Node, bits};
 use super::{Content, PAYLOAD, Problem, count, packet, text};
@@ -12,19 +12,19 @@ use crate::ws::{CloseCode, Event, Side, Violation, close};
 /// The encoding of a text.
 pub const UTF_8: &str = "UTF-8";
 
-/// Who speaks, and in what.
+/// The sender, and the encoding of its packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Speaker<'a> {
-    /// Who sends.
+    /// The sender.
     pub from: Side,
     /// The dialect of the connection.
     pub dialect: &'a Dialect,
-    /// Whether its packets are JSON in text messages, if that is known.
+    /// Whether its packets are JSON in text messages, if known.
     pub json: Option<bool>,
 }
 
 impl Speaker<'_> {
-    /// Which way it goes.
+    /// The direction of its packets.
     pub fn direction(self) -> Direction {
         match self.from {
             Side::Client => Direction::ToServer,
@@ -33,15 +33,15 @@ impl Speaker<'_> {
     }
 }
 
-/// What is in a payload.
+/// An explained payload.
 pub struct Inside<'a> {
-    /// Its part of the tree.
+    /// The payload's part of the tree.
     pub node: Node,
-    /// What it is.
+    /// The content.
     pub content: Content<'a>,
-    /// What is wrong with it.
+    /// The problem, if any.
     pub problem: Option<Problem>,
-    /// Where the dialect is a guess: the other candidates that read it otherwise.
+    /// If the dialect is a guess: the other candidates that read the payload differently.
     pub otherwise: Vec<&'a Dialect>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Inside<'a> {
         self
     }
 
-    /// A text that is no packet, as far as is known.
+    /// A text that is not a packet, as far as known.
     pub fn text(text: &str, begin: usize) -> Inside<'a> {
         let node = Node::leaf(PAYLOAD, bits(begin..begin + text.len()), format!("{text:?}")).raw(text);
         let node = node.encoded(UTF_8);
@@ -85,7 +85,7 @@ pub fn explain<'a>(payload: &[u8], begin: usize, opcode: Opcode, speaker: Speake
     }
 }
 
-/// A message that the connection does not take, whatever is in it.
+/// A message that the connection rejects for its type, whatever its content.
 fn of_the_other_kind(inside: Inside<'_>) -> Inside<'_> {
     let (rule, sentence, code) = endpoint::FRAME_KIND;
     let (address, sentence, answer) =
@@ -94,8 +94,8 @@ fn of_the_other_kind(inside: Inside<'_>) -> Inside<'_> {
     Inside { content: Content::Packet(None, None), ..inside.with(Some(problem)) }
 }
 
-/// A text message; in a connection with `?format=json` it is a packet. Where nobody knows whether it is one, a text that no table
-/// knows is a text and nothing is wrong with it.
+/// A text message; in a connection with `?format=json` it is a packet. If the format is unknown, a
+/// text that no table knows is plain text without a problem.
 fn explain_text<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Inside<'a> {
     let text = match std::str::from_utf8(payload) {
         Ok(text) => text,

@@ -1,16 +1,17 @@
-//! An explanation that is written as it is made, frame by frame: the tree of a frame takes a thousand times its bytes.
+//! Writes an explanation frame by frame, because the tree of a frame takes a thousand times its
+//! bytes.
 //!
-//! Bytes of one side come in; the same text goes out, in parts, as of an [`Explanation`] of all of them. How many frames there are and
-//! which dialect they end in is found out first, in a pass of its own. Never: more than one tree kept.
+//! The output equals that of an [`Explanation`] of all bytes of one side, in parts. A first pass
+//! counts the frames and finds the final dialect. At most one tree is kept.
 
 use super::paint::Paint;
 use super::{Conversation, Explanation, json, report};
 use crate::ws::Side;
 
-/// How an explanation is written.
+/// The output format of an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// One line a frame, with who said it.
+    /// One line per frame, with its sender.
     Line,
     /// Everything, drawn and written out.
     Full,
@@ -18,7 +19,8 @@ pub enum Form {
     Json,
 }
 
-/// Explains bytes of one side that stand for themselves, in conversations that `begin` makes, and hands over the text in parts.
+/// Explains independent bytes of one side, in conversations that `begin` makes, and hands over the
+/// text in parts.
 pub fn write<'c>(
     begin: impl Fn() -> Conversation<'c>,
     (from, bytes): (Side, &[u8]),

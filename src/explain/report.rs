@@ -1,6 +1,8 @@
-//! An explanation as something to read: a drawing, the unmasking, the fields, what is said, and what is wrong.
+//! An explanation as a report for people: a drawing, the unmasking, the fields, the meaning, and
+//! the problem.
 //!
-//! An [`Explanation`] comes in, text goes out, for a terminal of 100 columns. It adds nothing to what the tree says.
+//! The report fits a terminal of 100 columns and contains nothing that the [`Explanation`] does
+//! not.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -34,7 +36,7 @@ pub fn report(explanation: &Explanation<'_>, paint: Paint) -> String {
     frames.map(|(index, frame)| one(explanation, frame, (index, many), paint)).collect()
 }
 
-/// The part of one frame: which of how many it is.
+/// The section of one frame, with its number and the total.
 pub fn one(
     explanation: &Explanation<'_>,
     frame: &Frame<'_>,
@@ -135,8 +137,8 @@ fn fields(out: &mut String, explanation: &Explanation<'_>, frame: &Frame<'_>, pa
     }
 }
 
-/// The lines of the nodes of a tree, and what their bytes are: those of the input, but of the payload what is meant rather than what
-/// travels.
+/// The lines of a tree's nodes, and their bytes: those of the input, except that payload bytes are
+/// shown unmasked.
 struct Table<'a> {
     out: &'a mut String,
     input: &'a [u8],
@@ -151,7 +153,7 @@ struct Table<'a> {
 impl Table<'_> {
     fn lines(&mut self, node: &Node, depth: usize) {
         let name = format!("{}{}", "  ".repeat(depth), visible::line(&node.name));
-        // A parent that is written somewhere has a head; its line is the head's.
+        // A parent that has bytes of its own has a head; its line is the head's.
         let head = node.children.first().filter(|child| child.name == HEAD);
         let shown = match head {
             Some(head) => self.bytes(head),
@@ -210,7 +212,7 @@ impl Table<'_> {
     }
 }
 
-/// What the frame says, once it is understood.
+/// The meaning of the frame, if it was understood.
 fn says(out: &mut String, frame: &Frame<'_>, from: Side) {
     match &frame.content {
         Content::Unread | Content::Bytes | Content::Head(_) => {}
@@ -257,7 +259,7 @@ fn argument_lines(out: &mut String, node: &Node) {
     }
 }
 
-/// The children that are values: neither head nor keys, nor what stands between them.
+/// The children that are values: no heads, keys or punctuation.
 fn values(node: &Node) -> impl Iterator<Item = &Node> {
     node.children.iter().filter(|child| ![HEAD, KEY, SIGN].contains(&child.name.as_str()))
 }

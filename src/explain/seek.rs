@@ -1,12 +1,15 @@
-//! The first frame in bytes that begin somewhere: a capture that was begun mid-stream, or has a hole.
+//! Finds the first frame in bytes that begin anywhere: in a capture begun mid-stream, or after a
+//! hole.
 //!
-//! Bytes of one side come in; the place goes out at which a frame begins that makes sense. A frame makes sense if it is whole, breaks no
-//! rule, is no longer than those of our server and its clients, and holds a packet of one of the dialects with right arguments, or
-//! a close; and if what follows it, as far as it is there, begins like a frame. Fragments make sense if their message does.
+//! The search returns the place of the first frame that makes sense. A frame makes sense if it is
+//! whole, breaks no rule, is no longer than the frames of our server and its clients, and holds a
+//! packet of one of the dialects with valid arguments, or a close; and if the bytes after it, as
+//! far as present, begin like a frame. Fragments make sense if their message does.
 //!
-//! Mostly the first bytes are the front of a frame. So nothing behind them is looked at while they may be one that is still coming,
-//! and pings and pongs, which say too little elsewhere, are taken there if a frame that makes sense follows. A [`Search`] goes on
-//! where the last one found nothing, so that all of them together do work in proportion to the bytes.
+//! Usually the first bytes are the front of a frame. So nothing after them is examined while they
+//! may be a frame that is still arriving, and pings and pongs, which are too weak as evidence
+//! elsewhere, are accepted there if a frame that makes sense follows. A [`Search`] resumes where
+//! the last one found nothing, so that all searches together do work in proportion to the bytes.
 
 use super::payload::Speaker;
 use crate::limits;
@@ -14,27 +17,28 @@ use crate::packet::Dialect;
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::{Side, close};
 
-/// A look is worth it once there is this part more than at the last one: so all looks together are in proportion to the bytes.
+/// Another look needs this fraction of new bytes, so that all looks together do work in proportion
+/// to the bytes.
 const NEW_PART: usize = 4;
 
-/// Dialects in which a frame may make sense, and whether packets are JSON, if that is known.
+/// Dialects in which a frame may make sense, and whether packets are JSON, if known.
 type Tongues<'t, 'c> = (&'t [&'c Dialect], Option<bool>);
 
-/// How far the search of one side is. Places count from the front of what waits.
+/// The progress of one side's search. Places count from the front of the waiting bytes.
 #[derive(Debug, Default)]
 pub struct Search {
-    /// At no place before this one a frame begins that makes sense, whatever comes.
+    /// No frame that makes sense begins before this place, whatever follows.
     from: usize,
-    /// Bytes that were there at the last look.
+    /// The number of bytes at the last look.
     looked_at: usize,
-    /// Bytes of the frame that may begin at the front, as long as it is not whole.
+    /// The size of the frame that may begin at the front, while it is incomplete.
     front: Option<usize>,
-    /// Whether the last look ended for its bound.
+    /// Whether the last look ended at its bound.
     is_out_of_tries: bool,
 }
 
 impl Search {
-    /// Whether there is enough that is new for another look at `length` bytes.
+    /// Whether `length` bytes include enough new ones for another look.
     pub fn is_due(&self, length: usize) -> bool {
         match self.front {
             Some(whole) => length >= whole,
@@ -78,8 +82,9 @@ impl Search {
         None
     }
 
-    /// Gives up bytes in front of `length` that wait, since they are too many, and says how many: those at which no frame begins; but half
-    /// of all if there are none, or if the bound of the search left places out that would be looked at again and again.
+    /// Discards waiting bytes before `length`, because there are too many, and returns how many:
+    /// those at which no frame begins; but half of all if there are none, or if the bound of the
+    /// search left out places that would be examined again and again.
     pub fn give_up(&mut self, length: usize) -> usize {
         let size = if self.is_out_of_tries || self.from == 0 { length / 2 } else { self.from };
         self.from = self.from.saturating_sub(size);
@@ -89,13 +94,13 @@ impl Search {
     }
 }
 
-/// What can be said of a place.
+/// The verdict on a place.
 enum Place {
-    /// No frame begins here that would be taken for a beginning.
+    /// No frame that could count as a beginning starts here.
     Not,
-    /// What there is could be the front of one.
+    /// The bytes could be the front of such a frame.
     Unknown,
-    /// A frame that makes sense, or one that such a frame follows.
+    /// A frame that makes sense, or a frame that such a frame follows.
     Sense,
 }
 
@@ -107,7 +112,7 @@ fn longest(from: Side) -> usize {
     }
 }
 
-/// Bytes that the frame at the front needs which is not whole yet, if there may be one.
+/// The size of the incomplete frame at the front, if there may be one.
 fn unfinished_front(input: &[u8], from: Side) -> Option<usize> {
     let (header, size) = match Header::decode(input, from) {
         Err(_) => return None,
@@ -119,7 +124,7 @@ fn unfinished_front(input: &[u8], from: Side) -> Option<usize> {
     (is_beginning && input.len() < size + length).then_some(size + length)
 }
 
-/// One search: what it looks for, and how much it may still decode.
+/// One look: its target, and its remaining decoding budget.
 struct Look<'t, 'c> {
     from: Side,
     tongues: Tongues<'t, 'c>,
@@ -129,10 +134,11 @@ struct Look<'t, 'c> {
 }
 
 impl Look<'_, '_> {
-    /// What begins at the front of `input`, which `is_front` of all that waits.
+    /// The verdict on the front of `input`; `is_front` means that it is the front of all waiting
+    /// bytes.
     fn at(&mut self, input: &[u8], is_front: bool) -> Place {
         let mut at = 0;
-        // The message that is under way: its opcode, and what there is of it.
+        // The unfinished message: its opcode, and its payload so far.
         let mut begun: Option<(Opcode, Vec<u8>)> = None;
         for _ in 0..limits::MESSAGE_FRAGMENTS {
             let (header, size) = match Header::decode(&input[at..], self.from) {

@@ -1,7 +1,7 @@
-//! What a conversation is spoken in: its dialect and its format, and how sure both are.
+//! The dialect and the format of a conversation, and how certain they are.
 //!
-//! The request of the upgrade comes in, or the messages where nobody saw it; a payload comes in and goes out explained.
-//! Three cases: somebody has named the dialect, the path of the request says it, or it is a [`Guess`], and is told as one.
+//! There are three cases: the user has named the dialect, the path of the request selects it, or it
+//! is a [`Guess`] from the messages, and is reported as a guess.
 
 use super::guess::Guess;
 use super::head::Asked;
@@ -13,31 +13,31 @@ use crate::ws::frame::Opcode;
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Spoken<'c> {
-    /// The tables in which a path finds its dialect; without them the dialect stays.
+    /// The tables that map a path to its dialect; without them the dialect is fixed.
     codes: Option<&'c Codes>,
     dialect: &'c Dialect,
-    /// Whether packets are JSON in text messages, if that is known.
+    /// Whether packets are JSON in text messages, if known.
     json: Option<bool>,
-    /// The path is one that no server but ours has.
+    /// The path is unique to our server.
     is_ours: bool,
-    /// Somebody named the dialect, or a path did.
+    /// The user or a path named the dialect.
     is_settled: bool,
-    /// What the messages say of the dialect, where nobody saw the request.
+    /// The evidence from the messages, if the request was not seen.
     guess: Option<Guess<'c>>,
 }
 
 impl<'c> Spoken<'c> {
-    /// The path of the request will say it; until then it is `dialect`.
+    /// The path of the request will select the dialect; until then it is `dialect`.
     pub fn by_path(codes: &'c Codes, dialect: &'c Dialect) -> Spoken<'c> {
         Spoken { codes: Some(codes), is_settled: false, ..Spoken::in_dialect(dialect) }
     }
 
-    /// This dialect, whatever a path says.
+    /// Uses this dialect, whatever the path.
     pub fn in_dialect(dialect: &'c Dialect) -> Spoken<'c> {
         Spoken { codes: None, dialect, json: None, is_ours: false, is_settled: true, guess: None }
     }
 
-    /// Says whether packets are JSON in text messages.
+    /// Sets whether packets are JSON in text messages.
     pub fn say_format(&mut self, json: bool) {
         self.json = Some(json);
     }
@@ -47,29 +47,29 @@ impl<'c> Spoken<'c> {
         self.dialect
     }
 
-    /// Whether the dialect is known, so that nothing has to be guessed.
+    /// Whether the dialect is known rather than guessed.
     pub fn is_settled(&self) -> bool {
         self.is_settled
     }
 
-    /// What the dialect is guessed from, where nobody saw the request.
+    /// The evidence for the dialect, if the request was not seen.
     pub fn guess(&self) -> Option<&Guess<'c>> {
         self.guess.as_ref()
     }
 
-    /// The candidates of the guess; none where the dialect is known.
+    /// The candidates of the guess; none if the dialect is known.
     pub fn candidates(&self) -> Vec<&'c Dialect> {
         self.guess.as_ref().map(Guess::candidates).unwrap_or_default()
     }
 
-    /// Says that the request was not seen.
+    /// Records that the request was not seen.
     pub fn begin_to_guess(&mut self) {
         if let (Some(codes), false, None) = (self.codes, self.is_settled, &self.guess) {
             self.take_guess(Guess::new(codes));
         }
     }
 
-    /// Says what it is taken for as long as no request says otherwise.
+    /// Sets the guess that applies until a request names the dialect.
     pub fn take_guess(&mut self, guess: Guess<'c>) {
         self.dialect = guess.best().unwrap_or(self.dialect);
         self.guess = Some(guess);
@@ -80,21 +80,22 @@ impl<'c> Spoken<'c> {
         self.guess.as_ref().map_or_else(|| vec![self.dialect], Guess::in_contention)
     }
 
-    /// Whether packets are JSON in text messages, if that is known.
+    /// Whether packets are JSON in text messages, if known.
     pub fn json(&self) -> Option<bool> {
         self.json
     }
 
-    /// Whether the path is one that no server but ours has, so that its limits are known.
+    /// Whether the path is unique to our server, so that its limits are known.
     pub fn is_ours(&self) -> bool {
         self.is_ours
     }
 
-    /// Takes what a request asks for.
+    /// Applies the target of a request.
     pub fn ask(&mut self, asked: &Asked) {
         let (dialect, format) = (asked.dialect.as_deref(), asked.format.as_deref());
         let spoken = self.codes.map(|codes| endpoint::find(codes, &asked.path, dialect, format));
-        // A path that is none of ours, or that every server has, does not say that texts are refused.
+        // A path that is not ours, or that every server has, does not imply that texts are
+        // rejected.
         self.json = (format == Some("json")).then_some(true);
         if let Some(Ok((dialect, json))) = spoken {
             (self.dialect, self.is_settled, self.guess) = (dialect, true, None);

@@ -1,8 +1,10 @@
-//! A conversation of two sides, byte by byte: the upgrade, then frames, and the messages that they make together.
+//! A conversation of two sides, byte by byte: the upgrade, then frames, and the messages that they
+//! form.
 //!
-//! Bytes of either side come in, cut anywhere; explanations go out, one for each head or frame that is whole, and what is left over
-//! at the end. What is known from before is used: the path of the request says the dialect, its key says which answer is right, and
-//! a last fragment is explained with the whole message.
+//! Bytes of either side may be cut anywhere; each whole head or frame yields an explanation, and
+//! the leftover bytes are explained at the end. Earlier items inform later ones: the path of the
+//! request selects the dialect, its key determines the right answer, and a last fragment is
+//! explained with the whole message.
 //!
 //! ```text
 //!   begin ──head that asks for or grants the upgrade──► frames ──broken rule, close──► over
@@ -11,9 +13,10 @@
 //!                            seek ──what makes sense───►┘
 //! ```
 //!
-//! Who begins mid-stream does not know whether a message is under way, so a continuation is then taken as it comes. Where bytes are
-//! missing, the next frame has to be [sought](super::seek). It never keeps more than one unfinished item and one unfinished
-//! message a side, and judges the limits of the server only where the path says that it is ours.
+//! In a conversation begun mid-stream it is unknown whether a message is unfinished, so a
+//! continuation is then accepted as it comes. After missing bytes, the next frame has to be
+//! [sought](super::seek). A conversation keeps at most one unfinished item and one unfinished
+//! message per side, and applies the limits of the server only if the path is unique to our server.
 
 use std::mem;
 
@@ -37,7 +40,7 @@ use crate::ws::{Side, Violation};
 #[derive(Debug)]
 pub struct Conversation<'c> {
     spoken: Spoken<'c>,
-    /// What the request asked for, once it was seen.
+    /// The target of the request, once seen.
     asked: Option<Asked>,
     client: Half,
     server: Half,
@@ -46,7 +49,7 @@ pub struct Conversation<'c> {
 /// One direction.
 #[derive(Debug, Default)]
 struct Half {
-    /// Bytes that are not a whole item yet.
+    /// Bytes that do not form a whole item yet.
     waiting: Vec<u8>,
     stage: Stage,
     open: Open,
@@ -58,18 +61,19 @@ enum Stage {
     #[default]
     Begin,
     Frames,
-    /// Somewhere: the first frame that makes sense has to be found.
+    /// Anywhere: the first frame that makes sense has to be found.
     Seek,
-    /// What follows a head that is no upgrade.
+    /// The bytes after a head that is not an upgrade.
     Body,
-    /// After a close frame: whatever comes is not read.
+    /// After a close frame: later bytes are not read.
     Closed,
-    /// After something for which the other end closes the connection: whatever comes is not read.
+    /// After an error that makes the other end close the connection: later bytes are not read.
     Over,
 }
 
 impl<'c> Conversation<'c> {
-    /// A conversation whose dialect the path of the request says; until then, or without one, it is `dialect`.
+    /// A conversation whose dialect comes from the path of the request; until then, or without a
+    /// request, it is `dialect`.
     pub fn new(codes: &'c Codes, dialect: &'c Dialect) -> Conversation<'c> {
         Conversation { spoken: Spoken::by_path(codes, dialect), ..Conversation::in_dialect(dialect) }
     }
@@ -80,7 +84,7 @@ impl<'c> Conversation<'c> {
         Conversation { spoken: Spoken::in_dialect(dialect), asked: None, client, server }
     }
 
-    /// Says that the upgrade was before: no message is under way.
+    /// Records that the upgrade came before: no message is unfinished.
     pub fn begin_with_frames(&mut self, json: bool) {
         self.spoken.say_format(json);
         for half in [&mut self.client, &mut self.server] {
@@ -89,8 +93,8 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// Whether both sides are past the upgrade, and none of them has broken a rule that ends the connection. Also after a close frame,
-    /// since it wants an answer.
+    /// Whether both sides are past the upgrade, and neither has broken a rule that ends the
+    /// connection. Also true after a close frame, because it requires an answer.
     pub fn is_open(&self) -> bool {
         [&self.client, &self.server].iter().all(|half| matches!(half.stage, Stage::Frames | Stage::Closed))
     }
@@ -100,29 +104,30 @@ impl<'c> Conversation<'c> {
         self.spoken.dialect()
     }
 
-    /// Whether the dialect is known: somebody named it, or the path of a request.
+    /// Whether the dialect is known: the user or the path of a request named it.
     pub fn is_settled(&self) -> bool {
         self.spoken.is_settled()
     }
 
-    /// What the dialect is guessed from, where the upgrade was not seen.
+    /// The evidence for the dialect, if the upgrade was not seen.
     pub fn guess(&self) -> Option<&Guess<'c>> {
         self.spoken.guess()
     }
 
-    /// Says what the dialect is taken for as long as no request says otherwise.
+    /// Sets the guess that applies until a request names the dialect.
     pub fn take_guess(&mut self, guess: Guess<'c>) {
         self.spoken.take_guess(guess);
     }
 
-    /// Takes bytes of a side, and explains each head and each frame that they make whole. The bits of each count from its own front.
+    /// Takes bytes of a side, and explains each head and each frame that they complete. The bits of
+    /// each count from its own front.
     pub fn receive(&mut self, from: Side, bytes: &[u8]) -> Vec<Explanation<'c>> {
         let mut items = Vec::new();
         self.receive_each(from, bytes, |item| items.push(item));
         items
     }
 
-    /// The same, and hands over each explanation as it is made, so that no more than one is kept.
+    /// Like `receive`, but hands over each explanation as it is made, so that at most one is kept.
     pub fn receive_each(&mut self, from: Side, bytes: &[u8], each: impl FnMut(Explanation<'c>)) {
         let mut input = mem::take(&mut self.half(from).waiting);
         input.extend_from_slice(bytes);
@@ -131,7 +136,8 @@ impl<'c> Conversation<'c> {
         self.half(from).waiting = input;
     }
 
-    /// What is left over of a side: the beginning of something whose end did not come, and before it what was not sought yet.
+    /// Explains a side's leftover bytes: an incomplete item, preceded by any bytes not yet
+    /// searched.
     pub fn finish(&mut self, from: Side) -> Vec<Explanation<'c>> {
         let mut items = Vec::new();
         let input = mem::take(&mut self.half(from).waiting);
@@ -143,7 +149,7 @@ impl<'c> Conversation<'c> {
         items
     }
 
-    /// Explains all that is whole, and says how many bytes that is.
+    /// Explains all whole items, and returns their size in bytes.
     fn explain_whole(
         &mut self,
         from: Side,
@@ -159,7 +165,8 @@ impl<'c> Conversation<'c> {
         at
     }
 
-    /// Says that the beginning was not seen, and that the first bytes may lie anywhere, unless they are a head.
+    /// Records that the beginning was not seen, and that the first bytes may lie anywhere, unless
+    /// they are a head.
     pub fn begin_midway(&mut self) {
         self.spoken.begin_to_guess();
         for half in [&mut self.client, &mut self.server] {
@@ -167,14 +174,14 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// Gives up what was begun, since bytes of the side are missing, and seeks a frame in what comes next. What follows a broken rule is
-    /// not read all the same.
+    /// Discards the unfinished item and message, because bytes of the side are missing, and seeks a
+    /// frame in the next bytes. Bytes after a broken rule still remain unread.
     pub fn skip(&mut self, from: Side) -> Vec<Explanation<'c>> {
         let before = self.half(from).stage;
         let given_up = self.finish(from);
         let half = self.half(from);
         half.open = Open::Unknown;
-        // A head that is cut off asks for no upgrade, and yet one may have been asked for.
+        // A truncated head shows no upgrade request, but there may have been one.
         let is_over = matches!(half.stage, Stage::Closed | Stage::Over);
         if matches!(before, Stage::Begin | Stage::Frames) && !is_over {
             half.stage = Stage::Seek;
@@ -183,14 +190,14 @@ impl<'c> Conversation<'c> {
         given_up
     }
 
-    /// Explains bytes of one side that stand for themselves. Bits count from the front of all of them.
+    /// Explains independent bytes of one side. Bits count from the front of all of them.
     pub fn explain(&mut self, from: Side, bytes: &[u8]) -> Explanation<'c> {
         let mut frames = Vec::new();
         self.explain_each(from, bytes, |frame| frames.push(frame));
         self.explanation(bytes, from, frames)
     }
 
-    /// The same, and hands over each frame as it is found.
+    /// Like `explain`, but hands over each frame as it is found.
     pub(super) fn explain_each(&mut self, from: Side, bytes: &[u8], mut each: impl FnMut(Frame<'c>)) {
         let mut at = 0;
         while at < bytes.len() {
@@ -210,7 +217,7 @@ impl<'c> Conversation<'c> {
         Explanation { bytes: bytes.to_vec(), from, dialect, candidates, frames }
     }
 
-    /// What the end that receives the frames of a side takes, if it is known.
+    /// The limits of the end that receives the frames of a side, if known.
     fn limits(&self, from: Side) -> Option<Limits> {
         (self.spoken.is_ours() && from == Side::Client).then_some(Limits::SERVER)
     }
@@ -222,7 +229,7 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// Bytes of the next item, once it is whole. After a broken rule it is all there is.
+    /// The size of the next item, once it is whole. After a broken rule, all remaining bytes.
     fn next_size(&mut self, from: Side, input: &[u8], is_all: bool) -> Option<usize> {
         if self.half(from).stage == Stage::Seek && !input.is_empty() {
             match self.seek(from, input, is_all) {
@@ -249,8 +256,8 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// Bytes before the first frame that makes sense. With none of them, the side is past its seeking. `is_all` says that no more will
-    /// come, so that there is nothing to wait for.
+    /// The number of bytes before the first frame that makes sense. At zero, the side stops
+    /// seeking. `is_all` means that no more bytes will come, so there is nothing to wait for.
     fn seek(&mut self, from: Side, input: &[u8], is_all: bool) -> Option<usize> {
         if head::is_of_upgrade(input) {
             self.half(from).stage = Stage::Begin;
@@ -274,7 +281,7 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// The head or the frame that begins at byte `start`, or what there is of it.
+    /// The head or the frame that begins at byte `start`, possibly incomplete.
     fn item(&mut self, bytes: &[u8], start: usize, from: Side) -> Frame<'c> {
         match self.half(from).stage {
             Stage::Begin if head::may_begin(&bytes[start..], from) => self.head(bytes, start, from),
@@ -332,7 +339,8 @@ impl<'c> Conversation<'c> {
             0 => self.payload(&payload, begin, header, from),
             _ => (self.unfinished(&payload, begin, header, missing, from), None),
         };
-        // Who breaks a rule of packets is closed as well, but its frames have their borders: what it went on to say can be read.
+        // A broken packet rule closes the connection too, but the frame boundaries stay intact: the
+        // later frames can be read.
         let is_of_packets = matches!(inside.content, Content::Packet(..));
         if !is_of_packets && inside.problem.as_ref().is_some_and(Problem::closes) {
             self.half(from).stage = Stage::Over;
@@ -356,7 +364,8 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// A payload that is not all there. A text that cannot be UTF-8 any more is refused before its end has come, here as there.
+    /// An incomplete payload. As in the server, a text that can no longer be UTF-8 is rejected
+    /// before its end arrives.
     fn unfinished(
         &mut self,
         payload: &[u8],
@@ -377,7 +386,7 @@ impl<'c> Conversation<'c> {
             .unwrap_or_else(|| Inside::bytes(payload, begin).with(Some(incomplete)))
     }
 
-    /// A payload that is all there: what it is by itself, and the message that it ends.
+    /// A complete payload: its own content, and the message that it completes.
     fn payload(
         &mut self,
         payload: &[u8],
@@ -429,7 +438,7 @@ fn go_on<'c>(
     let (frames, joined) = (*frames, mem::take(joined));
     *open = Open::Nothing;
     let message = explain(&joined, 0, opcode);
-    // What is wrong with the message is shown at its place in this frame, or at the front of it.
+    // A problem of the message is shown at its place in this frame, or at the frame's front.
     let end = (begin + payload.len()) * BYTE;
     let here = |bit: usize| ((bit + begin * BYTE).saturating_sub(before * BYTE)).clamp(begin * BYTE, end);
     let problem = message.problem.map(|problem| problem.at(|bits| here(bits.start)..here(bits.end)));
@@ -438,7 +447,8 @@ fn go_on<'c>(
     (Inside { node, content, problem, otherwise }, Some(whole))
 }
 
-/// A part of a message, by itself. A text that cannot be UTF-8 any more is one as soon as its bytes say so.
+/// A single fragment. A text that can no longer be UTF-8 is rejected at the first bytes that show
+/// it.
 fn fragment<'c>(payload: &[u8], begin: usize, opcode: Opcode, text: &mut Utf8) -> Inside<'c> {
     if opcode == Opcode::Text && text.receive(payload).is_err() {
         let good = std::str::from_utf8(payload).err().map_or(0, |error| error.valid_up_to());
@@ -452,7 +462,7 @@ fn fragment<'c>(payload: &[u8], begin: usize, opcode: Opcode, text: &mut Utf8) -
     }
 }
 
-/// A frame whose header ends the connection or is not all there: nothing after it is read.
+/// A frame whose header ends the connection or is incomplete: nothing after it is read.
 fn unread<'c>(bytes: &[u8], start: usize, layout: header::Layout, problem: Problem) -> Frame<'c> {
     let mut fields = layout.fields;
     if layout.end < bytes.len() {

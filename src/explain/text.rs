@@ -1,7 +1,9 @@
-//! A JSON text to its values, named by the packet's row of the code table, as [`packet`](super::packet) does with MessagePack.
+//! Explains a JSON text: its values, named by the packet's row of the code table, as
+//! [`packet`](super::packet) does for MessagePack.
 //!
-//! A text that the packet layer has read comes in; a tree whose leaves are values, keys, brackets and what stands between them goes
-//! out. Where the walk is at a loss the rest is one leaf, so the leaves tile the text whatever it is.
+//! A text that the packet layer has read becomes a tree whose leaves are values, keys, brackets and
+//! the punctuation between them. If the walk cannot continue, the rest is one leaf, so the leaves
+//! always tile the text.
 
 use super::packet::{ARGUMENTS, HEAD, KEY, NOT_READ, SIGN};
 use super::tree::{Node, bits};
@@ -12,7 +14,7 @@ use crate::packet::{Direction, Row, Value, json};
 
 /// The encoding of a value that is written as our own writer would.
 const JSON: &str = "JSON";
-/// Before a text that says how a value is written otherwise, such as `JSON as 1.50`.
+/// Prefix of the encoding of a value written in another way, such as `JSON as 1.50`.
 const JSON_AS: &str = "JSON as ";
 
 /// The parts of the text, which begins at byte `start` of the input.
@@ -31,7 +33,7 @@ pub fn explain(text: &str, start: usize, row: Option<&Row>) -> Vec<Node> {
     parts
 }
 
-/// Appends a value in an encoding of this module; `None` if it is none.
+/// Appends a value in an encoding of this module; `None` for any other encoding.
 pub fn write(out: &mut Vec<u8>, encoding: &str, value: &Value) -> Option<()> {
     let text = match encoding.strip_prefix(JSON_AS) {
         Some(text) => text.to_owned(),
@@ -42,16 +44,16 @@ pub fn write(out: &mut Vec<u8>, encoding: &str, value: &Value) -> Option<()> {
     Some(())
 }
 
-/// What gives the values of a container their names.
+/// The source of the names for a container's values.
 #[derive(Clone, Copy)]
 enum Names<'a> {
-    /// Nothing: their places do.
+    /// None: the positions serve as names.
     Any,
-    /// It is the envelope: code and arguments.
+    /// The envelope: code and arguments.
     Envelope(&'a Row),
-    /// These stand for the places, or for the keys of a map.
+    /// Names for the positions, or for the keys of a map.
     Members(&'a [Argument]),
-    /// Their type.
+    /// The container's type.
     Shape(&'a Shape),
 }
 
@@ -81,7 +83,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// A walk over the text from the front; `start` is where it lies in the input.
+/// A walk over the text from the front; `start` is its place in the input.
 struct Walk<'a> {
     text: &'a str,
     start: usize,
@@ -101,7 +103,7 @@ impl<'a> Walk<'a> {
         (Node::leaf(name, bits(self.start + place.start..self.start + place.end), text).raw(text), text)
     }
 
-    /// Takes what stands between two values: commas, colons and white space.
+    /// Takes the punctuation between two values: commas, colons and white space.
     fn gap(&mut self, into: &mut Vec<Node>) {
         let is_value = |sign: char| !(sign.is_ascii_whitespace() || sign == ',' || sign == ':');
         let rest = &self.text[self.at..];
@@ -111,7 +113,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Any value. The text was read before, so it is not nested deeper than a packet may be.
+    /// Any value. The text was read before, so its nesting is within the bound of a packet.
     fn value(&mut self, name: &str, names: Names<'_>) -> Node {
         match (self.next(), names) {
             (Some(b'['), Names::Shape(Shape::Groups { members, .. })) => self.groups(name, members),
@@ -131,7 +133,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// An array or an object: its bracket, whatever `each` takes for an index, the bracket that ends it.
+    /// An array or an object: its bracket, the result of `each` for each index, the closing
+    /// bracket.
     fn container(
         &mut self,
         name: &str,
@@ -200,7 +203,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The offset behind the string that the text begins with.
+/// The offset after the string at the front of the text.
 fn end_of_string(text: &str) -> usize {
     let mut is_escaped = false;
     for (at, sign) in text.bytes().enumerate().skip(1) {

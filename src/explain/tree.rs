@@ -1,8 +1,8 @@
-//! The tree that an explanation is: named ranges of bits, with what they say.
+//! The tree of an explanation: named ranges of bits, with their meaning.
 //!
-//! A node knows its place in the input, not the input. The children of a node lie within it, one after the other,
-//! without gaps; so the leaves of a whole tree tile the input, and whoever colours, filters or re-encodes needs
-//! nothing else.
+//! A node knows its place in the input, not the input. The children of a node lie within it, one
+//! after the other, without gaps; so the leaves of a whole tree tile the input, and code that
+//! colours, filters or re-encodes needs nothing else.
 
 use std::ops::Range;
 
@@ -14,16 +14,18 @@ pub const BYTE: usize = 8;
 /// A named range of the input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// What it is: a field of the frame header, an argument of the packet, a part of an encoding.
+    /// The node's name: a field of the frame header, an argument of the packet, a part of an
+    /// encoding.
     pub name: String,
-    /// Where it lies: bits from the front of the input, the most significant bit of a byte first.
+    /// The node's place: bits from the front of the input, the most significant bit of a byte
+    /// first.
     pub bits: Range<usize>,
-    /// What it says, with its unit; empty where the children say it.
+    /// The meaning, with its unit; empty if the children carry it.
     pub value: String,
-    /// The value itself, where a leaf has one. With the encoding, or with the number of bits, it says which bytes the
-    /// leaf stands for.
+    /// The value itself, if a leaf has one. With the encoding, or with the number of bits, it
+    /// determines the bytes of the leaf.
     pub raw: Option<Value>,
-    /// How it is written, such as `uint 16`; empty where that goes without saying.
+    /// The encoding, such as `uint 16`; empty if it is obvious.
     pub encoding: String,
     /// Its parts in the order of the input; none in a leaf.
     pub children: Vec<Node>,
@@ -35,14 +37,14 @@ impl Node {
         Node { value: value.into(), ..Node::parent(name, bits.start, Vec::new()).within(bits) }
     }
 
-    /// A node that is made of its parts, which begins at `start` even if there are none.
+    /// A node with children, which begins at `start` even if there are none.
     pub fn parent(name: impl Into<String>, start: usize, children: Vec<Node>) -> Node {
         let end = children.last().map_or(start, |last| last.bits.end);
         let (value, encoding) = (String::new(), String::new());
         Node { name: name.into(), bits: start..end, value, raw: None, encoding, children }
     }
 
-    /// A leaf of bytes that mean nothing here, or are not read.
+    /// A leaf of bytes that have no meaning here, or are not read.
     pub fn of_bytes(name: impl Into<String>, start: usize, bytes: &[u8], value: impl Into<String>) -> Node {
         Node::leaf(name, bits(start..start + bytes.len()), value).raw(bytes)
     }
@@ -70,7 +72,7 @@ impl Node {
         self
     }
 
-    /// The bytes that the node touches: a bit field touches one that it does not fill.
+    /// The bytes that the node touches: a bit field may fill a byte only in part.
     pub fn bytes(&self) -> Range<usize> {
         self.bits.start / BYTE..self.bits.end.div_ceil(BYTE)
     }

@@ -1,11 +1,12 @@
-//! Values as people read them: with their unit, and in a unit that one can picture.
+//! Values as people read them: with their unit, and also in a familiar unit.
 //!
-//! A value and its type come in, a short text goes out, safe for a terminal: text from the wire is quoted and escaped.
+//! The text is short and safe for a terminal: text from the wire is quoted and escaped.
 
 use crate::packet::Value;
 use crate::packet::grammar::{Shape, Unit};
 
-/// The value as text; the type gives it a unit. A flag is 1 or 0 and a bool is true or false, whichever of the two travels.
+/// The value as text; the type gives its unit. A flag prints as 1 or 0 and a bool as true or false,
+/// regardless of the form on the wire.
 pub fn print(value: &Value, shape: Option<&Shape>) -> String {
     match (shape, truth(value)) {
         (Some(Shape::Flag), Some(truth)) => return u8::from(truth).to_string(),
@@ -29,7 +30,7 @@ pub fn print(value: &Value, shape: Option<&Shape>) -> String {
     }
 }
 
-/// The truth that a value says, as a boolean or as the number 1 or 0.
+/// The truth value of a boolean or of the number 1 or 0.
 fn truth(value: &Value) -> Option<bool> {
     match (value, value.as_f64()) {
         (Value::Boolean(truth), _) => Some(*truth),
@@ -47,7 +48,7 @@ fn unit_name(unit: Unit) -> &'static str {
     }
 }
 
-/// The same number in pixels or degrees, where its unit is neither.
+/// The same number in pixels or degrees, if its unit is neither.
 fn in_other_words(number: f64, unit: Unit) -> String {
     let degrees = |turns: f64| format!(" = {}°", round(turns * 360.0, 10.0));
     match unit {
