@@ -5,15 +5,16 @@
 //!   seconds 4 · micro- or nanoseconds 4 · bytes here 4 · bytes it had 4 · its bytes
 //! ```
 //!
-//! Comes in: a file whose magic is one of four. Goes out: its packets. Never: a packet of another length than it declares.
+//! A file of this format begins with one of four magic numbers. A packet that is shorter than it
+//! declares is an error.
 
 use super::{Capture, CaptureError, Cursor, Order, Packet, Rule};
 
-/// What the first four bytes say of the file.
+/// The format as given by the first four bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Format {
     order: Order,
-    /// Nanoseconds of the unit below the second.
+    /// Nanoseconds per unit of the fraction of a second.
     unit_ns: u64,
 }
 
@@ -21,12 +22,12 @@ pub(super) struct Format {
 const MICROSECONDS: [u8; 4] = [0xa1, 0xb2, 0xc3, 0xd4];
 /// The magic of files in nanoseconds.
 const NANOSECONDS: [u8; 4] = [0xa1, 0xb2, 0x3c, 0x4d];
-/// The only version that was ever written since 1998.
+/// The only version written since 1998.
 const MAJOR: u16 = 2;
-/// The link's number is the lower half; the upper one may tell of checksums behind packets.
+/// The link's number is the lower half; the upper half may describe checksums after packets.
 const LINK_BITS: u32 = 0xffff;
 
-/// The format of a file by its first bytes; `None` when it is not this one.
+/// The format of a file by its first bytes; `None` if it is not pcap.
 pub(super) fn format(bytes: &[u8]) -> Option<Format> {
     let magic: [u8; 4] = *bytes.first_chunk()?;
     let mut swapped = magic;

@@ -1,4 +1,4 @@
-//! Captures: files of packets, to be written for Wireshark and read back.
+//! Captures: files of packets, written for Wireshark and read back.
 //!
 //! ```text
 //!   file    pcapng, pcap ──► packets with time and comment              ──► pcapng
@@ -7,9 +7,9 @@
 //!   record  LINKTYPE_USER0 ──► what the world was told                  ──► bytes
 //! ```
 //!
-//! Comes in: the bytes of a file. Goes out: its packets, borrowed from those bytes; its TCP connections; its world records. And the
-//! other way round, block by block. Never: room made for a length that was only declared, a panic on a damaged file, a guess in place
-//! of what is missing: a hole stays a hole.
+//! Reading gives the packets of a file, borrowed from its bytes; its TCP connections; and its world
+//! records. Writing goes block by block. The reader never allocates for a length that was only
+//! declared, never panics on a damaged file, and never fills in missing bytes: a hole stays a hole.
 
 mod classic;
 pub mod packet;
@@ -23,22 +23,22 @@ use std::fmt;
 pub use record::Record;
 pub use stream::{Connection, End, Hole, Piece};
 
-/// A packet of a capture, as it stands in the file.
+/// A packet as stored in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// Its place among all packets of the file, from 1, as Wireshark counts.
+    /// The packet's number in the file, from 1, as in Wireshark.
     pub number: usize,
     /// When it was captured, in nanoseconds since 1970.
     pub at_ns: u64,
-    /// What its bytes begin with: a LINKTYPE number.
+    /// The type of its first header: a LINKTYPE number.
     pub link: u32,
     /// Its bytes, as far as they were captured.
     pub bytes: &'a [u8],
-    /// How many bytes it had.
+    /// The packet's original size in bytes.
     pub whole_bytes: usize,
-    /// Whether it came to the machine (`Some(true)`) or left it, where the file says so.
+    /// Whether the machine received the packet (`Some(true)`) or sent it, if the file says so.
     pub inbound: Option<bool>,
-    /// What was written about it.
+    /// The packet's comments.
     pub comments: Vec<&'a str>,
 }
 
@@ -49,7 +49,8 @@ pub struct Capture<'a> {
     pub packets: Vec<Packet<'a>>,
     /// Names that the file gives to addresses.
     pub names: Vec<(IpAddr, &'a str)>,
-    /// Where the file ends in the middle of a block, if it does: whoever wrote it was cut off. What stands before is read.
+    /// The offset at which the file ends in the middle of a block, if it does: its writer was
+    /// interrupted. Everything before it is read.
     pub cut_at: Option<usize>,
 }
 
@@ -59,7 +60,7 @@ impl<'a> Capture<'a> {
         stream::connections(&self.packets)
     }
 
-    /// What the server wrote about its world, with the packet that holds it.
+    /// The server's records of its world, each with the packet that holds it.
     pub fn records(&self) -> impl Iterator<Item = (&Packet<'a>, Result<Record<'a>, record::RecordError>)> {
         let of_world = self.packets.iter().filter(|packet| packet.link == packet::LINK_WORLD);
         of_world.map(|packet| (packet, record::decode(packet.bytes)))
@@ -69,7 +70,8 @@ impl<'a> Capture<'a> {
 /// Reads a whole capture file: pcapng or pcap, in either byte order.
 ///
 /// # Errors
-/// [`CaptureError`] says where the file stops to make sense, and which rule it breaks there.
+/// [`CaptureError`] gives the offset at which the file becomes invalid, and the rule that it breaks
+/// there.
 pub fn read(bytes: &[u8]) -> Result<Capture<'_>, CaptureError> {
     if pcapng::is_pcapng(bytes) {
         pcapng::read(bytes)
@@ -83,28 +85,28 @@ pub fn read(bytes: &[u8]) -> Result<Capture<'_>, CaptureError> {
 /// A file that is no capture, or a damaged one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureError {
-    /// Where in the file, in bytes from its beginning.
+    /// The offset in the file, in bytes.
     pub offset: usize,
-    /// What is wrong there.
+    /// The broken rule.
     pub rule: Rule,
 }
 
 /// The rules of the formats that a file can break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// It begins neither as pcapng nor as pcap.
+    /// The file begins neither as pcapng nor as pcap.
     NotACapture,
     /// The byte-order magic of a section is neither way round.
     ByteOrder,
-    /// The format has a version that is not known here.
+    /// The version of the format is not supported.
     Version(u16),
     /// A block's length is below 12, or no multiple of 4.
     BlockLength(u32),
-    /// The length at the end of a block is another one than at its beginning.
+    /// The length at the end of a block differs from the one at its beginning.
     BlockEnd(u32),
-    /// A block, an option or a packet ends before what it holds.
+    /// A block, an option or a packet ends before its content does.
     Truncated,
-    /// A packet names an interface that was not described.
+    /// A packet refers to an interface that was not described.
     Interface(u32),
 }
 
@@ -141,7 +143,7 @@ enum Order {
 #[derive(Debug, Clone, Copy)]
 struct Cursor<'a> {
     bytes: &'a [u8],
-    /// Where in the file the first of `bytes` stands.
+    /// The offset in the file of the first of `bytes`.
     offset: usize,
     order: Order,
 }

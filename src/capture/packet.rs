@@ -4,9 +4,9 @@
 //!   link header, if the link has one ─► IPv4 or IPv6 ─► TCP ─► payload
 //! ```
 //!
-//! Comes in: a packet of a capture. Goes out: its segment, or nothing where it is no TCP or too short to be some. And the other way
-//! round, without a link header. Checksums are written right and not checked: a capture on the sender's own machine has none that are.
-//! Never: reassembly of IP fragments.
+//! Decoding returns nothing if a packet is not TCP or is too short. Encoding writes no link header.
+//! Checksums are written correctly but not checked: in a capture on the sender's own machine they
+//! are not filled in. IP fragments are not reassembled.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -27,15 +27,15 @@ const LINK_IPV4: u32 = 228;
 const LINK_IPV6: u32 = 229;
 const LINK_LINUX_COOKED_2: u32 = 276;
 
-/// Sender sends no more.
+/// The sender sends no more.
 pub const FIN: u8 = 0b0000_0001;
-/// Sender begins; its sequence number is the one before its first byte.
+/// The sender begins; its sequence number is the one before its first byte.
 pub const SYN: u8 = 0b0000_0010;
-/// Sender gives the connection up.
+/// The sender resets the connection.
 pub const RST: u8 = 0b0000_0100;
-/// What was sent is to be handed on at once.
+/// The receiver should pass the data on at once.
 pub const PSH: u8 = 0b0000_1000;
-/// The acknowledgement counts.
+/// The acknowledgement number is valid.
 pub const ACK: u8 = 0b0001_0000;
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
@@ -47,34 +47,35 @@ const IPV6_EXTENSIONS: [u8; 3] = [0, 43, 60];
 const IPV4_HEADER_BYTES: usize = 20;
 const IPV6_HEADER_BYTES: usize = 40;
 const TCP_HEADER_BYTES: usize = 20;
-/// More fragments, or an offset: either makes a packet a part of one.
+/// More fragments, or an offset: either marks a packet as a fragment.
 const IPV4_FRAGMENT: u16 = 0b0011_1111_1111_1111;
 const IPV4_DO_NOT_FRAGMENT: u16 = 0b0100_0000_0000_0000;
 const HOPS: u8 = 64;
-/// The largest window, and the largest factor for it, said with the SYN: no reader finds a window full.
+/// The largest window, and the largest factor for it, announced with the SYN: no reader sees a full
+/// window.
 const WINDOW: u16 = u16::MAX;
 /// Options of a SYN: segments up to 65,495 bytes, nothing, a window scale of 14.
 const SYN_OPTIONS: [u8; 8] = [2, 4, 0xff, 0xd7, 1, 3, 3, 14];
 
-/// What stands before the payload of a segment.
+/// The addresses and the TCP header of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
-    /// Who sent it.
+    /// The sender.
     pub from: SocketAddr,
-    /// To whom.
+    /// The receiver.
     pub to: SocketAddr,
     /// Number of the first byte of the payload.
     pub sequence: u32,
-    /// Number of the byte that the sender waits for.
+    /// Number of the next byte that the sender expects.
     pub acknowledged: u32,
-    /// [`SYN`] and the like.
+    /// [`SYN`] and the other flags.
     pub flags: u8,
 }
 
-/// A segment that was read.
+/// A decoded segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment<'a> {
-    /// What stands before the payload.
+    /// The addresses and the TCP header.
     pub head: Head,
     /// Its payload, as far as it was captured.
     pub payload: &'a [u8],
@@ -82,7 +83,7 @@ pub struct Segment<'a> {
     pub missing_bytes: usize,
 }
 
-/// Whether packets of this link are read: those in which TCP is looked for, and records of the world.
+/// Whether packets of this link are read: for TCP, or as records of the world.
 pub fn is_read(link: u32) -> bool {
     matches!(
         link,
@@ -100,7 +101,7 @@ pub fn is_read(link: u32) -> bool {
     )
 }
 
-/// The TCP segment that a packet holds; `None` when it holds none, or less than its headers.
+/// The TCP segment in a packet; `None` if there is none, or if its headers are incomplete.
 pub fn decode<'a>(packet: &Packet<'a>) -> Option<Segment<'a>> {
     let cut = packet.whole_bytes.saturating_sub(packet.bytes.len());
     let bytes = network(packet)?;
@@ -111,12 +112,13 @@ pub fn decode<'a>(packet: &Packet<'a>) -> Option<Segment<'a>> {
     }
 }
 
-/// What the link carries, if that is IP.
+/// The IP packet that the link carries, if any.
 fn network<'a>(packet: &Packet<'a>) -> Option<&'a [u8]> {
     let bytes = packet.bytes;
     match packet.link {
         LINK_RAW | LINK_RAW_BSD | LINK_RAW_OPENBSD | LINK_IPV4 | LINK_IPV6 => Some(bytes),
-        // Four bytes name the family, in the order of some machine: the version in front of IP says it as well.
+        // Four bytes name the family, in some machine's byte order: the version in the IP header
+        // gives it as well.
         LINK_LOOPBACK | LINK_LOOPBACK_OPENBSD => bytes.get(4..),
         LINK_ETHERNET => {
             let mut at = 12;
@@ -142,7 +144,7 @@ fn ipv4(bytes: &[u8], cut: usize) -> Option<Segment<'_>> {
     if header_bytes < IPV4_HEADER_BYTES || is_fragment || *bytes.get(9)? != PROTOCOL_TCP {
         return None;
     }
-    // A packet that the card cuts up later has no length yet.
+    // A packet that the network card will split later has no length yet.
     let length = match usize::from(u16_at(bytes, 2)?) {
         0 => bytes.len() + cut,
         length => length,
@@ -199,8 +201,9 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
 }
 
-/// Appends a packet of [`LINK_RAW`] with as much of the payload as one takes, and gives how much that is: at most
-/// [`CAPTURE_SEGMENT_BYTES`]. An IPv4 address that is written as one of IPv6 is one of IPv4, if both are.
+/// Appends a packet of [`LINK_RAW`] with as much of the payload as fits, at most
+/// [`CAPTURE_SEGMENT_BYTES`], and returns how much that is. IPv4 addresses written as IPv6 become
+/// IPv4, if both are.
 pub fn encode(out: &mut Vec<u8>, head: &Head, payload: &[u8]) -> usize {
     let payload = &payload[..payload.len().min(CAPTURE_SEGMENT_BYTES)];
     let options: &[u8] = if head.flags & SYN != 0 { &SYN_OPTIONS } else { &[] };
@@ -233,7 +236,7 @@ fn as_ipv6(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// Gives the sum of the addresses, which TCP's checksum covers.
+/// Returns the sum of the addresses, which TCP's checksum covers.
 fn write_ipv4(out: &mut Vec<u8>, from: Ipv4Addr, to: Ipv4Addr, segment_bytes: usize) -> u64 {
     let begin = out.len();
     let length = (IPV4_HEADER_BYTES + segment_bytes) as u16;

@@ -8,8 +8,8 @@
 //!                                                               packet            6   interface, time, bytes, options
 //! ```
 //!
-//! Comes in: a file, or what is to be written to one. Goes out: the same the other way round. Blocks of other kinds are skipped, as the
-//! format wants it. Written least significant byte first, with nanoseconds. Never: trust in a length.
+//! The reader skips blocks of other kinds, as the format requires, and checks every length. The
+//! writer puts the least significant byte first and counts time in nanoseconds.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -22,13 +22,13 @@ const SIMPLE_PACKET: u32 = 3;
 const NAMES: u32 = 4;
 const ENHANCED_PACKET: u32 = 6;
 
-/// How a section says which byte comes first.
+/// The number by which a section shows its byte order.
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-/// The version that is read and written.
+/// The supported version.
 const MAJOR: u16 = 1;
 /// Kind and length before the body, length after it.
 const FRAME_BYTES: usize = 12;
-/// A section's length that says nothing.
+/// A section length that means unknown.
 const UNKNOWN_LENGTH: u64 = u64::MAX;
 
 const OPTION_END: u16 = 0;
@@ -55,7 +55,7 @@ pub(super) fn is_pcapng(bytes: &[u8]) -> bool {
     bytes.starts_with(&SECTION.to_le_bytes())
 }
 
-/// What the packets of an interface need to be understood.
+/// The properties of an interface that its packets depend on.
 #[derive(Debug, Clone, Copy)]
 struct Interface {
     link: u32,
@@ -65,7 +65,7 @@ struct Interface {
 }
 
 impl Interface {
-    /// Units of this interface since 1970, in nanoseconds; what does not fit is the nearest that does.
+    /// Converts units of this interface since 1970 to nanoseconds, saturating.
     fn nanoseconds(&self, units: u64) -> u64 {
         let (units, power) = (u128::from(units), u32::from(self.resolution & !RESOLUTION_OF_TWO));
         let ns = if self.resolution & RESOLUTION_OF_TWO != 0 {
@@ -92,7 +92,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Capture<'_>, CaptureError> {
             interfaces.clear();
         }
         let Some((kind, body)) = block(&mut cursor)? else {
-            // The first block is what says that the file is one at all.
+            // The first block shows whether the file is a capture at all.
             if begin.offset == 0 {
                 return Err(begin.error(Rule::Truncated));
             }
@@ -114,7 +114,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Capture<'_>, CaptureError> {
     Ok(capture)
 }
 
-/// The byte order of the section that begins here, if one does. It counts from the section's own length on.
+/// The byte order of the section that begins here, if one does. It applies from the section's own
+/// length on.
 fn section_order(mut cursor: Cursor<'_>) -> Result<Option<Order>, CaptureError> {
     if !is_pcapng(cursor.bytes) {
         return Ok(None);
@@ -130,7 +131,7 @@ fn section_order(mut cursor: Cursor<'_>) -> Result<Option<Order>, CaptureError> 
     }
 }
 
-/// The next block's kind and body; `None` when the file ends in the middle of it.
+/// The next block's kind and body; `None` if the file ends in the middle of it.
 fn block<'a>(cursor: &mut Cursor<'a>) -> Result<Option<(u32, Cursor<'a>)>, CaptureError> {
     if cursor.bytes.len() < FRAME_BYTES {
         return Ok(None);
@@ -162,7 +163,7 @@ fn section(mut body: Cursor<'_>) -> Result<(), CaptureError> {
     }
 }
 
-/// The next option: its number and value; `None` at the end of them.
+/// The next option: its number and value; `None` after the last one.
 fn option<'a>(body: &mut Cursor<'a>) -> Result<Option<(u16, Cursor<'a>)>, CaptureError> {
     if body.bytes.is_empty() {
         return Ok(None);
@@ -200,7 +201,7 @@ fn interface(mut body: Cursor<'_>) -> Result<Interface, CaptureError> {
     Ok(interface)
 }
 
-/// The packet of a block; its number is the caller's.
+/// The packet of a block; the caller numbers it.
 fn packet<'a>(kind: u32, mut body: Cursor<'a>, interfaces: &[Interface]) -> Result<Packet<'a>, CaptureError> {
     let at_interface = body;
     let number = match kind {
@@ -247,7 +248,8 @@ fn packet<'a>(kind: u32, mut body: Cursor<'a>, interfaces: &[Interface]) -> Resu
     Ok(packet)
 }
 
-/// The names of a block. A record ends with one name or more, each with a zero behind it; the first counts.
+/// The names of a block. A record ends with one or more names, each terminated by a zero; the first
+/// is used.
 fn names<'a>(mut body: Cursor<'a>, names: &mut Vec<(IpAddr, &'a str)>) -> Result<(), CaptureError> {
     while let Some((kind, mut value)) = option(&mut body)? {
         let address: IpAddr = match kind {
@@ -261,7 +263,7 @@ fn names<'a>(mut body: Cursor<'a>, names: &mut Vec<(IpAddr, &'a str)>) -> Result
     Ok(())
 }
 
-/// Appends the block that begins a file: who wrote it.
+/// Appends the block that begins a file, with the name of the application.
 pub fn write_section(out: &mut Vec<u8>, application: &str) {
     write_block(out, SECTION, |out| {
         out.extend_from_slice(&BYTE_ORDER.to_le_bytes());
@@ -286,7 +288,8 @@ pub fn write_interface(out: &mut Vec<u8>, link: u16, name: &str) {
     });
 }
 
-/// Appends a name for an address. A zero would end the name, so what follows one is left out.
+/// Appends a name for an address. A zero would end the name, so the text from the first zero on is
+/// left out.
 pub fn write_name(out: &mut Vec<u8>, address: IpAddr, name: &str) {
     let name = name.split('\0').next().unwrap_or_default();
     write_block(out, NAMES, |out| {
@@ -301,14 +304,14 @@ pub fn write_name(out: &mut Vec<u8>, address: IpAddr, name: &str) {
     });
 }
 
-/// What is said of a packet that is written.
+/// The metadata of a packet to write.
 #[derive(Debug, Clone, Copy)]
 pub struct About<'a> {
     /// Number of the interface.
     pub interface: u32,
     /// Nanoseconds since 1970.
     pub at_ns: u64,
-    /// Whether it came to the machine or left it, if either.
+    /// Whether the machine received or sent the packet, if either.
     pub inbound: Option<bool>,
     /// A comment; none if it is empty.
     pub comment: &'a str,
@@ -347,7 +350,7 @@ fn write_block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(&length.to_le_bytes());
 }
 
-/// Appends an option; a value beyond 65,535 bytes is cut, which only a text can be.
+/// Appends an option; a value beyond 65,535 bytes, which only a text can be, is cut.
 fn write_option(out: &mut Vec<u8>, number: u16, value: &[u8]) {
     let value = &value[..value.len().min(u16::MAX.into())];
     out.extend_from_slice(&number.to_le_bytes());

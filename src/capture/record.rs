@@ -1,7 +1,8 @@
-//! What the second interface of a capture carries: the world itself, so that its ticks can be run again.
+//! The content of a capture's second interface: the world itself, so that its ticks can be run
+//! again.
 //!
-//! Comes in: the bytes of a packet of [`super::packet::LINK_WORLD`]. Goes out: a [`Record`], and the other way round. Never: a look into a
-//! snapshot or a command frame, which are the world's to read.
+//! The bytes of a packet of [`super::packet::LINK_WORLD`] decode to a [`Record`], and back.
+//! Snapshots and command frames stay opaque here; the world reads them.
 //!
 //! ```text
 //!    0         1      2
@@ -27,7 +28,7 @@ const CLIENT: u8 = 3;
 const LOST: u8 = 4;
 const JOIN: u8 = 5;
 
-/// A client of which a `hello` is still due, among the flags of [`Record::Client`].
+/// Among the flags of [`Record::Client`]: the client still has to send `hello`.
 pub const FLAG_AWAITS_HELLO: u8 = 0b001;
 /// A client that speaks JSON in text frames.
 pub const FLAG_JSON: u8 = 0b010;
@@ -41,15 +42,15 @@ pub enum Record<'a> {
         seed: u32,
         /// Side of its map.
         map_size_px: u32,
-        /// Its ticks a second.
+        /// The world's ticks per second.
         tick_hz: u32,
-        /// Which rules it follows.
+        /// The hash of the world's rules.
         code_hash: u64,
         /// Ticks completed.
         tick: u32,
         /// Number of this part, from 0.
         part: u16,
-        /// How many parts there are.
+        /// The number of parts.
         parts: u16,
         /// This part of the snapshot.
         bytes: &'a [u8],
@@ -61,7 +62,7 @@ pub enum Record<'a> {
         /// The commands of the tick, as a command frame.
         frame: &'a [u8],
     },
-    /// A client of which the capture does not have the beginning.
+    /// A client whose beginning is not in the capture.
     Client {
         /// Its number.
         client: u64,
@@ -73,20 +74,22 @@ pub enum Record<'a> {
         player: u16,
         /// The sequence of its last command.
         sequence: u64,
-        /// [`FLAG_AWAITS_HELLO`] and the like.
+        /// [`FLAG_AWAITS_HELLO`] and the other flags.
         flags: u8,
-        /// Bytes of an unfinished message that follow in its connection and that the session has counted already.
+        /// Bytes of an unfinished message that follow in the connection and that the session has
+        /// already counted.
         unfinished: u32,
-        /// All that its session remembers, in the session's own form; what follows of the client in the capture comes after it.
+        /// The session's state, in the session's own form; the client's later packets in the
+        /// capture follow it.
         session: &'a [u8],
     },
-    /// Something is missing from here on: the capture could not follow.
+    /// Data is missing from here on: the capture could not keep up.
     Lost {
-        /// Messages that are missing, ticks among them.
+        /// The number of missing messages, ticks among them.
         messages: u32,
         /// Their bytes.
         bytes: u64,
-        /// The tick at which it began.
+        /// The tick at which the loss began.
         since_tick: u32,
     },
     /// A client has a body from here on.
@@ -105,7 +108,7 @@ pub enum Record<'a> {
 /// Why bytes are not a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordError {
-    /// Another layout than this code writes.
+    /// A layout of another version.
     Version(u8),
     /// There is no record of this kind.
     Kind(u8),
@@ -115,7 +118,7 @@ pub enum RecordError {
     Trailing(usize),
     /// A text is not UTF-8.
     Text,
-    /// A part of a snapshot that has fewer parts.
+    /// The part's number is not below the number of parts.
     Part(u16),
 }
 
@@ -186,10 +189,10 @@ fn write_text(out: &mut Vec<u8>, text: &str) {
     out.extend(&text.as_bytes()[..end]);
 }
 
-/// The record that the bytes are.
+/// Decodes a record.
 ///
 /// # Errors
-/// When they are not exactly one.
+/// The bytes are not exactly one record.
 pub fn decode(bytes: &[u8]) -> Result<Record<'_>, RecordError> {
     let mut reader = Reader { bytes };
     let version = u8::from_le_bytes(reader.array()?);

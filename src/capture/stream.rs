@@ -1,13 +1,14 @@
-//! Segments to connections: what each end said, once, in the order of its sequence numbers.
+//! Segments to connections: the bytes of each end, once, in the order of its sequence numbers.
 //!
 //! ```text
 //!   segments as captured      5..9   1..5   3..9   12..14             of one direction
 //!   pieces                    1..5   5..9   hole   12..14             each with the packet that brought it first
 //! ```
 //!
-//! Comes in: the packets of a capture. Goes out: [`Connection`]s with their [`Piece`]s. A piece stands where a receiver
-//! could have read it: after every piece before it in its direction, and among those of the other direction by the packets. What came
-//! twice counts once, as it came first. Never: bytes in place of those that are missing.
+//! The packets of a capture become [`Connection`]s with their [`Piece`]s. A piece is placed where a
+//! receiver could have read it: after every earlier piece of its direction, and among the pieces of
+//! the other direction by packet order. Repeated bytes count once, as they came first. Missing
+//! bytes are never filled in.
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, HashMap};
@@ -18,16 +19,16 @@ use super::packet::{self, ACK, FIN, RST, SYN, Segment};
 /// One of the two ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum End {
-    /// The one that asked for the connection.
+    /// The end that opened the connection.
     Client,
-    /// The one that was asked.
+    /// The end that accepted it.
     Server,
 }
 
 /// Bytes that one end sent, as one packet brought them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece<'a> {
-    /// Who sent them.
+    /// The sender.
     pub from: End,
     /// When their packet was captured, nanoseconds since 1970.
     pub at_ns: u64,
@@ -35,39 +36,42 @@ pub struct Piece<'a> {
     pub packet: usize,
     /// The bytes.
     pub bytes: &'a [u8],
-    /// Whether bytes are missing between the piece of this end before and this one; [`Connection::holes`] says how many.
+    /// Whether bytes are missing between this end's previous piece and this one;
+    /// [`Connection::holes`] gives their number.
     pub hole_before: bool,
 }
 
 /// Bytes that one end sent and that are not in the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hole {
-    /// Who sent them.
+    /// The sender.
     pub from: End,
-    /// When it was noticed, nanoseconds since 1970.
+    /// When the hole was noticed, nanoseconds since 1970.
     pub at_ns: u64,
-    /// The first packet behind the hole; the last one of the connection where nothing follows.
+    /// The first packet after the hole; the last one of the connection if nothing follows.
     pub packet: usize,
-    /// How many are missing.
+    /// The number of missing bytes.
     pub bytes: u64,
 }
 
 /// A TCP connection of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection<'a> {
-    /// Who asked for it. Without its beginning, whoever sent a request; or else the end with the higher port.
+    /// The end that opened the connection. Without its beginning, the end that sent a request; or
+    /// else the end with the higher port.
     pub client: SocketAddr,
-    /// Who was asked.
+    /// The end that accepted it.
     pub server: SocketAddr,
     /// Its first packet's number in the file.
     pub first_packet: usize,
-    /// Whether the capture has its beginning, so that the first piece of each end is what it said first.
+    /// Whether the capture has the beginning, so that the first piece of each end is its first
+    /// data.
     pub has_begin: bool,
-    /// Whether the capture has its end: both said that they send no more, or one gave up.
+    /// Whether the capture has the end: both ends sent FIN, or one reset the connection.
     pub has_end: bool,
-    /// What was said, in the order in which it could be read.
+    /// The data, in the order in which it could be read.
     pub pieces: Vec<Piece<'a>>,
-    /// What is missing.
+    /// The missing bytes.
     pub holes: Vec<Hole>,
 }
 
@@ -90,14 +94,14 @@ pub(super) fn connections<'a>(packets: &[Packet<'a>]) -> Vec<Connection<'a>> {
     talks.into_iter().map(Talk::finish).collect()
 }
 
-/// A connection as it is put together; `flows[0]` is what `ends[0]` sends.
+/// A connection under construction; `flows[0]` is the data of `ends[0]`.
 struct Talk<'a> {
     ends: [SocketAddr; 2],
     first_packet: usize,
     flows: [Flow<'a>; 2],
     given_up: bool,
     last: (u64, usize),
-    /// Which end asked for the connection, where a SYN said so.
+    /// The end that opened the connection, if a SYN shows it.
     asker: Option<usize>,
 }
 
@@ -107,12 +111,13 @@ impl<'a> Talk<'a> {
         Talk { ends: [from, to], first_packet, flows, given_up: false, last: (0, 0), asker: None }
     }
 
-    /// Which of the ends sent a segment. One that talks to itself has one end only.
+    /// The index of the end that sent a segment. A connection from an address to itself has only
+    /// one end.
     fn side(&self, segment: &Segment<'_>) -> usize {
         usize::from(segment.head.from != self.ends[0])
     }
 
-    /// Whether a segment asks for another connection between the same two ends.
+    /// Whether a segment opens another connection between the same two ends.
     fn begins_anew(&self, segment: &Segment<'_>) -> bool {
         let flow = &self.flows[self.side(segment)];
         let asks = segment.head.flags & (SYN | ACK) == SYN;
@@ -166,18 +171,18 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// What one end sends. Offsets count its bytes; they grow where sequence numbers begin again at 0.
+/// The data of one end. Offsets count its bytes; they keep growing when sequence numbers wrap to 0.
 #[derive(Default)]
 struct Flow<'a> {
     /// The sequence number of its SYN.
     first_sequence: Option<u32>,
-    /// The offset of the first byte, where the SYN says it.
+    /// The offset of the first byte, if a SYN gives it.
     begin: Option<i64>,
     /// The last sequence number seen, and its offset.
     last: Option<(u32, i64)>,
-    /// What came, by the offset of its first byte; no two overlap.
+    /// Received chunks by the offset of their first byte; no two overlap.
     chunks: BTreeMap<i64, Chunk<'a>>,
-    /// The offset behind the last byte that is known to have been sent.
+    /// The offset after the last byte known to have been sent.
     known: i64,
     /// The offset of its FIN.
     fin: Option<i64>,
@@ -191,7 +196,7 @@ struct Chunk<'a> {
 }
 
 impl<'a> Flow<'a> {
-    /// The offset of a sequence number: the nearest one to the last.
+    /// The offset of a sequence number: the candidate nearest to the last offset.
     fn offset(&mut self, sequence: u32) -> i64 {
         let (last, offset) = *self.last.get_or_insert((sequence, 0));
         let offset = offset + i64::from(sequence.wrapping_sub(last) as i32);
@@ -199,7 +204,8 @@ impl<'a> Flow<'a> {
         offset
     }
 
-    /// The other end has all before this sequence number. One more than what was seen may be the FIN.
+    /// The other end has received everything before this sequence number. One more than was seen
+    /// may be the FIN.
     fn acknowledge(&mut self, sequence: u32) {
         if let Some(before) = self.last {
             let offset = self.offset(sequence);
@@ -229,7 +235,7 @@ impl<'a> Flow<'a> {
         if is_first {
             self.known = end;
         } else if end > self.known + i64::from(is_empty) {
-            // What follows a FIN has a number one above it, as an acknowledgement has.
+            // Sequence numbers after a FIN are one higher, as an acknowledgement shows.
             self.known = end;
         }
         if segment.head.flags & FIN != 0 {
@@ -238,7 +244,7 @@ impl<'a> Flow<'a> {
         self.keep(offset, Chunk { at_ns: packet.at_ns, packet: packet.number, bytes: segment.payload });
     }
 
-    /// Keeps what is new of a chunk.
+    /// Keeps the new part of a chunk.
     fn keep(&mut self, offset: i64, chunk: Chunk<'a>) {
         let end = offset + chunk.bytes.len() as i64;
         let mut at = offset;
@@ -268,7 +274,7 @@ impl<'a> Flow<'a> {
         let Some(mut at) = self.begin.or(first) else { return };
         let mut readable = 0;
         for (offset, chunk) in self.chunks {
-            // Before the first byte there is nothing that was said: a keep-alive repeats the byte before.
+            // Nothing was sent before the first byte: a keep-alive repeats the byte before.
             let skipped = (at - offset).clamp(0, chunk.bytes.len() as i64);
             let (offset, bytes) = (offset + skipped, &chunk.bytes[skipped as usize..]);
             if bytes.is_empty() {
