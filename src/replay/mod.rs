@@ -1,14 +1,17 @@
-//! A captured session run again: the clients' bytes decoded anew, their commands stepped anew, each tick held against the recorded one.
+//! Replays a captured session: decodes the clients' bytes anew, steps their commands anew, and
+//! checks each tick against the recorded one.
 //!
 //! ```text
 //!   capture ─┬─ clients' bytes ─► frames, packets, session ─► commands ─┐  by player and sequence
 //!            └─ world's records ─► snapshot, command frames ────────────┴─► world ─► checksum of each tick
 //! ```
 //!
-//! Comes in: a capture of a server. Goes out: a [`Report`], or why it cannot be run again ([`NotReplayable`]). The world is stepped with the
-//! commands that were **decoded** from the clients' bytes; the recorded ones say only in which tick. Recorded as they are go commands of
-//! the server and of the operator, and those of which the capture cannot have the bytes: sent before it began, or by a client that it leaves out. Never: a
-//! guess at what is missing.
+//! The result is a [`Report`], or the reason why the capture cannot be replayed
+//! ([`NotReplayable`]). The world is stepped with the commands that were **decoded** from the
+//! clients' bytes; the recorded commands say only which tick each belongs to. Recorded commands are
+//! used as they are if they come from the server or the operator, or if the capture cannot have
+//! their bytes: they were sent before it began, or by a client that it leaves out. Missing data is
+//! never guessed.
 
 mod recording;
 mod speaker;
@@ -27,18 +30,18 @@ use crate::ws::http::RequestHead;
 use recording::{Recording, Tick};
 use speaker::{Said, Speaker};
 
-/// What a client is spoken to in.
+/// The dialect and format of a client.
 #[derive(Debug, Clone)]
 pub struct Spoken {
     /// Codes and types.
     pub dialect: Arc<Dialect>,
-    /// Whether it says hello first.
+    /// Whether the client sends hello first.
     pub is_native: bool,
-    /// Whether it speaks JSON.
+    /// Whether the client uses JSON.
     pub is_json: bool,
 }
 
-/// What came of a replay.
+/// The result of a replay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// The first tick.
@@ -49,7 +52,7 @@ pub struct Report {
     pub clients: usize,
     /// Commands of ticks that were decoded from a client's bytes.
     pub matched: usize,
-    /// Commands of the server itself: joins, leaves, and what a client is given as it joins.
+    /// Commands of the server itself: joins, leaves, and the gifts of a join.
     pub server: usize,
     /// Commands of the operator.
     pub operator: usize,
@@ -62,20 +65,21 @@ pub struct Report {
     /// Decoded commands that no tick has although the capture went on and their client stayed: the inbox dropped them, the budget of
     /// the client's address was spent, or the client was being closed.
     pub not_taken: usize,
-    /// Decoded commands whose tick is behind the end of the capture.
+    /// Decoded commands whose tick is after the end of the capture.
     pub behind_end: usize,
-    /// Where the file ends in the middle of a block, if it does: only what stands before was run.
+    /// The offset at which the file ends in the middle of a block, if it does: only the part before
+    /// it was replayed.
     pub cut_at: Option<usize>,
     /// The world's checksum after the last tick that was run.
     pub checksum: u64,
-    /// Where it differs first, if it does.
+    /// The first difference, if any.
     pub difference: Option<Difference>,
 }
 
-/// Where a replay and the capture part.
+/// The point at which a replay and the capture diverge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// The first tick after which the world is another one, or whose commands are others.
+    /// The first tick after which the world differs, or whose commands differ.
     pub tick: u32,
     /// The first command that differs, and its tick, if one does.
     pub command: Option<(u32, Changed)>,
@@ -88,18 +92,18 @@ pub struct Difference {
 pub struct Changed {
     /// As it was recorded.
     pub recorded: Command,
-    /// As the client's bytes say it; `None` when they do not have it.
+    /// The command in the client's bytes; `None` if they do not contain it.
     pub decoded: Option<Command>,
 }
 
-/// Why a capture cannot be run again.
+/// Why a capture cannot be replayed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotReplayable {
-    /// In words.
+    /// The reason in words.
     pub reason: String,
-    /// The packet at which it is noticed, from 1, and its time since the first packet.
+    /// The packet at which the problem shows, from 1, and its time since the first packet.
     pub place: Option<(usize, Duration)>,
-    /// Whose bytes are concerned.
+    /// The client whose bytes are concerned.
     pub client: Option<SocketAddr>,
 }
 
@@ -118,10 +122,10 @@ impl fmt::Display for NotReplayable {
 
 impl std::error::Error for NotReplayable {}
 
-/// Runs a capture again. `find` says what a request asks for; `None` if it is for no game.
+/// Replays a capture. `find` returns what a request asks for; `None` if it is for no game.
 ///
 /// # Errors
-/// [`NotReplayable`]: something is missing, or it is no capture of a server with this code's rules.
+/// [`NotReplayable`]: data is missing, or the capture is not of a server with this code's rules.
 pub fn replay(
     capture: &Capture<'_>,
     find: &dyn Fn(&RequestHead) -> Option<Spoken>,
@@ -152,20 +156,21 @@ fn first_hole(connections: &[Connection<'_>]) -> Option<(SocketAddr, Hole)> {
     holes.min_by_key(|(_, hole)| hole.packet)
 }
 
-/// What all clients asked for.
+/// The commands of all clients.
 #[derive(Default)]
 struct Decoded {
-    /// By player and sequence. A number of a player has one owner after the other, so there may be several.
+    /// By player and sequence. A player number has successive owners, so there may be several.
     commands: HashMap<(PlayerId, u64), Vec<Said>>,
-    /// Which of its owners the capture has, by number of a player.
+    /// The owners of each player number that are in the capture.
     owners: HashMap<PlayerId, Vec<Owner>>,
-    /// The packet of the tick in which the last owner of a number left: what was said before it is not the next owner's.
+    /// The packet of the tick in which the last owner of a number left: earlier commands are not
+    /// the next owner's.
     left: HashMap<PlayerId, usize>,
 }
 
 /// A client of the capture that had a body.
 struct Owner {
-    /// The packet from which on it had it.
+    /// The first packet at which the client has the body.
     from_packet: usize,
     /// The sequence up to which its commands were sent before the capture.
     before: u64,
@@ -209,7 +214,8 @@ impl Decoded {
         Ok(())
     }
 
-    /// What the owner of this number asked for under this sequence last, before the packet of the tick that ran it.
+    /// The last command of this number's owner with this sequence, before the packet of the tick
+    /// that ran it.
     fn take(&mut self, recorded: &Command, before_packet: usize) -> Option<Command> {
         let left = self.left.get(&recorded.player).copied();
         let said = self.commands.get_mut(&(recorded.player, recorded.sequence))?;
@@ -228,7 +234,7 @@ impl Decoded {
         })
     }
 
-    /// Takes note of the players that leave in a tick: from then on their numbers are somebody else's.
+    /// Records the players that leave in a tick: from then on their numbers belong to other owners.
     fn note_leaves(&mut self, tick: &Tick) {
         for command in &tick.frame.commands {
             if let Action::Leave { player } = command.action {
@@ -300,8 +306,8 @@ fn of_server(commands: &[Command]) -> usize {
     of_server.count()
 }
 
-/// Where a command of a tick comes from: the client's bytes, or the recording where it is no client's or older than the capture.
-/// `None` when its client is there and never said it.
+/// The source of a tick's command: the client's bytes, or the recording if it is no client's or
+/// older than the capture. `None` if its client is in the capture and never sent it.
 fn explain(recorded: &Command, tick: &Tick, decoded: &mut Decoded, report: &mut Report) -> Option<Command> {
     if recorded.player == PlayerId::OPERATOR {
         return Some(recorded.clone());
@@ -318,7 +324,8 @@ fn explain(recorded: &Command, tick: &Tick, decoded: &mut Decoded, report: &mut 
     Some(recorded.clone())
 }
 
-/// Counts what was decoded and is in no tick. A command waits for a second at most, so one that was said earlier was dropped.
+/// Counts the decoded commands that are in no tick. A command waits for a second at most, so an
+/// older one was dropped.
 fn count_left(ticks: &[Tick], world: &World, decoded: &Decoded, report: &mut Report) {
     let hz = world.identity().tick_hz.get();
     let ahead = (limits::COMMAND_AHEAD_MS * hz).div_ceil(1000) as usize + 1;

@@ -1,6 +1,7 @@
-//! What the records of a capture say: the world at its beginning, its ticks, who was who.
+//! The records of a capture: the world at its beginning, its ticks, and its clients.
 //!
-//! Comes in: a capture. Goes out: a [`Recording`] without gaps, or why there is none. Never: a tick out of order.
+//! The result is a [`Recording`] without gaps and with its ticks in order, or the reason why there
+//! is none.
 
 use core::net::SocketAddr;
 use std::collections::HashMap;
@@ -37,25 +38,25 @@ pub struct About<'a> {
     pub player: Option<PlayerId>,
     /// The packet of the record that says it has a body, and the body.
     pub joined: Option<(usize, PlayerId)>,
-    /// What its session remembered, if it was there before.
+    /// The saved session, if the client was connected before the capture.
     pub resumed: Option<Resumed<'a>>,
 }
 
-/// A session that goes on.
+/// A session that resumes.
 #[derive(Clone, Copy)]
 pub struct Resumed<'a> {
     /// The record's packet.
     pub packet: usize,
     /// Its time.
     pub at_ns: u64,
-    /// What was remembered.
+    /// The saved session.
     pub session: &'a [u8],
-    /// Bytes that follow and were counted already.
+    /// Bytes that follow and were already counted.
     pub unfinished: usize,
 }
 
 impl<'a> Recording<'a> {
-    /// What is known of the client of this address whose connection begins with this packet.
+    /// The records of the client at this address whose connection begins with this packet.
     pub fn client(&self, address: SocketAddr, first_packet: usize) -> About<'a> {
         let records = self.clients.get(&address).into_iter().flatten();
         let mut about = About::default();
@@ -69,17 +70,17 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// The front of what is known of the world.
+/// The parts of the first snapshot read so far.
 #[derive(Default)]
 struct Front {
     snapshot: Vec<u8>,
     next_part: u16,
     parts: u16,
-    /// What the records say of the world, the same in each of them.
+    /// The fields of the world records, the same in each of them.
     says: Says,
 }
 
-/// What stands in a record beside its part of the snapshot, by the names of PROTOCOL.md.
+/// The fields of a record beside its part of the snapshot, by their names in PROTOCOL.md.
 type Says = [(&'static str, u64); 5];
 
 /// Fields of the record with their names.
@@ -181,7 +182,7 @@ impl Front {
         Ok(())
     }
 
-    /// The world of all parts, which the first tick has to follow.
+    /// The world of all parts; the first tick has to follow it.
     fn world(&self, ticks: &[Tick]) -> Result<World, NotReplayable> {
         let refuse = |reason: String| NotReplayable { reason, place: None, client: None };
         if let (0, Some(first)) = (self.parts, ticks.first()) {
@@ -212,7 +213,7 @@ impl Front {
     }
 }
 
-/// Whether two say the same of a world; if not, the first field of which they do not.
+/// Checks that two records agree on the world; the error names the first field that differs.
 fn agree(one: &str, says: &Says, other: &str, also: &Says) -> Result<(), String> {
     let differing = says.iter().zip(also).find(|(said, meant)| said != meant);
     differing.map_or(Ok(()), |((field, said), (_, meant))| {

@@ -1,12 +1,13 @@
-//! One client of a capture: its bytes to the commands that they ask for, by the very code that the server has.
+//! One client of a capture: decodes its bytes to commands, with the same code as the server.
 //!
 //! ```text
 //!   pieces ─► head ─► endpoint ─► frames ─► messages ─► packets ─► session ─► commands
 //! ```
 //!
-//! Comes in: pieces of the client's side in order, each with its time and, if the server granted a join then, with the player; what the capture says
-//! that the session remembered. Goes out: [`Said`] commands. Never: a word after the end. A broken rule or a spent budget ends it here as it ended
-//! it there.
+//! The input is the pieces of the client's side in order, each with its time and the player of a
+//! join that the server granted then, and the saved session from the capture, if any. The output is
+//! [`Said`] commands. A broken rule or a spent budget ends the client here as it did on the server;
+//! later bytes are ignored.
 
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ pub struct Said {
 pub struct Speaker<'a> {
     find: &'a dyn Fn(&RequestHead) -> Option<Spoken>,
     state: State,
-    /// Bytes that come and were counted before.
+    /// Bytes to come that were counted before.
     counted: usize,
     said: Vec<Said>,
     /// The sequence of its last command before the capture.
@@ -50,22 +51,23 @@ struct Talking {
     session: Session,
 }
 
-/// Nothing more is heard of it.
+/// The client is finished; later bytes are ignored.
 struct End;
 
 impl<'a> Speaker<'a> {
-    /// One who has not said anything. `find` says what a request asks for.
+    /// A client that has sent nothing. `find` returns what a request asks for.
     pub fn new(find: &'a dyn Fn(&RequestHead) -> Option<Spoken>) -> Speaker<'a> {
         let state = State::Head(HeadReader::new());
         Speaker { find, state, counted: 0, said: Vec::new(), before: 0 }
     }
 
-    /// What it asked for, and the sequence of its last command before the capture.
+    /// The client's commands, and the sequence of its last command before the capture.
     pub fn finish(self) -> (Vec<Said>, u64) {
         (self.said, self.before)
     }
 
-    /// Its session remembers this; of what follows `unfinished` bytes were counted already. Says whether that makes sense.
+    /// Restores a saved session; `unfinished` of the next bytes were counted already. Returns
+    /// whether the state is valid.
     pub fn resume(&mut self, session: &[u8], unfinished: usize, now: Duration) -> bool {
         let (State::Talking(talking), Some(session)) = (&mut self.state, Session::restore(session, now))
         else {
@@ -78,7 +80,8 @@ impl<'a> Speaker<'a> {
         true
     }
 
-    /// Hears bytes of one packet. `joins` is the player of a join that the server granted for these bytes.
+    /// Reads the bytes of one packet. `joins` is the player of a join that the server granted for
+    /// these bytes.
     pub fn hear(&mut self, bytes: &[u8], packet: usize, joins: Option<PlayerId>, now: Duration) {
         let mut rest = None;
         if let State::Head(reader) = &mut self.state {
@@ -118,7 +121,7 @@ struct Hearing<'a> {
 }
 
 impl Hearing<'_> {
-    /// As the client's thread of a server does it.
+    /// Works as the client's thread on a server does.
     fn hear(&mut self, talking: &mut Talking, bytes: &[u8], counted: usize) -> Result<(), End> {
         let Talking { spoken, conn, session } = talking;
         session.spend_bytes(bytes.len() - counted, self.now).map_err(|_| End)?;
@@ -147,7 +150,7 @@ impl Hearing<'_> {
 
     fn packet(&mut self, session: &mut Session, packet: ClientPacket<'_>) -> Result<(), End> {
         let mut outputs = Vec::new();
-        // The tick goes into answers only, and nobody hears these.
+        // The tick is used only in answers, which are discarded here.
         let handled = session.handle(packet, self.now, 0, &mut outputs);
         for output in outputs {
             match output {
@@ -165,7 +168,7 @@ impl Hearing<'_> {
     }
 }
 
-/// What is broken closes; what is only wrong is dropped, but not in the place of a hello.
+/// A broken packet closes; a wrong one is dropped, unless it takes the place of a hello.
 fn unusable(session: &Session, error: &PacketError) -> Result<(), End> {
     if error.closes() || session.awaits_hello() { Err(End) } else { Ok(()) }
 }
