@@ -9,8 +9,8 @@
 //! The driver calls [`Session::spend_bytes`] for the bytes it reads, [`Session::spend_message`] for
 //! each message and control frame, and [`Session::handle`] for each packet, and carries out the
 //! [`Output`]s; a [`Breach`] closes the client. Packets are typed and may be of any dialect; time
-//! and tick are arguments. A client cannot act for another player: the session itself supplies the
-//! issuer of each command and ignores any that the client claims.
+//! and tick are arguments. The session never trusts an issuer, a name or a number that a client
+//! claims for another player.
 
 mod breach;
 mod memory;
