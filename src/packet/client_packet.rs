@@ -3,7 +3,7 @@
 //!
 //! A [`Decoded`] packet becomes a [`ClientPacket`], in which radians are converted to binary angles
 //! and the MooMoo map of `enter_game` looks like the native list. Our own client encodes a
-//! [`ClientPacket`] in a dialect. Arguments are found by their name in the table, never by position.
+//! [`ClientPacket`] in a dialect. Arguments are found by name in the table, never by position.
 //!
 //! Packets that the world does not use yet still have their row: [`ClientPacket::Unused`].
 
@@ -177,7 +177,7 @@ enum Need {
     Map,
 }
 
-/// The packets with a typed variant, and their required arguments; `|` separates the dialects' names.
+/// The packets with a typed variant, and their required arguments; `|` separates dialects' names.
 const NEEDS: [(&str, &[(&str, Need)]); 16] = [
     ("hello", &[("version", Need::Whole), ("mode", Need::Whole)]),
     ("enter", &[("name", Need::Text)]),

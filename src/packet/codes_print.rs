@@ -1,7 +1,7 @@
 //! Prints the code tables: for a terminal, for PROTOCOL.md, or for programs.
 //!
-//! The text ends in a newline. PROTOCOL.md contains the Markdown form between markers, and a test
-//! compares the two.
+//! The text of [`Codes`] in a [`Format`] ends in a newline. PROTOCOL.md contains the Markdown form
+//! between markers, and a test compares the two.
 
 use std::str::FromStr;
 
