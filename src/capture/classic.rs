@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A file of this format begins with one of four magic numbers. A packet that is shorter than it
-//! declares is an error.
+//! declares is not returned; the capture ends before it.
 
 use super::{Capture, CaptureError, Cursor, Order, Packet, Rule};
 
