@@ -1,19 +1,26 @@
-//! Which dialect a connection speaks whose upgrade nobody saw: a guess, from what reads.
+//! Guesses the dialect of a connection whose upgrade was not seen, from the messages that decode.
 //!
-//! The algorithm, which the Wireshark dissector has too (`scripts/wireshark/parts/8-dissect.lua`):
+//! The algorithm is shared with the Wireshark dissector (`scripts/wireshark/parts/8-dissect.lua`):
 //!
-//! 1. A **message** is whole: a text or a binary frame, or its fragments put together. Control frames say nothing.
-//! 2. A dialect **reads** a message if it is a packet of that dialect in that direction: its code is in the table and its arguments
-//!    have the right types. A binary message is read as MessagePack, a text message as JSON.
-//! 3. Each message of either side counts for every dialect that reads it. A message that no dialect reads counts for none, so that a
-//!    broken packet rules nothing out.
-//! 4. The **candidates** are the dialects that read the most messages. As long as no message was read, these are all dialects.
-//! 5. The **best guess** is the first of the candidates in the order of [`LIKELY`]. The format is that of most messages that were read.
-//! 6. A dialect that has read [`EXPLAIN_GUESS_BEHIND`](limits::EXPLAIN_GUESS_BEHIND) messages fewer than the best is tried no more.
-//! 7. A message **reads alike** if all candidates read it as the same packet with the same values, or none of them reads it. Then what
-//!    it says is sure. Where it does not read alike, the best guess is shown, and is said to be a guess.
+//! 1. A **message** is whole: a text or a binary frame, or its fragments joined. Control frames are
+//!    no evidence.
+//! 2. A dialect **reads** a message if it is a packet of that dialect in that direction: its code is
+//!    in the table and its arguments have the right types. A binary message is read as MessagePack,
+//!    a text message as JSON.
+//! 3. Each message of either side counts for every dialect that reads it. A message that no dialect
+//!    reads counts for none, so that a broken packet rules nothing out.
+//! 4. The **candidates** are the dialects that read the most messages. Until a message is read,
+//!    these are all dialects.
+//! 5. The **best guess** is the first of the candidates in the order of [`LIKELY`]. The format is
+//!    that of most messages that were read.
+//! 6. A dialect that has read [`EXPLAIN_GUESS_BEHIND`](limits::EXPLAIN_GUESS_BEHIND) messages fewer
+//!    than the best is no longer tried.
+//! 7. A message **reads alike** if all candidates read it as the same packet with the same values,
+//!    or none of them reads it. Its content is then certain. Otherwise the best guess is shown, and
+//!    marked as a guess.
 //!
-//! The order of the messages does not matter, but for rule 6. `tests/fixtures/dialect_guess.tsv` has cases that both programs run.
+//! The order of the messages matters only for rule 6. `tests/fixtures/dialect_guess.tsv` has cases
+//! that both programs run.
 
 use crate::limits;
 use crate::packet::{Codes, Decoded, Dialect, Direction, PacketError};
