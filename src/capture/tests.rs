@@ -237,7 +237,7 @@ fn without_a_beginning_the_ends_are_told_by_words_or_ports() {
 }
 
 /// A pcapng file as a machine writes it whose most significant byte comes first, made by hand: milliseconds, a cooked packet, and a
-/// block of a kind that nobody knows.
+/// block of an unknown kind.
 fn big_endian() -> Vec<u8> {
     let mut segment = Vec::new();
     packet::encode(&mut segment, &head(ACK, 1, 1), b"hi");
