@@ -4,9 +4,9 @@
 //!
 //! 1. A **message** is whole: a text or a binary frame, or its fragments joined. Control frames are
 //!    no evidence.
-//! 2. A dialect **reads** a message if it is a packet of that dialect in that direction: its code is
-//!    in the table and its arguments have the right types. A binary message is read as MessagePack,
-//!    a text message as JSON.
+//! 2. A dialect **reads** a message if it is a packet of that dialect in that direction: its code
+//!    is in the table and its arguments have the right types. A binary message is read as
+//!    MessagePack, a text message as JSON.
 //! 3. Each message of either side counts for every dialect that reads it. A message that no dialect
 //!    reads counts for none, so that a broken packet rules nothing out.
 //! 4. The **candidates** are the dialects that read the most messages. Until a message is read,
