@@ -1,4 +1,5 @@
-//! tickwire: a multiplayer game server whose every byte you can inspect and whose every tick you can run again.
+//! tickwire: a multiplayer game server whose every byte you can inspect and whose every tick you
+//! can replay.
 //!
 //! ```text
 //!         bytes in                                             bytes out
@@ -11,9 +12,9 @@
 //!  world/     └──────►   tick(commands) → state, events   ─────────┘
 //! ```
 //!
-//! Input goes down the left arm, the world turns at the bottom, output climbs the right arm. Decode and encode of a
-//! level live in the same file. Everything but [`net`] and [`client`] is pure: bytes in, values out; no socket, no
-//! clock, no thread, no file.
+//! Input goes down the left arm, the world runs at the bottom, and output goes up the right arm.
+//! Each level decodes and encodes in the same file. Everything but [`net`] and [`client`] is pure:
+//! bytes in, values out; no socket, no clock, no thread, no file.
 //!
 //! The modules, in the order of the flow: [`limits`], [`ws`], [`packet`], [`session`], [`world`], [`feed`],
 //! [`explain`], [`capture`], [`replay`], [`client`], [`net`].

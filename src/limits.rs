@@ -1,400 +1,464 @@
-//! Every bound of the server in one place: value, unit, reason, and what happens when it is reached.
+//! Every bound of the server in one place: value, unit, reason, and what happens beyond it.
 //!
-//! Nothing else in the server holds a bound as a bare number; the paces of bots and attackers are theirs. The compile-time checks at the end hold them against one
-//! another. The world's constants (speed, radius, map) are rules of the game, not bounds of the server: they are in
+//! No other module of the server holds a bound as a bare number; bots and attackers define their
+//! own rates. The compile-time checks at the end compare the bounds with one another. The world's
+//! constants (speed, radius, map) are rules of the game, not bounds of the server; they are in
 //! `world::rules`.
 
 use std::time::Duration;
 
-// ---- ws: the request head ------------------------------------------------------------------------------------
+// ---- ws: the request head -------------------------------------------------------------------
 
-/// Bytes of a request head, request line and headers together. A browser's is under 2 KiB. Beyond: 431.
+/// Bytes of a request head, request line and headers together. A browser's is under 2 KiB. Beyond:
+/// 431.
 pub const HEAD_BYTES: usize = 8 * 1024;
 /// Header lines of a request head. A browser sends about 15. Beyond: 431.
 pub const HEAD_HEADERS: usize = 64;
-/// Bytes of the request target (path and query). Beyond: 431, since the whole head is what is too large.
+/// Bytes of the request target (path and query). Beyond: 431, because the head as a whole is too
+/// large.
 pub const TARGET_BYTES: usize = 2 * 1024;
-/// Subprotocols that a client may offer. We know one; beyond: 400.
+/// Subprotocols that a client may offer. The server knows one. Beyond: 400.
 pub const SUBPROTOCOLS: usize = 16;
 
-// ---- ws: frames and messages ---------------------------------------------------------------------------------
+// ---- ws: frames and messages ----------------------------------------------------------------
 
 /// Payload bytes of a control frame, RFC 6455 5.5. Beyond: close 1002.
 pub const CONTROL_PAYLOAD_BYTES: usize = 125;
-/// Bytes of one client message, all its fragments together. 4 KiB of MessagePack can grow to 0.6 MB of values, and no
-/// packet of any dialect needs more than 200 bytes. Beyond: close 1009.
+/// Bytes of one client message, all its fragments together. 4 KiB of MessagePack can grow to 0.6 MB
+/// of values, and no packet of any dialect needs more than 200 bytes. Beyond: close 1009.
 pub const MESSAGE_BYTES: usize = 4 * 1024;
-/// Fragments of one client message, empty ones counted. Beyond: close 1008 with the rule's name.
+/// Fragments of one client message, empty ones included. Beyond: close 1008 with the rule's name.
 pub const MESSAGE_FRAGMENTS: usize = 64;
-/// Bytes that a driver may read at once since a frame says that they will come: fewer reads, and little memory for a mere word. A longer
-/// frame is read in several steps.
+/// Bytes that a driver may read at once because a frame header announced them. This saves reads,
+/// and bounds the memory that a header alone can claim. A longer frame is read in several steps.
 pub const FRAME_AHEAD_BYTES: usize = 128 * 1024;
-/// Bytes of a message that our own client accepts from a server: one update of a crowded screen is under 16 KiB.
+/// Bytes of a message that our own client accepts from a server. One update of a crowded screen is
+/// under 16 KiB.
 pub const CLIENT_MESSAGE_BYTES: usize = 1024 * 1024;
 
-// ---- packet: MessagePack -------------------------------------------------------------------------------------
+// ---- packet: MessagePack --------------------------------------------------------------------
 
-/// Nesting of arrays and maps in a packet. The deepest packet of any dialect needs 5. Beyond: close 1007.
+/// Nesting of arrays and maps in a packet. The deepest packet of any dialect needs 5. Beyond: close
+/// 1007.
 pub const PACKET_DEPTH: usize = 7;
-/// Values in one packet, containers counted. Beyond: close 1007. Bounds the memory that small bytes can ask for.
+/// Values in one packet, containers included: bounds the memory that a few bytes can claim. Beyond:
+/// close 1007.
 pub const PACKET_VALUES: usize = 1024;
-/// Values in one packet of a server, for our own client: an update of a crowded screen holds a few thousand.
-/// Beyond: our client gives up the connection.
+/// Values in one server packet, for our own client. An update of a crowded screen holds a few
+/// thousand. Beyond: our client drops the connection.
 pub const CLIENT_PACKET_VALUES: usize = 64 * 1024;
-/// Characters of client text (an unknown code, a wrong argument) that go into an error. Longer ones are cut.
+/// Characters of client text (an unknown code, a wrong argument) quoted in an error. Longer text is
+/// cut.
 pub const PACKET_EXCERPT_CHARS: usize = 24;
-/// Rows of all code tables together. Beyond: the table is refused at start.
+/// Rows of all code tables together. Beyond: the server rejects the tables at startup.
 pub const TABLE_ROWS: usize = 1024;
 
-// ---- session: what a client may say --------------------------------------------------------------------------
+// ---- session: what a client may say ---------------------------------------------------------
 
-/// Characters of a player's name after trimming (as in the MooMoo client). Longer names are cut at a character.
+/// Characters of a player's name after trimming (as in the MooMoo client). Longer names are cut at
+/// a character boundary.
 pub const NAME_CHARS: usize = 15;
-/// Skin colours that a player can choose from, counted from 0. Others are taken as 0.
+/// Skin colours that a player can choose, counted from 0. Beyond: taken as 0.
 pub const SKINS: u8 = 10;
-/// Characters of a chat line. Longer lines are cut at a character.
+/// Characters of a chat line. Longer lines are cut at a character boundary.
 pub const CHAT_CHARS: usize = 30;
-/// Shortest time between two chat lines of one player. Lines that come sooner are dropped and counted.
+/// Shortest time between two chat lines of one player. Earlier lines are dropped and counted.
 pub const CHAT_INTERVAL: Duration = Duration::from_millis(500);
-/// Shortest time between two pings on the map of one player: a ping is shown for about two seconds. Sooner ones are dropped and
-/// counted.
+/// Shortest time between two map pings of one player: a ping is shown for about two seconds.
+/// Earlier pings are dropped and counted.
 pub const MAP_PING_INTERVAL: Duration = Duration::from_millis(1000);
-/// Shortest time between two wishes of one player about clans: each change is told to everyone. Sooner ones are dropped and counted.
+/// Shortest time between two clan commands of one player: each change is sent to every client.
+/// Earlier commands are dropped and counted.
 pub const CLAN_INTERVAL: Duration = Duration::from_millis(250);
-/// Players who ask to join a clan that its owner is told of at once; the others follow when these were answered.
+/// Join requests that a clan's owner is sent at once. The others follow as these are answered.
 pub const CLAN_ASKS_TOLD: usize = 20;
-/// Shortest time between two messages that tell a client which clans began and ended, and which clans the players in view
-/// show: each player changes clans four times a second if it likes, and everyone is told. Sooner changes are told together.
+/// Shortest time between two messages that tell a client which clans were founded or dissolved and
+/// which clans the players in view belong to. A player may change clans four times a second, and
+/// every client is told. Changes in between are sent together.
 pub const CLAN_NEWS_EVERY: Duration = Duration::from_millis(1000);
-/// Bytes a second about clans that one client is told in the long run: sixty players who found and leave clans fill it. Beyond:
-/// the changes are told later, together.
+/// Bytes a second of clan news that one client is sent in the long run: sixty players who found and
+/// leave clans use all of it. Beyond: the changes are sent later, together.
 pub const CLAN_NEWS_BYTES_PER_SECOND: u32 = 1000;
-/// How far beyond that rate a client is still told at once that it joined or left a clan: the longest list of members takes
-/// three seconds of it.
+/// How far beyond that rate a client is still told at once that it joined or left a clan. The
+/// longest member list uses three seconds of it.
 pub const CLAN_OWN_CREDIT: Duration = Duration::from_millis(4000);
-/// Messages a second that one client may send in the long run. Real MooMoo servers kick at 120. Beyond the burst:
-/// close 1008.
+/// Messages a second that one client may send in the long run. Real MooMoo servers kick at 120.
+/// Beyond the burst: close 1008.
 pub const CLIENT_MESSAGES_PER_SECOND: u32 = 120;
 /// Messages that one client may send at once on top of the rate.
 pub const CLIENT_MESSAGES_BURST: u32 = 240;
-/// Bytes a second that one client may send in the long run: 120 messages of 128 bytes, and some room. Beyond the
-/// burst: close 1008.
+/// Bytes a second that one client may send in the long run: 120 messages of 128 bytes, with some
+/// margin. Beyond the burst: close 1008.
 pub const CLIENT_BYTES_PER_SECOND: u32 = 16 * 1024;
 /// Bytes that one client may send at once on top of the rate.
 pub const CLIENT_BYTES_BURST: u32 = 64 * 1024;
-/// Part of a client's burst below which it is warned, once, that it will be closed if it goes on: the half, which is a second before at
-/// twice the rate.
+/// Divisor of a client's burst: with less than half the burst left, the client is warned once that
+/// it may be closed. At twice the allowed rate, the warning comes a second before the close.
 pub const BUDGET_WARNING: u64 = 2;
-/// How far ahead of the running tick a command may be meant, in milliseconds. Later ones are taken at this bound.
+/// How far ahead of the current tick a command may be scheduled, in milliseconds. Later commands
+/// are moved to this bound.
 pub const COMMAND_AHEAD_MS: u32 = 1000;
-/// Time that a native client has for its `hello`. Beyond: close 1008.
+/// Time that a native client has to send its `hello`. Beyond: close 1008.
 pub const HELLO_TIME: Duration = Duration::from_secs(10);
-/// How often one that has not said it is looked at, whether it is being closed.
+/// How often a client awaiting `hello` is polled for closing.
 pub const HELLO_LOOK: Duration = Duration::from_millis(500);
 
-// ---- net: connections ----------------------------------------------------------------------------------------
+// ---- net: connections -----------------------------------------------------------------------
 
-/// Connections waiting to be accepted. `std` asks for 128, which makes 9,900 connects take 52 s instead of 0.8 s.
+/// Connections waiting to be accepted. `std` requests 128, with which 9,900 connects take 52 s
+/// instead of 0.8 s.
 pub const LISTEN_BACKLOG: i32 = 4096;
-/// Clients after the handshake, unless `--max-clients` says otherwise. An address that has some gets another only while it has fewer than
-/// are free, so that there is room for addresses that have none. Beyond: 503.
+/// Clients after the handshake, unless `--max-clients` says otherwise. An address that already has
+/// clients gets another only while it has fewer than there are free places, which leaves room for
+/// new addresses. Beyond: 503.
 pub const CLIENTS_DEFAULT: usize = 2_000;
-/// Clients that one address may have, unless `--max-clients-per-address` says otherwise; as many as all clients lifts its share as well.
-/// Beyond: 503. A household or a school class fits; bots take many loopback addresses (`--source`).
+/// Clients of one address, unless `--max-clients-per-address` says otherwise; a value equal to all
+/// clients also lifts the address's share. A household or a school class fits; bots use many
+/// loopback addresses (`--source`). Beyond: 503.
 pub const CLIENTS_PER_ADDRESS: usize = 64;
-/// Connections whose request is being read or whose page is being written, in all; at most a quarter of what the machine
-/// carries. An address that has some gets another only while it has fewer than are free, less an eighth that is kept for addresses that
-/// have none. Such a newcomer displaces the oldest of the address that has most when only that eighth is left. Beyond: 503 without a thread.
+/// Connections whose request is being read or whose page is being written, over all addresses; at
+/// most a quarter of what the machine can carry. An address that already has such connections gets
+/// another only while it has fewer than there are free places, less an eighth reserved for new
+/// addresses. When only that eighth is left, a connection from a new address displaces the oldest
+/// one of the address that has the most. Beyond: 503 without a thread.
 pub const HEADS_PENDING: usize = 1024;
-/// Time that the listener waits for the end of a displaced connection when only these are in the way of a newcomer: the thread has been woken, and
-/// needs a processor. Beyond: 503.
+/// Time that the listener waits for a displaced connection to end when only displaced connections
+/// keep a new one out: the thread has been woken, and needs a processor. Beyond: 503.
 pub const DISPLACED_TIME: Duration = Duration::from_millis(500);
-/// Connections whose request is being read or whose page is being written, for one address: a class of
-/// forty behind one address, six connections each, loads the page at once. Beyond: 503 without a thread, or behind a trusted proxy once the
-/// head has said whose it is.
+/// Connections of one address whose request is being read or whose page is being written: a class
+/// of forty behind one address loads the page at once, with six connections each. Beyond: 503
+/// without a thread, or behind a trusted proxy once the head has named the client's address.
 pub const HEADS_PENDING_PER_ADDRESS: usize = 256;
-/// Time from accept to the end of the request head, however it drips. Beyond: 408 and the end.
+/// Time from accept to the end of the request head, however slowly it arrives. Beyond: 408, and the
+/// connection is closed.
 pub const HEAD_TIME: Duration = Duration::from_secs(5);
-/// Time that a page may take to be written to its reader. Beyond: the connection is dropped.
+/// Time that writing a page may take. Beyond: the connection is dropped.
 pub const PAGE_TIME: Duration = Duration::from_secs(10);
-/// Silence after which a client is pinged: proxies drop a tunnel after 60 s. Whole messages and control frames, such as the pong, end a
-/// silence; bytes of an unfinished frame do not.
+/// Silence after which a client is pinged: proxies drop a tunnel after 60 s. Whole messages and
+/// control frames, such as the pong, end a silence; bytes of an unfinished frame do not.
 pub const PING_EVERY: Duration = Duration::from_secs(20);
-/// Silence after which a client is given up: three pings without an answer. Then: close 1011.
+/// Silence after which a client counts as gone: three unanswered pings. Beyond: close 1011.
 pub const SILENCE: Duration = Duration::from_secs(65);
-/// Time between our close frame and the end of the connection, whether the answer came or not.
+/// Time between our close frame and the end of the connection, whether or not the peer answered.
 pub const CLOSE_TIME: Duration = Duration::from_secs(2);
-/// Time that a stop gives clients to answer the close frame, before their connections are cut.
+/// Time that shutdown gives clients to answer the close frame. Beyond: their connections are cut.
 pub const STOP_TIME: Duration = Duration::from_millis(1500);
-/// Time that the threads of connections have to end after they were cut, which takes them no time on a machine that is not overloaded:
-/// the rest is reported, and the exit code says it.
+/// Time that connection threads have to end after their connections were cut, which is immediate
+/// unless the machine is overloaded. Beyond: shutdown reports the remaining threads, also in the
+/// exit code.
 pub const CUT_TIME: Duration = Duration::from_secs(5);
-/// How often a thread that waits for its last words to go looks whether they are gone.
+/// How often a thread that is flushing its final frames checks whether they have been sent.
 pub const LAST_WORDS_LOOK: Duration = Duration::from_millis(20);
 /// Time between two status lines in the log.
 pub const STATUS_EVERY: Duration = Duration::from_secs(10);
-/// Bytes that are still read and dropped after our last word, so that closing does not reset the connection under it. Who
-/// floods sends more, and is cut.
+/// Bytes still read and dropped after our final frame, so that closing does not reset the
+/// connection before the peer has read that frame. Beyond (a flooding client): the connection is
+/// cut.
 pub const DRAIN_BYTES: usize = 256 * 1024;
-/// Stack of a client thread, in bytes: bounded recursion and backtraces fit; only touched pages count.
+/// Stack of a client thread, in bytes: bounded recursion and backtraces fit; only touched pages
+/// cost memory.
 pub const CLIENT_STACK_BYTES: usize = 256 * 1024;
 /// Bytes that a client thread reads at once.
 pub const READ_BYTES: usize = 4 * 1024;
-/// Memory mappings that one thread costs on Linux. At the ceiling of `vm.max_map_count` a new thread aborts.
+/// Memory mappings that one thread costs on Linux. Beyond `vm.max_map_count`, a new thread aborts.
 pub const MAPPINGS_PER_THREAD: usize = 4;
-/// Memory mappings left for everything that is not a connection's thread: heap, libraries, the other threads.
+/// Memory mappings reserved for everything but connection threads: heap, libraries, other threads.
 pub const MAPPINGS_KEPT: usize = 2_048;
-/// Descriptors left for everything that is not a client or a request: listener, standard streams, files, watchers.
+/// Descriptors reserved for everything but clients and requests: listener, standard streams, files,
+/// watchers.
 pub const DESCRIPTORS_KEPT: usize = 64;
-/// Connections that the machine has to carry at least: two requests and six clients. Below: no start.
+/// Connections that the machine must be able to carry: two requests and six clients. Below: the
+/// server does not start.
 pub const CONNECTIONS_LEAST: usize = 8;
-/// Time after which a request that was refused for now may be made again, as the 503 or 429 says it, unless it is known better: an
-/// unfinished request is over by then.
+/// Time after which a temporarily refused request may be repeated, as the 503 or 429 states it
+/// unless a better value is known. By then, an unfinished request is over.
 pub const RETRY_AFTER: Duration = Duration::from_secs(5);
-/// Pause of the listener when no descriptor is left, instead of failing a million times a second.
+/// Pause of the listener when no descriptor is left; without it, accept would fail a million times
+/// a second.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Connections a second of one address in the long run, unless `--address-budgets off` lifts the limit: two pages of 60 files. Beyond the burst: 429
-/// without a thread, or behind a trusted proxy once the head has said whose it is.
+/// Connections a second of one address in the long run, unless `--address-budgets off` lifts the
+/// limit: two pages of 60 files. Beyond the burst: 429 without a thread, or behind a trusted proxy
+/// once the head has named the client's address.
 pub const ADDRESS_CONNECTIONS_PER_SECOND: u32 = 128;
-/// Connections that one address may make at once: the page has 60 files and a connection for each, and a class of forty behind one
-/// address that loads it at once makes 2,440.
+/// Connections that one address may make at once. The page has 60 files, with one connection each:
+/// a class of forty that loads it at once behind one address makes 2,440.
 pub const ADDRESS_CONNECTIONS_BURST: u32 = 4_096;
-/// Handshakes a second that make a client, of one address in the long run, unless `--address-budgets off` lifts the limit. Beyond the
-/// burst: 429.
+/// Client handshakes a second of one address in the long run, unless `--address-budgets off` lifts
+/// the limit. Beyond the burst: 429.
 pub const ADDRESS_CLIENTS_PER_SECOND: u32 = 4;
-/// Such handshakes that one address may make at once: four times all the clients it may have, such as after restarts of the server.
+/// Client handshakes that one address may make at once: four times its maximum number of clients,
+/// for instance after restarts of the server.
 pub const ADDRESS_CLIENTS_BURST: u32 = 256;
-/// Joins a second of one address in the long run, unless `--address-budgets off` lifts the limit: each is told to everyone. Beyond the burst:
-/// rejected, and the client goes on watching.
+/// Joins a second of one address in the long run, unless `--address-budgets off` lifts the limit:
+/// each join is sent to every client. Beyond the burst: the join is rejected, and the client stays
+/// a watcher.
 pub const ADDRESS_JOINS_PER_SECOND: u32 = 2;
-/// Joins that one address may make at once: twice all the clients it may have.
+/// Joins that one address may make at once: twice its maximum number of clients.
 pub const ADDRESS_JOINS_BURST: u32 = 128;
-/// Clients for which one address may speak, unless `--address-budgets off` lifts the limit: chat lines, pings on the map and wishes about
-/// clans of all its clients together are limited to so many times what one client may say. Beyond: rejected and counted.
+/// Rate limit of one address, as a multiple of one client's, for the chat lines, map pings and clan
+/// commands of all its clients together, unless `--address-budgets off` lifts it. Beyond: rejected
+/// and counted.
 pub const ADDRESS_SAYS_AS_CLIENTS: u32 = 4;
-/// Addresses whose budgets are kept, at 80 bytes each; one whose budgets are full is not. Beyond: those that have spent the least are
-/// forgotten, an eighth of all at once.
+/// Addresses whose budgets are kept, at 80 bytes each; full budgets are not kept. Beyond: an eighth
+/// of all are forgotten at once, those that have spent the least first.
 pub const BUDGET_ADDRESSES: usize = 16 * 1024;
 
-// ---- net: echo -------------------------------------------------------------------------------------------------
+// ---- net: echo ------------------------------------------------------------------------------
 
-/// Bytes of one message to `echo`, all its fragments together, unless `--max-message` says otherwise. Beyond: close 1009.
+/// Bytes of one message to `echo`, all its fragments together, unless `--max-message` says
+/// otherwise. Beyond: close 1009.
 pub const ECHO_MESSAGE_BYTES: usize = 1024 * 1024;
-/// Bytes that `--max-message` may allow: the longest message of the Autobahn test suite. Beyond: no start.
+/// Largest value of `--max-message`, in bytes: the longest message of the Autobahn test suite.
+/// Beyond: `echo` does not start.
 pub const ECHO_MESSAGE_BYTES_MOST: usize = 16 * 1024 * 1024;
-/// Fragments of one message to `echo`, empty ones counted: the Autobahn test suite cuts 4 MiB into 65,536 pieces of 64 bytes and sends an empty
-/// one behind them. Beyond: close 1008.
+/// Fragments of one message to `echo`, empty ones included: the Autobahn test suite cuts 4 MiB into
+/// 65,536 pieces of 64 bytes and appends an empty one. Beyond: close 1008.
 pub const ECHO_FRAGMENTS: usize = 65_536 + 1;
-/// Bytes that all clients of `echo` together may come to hold. Beyond: 503 for who comes later.
+/// Bytes that all clients of `echo` together can come to hold. Beyond: further clients get 503.
 pub const ECHO_MEMORY_BYTES: usize = 1024 * 1024 * 1024;
-/// How often one client's longest message is in memory at worst: as it came, its fragments, the answer, and the buffer that the answer
-/// was written from before.
+/// Copies of one client's longest message in memory in the worst case: the received bytes, the
+/// fragments, the answer, and the buffer from which the previous answer was written.
 pub const ECHO_COPIES: usize = 4;
-/// Clients of `echo` at once, half of them for one address while no other has any, even if their messages are short: it is for trying out. Beyond: 503.
+/// Clients of `echo` at once, even with short messages: `echo` is for trying out. While only one
+/// address has clients, it may have half of them. Beyond: 503.
 pub const ECHO_CLIENTS: usize = 256;
 /// Bytes that a thread of `echo` reads at once: messages are long here.
 pub const ECHO_READ_BYTES: usize = 16 * 1024;
-/// Bytes a second at which a message to `echo` has to arrive at least, in the mean: a modem's. Slower: close 1011, [`SILENCE`] after the
-/// longest message would have been there.
+/// Lowest mean rate, in bytes a second, at which a message to `echo` must arrive: that of a modem.
+/// Slower: close 1011, [`SILENCE`] after the longest message would have arrived.
 pub const ECHO_BYTES_PER_SECOND_LEAST: u64 = 4 * 1024;
-/// How often a thread of `echo` looks up from reading, whether the server stops.
+/// How often a thread of `echo` pauses reading to check for shutdown.
 pub const ECHO_LOOK: Duration = Duration::from_millis(100);
-/// Time that a client of `echo` has to take an answer: the longest one at half a megabyte a second. Beyond: the connection is dropped.
+/// Time that a client of `echo` has to receive an answer: the longest one at half a megabyte a
+/// second. Beyond: the connection is dropped.
 pub const ECHO_WRITE_TIME: Duration = Duration::from_secs(30);
 
-// ---- net: the operator's console --------------------------------------------------------------------------------
+// ---- net: the operator's console ------------------------------------------------------------
 
-/// Bytes of one line of the operator's: the longest that the world takes, `say` with 60 characters, has under 300. Beyond: refused.
+/// Bytes of one operator line. The longest that the world accepts, `say` with 60 characters, is
+/// under 300. Beyond: refused.
 pub const ORDER_BYTES: usize = 512;
 /// Bytes of the body of a request to `/admin`: a page of lines. Beyond: 413.
 pub const ADMIN_BODY_BYTES: usize = 4 * 1024;
-/// Lines of one request to `/admin`, since each may wait for a tick. Beyond: 413.
+/// Lines of one request to `/admin`, because each may wait for a tick. Beyond: 413.
 pub const ADMIN_LINES: usize = 32;
-/// Characters of the token of `/admin` at least: nobody guesses 16 at the rate that [`ADMIN_FAILURES`] allows. Below: no start.
+/// Fewest characters of the `/admin` token: 16 cannot be guessed at the rate that
+/// [`ADMIN_FAILURES`] allows. Below: the server does not start.
 pub const TOKEN_CHARS_LEAST: usize = 16;
-/// Characters of the token of `/admin` at most: a request head has room for it. Beyond: no start.
+/// Most characters of the `/admin` token: it must fit a request head. Beyond: the server does not
+/// start.
 pub const TOKEN_CHARS_MOST: usize = 256;
-/// Wrong tokens of one address, or one /64 of IPv6, within [`ADMIN_FAILURE_TIME`], over all its connections. Beyond: 429, whatever the
-/// token.
+/// Wrong tokens of one address, or one /64 of IPv6, within [`ADMIN_FAILURE_TIME`], over all its
+/// connections. Beyond: 429, even for the right token.
 pub const ADMIN_FAILURES: u32 = 10;
-/// Time after which the wrong tokens of an address are forgotten, from the first of them on.
+/// Time after which the wrong tokens of an address are forgotten, counted from the first of them.
 pub const ADMIN_FAILURE_TIME: Duration = Duration::from_secs(60);
-/// Addresses whose wrong tokens are remembered. Beyond: the one that began first is forgotten.
+/// Addresses whose wrong tokens are remembered. Beyond: the address whose count began first is
+/// forgotten.
 pub const ADMIN_FAILURE_ADDRESSES: usize = 1024;
-/// Questions of the operator that wait for the world thread. Beyond: refused, to be asked again.
+/// Operator questions that wait for the world thread. Beyond: refused; the operator may repeat the
+/// question.
 pub const INQUIRIES: usize = 64;
-/// Time that an answer of the world thread is waited for: it comes with the next tick, unless the machine is overloaded. Beyond: it says
-/// that none came.
+/// Time to wait for the world thread's answer, which comes with the next tick unless the machine is
+/// overloaded. Beyond: the operator is told that no answer came.
 pub const ANSWER_TIME: Duration = Duration::from_secs(5);
-/// Bytes of a file to restore: a world with three players has 25 kB, so thousands have room. Beyond: no start.
+/// Bytes of a file to restore: a world with three players has 25 kB, so thousands of players fit.
+/// Beyond: the server does not start.
 pub const RESTORE_BYTES: u64 = 64 * 1024 * 1024;
 /// Addresses, or /64 of IPv6, that the operator bans. Beyond: refused.
 pub const BANS: usize = 4096;
 
-// ---- capture: files for Wireshark ------------------------------------------------------------------------------
+// ---- capture: files for Wireshark -----------------------------------------------------------
 
-/// Payload bytes of a TCP segment that is written: with its headers it fits the 65,535 bytes of an IP packet. More is written as several.
+/// Payload bytes of one TCP segment in a capture: with its headers it fits the 65,535 bytes of an
+/// IP packet. Beyond: several segments.
 pub const CAPTURE_SEGMENT_BYTES: usize = 60 * 1024;
-/// Bytes of a snapshot in one record of a capture: readers of packets take 256 KiB at most. A larger one is several records.
+/// Bytes of a snapshot in one record of a capture: packet readers accept 256 KiB at most. Beyond:
+/// several records.
 pub const CAPTURE_PART_BYTES: usize = 32 * 1024;
-/// Bytes that wait to be written into a capture: seconds of two hundred clients, so that a disk may pause. Beyond: lost, and counted.
+/// Bytes that wait to be written to a capture: several seconds of two hundred clients, to bridge a
+/// pause of the disk. Beyond: lost, and counted.
 pub const CAPTURE_QUEUE_BYTES: usize = 32 * 1024 * 1024;
-/// Bytes of a client's unfinished message that are kept for the next file: four times the longest message, for its headers and pings in
-/// between. Beyond: the rest of the message is a hole in that file.
+/// Bytes of a client's unfinished message kept for the next file: four times the longest message,
+/// which leaves room for frame headers and interleaved pings. Beyond: the rest of the message is a
+/// hole in that file.
 pub const CAPTURE_UNFINISHED_BYTES: usize = 16 * 1024;
-/// Bytes that are written into a capture at once.
+/// Bytes written to a capture at once.
 pub const CAPTURE_BUFFER_BYTES: usize = 256 * 1024;
-/// Size of a capture file in millions of bytes, unless `--capture-file-mb` says otherwise: Wireshark opens it in a minute. Beyond: the next.
+/// Size of a capture file in millions of bytes, unless `--capture-file-mb` says otherwise:
+/// Wireshark opens it in a minute. Beyond: the next file.
 pub const CAPTURE_FILE_MB: u64 = 1_000;
-/// Bytes of a capture that is read back: it is held in memory as a whole. Beyond: refused.
+/// Bytes of a capture that is read back: the whole file is held in memory. Beyond: refused.
 pub const CAPTURE_READ_BYTES: u64 = 4 * 1024 * 1024 * 1024;
-/// Files of one capture. Beyond: it ends.
+/// Files of one capture. Beyond: the capture ends.
 pub const CAPTURE_FILES: u32 = 9_999;
-/// Pause of the recorder between two writes, so that it writes much at once and wakes seldom; who watches live does not see it.
+/// Pause of the recorder between two writes, for large writes and few wake-ups; too short to notice
+/// in a live view.
 pub const CAPTURE_PAUSE: Duration = Duration::from_millis(10);
-/// How long the recorder waits for something to write before it looks whether its file is too old.
+/// How long the recorder waits for data before it checks the age of its file.
 pub const CAPTURE_LOOK: Duration = Duration::from_millis(500);
-/// Time that the last bytes of a capture have to be written when it is ended. Beyond: it is said so, and nobody waits.
+/// Time that the last bytes of a capture have to be written when it ends. Beyond: the server
+/// reports it and does not wait.
 pub const CAPTURE_END_TIME: Duration = Duration::from_secs(1);
 
-// ---- net: the inspector ---------------------------------------------------------------------------------------------
+// ---- net: the inspector ---------------------------------------------------------------------
 
-/// Watchers at `/wire` at once, half of them for one address: each explains every frame of a client anew. Beyond: 503.
+/// Watchers of `/wire` at once, half of them for one address: the server explains each frame of a
+/// client separately for each watcher. Beyond: 503.
 pub const WATCHERS: usize = 8;
-/// Frames that a watcher's ring keeps: over a minute of one client. Beyond: the oldest is forgotten.
+/// Frames in a watcher's ring: over a minute of one client. Beyond: the oldest is dropped.
 pub const WIRE_FRAMES: usize = 4096;
-/// Bytes of the frames that a watcher's ring keeps: about ten seconds of the most crowded screen. Beyond: the oldest are forgotten.
+/// Bytes of the frames in a watcher's ring: about ten seconds of the most crowded screen. Beyond:
+/// the oldest are dropped.
 pub const WIRE_RING_BYTES: usize = 2 * 1024 * 1024;
-/// Bytes that wait in the tap for a watcher, which is half a second of the most crowded screen. Beyond: left out, counted and shown.
+/// Bytes that wait in the tap for a watcher: half a second of the most crowded screen. Beyond: left
+/// out, counted and shown.
 pub const WIRE_TAP_BYTES: usize = 512 * 1024;
-/// Bytes of one frame that a watcher puts together; no message of ours is longer than [`OUTBOX_BYTES`]. Beyond: shown as far as it has come, and
-/// nothing after it of that direction.
+/// Bytes of one frame that a watcher reassembles; none of our messages exceeds [`OUTBOX_BYTES`].
+/// Beyond: the received part is shown, and nothing after it in that direction.
 pub const WIRE_FRAME_BYTES: usize = 128 * 1024;
-/// Frames that a watcher is told of in one turn: a client at its own bound sends 240 at once. Beyond: left out, counted and shown.
+/// Frames sent to a watcher in one turn: a client at its rate limit sends 240 at once. Beyond: left
+/// out, counted and shown.
 pub const WIRE_FRAMES_PER_TURN: usize = 512;
-/// A watcher's turn: what happened is told at most 20 times a second, and its wishes are heard at least so often.
+/// A watcher's turn: it is sent news at most 20 times a second, and its requests are read at least
+/// that often.
 pub const WIRE_TURN: Duration = Duration::from_millis(50);
-/// Time that a wish is waited for at least, also when a turn took long: a socket takes no time at all for no bound at all.
+/// Shortest wait for a watcher's request, even after a long turn: a socket reads a timeout of zero
+/// as no timeout.
 pub const WIRE_WISH_TIME: Duration = Duration::from_millis(1);
-/// Time between two lists of the clients for a watcher, if something has changed.
+/// Time between two client lists for a watcher, if the list has changed.
 pub const WIRE_CLIENTS_EVERY: Duration = Duration::from_millis(500);
-/// Time between two counts of bytes for a watcher.
+/// Time between two byte counts for a watcher.
 pub const WIRE_FIELDS_EVERY: Duration = Duration::from_secs(1);
-/// Clients that a watcher is shown. Beyond: those that came last.
+/// Clients in a watcher's list. Beyond: only the most recent ones.
 pub const WIRE_CLIENTS: usize = 512;
-/// Kinds of packets that are counted for a watcher in a second, and fields of each: the largest has under 40. Beyond: counted as `other`.
+/// Kinds of packets counted for a watcher in a second, and fields of each: the largest has under
+/// 40. Beyond: counted as `other`.
 pub const WIRE_KINDS: usize = 64;
-/// Time that a watcher has to take what it is told. Beyond: its connection is dropped.
+/// Time that a watcher has to receive what it is sent. Beyond: its connection is dropped.
 pub const WIRE_WRITE_TIME: Duration = Duration::from_secs(5);
 
-// ---- client: a connection of our own -----------------------------------------------------------------------------
+// ---- client: a connection of our own --------------------------------------------------------
 
-/// Time that a connection may take to come about, and a server to answer the request. Beyond: the client gives up.
+/// Time for connecting, and for a server to answer the request. Beyond: the client gives up.
 pub const DIAL_TIME: Duration = Duration::from_secs(10);
-/// Silence after which `echo --connect` gives its server up: as long as the common proxies wait.
+/// Silence after which `echo --connect` gives up its server: as long as common proxies wait.
 pub const CLIENT_SILENCE: Duration = Duration::from_secs(60);
-/// Time that a server has to end the connection once both ends have closed: RFC 6455 section 7.1.1 wants it to end first. Beyond: the
-/// client ends it.
+/// Time that a server has to end the connection once both ends have closed: RFC 6455 section 7.1.1
+/// asks the server to end it first. Beyond: the client ends it.
 pub const CLIENT_END_TIME: Duration = Duration::from_secs(5);
 
-// ---- cli: the terminal -------------------------------------------------------------------------------------------
+// ---- cli: the terminal ----------------------------------------------------------------------
 
-/// How often the console looks whether the program has the terminal to itself: in the background it must not read, or the shell
-/// would halt the whole program.
+/// How often the console checks whether the program is in the terminal's foreground: a background
+/// program must not read, or the shell would stop it.
 pub const TERMINAL_LOOK: Duration = Duration::from_millis(300);
 
-// ---- explain -------------------------------------------------------------------------------------------------
+// ---- explain --------------------------------------------------------------------------------
 
-/// Bytes in which the first frame that makes sense is sought, where the beginning is missing: the longest frame of ours fits, and as
-/// much before it. Beyond: the bytes in front at which no frame begins are given up, or half of all if the search is out of tries.
+/// Bytes searched for the first valid frame where the beginning is missing: our longest frame fits,
+/// with as much before it. Beyond: the bytes before the first possible frame are given up, or half
+/// of all if the search is out of tries.
 pub const EXPLAIN_SEEK_BYTES: usize = 2 * OUTBOX_BYTES;
-/// Bytes of payloads that one search for such a frame decodes, for each byte that it goes over, over all dialects. What a session says looks
-/// like a frame at few wrong places. Beyond: the search goes on from there when there is more.
+/// Payload bytes that one such search decodes, for each byte searched, over all dialects. A
+/// session's bytes look like a frame at few wrong places. Beyond: the search continues from there
+/// when there is more.
 pub const EXPLAIN_SEEK_TRIES: usize = 16;
-/// Messages that a dialect has to read less than the best guess of a connection without its upgrade. Beyond: it is tried no more, so that
-/// a long connection is decoded once and not once for each dialect.
+/// How many messages fewer than the best guess a dialect may have read, for a connection without
+/// its upgrade. Beyond: that dialect is dropped, so that a long connection is decoded once and not
+/// once for each dialect.
 pub const EXPLAIN_GUESS_BEHIND: usize = 8;
 
-// ---- cli: explain --------------------------------------------------------------------------------------------
+// ---- cli: explain ---------------------------------------------------------------------------
 
-/// Bytes of a capture that `explain` reads: it is held in memory as a whole, with a list of its packets. Beyond: refused.
+/// Bytes of a capture that `explain` reads: it is held in memory as a whole, with a list of its
+/// packets. Beyond: refused.
 pub const EXPLAIN_BYTES: u64 = 512 * 1024 * 1024;
-/// Bytes of a file or of standard input that is no capture: what people paste, or a session in hexadecimal. Its drawing is a hundred times as
-/// long, which nobody reads. Beyond: refused.
+/// Bytes of a file or of standard input that is not a capture: pasted text, or a session in
+/// hexadecimal. Its drawing is a hundred times as long, which nobody reads. Beyond: refused.
 pub const EXPLAIN_PASTED_BYTES: u64 = 8 * 1024 * 1024;
 
-// ---- cli: talk -----------------------------------------------------------------------------------------------
+// ---- cli: talk ------------------------------------------------------------------------------
 
-/// Bytes of one line that is typed at `talk`: the longest message that the server takes fits, in hexadecimal with blanks, and some that
-/// are too long for it. Beyond: refused.
+/// Bytes of one line typed at `talk`: the longest message that the server accepts fits, in
+/// hexadecimal with blanks, and somewhat longer ones to try its limit. Beyond: refused.
 pub const TALK_LINE_BYTES: usize = 64 * 1024;
-/// Time that `expect` waits when none is said. Beyond: the script has failed.
+/// Time that `expect` waits by default. Beyond: the script fails.
 pub const TALK_EXPECT_TIME: Duration = Duration::from_secs(5);
-/// How long `talk` sleeps when nobody says anything: only to look around, since whatever happens wakes it.
+/// How long `talk` sleeps without an event. It is only a fallback: every event wakes it.
 pub const TALK_LOOK: Duration = Duration::from_secs(60);
-/// Frames heard that a later `expect` can still be about. Beyond: the oldest is forgotten.
+/// Received frames that a later `expect` can match. Beyond: the oldest is dropped.
 pub const TALK_HEARD: usize = 4096;
 
-// ---- cli: the log --------------------------------------------------------------------------------------------
+// ---- cli: the log ---------------------------------------------------------------------------
 
-/// Lines of the log that wait to be written, at about 100 bytes each. Beyond: left out and counted, since who logs must not wait.
+/// Log lines that wait to be written, at about 100 bytes each. Beyond: left out and counted,
+/// because a logging thread must not wait.
 pub const LOG_LINES: usize = 4096;
-/// Of these, lines that are kept free for warnings and errors.
+/// Of these, lines reserved for warnings and errors.
 pub const LOG_LINES_KEPT: usize = LOG_LINES / 4;
-/// Time between two lines of one kind (one place in the code) in the long run: five kinds that come all the time have 40 lines a second,
-/// which is 5 kB. Beyond the burst: left out and counted.
+/// Time between two lines of one kind (one place in the code) in the long run: five kinds that log
+/// constantly make 40 lines a second, which is 5 kB. Beyond the burst: left out and counted.
 pub const LOG_KIND_EVERY: Duration = Duration::from_millis(125);
 /// Lines of one kind that may come at once: a class of forty joins.
 pub const LOG_KIND_BURST: u32 = 40;
-/// Time between two summaries of what was left out of the log.
+/// Time between two summaries of the lines left out of the log.
 pub const LOG_SUMMARY_EVERY: Duration = Duration::from_secs(1);
-/// Time that the last lines of the log have at the end of the program. A terminal that is held does not hold the end.
+/// Time that the last log lines have to be written when the program ends. A paused terminal does
+/// not delay the exit.
 pub const LOG_FLUSH_TIME: Duration = Duration::from_millis(200);
-/// How often the end of the program looks whether they are written.
+/// How often the exiting program checks whether they are written.
 pub const LOG_FLUSH_LOOK: Duration = Duration::from_millis(2);
 
-// ---- net: outbox ---------------------------------------------------------------------------------------------
+// ---- net: outbox ----------------------------------------------------------------------------
 
 /// Unsent bytes kept for one client. Beyond: close 1008 `slow_client`.
 pub const OUTBOX_BYTES: usize = 64 * 1024;
-/// Time without any byte taken by the peer's kernel while bytes wait. Beyond: close 1008 `slow_client`.
+/// Time in which the peer's kernel accepts no byte although bytes wait. Beyond: close 1008
+/// `slow_client`.
 pub const OUTBOX_GRACE: Duration = Duration::from_secs(10);
-/// Kernel send buffer of a client, in bytes: a peer that reads nothing holds about 107 kB instead of 4.3 MB.
+/// Kernel send buffer of a client, in bytes: a peer that reads nothing holds about 107 kB instead
+/// of 4.3 MB.
 pub const SEND_BUFFER_BYTES: usize = 16 * 1024;
 
-// ---- net: the tap ----------------------------------------------------------------------------------------------
+// ---- net: the tap ---------------------------------------------------------------------------
 
-/// What one thing in a listener's queue counts towards the queue's bound beside its bytes: about what it costs.
+/// Bytes that each item of a tap's queue counts towards its bound besides its payload: about its
+/// actual cost.
 pub const TAP_ITEM_BYTES: usize = 160;
 
-// ---- net: world thread and fan-out ---------------------------------------------------------------------------
+// ---- net: world thread and fan-out ----------------------------------------------------------
 
-/// Players in the world at once, and so player numbers: they fit the 16 bits that every dialect gives them, with room.
-/// Beyond: close 1013 `full`.
+/// Players in the world at once, and so player numbers: they fit the 16 bits that every dialect
+/// gives them, with room to spare. Beyond: close 1013 `full`.
 pub const PLAYERS: u16 = 20_000;
-/// Players that one client is introduced to in one turn; the others follow in the next turns. In a throng all of them at once
-/// would not fit [`OUTBOX_BYTES`], and a client that reads well would be closed as slow.
+/// Players introduced to one client in one turn; the others follow in the next turns. In a crowd,
+/// all of them at once would not fit [`OUTBOX_BYTES`], and a client that reads promptly would be
+/// closed as slow.
 pub const NEWCOMERS_PER_TURN: usize = 64;
-/// Rest of a player number between two owners: longer than any packet about the first can be under way.
+/// Time before a player number is reused: longer than any packet about its first owner can be in
+/// flight.
 pub const PLAYER_NUMBER_REST: Duration = Duration::from_secs(10);
-/// Rest of a player number when no other is left: a command of the first owner can wait for [`COMMAND_AHEAD_MS`] and must not
-/// find the second. With it, joining and leaving 7,000 times a second (measured, one address) locks nobody out.
+/// Time before a player number is reused when no other is left: a command of the first owner can
+/// wait for [`COMMAND_AHEAD_MS`] and must not reach the second. At this value, 7,000 joins and
+/// leaves a second (measured, one address) lock nobody out.
 pub const PLAYER_NUMBER_REST_LEAST: Duration = Duration::from_secs(2);
-/// Commands of players that wait for the world, in all: 2,000 clients that send 120 messages a second, each meant for 0.1 s later,
-/// have 24,000 waiting at most. Beyond: dropped and counted. An address that has `k` commands waiting gets another only while `k` is below the
-/// room that is left, so a few addresses cannot fill the inbox.
+/// Player commands that wait for the world, over all clients: 2,000 clients that send 120 messages
+/// a second, each scheduled 0.1 s ahead, have at most 24,000 waiting. An address with `k` waiting
+/// commands gets another only while `k` is below the room left, so that a few addresses cannot fill
+/// the inbox. Beyond: dropped and counted.
 pub const INBOX_COMMANDS: usize = 48 * 1024;
-/// Commands of the operator, joins and leaves among them, in one tick: with [`INBOX_COMMANDS`] they fit the 65,535 commands of one command
-/// frame. Beyond: they move to the next tick, in order.
+/// Operator commands, joins and leaves among them, in one tick: together with [`INBOX_COMMANDS`]
+/// they fit the 65,535 commands of one command frame. Beyond: moved to the next tick, in order.
 pub const OPERATOR_COMMANDS_PER_TICK: usize = 16 * 1024 - 1;
 /// Commands of one player in one tick. Beyond: dropped and counted.
 pub const COMMANDS_PER_PLAYER_TICK: usize = 16;
 /// Published ticks that wait for a fan-out worker. Beyond: the oldest is dropped and counted.
 pub const PUBLISHED_TICKS: usize = 64;
-/// How often the program looks whether the world still goes on.
+/// How often the program checks that the world thread is still running.
 pub const WORLD_LOOK: Duration = Duration::from_millis(500);
-/// How long a worker sleeps when no tick comes, so that it still watches over its clients.
+/// How long a worker sleeps when no tick comes, so that it still checks its clients' deadlines.
 pub const WORKER_IDLE: Duration = Duration::from_millis(100);
 
 const _: () = {
