@@ -1,8 +1,10 @@
-//! Many clients that misbehave at once: how each of them does, and what came of them together.
+//! Many clients that misbehave at once: the behaviour of each kind, and a summary of the results.
 //!
-//! Comes in: an [`Attack`] and a server on this machine, or a [`sink`](super::sink) in its place. Goes out: the [`Pressure`] that was achieved,
-//! and how the connections ended. Never: a server elsewhere. One thread plays them all and each at a pace of its own, so that the pressure
-//! is the same whoever it is aimed at. [`super::hostile`] is one client after the other, as fast as it is let.
+//! An [`Attack`] runs against a server on this machine, or against a [`sink`](super::sink) for
+//! comparison; other machines are refused. The result is the achieved [`Pressure`] and how the
+//! connections ended. One thread runs all attackers, each at its own pace, so that the pressure
+//! does not depend on the target. [`super::hostile`] instead runs one client after the other, each
+//! as fast as the server lets it.
 
 pub mod bombs;
 mod swarm;
@@ -18,25 +20,26 @@ use super::hostile::{KEY, hello, packet};
 use crate::packet::ClientPacket;
 use crate::ws::frame::{self, Header, Opcode};
 
-/// Receive buffer of one who reads little or nothing, so that it is soon full.
+/// Receive buffer of an attacker that reads little or nothing, small so that it fills soon.
 const SMALL_ROOM_BYTES: usize = 4 * 1024;
 /// Frames of one byte in a block of them, seven bytes each.
 const TINY_FRAMES: usize = 4096;
-/// The head that never ends.
+/// The beginning of a request head that never ends.
 const SLOW_HEAD: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ";
 /// A request for the largest page.
 const PAGE: &[u8] = b"GET /world.wasm HTTP/1.1\r\nHost: a\r\n\r\n";
 /// Longer than a server waits for one who does not read its page.
 const PAGE_STAY: Duration = Duration::from_secs(13);
-/// Commands of one who sends far too many, a hundred times a second.
+/// Commands of an attacker that sends far too many, a hundred times a second.
 const COMMANDS: usize = 64;
 
-/// What each of those who reconnect says.
+/// The chat line of each reconnecting attacker.
 const LINE: &str = "reconnect";
-/// Time for which one who reconnects stays after its line: a tick of any rate, since a server drops what a client has queued when it leaves.
+/// Time for which a reconnecting attacker stays after its line: a tick of any rate, because a
+/// server drops a client's queued commands when it leaves.
 const LINGER: Duration = Duration::from_millis(80);
 
-/// How they misbehave.
+/// The kind of attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attack {
     /// Each sends a request head, one byte a second, without end.
@@ -53,18 +56,21 @@ pub enum Attack {
     CommandFlood,
     /// So many connections a second, each gone at once: before a request, after it, after joining.
     Churn,
-    /// So many connections a second, each of which joins, says a line of chat, and leaves: each has the budgets of a new client.
+    /// A given number of connections a second, each of which joins, sends a chat line, and leaves:
+    /// each has the budgets of a new client.
     Reconnect,
-    /// Each sends MessagePack that would be large or deep if one believed it.
+    /// Each sends MessagePack whose headers announce huge or deep values.
     Bombs,
-    /// Each asks for a page and reads none of it, until the server must have given up; then it comes again.
+    /// Each requests a page and reads none of it until the server must have given up; then it
+    /// reconnects.
     HalfOpenPages,
-    /// Each asks for an upgrade, every second one joins, and then nothing is heard of them, not even an end.
+    /// Each requests an upgrade, every second one joins, and then they are silent; they do not even
+    /// close.
     HalfOpen,
 }
 
 impl Attack {
-    /// All of them.
+    /// All attacks.
     pub const ALL: [Attack; 11] = [
         Attack::Slowloris,
         Attack::StalledReaders,
@@ -96,12 +102,12 @@ impl Attack {
         }
     }
 
-    /// Whether the count is one of connections a second, each a client of its own, and not of clients at once.
+    /// Whether the count is connections a second, each a new client, rather than clients at once.
     fn is_rate(self) -> bool {
         matches!(self, Attack::Churn | Attack::Reconnect)
     }
 
-    /// What one of them does.
+    /// The behaviour of the attacker with this index.
     fn manner(self, index: usize) -> Manner {
         let is_odd = index % 2 == 1;
         let manner = Manner::default();
@@ -151,7 +157,7 @@ impl Attack {
     }
 }
 
-/// What one reads after its upgrade.
+/// What an attacker reads after its upgrade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reads {
     All,
@@ -159,30 +165,30 @@ enum Reads {
     Nothing,
 }
 
-/// How one client goes about it.
+/// The behaviour of one attacker.
 #[derive(Debug)]
 struct Manner {
-    /// Whether it asks for an upgrade and waits for it; if not, it begins to send at once.
+    /// Whether it requests an upgrade and waits for it; if not, it sends at once.
     upgrades: bool,
-    /// What it asks without an upgrade.
+    /// The request that it sends without an upgrade.
     request: &'static [u8],
     /// Whether it does not wait for the answer.
     asks_and_leaves: bool,
-    /// What it sends first.
+    /// The bytes that it sends first.
     opening: Vec<u8>,
-    /// What it sends then, over and over.
+    /// The bytes that it sends then, repeatedly.
     block: Vec<u8>,
-    /// Commands that it sends behind the block, each a new one.
+    /// Commands that it sends after the block, each with a new sequence.
     commands: usize,
     /// Frames in the block, commands among them.
     frames: usize,
     /// Time between two blocks.
     every: Duration,
-    /// Whether it is gone once the opening is sent.
+    /// Whether it disconnects once the opening is sent.
     leaves: bool,
-    /// The time after which it is gone and comes again, or earlier if the server ends it.
+    /// The time after which it disconnects and reconnects, unless the server ends it earlier.
     stays: Option<Duration>,
-    /// Time for which it stays before.
+    /// Time for which it stays before disconnecting.
     lingers: Duration,
     reads: Reads,
 }
@@ -207,12 +213,12 @@ impl Default for Manner {
 }
 
 impl Manner {
-    /// Whether it has anything to say after its opening.
+    /// Whether it sends nothing after its opening.
     fn is_silent(&self) -> bool {
         self.frames == 0 && self.block.is_empty()
     }
 
-    /// Appends what it sends next; `sequence` is that of its last command.
+    /// Appends the next block; `sequence` is that of its last command.
     fn write_block(&self, sequence: &mut u32, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.block);
         for _ in 0..self.commands {
@@ -221,7 +227,7 @@ impl Manner {
         }
     }
 
-    /// The receive buffer that it asks of the kernel.
+    /// The kernel receive buffer that it requests.
     fn room_bytes(&self) -> Option<usize> {
         (self.reads != Reads::All).then_some(SMALL_ROOM_BYTES)
     }
@@ -245,7 +251,8 @@ fn tiny_fragments() -> Vec<u8> {
     one.repeat(TINY_FRAMES)
 }
 
-/// One that is taken: a sequence that came before is dropped long before the world, and would cost it nothing.
+/// A command with a new sequence: the server drops a repeated sequence long before the world, at no
+/// cost.
 fn command(sequence: u32) -> Vec<u8> {
     let direction = Some(sequence.wrapping_mul(97) as u16);
     packet(&ClientPacket::Move { sequence: Some(sequence), tick: None, direction })
@@ -256,24 +263,24 @@ fn chat() -> Vec<u8> {
     packet(&ClientPacket::Chat { sequence: Some(1), tick: None, text: LINE.to_owned() })
 }
 
-/// What was achieved, and how it ended.
+/// The pressure that was achieved, and how the connections ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pressure {
     /// Connections made.
     pub connections: u64,
-    /// Connections that could not be made.
+    /// Connections that failed.
     pub unreachable: u64,
-    /// Most of them at once.
+    /// Most connections at once.
     pub at_once: usize,
-    /// Bytes that the kernel took.
+    /// Bytes that the kernel accepted.
     pub bytes: u64,
-    /// Frames in these bytes, those of the openings not counted.
+    /// Frames in these bytes, without those of the openings.
     pub frames: u64,
-    /// How connections ended, with how often.
+    /// How connections ended, with the count of each.
     pub endings: BTreeMap<String, u64>,
-    /// Lines of chat of the attackers that a client near them has heard, for [`Attack::Reconnect`].
+    /// The attackers' chat lines that a client near them received, for [`Attack::Reconnect`].
     pub lines_heard: Option<u64>,
-    /// The time that it took.
+    /// Duration of the attack.
     pub time: Duration,
 }
 
@@ -282,7 +289,7 @@ impl Pressure {
         (count as f64 / self.time.as_secs_f64().max(0.001)).round()
     }
 
-    /// A few lines for people.
+    /// A few lines for people to read.
     pub fn text(&self, attack: Attack) -> String {
         let mut text = format!(
             "{}, {:.1} s\n  connections  {} ({} a second), {} at once, {} unreachable\n  sent         {} frames ({} a second), {} bytes a second\n",
@@ -324,7 +331,7 @@ mod tests {
     use crate::ws::conn::{Conn, Event, Role};
     use crate::ws::message::Limits;
 
-    /// How a server takes what one of them sends, until it is refused: messages, and the rule.
+    /// How a server processes an attacker's bytes until it refuses them: messages, and the rule.
     fn taken(attack: Attack, index: usize, blocks: usize) -> (usize, Option<&'static str>) {
         let (manner, mut conn) = (attack.manner(index), Conn::new(Role::Server, Limits::SERVER));
         conn.receive(&manner.opening);

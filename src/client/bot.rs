@@ -1,7 +1,7 @@
-//! One bot: link, dialect, check and policy put together. Without I/O.
+//! One bot: a link, a dialect, a check and a policy put together, without I/O and without a clock.
 //!
-//! Comes in: bytes, the end of bytes, and the time. Goes out: bytes to be sent, and a [`Tally`]. After each input,
-//! drain the output; call [`Bot::act`] some ten times a second. Never: a socket, a clock.
+//! The driver passes in bytes, the end of bytes, and the time; the bot returns bytes to send, and a
+//! [`Tally`]. After each input, drain the output; call [`Bot::act`] about ten times a second.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,28 +15,28 @@ use crate::packet::client_packet::Mode;
 use crate::packet::{ClientPacket, Dialect, Direction, PacketError};
 use crate::session::NATIVE_VERSION;
 
-/// Between two pings.
+/// Time between two pings.
 const PING_EVERY: Duration = Duration::from_millis(2_500);
-/// How long the dead look on before they enter again, at least; a shorter time for none, since who is back within the
-/// same update cannot be told from who never went.
+/// Shortest time that a dead bot waits before it enters again. It must not be zero: a player who
+/// returns within one update cannot be told from one who never died.
 const MOURNING: Duration = Duration::from_millis(1_000);
-/// What is added to that for each of the next bots, up to [`MOURNERS`].
+/// Added to that for each of the next bots, up to [`MOURNERS`].
 const MOURNING_STEP: Duration = Duration::from_millis(250);
-/// Bots that mourn differently long.
+/// Number of different waiting times.
 const MOURNERS: usize = 8;
 /// Skin colours that a bot chooses from.
 const SKINS: usize = 10;
 
-/// How far a bot has come.
+/// The stage of a bot's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// The upgrade is under way, or the body is.
+    /// The upgrade is under way, or the bot has no body yet.
     Coming,
     /// It has a body.
     Playing,
     /// It said goodbye.
     Leaving,
-    /// The connection is of no use any more.
+    /// The connection is no longer usable.
     Over,
 }
 
@@ -50,7 +50,7 @@ pub struct Bot {
     policy: Box<dyn Policy>,
     check: Check,
     mourning: Duration,
-    /// When it enters again, once it is dead.
+    /// When a dead bot enters again.
     returns: Option<Duration>,
     stage: Stage,
     sequence: u32,
@@ -58,12 +58,13 @@ pub struct Bot {
     pinged: Option<Duration>,
     updated: Option<Duration>,
     wishes: Vec<Wish>,
-    /// What it saw.
+    /// What the bot measured.
     pub tally: Tally,
 }
 
 impl Bot {
-    /// The bot with this index, counted from 0, at the beginning of a connection to `host` and `target`.
+    /// The bot with this index, counted from 0, at the start of a connection to `host` and
+    /// `target`.
     pub fn new(
         index: usize,
         host: &str,
@@ -93,15 +94,15 @@ impl Bot {
         }
     }
 
-    /// How far it has come.
+    /// The bot's stage.
     pub fn stage(&self) -> Stage {
         self.stage
     }
 
-    /// The measured time begins: what was tallied before does not count, but errors do.
+    /// Starts the measured time: earlier measurements do not count, but errors do.
     pub fn begin(&mut self) {
         self.tally.begin();
-        // Who is told nothing since nothing happens sees somebody all the same.
+        // A bot that gets no update because nothing changes still has players in view.
         self.tally.view(self.check.picture().others_in_view);
         self.updated = None;
     }
@@ -113,7 +114,7 @@ impl Bot {
         self.take_events(now);
     }
 
-    /// Takes the news that no more bytes come; `reason` is what the socket said, if it said anything.
+    /// Handles the end of the byte stream; `reason` is the socket's error, if any.
     pub fn receive_eof(&mut self, reason: Option<&str>, now: Duration) {
         if let Some(reason) = reason.filter(|_| self.stage != Stage::Over) {
             self.end(reason);
@@ -123,7 +124,7 @@ impl Bot {
         self.take_events(now);
     }
 
-    /// Pings, comes back from the dead, and does what the policy wishes.
+    /// Pings, respawns, and carries out the policy's wishes.
     pub fn act(&mut self, now: Duration) {
         if self.stage != Stage::Playing {
             return;
@@ -147,19 +148,19 @@ impl Bot {
 
     /// Waits, and enters again.
     fn mourn(&mut self, now: Duration) {
-        // Nothing is told of the dead; a gap over that time would mean nothing.
+        // A dead bot gets no updates, so a gap over that time would mean nothing.
         self.updated = None;
         let returns = *self.returns.get_or_insert(now + self.mourning);
         if now >= returns {
             self.returns = None;
-            // To enter again is a command like any other, and takes a sequence without saying so.
+            // Entering again is a command like any other, and uses a sequence implicitly.
             self.sequence += 1;
             let (name, skin) = (Some(self.name.clone()), Some(self.skin));
             self.say(&ClientPacket::EnterGame { name, skin, moofoll: false });
         }
     }
 
-    /// Says goodbye: what the server does from now on is no disconnect.
+    /// Leaves: from now on, a close by the server is not a disconnect.
     pub fn leave(&mut self) {
         if self.stage != Stage::Over {
             self.stage = Stage::Leaving;
@@ -167,7 +168,7 @@ impl Bot {
         }
     }
 
-    /// Moves what is to be sent to the end of `into`.
+    /// Moves the bytes to send to the end of `into`.
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
         let before = into.len();
         self.link.drain_output(into);
@@ -306,7 +307,7 @@ mod tests {
         (bot, Conn::new(Role::Server, Limits::SERVER), dialect)
     }
 
-    /// The packets that a bot has said since.
+    /// The packets that the bot has sent since.
     fn said(bot: &mut Bot, conn: &mut Conn, dialect: &Dialect) -> Vec<String> {
         let (mut bytes, mut packets) = (Vec::new(), Vec::new());
         bot.drain_output(&mut bytes);

@@ -1,11 +1,14 @@
-//! Whether what a server says makes sense: a state machine that sees everything said and heard, in order.
+//! Checks that a server's packets are consistent: a state machine over all packets sent and
+//! received, in order.
 //!
-//! Comes in: what the client said ([`Check::said`]) and heard ([`Check::hear`]), with the time of arrival. Goes out:
-//! [`Fault`]s, each a broken [`Rule`], and a [`Picture`] of the world. After a fault it goes on as well as it can,
-//! so that one cause may show as several faults. Never: a socket, a clock, a decision about where to walk.
+//! The caller passes in the packets that the client sent ([`Check::said`]) and received
+//! ([`Check::hear`]) with their time of arrival. The results are [`Fault`]s, each a broken
+//! [`Rule`], and a [`Picture`] of the world. After a fault the check continues as well as it can,
+//! so that one cause may show as several faults. It uses no socket and no clock.
 //!
-//! The layouts have a file each, `native` and `moomoo`; what they share is here, of fighting in `deeds`, of building
-//! and choosing in `growth`, of what flies and of animals in `wild`, of clans in `clans`. The rules have their names in `rule`.
+//! Each layout has its own file, `native` and `moomoo`. Their common part is here and in `deeds`
+//! (fighting), `growth` (building and choosing), `wild` (projectiles and animals) and `clans`.
+//! `rule` names the rules.
 
 mod clans;
 mod deeds;
@@ -28,29 +31,32 @@ use crate::packet::ClientPacket;
 use crate::packet::client_packet::ClanWish;
 use crate::world::rules;
 
-/// A body is never nearer to the edge of the map than its radius; positions are rounded to at most a pixel.
+/// A body's distance from the edge of the map is at least its radius; positions are rounded to at
+/// most a pixel.
 const EDGE_PX: f64 = rules::PLAYER_RADIUS_PX as f64 - 1.0;
-/// The greatest speed of a body over a while, pixels per second: nothing is faster than a row of boost pads.
+/// The greatest sustained speed of a body, pixels per second: nothing is faster than a row of boost
+/// pads.
 const SPEED_PX_PER_S: f64 = rules::BOOST_PX_PER_S as f64;
-/// How far a body may be moved at once besides: pushed out of others and of things, pixels.
+/// The distance by which a collision can push a body in addition, pixels.
 const PUSH_PX: f64 = 2.0 * rules::PLAYER_RADIUS_PX as f64;
-/// The speed that strokes add to that, pixels per second; and how long it takes until friction has taken it, seconds.
+/// The speed that hits add to that, pixels per second; and the seconds until friction has consumed
+/// it.
 const KNOCK_PX_PER_S: f64 = 1_000.0;
 const KNOCK_S: f64 = 0.143;
 
-/// How far anybody may get in that time, pixels.
+/// The greatest distance that a player can cover in that time, pixels.
 fn reach_px(time_s: f64) -> f64 {
     SPEED_PX_PER_S * time_s + KNOCK_PX_PER_S * time_s.min(KNOCK_S) + PUSH_PX
 }
-/// Rows of a leaderboard at most.
+/// Most rows of a leaderboard.
 const BOARD_ROWS: usize = 10;
 
 /// A rule that the server broke.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Which.
+    /// The broken rule.
     pub rule: Rule,
-    /// What was said, in a few words.
+    /// The offending packet, in a few words.
     pub detail: String,
 }
 
@@ -60,15 +66,15 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What both layouts share: the picture, and the faults found in the packet at hand.
+/// The state that both layouts share: the picture, and the faults found in the current packet.
 #[derive(Debug, Default)]
 struct Common {
     picture: Picture,
-    /// Whether there is a body: one was born, and has not died since.
+    /// Whether the player has a body: it was born, and has not died since.
     lives: bool,
-    /// Nonces of pings that wait for an answer.
+    /// Nonces of unanswered pings.
     pings: VecDeque<Option<u32>>,
-    /// The highest sequence said.
+    /// The highest sequence sent.
     said_sequence: u32,
     faults: Vec<Fault>,
 }
@@ -90,7 +96,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// A check of a connection on which nothing was said yet.
+    /// A check of a new connection.
     pub fn new(native: bool) -> Check {
         let layout = if native {
             Layout::Native(native::State::default())
@@ -106,7 +112,7 @@ impl Check {
         }
     }
 
-    /// What was done since this was asked last.
+    /// Takes the deeds recorded since the last call.
     pub fn take_deeds(&mut self) -> Deeds {
         let mut deeds = self.ledger.take();
         deeds.shots += std::mem::take(&mut self.wild.shots);
@@ -119,7 +125,7 @@ impl Check {
         &self.common.picture
     }
 
-    /// Takes note of what the client says.
+    /// Records a packet that the client sends.
     pub fn said(&mut self, packet: &ClientPacket<'_>) {
         match packet {
             ClientPacket::Ping { nonce } => self.common.pings.push_back(*nonce),
@@ -136,13 +142,14 @@ impl Check {
                     self.common.picture.society.asks.retain(|asks| asks != player);
                 }
             }
-            // Who enters again after death says no sequence, and takes the next one.
+            // Entering again after death carries no sequence, and uses the next one.
             ClientPacket::EnterGame { .. } if self.common.picture.is_dead => self.common.said_sequence += 1,
             _ => {}
         }
     }
 
-    /// Takes what the server says, at the time `now` of any clock that does not go back. Gives the faults found in it.
+    /// Checks a packet of the server, received at the time `now` of any clock that does not go
+    /// back, and returns its faults.
     pub fn hear(&mut self, heard: &Heard, now: Duration) -> Vec<Fault> {
         let common = &mut self.common;
         match heard {
@@ -181,7 +188,7 @@ impl Common {
     }
 
     fn objects(&mut self, objects: &[Object], layout: &Layout) {
-        // The MooMoo dialects show scenery to players only; the native one to watchers as well.
+        // The MooMoo dialects show scenery to players only; the native dialect also to watchers.
         if matches!(layout, Layout::Moomoo(_)) && self.picture.me.is_none() {
             self.fault(Rule::Birth, "objects before one's own player");
         }
@@ -196,7 +203,7 @@ impl Common {
 
     fn gone(&mut self, objects: &[u32]) {
         for object in objects {
-            // Nature is not destroyed.
+            // Natural objects cannot be destroyed.
             if self.picture.objects.remove(object).is_none_or(|gone| gone.built.is_none()) {
                 self.fault(Rule::GoneUnknown, format!("object {object}"));
             }
@@ -237,7 +244,7 @@ impl Common {
         }
     }
 
-    /// One's own body is there, for the first time or again.
+    /// The player's own body appears, for the first time or again.
     fn birth(&mut self, player: u32) {
         let before = self.picture.me.replace(player);
         if self.lives || before.is_some() {
@@ -261,7 +268,8 @@ impl Common {
         }
     }
 
-    /// Books a new pose of somebody known, who had `time_s` seconds to get there; `None` for as long as it liked.
+    /// Records a new pose of a known player, who had `time_s` seconds to get there; `None` if any
+    /// distance is allowed.
     fn moves_to(&mut self, pose: &Pose, time_s: Option<f64>) {
         let Pose { player, x_px, y_px, heading } = *pose;
         self.on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
@@ -291,7 +299,7 @@ mod tests {
         faults.iter().map(|fault| fault.rule).collect()
     }
 
-    /// A check that has been greeted.
+    /// A check that has received the greeting.
     fn greeted() -> Check {
         let mut check = Check::new(false);
         assert_eq!(check.hear(&Heard::IoInit, Duration::ZERO), []);

@@ -1,7 +1,7 @@
-//! A connected socket, from an address of one's choice, within a time; and random bytes.
+//! A connected socket, from a chosen source address, within a deadline; and random bytes.
 //!
-//! `std` can neither bind a socket before it connects nor wait for a bounded time with an address bound. Never: a
-//! byte of any protocol.
+//! `std` can neither bind a socket before it connects nor connect with a timeout from a bound
+//! address. This module knows no protocol.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -15,26 +15,28 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use super::url::Url;
 use crate::limits;
 
-/// An address of a URL's host: the first of IPv4, where servers of ours listen unless told otherwise, or else the first of all.
+/// Resolves a URL's host: to its first IPv4 address, since our servers listen on IPv4 by default,
+/// or else to its first address.
 ///
 /// # Errors
-/// The name has none.
+/// The name has no address.
 pub fn resolve(url: &Url) -> io::Result<SocketAddr> {
     let found: Vec<SocketAddr> = (url.host.as_str(), url.port).to_socket_addrs()?.collect();
     let chosen = found.iter().find(|address| address.is_ipv4()).or(found.first());
     chosen.copied().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address"))
 }
 
-/// Connects, from `from` if it is given. The socket does not block; it sends small writes at once.
+/// Connects, from `from` if it is given. The socket is non-blocking, and sends small writes at
+/// once.
 ///
 /// # Errors
-/// Whatever `socket`, `bind` or `connect` say, or `TimedOut` after [`limits::DIAL_TIME`].
+/// The error of `socket`, `bind` or `connect`, or `TimedOut` after [`limits::DIAL_TIME`].
 pub fn dial(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
     dial_with_room(to, from, None)
 }
 
-/// As [`dial`], with a kernel receive buffer of so many bytes: the little that a peer can send to somebody who does
-/// not read.
+/// Like [`dial`], with a kernel receive buffer of the given size, to limit what a peer can send to
+/// a client that does not read.
 ///
 /// # Errors
 /// As [`dial`].
@@ -65,10 +67,10 @@ pub fn dial_with_room(
     Ok(stream)
 }
 
-/// Waits until one of these is ready.
+/// Waits until one of the sockets is ready.
 ///
 /// # Errors
-/// `TimedOut`, or whatever `poll` says.
+/// `TimedOut`, or the error of `poll`.
 pub fn wait(sockets: &mut [PollFd<'_>], time: Duration) -> io::Result<()> {
     let deadline = Instant::now() + time;
     loop {
@@ -82,18 +84,18 @@ pub fn wait(sockets: &mut [PollFd<'_>], time: Duration) -> io::Result<()> {
     }
 }
 
-/// A time as the kernel takes it.
+/// Converts a time to the kernel's type.
 pub fn timespec(time: Duration) -> Timespec {
     Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
 }
 
-/// Random bytes that a peer cannot foresee: upgrade keys and mask keys.
+/// Random bytes that a peer cannot predict, for upgrade keys and mask keys.
 ///
 /// # Panics
-/// When the kernel has no random source, which a running Linux always has.
+/// If the kernel has no random source, which a running Linux always has.
 pub fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    // Up to 256 bytes come whole, or not at all.
+    // Up to 256 bytes are returned whole, or not at all.
     let count = getrandom(&mut bytes[..], GetRandomFlags::empty()).expect("the kernel has a random source");
     assert_eq!(count, N, "small requests for random bytes are met whole");
     bytes

@@ -1,4 +1,4 @@
-//! Chance for bots: a small generator, so that a run can be had again from its seed.
+//! Random numbers for bots: a small seeded generator, so that a run can be repeated.
 //!
 //! SplitMix64. Not for secrets: mask keys and upgrade keys come from the kernel, see [`super::dial`].
 

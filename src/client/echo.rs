@@ -1,8 +1,8 @@
-//! A client that gives back what a server says: the counterpart of the echo server, and just as small.
+//! A client that echoes a server's messages: the counterpart of the echo server, and just as small.
 //!
-//! Comes in: a URL. Goes out: each message to the server again, and to the caller in a few words. The socket blocks, and one
-//! thread does everything. Never: more than [`limits::ECHO_MESSAGE_BYTES_MOST`] of one message in memory, a wait without a bound after our
-//! own last word.
+//! It sends each message back to the server, and reports it to the caller in a few words. The
+//! socket blocks, and one thread does everything. At most [`limits::ECHO_MESSAGE_BYTES_MOST`] of
+//! one message are in memory, and the wait after our close frame is bounded.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -16,10 +16,11 @@ use crate::ws::frame::{self, Opcode};
 use crate::ws::http::ResponseReader;
 use crate::ws::{Conn, Event, Limits, Role, upgrade};
 
-/// Connects, echoes until one end closes, and tells `heard` of each event.
+/// Connects, echoes until either end closes, and calls `heard` for each event.
 ///
 /// # Errors
-/// There is no connection, it is lost, or the server breaks a rule; then a close frame has told it so.
+/// The connection fails or is lost, or the server breaks a rule; in that case it has been sent a
+/// close frame that says so.
 pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
     let stream = dial::dial(dial::resolve(url)?, None)?;
     stream.set_nonblocking(false)?;
@@ -57,7 +58,7 @@ pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
     }
 }
 
-/// Asks for the upgrade. Gives what came behind the answer.
+/// Requests the upgrade. Returns the bytes that followed the response.
 fn shake_hands(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
     let wrong = |error: LinkError| io::Error::new(ErrorKind::InvalidData, error);
     let key = upgrade::encode_key(dial::random());
@@ -78,7 +79,7 @@ fn shake_hands(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Takes out every event there is, and puts the answers into `output`, masked.
+/// Handles all pending events, and appends the masked answers to `output`.
 fn echo(conn: &mut Conn, output: &mut Vec<u8>, heard: &mut impl FnMut(&Event<'_>)) -> Result<(), LinkError> {
     loop {
         let event = conn.next_event();
@@ -95,7 +96,7 @@ fn echo(conn: &mut Conn, output: &mut Vec<u8>, heard: &mut impl FnMut(&Event<'_>
             }
         }
         let done = event.map(|event| event.is_none());
-        // After each event, so that pongs and messages go out in the order in which they were asked for.
+        // After each event, so that pongs and messages are sent in the order of their requests.
         conn.drain_output(output);
         if done? {
             return Ok(());
@@ -103,7 +104,8 @@ fn echo(conn: &mut Conn, output: &mut Vec<u8>, heard: &mut impl FnMut(&Event<'_>
     }
 }
 
-/// The server takes nothing more: what it said before it left matters more than that, a close frame above all.
+/// The server accepts no more data. The data that it sent before, a close frame above all, matters
+/// more.
 fn read_on(
     stream: &TcpStream,
     conn: &mut Conn,
@@ -140,7 +142,7 @@ fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Waits for the server to end the connection, and ends it if that takes too long.
+/// Waits for the server to end the connection, and ends it after a timeout.
 fn wait_for_end(stream: &TcpStream) {
     let (deadline, mut buffer) = (Instant::now() + limits::CLIENT_END_TIME, [0; limits::READ_BYTES]);
     loop {

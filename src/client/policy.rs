@@ -1,7 +1,8 @@
-//! Where a bot walks, looks, and what it says. It knows nothing of packets, sockets or rules of the wire.
+//! Decides where a bot walks and looks, and what it says, from the [`Picture`] of the world and the
+//! time.
 //!
-//! Comes in: the [`Picture`] of the world and the time. Goes out: [`Wish`]es, which [`super::bot`] turns into
-//! packets. Never: a clock, or anything that the picture does not say.
+//! The result is a list of [`Wish`]es, which [`super::bot`] turns into packets. A policy knows
+//! nothing of packets, sockets or rules of the protocol, and reads no clock.
 
 use std::f64::consts::TAU;
 use std::time::Duration;
@@ -13,41 +14,42 @@ use crate::packet::client_packet::ClanWish;
 /// What a body should do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wish {
-    /// Walk this way, a binary angle; `None` stands still.
+    /// Walk in this direction, a binary angle; `None` stands still.
     Walk(Option<u16>),
-    /// Look this way, a binary angle.
+    /// Look in this direction, a binary angle.
     Aim(u16),
-    /// Begin to strike this way, a binary angle, again and again; or cease.
+    /// Start or stop attacking repeatedly in this direction, a binary angle.
     Attack {
-        /// Whether it begins.
+        /// Whether to start.
         on: bool,
-        /// Where to.
+        /// The direction.
         heading: u16,
     },
-    /// Take this into the hand; an item that is in it already is put away.
+    /// Select this weapon or item; an item that is already selected is put away.
     Select {
         /// A number of `rules::WEAPONS` or `rules::ITEMS`.
         id: u8,
-        /// Which of the two.
+        /// Whether it is a weapon.
         is_weapon: bool,
     },
-    /// Take what an age offers: weapons, then items from `rules::CHOICE_ITEMS` on.
+    /// Take an upgrade that an age offers: weapons, then items from `rules::CHOICE_ITEMS` on.
     Upgrade(u8),
-    /// Something about clans.
+    /// Issue a clan command.
     Clan(ClanWish),
-    /// Show one's place to the clan.
+    /// Show the bot's position to its clan.
     Ping,
-    /// Say this.
+    /// Send this chat line.
     Chat(String),
 }
 
 /// Decides for one body.
 pub trait Policy: Send {
-    /// Asked as soon as there is a body, and then at least some ten times a second. Wishes are carried out in order.
+    /// Called as soon as there is a body, and then at least about ten times a second. Wishes are
+    /// carried out in order.
     fn decide(&mut self, picture: &Picture, now: Duration, wishes: &mut Vec<Wish>);
 }
 
-/// Stands where it was put and says nothing.
+/// Stands still and says nothing.
 #[derive(Debug, Default)]
 pub struct Still;
 
@@ -55,23 +57,24 @@ impl Policy for Still {
     fn decide(&mut self, _: &Picture, _: Duration, _: &mut Vec<Wish>) {}
 }
 
-/// Between two changes of direction.
+/// Time between two changes of direction.
 const STRIDE: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(2)];
-/// Between two lines of chat. Two hundred bots then say about five lines a second.
+/// Time between two lines of chat. Two hundred bots then send about five lines a second.
 const SILENCE: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(60)];
-/// One of so many strides is a rest.
+/// One in this many strides is a rest.
 const RESTS: u32 = 8;
 /// How far a bot strays from its home, px: well within a window of 1,248 × 702 px to each side.
 const STRAY_PX: f64 = 350.0;
-/// With fewer others in view a bot goes to where others are.
+/// With fewer other players in view, a bot walks to where others are.
 const COMPANY: usize = 12;
 /// One eighth of a turn.
 const EIGHTH: u16 = 1 << 13;
-/// What bots have to say.
+/// The bots' chat lines.
 const LINES: [&str; 6] = ["hello", "nice day", "which way?", "over here", "wait for me", "so many trees"];
 
-/// Walks about in changing directions, in company: it stays near its home, which is where it was born, or, when it
-/// is lonely there, the nearest of some gathering points that all wanderers of a herd share.
+/// Walks about in changing directions, in company: it stays near its home. That is where it was
+/// born, or, if it is lonely there, the nearest of the gathering points that all wanderers of a
+/// herd share.
 #[derive(Debug)]
 pub struct Wanderer {
     dice: Dice,
@@ -91,7 +94,8 @@ pub(super) struct Tongue {
 impl Tongue {
     /// Talks now and then.
     pub(super) fn speak(&mut self, dice: &mut Dice, now: Duration, wishes: &mut Vec<Wish>) {
-        // The first line comes anywhere in the first silence, so that a herd does not talk all at once.
+        // The first line comes at a random time of the first silence, so that a herd does not talk
+        // all at once.
         let first = dice.between(Duration::from_secs(2), SILENCE[1]);
         let silence_ends = *self.silence_ends.get_or_insert(now + first);
         if now >= silence_ends {
@@ -103,15 +107,15 @@ impl Tongue {
 }
 
 impl Wanderer {
-    /// A wanderer of a herd of `count`. The same seed decides the same in the same world.
+    /// A wanderer in a herd of `count`. The same seed makes the same decisions in the same world.
     pub fn new(seed: u64, count: usize) -> Wanderer {
-        // About fifty to a point: enough company, and room to walk.
+        // About fifty bots per point: enough company, and room to walk.
         let points_per_side = (count as f64 / 50.0).sqrt().round().max(1.0) as u32;
         let dice = Dice::new(seed);
         Wanderer { dice, points_per_side, home: None, stride_ends: Duration::ZERO, tongue: Tongue::default() }
     }
 
-    /// The gathering point nearest to a place.
+    /// The gathering point nearest to a position.
     fn gathering(&self, map_size_px: f64, me: &Known) -> (f64, f64) {
         let cell_px = map_size_px / f64::from(self.points_per_side);
         let middle = |at_px: f64| {
@@ -128,7 +132,8 @@ impl Wanderer {
         self.home = Some(home);
         let (dx, dy) = (home.0 - me.x_px, home.1 - me.y_px);
         if dx.hypot(dy) > STRAY_PX {
-            // Up to an eighth to either side of straight, which also leads around things in the way.
+            // Up to an eighth of a turn to either side of the straight line, which also leads
+            // around obstacles.
             let homeward = (dy.atan2(dx) / TAU * 65_536.0) as i32 as u16;
             let aside = self.dice.below(2 * u32::from(EIGHTH) + 1) as u16;
             return Some(homeward.wrapping_add(aside).wrapping_sub(EIGHTH));
@@ -165,7 +170,7 @@ mod tests {
         Picture { me: Some(1), players, others_in_view, ..Picture::new() }
     }
 
-    /// Moves as wished, at the speed of walking, for `seconds`; gives the place at the end.
+    /// Carries out the wishes at walking speed for `seconds`; returns the final position.
     fn walk(wanderer: &mut Wanderer, mut picture: Picture, seconds: u64) -> (f64, f64) {
         let mut direction = None;
         for tenth in 0..seconds * 10 {

@@ -1,8 +1,8 @@
-//! A plain sink: takes connections, grants every upgrade, and drops what comes.
+//! A plain sink: it accepts connections on this machine, grants every upgrade, and drops all
+//! further bytes.
 //!
-//! Comes in: bytes of whoever connects, on this machine alone. Goes out: the answer to an upgrade, and nothing else. With it one finds out
-//! what an attacker costs the machine by itself, before one says what it costs the server. Never: a rule of the game; a connection
-//! closed before the peer has.
+//! It shows what an attacker alone costs the machine, for comparison with its cost to the server.
+//! It knows no rule of the game, and never closes a connection before the peer does.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -26,12 +26,13 @@ pub fn bind(to: SocketAddr) -> io::Result<TcpListener> {
         return Err(io::Error::new(ErrorKind::PermissionDenied, "a sink is only for this machine"));
     }
     let listener = TcpListener::bind(to)?;
-    // The 128 of `std` would hold up an attacker that the server does not hold up.
+    // The 128 of `std` would delay an attacker that the server does not delay.
     rustix::net::listen(&listener, crate::limits::LISTEN_BACKLOG)?;
     Ok(listener)
 }
 
-/// Takes connections without end, each with a thread. One for which there is no thread or no descriptor is let go.
+/// Accepts connections forever, each with a thread. A connection without a thread or descriptor is
+/// dropped.
 pub fn run(listener: &TcpListener) {
     for stream in listener.incoming() {
         match stream {
@@ -43,7 +44,7 @@ pub fn run(listener: &TcpListener) {
     }
 }
 
-/// One connection to its end, however it ends.
+/// Reads one connection until it ends, for whatever reason.
 fn swallow(mut stream: &TcpStream) {
     let (mut reader, mut buffer) = (Some(HeadReader::new()), [0; BUFFER_BYTES]);
     while let Ok(count @ 1..) = stream.read(&mut buffer) {

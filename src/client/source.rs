@@ -1,17 +1,18 @@
-//! Where a client comes from: an address pattern that spreads many clients over many addresses of this machine.
+//! Source addresses of clients: a pattern that spreads many clients over many addresses of this
+//! machine.
 //!
-//! A server lets one address have so many clients and no more. All of `127.0.0.0/8` is this machine, so a herd of
-//! bots can come from many addresses: in a pattern such as `127.0.x.y`, `x` and `y` are replaced.
+//! A server limits the clients of one address. All of `127.0.0.0/8` is this machine, so a herd of
+//! bots can use many addresses: in a pattern such as `127.0.x.y`, `x` and `y` are replaced.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// Clients from one address: a quarter of what a server lets one address have, so that several herds can run at once.
+/// Clients per address: a quarter of a server's limit, so that several herds can run at once.
 const CLIENTS_PER_ADDRESS: usize = 16;
-/// The first number put for `y`: 1 is left to people at the keyboard, in `127.0.0.1`.
+/// The first value of `y`: 1 is left to human players, at `127.0.0.1`.
 const FIRST: usize = 2;
-/// Numbers for `y`, up to 254.
+/// Number of values of `y`, up to 254.
 const NUMBERS: usize = 253;
 
 /// See the [module](self).
@@ -24,7 +25,7 @@ impl Source {
         self.nth(index / CLIENTS_PER_ADDRESS)
     }
 
-    /// The address with this number, counted from 0; after 64,768 they come again.
+    /// The address with this number, counted from 0; after 64,768 the addresses repeat.
     pub fn nth(&self, group: usize) -> IpAddr {
         let y = FIRST + group % NUMBERS;
         let x = group / NUMBERS % 256;

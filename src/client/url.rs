@@ -1,7 +1,7 @@
-//! Where a client goes: `ws://host:port/target`.
+//! The server's URL: `ws://host:port/target`.
 //!
-//! Comes in: text from the command line. Goes out: host, port and target, or what is wrong with the text. Never: a
-//! look-up of the name; TLS, which a proxy in front of the server would speak.
+//! The text of a command-line argument is parsed into host, port and target. Names are not resolved
+//! here, and TLS is left to a proxy in front of the server.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ pub struct Url {
 }
 
 impl Url {
-    /// What to write into the `Host` header.
+    /// The value of the `Host` header.
     pub fn authority(&self) -> String {
         let Url { host, port, .. } = self;
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
