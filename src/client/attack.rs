@@ -28,7 +28,7 @@ const TINY_FRAMES: usize = 4096;
 const SLOW_HEAD: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ";
 /// A request for the largest page.
 const PAGE: &[u8] = b"GET /world.wasm HTTP/1.1\r\nHost: a\r\n\r\n";
-/// Longer than a server waits for one who does not read its page.
+/// Longer than a server waits for a client that does not read its page.
 const PAGE_STAY: Duration = Duration::from_secs(13);
 /// Commands of an attacker that sends far too many, a hundred times a second.
 const COMMANDS: usize = 64;
@@ -52,9 +52,11 @@ pub enum Attack {
     PingFlood,
     /// Each sends one message in fragments of one byte, 4,096 of them a hundred times a second.
     TinyFragments,
-    /// Each joins and sends commands: every second one far too many, the others as many as the budget allows.
+    /// Each joins and sends commands: every second attacker far too many, the others as many as
+    /// the budget allows.
     CommandFlood,
-    /// So many connections a second, each gone at once: before a request, after it, after joining.
+    /// A given number of connections a second, each closed at once: before a request, after it,
+    /// or after joining.
     Churn,
     /// A given number of connections a second, each of which joins, sends a chat line, and leaves:
     /// each has the budgets of a new client.

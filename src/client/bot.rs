@@ -34,7 +34,7 @@ pub enum Stage {
     Coming,
     /// It has a body.
     Playing,
-    /// It said goodbye.
+    /// It is leaving.
     Leaving,
     /// The connection is no longer usable.
     Over,

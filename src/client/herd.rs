@@ -6,8 +6,8 @@
 //!
 //! Bots do not come back: when the server has ended the last connection, the measured time ends as well.
 //!
-//! The load generator must cost little, or it measures itself. Comes in: a [`Plan`]. Goes out: a [`Report`] for each dialect. Never:
-//! a thread a bot, a wait for one of them.
+//! The load generator must cost little, or it measures itself: no thread per bot, and no waiting
+//! for a single bot. It runs a [`Plan`], and returns a [`Report`] for each dialect.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -30,26 +30,26 @@ use super::tally::{Report, Tally};
 use super::url::Url;
 use crate::packet::Dialect;
 
-/// Bots of one thread.
+/// Bots per thread.
 const BOTS_PER_THREAD: usize = 500;
 /// Threads at most.
 const THREADS: usize = 4;
-/// Time that all bots have to come to play.
+/// Time that all bots have to start playing.
 const COMING_TIME: Duration = Duration::from_secs(10);
-/// Time between the last one's coming and the measured time: newcomers cost more than players.
+/// Time between the last bot's arrival and the measured time: newcomers cost more than players.
 const SETTLING_TIME: Duration = Duration::from_secs(1);
-/// Between two times that bots are asked what to do.
+/// Time between two calls of [`Bot::act`].
 const ACT_EVERY: Duration = Duration::from_millis(50);
 /// Time for goodbyes.
 const LEAVING_TIME: Duration = Duration::from_secs(3);
-/// Connections made before a thread looks after those it has.
+/// Connections made before a thread serves its existing ones again.
 const DIALS_AT_ONCE: usize = 8;
 /// Bytes read at once.
 const READ_BYTES: usize = 64 * 1024;
 /// Not set yet.
 const UNSET: u64 = u64::MAX;
 
-/// What bots do.
+/// The behaviour of the bots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
     /// They stand still and say nothing.
@@ -60,27 +60,27 @@ pub enum Manner {
     Play,
 }
 
-/// What a herd is to do.
+/// The plan of a herd.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The server; each bot goes to the endpoint of its dialect.
     pub url: Url,
-    /// What the bots speak, in turn: bot 0 the first, bot 1 the second, and so on around.
+    /// The dialects, in turn: bot 0 speaks the first, bot 1 the second, and so on around.
     pub dialects: Vec<Arc<Dialect>>,
-    /// How many.
+    /// Number of bots.
     pub count: usize,
     /// The measured time.
     pub time: Duration,
-    /// Where they come from; `None` leaves it to the system.
+    /// Source addresses; `None` leaves them to the system.
     pub source: Option<Source>,
-    /// What they do.
+    /// The behaviour of the bots.
     pub manner: Manner,
-    /// Decides where they walk.
+    /// Seed of their walks.
     pub seed: u64,
 }
 
 impl Plan {
-    /// The place in the list of what the bot with this index speaks.
+    /// The index, in the list of dialects, of the dialect of the bot with this index.
     fn dialect(&self, index: usize) -> usize {
         index % self.dialects.len()
     }
@@ -95,12 +95,12 @@ impl Plan {
     }
 }
 
-/// What the threads of a herd share.
+/// State shared by the threads of a herd.
 struct Shared<'a> {
     plan: &'a Plan,
     to: SocketAddr,
     started: Instant,
-    /// Bots that have come to play, or never will.
+    /// Bots that have started to play, or never will.
     ready: AtomicUsize,
     /// Bots whose connection is over.
     over: AtomicUsize,
@@ -108,11 +108,11 @@ struct Shared<'a> {
     begins_ms: AtomicU64,
 }
 
-/// Runs a herd to its end; gives what was seen in each dialect, in their order.
+/// Runs a herd to its end; returns a report for each dialect, in their order.
 ///
 /// # Errors
-/// There is no dialect, the host has no address, or the kernel has no `epoll` for us. What happens to single bots is in
-/// the reports.
+/// There is no dialect, the host has no address, or the kernel cannot create an `epoll`. Failures
+/// of single bots are in the reports.
 pub fn run(plan: &Plan) -> io::Result<Vec<Report>> {
     if plan.dialects.is_empty() {
         return Err(ErrorKind::InvalidInput.into());
@@ -142,7 +142,7 @@ pub fn run(plan: &Plan) -> io::Result<Vec<Report>> {
     Ok(reports)
 }
 
-/// A report for each dialect in which nobody came and nothing was seen.
+/// A report for each dialect, with no bots and no measurements yet.
 fn nothing_seen(plan: &Plan, time: Duration) -> Vec<Report> {
     let report = |dialect: &Arc<Dialect>| Report {
         dialect: dialect.name().to_owned(),
@@ -156,13 +156,13 @@ fn nothing_seen(plan: &Plan, time: Duration) -> Vec<Report> {
 
 struct Member {
     bot: Bot,
-    /// The place of its dialect in the plan.
+    /// The index of its dialect in the plan.
     dialect: usize,
     /// `None` once it is over.
     stream: Option<TcpStream>,
     unsent: Vec<u8>,
     is_ready: bool,
-    /// Whether it is counted among those that are over.
+    /// Whether it is counted as over.
     is_over: bool,
 }
 
@@ -170,7 +170,7 @@ struct Member {
 struct Pen<'a> {
     shared: &'a Shared<'a>,
     epoll: OwnedFd,
-    /// Bots that are yet to come, the next one last.
+    /// Bots that have not connected yet, the next one last.
     coming: Vec<usize>,
     members: Vec<Member>,
     acted: Duration,
@@ -190,7 +190,7 @@ impl<'a> Pen<'a> {
         })
     }
 
-    /// Everything; gives what was seen by those of this thread, in each dialect.
+    /// Runs the thread's bots to the end; returns their measurements for each dialect.
     fn run(mut self) -> io::Result<Vec<Report>> {
         let begins = loop {
             self.turn()?;
@@ -209,7 +209,7 @@ impl<'a> Pen<'a> {
             self.turn()?;
         }
         let measured = self.now().min(ends).saturating_sub(begins);
-        // What was seen until now is what is measured: goodbyes are no traffic of play.
+        // The measurement ends here: leaving is not part of the traffic of play.
         let mut reports = nothing_seen(self.shared.plan, measured);
         for (member, played) in self.members.iter().zip(played) {
             let report = &mut reports[member.dialect];
@@ -229,12 +229,13 @@ impl<'a> Pen<'a> {
         self.shared.started.elapsed()
     }
 
-    /// Whether no bot of the herd has a connection any more.
+    /// Whether no bot of the herd has a connection left.
     fn are_all_over(&self) -> bool {
         self.shared.over.load(Ordering::Acquire) >= self.shared.plan.count
     }
 
-    /// When the measured time begins, once that is known: soon after all have come, or their time is over.
+    /// When the measured time begins, once known: soon after all bots have arrived, or their time
+    /// is over.
     fn begins(&self) -> Option<Duration> {
         let Shared { plan, ready, begins_ms, .. } = self.shared;
         let all_here = ready.load(Ordering::Acquire) >= plan.count;
@@ -246,7 +247,7 @@ impl<'a> Pen<'a> {
         (begins != UNSET).then(|| Duration::from_millis(begins))
     }
 
-    /// Connects some, hears all that has come, lets them act when it is time.
+    /// Connects some bots, reads all that has arrived, and lets bots act when it is time.
     fn turn(&mut self) -> io::Result<()> {
         for _ in 0..DIALS_AT_ONCE {
             if let Some(index) = self.coming.pop() {
@@ -287,7 +288,7 @@ impl<'a> Pen<'a> {
         Ok(())
     }
 
-    /// Waits for bytes, at most for this long, and hands them to their bots.
+    /// Waits for bytes, at most for this long, and passes them to their bots.
     fn hear(&mut self, wait: Duration) -> io::Result<()> {
         let mut events = Vec::with_capacity(256);
         match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&dial::timespec(wait))) {
@@ -328,14 +329,15 @@ impl Member {
         }
     }
 
-    /// Sends what the kernel takes; the rest waits for the next turn. Also takes note of what became of the bot.
+    /// Sends as much as the kernel accepts; the rest waits for the next turn. Also records the
+    /// bot's stage.
     fn flush(&mut self, shared: &Shared<'_>) {
         self.bot.drain_output(&mut self.unsent);
         if let Some(mut stream) = self.stream.as_ref().filter(|_| !self.unsent.is_empty()) {
             match stream.write(&self.unsent) {
                 Ok(count) => drop(self.unsent.drain(..count)),
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-                // Why it broke is for the next read to say, after what the server still had to tell.
+                // The next read reports why it broke, after the server's last bytes.
                 Err(_) => self.unsent.clear(),
             }
         }

@@ -1,7 +1,9 @@
-//! Clients that misbehave, to see what becomes of them and of the others.
+//! Clients that misbehave, one after the other, to see how the server treats them and its other
+//! clients.
 //!
-//! Comes in: a [`Kind`] and a server on this machine. Goes out: how the server ended each connection, and after what
-//! time. Never: a server elsewhere; [`rounds`] and [`idle`] refuse any address that is not loopback.
+//! A [`Kind`] runs against a server on this machine; the result is how the server ended each
+//! connection, and after what time. [`rounds`] and [`idle`] refuse any address that is not
+//! loopback.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -24,29 +26,31 @@ use crate::session::NATIVE_VERSION;
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::http::ResponseReader;
 
-/// Pause between two rounds: the point is what one client can do, not how fast connections can be made.
+/// Pause between two rounds: the test is about the harm of one client, not about the connection
+/// rate.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Receive buffer of one who does not read, so that it is soon full.
+/// Receive buffer of a client that does not read, small so that it fills soon.
 const SMALL_ROOM_BYTES: usize = 4 * 1024;
 /// The key of all hostile frames. It need not be secret.
 pub(super) const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
-/// Pings a second of one who does not read the pongs: below the rate that a server lets one client have.
+/// Pings a second of a client that does not read the pongs: below a server's rate limit for one
+/// client.
 const PINGS_UNREAD: usize = 100;
-/// Between two such bursts.
+/// Time between two such bursts.
 const BURST_EVERY: Duration = Duration::from_secs(1);
 /// Frames in the block that a flood repeats.
 const BLOCK_FRAMES: usize = 64;
 
-/// How a client misbehaves.
+/// The kind of misbehaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Joins, pings a hundred times a second, and never reads.
     ReadsNothing,
-    /// Sends small messages as fast as they are taken.
+    /// Sends small messages as fast as the server accepts them.
     MessageFlood,
-    /// Sends pings of 125 bytes as fast as they are taken.
+    /// Sends pings of 125 bytes as fast as the server accepts them.
     PingFlood,
-    /// Sends messages of 4 KB as fast as they are taken.
+    /// Sends messages of 4 KB as fast as the server accepts them.
     ByteFlood,
     /// Sends one message in fragments of one byte that never end.
     FragmentFlood,
@@ -57,7 +61,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Kind; 7] = [
         Kind::ReadsNothing,
         Kind::MessageFlood,
@@ -81,7 +85,7 @@ impl Kind {
         }
     }
 
-    /// The bytes that it sends over and over, after the upgrade.
+    /// The bytes that it sends repeatedly after the upgrade.
     fn block(self, dice: &mut Dice) -> Vec<u8> {
         let mut block = Vec::new();
         for number in 0..BLOCK_FRAMES {
@@ -104,7 +108,7 @@ impl Kind {
         block
     }
 
-    /// What it sends first.
+    /// The bytes that it sends first.
     fn opening(self) -> Vec<u8> {
         match self {
             Kind::Garbage | Kind::Idle => Vec::new(),
@@ -119,7 +123,7 @@ impl Kind {
     }
 }
 
-/// A ping with 4,000 bytes behind its argument, which are dropped.
+/// A ping with 4,000 bytes after its argument, which are dropped.
 fn long_packet() -> Vec<u8> {
     let mut bytes = vec![0x92, 6, 0x92, 1, 0xda, 0x0f, 0xa0];
     bytes.resize(bytes.len() + 4_000, b'x');
@@ -142,7 +146,7 @@ pub(super) fn hello() -> Vec<u8> {
     packet(&ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin: None })
 }
 
-/// How connections ended, each with how often, and the shortest and longest time.
+/// How connections ended: the count of each ending, and its shortest and longest time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Endings(pub BTreeMap<String, (u64, Duration, Duration)>);
 
@@ -155,8 +159,8 @@ impl Endings {
     }
 }
 
-/// One client after the other misbehaves for `time` in all. A client that is still connected then counts as `still
-/// open`.
+/// Clients misbehave one after the other, for `time` in all. A client that is still connected at
+/// the end counts as `still open`.
 ///
 /// # Errors
 /// The server is not on this machine, or cannot be reached.
@@ -174,7 +178,8 @@ pub fn rounds(kind: Kind, url: &Url, source: &Source, time: Duration) -> io::Res
     Ok(endings)
 }
 
-/// One client misbehaves until the server ends it, for `time` at most; gives how it ended. Idle ones: see [`idle`].
+/// One client misbehaves until the server ends its connection, for `time` at most; returns how it
+/// ended. Idle clients: see [`idle`].
 ///
 /// # Errors
 /// The server is not on this machine, or cannot be reached.
@@ -196,7 +201,7 @@ pub(super) fn local(url: &Url) -> io::Result<SocketAddr> {
     Err(io::Error::new(ErrorKind::PermissionDenied, "hostile clients only go to a server on this machine"))
 }
 
-/// One connection, from the upgrade to its end; gives how it ended.
+/// One connection, from the upgrade to its end; returns how it ended.
 fn round(
     kind: Kind,
     mut stream: &TcpStream,
@@ -230,7 +235,7 @@ fn round(
             Told::Nothing => {}
             Told::Ended(ending) => return Ok(ending),
         }
-        // A write that fails is told by the next read, after what the server had to say.
+        // A failed write is reported by the next read, after the server's last bytes.
         if let Ok(count) = stream.write(&unsent) {
             unsent.drain(..count);
         }
@@ -238,7 +243,8 @@ fn round(
     Ok("still open".to_owned())
 }
 
-/// Joins and then does not read. Its pings keep the answers coming; they also show it its end, which others read.
+/// Joins and then does not read. Its pings keep the answers coming; a failing ping also reveals the
+/// end of the connection, which the other kinds learn by reading.
 fn deaf(stream: TcpStream, url: &Url, deadline: Instant) -> io::Result<String> {
     let mut talk = Talk::start(stream, url, native())?;
     let mut burst = Vec::new();
@@ -253,7 +259,7 @@ fn deaf(stream: TcpStream, url: &Url, deadline: Instant) -> io::Result<String> {
     Ok(sent.map_or_else(|error| error.kind().to_string(), |()| "still open".to_owned()))
 }
 
-/// What a look at the link told.
+/// The result of polling the link.
 pub(super) enum Told {
     Nothing,
     Opened,
@@ -320,7 +326,7 @@ pub fn idle(count: usize, url: &Url, source: &Source, time: Duration) -> io::Res
     Ok(endings)
 }
 
-/// The status that a request was answered with that was never made.
+/// The status of a response without a request.
 fn answer(stream: &mut TcpStream, reader: &mut ResponseReader) -> Option<String> {
     let mut buffer = [0; 1024];
     match stream.read(&mut buffer) {

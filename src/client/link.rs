@@ -4,8 +4,9 @@
 //!   new() ─► request is in the output ─► receive(response) ─► Open ─► messages ─► Closed ─► Ended
 //! ```
 //!
-//! Comes in: bytes and the end of bytes. Goes out: [`Event`]s, and bytes to be sent. After each input, take the events
-//! until there is none, then drain the output. Never: a socket, a clock, a word about packets.
+//! Bytes and the end of bytes go in; [`Event`]s and bytes to send come out. After each input, take
+//! events until there is none, then drain the output. The link uses no socket and no clock, and
+//! knows no packet.
 
 use std::fmt;
 
@@ -21,7 +22,7 @@ use super::dial;
 /// The subprotocol that our native clients offer.
 pub const SUBPROTOCOL: &str = "tickwire.v1";
 
-/// What happened, borrowed until the link is asked again.
+/// An event, borrowed from the link until the next call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'a> {
     /// The upgrade is granted: messages may be sent.
@@ -34,21 +35,21 @@ pub enum Event<'a> {
     Control,
     /// The server closes; the answer is in the output.
     Closed {
-        /// Why, if it said so.
+        /// The close code, if there is one.
         code: Option<CloseCode>,
-        /// Its words: text of a stranger.
+        /// The server's reason; untrusted text.
         reason: &'a str,
     },
-    /// The server's bytes are at their end.
+    /// The server's byte stream has ended.
     Ended,
 }
 
-/// Why a link is of no use any more.
+/// Why a link is no longer usable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkError {
-    /// The request was answered with another status than 101.
+    /// The response had a status other than 101.
     Refused(u16),
-    /// The server broke a rule of the protocol.
+    /// The server broke a protocol rule.
     Violation(Violation),
 }
 
@@ -77,7 +78,7 @@ enum State {
         reader: ResponseReader,
         key: String,
     },
-    /// The response has come; the driver has not been told.
+    /// The response has arrived; the driver has not been told.
     Granted(Conn),
     Open(Conn),
     Failed,
@@ -89,14 +90,14 @@ pub struct Link {
     state: State,
     offered: Vec<&'static str>,
     output: Vec<u8>,
-    /// A broken rule of the answer, to be told.
+    /// A broken rule of the response, to be reported.
     failure: Option<LinkError>,
     /// The server's bytes ended before the upgrade was granted.
     ended_early: bool,
 }
 
 impl Link {
-    /// A link that asks for an upgrade at `target`. `key` is 16 random bytes.
+    /// A link that requests an upgrade at `target`. `key` is 16 random bytes.
     pub fn new(host: &str, target: &str, native: bool, key: [u8; upgrade::KEY_BYTES]) -> Link {
         let key = upgrade::encode_key(key);
         let offered = if native { vec![SUBPROTOCOL] } else { Vec::new() };
@@ -119,7 +120,7 @@ impl Link {
         }
     }
 
-    /// Takes the news that no more bytes come.
+    /// Handles the end of the byte stream.
     pub fn receive_eof(&mut self) {
         match &mut self.state {
             State::Granted(conn) | State::Open(conn) => conn.receive_eof(),
@@ -143,7 +144,8 @@ impl Link {
     /// The next event, or `None` until there is more input.
     ///
     /// # Errors
-    /// What the server did wrong, once; for a broken rule of the wire a close frame is in the output.
+    /// The server's violation, reported once; for a broken WebSocket rule a close frame is in the
+    /// output.
     pub fn next_event(&mut self) -> Result<Option<Event<'_>>, LinkError> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
@@ -169,21 +171,21 @@ impl Link {
         Ok(event)
     }
 
-    /// Sends a binary message; nothing before the upgrade and after the close.
+    /// Sends a binary message; does nothing before the upgrade and after the close.
     pub fn send_binary(&mut self, message: &[u8]) {
         if let State::Open(conn) = &mut self.state {
             conn.send_binary(message);
         }
     }
 
-    /// Says goodbye.
+    /// Starts the closing handshake.
     pub fn close(&mut self) {
         if let State::Open(conn) = &mut self.state {
             conn.close(CloseCode::NORMAL, "");
         }
     }
 
-    /// Moves what is to be sent to the end of `into`.
+    /// Moves the bytes to send to the end of `into`.
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
         into.append(&mut self.output);
         if let State::Granted(conn) | State::Open(conn) = &mut self.state {
@@ -198,7 +200,7 @@ mod tests {
     use crate::ws::frame;
     use crate::ws::http::HeadReader;
 
-    /// The answer of a server to what is in the link's output.
+    /// A server's response to the request in the link's output.
     fn answer(link: &mut Link) -> Vec<u8> {
         let mut request = Vec::new();
         link.drain_output(&mut request);

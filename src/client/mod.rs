@@ -7,15 +7,18 @@
 //!                                            sense?
 //! ```
 //!
-//! In the order of the flow: [`url`] and [`source`] (where to, where from), [`dial`] (a connected socket), [`link`]
-//! (upgrade and frames), [`heard`] (what a server says, typed, all dialects), [`check`] (whether it makes sense, and
-//! the [`picture`] that comes of it), [`policy`] (where a bot walks; it knows nothing of packets) and [`play`] (what it does
-//! besides), [`bot`] (these put together), [`herd`] (many bots on few threads) with its [`tally`], [`talk`] (one client that waits for answers, for
-//! tests and tools; and one that somebody types at), [`echo`] (gives back what it hears), [`hostile`] (a client that misbehaves, to see
-//! what becomes of it), [`attack`] (many at once), [`sink`] (somebody who only takes, to compare with).
+//! In the order of the flow: [`url`] and [`source`] (target and source address), [`dial`] (a
+//! connected socket), [`link`] (upgrade and frames), [`heard`] (a server's packets, typed, all
+//! dialects), [`check`] (whether they are consistent, and the resulting [`picture`]), [`policy`]
+//! (where a bot walks; it knows nothing of packets) and [`play`] (the rest of its behaviour),
+//! [`bot`] (all of these together), [`herd`] (many bots on few threads) with its [`tally`],
+//! [`talk`] (one client that waits for answers, for tests and tools; and one for an interactive
+//! prompt), [`echo`] (a client that echoes messages), [`hostile`] (a client that misbehaves, to see
+//! how the server treats it), [`attack`] (many at once), [`sink`] (a server that drops all input,
+//! for comparison).
 //!
-//! Only `dial`, `herd`, `talk`, `echo`, `hostile`, `attack` and `sink` touch sockets and clocks; the others are values, with time as an
-//! argument. Never: anything of the server's `net`.
+//! Only `dial`, `herd`, `talk`, `echo`, `hostile`, `attack` and `sink` touch sockets and clocks;
+//! the others are values, with time as an argument. Nothing here uses the server's `net`.
 
 pub mod attack;
 pub mod bot;

@@ -1,16 +1,16 @@
-//! What a client knows of the world: what it is told, put together.
+//! A client's knowledge of the world, assembled from the server's packets.
 //!
-//! Built by [`super::check`], read by policies. Positions are those of the last news, in pixels.
+//! [`super::check`] builds it; policies read it. Positions are the last known ones, in pixels.
 
 use std::collections::BTreeMap;
 
 use super::heard::{Animal, Kit, Object, Offers};
 use crate::world::rules;
 
-/// Somebody of whom the client was told.
+/// A known player.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Known {
-    /// Its name; text of a stranger.
+    /// Its name; untrusted text.
     pub name: String,
     /// Pixels from the left.
     pub x_px: f64,
@@ -18,33 +18,33 @@ pub struct Known {
     pub y_px: f64,
     /// Binary angle, 65,536 a turn.
     pub heading: u16,
-    /// Whether it is in view now. The MooMoo dialects keep those known who are not.
+    /// Whether it is in view now. In the MooMoo dialects, players out of view stay known.
     pub in_view: bool,
     /// Health points.
     pub health: u32,
-    /// Health points that it can have.
+    /// Maximum health points.
     pub max_health: u32,
 }
 
-/// Clans, as far as a client is told.
+/// Clans, as far as the client knows them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Society {
     /// All clans and their owners.
     pub clans: BTreeMap<String, u32>,
-    /// The clans that players show.
+    /// The clans of the known players.
     pub tags: BTreeMap<u32, String>,
-    /// One's own clan.
+    /// The client's own clan.
     pub own: Option<String>,
-    /// Whether one owns it.
+    /// Whether the client owns it.
     pub is_owner: bool,
-    /// Who is in it.
+    /// Its members.
     pub members: Vec<u32>,
-    /// Who asks to join it, as far as its owner is told.
+    /// Players who ask to join it; only its owner is told.
     pub asks: Vec<u32>,
 }
 
 impl Society {
-    /// Whether somebody is in one's own clan.
+    /// Whether a player is in the client's own clan.
     pub fn is_mate(&self, player: u32) -> bool {
         self.own.is_some() && self.members.contains(&player)
     }
@@ -53,38 +53,38 @@ impl Society {
 /// See the [module](self).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
-    /// One's own player, once it is in the world.
+    /// The client's own player, once it is in the world.
     pub me: Option<u32>,
-    /// Whether one died, and plays no more until one enters again.
+    /// Whether the client's player is dead, until it enters again.
     pub is_dead: bool,
-    /// Everyone known, oneself included.
+    /// All known players, its own included.
     pub players: BTreeMap<u32, Known>,
-    /// Every thing known, in view or not.
+    /// All known objects, in view or not.
     pub objects: BTreeMap<u32, Object>,
     /// Wood, food, stone, gold.
     pub stock: [u32; 4],
-    /// What one has to use.
+    /// The client's weapons and items.
     pub kit: Kit,
-    /// What one may choose.
+    /// The upgrades that it may choose.
     pub offers: Offers,
-    /// One's age in this life, as far as it was told.
+    /// Its age in this life, as far as known.
     pub age: u32,
     /// Every animal in view.
     pub animals: BTreeMap<u32, Animal>,
-    /// Who belongs together.
+    /// Clan membership.
     pub society: Society,
-    /// Side of the map, px. The MooMoo dialects do not say it: there it is the default.
+    /// Side of the map, px. The MooMoo dialects do not send it: there it is the default.
     pub map_size_px: f64,
-    /// The last command of one's own that the world applied, in the native dialect.
+    /// The client's last command that the world applied, in the native dialect.
     pub applied_sequence: u32,
-    /// Updates so far.
+    /// Number of updates so far.
     pub updates: u64,
-    /// Others in view.
+    /// Number of other players in view.
     pub others_in_view: usize,
 }
 
 impl Picture {
-    /// Nothing is known but the usual size of a map.
+    /// An empty picture, with the default map size.
     pub fn new() -> Picture {
         Picture {
             me: None,
@@ -104,19 +104,19 @@ impl Picture {
         }
     }
 
-    /// Oneself, once in the world.
+    /// The client's own player, once in the world.
     pub fn own(&self) -> Option<&Known> {
         self.players.get(&self.me?)
     }
 
-    /// Counts those in view, after an update.
+    /// Counts the players in view, after an update.
     pub(super) fn count_in_view(&mut self) {
         let others = self.players.iter().filter(|(player, known)| known.in_view && Some(**player) != self.me);
         self.others_in_view = others.count();
     }
 }
 
-/// What everyone begins with.
+/// The initial weapons and items.
 fn first_kit() -> Kit {
     let (weapons, items) = (vec![rules::FIRST_WEAPON], rules::FIRST_ITEMS.to_vec());
     Kit { weapons, items, counts: BTreeMap::new() }

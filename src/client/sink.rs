@@ -12,15 +12,15 @@ use super::link::SUBPROTOCOL;
 use crate::ws::http::HeadReader;
 use crate::ws::upgrade;
 
-/// Stack of a connection's thread, which does next to nothing.
+/// Stack of a connection's thread, which does almost nothing.
 const STACK_BYTES: usize = 64 * 1024;
-/// Bytes that it drops at once.
+/// Bytes dropped at once.
 const BUFFER_BYTES: usize = 16 * 1024;
 
 /// A listener for [`run`].
 ///
 /// # Errors
-/// The address is not of this machine, or cannot be bound.
+/// The address is not on this machine, or cannot be bound.
 pub fn bind(to: SocketAddr) -> io::Result<TcpListener> {
     if !to.ip().is_loopback() {
         return Err(io::Error::new(ErrorKind::PermissionDenied, "a sink is only for this machine"));
