@@ -1,9 +1,9 @@
-//! What a server says, typed: one enum for all dialects.
+//! A server's packets, typed: one enum for all dialects.
 //!
-//! Comes in: a decoded packet. Goes out: [`Heard`], in which radians and 256ths of a turn have become binary angles
-//! (65,536 a turn) and positions are pixels. Arguments are found by their name in the table, never by place. Never:
-//! a judgement; see [`super::check`]. What packets consist of is in `parts`, how they
-//! are read in `read` and `wild`.
+//! A decoded packet becomes a [`Heard`], in which radians and 256ths of a turn are converted to
+//! binary angles (65,536 a turn) and positions are pixels. Arguments are found by their name in the
+//! table, never by position. [`super::check`] judges the packets. `parts` defines their components;
+//! `read` and `wild` convert them.
 
 mod parts;
 mod read;
@@ -18,173 +18,174 @@ pub enum Heard {
     Welcome(Welcome),
     /// Native: what changed in view.
     Update(Update),
-    /// Native: the receiver has a body now.
+    /// Native: the receiver now has a body.
     Spawned {
         /// Its player.
         player: u32,
     },
-    /// Native: whom a watcher follows.
+    /// Native: the player that a watcher follows.
     Watching {
-        /// Nobody, when the world is empty.
+        /// `None` if the world is empty.
         player: Option<u32>,
     },
     /// Native: a packet was dropped.
     Error {
         /// The rule's name.
         rule: String,
-        /// For people.
+        /// Text for people.
         detail: String,
     },
     /// MooMoo: the first packet.
     IoInit,
     /// MooMoo: the second packet.
     InitData,
-    /// MooMoo: the receiver will be this player.
+    /// MooMoo: the receiver's player number.
     Setup {
         /// Its player.
         player: u32,
     },
-    /// MooMoo: somebody who will appear in updates.
+    /// MooMoo: a player who will appear in updates.
     AddPlayer(Added),
-    /// MooMoo: somebody has left the game.
+    /// MooMoo: a player has left the game.
     RemovePlayer {
         /// As in [`Added::id`].
         id: String,
     },
     /// MooMoo: everyone in view.
     Players(Vec<Shown>),
-    /// Both: things of nature, or things that were built, that came into view.
+    /// Both: natural or built objects that came into view.
     Objects(Vec<Object>),
-    /// Both: what was built and is destroyed; with MooMoo one at a time.
+    /// Both: built objects that were destroyed; with MooMoo one at a time.
     Gone(Vec<u32>),
-    /// Native: what one has to use.
+    /// Native: the receiver's weapons and items.
     Kit(Kit),
-    /// MooMoo: the weapons, or the items, that one has to use.
+    /// MooMoo: the receiver's weapons, or its items.
     Bar {
         /// Their numbers.
         ids: Vec<u8>,
         /// Whether they are weapons.
         weapons: bool,
     },
-    /// MooMoo: how much of a group of items one has standing.
+    /// MooMoo: how many objects of a group the receiver has standing.
     Count {
         /// Number of the group.
         group: u8,
         /// How many.
         count: u32,
     },
-    /// Both: how many choices one may make, and which.
+    /// Both: how many upgrades the receiver may choose, and from which.
     Offers(Offers),
-    /// MooMoo: one's age.
+    /// MooMoo: the receiver's age.
     Age {
-        /// Years, so to say.
+        /// The age in years.
         age: u32,
     },
-    /// Both: the best.
+    /// Both: the leaderboard.
     Leaderboard(Leaderboard),
-    /// Both: somebody talks.
+    /// Both: a chat line.
     Chat {
-        /// Who.
+        /// The speaker.
         player: u32,
-        /// What; text of a stranger.
+        /// The text; untrusted.
         text: String,
     },
     /// Both: the answer to a ping.
     Pong {
-        /// Native: what the ping carried.
+        /// Native: the nonce of the ping.
         nonce: Option<u32>,
         /// Native: ticks completed.
         tick: Option<u32>,
     },
-    /// Both: who swings.
+    /// Both: a player swings.
     Swings(Vec<Swing>),
-    /// Both: objects that were struck; with MooMoo one at a time, right after the swing that struck it.
+    /// Both: objects that were hit; with MooMoo one at a time, right after the swing that hit them.
     Shakes(Vec<u32>),
     /// Both: players and their health points.
     Health(Vec<(u32, u32)>),
-    /// Native: what one has.
+    /// Native: the receiver's resources.
     Stats {
         /// Wood, food, stone, gold.
         resources: [u32; 4],
         /// Players killed.
         kills: u32,
-        /// One's age.
+        /// The receiver's age.
         age: u32,
     },
-    /// MooMoo: one number of what one has.
+    /// MooMoo: one of the receiver's counts.
     Value {
-        /// What.
+        /// Which count.
         what: Stock,
-        /// How much of it.
+        /// Its value.
         amount: u32,
     },
     /// Both: the receiver died.
     Died,
-    /// Native: somebody died.
+    /// Native: a player died.
     Kill {
-        /// Whose doing it was, if it was somebody's.
+        /// The killer, if a player caused the death.
         killer: Option<u32>,
-        /// Who.
+        /// The victim.
         victim: u32,
     },
-    /// Both: what was shot; with MooMoo one at a time.
+    /// Both: new projectiles; with MooMoo one at a time.
     Shots(Vec<Shot>),
-    /// Both: what flies no more; with MooMoo one at a time.
+    /// Both: projectiles that ended; with MooMoo one at a time.
     ShotEnds(Vec<ShotEnd>),
-    /// MooMoo: a turret fires, and what it fires comes next.
+    /// MooMoo: a turret fires; the next projectile is the turret's.
     TurretShot,
-    /// Natively animals that are new in view or have changed; with MooMoo all in view.
+    /// Native: animals that are new in view or have changed. MooMoo: all animals in view.
     Animals(Vec<Animal>),
     /// Native: animals that are dead or out of view.
     AnimalsGone(Vec<u32>),
-    /// Both: animals that strike.
+    /// Both: animals that attack.
     Strikes(Vec<u32>),
-    /// Native: all clans there are.
+    /// Native: all clans.
     Clans(Vec<Clan>),
-    /// Native: clans that have ended, and after that clans that were founded.
+    /// Native: clans that were dissolved, and then clans that were founded.
     ClanChanges {
-        /// The numbers of those that have ended.
+        /// The numbers of the dissolved clans.
         ended: Vec<u32>,
-        /// Those that were founded.
+        /// The founded clans.
         founded: Vec<Clan>,
     },
     /// MooMoo: a clan was founded.
     AddClan(Clan),
-    /// MooMoo: a clan has ended.
+    /// MooMoo: a clan was dissolved.
     RemoveClan {
         /// Its name.
         name: String,
     },
-    /// Native: one's own clan.
+    /// Native: the receiver's own clan.
     OwnClan(OwnClan),
-    /// MooMoo: one's own clan, without those in it.
+    /// MooMoo: the receiver's own clan, without its members.
     OwnName {
-        /// None without a clan.
+        /// `None` without a clan.
         name: Option<String>,
-        /// Whether one owns it.
+        /// Whether the receiver owns it.
         is_owner: bool,
     },
-    /// MooMoo: who is in one's own clan.
+    /// MooMoo: the members of the receiver's own clan.
     Members(Vec<u32>),
-    /// MooMoo: somebody asks to join one's own clan.
+    /// MooMoo: a player asks to join the receiver's own clan.
     Asks {
-        /// Who.
+        /// The player.
         player: u32,
     },
-    /// Native: the clans that players in view show now.
+    /// Native: the current clans of the players in view.
     Tags(Vec<(u32, Option<u32>)>),
-    /// Both: where the others of one's clan are; with MooMoo without their numbers. None at all without a clan.
+    /// Both: positions of the receiver's clan mates; with MooMoo without their numbers. `None`
+    /// without a clan.
     Mates(Option<Vec<Mate>>),
-    /// Both: one of the clan shows its place; natively it says who.
+    /// Both: a clan member shows its position; the native dialect names the member.
     MapPing {
-        /// Who.
+        /// The member.
         player: Option<u32>,
     },
-    /// A packet of the table that this client has no use for.
+    /// A packet of the table that this client does not use.
     Other(String),
 }
 
-/// What MooMoo servers tell the amount of.
+/// The counts that MooMoo servers send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stock {
     /// 0 wood, 1 food, 2 stone, 3 gold.
@@ -198,7 +199,7 @@ mod tests {
     use super::*;
     use crate::packet::{Codes, Direction};
 
-    /// Hears what is written as JSON.
+    /// Converts a packet written as JSON.
     fn hear(dialect: &str, text: &str) -> Heard {
         let codes = Codes::builtin();
         let dialect = codes.dialect(dialect).unwrap();

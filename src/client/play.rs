@@ -1,9 +1,9 @@
-//! A bot that plays: it goes where others meet, gathers, builds, goes after who or what is near, strikes and shoots, and sometimes
-//! talks.
+//! A bot that plays: it walks to where others meet, gathers, builds, pursues nearby players and
+//! objects, strikes and shoots, and sometimes talks.
 //!
-//! Some are hunters, most are settlers, who strike back. Comes in: the [`Picture`] and the time. Goes out: [`Wish`]es. It
-//! thinks some five times a second, as somebody at a keyboard would. Never: a packet, a clock, a look at what the picture does
-//! not hold.
+//! Some bots are hunters; most are settlers, which strike back. The [`Picture`] and the time go in,
+//! [`Wish`]es come out. A bot thinks about five times a second, as a human player would. It handles
+//! no packets, reads no clock, and uses nothing that the picture does not hold.
 
 mod company;
 mod craft;
@@ -25,76 +25,79 @@ use super::picture::{Known, Picture};
 use super::policy::{Policy, Tongue, Wish};
 use crate::world::rules::{self, AnimalKind};
 
-/// Between two thoughts.
+/// Time between two thoughts.
 const THOUGHT: [Duration; 2] = [Duration::from_millis(150), Duration::from_millis(250)];
-/// How long a bot is after one and the same thing.
+/// How long a bot pursues one goal.
 const PURPOSE: [Duration; 2] = [Duration::from_secs(4), Duration::from_secs(9)];
-/// One of so many bots is a hunter.
+/// One in this many bots is a hunter.
 const HUNTERS: u32 = 8;
-/// Of so many choices of a hunter between somebody near and the next thing, one is for the thing.
+/// Of this many choices of a hunter between a nearby player and the next object, one is for the
+/// object.
 const PEACE: u32 = 3;
-/// Of so many choices of a settler, one is for somebody near.
+/// Of this many choices of a settler, one is for a nearby player.
 const WAR: u32 = 40;
-/// Of so many times that a settler is hurt, it strikes back once.
+/// Of this many times that a settler is hurt, it strikes back once.
 const ANSWERS: u32 = 4;
-/// A bot goes after who is nearer than this, px.
+/// A bot pursues players who are nearer than this, px.
 const HUNT_PX: f64 = 700.0;
-/// Of so many choices, one is for an animal that is near.
+/// Of this many choices, one is for a nearby animal.
 const PREY: u32 = 6;
-/// Who shoots comes no nearer than this, px.
+/// A shooting bot comes no nearer than this, px.
 const SHOOT_NEAR_PX: f64 = 300.0;
 /// It shoots from no further than this, px.
 const SHOOT_FAR_PX: f64 = 600.0;
-/// It strikes back at who is nearer than this when it is hurt, px.
+/// A hurt bot strikes back at players who are nearer than this, px.
 const ANSWER_PX: f64 = 250.0;
-/// It goes back to where others meet when it is further away than this to a side, px.
+/// A bot returns to its meeting point when it is further away than this to a side, px.
 const STRAY_PX: (f64, f64) = (1_200.0, 800.0);
-/// It is there when it is no further away than this, px.
+/// It has arrived when it is no further away than this, px.
 const THERE_PX: f64 = 300.0;
-/// It gathers from what is no further from there to each side, px: who meets there is still in view.
+/// It gathers from objects no further from there than this to each side, px: players at the point
+/// are still in view.
 const GATHER_PX: (f64, f64) = (1_000.0, 600.0);
-/// It gathers from one of so many things that are nearest.
+/// It gathers from one of this many nearest objects.
 const CHOICE: usize = 3;
-/// How much further a bot goes for each other one that it need not share a thing with, px.
+/// The detour, px, that a bot accepts for each other bot that it then need not share an object
+/// with.
 const ALONE_PX: f64 = 300.0;
-/// How near to the rim of a thing those are, px.
+/// Distance from the rim of an object within which a bot counts as sharing it, px.
 const SHARE_PX: f64 = 130.0;
-/// Of so many times that a stroke at a thing would hit somebody, a settler goes elsewhere once.
+/// Of this many times that a stroke at an object would hit a player, a settler leaves once.
 const YIELDS: u32 = 5;
-/// It has enough of a resource when it has so much.
+/// A bot has enough of a resource at this amount.
 const ENOUGH: [u32; 4] = [100, 30, 60, 20];
-/// How much nearer than its arm reaches a bot goes, px: what it knows is a little old.
+/// How much nearer than its reach a bot goes, px: its knowledge is slightly old.
 const NEARER_PX: f64 = 15.0;
-/// It begins to strike when somebody is so little out of reach, px.
+/// A bot starts to strike when its target is this far out of reach, px.
 const SOON_PX: f64 = 50.0;
-/// Who wants to walk and gets no further than this between two thoughts has something in the way, px.
+/// A bot that wants to walk and moves no further than this between two thoughts is blocked, px.
 const STUCK_PX: f64 = 4.0;
-/// What was built and is nearer than this may be that, px.
+/// A built object nearer than this may be the obstacle, px.
 const IN_THE_WAY_PX: f64 = 130.0;
-/// How long it walks around that.
+/// How long a bot walks around an obstacle.
 const DETOUR: Duration = Duration::from_millis(700);
 /// A quarter of a turn.
 const QUARTER: u16 = 1 << 14;
-/// A look changes when it is off by more than this: 2 degrees.
+/// A look direction is updated when it is off by more than this: 2 degrees.
 const OFF: u16 = 364;
 
-/// What a bot is after.
+/// A bot's goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Goal {
-    /// Something to gather from, or in the way.
+    /// An object to gather from, or an obstacle.
     Thing(u32),
     Player(u32),
     Animal(u32),
-    /// Where others are.
+    /// The meeting point.
     Meeting,
 }
 
-/// Where that is, and how near one must be to strike it.
+/// The goal's position, and how near a bot must be to strike it.
 struct Target {
     x_px: f64,
     y_px: f64,
     reach_px: f64,
-    /// From where on to swing, px; below 0 when there is nothing to strike.
+    /// The distance from which to swing, px; below 0 when there is nothing to strike.
     swing_px: f64,
 }
 
@@ -107,7 +110,7 @@ pub struct Player {
     is_hunter: bool,
     craft: Craft,
     company: Company,
-    /// The weapon that it took into its hand last.
+    /// The weapon that it selected last.
     holds: u8,
     goal: Option<Goal>,
     goal_ends: Duration,
@@ -121,7 +124,7 @@ pub struct Player {
 }
 
 impl Player {
-    /// A bot that decides the same with the same seed in the same world.
+    /// A bot that makes the same decisions with the same seed in the same world.
     pub fn new(seed: u64, meeting: Meeting) -> Player {
         let mut dice = Dice::new(seed);
         let is_hunter = dice.below(HUNTERS) == 0;
@@ -194,7 +197,8 @@ impl Player {
         self.choose_thing(picture, me, (x_px, y_px)).or(nearest.map(|(_, player)| Goal::Player(player)))
     }
 
-    /// Something to gather from near where others meet, of what it lacks if there is any; or else the nearest of all.
+    /// An object to gather from near the meeting point, with a resource that the bot lacks if
+    /// possible; otherwise the nearest of all.
     fn choose_thing(&mut self, picture: &Picture, me: &Known, (x_px, y_px): (f64, f64)) -> Option<Goal> {
         let lacks = |thing: &&Object| {
             let kind = usize::from(thing.kind.unwrap_or(0));
@@ -221,7 +225,7 @@ impl Player {
         things.get(chosen).or(things.first()).map(|(_, thing)| Goal::Thing(*thing))
     }
 
-    /// Where to walk, given the way there; around what is in the way.
+    /// The direction to walk, given the way to the goal; leads around obstacles.
     fn way(&mut self, towards: u16, me: &Known, now: Duration) -> u16 {
         if self.is_stuck(me) && self.detour.is_none() {
             let side = if self.dice.below(2) == 0 { QUARTER } else { QUARTER.wrapping_neg() };
@@ -240,7 +244,7 @@ impl Player {
         self.walks.is_some() && way_px(me, self.place.0, self.place.1) < STUCK_PX
     }
 
-    /// Wishes what differs from what it does already.
+    /// Adds wishes only for changes to the current behaviour.
     fn wish(&mut self, walk: Option<u16>, look: u16, attack: bool, wishes: &mut Vec<Wish>) {
         if self.walks != walk {
             wishes.push(Wish::Walk(walk));
@@ -256,17 +260,17 @@ impl Player {
         (self.walks, self.attacks) = (walk, attack);
     }
 
-    /// Takes the weapon into the hand that its goal needs.
+    /// Selects the weapon that the goal needs.
     fn arm(&mut self, picture: &Picture, wishes: &mut Vec<Wish>) {
         let arm = self.goal.map_or(self.holds, |goal| arm_for(picture, goal));
-        // An upgrade may have taken what it held.
+        // An upgrade may have removed the selected weapon.
         if self.holds != arm && picture.kit.weapons.contains(&arm) {
             self.holds = arm;
             wishes.push(Wish::Select { id: arm, is_weapon: true });
         }
     }
 
-    /// Something that happened and is more pressing than what it is after.
+    /// Reacts to events that are more pressing than the goal.
     fn react(&mut self, picture: &Picture, me: &Known, now: Duration) {
         let is_hurt = me.health < std::mem::replace(&mut self.health, me.health);
         let fights = matches!(self.goal, Some(Goal::Player(_) | Goal::Animal(_)));
@@ -301,7 +305,7 @@ impl Player {
             target = self.goal.and_then(|goal| self.target(picture, me, goal));
         }
         self.arm(picture, wishes);
-        // Where there is nothing and nobody, the middle of the map is as good as anywhere.
+        // Without any object or player, the middle of the map is as good as anywhere.
         let middle_px = picture.map_size_px / 2.0;
         let nowhere = Target { x_px: middle_px, y_px: middle_px, reach_px: 0.0, swing_px: -1.0 };
         let Target { x_px, y_px, reach_px, swing_px } = target.unwrap_or(nowhere);
@@ -309,7 +313,7 @@ impl Player {
         let off_px = way_px(me, x_px, y_px);
         let walk = (off_px > reach_px).then(|| self.way(look, me, now));
         let mut strikes = off_px <= swing_px;
-        // A settler does not mean to hurt who gathers beside it.
+        // A settler does not mean to hurt a player who gathers beside it.
         if strikes && !self.is_hunter && matches!(self.goal, Some(Goal::Thing(_))) {
             strikes = !hits_anyone(picture, me, look);
             if !strikes && self.dice.below(YIELDS) == 0 {
@@ -324,7 +328,7 @@ impl Player {
 impl Policy for Player {
     fn decide(&mut self, picture: &Picture, now: Duration, wishes: &mut Vec<Wish>) {
         let Some(me) = picture.own() else {
-            // Death ends all that was under way.
+            // Death ends everything that was under way.
             (self.goal, self.walks, self.looks, self.attacks) = (None, None, None, false);
             self.holds = rules::FIRST_WEAPON;
             return;

@@ -1,8 +1,9 @@
-//! One client that waits for answers: for tests and for tools that say one thing after the other.
+//! One client that waits for answers, for tests and for tools that send one packet after the other.
 //!
-//! Comes in: packets to say, and how long to wait. Goes out: packets heard, and how the connection ended. Never: a
-//! judgement of what is heard; see [`super::check`]. [`live`] and [`order`] are for somebody who types: what is said and heard is
-//! explained to the last bit, and may be broken.
+//! The caller sends packets and states how long to wait; it gets the received packets, and how the
+//! connection ended. Received packets are not judged; see [`super::check`]. [`live`] and [`order`]
+//! serve an interactive prompt: each frame sent and received is explained bit by bit, and may be
+//! broken.
 
 pub mod live;
 pub mod order;
@@ -61,10 +62,10 @@ impl Talk {
         }
     }
 
-    /// Says something.
+    /// Sends a packet.
     ///
     /// # Errors
-    /// `InvalidInput` when the dialect has no such packet, or whatever the socket says.
+    /// `InvalidInput` if the dialect has no such packet, or the socket's error.
     pub fn say(&mut self, packet: &ClientPacket<'_>) -> io::Result<()> {
         let message = packet.encode(&self.dialect);
         if message.is_empty() {
@@ -77,7 +78,7 @@ impl Talk {
     /// Sends bytes as they are, frames or not.
     ///
     /// # Errors
-    /// Whatever the socket says.
+    /// The socket's error.
     pub fn send_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.stream.write(bytes) {
@@ -92,10 +93,11 @@ impl Talk {
         Ok(())
     }
 
-    /// The next packet; `None` at the end of the connection, of which [`Talk::ending`] says more.
+    /// The next packet; `None` at the end of the connection, which [`Talk::ending`] explains.
     ///
     /// # Errors
-    /// `TimedOut`, `InvalidData` for what is no packet of the dialect, or whatever the socket says.
+    /// `TimedOut`, `InvalidData` for bytes that are not a packet of the dialect, or the socket's
+    /// error.
     pub fn hear(&mut self, time: Duration) -> io::Result<Option<Heard>> {
         let deadline = Instant::now() + time;
         loop {
@@ -110,10 +112,10 @@ impl Talk {
         }
     }
 
-    /// Hears until something is what was waited for, and gives it.
+    /// Reads packets until one matches, and returns it.
     ///
     /// # Errors
-    /// As [`Talk::hear`]; `UnexpectedEof` when the connection ended before.
+    /// As [`Talk::hear`]; `UnexpectedEof` if the connection ended before.
     pub fn hear_until(&mut self, time: Duration, mut is_it: impl FnMut(&Heard) -> bool) -> io::Result<Heard> {
         let deadline = Instant::now() + time;
         loop {
@@ -129,14 +131,15 @@ impl Talk {
         }
     }
 
-    /// How the connection ended, once it has: the close code and the server's words, or "end without a close".
+    /// How the connection ended, once it has: the close code and the server's reason, or "end
+    /// without a close".
     pub fn ending(&self) -> Option<&str> {
         self.ending.as_deref()
     }
 
     fn take_events(&mut self) -> io::Result<()> {
         let taken = self.take_all();
-        // Also after a broken rule: then it is the close frame that says so (RFC 6455 section 7.1.7).
+        // Also after a broken rule: then the close frame reports it (RFC 6455 section 7.1.7).
         self.flush().and(taken)
     }
 
@@ -166,7 +169,7 @@ impl Talk {
         let mut bytes = Vec::new();
         self.link.drain_output(&mut bytes);
         match self.send_bytes(&bytes) {
-            // Words after the end: what matters is what the server said before.
+            // A write after the end: the server's earlier bytes matter.
             Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {
                 Ok(())
             }
@@ -174,7 +177,7 @@ impl Talk {
         }
     }
 
-    /// Reads once, by a deadline.
+    /// Reads once, until a deadline.
     fn read(&mut self, deadline: Instant) -> io::Result<()> {
         let left = deadline.saturating_duration_since(Instant::now());
         dial::wait(&mut [PollFd::new(&self.stream, PollFlags::IN)], left)?;

@@ -1,7 +1,7 @@
-//! What bots measure: gaps between updates, traffic, players in view, errors.
+//! The measurements of bots: gaps between updates, traffic, players in view, errors.
 //!
-//! Comes in: what each bot saw. Goes out: a [`Report`], as text for people or as JSON for scripts. Memory is
-//! bounded, however long a run takes.
+//! The measurements of all bots are merged into a [`Report`], as text for people or as JSON for
+//! scripts. Memory is bounded, however long a run takes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use super::check::Deeds;
 
-/// Width of a class of gaps.
+/// Width of a histogram class of gaps.
 const CLASS: Duration = Duration::from_micros(100);
-/// Classes; longer gaps fall into the last one, and are told by the greatest gap.
+/// Number of classes; longer gaps fall into the last one, and show in the greatest gap.
 const CLASSES: usize = 50_000;
-/// Counts of players in view that are told apart.
+/// Number of distinct counts of players in view.
 const VIEWS: usize = 1_024;
-/// Errors of one name that are kept in words.
+/// Errors of one name whose details are kept.
 const EXAMPLES: usize = 3;
 
-/// How often values of some size came. Grows with the values, up to a bound.
+/// A histogram of values. It grows with the values, up to a bound.
 #[derive(Debug, Clone)]
 struct Histogram {
     classes: Vec<u64>,
@@ -74,13 +74,13 @@ pub struct Tally {
     pub messages_in: u64,
     /// Messages to the server.
     pub messages_out: u64,
-    /// Messages from the server since the connection was made, whatever time is measured.
+    /// Messages from the server since the connection was made, measured or not.
     all_in: u64,
     /// Messages to the server since then.
     all_out: u64,
     /// Updates from the server.
     pub updates: u64,
-    /// What was done and suffered.
+    /// The player's deeds and losses.
     pub deeds: Deeds,
     errors: BTreeMap<String, Errors>,
     disconnects: BTreeMap<String, u64>,
@@ -93,7 +93,7 @@ struct Errors {
 }
 
 impl Tally {
-    /// Nothing was seen yet.
+    /// An empty tally.
     pub fn new() -> Tally {
         Tally {
             gaps: Histogram::new(CLASSES),
@@ -111,7 +111,7 @@ impl Tally {
         }
     }
 
-    /// Forgets what was measured, but no error: the measured time begins.
+    /// Clears the measurements, but no errors: the measured time begins.
     pub fn begin(&mut self) {
         let before = std::mem::take(self);
         (self.all_in, self.all_out) = (before.all_in, before.all_out);
@@ -119,13 +119,13 @@ impl Tally {
         self.disconnects = before.disconnects;
     }
 
-    /// Books a message from the server.
+    /// Counts a message from the server.
     pub fn heard(&mut self) {
         self.messages_in += 1;
         self.all_in += 1;
     }
 
-    /// Books a message to the server.
+    /// Counts a message to the server.
     pub fn said(&mut self) {
         self.messages_out += 1;
         self.all_out += 1;
@@ -136,13 +136,15 @@ impl Tally {
         (self.all_in, self.all_out)
     }
 
-    /// Counts what `tally` has come to hold since `before`: goodbyes, which no measured time has.
+    /// Adds the messages that `tally` counted since `before`: those of leaving, which no measured
+    /// time includes.
     pub fn count_since(&mut self, before: (u64, u64), tally: &Tally) {
         self.all_in += tally.all_in - before.0;
         self.all_out += tally.all_out - before.1;
     }
 
-    /// Books an update with so many others in view, and the time since the one before.
+    /// Records an update with the number of other players in view, and the time since the previous
+    /// one.
     pub fn update(&mut self, gap: Option<Duration>, others_in_view: usize) {
         self.updates += 1;
         self.view(others_in_view);
@@ -151,12 +153,12 @@ impl Tally {
         }
     }
 
-    /// Books so many others in view.
+    /// Records the number of other players in view.
     pub fn view(&mut self, others_in_view: usize) {
         self.views.add(others_in_view);
     }
 
-    /// Books an error under a name.
+    /// Records an error under a name.
     pub fn error(&mut self, name: &str, detail: String) {
         let errors = self.errors.entry(name.to_owned()).or_default();
         errors.count += 1;
@@ -165,12 +167,12 @@ impl Tally {
         }
     }
 
-    /// Books a connection that ended before the bots wanted it to.
+    /// Records a connection that ended before the bots wanted it to.
     pub fn disconnect(&mut self, reason: &str) {
         *self.disconnects.entry(reason.to_owned()).or_default() += 1;
     }
 
-    /// Adds what another one saw.
+    /// Adds another tally.
     pub fn merge(&mut self, other: &Tally) {
         self.gaps.merge(&other.gaps);
         self.views.merge(&other.views);
@@ -200,23 +202,23 @@ impl Default for Tally {
     }
 }
 
-/// What a herd saw in all.
+/// The results of a whole herd.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// The dialect that was spoken.
+    /// The dialect.
     pub dialect: String,
-    /// Bots in all.
+    /// Number of bots.
     pub bots: usize,
     /// Bots that had a body when the measured time began.
     pub playing: usize,
     /// The measured time: as long as planned, or until the server had ended the last connection.
     pub time: Duration,
-    /// What they saw in it; errors and disconnects of the whole run.
+    /// The measurements of that time; errors and disconnects are those of the whole run.
     pub tally: Tally,
 }
 
 impl Report {
-    /// Adds what other bots of the same dialect saw in the same time.
+    /// Adds the results of other bots of the same dialect over the same time.
     pub fn merge(&mut self, other: &Report) {
         self.time = self.time.max(other.time);
         self.bots += other.bots;
@@ -224,22 +226,22 @@ impl Report {
         self.tally.merge(&other.tally);
     }
 
-    /// Errors in all.
+    /// Total number of errors.
     pub fn errors(&self) -> u64 {
         self.tally.errors.values().map(|errors| errors.count).sum()
     }
 
-    /// Connections in all that ended before the bots wanted it.
+    /// Total number of connections that ended before the bots wanted it.
     pub fn disconnects(&self) -> u64 {
         self.tally.disconnects.values().sum()
     }
 
-    /// How connections ended before the bots wanted it, with how often.
+    /// How connections ended before the bots wanted it, with the count of each.
     pub fn endings(&self) -> &BTreeMap<String, u64> {
         &self.tally.disconnects
     }
 
-    /// Whether all went well: everyone came to play, no error, no disconnect.
+    /// Whether the run succeeded: every bot came to play, no error, no disconnect.
     pub fn is_well(&self) -> bool {
         self.playing == self.bots && self.errors() == 0 && self.disconnects() == 0
     }

@@ -1,6 +1,5 @@
-//! The rules that a server keeps towards its clients, as names.
-//!
-//! Comes in: nothing. Goes out: a name for each. Never: how a rule is held; that is where the packets are heard.
+//! The rules that a server keeps towards its clients, as names. They are checked where the packets
+//! are handled.
 
 /// The rules that a server keeps towards its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,77 +9,78 @@ pub enum Rule {
     /// `setup`, then one's own `add_player`, then updates; `spawned`, then one's own enter, then one's own record. Once,
     /// and again after each death.
     Birth,
-    /// Who lives dies once, and is told nothing of its own body until it is born again.
+    /// A living player dies once, and is told nothing of its own body until it is born again.
     Death,
     /// The tick of an update is above that of the one before.
     TickBack,
-    /// Only who is not known comes into view.
+    /// Only unknown players come into view.
     EnterKnown,
-    /// Only who is known goes out of view.
+    /// Only known players go out of view.
     LeaveUnknown,
-    /// News only of those who are known.
+    /// News concerns only known players.
     UpdateUnknown,
-    /// Nobody stands twice in one update.
+    /// No player occurs twice in one update.
     Twice,
-    /// In an update of everyone in view, oneself is there.
+    /// An update of all players in view includes the client's own.
     SelfMissing,
     /// Positions are on the map.
     OffMap,
-    /// Nobody moves faster than anyone can.
+    /// No player moves faster than the rules allow.
     TooFast,
-    /// One's own record and enter say the same place.
+    /// The client's own record and enter state the same position.
     OwnElsewhere,
-    /// The sequence applied last never goes back.
+    /// The last applied sequence never goes back.
     SequenceBack,
-    /// Nothing is applied that was not said.
+    /// No command is applied that was not sent.
     SequenceAhead,
-    /// An object is told of once.
+    /// An object is announced once.
     ObjectTwice,
-    /// A leaderboard is sorted, holds nobody twice, and has a place in it for oneself.
+    /// A leaderboard is sorted, lists no player twice, and ranks the client's own player.
     BoardOrder,
-    /// Only the known talk.
+    /// Only known players talk.
     ChatUnknown,
     /// Pongs answer pings, in order.
     PongUnasked,
-    /// Health is of somebody known, and from 0 to what they can have.
+    /// Health belongs to a known player, and is between 0 and its maximum.
     Health,
-    /// Only the known swing.
+    /// Only known players swing.
     SwingUnknown,
-    /// Only known objects are struck.
+    /// Only known objects are hit.
     ShakeUnknown,
-    /// What one has rises only by strokes of one's own that hit such an object, by theft, or by windmills; see `deeds`.
+    /// Resources rise only by the client's own strokes that hit such an object, by theft, or by
+    /// windmills; see `deeds`.
     GainUnearned,
-    /// Kills are never taken back.
+    /// The number of kills never falls.
     KillsBack,
     /// Only known objects are destroyed.
     GoneUnknown,
-    /// One has one weapon of a sort and one item of a group, and only such as there are.
+    /// A player has one weapon of a sort and one item of a group, and only existing ones.
     Kit,
-    /// Nobody has more of a group standing than its limit.
+    /// No player has more objects of a group standing than its limit.
     Limit,
-    /// Nobody has what was not offered.
+    /// No player has an upgrade that was not offered.
     Unoffered,
-    /// What is offered is what the rules offer at that age to who has that.
+    /// The offered upgrades are those of the rules for that age and equipment.
     Offers,
-    /// Who lives grows no younger.
+    /// A living player's age never falls.
     AgeBack,
-    /// What flies begins once, and is something that there is.
+    /// A projectile is announced once, and is of a known kind.
     ShotTwice,
-    /// Only what flies ends, and no further away than it can fly.
+    /// Only known projectiles end, and no further away than they can fly.
     ShotEnd,
-    /// Only animals in view are gone or strike.
+    /// Only animals in view disappear or attack.
     AnimalUnknown,
-    /// An animal is of a kind that there is, and has no more health than that.
+    /// An animal is of a known kind, and has no more health than that kind.
     Animal,
-    /// A clan is founded once, and there is only one of a name.
+    /// A clan is founded once, and its name is unique.
     ClanTwice,
-    /// Players are in clans that there are, and those are owned by whom they say.
+    /// Players are in existing clans, owned by the stated player.
     ClanUnlisted,
-    /// One is in one's own clan, and only who has one hears of mates.
+    /// The client's player is in its own clan, and only a clan member is told of mates.
     Mates,
-    /// Who is in one clan does each other no harm.
+    /// Members of one clan do each other no harm.
     MateHarm,
-    /// The server found no fault with what the client said.
+    /// The server found no fault with the client's packets.
     ServerError,
 }
 
