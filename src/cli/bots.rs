@@ -1,4 +1,5 @@
-//! `tickwire bots`: a herd of clients that walk or play, and what they see; or one that misbehaves, and what becomes of it.
+//! `tickwire bots`: a herd of clients that walk or play, and their measurements; or misbehaving
+//! clients, and how the server treats them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::client::tally::Report;
 use crate::client::{dial, url::Url};
 use crate::packet::{Codes, Dialect};
 
-/// Where bots come from when they go to this machine and nothing else was asked for.
+/// Default source addresses for a server on this machine.
 const LOCAL_SOURCE: &str = "127.0.x.y";
 
 /// What `bots` can be told.
@@ -65,13 +66,13 @@ pub struct BotsArgs {
     json: bool,
 }
 
-/// Reads the names of `--hostile`; the help and the error list them.
+/// Parses the names of `--hostile`; the help and the error list them.
 fn kinds() -> impl TypedValueParser<Value = Kind> {
     let kind = |name: String| Kind::ALL.into_iter().find(|kind| kind.name() == name);
     PossibleValuesParser::new(Kind::ALL.map(Kind::name)).map(move |name| kind(name).expect("one of these"))
 }
 
-/// Reads the names of `--attack`.
+/// Parses the names of `--attack`.
 fn attack_kinds() -> impl TypedValueParser<Value = Attack> {
     let attack = |name: String| Attack::ALL.into_iter().find(|attack| attack.name() == name);
     let names = PossibleValuesParser::new(Attack::ALL.map(Attack::name));
@@ -86,7 +87,7 @@ pub fn run(args: &BotsArgs) -> Result<(), Failure> {
     let source = args.source.clone().or_else(|| (to.is_ipv4() && to.ip().is_loopback()).then(local));
     let time = Duration::from_secs(args.seconds.into());
     if (args.hostile.is_some() || args.attack.is_some()) && args.url.target != "/" {
-        // Those who misbehave speak native.
+        // Misbehaving clients speak the native dialect.
         codes::spoken(&Codes::builtin(), &args.url, Some("native"))?;
     }
     if let Some(kind) = args.hostile {
@@ -109,7 +110,7 @@ pub fn run(args: &BotsArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let plan = plan(args, dialects, source, time);
-    // The dialing of one that fails is told by its bot; a server that is not there at all is told at once.
+    // A failed connection of one bot is in its report; an unreachable server is reported at once.
     dial::dial(to, None).map_err(|error| format!("{}: {error}", args.url))?;
     let reports = herd::run(&plan).map_err(|error| error.to_string())?;
     for report in &reports {
@@ -125,7 +126,8 @@ pub fn run(args: &BotsArgs) -> Result<(), Failure> {
     Err(format!("{all_over}{errors} errors, {disconnects} disconnects, {absent} never played"))
 }
 
-/// Says how all connections ended, if the run ended with the last of them instead of after its time.
+/// The text for a run that ended with its last connection instead of after its time: how all
+/// connections ended.
 fn all_over(reports: &[Report], time: Duration) -> Option<String> {
     let measured = reports.iter().map(|report| report.time).max()?;
     let mut endings = BTreeMap::<&str, u64>::new();
@@ -143,7 +145,7 @@ fn all_over(reports: &[Report], time: Duration) -> Option<String> {
     })
 }
 
-/// What they speak: what the path of the URL says, or else `--dialect`, which may name several.
+/// The dialects: that of the URL's path, or else those of `--dialect`, which may name several.
 fn dialects(args: &BotsArgs) -> Result<Vec<Arc<Dialect>>, Failure> {
     let BotsArgs { url, dialect: asked, .. } = args;
     if asked.len() > 1 && url.target != "/" {

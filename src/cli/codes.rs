@@ -1,4 +1,4 @@
-//! `tickwire codes`: the packet tables, reading them from a folder for `--codes`, and which of their dialects is meant.
+//! `tickwire codes`: the packet tables, the `--codes` folder, and the choice of a dialect.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::packet::codes_print::{self, Format};
 use crate::packet::{Codes, Dialect};
 use crate::ws::http::{Headers, RequestHead};
 
-/// The dialect where neither a path nor the command line says one.
+/// The dialect if neither a path nor the command line names one.
 pub const DIALECT: &str = "native";
 
 /// What `codes` can be told.
@@ -64,7 +64,7 @@ pub fn load(folder: Option<&Path>) -> Result<Arc<Codes>, Failure> {
 /// The dialect of this name.
 ///
 /// # Errors
-/// There is none; the line says which there are.
+/// No dialect has this name; the message lists the existing ones.
 pub fn named<'c>(codes: &'c Codes, name: &str) -> Result<&'c Arc<Dialect>, Failure> {
     codes.dialects().find(|dialect| dialect.name() == name).ok_or_else(|| {
         let known: Vec<&str> = codes.dialects().map(|dialect| dialect.name()).collect();
@@ -72,11 +72,12 @@ pub fn named<'c>(codes: &'c Codes, name: &str) -> Result<&'c Arc<Dialect>, Failu
     })
 }
 
-/// What is spoken at a URL, and whether as JSON: what the server says of its path, or where it has none of its own, what was asked. A
-/// path that the server will refuse is as good as none: somebody wants to see the refusal.
+/// The dialect at a URL, and whether it is JSON: the dialect of the URL's path as the server reads
+/// it, or else the requested one. A path that the server will refuse counts as no path: the user
+/// may want to see the refusal.
 ///
 /// # Errors
-/// There is no such dialect, or the path says another one than was asked.
+/// The dialect does not exist, or the path names another one than requested.
 pub fn spoken(codes: &Codes, url: &Url, asked: Option<&str>) -> Result<(Arc<Dialect>, bool), Failure> {
     let asked_dialect = named(codes, asked.unwrap_or(DIALECT));
     let head =
@@ -114,7 +115,7 @@ mod tests {
             ("ws://a:1/server?dialect=letters%2D2024", None, "letters-2024", false),
             ("ws://a:1?dialect=native", Some("native"), "native", false),
             ("ws://a:1/play?format=json", None, "native", true),
-            // What the server will refuse.
+            // A path that the server will refuse.
             ("ws://a:1/nothing/here", None, "native", false),
             ("ws://a:1/nothing/here", Some("letters"), "letters", false),
             ("ws://a:1/server?dialect=morse", Some("legacy"), "legacy", false),

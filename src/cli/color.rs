@@ -22,7 +22,7 @@ pub enum Color {
 }
 
 impl Color {
-    /// What comes of it.
+    /// The resulting paint.
     pub fn paint(self) -> Paint {
         let is_refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         match self {

@@ -13,7 +13,7 @@ use crate::limits;
 use crate::net::EchoServer;
 use crate::ws::Event;
 
-/// Characters of a text that are shown.
+/// Characters of a text message that are shown.
 const SHOWN_CHARS: usize = 40;
 
 /// What `echo` can be told.
@@ -35,7 +35,7 @@ pub struct EchoArgs {
 }
 
 impl EchoArgs {
-    /// Whether it is to connect instead of to serve.
+    /// Whether to connect instead of serving.
     pub fn is_client(&self) -> bool {
         self.connect.is_some()
     }
@@ -68,7 +68,7 @@ pub fn run(args: &EchoArgs) -> Result<(), Failure> {
     if left > 0 { Err(format!("{left} connections did not end in time")) } else { Ok(()) }
 }
 
-/// An event in a line: of a text, its beginning.
+/// An event in one line; of a text message, its beginning.
 fn line(event: &Event<'_>) -> String {
     match event {
         Event::Text(text) => {

@@ -1,7 +1,7 @@
 //! `tickwire explain`: any bytes of a conversation, drawn and named.
 //!
-//! Comes in: hexadecimal on the command line, or a file or standard input with hexadecimal, bytes or a capture. Goes out: a report, a
-//! line a frame, or JSON.
+//! The input is hexadecimal on the command line, or a file or standard input with hexadecimal,
+//! bytes or a capture. The output is a report, a line for each frame, or JSON.
 
 mod file;
 
@@ -21,7 +21,7 @@ use crate::limits;
 use crate::packet::Dialect;
 use crate::ws::Side;
 
-/// What standard input is called.
+/// The name of standard input in messages.
 const STDIN: &str = "standard input";
 /// Characters of the longest file name on Linux.
 const NAME_CHARS: usize = 255;
@@ -102,7 +102,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The conversation of two sides, piece by piece.
+/// The conversation of two sides, in order.
 fn both<'c>(
     mut conversation: Conversation<'c>,
     pieces: &[Piece],
@@ -128,13 +128,14 @@ fn shown(explanation: &Explanation<'_>, form: Form, paint: Paint) -> String {
     }
 }
 
-/// One line a frame, with who said it.
+/// One line for each frame, with its sender.
 pub fn lines(explanation: &Explanation<'_>, paint: Paint) -> String {
     explanation.frames.iter().map(|frame| frame.said(explanation.from, paint)).collect()
 }
 
-/// What a file or standard input holds, and its name; `None` if the bytes stand on the command line. What has a point or a slash in it is
-/// the name of a file, since no hexadecimal has; so is all else of which there is a file.
+/// The contents of a file or standard input, and its name; `None` if the bytes are on the command
+/// line. Text with a dot or a slash is a file name, since hexadecimal has neither; so is any other
+/// text that names an existing file.
 fn contents(what: &[String]) -> Result<Option<(&str, Vec<u8>)>, Failure> {
     let is_name = |word: &&String| *word == "-" || word.contains(['.', '/']);
     let (name, contents) = match what {
@@ -155,19 +156,20 @@ fn contents(what: &[String]) -> Result<Option<(&str, Vec<u8>)>, Failure> {
     Ok(Some((name, contents)))
 }
 
-/// Whether there is something of this name that can be read.
+/// Whether a readable file of this name exists.
 fn is_file(name: &str) -> bool {
     std::fs::metadata(name).is_ok_and(|about| !about.is_dir())
 }
 
-/// What is said of a file whose name is hexadecimal as well.
+/// The note on a file whose name is hexadecimal as well.
 fn note(file: &str) -> Option<String> {
     let bytes = explain::hex::parse(file).ok()?;
     let bytes = format!(" {}", explain::hex::print(&bytes));
     Some(format!("{file:?} is read as a file; for the bytes: tickwire explain {bytes:?}"))
 }
 
-/// Hexadecimal of the command line. A file that was meant and is not there is named.
+/// Parses hexadecimal from the command line. If the text looks like a missing file, the error names
+/// it.
 fn typed(what: &[String]) -> Result<Vec<u8>, Failure> {
     explain::hex::parse(&what.join(" ")).map_err(|error| match what {
         [name] if may_be_meant_as_file(name) => format!("no file {name:?}, and {error}"),
@@ -175,7 +177,8 @@ fn typed(what: &[String]) -> Result<Vec<u8>, Failure> {
     })
 }
 
-/// Whether somebody may have meant a file: what has other characters than those of hexadecimal, and is no longer than a name.
+/// Whether the text may be a file name: it has characters other than those of hexadecimal, and is
+/// no longer than a name.
 fn may_be_meant_as_file(text: &str) -> bool {
     let is_of_hex = |sign: char| sign.is_ascii_hexdigit() || sign.is_whitespace() || ":,xX".contains(sign);
     text.chars().count() <= NAME_CHARS && !text.chars().all(is_of_hex)

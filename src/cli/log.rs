@@ -1,9 +1,10 @@
-//! The log: lines on standard error, written by a thread of their own.
+//! The log: lines on standard error, written by a separate thread.
 //!
-//! Comes in: one line at a time from any thread. Goes out: standard error, in order. A thread that logs never waits: a terminal that is
-//! held with Ctrl-S, or a pipe that nobody reads, stops this thread and not the game. Lines that come too often for their kind are left
-//! out and counted ([`kinds`]). Never: more than [`limits::LOG_LINES`] waiting (the rest is left out and counted, and the last quarter
-//! of them has only warnings and errors), a panic because standard error is closed.
+//! Any thread can log, and lines are written in order. A logging thread never waits: a terminal
+//! paused with Ctrl-S, or a pipe without a reader, stops only the writing thread, not the game.
+//! Lines that come too often for their kind are left out and counted ([`kinds`]). At most
+//! [`limits::LOG_LINES`] wait; further lines are left out and counted, and the last quarter of the
+//! queue takes only warnings and errors. A closed standard error causes no panic.
 
 mod kinds;
 
@@ -24,7 +25,7 @@ use super::Failure;
 use crate::limits;
 use crate::packet::visible;
 
-/// The log of this process, once begun.
+/// The log of this process, once started.
 #[derive(Debug)]
 pub struct Log {
     queue: Queue,
@@ -39,12 +40,12 @@ struct Counts {
     left_out: AtomicU64,
 }
 
-/// Where a thread puts its lines.
+/// The writer into which a thread puts its lines.
 #[derive(Debug, Clone)]
 struct Queue {
     lines: SyncSender<Vec<u8>>,
     counts: Arc<Counts>,
-    /// Lines that may wait so that one more is taken.
+    /// The number of waiting lines below which another is accepted.
     room: usize,
 }
 
@@ -61,7 +62,7 @@ impl MakeWriter<'_> for Queue {
         self.clone()
     }
 
-    /// A queue that nobody empties must not be full of lines that matter less when an error comes.
+    /// A stalled queue must keep room for errors among less important lines.
     fn make_writer_for(&self, about: &Metadata<'_>) -> Queue {
         let matters = *about.level() <= Level::WARN;
         let room = if matters { limits::LOG_LINES } else { limits::LOG_LINES - limits::LOG_LINES_KEPT };
@@ -70,7 +71,7 @@ impl MakeWriter<'_> for Queue {
 }
 
 impl Write for Queue {
-    /// Takes one whole line, which is how the formatter writes.
+    /// Takes one whole line, as the formatter writes it.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let waiting = self.counts.waiting.fetch_add(1, Ordering::AcqRel);
         if waiting >= self.room || self.lines.try_send(line.to_vec()).is_err() {
@@ -85,12 +86,13 @@ impl Write for Queue {
     }
 }
 
-/// The words of `--log` that are no module.
+/// The words of `--log` that are not modules.
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
-/// What the modules of all lines begin with.
+/// The common prefix of all modules that log.
 const OURS: &str = "tickwire";
 
-/// The filter that a text means. What is neither a level nor of a module of ours would let nothing through, without a word.
+/// Parses a filter. A word that is neither a level nor one of our modules is an error: it would
+/// silently match nothing.
 fn filter(text: &str) -> Result<EnvFilter, Failure> {
     let refused = |part: &str| {
         let levels = "off, error, warn, info, debug or trace";
@@ -109,11 +111,11 @@ fn filter(text: &str) -> Result<EnvFilter, Failure> {
 }
 
 impl Log {
-    /// Begins to log what the filter lets through. Values are escaped by the formatter, and what it leaves is escaped
-    /// when the line is written.
+    /// Starts logging the lines that the filter selects. The formatter escapes values, and the rest
+    /// is escaped when the line is written.
     ///
     /// # Errors
-    /// The filter makes no sense, or there is no thread.
+    /// The filter is invalid, or the thread cannot be started.
     pub fn start(filter: &str) -> Result<Log, Failure> {
         let filter = self::filter(filter)?;
         let (lines, queued) = sync_channel(limits::LOG_LINES);
@@ -145,7 +147,7 @@ impl Log {
     }
 }
 
-/// The thread's life. That nobody takes the lines is no error: there is nobody to tell.
+/// The thread's loop. A failed write is ignored: there is nowhere to report it.
 fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, kinds: &Kinds, mut out: impl Write) {
     let mut summary_at = Instant::now() + limits::LOG_SUMMARY_EVERY;
     loop {

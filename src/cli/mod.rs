@@ -1,7 +1,8 @@
-//! The command line: what can be asked of the program, and how it answers.
+//! The command line: the commands of the program and their output.
 //!
-//! Comes in: arguments and `TICKWIRE_…` variables. Goes out: an exit code, one clear line on standard error when
-//! something is wrong. Each command is a file of its own; without one, the program serves.
+//! Arguments and `TICKWIRE_…` variables go in; an exit code comes out, with one clear line on
+//! standard error if something is wrong. Each command has its own file; without a command, the
+//! program serves.
 
 mod bots;
 mod codes;
@@ -62,14 +63,14 @@ enum Command {
 /// Something is wrong with what was asked, in one line.
 type Failure = String;
 
-/// Runs what the arguments ask for.
+/// Runs the requested command.
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(answer) => return refuse_or_help(&answer),
     };
     let done = match cli.command {
-        // Servers go on without anybody who reads what they print: that is no reason for a player to leave.
+        // A server continues when nobody reads its output: that is no reason to disconnect players.
         None => return ended(serve::run(&cli.serve)),
         Some(Command::Serve(args)) => return ended(serve::run(&args)),
         Some(Command::Echo(args)) if !args.is_client() => return ended(echo::run(&args)),
@@ -84,7 +85,7 @@ pub fn run() -> ExitCode {
     if done.is_ok() { written } else { ended(done) }
 }
 
-/// What the arguments themselves are answered with: help, the version, or what is wrong with them.
+/// Prints the response to the arguments themselves: help, the version, or what is wrong with them.
 fn refuse_or_help(answer: &clap::Error) -> ExitCode {
     keep_failure(answer.print().and_then(|()| io::stdout().flush()));
     match written() {
@@ -103,16 +104,17 @@ fn ended(done: Result<(), Failure>) -> ExitCode {
     }
 }
 
-/// Says on standard error what went wrong. That it is closed is no reason to panic.
+/// Reports a failure on standard error. A closed standard error is no reason to panic.
 fn tell_error(line: &str) {
     let _ = writeln!(io::stderr().lock(), "tickwire: {}", visible::printed(line));
 }
 
-/// Why something of what was printed did not arrive, the first time.
+/// Why some output could not be written, the first time.
 static UNWRITTEN: OnceLock<Failure> = OnceLock::new();
 
-/// Standard output is what commands are for; a closed pipe (`| head`) is no error, and what else goes wrong is for [`written`] to say.
-/// A prompt ends without a line's end, so it is flushed. Nothing hidden gets through, whoever said it.
+/// Prints to standard output, which carries a command's result. A closed pipe (`| head`) is no
+/// error; [`written`] reports other errors. The output is flushed, because a prompt has no line
+/// end. Control characters are escaped, whoever wrote them.
 fn print(text: &str) {
     let mut out = io::stdout().lock();
     keep_failure(out.write_all(visible::printed(text).as_bytes()).and_then(|()| out.flush()));
@@ -126,12 +128,12 @@ fn keep_failure(written: io::Result<()>) {
     }
 }
 
-/// Whether all that was printed was written.
+/// Whether all output was written.
 fn written() -> Result<(), Failure> {
     UNWRITTEN.get().map_or(Ok(()), |failure| Err(failure.clone()))
 }
 
-/// The same on standard error: where standard output carries a capture.
+/// The same on standard error, for when standard output carries a capture.
 fn print_aside(text: &str) {
     let _ = io::stderr().lock().write_all(visible::printed(text).as_bytes());
 }

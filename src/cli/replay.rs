@@ -1,7 +1,7 @@
-//! `tickwire replay`: a captured session run again, tick by tick.
+//! `tickwire replay`: runs a captured session again, tick by tick.
 //!
-//! Comes in: the name of a capture file. Goes out: what was run and whether it came out the same, in words or as JSON, and as exit status:
-//! 0 the same, 1 it differs, 2 it cannot be run again or read.
+//! It reads a capture file and reports what was run and whether the result is the same, in words or
+//! as JSON, and as exit status: 0 the same, 1 it differs, 2 it cannot be read or run again.
 
 mod wording;
 
@@ -24,13 +24,13 @@ use crate::packet::Codes;
 use crate::replay::{self, Changed, NotReplayable, Report, Spoken};
 use crate::ws::http::RequestHead;
 
-/// The file that is standard input.
+/// The file name that means standard input.
 const DASH: &str = "-";
-/// What tells a capture by its beginning.
+/// The first bytes of a capture.
 const MAGIC_BYTES: u64 = 4;
-/// Exit status of a replay that comes out otherwise.
+/// Exit status of a replay whose result differs.
 const DIFFERS: u8 = 1;
-/// Exit status of a file that cannot be run again, and of a verdict that cannot be written.
+/// Exit status for a file that cannot be run again, or a verdict that cannot be written.
 const NO_VERDICT: u8 = 2;
 
 /// What `replay` can be told.
@@ -53,7 +53,7 @@ enum Refusal {
     NotReplayable(NotReplayable),
 }
 
-/// Runs the capture again and prints what came of it.
+/// Runs the capture again and prints the result.
 pub fn run(args: &ReplayArgs) -> ExitCode {
     let status = match report(args) {
         Ok(report) => {
@@ -88,7 +88,7 @@ fn report(args: &ReplayArgs) -> Result<Report, Refusal> {
     replay::replay(&capture, &|head| spoken(&codes, head)).map_err(Refusal::NotReplayable)
 }
 
-/// The whole of a file, a pipe or standard input, within its bound.
+/// Reads a whole file, pipe or standard input, up to the bound.
 fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     let failure = |reason: &dyn std::fmt::Display| format!("{}: {reason}", name(file));
     let mut source: Box<dyn Read> = if file.as_os_str() == DASH {
@@ -97,7 +97,7 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
         Box::new(File::open(file).map_err(|error| failure(&error))?)
     };
     let too_long = || failure(&format!("more than {} bytes", limits::CAPTURE_READ_BYTES));
-    // What says its length is not read in vain.
+    // A file that states its length is checked before it is read.
     if fs::metadata(file).is_ok_and(|about| about.len() > limits::CAPTURE_READ_BYTES) {
         return Err(too_long());
     }
@@ -109,7 +109,7 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     if input::is_gzip(&bytes) {
         return Err(failure(&"it is packed by gzip: unpack it first, such as with gunzip"));
     }
-    // A device may give for ever what is no capture.
+    // A device may produce bytes forever that are not a capture.
     if input::is_capture(&bytes) {
         take(&mut bytes, limits::CAPTURE_READ_BYTES)?;
     }
@@ -119,12 +119,12 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// What the file is called.
+/// The name of the file in messages.
 fn name(file: &Path) -> String {
     if file.as_os_str() == DASH { "standard input".to_owned() } else { file.display().to_string() }
 }
 
-/// What a server speaks at the target of a request.
+/// The dialect of a server at the target of a request.
 pub fn spoken(codes: &Codes, head: &RequestHead) -> Option<Spoken> {
     let endpoint = endpoint::find(codes, head).ok()?;
     let is_native = endpoint.layout == Layout::Native;

@@ -1,4 +1,5 @@
-//! `tickwire` and `tickwire serve`: start, say where to go, hear what the operator says, stop cleanly.
+//! `tickwire` and `tickwire serve`: start, print the link, run the operator's commands, shut down
+//! cleanly.
 
 use std::fmt;
 use std::fs;
@@ -21,7 +22,7 @@ use crate::net::recorder::{Rotation, Target};
 use crate::net::{Config, Server, endpoint, wire};
 use crate::world::{Identity, TickHz, World, rules};
 
-/// The name by which `--capture` knows standard output.
+/// The value of `--capture` that means standard output.
 const STDOUT: &str = "-";
 
 /// What `serve` can be told. Each flag has a variable of the same name.
@@ -101,7 +102,7 @@ pub struct ServeArgs {
     log: String,
 }
 
-/// A token as it was given: no error of the command line repeats it.
+/// A given token; no command-line error repeats it.
 #[derive(Clone)]
 struct Given(String);
 
@@ -143,7 +144,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     served
 }
 
-/// The world of a file that `save` wrote.
+/// The world in a file written by `save`.
 fn restore(file: &Path) -> Result<World, Failure> {
     let failure = |error: &dyn fmt::Display| format!("--restore {}: {error}", file.display());
     let about = fs::metadata(file).map_err(|error| failure(&error))?;
@@ -236,7 +237,8 @@ fn config(args: &ServeArgs) -> Result<Config, Failure> {
     })
 }
 
-/// Where a command of the operator's puts captures: beside the one of the command line, or else where `save` puts worlds.
+/// The folder for captures started by an operator command: that of the command line's capture, or
+/// else that of `save`.
 fn capture_dir(args: &ServeArgs) -> PathBuf {
     let file = args.capture.as_deref().filter(|file| *file != Path::new(STDOUT));
     match file.and_then(Path::parent) {
@@ -246,7 +248,8 @@ fn capture_dir(args: &ServeArgs) -> PathBuf {
     }
 }
 
-/// Where to go, and what is in force. A token that was made now is shown here and nowhere else; one that was given is known.
+/// The link and the settings in force. A newly generated token is printed here and nowhere else; a
+/// given token is already known.
 fn banner(server: &Server, is_new_token: bool) -> String {
     let (address, config) = (server.address(), server.config());
     let host = reachable(address);
@@ -287,7 +290,7 @@ fn or_word(list: &[impl ToString], word: &str) -> String {
     list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// An address that can be typed into a browser: "all addresses" is shown as this machine.
+/// An address that can be typed into a browser: "all addresses" becomes this machine.
 fn reachable(address: SocketAddr) -> String {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => format!("localhost:{}", address.port()),

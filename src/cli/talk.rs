@@ -1,8 +1,9 @@
-//! `tickwire talk`: a prompt at a live server, at which each frame that goes and comes is explained.
+//! `tickwire talk`: a prompt at a live server that explains each frame sent and received.
 //!
-//! Comes in: lines of standard input, from somebody who types or from a script. Goes out: one line for each frame, or its drawing; an
-//! exit code that is 1 when a line of a script makes no sense or what it expects does not come. One thread waits for the terminal
-//! and the socket at once, so what is shown is in the order in which it happened.
+//! It reads lines of standard input, typed or from a script, and prints one line for each frame, or
+//! its drawing. The exit code is 1 when a line of a script is invalid or an expected frame does not
+//! come. One thread waits for the terminal and the socket at once, so the output is in the order of
+//! the events.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IsTerminal};
@@ -25,9 +26,9 @@ use crate::packet::{Dialect, Direction, Row, grammar};
 use crate::ws::frame::Opcode;
 use crate::ws::{CloseCode, Side};
 
-/// What stands before the line on a terminal.
+/// The prompt on a terminal.
 const PROMPT: &str = "talk: ";
-/// Goes back to the front of the prompt's line and clears it.
+/// Returns to the start of the prompt's line and clears it.
 const CLEAR: &str = "\r\x1b[K";
 
 /// What `talk` can be told.
@@ -62,7 +63,7 @@ enum Format {
     Json,
 }
 
-/// Connects, and does what the lines say.
+/// Connects, and carries out the lines.
 pub fn run(args: &TalkArgs) -> Result<(), Failure> {
     let codes = codes::load(args.codes.as_deref())?;
     let (dialect, _) = codes::spoken(&codes, &args.url, args.dialect.as_deref())?;
@@ -92,7 +93,8 @@ pub fn run(args: &TalkArgs) -> Result<(), Failure> {
     talk.leave()
 }
 
-/// Whether each name is one of a packet or of a kind of frame: one that is mistyped would hide nothing.
+/// Checks that each name is that of a packet or of a kind of frame: a mistyped name would hide
+/// nothing.
 fn check_quiet(quiet: &[String], dialect: &Dialect) -> Result<(), Failure> {
     let rows = || [Direction::ToServer, Direction::ToClient].into_iter().flat_map(|way| dialect.rows(way));
     let is_packet = |name: &String| {
@@ -110,25 +112,25 @@ fn check_quiet(quiet: &[String], dialect: &Dialect) -> Result<(), Failure> {
     })
 }
 
-/// A conversation that goes on.
+/// A running conversation.
 struct Talk<'a, 'c> {
     live: Live<'c>,
     args: &'a TalkArgs,
     paint: Paint,
     is_terminal: bool,
-    /// The prompt stands there, and nothing after it that we know of.
+    /// Whether the prompt is on the screen, with nothing known after it.
     is_prompted: bool,
     lines: Lines,
     typed: VecDeque<String>,
     is_input_over: bool,
-    /// The line that is carried out, from 1.
+    /// The number of the current line, from 1.
     line_number: usize,
-    /// By which names each frame of the server can be expected, since the last that was.
+    /// The names by which each server frame can be expected, since the last expected frame.
     heard: VecDeque<Vec<String>>,
 }
 
 impl Talk<'_, '_> {
-    /// Waits for the answer to the request.
+    /// Waits for the response to the request.
     fn open(&mut self) -> Result<(), Failure> {
         let deadline = Instant::now() + limits::DIAL_TIME;
         while !self.live.is_open() && !self.live.is_over() {
@@ -141,7 +143,7 @@ impl Talk<'_, '_> {
         if self.live.is_over() { Err("the server does not grant the upgrade".to_owned()) } else { Ok(()) }
     }
 
-    /// Carries out line by line until there is none left.
+    /// Carries out the lines until none is left.
     fn converse(&mut self) -> Result<(), Failure> {
         loop {
             self.show();
@@ -167,7 +169,7 @@ impl Talk<'_, '_> {
         }
     }
 
-    /// Carries out a line; says whether there may be another one.
+    /// Carries out a line; returns whether another may follow.
     fn carry_out(&mut self, line: &str) -> Result<bool, Failure> {
         if line.len() > limits::TALK_LINE_BYTES {
             return Err(format!("more than {} bytes", limits::TALK_LINE_BYTES));
@@ -187,7 +189,7 @@ impl Talk<'_, '_> {
         Ok(true)
     }
 
-    /// Shows what comes, for so long or until the connection is over.
+    /// Shows the received frames, for this time or until the connection is over.
     fn pause(&mut self, time: Duration) -> Result<(), Failure> {
         let deadline = Instant::now() + time;
         while Instant::now() < deadline && !self.live.is_over() {
@@ -197,7 +199,7 @@ impl Talk<'_, '_> {
         Ok(())
     }
 
-    /// Waits for a frame of this name that came after the last one that was expected.
+    /// Waits for a frame of this name after the last expected one.
     fn expect(&mut self, name: &str, time: Option<Duration>) -> Result<(), Failure> {
         let time = time.unwrap_or(limits::TALK_EXPECT_TIME);
         let deadline = Instant::now() + time;
@@ -217,7 +219,7 @@ impl Talk<'_, '_> {
         }
     }
 
-    /// Says goodbye, and shows what the server says to that.
+    /// Closes the connection, and shows the server's answer.
     fn leave(&mut self) -> Result<(), Failure> {
         if self.live.is_open() && !self.live.has_closed() {
             let code = CloseCode::NORMAL.get().to_be_bytes();
@@ -275,7 +277,7 @@ impl Talk<'_, '_> {
         Ok(())
     }
 
-    /// Shows all that went and came.
+    /// Shows all frames sent and received.
     fn show(&mut self) {
         while let Some(item) = self.live.next_item() {
             let names = item.names();
@@ -297,7 +299,7 @@ impl Talk<'_, '_> {
         }
     }
 
-    /// Prints lines above the prompt, which has to be written anew then.
+    /// Prints lines above the prompt, which is then written again.
     fn say(&mut self, text: &str) {
         let clear = if std::mem::take(&mut self.is_prompted) { CLEAR } else { "" };
         print(&format!("{clear}{text}"));
@@ -310,7 +312,7 @@ impl Talk<'_, '_> {
         }
     }
 
-    /// The packets that a client can say.
+    /// The packets that a client can send.
     fn packets(&self) -> String {
         let dialect = self.live.dialect();
         let line = |row: &Row| {

@@ -1,9 +1,10 @@
-//! The console on standard input: each line is a command of the operator's, its answer goes to standard output, or to standard error
-//! where that carries a capture.
+//! The operator's console on standard input: each line is a command, and its answer goes to
+//! standard output, or to standard error if standard output carries a capture.
 //!
-//! Comes in: lines, from a terminal, a pipe or a file. Goes out: answers; a prompt, if somebody sits there. The end of the input
-//! ends the console and nothing else: a server that was started without input goes on. Never: a line of more than
-//! [`limits::ORDER_BYTES`] kept; a read from a terminal that another program has in front of it.
+//! Lines come from a terminal, a pipe or a file; a terminal gets a prompt. The end of the input
+//! ends only the console: a server started without input keeps running. At most
+//! [`limits::ORDER_BYTES`] of a line are kept, and the terminal is not read while another program
+//! is in its foreground.
 
 use std::io::{self, ErrorKind, IsTerminal, Stdin};
 use std::thread;
@@ -13,13 +14,14 @@ use crate::limits;
 use crate::net::console::Source;
 use crate::net::{Console, platform};
 
-/// What stands before the operator's line on a terminal.
+/// The operator's prompt on a terminal.
 const PROMPT: &str = "> ";
 
-/// Hears the operator from now on, in a thread that ends with the input or the program. Answers are printed with `print`.
+/// Starts the console, in a thread that ends with the input or the program. Answers are printed
+/// with `print`.
 ///
 /// # Errors
-/// There is no thread.
+/// The thread cannot be started.
 pub fn start(console: Console, print: fn(&str)) -> Result<(), Failure> {
     let spawned = thread::Builder::new().name("console".to_owned()).spawn(move || run(&console, print));
     spawned.map(drop).map_err(|error| format!("console: {error}"))
@@ -57,7 +59,8 @@ fn run(console: &Console, print: fn(&str)) {
     }
 }
 
-/// Waits for bytes; 0 is the end. A terminal is read only while it is ours: a shell halts a program that reads from behind.
+/// Waits for bytes; 0 is the end. The terminal is read only in the foreground: a shell stops a
+/// program that reads in the background.
 fn read(stdin: &Stdin, is_terminal: bool, buffer: &mut [u8]) -> io::Result<usize> {
     while !platform::is_readable(stdin, limits::TERMINAL_LOOK)? || is_terminal && !platform::is_in_front() {
         if is_terminal && !platform::is_in_front() {
@@ -67,14 +70,14 @@ fn read(stdin: &Stdin, is_terminal: bool, buffer: &mut [u8]) -> io::Result<usize
     platform::read(stdin, buffer)
 }
 
-/// Bytes to lines.
+/// Splits bytes into lines.
 #[derive(Debug)]
 pub struct Lines {
     line: Vec<u8>,
     most_bytes: usize,
 }
 
-/// Lines of the operator's.
+/// The operator's lines.
 impl Default for Lines {
     fn default() -> Lines {
         Lines::within(limits::ORDER_BYTES)
@@ -82,12 +85,13 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// Lines of at most so many bytes. One that is too long is cut just past the bound, so that whoever reads it sees that.
+    /// Lines of at most this many bytes. A longer line is cut just past the bound, so that its
+    /// reader can detect it.
     pub fn within(most_bytes: usize) -> Lines {
         Lines { line: Vec::new(), most_bytes }
     }
 
-    /// Takes a byte; gives the line that it ends.
+    /// Takes a byte; returns the line that it ends.
     pub fn take(&mut self, byte: u8) -> Option<String> {
         if byte == b'\n' {
             return Some(self.give());
@@ -98,12 +102,13 @@ impl Lines {
         None
     }
 
-    /// The input is over; gives what was not ended by a line's end.
+    /// Ends the input; returns an unterminated last line.
     pub fn end(&mut self) -> Option<String> {
         Some(self.give()).filter(|line| !line.is_empty())
     }
 
-    /// Bytes that are not UTF-8 are replaced: no command has such, and a text is then said as it would be shown.
+    /// Bytes that are not UTF-8 are replaced: no command contains any, and a text is then sent as
+    /// it would be shown.
     fn give(&mut self) -> String {
         let line = String::from_utf8_lossy(&self.line).into_owned();
         self.line.clear();

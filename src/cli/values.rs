@@ -4,20 +4,20 @@
 
 use std::net::{Ipv6Addr, SocketAddr};
 
-/// Where to listen: an address, not a name, since a name may have several.
+/// An address to listen on: not a host name, because a name may have several addresses.
 ///
 /// # Errors
-/// It is none; the line has examples.
+/// The text is not an address; the message has examples.
 pub fn bind(text: &str) -> Result<SocketAddr, String> {
     let expected = "an IP address and a port, such as 127.0.0.1:3000 or [::1]:3000";
     text.parse().map_err(|_| format!("{expected}; 0.0.0.0:3000 is every address of this machine"))
 }
 
-/// An origin as browsers write it: scheme and host, a port only if it is not that of the scheme; or `null`. Any other would let no
-/// browser in.
+/// An origin as browsers write it: scheme and host, with a port only if it is not the scheme's
+/// default; or `null`. Any other text would match no browser.
 ///
 /// # Errors
-/// It is none.
+/// The text is not an origin.
 pub fn origin(text: &str) -> Result<String, String> {
     let refused = || "an origin has a scheme and no path, such as https://example.org".to_owned();
     if text == "null" {

@@ -1,7 +1,9 @@
-//! `tickwire explain FILE.pcapng`: every frame of every connection of a capture, with its packet's number and time.
+//! `tickwire explain FILE.pcapng`: every frame of every connection of a capture, with its packet's
+//! number and time.
 //!
-//! Comes in: the bytes of the file. Goes out: a line for each head, frame and hole, and a table of the connections; or drawings, or a
-//! line of JSON for each frame. Printed as it is read, so that a long capture costs no more memory than its file.
+//! The output is a line for each head, frame and hole, and a table of the connections; or drawings,
+//! or a line of JSON for each frame. It is printed while the file is decoded, so that a long
+//! capture needs no more memory than its file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -17,7 +19,7 @@ use crate::ws::Side;
 /// Nanoseconds of a second.
 const SECOND: f64 = 1e9;
 
-/// Explains a capture in the given dialect, or in what its requests say.
+/// Explains a capture in the given dialect, or in the dialects that its requests name.
 pub fn run(
     contents: &[u8],
     codes: &Codes,
@@ -61,7 +63,8 @@ pub fn run(
 /// Names of addresses.
 type Names<'a> = BTreeMap<IpAddr, &'a str>;
 
-/// The names of the clients, as far as an address has one client: the file names addresses, and several may share one.
+/// The clients' names, where an address has only one client: the file names addresses, and several
+/// clients may share one.
 fn names<'a>(capture: &Capture<'a>) -> Names<'a> {
     let mut clients: BTreeMap<IpAddr, usize> = BTreeMap::new();
     for connection in capture.connections() {
@@ -70,7 +73,7 @@ fn names<'a>(capture: &Capture<'a>) -> Names<'a> {
     capture.names.iter().copied().filter(|(address, _)| clients.get(address) == Some(&1)).collect()
 }
 
-/// Which packets stand on a link that is not read, in words; `None` when there are none.
+/// The kinds of packets on a link type that is not supported, in words; `None` if there are none.
 fn unread(capture: &Capture<'_>) -> Option<String> {
     let links = capture.packets.iter().map(|packet| packet.link).filter(|link| !packet::is_read(*link));
     let links: BTreeSet<u32> = links.collect();
@@ -96,7 +99,7 @@ fn heading(capture: &Capture<'_>, unread: Option<&str>) -> String {
     format!("{heading}{unread}\n  packet     seconds  client\n")
 }
 
-/// Something that was found, as it was asked for; empty when it was not.
+/// One item in the requested form; empty if it was not requested.
 fn shown(found: &Found<'_>, names: &Names<'_>, begin_ns: u64, args: &ExplainArgs) -> String {
     let Found { client, packet, at_ns, what } = found;
     let is_wanted = |names: &[String]| args.packet.as_ref().is_none_or(|name| names.contains(name));
@@ -140,7 +143,7 @@ fn name(side: Side) -> &'static str {
     if side == Side::Client { "client" } else { "server" }
 }
 
-/// The connections, one a line.
+/// The connections, one per line.
 fn table(tallies: &[(usize, Tally)]) -> String {
     let mut out = format!(
         "\n{:<8}{:<14}{:>8}{:>10}{:>8}{:>10}{:>8}{:>9}\n",

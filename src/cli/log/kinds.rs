@@ -1,8 +1,9 @@
-//! At most so many lines of each kind: a kind is a place in the code that logs.
+//! A rate limit for the log lines of each kind: a kind is a place in the code that logs.
 //!
-//! Connections that come and go thousands of times a second would otherwise write megabytes. Each kind has a token bucket of its own, so
-//! that lines of one kind (also errors and warnings) are never left out because of another kind. The number of kinds is that of the places
-//! in the program. Time is an argument.
+//! Connections that come and go thousands of times a second would otherwise write megabytes. Each
+//! kind has its own token bucket, so that its lines (errors and warnings too) are never left out
+//! because of another kind. There are as many kinds as logging places in the program. Time is an
+//! argument.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write};
@@ -20,7 +21,7 @@ use crate::limits;
 use crate::net::budgets::Rate;
 use crate::net::sync::Mutex;
 
-/// How often lines of one kind may come.
+/// The rate limit of one kind.
 const RATE: Rate = Rate { every: limits::LOG_KIND_EVERY, burst: limits::LOG_KIND_BURST };
 
 /// See the [module](self). Cloning shares it.
@@ -36,7 +37,7 @@ struct Kind {
     full_at: Duration,
     /// Lines left out since the last summary.
     left_out: u64,
-    /// What the lines begin with, once one was left out.
+    /// The common beginning of the lines, once one was left out.
     name: String,
 }
 
@@ -55,19 +56,19 @@ impl Kind {
 }
 
 impl Kinds {
-    /// No line has been written.
+    /// Kinds without any lines yet.
     pub fn new() -> Kinds {
         Kinds { started: Instant::now(), kinds: Arc::default() }
     }
 
-    /// Whether the line of this event is written.
+    /// Whether the event's line is written.
     fn take(&self, event: &Event<'_>) -> bool {
         let mut kinds = self.kinds.lock();
         let kind = kinds.entry(event.metadata().callsite()).or_default();
         kind.take(self.started.elapsed(), || name(event))
     }
 
-    /// A line for each kind of which lines were left out since the last summary.
+    /// A line for each kind with lines left out since the last summary.
     pub fn summary(&self) -> Vec<String> {
         let mut kinds = self.kinds.lock();
         let left_out = kinds.values_mut().filter(|kind| kind.left_out > 0);
@@ -82,12 +83,12 @@ impl Kinds {
     }
 }
 
-/// The usual form of a line, for those that are written.
+/// The usual line format, for the lines that are written.
 #[derive(Debug)]
 pub struct Lines {
     /// The form.
     pub form: Format,
-    /// What decides.
+    /// Decides which lines are written.
     pub kinds: Kinds,
 }
 
@@ -96,7 +97,7 @@ where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
 {
-    /// Of an event that is left out no byte is written, and so no line.
+    /// For an event that is left out no byte is written, and so no line.
     fn format_event(
         &self,
         context: &FmtContext<'_, S, N>,
@@ -107,7 +108,8 @@ where
     }
 }
 
-/// What lines of the event's kind have in common: its message up to the first colon, behind which values stand.
+/// The common part of the lines of the event's kind: its message up to the first colon, which
+/// precedes the values.
 fn name(event: &Event<'_>) -> String {
     struct Message(String);
     impl Visit for Message {
@@ -130,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps what is written.
+    /// Keeps the written bytes.
     #[derive(Clone, Default)]
     struct Kept(Arc<Mutex<Vec<u8>>>);
 

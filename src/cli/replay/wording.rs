@@ -1,11 +1,12 @@
-//! A command of the world in words: its packet's name of PROTOCOL.md and its arguments, as `tickwire explain` has them.
+//! A command of the world in words: its packet's name in PROTOCOL.md and its arguments, as
+//! `tickwire explain` prints them.
 //!
-//! Comes in: what a player or the operator wants. Goes out: `move direction=16384 (90°)`, with text quoted and escaped. Never: more than
-//! a line.
+//! For example `move direction=16384 (90°)`, with text quoted and escaped. A command is always one
+//! line.
 
 use crate::world::{Action, Angle, Selection, Spawned, rules};
 
-/// Degrees of a whole turn, and its parts in an [`Angle`].
+/// Degrees of a whole turn, and the units of a whole turn in an [`Angle`].
 const TURN: (f64, f64) = (360.0, 65_536.0);
 
 /// The command in words.
@@ -46,13 +47,13 @@ pub fn words(action: &Action) -> String {
     }
 }
 
-/// An angle as it is on the wire, and in degrees with one digit behind the point.
+/// An angle as on the wire, and in degrees with one decimal.
 fn degrees(Angle(parts): Angle) -> String {
     let degrees = f64::from(parts) * TURN.0 / TURN.1;
     format!("{parts} ({}°)", (degrees * 10.0).round() / 10.0)
 }
 
-/// What an age offers: weapons first, then items.
+/// The choices of an age: weapons first, then items.
 fn chosen(choice: u8) -> String {
     choice.checked_sub(rules::CHOICE_ITEMS).map_or_else(|| weapon(choice), item)
 }
