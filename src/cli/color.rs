@@ -1,7 +1,7 @@
-//! `--color`: whether what is printed has colours.
+//! `--color`: whether the output has colours.
 //!
-//! Comes in: what was asked, `NO_COLOR`, and whether standard output is a terminal. Goes out: yes or no. What was asked comes before
-//! `NO_COLOR`, and that before the terminal.
+//! The flag takes precedence over `NO_COLOR`, and `NO_COLOR` over whether standard output is a
+//! terminal.
 
 use std::io::{self, IsTerminal};
 

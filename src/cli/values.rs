@@ -1,6 +1,5 @@
-//! Values of flags that several commands have, or that would be taken and then do nothing.
-//!
-//! Comes in: the text of a flag. Goes out: its value, or what the text should be.
+//! Parsers for flag values that several commands share, or that would otherwise be accepted without
+//! effect.
 
 use std::net::{Ipv6Addr, SocketAddr};
 

@@ -1,15 +1,16 @@
-//! MessagePack that would be large or deep if one believed it.
+//! MessagePack that claims to be large or deep.
 //!
-//! Comes in: a number. Goes out: a whole masked frame with one of them. Never: one that a server has to close for but could hold.
+//! Each number gives a whole masked frame with one such value. No frame is so large that a server
+//! must close for its size alone.
 
 use crate::client::hostile::KEY;
 use crate::limits;
 use crate::ws::frame::{self, Opcode};
 
-/// How many kinds there are.
+/// Number of kinds.
 pub const COUNT: usize = 8;
 
-/// The bomb of this number, in its frame.
+/// The bomb with this number, in its frame.
 pub fn frame(number: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     frame::write(&mut bytes, Opcode::Binary, Some(KEY), &message(number));
@@ -20,17 +21,17 @@ pub fn frame(number: usize) -> Vec<u8> {
 pub fn message(number: usize) -> Vec<u8> {
     let full = limits::MESSAGE_BYTES;
     match number % COUNT {
-        // Arrays in arrays: a reader that calls itself for each runs out of stack.
+        // Nested arrays: a recursive reader runs out of stack.
         0 => vec![0x91; full],
-        // Maps in maps, as keys.
+        // Nested maps, as keys.
         1 => vec![0x81; full],
-        // Sizes that nobody could send: an array, a map, a string, bytes, an extension of 4 GiB.
+        // Sizes that no client could send: an array, a map, a string, bytes, an extension of 4 GiB.
         2 => declared(0xdd),
         3 => declared(0xdf),
         4 => declared(0xdb),
         5 => declared(0xc6),
         6 => declared(0xc9),
-        // As many values as bytes: the smallest thing that a reader makes objects of.
+        // As many values as bytes: the smallest encoding for which a reader creates objects.
         _ => {
             let mut bytes = vec![0x92, 0x06, 0xdc, 0x0f, 0xf0];
             bytes.resize(full, 0x90);
@@ -39,7 +40,7 @@ pub fn message(number: usize) -> Vec<u8> {
     }
 }
 
-/// A packet whose arguments are of this kind and have the greatest size that there is.
+/// A packet whose arguments are of this kind and claim the greatest possible size.
 fn declared(marker: u8) -> Vec<u8> {
     vec![0x92, 0x06, marker, 0xff, 0xff, 0xff, 0xff, 0x01]
 }

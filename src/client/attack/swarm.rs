@@ -1,7 +1,8 @@
-//! The attackers together, on one thread.
+//! All attackers together, on one thread.
 //!
-//! Comes in: a plan. Goes out: connections, bytes, and in the end the [`Pressure`]. Never: more connections at once than planned; one that
-//! waits for another. Of those that count by the second there are at most as many at once as come in [`CHURN_SECONDS`], should nobody answer them.
+//! The swarm runs a plan and returns the [`Pressure`]. It never has more connections at once than
+//! planned, and no connection waits for another. For attacks counted by the second, at most
+//! [`CHURN_SECONDS`] of connections exist at once, in case the server does not answer.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -17,40 +18,43 @@ use crate::client::link::Link;
 use crate::client::source::Source;
 use crate::client::url::Url;
 
-/// Time between two looks at all of them.
+/// Time between two passes over all attackers.
 const LOOK: Duration = Duration::from_millis(5);
-/// Time after which one whose connection was closed comes again.
+/// Time after which an attacker reconnects when its connection was closed.
 const COME_AGAIN: Duration = Duration::from_millis(50);
-/// Time after which one that was turned away does: knocking all the time would be another attack.
+/// Time after which a refused attacker reconnects: constant reconnecting would be a different
+/// attack.
 const KNOCK_AGAIN: Duration = Duration::from_secs(1);
-/// Connections made in one look, so that those that are there get their turn.
+/// Connections made in one pass, so that existing ones get their turn.
 const DIALS_A_LOOK: usize = 64;
-/// Connections of churn at once, in seconds of its rate.
+/// Churn connections at once, in seconds of its rate.
 const CHURN_SECONDS: usize = 4;
-/// How it ended for one that reads nothing and sees only that the server has ended it.
+/// The recorded ending for an attacker that reads nothing and sees only that the server ended the
+/// connection.
 const ENDED: &str = "ended by the server";
 /// Bytes that a dripping reader takes at once, and how often.
 const DRIP_BYTES: usize = 64;
 const DRIP_EVERY: Duration = Duration::from_millis(100);
 
-/// What is to be done.
+/// The plan of an attack.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// How.
+    /// The kind of attack.
     pub attack: Attack,
     /// The server, on this machine.
     pub url: Url,
-    /// Where they come from.
+    /// The source addresses.
     pub source: Source,
-    /// So many addresses in turn; as [`Source`] spreads clients without it.
+    /// Number of source addresses, used in turn; without it, [`Source`] spreads them as for
+    /// clients.
     pub addresses: Option<usize>,
-    /// So many at once; connections a second for [`Attack::Churn`] and [`Attack::Reconnect`].
+    /// Attackers at once; connections a second for [`Attack::Churn`] and [`Attack::Reconnect`].
     pub count: usize,
-    /// For so long.
+    /// The duration.
     pub time: Duration,
 }
 
-/// One of them.
+/// One attacker.
 struct Peer {
     index: usize,
     manner: Manner,
@@ -58,25 +62,25 @@ struct Peer {
     link: Link,
     stage: Stage,
     unsent: Vec<u8>,
-    /// Of its last command.
+    /// The sequence of its last command.
     sequence: u32,
     /// When it connected.
     since: Instant,
     /// When it sends the next block.
     due: Instant,
-    /// When it reads again, if it drips.
+    /// When it reads again, for a dripping reader.
     reads_at: Instant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Waits for the answer to its request.
+    /// Waits for the response to its request.
     Asking,
-    /// Does what it came for.
+    /// Carries out its attack.
     Busy,
 }
 
-/// Lets them misbehave for as long as planned.
+/// Runs the attack for the planned time.
 ///
 /// # Errors
 /// The server is not on this machine.
@@ -98,7 +102,8 @@ fn misbehave(plan: &Plan, to: SocketAddr) -> io::Result<Pressure> {
     let mut swarm = Swarm::new(plan, to, started);
     while started.elapsed() < plan.time {
         swarm.dial(Instant::now());
-        // Not woken by who is ready, which would be somebody all the time: all of them get their turn every so often.
+        // The loop does not wait for ready sockets, since some socket would always be ready: all
+        // attackers get their turn at a fixed interval.
         thread::sleep(LOOK);
         swarm.turn(Instant::now());
     }
@@ -115,7 +120,7 @@ struct Swarm<'a> {
     to: SocketAddr,
     started: Instant,
     peers: Vec<Peer>,
-    /// Who is to connect, and when at the earliest.
+    /// The attackers to connect, and the earliest time for each.
     absent: Vec<(usize, Instant)>,
     pressure: Pressure,
 }
@@ -127,7 +132,7 @@ impl<'a> Swarm<'a> {
         Swarm { plan, to, started, peers: Vec::new(), absent, pressure: Pressure::default() }
     }
 
-    /// Connects those who are due: all that are absent, or as many as churn wants by now.
+    /// Connects the attackers that are due: all absent ones, or as many as churn requires by now.
     fn dial(&mut self, now: Instant) {
         if self.plan.attack.is_rate() {
             let made = (self.pressure.connections + self.pressure.unreachable) as usize;
@@ -152,7 +157,7 @@ impl<'a> Swarm<'a> {
             })
             .map(|(index, _)| index)
             .collect();
-        // Who does not answer takes long to say so: the others try in the next look.
+        // An unanswered connection takes long to fail: the others follow in the next pass.
         let failed = self.pressure.unreachable;
         for index in due {
             match self.pressure.unreachable > failed {
@@ -181,7 +186,7 @@ impl<'a> Swarm<'a> {
             unsent.extend_from_slice(manner.request);
         }
         let stage = if manner.upgrades && !manner.asks_and_leaves { Stage::Asking } else { Stage::Busy };
-        // Spread over a block's time, as clients that came by themselves would be.
+        // Spread over a block's time, as independent clients would be.
         let due = now + manner.every.mul_f64(index as f64 * 0.618 % 1.0);
         let (sequence, since, reads_at) = (0, now, now);
         self.peers.push(Peer { index, manner, stream, link, stage, unsent, sequence, since, due, reads_at });
@@ -194,17 +199,17 @@ impl<'a> Swarm<'a> {
         }
     }
 
-    /// What happened to each of them. Asked of all at once: a read for each would cost more than the attack.
+    /// Polls all attackers at once: a read for each would cost more than the attack.
     fn happened(&self) -> Vec<PollFlags> {
         let flags = PollFlags::IN | PollFlags::RDHUP;
         let mut sockets: Vec<PollFd<'_>> =
             self.peers.iter().map(|peer| PollFd::new(&peer.stream, flags)).collect();
-        // That nothing did is no error here.
+        // No ready socket is not an error here.
         let _ = dial::wait(&mut sockets, Duration::ZERO);
         sockets.iter().map(PollFd::revents).collect()
     }
 
-    /// Each reads, and sends what it has to.
+    /// Each attacker reads, and sends its next bytes.
     fn turn(&mut self, now: Instant) {
         let (mut ended, happened) = (Vec::new(), self.happened());
         for (at, (peer, happened)) in self.peers.iter_mut().zip(happened).enumerate() {
@@ -224,7 +229,7 @@ impl<'a> Swarm<'a> {
 }
 
 impl Peer {
-    /// Reads and sends; says how it ended, if it did.
+    /// Reads and sends; returns how the connection ended, if it did.
     fn turn(&mut self, now: Instant, happened: PollFlags, pressure: &mut Pressure) -> Option<String> {
         if let Some(ending) = (!happened.is_empty()).then(|| self.hear(now)).flatten() {
             return Some(ending);
@@ -257,7 +262,7 @@ impl Peer {
                 None
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => None,
-            // Who reads is told by its next read, after what the server had to say.
+            // An attacker that reads learns it from its next read, after the server's last bytes.
             Err(_) if self.manner.reads == Reads::All => {
                 self.unsent.clear();
                 None

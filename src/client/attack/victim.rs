@@ -1,6 +1,8 @@
-//! The victim of [`Attack::Reconnect`](super::Attack::Reconnect): one well-behaved client that counts the attackers' chat lines it hears.
+//! The victim of [`Attack::Reconnect`](super::Attack::Reconnect): one well-behaved client that
+//! counts the attackers' chat lines it receives.
 //!
-//! It comes from an address of its own, plays, stands still, and is in view of everybody if the map is small.
+//! It has its own source address, plays, stands still, and on a small map is in view of every
+//! player.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr};
@@ -13,10 +15,11 @@ use crate::packet::client_packet::Mode;
 use crate::packet::{ClientPacket, Codes};
 use crate::session::NATIVE_VERSION;
 
-/// Where it comes from: no attacker of a pattern does.
+/// Its source address, which no pattern gives to an attacker.
 const FROM: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// Plays for so long; gives how many lines of this text came. At a [`sink`](crate::client::sink) none do.
+/// Plays for this time; returns how many lines with this text arrived: none from a
+/// [`sink`](crate::client::sink).
 ///
 /// # Errors
 /// The victim was not let in, or was disconnected.

@@ -1,9 +1,10 @@
-//! Clans: whether what is told of them makes sense.
+//! Checks clan packets.
 //!
-//! Natively clans have numbers: all are listed once, then the changes; MooMoo servers tell of each change by name. The
-//! death of a player is told with its cause in the native dialect alone, so only there it is seen whether mates spare each other.
-//! What happens is told at once, but a server may tell the changes of clans together and later. So what contradicts the clans
-//! that are known is a fault only if it still does after a while.
+//! Natively clans have numbers: all are listed once, then the changes; MooMoo servers announce each
+//! change by name. Only the native dialect states the cause of a player's death, so only there is
+//! it checked that clan mates spare each other. Other events are announced at once, but a server
+//! may announce clan changes together and later. A contradiction to the known clans is therefore a
+//! fault only if it persists for a while.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,33 +13,33 @@ use super::{Common, Rule};
 use crate::client::heard::{Clan, Heard, Mate, OwnClan, Shown, Update};
 use crate::client::picture::Society;
 
-/// What of it the picture does not hold.
+/// State of the check that the picture does not hold.
 #[derive(Debug, Default)]
 pub(super) struct State {
     /// The names of the native dialect's numbers.
     names: BTreeMap<u32, String>,
-    /// What looks wrong, and since when.
+    /// Contradictions, and when each began.
     suspicions: Vec<(Duration, Suspicion)>,
-    /// Players who show a clan that is not listed, or not as theirs, and since when.
+    /// Players who show an unlisted clan, or another clan than listed, and since when.
     unlisted: BTreeMap<u32, Duration>,
-    /// Clans that one founded or joined.
+    /// Number of clans that the client's player founded or joined.
     pub(super) joined: u64,
 }
 
-/// Time in which a server tells of a change of clans, however many there are.
+/// Time within which a server announces a clan change, however many there are.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is wrong, unless the client is told late who is in the clan.
+/// A contradiction, unless the client learns later that the player is in the clan.
 #[derive(Debug, Clone, Copy)]
 enum Suspicion {
-    /// A stranger shows its place.
+    /// A player outside the clan shows its position.
     Ping(u32),
-    /// One of the clan killed another one.
+    /// A clan member killed another.
     Kill(u32, u32),
 }
 
 impl State {
-    /// Books what is told of it.
+    /// Records a packet.
     pub(super) fn hear(&mut self, heard: &Heard, now: Duration, common: &mut Common) {
         let society = &mut common.picture.society;
         match heard {
@@ -52,7 +53,7 @@ impl State {
             Heard::Asks { player } => society.asks.push(*player),
             Heard::Tags(tags) => tags.iter().for_each(|(player, clan)| self.tag(*player, *clan, common)),
             Heard::Update(Update { leaves, enters, .. }) => {
-                // Who enters has no clan until its tag says otherwise.
+                // An entering player has no clan until its tag says otherwise.
                 let entering = enters.iter().map(|enter| &enter.pose.player);
                 leaves.iter().chain(entering).for_each(|player| drop(society.tags.remove(player)));
                 self.judge(now, common);
@@ -71,7 +72,8 @@ impl State {
         }
     }
 
-    /// A turn was told: suspicions that it clears up are dropped, and those that are too old are faults.
+    /// At the end of a turn: drops resolved suspicions, and reports those that are too old as
+    /// faults.
     fn judge(&mut self, now: Duration, common: &mut Common) {
         self.suspicions.retain(|(since, suspicion)| {
             let is_mate = |player: u32| common.picture.society.is_mate(player);
@@ -143,7 +145,7 @@ impl State {
         }
     }
 
-    /// What a MooMoo server shows of everyone in view.
+    /// A MooMoo server's record of all players in view.
     fn shown(&mut self, players: &[Shown], now: Duration, common: &mut Common) {
         common.picture.society.tags.clear();
         let before = std::mem::take(&mut self.unlisted);
@@ -198,7 +200,7 @@ fn ended(name: &str, common: &mut Common) {
 fn own_members(members: &[u32], common: &mut Common) {
     let me = common.picture.me;
     common.picture.society.members = members.to_vec();
-    // Who is dead is in its clan still, but does not know its number.
+    // A dead player is still in its clan, but does not know its number.
     if me.is_some_and(|me| !members.contains(&me)) {
         common.fault(Rule::Mates, format!("one is {me:?}, and none of {members:?}"));
     }

@@ -1,11 +1,14 @@
-//! What one does to others and to things, and whether what one has rises by that alone.
+//! The player's deeds, and whether its resources rise only because of them.
 //!
-//! Strokes are told when they happen, what one has in turns, and a turn tells of its own tick before that tick's strokes. So
-//! a rise must be earned by strokes of one's own that were told since the turn before it, or that are told before the
-//! turn after it: that is the window. Natively it is not said whose stroke shook an object: there every object of that
-//! kind that shakes together with a hit of one's own could be it. Gold also comes by theft, which is a hit of its own, and by
-//! windmills, at most as fast as the best of them pays for each that stands, and by kills and hunts; food also by animals that are gone. While one is dead, and in the first turn of a life,
-//! nothing is held against the server: a stroke in the tick of one's death is told to nobody.
+//! Strokes are announced when they happen, resources once a turn, and a turn reports its own tick
+//! before that tick's strokes. A rise must therefore be earned by the player's own strokes
+//! announced since the turn before it, or announced before the turn after it: that is the window.
+//! Natively, the packet does not say whose stroke shook an object: every object of that kind that
+//! shakes together with one of the player's own hits could be the one. Gold also comes from theft,
+//! which is a hit of its own, from windmills, at most as fast as the best kind pays for each that
+//! stands, and from kills and hunts; food also from animals that are gone. While the player is
+//! dead, and in the first turn of a life, no rise is a fault: a stroke in the tick of the player's
+//! death is announced to no one.
 
 use std::time::Duration;
 
@@ -13,33 +16,33 @@ use super::{Common, Rule, growth};
 use crate::client::heard::{Heard, Stock, Swing};
 use crate::world::rules;
 
-/// What one did, counted from what one was told.
+/// The player's deeds, counted from the received packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Deeds {
     /// Strokes that hit anything.
     pub hits: u64,
-    /// Units of all resources together: struck off, stolen, hunted.
+    /// Units of all resources together: gathered, stolen, hunted.
     pub gathered: u64,
-    /// Things built.
+    /// Objects built.
     pub builds: u64,
-    /// Choices made.
+    /// Upgrades chosen.
     pub upgrades: u64,
-    /// Shots of one's own.
+    /// Shots fired.
     pub shots: u64,
     /// Animals killed.
     pub animals: u64,
     /// Clans founded and joined.
     pub clans: u64,
-    /// Others killed.
+    /// Other players killed.
     pub kills: u64,
-    /// Deaths of one's own.
+    /// The player's own deaths.
     pub deaths: u64,
     /// Births after a death.
     pub respawns: u64,
 }
 
 impl Deeds {
-    /// Adds those of another one.
+    /// Adds another count.
     pub fn add(&mut self, other: &Deeds) {
         self.hits += other.hits;
         self.gathered += other.gathered;
@@ -54,19 +57,19 @@ impl Deeds {
     }
 }
 
-/// One resource: what one has, and what is still to be said about how one got it.
+/// One resource: its amount, and the rises still to be explained.
 #[derive(Debug, Clone, Copy, Default)]
 struct Account {
     has: u32,
-    /// Risen in the turn that is being told.
+    /// Rise in the current turn.
     risen: u32,
     /// Earned by strokes since the last turn.
     earned: u32,
-    /// Risen in the last turn, and not earned by what was told before it.
+    /// Rise in the last turn that was not earned by earlier packets.
     owed: u32,
 }
 
-/// What windmills may have paid by now and was not booked as risen.
+/// The most that windmills may have paid by now, less the rises already recorded.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pay {
     gold: f64,
@@ -75,20 +78,20 @@ struct Pay {
 }
 
 impl Pay {
-    /// Lets the time until `now` pass for so many windmills.
+    /// Advances the time to `now`, with this many windmills.
     fn earn(&mut self, mills: u32, now: Duration) {
         let best = rules::ITEMS.iter().map(|item| item.pays_halves).max().unwrap_or(0);
         let gold_per_s = f64::from(mills) * f64::from(best) / 2.0;
         let passed = now.saturating_sub(self.told);
         self.told = now;
         let most = gold_per_s * PAY_AT_ONCE.as_secs_f64() + 1.0;
-        // A new one has perhaps paid for as long before it was told of.
+        // A new windmill may have paid for as long before its announcement.
         let is_new = mills > std::mem::replace(&mut self.mills, mills);
         let more = if is_new { most } else { gold_per_s * passed.as_secs_f64() };
         self.gold = (self.gold + more).min(most);
     }
 
-    /// Pays for a rise what it can.
+    /// Pays for as much of a rise as possible.
     fn pay(&mut self, rise: u32) -> u32 {
         let paid = rise.min(self.gold as u32);
         self.gold -= f64::from(paid);
@@ -96,7 +99,7 @@ impl Pay {
     }
 }
 
-/// Turns that were held up, on the way or before, come all at once, and with them the pay of so long.
+/// Delayed turns arrive all at once, with the pay of all that time.
 const PAY_AT_ONCE: Duration = Duration::from_secs(15);
 
 /// The books; see the [module](self).
@@ -104,26 +107,28 @@ const PAY_AT_ONCE: Duration = Duration::from_secs(15);
 pub(super) struct Ledger {
     accounts: [Account; 4],
     pay: Pay,
-    /// Food for animals that were gone in the last turn, and in this one.
+    /// Food for animals that disappeared in the last turn, and in this one.
     carcasses: [Vec<u32>; 2],
-    /// Gold that kills and hunts may have paid: those of the turn before, and of this one.
+    /// Gold that kills and hunts may have paid: in the previous turn, and in this one.
     bounty: [u64; 2],
     kills: u32,
-    /// Whether a hit of one's own was told just now: what shakes next was struck by it.
+    /// Whether one of the player's own hits was just announced: the next shaking object was hit by
+    /// it.
     is_mine: bool,
-    /// Whether the turn that is being told is the first since one was born.
+    /// Whether the current turn is the first since birth.
     is_first: bool,
     died: bool,
     deeds: Deeds,
 }
 
 impl Ledger {
-    /// Takes what was done since the last time.
+    /// Takes the deeds recorded since the last call.
     pub(super) fn take(&mut self) -> Deeds {
         std::mem::take(&mut self.deeds)
     }
 
-    /// Books what is told, and the food of animals that are `killed` by it, whoever did; players and objects are known by now, births and deaths as well.
+    /// Records a packet, and the food of animals that are `killed` by it, by any player. Players,
+    /// objects, births and deaths are already recorded.
     pub(super) fn hear(&mut self, heard: &Heard, now: Duration, killed: &[u32], common: &mut Common) {
         self.carcasses[1].extend_from_slice(killed);
         let mills = common.picture.kit.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
@@ -145,7 +150,7 @@ impl Ledger {
             Heard::Value { what: Stock::Resource(kind), amount } => self.has(*kind, *amount),
             Heard::Value { what: Stock::Kills, amount } => self.killed(*amount, common),
             Heard::Players(_) => self.end_turn(common),
-            // Natively a turn begins with it. What the turn before it owes is due by now.
+            // Natively a turn begins with it. What the previous turn owes is due by now.
             Heard::Update(_) => self.settle(common),
             Heard::Died => {
                 self.deeds.deaths += 1;
@@ -168,7 +173,8 @@ impl Ledger {
         if hit && common.picture.me == Some(player) {
             self.is_mine = true;
             self.deeds.hits += 1;
-            // Whom it hit is not said, and so not from how many it steals.
+            // The packet does not say which players were hit, and so not from how many gold was
+            // stolen.
             let steals = rules::weapon(weapon).map_or(0, |weapon| weapon.steals);
             let from = common.picture.others_in_view as u32;
             self.accounts[rules::Resource::Gold as usize].earned += steals * from;
@@ -206,7 +212,7 @@ impl Ledger {
         self.kills = kills;
     }
 
-    /// A turn has told what one has.
+    /// A turn has reported the resources.
     fn end_turn(&mut self, common: &mut Common) {
         self.settle(common);
         let forgiven = common.picture.is_dead || std::mem::take(&mut self.is_first);
@@ -232,12 +238,12 @@ impl Ledger {
         self.bounty[0] = std::mem::take(&mut self.bounty[1]);
     }
 
-    /// What is owed now was not earned, unless one has died.
+    /// An amount still owed was not earned, unless the player has died.
     fn settle(&mut self, common: &mut Common) {
         for (kind, account) in self.accounts.iter_mut().enumerate() {
             let mut owed = std::mem::take(&mut account.owed);
             if kind == rules::Resource::Gold as usize {
-                // What one has is told before what stands.
+                // Resources are reported before standing objects.
                 owed -= self.pay.pay(owed);
             }
             if kind == rules::Resource::Food as usize {
@@ -259,20 +265,21 @@ impl Ledger {
     }
 }
 
-/// The most that a kill pays: the age of the victim is not told.
+/// The most that a kill pays: the victim's age is unknown.
 const KILL_GOLD_MOST: u64 = rules::KILL_GOLD as u64 * rules::MAX_AGE as u64;
-/// The most that an animal pays: which of those that are gone it was is not told.
+/// The most that an animal pays: which of the disappeared animals it was is unknown.
 const ANIMAL_GOLD_MOST: u64 = 1_000;
 
-/// Pays for a rise of gold with what kills and hunts may have paid. Gives what was paid.
+/// Pays for a rise of gold from kills and hunts. Returns the amount paid.
 fn take_bounty(bounty: &mut u64, rise: u32) -> u32 {
     let paid = rise.min(u32::try_from(*bounty).unwrap_or(u32::MAX));
     *bounty -= u64::from(paid);
     paid
 }
 
-/// Pays for a rise of food with animals that are gone, the fattest first; each is one's own if its food is there. Some went out of
-/// view alive, so what is left may be part of another one's. Gives what was paid.
+/// Pays for a rise of food from disappeared animals, those with the most food first; each is the
+/// player's own kill if its food is there. Some left the view alive, so the remainder may be part
+/// of another animal's food. Returns the amount paid.
 fn eat(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut Deeds) -> u32 {
     let mut left = rise;
     let mut fattest: Vec<u32> = carcasses.concat();
@@ -298,7 +305,7 @@ fn eat(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut Deeds) -> u32 {
     rise - left
 }
 
-/// What the best weapon gathers at a stroke.
+/// The best weapon's yield per stroke.
 fn most_gathered() -> u32 {
     rules::WEAPONS.iter().map(|weapon| weapon.gather).max().unwrap_or(0)
 }

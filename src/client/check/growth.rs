@@ -1,14 +1,14 @@
-//! What one has to use, what one may choose, and how old one is: whether it makes sense, and what was built and chosen.
+//! Checks equipment, upgrades and age, and counts what was built and chosen.
 //!
-//! Something was built when one more of its group stands, and something was chosen when it is there that was not there and
-//! that not everyone begins with. In the first turn of a life MooMoo servers tell what still stands from the one
-//! before: that was not built just now.
+//! An object was built when one more of its group stands. An upgrade was chosen when a new weapon
+//! or item appears that is not part of the initial equipment. In the first turn of a life MooMoo
+//! servers report the objects still standing from the previous one: these were not just built.
 
 use super::{Common, Deeds, Rule};
 use crate::client::heard::{Heard, Kit, Offers};
 use crate::world::rules::{self, CHOICE_ITEMS, Group};
 
-/// Books what is told of it. `is_first` is the first turn of a life.
+/// Records a packet. `is_first` is the first turn of a life.
 pub(super) fn hear(heard: &Heard, is_first: bool, common: &mut Common, deeds: &mut Deeds) {
     match heard {
         Heard::Kit(kit) => {
@@ -23,19 +23,19 @@ pub(super) fn hear(heard: &Heard, is_first: bool, common: &mut Common, deeds: &m
         Heard::Offers(told) => offers(told, common),
         Heard::Age { age } | Heard::Stats { age, .. } => {
             let before = std::mem::replace(&mut common.picture.age, *age);
-            // Natively the age that death leaves may be told right before the death itself.
+            // Natively the age after death may be reported right before the death itself.
             if common.picture.me.is_some() && *age < before {
                 common.fault(Rule::AgeBack, format!("{before} then {age}"));
             }
         }
-        // The next life begins young and with empty hands, before anything else of it is told.
+        // The next life begins young and with empty hands, before any other packet about it.
         Heard::Died => common.picture.age = 0,
         Heard::Setup { .. } => common.picture.kit.counts.clear(),
         _ => {}
     }
 }
 
-/// Where in one's hands something has its place; there is one for each. Nothing if it does not exist.
+/// The slot of a weapon or item; each slot holds one. `None` if it does not exist.
 fn place(id: u8, is_weapon: bool) -> Option<u8> {
     if is_weapon {
         rules::weapon(id).map(|weapon| weapon.slot)
@@ -84,7 +84,8 @@ fn offers(told: &Offers, common: &mut Common) {
     common.picture.offers = Offers { choices, ..told.clone() };
 }
 
-/// What an age offers to who has this: the numbers of weapons, then those of items from [`CHOICE_ITEMS`] on.
+/// The upgrades that an age offers with this equipment: the numbers of weapons, then those of items
+/// from [`CHOICE_ITEMS`] on.
 fn choices(kit: &Kit, age: u32) -> Vec<u8> {
     let has = |needs: Option<u8>, list: &[u8]| needs.is_none_or(|needed| list.contains(&needed));
     let of_age = |one: Option<u8>| one.map(u32::from) == Some(age);

@@ -1,8 +1,9 @@
-//! The layout of the MooMoo dialects: `io_init`, `init_data`, then after entering `setup`, one's own `add_player`, and
-//! everyone in view in each update.
+//! The layout of the MooMoo dialects: `io_init`, `init_data`, then after entering `setup`, the
+//! client's own `add_player`, and all players in view in each update.
 //!
-//! These dialects carry no tick, so how far somebody may have come is judged by the time between arrivals. Who goes
-//! out of view stays known: only `remove_player` ends that. Who dies is forgotten by itself alone, and then set up anew.
+//! These dialects carry no tick, so the time between arrivals limits how far a player may have
+//! moved. A player out of view stays known: only `remove_player` ends that. A player who dies is
+//! forgotten only by its own client, and is then set up again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,11 +16,11 @@ use crate::client::picture::Known;
 /// that was held up on the way comes right before the next one, so a shorter gap means nothing.
 const UPDATE_TIME: Duration = Duration::from_millis(200);
 
-/// What of a MooMoo connection the picture does not hold.
+/// State of a MooMoo connection that the picture does not hold.
 #[derive(Debug, Default)]
 pub(super) struct State {
     greetings: usize,
-    /// Who `setup` says one is.
+    /// The client's player according to `setup`.
     promised: Option<u32>,
     /// The player of each id.
     ids: BTreeMap<String, u32>,
@@ -83,7 +84,8 @@ impl State {
             common.picture.players.remove(&me);
             self.ids.retain(|_, player| *player != me);
         }
-        // Nobody is seen until one is back; who dies meanwhile may then be anywhere.
+        // No player is seen until the client's own is back; a player who dies meanwhile may then be
+        // anywhere.
         common.picture.players.values_mut().for_each(|known| known.in_view = false);
     }
 

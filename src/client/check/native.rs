@@ -1,7 +1,8 @@
-//! The native layout: `welcome`, then updates that tell differences.
+//! The native layout: `welcome`, then updates that contain differences.
 //!
-//! Within an update: leaves, enters, full records, differences, turns. One's own body comes with `spawned` before
-//! the update in which it enters, and then only in `own`; when it dies it leaves, in the turn before `died` or one after.
+//! Within an update: leaves, enters, full records, differences, turns. The client's own body is
+//! announced by `spawned` before the update in which it enters, and then occurs only in `own`; when
+//! it dies it leaves, in the turn before `died` or one after.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use crate::client::heard::{Enter, Heard, Own, Pose, Update};
 use crate::client::picture::Known;
 use crate::world::rules;
 
-/// What of a native connection the picture does not hold.
+/// State of a native connection that the picture does not hold.
 #[derive(Debug, Default)]
 pub(super) struct State {
     welcomed: bool,
@@ -19,7 +20,7 @@ pub(super) struct State {
     ticks_per_update: u32,
     /// The last update's tick.
     tick: Option<u32>,
-    /// A body that was announced and did not enter yet.
+    /// A body that was announced and has not entered yet.
     announced: Option<u32>,
 }
 
@@ -110,7 +111,7 @@ impl State {
             common.fault(Rule::LeaveUnknown, format!("player {player}"));
         }
         if common.picture.me == Some(player) {
-            // Sequences go on: the next life is the same player's.
+            // Sequences continue: the next life belongs to the same player.
             common.picture.me = None;
         }
     }

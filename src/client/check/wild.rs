@@ -1,7 +1,8 @@
-//! What flies, and animals: whether it makes sense.
+//! Checks projectiles and animals.
 //!
-//! A shot is told when it begins and when it ends; its number may then be given again. MooMoo servers tell of all animals in view
-//! each turn, the native dialect of those that changed and of those that are gone.
+//! A shot is announced when it begins and when it ends; its number may then be reused. MooMoo
+//! servers list all animals in view each turn, the native dialect those that changed and those that
+//! are gone.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,33 +11,33 @@ use super::{Common, Rule, reach_px};
 use crate::client::heard::{Animal, Heard, Shot, ShotEnd, ShotPlace};
 use crate::world::rules::{self, AnimalKind};
 
-/// How far from me a shot of mine is when it is told, at most, px: what I know of myself is a little old, and it has flown
-/// for a tick.
+/// Greatest distance, px, of one of the player's own shots from the player when it is announced:
+/// the known position is slightly old, and the shot has flown for a tick.
 const OWN_PX: f64 = 250.0;
-/// How much its direction differs from mine then, at most: 2 degrees.
+/// Greatest difference between its direction and the player's at that time: 2 degrees.
 const OWN_OFF: u16 = 364;
-/// Ends are rounded, and so are beginnings, px.
+/// Ends and beginnings are rounded, px.
 const ROUNDED_PX: f64 = 3.0;
-/// The shortest time that is taken for one turn: one that was held up comes right before the next one.
+/// The shortest time assumed for one turn: a delayed turn arrives right before the next one.
 const TURN: Duration = Duration::from_millis(200);
 
-/// What of it the picture does not hold.
+/// State of the check that the picture does not hold.
 #[derive(Debug, Default)]
 pub(super) struct State {
     flying: BTreeMap<u32, Shot>,
-    /// Whether what is shot next is told to be a turret's.
+    /// Whether the next shot was announced as a turret's.
     is_turrets: bool,
-    /// One's own weapon, as a MooMoo server shows it.
+    /// The player's own weapon, as a MooMoo server shows it.
     weapon: u8,
-    /// When each animal in view was told of last.
+    /// When each animal in view was last reported.
     told: BTreeMap<u32, Duration>,
-    /// Shots of one's own.
+    /// The player's own shots.
     pub(super) shots: u64,
 }
 
 impl State {
-    /// Books what is told of it. `is_all` says that animals are told with all the others in view. Gives the food of each animal
-    /// that is gone now, dead or not.
+    /// Records a packet. `is_all` says that the packet lists all animals in view. Returns the food
+    /// of each animal that is gone now, dead or not.
     pub(super) fn hear(
         &mut self,
         heard: &Heard,
@@ -86,7 +87,8 @@ impl State {
         self.shots += u64::from(is_mine);
     }
 
-    /// MooMoo servers do not say who shoots: one who has such a weapon, is near, and looks there.
+    /// MooMoo servers do not name the shooter: assume a player with such a weapon who is near and
+    /// looks that way.
     fn may_be_mine(&self, shot: &Shot, common: &Common) -> bool {
         let shoots = rules::weapon(self.weapon).and_then(|weapon| weapon.shoots);
         common.picture.own().is_some_and(|me| {
