@@ -1,43 +1,42 @@
-//! What packets of a server consist of, the same for all dialects.
-//!
-//! Comes in: nothing. Goes out: types. Never: a judgement, or a way to read them.
+//! The components of a server's packets, the same for all dialects.
 
 use std::collections::BTreeMap;
 
 /// A stroke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Swing {
-    /// Whose.
+    /// The player who swings.
     pub player: u32,
-    /// With what: a number of `rules::WEAPONS`.
+    /// The weapon: a number of `rules::WEAPONS`.
     pub weapon: u8,
     /// Whether it hit anything.
     pub hit: bool,
 }
 
-/// What one has to use.
+/// The receiver's weapons and items.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kit {
     /// Numbers of `rules::WEAPONS`.
     pub weapons: Vec<u8>,
     /// Numbers of `rules::ITEMS`.
     pub items: Vec<u8>,
-    /// How many of each group stand, where any do.
+    /// How many objects of each group stand, for groups with any.
     pub counts: BTreeMap<u8, u32>,
 }
 
-/// What one may choose.
+/// The upgrades that the receiver may choose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Offers {
-    /// How often.
+    /// How many may be chosen.
     pub points: u32,
-    /// Which age offers it.
+    /// The age that offers them.
     pub age: u32,
-    /// Native: weapons, then items from `rules::CHOICE_ITEMS` on. MooMoo clients know them by themselves.
+    /// Native: weapons, then items from `rules::CHOICE_ITEMS` on. MooMoo clients know the choices
+    /// by themselves.
     pub choices: Option<Vec<u8>>,
 }
 
-/// Which world this is.
+/// The identity of the world.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Welcome {
     /// Version of the protocol.
@@ -52,7 +51,7 @@ pub struct Welcome {
     pub tick_hz: u32,
     /// Updates a second.
     pub update_hz: u32,
-    /// Tells this start of the server from the one before.
+    /// Distinguishes this start of the server from earlier ones.
     pub epoch: String,
     /// Ticks completed.
     pub tick: u32,
@@ -63,21 +62,21 @@ pub struct Welcome {
 pub struct Update {
     /// Ticks completed.
     pub tick: u32,
-    /// One's own exact state, when it changed.
+    /// The receiver's own exact state, when it changed.
     pub own: Option<Own>,
-    /// Who went out of view.
+    /// Players that went out of view.
     pub leaves: Vec<u32>,
-    /// Who came into view.
+    /// Players that came into view.
     pub enters: Vec<Enter>,
-    /// Where those are of whom an update was missed.
+    /// Positions of players for which an update was missed.
     pub full: Vec<Pose>,
-    /// How far those moved who did.
+    /// Displacements of the players that moved.
     pub moved: Vec<Moved>,
-    /// Where those look who turned: player and binary angle.
+    /// Directions of the players that turned: player and binary angle.
     pub turned: Vec<(u32, u16)>,
 }
 
-/// One's own exact state. Lengths are pixels in 16.16.
+/// The receiver's own exact state. Lengths are pixels in 16.16.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Own {
     /// The last command applied.
@@ -94,14 +93,14 @@ pub struct Own {
     pub vy: i32,
     /// Binary angle.
     pub heading: u16,
-    /// Where it walks, if it does.
+    /// The walking direction, if any.
     pub direction: Option<u16>,
 }
 
-/// Somebody and where.
+/// A player and its position.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pose {
-    /// Who.
+    /// The player.
     pub player: u32,
     /// Pixels from the left.
     pub x_px: f64,
@@ -111,21 +110,21 @@ pub struct Pose {
     pub heading: u16,
 }
 
-/// Somebody who came into view.
+/// A player who came into view.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Enter {
-    /// Who and where.
+    /// The player and its position.
     pub pose: Pose,
-    /// Its name; text of a stranger.
+    /// Its name; untrusted text.
     pub name: String,
     /// Its colour.
     pub skin: u8,
 }
 
-/// How far somebody moved since the update before.
+/// A player's displacement since the previous update.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moved {
-    /// Who.
+    /// The player.
     pub player: u32,
     /// Pixels to the right.
     pub dx_px: f64,
@@ -133,29 +132,29 @@ pub struct Moved {
     pub dy_px: f64,
 }
 
-/// Somebody whom a MooMoo server tells of.
+/// A player that a MooMoo server announces.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Added {
-    /// Names the player towards this client.
+    /// Identifies the player towards this client.
     pub id: String,
-    /// Who and where.
+    /// The player and its position.
     pub pose: Pose,
-    /// Its name; text of a stranger.
+    /// Its name; untrusted text.
     pub name: String,
     /// Health points.
     pub health: u32,
-    /// Health points that it can have.
+    /// Maximum health points.
     pub max_health: u32,
     /// Whether it is the receiver.
     pub is_you: bool,
 }
 
-/// A thing of nature, or one that was built.
+/// A natural or built object.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Object {
     /// Its number.
     pub id: u32,
-    /// 0 tree, 1 bush, 2 rock, 3 gold; `None` for what was built.
+    /// 0 tree, 1 bush, 2 rock, 3 gold; `None` for a built object.
     pub kind: Option<u8>,
     /// Pixels from the left.
     pub x_px: f64,
@@ -163,31 +162,31 @@ pub struct Object {
     pub y_px: f64,
     /// Radius of its picture, px.
     pub scale_px: f64,
-    /// What was built, and by whom: a number of `rules::ITEMS`, and a player.
+    /// For a built object: a number of `rules::ITEMS`, and the player who built it.
     pub built: Option<(u8, u32)>,
 }
 
-/// The best players.
+/// The leaderboard.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Leaderboard {
     /// Player, name and score, best first.
     pub rows: Vec<(u32, String, f64)>,
-    /// Native: one's own place from 1.
+    /// Native: the receiver's own place, from 1.
     pub place: Option<u32>,
     /// Native: players in all.
     pub players: Option<u32>,
 }
 
-/// Somebody in view, as a MooMoo server shows it.
+/// A player in view, as a MooMoo server shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shown {
-    /// Who and where.
+    /// The player and its position.
     pub pose: Pose,
-    /// The weapon that it has chosen last: a number of `rules::WEAPONS`.
+    /// The last chosen weapon: a number of `rules::WEAPONS`.
     pub weapon: u8,
     /// The name of its clan.
     pub clan: Option<String>,
-    /// Whether it owns that.
+    /// Whether the player owns that clan.
     pub is_owner: bool,
 }
 
@@ -198,31 +197,31 @@ impl From<Pose> for Shown {
     }
 }
 
-/// Something that was shot.
+/// A projectile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shot {
-    /// Its number; the next one may have it once it has ended.
+    /// Its number; reused after it has ended.
     pub id: u32,
     /// A number of `rules::PROJECTILES`.
     pub kind: u8,
-    /// Native: whose; a player, or the object that is a turret.
+    /// Native: the owner; a player, or the object that is a turret.
     pub by: Option<u32>,
     /// Where it is, pixels from the left.
     pub x_px: f64,
     /// Where it is, pixels from the top.
     pub y_px: f64,
-    /// Where it flies, a binary angle.
+    /// The direction of flight, a binary angle.
     pub heading: u16,
-    /// How far it still flies.
+    /// The remaining range.
     pub range_px: f64,
 }
 
-/// The end of it.
+/// The end of a projectile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ShotEnd {
-    /// Which.
+    /// The projectile.
     pub id: u32,
-    /// Where that was, or how far from where it was told of.
+    /// Where it ended, or how far from its announced position.
     pub place: ShotPlace,
 }
 
@@ -231,14 +230,14 @@ pub struct ShotEnd {
 pub enum ShotPlace {
     /// Native: pixels from the left and from the top.
     At(f64, f64),
-    /// MooMoo: pixels from where it was told of.
+    /// MooMoo: pixels from its announced position.
     After(f64),
 }
 
 /// An animal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Animal {
-    /// Which.
+    /// Its number.
     pub id: u32,
     /// A number of `rules::ANIMALS`.
     pub kind: u8,
@@ -255,29 +254,29 @@ pub struct Animal {
 pub struct Clan {
     /// Native: its number.
     pub id: Option<u32>,
-    /// Its name; text of a stranger.
+    /// Its name; untrusted text.
     pub name: String,
-    /// Whose it is.
+    /// Its owner.
     pub owner: u32,
 }
 
-/// One's own clan.
+/// The receiver's own clan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnClan {
-    /// Which; nothing without one.
+    /// Its number; `None` without a clan.
     pub id: Option<u32>,
-    /// Whether one owns it.
+    /// Whether the receiver owns it.
     pub is_owner: bool,
-    /// Who is in it.
+    /// Its members.
     pub members: Vec<u32>,
-    /// Who asks to join; for its owner.
+    /// Players who ask to join; only the owner is told.
     pub asks: Vec<u32>,
 }
 
-/// Where somebody of one's clan is.
+/// The position of a clan member.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mate {
-    /// Native: who.
+    /// Native: the member.
     pub player: Option<u32>,
     /// Pixels from the left.
     pub x_px: f64,

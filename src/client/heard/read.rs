@@ -1,4 +1,5 @@
-//! From a decoded packet to [`Heard`]. Arguments are found by their name in the table, never by place.
+//! Converts a decoded packet to [`Heard`]. Arguments are found by their name in the table, never by
+//! position.
 
 use super::{
     Added, Enter, Heard, Kit, Leaderboard, Moved, Object, Offers, Own, Pose, Shown, Stock, Swing, Update,
@@ -8,8 +9,8 @@ use crate::packet::{Decoded, Value, angle};
 use crate::world::rules;
 
 impl Heard {
-    /// The typed packet. One without what it cannot do without, which only a loaded table can bring about, is
-    /// [`Heard::Other`].
+    /// The typed packet. A packet without a required argument, which only a loaded table can cause,
+    /// is [`Heard::Other`].
     pub fn from_decoded(decoded: &Decoded<'_>) -> Heard {
         typed(decoded).unwrap_or_else(|| Heard::Other(decoded.row.name.clone()))
     }
@@ -50,7 +51,7 @@ fn typed(decoded: &Decoded<'_>) -> Option<Heard> {
     })
 }
 
-/// What one has to use, and what one may choose.
+/// Weapons, items and available upgrades.
 fn growth(decoded: &Decoded<'_>) -> Option<Heard> {
     let number = |name| decoded.get(name).and_then(whole);
     let numbers = |name| groups(decoded.get(name), |[number]: &[Value; 1]| whole::<u8>(number));
@@ -73,7 +74,7 @@ fn growth(decoded: &Decoded<'_>) -> Option<Heard> {
     })
 }
 
-/// Strokes and what comes of them.
+/// Strokes and their effects.
 fn fight(decoded: &Decoded<'_>) -> Option<Heard> {
     let number = |name| decoded.get(name).and_then(whole);
     Some(match decoded.row.name.as_str() {
@@ -177,7 +178,7 @@ fn native_object(values: &[Value; 5]) -> Option<Object> {
 
 fn native_structure(values: &[Value; 6]) -> Option<Object> {
     let [id, item, owner, x, y, _heading] = values;
-    // How large it is, is not said: it is a matter of the rules.
+    // The packet does not state the size: it follows from the rules.
     let scale_px = rules::item(whole(item)?).map_or(0.0, |item| f64::from(item.scale_px));
     let built = Some((whole(item)?, whole(owner)?));
     Some(Object { built, ..object(id, None, [x, y], scale_px)? })
@@ -228,7 +229,8 @@ fn leaderboard(decoded: &Decoded<'_>) -> Option<Leaderboard> {
     })
 }
 
-/// The groups of a flat list; no list is no groups. `None` when a group is not what `read` needs.
+/// The groups of a flat list; an absent list has no groups. `None` if a group is not valid for
+/// `read`.
 pub(super) fn groups<const N: usize, T>(
     list: Option<&Value>,
     read: impl Fn(&[Value; N]) -> Option<T>,
@@ -242,7 +244,7 @@ pub(super) fn whole<N: TryFrom<i64>>(value: &Value) -> Option<N> {
     value.as_i64().and_then(|number| N::try_from(number).ok())
 }
 
-/// A flag is 0 or 1, or a truth value.
+/// A flag is 0 or 1, or a boolean.
 pub(super) fn flag(value: &Value) -> Option<bool> {
     value.as_bool().or_else(|| value.as_i64().map(|number| number != 0))
 }

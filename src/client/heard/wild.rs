@@ -1,5 +1,5 @@
-//! From a decoded packet to [`Heard`]: what flies, animals, clans. Arguments are found by their name in the table, never by
-//! place.
+//! Converts a decoded packet to [`Heard`]: projectiles, animals, clans. Arguments are found by
+//! their name in the table, never by position.
 
 use super::read::{flag, groups, half_px, text, whole};
 use super::{Animal, Clan, Heard, Mate, OwnClan, Shot, ShotEnd, ShotPlace};

@@ -1,7 +1,8 @@
-//! Clans: some bots found them, the others ask to join, owners let them in while there is room, and now and then somebody
-//! shows its place, leaves, or is put out.
+//! Clans: some bots found them, the others ask to join, owners admit them while there is room, and
+//! now and then a member shows its position, leaves, or is expelled.
 //!
-//! Comes in: what the [`Picture`] says of clans, and the time. Goes out: [`Wish`]es, few of them. Never: two at once.
+//! The input is the clans of the [`Picture`] and the time; the output is few [`Wish`]es, never two
+//! at once.
 
 use std::time::Duration;
 
@@ -10,17 +11,17 @@ use crate::client::picture::Picture;
 use crate::client::policy::Wish;
 use crate::packet::client_packet::ClanWish;
 
-/// One of so many bots founds a clan.
+/// One in this many bots founds a clan.
 const FOUNDERS: u32 = 8;
-/// Between two times that a bot thinks of its clan.
+/// Time between two thoughts of a bot about its clan.
 const THOUGHT: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(8)];
-/// An owner lets nobody in beyond so many: a screen of mates would be a dull one.
+/// An owner admits nobody beyond this many members: a screen full of clan mates would be dull.
 const MEMBERS: usize = 8;
-/// Of so many thoughts of one in a clan, one is to show its place.
+/// Of this many thoughts of a clan member, one is to show its position.
 const PINGS: u32 = 8;
-/// Of so many, one is to leave, or for an owner to put somebody out.
+/// Of this many thoughts, one is to leave or, for an owner, to expel a member.
 const PARTINGS: u32 = 40;
-/// Names that bots give: the letter c and a number of so many, which fits.
+/// Names that bots choose: the letter c and a number below this, which fits the limit.
 const NAMES: u32 = 1_000_000;
 
 /// When a bot thinks of its clan, and whether it founds one.
@@ -31,12 +32,12 @@ pub(super) struct Company {
 }
 
 impl Company {
-    /// Somebody who founds a clan, or joins one.
+    /// A bot that founds a clan, or joins one.
     pub(super) fn new(dice: &mut Dice) -> Company {
         Company { is_founder: dice.below(FOUNDERS) == 0, thinks: None }
     }
 
-    /// Does something about its clan now and then.
+    /// Acts on its clan now and then.
     pub(super) fn act(&mut self, picture: &Picture, now: Duration, dice: &mut Dice, wishes: &mut Vec<Wish>) {
         let first = dice.between(Duration::ZERO, THOUGHT[1]);
         if now >= *self.thinks.get_or_insert(now + first) {
@@ -77,7 +78,7 @@ impl Company {
 mod tests {
     use super::*;
 
-    /// What a founder, or somebody else, wishes in a hundred thoughts of the same.
+    /// The wishes of a founder, or of another bot, over a hundred thoughts about the same picture.
     fn wishes(is_founder: bool, picture: &Picture) -> Vec<Wish> {
         let company = Company { is_founder, thinks: None };
         (0..100).filter_map(|seed| company.wish(picture, &mut Dice::new(seed))).collect()

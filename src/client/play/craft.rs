@@ -1,6 +1,8 @@
-//! What a bot does with what it has: it chooses at ages, eats when hurt, and builds where there is room.
+//! How a bot uses its resources: it chooses upgrades, eats when hurt, and builds where there is
+//! room.
 //!
-//! Comes in: the [`Picture`] and the time. Goes out: [`Wish`]es that begin and end with the weapon in the hand, whether the world
+//! The [`Wish`]es begin and end with the weapon selected, whether or not the server grants them. A
+//! bot attempts nothing that it cannot pay.
 //! grants them or not. Never: something that it cannot pay.
 
 use std::f64::consts::TAU;
@@ -11,16 +13,18 @@ use crate::client::picture::{Known, Picture};
 use crate::client::policy::Wish;
 use crate::world::rules::{self, Group, Item};
 
-/// Between two choices, and between two meals: the server has to tell what came of the one before.
+/// Time between two choices, and between two meals: the server needs time to report the result of
+/// the first.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Between two times that a bot thinks of building.
+/// Time between two attempts to build.
 const BUILDS: [Duration; 2] = [Duration::from_millis(1_500), Duration::from_secs(4)];
 /// A bot eats when it has less of its health than this, in hundredths.
 const HUNGRY_PERCENT: u32 = 70;
-/// Directions that it tries for a place.
+/// Number of directions tried for a place to build.
 const DIRECTIONS: u16 = 8;
 
-/// How many of a group a bot wants to have standing: fewer than it may, or a screen of bots walls itself in.
+/// How many objects of a group a bot wants standing: fewer than its limit, or a screen of bots
+/// would wall itself in.
 fn wanted(group: Group) -> u32 {
     match group {
         Group::Food => 0,
@@ -30,7 +34,7 @@ fn wanted(group: Group) -> u32 {
     }
 }
 
-/// When a bot last did what.
+/// The times of a bot's last actions.
 #[derive(Debug, Default)]
 pub(super) struct Craft {
     chooses: Duration,
@@ -39,7 +43,8 @@ pub(super) struct Craft {
 }
 
 impl Craft {
-    /// What is to be done now; gives the direction in which it looks because of it. `weapon` is in its hand.
+    /// Adds the current wishes; returns the direction in which the bot must look for them. `weapon`
+    /// is selected.
     pub(super) fn work(
         &mut self,
         picture: &Picture,
@@ -54,7 +59,7 @@ impl Craft {
             Wish::Aim(heading),
             Wish::Select { id: item.id, is_weapon: false },
             Wish::Attack { on: true, heading },
-            // What was not granted stays in the hand otherwise.
+            // An item that was not placed would otherwise stay selected.
             Wish::Select { id: weapon, is_weapon: true },
         ]);
         Some(heading)
@@ -65,7 +70,7 @@ impl Craft {
         if picture.offers.points > 0 && !choices.is_empty() && now >= self.chooses {
             self.chooses = now + PAUSE;
             let any = choices[dice.below(choices.len() as u32) as usize];
-            // Every other one wants what gathers best, and so grows on sooner.
+            // Every other bot prefers the best gathering weapon, and so ages faster.
             let gathers = |choice: &&u8| rules::weapon(**choice).map_or(0, |weapon| weapon.gather);
             let best = choices.iter().max_by_key(gathers).filter(|best| gathers(best) > 1);
             let choice = best.copied().filter(|_| dice.below(2) == 0).unwrap_or(any);
@@ -113,7 +118,7 @@ fn is_paid(picture: &Picture, item: &Item) -> bool {
     picture.stock.iter().zip(item.cost).all(|(stock, cost)| *stock >= cost)
 }
 
-/// Whether there is room before a body, as far as is known.
+/// Whether there is room in front of a body, as far as known.
 fn has_room(picture: &Picture, me: &Known, item: &Item, heading: u16) -> bool {
     let angle = f64::from(heading) / 65_536.0 * TAU;
     let scale_px = f64::from(item.scale_px);
@@ -136,7 +141,7 @@ mod tests {
         Known { name: String::new(), x_px, y_px, heading, in_view: true, health, max_health }
     }
 
-    /// What a bot with that stock and health wishes at once.
+    /// The immediate wishes of a bot with these resources and this health.
     fn wishes(picture: &Picture, me: &Known) -> Vec<Wish> {
         let mut wishes = Vec::new();
         Craft::default().work(picture, me, (0, Duration::ZERO), &mut Dice::new(1), &mut wishes);

@@ -1,22 +1,22 @@
-//! Where bots meet: points of the plains that all bots of a herd derive from the same seed, so that they find each other
-//! without a word.
+//! Meeting points of bots: points of the plains that all bots of a herd derive from the same seed,
+//! so that they meet without communicating.
 //!
-//! Comes in: the seed and the number of bots. Goes out: the point nearest to a place. Never: a point in the river, in the snow or in
-//! the desert.
+//! No point is in the river, the snow or the desert.
 
 use crate::client::dice::Dice;
 use crate::world::rules;
 
-/// Bots to a point: enough that a screen is lively, few enough that no screen holds everyone.
+/// Bots per point: enough for a lively screen, too few for one screen to hold everyone.
 const BOTS_PER_POINT: usize = 25;
-/// Points of a small herd: since newcomers appear near each other, it meets at one of them, and none is far.
+/// Points of a small herd: newcomers appear near each other, so it meets at one point, and no point
+/// is far.
 const POINTS_LEAST: usize = 12;
 /// How far a point is from the river, the snow and the desert, px on a map of the usual size.
 const AWAY_PX: f64 = 450.0;
-/// Steps of the two-dimensional golden ratio, along which points spread evenly however many they are.
+/// Steps of the two-dimensional golden ratio, which spread any number of points evenly.
 const STEPS: (f64, f64) = (0.754_877_666_246_693, 0.569_840_290_998_053);
 
-/// Meeting points, as shares of the map's side.
+/// Meeting points, as fractions of the map's side.
 #[derive(Debug, Clone)]
 pub struct Meeting {
     points: Vec<(f64, f64)>,
@@ -36,13 +36,13 @@ impl Meeting {
         Meeting { points: (0..points).map(point).collect() }
     }
 
-    /// One point, by shares of the map's side.
+    /// One point, as fractions of the map's side.
     #[cfg(test)]
     pub(super) fn at(x: f64, y: f64) -> Meeting {
         Meeting { points: vec![(x, y)] }
     }
 
-    /// The point nearest to a place, px.
+    /// The point nearest to a position, px.
     pub fn nearest(&self, map_size_px: f64, x_px: f64, y_px: f64) -> (f64, f64) {
         let points = self.points.iter().map(|(x, y)| (x * map_size_px, y * map_size_px));
         let way_px = |(x, y): &(f64, f64)| (x - x_px).hypot(y - y_px);
@@ -51,7 +51,8 @@ impl Meeting {
     }
 }
 
-/// A share of the way across the plains, north and south of the river, as a share of the map's side.
+/// A fraction of the way across the plains, north and south of the river, as a fraction of the
+/// map's side.
 fn on_the_plains(share: f64) -> f64 {
     let side_px = f64::from(rules::MAP_SIZE_PX);
     let river_px = side_px / 2.0 - f64::from(rules::RIVER_HALF_PX);

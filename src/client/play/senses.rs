@@ -1,6 +1,5 @@
-//! What a bot makes of what it knows: who is near, what is in the way, which weapon will do.
-//!
-//! Comes in: the [`Picture`]. Goes out: numbers and places. Never: a decision, or a memory.
+//! Facts that a bot derives from the [`Picture`]: nearby players, obstacles, the suitable weapon.
+//! These functions decide nothing and keep no state.
 
 use std::f64::consts::TAU;
 
@@ -8,7 +7,8 @@ use super::{Goal, IN_THE_WAY_PX, NEARER_PX};
 use crate::client::picture::{Known, Picture};
 use crate::world::rules;
 
-/// The weapon for a goal: what shoots for a foe if it can be paid, and else the first one of what it has.
+/// The weapon for a goal: a shooting weapon against a foe if the bot can pay for it, otherwise the
+/// first of its weapons.
 pub(super) fn arm_for(picture: &Picture, goal: Goal) -> u8 {
     let weapons = || picture.kit.weapons.iter().filter_map(|id| rules::weapon(*id));
     let is_paid = |cost: [u32; 4]| picture.stock.iter().zip(cost).all(|(stock, cost)| *stock >= cost);
@@ -18,7 +18,7 @@ pub(super) fn arm_for(picture: &Picture, goal: Goal) -> u8 {
     shooter.or_else(first).map_or(rules::FIRST_WEAPON, |weapon| weapon.id)
 }
 
-/// How large a player is for a stroke, px.
+/// The size of a player as a target of a stroke, px.
 pub(super) fn player_size_px() -> f64 {
     f64::from(rules::PLAYER_RADIUS_PX * rules::TARGET_PERCENT / 100)
 }
@@ -32,7 +32,7 @@ pub(super) fn others(picture: &Picture) -> impl Iterator<Item = (u32, &Known)> {
     others.map(|(id, known)| (*id, known))
 }
 
-/// Whether a stroke in that direction would hit somebody, or nearly.
+/// Whether a stroke in that direction would hit, or nearly hit, a player.
 pub(super) fn hits_anyone(picture: &Picture, me: &Known, look: u16) -> bool {
     let arm = rules::weapon(arm_for(picture, Goal::Meeting));
     let range_px = arm.map_or(0.0, |weapon| f64::from(weapon.range_px));
@@ -48,7 +48,7 @@ pub(super) fn heading_to(me: &Known, x_px: f64, y_px: f64) -> u16 {
     ((y_px - me.y_px).atan2(x_px - me.x_px) / TAU * 65_536.0) as i32 as u16
 }
 
-/// The nearest of those in view who are not of its clan.
+/// The nearest player in view who is not a clan mate.
 pub(super) fn nearest_foe(picture: &Picture, me: &Known) -> Option<(f64, u32)> {
     let foes = others(picture).filter(|(id, _)| !picture.society.is_mate(*id));
     let near = foes.map(|(id, known)| (way_px(me, known.x_px, known.y_px), id));
@@ -60,7 +60,7 @@ pub(super) fn nearest_animal(picture: &Picture, me: &Known) -> Option<(f64, u32)
     near.min_by(|one, two| one.0.total_cmp(&two.0))
 }
 
-/// The nearest of what was built, if it is so near that it may hold one up.
+/// The nearest built object, if it is near enough to be an obstacle.
 pub(super) fn in_the_way(picture: &Picture, me: &Known) -> Option<u32> {
     let built = picture.objects.values().filter(|thing| thing.built.is_some());
     let near = built.map(|thing| (way_px(me, thing.x_px, thing.y_px), thing.id));

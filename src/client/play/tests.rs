@@ -1,4 +1,4 @@
-//! What a bot that plays does, thought by thought.
+//! Tests of a playing bot, thought by thought.
 
 use super::*;
 use crate::client::heard::Animal;
@@ -6,7 +6,7 @@ use crate::client::heard::Animal;
 const TREE: Object =
     Object { id: 70_000, kind: Some(0), x_px: 900.0, y_px: 500.0, scale_px: 150.0, built: None };
 
-/// A settler that meets nobody far away: the point is where it stands.
+/// A settler whose meeting point is where it stands.
 fn player(seed: u64) -> Player {
     let mut player = Player::new(seed, Meeting::at(720.0 / 14_400.0, 500.0 / 14_400.0));
     player.is_hunter = false;

@@ -5,9 +5,10 @@
 //!                        └──────► explanations ◄────┘
 //! ```
 //!
-//! Comes in: frames and bytes to send, as they are. Goes out: an [`Explanation`] of each head and frame that goes or comes, in their
-//! order. Pings are answered and so is a close, as RFC 6455 asks of a client; these answers are shown as well. Never: a judgement before
-//! sending; broken frames go out, since seeing what becomes of them is what this is for.
+//! Frames and raw bytes are sent as given. Each head and frame sent or received yields an
+//! [`Explanation`], in order. Pings and a close are answered as RFC 6455 requires of a client;
+//! these answers are shown as well. Nothing is validated before sending: the purpose is to see how
+//! the server handles broken frames.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -33,18 +34,19 @@ pub struct Live<'c> {
     stream: TcpStream,
     conversation: Conversation<'c>,
     json: bool,
-    /// What went and came and was not asked for yet.
+    /// Explanations that were not taken yet.
     items: VecDeque<Explanation<'c>>,
-    /// A close frame has gone out.
+    /// A close frame was sent.
     has_closed: bool,
     is_over: bool,
 }
 
 impl<'c> Live<'c> {
-    /// Connects and sends the request. The path says the dialect; where it says none, packets are looked up in `otherwise`.
+    /// Connects and sends the request. The path determines the dialect; if it does not, packets are
+    /// looked up in `otherwise`.
     ///
     /// # Errors
-    /// Whatever the socket says.
+    /// The socket's error.
     pub fn connect(url: &Url, codes: &'c Codes, otherwise: &'c Dialect) -> io::Result<Live<'c>> {
         let stream = dial::dial(dial::resolve(url)?, None)?;
         let conversation = Conversation::new(codes, otherwise);
@@ -59,7 +61,7 @@ impl<'c> Live<'c> {
         Ok(live)
     }
 
-    /// The dialect that is spoken.
+    /// The dialect of the connection.
     pub fn dialect(&self) -> &'c Dialect {
         self.conversation.dialect()
     }
@@ -74,30 +76,30 @@ impl<'c> Live<'c> {
         self.conversation.is_open() && !self.is_over
     }
 
-    /// Whether the server's bytes are at their end.
+    /// Whether the server's byte stream has ended.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Whether a close frame has gone out.
+    /// Whether a close frame was sent.
     pub fn has_closed(&self) -> bool {
         self.has_closed
     }
 
-    /// The socket, to be waited for.
+    /// The socket, for polling.
     pub fn socket(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// What went or came next.
+    /// The next explanation, of a head or frame sent or received.
     pub fn next_item(&mut self) -> Option<Explanation<'c>> {
         self.items.pop_front()
     }
 
-    /// Sends a frame, masked with a key that nobody can foresee.
+    /// Sends a frame, masked with an unpredictable key.
     ///
     /// # Errors
-    /// Whatever the socket says.
+    /// The socket's error.
     pub fn send(&mut self, opcode: Opcode, payload: &[u8]) -> io::Result<()> {
         self.has_closed |= opcode == Opcode::Close;
         let mut bytes = Vec::new();
@@ -105,10 +107,10 @@ impl<'c> Live<'c> {
         self.send_bytes(&bytes)
     }
 
-    /// Sends bytes as they are.
+    /// Sends raw bytes.
     ///
     /// # Errors
-    /// Whatever the socket says.
+    /// The socket's error.
     pub fn send_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         self.items.extend(self.conversation.receive(Side::Client, bytes));
         while !bytes.is_empty() {
@@ -118,7 +120,7 @@ impl<'c> Live<'c> {
                     dial::wait(&mut [PollFd::new(&self.stream, PollFlags::OUT)], limits::DIAL_TIME)?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // What the server said before it left matters more.
+                // The server's last bytes matter more.
                 Err(error) if is_gone(&error) => return Ok(()),
                 Err(error) => return Err(error),
             }
@@ -126,10 +128,10 @@ impl<'c> Live<'c> {
         Ok(())
     }
 
-    /// Reads once what there is, and answers what has to be answered.
+    /// Reads once whatever is available, and sends the required answers.
     ///
     /// # Errors
-    /// Whatever the socket says.
+    /// The socket's error.
     pub fn read(&mut self) -> io::Result<()> {
         let mut buffer = [0; READ_BYTES];
         match self.stream.read(&mut buffer) {
@@ -154,7 +156,7 @@ impl<'c> Live<'c> {
             let answer = answer(&item);
             self.items.push_back(item);
             match answer {
-                // After a broken rule of ours the server reads no answer.
+                // After a violation of ours the server reads no answer.
                 Some((opcode, payload)) if !self.has_closed && self.is_open() => {
                     self.send(opcode, &payload)?
                 }
@@ -165,7 +167,7 @@ impl<'c> Live<'c> {
     }
 }
 
-/// What a client has to say to a frame: to a ping its payload, to a close frame its code.
+/// The answer that a client owes to a frame: the payload of a ping, the code of a close frame.
 fn answer(item: &Explanation<'_>) -> Option<(Opcode, Vec<u8>)> {
     /// Bytes of the code.
     const CODE: usize = 2;

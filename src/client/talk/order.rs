@@ -1,7 +1,8 @@
-//! What somebody types at the prompt of `tickwire talk`: a line to an order.
+//! Parses a line typed at the prompt of `tickwire talk` into an [`Order`].
 //!
-//! A line comes in, and the dialect that is spoken; an [`Order`] goes out, or what is wrong with the line. A packet is typed as JSON, by
-//! its name or its code, with its arguments in their order or by their names; or as a name and `argument=value`. Never: a socket.
+//! The line is read in the connection's dialect; an error states what is wrong with the line. A
+//! packet is typed as JSON, by its name or its code, with its arguments in order or by name; or as
+//! a name and `argument=value`. This module uses no socket.
 
 use std::time::Duration;
 
@@ -10,10 +11,10 @@ use crate::packet::msgpack::Bounds;
 use crate::packet::{Dialect, Direction, Row, Value, json};
 use crate::ws::frame::Opcode;
 
-/// Seconds that can be waited for at most: a day.
+/// Longest time to wait, in seconds: a day.
 const SECONDS_MOST: f64 = 86_400.0;
 
-/// What can be typed, for `help`.
+/// The text of `help`.
 pub const HELP: &str = "\
 move sequence=1 direction=16384      a packet by its name; what is left out is nil
 [\"move\", {\"sequence\": 1}]            the same as JSON, by name or by code
@@ -29,28 +30,28 @@ packets                              the packets that a client can say here
 quit                                 closes, and ends
 ";
 
-/// What is to be done.
+/// A parsed line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Order {
-    /// An empty line, or a remark that begins with `#`.
+    /// An empty line, or a comment that begins with `#`.
     Nothing,
-    /// A frame of its own, masked as any of a client.
+    /// A single frame, masked like every client frame.
     Frame(Opcode, Vec<u8>),
-    /// Bytes as they are.
+    /// Raw bytes.
     Bytes(Vec<u8>),
-    /// To wait.
+    /// Wait.
     Wait(Duration),
-    /// To wait for something, for so long if that is said.
+    /// Wait for this packet or frame, for the given time if any.
     Expect(String, Option<Duration>),
-    /// To say what can be typed.
+    /// Print the help.
     Help,
-    /// To say which packets there are.
+    /// List the packets.
     Packets,
-    /// To end.
+    /// End.
     Quit,
 }
 
-/// What a connection speaks.
+/// The protocol of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Speech<'a> {
     /// Codes and types.
@@ -59,10 +60,10 @@ pub struct Speech<'a> {
     pub json: bool,
 }
 
-/// The order that a line is.
+/// Parses a line.
 ///
 /// # Errors
-/// One line that says what is wrong with it.
+/// One line that states what is wrong.
 pub fn parse(line: &str, speech: Speech<'_>) -> Result<Order, String> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -110,7 +111,7 @@ fn expect(rest: &str) -> Result<Order, String> {
     }
 }
 
-/// The message of a packet that is typed in one of its forms.
+/// The message for a packet typed in any of its forms.
 fn packet(line: &str, speech: Speech<'_>) -> Result<Order, String> {
     let (row, values) = match line.starts_with('[') {
         true => as_json(line, speech.dialect)?,
@@ -156,7 +157,7 @@ fn as_words<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>
         let word = next_word(&mut rest);
         let (name, value) =
             word.split_once('=').ok_or_else(|| format!("{word:?} is no argument=value; see help"))?;
-        // What is no JSON is meant as text.
+        // A value that is not JSON is taken as text.
         let value = json::read(value, Bounds::of(Direction::ToServer)).unwrap_or_else(|_| Value::from(value));
         pairs.push((name.to_owned(), value));
     }
@@ -167,7 +168,7 @@ fn first_word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or_default()
 }
 
-/// Takes the word up to the next blank that is within neither quotes nor brackets.
+/// Takes the word up to the next blank outside quotes and brackets.
 fn next_word<'a>(rest: &mut &'a str) -> &'a str {
     let text = rest.trim_start();
     let (mut depth, mut is_quoted, mut is_escaped) = (0u32, false, false);
@@ -196,7 +197,7 @@ fn find<'a>(dialect: &'a Dialect, name: &str) -> Result<&'a Row, String> {
     })
 }
 
-/// Values in the order of the row; what is not given is nil, and is left out at the end.
+/// Values in the order of the row; missing values are nil, and are left out at the end.
 fn in_order(row: &Row, pairs: Vec<(String, Value)>) -> Result<(&Row, Vec<Value>), String> {
     let mut values = vec![Value::Nil; row.arguments.len()];
     for (name, value) in pairs {
