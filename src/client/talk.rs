@@ -36,8 +36,9 @@ pub struct Talk {
 impl Talk {
     /// Connects and upgrades, from `from` if it is given.
     ///
-    /// # Errors The connection or the upgrade failed; a refusal by the server is `ConnectionRefused` with the status
-    /// in its words.
+    /// # Errors
+    /// The connection or the upgrade failed; a refusal by the server is `ConnectionRefused` with
+    /// the status in its message.
     pub fn connect(url: &Url, from: Option<IpAddr>, dialect: Arc<Dialect>) -> io::Result<Talk> {
         Talk::start(dial::dial(dial::resolve(url)?, from)?, url, dialect)
     }

@@ -1,7 +1,7 @@
 //! MessagePack that claims to be large or deep.
 //!
-//! Each number gives a whole masked frame with one such value. No frame is so large that a server
-//! must close for its size alone.
+//! Each number gives a whole masked frame with one such value. The server must reject each of them
+//! and close the connection.
 
 use crate::client::hostile::KEY;
 use crate::limits;

@@ -12,8 +12,8 @@ use super::{Common, EDGE_PX, Rule};
 use crate::client::heard::{Added, Heard, Pose, Shown};
 use crate::client::picture::Known;
 
-/// The shortest time that is taken for one update. Servers tell these dialects about ten times a second; an update
-/// that was held up on the way comes right before the next one, so a shorter gap means nothing.
+/// The shortest time assumed for one update. Servers update these dialects about ten times a
+/// second; a delayed update arrives right before the next one, so a shorter gap means nothing.
 const UPDATE_TIME: Duration = Duration::from_millis(200);
 
 /// State of a MooMoo connection that the picture does not hold.
@@ -168,7 +168,7 @@ mod tests {
         faults.iter().map(|fault| fault.rule).collect()
     }
 
-    /// The greeting, one's own birth as player 1, and then `more`.
+    /// The greeting, the client's own birth as player 1, and then `more`.
     fn after_birth(more: &[Heard]) -> Vec<Rule> {
         let mut packets = vec![Heard::IoInit, Heard::InitData, Heard::Setup { player: 1 }, add(1, true)];
         packets.extend_from_slice(more);

@@ -214,7 +214,7 @@ mod tests {
         faults.map(|fault| fault.rule).collect()
     }
 
-    /// What one's own birth and two others look like, and then `updates`.
+    /// The client's own birth and those of two others, and then `updates`.
     fn after_birth(updates: &[Update]) -> Vec<Rule> {
         let first = Update { own: own(0, 500), ..enters(10, &[1, 2, 3]) };
         let mut packets = vec![welcome(), Heard::Spawned { player: 1 }, Heard::Update(first)];

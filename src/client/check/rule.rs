@@ -6,8 +6,8 @@
 pub enum Rule {
     /// `welcome`, or `io_init` and `init_data`, come first and once.
     Greeting,
-    /// `setup`, then one's own `add_player`, then updates; `spawned`, then one's own enter, then one's own record. Once,
-    /// and again after each death.
+    /// `setup`, then the client's own `add_player`, then updates; `spawned`, then the client's own
+    /// enter, then its own record. Once, and again after each death.
     Birth,
     /// A living player dies once, and is told nothing of its own body until it is born again.
     Death,

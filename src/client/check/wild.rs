@@ -180,7 +180,8 @@ mod tests {
         Heard::Value { what: Stock::Resource(1), amount }
     }
 
-    /// Hears `more` a tenth of a second each after a birth with a bow; gives the broken rules, and what was done.
+    /// Receives `more` a tenth of a second apart after a birth with a bow; returns the broken
+    /// rules, and the deeds.
     fn heard(more: &[Heard]) -> (Vec<Rule>, Deeds) {
         let mut check = Check::new(false);
         let (id, name, health) = ("1".to_owned(), String::new(), 100);

@@ -3,7 +3,6 @@
 //!
 //! The [`Wish`]es begin and end with the weapon selected, whether or not the server grants them. A
 //! bot attempts nothing that it cannot pay.
-//! grants them or not. Never: something that it cannot pay.
 
 use std::f64::consts::TAU;
 use std::time::Duration;
