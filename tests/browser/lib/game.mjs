@@ -172,3 +172,14 @@ export async function follow(page, other) {
   await new Walker(page).to(() => state(other, 'own'), 550);
   await rest(page);
 }
+
+/**
+ * Plays again if an animal has killed the player meanwhile: animals hunt whom they find, and differently in each run.
+ * @param {import('playwright-core').Page} page @returns whether the player was dead
+ */
+export async function revive(page) {
+  if ((await state(page, 'dead')) === null) return false;
+  await page.locator('#again').click();
+  await until(page, () => window.tickwire.own !== null);
+  return true;
+}

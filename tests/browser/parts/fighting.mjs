@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keep, state, until, watchFor } from '../lib/browser.mjs';
-import { Walker, follow, walk } from '../lib/game.mjs';
+import { Walker, follow, revive, walk } from '../lib/game.mjs';
+import { eat } from './hunting.mjs';
 
 export const ARROW_DAMAGE = 25;
 /** From here an arrow hardly misses, px. */
@@ -30,7 +31,7 @@ const noteHealths = (page) => page.evaluate(() => {
 
 /** @param {import('../lib/game.mjs').Game} game */
 export async function fighting(game) {
-  const { ada, bo, ids } = game;
+  const { ada, bo, ids, server } = game;
   const walker = new Walker(ada);
   const prey = () => state(bo, 'own');
   const { score } = await state(ada, 'figures');
@@ -38,7 +39,11 @@ export async function fighting(game) {
     () => [...document.querySelectorAll('#kills li')].some((row) => /^Ada\s*Bo$/.test(row.textContent) && row.checkVisibility()), null, SEEN_MS));
   await game.check('an arrow flies in both pages, takes 25 health, and costs 4 wood', async () => {
     assert.equal((await state(ada, 'hand')).weapon, 9);
-    // Bo may be out of sight: the hunt has led Ada away.
+    // The wolves may have hurt or killed Bo, who has to survive an arrow; and the hunt may have led Ada out of sight.
+    await revive(bo);
+    server.order('grant Bo food 100');
+    await until(bo, () => window.tickwire.resources.food >= 90);
+    for (let meal = 0; meal < 3; meal++) await eat(bo);
     await follow(ada, bo);
     await until(bo, (id) => window.tickwire.players[id]?.weapon === 9, ids.ada);
     const { wood } = await state(ada, 'resources');

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keep, state, until, watchFor } from '../lib/browser.mjs';
-import { Walker, click, follow } from '../lib/game.mjs';
+import { Walker, click, follow, revive } from '../lib/game.mjs';
 import { turnToRoom } from './building.mjs';
 
 const WOLF = 4;
@@ -71,7 +71,9 @@ async function wolves(game) {
     const kept = struck.then(() => keep(ada, 'animals'));
     kept.catch(() => {});
     // Out of the way as soon as Bo has seen it: the wolf and Ada's hammer strike whoever stands by.
-    const away = seen.then(() => new Walker(bo).to(async () => home, 60));
+    const away = seen.then(() => new Walker(bo).to(async () => home, 60)).catch(async (error) => {
+      if (!(await revive(bo))) throw error;
+    });
     away.catch(() => {});
     const least = await hunt(ada, walker, id);
     await Promise.all([away, kept]);
@@ -169,7 +171,7 @@ async function choose(page, left = -1) {
 }
 
 /** Eats until one is well: Q, and a click. */
-async function eat(page) {
+export async function eat(page) {
   for (let i = 0; i < 3; i++) {
     const [health, { food }] = [await state(page, 'health'), await state(page, 'resources')];
     if (health === null || health > 80 || food < 15) return;

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keep, state, until, watchFor } from '../lib/browser.mjs';
-import { DESKTOP, Walker } from '../lib/game.mjs';
+import { DESKTOP, Walker, revive } from '../lib/game.mjs';
 import { binary, start } from '../lib/server.mjs';
 
 const MAP_SIZE = 3600;
@@ -72,9 +72,7 @@ async function goNorth(page) {
       await new Walker(page).to(async () => ({ x: (await state(page, 'own')).x, y: NORTH }), 120);
       return;
     } catch (error) {
-      if (life === 4 || (await state(page, 'dead')) === null) throw error;
-      await page.locator('#again').click();
-      await until(page, () => window.tickwire.own !== null);
+      if (life === 4 || !(await revive(page))) throw error;
     }
   }
 }
