@@ -15,7 +15,7 @@
 #
 # All send 30 updates a second to each client. The floor sends as many bytes as the server did in a first run that is not counted. It runs
 # twice in each round: the ratio of the two (A/A) shows how far apart equal programs come out on this machine at this time. A
-# ratio whose interval holds 1 is no difference. Judges nothing: it exits with 1 only if a client was lost.
+# ratio whose interval contains 1 shows no difference. The script judges nothing: it exits with 1 only if a client was lost.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
