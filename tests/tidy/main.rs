@@ -3,6 +3,7 @@
 //! Comes in: every file of the repository. Goes out: one failure a rule, with file, line and what to do. Each checker is
 //! also given a snippet that breaks its rule, so that a checker which sees nothing fails.
 
+mod circles;
 mod docs;
 mod layers;
 mod readme;
@@ -67,6 +68,58 @@ fn layers_see_only_what_they_may() {
     finds(layers::imports, "src/world/state.rs", "use tickwire::limits;\n", &[1]);
     finds(layers::imports, "src/limits.rs", "use super::ws;\n", &[1]);
     finds(layers::imports, "src/newcomer.rs", "//! New.\n", &[1]);
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    report(circles::circles(&tree::files(), &circles::ALLOWED));
+}
+
+#[test]
+fn a_circle_is_found_behind_modules_re_exports_and_other_names() {
+    let circle = |sources: &[(&str, &str)], allowed: &[&str]| {
+        let files: Vec<File> = sources.iter().map(|(path, text)| File::new(path, text)).collect();
+        circles::circles(&files, allowed).into_iter().map(|breach| breach.rule).collect::<Vec<_>>()
+    };
+    let parent = ("src/a/mod.rs", "mod b;\npub mod c;\npub use b::{Top, make as create};\n");
+    let b = ("src/a/b.rs", "use super::c;\npub struct Top(c::Low);\npub fn make() {}\n");
+    let found = "2 files import each other in a circle: src/a/b.rs -> src/a/c.rs (Low) -> src/a/b.rs";
+    for uses in [
+        "use super::Top;",
+        "use crate::a::{self, Top};",
+        "use super::b::Top as Other;",
+        "use super::super::a;\nfn f(x: a::Top) {}",
+        "pub(crate) use super::Top;\nfn f(x: Top) {}",
+        "fn f() {\n    let x = tickwire::a::Top::new();\n}",
+    ] {
+        let c = format!("{uses}\npub struct Low;\n");
+        assert_eq!(circle(&[parent, b, ("src/a/c.rs", &c)], &[]), [format!("{found} (Top)")], "{c}");
+        assert_eq!(circle(&[parent, b, ("src/a/c.rs", &c)], &["src/a"]), [""; 0]);
+    }
+    let renamed = ("src/a/c.rs", "use super::create;\npub struct Low;\n");
+    assert_eq!(circle(&[parent, b, renamed], &[]), [format!("{found} (make)")]);
+    for innocent in [
+        "pub use super::Top;",
+        "// use super::Top;",
+        "use super::b;",
+        "use std::fmt::Top;",
+        "#[cfg(test)]\nmod tests {\n    use crate::a::Top;\n}",
+    ] {
+        let c = format!("{innocent}\npub struct Low;\n");
+        assert_eq!(circle(&[parent, b, ("src/a/c.rs", &c)], &[]), [""; 0], "{c}");
+    }
+    let defines = ("src/a/mod.rs", "mod b;\nmod c;\nuse b::Top;\npub enum Error { A(Top) }\n");
+    let c = ("src/a/c.rs", "use super::Error;\npub struct Low;\n");
+    assert_eq!(
+        circle(&[defines, b, c], &[]),
+        ["3 files import each other in a circle: \
+          src/a/b.rs -> src/a/c.rs (Low) -> src/a/mod.rs (Error) -> src/a/b.rs (Top)"]
+    );
+    let world = ("src/world/x.rs", "use crate::y::Y;\npub struct X;\n");
+    let y = ("src/world/y.rs", "use tickwire_world::x::X;\npub struct Y;\n");
+    assert_eq!(circle(&[world, y], &[]).len(), 1);
+    let stale = "src/a has no circle: take it off ALLOWED in tests/tidy/circles.rs";
+    assert_eq!(circle(&[parent, b], &["src/a"]), [stale]);
 }
 
 #[test]

@@ -161,12 +161,13 @@ pub fn behind(tokens: &[Token<'_>], open: usize) -> usize {
     tokens.len()
 }
 
-/// Where the body that follows `at` opens: the first brace outside of brackets; nothing when a semicolon comes first.
+/// Where the body that follows `at` opens: the first brace outside of brackets; nothing when a semicolon or the end of a block
+/// comes first.
 fn body(tokens: &[Token<'_>], mut at: usize) -> Option<usize> {
     while at < tokens.len() {
         match tokens[at].text {
             "{" => return Some(at),
-            ";" => return None,
+            ";" | "}" => return None,
             "(" | "[" => at = behind(tokens, at),
             _ => at += 1,
         }

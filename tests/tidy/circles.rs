@@ -1,0 +1,306 @@
+//! No file of `src/` depends on itself through others: the files and the names that they use form no circle.
+//!
+//! A file depends on the file that *defines* a name which it uses: a path is followed through `mod` declarations and re-exports to the
+//! definition. Declaring a module and re-exporting a name are no dependency, and neither is what only tests use. Methods are not
+//! followed, since that takes types: a file depends on the file of the type that it names, not on those of its `impl` blocks.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::rust::{self, Kind, Token};
+use super::tree::{Breach, File};
+
+/// Folders that may still hold circles. An entry without a circle fails, so that this list only shrinks.
+pub const ALLOWED: [&str; 10] = [
+    "src/capture",
+    "src/cli",
+    "src/client",
+    "src/explain",
+    "src/feed",
+    "src/net",
+    "src/packet",
+    "src/replay",
+    "src/world",
+    "src/ws",
+];
+
+/// Words that begin an item, and that its name follows.
+const ITEMS: [&str; 9] = ["const", "enum", "fn", "mod", "static", "struct", "trait", "type", "union"];
+
+/// Path of a module from the root of `src/`.
+type Module<'a> = Vec<&'a str>;
+
+/// One leaf of a `use`.
+struct Import<'a> {
+    path: Vec<&'a str>,
+    /// The name that it has here.
+    name: &'a str,
+    public: bool,
+}
+
+/// What the file of one module defines, imports and names.
+struct Source<'a> {
+    file: &'a File,
+    definitions: BTreeSet<&'a str>,
+    imports: Vec<Import<'a>>,
+    /// Paths in code, outside `use`.
+    paths: Vec<Vec<&'a str>>,
+    /// All words in code, outside `use`.
+    words: BTreeSet<&'a str>,
+}
+
+type Sources<'a> = BTreeMap<Module<'a>, Source<'a>>;
+
+/// Each file, the files that it depends on, and for each of them one of the names used.
+type Ties<'a> = BTreeMap<&'a str, BTreeMap<&'a str, &'a str>>;
+
+/// One breach for each circle that is not in a folder of the list, and for each folder of the list that has none.
+pub fn circles(files: &[File], allowed: &[&str]) -> Vec<Breach> {
+    let sources: Sources<'_> = files.iter().filter_map(read).collect();
+    let ties = ties(&sources);
+    let groups = groups(&ties);
+    let is_within = |group: &[&str], folder: &str| {
+        group.iter().all(|path| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
+    };
+    let mut breaches = Vec::new();
+    for group in groups.iter().filter(|group| !allowed.iter().any(|folder| is_within(group, folder))) {
+        let rule =
+            format!("{} files import each other in a circle: {}", group.len(), circle(&ties, group[0]));
+        breaches.push(Breach { path: group[0].to_owned(), line: 1, rule });
+    }
+    for folder in allowed.iter().filter(|folder| !groups.iter().any(|group| is_within(group, folder))) {
+        let rule = format!("{folder} has no circle: take it off ALLOWED in tests/tidy/circles.rs");
+        breaches.push(Breach { path: (*folder).to_owned(), line: 1, rule });
+    }
+    breaches
+}
+
+/// The module of a file of `src/` that is no test, and what the file says.
+fn read(file: &File) -> Option<(Module<'_>, Source<'_>)> {
+    let path = file.path.strip_prefix("src/")?.strip_suffix(".rs")?;
+    if file.is_test() {
+        return None;
+    }
+    let module = path.split('/').filter(|part| !matches!(*part, "mod" | "lib")).collect();
+    let tokens = rust::tokens(&file.text);
+    let tests = rust::tests(&tokens);
+    let in_test = |at: usize| tests.iter().any(|range| range.contains(&at));
+    let code: Vec<Token<'_>> =
+        tokens.iter().enumerate().filter(|(at, _)| !in_test(*at)).map(|(_, token)| *token).collect();
+    let mut source = Source {
+        file,
+        definitions: definitions(&code),
+        imports: Vec::new(),
+        paths: Vec::new(),
+        words: BTreeSet::new(),
+    };
+    let mut at = 0;
+    while at < code.len() {
+        if code[at].text == "use" && code.get(at + 1).is_some_and(|next| next.kind == Kind::Word) {
+            let public = at > 0 && matches!(code[at - 1].text, "pub" | ")");
+            at = import(&code, at + 1, &[], public, &mut source.imports);
+            continue;
+        }
+        if code[at].kind == Kind::Word {
+            source.words.insert(code[at].text);
+            let (path, end) = path_at(&code, at);
+            if path.len() > 1 {
+                source.paths.push(path);
+                at = end;
+                continue;
+            }
+        }
+        at += 1;
+    }
+    Some((module, source))
+}
+
+/// Names that the file defines at its top: those inside a block belong to the block.
+fn definitions<'a>(code: &[Token<'a>]) -> BTreeSet<&'a str> {
+    let mut names = BTreeSet::new();
+    let mut at = 0;
+    while at + 1 < code.len() {
+        if rust::reads(code, at, &["macro_rules", "!"]) {
+            names.insert(code[at + 2].text);
+        } else if ITEMS.contains(&code[at].text) && !rust::reads(code, at + 2, &[";"]) {
+            names.insert(code[at + 1].text);
+        }
+        at = if matches!(code[at].text, "{" | "[" | "(") { rust::behind(code, at) } else { at + 1 };
+    }
+    names
+}
+
+/// Collects the leaves of the `use` tree at `at`; gives the index behind it.
+fn import<'a>(
+    code: &[Token<'a>],
+    mut at: usize,
+    above: &[&'a str],
+    public: bool,
+    imports: &mut Vec<Import<'a>>,
+) -> usize {
+    let mut path = above.to_vec();
+    while at < code.len() {
+        if code[at].text == "{" {
+            at += 1;
+            while at < code.len() && code[at].text != "}" {
+                at = import(code, at, &path, public, imports);
+                at += usize::from(rust::reads(code, at, &[","]));
+            }
+            return at + 1;
+        }
+        if code[at].text != "self" || path.is_empty() {
+            path.push(code[at].text);
+        }
+        at += 1;
+        if !rust::reads(code, at, &[":", ":"]) {
+            break;
+        }
+        at += 2;
+    }
+    let mut name = path.last().copied().unwrap_or_default();
+    if rust::reads(code, at, &["as"]) {
+        name = code.get(at + 1).map_or("_", |alias| alias.text);
+        at += 2;
+    }
+    imports.push(Import { path, name, public });
+    at
+}
+
+/// The path that begins at a word, and the index behind it.
+fn path_at<'a>(code: &[Token<'a>], mut at: usize) -> (Vec<&'a str>, usize) {
+    let mut path = vec![code[at].text];
+    at += 1;
+    while rust::reads(code, at, &[":", ":"]) && code.get(at + 2).is_some_and(|next| next.kind == Kind::Word) {
+        path.push(code[at + 2].text);
+        at += 3;
+    }
+    (path, at)
+}
+
+fn ties<'a>(sources: &Sources<'a>) -> Ties<'a> {
+    let mut ties = Ties::new();
+    for (module, source) in sources {
+        let own = source.file.path.as_str();
+        let used =
+            source.imports.iter().filter(|import| !import.public || source.words.contains(import.name));
+        let paths = used.map(|import| &import.path).chain(&source.paths);
+        let entry = ties.entry(own).or_default();
+        for path in paths {
+            if let Some((target, name)) = resolve(sources, module, path, 0) {
+                if target != own {
+                    entry.entry(target).or_insert(name);
+                }
+            }
+        }
+    }
+    ties
+}
+
+/// Re-exports that a path may pass on its way.
+const RE_EXPORTS_MOST: usize = 16;
+
+/// The file that defines what a path names in a module, and the name. Nothing when the path leads out of `src/`, or names a whole
+/// module.
+fn resolve<'a>(
+    sources: &Sources<'a>,
+    module: &[&'a str],
+    path: &[&'a str],
+    depth: usize,
+) -> Option<(&'a str, &'a str)> {
+    let mut at: Module<'a> = module.to_vec();
+    for (i, word) in path.iter().enumerate() {
+        let source = sources.get(&at);
+        match *word {
+            "self" if i == 0 => {}
+            "super" => drop(at.pop()),
+            "crate" | "tickwire" | "tickwire_world" if i == 0 => at = root(word, module),
+            word if sources.contains_key(&[&at[..], &[word]].concat()) && !is_defined(source, word) => {
+                at.push(word)
+            }
+            // `pub use tickwire_world as world` in `src/lib.rs`.
+            "world" if at.is_empty() => at.push(word),
+            word => {
+                let source = source?;
+                if source.definitions.contains(word) {
+                    return Some((&source.file.path, word));
+                }
+                let import = source.imports.iter().find(|import| import.name == word);
+                return match import {
+                    Some(import) if depth < RE_EXPORTS_MOST => {
+                        let path: Vec<&str> = import.path.iter().chain(&path[i + 1..]).copied().collect();
+                        // A name imported from itself (`use serde_json;`) leads out.
+                        if import.path == [word] { None } else { resolve(sources, &at, &path, depth + 1) }
+                    }
+                    // Made by a macro of that file; a bare word that nothing here explains leads out.
+                    _ if i > 0 => Some((&source.file.path, word)),
+                    _ => None,
+                };
+            }
+        }
+    }
+    None
+}
+
+fn is_defined(source: Option<&Source<'_>>, word: &str) -> bool {
+    source.is_some_and(|source| source.definitions.contains(word))
+}
+
+fn root<'a>(word: &str, module: &[&'a str]) -> Module<'a> {
+    match (word, module) {
+        ("crate", ["world", "wasm", ..]) => vec!["world", "wasm"],
+        ("crate", ["world", ..]) | ("tickwire_world", _) => vec!["world"],
+        _ => Vec::new(),
+    }
+}
+
+/// Files of which each depends on each, in the order of their paths.
+fn groups<'a>(ties: &Ties<'a>) -> Vec<Vec<&'a str>> {
+    let reach: BTreeMap<&str, BTreeSet<&str>> =
+        ties.keys().map(|file| (*file, reachable(ties, file))).collect();
+    let mut groups: Vec<Vec<&str>> = Vec::new();
+    for file in ties.keys().filter(|file| reach[*file].contains(**file)) {
+        if !groups.iter().any(|group| group.contains(file)) {
+            groups.push(reach[file].iter().filter(|other| reach[*other].contains(*file)).copied().collect());
+        }
+    }
+    groups
+}
+
+fn reachable<'a>(ties: &Ties<'a>, from: &str) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
+    let mut waiting = vec![from];
+    while let Some(file) = waiting.pop() {
+        for next in ties.get(file).into_iter().flat_map(BTreeMap::keys) {
+            if found.insert(*next) {
+                waiting.push(next);
+            }
+        }
+    }
+    found
+}
+
+/// The shortest way from a file back to itself, with the name that each step uses.
+fn circle(ties: &Ties<'_>, start: &str) -> String {
+    let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut waiting = VecDeque::from([start]);
+    while let Some(file) = waiting.pop_front() {
+        for next in ties.get(file).into_iter().flat_map(BTreeMap::keys) {
+            if !came_from.contains_key(next) {
+                came_from.insert(next, file);
+                waiting.push_back(next);
+            }
+        }
+    }
+    let mut steps = vec![start];
+    let mut at = came_from[start];
+    while at != start {
+        steps.push(at);
+        at = came_from[at];
+    }
+    steps.push(start);
+    steps.reverse();
+    let mut text = start.to_owned();
+    for pair in steps.windows(2) {
+        text.push_str(&format!(" -> {} ({})", pair[1], ties[pair[0]][pair[1]]));
+    }
+    text
+}
