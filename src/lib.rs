@@ -16,10 +16,14 @@
 //! Each level decodes and encodes in the same file. Everything but [`net`] and [`client`] is pure:
 //! bytes in, values out; no socket, no clock, no thread, no file.
 //!
-//! The modules, in the order of the flow: [`limits`], [`ws`], [`packet`], [`session`], [`world`], [`feed`],
+//! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`ws`], [`packet`], [`session`], [`world`], [`feed`],
 //! [`explain`], [`capture`], [`replay`], [`client`], [`net`].
 
 pub mod limits;
+
+pub mod sync;
+
+pub mod household;
 
 pub mod ws;
 

@@ -16,10 +16,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::household::Household;
 use super::pool::{NoPlace, Pool, Shares};
-use super::sync::{Condvar, Mutex};
+use crate::household::Household;
 use crate::limits;
+use crate::sync::{Condvar, Mutex};
 
 /// The reason for turning a connection away, as named in the log and the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,8 +8,8 @@
 
 use std::collections::VecDeque;
 
-use super::sync::{Condvar, Mutex};
 use crate::limits;
+use crate::sync::{Condvar, Mutex};
 
 /// See the [module](self).
 #[derive(Debug)]

@@ -14,9 +14,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::household::Household;
-use super::sync::Mutex;
+use crate::household::Household;
 use crate::limits;
+use crate::sync::Mutex;
 use crate::world::Action;
 
 /// The actions on which an address spends tokens.

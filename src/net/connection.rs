@@ -28,12 +28,12 @@ use super::console::admin;
 use super::conversation;
 use super::endpoint::{self, Endpoint, NoEndpoint};
 use super::forwarded;
-use super::household::Household;
+use super::host::Host;
 use super::metrics::Metrics;
 use super::pages;
-use super::shared::Shared;
 use super::tap::Handshake;
 use super::wire;
+use crate::household::Household;
 use crate::limits;
 use crate::ws::http::{self, HeadReader, RequestHead};
 use crate::ws::upgrade;
@@ -42,7 +42,7 @@ use crate::ws::upgrade;
 pub const SUBPROTOCOLS: [&str; 1] = ["tickwire.v1"];
 
 /// The entry point of a connection's thread.
-pub fn run(shared: &Arc<Shared>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
+pub fn run(shared: &Arc<Host>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
     let lived = catch_unwind(AssertUnwindSafe(|| {
         if let Some((client, permit, rest)) = begin(shared, stream, address, permit) {
             conversation::run(shared, &client, &rest);
@@ -57,7 +57,7 @@ pub fn run(shared: &Arc<Shared>, stream: Arc<TcpStream>, address: SocketAddr, pe
 
 /// Reads the head and answers it. `Some` when the connection has become a client. `peer` is who connected, which may be a proxy.
 fn begin(
-    shared: &Arc<Shared>,
+    shared: &Arc<Host>,
     stream: Arc<TcpStream>,
     peer: SocketAddr,
     mut permit: Permit,
@@ -211,7 +211,7 @@ fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<Head>, Refu
 /// the proxy's connection; otherwise the peer's own address. From now on the request counts for
 /// this address.
 fn whose(
-    shared: &Shared,
+    shared: &Host,
     head: &RequestHead,
     peer: SocketAddr,
     permit: &mut Permit,
@@ -231,14 +231,14 @@ fn whose(
 }
 
 /// The refusal for an address whose budget is spent, with the seconds after which to retry.
-pub fn too_often(shared: &Shared, spending: Spending, wait: Duration) -> Refused {
+pub fn too_often(shared: &Host, spending: Spending, wait: Duration) -> Refused {
     Metrics::count(&shared.metrics.turned_away, "cap", spending.rule());
     let seconds = wait.as_millis().div_ceil(1000).max(1).to_string();
     Refused::with(429, spending.rule(), &[("Retry-After", &seconds)])
 }
 
 /// Counts and returns the refusal of a request for which there is no place.
-pub fn turned_away(shared: &Shared, cap: TurnedAway) -> Refused {
+pub fn turned_away(shared: &Host, cap: TurnedAway) -> Refused {
     Metrics::count(&shared.metrics.turned_away, "cap", cap.name());
     Refused::plain(cap.status(), cap.name())
 }
@@ -246,7 +246,7 @@ pub fn turned_away(shared: &Shared, cap: TurnedAway) -> Refused {
 /// Runs all checks that a request must pass to become a client. The place comes last, because
 /// places are scarce.
 fn upgrade(
-    shared: &Shared,
+    shared: &Host,
     head: &RequestHead,
     address: Household,
     permit: &mut Permit,
@@ -266,7 +266,7 @@ fn upgrade(
     Ok((endpoint, accepted.response))
 }
 
-fn refuse(shared: &Shared, stream: &TcpStream, address: SocketAddr, refused: Refused) {
+fn refuse(shared: &Host, stream: &TcpStream, address: SocketAddr, refused: Refused) {
     Metrics::count(&shared.metrics.refused, "rule", refused.rule);
     info!(%address, status = refused.status, rule = refused.rule, "request refused");
     answer(stream, &refused.response, b"");

@@ -18,10 +18,10 @@ use tracing::{debug, info};
 use super::budgets::Spending;
 use super::client::{Client, Ending};
 use super::connection;
-use super::household::Household;
+use super::host::Host;
 use super::metrics::Metrics;
-use super::shared::Shared;
 use crate::feed::view::Layout;
+use crate::household::Household;
 use crate::limits;
 use crate::packet::server_packet::Welcome;
 use crate::packet::{ClientPacket, Direction, ServerPacket};
@@ -34,7 +34,7 @@ use crate::ws::message::Limits;
 
 /// What the thread of one client holds.
 struct Conversation<'a> {
-    shared: &'a Shared,
+    shared: &'a Host,
     client: &'a Arc<Client>,
     /// The client's address as limits count it.
     address: Household,
@@ -48,7 +48,7 @@ struct Conversation<'a> {
 
 /// Gives everything back when the thread ends, also by a panic.
 struct Leaving<'a> {
-    shared: &'a Shared,
+    shared: &'a Host,
     client: &'a Client,
     /// The rule that ended the connection, for listeners of the tap.
     rule: Cell<&'static str>,
@@ -73,7 +73,7 @@ impl Drop for Leaving<'_> {
 }
 
 /// The whole conversation, starting with the bytes after the request head.
-pub fn run(shared: &Shared, client: &Arc<Client>, rest: &[u8]) {
+pub fn run(shared: &Host, client: &Arc<Client>, rest: &[u8]) {
     shared.list(client);
     let leaving = Leaving { shared, client, rule: Cell::new(Breach::InternalError.name()) };
     if shared.is_stopping() {
@@ -98,7 +98,7 @@ pub fn run(shared: &Shared, client: &Arc<Client>, rest: &[u8]) {
     drop(leaving);
 }
 
-fn log_ending(shared: &Shared, client: &Client, ending: &Ending) {
+fn log_ending(shared: &Host, client: &Client, ending: &Ending) {
     let (rule, tick) = (ending.name(), shared.tick.load(Ordering::Relaxed));
     let player = client.player().map_or(0, |player| player.0);
     if let Some(code) = ending.close_code() {
@@ -421,7 +421,7 @@ mod tests {
         let address = listener.local_addr().expect("its address");
         let stream = Arc::new(TcpStream::connect(address).expect("a connection"));
         let (inbox, admission) = (Inbox::new(0, 30, 0), Admission::new(Caps::default()));
-        let shared = Shared::new(Config::new(address), inbox, admission, 1, "0".to_owned());
+        let shared = Host::new(Config::new(address), inbox, admission, 1, "0".to_owned());
         let dialect = Codes::builtin().dialect("legacy").expect("built in");
         let endpoint = Endpoint { dialect, layout: Layout::Moomoo, json: false };
         let now = Duration::ZERO;

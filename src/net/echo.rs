@@ -31,8 +31,8 @@ use tracing::{debug, info, warn};
 use super::admission::{Admission, Admitted, Caps, Permit, TurnedAway};
 use super::connection::{drain, is_timeout, write_all};
 use super::platform::{self, Ceilings};
-use super::sync::{Condvar, Mutex};
 use crate::limits;
+use crate::sync::{Condvar, Mutex};
 use crate::ws::http::{self, HeadReader, Refusal};
 use crate::ws::{CloseCode, Conn, Event, Limits, Role, frame, upgrade};
 

@@ -18,9 +18,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::household::Household;
-use super::sync::Mutex;
+use crate::household::Household;
 use crate::limits;
+use crate::sync::Mutex;
 use crate::world::{Action, Command, PlayerId, command};
 
 const _: () = assert!(

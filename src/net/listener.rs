@@ -15,28 +15,28 @@ use super::admission::{Admitted, TurnedAway};
 use super::budgets::Spending;
 use super::connection;
 use super::forwarded;
-use super::household::Household;
+use super::host::Host;
 use super::metrics::Metrics;
 use super::platform;
-use super::shared::Shared;
+use crate::household::Household;
 use crate::limits;
 use crate::ws::http;
 
 /// The listener's loop, until its socket is shut down.
-pub fn run(shared: &Arc<Shared>, listener: &TcpListener) {
+pub fn run(host: &Arc<Host>, listener: &TcpListener) {
     let mut has_room = true;
     loop {
         match listener.accept() {
-            Ok((stream, address)) if !shared.is_stopping() => {
+            Ok((stream, address)) if !host.is_stopping() => {
                 if !has_room {
                     info!("there is room for connections again");
                 }
                 has_room = true;
-                take(shared, stream, address);
+                take(host, stream, address);
             }
             Ok(_) => return,
             // First of all: a shut listener without descriptors says the latter.
-            Err(_) if shared.is_stopping() => return,
+            Err(_) if host.is_stopping() => return,
             Err(error) if platform::is_exhausted(&error) => {
                 // Said once: this comes again after each pause.
                 if has_room {
@@ -53,31 +53,30 @@ pub fn run(shared: &Arc<Shared>, listener: &TcpListener) {
     }
 }
 
-fn take(shared: &Arc<Shared>, stream: TcpStream, address: SocketAddr) {
-    shared.metrics.accepted.inc();
+fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
+    host.metrics.accepted.inc();
     let address = canonical(address);
-    let is_proxy = forwarded::is_trusted(&shared.config.trusted_proxies, address.ip());
+    let is_proxy = forwarded::is_trusted(&host.config.trusted_proxies, address.ip());
     if !is_proxy
-        && let Err(wait) =
-            shared.budgets.take(Household::of(address.ip()), Spending::Connection, shared.now())
+        && let Err(wait) = host.budgets.take(Household::of(address.ip()), Spending::Connection, host.now())
     {
-        return turn_away_for_now(shared, &stream, address, wait);
+        return turn_away_for_now(host, &stream, address, wait);
     }
-    let Admitted { permit, displaced } = match shared.admission.admit((!is_proxy).then(|| address.ip())) {
+    let Admitted { permit, displaced } = match host.admission.admit((!is_proxy).then(|| address.ip())) {
         Ok(admitted) => admitted,
-        Err(cap) => return turn_away(shared, &stream, address, cap),
+        Err(cap) => return turn_away(host, &stream, address, cap),
     };
     if let Some(displaced) = displaced {
-        Metrics::count(&shared.metrics.turned_away, "cap", TurnedAway::Displaced.name());
+        Metrics::count(&host.metrics.turned_away, "cap", TurnedAway::Displaced.name());
         debug!(%address, "a newcomer displaces an unfinished request");
-        shared.cut_connection(displaced);
+        host.cut_connection(displaced);
     }
     if platform::prepare(&stream).is_err() {
         return; // The peer has gone already.
     }
-    let (for_thread, stream) = (Arc::clone(shared), Arc::new(stream));
+    let (for_thread, stream) = (Arc::clone(host), Arc::new(stream));
     let number = permit.number();
-    shared.connection_begins(number, &stream);
+    host.connection_begins(number, &stream);
     let spawned = thread::Builder::new()
         .name("client".to_owned())
         .stack_size(limits::CLIENT_STACK_BYTES)
@@ -86,9 +85,9 @@ fn take(shared: &Arc<Shared>, stream: TcpStream, address: SocketAddr) {
             for_thread.connection_ends(number);
         });
     if let Err(error) = spawned {
-        shared.connection_ends(number);
+        host.connection_ends(number);
         warn!("no thread for a connection: {error}");
-        Metrics::count(&shared.metrics.turned_away, "cap", TurnedAway::Unavailable.name());
+        Metrics::count(&host.metrics.turned_away, "cap", TurnedAway::Unavailable.name());
     }
 }
 
@@ -100,8 +99,8 @@ fn canonical(address: SocketAddr) -> SocketAddr {
 
 /// Sends a 503, or a 403 to a banned address, without a thread. The send does not block; the kernel
 /// accepts it for a new connection.
-fn turn_away(shared: &Shared, stream: &TcpStream, address: SocketAddr, cap: TurnedAway) {
-    Metrics::count(&shared.metrics.turned_away, "cap", cap.name());
+fn turn_away(host: &Host, stream: &TcpStream, address: SocketAddr, cap: TurnedAway) {
+    Metrics::count(&host.metrics.turned_away, "cap", cap.name());
     debug!(%address, cap = cap.name(), "connection turned away");
     let (status, body) = (cap.status(), format!("{}\n", cap.name()));
     let response = http::response(status, "text/plain; charset=utf-8", &[], body.as_bytes());
@@ -109,9 +108,9 @@ fn turn_away(shared: &Shared, stream: &TcpStream, address: SocketAddr, cap: Turn
 }
 
 /// A 429 for an address that connects too often: as cheap as [`turn_away`].
-fn turn_away_for_now(shared: &Shared, stream: &TcpStream, address: SocketAddr, wait: Duration) {
+fn turn_away_for_now(host: &Host, stream: &TcpStream, address: SocketAddr, wait: Duration) {
     debug!(%address, "the address connects too often");
-    let refused = connection::too_often(shared, Spending::Connection, wait);
+    let refused = connection::too_often(host, Spending::Connection, wait);
     let _ = platform::send_now(stream, refused.response());
 }
 

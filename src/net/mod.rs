@@ -10,8 +10,8 @@
 //! In the order in which a connection meets them: [`listener`], [`admission`] with its [`pool`]s
 //! and [`budgets`], [`connection`] (reads the head, finds the client's address by [`forwarded`],
 //! then serves [`pages`] or selects an [`endpoint`]), [`client`], [`conversation`], [`inbox`],
-//! [`ticker`], [`worker`], [`outbox`]. [`server`] starts and stops them, [`console`] executes
-//! operator commands, [`shared`] holds their common state, [`tap`] copies traffic to listeners,
+//! [`ticker`], [`fan_out`], [`outbox`]. [`server`] starts and stops them, [`console`] executes
+//! operator commands, [`host`] holds their common state, [`tap`] copies traffic to listeners,
 //! [`recorder`] writes this traffic to a file, [`wire`] shows it to watchers, [`platform`] has the
 //! calls that `std` lacks, and [`metrics`] holds the counters. [`echo`] is a separate server
 //! without the game.
@@ -26,8 +26,9 @@ pub mod console;
 pub mod conversation;
 pub mod echo;
 pub mod endpoint;
+pub mod fan_out;
 pub mod forwarded;
-pub mod household;
+pub mod host;
 pub mod inbox;
 pub mod listener;
 pub mod metrics;
@@ -39,12 +40,9 @@ pub mod recorder;
 pub mod registry;
 pub mod roster;
 pub mod server;
-pub mod shared;
-pub mod sync;
 pub mod tap;
 pub mod ticker;
 pub mod wire;
-pub mod worker;
 
 pub use config::Config;
 pub use console::Console;

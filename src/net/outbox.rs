@@ -16,8 +16,8 @@
 use std::io;
 use std::time::Duration;
 
-use super::sync::Mutex;
 use crate::limits;
+use crate::sync::Mutex;
 
 /// The destination of an outbox: a socket, or a test double.
 pub trait Wire {

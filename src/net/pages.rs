@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 use super::console::admin;
 use super::endpoint;
 use super::forwarded::{self, Network};
+use super::host::Host;
 use super::metrics::Metrics;
-use super::shared::Shared;
 use super::wire;
 use crate::ws::http::{self, RequestHead};
 
@@ -127,10 +127,10 @@ pub struct Response {
 }
 
 /// The response to a request.
-pub fn respond(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Response {
+pub fn respond(host: &Host, head: &RequestHead, address: SocketAddr) -> Response {
     let is_head = head.method == "HEAD";
     let (status, kind, more, body) = if head.method == "GET" || is_head {
-        find(shared, head, address)
+        find(host, head, address)
     } else {
         let allowed = if head.path() == admin::PATH { "GET, HEAD, POST" } else { "GET, HEAD" };
         (405, TEXT, [("Allow", allowed)], format!("only {allowed}\n").into_bytes().into())
@@ -158,12 +158,12 @@ fn headers(more: [(&'static str, &'static str); 1]) -> [(&'static str, &'static 
 
 type Found = (u16, &'static str, [(&'static str, &'static str); 1], Cow<'static, [u8]>);
 
-fn find(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
+fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
     let name = match head.path() {
         "/" => "index.html",
         admin::PATH => "admin.html",
         wire::PATH => "wire.html",
-        METRICS_PATH => return metrics(shared, head, address),
+        METRICS_PATH => return metrics(host, head, address),
         // The path as it is: `//main.js` is another one, and a proxy's rule for `/metrics` does not hold for `//metrics`.
         path => path.strip_prefix('/').unwrap_or(path),
     };
@@ -171,7 +171,7 @@ fn find(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
         return (426, TEXT, [("Upgrade", "websocket")], b"this is a WebSocket endpoint\n".as_slice().into());
     }
     // Who may not watch gets the page all the same, which then asks for the token; its status says so.
-    let status = if head.path() == wire::PATH { wire::access::status(shared, head, address) } else { 200 };
+    let status = if head.path() == wire::PATH { wire::access::status(host, head, address) } else { 200 };
     match FILES.iter().find(|(known, ..)| *known == name) {
         Some((_, kind, bytes)) => (status, kind, FRESH, Cow::Borrowed(*bytes)),
         None => (404, TEXT, FRESH, b"no such page\n".as_slice().into()),
@@ -179,19 +179,19 @@ fn find(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
 }
 
 /// The metrics, for this machine and for requests with the operator's token.
-fn metrics(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Found {
+fn metrics(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
     let refused = |status, more, rule: &'static str| {
-        Metrics::count(&shared.metrics.refused, "rule", rule);
+        Metrics::count(&host.metrics.refused, "rule", rule);
         (status, TEXT, more, format!("{rule}\n").into_bytes().into())
     };
-    if !is_at_this_machine(head, address, &shared.config.trusted_proxies) {
+    if !is_at_this_machine(head, address, &host.config.trusted_proxies) {
         let Some(said) = admin::bearer(head) else { return refused(403, FRESH, "metrics_token_missing") };
-        if let Err(no) = admin::check_token(shared, &said, address) {
+        if let Err(no) = admin::check_token(host, &said, address) {
             let more = if no.status() == 401 { admin::BEARER_WANTED } else { FRESH };
             return refused(no.status(), more, no.rule());
         }
     }
-    (200, METRICS, FRESH, shared.metrics.text().into_bytes().into())
+    (200, METRICS, FRESH, host.metrics.text().into_bytes().into())
 }
 
 /// Whether a request comes from this machine by every check: the peer is a loopback address and not

@@ -24,10 +24,10 @@ use std::time::{Duration, SystemTime};
 use prometheus_client::metrics::counter::Counter;
 use tracing::{info, warn};
 
-use super::shared::Shared;
-use super::sync::Mutex;
+use super::host::Host;
 use super::tap::{Listener, Lost, Tap, What};
 use crate::limits;
+use crate::sync::Mutex;
 use files::Output;
 pub use files::Target;
 use scribe::Scribe;
@@ -99,7 +99,7 @@ impl Recorder {
     ///
     /// # Errors
     /// A capture is already running, or the file cannot be created.
-    pub fn start(&self, shared: &Shared, target: Target, only: Option<u64>) -> Result<String, String> {
+    pub fn start(&self, shared: &Host, target: Target, only: Option<u64>) -> Result<String, String> {
         let mut running = self.running.lock();
         if let Some(present) = running.as_ref().filter(|present| present.is_on()) {
             return Err(format!("a capture is on: {}", present.progress.name.lock()));
@@ -169,7 +169,7 @@ pub fn file_of_tick(folder: &Path, tick: u32) -> Target {
 
 /// Nanoseconds from 1970 to the start of the server's clock. Read once per capture, so that changes
 /// to the machine's clock do not affect the packets of one capture.
-fn epoch_ns(shared: &Shared) -> u64 {
+fn epoch_ns(shared: &Host) -> u64 {
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
     u64::try_from(now.saturating_sub(shared.now()).as_nanos()).unwrap_or_default()
 }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::sync::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex};
 
 /// See the [module](self).
 #[derive(Debug)]

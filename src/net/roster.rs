@@ -8,8 +8,8 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use super::sync::Mutex;
 use crate::limits;
+use crate::sync::Mutex;
 use crate::world::PlayerId;
 
 /// See the [module](self).

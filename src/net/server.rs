@@ -10,12 +10,12 @@ use super::admission::{Admission, Caps};
 use super::client::Ending;
 use super::config::Config;
 use super::console::Console;
+use super::host::Host;
 use super::inbox::Inbox;
 use super::platform::{self, Ceilings};
 use super::recorder::Target;
-use super::shared::Shared;
 use super::tap::Tap;
-use super::{listener, ticker, worker};
+use super::{fan_out, listener, ticker};
 use crate::limits;
 use crate::session::Breach;
 use crate::world::{Action, World};
@@ -23,7 +23,7 @@ use crate::world::{Action, World};
 /// A running server. Dropping it without [`Server::stop`] leaves its threads running.
 #[derive(Debug)]
 pub struct Server {
-    shared: Arc<Shared>,
+    host: Arc<Host>,
     listener: Arc<TcpListener>,
     address: SocketAddr,
     ceilings: Ceilings,
@@ -61,18 +61,18 @@ impl Server {
         let shares_clients = config.max_clients_per_address < config.max_clients;
         config.max_clients = config.max_clients.min(connections - pending);
         config.command_delay_ticks = config.command_delay_ticks.min(ahead_ticks(&config));
-        let shared = Arc::new(share(config, pending, shares_clients, &world));
-        let for_listener = (Arc::clone(&shared), Arc::clone(&listener));
+        let host = Arc::new(share(config, pending, shares_clients, &world));
+        let for_listener = (Arc::clone(&host), Arc::clone(&listener));
         let accepting = spawn("listener", move || listener::run(&for_listener.0, &for_listener.1))?;
-        let for_world = Arc::clone(&shared);
+        let for_world = Arc::clone(&host);
         let ticking = spawn("world", move || ticker::run(&for_world, world))?;
         let mut telling = Vec::new();
-        for number in 0..shared.bells.len() {
-            let for_worker = Arc::clone(&shared);
+        for number in 0..host.bells.len() {
+            let for_worker = Arc::clone(&host);
             let name = format!("fan-out {number}");
-            telling.push(spawn(&name, move || worker::run(&for_worker, &for_worker.bells[number]))?);
+            telling.push(spawn(&name, move || fan_out::run(&for_worker, &for_worker.bells[number]))?);
         }
-        Ok(Server { shared, listener, address, ceilings, accepting, ticking, telling })
+        Ok(Server { host, listener, address, ceilings, accepting, ticking, telling })
     }
 
     /// The address on which it listens, with the actual port if port 0 was requested.
@@ -83,7 +83,7 @@ impl Server {
     /// The effective settings: the requested settings, limited to what the machine and the world
     /// allow.
     pub fn config(&self) -> &Config {
-        &self.shared.config
+        &self.host.config
     }
 
     /// The machine's ceilings, from which the caps were computed.
@@ -100,12 +100,12 @@ impl Server {
     /// Whether the operator has entered `stop`. The server's owner polls this, and then calls
     /// [`Server::stop`].
     pub fn is_asked_to_stop(&self) -> bool {
-        self.shared.is_asked_to_stop()
+        self.host.is_asked_to_stop()
     }
 
     /// The tap, for listening to the traffic between clients and server.
     pub fn tap(&self) -> &Tap {
-        &self.shared.tap
+        &self.host.tap
     }
 
     /// Starts a capture of the traffic between clients and server.
@@ -113,17 +113,17 @@ impl Server {
     /// # Errors
     /// The reason why the capture cannot be written there.
     pub fn capture(&self, target: Target) -> Result<String, String> {
-        self.shared.recorder.start(&self.shared, target, None)
+        self.host.recorder.start(&self.host, target, None)
     }
 
     /// The console, which executes operator commands.
     pub fn console(&self) -> Console {
-        Console::new(Arc::clone(&self.shared))
+        Console::new(Arc::clone(&self.host))
     }
 
     /// The metrics as Prometheus text.
     pub fn metrics_text(&self) -> String {
-        self.shared.metrics.text()
+        self.host.metrics.text()
     }
 
     /// Accepts no new connections, closes all clients with 1001, and joins the threads. Takes at
@@ -131,26 +131,26 @@ impl Server {
     /// whose output nothing reads; longer only if threads wait for a processor. Returns the number
     /// of connections left open: 0 unless a thread hangs.
     pub fn stop(self) -> usize {
-        let Server { shared, listener, accepting, ticking, telling, .. } = self;
-        shared.set_stopping();
+        let Server { host, listener, accepting, ticking, telling, .. } = self;
+        host.set_stopping();
         platform::shut_listener(&listener);
         let _ = accepting.join();
-        for client in shared.clients() {
-            client.close(Ending::Breach(Breach::GoingAway), shared.now());
+        for client in host.clients() {
+            client.close(Ending::Breach(Breach::GoingAway), host.now());
         }
         // World and workers go on meanwhile: they send what waits.
-        if shared.wait_for_connections(limits::STOP_TIME) > 0 {
-            shared.cut_connections();
+        if host.wait_for_connections(limits::STOP_TIME) > 0 {
+            host.cut_connections();
         }
-        let left = shared.wait_for_connections(limits::CUT_TIME);
-        shared.stop_world();
+        let left = host.wait_for_connections(limits::CUT_TIME);
+        host.stop_world();
         let _ = ticking.join();
-        shared.bells.iter().for_each(worker::Bell::stop);
+        host.bells.iter().for_each(fan_out::Bell::stop);
         for worker in telling {
             let _ = worker.join();
         }
-        shared.tap.end();
-        let _ = shared.recorder.stop();
+        host.tap.end();
+        let _ = host.recorder.stop();
         left
     }
 }
@@ -165,7 +165,7 @@ fn ahead_ticks(config: &Config) -> u32 {
     (limits::COMMAND_AHEAD_MS * config.rates().tick_hz).div_ceil(1000)
 }
 
-fn share(config: Config, pending: usize, shares_clients: bool, world: &World) -> Shared {
+fn share(config: Config, pending: usize, shares_clients: bool, world: &World) -> Host {
     let inbox = Inbox::new(world.tick(), ahead_ticks(&config), config.command_delay_ticks)
         .after_sequence(world.operator_sequence());
     for player in world.players() {
@@ -180,11 +180,11 @@ fn share(config: Config, pending: usize, shares_clients: bool, world: &World) ->
     };
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let epoch = u64::from_le_bytes(platform::random());
-    let shared = Shared::new(config, inbox, Admission::new(caps), workers, format!("{epoch:016x}"));
-    shared.tick.store(world.tick(), Ordering::Relaxed);
-    shared.tap.set_tick(world.tick());
-    shared.roster.resume(world.players().map(|player| player.id));
-    shared
+    let host = Host::new(config, inbox, Admission::new(caps), workers, format!("{epoch:016x}"));
+    host.tick.store(world.tick(), Ordering::Relaxed);
+    host.tap.set_tick(world.tick());
+    host.roster.resume(world.players().map(|player| player.id));
+    host
 }
 
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {

@@ -23,8 +23,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::sync::Mutex;
 use crate::packet::Dialect;
+use crate::sync::Mutex;
 pub use crate::ws::Side;
 pub use listener::{Listener, Lost, Taken};
 

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use tracing::{debug, info, warn};
 
+use super::host::Host;
 use super::metrics::Metrics;
-use super::shared::Shared;
 use crate::feed::Publisher;
 use crate::limits;
 use crate::world::command::encode_frame;
@@ -61,99 +61,99 @@ impl Schedule {
 }
 
 /// The loop of the world thread, until the server's workers are told to stop.
-pub fn run(shared: &Shared, mut world: World) {
+pub fn run(host: &Host, mut world: World) {
     let hz = world.identity().tick_hz.get();
     let mut schedule = Schedule::new(Instant::now(), hz);
-    let mut publisher = Publisher::new(&world, shared.config.rates());
+    let mut publisher = Publisher::new(&world, host.config.rates());
     let (mut commands, mut margins) = (Vec::new(), vec![0i16; usize::from(limits::PLAYERS) + 1]);
-    let mut status_at = shared.now() + limits::STATUS_EVERY;
-    while !shared.is_world_stopping() {
+    let mut status_at = host.now() + limits::STATUS_EVERY;
+    while !host.is_world_stopping() {
         let due = schedule.next(Instant::now());
         thread::sleep(due.wait);
-        let began = shared.now();
-        book(shared, &due);
-        step(shared, &mut world, &mut commands, &mut margins);
+        let began = host.now();
+        book(host, &due);
+        step(host, &mut world, &mut commands, &mut margins);
         let margin = |player: PlayerId| margins.get(usize::from(player.0)).copied().unwrap_or_default();
         let published = Arc::new(publisher.publish(&world, margin));
-        shared.publish(&published);
-        let now = shared.now();
-        shared.metrics.ticked(now.saturating_sub(began));
-        shared.inquiries.answer(&world, &published);
+        host.publish(&published);
+        let now = host.now();
+        host.metrics.ticked(now.saturating_sub(began));
+        host.inquiries.answer(&world, &published);
         if now >= status_at {
             status_at = now + limits::STATUS_EVERY;
-            status(shared, &world);
+            status(host, &world);
         }
     }
 }
 
-fn book(shared: &Shared, due: &Due) {
+fn book(host: &Host, due: &Due) {
     if due.skipped > 0 {
-        shared.metrics.skipped_ticks.inc_by(due.skipped);
+        host.metrics.skipped_ticks.inc_by(due.skipped);
         warn!(
-            tick = shared.tick.load(Ordering::Relaxed),
+            tick = host.tick.load(Ordering::Relaxed),
             periods = due.skipped,
             "the world fell behind and left periods out"
         );
     } else if due.late {
-        shared.metrics.late_ticks.inc();
+        host.metrics.late_ticks.inc();
     }
 }
 
-fn step(shared: &Shared, world: &mut World, commands: &mut Vec<Command>, margins: &mut [i16]) {
-    shared.inbox.drain(world.tick(), commands, |player, ticks| {
+fn step(host: &Host, world: &mut World, commands: &mut Vec<Command>, margins: &mut [i16]) {
+    host.inbox.drain(world.tick(), commands, |player, ticks| {
         if let Some(margin) = margins.get_mut(usize::from(player.0)) {
             *margin = ticks;
         }
     });
-    if shared.tap.wants_world() {
-        show_tick(shared, world, commands);
+    if host.tap.wants_world() {
+        show_tick(host, world, commands);
     }
     let outcome = world.step(commands);
     for (command, refusal) in &outcome.refused {
-        refused(shared, command, *refusal);
+        refused(host, command, *refusal);
     }
     for event in &outcome.events {
         if let Event::Left { player } = event {
             if let Some(margin) = margins.get_mut(usize::from(player.0)) {
                 *margin = 0;
             }
-            shared.roster.give_back(*player, shared.now());
+            host.roster.give_back(*player, host.now());
         }
     }
-    shared.metrics.players.set(world.player_count() as i64);
-    shared.tick.store(world.tick(), Ordering::Relaxed);
-    shared.tap.set_tick(world.tick());
+    host.metrics.players.set(world.player_count() as i64);
+    host.tick.store(world.tick(), Ordering::Relaxed);
+    host.tap.set_tick(world.tick());
 }
 
 /// Passes the beginning tick to the tap's listeners. A tick that does not fit a command frame is
 /// reported to them as lost.
-fn show_tick(shared: &Shared, world: &World, commands: &[Command]) {
-    let (now, tick, mut frame) = (shared.now(), world.tick(), Vec::new());
+fn show_tick(host: &Host, world: &World, commands: &[Command]) {
+    let (now, tick, mut frame) = (host.now(), world.tick(), Vec::new());
     match encode_frame(tick, commands, &mut frame) {
-        Ok(()) => shared.tap.tick_begins(now, tick, world.checksum(), frame, || world.snapshot()),
+        Ok(()) => host.tap.tick_begins(now, tick, world.checksum(), frame, || world.snapshot()),
         Err(error) => {
             warn!(tick, %error, "captures lack a tick");
-            shared.tap.tick_is_lost(now, tick);
+            host.tap.tick_is_lost(now, tick);
         }
     }
 }
 
-fn refused(shared: &Shared, command: &Command, refusal: Refusal) {
-    Metrics::count(&shared.metrics.refused_commands, "reason", refusal.name());
+fn refused(host: &Host, command: &Command, refusal: Refusal) {
+    Metrics::count(&host.metrics.refused_commands, "reason", refusal.name());
     debug!(
-        tick = shared.tick.load(Ordering::Relaxed),
+        tick = host.tick.load(Ordering::Relaxed),
         player = command.player.0,
         reason = refusal.name(),
         "command refused"
     );
     if let Action::Join { player, .. } = &command.action {
-        shared.roster.give_back(*player, shared.now());
+        host.roster.give_back(*player, host.now());
     }
 }
 
 /// Logs the server's status line.
-fn status(shared: &Shared, world: &World) {
-    let metrics = &shared.metrics;
+fn status(host: &Host, world: &World) {
+    let metrics = &host.metrics;
     if metrics.clients.get() == 0 {
         return;
     }

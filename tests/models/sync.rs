@@ -1,4 +1,4 @@
-//! What stands in for the locks of `net/sync.rs`: the same words, with the checker behind them.
+//! What stands in for the locks of `src/sync.rs`: the same words, with the checker behind them.
 //!
 //! Comes in: what the product asks of a lock. Goes out: the checker's choice of who goes on. Never: a time that is over, so nobody is woken but by
 //! somebody.

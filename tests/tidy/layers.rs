@@ -7,8 +7,10 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself. The order is that of the flow.
-const LAYERS: [(&str, &[&str]); 13] = [
+const LAYERS: [(&str, &[&str]); 15] = [
     ("limits", &[]),
+    ("sync", &[]),
+    ("household", &[]),
     ("ws", &["limits"]),
     ("packet", &["limits"]),
     ("world", &[]),
@@ -18,12 +20,26 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ("explain", &["ws", "packet", "capture", "limits"]),
     ("replay", &["capture", "ws", "packet", "world", "session", "limits"]),
     ("client", &["ws", "packet", "world", "session", "feed", "explain", "capture", "limits"]),
-    ("net", &["ws", "packet", "world", "session", "feed", "explain", "capture", "limits"]),
+    (
+        "net",
+        &["ws", "packet", "world", "session", "feed", "explain", "capture", "household", "sync", "limits"],
+    ),
     (
         "cli",
         &[
-            "ws", "packet", "world", "session", "feed", "explain", "capture", "replay", "limits", "client",
+            "ws",
+            "packet",
+            "world",
+            "session",
+            "feed",
+            "explain",
+            "capture",
+            "replay",
+            "limits",
+            "client",
             "net",
+            "household",
+            "sync",
         ],
     ),
     ("main", &["cli"]),

@@ -19,7 +19,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::limits;
 use crate::net::budgets::Rate;
-use crate::net::sync::Mutex;
+use crate::sync::Mutex;
 
 /// The rate limit of one kind.
 const RATE: Rate = Rate { every: limits::LOG_KIND_EVERY, burst: limits::LOG_KIND_BURST };

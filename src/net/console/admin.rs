@@ -19,7 +19,7 @@ use super::gate::Shut;
 use super::{Source, run};
 use crate::limits;
 use crate::net::connection::{Refused, is_timeout, write_all};
-use crate::net::shared::Shared;
+use crate::net::host::Host;
 use crate::ws::http::{self, RequestHead};
 
 /// The path of the page and of the commands.
@@ -38,14 +38,14 @@ pub fn brings_lines(head: &RequestHead) -> bool {
 /// # Errors
 /// The rule that it breaks.
 pub fn respond(
-    shared: &Shared,
+    host: &Host,
     stream: &TcpStream,
     (head, rest): (&RequestHead, Vec<u8>),
     address: SocketAddr,
     deadline: Instant,
 ) -> Result<Vec<u8>, Refused> {
     let said = bearer(head).ok_or_else(|| unauthorized("admin_token_missing"))?;
-    check_token(shared, &said, address)?;
+    check_token(host, &said, address)?;
     let length = head.content_length().ok_or_else(|| Refused::plain(411, "length_required"))?;
     if length > limits::ADMIN_BODY_BYTES {
         return Err(Refused::plain(413, "body_too_long"));
@@ -62,7 +62,7 @@ pub fn respond(
         return Err(Refused::plain(413, "too_many_lines"));
     }
     let source = Source::Admin(address.ip());
-    let answers: Vec<_> = lines.iter().filter_map(|line| run(shared, line, source)).collect();
+    let answers: Vec<_> = lines.iter().filter_map(|line| run(host, line, source)).collect();
     let status = if answers.iter().all(|answer| answer.done) { 200 } else { 422 };
     debug!(%address, status, lines = lines.len(), "orders over HTTP");
     let text: String = answers.into_iter().map(|answer| answer.text).collect();
@@ -87,9 +87,9 @@ pub fn bearer(head: &RequestHead) -> Option<String> {
 ///
 /// # Errors
 /// 401, or 429 if the address sent too many wrong tokens, even if this one is right.
-pub fn check_token(shared: &Shared, said: &str, address: SocketAddr) -> Result<(), Refused> {
-    let is_right = || shared.config.admin_token.is(said);
-    match shared.gate.attempt(address.ip(), shared.now(), is_right) {
+pub fn check_token(host: &Host, said: &str, address: SocketAddr) -> Result<(), Refused> {
+    let is_right = || host.config.admin_token.is(said);
+    match host.gate.attempt(address.ip(), host.now(), is_right) {
         Ok(()) => Ok(()),
         Err(Shut::Wrong) => Err(unauthorized("admin_token_wrong")),
         Err(Shut::TooOften(left)) => {

@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use crate::household::Household;
 use crate::limits;
-use crate::net::household::Household;
-use crate::net::sync::Mutex;
+use crate::sync::Mutex;
 
 /// See the [module](self).
 #[derive(Debug, Default)]

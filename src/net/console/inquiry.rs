@@ -13,7 +13,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use crate::feed::Published;
 use crate::limits;
 use crate::net::inbox::{Inbox, Ticket};
-use crate::net::sync::Mutex;
+use crate::sync::Mutex;
 use crate::world::{Action, Command, PlayerId, Refusal, World};
 
 /// See the [module](self).

@@ -28,11 +28,11 @@ use std::sync::atomic::Ordering;
 use tracing::{debug, info};
 
 use super::client::{Client, Ending};
-use super::household::Household;
+use super::host::Host;
 use super::metrics::Metrics;
 use super::recorder;
-use super::shared::Shared;
 use crate::feed::Published;
+use crate::household::Household;
 use crate::session::Breach;
 use crate::world::{Action, PlayerId};
 use order::{COMMANDS, Capture, Order, Who};
@@ -67,7 +67,7 @@ pub struct Answer {
 /// See the [module](self).
 #[derive(Debug, Clone)]
 pub struct Console {
-    shared: Arc<Shared>,
+    host: Arc<Host>,
 }
 
 /// Done, in words; or why not.
@@ -75,28 +75,28 @@ type Done = Result<String, String>;
 
 impl Console {
     /// The console of a server.
-    pub fn new(shared: Arc<Shared>) -> Console {
-        Console { shared }
+    pub fn new(host: Arc<Host>) -> Console {
+        Console { host }
     }
 
     /// Whether the server is stopping or about to: further commands have no effect.
     pub fn is_over(&self) -> bool {
-        self.shared.is_stopping() || self.shared.is_asked_to_stop()
+        self.host.is_stopping() || self.host.is_asked_to_stop()
     }
 
     /// Executes a line. Returns `None` for an empty line.
     pub fn run(&self, line: &str, source: Source) -> Option<Answer> {
-        run(&self.shared, line, source)
+        run(&self.host, line, source)
     }
 }
 
 /// As [`Console::run`].
-pub fn run(shared: &Shared, line: &str, source: Source) -> Option<Answer> {
+pub fn run(host: &Host, line: &str, source: Source) -> Option<Answer> {
     let order = match order::read(line) {
         Ok(order) => order?,
         Err(misread) => {
             info!(from = %source, reason = %misread, "order not understood");
-            return Some(answer(shared, misread.command(), Err(misread.to_string())));
+            return Some(answer(host, misread.command(), Err(misread.to_string())));
         }
     };
     let name = order.name();
@@ -105,16 +105,16 @@ pub fn run(shared: &Shared, line: &str, source: Source) -> Option<Answer> {
     } else {
         info!(from = %source, order = ?order, "order");
     }
-    let is_over = shared.is_stopping() || shared.is_asked_to_stop();
-    let done = if is_over { Err("the server stops".to_owned()) } else { carry_out(shared, order, source) };
+    let is_over = host.is_stopping() || host.is_asked_to_stop();
+    let done = if is_over { Err("the server stops".to_owned()) } else { carry_out(host, order, source) };
     if let Err(reason) = &done {
         info!(from = %source, order = name, reason, "order refused");
     }
-    Some(answer(shared, name, done))
+    Some(answer(host, name, done))
 }
 
-fn answer(shared: &Shared, name: &'static str, done: Done) -> Answer {
-    let family = if done.is_ok() { &shared.metrics.orders } else { &shared.metrics.orders_refused };
+fn answer(host: &Host, name: &'static str, done: Done) -> Answer {
+    let family = if done.is_ok() { &host.metrics.orders } else { &host.metrics.orders_refused };
     Metrics::count(family, "order", name);
     let mut text = match &done {
         Ok(text) => text.clone(),
@@ -126,36 +126,36 @@ fn answer(shared: &Shared, name: &'static str, done: Done) -> Answer {
     Answer { done: done.is_ok(), text }
 }
 
-fn carry_out(shared: &Shared, order: Order, source: Source) -> Done {
+fn carry_out(host: &Host, order: Order, source: Source) -> Done {
     match order {
         Order::Help => Ok(help()),
-        Order::Players => players(shared),
-        Order::Say(text) => command(shared, Action::Say { text }, "said".to_owned()),
+        Order::Players => players(host),
+        Order::Say(text) => command(host, Action::Say { text }, "said".to_owned()),
         Order::Spawn { what, x_px, y_px } => {
-            command(shared, Action::Spawn { what, x_px, y_px }, format!("it is at {x_px}, {y_px}"))
+            command(host, Action::Spawn { what, x_px, y_px }, format!("it is at {x_px}, {y_px}"))
         }
         Order::Grant { who, resource, amount } => {
-            let player = find(shared, &who)?;
+            let player = find(host, &who)?;
             let done = format!("player {} has {amount} more", player.0);
-            command(shared, Action::Grant { player, resource, amount }, done)
+            command(host, Action::Grant { player, resource, amount }, done)
         }
-        Order::Kick(who) => kick(shared, &who),
-        Order::Ban(address) => ban(shared, address, source),
-        Order::Unban(address) => unban(shared, address),
-        Order::Bans => Ok(bans(shared)),
-        Order::Save => save(shared),
-        Order::Capture(wanted) => capture(shared, &wanted),
-        Order::Stats => Ok(stats(shared)),
+        Order::Kick(who) => kick(host, &who),
+        Order::Ban(address) => ban(host, address, source),
+        Order::Unban(address) => unban(host, address),
+        Order::Bans => Ok(bans(host)),
+        Order::Save => save(host),
+        Order::Capture(wanted) => capture(host, &wanted),
+        Order::Stats => Ok(stats(host)),
         Order::Stop => {
-            shared.ask_to_stop();
+            host.ask_to_stop();
             Ok("the server stops".to_owned())
         }
     }
 }
 
 /// Queues a command that changes the world, which the world may reject.
-fn command(shared: &Shared, action: Action, done: String) -> Done {
-    match shared.inquiries.command(&shared.inbox, action) {
+fn command(host: &Host, action: Action, done: String) -> Done {
+    match host.inquiries.command(&host.inbox, action) {
         Ok(Ok(())) => Ok(done),
         Ok(Err(refusal)) => Err(format!("the world refuses: {}", refusal.name())),
         Err(none) => Err(none.to_string()),
@@ -168,16 +168,16 @@ fn help() -> String {
     COMMANDS.iter().map(|row| format!("{:<width$}  {}\n", usage(row), row.2)).collect()
 }
 
-fn picture(shared: &Shared) -> Result<Arc<Published>, String> {
-    shared.inquiries.picture().map_err(|none| none.to_string())
+fn picture(host: &Host) -> Result<Arc<Published>, String> {
+    host.inquiries.picture().map_err(|none| none.to_string())
 }
 
-/// The number of a player. A name shared by several players is ambiguous.
-fn find(shared: &Shared, who: &Who) -> Result<PlayerId, String> {
+/// The number of a player. A name host by several players is ambiguous.
+fn find(host: &Host, who: &Who) -> Result<PlayerId, String> {
     match who {
         Who::Number(player) => Ok(*player),
         Who::Name(name) => {
-            let picture = picture(shared)?;
+            let picture = picture(host)?;
             let names = picture.players.iter().map(|seen| (seen.player, &*seen.name));
             by_name(names, name)
         }
@@ -203,13 +203,13 @@ fn by_name<'a>(
 }
 
 /// The clients that play, by their player.
-fn playing(shared: &Shared) -> BTreeMap<PlayerId, Arc<Client>> {
-    let clients = shared.clients().into_iter();
+fn playing(host: &Host) -> BTreeMap<PlayerId, Arc<Client>> {
+    let clients = host.clients().into_iter();
     clients.filter_map(|client| Some((client.player()?, client))).collect()
 }
 
-fn players(shared: &Shared) -> Done {
-    let (picture, playing) = (picture(shared)?, playing(shared));
+fn players(host: &Host) -> Done {
+    let (picture, playing) = (picture(host)?, playing(host));
     if picture.players.is_empty() {
         return Ok("nobody plays".to_owned());
     }
@@ -230,21 +230,21 @@ fn players(shared: &Shared) -> Done {
     Ok(text)
 }
 
-fn kick(shared: &Shared, who: &Who) -> Done {
-    let client = client_of(shared, who)?;
+fn kick(host: &Host, who: &Who) -> Done {
+    let client = client_of(host, who)?;
     let number = client.player().map_or(0, |player| player.0);
-    client.close(Ending::Breach(Breach::Kicked), shared.now());
+    client.close(Ending::Breach(Breach::Kicked), host.now());
     Ok(format!("player {number} of {} is out", client.address.ip()))
 }
 
 /// The client that plays as somebody.
-fn client_of(shared: &Shared, who: &Who) -> Result<Arc<Client>, String> {
-    let player = find(shared, who)?;
-    let client = playing(shared).remove(&player);
+fn client_of(host: &Host, who: &Who) -> Result<Arc<Client>, String> {
+    let player = find(host, who)?;
+    let client = playing(host).remove(&player);
     client.ok_or_else(|| format!("no client plays as number {}", player.0))
 }
 
-fn ban(shared: &Shared, address: IpAddr, source: Source) -> Done {
+fn ban(host: &Host, address: IpAddr, source: Source) -> Done {
     let household = Household::of(address);
     if matches!(source, Source::Admin(own) if Household::of(own) == household) {
         return Err(format!("{household} is your own address: /admin would be closed to you"));
@@ -255,39 +255,39 @@ fn ban(shared: &Shared, address: IpAddr, source: Source) -> Done {
             "{household} is this machine: a proxy on it would be out, and everybody behind it"
         ));
     }
-    let is_new = shared.admission.ban(address).ok_or("there are as many bans as there can be")?;
+    let is_new = host.admission.ban(address).ok_or("there are as many bans as there can be")?;
     if !is_new {
         return Err(format!("{household} is banned already"));
     }
-    let clients = shared.clients();
+    let clients = host.clients();
     let theirs: Vec<_> =
         clients.iter().filter(|client| Household::of(client.address.ip()) == household).collect();
     for client in &theirs {
-        client.close(Ending::Breach(Breach::Banned), shared.now());
+        client.close(Ending::Breach(Breach::Banned), host.now());
     }
     Ok(format!("{household} is banned; connections closed: {}", theirs.len()))
 }
 
-fn unban(shared: &Shared, address: IpAddr) -> Done {
+fn unban(host: &Host, address: IpAddr) -> Done {
     let household = Household::of(address);
-    if shared.admission.unban(address) {
+    if host.admission.unban(address) {
         Ok(format!("{household} is let in again"))
     } else {
         Err(format!("{household} is not banned"))
     }
 }
 
-fn bans(shared: &Shared) -> String {
-    let bans = shared.admission.bans();
+fn bans(host: &Host) -> String {
+    let bans = host.admission.bans();
     if bans.is_empty() {
         return "nobody is banned".to_owned();
     }
     bans.iter().map(|household| format!("{household}\n")).collect()
 }
 
-fn save(shared: &Shared) -> Done {
-    let snapshot = shared.inquiries.snapshot().map_err(|none| none.to_string())?;
-    let folder = &shared.config.save_dir;
+fn save(host: &Host) -> Done {
+    let snapshot = host.inquiries.snapshot().map_err(|none| none.to_string())?;
+    let folder = &host.config.save_dir;
     let name = save::write(folder, &snapshot).map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(format!(
         "{} holds the world after tick {}: {} bytes",
@@ -297,27 +297,26 @@ fn save(shared: &Shared) -> Done {
     ))
 }
 
-fn capture(shared: &Shared, wanted: &Capture) -> Done {
+fn capture(host: &Host, wanted: &Capture) -> Done {
     match wanted {
-        Capture::Status => Ok(shared.recorder.status()),
-        Capture::Off => shared.recorder.stop(),
+        Capture::Status => Ok(host.recorder.status()),
+        Capture::Off => host.recorder.stop(),
         Capture::On(who) => {
-            let only = who.as_ref().map(|who| client_of(shared, who)).transpose()?.map(|client| client.id);
-            let target =
-                recorder::file_of_tick(&shared.config.capture_dir, shared.tick.load(Ordering::Relaxed));
-            let name = shared.recorder.start(shared, target, only)?;
+            let only = who.as_ref().map(|who| client_of(host, who)).transpose()?.map(|client| client.id);
+            let target = recorder::file_of_tick(&host.config.capture_dir, host.tick.load(Ordering::Relaxed));
+            let name = host.recorder.start(host, target, only)?;
             Ok(format!("{name} is being written"))
         }
     }
 }
 
 /// One figure a line: its name, spaces, its value.
-fn stats(shared: &Shared) -> String {
-    let metrics = &shared.metrics;
+fn stats(host: &Host) -> String {
+    let metrics = &host.metrics;
     let figures: [(&str, String); 12] = [
-        ("tick", shared.tick.load(Ordering::Relaxed).to_string()),
-        ("tick rate", format!("{} Hz", shared.config.rates().tick_hz)),
-        ("up", format!("{} s", shared.now().as_secs())),
+        ("tick", host.tick.load(Ordering::Relaxed).to_string()),
+        ("tick rate", format!("{} Hz", host.config.rates().tick_hz)),
+        ("up", format!("{} s", host.now().as_secs())),
         ("clients", metrics.clients.get().to_string()),
         ("players", metrics.players.get().to_string()),
         ("connections", metrics.accepted.get().to_string()),
@@ -325,7 +324,7 @@ fn stats(shared: &Shared) -> String {
         ("skipped ticks", metrics.skipped_ticks.get().to_string()),
         ("received", format!("{} bytes", metrics.bytes_in.get())),
         ("sent", format!("{} bytes", metrics.bytes_out.get())),
-        ("bans", shared.admission.bans().len().to_string()),
+        ("bans", host.admission.bans().len().to_string()),
         ("panics", metrics.panics.get().to_string()),
     ];
     figures.iter().map(|(name, value)| format!("{name:<13}  {value}\n")).collect()

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::{Inner, Missed, Seen, Side, What};
 use crate::limits;
-use crate::net::sync::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex};
 
 /// The events that a listener missed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -12,9 +12,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::limits;
 use crate::net::connection::Refused;
 use crate::net::console::admin;
+use crate::net::host::Host;
 use crate::net::metrics::Metrics;
 use crate::net::pages;
-use crate::net::shared::Shared;
 use crate::ws::http::RequestHead;
 
 /// The prefix of a token in the list of subprotocols, the only header that a page can set for a
@@ -26,7 +26,7 @@ const BEARER: &str = "bearer.";
 /// # Errors
 /// 403 for another site's page, and for a remote client without a token; 401 and 429 for a wrong
 /// token, as at `/admin`.
-pub fn check(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Result<(), Refused> {
+pub fn check(shared: &Host, head: &RequestHead, address: SocketAddr) -> Result<(), Refused> {
     let is_own = is_own_origin(head);
     if !is_own && !is_listed_origin(head, &shared.config.allowed_origins) {
         return Err(Refused::plain(403, "wire_origin"));
@@ -41,7 +41,7 @@ pub fn check(shared: &Shared, head: &RequestHead, address: SocketAddr) -> Result
 }
 
 /// The status of the page for this request: that of [`check`].
-pub fn status(shared: &Shared, head: &RequestHead, address: SocketAddr) -> u16 {
+pub fn status(shared: &Host, head: &RequestHead, address: SocketAddr) -> u16 {
     let Err(refused) = check(shared, head, address) else { return 200 };
     Metrics::count(&shared.metrics.refused, "rule", refused.rule());
     refused.status()
@@ -79,10 +79,10 @@ mod tests {
     use crate::net::inbox::Inbox;
     use crate::ws::http::HeadReader;
 
-    fn shared() -> Shared {
+    fn shared() -> Host {
         let mut config = Config::new("127.0.0.1:0".parse().expect("an address"));
         config.admin_token = Token::new("a-token-of-the-test").expect("long enough");
-        Shared::new(config, Inbox::new(0, 30, 0), Admission::new(Caps::default()), 1, "0".to_owned())
+        Host::new(config, Inbox::new(0, 30, 0), Admission::new(Caps::default()), 1, "0".to_owned())
     }
 
     fn head(lines: &str) -> RequestHead {

@@ -26,7 +26,7 @@ use tracing::info;
 
 use super::admission::Permit;
 use super::connection::{self, Refused};
-use super::shared::Shared;
+use super::host::Host;
 use crate::limits;
 use crate::ws::http::RequestHead;
 use crate::ws::upgrade;
@@ -47,7 +47,7 @@ pub fn is_meant(head: &RequestHead) -> bool {
 /// # Errors
 /// The refusal, if it may not watch.
 pub fn serve(
-    shared: &Shared,
+    shared: &Host,
     stream: &TcpStream,
     (head, rest): (&RequestHead, Vec<u8>),
     address: SocketAddr,

@@ -21,7 +21,7 @@ use super::says::{self, Listed, Wish};
 use crate::explain::{Explanation, explain};
 use crate::limits;
 use crate::net::connection;
-use crate::net::shared::Shared;
+use crate::net::host::Host;
 use crate::net::tap::{Listener, Lost, Seen, What};
 use crate::packet::Dialect;
 use crate::ws::Side;
@@ -31,7 +31,7 @@ use crate::ws::message::Limits;
 
 /// What one watcher's thread holds.
 struct Watcher<'a> {
-    shared: &'a Shared,
+    shared: &'a Host,
     stream: &'a TcpStream,
     conn: Conn,
     /// The client that it watches.
@@ -60,7 +60,7 @@ struct Watched {
 }
 
 /// Serves a watcher until one side closes; returns the reason.
-pub fn run(shared: &Shared, stream: &TcpStream, rest: &[u8]) -> &'static str {
+pub fn run(shared: &Host, stream: &TcpStream, rest: &[u8]) -> &'static str {
     let mut watcher = Watcher::new(shared, stream, shared.now());
     let why = watcher.live(rest).err().unwrap_or("over");
     // Its listener goes before the last words: the tap need not fill a queue that nobody reads.
@@ -75,7 +75,7 @@ pub fn run(shared: &Shared, stream: &TcpStream, rest: &[u8]) -> &'static str {
 type Alive = Result<(), &'static str>;
 
 impl<'a> Watcher<'a> {
-    fn new(shared: &'a Shared, stream: &'a TcpStream, now: Duration) -> Watcher<'a> {
+    fn new(shared: &'a Host, stream: &'a TcpStream, now: Duration) -> Watcher<'a> {
         Watcher {
             shared,
             stream,
@@ -319,7 +319,7 @@ impl<'a> Watcher<'a> {
 
 impl Watched {
     /// The frames that are complete with what was seen.
-    fn receive(&mut self, shared: &Shared, seen: &Seen) -> Vec<Kept> {
+    fn receive(&mut self, shared: &Host, seen: &Seen) -> Vec<Kept> {
         let keep = |from, bytes, is_head| Kept { n: 0, from, at: seen.at, tick: seen.tick, bytes, is_head };
         match &seen.what {
             What::Opened { address, local, dialect, request, response, .. } => {
@@ -368,9 +368,9 @@ mod tests {
     use crate::net::inbox::Inbox;
     use crate::ws::frame::{self, Opcode};
 
-    fn shared() -> Shared {
+    fn shared() -> Host {
         let config = Config::new("127.0.0.1:0".parse().expect("an address"));
-        Shared::new(config, Inbox::new(0, 30, 0), Admission::new(Caps::default()), 1, "0".to_owned())
+        Host::new(config, Inbox::new(0, 30, 0), Admission::new(Caps::default()), 1, "0".to_owned())
     }
 
     /// Both ends of a connection.

@@ -1,4 +1,4 @@
-//! The shared state of one server's threads. Nothing is global: a second server in the process is a
+//! The host state of one server's threads. Nothing is global: a second server in the process is a
 //! second value.
 
 use std::net::{Shutdown, TcpStream};
@@ -12,18 +12,18 @@ use super::client::Client;
 use super::config::Config;
 use super::console::gate::Gate;
 use super::console::inquiry::Inquiries;
+use super::fan_out::Bell;
 use super::inbox::Inbox;
 use super::metrics::Metrics;
 use super::recorder::Recorder;
 use super::registry::Registry;
 use super::roster::Roster;
 use super::tap::Tap;
-use super::worker::Bell;
 use crate::feed::Published;
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Shared {
+pub struct Host {
     /// The settings in force.
     pub config: Config,
     /// The metrics.
@@ -42,7 +42,7 @@ pub struct Shared {
     pub recorder: Recorder,
     /// Decides which connection gets a thread.
     pub admission: Arc<Admission>,
-    /// Rate limits shared by the clients of one address.
+    /// Rate limits host by the clients of one address.
     pub budgets: Budgets,
     /// One for each fan-out worker.
     pub bells: Vec<Bell>,
@@ -60,16 +60,16 @@ pub struct Shared {
     connections: Registry<Arc<TcpStream>>,
 }
 
-impl Shared {
-    /// The shared state of a server that is starting.
+impl Host {
+    /// The host state of a server that is starting.
     pub fn new(
         config: Config,
         inbox: Inbox,
         admission: Arc<Admission>,
         workers: usize,
         epoch: String,
-    ) -> Shared {
-        Shared {
+    ) -> Host {
+        Host {
             budgets: Budgets::new(config.address_budgets),
             config,
             metrics: Metrics::new(),

@@ -1,8 +1,9 @@
 //! A household: the unit that counts as one address. Bans, shares, and the limit on wrong tokens
 //! apply to all of it.
 
+// `core`: an address is a value; the sockets are in `std::net`.
+use core::net::{IpAddr, Ipv6Addr};
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
 
 /// An IPv4 address, or a /64 of IPv6, because one subscriber line typically has a whole /64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use super::bell;
 use super::client::{Client, Ending};
-use super::shared::Shared;
+use super::host::Host;
 use crate::feed::{Messages, Published, Scratch, View};
 use crate::limits;
 use crate::session::Breach;
@@ -42,7 +42,7 @@ struct Desk {
 }
 
 /// A worker's loop, until its bell says stop.
-pub fn run(shared: &Shared, bell: &Bell) {
+pub fn run(host: &Host, bell: &Bell) {
     let (mut members, mut desk) = (Vec::<Member>::new(), Desk::default());
     let (mut ticks, mut newcomers) = (VecDeque::new(), Vec::new());
     while bell.wait(&mut ticks, &mut newcomers) {
@@ -52,10 +52,10 @@ pub fn run(shared: &Shared, bell: &Bell) {
         }));
         members.retain(|member| !member.client.is_gone());
         for member in &mut members {
-            let told = catch_unwind(AssertUnwindSafe(|| serve(shared, member, &ticks, &mut desk)));
+            let told = catch_unwind(AssertUnwindSafe(|| serve(host, member, &ticks, &mut desk)));
             if told.is_err() {
-                shared.metrics.panics.inc();
-                member.client.close(Ending::Breach(Breach::InternalError), shared.now());
+                host.metrics.panics.inc();
+                member.client.close(Ending::Breach(Breach::InternalError), host.now());
                 desk = Desk::default();
             }
         }
@@ -63,23 +63,17 @@ pub fn run(shared: &Shared, bell: &Bell) {
     }
 }
 
-fn serve(shared: &Shared, member: &mut Member, ticks: &VecDeque<Arc<Published>>, desk: &mut Desk) {
-    let (client, now) = (&member.client, shared.now());
+fn serve(host: &Host, member: &mut Member, ticks: &VecDeque<Arc<Published>>, desk: &mut Desk) {
+    let (client, now) = (&member.client, host.now());
     client.outbox.drive(&**client, now);
     if !client.outbox.is_ended() {
-        tell(shared, member, ticks, desk, now);
+        tell(host, member, ticks, desk, now);
     }
     watch_over(&member.client, now);
 }
 
 /// The update of one client for these ticks: all events, and the state of the last tick.
-fn tell(
-    shared: &Shared,
-    member: &mut Member,
-    ticks: &VecDeque<Arc<Published>>,
-    desk: &mut Desk,
-    now: Duration,
-) {
+fn tell(host: &Host, member: &mut Member, ticks: &VecDeque<Arc<Published>>, desk: &mut Desk, now: Duration) {
     let Member { client, view } = member;
     let dialect = &client.endpoint.dialect;
     desk.messages.clear();
@@ -88,7 +82,7 @@ fn tell(
     let is_behind = client.outbox.backlog() > 0;
     for (index, published) in ticks.iter().enumerate() {
         if turn == Some(index) && is_behind {
-            shared.metrics.turns_held_back.inc();
+            host.metrics.turns_held_back.inc();
         } else if turn == Some(index) {
             view.turn(published, dialect, &mut desk.scratch, &mut desk.messages);
         }
@@ -103,8 +97,8 @@ fn tell(
     }
     let sends_before = client.outbox.sends();
     client.send_frames(&desk.frames, now);
-    shared.metrics.turns.inc();
-    shared.metrics.turn_sends.inc_by(client.outbox.sends() - sends_before);
+    host.metrics.turns.inc();
+    host.metrics.turn_sends.inc_by(client.outbox.sends() - sends_before);
 }
 
 /// Pings idle clients, closes lost and slow ones, and cuts connections that do not end.
