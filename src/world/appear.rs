@@ -6,14 +6,12 @@
 use crate::command::{Command, Refusal, Spawned};
 use crate::controller::{Animal, Controller};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
-use crate::fight::is_alive;
 use crate::fixed::{Angle, Fixed};
-use crate::herd::animal_mut;
 use crate::map::{by_area, Biome};
 use crate::rng::Rng;
 use crate::rules::{self, thirds, AnimalKind, Group, Item, ANIMALS};
-use crate::state::World;
 use crate::terrain::Terrain;
+use crate::world::World;
 use crate::Action;
 
 /// What the seed's generator is asked for here, so that the animals and the map do not share numbers.
@@ -30,7 +28,7 @@ impl World {
                 let mut newcomer = Animal::new(animal.kind, true, rng.below(3 * RANDOM_WAIT_MS));
                 newcomer.look_wait = 1 + rng.below(u32::from(newcomer.look_wait)) as u16;
                 let at = self.add_animal(newcomer, place.unwrap_or((middle, middle)));
-                if let Some((animal, body)) = animal_mut(&mut self.state.animals[at]) {
+                if let Some((animal, body)) = self.state.animals[at].animal_mut() {
                     body.heading = Angle(rng.below(1 << 16) as u16);
                     if place.is_none() {
                         (*animal, body.health) = (animal.lying(), 0);
@@ -44,7 +42,7 @@ impl World {
     /// An animal that died comes back somewhere in its land; a little later when there is no room now.
     pub(crate) fn come_back(&mut self, at: usize) {
         let state = &mut self.state;
-        if let Some((animal, body)) = animal_mut(&mut state.animals[at]) {
+        if let Some((animal, body)) = state.animals[at].animal_mut() {
             match place_at_home(animal.kind, &self.terrain, &state.players, &mut state.rng) {
                 Some((x, y)) => {
                     (body.x, body.y, body.health) = (x, y, animal.kind.animal().health);
@@ -161,7 +159,7 @@ fn place_at_home(
         if is_home(y.minus(radius))
             && is_home(y.plus(radius))
             && terrain.is_free(x, y, radius_px)
-            && !players.iter().any(|player| is_alive(player) && is_near(player))
+            && !players.iter().any(|player| player.is_alive() && is_near(player))
         {
             return Some((x, y));
         }

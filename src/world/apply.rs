@@ -3,23 +3,16 @@
 //! Comes in: one command. Goes out: a changed state and perhaps an event, or a reason why not. Never: a half-applied
 //! command. Everything is checked before anything is changed, so a refused command leaves no trace.
 
-use std::borrow::Cow;
-
-use crate::alike::look_alike;
 use crate::command::{Action, Command, Refusal, Selection};
 use crate::controller::kit::Choice;
 use crate::controller::{Controller, Player};
 use crate::entity::{Body, Entity, PlayerId};
-use crate::fight::is_alive;
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules;
 use crate::spawn;
-use crate::state::{Event, World};
-use crate::text::{check_chat, check_name, check_say, numbered, NO_NAME};
-
-/// Marks before the number of a player whose name is taken: three names of others that were made to be in the way, and no more
-/// looking.
-const NUMBER_MARKS_MOST: usize = 4;
+use crate::text::{check_chat, check_name, check_say};
+use crate::world::World;
 
 impl World {
     /// Carries out a command, or notes why not.
@@ -120,7 +113,7 @@ impl World {
     }
 
     fn lives(&self, player: PlayerId) -> bool {
-        self.find(player).map_or(false, |at| is_alive(&self.state.players[at]))
+        self.find(player).map_or(false, |at| self.state.players[at].is_alive())
     }
 
     fn last_sequence(&self, issuer: PlayerId) -> Result<u64, Refusal> {
@@ -196,25 +189,6 @@ impl World {
         }
     }
 
-    /// The name by which a player plays who wants this one: with its number behind it if it looks like another player's. Whoever
-    /// gave no name is told apart by nothing.
-    pub(crate) fn name_for<'a>(&self, id: PlayerId, name: &'a str) -> Cow<'a, str> {
-        let is_taken = |name: &str| {
-            let mut others = self.state.players.iter().filter(|entity| entity.id != id.entity());
-            others.any(|entity| match &entity.controller {
-                Controller::Player(player) => look_alike(&player.name, name),
-                _ => false,
-            })
-        };
-        let mut given = Cow::from(name);
-        let mut marks = 1;
-        while !name.is_empty() && name != NO_NAME && marks <= NUMBER_MARKS_MOST && is_taken(&given) {
-            given = numbered(name, id.0, marks).into();
-            marks += 1;
-        }
-        given
-    }
-
     fn join(&mut self, id: PlayerId, name: &str, skin: u8) {
         if let Err(at) = self.find(id) {
             let name = &self.name_for(id, name);
@@ -240,37 +214,6 @@ impl World {
             self.note_seats();
             self.disown(id);
             self.outcome.events.push(Event::Left { player: id });
-        }
-    }
-
-    /// Where a player is in the list, or where it would be.
-    pub(crate) fn find(&self, id: PlayerId) -> Result<usize, usize> {
-        let players = &self.state.players;
-        let noted = self.seats.get(usize::from(id.0)).map(|at| usize::from(*at));
-        match noted.filter(|at| players.get(*at).map_or(false, |entity| entity.id == id.entity())) {
-            Some(at) => Ok(at),
-            None => players.binary_search_by_key(&id.entity(), |entity| entity.id),
-        }
-    }
-
-    /// Notes where each player is in the list, so that nobody has to be looked for.
-    pub(crate) fn note_seats(&mut self) {
-        let last = self.state.players.last().and_then(|entity| entity.id.player());
-        self.seats.clear();
-        self.seats.resize(last.map_or(0, |id| usize::from(id.0) + 1), 0);
-        for (at, entity) in self.state.players.iter().enumerate() {
-            if let Some(id) = entity.id.player() {
-                self.seats[usize::from(id.0)] = at as u16;
-            }
-        }
-    }
-
-    pub(crate) fn player_mut(&mut self, id: PlayerId) -> Option<(&mut Player, &mut Body)> {
-        let at = self.find(id).ok()?;
-        let Entity { body, controller, .. } = &mut self.state.players[at];
-        match controller {
-            Controller::Player(player) => Some((player, body)),
-            _ => None,
         }
     }
 }

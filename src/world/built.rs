@@ -3,10 +3,10 @@
 //! Comes in: what is put up and taken down. Goes out: what is near. Never: state. It follows from the list of structures, and
 //! a cell holds them in the order of their numbers, so a world that was restored has the same one.
 
-use crate::controller::Controller;
-use crate::entity::{Body, Entity, EntityId, PlayerId};
+use crate::body::Body;
 use crate::fixed::{is_within, Angle, Fixed};
 use crate::grid::{Cells, Occupied, Shape};
+use crate::id::{EntityId, PlayerId};
 use crate::rules::{self, Item};
 
 /// Something that was built, as it is found by place.
@@ -27,22 +27,6 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// An entity as it is found by place, if it was built.
-    pub fn of(entity: &Entity) -> Option<Standing> {
-        let Entity { id, body, controller } = entity;
-        match controller {
-            Controller::Structure(structure) => Some(Standing {
-                id: *id,
-                owner: body.owner,
-                item: rules::item(structure.item)?,
-                x: body.x,
-                y: body.y,
-                heading: body.heading,
-            }),
-            _ => None,
-        }
-    }
-
     /// Whether a body touches it. Who runs into something solid is put on its rim, a hair outside; so far from it still
     /// counts as a touch.
     pub(crate) fn is_touched(&self, body: &Body) -> bool {

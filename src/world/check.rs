@@ -14,7 +14,6 @@ use crate::fixed::Fixed;
 use crate::rules::{self, Group};
 use crate::snapshot::SnapshotError;
 use crate::state::State;
-use crate::terrain::Standing;
 use crate::text::{check_clan_name, check_name};
 
 /// Whether the rest of the code may rely on this state: order, sizes, places, speeds.
@@ -83,7 +82,7 @@ fn check_structures(state: &State) -> Result<(), SnapshotError> {
     let mut spawned = 0;
     let mut counted: BTreeMap<PlayerId, Kit> = BTreeMap::new();
     for entity in &state.structures {
-        let standing = Standing::of(entity).ok_or(SnapshotError::Value("controller of a structure"))?;
+        let standing = entity.standing().ok_or(SnapshotError::Value("controller of a structure"))?;
         let (item, body) = (standing.item, &entity.body);
         require((after..state.next_id).contains(&entity.id), "number of a structure")?;
         require(item.group != Group::Food && body.radius_px == item.radius_px, "radius of a structure")?;
@@ -199,8 +198,7 @@ fn check_player(entity: &Entity) -> Result<(), SnapshotError> {
 /// What waits to shoot, and what is in the blood.
 fn check_turrets_and_poison(state: &State) -> Result<(), SnapshotError> {
     for entity in &state.structures {
-        if let (Some(standing), Controller::Structure(structure)) = (Standing::of(entity), &entity.controller)
-        {
+        if let (Some(standing), Controller::Structure(structure)) = (entity.standing(), &entity.controller) {
             let shoots = standing.item.group == Group::Turret;
             let most_ms = if shoots { rules::TURRET_PERIOD_MS } else { 0 };
             require(structure.wait <= rules::thirds(most_ms), "waiting of a structure")?;

@@ -7,7 +7,6 @@
 use std::ops::Range;
 
 use crate::entity::{Body, Entity};
-use crate::fight::is_alive;
 use crate::fixed::{is_shorter, square, Fixed};
 use crate::grid::{Occupied, Shape, Stretch};
 
@@ -124,7 +123,7 @@ impl Crowd {
         self.living.clear();
         self.added.clear();
         for (at, entity) in (0..).zip(players) {
-            if !is_alive(entity) {
+            if !entity.is_alive() {
                 self.slots.push(NOWHERE);
                 continue;
             }

@@ -10,12 +10,13 @@
 
 use crate::controller::{Controller, Player, Structure};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
+use crate::event::Event;
 use crate::fixed::Fixed;
-use crate::map::Biome;
-use crate::rules::{self, Group, Item};
-use crate::state::{Event, State, World};
+use crate::rules::{self, Biome, Group, Item};
+use crate::state::State;
 use crate::terrain::Standing;
 use crate::trig::{cosine, sine};
+use crate::world::World;
 use crate::Refusal;
 
 impl World {
@@ -82,7 +83,7 @@ impl World {
         self.state.next_id = EntityId(id.0.saturating_add(1));
         let entity =
             Entity { id, body, controller: Controller::Structure(Structure { item: item.id, wait: 0 }) };
-        if let Some(standing) = Standing::of(&entity) {
+        if let Some(standing) = entity.standing() {
             self.terrain.put_up(standing);
             self.make_way_for(&standing);
         }
@@ -99,6 +100,16 @@ impl World {
         self.state.structures.push(entity);
         self.note_turret(item);
         self.outcome.events.push(Event::Placed { object: id });
+    }
+
+    /// Animals that stand where something was built must make way, even asleep.
+    fn stir_animals(&mut self, built: &Body, scale_px: i32) {
+        for at in 0..self.state.animals.len() {
+            if let Some((animal, body)) = self.state.animals[at].animal_mut() {
+                let reach_px = scale_px + body.radius_px;
+                animal.stirred |= body.health > 0 && body.is_near(built, reach_px);
+            }
+        }
     }
 
     /// Whoever would be stuck in what was just built is put beside it at once; but a trap holds whom it has.
@@ -123,11 +134,6 @@ impl World {
         }
     }
 
-    /// Where a structure is in the list.
-    pub(crate) fn find_structure(&self, id: EntityId) -> Option<usize> {
-        self.state.structures.binary_search_by_key(&id, |entity| entity.id).ok()
-    }
-
     /// Takes health from the structure at that place in the list; at 0 it goes.
     pub(crate) fn damage_structure(&mut self, at: usize, damage: u16) {
         let health = &mut self.state.structures[at].body.health;
@@ -140,7 +146,7 @@ impl World {
     fn demolish(&mut self, at: usize) {
         let entity = self.state.structures.remove(at);
         self.close_ranks(at);
-        if let Some(standing) = Standing::of(&entity) {
+        if let Some(standing) = entity.standing() {
             self.terrain.take_down(&standing);
             if let Some((owner, _)) = self.player_mut(standing.owner) {
                 owner.kit.discount(standing.item);
@@ -166,7 +172,7 @@ impl World {
         if self.player(owner)?.kit.built[Group::Spawn as usize] == 0 {
             return None;
         }
-        let standing = self.state.structures.iter().filter_map(Standing::of);
+        let standing = self.state.structures.iter().filter_map(Entity::standing);
         let mut pads = standing.filter(|at| at.owner == owner && at.item.group == Group::Spawn);
         pads.next().map(|pad| (pad.x, pad.y))
     }

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use crate::fields::{Field, Sink};
-use crate::state::World;
+use crate::world::World;
 
 /// The first field, in the order of the walk, in which two worlds differ.
 #[derive(Clone, Debug, PartialEq, Eq)]

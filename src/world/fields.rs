@@ -6,7 +6,37 @@
 
 use std::sync::Arc;
 
-use crate::snapshot::SnapshotError;
+use crate::fixed::{Angle, Fixed};
+use crate::rng::Rng;
+
+/// Why bytes are not a snapshot of this code's world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// The bytes do not begin as a snapshot does.
+    NotASnapshot,
+    /// The layout is another one than this code writes.
+    Version {
+        /// The layout's number in the bytes.
+        found: u16,
+    },
+    /// The world was made by other rules.
+    Code {
+        /// The code's number in the bytes; see [`crate::rules::code_hash`].
+        found: u64,
+    },
+    /// The bytes end before the state does.
+    Truncated,
+    /// The bytes go on after the state.
+    Trailing {
+        /// How many are too many.
+        bytes: usize,
+    },
+    /// A value that no world holds; says which.
+    Value(&'static str),
+    /// Every value is possible, but they are not those that were written.
+    Checksum,
+}
 
 /// Takes the scalars of a state one by one.
 pub(crate) trait Sink {
@@ -91,7 +121,7 @@ macro_rules! fields {
 
             fn read(
                 reader: &mut crate::fields::Reader<'_>,
-            ) -> Result<Self, crate::snapshot::SnapshotError> {
+            ) -> Result<Self, crate::fields::SnapshotError> {
                 $(let $field = <$kind as crate::fields::Field>::read(reader)?;)+
                 Ok($type { $($field),+ })
             }
@@ -103,48 +133,32 @@ pub(crate) use fields;
 /// Makes a number, or a type around one number, part of the state.
 macro_rules! scalar {
     ($type:ty, $bytes:literal, $to:expr, $from:expr) => {
-        impl Field for $type {
+        impl crate::fields::Field for $type {
             const LEAST_BYTES: usize = $bytes;
 
-            fn write(&self, sink: &mut impl Sink) {
+            fn write(&self, sink: &mut impl crate::fields::Sink) {
                 let to: fn(&$type) -> u64 = $to;
                 sink.put(to(self), $bytes);
             }
 
-            fn read(reader: &mut Reader<'_>) -> Result<Self, SnapshotError> {
+            fn read(reader: &mut crate::fields::Reader<'_>) -> Result<Self, crate::fields::SnapshotError> {
                 let from: fn(u64) -> Option<$type> = $from;
-                from(reader.scalar($bytes)?).ok_or(SnapshotError::Value(stringify!($type)))
+                from(reader.scalar($bytes)?).ok_or(crate::fields::SnapshotError::Value(stringify!($type)))
             }
         }
     };
 }
+pub(crate) use scalar;
 
-mod scalars {
-    use super::{Field, Reader, Sink};
-    use crate::clan::ClanId;
-    use crate::controller::SceneryKind;
-    use crate::entity::{EntityId, PlayerId};
-    use crate::fixed::{Angle, Fixed};
-    use crate::rng::Rng;
-    use crate::rules::{AnimalKind, TickHz};
-    use crate::snapshot::SnapshotError;
-
-    scalar!(bool, 1, |value| u64::from(*value), |raw| (raw < 2).then_some(raw == 1));
-    scalar!(u8, 1, |value| u64::from(*value), |raw| Some(raw as u8));
-    scalar!(u16, 2, |value| u64::from(*value), |raw| Some(raw as u16));
-    scalar!(u32, 4, |value| u64::from(*value), |raw| Some(raw as u32));
-    scalar!(u64, 8, |value| *value, Some);
-    scalar!(i32, 4, |value| u64::from(*value as u32), |raw| Some(raw as u32 as i32));
-    scalar!(Fixed, 4, |value| u64::from(value.0 as u32), |raw| Some(Fixed(raw as u32 as i32)));
-    scalar!(Angle, 2, |value| u64::from(value.0), |raw| Some(Angle(raw as u16)));
-    scalar!(PlayerId, 2, |value| u64::from(value.0), |raw| Some(PlayerId(raw as u16)));
-    scalar!(ClanId, 4, |value| u64::from(value.0), |raw| Some(ClanId(raw as u32)));
-    scalar!(AnimalKind, 1, |value| *value as u64, |raw| AnimalKind::from_number(raw as u8));
-    scalar!(EntityId, 4, |value| u64::from(value.0), |raw| Some(EntityId(raw as u32)));
-    scalar!(Rng, 8, |value| value.state, |state| Some(Rng { state }));
-    scalar!(SceneryKind, 1, |value| *value as u64, |raw| SceneryKind::from_number(raw as u8));
-    scalar!(TickHz, 1, |value| u64::from(value.get()), |raw| TickHz::try_from(raw as u32).ok());
-}
+scalar!(bool, 1, |value| u64::from(*value), |raw| (raw < 2).then_some(raw == 1));
+scalar!(u8, 1, |value| u64::from(*value), |raw| Some(raw as u8));
+scalar!(u16, 2, |value| u64::from(*value), |raw| Some(raw as u16));
+scalar!(u32, 4, |value| u64::from(*value), |raw| Some(raw as u32));
+scalar!(u64, 8, |value| *value, Some);
+scalar!(i32, 4, |value| u64::from(*value as u32), |raw| Some(raw as u32 as i32));
+scalar!(Fixed, 4, |value| u64::from(value.0 as u32), |raw| Some(Fixed(raw as u32 as i32)));
+scalar!(Angle, 2, |value| u64::from(value.0), |raw| Some(Angle(raw as u16)));
+scalar!(Rng, 8, |value| value.state, |state| Some(Rng { state }));
 
 impl<T: Field> Field for Option<T> {
     const LEAST_BYTES: usize = 1;

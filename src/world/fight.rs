@@ -10,46 +10,16 @@
 //!        \  arc: 69.23° to each side    from where I look
 //! ```
 
-use crate::clan::share_clan;
-use crate::controller::player::bounded;
+use crate::clans::share_clan;
+use crate::controller::walk::bounded;
 use crate::controller::{Controller, Player, SceneryKind};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
+use crate::event::Event;
 use crate::fixed::{is_within, square_root, Angle, Fixed};
 use crate::rules::{self, Resource, Weapon};
-use crate::state::{Event, World};
+use crate::scratch::Scratch;
 use crate::trig::{cosine, direction, sine};
-
-/// Room that is used again in each stroke.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Scratch {
-    /// Players whose stroke is due in this tick, by their place in the list.
-    swingers: Vec<u32>,
-    /// What a stroke hits of the things, by their place in the list.
-    things: Vec<u32>,
-    /// What a stroke hits of what was built.
-    built: Vec<EntityId>,
-    /// What a stroke hits of the animals, by their place in the list.
-    animals: Vec<u32>,
-    /// What a stroke hits of the players, by their place in the list.
-    players: Vec<u32>,
-}
-
-/// Things or players that a stroke may find before it has to make more room: more than are ever so near.
-const ROOM: usize = 256;
-
-impl Scratch {
-    /// Makes room for so many players, so that no tick has to.
-    pub(crate) fn reserve(&mut self, players: usize) {
-        let small = [&mut self.things, &mut self.animals, &mut self.players];
-        for (list, room) in small.into_iter().map(|list| (list, ROOM)).chain([(&mut self.swingers, players)])
-        {
-            list.clear();
-            list.reserve(room);
-        }
-        self.built.clear();
-        self.built.reserve(ROOM);
-    }
-}
+use crate::world::World;
 
 /// A stroke: from where, to where, how far.
 struct Stroke {
@@ -231,7 +201,7 @@ impl World {
         let hit = self.crowd.near(stroke.x, stroke.y, reach).filter(|spot| {
             spot.at as usize != own && stroke.hits(spot.x, spot.y, size_px) && {
                 let other = &self.state.players[spot.at as usize];
-                is_alive(other) && !share_clan(me, other)
+                other.is_alive() && !share_clan(me, other)
             }
         });
         found.extend(hit.map(|spot| spot.at));
@@ -297,11 +267,6 @@ impl World {
             thief.give(Resource::Gold, taken);
         }
     }
-}
-
-/// Whether it is a player who plays.
-pub(crate) fn is_alive(entity: &Entity) -> bool {
-    matches!(&entity.controller, Controller::Player(player) if player.alive)
 }
 
 impl Player {

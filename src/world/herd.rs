@@ -10,23 +10,23 @@
 //!      └──────────────────────────┘  prey dead, gone or too far
 //! ```
 
-use crate::controller::player::bounded;
+use crate::controller::walk::bounded;
 use crate::controller::{Animal, Controller, Mood};
 use crate::entity::{Body, Entity, PlayerId};
-use crate::fight::is_alive;
-use crate::fixed::{is_within, square_root, Angle, Fixed};
+use crate::event::Event;
+use crate::fixed::{square_root, Angle, Fixed};
 use crate::rng::Rng;
 use crate::rules::{self, thirds, Group, Resource};
-use crate::state::{Event, World};
 use crate::terrain::Terrain;
 use crate::trig::{cosine, direction, sine};
+use crate::world::World;
 
 impl World {
     /// Lets the time of one tick pass for each animal, which then decides and strikes.
     pub(crate) fn herd(&mut self) {
         let tick_thirds = self.rates.tick_thirds;
         for at in 0..self.state.animals.len() {
-            let (animal, body) = match animal_mut(&mut self.state.animals[at]) {
+            let (animal, body) = match self.state.animals[at].animal_mut() {
                 Some(found) => found,
                 None => continue,
             };
@@ -49,7 +49,7 @@ impl World {
     /// It has done for long enough what it does.
     fn change_mind(&mut self, at: usize) {
         let state = &mut self.state;
-        if let Some((animal, body)) = animal_mut(&mut state.animals[at]) {
+        if let Some((animal, body)) = state.animals[at].animal_mut() {
             match animal.mood {
                 Mood::Hunts => animal.stand(Mood::Rests, &mut state.rng),
                 Mood::Wanders if animal.direction.is_none() => {
@@ -73,7 +73,7 @@ impl World {
         };
         let state = &mut self.state;
         let way = prey.and_then(|prey| way_to(&state.animals[at].body, &state.players, prey));
-        if let Some((animal, body)) = animal_mut(&mut state.animals[at]) {
+        if let Some((animal, body)) = state.animals[at].animal_mut() {
             match (prey, animal.mood) {
                 (Some(prey), Mood::Hunts | Mood::Wanders) => animal.hunt(prey, way),
                 (None, Mood::Hunts) => animal.stand(Mood::Wanders, &mut state.rng),
@@ -85,14 +85,14 @@ impl World {
 
     /// The nearest player that lives and is near enough; of equally near ones the one with the lowest number.
     fn nearest_prey(&self, body: &Body) -> Option<PlayerId> {
-        let living = self.state.players.iter().filter(|player| is_alive(player));
-        let near = living.filter(|player| is_near(body, &player.body, rules::HUNT_BEGIN_PX));
+        let living = self.state.players.iter().filter(|player| player.is_alive());
+        let near = living.filter(|player| body.is_near(&player.body, rules::HUNT_BEGIN_PX));
         near.min_by_key(|player| (square_apart(body, &player.body), player.id)).and_then(|it| it.id.player())
     }
 
     fn is_within(&self, body: &Body, player: PlayerId, reach_px: i32) -> bool {
         let found = self.find(player).ok().map(|at| &self.state.players[at]);
-        found.map_or(false, |player| is_alive(player) && is_near(body, &player.body, reach_px))
+        found.map_or(false, |player| player.is_alive() && body.is_near(&player.body, reach_px))
     }
 
     /// A hunter strikes its prey whenever it can reach it.
@@ -109,7 +109,7 @@ impl World {
         if !self.is_within(&body, prey, reach_px) {
             return;
         }
-        if let Some((animal, _)) = animal_mut(&mut self.state.animals[at]) {
+        if let Some((animal, _)) = self.state.animals[at].animal_mut() {
             animal.strike_wait = thirds(rules::STRIKE_PERIOD_MS);
             animal.wait = u32::from(thirds(rules::HUNT_MS));
         }
@@ -127,7 +127,7 @@ impl World {
         let way = by.and_then(|by| way_to(&state.animals[at].body, &state.players, by));
         let near = by.filter(|by| self.is_within(&self.state.animals[at].body, *by, rules::HUNT_END_PX));
         let id = self.state.animals[at].id;
-        let (animal, body) = match animal_mut(&mut self.state.animals[at]) {
+        let (animal, body) = match self.state.animals[at].animal_mut() {
             Some((animal, body)) if body.health > 0 => (animal, body),
             _ => return,
         };
@@ -157,21 +157,11 @@ impl World {
         }
     }
 
-    /// Animals that stand where something was built must make way, even asleep.
-    pub(crate) fn stir_animals(&mut self, built: &Body, scale_px: i32) {
-        for at in 0..self.state.animals.len() {
-            if let Some((animal, body)) = animal_mut(&mut self.state.animals[at]) {
-                let reach_px = scale_px + body.radius_px;
-                animal.stirred |= body.health > 0 && is_near(body, built, reach_px);
-            }
-        }
-    }
-
     /// What structures do to animals: traps hold them, spikes hurt them and throw them back.
     pub(crate) fn touch_animals(&mut self) {
         for at in 0..self.state.animals.len() {
             let touched = self.touched_by(&self.state.animals[at].body);
-            let (animal, body) = match animal_mut(&mut self.state.animals[at]) {
+            let (animal, body) = match self.state.animals[at].animal_mut() {
                 Some((animal, body)) if body.health > 0 => (animal, body),
                 _ => continue,
             };
@@ -208,15 +198,6 @@ struct Touched {
     held: bool,
     /// Their damage, whose they are, and where.
     spikes: Option<(u16, PlayerId, (Fixed, Fixed, Angle))>,
-}
-
-/// The animal that an entity is, if it is one.
-pub(crate) fn animal_mut(entity: &mut Entity) -> Option<(&mut Animal, &mut Body)> {
-    let Entity { body, controller, .. } = entity;
-    match controller {
-        Controller::Animal(animal) => Some((animal, body)),
-        _ => None,
-    }
 }
 
 impl Animal {
@@ -319,10 +300,6 @@ fn way_to(from: &Body, players: &[Entity], player: PlayerId) -> Option<Angle> {
 fn square_apart(a: &Body, b: &Body) -> i64 {
     let (dx, dy) = (i64::from(a.x.0) - i64::from(b.x.0), i64::from(a.y.0) - i64::from(b.y.0));
     dx * dx + dy * dy
-}
-
-fn is_near(a: &Body, b: &Body, reach_px: i32) -> bool {
-    is_within(a.x.apart(b.x), a.y.apart(b.y), Fixed::from_px(reach_px).0.unsigned_abs())
 }
 
 /// Gives a body speed away from a place; the way that the place looks if it is right there.

@@ -13,12 +13,13 @@
 //! generator, no clock, no global, no map with an order of its own, and no dependency.
 //!
 //! The modules, in the order of the flow: [`rules`], [`map`], [`command`], [`entity`], [`controller`], [`terrain`],
-//! [`state`], [`snapshot`]. What they are made of: [`fixed`], [`trig`], [`rng`], [`text`].
+//! [`World`], [`snapshot`]. What they are made of: [`fixed`], [`trig`], [`rng`], [`text`].
 //!
 //! The package keeps to what Rust 1.63 knows, since that is the compiler that Debian carries with a WebAssembly target.
 
 pub mod rules;
 
+mod land;
 pub mod map;
 mod spawn;
 
@@ -27,8 +28,10 @@ pub mod command;
 mod frame;
 pub mod text;
 
+mod body;
 pub mod controller;
 pub mod entity;
+mod id;
 
 pub mod clan;
 
@@ -40,16 +43,21 @@ pub mod terrain;
 
 mod appear;
 mod apply;
+mod clans;
 mod deeds;
+mod event;
 mod fight;
 mod herd;
 mod life;
+mod scratch;
 mod shoot;
-pub mod state;
+mod start;
+mod state;
 mod step;
 mod touch;
 mod turret;
 mod view;
+mod world;
 
 mod check;
 mod checksum;
@@ -69,9 +77,11 @@ pub use command::{Action, Command, Refusal, Selection, Spawned};
 pub use controller::{Controller, SceneryKind};
 pub use difference::Difference;
 pub use entity::{Body, Entity, EntityId, PlayerId};
+pub use event::{Event, Outcome};
 pub use fixed::{Angle, Fixed};
 pub use map::{Bands, Biome};
 pub use rules::{code_hash, AnimalKind, Resource, TickHz};
 pub use snapshot::SnapshotError;
-pub use state::{Event, Identity, Outcome, World};
+pub use state::Identity;
 pub use view::{AnimalView, PlayerView, ProjectileView, SceneryView, StructureView};
+pub use world::World;

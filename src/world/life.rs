@@ -3,14 +3,22 @@
 //! Comes in: a player and what befalls it. Goes out: its health, and the events that say so. Never: why it befell; that is
 //! for those who call.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::alike::look_alike;
 use crate::controller::{Controller, Ground, Growth, Hand, Player, Poison};
 use crate::entity::{Body, Entity, PlayerId};
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, Resource};
 use crate::spawn;
-use crate::state::{Event, World};
+use crate::text::{numbered, NO_NAME};
+use crate::world::World;
+
+/// Marks before the number of a player whose name is taken: three names of others that were made to be in the way, and no more
+/// looking.
+const NUMBER_MARKS_MOST: usize = 4;
 
 impl Player {
     /// Lets one tick pass. Returns how many points of health came back in it.
@@ -74,6 +82,25 @@ impl Entity {
 }
 
 impl World {
+    /// The name by which a player plays who wants this one: with its number behind it if it looks like another player's. Whoever
+    /// gave no name is told apart by nothing.
+    pub(crate) fn name_for<'a>(&self, id: PlayerId, name: &'a str) -> Cow<'a, str> {
+        let is_taken = |name: &str| {
+            let mut others = self.state.players.iter().filter(|entity| entity.id != id.entity());
+            others.any(|entity| match &entity.controller {
+                Controller::Player(player) => look_alike(&player.name, name),
+                _ => false,
+            })
+        };
+        let mut given = Cow::from(name);
+        let mut marks = 1;
+        while !name.is_empty() && name != NO_NAME && marks <= NUMBER_MARKS_MOST && is_taken(&given) {
+            given = numbered(name, id.0, marks).into();
+            marks += 1;
+        }
+        given
+    }
+
     /// Lets the poison work that the player at that place in the list has in its blood.
     pub(crate) fn work_poison(&mut self, at: usize) {
         let due = match &mut self.state.players[at].controller {

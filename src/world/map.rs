@@ -1,98 +1,21 @@
 //! The map: what grows where, from the seed alone.
 //!
-//! Comes in: a seed and the side of the map. Goes out: bands of land from north to south, and the things of nature as
-//! entities. Never: chance that is not the seed's.
+//! Comes in: a seed and the side of the map. Goes out: the things of nature as entities. The bands of land are in
+//! `land`. Never: chance that is not the seed's.
 //!
 //! ```text
-//!   snow      0 ..  2,400 px          each of the 7 x 7 areas: 9 trees, 3 bushes
-//!   plains      ..  6,838 px          anywhere: 32 rocks, 7 gold
-//!   river       ..  7,562 px          nothing stands in the river
-//!   plains      .. 12,000 px
-//!   desert      .. 14,400 px          other sizes of map: in proportion
+//!   each of the 7 x 7 areas: 9 trees, 3 bushes
+//!   anywhere: 32 rocks, 7 gold; nothing stands in the river
+//!   other sizes of map: in proportion
 //! ```
 
 use crate::controller::{Controller, Scenery, SceneryKind};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
+pub use crate::land::Bands;
 use crate::rng::Rng;
 use crate::rules;
-
-/// A kind of land. The numbers are those of the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Biome {
-    /// The north.
-    Snow = 0,
-    /// What is not one of the others.
-    Plains = 1,
-    /// Across the middle.
-    River = 2,
-    /// The south.
-    Desert = 3,
-}
-
-/// Where the bands of land begin and end, pixels from the top.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bands {
-    /// The last line of the snow.
-    pub snow_end_px: i32,
-    /// The first line of the river.
-    pub river_start_px: i32,
-    /// The last line of the river.
-    pub river_end_px: i32,
-    /// The first line of the desert.
-    pub desert_start_px: i32,
-}
-
-impl Bands {
-    /// The bands of a map of that side.
-    pub fn new(map_size_px: u32) -> Bands {
-        let half = in_proportion(rules::RIVER_HALF_PX, map_size_px);
-        let middle = (map_size_px / 2) as i32;
-        Bands {
-            snow_end_px: in_proportion(rules::SNOW_END_PX, map_size_px),
-            river_start_px: middle - half,
-            river_end_px: middle + half,
-            desert_start_px: in_proportion(rules::DESERT_START_PX, map_size_px),
-        }
-    }
-
-    /// The land at a height. It is the same from west to east.
-    pub fn biome_at(&self, y: Fixed) -> Biome {
-        let y_px = y.to_px();
-        if y_px <= self.snow_end_px {
-            Biome::Snow
-        } else if y_px >= self.desert_start_px {
-            Biome::Desert
-        } else if (self.river_start_px..=self.river_end_px).contains(&y_px) {
-            Biome::River
-        } else {
-            Biome::Plains
-        }
-    }
-
-    /// The straight way from a height to a land; `None` when it is there. The plains are on both sides of the river.
-    pub(crate) fn way_home(&self, home: Biome, y: Fixed) -> Option<Angle> {
-        let (up, down) = (Angle(0xc000), Angle(0x4000));
-        let here = self.biome_at(y);
-        if here == home {
-            return None;
-        }
-        let is_below = match home {
-            Biome::Snow => true,
-            Biome::Desert => false,
-            Biome::River => y.to_px() > self.river_end_px,
-            Biome::Plains if here == Biome::River => {
-                y.to_px() < (self.river_start_px + self.river_end_px) / 2
-            }
-            Biome::Plains => here == Biome::Desert,
-        };
-        Some(if is_below { up } else { down })
-    }
-}
-
-fn in_proportion(px: u32, map_size_px: u32) -> i32 {
-    (u64::from(px) * u64::from(map_size_px) / u64::from(rules::MAP_SIZE_PX)) as i32
-}
+pub use crate::rules::Biome;
 
 /// What the seed's generator is asked for here, so that the map and later chance do not share numbers.
 const PURPOSE_MAP: u32 = 1;

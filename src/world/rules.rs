@@ -8,19 +8,23 @@
 //! more or less often.
 
 use crate::checksum::Checksum;
-use crate::fields::Sink;
+use crate::fields::{scalar, Sink};
 use crate::trig;
 
 mod ages;
 mod animals;
+mod biome;
 mod items;
 mod projectiles;
+mod time;
 mod weapons;
 
 pub use ages::{xp_next, CHOICE_ITEMS, FIRST_CHOICE_AGE, LAST_CHOICE_AGE, MAX_AGE, XP_STEPS};
 pub use animals::{Animal, AnimalKind, ANIMALS};
+pub use biome::Biome;
 pub use items::{item, Group, Item, FIRST_ITEMS, GROUPS, ITEMS};
 pub use projectiles::{projectile, Projectile, PROJECTILES};
+pub use time::thirds;
 pub(crate) use weapons::weapon_or_first;
 pub use weapons::{weapon, Weapon, FIRST_WEAPON, WEAPONS};
 
@@ -143,11 +147,6 @@ pub const GATHER_XP: u32 = 4;
 pub const GOLD_EXTRA: u32 = 4;
 
 // ---- fighting ------------------------------------------------------------------------------------------------
-
-/// Thirds of a millisecond: the unit of all waiting, since a tick is a whole number of them at each tick rate.
-pub const fn thirds(ms: u16) -> u16 {
-    ms * 3
-}
 
 /// Half of the arc in which a stroke lands, in parts of a turn of 65,536: a turn / 5.2, which is pi / 2.6.
 pub const ARC: u16 = 12_603;
@@ -301,6 +300,8 @@ pub struct Rates {
     /// What is left of the velocity after a tick against a thing of nature: `0.75 ^ (9 / hz)`.
     pub contact: i32,
 }
+
+scalar!(TickHz, 1, |value| u64::from(value.get()), |raw| TickHz::try_from(raw as u32).ok());
 
 impl TickHz {
     /// All of them, slowest first.

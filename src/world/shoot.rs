@@ -10,16 +10,16 @@
 //! ```
 //! What is entered at the same place is hit in this order: nature, structures, animals, players, each by its number.
 
-use crate::controller::player::bounded;
 use crate::controller::shot::velocity;
-use crate::controller::{self, Controller, Player, Shot};
+use crate::controller::walk::bounded;
+use crate::controller::{Controller, Player, Shot};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
-use crate::fight::is_alive;
+use crate::event::Event;
 use crate::fixed::{square_root, Fixed};
 use crate::rules::{self, Projectile};
-use crate::state::{Event, World};
 use crate::touch::per_tick;
 use crate::trig::{cosine, sine};
+use crate::world::World;
 
 /// What a shot hits. The order is the one in which things are hit that are entered at the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,7 +129,7 @@ impl World {
             self.land(&entity.body, damage, target);
             return false;
         }
-        controller::act(entity, &self.terrain, &self.rates);
+        entity.act(&self.terrain, &self.rates);
         let flies = matches!(&entity.controller, Controller::Shot(shot) if shot.left > Fixed::ZERO);
         if !flies {
             let (x, y) = (entity.body.x, entity.body.y);
@@ -168,7 +168,7 @@ impl World {
     /// Whether the player at that place in the list lives, is not the owner of a shot or a turret, and not a mate of its.
     pub(crate) fn is_enemy(&self, owner: PlayerId, at: usize) -> bool {
         let other = &self.state.players[at];
-        is_alive(other) && other.body.owner != owner && !self.are_mates(owner, other.body.owner)
+        other.is_alive() && other.body.owner != owner && !self.are_mates(owner, other.body.owner)
     }
 
     /// What a shot does to what it hits.

@@ -17,9 +17,11 @@
 use std::fmt;
 
 use crate::check::check;
+pub use crate::fields::SnapshotError;
 use crate::fields::{Bytes, Field, Reader, Sink};
 use crate::rules;
-use crate::state::{State, World};
+use crate::state::State;
+use crate::world::World;
 
 /// The first bytes of every snapshot.
 const MAGIC: &[u8; 4] = b"TWSN";
@@ -27,35 +29,6 @@ const MAGIC: &[u8; 4] = b"TWSN";
 const VERSION: u16 = 1;
 /// Bytes of the checksum at the end.
 const CHECKSUM_BYTES: usize = 8;
-
-/// Why bytes are not a snapshot of this code's world.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SnapshotError {
-    /// The bytes do not begin as a snapshot does.
-    NotASnapshot,
-    /// The layout is another one than this code writes.
-    Version {
-        /// The layout's number in the bytes.
-        found: u16,
-    },
-    /// The world was made by other rules.
-    Code {
-        /// The code's number in the bytes; see [`rules::code_hash`].
-        found: u64,
-    },
-    /// The bytes end before the state does.
-    Truncated,
-    /// The bytes go on after the state.
-    Trailing {
-        /// How many are too many.
-        bytes: usize,
-    },
-    /// A value that no world holds; says which.
-    Value(&'static str),
-    /// Every value is possible, but they are not those that were written.
-    Checksum,
-}
 
 impl fmt::Display for SnapshotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

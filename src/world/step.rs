@@ -14,13 +14,15 @@
 //! ```
 
 use crate::command::Command;
-use crate::controller::{self, Controller};
+use crate::controller::Controller;
 use crate::crowd::Spot;
 use crate::entity::{Body, Entity};
+use crate::event::Outcome;
 use crate::fixed::{ray, square_root, Fixed};
 use crate::rules::{ANIMAL_RADIUS_MAX_PX, PLAYER_RADIUS_PX};
-use crate::state::{Outcome, State, World};
+use crate::state::State;
 use crate::terrain::Terrain;
+use crate::world::World;
 
 impl World {
     /// Carries out one tick's commands, in canonical order whatever their order in the list, then lets everything move.
@@ -57,7 +59,7 @@ impl World {
         let mut anyone = false;
         self.awake.clear();
         for entity in &mut self.state.players {
-            let awake = controller::act(entity, &self.terrain, &self.rates);
+            let awake = entity.act(&self.terrain, &self.rates);
             self.awake.push(awake);
             anyone |= awake;
         }
@@ -68,22 +70,9 @@ impl World {
     fn let_animals_act(&mut self) -> bool {
         self.roused.clear();
         for entity in &mut self.state.animals {
-            self.roused.push(controller::act(entity, &self.terrain, &self.rates));
+            self.roused.push(entity.act(&self.terrain, &self.rates));
         }
         self.roused.contains(&true)
-    }
-
-    /// Somebody has moved.
-    pub(crate) fn forget_places(&mut self) {
-        self.crowd.forget();
-        self.row.forget();
-    }
-
-    /// Finds out where everyone is, unless that is known. The dead animals are among them.
-    pub(crate) fn find_places(&mut self) {
-        let State { players, animals, .. } = &self.state;
-        self.crowd.update(players);
-        self.row.update(animals.len(), |at| animals[at].body.x);
     }
 
     /// Moves players that overlap apart, each by half. Who sleeps starts nothing; two that sleep were seen to before. Tells

@@ -3,15 +3,14 @@
 //! Comes in: the state after everyone has moved. Goes out: what the ground does to each player, speed and health changed.
 //! Never: harm to the owner or to its clan. What touches several things is seen to by the one with the lowest number of each sort.
 
-use crate::controller::player::bounded;
+use crate::controller::walk::bounded;
 use crate::controller::{Controller, Poison};
 use crate::entity::{Entity, PlayerId};
-use crate::fight::is_alive;
 use crate::fixed::{square_root, Angle, Fixed};
 use crate::rules::{self, Group, Item};
-use crate::state::World;
 use crate::terrain::Standing;
 use crate::trig::{cosine, sine};
+use crate::world::World;
 
 /// What a place does to a player.
 #[derive(Default)]
@@ -36,7 +35,7 @@ impl World {
     pub(crate) fn touch(&mut self) {
         for at in 0..self.state.players.len() {
             self.work_poison(at);
-            if !is_alive(&self.state.players[at]) {
+            if !self.state.players[at].is_alive() {
                 continue;
             }
             let contact = self.contact(at);

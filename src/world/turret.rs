@@ -4,37 +4,13 @@
 //! owner or its mates, or a look in each tick: who has nobody in range looks again after a while.
 
 use crate::controller::Controller;
-use crate::entity::{Body, Entity};
+use crate::entity::Body;
 use crate::fixed::{square, Fixed};
-use crate::rules::{self, Group, Item};
-use crate::state::{State, World};
-use crate::terrain::Standing;
+use crate::rules;
 use crate::trig::direction;
-
-/// The places of the turrets in the list of structures, in the order of the list.
-pub(crate) fn turrets_of(state: &State) -> Vec<u32> {
-    let is_turret = |entity: &Entity| Standing::of(entity).map_or(false, |it| it.item.group == Group::Turret);
-    let places = state.structures.iter().zip(0..).filter(|(entity, _)| is_turret(entity));
-    places.map(|(_, at)| at).collect()
-}
+use crate::world::World;
 
 impl World {
-    /// Notes what was put at the end of the list of structures, if it is a turret.
-    pub(crate) fn note_turret(&mut self, item: &Item) {
-        if item.group == Group::Turret {
-            self.turrets.push(self.state.structures.len() as u32 - 1);
-            self.make_room();
-        }
-    }
-
-    /// Notes that what stood at that place in the list of structures is gone, so that what follows has moved up.
-    pub(crate) fn close_ranks(&mut self, gone: usize) {
-        self.turrets.retain(|at| *at as usize != gone);
-        for at in self.turrets.iter_mut().filter(|at| **at as usize > gone) {
-            *at -= 1;
-        }
-    }
-
     /// Lets each turret whose time has come look around, and shoot.
     pub(crate) fn tend_turrets(&mut self) {
         for index in 0..self.turrets.len() {

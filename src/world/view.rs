@@ -10,7 +10,7 @@ use crate::controller::{Controller, Kit, SceneryKind};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, AnimalKind, Item, Resource};
-use crate::state::World;
+use crate::world::World;
 
 /// A player as others read it.
 #[derive(Clone, Copy, Debug)]

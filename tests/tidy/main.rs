@@ -75,12 +75,14 @@ fn no_files_import_each_other_in_a_circle() {
     report(circles::circles(&tree::files(), &circles::ALLOWED));
 }
 
+/// The circles of some files.
+fn circle(sources: &[(&str, &str)], allowed: &[&str]) -> Vec<String> {
+    let files: Vec<File> = sources.iter().map(|(path, text)| File::new(path, text)).collect();
+    circles::circles(&files, allowed).into_iter().map(|breach| breach.rule).collect()
+}
+
 #[test]
 fn a_circle_is_found_behind_modules_re_exports_and_other_names() {
-    let circle = |sources: &[(&str, &str)], allowed: &[&str]| {
-        let files: Vec<File> = sources.iter().map(|(path, text)| File::new(path, text)).collect();
-        circles::circles(&files, allowed).into_iter().map(|breach| breach.rule).collect::<Vec<_>>()
-    };
     let parent = ("src/a/mod.rs", "mod b;\npub mod c;\npub use b::{Top, make as create};\n");
     let b = ("src/a/b.rs", "use super::c;\npub struct Top(c::Low);\npub fn make() {}\n");
     let found = "2 files import each other in a circle: src/a/b.rs -> src/a/c.rs (Low) -> src/a/b.rs";
@@ -118,8 +120,24 @@ fn a_circle_is_found_behind_modules_re_exports_and_other_names() {
     let world = ("src/world/x.rs", "use crate::y::Y;\npub struct X;\n");
     let y = ("src/world/y.rs", "use tickwire_world::x::X;\npub struct Y;\n");
     assert_eq!(circle(&[world, y], &[]).len(), 1);
+    let parent_alone = ("src/a/mod.rs", "mod b;\n");
     let stale = "src/a has no circle: take it off ALLOWED in tests/tidy/circles.rs";
-    assert_eq!(circle(&[parent, b], &["src/a"]), [stale]);
+    assert_eq!(circle(&[parent_alone, b], &["src/a"]), [stale]);
+}
+
+#[test]
+fn a_circle_is_found_between_impl_blocks_of_a_type() {
+    let types = ("src/a/mod.rs", "mod b;\nmod c;\nmod d;\npub use d::Top;\n");
+    let top = ("src/a/d.rs", "pub struct Top;\n");
+    let b =
+        ("src/a/b.rs", "use super::Top;\nimpl Top {\n    fn top(&self) {\n        self.low();\n    }\n}\n");
+    let split = |call: &str| {
+        let c = format!("use super::Top;\nimpl Top {{\n    fn low(&self) {{\n        {call};\n    }}\n}}\n");
+        circle(&[types, top, b, ("src/a/c.rs", &c)], &[])
+    };
+    assert_eq!(split("other.top()"), [""; 0]);
+    let found = "2 files import each other in a circle: src/a/b.rs -> src/a/c.rs (low) -> src/a/b.rs (top)";
+    assert_eq!(split("self.top()"), [found]);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Controllers: who may act on a body.
 //!
-//! Comes in: an entity, the terrain around it, the constants of the tick rate. Goes out: the entity one tick later.
-//! Never: another entity. What two bodies do to each other is the world's business (`step`).
+//! Comes in: a body, the terrain around it, the constants of the tick rate. Goes out: the body one tick later.
+//! Never: another body. What two bodies do to each other is the world's business (`step`).
 //!
-//! That is why [`act`] is also dead reckoning: a client that hears nothing of an entity runs its controller on the terrain
+//! That is why [`crate::Entity::act`] is also dead reckoning: a client that hears nothing of an entity runs its controller on the terrain
 //! that it knows. It is the same code that the server's tick runs.
 
 pub mod animal;
@@ -14,7 +14,7 @@ pub mod player;
 pub mod scenery;
 pub mod shot;
 pub mod structure;
-mod walk;
+pub(crate) mod walk;
 
 pub use animal::{Animal, Mood};
 pub use growth::Growth;
@@ -25,12 +25,8 @@ pub use scenery::{Scenery, SceneryKind};
 pub use shot::Shot;
 pub use structure::Structure;
 
-use crate::entity::{Body, Entity};
-use crate::fields::{Field, Reader, Sink};
-use crate::map::Biome;
-use crate::rules::Rates;
-use crate::snapshot::SnapshotError;
-use crate::terrain::Terrain;
+use crate::body::Body;
+use crate::fields::{Field, Reader, Sink, SnapshotError};
 
 /// The one controller of an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,29 +55,13 @@ impl Controller {
     }
 
     /// Whether a river would carry it away, also while it sleeps.
-    fn floats(&self, body: &Body) -> bool {
+    pub(crate) fn floats(&self, body: &Body) -> bool {
         match self {
             Controller::Player(player) => player.alive && !player.ground.held,
             Controller::Animal(animal) => body.health > 0 && !animal.held,
             Controller::Scenery(_) | Controller::Structure(_) | Controller::Shot(_) => false,
         }
     }
-}
-
-/// Lets an entity's controller act for one tick, without any news and without anyone else. Tells whether it was awake.
-pub fn act(entity: &mut Entity, terrain: &Terrain, rates: &Rates) -> bool {
-    let Entity { body, controller, .. } = entity;
-    let drifts = terrain.bands().biome_at(body.y) == Biome::River && controller.floats(body);
-    if controller.is_asleep(body) && !drifts {
-        return false;
-    }
-    match controller {
-        Controller::Player(player) => player.act(body, terrain, rates),
-        Controller::Scenery(_) | Controller::Structure(_) => {}
-        Controller::Animal(animal) => animal.act(body, terrain, rates),
-        Controller::Shot(shot) => shot.act(body, rates),
-    }
-    true
 }
 
 impl Field for Controller {

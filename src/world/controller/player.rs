@@ -183,9 +183,3 @@ impl Player {
         (i64::from(acceleration) * percent * left / whole) as i32
     }
 }
-
-/// A speed that the sub-steps of one tick can follow. Friction takes more from this one than walking adds.
-pub(crate) fn bounded(velocity: Fixed) -> Fixed {
-    let most = Fixed::from_px(rules::VELOCITY_MAX_PX);
-    velocity.clamp(Fixed(-most.0), most)
-}

@@ -2,7 +2,7 @@
 //!
 //! Comes in: nothing. Goes out: nothing. Never: a turn. What sleeps is not visited by the tick at all.
 
-use crate::fields::fields;
+use crate::fields::{fields, scalar};
 use crate::rules::{self, Resource};
 
 /// What nature placed. The numbers are those of the wire.
@@ -17,6 +17,8 @@ pub enum SceneryKind {
     /// Gold.
     Gold = 3,
 }
+
+scalar!(SceneryKind, 1, |value| *value as u64, |raw| SceneryKind::from_number(raw as u8));
 
 impl SceneryKind {
     /// All of them, in the order of their numbers.

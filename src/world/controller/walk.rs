@@ -5,11 +5,9 @@
 //!
 //! The land decides with: snow takes a quarter of every step, the river takes two thirds and carries everyone to the right.
 
-use crate::controller::player::bounded;
 use crate::entity::Body;
 use crate::fixed::{clamp_i32, square_root, Angle, Fixed};
-use crate::map::Biome;
-use crate::rules::{self, Rates};
+use crate::rules::{self, Biome, Rates};
 use crate::terrain::Terrain;
 use crate::trig::{cosine, sine};
 
@@ -62,4 +60,10 @@ fn length(dx: Fixed, dy: Fixed) -> u32 {
     let square = |at: Fixed| u64::from(at.0.unsigned_abs()) * u64::from(at.0.unsigned_abs());
     // At most the root of 2^63, which fits.
     square_root(square(dx) + square(dy)) as u32
+}
+
+/// A speed that the sub-steps of one tick can follow. Friction takes more from this one than walking adds.
+pub(crate) fn bounded(velocity: Fixed) -> Fixed {
+    let most = Fixed::from_px(rules::VELOCITY_MAX_PX);
+    velocity.clamp(Fixed(-most.0), most)
 }

@@ -2,7 +2,8 @@
 //!
 //! Comes in: a kind. Goes out: a row. Never: a rule; how a row is used is in `herd` and `controller::animal`.
 
-use crate::map::Biome;
+use super::Biome;
+use crate::fields::scalar;
 
 /// A kind of animal. The numbers are those of the wire; the one between belongs to an animal that this game does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,6 +88,8 @@ pub const ANIMALS: [Animal; 4] = [
         gold: 500,
     },
 ];
+
+scalar!(AnimalKind, 1, |value| *value as u64, |raw| AnimalKind::from_number(raw as u8));
 
 impl AnimalKind {
     /// The kind of that number.

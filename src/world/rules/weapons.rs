@@ -2,7 +2,7 @@
 //!
 //! Comes in: a number. Goes out: a row. Never: a rule; how a row is used is in `fight`.
 
-use super::thirds;
+use super::time::thirds;
 
 /// A weapon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

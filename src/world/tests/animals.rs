@@ -3,15 +3,16 @@
 use crate::command::{Action, Spawned};
 use crate::controller::{Animal, Controller, Mood};
 use crate::entity::{Body, PlayerId};
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
-use crate::herd;
 use crate::map::generate;
 use crate::rules::{AnimalKind, TickHz, ANIMALS};
-use crate::state::{Event, Identity, World};
+use crate::state::Identity;
 use crate::tests::{
     bare_world, body, body_mut, command, distance_px, events, player, player_mut, put, px, swing, wait,
     world, world_at,
 };
+use crate::world::World;
 use crate::Biome;
 
 pub(super) const KINDS: [AnimalKind; 4] =
@@ -33,7 +34,7 @@ pub(super) fn appear(world: &mut World, kind: AnimalKind, x_px: i32, y_px: i32) 
 }
 
 pub(super) fn animal_mut(world: &mut World, at: usize) -> &mut Animal {
-    herd::animal_mut(&mut world.state.animals[at]).expect("it is an animal").0
+    world.state.animals[at].animal_mut().expect("it is an animal").0
 }
 
 pub(super) fn animal(world: &World, at: usize) -> Animal {

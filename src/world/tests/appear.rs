@@ -3,13 +3,14 @@
 use crate::command::{Action, Spawned};
 use crate::controller::Mood;
 use crate::entity::{EntityId, PlayerId};
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, AnimalKind, TickHz, ITEMS};
 use crate::snapshot::SnapshotError;
-use crate::state::{Event, World};
 use crate::terrain::{Obstacle, Terrain};
 use crate::tests::animals::{animal_mut, appear};
 use crate::tests::{bare_world, body, body_mut, command, events, player, put, wait, without_animals, world};
+use crate::world::World;
 use crate::Refusal;
 
 /// What comes of the operator's wish.

@@ -3,14 +3,15 @@
 use crate::command::{Action, Spawned};
 use crate::controller::Mood;
 use crate::entity::{EntityId, PlayerId};
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{item, AnimalKind, TickHz};
-use crate::state::{Event, World};
 use crate::tests::animals::{animal, animal_mut, appear, beast, facing, KINDS};
 use crate::tests::{
     bare_world, body, body_mut, build, command, events, player, player_mut, put, px, swing, wait, walk,
     world_at,
 };
+use crate::world::World;
 
 #[test]
 fn who_kills_one_has_its_food_its_gold_and_experience() {
@@ -303,7 +304,7 @@ fn the_controller_alone_goes_where_an_animal_walks_until_it_decides_anew() {
     (walks.direction, walks.wait) = (Some(Angle(1_000)), 9_000);
     let mut guess = world.state.animals[at].clone();
     for _ in 0..60 {
-        assert!(crate::controller::act(&mut guess, world.terrain(), &TickHz::Hz30.rates()));
+        assert!(guess.act(world.terrain(), &TickHz::Hz30.rates()));
         wait(&mut world, 1);
         assert_eq!(guess.body, *beast(&world, at));
     }

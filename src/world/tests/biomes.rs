@@ -1,12 +1,12 @@
 //! What the land does to who walks: the snow slows, the river slows and carries. At each tick rate.
 
-use crate::controller::{act, Controller};
+use crate::controller::Controller;
 use crate::entity::PlayerId;
 use crate::fixed::Fixed;
 use crate::rules::{AnimalKind, TickHz};
-use crate::state::World;
 use crate::tests::animals::{animal_mut, appear};
 use crate::tests::{bare_world, body, body_mut, build, player, player_mut, put, px, wait, walk};
+use crate::world::World;
 use crate::Biome;
 
 /// The middle of a land, or for the river its upper bank.
@@ -85,11 +85,11 @@ fn nobody_sleeps_in_the_river_and_who_leaves_it_comes_to_rest() {
     let mut world = alone_at(TickHz::Hz30, 7_200);
     let at = world.find(PlayerId(1)).expect("it is there");
     let (terrain, rates) = (world.terrain().clone(), TickHz::Hz30.rates());
-    assert!(act(&mut world.state.players[at], &terrain, &rates), "awake");
+    assert!(world.state.players[at].act(&terrain, &rates), "awake");
     body_mut(&mut world, 1).y = Fixed::from_px(9_000);
     wait(&mut world, 30);
     assert_eq!(body(&world, 1).vx, Fixed::ZERO);
-    assert!(!act(&mut world.state.players[at], &terrain, &rates), "asleep");
+    assert!(!world.state.players[at].act(&terrain, &rates), "asleep");
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn the_river_carries_animals_that_live_and_nothing_holds() {
         if let Controller::Animal(animal) = &mut cow.controller {
             animal.held = held;
         }
-        assert_eq!(act(&mut cow, world.terrain(), &TickHz::Hz30.rates()), carried, "{health} {held}");
+        assert_eq!(cow.act(world.terrain(), &TickHz::Hz30.rates()), carried, "{health} {held}");
         assert_eq!(cow.body.x > stood, carried, "{health} {held}");
     }
 }

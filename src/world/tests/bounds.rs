@@ -3,8 +3,9 @@
 use crate::controller::{Controller, Player};
 use crate::fixed::Fixed;
 use crate::rules::{xp_next, TickHz, GROUPS};
-use crate::state::{Identity, State, World};
+use crate::state::{Identity, State};
 use crate::tests::snapshot::lively;
+use crate::world::World;
 
 /// A change after which a state is still possible.
 type Change = fn(&mut State);

@@ -6,8 +6,9 @@ use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{TickHz, SHOTS_MOST};
 use crate::snapshot::SnapshotError;
-use crate::state::{State, World};
+use crate::state::State;
 use crate::tests::snapshot::lively;
+use crate::world::World;
 
 /// A change that makes a state impossible.
 type Spoil = fn(&mut State);

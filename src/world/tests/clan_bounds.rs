@@ -3,8 +3,8 @@
 use crate::command::{Action, Refusal};
 use crate::entity::PlayerId;
 use crate::rules::{TickHz, CLANS_MOST, CLAN_MEMBERS_MOST};
-use crate::state::World;
 use crate::tests::{act, bare_world, command, join, player};
+use crate::world::World;
 
 fn several(players: u16) -> World {
     let mut world = bare_world(TickHz::Hz30);

@@ -3,12 +3,13 @@
 use crate::clan::ClanId;
 use crate::command::{Action, Command, Refusal, KINDS};
 use crate::entity::PlayerId;
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, item, Group, TickHz, CLAN_CHARS, ITEMS, SAY_CHARS, WEAPONS};
-use crate::state::{Event, World};
 use crate::tests::{
     act, bare_world, body, body_mut, build, command, events, join, player, player_mut, put, swing, wait,
 };
+use crate::world::World;
 
 fn found(name: &str) -> Action {
     Action::ClanCreate { name: name.to_string() }

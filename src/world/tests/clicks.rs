@@ -1,10 +1,11 @@
 //! Clicks: a press counts even if the button is let go in the same tick.
 
 use crate::command::{Action, Command, Selection};
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{weapon, TickHz, WEAPONS};
-use crate::state::{Event, World};
 use crate::tests::{act, bare_world, command, events, hold, player, player_mut, put, wait};
+use crate::world::World;
 
 /// A player that stands alone on a bare map with that weapon and plenty of everything.
 fn armed(rate: TickHz, id: u8) -> World {

@@ -2,10 +2,10 @@
 
 use crate::fixed::Fixed;
 use crate::rules::TickHz;
-use crate::state::World;
 use crate::terrain::{Obstacle, Terrain};
 use crate::tests::{bare_world, body, body_mut, distance_px, player, put, px, wait, walk, world_at};
 use crate::view::SceneryView;
+use crate::world::World;
 
 /// A world with one obstacle in the middle.
 fn with_obstacle(rate: TickHz, radius_px: i32) -> World {

@@ -4,12 +4,13 @@ use proptest::prelude::*;
 
 use crate::command::{Action, Command, Refusal, Selection, Spawned, KINDS};
 use crate::entity::PlayerId;
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{AnimalKind, Resource, TickHz};
-use crate::state::{Event, World};
 use crate::tests::{
     act, bare_world, body, body_mut, command, join, player, player_mut, put, without_animals, world,
 };
+use crate::world::World;
 
 fn chat(text: &str) -> Action {
     Action::Chat { text: text.to_string() }

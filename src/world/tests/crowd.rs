@@ -3,12 +3,11 @@
 use crate::command::Action;
 use crate::crowd::{Crowd, Spot};
 use crate::entity::{Entity, PlayerId};
-use crate::fight::is_alive;
 use crate::fixed::Fixed;
 use crate::grid::Shape;
 use crate::rng::Rng;
-use crate::state::World;
 use crate::tests::{bare_world, body, body_mut, command, player_mut, put, wait};
+use crate::world::World;
 use crate::TickHz;
 
 const SIZE_PX: u32 = 1_440;
@@ -33,7 +32,7 @@ fn found(crowd: &Crowd, (x, y, reach): (Fixed, Fixed, Fixed)) -> Vec<u32> {
 
 fn expected(players: &[Entity], (x, y, reach): (Fixed, Fixed, Fixed)) -> Vec<u32> {
     let is_in = |a: Fixed, b: Fixed| a.0.abs_diff(b.0) <= reach.0.unsigned_abs();
-    let near = |it: &Entity| is_alive(it) && is_in(it.body.x, x) && is_in(it.body.y, y);
+    let near = |it: &Entity| it.is_alive() && is_in(it.body.x, x) && is_in(it.body.y, y);
     (0..).zip(players).filter(|(_, it)| near(it)).map(|(at, _)| at).collect()
 }
 
@@ -115,11 +114,11 @@ fn each_tick_knows_where_everyone_is_after_it() {
                 (side(rng.between(400, 1_100)), side(rng.between(400, 1_100)), side(rng.between(0, 300)));
             let mut found = found(&world.crowd, square);
             // Who died in this tick may still be there.
-            found.retain(|at| is_alive(&world.state.players[*at as usize]));
+            found.retain(|at| world.state.players[*at as usize].is_alive());
             found.sort_unstable();
             assert_eq!(found, expected(&world.state.players, square), "around {square:?}");
         }
-        for (at, entity) in world.state.players.iter().enumerate().filter(|(_, it)| is_alive(it)) {
+        for (at, entity) in world.state.players.iter().enumerate().filter(|(_, it)| it.is_alive()) {
             let spot = world.crowd.spot(world.crowd.slot_of(at));
             assert_eq!((spot.x, spot.y, spot.at), (entity.body.x, entity.body.y, at as u32));
         }

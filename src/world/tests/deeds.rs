@@ -4,9 +4,9 @@ use crate::command::Action;
 use crate::entity::PlayerId;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{item, TickHz, ITEMS};
-use crate::state::World;
 use crate::tests::animals::{animal, animal_mut, appear, beast, KINDS};
 use crate::tests::{act, bare_world, body, body_mut, build, hold, player, player_mut, put, wait};
+use crate::world::World;
 
 /// Players 1 and 2 on a bare map, far from one another and asleep.
 fn two() -> World {

@@ -2,12 +2,13 @@
 
 use crate::command::Action;
 use crate::entity::PlayerId;
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{thirds, TickHz, HEAL_DELAY_MS};
-use crate::state::{Event, World};
 use crate::tests::{
     act, bare_world, body, body_mut, command, distance_px, events, player, player_mut, put, swing, wait, walk,
 };
+use crate::world::World;
 
 /// Two players side by side on a bare map, the first looking at the second.
 fn two(rate: TickHz) -> World {

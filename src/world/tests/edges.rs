@@ -3,8 +3,8 @@
 use crate::entity::PlayerId;
 use crate::fixed::{square_root, Angle, Fixed};
 use crate::rules::{item, Group, TickHz};
-use crate::state::World;
 use crate::tests::{bare_world, body, body_mut, build, events, player, put, px, wait};
+use crate::world::World;
 
 /// An item as the game's tables have it: number, name, age that offers it, item that it needs, radius of what one runs into
 /// or steps on.
@@ -176,7 +176,7 @@ fn second(world: &mut World, number: u8, heading: u16, owner: u16) {
     (entity.body.heading, entity.body.owner) = (Angle(heading), PlayerId(owner));
     entity.controller =
         crate::controller::Controller::Structure(crate::controller::Structure { item: number, wait: 0 });
-    world.terrain.put_up(crate::terrain::Standing::of(&entity).expect("it was built"));
+    world.terrain.put_up(entity.standing().expect("it was built"));
     world.state.structures.push(entity);
 }
 

@@ -3,12 +3,13 @@
 use crate::command::Spawned;
 use crate::controller::Controller;
 use crate::entity::{Body, Entity, EntityId, PlayerId};
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{TickHz, SHOTS_MOST};
-use crate::state::{Event, World};
 use crate::tests::shooting::arm;
 use crate::tests::{act, bare_world, body_mut, command, events, player_mut, put, wait};
 use crate::trig::sine;
+use crate::world::World;
 use crate::Action;
 
 /// The four directions in which a way is exact, with their signs.

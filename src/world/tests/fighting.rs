@@ -2,13 +2,14 @@
 
 use crate::command::Action;
 use crate::entity::PlayerId;
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{TickHz, ARC, SLOW_MOST, WEAPONS};
-use crate::state::{Event, World};
 use crate::tests::{
     act, bare_world, body, body_mut, distance_px, events, player, player_mut, put, px, swing, wait, walk,
 };
 use crate::trig::direction;
+use crate::world::World;
 
 /// A weapon that strikes, as the game's tables have it: number, name, damage, range px, gather, period ms, speed %, extra knock px/s.
 type Row = (u8, &'static str, u16, i32, u32, u16, i32, i32);

@@ -1,13 +1,13 @@
 //! What flies, as a part of the state: its bounds, its numbers, its room, dead reckoning, snapshots in mid-flight.
 
 use crate::command::Action;
-use crate::controller;
 use crate::entity::{EntityId, PlayerId};
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{TickHz, SHOTS_MOST};
-use crate::state::{Event, World};
 use crate::tests::shooting::arm;
 use crate::tests::{act, bare_world, body_mut, events, player, player_mut, put, wait};
+use crate::world::World;
 
 /// So many players in rows, each with a repeater, who hold the button.
 fn shooters(rate: TickHz, count: u16) -> World {
@@ -105,7 +105,7 @@ fn who_heard_of_a_shot_knows_where_it_is() {
         let mut ticks = 0;
         while world.projectile(alone.id).is_some() {
             assert_eq!(world.state.shots[0], alone, "after {ticks} ticks at {rate:?}");
-            assert!(controller::act(&mut alone, world.terrain(), &world.rates));
+            assert!(alone.act(world.terrain(), &world.rates));
             wait(&mut world, 1);
             ticks += 1;
         }

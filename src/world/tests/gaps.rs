@@ -4,12 +4,12 @@ use crate::command::{Action, Spawned};
 use crate::entity::PlayerId;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{AnimalKind, TickHz};
-use crate::state::World;
 use crate::tests::animals::{animal_mut, appear, facing};
 use crate::tests::{
     act, bare_world, body, body_mut, build, command, distance_px, join, player_mut, put, px, wait, walk,
     world,
 };
+use crate::world::World;
 
 /// Lets the operator set up a wood wall there, 50 px in radius.
 fn wall(world: &mut World, x_px: u16, y_px: u16) {
@@ -310,7 +310,7 @@ fn no_animal_pushes_a_player_that_stands() {
         put(&mut world, 1, 5_000, 5_000);
         wait(&mut world, 2);
         appear(&mut world, AnimalKind::Cow, 4_850, 5_000);
-        let (cow, _) = crate::herd::animal_mut(&mut world.state.animals[0]).expect("a cow");
+        let (cow, _) = world.state.animals[0].animal_mut().expect("a cow");
         (cow.direction, cow.wait) = (Some(Angle(0)), 30_000);
         wait(&mut world, rate.get() * 3);
         assert_eq!(body(&world, 1).x, Fixed::from_px(5_000), "at {rate:?}");

@@ -3,10 +3,11 @@
 use crate::command::Action;
 use crate::controller::{Controller, SceneryKind};
 use crate::entity::{EntityId, PlayerId};
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{Resource, TickHz, ARC, WEAPONS};
-use crate::state::{Event, World};
 use crate::tests::{act, body_mut, command, events, player, player_mut, put, swing, wait, world};
+use crate::world::World;
 
 /// A world with one thing of nature only, of that size, and player 1 that far to the left of it, looking at it.
 fn before(kind: SceneryKind, scale_px: i32, apart: Fixed) -> World {

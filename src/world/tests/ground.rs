@@ -7,9 +7,9 @@ use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
 use crate::rules::TickHz;
 use crate::spawn::place;
-use crate::state::World;
 use crate::terrain::{Obstacle, Terrain};
 use crate::tests::{bare_world, body, body_mut, build, player_mut, put, px, wait, walk, world};
+use crate::world::World;
 
 fn at_px(x_px: i32, y_px: i32) -> (Fixed, Fixed) {
     (Fixed::from_px(x_px), Fixed::from_px(y_px))

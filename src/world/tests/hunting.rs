@@ -2,11 +2,12 @@
 
 use crate::command::{Action, Spawned};
 use crate::entity::{EntityId, PlayerId};
+use crate::event::Event;
 use crate::fixed::Fixed;
 use crate::rules::{projectile, weapon, AnimalKind, TickHz, ANIMALS};
-use crate::state::{Event, World};
 use crate::tests::shooting::arm;
 use crate::tests::{bare_world, body, body_mut, command, events, player, put, px, swing, wait};
+use crate::world::World;
 
 /// Something appears on the map.
 fn appear(world: &mut World, what: Spawned, x_px: u16, y_px: u16) {

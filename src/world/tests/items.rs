@@ -2,12 +2,13 @@
 
 use crate::command::{Action, Refusal, Selection};
 use crate::entity::PlayerId;
+use crate::event::Event;
 use crate::fixed::Angle;
 use crate::rules::{item, weapon, Group, TickHz, ITEMS, WEAPONS};
-use crate::state::{Event, World};
 use crate::tests::{
     act, bare_world, body_mut, command, distance_px, events, hold, player, player_mut, put, swing, wait, walk,
 };
+use crate::world::World;
 
 /// An item as the game's tables have it: number, name, group, cost (wood, food, stone), health, scale px, damage, points in
 /// two seconds, limit.

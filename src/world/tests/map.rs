@@ -3,9 +3,10 @@
 use crate::controller::SceneryKind;
 use crate::fixed::Fixed;
 use crate::map::{areas_per_side, generate, Bands, Biome};
-use crate::state::{Identity, World};
+use crate::state::Identity;
 use crate::tests::world;
 use crate::view::SceneryView;
+use crate::world::World;
 use crate::{EntityId, TickHz};
 
 fn sized(seed: u32, map_size_px: u32) -> World {

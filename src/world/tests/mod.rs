@@ -45,9 +45,11 @@ mod weapons;
 use crate::command::{Action, Command, Selection};
 use crate::controller::{Controller, Player};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, TickHz};
-use crate::state::{Event, Identity, World};
+use crate::state::Identity;
+use crate::world::World;
 
 /// A world of that seed on the usual map at the usual rate.
 fn world(seed: u32) -> World {

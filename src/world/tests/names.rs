@@ -4,9 +4,9 @@ use crate::alike::look_alike;
 use crate::command::{Action, Refusal};
 use crate::entity::PlayerId;
 use crate::rules::{TickHz, NAME_CHARS};
-use crate::state::World;
 use crate::tests::{act, bare_world, command, player};
 use crate::text::{check_chat, check_clan_name, check_name, clean_chat, clean_clan_name, clean_name};
+use crate::world::World;
 
 /// Lets a player in by that name, and tells by which one it plays.
 fn enter(world: &mut World, id: u16, name: &str) -> String {

@@ -3,10 +3,11 @@
 use crate::command::Action;
 use crate::controller::Poison;
 use crate::entity::PlayerId;
+use crate::event::Event;
 use crate::fixed::Fixed;
 use crate::rules::TickHz;
-use crate::state::{Event, World};
 use crate::tests::{act, bare_world, body, body_mut, build, command, events, player, player_mut, put, wait};
+use crate::world::World;
 
 /// Player 2 touches poison spikes of player 1 in this tick, and is put far away from them.
 fn poisoned(rate: TickHz) -> World {

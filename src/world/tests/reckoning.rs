@@ -1,6 +1,5 @@
 //! A controller can be run without news, and without the rest of the world.
 
-use crate::controller::act;
 use crate::entity::PlayerId;
 use crate::rules::TickHz;
 use crate::terrain::{Obstacle, Terrain};
@@ -15,7 +14,7 @@ fn without_news_the_controller_goes_where_the_world_goes() {
         let at = world.find(PlayerId(1)).expect("the player is there");
         let mut guess = world.state.players[at].clone();
         for tick in 0..rate.get() * 20 {
-            assert!(act(&mut guess, world.terrain(), &rate.rates()));
+            assert!(guess.act(world.terrain(), &rate.rates()));
             wait(&mut world, 1);
             assert_eq!(guess, world.state.players[at], "after {tick} ticks at {rate:?}");
         }
@@ -37,7 +36,7 @@ fn it_works_on_a_world_of_which_one_knows_only_what_is_near() {
     let at = world.find(PlayerId(1)).expect("the player is there");
     let mut guess = world.state.players[at].clone();
     for _ in 0..40 {
-        act(&mut guess, &partial, &TickHz::Hz30.rates());
+        guess.act(&partial, &TickHz::Hz30.rates());
         wait(&mut world, 1);
     }
     assert_eq!(guess, world.state.players[at]);
@@ -48,7 +47,7 @@ fn scenery_sleeps() {
     let world = world_at(8, TickHz::Hz30);
     let mut tree = world.state.others[0].clone();
     let before = tree.clone();
-    assert!(!act(&mut tree, world.terrain(), &TickHz::Hz30.rates()));
+    assert!(!tree.act(world.terrain(), &TickHz::Hz30.rates()));
     assert_eq!(tree, before);
 }
 
@@ -65,7 +64,7 @@ fn obstacles_of_any_size_and_place_are_survived() {
     let at = world.find(PlayerId(1)).expect("the player is there");
     let mut entity = world.state.players[at].clone();
     for _ in 0..50 {
-        act(&mut entity, &terrain, &TickHz::Hz15.rates());
+        entity.act(&terrain, &TickHz::Hz15.rates());
     }
     assert_eq!(terrain.map_size_px(), 32_000);
 }

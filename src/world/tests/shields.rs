@@ -2,11 +2,12 @@
 
 use crate::command::{Action, Selection};
 use crate::entity::PlayerId;
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{TickHz, SHIELD_ARC, WEAPONS};
-use crate::state::{Event, World};
 use crate::tests::shooting::arm;
 use crate::tests::{act, bare_world, body, body_mut, build, events, player_mut, put, px, swing, wait};
+use crate::world::World;
 
 /// Player 2 with a shield, so far to the right of player 1, whom it looks at; player 1 looks at it.
 fn facing(apart_px: i32) -> World {

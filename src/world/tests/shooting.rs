@@ -6,11 +6,11 @@ use crate::controller::{Controller, Scenery, SceneryKind};
 use crate::entity::{EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{item, projectile, weapon, TickHz, PROJECTILES, WEAPONS};
-use crate::state::{Event, World};
 use crate::tests::{
     act, bare_world, body, body_mut, build, command, distance_px, events, player, player_mut, put, px, wait,
     without_animals, world,
 };
+use crate::{Event, World};
 
 /// A weapon that shoots as the game's tables have it: number, name, projectile, wood, stone, period ms, speed %, recoil px/s.
 type Row = (u8, &'static str, u8, u32, u32, u16, i32, i32);

@@ -12,8 +12,9 @@ use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
 use crate::rules::{code_hash, Resource, TickHz, ANIMALS};
 use crate::snapshot::{read, SnapshotError};
-use crate::state::{Identity, State, World};
+use crate::state::{Identity, State};
 use crate::tests::{body, body_mut, command, join, player, player_mut, put, wait, walk, world};
+use crate::world::World;
 
 /// A world in which every field has been used: players of all kinds, some walking, some gone.
 pub(super) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {

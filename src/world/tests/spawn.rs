@@ -2,12 +2,12 @@
 
 use crate::entity::PlayerId;
 use crate::fixed::Fixed;
-use crate::map::Biome;
-use crate::rules::{AnimalKind, TickHz};
-use crate::state::{Identity, World};
+use crate::rules::{AnimalKind, Biome, TickHz};
+use crate::state::Identity;
 use crate::terrain::{Obstacle, Terrain};
 use crate::tests::animals::{animal_mut, appear};
 use crate::tests::{bare_world, distance_px, join, put, wait, walk, without_animals, world};
+use crate::world::World;
 
 fn is_stuck(world: &World, id: PlayerId) -> bool {
     let body = world.player(id).expect("it joined").body;

@@ -2,13 +2,14 @@
 
 use crate::command::{Action, Refusal, Selection};
 use crate::entity::{EntityId, PlayerId};
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{Group, TickHz, GROUPS, ITEMS};
-use crate::state::{Event, World};
 use crate::tests::{
     act, bare_world, body, body_mut, build, command, distance_px, events, hold, join, player, player_mut,
     put, px, swing, wait, walk, world,
 };
+use crate::world::World;
 
 /// A player on a bare map.
 fn alone() -> World {

@@ -2,12 +2,13 @@
 
 use crate::command::Action;
 use crate::entity::PlayerId;
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{item, TickHz};
-use crate::state::{Event, World};
 use crate::tests::{
     act, bare_world, body, body_mut, build, distance_px, events, player, player_mut, put, px, wait, walk,
 };
+use crate::world::World;
 
 /// Player 1 has built that item at 7,035 px and some, and went far away; player 2 waits that far to the right of it.
 fn before(rate: TickHz, number: u8, apart_px: i32) -> World {

@@ -4,11 +4,12 @@ use crate::clan::ClanId;
 use crate::command::Action;
 use crate::controller::{Controller, Structure};
 use crate::entity::{EntityId, PlayerId};
+use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::TickHz;
 use crate::snapshot::SnapshotError;
-use crate::state::{Event, World};
 use crate::tests::{bare_world, body, body_mut, build, command, events, player, player_mut, put, px, wait};
+use crate::world::World;
 
 /// A turret of player 1, who has gone far away; its number and its place.
 fn turret(rate: TickHz) -> (World, EntityId, i32) {

@@ -4,8 +4,8 @@ use std::f64::consts::PI;
 
 use crate::fixed::Fixed;
 use crate::rules::TickHz;
-use crate::state::World;
 use crate::tests::{bare_world, body, body_mut, distance_px, player, put, px, wait, walk};
+use crate::world::World;
 
 /// A player in the middle of a bare map.
 fn alone(rate: TickHz) -> World {

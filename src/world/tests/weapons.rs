@@ -1,13 +1,14 @@
 //! The weapons one by one: who is offered them, and what a stroke does beyond its harm to a player, at each tick rate.
 
 use crate::entity::PlayerId;
+use crate::event::Event;
 use crate::fixed::{square_root, Angle, Fixed};
 use crate::rules::{weapon, TickHz, ARC, SLOW_MOST};
-use crate::state::{Event, World};
 use crate::tests::{
     bare_world, body, body_mut, build, distance_px, events, player, player_mut, put, swing, wait, walk,
 };
 use crate::trig::direction;
+use crate::world::World;
 
 /// A weapon as the game's tables have it: number, name, slot, age that offers it, weapon that it needs, slowness in parts of
 /// 30,000, what it takes from what was built, gold that it takes.

@@ -1,0 +1,44 @@
+//! Bodies: where a thing is. A body does nothing by itself; only its controller acts on it (see [`crate::controller`]).
+
+use crate::fields::fields;
+use crate::fixed::{is_within, Angle, Fixed};
+use crate::id::PlayerId;
+
+/// Where a thing is and what can be done to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Body {
+    /// Centre, from the left edge of the map.
+    pub x: Fixed,
+    /// Centre, from the top edge of the map.
+    pub y: Fixed,
+    /// Velocity to the right, pixels per tick.
+    pub vx: Fixed,
+    /// Velocity downwards, pixels per tick.
+    pub vy: Fixed,
+    /// Where it looks. Independent of where it goes.
+    pub heading: Angle,
+    /// Radius for collisions, pixels.
+    pub radius_px: i32,
+    /// Health points. 0 for what cannot be hurt.
+    pub health: u16,
+    /// Whose it is: a player's own body is its own, nature's is nobody's (0).
+    pub owner: PlayerId,
+}
+
+impl Body {
+    /// Whether the centre of another body is within that distance.
+    pub(crate) fn is_near(&self, other: &Body, reach_px: i32) -> bool {
+        is_within(self.x.apart(other.x), self.y.apart(other.y), Fixed::from_px(reach_px).0.unsigned_abs())
+    }
+}
+
+fields!(Body:
+    x: Fixed,
+    y: Fixed,
+    vx: Fixed,
+    vy: Fixed,
+    heading: Angle,
+    radius_px: i32,
+    health: u16,
+    owner: PlayerId,
+);

@@ -1,0 +1,48 @@
+//! The numbers by which players and entities are named.
+
+use crate::fields::scalar;
+
+/// The number of a player, chosen by the server before the `Join` command. 0 is the operator, who has no body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlayerId(pub u16);
+
+impl PlayerId {
+    /// The issuer of what the server itself commands: join, leave.
+    pub const OPERATOR: PlayerId = PlayerId(0);
+
+    /// The entity that a player of this number has.
+    pub const fn entity(self) -> EntityId {
+        EntityId(self.0 as u32)
+    }
+
+    /// The player, unless it is the operator: what the operator let appear is nobody's.
+    pub fn somebody(self) -> Option<PlayerId> {
+        Some(self).filter(|id| *id != PlayerId::OPERATOR)
+    }
+}
+
+/// The number of an entity. A player's entity has the player's number; things count from
+/// [`EntityId::FIRST_OTHER`], animals from [`EntityId::FIRST_ANIMAL`], projectiles from [`EntityId::FIRST_SHOT`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntityId(pub u32);
+
+impl EntityId {
+    /// The first number that is not a player's.
+    pub const FIRST_OTHER: EntityId = EntityId(65_536);
+    /// The first number of an animal; what nature placed and what was built are below.
+    pub const FIRST_ANIMAL: EntityId = EntityId(0x4000_0000);
+    /// The first number of a projectile.
+    pub const FIRST_SHOT: EntityId = EntityId(0x8000_0000);
+
+    /// The player whose entity this is, if it is one.
+    pub const fn player(self) -> Option<PlayerId> {
+        if self.0 > 0 && self.0 < Self::FIRST_OTHER.0 {
+            Some(PlayerId(self.0 as u16))
+        } else {
+            None
+        }
+    }
+}
+
+scalar!(PlayerId, 2, |value| u64::from(value.0), |raw| Some(PlayerId(raw as u16)));
+scalar!(EntityId, 4, |value| u64::from(value.0), |raw| Some(EntityId(raw as u32)));
