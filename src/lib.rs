@@ -16,7 +16,7 @@
 //! Each level decodes and encodes in the same file. Everything but [`net`] and [`client`] is pure:
 //! bytes in, values out; no socket, no clock, no thread, no file.
 //!
-//! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`ws`], [`packet`], [`session`], [`world`], [`feed`],
+//! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`ws`], [`packet`], [`session`], [`world`], [`feed`], [`room`],
 //! [`explain`], [`capture`], [`replay`], [`client`], [`net`].
 
 pub mod limits;
@@ -34,6 +34,8 @@ pub mod session;
 pub use tickwire_world as world;
 
 pub mod feed;
+
+pub mod room;
 
 pub mod explain;
 

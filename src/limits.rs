@@ -50,6 +50,9 @@ pub const CLIENT_PACKET_VALUES: usize = 64 * 1024;
 /// Characters of client text (an unknown code, a wrong argument) quoted in an error. Longer text is
 /// cut.
 pub const PACKET_EXCERPT_CHARS: usize = 24;
+/// Characters of a room's name: each record of a capture carries it. Beyond: the server does not
+/// start, and a path below a longer name is unknown.
+pub const ROOM_NAME_CHARS: usize = 32;
 /// Rows of all code tables together. Beyond: the server rejects the tables at startup.
 pub const TABLE_ROWS: usize = 1024;
 
@@ -257,10 +260,10 @@ pub const ADMIN_FAILURE_TIME: Duration = Duration::from_secs(60);
 /// Addresses whose wrong tokens are remembered. Beyond: the address whose count began first is
 /// forgotten.
 pub const ADMIN_FAILURE_ADDRESSES: usize = 1024;
-/// Operator questions that wait for the world thread. Beyond: refused; the operator may repeat the
+/// Operator questions that wait for a room. Beyond: refused; the operator may repeat the
 /// question.
 pub const INQUIRIES: usize = 64;
-/// Time to wait for the world thread's answer, which comes with the next tick unless the machine is
+/// Time to wait for a room's answer, which comes with the next tick unless the machine is
 /// overloaded. Beyond: the operator is told that no answer came.
 pub const ANSWER_TIME: Duration = Duration::from_secs(5);
 /// Bytes of a file to restore: a world with three players has 25 kB, so thousands of players fit.
@@ -428,7 +431,7 @@ pub const SEND_BUFFER_BYTES: usize = 16 * 1024;
 /// actual cost.
 pub const TAP_ITEM_BYTES: usize = 160;
 
-// ---- net: world thread and fan-out ----------------------------------------------------------
+// ---- room and fan-out -----------------------------------------------------------------------
 
 /// Players in the world at once, and so player numbers: they fit the 16 bits that every dialect
 /// gives them, with room to spare. Beyond: close 1013 `full`.
@@ -456,7 +459,7 @@ pub const OPERATOR_COMMANDS_PER_TICK: usize = 16 * 1024 - 1;
 pub const COMMANDS_PER_PLAYER_TICK: usize = 16;
 /// Published ticks that wait for a fan-out worker. Beyond: the oldest is dropped and counted.
 pub const PUBLISHED_TICKS: usize = 64;
-/// How often the program checks that the world thread is still running.
+/// How often the program checks that the default room's thread is still running.
 pub const WORLD_LOOK: Duration = Duration::from_millis(500);
 /// How long a worker sleeps when no tick comes, so that it still checks its clients' deadlines.
 pub const WORKER_IDLE: Duration = Duration::from_millis(100);

@@ -1,7 +1,7 @@
 //! Wakes a worker: published ticks, in order and bounded, and the clients that the worker takes
 //! over.
 //!
-//! The world thread hands over its ticks, and client threads hand over their clients. The one
+//! The rooms hand over their ticks, and client threads hand over their clients. The one
 //! worker that waits takes everything that has arrived since its last call. Ticks are never out of
 //! order, there are never more than [`limits::PUBLISHED_TICKS`] of them, and a worker never sleeps
 //! while something is waiting for it.

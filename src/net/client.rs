@@ -18,6 +18,7 @@ use super::outbox::{Outbox, Pushed, Wire};
 use super::platform;
 use super::tap::{Tap, Who};
 use crate::packet::{PacketError, ServerPacket};
+use crate::room::Handle;
 use crate::session::Breach;
 use crate::sync::Mutex;
 use crate::world::PlayerId;
@@ -87,6 +88,8 @@ pub struct Client {
     pub address: SocketAddr,
     /// When its handshake completed, on the server's clock.
     pub connected: Duration,
+    /// The room that it is in.
+    pub room: Arc<Handle>,
     /// Its dialect, layout and format.
     pub endpoint: Endpoint,
     /// The socket: read by its own thread only, written through the outbox only.
@@ -132,6 +135,7 @@ impl Client {
         id: u64,
         address: SocketAddr,
         stream: Arc<TcpStream>,
+        room: Arc<Handle>,
         endpoint: Endpoint,
         (tap, bytes_out): (Tap, Counter),
         now: Duration,
@@ -140,6 +144,7 @@ impl Client {
             id,
             address,
             connected: now,
+            room,
             endpoint,
             stream,
             outbox: Outbox::default(),
@@ -307,6 +312,8 @@ mod tests {
 
     use super::*;
     use crate::feed::view::Layout;
+    use crate::net::Config;
+    use crate::net::host::Host;
     use crate::packet::Codes;
 
     #[test]
@@ -316,10 +323,10 @@ mod tests {
         let stream = Arc::new(TcpStream::connect(address).expect("a connection"));
         let dialect = Codes::builtin().dialect("native").expect("built in");
         let endpoint = Endpoint { dialect, layout: Layout::Native, json: false };
+        let room = Arc::clone(Host::for_tests(Config::new(address)).room());
         for id in 0..400 {
-            let now = Duration::ZERO;
-            let client =
-                Client::new(id, address, Arc::clone(&stream), endpoint.clone(), Default::default(), now);
+            let (now, room, stream) = (Duration::ZERO, Arc::clone(&room), Arc::clone(&stream));
+            let client = Client::new(id, address, stream, room, endpoint.clone(), Default::default(), now);
             thread::scope(|scope| {
                 scope.spawn(|| client.close(Ending::Breach(Breach::SlowClient), now));
                 while client.ending().is_none() {}

@@ -4,14 +4,17 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::console::token::Token;
 use super::forwarded::Network;
+use super::platform;
 use super::recorder::Rotation;
 use crate::feed::Rates;
 use crate::limits;
 use crate::packet::Codes;
-use crate::world::{Identity, TickHz, rules};
+use crate::room::{Options, Room};
+use crate::world::{Identity, TickHz, World, rules};
 
 /// The settings of one server.
 #[derive(Debug, Clone)]
@@ -71,9 +74,25 @@ impl Config {
         }
     }
 
-    /// The update rates, none above the tick rate.
+    /// The update rates of the default room.
     pub fn rates(&self) -> Rates {
-        let tick_hz = self.identity.tick_hz.get();
+        self.rates_at(self.identity.tick_hz.get())
+    }
+
+    /// A room with these settings in which this world goes on.
+    pub fn room(&self, name: &str, world: World) -> Room {
+        let options = Options {
+            name: name.to_owned(),
+            epoch: format!("{:016x}", u64::from_le_bytes(platform::random())),
+            rates: self.rates_at(world.identity().tick_hz.get()),
+            delay_ticks: self.command_delay_ticks,
+            seat_time: Duration::ZERO,
+        };
+        Room::new(world, options)
+    }
+
+    /// The update rates, none above this tick rate.
+    fn rates_at(&self, tick_hz: u32) -> Rates {
         let at_most = |hz: u32| hz.clamp(1, tick_hz);
         Rates { tick_hz, native_hz: at_most(self.update_hz), moomoo_hz: at_most(self.moomoo_update_hz) }
     }

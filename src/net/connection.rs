@@ -35,6 +35,8 @@ use super::tap::Handshake;
 use super::wire;
 use crate::household::Household;
 use crate::limits;
+use crate::packet::endpoint::room_of;
+use crate::room::Handle;
 use crate::ws::http::{self, HeadReader, RequestHead};
 use crate::ws::upgrade;
 
@@ -98,7 +100,7 @@ fn begin(
         return None;
     }
     match upgrade(shared, &head, Household::of(address.ip()), &mut permit) {
-        Ok((endpoint, response)) => {
+        Ok((room, endpoint, response)) => {
             write_all(&stream, &response, limits::HEAD_TIME).ok()?;
             let id = shared.next_client_id();
             let dialect = endpoint.dialect.name();
@@ -108,7 +110,7 @@ fn begin(
             // A capture shows the connection as it is, with the proxy at its other end.
             shared.tap.opened(id, Handshake::new((peer, local), spoken, now, raw, response));
             let told = (shared.tap.clone(), shared.metrics.bytes_out.clone());
-            let client = Arc::new(Client::new(id, address, stream, endpoint, told, now));
+            let client = Arc::new(Client::new(id, address, stream, room, endpoint, told, now));
             Some((client, permit, rest))
         }
         Err(refusal) => {
@@ -250,10 +252,14 @@ fn upgrade(
     head: &RequestHead,
     address: Household,
     permit: &mut Permit,
-) -> Result<(Endpoint, Vec<u8>), Refused> {
+) -> Result<(Arc<Handle>, Endpoint, Vec<u8>), Refused> {
     let accepted = upgrade::accept(head, &SUBPROTOCOLS)?;
     upgrade::check_origin(head, &shared.config.allowed_origins)?;
     let endpoint = endpoint::find(&shared.config.codes, head)?;
+    let room = shared.find_room(room_of(head.path()).0).ok_or(NoEndpoint::Path)?;
+    if room.is_over() {
+        return Err(Refused::plain(503, "room_over"));
+    }
     if shared.is_stopping() {
         return Err(Refused::plain(503, "stopping"));
     }
@@ -263,7 +269,7 @@ fn upgrade(
         shared.budgets.give_back(address, Spending::Client);
         return Err(turned_away(shared, cap));
     }
-    Ok((endpoint, accepted.response))
+    Ok((Arc::clone(room), endpoint, accepted.response))
 }
 
 fn refuse(shared: &Host, stream: &TcpStream, address: SocketAddr, refused: Refused) {

@@ -10,7 +10,6 @@ use std::cell::Cell;
 use std::io::{ErrorKind, Read};
 use std::net::Shutdown;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tracing::{debug, info};
@@ -58,7 +57,7 @@ impl Leaving<'_> {
     /// Takes the client's body out of the world. Nobody moves it any more, so it does not stand about while the last words go.
     fn leave_world(&self) {
         if let Some(player) = self.client.take_player() {
-            self.shared.inbox.leave(player);
+            self.client.room.disconnect(player, self.shared.now());
         }
     }
 }
@@ -78,6 +77,10 @@ pub fn run(shared: &Host, client: &Arc<Client>, rest: &[u8]) {
     let leaving = Leaving { shared, client, rule: Cell::new(Breach::InternalError.name()) };
     if shared.is_stopping() {
         client.close(Ending::Breach(Breach::GoingAway), shared.now());
+    }
+    // Closes what the end of the room has not found listed.
+    if client.room.is_over() {
+        client.close(Ending::Breach(Breach::InternalError), shared.now());
     }
     // A ban closes those that are listed: who was let in just before it and is listed just after it sees to it here.
     if shared.admission.is_banned(client.address.ip()) {
@@ -99,7 +102,7 @@ pub fn run(shared: &Host, client: &Arc<Client>, rest: &[u8]) {
 }
 
 fn log_ending(shared: &Host, client: &Client, ending: &Ending) {
-    let (rule, tick) = (ending.name(), shared.tick.load(Ordering::Relaxed));
+    let (rule, tick) = (ending.name(), client.room.tick());
     let player = client.player().map_or(0, |player| player.0);
     if let Some(code) = ending.close_code() {
         Metrics::count(&shared.metrics.closed, "rule", rule);
@@ -113,7 +116,7 @@ impl Conversation<'_> {
     /// In the MooMoo dialects the server speaks first; a native client is told nothing before its hello.
     fn begin(&mut self) {
         if self.client.endpoint.layout == Layout::Moomoo {
-            let socket_id = format!("{}-{}", self.shared.epoch, self.client.id);
+            let socket_id = format!("{}-{}", self.client.room.options.epoch, self.client.id);
             self.reply(&ServerPacket::IoInit { socket_id: &socket_id });
             self.reply(&ServerPacket::InitData);
             self.shared.give_to_worker(self.client);
@@ -323,7 +326,7 @@ impl Conversation<'_> {
 
     fn packet(&mut self, packet: ClientPacket<'_>) -> Result<(), Ending> {
         self.shared.metrics.messages_in.inc();
-        let (now, tick) = (self.now, self.shared.tick.load(Ordering::Relaxed));
+        let (now, tick) = (self.now, self.client.room.tick());
         let mut outputs = std::mem::take(&mut self.outputs);
         let handled = self.session.handle(packet, now, tick, &mut outputs).map_err(Ending::Breach);
         let carried = outputs.drain(..).try_for_each(|output| self.carry_out(output));
@@ -351,7 +354,7 @@ impl Conversation<'_> {
         if Spending::on(&command.action).is_some_and(|spending| !self.may(spending)) {
             return;
         }
-        if let Err(dropped) = self.shared.inbox.push(self.address, command, intended) {
+        if let Err(dropped) = self.client.room.push(self.address, command, intended) {
             Metrics::count(&self.shared.metrics.refused_commands, "reason", dropped.name());
         }
     }
@@ -371,8 +374,9 @@ impl Conversation<'_> {
         if !self.may(Spending::Join) {
             return Ok(());
         }
-        let player = self.shared.roster.take(self.shared.now()).ok_or(Ending::Breach(Breach::Full))?;
-        let tick = self.shared.tick.load(Ordering::Relaxed);
+        let player = self.client.room.take_seat(self.client.id, self.shared.now());
+        let player = player.ok_or(Ending::Breach(Breach::Full))?;
+        let tick = self.client.room.tick();
         info!(client = self.client.id, player = player.0, tick, ?name, "player enters");
         self.session.joined(player);
         self.client.set_player(player, &name);
@@ -380,21 +384,21 @@ impl Conversation<'_> {
         let gifts = Resource::ALL.into_iter().filter(|_| gift);
         let gifts = gifts.map(|resource| Action::Grant { player, resource, amount });
         let actions = std::iter::once(Action::Join { player, name, skin }).chain(gifts);
-        self.shared.inbox.push_operator_together(actions.collect());
+        self.client.room.push_operator(actions.collect());
         Ok(())
     }
 
     fn welcome(&self) {
-        let config = &self.shared.config;
+        let room = &self.client.room;
         self.reply(&ServerPacket::Welcome(Welcome {
             version: NATIVE_VERSION,
             code_hash: &format!("{:016x}", world::code_hash()),
-            seed: config.identity.seed,
-            map_size_px: config.identity.map_size_px,
-            tick_hz: config.rates().tick_hz as u8,
-            update_hz: config.rates().native_hz as u8,
-            epoch: &self.shared.epoch,
-            tick: self.shared.tick.load(Ordering::Relaxed),
+            seed: room.identity.seed,
+            map_size_px: room.identity.map_size_px,
+            tick_hz: room.options.rates.tick_hz as u8,
+            update_hz: room.options.rates.native_hz as u8,
+            epoch: &room.options.epoch,
+            tick: room.tick(),
         }));
     }
 
@@ -409,9 +413,7 @@ mod tests {
 
     use super::*;
     use crate::net::Config;
-    use crate::net::admission::{Admission, Caps};
     use crate::net::endpoint::Endpoint;
-    use crate::net::inbox::Inbox;
     use crate::packet::Codes;
     use crate::ws::frame::{self, Opcode};
 
@@ -420,12 +422,11 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("its address");
         let stream = Arc::new(TcpStream::connect(address).expect("a connection"));
-        let (inbox, admission) = (Inbox::new(0, 30, 0), Admission::new(Caps::default()));
-        let shared = Host::new(Config::new(address), inbox, admission, 1, "0".to_owned());
+        let shared = Host::for_tests(Config::new(address));
         let dialect = Codes::builtin().dialect("legacy").expect("built in");
         let endpoint = Endpoint { dialect, layout: Layout::Moomoo, json: false };
-        let now = Duration::ZERO;
-        let client = Arc::new(Client::new(1, address, stream, endpoint, Default::default(), now));
+        let (now, room) = (Duration::ZERO, Arc::clone(shared.room()));
+        let client = Arc::new(Client::new(1, address, stream, room, endpoint, Default::default(), now));
         let session = Session::new(false, now);
         let (shared, client) = (&shared, &client);
         let mut conversation = Conversation {

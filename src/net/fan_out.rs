@@ -1,7 +1,7 @@
 //! The fan-out: workers that turn each published tick into updates for clients.
 //!
 //! ```text
-//!  world thread ──ring(published)──► bell of each worker ──► for each of its clients:
+//!  room thread ──ring(published)──► bell of each worker ──► for each of its clients:
 //!                                                             view → messages → frames → one push → one send
 //! ```
 //!
@@ -21,16 +21,27 @@ use super::client::{Client, Ending};
 use super::host::Host;
 use crate::feed::{Messages, Published, Scratch, View};
 use crate::limits;
+use crate::room::Handle;
 use crate::session::Breach;
 use crate::ws::frame::{self, Opcode};
 
-/// The bell that wakes a worker.
-pub type Bell = bell::Bell<Arc<Published>, Arc<Client>>;
+/// The bell that wakes a worker: ticks with their room, and clients.
+pub type Bell = bell::Bell<(Arc<Handle>, Arc<Published>), Arc<Client>>;
 
 /// A client and its known set.
 struct Member {
     client: Arc<Client>,
     view: View,
+}
+
+/// The clients of one room at one worker.
+struct Audience {
+    room: Arc<Handle>,
+    members: Vec<Member>,
+    /// The ticks that they have not been sent.
+    ticks: VecDeque<Arc<Published>>,
+    /// When they were last served.
+    served: Duration,
 }
 
 /// The buffers that a worker lends to each client in turn.
@@ -43,23 +54,48 @@ struct Desk {
 
 /// A worker's loop, until its bell says stop.
 pub fn run(host: &Host, bell: &Bell) {
-    let (mut members, mut desk) = (Vec::<Member>::new(), Desk::default());
+    let audience = |room: &Arc<Handle>| Audience {
+        room: Arc::clone(room),
+        members: Vec::new(),
+        ticks: VecDeque::new(),
+        served: Duration::ZERO,
+    };
+    let mut audiences: Vec<Audience> = host.rooms.iter().map(audience).collect();
+    let mut desk = Desk::default();
     let (mut ticks, mut newcomers) = (VecDeque::new(), Vec::new());
     while bell.wait(&mut ticks, &mut newcomers) {
-        members.extend(newcomers.drain(..).map(|client| {
-            let view = View::new(client.endpoint.layout);
-            Member { client, view }
-        }));
-        members.retain(|member| !member.client.is_gone());
-        for member in &mut members {
-            let told = catch_unwind(AssertUnwindSafe(|| serve(host, member, &ticks, &mut desk)));
-            if told.is_err() {
-                host.metrics.panics.inc();
-                member.client.close(Ending::Breach(Breach::InternalError), host.now());
-                desk = Desk::default();
+        let now = host.now();
+        for audience in &mut audiences {
+            let is_here = |room: &Arc<Handle>| Arc::ptr_eq(room, &audience.room);
+            let mine = newcomers.extract_if(.., |client: &mut Arc<Client>| is_here(&client.room));
+            audience
+                .members
+                .extend(mine.map(|client| Member { view: View::new(client.endpoint.layout), client }));
+            audience
+                .ticks
+                .extend(ticks.iter().filter(|(room, _)| is_here(room)).map(|(_, tick)| Arc::clone(tick)));
+            // Deadlines of clients are checked even if their room has stopped.
+            if !audience.ticks.is_empty() || now.saturating_sub(audience.served) >= limits::WORKER_IDLE {
+                audience.served = now;
+                audience.serve(host, &mut desk);
             }
         }
         ticks.clear();
+    }
+}
+
+impl Audience {
+    fn serve(&mut self, host: &Host, desk: &mut Desk) {
+        self.members.retain(|member| !member.client.is_gone());
+        for member in &mut self.members {
+            let served = catch_unwind(AssertUnwindSafe(|| serve(host, member, &self.ticks, desk)));
+            if served.is_err() {
+                host.metrics.panics.inc();
+                member.client.close(Ending::Breach(Breach::InternalError), host.now());
+                *desk = Desk::default();
+            }
+        }
+        self.ticks.clear();
     }
 }
 

@@ -1,9 +1,9 @@
-//! The host state of one server's threads. Nothing is global: a second server in the process is a
-//! second value.
+//! The host: what the threads of one server share, and the rooms that it hosts. Nothing is global: a
+//! second server in the process is a second value.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::admission::Admission;
@@ -11,15 +11,13 @@ use super::budgets::Budgets;
 use super::client::Client;
 use super::config::Config;
 use super::console::gate::Gate;
-use super::console::inquiry::Inquiries;
 use super::fan_out::Bell;
-use super::inbox::Inbox;
 use super::metrics::Metrics;
 use super::recorder::Recorder;
 use super::registry::Registry;
-use super::roster::Roster;
 use super::tap::Tap;
 use crate::feed::Published;
+use crate::room::Handle;
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -28,32 +26,24 @@ pub struct Host {
     pub config: Config,
     /// The metrics.
     pub metrics: Metrics,
-    /// Commands for the world.
-    pub inbox: Inbox,
-    /// The operator's questions for the world thread.
-    pub inquiries: Inquiries,
     /// Counts wrong tokens per address.
     pub gate: Gate,
-    /// Player numbers.
-    pub roster: Roster,
     /// Passes traffic to listeners.
     pub tap: Tap,
     /// Writes traffic to a file while a capture is running.
     pub recorder: Recorder,
     /// Decides which connection gets a thread.
     pub admission: Arc<Admission>,
-    /// Rate limits host by the clients of one address.
+    /// Rate limits shared by the clients of one address.
     pub budgets: Budgets,
     /// One for each fan-out worker.
     pub bells: Vec<Bell>,
-    /// Distinguishes this run of the server from earlier runs: 16 hex digits.
-    pub epoch: String,
-    /// Ticks completed.
-    pub tick: AtomicU32,
+    /// The default room, at `/`, and then those below `/r/NAME/`.
+    pub rooms: Vec<Arc<Handle>>,
     started: Instant,
     asked_to_stop: AtomicBool,
     stopping: AtomicBool,
-    world_stopping: AtomicBool,
+    rooms_stopping: AtomicBool,
     next_client: AtomicU64,
     next_bell: AtomicUsize,
     clients: Registry<Arc<Client>>,
@@ -61,37 +51,40 @@ pub struct Host {
 }
 
 impl Host {
-    /// The host state of a server that is starting.
-    pub fn new(
-        config: Config,
-        inbox: Inbox,
-        admission: Arc<Admission>,
-        workers: usize,
-        epoch: String,
-    ) -> Host {
+    /// A host that is starting. `rooms` begins with the default room.
+    pub fn new(config: Config, rooms: Vec<Arc<Handle>>, admission: Arc<Admission>, workers: usize) -> Host {
         Host {
             budgets: Budgets::new(config.address_budgets),
             config,
             metrics: Metrics::new(),
-            inbox,
-            inquiries: Inquiries::default(),
             gate: Gate::default(),
-            roster: Roster::default(),
             tap: Tap::default(),
             recorder: Recorder::default(),
             admission,
             bells: (0..workers).map(|_| Bell::default()).collect(),
-            epoch,
-            tick: AtomicU32::new(0),
+            rooms,
             started: Instant::now(),
             asked_to_stop: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
-            world_stopping: AtomicBool::new(false),
+            rooms_stopping: AtomicBool::new(false),
             next_client: AtomicU64::new(1),
             next_bell: AtomicUsize::new(0),
             clients: Registry::default(),
             connections: Registry::default(),
         }
+    }
+
+    /// A host for unit tests, with one room, one worker and no threads.
+    #[cfg(test)]
+    pub fn for_tests(config: Config) -> Host {
+        let room = config.room("", crate::world::World::new(config.identity));
+        let room = Arc::clone(crate::room::Core::handle(&room));
+        Host::new(config, vec![room], Admission::new(super::admission::Caps::default()), 1)
+    }
+
+    /// The room of this name.
+    pub fn find_room(&self, name: &str) -> Option<&Arc<Handle>> {
+        self.rooms.iter().find(|room| room.options.name == name)
     }
 
     /// The server's clock: time since its start.
@@ -119,14 +112,19 @@ impl Host {
         self.stopping.store(true, Ordering::Release);
     }
 
-    /// Whether the world thread must end, which happens after the clients have gone.
-    pub fn is_world_stopping(&self) -> bool {
-        self.world_stopping.load(Ordering::Acquire)
+    /// The default room.
+    pub fn room(&self) -> &Arc<Handle> {
+        &self.rooms[0]
     }
 
-    /// Ends the world thread after its current tick.
-    pub fn stop_world(&self) {
-        self.world_stopping.store(true, Ordering::Release);
+    /// Whether the rooms' threads must end, which happens after the clients have gone.
+    pub fn are_rooms_stopping(&self) -> bool {
+        self.rooms_stopping.load(Ordering::Acquire)
+    }
+
+    /// Ends each room's thread after its current tick.
+    pub fn stop_rooms(&self) {
+        self.rooms_stopping.store(true, Ordering::Release);
     }
 
     /// A number for a new client.
@@ -148,6 +146,11 @@ impl Host {
         }
     }
 
+    /// The client of this number, if it is still there.
+    pub fn client(&self, number: u64) -> Option<Arc<Client>> {
+        self.clients.get(number)
+    }
+
     /// All current clients.
     pub fn clients(&self) -> Vec<Arc<Client>> {
         self.clients.all()
@@ -159,10 +162,10 @@ impl Host {
         self.bells[turn % self.bells.len()].welcome(Arc::clone(client));
     }
 
-    /// Rings all bells for a published tick.
-    pub fn publish(&self, published: &Arc<Published>) {
+    /// Rings all bells for a tick that this room has published.
+    pub fn publish(&self, room: &Arc<Handle>, published: &Arc<Published>) {
         for bell in &self.bells {
-            if bell.ring(Arc::clone(published)) {
+            if bell.ring((Arc::clone(room), Arc::clone(published))) {
                 self.metrics.lost_publications.inc();
             }
         }

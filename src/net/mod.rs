@@ -1,17 +1,17 @@
 //! Threads, sockets and clocks: the impure part of the server. Most of the crate is pure.
 //!
 //! ```text
-//! listener ×1 ─accept→ connection ×N ─commands→ ticker ×1 ─published tick→ worker ×cores
-//!                      reads, decodes,          owns the world             each owns its clients' views
-//!                      answers at once                                     and assembles what they are told
+//! listener ×1 ─accept→ connection ×N ─commands→ room ×rooms ─published tick→ worker ×cores
+//!                      reads, decodes,          owns its game               each owns its clients' views
+//!                      answers at once                                      and assembles their updates
 //!                         └──────────────► outbox (per client) ◄──────────────┘
 //! ```
 //!
 //! In the order in which a connection meets them: [`listener`], [`admission`] with its [`pool`]s
 //! and [`budgets`], [`connection`] (reads the head, finds the client's address by [`forwarded`],
-//! then serves [`pages`] or selects an [`endpoint`]), [`client`], [`conversation`], [`inbox`],
-//! [`ticker`], [`fan_out`], [`outbox`]. [`server`] starts and stops them, [`console`] executes
-//! operator commands, [`host`] holds their common state, [`tap`] copies traffic to listeners,
+//! then serves [`pages`] or selects an [`endpoint`]), [`client`], [`conversation`],
+//! [`room_thread`] with its [`clock`], [`fan_out`], [`outbox`]. [`server`] starts and stops them, [`console`] executes
+//! operator commands, [`host`] holds what they share, [`tap`] copies traffic to listeners,
 //! [`recorder`] writes this traffic to a file, [`wire`] shows it to watchers, [`platform`] has the
 //! calls that `std` lacks, and [`metrics`] holds the counters. [`echo`] is a separate server
 //! without the game.
@@ -20,6 +20,7 @@ pub mod admission;
 pub mod bell;
 pub mod budgets;
 pub mod client;
+pub mod clock;
 pub mod config;
 pub mod connection;
 pub mod console;
@@ -29,7 +30,6 @@ pub mod endpoint;
 pub mod fan_out;
 pub mod forwarded;
 pub mod host;
-pub mod inbox;
 pub mod listener;
 pub mod metrics;
 pub mod outbox;
@@ -38,10 +38,9 @@ pub mod platform;
 pub mod pool;
 pub mod recorder;
 pub mod registry;
-pub mod roster;
+pub mod room_thread;
 pub mod server;
 pub mod tap;
-pub mod ticker;
 pub mod wire;
 
 pub use config::Config;

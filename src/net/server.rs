@@ -1,9 +1,9 @@
-//! A running server: starts the threads, reports its address, shuts down gracefully.
+//! A running server: starts the threads of a host and its rooms, reports its address, shuts down
+//! gracefully.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 
 use super::admission::{Admission, Caps};
@@ -11,14 +11,15 @@ use super::client::Ending;
 use super::config::Config;
 use super::console::Console;
 use super::host::Host;
-use super::inbox::Inbox;
 use super::platform::{self, Ceilings};
 use super::recorder::Target;
 use super::tap::Tap;
-use super::{fan_out, listener, ticker};
+use super::{fan_out, listener, room_thread};
 use crate::limits;
+use crate::packet::endpoint::is_room_name;
+use crate::room::{Core, handle};
 use crate::session::Breach;
-use crate::world::{Action, World};
+use crate::world::World;
 
 /// A running server. Dropping it without [`Server::stop`] leaves its threads running.
 #[derive(Debug)]
@@ -28,7 +29,8 @@ pub struct Server {
     address: SocketAddr,
     ceilings: Ceilings,
     accepting: JoinHandle<()>,
-    ticking: JoinHandle<()>,
+    /// The default room's first.
+    ticking: Vec<JoinHandle<()>>,
     telling: Vec<JoinHandle<()>>,
 }
 
@@ -49,23 +51,53 @@ impl Server {
     ///
     /// # Errors
     /// As in [`Server::start`].
-    pub fn start_from(mut config: Config, world: World) -> io::Result<Server> {
+    pub fn start_from(config: Config, world: World) -> io::Result<Server> {
+        let room = config.room("", world);
+        Server::start_rooms(config, vec![Box::new(room)])
+    }
+
+    /// As [`Server::start`], but with these rooms. The first is the default room, at `/`, and has no
+    /// name; its identity overrides that of the configuration. The others are below `/r/NAME/`.
+    ///
+    /// # Errors
+    /// As in [`Server::start`]; or the rooms' names are not as they must be.
+    pub fn start_rooms(mut config: Config, rooms: Vec<Box<dyn Core>>) -> io::Result<Server> {
+        let handles: Vec<_> = rooms.iter().map(|room| Arc::clone(room.handle())).collect();
+        let name = |at: usize| &*handles[at].options.name;
+        let is_good = |at: usize| is_room_name(name(at)) && (1..at).all(|other| name(other) != name(at));
+        if handles.is_empty() || !name(0).is_empty() || !(1..handles.len()).all(is_good) {
+            let rule = "the first room has no name, and the others have different names of a-z, 0-9 and -";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
+        }
         let ceilings = Ceilings::read();
         let connections = ceilings.enough()?;
         let listener = Arc::new(TcpListener::bind(config.bind)?);
         platform::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
-        config.identity = *world.identity();
+        config.identity = handles[0].identity;
         let pending = pending(connections);
         // An operator who lets one address have all clients wants no shares. What the machine cuts off is nobody's wish.
         let shares_clients = config.max_clients_per_address < config.max_clients;
         config.max_clients = config.max_clients.min(connections - pending);
-        config.command_delay_ticks = config.command_delay_ticks.min(ahead_ticks(&config));
-        let host = Arc::new(share(config, pending, shares_clients, &world));
+        config.command_delay_ticks =
+            config.command_delay_ticks.min(handle::ahead_ticks(config.rates().tick_hz));
+        let caps = Caps {
+            clients: config.max_clients,
+            clients_per_address: config.max_clients_per_address,
+            shares_clients,
+            pending,
+            ..Caps::default()
+        };
+        let workers = thread::available_parallelism().map_or(1, usize::from);
+        let host = Arc::new(Host::new(config, handles, Admission::new(caps), workers));
         let for_listener = (Arc::clone(&host), Arc::clone(&listener));
         let accepting = spawn("listener", move || listener::run(&for_listener.0, &for_listener.1))?;
-        let for_world = Arc::clone(&host);
-        let ticking = spawn("world", move || ticker::run(&for_world, world))?;
+        let mut ticking = Vec::new();
+        for room in rooms {
+            let for_room = Arc::clone(&host);
+            let name = format!("world {}", room.handle().options.name);
+            ticking.push(spawn(name.trim_end(), move || room_thread::run(&for_room, room))?);
+        }
         let mut telling = Vec::new();
         for number in 0..host.bells.len() {
             let for_worker = Arc::clone(&host);
@@ -91,10 +123,10 @@ impl Server {
         self.ceilings
     }
 
-    /// Whether the world thread is running. It ends by itself only because of a bug; the server
+    /// Whether the default room's thread is running. It ends by itself only because of a bug; the server
     /// should then accept no more clients.
     pub fn is_ticking(&self) -> bool {
-        !self.ticking.is_finished()
+        !self.ticking[0].is_finished()
     }
 
     /// Whether the operator has entered `stop`. The server's owner polls this, and then calls
@@ -138,13 +170,15 @@ impl Server {
         for client in host.clients() {
             client.close(Ending::Breach(Breach::GoingAway), host.now());
         }
-        // World and workers go on meanwhile: they send what waits.
+        // Rooms and workers go on meanwhile: they send what waits.
         if host.wait_for_connections(limits::STOP_TIME) > 0 {
             host.cut_connections();
         }
         let left = host.wait_for_connections(limits::CUT_TIME);
-        host.stop_world();
-        let _ = ticking.join();
+        host.stop_rooms();
+        for room in ticking {
+            let _ = room.join();
+        }
         host.bells.iter().for_each(fan_out::Bell::stop);
         for worker in telling {
             let _ = worker.join();
@@ -158,33 +192,6 @@ impl Server {
 /// How many of the machine's connections may serve requests and pages; the others are for clients.
 fn pending(connections: usize) -> usize {
     limits::HEADS_PENDING.min(connections / 4)
-}
-
-/// How far ahead of the next tick a command's tick may be.
-fn ahead_ticks(config: &Config) -> u32 {
-    (limits::COMMAND_AHEAD_MS * config.rates().tick_hz).div_ceil(1000)
-}
-
-fn share(config: Config, pending: usize, shares_clients: bool, world: &World) -> Host {
-    let inbox = Inbox::new(world.tick(), ahead_ticks(&config), config.command_delay_ticks)
-        .after_sequence(world.operator_sequence());
-    for player in world.players() {
-        inbox.push_operator(Action::Leave { player: player.id });
-    }
-    let caps = Caps {
-        clients: config.max_clients,
-        clients_per_address: config.max_clients_per_address,
-        shares_clients,
-        pending,
-        ..Caps::default()
-    };
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    let epoch = u64::from_le_bytes(platform::random());
-    let host = Host::new(config, inbox, Admission::new(caps), workers, format!("{epoch:016x}"));
-    host.tick.store(world.tick(), Ordering::Relaxed);
-    host.tap.set_tick(world.tick());
-    host.roster.resume(world.players().map(|player| player.id));
-    host
 }
 
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {

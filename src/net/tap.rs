@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::packet::Dialect;
+use crate::room::Wants;
 use crate::sync::Mutex;
 pub use crate::ws::Side;
 pub use listener::{Listener, Lost, Taken};
@@ -349,27 +350,26 @@ impl Tap {
         }
     }
 
-    /// Records that a tick begins. `snapshot` is called if a listener does not have the world yet.
-    pub fn tick_begins(
-        &self,
-        at: Duration,
-        tick: u32,
-        checksum: u64,
-        frame: Vec<u8>,
-        snapshot: impl FnOnce() -> Vec<u8>,
-    ) {
+    /// What the listeners want of the next tick: the world itself only if one does not have it yet.
+    pub fn wants_of_world(&self) -> Wants {
+        let wants = self.wants_world();
+        let is_new = |queue: &Arc<listener::Queue>| queue.wants_world() && queue.is_new_to_the_world();
+        let snapshot = wants && self.inner.state.lock().listeners.iter().any(is_new);
+        Wants { frame: wants, checksum: wants, snapshot }
+    }
+
+    /// Records a tick. A listener that does not have the world yet waits for a tick with a
+    /// `snapshot`.
+    pub fn tick_begins(&self, at: Duration, tick: u32, checksum: u64, frame: &[u8], snapshot: Option<&[u8]>) {
         let world = |what| Arc::new(Seen { client: 0, player: 0, at, tick, what });
         let state = self.inner.state.lock();
         let mut whole = None;
-        let mut snapshot = Some(snapshot);
-        let tick = world(What::Tick { checksum, frame });
+        let tick = world(What::Tick { checksum, frame: frame.to_vec() });
         for queue in state.listeners.iter().filter(|queue| queue.wants_world()) {
             if queue.is_new_to_the_world() {
-                let taken = whole.get_or_insert_with(|| {
-                    let snapshot = snapshot.take().map(|take| take()).unwrap_or_default();
-                    world(What::World { snapshot })
-                });
-                queue.show_world(taken);
+                let Some(snapshot) = snapshot else { continue };
+                let shown = whole.get_or_insert_with(|| world(What::World { snapshot: snapshot.to_vec() }));
+                queue.show_world(shown);
             }
             queue.push(&tick);
         }

@@ -7,10 +7,26 @@
 use std::sync::Arc;
 
 use super::{Codes, Dialect};
+use crate::limits;
 
 /// Paths and the dialects they speak, in the order in which the banner lists them.
 pub const PATHS: [(&str, &str); 4] =
     [("/play", "native"), ("/", "legacy"), ("/moomoo", "legacy"), ("/server", "letters")];
+
+/// The prefix of a room's paths, which go on as those of the default room: `/r/NAME/play`.
+pub const ROOMS: &str = "/r/";
+
+/// Whether a room may have this name: a few of a-z, 0-9 and -.
+pub fn is_room_name(name: &str) -> bool {
+    let is_good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=limits::ROOM_NAME_CHARS).contains(&name.len()) && name.bytes().all(is_good)
+}
+
+/// The room of a path, empty for the default room, and the path below the room.
+pub fn room_of(path: &str) -> (&str, &str) {
+    let below = path.strip_prefix(ROOMS).and_then(|rest| rest.find('/').map(|end| rest.split_at(end)));
+    below.filter(|(name, _)| is_room_name(name)).unwrap_or(("", path))
+}
 
 /// The rule broken by a message of the wrong frame type, text where packets are binary, or binary
 /// where they are JSON: its name, its sentence and the close code.
@@ -39,7 +55,7 @@ impl NoEndpoint {
     }
 }
 
-/// Returns the dialect of a path, or the dialect that the query selects instead, and whether it is
+/// Returns the dialect of a path, in whichever room, or the dialect that the query selects instead, and whether it is
 /// spoken as JSON.
 ///
 /// # Errors
@@ -50,6 +66,7 @@ pub fn find<'c>(
     dialect: Option<&str>,
     format: Option<&str>,
 ) -> Result<(&'c Arc<Dialect>, bool), NoEndpoint> {
+    let (_, path) = room_of(path);
     let (_, of_path) = PATHS.iter().find(|(known, _)| *known == path).ok_or(NoEndpoint::Path)?;
     let name = dialect.unwrap_or(of_path);
     let dialect = codes.dialects().find(|dialect| dialect.name() == name).ok_or(NoEndpoint::Dialect)?;

@@ -1,7 +1,7 @@
-//! The places of `net/` where threads hand something over, run by a checker that chooses who goes on at every lock.
+//! The places of `net/` and `room/` where threads hand something over, run by a checker that chooses who goes on at every lock.
 //!
 //! ```text
-//!  outbox.rs, bell.rs, registry.rs, roster.rs of the product ──┐
+//!  outbox.rs, bell.rs, registry.rs, room/ of the product ────┐
 //!  sync.rs of this folder, in which every lock is the checker's ┴─► thousands of schedules, each from its seed
 //! ```
 //!
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// What the product's files see as their crate.
-pub use tickwire::{limits, world};
+pub use tickwire::{feed, household, limits, world};
 
 #[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
 #[path = "../../src/net/bell.rs"]
@@ -30,9 +30,10 @@ mod planted;
 #[path = "../../src/net/registry.rs"]
 mod registry;
 #[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
-#[path = "../../src/net/roster.rs"]
-mod roster;
-mod rosters;
+#[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
+#[path = "../../src/room/mod.rs"]
+mod room;
+mod seats;
 mod stops;
 mod sync;
 
@@ -44,7 +45,7 @@ const MODELS: [(&str, fn()); 8] = [
     ("what_is_pushed_while_another_sends_is_sent", outboxes::what_is_pushed_while_another_sends_is_sent),
     ("a_kernel_that_takes_some_tears_nothing", outboxes::a_kernel_that_takes_some_tears_nothing),
     ("every_tick_and_client_and_the_stop_are_heard", bells::every_tick_and_client_and_the_stop_are_heard),
-    ("no_two_have_one_number_and_none_is_lost", rosters::no_two_have_one_number_and_none_is_lost),
+    ("no_two_have_one_number_and_none_is_lost", seats::no_two_have_one_number_and_none_is_lost),
     ("whoever_comes_while_the_server_stops_is_told", stops::whoever_comes_while_the_server_stops_is_told),
     ("planted_a_worker_is_found_asleep", planted::a_worker_is_found_asleep),
     ("planted_a_stop_is_found_asleep", planted::a_stop_is_found_asleep),

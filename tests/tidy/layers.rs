@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself. The order is that of the flow.
-const LAYERS: [(&str, &[&str]); 15] = [
+const LAYERS: [(&str, &[&str]); 16] = [
     ("limits", &[]),
     ("sync", &[]),
     ("household", &[]),
@@ -16,6 +16,7 @@ const LAYERS: [(&str, &[&str]); 15] = [
     ("world", &[]),
     ("session", &["packet", "world", "limits"]),
     ("feed", &["packet", "world", "limits"]),
+    ("room", &["feed", "world", "household", "sync", "limits"]),
     ("capture", &["world", "limits"]),
     ("explain", &["ws", "packet", "capture", "limits"]),
     ("replay", &["capture", "ws", "packet", "world", "session", "limits"]),
@@ -32,6 +33,7 @@ const LAYERS: [(&str, &[&str]); 15] = [
             "world",
             "session",
             "feed",
+            "room",
             "explain",
             "capture",
             "replay",
@@ -40,6 +42,7 @@ const LAYERS: [(&str, &[&str]); 15] = [
             "net",
             "household",
             "sync",
+            "room",
         ],
     ),
     ("main", &["cli"]),

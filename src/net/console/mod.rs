@@ -2,28 +2,26 @@
 //!
 //! ```text
 //!  standard input ─┐
-//!                  ├─ line ─► order ─► what changes the world ─► inbox ─► tick ─► done, or the world's refusal
-//!  POST /admin ────┘            ├────► what asks the world ────► inquiries ─► after the tick
+//!                  ├─ line ─► order ─► what changes the world ─► its room ─► tick ─► done, or the world's refusal
+//!  POST /admin ────┘            ├────► what asks the world ────► its room ─► after the tick
 //!                               └────► connections, bans, files, the end: here
 //! ```
 //!
-//! [`order`] parses a line, this module executes it, [`inquiry`] asks the world thread, and
-//! [`save`] writes the file; [`admin`] is the HTTP endpoint, with its [`token`] and its [`gate`].
-//! The result of a line is an [`Answer`] in lines of text, and a log line. The console changes the
-//! world only through commands, and never makes the world thread wait.
+//! [`order`] parses a line, this module executes it for a room, and [`save`] writes the
+//! file; [`admin`] is the HTTP endpoint, with its [`token`] and its [`gate`].
+//! The result of a line is an [`Answer`] in lines of text, and a log line. The console changes a
+//! world only through commands, and never makes its room wait.
 
 pub mod admin;
 pub mod gate;
-pub mod inquiry;
 pub mod order;
 pub mod save;
 pub mod token;
 
-use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::mpsc::Receiver;
 
 use tracing::{debug, info};
 
@@ -31,8 +29,11 @@ use super::client::{Client, Ending};
 use super::host::Host;
 use super::metrics::Metrics;
 use super::recorder;
-use crate::feed::Published;
 use crate::household::Household;
+use crate::limits;
+use crate::room::Handle;
+use crate::room::handle::Busy;
+use crate::room::seats::Seat;
 use crate::session::Breach;
 use crate::world::{Action, PlayerId};
 use order::{COMMANDS, Capture, Order, Who};
@@ -86,12 +87,12 @@ impl Console {
 
     /// Executes a line. Returns `None` for an empty line.
     pub fn run(&self, line: &str, source: Source) -> Option<Answer> {
-        run(&self.host, line, source)
+        run(&self.host, self.host.room(), line, source)
     }
 }
 
-/// As [`Console::run`].
-pub fn run(host: &Host, line: &str, source: Source) -> Option<Answer> {
+/// As [`Console::run`], for this room.
+pub fn run(host: &Host, room: &Handle, line: &str, source: Source) -> Option<Answer> {
     let order = match order::read(line) {
         Ok(order) => order?,
         Err(misread) => {
@@ -106,7 +107,8 @@ pub fn run(host: &Host, line: &str, source: Source) -> Option<Answer> {
         info!(from = %source, order = ?order, "order");
     }
     let is_over = host.is_stopping() || host.is_asked_to_stop();
-    let done = if is_over { Err("the server stops".to_owned()) } else { carry_out(host, order, source) };
+    let done =
+        if is_over { Err("the server stops".to_owned()) } else { carry_out(host, room, order, source) };
     if let Err(reason) = &done {
         info!(from = %source, order = name, reason, "order refused");
     }
@@ -126,26 +128,26 @@ fn answer(host: &Host, name: &'static str, done: Done) -> Answer {
     Answer { done: done.is_ok(), text }
 }
 
-fn carry_out(host: &Host, order: Order, source: Source) -> Done {
+fn carry_out(host: &Host, room: &Handle, order: Order, source: Source) -> Done {
     match order {
         Order::Help => Ok(help()),
-        Order::Players => players(host),
-        Order::Say(text) => command(host, Action::Say { text }, "said".to_owned()),
+        Order::Players => players(host, room),
+        Order::Say(text) => command(room, Action::Say { text }, "said".to_owned()),
         Order::Spawn { what, x_px, y_px } => {
-            command(host, Action::Spawn { what, x_px, y_px }, format!("it is at {x_px}, {y_px}"))
+            command(room, Action::Spawn { what, x_px, y_px }, format!("it is at {x_px}, {y_px}"))
         }
         Order::Grant { who, resource, amount } => {
-            let player = find(host, &who)?;
+            let player = find(room, &who)?;
             let done = format!("player {} has {amount} more", player.0);
-            command(host, Action::Grant { player, resource, amount }, done)
+            command(room, Action::Grant { player, resource, amount }, done)
         }
-        Order::Kick(who) => kick(host, &who),
+        Order::Kick(who) => kick(host, room, &who),
         Order::Ban(address) => ban(host, address, source),
         Order::Unban(address) => unban(host, address),
         Order::Bans => Ok(bans(host)),
-        Order::Save => save(host),
-        Order::Capture(wanted) => capture(host, &wanted),
-        Order::Stats => Ok(stats(host)),
+        Order::Save => save(host, room),
+        Order::Capture(wanted) => capture(host, room, &wanted),
+        Order::Stats => Ok(stats(host, room)),
         Order::Stop => {
             host.ask_to_stop();
             Ok("the server stops".to_owned())
@@ -154,12 +156,18 @@ fn carry_out(host: &Host, order: Order, source: Source) -> Done {
 }
 
 /// Queues a command that changes the world, which the world may reject.
-fn command(host: &Host, action: Action, done: String) -> Done {
-    match host.inquiries.command(&host.inbox, action) {
-        Ok(Ok(())) => Ok(done),
-        Ok(Err(refusal)) => Err(format!("the world refuses: {}", refusal.name())),
-        Err(none) => Err(none.to_string()),
+fn command(room: &Handle, action: Action, done: String) -> Done {
+    match answer_to(room.command(action))? {
+        Ok(()) => Ok(done),
+        Err(refusal) => Err(format!("the world refuses: {}", refusal.name())),
     }
+}
+
+/// Waits for the answer of a room, which comes with one of its next ticks.
+fn answer_to<A>(asked: Result<Receiver<A>, Busy>) -> Result<A, String> {
+    let answered = asked.map_err(|busy| busy.to_string())?.recv_timeout(limits::ANSWER_TIME);
+    let late = "the world has not answered in time; what was asked for may still happen";
+    answered.map_err(|_| late.to_owned())
 }
 
 fn help() -> String {
@@ -168,16 +176,12 @@ fn help() -> String {
     COMMANDS.iter().map(|row| format!("{:<width$}  {}\n", usage(row), row.2)).collect()
 }
 
-fn picture(host: &Host) -> Result<Arc<Published>, String> {
-    host.inquiries.picture().map_err(|none| none.to_string())
-}
-
-/// The number of a player. A name host by several players is ambiguous.
-fn find(host: &Host, who: &Who) -> Result<PlayerId, String> {
+/// The number of a player. A name shared by several players is ambiguous.
+fn find(room: &Handle, who: &Who) -> Result<PlayerId, String> {
     match who {
         Who::Number(player) => Ok(*player),
         Who::Name(name) => {
-            let picture = picture(host)?;
+            let picture = answer_to(room.picture())?;
             let names = picture.players.iter().map(|seen| (seen.player, &*seen.name));
             by_name(names, name)
         }
@@ -202,21 +206,23 @@ fn by_name<'a>(
     }
 }
 
-/// The clients that play, by their player.
-fn playing(host: &Host) -> BTreeMap<PlayerId, Arc<Client>> {
-    let clients = host.clients().into_iter();
-    clients.filter_map(|client| Some((client.player()?, client))).collect()
+/// The client that plays as this player.
+fn client_of(host: &Host, room: &Handle, player: PlayerId) -> Option<Arc<Client>> {
+    match room.seat(player)? {
+        Seat::Connected(number) => host.client(number),
+        _ => None,
+    }
 }
 
-fn players(host: &Host) -> Done {
-    let (picture, playing) = (picture(host)?, playing(host));
+fn players(host: &Host, room: &Handle) -> Done {
+    let picture = answer_to(room.picture())?;
     if picture.players.is_empty() {
         return Ok("nobody plays".to_owned());
     }
     let mut text = String::from("number  age   points  health      x      y  address          name\n");
     for seen in &picture.players {
-        let address =
-            playing.get(&seen.player).map_or("-".to_owned(), |client| client.address.ip().to_string());
+        let client = client_of(host, room, seen.player);
+        let address = client.map_or("-".to_owned(), |client| client.address.ip().to_string());
         let health = if seen.alive { seen.health.to_string() } else { "dead".to_owned() };
         let (number, age, score) = (seen.player.0, seen.stats.age, seen.stats.score);
         let (x_px, y_px) = (seen.x.to_px(), seen.y.to_px());
@@ -230,18 +236,17 @@ fn players(host: &Host) -> Done {
     Ok(text)
 }
 
-fn kick(host: &Host, who: &Who) -> Done {
-    let client = client_of(host, who)?;
-    let number = client.player().map_or(0, |player| player.0);
+fn kick(host: &Host, room: &Handle, who: &Who) -> Done {
+    let (player, client) = named(host, room, who)?;
     client.close(Ending::Breach(Breach::Kicked), host.now());
-    Ok(format!("player {number} of {} is out", client.address.ip()))
+    Ok(format!("player {} of {} is out", player.0, client.address.ip()))
 }
 
-/// The client that plays as somebody.
-fn client_of(host: &Host, who: &Who) -> Result<Arc<Client>, String> {
-    let player = find(host, who)?;
-    let client = playing(host).remove(&player);
-    client.ok_or_else(|| format!("no client plays as number {}", player.0))
+/// A player, and the client that plays it.
+fn named(host: &Host, room: &Handle, who: &Who) -> Result<(PlayerId, Arc<Client>), String> {
+    let player = find(room, who)?;
+    let client = client_of(host, room, player);
+    Ok((player, client.ok_or_else(|| format!("no client plays as number {}", player.0))?))
 }
 
 fn ban(host: &Host, address: IpAddr, source: Source) -> Done {
@@ -285,8 +290,8 @@ fn bans(host: &Host) -> String {
     bans.iter().map(|household| format!("{household}\n")).collect()
 }
 
-fn save(host: &Host) -> Done {
-    let snapshot = host.inquiries.snapshot().map_err(|none| none.to_string())?;
+fn save(host: &Host, room: &Handle) -> Done {
+    let snapshot = answer_to(room.snapshot())?;
     let folder = &host.config.save_dir;
     let name = save::write(folder, &snapshot).map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(format!(
@@ -297,13 +302,14 @@ fn save(host: &Host) -> Done {
     ))
 }
 
-fn capture(host: &Host, wanted: &Capture) -> Done {
+fn capture(host: &Host, room: &Handle, wanted: &Capture) -> Done {
     match wanted {
         Capture::Status => Ok(host.recorder.status()),
         Capture::Off => host.recorder.stop(),
         Capture::On(who) => {
-            let only = who.as_ref().map(|who| client_of(host, who)).transpose()?.map(|client| client.id);
-            let target = recorder::file_of_tick(&host.config.capture_dir, host.tick.load(Ordering::Relaxed));
+            let only =
+                who.as_ref().map(|who| named(host, room, who)).transpose()?.map(|(_, client)| client.id);
+            let target = recorder::file_of_tick(&host.config.capture_dir, room.tick());
             let name = host.recorder.start(host, target, only)?;
             Ok(format!("{name} is being written"))
         }
@@ -311,11 +317,11 @@ fn capture(host: &Host, wanted: &Capture) -> Done {
 }
 
 /// One figure a line: its name, spaces, its value.
-fn stats(host: &Host) -> String {
+fn stats(host: &Host, room: &Handle) -> String {
     let metrics = &host.metrics;
     let figures: [(&str, String); 12] = [
-        ("tick", host.tick.load(Ordering::Relaxed).to_string()),
-        ("tick rate", format!("{} Hz", host.config.rates().tick_hz)),
+        ("tick", room.tick().to_string()),
+        ("tick rate", format!("{} Hz", room.options.rates.tick_hz)),
         ("up", format!("{} s", host.now().as_secs())),
         ("clients", metrics.clients.get().to_string()),
         ("players", metrics.players.get().to_string()),

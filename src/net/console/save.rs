@@ -1,14 +1,14 @@
 //! The file that `save` writes.
 //!
 //! The world is written as `tickwire-TICK.world` to the given folder, completely or not at all. An
-//! existing file is never changed, and the world thread never waits.
+//! existing file is never changed, and no room waits.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::inquiry::Snapshot;
 use crate::net::platform;
+use crate::room::Snapshot;
 
 /// Writes a snapshot, and returns the name of the file.
 ///
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_file_is_there_whole_and_nothing_else_is() {
         let folder = Folder::new();
-        let snapshot = Snapshot { tick: 7, bytes: vec![1, 2, 3] };
+        let snapshot = Snapshot { tick: 7, bytes: [1, 2, 3].into() };
         assert_eq!(write(&folder.0, &snapshot).expect("written"), "tickwire-7.world");
         assert_eq!(folder.names(), ["tickwire-7.world"]);
         assert_eq!(fs::read(folder.0.join("tickwire-7.world")).expect("readable"), [1, 2, 3]);
@@ -82,8 +82,8 @@ mod tests {
     #[test]
     fn what_is_there_already_stays_as_it_is() {
         let folder = Folder::new();
-        write(&folder.0, &Snapshot { tick: 7, bytes: vec![1] }).expect("written");
-        let error = write(&folder.0, &Snapshot { tick: 7, bytes: vec![2] }).expect_err("taken");
+        write(&folder.0, &Snapshot { tick: 7, bytes: [1].into() }).expect("written");
+        let error = write(&folder.0, &Snapshot { tick: 7, bytes: [2].into() }).expect_err("taken");
         assert_eq!(error.to_string(), "tickwire-7.world is there already");
         assert_eq!(fs::read(folder.0.join("tickwire-7.world")).expect("readable"), [1]);
         assert_eq!(folder.names().len(), 1);
@@ -92,6 +92,6 @@ mod tests {
     #[test]
     fn a_folder_that_is_not_there_is_an_error() {
         let folder = Folder::new();
-        assert!(write(&folder.0.join("none"), &Snapshot { tick: 7, bytes: vec![1] }).is_err());
+        assert!(write(&folder.0.join("none"), &Snapshot { tick: 7, bytes: [1].into() }).is_err());
     }
 }

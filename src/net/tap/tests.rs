@@ -45,7 +45,7 @@ fn words(taken: &Taken) -> Vec<String> {
 }
 
 fn tick(tap: &Tap, tick: u32) {
-    tap.tick_begins(NOW, tick, u64::from(tick) * 2, b"frame".to_vec(), || format!("at {tick}").into_bytes());
+    tap.tick_begins(NOW, tick, u64::from(tick) * 2, b"frame", Some(format!("at {tick}").as_bytes()));
 }
 
 #[test]

@@ -74,15 +74,13 @@ fn token(head: &RequestHead) -> Option<String> {
 mod tests {
     use super::*;
     use crate::net::Config;
-    use crate::net::admission::{Admission, Caps};
     use crate::net::console::token::Token;
-    use crate::net::inbox::Inbox;
     use crate::ws::http::HeadReader;
 
     fn shared() -> Host {
         let mut config = Config::new("127.0.0.1:0".parse().expect("an address"));
         config.admin_token = Token::new("a-token-of-the-test").expect("long enough");
-        Host::new(config, Inbox::new(0, 30, 0), Admission::new(Caps::default()), 1, "0".to_owned())
+        Host::for_tests(config)
     }
 
     fn head(lines: &str) -> RequestHead {

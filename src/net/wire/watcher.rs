@@ -96,7 +96,7 @@ impl<'a> Watcher<'a> {
     fn live(&mut self, rest: &[u8]) -> Alive {
         let hz = self.shared.config.rates().tick_hz;
         self.conn.send_text(
-            &json!({ "welcome": { "frames": limits::WIRE_FRAMES, "tick_hz": hz, "epoch": self.shared.epoch } }).to_string(),
+            &json!({ "welcome": { "frames": limits::WIRE_FRAMES, "tick_hz": hz, "epoch": self.shared.room().options.epoch } }).to_string(),
         );
         let mut buffer = [0; limits::READ_BYTES];
         self.hear(rest)?;
@@ -364,13 +364,11 @@ mod tests {
 
     use super::*;
     use crate::net::Config;
-    use crate::net::admission::{Admission, Caps};
-    use crate::net::inbox::Inbox;
     use crate::ws::frame::{self, Opcode};
 
     fn shared() -> Host {
         let config = Config::new("127.0.0.1:0".parse().expect("an address"));
-        Host::new(config, Inbox::new(0, 30, 0), Admission::new(Caps::default()), 1, "0".to_owned())
+        Host::for_tests(config)
     }
 
     /// Both ends of a connection.

@@ -34,7 +34,7 @@ fn what_is_lost_is_a_hole_of_its_size_a_record_and_a_comment() {
     let (tap, mut scribe, mut out) = (Tap::default(), Scribe::new(0), Vec::new());
     let listener = tap.listen_with_world(None, 4_000);
     open(&tap, 1);
-    let tick = |tick| tap.tick_begins(AT, tick, 0, b"frame".to_vec(), || world.snapshot());
+    let tick = |tick| tap.tick_begins(AT, tick, 0, b"frame", Some(&world.snapshot()));
     tick(0);
     tap.heard(who(1), b"\x82\x80keyA", true, 0, Vec::new);
     assert_eq!(write(&listener, &mut scribe, &mut out), Lost::default());
@@ -91,7 +91,7 @@ fn who_comes_or_goes_between_a_loss_and_its_record_is_told_once_and_whole() {
     let listener = tap.listen_with_world(None, 4_000);
     open(&tap, 1);
     open(&tap, 2);
-    tap.tick_begins(AT, 0, 0, b"frame".to_vec(), || world.snapshot());
+    tap.tick_begins(AT, 0, 0, b"frame", Some(&world.snapshot()));
     write(&listener, &mut scribe, &mut out);
     tap.said(who(1), &[7; 5_000]);
     tap.ended(who(2), "gone");
@@ -148,7 +148,7 @@ fn a_message_that_never_ends_is_not_kept_and_its_rest_is_a_hole_in_the_next_file
     let (tap, mut scribe, mut out) = (Tap::default(), Scribe::new(0), Vec::new());
     let listener = tap.listen_with_world(None, 1 << 20);
     open(&tap, 1);
-    let tick = |tick| tap.tick_begins(AT, tick, 0, b"frame".to_vec(), || world.snapshot());
+    let tick = |tick| tap.tick_begins(AT, tick, 0, b"frame", Some(&world.snapshot()));
     tick(0);
     let mut boundary = Boundary::new(Side::Client);
     let mut say = |bytes: &[u8]| {
@@ -185,7 +185,7 @@ fn large_messages_are_several_segments_and_a_large_world_several_records() {
     let (tap, mut scribe, mut out) = (Tap::default(), Scribe::new(0), Vec::new());
     let listener = Arc::clone(&tap.listen_with_world(None, 1 << 20));
     open(&tap, 1);
-    tap.tick_begins(AT, 0, 0, b"frame".to_vec(), || world.snapshot());
+    tap.tick_begins(AT, 0, 0, b"frame", Some(&world.snapshot()));
     tap.said(who(1), &[7; 150_000]);
     write(&listener, &mut scribe, &mut out);
     let read = capture::read(&out).expect("a capture");

@@ -1,8 +1,7 @@
 //! The inbox of the world: commands by the tick that will run them.
 //!
-//! Client threads push their players' commands, each with its intended tick; once a tick, the world
-//! thread drains the inbox, with how early or late each player's last command arrived. No call
-//! blocks.
+//! Readers push their players' commands, each with its intended tick; once a tick, the room drains
+//! the inbox, with how early or late each player's last command arrived.
 //!
 //! Three limits hold for players' commands: per player and tick, in total, and per address. The
 //! limit of an address is a dynamic threshold: an address that has `k` commands waiting may add
@@ -20,7 +19,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::household::Household;
 use crate::limits;
-use crate::sync::Mutex;
 use crate::world::{Action, Command, PlayerId, command};
 
 const _: () = assert!(
@@ -62,13 +60,8 @@ pub struct Ticket {
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Inbox {
-    state: Mutex<State>,
     ahead_ticks: u32,
     delay_ticks: u32,
-}
-
-#[derive(Debug)]
-struct State {
     next_tick: u32,
     slots: BTreeMap<u32, Slot>,
     /// Commands of players, in all and by address. An address without any has no entry.
@@ -94,7 +87,84 @@ struct Queued {
     commands: Vec<Command>,
 }
 
-impl State {
+impl Inbox {
+    /// An inbox for a world whose next tick is `next_tick`, and whose last operator command has
+    /// `operator_sequence`. A command may name a tick at most `ahead_ticks` later; a command that
+    /// names no tick waits `delay_ticks`.
+    pub fn new(next_tick: u32, operator_sequence: u64, ahead_ticks: u32, delay_ticks: u32) -> Inbox {
+        Inbox {
+            ahead_ticks,
+            delay_ticks: delay_ticks.min(ahead_ticks),
+            next_tick,
+            slots: BTreeMap::new(),
+            waiting: 0,
+            by_address: HashMap::new(),
+            operator_sequence,
+            operator_tick: next_tick,
+            margins: HashMap::new(),
+        }
+    }
+
+    /// Queues a player's command for `max(intended, next)`, at most `ahead_ticks` ahead. `address`
+    /// is the address of the player's connection.
+    ///
+    /// # Errors
+    /// [`Dropped`] when a bound is reached; the command is then lost.
+    pub fn push(
+        &mut self,
+        address: Household,
+        command: Command,
+        intended: Option<u32>,
+    ) -> Result<(), Dropped> {
+        self.has_room(address)?;
+        let (next, player) = (self.next_tick, command.player);
+        let latest = next.saturating_add(self.ahead_ticks);
+        let tick = match intended {
+            Some(tick) => tick.clamp(next, latest),
+            None => next.saturating_add(self.delay_ticks),
+        };
+        let queued = self.slots.entry(tick).or_default().players.entry(player);
+        let queued = queued.or_insert_with(|| Queued { address, commands: Vec::new() });
+        if queued.commands.len() >= limits::COMMANDS_PER_PLAYER_TICK {
+            return Err(Dropped::PlayerTick);
+        }
+        queued.commands.push(command);
+        self.waiting += 1;
+        *self.by_address.entry(address).or_default() += 1;
+        if let Some(tick) = intended {
+            let margin = i64::from(tick) - i64::from(next);
+            let margin = margin.clamp(i16::MIN.into(), i16::MAX.into()) as i16;
+            self.margins.insert(player, margin);
+        }
+        Ok(())
+    }
+
+    /// Drops a player's waiting commands.
+    pub fn forget(&mut self, player: PlayerId) {
+        let queued: Vec<Queued> =
+            self.slots.values_mut().filter_map(|slot| slot.players.remove(&player)).collect();
+        queued.iter().for_each(|queued| self.release(queued));
+        self.margins.remove(&player);
+    }
+
+    /// Moves the commands of `tick` into `commands` and passes the new margins to `margin`. Later
+    /// pushes go to later ticks.
+    pub fn drain(&mut self, tick: u32, commands: &mut Vec<Command>, mut margin: impl FnMut(PlayerId, i16)) {
+        self.next_tick = tick + 1;
+        commands.clear();
+        while let Some(slot) = self.slots.first_entry().filter(|slot| *slot.key() <= tick) {
+            let slot = slot.remove();
+            commands.extend(slot.operator);
+            for queued in slot.players.into_values() {
+                self.release(&queued);
+                commands.extend(queued.commands);
+            }
+        }
+        for (player, ticks) in self.margins.drain() {
+            margin(player, ticks);
+        }
+    }
+
     /// Whether one more command of this address has room.
     fn has_room(&self, address: Household) -> Result<(), Dropped> {
         let room = limits::INBOX_COMMANDS - self.waiting;
@@ -118,8 +188,9 @@ impl State {
         }
     }
 
-    /// Queues commands that belong together for the first tick that has room for all of them, not before any queued earlier.
-    fn push_operator(&mut self, actions: &mut dyn ExactSizeIterator<Item = Action>) -> Ticket {
+    /// Queues commands of issuer 0 that belong together, so that no client sees the first without the
+    /// others, for the first tick that has room for all of them, not before any queued earlier.
+    pub fn push_operator(&mut self, actions: Vec<Action>) -> Ticket {
         self.operator_tick = self.operator_tick.max(self.next_tick);
         let waiting = self.slots.get(&self.operator_tick).map_or(0, |slot| slot.operator.len());
         if waiting > 0 && waiting + actions.len() > limits::OPERATOR_COMMANDS_PER_TICK {
@@ -132,100 +203,6 @@ impl State {
             slot.operator.push(command);
         }
         Ticket { tick: self.operator_tick, sequence: self.operator_sequence }
-    }
-}
-
-impl Inbox {
-    /// An inbox for a world whose next tick is `next_tick`. A command may name a tick at most
-    /// `ahead_ticks` later; a command that names no tick waits `delay_ticks`.
-    pub fn new(next_tick: u32, ahead_ticks: u32, delay_ticks: u32) -> Inbox {
-        let state = State {
-            next_tick,
-            slots: BTreeMap::new(),
-            waiting: 0,
-            by_address: HashMap::new(),
-            operator_sequence: 0,
-            operator_tick: next_tick,
-            margins: HashMap::new(),
-        };
-        Inbox { state: Mutex::new(state), ahead_ticks, delay_ticks: delay_ticks.min(ahead_ticks) }
-    }
-
-    /// The same inbox for a world that already has operator commands: their sequence numbers
-    /// continue from here.
-    pub fn after_sequence(self, operator_sequence: u64) -> Inbox {
-        self.state.lock().operator_sequence = operator_sequence;
-        self
-    }
-
-    /// Queues a player's command for `max(intended, next)`, at most `ahead_ticks` ahead. `address`
-    /// is the address of the player's connection.
-    ///
-    /// # Errors
-    /// [`Dropped`] when a bound is reached; the command is then lost.
-    pub fn push(&self, address: Household, command: Command, intended: Option<u32>) -> Result<(), Dropped> {
-        let mut state = self.state.lock();
-        state.has_room(address)?;
-        let (next, player) = (state.next_tick, command.player);
-        let latest = next.saturating_add(self.ahead_ticks);
-        let tick = match intended {
-            Some(tick) => tick.clamp(next, latest),
-            None => next.saturating_add(self.delay_ticks),
-        };
-        let queued = state.slots.entry(tick).or_default().players.entry(player);
-        let queued = queued.or_insert_with(|| Queued { address, commands: Vec::new() });
-        if queued.commands.len() >= limits::COMMANDS_PER_PLAYER_TICK {
-            return Err(Dropped::PlayerTick);
-        }
-        queued.commands.push(command);
-        state.waiting += 1;
-        *state.by_address.entry(address).or_default() += 1;
-        if let Some(tick) = intended {
-            let margin = i64::from(tick) - i64::from(next);
-            let margin = margin.clamp(i16::MIN.into(), i16::MAX.into()) as i16;
-            state.margins.insert(player, margin);
-        }
-        Ok(())
-    }
-
-    /// Queues a command of issuer 0 for the next tick that has room for it.
-    pub fn push_operator(&self, action: Action) -> Ticket {
-        self.state.lock().push_operator(&mut [action].into_iter())
-    }
-
-    /// Queues several commands for the same tick, so that no client sees the first without the
-    /// others.
-    pub fn push_operator_together(&self, actions: Vec<Action>) -> Ticket {
-        self.state.lock().push_operator(&mut actions.into_iter())
-    }
-
-    /// Queues a player's leave, and drops the player's waiting commands, which would run after it.
-    pub fn leave(&self, player: PlayerId) {
-        let mut state = self.state.lock();
-        let queued: Vec<Queued> =
-            state.slots.values_mut().filter_map(|slot| slot.players.remove(&player)).collect();
-        queued.iter().for_each(|queued| state.release(queued));
-        state.margins.remove(&player);
-        state.push_operator(&mut [Action::Leave { player }].into_iter());
-    }
-
-    /// Moves the commands of `tick` into `commands` and passes the new margins to `margin`. Later
-    /// pushes go to later ticks.
-    pub fn drain(&self, tick: u32, commands: &mut Vec<Command>, mut margin: impl FnMut(PlayerId, i16)) {
-        let mut state = self.state.lock();
-        state.next_tick = tick + 1;
-        commands.clear();
-        while let Some(slot) = state.slots.first_entry().filter(|slot| *slot.key() <= tick) {
-            let slot = slot.remove();
-            commands.extend(slot.operator);
-            for queued in slot.players.into_values() {
-                state.release(&queued);
-                commands.extend(queued.commands);
-            }
-        }
-        for (player, ticks) in state.margins.drain() {
-            margin(player, ticks);
-        }
     }
 }
 
@@ -248,7 +225,7 @@ mod tests {
         Command { player: PlayerId(player), sequence: sequence.into(), action }
     }
 
-    fn drained(inbox: &Inbox, tick: u32) -> Vec<u64> {
+    fn drained(inbox: &mut Inbox, tick: u32) -> Vec<u64> {
         let mut commands = Vec::new();
         inbox.drain(tick, &mut commands, |_, _| {});
         commands.iter().map(|command| command.sequence).collect()
@@ -256,43 +233,43 @@ mod tests {
 
     #[test]
     fn a_command_runs_in_the_tick_it_is_meant_for_or_the_next_one() {
-        let inbox = Inbox::new(10, 30, 0);
+        let mut inbox = Inbox::new(10, 0, 30, 0);
         inbox.push(home(), stop(1, 1), Some(12)).unwrap();
         inbox.push(home(), stop(1, 2), Some(3)).unwrap();
         inbox.push(home(), stop(1, 3), None).unwrap();
-        assert_eq!(drained(&inbox, 10), [2, 3]);
-        assert_eq!(drained(&inbox, 11), [0; 0]);
-        assert_eq!(drained(&inbox, 12), [1]);
+        assert_eq!(drained(&mut inbox, 10), [2, 3]);
+        assert_eq!(drained(&mut inbox, 11), [0; 0]);
+        assert_eq!(drained(&mut inbox, 12), [1]);
     }
 
     #[test]
     fn the_operators_sequences_go_on_and_a_ticket_says_when() {
-        let inbox = Inbox::new(10, 30, 5).after_sequence(70);
+        let mut inbox = Inbox::new(10, 70, 30, 5);
         let leave = || Action::Leave { player: PlayerId(1) };
-        assert_eq!(inbox.push_operator(leave()), Ticket { tick: 10, sequence: 71 });
-        assert_eq!(drained(&inbox, 10), [71]);
-        assert_eq!(inbox.push_operator(leave()), Ticket { tick: 11, sequence: 72 });
+        assert_eq!(inbox.push_operator(vec![leave()]), Ticket { tick: 10, sequence: 71 });
+        assert_eq!(drained(&mut inbox, 10), [71]);
+        assert_eq!(inbox.push_operator(vec![leave()]), Ticket { tick: 11, sequence: 72 });
     }
 
     #[test]
     fn the_far_future_is_cut_to_the_bound() {
-        let inbox = Inbox::new(0, 30, 0);
+        let mut inbox = Inbox::new(0, 0, 30, 0);
         inbox.push(home(), stop(1, 1), Some(u32::MAX)).unwrap();
-        assert_eq!(drained(&inbox, 29), [0; 0]);
-        assert_eq!(drained(&inbox, 30), [1]);
+        assert_eq!(drained(&mut inbox, 29), [0; 0]);
+        assert_eq!(drained(&mut inbox, 30), [1]);
     }
 
     #[test]
     fn commands_without_a_tick_wait_the_delay() {
-        let inbox = Inbox::new(5, 30, 2);
+        let mut inbox = Inbox::new(5, 0, 30, 2);
         inbox.push(home(), stop(1, 1), None).unwrap();
-        assert_eq!(drained(&inbox, 6), [0; 0]);
-        assert_eq!(drained(&inbox, 7), [1]);
+        assert_eq!(drained(&mut inbox, 6), [0; 0]);
+        assert_eq!(drained(&mut inbox, 7), [1]);
     }
 
     #[test]
     fn the_margin_says_how_early_or_late() {
-        let inbox = Inbox::new(10, 30, 0);
+        let mut inbox = Inbox::new(10, 0, 30, 0);
         inbox.push(home(), stop(1, 1), Some(13)).unwrap();
         inbox.push(home(), stop(2, 1), Some(8)).unwrap();
         let mut margins = BTreeMap::new();
@@ -304,7 +281,7 @@ mod tests {
 
     #[test]
     fn one_player_cannot_fill_a_tick_and_all_addresses_together_not_the_inbox() {
-        let inbox = Inbox::new(0, 30, 0);
+        let mut inbox = Inbox::new(0, 0, 30, 0);
         let per_tick = limits::COMMANDS_PER_PLAYER_TICK as u32;
         for sequence in 0..per_tick {
             inbox.push(home(), stop(1, sequence), None).unwrap();
@@ -324,17 +301,16 @@ mod tests {
         }
         assert_eq!(stopped["inbox_full"], 1, "{stopped:?}");
         let mut commands = Vec::new();
-        inbox.leave(PlayerId(1));
+        inbox.forget(PlayerId(1));
         inbox.push(home(), stop(60_000, 1), None).expect("the room of the player that left");
         inbox.drain(0, &mut commands, |_, _| {});
-        let expected = limits::INBOX_COMMANDS + 2 - per_tick as usize;
-        assert_eq!(commands.len(), expected, "a leave has room when nothing else has");
+        assert_eq!(commands.len(), limits::INBOX_COMMANDS + 1 - per_tick as usize);
     }
 
     /// A handful of addresses fill the ticks ahead; each has 64 players, who leave at once or stay. Gives how many of the 70 commands of
     /// an honest player are accepted meanwhile.
     fn honest_commands_accepted(stays: bool) -> usize {
-        let (inbox, mut newcomer, mut accepted) = (Inbox::new(0, 30, 0), 2, 0);
+        let (mut inbox, mut newcomer, mut accepted) = (Inbox::new(0, 0, 30, 0), 2, 0);
         for tick in 0..10 {
             for number in 0..80 {
                 for ahead in 0..=30 {
@@ -343,13 +319,13 @@ mod tests {
                     }
                 }
                 if !stays {
-                    inbox.leave(PlayerId(newcomer));
+                    inbox.forget(PlayerId(newcomer));
                 }
                 newcomer += 1;
             }
-            let honest = |at: u32| inbox.push(home(), stop(1, tick * 7 + at), Some(tick + 2)).is_ok();
+            let mut honest = |at: u32| inbox.push(home(), stop(1, tick * 7 + at), Some(tick + 2)).is_ok();
             accepted += (0..7).filter(|at| honest(*at)).count();
-            drained(&inbox, tick);
+            drained(&mut inbox, tick);
         }
         accepted
     }
@@ -366,7 +342,7 @@ mod tests {
 
     #[test]
     fn an_address_gets_a_share_of_the_room_and_one_without_commands_always_has_some() {
-        let inbox = Inbox::new(0, 30, 0);
+        let mut inbox = Inbox::new(0, 0, 30, 0);
         let fill = |number: u32| {
             let mut count = 0;
             for player in 0..10_000u16 {
@@ -387,53 +363,52 @@ mod tests {
         let counts = [0, 1, 2, 3].map(fill);
         assert_eq!(counts, [2, 4, 8, 16].map(|part| limits::INBOX_COMMANDS / part));
         inbox.push(home(), stop(60_000, 1), None).expect("an address that has nothing waiting");
-        drained(&inbox, 0);
-        assert!(inbox.state.lock().by_address.is_empty() && inbox.state.lock().waiting == 0);
+        drained(&mut inbox, 0);
+        assert!(inbox.by_address.is_empty() && inbox.waiting == 0);
     }
 
     #[test]
-    fn a_leave_drops_what_the_player_has_queued_and_nothing_else() {
-        let inbox = Inbox::new(0, 30, 0);
+    fn forget_drops_the_queued_commands_of_one_player_only() {
+        let mut inbox = Inbox::new(0, 0, 30, 0);
         for (player, sequence, tick) in [(1, 1, 0), (2, 2, 0), (1, 3, 4), (2, 4, 4), (1, 5, 30)] {
             inbox.push(home(), stop(player, sequence), Some(tick)).unwrap();
         }
-        inbox.leave(PlayerId(1));
+        inbox.forget(PlayerId(1));
         let mut commands = Vec::new();
         inbox.drain(0, &mut commands, |player, _| assert_eq!(player, PlayerId(2)));
-        let leave = Action::Leave { player: PlayerId(1) };
-        assert_eq!(commands.iter().map(|command| command.player.0).collect::<Vec<_>>(), [0, 2]);
-        assert_eq!(commands[0].action, leave);
-        assert_eq!((1..=30).flat_map(|tick| drained(&inbox, tick)).collect::<Vec<_>>(), [4]);
-        assert_eq!(inbox.state.lock().waiting, 0);
+        assert_eq!(commands.iter().map(|command| command.player.0).collect::<Vec<_>>(), [2]);
+        assert_eq!((1..=30).flat_map(|tick| drained(&mut inbox, tick)).collect::<Vec<_>>(), [4]);
+        assert_eq!(inbox.waiting, 0);
     }
 
     #[test]
     fn operator_commands_past_the_bound_move_to_the_next_tick_in_order_and_tickets_say_so() {
-        let (inbox, bound) = (Inbox::new(7, 30, 0), limits::OPERATOR_COMMANDS_PER_TICK as u32);
+        let (mut inbox, bound) = (Inbox::new(7, 0, 30, 0), limits::OPERATOR_COMMANDS_PER_TICK as u32);
         let leave = || Action::Leave { player: PlayerId(1) };
-        let mut tickets: Vec<Ticket> = (0..2 * bound - 1).map(|_| inbox.push_operator(leave())).collect();
+        let mut tickets: Vec<Ticket> =
+            (0..2 * bound - 1).map(|_| inbox.push_operator(vec![leave()])).collect();
         // Two that belong together do not fit the rest of the second tick.
-        tickets.push(inbox.push_operator_together(vec![leave(), leave()]));
-        tickets.push(inbox.push_operator(leave()));
+        tickets.push(inbox.push_operator(vec![leave(), leave()]));
+        tickets.push(inbox.push_operator(vec![leave()]));
         for (tick, expected) in [(7, bound), (8, bound - 1), (9, 3)] {
-            let sequences = drained(&inbox, tick);
+            let sequences = drained(&mut inbox, tick);
             assert_eq!(sequences.len(), expected as usize, "tick {tick}");
             assert!(sequences.is_sorted(), "tick {tick}");
             for ticket in tickets.iter().filter(|ticket| sequences.contains(&ticket.sequence)) {
                 assert_eq!(ticket.tick, tick, "of sequence {}", ticket.sequence);
             }
         }
-        assert_eq!(inbox.push_operator(leave()).tick, 10, "room again");
+        assert_eq!(inbox.push_operator(vec![leave()]).tick, 10, "room again");
     }
 
     #[test]
     fn a_command_frame_holds_all_commands_of_the_fullest_tick() {
-        let inbox = Inbox::new(0, 30, 0);
+        let mut inbox = Inbox::new(0, 0, 30, 0);
         for number in 0..u16::MAX {
             for sequence in 0..limits::COMMANDS_PER_PLAYER_TICK as u32 {
                 let _ = inbox.push(address(number.into()), stop(number, sequence), None);
             }
-            inbox.push_operator(Action::Leave { player: PlayerId(number) });
+            inbox.push_operator(vec![Action::Leave { player: PlayerId(number) }]);
         }
         let (mut commands, mut bytes) = (Vec::new(), Vec::new());
         inbox.drain(0, &mut commands, |_, _| {});

@@ -1,0 +1,79 @@
+//! The schedule of a room's ticks: each at its intended time, whatever the duration of the ticks
+//! before, so that the tick rate cannot drift.
+//!
+//! A *late* tick begins more than half a period after its time; periods that have passed before
+//! their tick could begin are *skipped* and counted, so that a stall is not followed by a burst of
+//! ticks.
+
+use std::time::{Duration, Instant};
+
+/// The schedule of the ticks.
+#[derive(Debug)]
+pub struct Schedule {
+    start: Instant,
+    hz: u32,
+    periods: u64,
+}
+
+/// What to do about the next tick.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Time until it begins.
+    pub wait: Duration,
+    /// Whether it is more than half a period late.
+    pub late: bool,
+    /// Whole periods that have passed before it.
+    pub skipped: u64,
+}
+
+impl Schedule {
+    /// Ticks at `hz`, the first a period after `start`.
+    pub fn new(start: Instant, hz: u32) -> Schedule {
+        Schedule { start, hz, periods: 0 }
+    }
+
+    /// Periods are counted from the start, so rounding never adds up.
+    fn time_of(&self, period: u64) -> Instant {
+        self.start + Duration::from_nanos(period * 1_000_000_000 / u64::from(self.hz))
+    }
+
+    /// The next tick, seen at `now`. Whole periods that have passed are left out.
+    pub fn next(&mut self, now: Instant) -> Due {
+        self.periods += 1;
+        let behind = now.saturating_duration_since(self.time_of(self.periods));
+        let period = Duration::from_secs(1) / self.hz;
+        let skipped = (behind.as_nanos() / period.as_nanos()) as u64;
+        self.periods += skipped;
+        let wait = self.time_of(self.periods).saturating_duration_since(now);
+        Due { wait, late: behind > period / 2, skipped }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PERIOD: Duration = Duration::from_nanos(33_333_333);
+
+    #[test]
+    fn ticks_do_not_drift() {
+        let start = Instant::now();
+        let mut schedule = Schedule::new(start, 30);
+        for period in 1..=3_000 {
+            // Each tick begins a little after its time; the next one is due by the clock all the same.
+            let now = schedule.time_of(period - 1) + Duration::from_millis(3);
+            let due = schedule.next(now);
+            assert!(!due.late && due.skipped == 0);
+        }
+        assert_eq!(schedule.time_of(schedule.periods), start + Duration::from_secs(100));
+    }
+
+    #[test]
+    fn half_a_period_is_late_and_whole_ones_are_skipped() {
+        let start = Instant::now();
+        let late = Schedule::new(start, 30).next(start + PERIOD + Duration::from_millis(20));
+        assert_eq!(late, Due { wait: Duration::ZERO, late: true, skipped: 0 });
+        let stalled = Schedule::new(start, 30).next(start + PERIOD * 5);
+        assert_eq!(stalled.skipped, 4);
+    }
+}

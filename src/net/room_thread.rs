@@ -1,0 +1,124 @@
+//! The thread of a room: runs its ticks on schedule, rings the workers, and books what a tick says.
+//!
+//! It never sends, and never waits for a client or a disk. A panic in a tick ends this room alone:
+//! its clients are closed with 1011, and the other rooms go on.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tracing::{debug, error, info, warn};
+
+use super::client::Ending;
+use super::clock::{Due, Schedule};
+use super::host::Host;
+use super::metrics::Metrics;
+use crate::limits;
+use crate::room::{Core, Handle, Ticked};
+use crate::session::Breach;
+
+/// The thread's loop, until the host's rooms are stopped.
+pub fn run(host: &Host, mut core: Box<dyn Core>) {
+    let room = Arc::clone(core.handle());
+    let mut players = 0;
+    let lived = catch_unwind(AssertUnwindSafe(|| tick_until_stop(host, &mut *core, &room, &mut players)));
+    host.metrics.players.dec_by(players);
+    room.set_over();
+    if lived.is_err() {
+        host.metrics.panics.inc();
+        error!(room = name(&room), tick = room.tick(), "a panic ended this room; it is a bug of the server");
+        for client in host.clients().iter().filter(|client| Arc::ptr_eq(&client.room, &room)) {
+            client.close(Ending::Breach(Breach::InternalError), host.now());
+        }
+    }
+}
+
+/// `players` is how many of the host's players are this room's.
+fn tick_until_stop(host: &Host, core: &mut dyn Core, room: &Arc<Handle>, players: &mut i64) {
+    let mut schedule = Schedule::new(Instant::now(), room.options.rates.tick_hz);
+    let mut status_at = host.now() + limits::STATUS_EVERY;
+    while !host.are_rooms_stopping() {
+        let due = schedule.next(Instant::now());
+        thread::sleep(due.wait);
+        let began = host.now();
+        book_schedule(host, room, &due);
+        let wants = host.tap.wants_of_world();
+        let ticked = core.tick(began, wants);
+        if wants.frame {
+            show(host, began, &ticked);
+        }
+        host.tap.set_tick(room.tick());
+        book(host, room, &ticked);
+        let count = ticked.published.players.len() as i64;
+        host.metrics.players.inc_by(count - std::mem::replace(players, count));
+        host.publish(room, &ticked.published);
+        let now = host.now();
+        host.metrics.ticked(now.saturating_sub(began));
+        if now >= status_at {
+            status_at = now + limits::STATUS_EVERY;
+            status(host, room, count);
+        }
+    }
+}
+
+fn book_schedule(host: &Host, room: &Handle, due: &Due) {
+    if due.skipped > 0 {
+        host.metrics.skipped_ticks.inc_by(due.skipped);
+        warn!(
+            room = name(room),
+            tick = room.tick(),
+            periods = due.skipped,
+            "the world fell behind and left periods out"
+        );
+    } else if due.late {
+        host.metrics.late_ticks.inc();
+    }
+}
+
+/// Passes the tick to the tap's listeners. A tick that does not fit a command frame is reported to
+/// them as lost.
+fn show(host: &Host, began: Duration, ticked: &Ticked) {
+    let snapshot = ticked.snapshot.as_ref().map(|snapshot| &*snapshot.bytes);
+    match (&ticked.frame, ticked.checksum) {
+        (Some(frame), Some(checksum)) => host.tap.tick_begins(began, ticked.tick, checksum, frame, snapshot),
+        _ => {
+            warn!(tick = ticked.tick, "captures lack a tick");
+            host.tap.tick_is_lost(began, ticked.tick);
+        }
+    }
+}
+
+fn book(host: &Host, room: &Handle, ticked: &Ticked) {
+    for (player, refusal) in &ticked.rejected {
+        let reason = refusal.name();
+        Metrics::count(&host.metrics.refused_commands, "reason", reason);
+        debug!(room = name(room), tick = room.tick(), player = player.0, reason, "command refused");
+    }
+}
+
+/// The room's name for the log, which leaves out the default room's.
+fn name(room: &Handle) -> Option<&str> {
+    Some(&*room.options.name).filter(|name| !name.is_empty())
+}
+
+/// Logs the room's status line.
+fn status(host: &Host, room: &Handle, players: i64) {
+    let metrics = &host.metrics;
+    if metrics.clients.get() == 0 {
+        return;
+    }
+    info!(
+        room = name(room),
+        tick = room.tick(),
+        clients = metrics.clients.get(),
+        players,
+        late = metrics.late_ticks.get(),
+        skipped = metrics.skipped_ticks.get(),
+        sent_bytes = metrics.bytes_out.get(),
+        turns = metrics.turns.get(),
+        turn_sends = metrics.turn_sends.get(),
+        held_back = metrics.turns_held_back.get(),
+        "status"
+    );
+}

@@ -1,0 +1,238 @@
+//! The half of a room that other threads use while the room steps: readers queue commands and take
+//! seats, the operator queues orders and asks questions.
+//!
+//! One lock guards all of it. The room takes it when a tick begins and when the tick has run, and
+//! never holds it during a step. A question waits until the tick after it has run; at most
+//! [`limits::INQUIRIES`] wait. The room only hands over data: the asking thread writes them to the
+//! disk or to the network.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
+
+use super::inbox::{Dropped, Inbox, Ticket};
+use super::seats::{Seat, Seats};
+use crate::feed::{Published, Rates};
+use crate::household::Household;
+use crate::limits;
+use crate::sync::Mutex;
+use crate::world::{Action, Command, Event, Identity, Outcome, PlayerId, Refusal, World};
+
+/// The settings of a room.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Its name, which is part of its paths and of a capture; empty for a host's default room.
+    pub name: String,
+    /// Distinguishes this run of the room from earlier runs: 16 hex digits.
+    pub epoch: String,
+    /// Update rates.
+    pub rates: Rates,
+    /// Delay, in ticks, of a command that names no tick.
+    pub delay_ticks: u32,
+    /// How long a seat outlives its connection.
+    pub seat_time: Duration,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Handle {
+    /// The settings.
+    pub options: Options,
+    /// The values from which the world was generated.
+    pub identity: Identity,
+    tick: AtomicU32,
+    is_over: AtomicBool,
+    intake: Mutex<Intake>,
+}
+
+#[derive(Debug)]
+struct Intake {
+    inbox: Inbox,
+    seats: Seats,
+    questions: Vec<Question>,
+}
+
+/// A question, and where its answer goes.
+#[derive(Debug)]
+pub(crate) enum Question {
+    /// The next published tick.
+    Picture(Sender<Arc<Published>>),
+    /// The whole world as bytes.
+    Snapshot(Sender<Arc<Snapshot>>),
+    /// The outcome of an operator command.
+    Outcome(Ticket, Sender<Result<(), Refusal>>),
+}
+
+/// The world as bytes, and after which tick.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// Ticks completed.
+    pub tick: u32,
+    /// As [`World::restore`] takes them.
+    pub bytes: Arc<[u8]>,
+}
+
+/// [`limits::INQUIRIES`] questions are waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Busy;
+
+impl fmt::Display for Busy {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("too many questions wait for the world; ask again")
+    }
+}
+
+/// How far ahead of the next tick a command's tick may be.
+pub fn ahead_ticks(tick_hz: u32) -> u32 {
+    (limits::COMMAND_AHEAD_MS * tick_hz).div_ceil(1000)
+}
+
+impl Handle {
+    /// The handle of a room in which this world goes on.
+    pub fn new(world: &World, options: Options) -> Handle {
+        let identity = *world.identity();
+        let ahead = ahead_ticks(identity.tick_hz.get());
+        let intake = Intake {
+            inbox: Inbox::new(world.tick(), world.operator_sequence(), ahead, options.delay_ticks),
+            seats: Seats::resume(world.players().map(|player| player.id), options.seat_time),
+            questions: Vec::new(),
+        };
+        Handle {
+            options,
+            identity,
+            tick: AtomicU32::new(world.tick()),
+            is_over: AtomicBool::new(false),
+            intake: Mutex::new(intake),
+        }
+    }
+
+    /// Ticks completed.
+    pub fn tick(&self) -> u32 {
+        self.tick.load(Ordering::Relaxed)
+    }
+
+    /// Whether the room has ended: it never ticks again, and takes no connection.
+    pub fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+
+    /// Records that the room has ended, and drops its questions without an answer.
+    pub fn set_over(&self) {
+        self.is_over.store(true, Ordering::Release);
+        self.intake.lock().questions.clear();
+    }
+
+    /// Queues a player's command; see [`Inbox::push`].
+    ///
+    /// # Errors
+    /// [`Dropped`] when a bound is reached; the command is then lost.
+    pub fn push(&self, from: Household, command: Command, intended: Option<u32>) -> Result<(), Dropped> {
+        self.intake.lock().inbox.push(from, command, intended)
+    }
+
+    /// Queues operator commands that belong together: no client sees the first without the others.
+    pub fn push_operator(&self, actions: Vec<Action>) {
+        self.intake.lock().inbox.push_operator(actions);
+    }
+
+    /// Gives a connection a new seat; the caller then queues the join. `None` if there is no number
+    /// left.
+    pub fn take_seat(&self, connection: u64, now: Duration) -> Option<PlayerId> {
+        self.intake.lock().seats.take(connection, now)
+    }
+
+    /// Gives a seat whose connection is gone to another connection. Returns whether the seat was
+    /// still there.
+    pub fn resume_seat(&self, player: PlayerId, connection: u64) -> bool {
+        self.intake.lock().seats.reconnect(player, connection)
+    }
+
+    /// Takes the connection off a seat, and drops the commands that the player has queued. If no
+    /// other connection takes the seat in time, the player leaves.
+    pub fn disconnect(&self, player: PlayerId, now: Duration) {
+        let mut intake = self.intake.lock();
+        intake.inbox.forget(player);
+        intake.seats.disconnect(player, now + self.options.seat_time);
+    }
+
+    /// The seat of a player.
+    pub fn seat(&self, player: PlayerId) -> Option<Seat> {
+        self.intake.lock().seats.get(player)
+    }
+
+    /// Asks for the next published tick.
+    ///
+    /// # Errors
+    /// [`Busy`].
+    pub fn picture(&self) -> Result<Receiver<Arc<Published>>, Busy> {
+        self.ask(|_, answer| Question::Picture(answer))
+    }
+
+    /// Asks for the world before the next tick.
+    ///
+    /// # Errors
+    /// [`Busy`].
+    pub fn snapshot(&self) -> Result<Receiver<Arc<Snapshot>>, Busy> {
+        self.ask(|_, answer| Question::Snapshot(answer))
+    }
+
+    /// Queues an operator command, and asks whether the world rejects it.
+    ///
+    /// # Errors
+    /// [`Busy`].
+    pub fn command(&self, action: Action) -> Result<Receiver<Result<(), Refusal>>, Busy> {
+        self.ask(|inbox, answer| Question::Outcome(inbox.push_operator(vec![action]), answer))
+    }
+
+    fn ask<A>(&self, question: impl FnOnce(&mut Inbox, Sender<A>) -> Question) -> Result<Receiver<A>, Busy> {
+        let (answer, answered) = mpsc::channel();
+        let intake = &mut *self.intake.lock();
+        if intake.questions.len() >= limits::INQUIRIES {
+            return Err(Busy);
+        }
+        intake.questions.push(question(&mut intake.inbox, answer));
+        Ok(answered)
+    }
+
+    /// A tick begins: moves its commands into `commands`, and returns the questions that can be
+    /// answered after it. Players whose seat has been without a connection for too long leave in it.
+    pub(crate) fn begin(
+        &self,
+        tick: u32,
+        now: Duration,
+        commands: &mut Vec<Command>,
+        margin: impl FnMut(PlayerId, i16),
+    ) -> Vec<Question> {
+        let intake = &mut *self.intake.lock();
+        while let Some(player) = intake.seats.next_overdue(now) {
+            intake.inbox.push_operator(vec![Action::Leave { player }]);
+        }
+        intake.inbox.drain(tick, commands, margin);
+        let is_later =
+            |question: &Question| matches!(question, Question::Outcome(ticket, _) if ticket.tick > tick);
+        let (later, asked) = std::mem::take(&mut intake.questions).into_iter().partition(is_later);
+        intake.questions = later;
+        asked
+    }
+
+    /// A tick has run: `tick` are completed now. The numbers of players that left or were not let in
+    /// are given back.
+    pub(crate) fn end(&self, tick: u32, outcome: &Outcome, now: Duration) {
+        let left = outcome.events.iter().filter_map(|event| match event {
+            Event::Left { player } => Some(*player),
+            _ => None,
+        });
+        let rejected = outcome.refused.iter().filter_map(|(command, _)| match &command.action {
+            Action::Join { player, .. } => Some(*player),
+            _ => None,
+        });
+        let mut over = left.chain(rejected).peekable();
+        if over.peek().is_some() {
+            let mut intake = self.intake.lock();
+            over.for_each(|player| intake.seats.give_back(player, now));
+        }
+        self.tick.store(tick, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,162 @@
+//! A room: one running game, without I/O.
+//!
+//! ```text
+//!  readers  ─ commands, seats ─►┐                    ┌─► what views need
+//!  operator ─ orders, questions ┼─► Handle ─► Room ──┼─► command frame, checksum, snapshot, if wanted
+//!                               └── answers ◄────────┴─► rejected commands
+//! ```
+//!
+//! A room has two halves, because readers push while it steps. [`Handle`] is what the readers and
+//! the operator use: its one lock is never held during a step. [`Room`] owns the game; its thread,
+//! or a test, calls [`Core::tick`]. A process may have any number of rooms: a room knows no other
+//! room, and no connection except by number.
+
+pub mod handle;
+pub mod inbox;
+pub mod seats;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use handle::Question;
+pub use handle::{Busy, Handle, Options, Snapshot};
+pub use inbox::Dropped;
+
+use crate::feed::{Published, Publisher};
+use crate::limits;
+use crate::world::command::encode_frame;
+use crate::world::{Command, Event, PlayerId, Refusal, World};
+
+/// What the driver of a room asks of one tick besides the tick itself: nothing of this is made
+/// unless it is wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// The commands of the tick as a command frame.
+    pub frame: bool,
+    /// The checksum of the world before the tick.
+    pub checksum: bool,
+    /// The world before the tick as bytes.
+    pub snapshot: bool,
+}
+
+/// The result of one tick.
+#[derive(Debug)]
+pub struct Ticked {
+    /// Ticks completed before it: the number in its command frame.
+    pub tick: u32,
+    /// What views need.
+    pub published: Arc<Published>,
+    /// See [`Wants`]; also `None` if the commands do not fit a frame, which the inbox prevents.
+    pub frame: Option<Arc<[u8]>>,
+    /// See [`Wants`].
+    pub checksum: Option<u64>,
+    /// See [`Wants`]; also made for an operator's `save`.
+    pub snapshot: Option<Arc<Snapshot>>,
+    /// The commands that the world rejected: their issuer, and why.
+    pub rejected: Vec<(PlayerId, Refusal)>,
+}
+
+/// A room as its driver sees it, whatever game it plays.
+pub trait Core: Send {
+    /// The half that other threads use.
+    fn handle(&self) -> &Arc<Handle>;
+
+    /// Runs one tick at this time of the host's clock.
+    fn tick(&mut self, now: Duration, wants: Wants) -> Ticked;
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Room {
+    world: World,
+    publisher: Publisher,
+    /// How early or late each player's last command arrived, by player number.
+    margins: Vec<i16>,
+    commands: Vec<Command>,
+    handle: Arc<Handle>,
+}
+
+impl Room {
+    /// A room in which this world goes on. The world's players have a seat without a connection.
+    pub fn new(world: World, options: Options) -> Room {
+        Room {
+            publisher: Publisher::new(&world, options.rates),
+            margins: vec![0; usize::from(limits::PLAYERS) + 1],
+            commands: Vec::new(),
+            handle: Arc::new(Handle::new(&world, options)),
+            world,
+        }
+    }
+
+    fn set_margin(margins: &mut [i16], player: PlayerId, ticks: i16) {
+        if let Some(margin) = margins.get_mut(usize::from(player.0)) {
+            *margin = ticks;
+        }
+    }
+
+    fn frame(&self) -> Option<Arc<[u8]>> {
+        let mut frame = Vec::new();
+        encode_frame(self.world.tick(), &self.commands, &mut frame).ok()?;
+        Some(frame.into())
+    }
+
+    fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::new(Snapshot { tick: self.world.tick(), bytes: self.world.snapshot().into() })
+    }
+
+    fn answer(&self, asked: Vec<Question>, published: &Arc<Published>, snapshot: Option<&Arc<Snapshot>>) {
+        let refused = &self.world.outcome().refused;
+        for question in asked {
+            // That nobody waits for an answer any more is no error.
+            match question {
+                Question::Picture(answer) => {
+                    let _ = answer.send(Arc::clone(published));
+                }
+                Question::Snapshot(answer) => {
+                    let _ = snapshot.map(|snapshot| answer.send(Arc::clone(snapshot)));
+                }
+                Question::Outcome(ticket, answer) => {
+                    let is_it = |command: &Command| {
+                        command.player == PlayerId::OPERATOR && command.sequence == ticket.sequence
+                    };
+                    let refusal = refused.iter().find(|(command, _)| is_it(command));
+                    let _ = answer.send(refusal.map_or(Ok(()), |(_, refusal)| Err(*refusal)));
+                }
+            }
+        }
+    }
+}
+
+impl Core for Room {
+    fn handle(&self) -> &Arc<Handle> {
+        &self.handle
+    }
+
+    fn tick(&mut self, now: Duration, wants: Wants) -> Ticked {
+        let tick = self.world.tick();
+        let margins = &mut self.margins;
+        let asked = self.handle.begin(tick, now, &mut self.commands, |player, ticks| {
+            Room::set_margin(margins, player, ticks);
+        });
+        let is_asked = asked.iter().any(|question| matches!(question, Question::Snapshot(_)));
+        let frame = wants.frame.then(|| self.frame()).flatten();
+        let checksum = wants.checksum.then(|| self.world.checksum());
+        let snapshot = (wants.snapshot || is_asked).then(|| self.snapshot());
+        self.world.step(&mut self.commands);
+        let outcome = self.world.outcome();
+        for event in &outcome.events {
+            if let Event::Left { player } = event {
+                Room::set_margin(&mut self.margins, *player, 0);
+            }
+        }
+        self.handle.end(self.world.tick(), outcome, now);
+        let rejected = outcome.refused.iter().map(|(command, refusal)| (command.player, *refusal)).collect();
+        let margin = |player: PlayerId| self.margins.get(usize::from(player.0)).copied().unwrap_or_default();
+        let published = Arc::new(self.publisher.publish(&self.world, margin));
+        self.answer(asked, &published, snapshot.as_ref());
+        Ticked { tick, published, frame, checksum, snapshot, rejected }
+    }
+}
+
+#[cfg(test)]
+mod tests;

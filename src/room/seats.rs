@@ -1,0 +1,163 @@
+//! The seats: which player numbers are taken, and by which connections.
+//!
+//! A seat is a player as the room knows it; it may outlive its connection for a while, and another
+//! connection may then take it. A join takes the lowest free number, because small numbers take one
+//! byte on the wire. A number is not reused for a while after its player has left, so that a late
+//! packet about the old player cannot be attributed to a new one. If no other number is free, the
+//! wait is shorter, so that many clients that join and leave do not lock others out. Two players
+//! never have the same number.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use crate::limits;
+use crate::world::PlayerId;
+
+/// The state of a seat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seat {
+    /// The connection of this number plays.
+    Connected(u64),
+    /// No connection plays. At `until` the player leaves, unless a connection has taken the seat.
+    Waiting {
+        /// On the host's clock.
+        until: Duration,
+    },
+    /// The player's leave is queued.
+    Leaving,
+}
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub struct Seats {
+    taken: BTreeMap<u16, Seat>,
+    /// Seats without a connection, by their time. A seat that was taken again is still here.
+    waiting: VecDeque<(Duration, u16)>,
+    free: BTreeSet<u16>,
+    resting: VecDeque<(Duration, u16)>,
+    highest: u16,
+}
+
+impl Seats {
+    /// The seats of these players, which have no connection and wait until this time. The numbers
+    /// between them are free.
+    pub fn resume(players: impl Iterator<Item = PlayerId>, until: Duration) -> Seats {
+        let taken: BTreeMap<u16, Seat> = players.map(|player| (player.0, Seat::Waiting { until })).collect();
+        let highest = taken.last_key_value().map_or(0, |(number, _)| *number);
+        Seats {
+            waiting: taken.keys().map(|number| (until, *number)).collect(),
+            free: (1..highest).filter(|number| !taken.contains_key(number)).collect(),
+            resting: VecDeque::new(),
+            highest,
+            taken,
+        }
+    }
+
+    /// Takes the lowest free number for this connection; `None` if all [`limits::PLAYERS`] numbers
+    /// are taken or were given back too recently.
+    pub fn take(&mut self, connection: u64, now: Duration) -> Option<PlayerId> {
+        self.end_rests(now, limits::PLAYER_NUMBER_REST);
+        if self.free.is_empty() && self.highest >= limits::PLAYERS {
+            self.end_rests(now, limits::PLAYER_NUMBER_REST_LEAST);
+        }
+        let number = match self.free.pop_first() {
+            Some(number) => number,
+            None if self.highest >= limits::PLAYERS => return None,
+            None => {
+                self.highest += 1;
+                self.highest
+            }
+        };
+        self.taken.insert(number, Seat::Connected(connection));
+        Some(PlayerId(number))
+    }
+
+    /// Takes the connection off a seat, which then waits until this time. Times never decrease from
+    /// call to call.
+    pub fn disconnect(&mut self, player: PlayerId, until: Duration) {
+        if let Some(seat @ Seat::Connected(_)) = self.taken.get_mut(&player.0) {
+            *seat = Seat::Waiting { until };
+            self.waiting.push_back((until, player.0));
+        }
+    }
+
+    /// Gives a seat without a connection to this connection. Returns whether it had none.
+    pub fn reconnect(&mut self, player: PlayerId, connection: u64) -> bool {
+        match self.taken.get_mut(&player.0) {
+            Some(seat @ Seat::Waiting { .. }) => {
+                *seat = Seat::Connected(connection);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The next player whose seat has waited long enough; the caller queues its leave.
+    pub fn next_overdue(&mut self, now: Duration) -> Option<PlayerId> {
+        while let Some((until, number)) = self.waiting.pop_front_if(|(until, _)| *until <= now) {
+            match self.taken.get_mut(&number) {
+                Some(seat) if *seat == (Seat::Waiting { until }) => {
+                    *seat = Seat::Leaving;
+                    return Some(PlayerId(number));
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The seat of a player.
+    pub fn get(&self, player: PlayerId) -> Option<Seat> {
+        self.taken.get(&player.0).copied()
+    }
+
+    /// Gives a number back. It can be reused after [`limits::PLAYER_NUMBER_REST`] or, if no other
+    /// number is free, after [`limits::PLAYER_NUMBER_REST_LEAST`].
+    pub fn give_back(&mut self, player: PlayerId, now: Duration) {
+        if self.taken.remove(&player.0).is_some() {
+            self.resting.push_back((now, player.0));
+        }
+    }
+
+    /// Frees the numbers that have rested for so long.
+    fn end_rests(&mut self, now: Duration, rest: Duration) {
+        while let Some((_, number)) =
+            self.resting.pop_front_if(|(since, _)| now.saturating_sub(*since) >= rest)
+        {
+            self.free.insert(number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Duration = Duration::from_secs(1);
+
+    /// Seats of which all are taken.
+    fn full() -> Seats {
+        let mut seats = Seats::default();
+        assert!((0..limits::PLAYERS).all(|_| seats.take(1, START).is_some()));
+        seats
+    }
+
+    #[test]
+    fn the_lowest_free_number_is_taken_and_a_number_rests_before_it_is_taken_again() {
+        let mut seats = Seats::resume([PlayerId(2), PlayerId(4)].into_iter(), START);
+        assert_eq!([1, 2, 3].map(|_| seats.take(1, START)), [1, 3, 5].map(|number| Some(PlayerId(number))));
+        seats.give_back(PlayerId(2), START);
+        assert_eq!(seats.take(1, START), Some(PlayerId(6)), "it rests first");
+        assert_eq!(seats.take(1, START + limits::PLAYER_NUMBER_REST), Some(PlayerId(2)));
+    }
+
+    #[test]
+    fn a_number_rests_for_a_shorter_while_if_no_other_is_free() {
+        let mut seats = full();
+        assert_eq!(seats.take(1, START), None);
+        seats.give_back(PlayerId(7), START);
+        let rested = START + limits::PLAYER_NUMBER_REST_LEAST;
+        assert_eq!(seats.take(1, rested - Duration::from_millis(1)), None);
+        assert_eq!(seats.take(1, rested), Some(PlayerId(7)));
+    }
+}
