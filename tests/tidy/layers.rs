@@ -23,7 +23,19 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("client", &["ws", "packet", "world", "session", "feed", "explain", "capture", "limits"]),
     (
         "net",
-        &["ws", "packet", "world", "session", "feed", "explain", "capture", "household", "sync", "limits"],
+        &[
+            "ws",
+            "packet",
+            "world",
+            "session",
+            "feed",
+            "room",
+            "explain",
+            "capture",
+            "household",
+            "sync",
+            "limits",
+        ],
     ),
     (
         "cli",
@@ -42,7 +54,6 @@ const LAYERS: [(&str, &[&str]); 16] = [
             "net",
             "household",
             "sync",
-            "room",
         ],
     ),
     ("main", &["cli"]),
