@@ -91,7 +91,7 @@ rules() {
                 names[$1] = quoted($0)
             }
         }
-    ' "$source/ws/close.rs" "$source/ws/violation.rs" "$source/packet/msgpack.rs"
+    ' "$source/ws/close_code.rs" "$source/ws/violation.rs" "$source/packet/msgpack.rs"
     printf '%s\n' '}' '-- rules:end' ''
 }
 

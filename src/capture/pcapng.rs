@@ -13,7 +13,7 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::{Capture, CaptureError, Cursor, Order, Packet, Rule};
+use super::file::{Capture, CaptureError, Cursor, Order, Packet, Rule};
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;

@@ -8,7 +8,8 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::{Failure, codes, print};
+use super::codes;
+use super::output::{Failure, print};
 use crate::client::attack::{self, Attack};
 use crate::client::herd::{self, Manner, Plan};
 use crate::client::hostile::{self, Endings, Kind};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::{Failure, print};
+use super::output::{Failure, print};
 use crate::client::url::Url;
 use crate::net::endpoint;
 use crate::packet::codes_print::{self, Format};

@@ -7,7 +7,8 @@ use std::sync::mpsc;
 use clap::Args;
 
 use super::log::Log;
-use super::{Failure, print, values};
+use super::output::{Failure, print};
+use super::values;
 use crate::client::{echo, url::Url};
 use crate::limits;
 use crate::net::EchoServer;

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::codes;
 use super::color::Color;
-use super::{Failure, codes, print, tell_error};
+use super::output::{Failure, print, tell_error};
 use crate::explain::input::{self, Piece};
 use crate::explain::paint::Paint;
 use crate::explain::piecemeal::{self, Form};
@@ -20,6 +21,7 @@ use crate::explain::{self, Conversation, Explanation};
 use crate::limits;
 use crate::packet::Dialect;
 use crate::ws::Side;
+use file::Wanted;
 
 /// The name of standard input in messages.
 const STDIN: &str = "standard input";
@@ -71,7 +73,14 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let pieces = match contents(&args.what)? {
         Some((name, contents)) if input::is_capture(&contents) => {
             let asked = args.dialect.as_ref().map(|_| dialect);
-            return file::run(&contents, &codes, (asked, dialect), args)
+            let form = if args.full { Form::Full } else { Form::Line };
+            let wanted = Wanted {
+                client: args.client,
+                packet: args.packet.as_deref(),
+                form: if args.json { Form::Json } else { form },
+                paint: args.color.paint(),
+            };
+            return file::run(&contents, &codes, (asked, dialect), &wanted)
                 .map_err(|error| format!("{name}: {error}"));
         }
         Some((name, contents)) => input::read(&contents).map_err(|error| format!("{name}: {error}"))?,
@@ -123,14 +132,9 @@ fn side(args: &ExplainArgs) -> Option<Side> {
 fn shown(explanation: &Explanation<'_>, form: Form, paint: Paint) -> String {
     match form {
         Form::Json => explanation.json() + "\n",
-        Form::Line => lines(explanation, paint),
+        Form::Line => explanation.said(paint),
         Form::Full => explanation.painted(paint),
     }
-}
-
-/// One line for each frame, with its sender.
-pub fn lines(explanation: &Explanation<'_>, paint: Paint) -> String {
-    explanation.frames.iter().map(|frame| frame.said(explanation.from, paint)).collect()
 }
 
 /// The contents of a file or standard input, and its name; `None` if the bytes are on the command

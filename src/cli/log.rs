@@ -21,7 +21,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::Format;
 
-use super::Failure;
+use super::output::Failure;
 use crate::limits;
 use crate::packet::visible;
 

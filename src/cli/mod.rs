@@ -10,20 +10,19 @@ mod color;
 mod echo;
 mod explain;
 mod log;
+mod output;
 mod replay;
 mod serve;
 mod talk;
 mod terminal;
 mod values;
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
-use std::sync::OnceLock;
 
 use clap::{Parser, Subcommand};
 
-use crate::packet::visible;
-
+use output::{Failure, keep_failure, tell_error, written};
 pub use serve::ServeArgs;
 
 /// A multiplayer game server whose every byte you can inspect.
@@ -59,9 +58,6 @@ enum Command {
     /// Print the packet tables in force.
     Codes(codes::CodesArgs),
 }
-
-/// Something is wrong with what was asked, in one line.
-type Failure = String;
 
 /// Runs the requested command.
 pub fn run() -> ExitCode {
@@ -102,40 +98,6 @@ fn ended(done: Result<(), Failure>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Reports a failure on standard error. A closed standard error is no reason to panic.
-fn tell_error(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "tickwire: {}", visible::printed(line));
-}
-
-/// Why some output could not be written, the first time.
-static UNWRITTEN: OnceLock<Failure> = OnceLock::new();
-
-/// Prints to standard output, which carries a command's result. A closed pipe (`| head`) is no
-/// error; [`written`] reports other errors. The output is flushed, because a prompt has no line
-/// end. Control characters are escaped, whoever wrote them.
-fn print(text: &str) {
-    let mut out = io::stdout().lock();
-    keep_failure(out.write_all(visible::printed(text).as_bytes()).and_then(|()| out.flush()));
-}
-
-fn keep_failure(written: io::Result<()>) {
-    if let Err(error) = written
-        && error.kind() != ErrorKind::BrokenPipe
-    {
-        let _ = UNWRITTEN.set(format!("standard output: {error}"));
-    }
-}
-
-/// Whether all output was written.
-fn written() -> Result<(), Failure> {
-    UNWRITTEN.get().map_or(Ok(()), |failure| Err(failure.clone()))
-}
-
-/// The same on standard error, for when standard output carries a capture.
-fn print_aside(text: &str) {
-    let _ = io::stderr().lock().write_all(visible::printed(text).as_bytes());
 }
 
 #[cfg(test)]

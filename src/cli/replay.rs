@@ -14,7 +14,8 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{Failure, codes, print, tell_error, written};
+use super::codes;
+use super::output::{Failure, print, tell_error, written};
 use crate::capture;
 use crate::explain::input;
 use crate::feed::view::Layout;

@@ -13,7 +13,8 @@ use clap::Args;
 use tracing::info;
 
 use super::log::Log;
-use super::{Failure, codes, print, print_aside, terminal, values};
+use super::output::{Failure, print, print_aside};
+use super::{codes, terminal, values};
 use crate::limits;
 use crate::net::console::admin;
 use crate::net::console::token::Token;

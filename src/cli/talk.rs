@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use rustix::event::{PollFd, PollFlags};
 
+use super::codes;
 use super::color::Color;
+use super::output::{Failure, print};
 use super::terminal::Lines;
-use super::{Failure, codes, print};
 use crate::client::dial;
 use crate::client::talk::live::Live;
 use crate::client::talk::order::{self, Order, Speech};
@@ -283,11 +284,8 @@ impl Talk<'_, '_> {
             let names = item.names();
             let is_quiet = names.iter().any(|name| self.args.quiet.contains(name));
             if !is_quiet {
-                let text = if self.args.full {
-                    item.painted(self.paint) + "\n"
-                } else {
-                    super::explain::lines(&item, self.paint)
-                };
+                let text =
+                    if self.args.full { item.painted(self.paint) + "\n" } else { item.said(self.paint) };
                 self.say(&text);
             }
             if item.from == Side::Server {

@@ -9,7 +9,7 @@
 use std::io::{self, ErrorKind, IsTerminal, Stdin};
 use std::thread;
 
-use super::Failure;
+use super::output::Failure;
 use crate::limits;
 use crate::net::console::Source;
 use crate::net::{Console, platform};

@@ -8,8 +8,9 @@
 
 use core::net::SocketAddr;
 
+use super::Conversation;
+use super::explanation::{Explanation, Problem};
 use super::guess::Guess;
-use super::{Conversation, Explanation, Problem};
 use crate::capture::{Capture, Connection, End, Hole, Piece};
 use crate::packet::{Codes, Dialect};
 use crate::ws::Side;

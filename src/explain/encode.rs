@@ -5,10 +5,11 @@
 //! original bytes are never consulted, so equal output proves that the explanation covers every
 //! byte.
 
+use super::explanation::{Explanation, PAYLOAD};
 use super::header::field;
 use super::payload::UTF_8;
 use super::tree::{BYTE, Node};
-use super::{Explanation, PAYLOAD, encoding, text};
+use super::{encoding, text};
 use crate::packet::Value;
 use crate::ws::frame::{self, KEY_BYTES};
 

@@ -16,7 +16,7 @@ pub fn parse(text: &str) -> Result<Vec<u8>, String> {
             return Err(format!("{sign:?} is not a hexadecimal digit"));
         }
         if digits.len() % 2 != 0 {
-            let many = super::count(digits.len(), "digit");
+            let many = super::wording::count(digits.len(), "digit");
             return Err(format!("{many} in {digits:?}: a byte has two"));
         }
         let values: Vec<u8> =

@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 
 use serde_json::Value as Json;
 
+use super::explanation::{Content, Explanation, Frame, PAYLOAD, Problem, REST};
 use super::header::field;
 use super::tree::Node;
-use super::{Content, Explanation, Frame, PAYLOAD, Problem, REST};
 use crate::packet::{Code, Dialect, Value, visible};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
@@ -153,7 +153,9 @@ fn print_problem(problem: &Problem, end: usize) -> String {
         Problem::Incomplete { missing } => {
             let sentence = missing.map_or_else(
                 || "the header is not all there".to_owned(),
-                |missing| format!("{} of the payload are missing", super::count(missing as usize, "byte")),
+                |missing| {
+                    format!("{} of the payload are missing", super::wording::count(missing as usize, "byte"))
+                },
             );
             print("incomplete", "", &sentence, "wait", end * super::tree::BYTE, end * super::tree::BYTE)
         }

@@ -5,8 +5,9 @@
 //! is bounded, because [`msgpack::check`] has scanned the bytes before.
 
 use super::encoding;
+use super::explanation::{PAYLOAD, Problem};
 use super::tree::{BYTE, Node};
-use super::{PAYLOAD, Problem, units};
+use super::units;
 use crate::packet::grammar::{Argument, Shape, Type};
 use crate::packet::msgpack::{self, Bounds, Kind};
 use crate::packet::{Dialect, Direction, PacketError, Row};
@@ -62,7 +63,7 @@ pub fn explain<'a>(
     if walk.at < payload.len() {
         parts.push(Node::of_bytes(NOT_READ, start + walk.at, &payload[walk.at..], "not read"));
     }
-    let words = super::count(payload.len(), "byte") + " of MessagePack";
+    let words = super::wording::count(payload.len(), "byte") + " of MessagePack";
     let node = Node::parent(PAYLOAD, start * BYTE, parts).valued(words);
     let problem = problem.map(|error| problem_of(error, &node, start, payload.len()));
     Explained { node, row, line, problem }
@@ -209,7 +210,8 @@ impl Walk<'_> {
         });
         let count = node.children.len().saturating_sub(1);
         if let Some(head) = node.children.first_mut() {
-            head.value = format!("{}: {} of {}", head.value, super::count(count, "group"), members.len());
+            head.value =
+                format!("{}: {} of {}", head.value, super::wording::count(count, "group"), members.len());
         }
         node
     }

@@ -3,8 +3,10 @@
 //! Unmasked bytes and their opcode become a part of the tree, a content and a problem, if any. The
 //! verdict is that of the layers that would read the payload. Earlier frames are not considered.
 
+use super::explanation::{Content, PAYLOAD, Problem};
 use super::tree::{BYTE, Node, bits};
-use super::{Content, PAYLOAD, Problem, count, packet, text};
+use super::wording::count;
+use super::{packet, text};
 use crate::packet::{Dialect, Direction, PacketError, endpoint};
 use crate::ws::frame::Opcode;
 use crate::ws::{CloseCode, Event, Side, Violation, close};

@@ -4,8 +4,9 @@
 //! The output equals that of an [`Explanation`] of all bytes of one side, in parts. A first pass
 //! counts the frames and finds the final dialect. At most one tree is kept.
 
+use super::explanation::Explanation;
 use super::paint::Paint;
-use super::{Conversation, Explanation, json, report};
+use super::{Conversation, json, report};
 use crate::ws::Side;
 
 /// The output format of an explanation.

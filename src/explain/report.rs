@@ -7,12 +7,12 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use super::explanation::{Content, Explanation, Frame, PAYLOAD, Problem, Whole};
 use super::packet::{ARGUMENTS, HEAD, KEY, SIGN};
 use super::paint::{Ink, Paint};
 use super::tree::{BYTE, Node};
-use super::{
-    Content, Explanation, Frame, PAYLOAD, Problem, Whole, count, cut, drawing, encoding, guess, hex,
-};
+use super::wording::{count, cut};
+use super::{drawing, encoding, guess, hex};
 use crate::packet::{Row, visible};
 use crate::ws::Side;
 use crate::ws::frame::KEY_BYTES;

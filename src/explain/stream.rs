@@ -20,15 +20,16 @@
 
 use std::mem;
 
+use super::explanation::{Content, Explanation, Frame, Problem, REST, Whole};
 use super::guess::Guess;
 use super::head::{self, Asked};
 use super::header;
 use super::open::Open;
+use super::packet;
 use super::payload::Inside;
 use super::seek::Search;
 use super::spoken::Spoken;
 use super::tree::{BYTE, Node, bits};
-use super::{Content, Explanation, Frame, Problem, REST, Whole, packet};
 use crate::limits;
 use crate::packet::{Codes, Dialect};
 use crate::ws::frame::{self, Header, Opcode};

@@ -183,7 +183,7 @@ impl<'a> Walk<'a> {
         });
         let count = node.children.iter().filter(|child| child.name != SIGN).count().saturating_sub(1);
         if let Some(head) = node.children.first_mut() {
-            head.value = format!("array: {} of {}", super::count(count, "group"), members.len());
+            head.value = format!("array: {} of {}", super::wording::count(count, "group"), members.len());
         }
         node
     }

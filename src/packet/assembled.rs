@@ -6,8 +6,8 @@
 
 use rmpv::Value;
 
-use super::codes::Row;
 use super::grammar::Shape;
+use super::row::Row;
 
 const FAR: i64 = i32::MAX as i64;
 const COUNT: i64 = u32::MAX as i64;

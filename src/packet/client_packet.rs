@@ -10,10 +10,10 @@
 use rmpv::Value;
 
 use super::angle;
-use super::codes::{Direction, Row};
 use super::dialect::{Decoded, Dialect};
 use super::fit;
 use super::grammar::{Argument, Shape, Unit};
+use super::row::{Direction, Row};
 
 /// The mode that a native client requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,9 @@ use std::str::FromStr;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::codes::{Code, Codes, Direction, Row, Table};
+use super::codes::{Codes, Table};
 use super::grammar::{Argument, print_arguments};
+use super::row::{Code, Direction, Row};
 
 /// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

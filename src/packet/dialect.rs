@@ -15,13 +15,67 @@ use std::sync::Arc;
 
 use rmpv::Value;
 
-use super::PacketError;
-use super::codes::{Code, Direction, Row};
 use super::fit;
 use super::grammar::WrongArgument;
 use super::json;
 use super::msgpack::{self, Bounds, Broken, Rule};
+use super::row::{Code, Direction, Row};
 use super::visible;
+
+/// Why a message was not accepted as a packet.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PacketError {
+    /// The message is not one well-formed value within the bounds, or not an envelope. The
+    /// connection is closed with 1007.
+    Broken(Broken),
+    /// A known packet whose arguments do not fit its row. The packet is dropped and counted.
+    Arguments {
+        /// The packet's name in the table.
+        packet: String,
+        /// The wrong argument, the type expected and the value found.
+        wrong: WrongArgument,
+    },
+    /// A code (or, when encoding, a name) that this dialect does not have in this direction. The
+    /// packet is ignored and counted.
+    Unknown {
+        /// The code as text, truncated for use in a log line.
+        code: String,
+    },
+}
+
+impl PacketError {
+    /// The rule's name, as in PROTOCOL.md, log lines and metric labels.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Broken(broken) => broken.rule.name(),
+            Self::Arguments { .. } => "wrong_arguments",
+            Self::Unknown { .. } => "unknown_code",
+        }
+    }
+
+    /// Whether this error closes the connection (with 1007), instead of only dropping the message.
+    pub fn closes(&self) -> bool {
+        matches!(self, Self::Broken(_))
+    }
+}
+
+impl From<Broken> for PacketError {
+    fn from(broken: Broken) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+impl fmt::Display for PacketError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Broken(broken) => write!(out, "{broken}"),
+            Self::Arguments { packet, wrong } => write!(out, "{packet}: {wrong}"),
+            Self::Unknown { code } => write!(out, "no packet has the code {code:?} in this direction"),
+        }
+    }
+}
+
+impl std::error::Error for PacketError {}
 
 /// A decoded packet: its row, and one canonical value for each of the row's arguments.
 #[derive(Debug, Clone, PartialEq)]

@@ -18,7 +18,7 @@ use rmpv::Value;
 
 use crate::limits;
 
-use super::Direction;
+use super::row::Direction;
 
 /// Bounds of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

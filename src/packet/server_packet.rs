@@ -12,9 +12,9 @@ use rmpv::Value;
 
 use super::angle;
 use super::assembled;
-use super::codes::{Direction, Row};
 use super::dialect::Dialect;
 use super::fit;
+use super::row::{Direction, Row};
 
 /// A server packet. Angles are binary: 65,536 steps per turn, 0 right, a quarter down.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,8 +9,7 @@
 //!     +--------+--------+------------------------------+
 //! ```
 
-use std::fmt;
-
+pub use super::close_code::CloseCode;
 use super::violation::Violation;
 use crate::limits::CONTROL_PAYLOAD_BYTES;
 
@@ -19,71 +18,6 @@ const CODE_BYTES: usize = 2;
 
 /// Longest reason, in bytes: a control frame's payload without the code.
 pub const REASON_BYTES: usize = CONTROL_PAYLOAD_BYTES - CODE_BYTES;
-
-/// A close code that may travel in a frame: 1000 to 1014 without the reserved ones, and 3000 to 4999.
-///
-/// 1005, 1006 and 1015 report a local observation (no code, no close frame, TLS failure) and must
-/// never be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CloseCode(u16);
-
-impl CloseCode {
-    /// The purpose of the connection is fulfilled.
-    pub const NORMAL: CloseCode = CloseCode(1000);
-    /// The server stops, or the browser leaves the page.
-    pub const GOING_AWAY: CloseCode = CloseCode(1001);
-    /// A rule of the protocol was broken.
-    pub const PROTOCOL_ERROR: CloseCode = CloseCode(1002);
-    /// A kind of data that this endpoint does not accept.
-    pub const UNSUPPORTED: CloseCode = CloseCode(1003);
-    /// Data that does not fit the kind of the message, such as text that is not UTF-8.
-    pub const NOT_CONSISTENT: CloseCode = CloseCode(1007);
-    /// A server rule without a more specific code was broken.
-    pub const POLICY: CloseCode = CloseCode(1008);
-    /// A message that is longer than this endpoint accepts.
-    pub const TOO_BIG: CloseCode = CloseCode(1009);
-    /// The server cannot go on.
-    pub const INTERNAL: CloseCode = CloseCode(1011);
-
-    /// The code of this number, or `None` if section 7.4 forbids it in a frame.
-    pub const fn new(number: u16) -> Option<CloseCode> {
-        match number {
-            1000..=1003 | 1007..=1014 | 3000..=4999 => Some(CloseCode(number)),
-            _ => None,
-        }
-    }
-
-    /// The number, as it travels.
-    pub const fn get(self) -> u16 {
-        self.0
-    }
-
-    /// What the number means, in a few words, from section 7.4.1 and the IANA registry.
-    pub const fn meaning(self) -> &'static str {
-        match self.0 {
-            1000 => "normal",
-            1001 => "going away",
-            1002 => "protocol error",
-            1003 => "unsupported data",
-            1007 => "inconsistent data",
-            1008 => "policy violation",
-            1009 => "message too big",
-            1010 => "extension missing",
-            1011 => "internal error",
-            1012 => "service restart",
-            1013 => "try again later",
-            1014 => "bad gateway",
-            3000..=3999 => "registered",
-            _ => "private use",
-        }
-    }
-}
-
-impl fmt::Display for CloseCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.0, self.meaning())
-    }
-}
 
 /// The body of a close frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -28,6 +28,7 @@
 
 pub mod boundary;
 pub mod close;
+mod close_code;
 pub mod conn;
 pub mod frame;
 pub mod http;

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::close::CloseCode;
+use super::close_code::CloseCode;
 use Answer::{Close, Drop, Status};
 
 /// The response to a violation.

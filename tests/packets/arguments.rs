@@ -4,7 +4,7 @@
 
 #![allow(clippy::approx_constant, reason = "1.57 is what clients send")]
 
-use tickwire::packet::codes::Direction::{self, ToClient, ToServer};
+use tickwire::packet::Direction::{self, ToClient, ToServer};
 use tickwire::packet::{ClientPacket, Codes, PacketError, Value, json, msgpack};
 
 /// The message that JSON text describes, in MessagePack with floats as they are written.

@@ -3,8 +3,8 @@
 
 #![allow(clippy::approx_constant, reason = "3.14 and 1.57 are what clients send")]
 
+use tickwire::packet::Direction;
 use tickwire::packet::client_packet::{ClanWish, Mode};
-use tickwire::packet::codes::Direction;
 use tickwire::packet::server_packet::{AddPlayer, Welcome};
 use tickwire::packet::{ClientPacket, Codes, Dialect, ServerPacket, Value, json, msgpack::Bounds};
 

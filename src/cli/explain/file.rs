@@ -9,12 +9,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
-use super::super::{Failure, print};
-use super::{ExplainArgs, lines};
+use super::super::output::{Failure, print};
 use crate::capture::{self, Capture, packet};
 use crate::explain::captured::{self, Found, Tally, What};
+use crate::explain::paint::Paint;
+use crate::explain::piecemeal::Form;
 use crate::packet::{Codes, Dialect};
 use crate::ws::Side;
+
+/// What is to be shown of a capture.
+pub struct Wanted<'a> {
+    /// Only this connection, by its number in the list.
+    pub client: Option<usize>,
+    /// Only packets of this name or code.
+    pub packet: Option<&'a str>,
+    /// How.
+    pub form: Form,
+    /// In colours or not.
+    pub paint: Paint,
+}
 
 /// Nanoseconds of a second.
 const SECOND: f64 = 1e9;
@@ -24,7 +37,7 @@ pub fn run(
     contents: &[u8],
     codes: &Codes,
     dialects: (Option<&Dialect>, &Dialect),
-    args: &ExplainArgs,
+    wanted: &Wanted<'_>,
 ) -> Result<(), Failure> {
     let capture = capture::read(contents).map_err(|error| error.to_string())?;
     let unread = unread(&capture);
@@ -35,23 +48,23 @@ pub fn run(
     }
     let begin_ns = capture.packets.first().map_or(0, |packet| packet.at_ns);
     let names = names(&capture);
-    let is_plain = !args.json && args.packet.is_none();
+    let is_plain = wanted.form != Form::Json && wanted.packet.is_none();
     if is_plain {
         print(&heading(&capture, unread.as_deref()));
     }
     let mut is_silent = true;
-    let tallies = captured::walk(&capture, codes, dialects, args.client, |found| {
-        let text = shown(&found, &names, begin_ns, args);
+    let tallies = captured::walk(&capture, codes, dialects, wanted.client, |found| {
+        let text = shown(&found, &names, begin_ns, wanted);
         is_silent &= text.is_empty();
         print(&text);
     });
-    if let (Some(client), true) = (args.client, tallies.is_empty()) {
+    if let (Some(client), true) = (wanted.client, tallies.is_empty()) {
         return Err(format!("no connection {client}"));
     }
     if is_plain {
         print(&table(&tallies));
     }
-    let missed = args.packet.as_ref().filter(|_| is_silent);
+    let missed = wanted.packet.filter(|_| is_silent);
     let missed = missed.map(|name| format!("nothing of the name {name:?} was said"));
     let cut = capture
         .cut_at
@@ -100,13 +113,14 @@ fn heading(capture: &Capture<'_>, unread: Option<&str>) -> String {
 }
 
 /// One item in the requested form; empty if it was not requested.
-fn shown(found: &Found<'_>, names: &Names<'_>, begin_ns: u64, args: &ExplainArgs) -> String {
+fn shown(found: &Found<'_>, names: &Names<'_>, begin_ns: u64, wanted: &Wanted<'_>) -> String {
     let Found { client, packet, at_ns, what } = found;
-    let is_wanted = |names: &[String]| args.packet.as_ref().is_none_or(|name| names.contains(name));
-    if args.json {
+    let is_wanted =
+        |names: &[String]| wanted.packet.is_none_or(|wanted| names.iter().any(|name| name == wanted));
+    if wanted.form == Form::Json {
         let rest = match what {
             What::Item(item) if is_wanted(&item.names()) => item.json(),
-            What::Hole(side, bytes) if args.packet.is_none() => {
+            What::Hole(side, bytes) if wanted.packet.is_none() => {
                 format!(r#"{{"from":"{}","hole":{bytes}}}"#, name(*side))
             }
             _ => return String::new(),
@@ -117,14 +131,12 @@ fn shown(found: &Found<'_>, names: &Names<'_>, begin_ns: u64, args: &ExplainArgs
     let at = format!("{packet:>8}{seconds:>12.6}  {client:<6}");
     match what {
         What::Item(item) if !is_wanted(&item.names()) => String::new(),
-        What::Item(item) if args.full => {
+        What::Item(item) if wanted.form == Form::Full => {
             let place = format!("packet {packet}, {seconds:.6} s, client {client}: ");
-            format!("\n{place}{}", item.painted(args.color.paint()))
+            format!("\n{place}{}", item.painted(wanted.paint))
         }
-        What::Item(item) => {
-            lines(item, args.color.paint()).lines().map(|line| format!("{at}  {line}\n")).collect()
-        }
-        _ if args.packet.is_some() => String::new(),
+        What::Item(item) => item.said(wanted.paint).lines().map(|line| format!("{at}  {line}\n")).collect(),
+        _ if wanted.packet.is_some() => String::new(),
         What::Begin { guess, client, server, is_whole } => {
             let name =
                 names.get(&client.ip().to_canonical()).map(|name| format!(" {name:?}")).unwrap_or_default();
