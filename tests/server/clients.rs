@@ -88,8 +88,8 @@ fn one_address_can_have_so_many_clients_and_the_place_comes_back() {
 }
 
 /// A native client: packets by name.
-struct Native {
-    peer: Peer,
+pub struct Native {
+    pub peer: Peer,
 }
 
 impl Native {
@@ -97,13 +97,13 @@ impl Native {
         Native { peer: Peer::connect(address, "/play") }
     }
 
-    fn say(&mut self, name: &str, values: &[Value]) {
+    pub fn say(&mut self, name: &str, values: &[Value]) {
         let dialect = Codes::builtin().dialect("native").expect("built in");
         self.peer.send(&dialect.encode(Direction::ToServer, name, values).expect("fits the table"));
     }
 
     /// The values of the next packet of this name.
-    fn hear(&mut self, name: &str) -> Vec<Value> {
+    pub fn hear(&mut self, name: &str) -> Vec<Value> {
         let dialect = Codes::builtin().dialect("native").expect("built in");
         let named = |message: &[u8]| {
             dialect.decode(Direction::ToClient, message).is_ok_and(|packet| packet.row.name == name)
@@ -113,11 +113,18 @@ impl Native {
     }
 
     fn play(address: SocketAddr, name: &str) -> (Native, u64) {
-        let mut native = Native::connect(address);
-        native.say("hello", &[1.into(), 1.into(), name.into(), 2.into()]);
-        assert_eq!(native.hear("welcome")[0], Value::from(1));
-        let player = native.hear("spawned")[0].as_u64().expect("a number");
+        let (native, welcome, player) = Native::play_at(address, "/play", name);
+        assert_eq!(welcome[0], Value::from(1));
         (native, player)
+    }
+
+    /// A client that plays at this path, its welcome, and its player.
+    pub fn play_at(address: SocketAddr, path: &str, name: &str) -> (Native, Vec<Value>, u64) {
+        let mut native = Native { peer: Peer::connect(address, path) };
+        native.say("hello", &[1.into(), 1.into(), name.into(), 2.into()]);
+        let welcome = native.hear("welcome");
+        let player = native.hear("spawned")[0].as_u64().expect("a number");
+        (native, welcome, player)
     }
 }
 

@@ -20,6 +20,7 @@ mod proxied;
 mod raw;
 mod replay;
 mod resources;
+mod rooms;
 mod rows_answers;
 mod rows_live;
 mod rows_wire;

@@ -1,0 +1,106 @@
+//! Several rooms of one server: the default room at `/`, the others below `/r/NAME/`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tickwire::net::{Config, Server};
+use tickwire::packet::Value;
+use tickwire::room::{Core, Handle, Room, Ticked, Wants};
+use tickwire::world::{Identity, World};
+
+use crate::clients::Native;
+use crate::support::Peer;
+
+/// A room whose next tick panics once it is told to.
+struct Fragile {
+    room: Room,
+    panics: Arc<AtomicBool>,
+}
+
+impl Core for Fragile {
+    fn handle(&self) -> &Arc<Handle> {
+        self.room.handle()
+    }
+
+    fn tick(&mut self, now: Duration, wants: Wants) -> Ticked {
+        assert!(!self.panics.load(Ordering::Relaxed), "the test asked for this panic");
+        self.room.tick(now, wants)
+    }
+}
+
+fn config() -> Config {
+    Config::new("127.0.0.1:0".parse().expect("an address"))
+}
+
+fn room(config: &Config, name: &str, seed: u32) -> Room {
+    config.room(name, World::new(Identity { seed, ..config.identity }))
+}
+
+/// A server with a default room of seed 1 and a room `two` of seed 2, and what makes the latter panic.
+pub fn two_rooms() -> (Server, Arc<AtomicBool>) {
+    let (config, panics) = (config(), Arc::new(AtomicBool::new(false)));
+    let fragile = Fragile { room: room(&config, "two", 2), panics: Arc::clone(&panics) };
+    let rooms: Vec<Box<dyn Core>> = vec![Box::new(room(&config, "", 1)), Box::new(fragile)];
+    (Server::start_rooms(config, rooms).expect("a free port"), panics)
+}
+
+fn chat(native: &mut Native, text: &str) {
+    native.say("chat", &[1.into(), Value::Nil, text.into()]);
+}
+
+#[test]
+fn each_room_has_its_own_world_player_numbers_and_chat() {
+    let (server, _) = two_rooms();
+    let at = |path, name| Native::play_at(server.address(), path, name);
+    let (mut ada, ada_welcome, ada_id) = at("/play", "Ada");
+    let (mut bob, bob_welcome, bob_id) = at("/r/two/play", "Bob");
+    let (seed, epoch) = (2, 6);
+    assert_eq!([&ada_welcome[seed], &bob_welcome[seed]], [&Value::from(1), &Value::from(2)]);
+    assert_ne!(ada_welcome[epoch], bob_welcome[epoch]);
+    assert_eq!((ada_id, bob_id), (1, 1), "each room counts its own players");
+    let (mut cy, _, cy_id) = at("/r/two/server?dialect=native", "Cy");
+    let (mut dan, ..) = at("/play", "Dan");
+    chat(&mut ada, "in the default room");
+    assert_eq!(dan.hear("chat"), [ada_id.into(), "in the default room".into()]);
+    chat(&mut cy, "in room two");
+    assert_eq!(bob.hear("chat"), [cy_id.into(), "in room two".into()], "the first that it hears");
+    for path in ["/r/three/play", "/r/two", "/r//play", "/r/two/nothing"] {
+        let error = Peer::try_connect(server.address(), path).err().expect("there is no such room");
+        assert!(error.contains("404"), "{path}: {error}");
+    }
+    assert_eq!(server.stop(), 0);
+}
+
+#[test]
+fn a_panic_in_one_room_closes_its_clients_and_leaves_the_others_alone() {
+    let (server, panics) = two_rooms();
+    let at = |path, name| Native::play_at(server.address(), path, name);
+    let (mut ada, _, ada_id) = at("/play", "Ada");
+    let (mut bob, ..) = at("/r/two/play", "Bob");
+    panics.store(true, Ordering::Relaxed);
+    assert_eq!(bob.peer.receive_close(), "1011 internal_error");
+    let error = Peer::try_connect(server.address(), "/r/two/play").err().expect("the room is over");
+    assert!(error.contains("503"), "{error}");
+    let (mut dan, ..) = at("/play", "Dan");
+    chat(&mut ada, "still here");
+    assert_eq!(dan.hear("chat"), [ada_id.into(), "still here".into()]);
+    assert!(server.is_ticking());
+    let metrics = server.metrics_text();
+    assert!(
+        metrics.contains("tickwire_panics_total 1\n") && metrics.contains("tickwire_players 2\n"),
+        "{metrics}"
+    );
+    assert_eq!(server.stop(), 0);
+}
+
+#[test]
+fn the_rooms_of_a_server_have_different_names_that_fit_a_path() {
+    for names in [&["one"][..], &["", ""], &["", "a/b"], &["", "two", "two"], &[]] {
+        let config = config();
+        let rooms = names.iter().map(|name| -> Box<dyn Core> { Box::new(room(&config, name, 1)) });
+        let rooms = rooms.collect();
+        let error = Server::start_rooms(config, rooms).err().expect("refused");
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{names:?}");
+    }
+}
