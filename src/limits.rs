@@ -457,8 +457,10 @@ pub const INBOX_COMMANDS: usize = 48 * 1024;
 pub const OPERATOR_COMMANDS_PER_TICK: usize = 16 * 1024 - 1;
 /// Commands of one player in one tick. Beyond: dropped and counted.
 pub const COMMANDS_PER_PLAYER_TICK: usize = 16;
-/// Published ticks that wait for a fan-out worker. Beyond: the oldest is dropped and counted.
-pub const PUBLISHED_TICKS: usize = 64;
+/// Bytes of the events of one room that wait for a fan-out worker: half a minute of a crowded fight,
+/// with 100 events a tick. Beyond: the worker's clients in that room are closed with 1013
+/// `overloaded`, because they would miss events.
+pub const MISSED_EVENT_BYTES: usize = 8 * 1024 * 1024;
 /// How often the program checks that the default room's thread is still running.
 pub const WORLD_LOOK: Duration = Duration::from_millis(500);
 /// How long a worker sleeps when no tick comes, so that it still checks its clients' deadlines.

@@ -352,8 +352,14 @@ mod tests {
         assert_eq!(said("native", false, Breach::Kicked), kicked, "the close frame says it");
         let is_told = |breach| said("letters", false, breach)[0] == 0x82;
         let told: Vec<Breach> = Breach::ALL.into_iter().filter(|breach| is_told(*breach)).collect();
-        let expected =
-            [Breach::Full, Breach::Kicked, Breach::Banned, Breach::GoingAway, Breach::InternalError];
+        let expected = [
+            Breach::Full,
+            Breach::Kicked,
+            Breach::Banned,
+            Breach::GoingAway,
+            Breach::Overloaded,
+            Breach::InternalError,
+        ];
         assert_eq!(told, expected);
     }
 }

@@ -8,25 +8,36 @@
 //! Each client belongs to one worker, which alone holds the client's known set. If a worker finds
 //! the previous update unsent, it does not add a second state: it sends the queued bytes, keeps
 //! events, and leaves the state to a later update. The worker also watches over its clients: it
-//! pings idle clients, closes slow ones, and cuts connections that do not end. A worker never waits
-//! for a client, and one client's panic never reaches the others.
+//! pings idle clients, closes slow ones, and cuts connections that do not end. A worker visits only
+//! the rooms that ticked, never waits for a client, and one client's panic never reaches the others.
+//! A worker that falls behind skips states, and never events.
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bell;
+use tracing::warn;
+
+use super::bell::{self, Backlog};
 use super::client::{Client, Ending};
 use super::host::Host;
 use crate::feed::{Messages, Published, Scratch, View};
 use crate::limits;
-use crate::room::Handle;
 use crate::session::Breach;
+use crate::world::Event;
 use crate::ws::frame::{self, Opcode};
 
-/// The bell that wakes a worker: ticks with their room, and clients.
-pub type Bell = bell::Bell<(Arc<Handle>, Arc<Published>), Arc<Client>>;
+/// The bell that wakes a worker.
+pub type Bell = bell::Bell<Arc<Published>, Arc<Client>>;
+
+impl bell::Tick for Arc<Published> {
+    type Events = Arc<Published>;
+
+    fn into_events(self) -> (Arc<Published>, usize) {
+        let bytes = size_of::<Published>() + self.events.len() * size_of::<Event>();
+        (self, bytes)
+    }
+}
 
 /// A client and its known set.
 struct Member {
@@ -35,11 +46,9 @@ struct Member {
 }
 
 /// The clients of one room at one worker.
+#[derive(Default)]
 struct Audience {
-    room: Arc<Handle>,
     members: Vec<Member>,
-    /// The ticks that they have not been sent.
-    ticks: VecDeque<Arc<Published>>,
     /// When they were last served.
     served: Duration,
 }
@@ -54,52 +63,53 @@ struct Desk {
 
 /// A worker's loop, until its bell says stop.
 pub fn run(host: &Host, bell: &Bell) {
-    let audience = |room: &Arc<Handle>| Audience {
-        room: Arc::clone(room),
-        members: Vec::new(),
-        ticks: VecDeque::new(),
-        served: Duration::ZERO,
-    };
-    let mut audiences: Vec<Audience> = host.rooms.iter().map(audience).collect();
-    let mut desk = Desk::default();
-    let (mut ticks, mut newcomers) = (VecDeque::new(), Vec::new());
-    while bell.wait(&mut ticks, &mut newcomers) {
+    let mut audiences: Vec<Audience> = host.rooms.iter().map(|_| Audience::default()).collect();
+    let (mut newcomers, mut desk) = (Vec::new(), Desk::default());
+    while let Some(mut backlogs) = bell.wait(&mut newcomers) {
         let now = host.now();
-        for audience in &mut audiences {
-            let is_here = |room: &Arc<Handle>| Arc::ptr_eq(room, &audience.room);
-            let mine = newcomers.extract_if(.., |client: &mut Arc<Client>| is_here(&client.room));
-            audience
-                .members
-                .extend(mine.map(|client| Member { view: View::new(client.endpoint.layout), client }));
-            audience
-                .ticks
-                .extend(ticks.iter().filter(|(room, _)| is_here(room)).map(|(_, tick)| Arc::clone(tick)));
-            // Deadlines of clients are checked even if their room has stopped.
-            if !audience.ticks.is_empty() || now.saturating_sub(audience.served) >= limits::WORKER_IDLE {
+        for (at, audience) in audiences.iter_mut().enumerate() {
+            let backlog = backlogs.remove(&at);
+            if backlog.as_ref().is_some_and(|backlog| backlog.is_lost) {
+                audience.give_up(now);
+            }
+            let mine = newcomers.extract_if(.., |client| Arc::ptr_eq(&client.room, &host.rooms[at]));
+            let member = |client: Arc<Client>| Member { view: View::new(client.endpoint.layout), client };
+            audience.members.extend(mine.map(member));
+            // A room that does not tick still has clients with deadlines.
+            if backlog.is_some() || now.saturating_sub(audience.served) >= limits::WORKER_IDLE {
                 audience.served = now;
-                audience.serve(host, &mut desk);
+                audience.serve(host, backlog.as_ref(), &mut desk);
             }
         }
-        ticks.clear();
     }
 }
 
 impl Audience {
-    fn serve(&mut self, host: &Host, desk: &mut Desk) {
+    /// Closes the clients: events that they should have received are lost.
+    fn give_up(&self, now: Duration) {
+        warn!(clients = self.members.len(), "a worker fell behind and closes its clients of a room");
+        for member in &self.members {
+            member.client.close(Ending::Breach(Breach::Overloaded), now);
+        }
+    }
+
+    fn serve(&mut self, host: &Host, backlog: Option<&Backlog<Arc<Published>>>, desk: &mut Desk) {
         self.members.retain(|member| !member.client.is_gone());
+        let ticks = backlog.map_or(Vec::new(), |backlog| {
+            backlog.missed.iter().chain([&backlog.newest]).map(Arc::clone).collect()
+        });
         for member in &mut self.members {
-            let served = catch_unwind(AssertUnwindSafe(|| serve(host, member, &self.ticks, desk)));
+            let served = catch_unwind(AssertUnwindSafe(|| serve(host, member, &ticks, desk)));
             if served.is_err() {
                 host.metrics.panics.inc();
                 member.client.close(Ending::Breach(Breach::InternalError), host.now());
                 *desk = Desk::default();
             }
         }
-        self.ticks.clear();
     }
 }
 
-fn serve(host: &Host, member: &mut Member, ticks: &VecDeque<Arc<Published>>, desk: &mut Desk) {
+fn serve(host: &Host, member: &mut Member, ticks: &[Arc<Published>], desk: &mut Desk) {
     let (client, now) = (&member.client, host.now());
     client.outbox.drive(&**client, now);
     if !client.outbox.is_ended() {
@@ -109,7 +119,7 @@ fn serve(host: &Host, member: &mut Member, ticks: &VecDeque<Arc<Published>>, des
 }
 
 /// The update of one client for these ticks: all events, and the state of the last tick.
-fn tell(host: &Host, member: &mut Member, ticks: &VecDeque<Arc<Published>>, desk: &mut Desk, now: Duration) {
+fn tell(host: &Host, member: &mut Member, ticks: &[Arc<Published>], desk: &mut Desk, now: Duration) {
     let Member { client, view } = member;
     let dialect = &client.endpoint.dialect;
     desk.messages.clear();

@@ -62,8 +62,6 @@ pub struct Metrics {
     pub late_ticks: Counter,
     /// Skipped periods.
     pub skipped_ticks: Counter,
-    /// Published ticks that a fan-out worker never saw.
-    pub lost_publications: Counter,
     /// Time from the beginning of a tick to its publication.
     pub tick_time: Histogram,
     /// The amounts that captures have written and lost.
@@ -97,7 +95,6 @@ impl Metrics {
             ticks: Counter::default(),
             late_ticks: Counter::default(),
             skipped_ticks: Counter::default(),
-            lost_publications: Counter::default(),
             tick_time: Histogram::new(tick_buckets),
             capture: Counts::default(),
             panics: Counter::default(),
@@ -148,11 +145,6 @@ impl Metrics {
         all.register("ticks", "Ticks of the world", self.ticks.clone());
         all.register("ticks_late", "Ticks begun over half a period late", self.late_ticks.clone());
         all.register("ticks_skipped", "Periods left out", self.skipped_ticks.clone());
-        all.register(
-            "publications_lost",
-            "Published ticks a worker never saw",
-            self.lost_publications.clone(),
-        );
         all.register_with_unit("tick", "Time of a tick", Unit::Seconds, self.tick_time.clone());
     }
 

@@ -38,13 +38,16 @@ pub enum Breach {
     Banned,
     /// The server is shutting down.
     GoingAway,
+    /// The server fell behind and gave up events that the client should have received: more than
+    /// [`limits::MISSED_EVENT_BYTES`] waited.
+    Overloaded,
     /// An internal bug.
     InternalError,
 }
 
 impl Breach {
     /// All of them, for the tests that check PROTOCOL.md against the code.
-    pub const ALL: [Breach; 13] = [
+    pub const ALL: [Breach; 14] = [
         Breach::MessageRate,
         Breach::ByteRate,
         Breach::HelloLate,
@@ -57,6 +60,7 @@ impl Breach {
         Breach::Kicked,
         Breach::Banned,
         Breach::GoingAway,
+        Breach::Overloaded,
         Breach::InternalError,
     ];
 
@@ -75,6 +79,7 @@ impl Breach {
             Breach::Kicked => "kicked",
             Breach::Banned => "banned",
             Breach::GoingAway => "going_away",
+            Breach::Overloaded => "overloaded",
             Breach::InternalError => "internal_error",
         }
     }
@@ -83,7 +88,12 @@ impl Breach {
     pub fn is_of_the_client(self) -> bool {
         !matches!(
             self,
-            Breach::Full | Breach::Kicked | Breach::Banned | Breach::GoingAway | Breach::InternalError
+            Breach::Full
+                | Breach::Kicked
+                | Breach::Banned
+                | Breach::GoingAway
+                | Breach::Overloaded
+                | Breach::InternalError
         )
     }
 
@@ -93,7 +103,7 @@ impl Breach {
             Breach::GoingAway => 1001,
             Breach::FrameKind => FRAME_KIND.2,
             Breach::Silent | Breach::InternalError => 1011,
-            Breach::Full => 1013,
+            Breach::Full | Breach::Overloaded => 1013,
             _ => 1008,
         }
     }
@@ -114,6 +124,7 @@ impl fmt::Display for Breach {
             Breach::Kicked => "the operator put this client out",
             Breach::Banned => "the operator bans this address",
             Breach::GoingAway => "the server stops",
+            Breach::Overloaded => "the server fell behind and lost events",
             Breach::InternalError => "a bug of the server",
         })
     }
