@@ -87,8 +87,7 @@ enum Eof {
 #[derive(Debug)]
 pub struct Conn {
     reader: Reader,
-    writer: Writer,
-    state: State,
+    sending: Sending,
     eof: Eof,
 }
 
@@ -101,15 +100,14 @@ impl Conn {
         };
         Conn {
             reader: Reader::new(from, limits),
-            writer: Writer { role, output: Vec::new() },
-            state: State::Open,
+            sending: Sending { role, state: State::Open, output: Vec::new() },
             eof: Eof::Ahead,
         }
     }
 
     /// Takes bytes from the peer. Bytes after a close frame or a violation are dropped.
     pub fn receive(&mut self, bytes: &[u8]) {
-        if self.is_reading() {
+        if self.sending.is_reading() {
             self.reader.receive(bytes);
         }
     }
@@ -123,7 +121,7 @@ impl Conn {
 
     /// Takes the first `bytes` of the buffer that [`Conn::room`] last returned.
     pub fn received(&mut self, bytes: usize) {
-        if self.is_reading() {
+        if self.sending.is_reading() {
             self.reader.received(bytes);
         }
     }
@@ -141,21 +139,36 @@ impl Conn {
     /// The rule that the peer broke, reported once; the close frame that names it is already in the
     /// output.
     pub fn next_event(&mut self) -> Result<Option<Event<'_>>, Violation> {
-        if self.is_reading() {
-            match self.reader.next_message() {
-                Ok(Some(message)) => return Ok(Some(self.writer.react(&mut self.state, message))),
+        Ok(self.next_with_sending()?.map(|(event, _)| event))
+    }
+
+    /// As [`Conn::next_event`], with the sending half: an event borrows only the receiving half, so
+    /// it can be answered before the next one is read.
+    ///
+    /// # Errors
+    /// As [`Conn::next_event`].
+    pub fn next_with_sending(&mut self) -> Result<Option<(Event<'_>, &mut Sending)>, Violation> {
+        let Conn { reader, sending, eof } = self;
+        if sending.is_reading() {
+            match reader.next_message() {
+                Ok(Some(message)) => return Ok(Some((sending.react(message), sending))),
                 Ok(None) => {}
                 Err(violation) => {
-                    self.writer.fail(&mut self.state, violation);
+                    sending.fail(violation);
                     return Err(violation);
                 }
             }
         }
-        if self.eof == Eof::Received {
-            self.eof = Eof::Told;
-            return Ok(Some(Event::Eof { clean: self.state == State::Closed }));
+        if *eof == Eof::Received {
+            *eof = Eof::Told;
+            return Ok(Some((Event::Eof { clean: sending.state == State::Closed }, sending)));
         }
         Ok(None)
+    }
+
+    /// The sending half.
+    pub fn sending(&mut self) -> &mut Sending {
+        &mut self.sending
     }
 
     /// Whether all of the peer's bytes so far are consumed and the next byte may begin a message.
@@ -166,41 +179,71 @@ impl Conn {
     /// Moves the bytes to be sent to the end of `into`, and keeps the buffer for later output.
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
         if into.is_empty() {
-            mem::swap(into, &mut self.writer.output);
+            mem::swap(into, &mut self.sending.output);
         } else {
-            into.append(&mut self.writer.output);
+            into.append(&mut self.sending.output);
         }
     }
 
     /// Whether there are bytes to be sent.
     pub fn has_output(&self) -> bool {
-        !self.writer.output.is_empty()
+        !self.sending.output.is_empty()
     }
 
     /// Whether the connection has nothing more to send or to receive. A server then sends its
     /// output and closes the socket; a client sends its output and waits briefly for the server to
     /// close the socket (section 7.1.1).
     pub fn is_over(&self) -> bool {
-        matches!(self.state, State::Closed | State::Failed) || self.eof != Eof::Ahead
+        matches!(self.sending.state, State::Closed | State::Failed) || self.eof != Eof::Ahead
     }
 
     /// Whether messages may still be sent: no close frame has gone out.
     pub fn is_open(&self) -> bool {
-        self.state == State::Open
+        self.sending.is_open()
     }
 
-    /// Sends a text message. Does nothing once a close frame has gone out, as do the other `send`s.
+    /// [`Sending::text`].
     pub fn send_text(&mut self, text: &str) {
+        self.sending.text(text);
+    }
+
+    /// [`Sending::binary`].
+    pub fn send_binary(&mut self, payload: &[u8]) {
+        self.sending.binary(payload);
+    }
+
+    /// [`Sending::ping`].
+    pub fn send_ping(&mut self, payload: &[u8]) {
+        self.sending.ping(payload);
+    }
+
+    /// [`Sending::close`].
+    pub fn close(&mut self, code: CloseCode, reason: &str) {
+        self.sending.close(code, reason);
+    }
+}
+
+/// The sending half: queues the output, composes the answers, and knows whether we have closed.
+#[derive(Debug)]
+pub struct Sending {
+    role: Role,
+    state: State,
+    output: Vec<u8>,
+}
+
+impl Sending {
+    /// Sends a text message. Does nothing once a close frame has gone out, as do the other messages.
+    pub fn text(&mut self, text: &str) {
         self.send(Opcode::Text, text.as_bytes());
     }
 
     /// Sends a binary message.
-    pub fn send_binary(&mut self, payload: &[u8]) {
+    pub fn binary(&mut self, payload: &[u8]) {
         self.send(Opcode::Binary, payload);
     }
 
     /// Sends a ping with the first [`CONTROL_PAYLOAD_BYTES`] of `payload`.
-    pub fn send_ping(&mut self, payload: &[u8]) {
+    pub fn ping(&mut self, payload: &[u8]) {
         self.send(Opcode::Ping, &payload[..payload.len().min(CONTROL_PAYLOAD_BYTES)]);
     }
 
@@ -208,30 +251,25 @@ impl Conn {
     /// truncated.
     pub fn close(&mut self, code: CloseCode, reason: &str) {
         if self.is_open() {
-            self.writer.close(Some(code), reason);
+            self.write_close(Some(code), reason);
             self.state = State::CloseSent;
         }
     }
 
-    fn send(&mut self, opcode: Opcode, payload: &[u8]) {
-        if self.is_open() {
-            self.writer.write(opcode, payload);
-        }
+    fn is_open(&self) -> bool {
+        self.state == State::Open
     }
 
     fn is_reading(&self) -> bool {
         matches!(self.state, State::Open | State::CloseSent)
     }
-}
 
-/// The sending half: queues the output and composes the answers.
-#[derive(Debug)]
-struct Writer {
-    role: Role,
-    output: Vec<u8>,
-}
+    fn send(&mut self, opcode: Opcode, payload: &[u8]) {
+        if self.is_open() {
+            self.write(opcode, payload);
+        }
+    }
 
-impl Writer {
     fn write(&mut self, opcode: Opcode, payload: &[u8]) {
         let key = match self.role {
             Role::Server => None,
@@ -240,40 +278,38 @@ impl Writer {
         frame::write(&mut self.output, opcode, key, payload);
     }
 
-    fn close(&mut self, code: Option<CloseCode>, reason: &str) {
+    fn write_close(&mut self, code: Option<CloseCode>, reason: &str) {
         let mut body = Vec::with_capacity(CONTROL_PAYLOAD_BYTES);
         close::encode(code, reason, &mut body);
         self.write(Opcode::Close, &body);
     }
 
     /// Answers what has to be answered, and tells the driver.
-    fn react<'a>(&mut self, state: &mut State, message: Message<'a>) -> Event<'a> {
+    fn react<'a>(&mut self, message: Message<'a>) -> Event<'a> {
         match message {
             Message::Text(text) => Event::Text(text),
             Message::Binary(payload) => Event::Binary(payload),
             Message::Pong(payload) => Event::Pong(payload),
             Message::Ping(payload) => {
-                if *state == State::Open {
-                    self.write(Opcode::Pong, payload);
-                }
+                self.send(Opcode::Pong, payload);
                 Event::Ping(payload)
             }
             Message::Close(Close { code, reason }) => {
-                if *state == State::Open {
-                    self.close(code, "");
+                if self.is_open() {
+                    self.write_close(code, "");
                 }
-                *state = State::Closed;
+                self.state = State::Closed;
                 Event::Close { code, reason }
             }
         }
     }
 
     /// Says which rule was broken, unless our close frame has gone out already, and gives up.
-    fn fail(&mut self, state: &mut State, violation: Violation) {
-        if *state == State::Open {
-            self.close(violation.close_code(), violation.name());
+    fn fail(&mut self, violation: Violation) {
+        if self.is_open() {
+            self.write_close(violation.close_code(), violation.name());
         }
-        *state = State::Failed;
+        self.state = State::Failed;
     }
 }
 

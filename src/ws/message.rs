@@ -15,6 +15,7 @@
 //! declared, and reports a violation without waiting for the end of the message. It sends nothing,
 //! and must not be called again after an error: [`conn`](super::conn) handles both.
 
+use std::mem;
 use std::ops::Range;
 use std::str;
 
@@ -58,6 +59,17 @@ pub enum Message<'a> {
     Close(Close<'a>),
 }
 
+/// A message with its place among the bytes of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read<'a> {
+    /// The message.
+    pub message: Message<'a>,
+    /// Its bytes on the wire: headers, and the fragments that came since the message before.
+    pub wire_bytes: usize,
+    /// Whether no other message is unfinished behind it: false for a control frame between fragments.
+    pub is_boundary: bool,
+}
+
 /// The two kinds of data message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -92,6 +104,8 @@ pub struct Reader {
     start: usize,
     /// Where in `input` the room begins.
     end: usize,
+    /// Bytes used up since the last message.
+    used: usize,
     /// The header of the frame whose payload is coming in; the payload begins at `start`.
     frame: Option<Header>,
     /// Payload bytes of `frame` that are unmasked and checked.
@@ -113,6 +127,7 @@ impl Reader {
             input: Vec::new(),
             start: 0,
             end: 0,
+            used: 0,
             frame: None,
             checked: 0,
             open: None,
@@ -168,10 +183,17 @@ impl Reader {
     /// # Errors
     /// The rule that the peer broke. The reader must not be used afterwards.
     pub fn next_message(&mut self) -> Result<Option<Message<'_>>, Violation> {
-        match self.next_ready()? {
-            Some(ready) => self.view(ready).map(Some),
-            None => Ok(None),
-        }
+        Ok(self.next_read()?.map(|read| read.message))
+    }
+
+    /// As [`Reader::next_message`], with the message's place among the bytes of the connection.
+    ///
+    /// # Errors
+    /// As [`Reader::next_message`].
+    pub fn next_read(&mut self) -> Result<Option<Read<'_>>, Violation> {
+        let Some(ready) = self.next_ready()? else { return Ok(None) };
+        let (wire_bytes, is_boundary) = (mem::take(&mut self.used), self.open.is_none());
+        Ok(Some(Read { message: self.view(ready)?, wire_bytes, is_boundary }))
     }
 
     fn next_ready(&mut self) -> Result<Option<Ready>, Violation> {
@@ -194,6 +216,7 @@ impl Reader {
                 self.admit(header)?;
             }
             self.start += size;
+            self.used += size;
             self.frame = Some(header);
         }
         Ok(self.frame)
@@ -244,6 +267,7 @@ impl Reader {
         }
         let payload = self.start..self.start + length;
         self.start = payload.end;
+        self.used += length;
         self.checked = 0;
         self.frame = None;
         Ok(Some(payload))
