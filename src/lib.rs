@@ -31,6 +31,8 @@ pub mod packet;
 
 pub mod session;
 
+pub mod peer;
+
 pub use tickwire_world as world;
 
 pub mod feed;

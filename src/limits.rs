@@ -103,8 +103,6 @@ pub const BUDGET_WARNING: u64 = 2;
 pub const COMMAND_AHEAD_MS: u32 = 1000;
 /// Time that a native client has to send its `hello`. Beyond: close 1008.
 pub const HELLO_TIME: Duration = Duration::from_secs(10);
-/// How often a client awaiting `hello` is polled for closing.
-pub const HELLO_LOOK: Duration = Duration::from_millis(500);
 
 // ---- net: connections -----------------------------------------------------------------------
 
@@ -283,10 +281,6 @@ pub const CAPTURE_PART_BYTES: usize = 32 * 1024;
 /// Bytes that wait to be written to a capture: several seconds of two hundred clients, to bridge a
 /// pause of the disk. Beyond: lost, and counted.
 pub const CAPTURE_QUEUE_BYTES: usize = 32 * 1024 * 1024;
-/// Bytes of a client's unfinished message kept for the next file: four times the longest message,
-/// which leaves room for frame headers and interleaved pings. Beyond: the rest of the message is a
-/// hole in that file.
-pub const CAPTURE_UNFINISHED_BYTES: usize = 16 * 1024;
 /// Bytes written to a capture at once.
 pub const CAPTURE_BUFFER_BYTES: usize = 256 * 1024;
 /// Size of a capture file in millions of bytes, unless `--capture-file-mb` says otherwise:
@@ -318,9 +312,6 @@ pub const WIRE_RING_BYTES: usize = 2 * 1024 * 1024;
 /// Bytes that wait in the tap for a watcher: half a second of the most crowded screen. Beyond: left
 /// out, counted and shown.
 pub const WIRE_TAP_BYTES: usize = 512 * 1024;
-/// Bytes of one frame that a watcher reassembles; none of our messages exceeds [`OUTBOX_BYTES`].
-/// Beyond: the received part is shown, and nothing after it in that direction.
-pub const WIRE_FRAME_BYTES: usize = 128 * 1024;
 /// Frames sent to a watcher in one turn: a client at its rate limit sends 240 at once. Beyond: left
 /// out, counted and shown.
 pub const WIRE_FRAMES_PER_TURN: usize = 512;
@@ -421,6 +412,9 @@ pub const OUTBOX_BYTES: usize = 64 * 1024;
 /// Time in which the peer's kernel accepts no byte although bytes wait. Beyond: close 1008
 /// `slow_client`.
 pub const OUTBOX_GRACE: Duration = Duration::from_secs(10);
+/// Pieces of a queue that one system call sends; a queue usually has one or two. Beyond: another
+/// call.
+pub const SEND_PIECES: usize = 16;
 /// Kernel send buffer of a client, in bytes: a peer that reads nothing holds about 107 kB instead
 /// of 4.3 MB.
 pub const SEND_BUFFER_BYTES: usize = 16 * 1024;
@@ -491,11 +485,7 @@ const _: () = {
     assert!(EXPLAIN_PASTED_BYTES < EXPLAIN_BYTES);
     assert!(TALK_LINE_BYTES > 4 * MESSAGE_BYTES, "the longest message can be typed in hexadecimal");
     assert!(TOKEN_CHARS_MOST * 4 < HEAD_BYTES);
-    assert!(
-        MESSAGE_BYTES + 14 * MESSAGE_FRAGMENTS < CAPTURE_UNFINISHED_BYTES,
-        "the longest message is kept whole"
-    );
     assert!(CAPTURE_SEGMENT_BYTES + 128 < 65_535, "an IP packet has 16 bits for its length");
-    assert!(OUTBOX_BYTES < WIRE_FRAME_BYTES && WIRE_FRAME_BYTES < WIRE_RING_BYTES);
+    assert!(OUTBOX_BYTES < WIRE_RING_BYTES);
     assert!(CLIENT_MESSAGES_BURST < WIRE_FRAMES_PER_TURN as u32);
 };

@@ -6,9 +6,8 @@
 //!     MooMoo dialects begin here ──┘                               the driver then queues a Leave for `player()`
 //! ```
 //!
-//! The driver calls [`Session::spend_bytes`] for the bytes it reads, [`Session::spend_message`] for
-//! each message and control frame, and [`Session::handle`] for each packet, and carries out the
-//! [`Output`]s; a [`Breach`] closes the client. Packets are typed and may be of any dialect; time
+//! The driver calls [`Session::handle`] for each packet and carries out the [`Output`]s; a
+//! [`Breach`] closes the client. Packets are typed and may be of any dialect; time
 //! and tick are arguments. The session never trusts an issuer, a name or a number that a client
 //! claims for another player.
 
@@ -18,6 +17,7 @@ mod memory;
 use std::time::Duration;
 
 pub use breach::Breach;
+pub use memory::Saved;
 
 use crate::limits;
 use crate::packet::client_packet::{ClanWish, Mode};
@@ -50,60 +50,6 @@ pub enum Output {
     Dropped(&'static str),
 }
 
-/// A token bucket that fills at a rate, up to a burst.
-#[derive(Debug, Clone, Copy)]
-struct Bucket {
-    per_second: u32,
-    burst: u64,
-    /// In billionths of a token, so that small times are not lost.
-    tokens_nano: u64,
-    filled: Duration,
-    /// The state of the warning. It is not saved, because it decides no packet.
-    warning: Warning,
-}
-
-/// Whether the client was warned that a bucket runs low. It is warned once, and again only after
-/// the bucket was full in between.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Warning {
-    NotNeeded,
-    Due,
-    Given,
-}
-
-impl Bucket {
-    fn full(per_second: u32, burst: u32, now: Duration) -> Bucket {
-        let burst = u64::from(burst) * 1_000_000_000;
-        Bucket { per_second, burst, tokens_nano: burst, filled: now, warning: Warning::NotNeeded }
-    }
-
-    fn take(&mut self, tokens: usize, now: Duration) -> bool {
-        let elapsed = now.saturating_sub(self.filled).as_nanos().min(1 << 40) as u64;
-        let gained = elapsed.saturating_mul(self.per_second.into());
-        self.tokens_nano = self.tokens_nano.saturating_add(gained).min(self.burst);
-        self.filled = self.filled.max(now);
-        if self.tokens_nano == self.burst {
-            self.warning = Warning::NotNeeded;
-        }
-        let wanted = (tokens as u64).saturating_mul(1_000_000_000);
-        let enough = wanted <= self.tokens_nano;
-        self.tokens_nano = self.tokens_nano.saturating_sub(wanted);
-        if self.warning == Warning::NotNeeded && self.tokens_nano < self.burst / limits::BUDGET_WARNING {
-            self.warning = Warning::Due;
-        }
-        enough
-    }
-
-    /// Whether to warn the client now.
-    fn take_warning(&mut self) -> bool {
-        let is_due = self.warning == Warning::Due;
-        if is_due {
-            self.warning = Warning::Given;
-        }
-        is_due
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Greeting,
@@ -123,8 +69,6 @@ pub struct Session {
     wished: Option<Duration>,
     /// Whether the client attacks without holding a button.
     attacks: bool,
-    messages: Bucket,
-    bytes: Bucket,
 }
 
 /// The version of the native protocol.
@@ -136,10 +80,9 @@ const _: () = {
 };
 
 impl Session {
-    /// A session that begins `now`. Native clients must send hello first; the others may enter at
+    /// A new session. Native clients must send hello first; the others may enter at
     /// once.
-    pub fn new(native: bool, now: Duration) -> Session {
-        let rate = limits::CLIENT_MESSAGES_PER_SECOND;
+    pub fn new(native: bool) -> Session {
         Session {
             state: if native { State::Greeting } else { State::Watching },
             sequence: 0,
@@ -147,8 +90,6 @@ impl Session {
             pinged: None,
             wished: None,
             attacks: false,
-            messages: Bucket::full(rate, limits::CLIENT_MESSAGES_BURST, now),
-            bytes: Bucket::full(limits::CLIENT_BYTES_PER_SECOND, limits::CLIENT_BYTES_BURST, now),
         }
     }
 
@@ -170,33 +111,6 @@ impl Session {
         self.state = State::Playing(player);
         self.sequence = 0;
         self.attacks = false;
-    }
-
-    /// Charges one message or control frame.
-    ///
-    /// # Errors
-    /// The budget is spent.
-    pub fn spend_message(&mut self, now: Duration) -> Result<(), Breach> {
-        if self.messages.take(1, now) { Ok(()) } else { Err(Breach::MessageRate) }
-    }
-
-    /// Charges bytes as they are read, headers included, so that fragments and frames without
-    /// payload cost as well.
-    ///
-    /// # Errors
-    /// The budget is spent.
-    pub fn spend_bytes(&mut self, bytes: usize, now: Duration) -> Result<(), Breach> {
-        if self.bytes.take(bytes, now) { Ok(()) } else { Err(Breach::ByteRate) }
-    }
-
-    /// The rule that will close the client at its present rate, returned once. `None` before its
-    /// hello, when nothing is sent.
-    pub fn take_warning(&mut self) -> Option<Breach> {
-        if self.state == State::Greeting {
-            return None;
-        }
-        let messages = self.messages.take_warning().then_some(Breach::MessageRate);
-        messages.or_else(|| self.bytes.take_warning().then_some(Breach::ByteRate))
     }
 
     /// Handles one packet and appends the results to `outputs`. `tick` is the world's present one.

@@ -8,9 +8,9 @@ use clap::Args;
 
 use super::output::{Failure, print};
 use crate::client::url::Url;
-use crate::net::endpoint;
 use crate::packet::codes_print::{self, Format};
 use crate::packet::{Codes, Dialect};
+use crate::peer::Endpoint;
 use crate::ws::http::{Headers, RequestHead};
 
 /// The dialect if neither a path nor the command line names one.
@@ -82,14 +82,14 @@ pub fn spoken(codes: &Codes, url: &Url, asked: Option<&str>) -> Result<(Arc<Dial
     let asked_dialect = named(codes, asked.unwrap_or(DIALECT));
     let head =
         RequestHead { method: "GET".to_owned(), target: url.target.clone(), headers: Headers::default() };
-    match endpoint::find(codes, &head) {
+    match Endpoint::find(codes, &head) {
         Ok(found) if url.target != "/" => {
             let is_other = asked.is_some() && asked_dialect?.name() != found.dialect.name();
             if is_other {
                 let name = found.dialect.name();
                 return Err(format!("{url} speaks {name}: leave --dialect or the path out"));
             }
-            Ok((found.dialect, found.json))
+            Ok((found.dialect, found.is_json))
         }
         _ => Ok((Arc::clone(asked_dialect?), false)),
     }

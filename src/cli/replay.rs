@@ -18,15 +18,14 @@ use super::codes;
 use super::output::{Failure, print, tell_error, written};
 use crate::capture;
 use crate::explain::input;
-use crate::feed::view::Layout;
 use crate::limits;
-use crate::net::endpoint;
-use crate::packet::Codes;
-use crate::replay::{self, Changed, NotReplayable, Report, Spoken};
-use crate::ws::http::RequestHead;
+use crate::peer::Endpoint;
+use crate::replay::{self, Changed, Differing, Frame, NotReplayable, Report};
 
 /// The file name that means standard input.
 const DASH: &str = "-";
+/// Bytes of an answer that are printed.
+const SHOWN_BYTES: usize = 64;
 /// The first bytes of a capture.
 const MAGIC_BYTES: u64 = 4;
 /// Exit status of a replay whose result differs.
@@ -59,7 +58,7 @@ pub fn run(args: &ReplayArgs) -> ExitCode {
     let status = match report(args) {
         Ok(report) => {
             print(&if args.json { format!("{:#}\n", as_json(&report)) } else { as_text(&report) });
-            if report.difference.is_none() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERS) }
+            if report.is_same() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERS) }
         }
         Err(refusal) => {
             match refusal {
@@ -86,7 +85,7 @@ fn report(args: &ReplayArgs) -> Result<Report, Refusal> {
     let bytes = read(&args.file).map_err(Refusal::Unreadable)?;
     let unreadable = |error| Refusal::Unreadable(format!("{}: {error}", name(&args.file)));
     let capture = capture::read(&bytes).map_err(unreadable)?;
-    replay::replay(&capture, &|head| spoken(&codes, head)).map_err(Refusal::NotReplayable)
+    replay::replay(&capture, &|head| Endpoint::find(&codes, head).ok()).map_err(Refusal::NotReplayable)
 }
 
 /// Reads a whole file, pipe or standard input, up to the bound.
@@ -125,15 +124,8 @@ fn name(file: &Path) -> String {
     if file.as_os_str() == DASH { "standard input".to_owned() } else { file.display().to_string() }
 }
 
-/// The dialect of a server at the target of a request.
-pub fn spoken(codes: &Codes, head: &RequestHead) -> Option<Spoken> {
-    let endpoint = endpoint::find(codes, head).ok()?;
-    let is_native = endpoint.layout == Layout::Native;
-    Some(Spoken { dialect: endpoint.dialect, is_native, is_json: endpoint.json })
-}
-
 /// The counts of a report: name in JSON, name in text, value.
-fn counts(report: &Report) -> [(&'static str, &'static str, usize); 10] {
+fn counts(report: &Report) -> [(&'static str, &'static str, usize); 11] {
     [
         ("ticks", "ticks", report.ticks as usize),
         ("clients", "clients", report.clients),
@@ -145,6 +137,7 @@ fn counts(report: &Report) -> [(&'static str, &'static str, usize); 10] {
         ("dropped_on_leave", "dropped on leave", report.dropped_on_leave),
         ("not_taken", "sent and in no tick", report.not_taken),
         ("behind_end", "sent for a later tick", report.behind_end),
+        ("answers", "answers of the server", report.answers),
     ]
 }
 
@@ -163,7 +156,14 @@ fn as_text(report: &Report) -> String {
             "the file ends in the middle of a block, after byte {offset}: this is what stands before\n"
         ));
     }
-    let Some(difference) = &report.difference else { return text + "same\n" };
+    if let Some((client, Differing { recorded, replayed })) = &report.answer {
+        let packet = recorded.as_ref().or(replayed.as_ref()).map_or(0, |frame| frame.packet);
+        text.push_str(&format!("answer that differs: client {client}, packet {packet}\n"));
+        text.push_str(&format!("  recorded  {}\n  replayed  {}\n", hex(recorded), hex(replayed)));
+    }
+    let Some(difference) = &report.difference else {
+        return if report.is_same() { text + "same\n" } else { text };
+    };
     text.push_str(&format!("differs at tick {}", difference.tick));
     if let Some((recorded, replayed)) = difference.checksums {
         text.push_str(&format!(": checksum {replayed:016x}, recorded {recorded:016x}"));
@@ -185,13 +185,21 @@ fn as_text(report: &Report) -> String {
 
 fn as_json(report: &Report) -> Value {
     let mut all = json!({
-        "verdict": if report.difference.is_none() { "same" } else { "differs" },
+        "verdict": if report.is_same() { "same" } else { "differs" },
         "first_tick": report.first_tick,
         "checksum": format!("{:016x}", report.checksum),
         "cut_at_byte": report.cut_at,
     });
     for (name, _, count) in counts(report) {
         all[name] = count.into();
+    }
+    if let Some((client, Differing { recorded, replayed })) = &report.answer {
+        all["answer"] = json!({
+            "client": client.to_string(),
+            "packet": recorded.as_ref().or(replayed.as_ref()).map(|frame| frame.packet),
+            "recorded": recorded.as_ref().map(|_| hex(recorded)),
+            "replayed": replayed.as_ref().map(|_| hex(replayed)),
+        });
     }
     if let Some(difference) = &report.difference {
         let hex = |checksum: u64| format!("{checksum:016x}");
@@ -209,6 +217,14 @@ fn as_json(report: &Report) -> Value {
         });
     }
     all
+}
+
+/// The first bytes of a frame.
+fn hex(frame: &Option<Frame>) -> String {
+    let Some(Frame { bytes, .. }) = frame else { return "nothing".to_owned() };
+    let shown = &bytes[..bytes.len().min(SHOWN_BYTES)];
+    let hex: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+    if shown.len() < bytes.len() { format!("{hex}… of {} bytes", bytes.len()) } else { hex }
 }
 
 fn refused_as_json(refused: &NotReplayable) -> Value {

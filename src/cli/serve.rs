@@ -20,7 +20,8 @@ use crate::net::console::admin;
 use crate::net::console::token::Token;
 use crate::net::forwarded::Network;
 use crate::net::recorder::{Rotation, Target};
-use crate::net::{Config, Server, endpoint, wire};
+use crate::net::{Config, Server, wire};
+use crate::packet::endpoint;
 use crate::world::{Identity, TickHz, World, rules};
 
 /// The value of `--capture` that means standard output.

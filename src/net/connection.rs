@@ -26,7 +26,6 @@ use super::budgets::Spending;
 use super::client::Client;
 use super::console::admin;
 use super::conversation;
-use super::endpoint::{self, Endpoint, NoEndpoint};
 use super::forwarded;
 use super::host::Host;
 use super::metrics::Metrics;
@@ -35,7 +34,9 @@ use super::tap::Handshake;
 use super::wire;
 use crate::household::Household;
 use crate::limits;
+use crate::packet::endpoint::NoEndpoint;
 use crate::packet::endpoint::room_of;
+use crate::peer::Endpoint;
 use crate::room::Handle;
 use crate::ws::http::{self, HeadReader, RequestHead};
 use crate::ws::upgrade;
@@ -104,9 +105,9 @@ fn begin(
             write_all(&stream, &response, limits::HEAD_TIME).ok()?;
             let id = shared.next_client_id();
             let dialect = endpoint.dialect.name();
-            info!(client = id, %address, dialect, json = endpoint.json, "client connected");
+            info!(client = id, %address, dialect, json = endpoint.is_json, "client connected");
             let (now, local) = (shared.now(), stream.local_addr().unwrap_or(shared.config.bind));
-            let spoken = (Arc::clone(&endpoint.dialect), endpoint.json);
+            let spoken = (Arc::clone(&endpoint.dialect), endpoint.is_json);
             // A capture shows the connection as it is, with the proxy at its other end.
             shared.tap.opened(id, Handshake::new((peer, local), spoken, now, raw, response));
             let told = (shared.tap.clone(), shared.metrics.bytes_out.clone());
@@ -255,7 +256,7 @@ fn upgrade(
 ) -> Result<(Arc<Handle>, Endpoint, Vec<u8>), Refused> {
     let accepted = upgrade::accept(head, &SUBPROTOCOLS)?;
     upgrade::check_origin(head, &shared.config.allowed_origins)?;
-    let endpoint = endpoint::find(&shared.config.codes, head)?;
+    let endpoint = Endpoint::find(&shared.config.codes, head)?;
     let room = shared.find_room(room_of(head.path()).0).ok_or(NoEndpoint::Path)?;
     if room.is_over() {
         return Err(Refused::plain(503, "room_over"));

@@ -32,9 +32,11 @@ use super::admission::{Admission, Admitted, Caps, Permit, TurnedAway};
 use super::connection::{drain, is_timeout, write_all};
 use super::platform::{self, Ceilings};
 use crate::limits;
+use crate::peer::Life;
+use crate::peer::life::Due;
 use crate::sync::{Condvar, Mutex};
 use crate::ws::http::{self, HeadReader, Refusal};
-use crate::ws::{CloseCode, Conn, Event, Limits, Role, frame, upgrade};
+use crate::ws::{CloseCode, Conn, Event, Limits, Role, upgrade};
 
 /// A running echo server. Dropping it without [`EchoServer::stop`] leaves its threads running.
 #[derive(Debug)]
@@ -141,7 +143,7 @@ fn accept(house: &Arc<House>, listener: &TcpListener) {
             }
             Err(cap) => {
                 info!(%address, cap = cap.name(), "turned away");
-                let _ = platform::send_now(&stream, &turned_away(cap));
+                let _ = platform::send_now(&stream, [&turned_away(cap)[..]].into_iter());
             }
         }
     }
@@ -216,15 +218,15 @@ fn read_request(house: &House, stream: &TcpStream, deadline: Instant) -> Result<
 fn converse(house: &House, stream: &TcpStream, rest: &[u8]) -> io::Result<String> {
     let mut conn = Conn::new(Role::Server, house.limits);
     let mut output = Vec::new();
-    let mut heard_at = Instant::now();
-    let mut pinged_at = heard_at;
+    let began = Instant::now();
+    let life = Life::new(false, Duration::ZERO);
     // What came behind the request was sent before our answer was there, and is read like anything else.
     conn.receive(rest);
     loop {
         let (ending, events) = echo(&mut conn, &mut output);
         if events > 0 {
             // Only what is whole is a sign of life: one byte of a frame now and then would hold a place for ever.
-            heard_at = Instant::now();
+            life.alive(began.elapsed());
         }
         // 7. All of it, by a deadline: who does not read what it asked for is let go.
         write_all(stream, &output, limits::ECHO_WRITE_TIME)?;
@@ -244,11 +246,10 @@ fn converse(house: &House, stream: &TcpStream, rest: &[u8]) -> io::Result<String
         }
         // A long message on a slow line takes its time, and its sender cannot answer a ping in the middle of a frame.
         let patience = if conn.is_between_messages() { limits::SILENCE } else { house.message_time() };
-        if heard_at.elapsed() >= patience {
-            conn.close(CloseCode::INTERNAL, "silence");
-        } else if heard_at.max(pinged_at).elapsed() >= limits::PING_EVERY {
-            pinged_at = Instant::now();
-            conn.send_ping(b"");
+        match life.poll(began.elapsed(), patience) {
+            Due::Ping => conn.send_ping(b""),
+            Due::Close(breach) => conn.close(CloseCode::INTERNAL, breach.name()),
+            Due::Nothing(_) | Due::Cut => {}
         }
     }
 }
@@ -257,20 +258,21 @@ fn converse(house: &House, stream: &TcpStream, rest: &[u8]) -> io::Result<String
 fn echo(conn: &mut Conn, output: &mut Vec<u8>) -> (Option<String>, usize) {
     let (mut ending, mut events) = (None, 0);
     loop {
-        let event = conn.next_event();
-        events += usize::from(matches!(event, Ok(Some(_))));
-        match event {
-            Ok(Some(Event::Text(text))) => frame::write_text(output, text),
-            Ok(Some(Event::Binary(payload))) => frame::write_binary(output, payload),
-            // A ping is answered by `conn` itself, and nobody answers a pong.
-            Ok(Some(Event::Ping(_) | Event::Pong(_))) => {}
-            Ok(Some(event @ (Event::Close { .. } | Event::Eof { .. }))) => ending = Some(event.to_string()),
+        match conn.next_with_sending() {
+            Ok(Some((event, sending))) => {
+                events += 1;
+                match event {
+                    Event::Text(text) => sending.text(text),
+                    Event::Binary(payload) => sending.binary(payload),
+                    // A ping is answered by `conn` itself, and nobody answers a pong.
+                    Event::Ping(_) | Event::Pong(_) => {}
+                    Event::Close { .. } | Event::Eof { .. } => ending = Some(event.to_string()),
+                }
+            }
             // The close frame that names the rule is in the output of `conn` already.
             Err(violation) => ending = Some(format!("{violation} ({})", violation.address())),
             Ok(None) => break,
         }
-        // After each event, so that pongs and messages go out in the order in which they were asked for.
-        conn.drain_output(output);
     }
     conn.drain_output(output);
     // Our own close frame, when the server stops, is the last word as well.
@@ -365,6 +367,7 @@ impl Drop for Leaving {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ws::frame;
 
     #[test]
     fn longer_messages_mean_fewer_clients() {

@@ -19,13 +19,15 @@ use std::time::Duration;
 use tracing::warn;
 
 use super::bell::{self, Backlog};
-use super::client::{Client, Ending};
+use super::client::Client;
 use super::host::Host;
+use crate::feed::view::Layout;
 use crate::feed::{Messages, Published, Scratch, View};
 use crate::limits;
+use crate::peer::sender::Frames;
+use crate::peer::{Ending, Endpoint};
 use crate::session::Breach;
 use crate::world::Event;
-use crate::ws::frame::{self, Opcode};
 
 /// The bell that wakes a worker.
 pub type Bell = bell::Bell<Arc<Published>, Arc<Client>>;
@@ -73,7 +75,7 @@ pub fn run(host: &Host, bell: &Bell) {
                 audience.give_up(now);
             }
             let mine = newcomers.extract_if(.., |client| Arc::ptr_eq(&client.room, &host.rooms[at]));
-            let member = |client: Arc<Client>| Member { view: View::new(client.endpoint.layout), client };
+            let member = |client: Arc<Client>| Member { view: View::new(layout(&client.endpoint)), client };
             audience.members.extend(mine.map(member));
             // A room that does not tick still has clients with deadlines.
             if backlog.is_some() || now.saturating_sub(audience.served) >= limits::WORKER_IDLE {
@@ -111,11 +113,11 @@ impl Audience {
 
 fn serve(host: &Host, member: &mut Member, ticks: &[Arc<Published>], desk: &mut Desk) {
     let (client, now) = (&member.client, host.now());
-    client.outbox.drive(&**client, now);
-    if !client.outbox.is_ended() {
+    client.send_waiting(now);
+    if client.follows() && client.sender.is_open() {
         tell(host, member, ticks, desk, now);
     }
-    watch_over(&member.client, now);
+    member.client.look_after(now);
 }
 
 /// The update of one client for these ticks: all events, and the state of the last tick.
@@ -125,7 +127,7 @@ fn tell(host: &Host, member: &mut Member, ticks: &[Arc<Published>], desk: &mut D
     desk.messages.clear();
     view.follow(client.player(), client.wish());
     let turn = ticks.iter().rposition(|published| view.is_due(published));
-    let is_behind = client.outbox.backlog() > 0;
+    let is_behind = !client.sender.takes_state();
     for (index, published) in ticks.iter().enumerate() {
         if turn == Some(index) && is_behind {
             host.metrics.turns_held_back.inc();
@@ -141,25 +143,13 @@ fn tell(host: &Host, member: &mut Member, ticks: &[Arc<Published>], desk: &mut D
     for message in desk.messages.iter() {
         client.endpoint.write_message(&mut desk.frames, message);
     }
-    let sends_before = client.outbox.sends();
-    client.send_frames(&desk.frames, now);
+    let sends_before = client.sender.sends();
+    client.send(Frames::Lent(&desk.frames), now);
     host.metrics.turns.inc();
-    host.metrics.turn_sends.inc_by(client.outbox.sends() - sends_before);
+    host.metrics.turn_sends.inc_by(client.sender.sends() - sends_before);
 }
 
-/// Pings idle clients, closes lost and slow ones, and cuts connections that do not end.
-fn watch_over(client: &Client, now: Duration) {
-    if let Some(closing) = client.closing_for(now) {
-        if closing > limits::CLOSE_TIME {
-            client.cut();
-        }
-    } else if client.outbox.is_stuck(now) {
-        client.close(Ending::Breach(Breach::SlowClient), now);
-    } else if client.silence(now) > limits::SILENCE {
-        client.close(Ending::Breach(Breach::Silent), now);
-    } else if client.is_ping_due(now, limits::PING_EVERY) {
-        let mut ping = Vec::new();
-        frame::write(&mut ping, Opcode::Ping, None, b"");
-        client.send_frames(&ping, now);
-    }
+/// The layout of a client's updates.
+fn layout(endpoint: &Endpoint) -> Layout {
+    if endpoint.is_native { Layout::Native } else { Layout::Moomoo }
 }

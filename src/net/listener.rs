@@ -104,14 +104,14 @@ fn turn_away(host: &Host, stream: &TcpStream, address: SocketAddr, cap: TurnedAw
     debug!(%address, cap = cap.name(), "connection turned away");
     let (status, body) = (cap.status(), format!("{}\n", cap.name()));
     let response = http::response(status, "text/plain; charset=utf-8", &[], body.as_bytes());
-    let _ = platform::send_now(stream, &response);
+    let _ = platform::send_now(stream, [&response[..]].into_iter());
 }
 
 /// A 429 for an address that connects too often: as cheap as [`turn_away`].
 fn turn_away_for_now(host: &Host, stream: &TcpStream, address: SocketAddr, wait: Duration) {
     debug!(%address, "the address connects too often");
     let refused = connection::too_often(host, Spending::Connection, wait);
-    let _ = platform::send_now(stream, refused.response());
+    let _ = platform::send_now(stream, [refused.response()].into_iter());
 }
 
 #[cfg(test)]

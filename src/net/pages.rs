@@ -7,11 +7,11 @@ use std::borrow::Cow;
 use std::net::SocketAddr;
 
 use super::console::admin;
-use super::endpoint;
 use super::forwarded::{self, Network};
 use super::host::Host;
 use super::metrics::Metrics;
 use super::wire;
+use crate::packet::endpoint;
 use crate::ws::http::{self, RequestHead};
 
 /// An embedded file: name, type, bytes.

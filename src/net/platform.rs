@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -14,24 +14,35 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::net::SendFlags;
+use rustix::net::{SendAncillaryBuffer, SendFlags};
 use rustix::process::Resource;
 
 use crate::limits;
 
-/// Sends as many bytes as the kernel accepts now; `Ok(None)` if it accepts none.
+/// Sends as many bytes of these slices as the kernel accepts now, in one call; 0 if it accepts none.
 ///
 /// Works while another thread is blocked in `read` on the same socket. `O_NONBLOCK` would not,
 /// because clones of the socket share it.
 ///
 /// # Errors
 /// Any error of the socket except "would block": the peer is gone.
-pub fn send_now(stream: &TcpStream, bytes: &[u8]) -> io::Result<Option<usize>> {
+pub fn send_now<'a>(stream: &TcpStream, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+    let mut all = [IoSlice::new(&[]); limits::SEND_PIECES];
+    let mut count = 0;
+    for (place, bytes) in all.iter_mut().zip(slices) {
+        *place = IoSlice::new(bytes);
+        count += 1;
+    }
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
     loop {
-        return match rustix::net::send(stream, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-            Ok(taken) => Ok(Some(taken)),
+        let taken = match &all[..count] {
+            [one] => rustix::net::send(stream, one, flags),
+            several => rustix::net::sendmsg(stream, several, &mut SendAncillaryBuffer::default(), flags),
+        };
+        return match taken {
+            Ok(taken) => Ok(taken),
             Err(rustix::io::Errno::INTR) => continue,
-            Err(rustix::io::Errno::AGAIN) => Ok(None),
+            Err(rustix::io::Errno::AGAIN) => Ok(0),
             Err(error) => Err(error.into()),
         };
     }

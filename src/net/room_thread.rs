@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use tracing::{debug, error, info, warn};
 
-use super::client::Ending;
 use super::clock::{Due, Schedule};
 use super::host::Host;
 use super::metrics::Metrics;
 use crate::limits;
+use crate::peer::Ending;
 use crate::room::{Core, Handle, Ticked};
 use crate::session::Breach;
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use super::admission::{Admission, Caps};
-use super::client::Ending;
 use super::config::Config;
 use super::console::Console;
 use super::host::Host;
@@ -17,6 +16,7 @@ use super::tap::Tap;
 use super::{fan_out, listener, room_thread};
 use crate::limits;
 use crate::packet::endpoint::is_room_name;
+use crate::peer::Ending;
 use crate::room::{Core, handle};
 use crate::session::Breach;
 use crate::world::World;

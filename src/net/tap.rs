@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!  connection: opened ───┐                                  ┌─► listener ─ bounded queue ─► the recorder's thread
-//!  reader: its bytes ────┼─► is anyone listening? ─► shared ┼─► listener ─ bounded queue ─► somebody's inspector
-//!  outbox: our bytes ────┤    one relaxed load              └─► …
+//!  receiver: messages ───┼─► is anyone listening? ─► shared ┼─► listener ─ bounded queue ─► somebody's inspector
+//!  sender: our bytes ────┤    one relaxed load              └─► …
 //!  world: ticks ─────────┘
 //! ```
 //!
-//! The tap sees bytes as they travel: a client's bytes when its thread has read them, the server's
-//! bytes when they are queued in the outbox, under its lock, so that their order is that of the
-//! wire. Listeners receive [`Seen`] values through a [`Listener`]. A listener that joins later
+//! The tap sees bytes as they travel: a client's bytes behind the frame reader, one message with all
+//! of its frames at a time; the server's bytes when they are queued, under the queue's lock, so that
+//! their order is that of the wire. Listeners receive [`Seen`] values through a [`Listener`]. A listener that joins later
 //! first gets an introduction of the connected clients, and then only whole messages. The tap never
 //! waits for a listener, copies nothing if nobody listens, and never passes on a secret of a
 //! request.
@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::packet::Dialect;
+use crate::peer::receiver::Piece;
 use crate::room::Wants;
 use crate::sync::Mutex;
 pub use crate::ws::Side;
@@ -82,9 +83,9 @@ pub enum What {
     },
     /// The state of its session before the bytes that follow. Sent to a listener that did not
     /// receive all bytes from the beginning, and only if it also listens to the world. See
-    /// [`crate::session::Session::save`].
+    /// [`crate::peer::Receiver::save`].
     Session(Vec<u8>),
-    /// Bytes as they travel.
+    /// Bytes as they travel: whole frames, unless they are the unfinished end of what a client sent.
     Bytes {
         /// Who sent them.
         from: Side,
@@ -178,6 +179,8 @@ pub struct Who {
     pub player: u16,
     /// When, on the server's clock.
     pub at: Duration,
+    /// Ticks that the world had completed.
+    pub tick: u32,
 }
 
 /// See the [module](self). A clone is another handle to the same tap.
@@ -309,7 +312,7 @@ impl Tap {
         }
     }
 
-    /// Records whole frames queued for a client. Called by the outbox, under its lock.
+    /// Records whole frames queued for a client. Called under the lock of its queue.
     pub fn said(&self, who: Who, frames: &[u8]) {
         if !self.wants(who.client) {
             return;
@@ -324,18 +327,8 @@ impl Tap {
         }
     }
 
-    /// Records bytes from a client. `begins` says whether a message may begin with them, and
-    /// `unfinished_bytes` how many bytes of an unfinished message there are after them; `session`
-    /// returns the state of its session before them.
-    pub fn heard(
-        &self,
-        who: Who,
-        bytes: &[u8],
-        begins: bool,
-        unfinished_bytes: u64,
-        session: impl Fn() -> Vec<u8>,
-    ) {
-        let whole = unfinished_bytes == 0;
+    /// Records bytes from a client; `saved` returns the state of its receiver before them.
+    pub fn heard(&self, who: Who, piece: Piece<'_>, saved: &dyn Fn() -> Vec<u8>) {
         if !self.wants(who.client) {
             return;
         }
@@ -345,8 +338,8 @@ impl Tap {
         }
         let mut seen = None;
         for queue in state.listeners.iter().filter(|queue| queue.wants(who.client)) {
-            let seen = seen.get_or_insert_with(|| self.bytes(who, Side::Client, bytes, whole));
-            queue.hear(seen, begins, unfinished_bytes, || self.seen(who, What::Session(session())));
+            let seen = seen.get_or_insert_with(|| self.bytes(who, Side::Client, piece.bytes, piece.is_whole));
+            queue.hear(seen, piece, || self.seen(who, What::Session(saved())));
         }
     }
 
@@ -383,6 +376,11 @@ impl Tap {
         state.listeners.iter().filter(|queue| queue.wants_world()).for_each(|queue| queue.lose(&seen));
     }
 
+    /// The number of completed ticks.
+    pub fn tick(&self) -> u32 {
+        self.inner.tick()
+    }
+
     /// Sets the number of completed ticks.
     pub fn set_tick(&self, tick: u32) {
         self.inner.tick.store(tick, Ordering::Relaxed);
@@ -404,8 +402,8 @@ impl Tap {
     fn seen(&self, who: Who, what: What) -> Arc<Seen> {
         #[cfg(test)]
         self.inner.copies.fetch_add(1, Ordering::Relaxed);
-        let Who { client, player, at } = who;
-        Arc::new(Seen { client, player, at, tick: self.inner.tick(), what })
+        let Who { client, player, at, tick } = who;
+        Arc::new(Seen { client, player, at, tick, what })
     }
 }
 

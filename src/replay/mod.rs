@@ -13,33 +13,23 @@
 //! their bytes: they were sent before it began, or by a client that it leaves out. Missing data is
 //! never guessed.
 
+mod answers;
+mod client;
 mod recording;
-mod speaker;
 
 use core::net::SocketAddr;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::capture::{Capture, Connection, End, Hole};
 use crate::limits;
-use crate::packet::Dialect;
+use crate::peer::Endpoint;
 use crate::world::{Action, Command, PlayerId, World, rules};
 use crate::ws::http::RequestHead;
+pub use answers::{Differing, Frame};
+use client::{Client, Heard, Said};
 use recording::{Recording, Tick};
-use speaker::{Said, Speaker};
-
-/// The dialect and format of a client.
-#[derive(Debug, Clone)]
-pub struct Spoken {
-    /// Codes and types.
-    pub dialect: Arc<Dialect>,
-    /// Whether the client sends hello first.
-    pub is_native: bool,
-    /// Whether the client uses JSON.
-    pub is_json: bool,
-}
 
 /// The result of a replay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,6 +57,10 @@ pub struct Report {
     pub not_taken: usize,
     /// Decoded commands whose tick is after the end of the capture.
     pub behind_end: usize,
+    /// Answers of the server that are the same: pongs, replies, close frames.
+    pub answers: usize,
+    /// The first answer that differs, and its client.
+    pub answer: Option<(SocketAddr, Differing)>,
     /// The offset at which the file ends in the middle of a block, if it does: only the part before
     /// it was replayed.
     pub cut_at: Option<usize>,
@@ -74,6 +68,13 @@ pub struct Report {
     pub checksum: u64,
     /// The first difference, if any.
     pub difference: Option<Difference>,
+}
+
+impl Report {
+    /// Whether the replay came out as it was recorded.
+    pub fn is_same(&self) -> bool {
+        self.difference.is_none() && self.answer.is_none()
+    }
 }
 
 /// The point at which a replay and the capture diverge.
@@ -128,7 +129,7 @@ impl std::error::Error for NotReplayable {}
 /// [`NotReplayable`]: data is missing, or the capture is not of a server with this code's rules.
 pub fn replay(
     capture: &Capture<'_>,
-    find: &dyn Fn(&RequestHead) -> Option<Spoken>,
+    find: &dyn Fn(&RequestHead) -> Option<Endpoint>,
 ) -> Result<Report, NotReplayable> {
     let recording = recording::read(capture)?;
     let connections = capture.connections();
@@ -142,13 +143,21 @@ pub fn replay(
     for connection in &connections {
         decoded.listen(capture, connection, &recording, find)?;
     }
-    Ok(Report { cut_at: capture.cut_at, ..run(recording, decoded, connections.len()) })
+    let (answers, answer) = (decoded.answers, decoded.answer.take());
+    Ok(Report { cut_at: capture.cut_at, answers, answer, ..run(recording, decoded, connections.len()) })
 }
 
 /// Time since the first packet.
 fn after(capture: &Capture<'_>, at_ns: u64) -> Duration {
     let first = capture.packets.iter().map(|packet| packet.at_ns).min().unwrap_or_default();
     Duration::from_nanos(at_ns.saturating_sub(first))
+}
+
+/// The ticks that the room had completed when a packet was captured: its comment has them.
+fn tick_of(capture: &Capture<'_>, packet: usize) -> u32 {
+    let comments = capture.packets.get(packet - 1).map_or(&[][..], |packet| &packet.comments[..]);
+    let mut words = comments.iter().flat_map(|comment| comment.split(' '));
+    words.find_map(|word| word.strip_prefix("tick=")?.parse().ok()).unwrap_or_default()
 }
 
 fn first_hole(connections: &[Connection<'_>]) -> Option<(SocketAddr, Hole)> {
@@ -166,6 +175,9 @@ struct Decoded {
     /// The packet of the tick in which the last owner of a number left: earlier commands are not
     /// the next owner's.
     left: HashMap<PlayerId, usize>,
+    /// Answers that are the same, and the first that differs.
+    answers: usize,
+    answer: Option<(SocketAddr, Differing)>,
 }
 
 /// A client of the capture that had a body.
@@ -182,16 +194,16 @@ impl Decoded {
         capture: &Capture<'_>,
         connection: &Connection<'_>,
         recording: &Recording<'_>,
-        find: &dyn Fn(&RequestHead) -> Option<Spoken>,
+        find: &dyn Fn(&RequestHead) -> Option<Endpoint>,
     ) -> Result<(), NotReplayable> {
         let about = recording.client(connection.client, connection.first_packet);
-        let mut speaker = Speaker::new(find);
+        let mut client = Client::new(find, recording.facts());
         let mut resumed = about.resumed;
         let pieces: Vec<_> = connection.pieces.iter().filter(|piece| piece.from == End::Client).collect();
         for (at, piece) in pieces.iter().enumerate() {
             let now = Duration::from_nanos(piece.at_ns);
             if let Some(past) = resumed.take_if(|past| past.packet < piece.packet)
-                && !speaker.resume(past.session, past.unfinished, Duration::from_nanos(past.at_ns))
+                && !client.resume(past.session, Duration::from_nanos(past.at_ns), past.packet)
             {
                 let reason = "what the session remembered cannot be read".to_owned();
                 let place = Some((past.packet, after(capture, past.at_ns)));
@@ -200,9 +212,17 @@ impl Decoded {
             // The server may reject a join. The record of a join comes before the client's next bytes.
             let next = pieces.get(at + 1).map_or(usize::MAX, |next| next.packet);
             let joins = about.joined.filter(|(packet, _)| (piece.packet..next).contains(packet));
-            speaker.hear(piece.bytes, piece.packet, joins.map(|(_, player)| player), now);
+            let joins = joins.map(|(_, player)| player);
+            let tick = tick_of(capture, piece.packet);
+            let heard = Heard { bytes: piece.bytes, packet: piece.packet, now, tick, joins };
+            client.hear(heard, connection);
         }
-        let (said, before) = speaker.finish();
+        let before = client.before;
+        let (said, (answers, differing)) = client.finish(connection);
+        self.answers += answers;
+        if self.answer.is_none() {
+            self.answer = differing.map(|differing| (connection.client, differing));
+        }
         if let Some(player) = about.player {
             let from_packet = about.joined.map_or(connection.first_packet, |(packet, _)| packet);
             self.owners.entry(player).or_default().push(Owner { from_packet, before });

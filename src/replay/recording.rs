@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use super::{NotReplayable, after};
 use crate::capture::{Capture, Packet, Record};
+use crate::peer::receiver::RoomFacts;
 use crate::world::command::{Frame, decode_frame};
 use crate::world::{Identity, PlayerId, World, code_hash};
 
@@ -51,11 +52,15 @@ pub struct Resumed<'a> {
     pub at_ns: u64,
     /// The saved session.
     pub session: &'a [u8],
-    /// Bytes that follow and were already counted.
-    pub unfinished: usize,
 }
 
 impl<'a> Recording<'a> {
+    /// What a client may know of the room, as far as the records tell it.
+    pub fn facts(&self) -> RoomFacts {
+        let Identity { seed, map_size_px, tick_hz } = *self.world.identity();
+        RoomFacts { epoch: String::new(), seed, map_size_px, tick_hz: tick_hz.get() as u8, update_hz: 0 }
+    }
+
     /// The records of the client at this address whose connection begins with this packet.
     pub fn client(&self, address: SocketAddr, first_packet: usize) -> About<'a> {
         let records = self.clients.get(&address).into_iter().flatten();
@@ -132,13 +137,8 @@ pub fn read<'a>(capture: &Capture<'a>) -> Result<Recording<'a>, NotReplayable> {
                     format!("{messages} messages with {bytes} bytes are missing since tick {since_tick}");
                 return Err(refuse(what));
             }
-            Record::Client { address, player, unfinished, session, .. } => {
-                let resumed = Resumed {
-                    packet: packet.number,
-                    at_ns: packet.at_ns,
-                    session,
-                    unfinished: unfinished as usize,
-                };
+            Record::Client { address, player, session, .. } => {
+                let resumed = Resumed { packet: packet.number, at_ns: packet.at_ns, session };
                 (address, About { player: player_of(player), joined: None, resumed: Some(resumed) })
             }
             Record::Join { address, player, .. } => {

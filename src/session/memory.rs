@@ -1,7 +1,7 @@
 //! A session's state as bytes, for a capture that begins in the middle of a conversation.
 //!
 //! ```text
-//!   state u8 · player u16 · sequence u64 · attacks u8 · since chat, ping, wish u64 each · messages, bytes: tokens u64, since u64 each
+//!   state u8 · player u16 · sequence u64 · attacks u8 · since chat, ping, wish u64 each
 //! ```
 //!
 //! Times are nanoseconds ago, the largest number for never; all numbers are least significant byte
@@ -9,8 +9,7 @@
 
 use std::time::Duration;
 
-use super::{Bucket, Session, State};
-use crate::limits;
+use super::{Session, State};
 use crate::world::PlayerId;
 
 const GREETING: u8 = 0;
@@ -20,45 +19,37 @@ const PLAYING: u8 = 2;
 const NEVER: u64 = u64::MAX;
 
 impl Session {
-    /// Saves everything that decides how the session handles the next packet, `now`.
-    pub fn save(&self, now: Duration) -> Vec<u8> {
+    /// Appends everything that decides how the session handles the next packet, `now`.
+    pub fn save(&self, now: Duration, out: &mut Vec<u8>) {
         let (state, player) = match self.state {
             State::Greeting => (GREETING, 0),
             State::Watching => (WATCHING, 0),
             State::Playing(player) => (PLAYING, player.0),
         };
-        let mut out = vec![state];
+        out.push(state);
         out.extend(player.to_le_bytes());
         out.extend(self.sequence.to_le_bytes());
         out.push(u8::from(self.attacks));
-        for happened in [self.chatted, self.pinged, self.wished] {
-            out.extend(happened.map_or(NEVER, |then| nanoseconds(now, then)).to_le_bytes());
-        }
-        for bucket in [&self.messages, &self.bytes] {
-            out.extend(bucket.tokens_nano.to_le_bytes());
-            out.extend(nanoseconds(now, bucket.filled).to_le_bytes());
-        }
-        out
+        [self.chatted, self.pinged, self.wished].iter().for_each(|at| Saved::write_ago(out, now, *at));
     }
 
-    /// Restores a session, `now`; `None` if the bytes are not those that [`Session::save`] makes.
-    pub fn restore(bytes: &[u8], now: Duration) -> Option<Session> {
-        let mut reader = Reader { bytes, now };
-        let ([state], player) = (reader.array()?, u16::from_le_bytes(reader.array()?));
-        let sequence = u64::from_le_bytes(reader.array()?);
-        let [attacks] = reader.array()?;
-        let (chatted, pinged, wished) = (reader.time()?, reader.time()?, reader.time()?);
-        let messages = reader.bucket(limits::CLIENT_MESSAGES_PER_SECOND, limits::CLIENT_MESSAGES_BURST)?;
-        let bytes = reader.bucket(limits::CLIENT_BYTES_PER_SECOND, limits::CLIENT_BYTES_BURST)?;
+    /// Reads what [`Session::save`] wrote; `None` if the bytes are wrong.
+    pub fn restore(saved: &mut Saved<'_>) -> Option<Session> {
+        let (state, player) = (saved.u8()?, PlayerId(u16::from_le_bytes(saved.array()?)));
         let state = match state {
             GREETING => State::Greeting,
             WATCHING => State::Watching,
-            PLAYING => State::Playing(PlayerId(player)),
+            PLAYING => State::Playing(player),
             _ => return None,
         };
-        let session =
-            Session { state, sequence, chatted, pinged, wished, attacks: attacks == 1, messages, bytes };
-        (reader.bytes.is_empty() && attacks <= 1).then_some(session)
+        let sequence = saved.u64()?;
+        let attacks = match saved.u8()? {
+            0 => false,
+            1 => true,
+            _ => return None,
+        };
+        let (chatted, pinged, wished) = (saved.ago()?, saved.ago()?, saved.ago()?);
+        Some(Session { state, sequence, chatted, pinged, wished, attacks })
     }
 
     /// The sequence of the session's last command.
@@ -67,36 +58,49 @@ impl Session {
     }
 }
 
-fn nanoseconds(now: Duration, then: Duration) -> u64 {
-    u64::try_from(now.saturating_sub(then).as_nanos()).unwrap_or(NEVER - 1)
-}
-
-struct Reader<'a> {
+/// Saved bytes that are read, `now`.
+#[derive(Debug)]
+pub struct Saved<'a> {
     bytes: &'a [u8],
     now: Duration,
 }
 
-impl Reader<'_> {
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (taken, rest) = self.bytes.split_first_chunk()?;
-        self.bytes = rest;
-        Some(*taken)
+impl<'a> Saved<'a> {
+    /// All of these bytes.
+    pub fn new(bytes: &'a [u8], now: Duration) -> Saved<'a> {
+        Saved { bytes, now }
     }
 
-    fn u64(&mut self) -> Option<u64> {
+    /// Appends the nanoseconds since `then`, or the mark for never.
+    pub fn write_ago(out: &mut Vec<u8>, now: Duration, then: Option<Duration>) {
+        let ago = then.map(|then| u64::try_from(now.saturating_sub(then).as_nanos()).unwrap_or(NEVER - 1));
+        out.extend(ago.unwrap_or(NEVER).to_le_bytes());
+    }
+
+    /// Whether all bytes were read.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The next number.
+    pub fn u8(&mut self) -> Option<u8> {
+        self.array().map(|[byte]| byte)
+    }
+
+    /// The next number.
+    pub fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// Reads a time, if it happened.
-    fn time(&mut self) -> Option<Option<Duration>> {
+    /// The next time, if it happened.
+    pub fn ago(&mut self) -> Option<Option<Duration>> {
         let ago = self.u64()?;
         Some((ago != NEVER).then(|| self.now.saturating_sub(Duration::from_nanos(ago))))
     }
 
-    fn bucket(&mut self, per_second: u32, burst: u32) -> Option<Bucket> {
-        let (tokens_nano, ago) = (self.u64()?, self.u64()?);
-        let filled = self.now.saturating_sub(Duration::from_nanos(ago));
-        let full = Bucket::full(per_second, burst, filled);
-        Some(Bucket { tokens_nano: tokens_nano.min(full.burst), ..full })
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.bytes.split_first_chunk()?;
+        self.bytes = rest;
+        Some(*taken)
     }
 }

@@ -19,14 +19,14 @@ fn handled(session: &mut Session, packet: ClientPacket<'_>) -> Vec<Output> {
 }
 
 fn playing(native: bool) -> Session {
-    let mut session = Session::new(native, START);
+    let mut session = Session::new(native);
     session.joined(PlayerId(5));
     session
 }
 
 #[test]
 fn hello_comes_first() {
-    let mut session = Session::new(true, START);
+    let mut session = Session::new(true);
     let breach = session.handle(step(Some(1)), START, 0, &mut Vec::new());
     assert_eq!(breach, Err(Breach::HelloFirst));
     let join = Output::Join { name: "Ada".into(), skin: 3, gift: false };
@@ -38,13 +38,13 @@ fn hello_comes_first() {
 #[test]
 fn an_unknown_version_is_refused() {
     let packet = ClientPacket::Hello { version: 2, mode: Mode::Play, name: None, skin: None };
-    let breach = Session::new(true, START).handle(packet, START, 0, &mut Vec::new());
+    let breach = Session::new(true).handle(packet, START, 0, &mut Vec::new());
     assert_eq!(breach, Err(Breach::HelloVersion));
 }
 
 #[test]
 fn one_who_watches_moves_nothing() {
-    let mut session = Session::new(true, START);
+    let mut session = Session::new(true);
     handled(&mut session, hello(Mode::Watch));
     assert_eq!(handled(&mut session, step(Some(1))), [Output::Dropped("not_playing")]);
 }
@@ -75,53 +75,11 @@ fn chat_is_cleaned_and_paced() {
 
 #[test]
 fn names_are_cut_at_a_character_and_never_empty() {
-    let mut session = Session::new(false, START);
+    let mut session = Session::new(false);
     let enter = ClientPacket::EnterGame { name: Some("Ä".repeat(20)), skin: None, moofoll: false };
     assert_eq!(handled(&mut session, enter), [Output::Join { name: "Ä".repeat(15), skin: 0, gift: false }]);
     let enter = ClientPacket::EnterGame { name: Some("  ".into()), skin: Some(200), moofoll: false };
     assert_eq!(handled(&mut session, enter), [Output::Join { name: "unknown".into(), skin: 0, gift: false }]);
-}
-
-#[test]
-fn budgets_allow_a_burst_then_the_rate() {
-    let mut session = Session::new(true, START);
-    for _ in 0..limits::CLIENT_MESSAGES_BURST {
-        session.spend_message(START).unwrap();
-    }
-    assert_eq!(session.spend_message(START), Err(Breach::MessageRate));
-    let later = START + Duration::from_secs(1);
-    for _ in 0..limits::CLIENT_MESSAGES_PER_SECOND {
-        session.spend_message(later).unwrap();
-    }
-    assert_eq!(session.spend_message(later), Err(Breach::MessageRate));
-}
-
-#[test]
-fn bytes_have_a_budget_of_their_own() {
-    let mut session = Session::new(true, START);
-    let reads = limits::CLIENT_BYTES_BURST as usize / 4096;
-    (0..reads).for_each(|_| session.spend_bytes(4096, START).unwrap());
-    assert_eq!(session.spend_bytes(1, START), Err(Breach::ByteRate));
-}
-
-#[test]
-fn who_spends_half_of_a_budget_is_warned_once_until_it_was_full_again() {
-    let (half, full) = (limits::CLIENT_MESSAGES_BURST / 2, Duration::from_secs(10));
-    let mut session = Session::new(false, START);
-    (0..half).for_each(|_| session.spend_message(START).unwrap());
-    assert_eq!(session.take_warning(), None);
-    session.spend_message(START).unwrap();
-    assert_eq!(session.take_warning(), Some(Breach::MessageRate));
-    (0..half - 1).for_each(|_| session.spend_message(START).unwrap());
-    assert_eq!(session.take_warning(), None, "it knows");
-    assert_eq!(session.spend_message(START), Err(Breach::MessageRate));
-    (0..=half).for_each(|_| session.spend_message(START + full).unwrap());
-    assert_eq!(session.take_warning(), Some(Breach::MessageRate));
-    session.spend_bytes(limits::CLIENT_BYTES_BURST as usize / 2 + 1, START + full).unwrap();
-    assert_eq!([session.take_warning(), session.take_warning()], [Some(Breach::ByteRate), None]);
-    let mut greeting = Session::new(true, START);
-    greeting.spend_bytes(limits::CLIENT_BYTES_BURST as usize, START).unwrap();
-    assert_eq!(greeting.take_warning(), None, "nothing is said before its hello");
 }
 
 #[test]
@@ -159,23 +117,27 @@ fn who_attacks_by_itself_goes_on_when_a_button_is_let_go() {
     assert!(!on(&handled(&mut session, let_go)));
 }
 
+fn save(session: &Session, now: Duration) -> Vec<u8> {
+    let mut out = Vec::new();
+    session.save(now, &mut out);
+    out
+}
+
 #[test]
 fn a_session_that_was_saved_goes_on_as_it_would_have() {
     let chat = || ClientPacket::Chat { sequence: None, tick: None, text: "hello".into() };
-    let mut fresh = Session::new(true, START);
+    let mut fresh = Session::new(true);
     let mut played = playing(false);
     for packet in
         [step(None), chat(), ClientPacket::ToggleAttack, ClientPacket::MapPing { sequence: None, tick: None }]
     {
         handled(&mut played, packet);
     }
-    (0..100).for_each(|_| played.spend_message(START).expect("within the budget"));
-    fresh.spend_bytes(1_000, START).expect("within the budget");
     let (later, elsewhere) = (START + Duration::from_millis(300), Duration::from_secs(1_000_000));
     for session in [&mut fresh, &mut played] {
-        let saved = session.save(later);
-        let mut restored = Session::restore(&saved, elsewhere).expect("what was saved");
-        assert_eq!(restored.save(elsewhere), saved);
+        let saved = save(session, later);
+        let mut restored = Session::restore(&mut Saved::new(&saved, elsewhere)).expect("what was saved");
+        assert_eq!(save(&restored, elsewhere), saved);
         assert_eq!(restored.sequence(), session.sequence());
         for (after_ms, packet) in [(0, hello(Mode::Watch)), (100, chat()), (250, chat()), (300, step(None))] {
             let after = Duration::from_millis(after_ms);
@@ -185,14 +147,11 @@ fn a_session_that_was_saved_goes_on_as_it_would_have() {
                 restored.handle(packet, elsewhere + after, 7, &mut outputs)
             );
             assert_eq!(outputs, expected);
-            let spent = session.spend_message(later + after);
-            assert_eq!(spent, restored.spend_message(elsewhere + after));
         }
-        assert_eq!(session.save(later), restored.save(elsewhere));
+        assert_eq!(save(session, later), save(&restored, elsewhere));
         for end in 0..saved.len() {
-            assert!(Session::restore(&saved[..end], elsewhere).is_none());
+            assert!(Session::restore(&mut Saved::new(&saved[..end], elsewhere)).is_none());
         }
-        assert!(Session::restore(&[&saved[..], &[0]].concat(), elsewhere).is_none());
-        assert!(Session::restore(&[&[3], &saved[1..]].concat(), elsewhere).is_none());
+        assert!(Session::restore(&mut Saved::new(&[&[3], &saved[1..]].concat(), elsewhere)).is_none());
     }
 }

@@ -236,6 +236,9 @@ pub fn write(out: &mut Vec<u8>, opcode: Opcode, key: Option<[u8; KEY_BYTES]>, pa
     }
 }
 
+/// An unmasked ping without payload, as a server sends it.
+pub const EMPTY_PING: &[u8] = &[0x89, 0];
+
 /// Appends an unmasked frame with a whole text message, as a server sends it.
 pub fn write_text(out: &mut Vec<u8>, text: &str) {
     write(out, Opcode::Text, None, text.as_bytes());

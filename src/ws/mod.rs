@@ -19,14 +19,13 @@
 //! error is a [`Violation`]: a rule with its section and its response.
 //!
 //! Read in this order: [`frame`], [`message`], [`close`], [`conn`], and then the opening handshake:
-//! [`http`], [`upgrade`]. [`boundary`] is for passive observers of a connection.
+//! [`http`], [`upgrade`].
 //!
 //! The module leaves out extensions, and therefore compression (it lets a few bytes expand to
 //! megabytes, and common versions of Wireshark cannot decompress it); sending fragments, since our
 //! messages are short; a clock, so the driver enforces the deadlines of RFC 6455 7.1.1; and
 //! randomness, so the driver supplies a client's masking keys.
 
-pub mod boundary;
 pub mod close;
 mod close_code;
 pub mod conn;

@@ -83,7 +83,7 @@ fn tick(clients: &Clients, options: &Options) {
         // The copy lets clients come and go during the sends; the server's workers own their lists likewise.
         let all = clients.lock().expect("no thread panics").clone();
         for stream in all {
-            if platform::send_now(&stream, &message).ok().flatten() != Some(message.len()) {
+            if platform::send_now(&stream, [&message[..]].into_iter()).ok() != Some(message.len()) {
                 let _ = stream.shutdown(std::net::Shutdown::Both);
             }
         }

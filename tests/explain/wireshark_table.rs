@@ -11,8 +11,8 @@ use std::process::Command;
 
 use tickwire::explain::guess::LIKELY;
 use tickwire::limits;
-use tickwire::net::endpoint::PATHS;
 use tickwire::packet::codes::Table;
+use tickwire::packet::endpoint::PATHS;
 use tickwire::packet::grammar::print_arguments;
 use tickwire::packet::msgpack::Rule;
 use tickwire::packet::{Code, Codes, Row};

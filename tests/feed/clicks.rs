@@ -31,7 +31,7 @@ impl Game {
         let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 });
         let join = Action::Join { player: PlayerId(OWN), name: "ann".to_owned(), skin: 0 };
         world.step(&mut vec![Command { player: PlayerId(0), sequence: 1, action: join }]);
-        let mut session = Session::new(dialect == "native", Duration::from_secs(1));
+        let mut session = Session::new(dialect == "native");
         session.joined(PlayerId(OWN));
         Game { world, publisher, session, client: Client::new(OWN, dialect), dialect, sequence: 0 }
     }

@@ -12,12 +12,14 @@ mod product {
     pub mod feed;
     pub mod limits;
     pub mod packet;
+    pub mod peer;
     pub mod replay;
     pub mod session;
+    pub mod sync;
     pub mod ws;
 }
 
-pub use product::{capture, explain, feed, limits, packet, replay, session, ws};
+pub use product::{capture, explain, feed, limits, packet, peer, replay, session, sync, ws};
 pub use tickwire_world as world;
 
 /// Whether the bug that `planted.tsv` has for a target is awake. Only the copy of the sources that `scripts/fuzz.sh --planted` makes

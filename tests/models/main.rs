@@ -1,7 +1,7 @@
 //! The places of `net/` and `room/` where threads hand something over, run by a checker that chooses who goes on at every lock.
 //!
 //! ```text
-//!  outbox.rs, bell.rs, registry.rs, room/ of the product ────┐
+//!  sender.rs, bell.rs, registry.rs, room/ of the product ────┐
 //!  sync.rs of this folder, in which every lock is the checker's ┴─► thousands of schedules, each from its seed
 //! ```
 //!
@@ -15,16 +15,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// What the product's files see as their crate.
-pub use tickwire::{feed, household, limits, world};
+pub use tickwire::peer::{Ending, life};
+pub use tickwire::{feed, household, limits, session, world};
 
 #[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
 #[path = "../../src/net/bell.rs"]
 mod bell;
 mod bells;
-#[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
-#[path = "../../src/net/outbox.rs"]
-mod outbox;
-mod outboxes;
 mod planted;
 #[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
 #[path = "../../src/net/registry.rs"]
@@ -34,6 +31,10 @@ mod registry;
 #[path = "../../src/room/mod.rs"]
 mod room;
 mod seats;
+#[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
+#[path = "../../src/peer/sender.rs"]
+mod sender;
+mod senders;
 mod stops;
 mod sync;
 
@@ -42,8 +43,8 @@ const SCHEDULES: usize = 2_000;
 
 /// Every model by its name. A list instead of `#[test]`: under that, the files of the product would bring their own tests, which know no checker.
 const MODELS: [(&str, fn()); 8] = [
-    ("what_is_pushed_while_another_sends_is_sent", outboxes::what_is_pushed_while_another_sends_is_sent),
-    ("a_kernel_that_takes_some_tears_nothing", outboxes::a_kernel_that_takes_some_tears_nothing),
+    ("what_is_offered_while_another_sends_is_sent", senders::what_is_offered_while_another_sends_is_sent),
+    ("a_kernel_that_takes_some_tears_nothing", senders::a_kernel_that_takes_some_tears_nothing),
     ("every_tick_and_client_and_the_stop_are_heard", bells::every_tick_and_client_and_the_stop_are_heard),
     ("no_two_have_one_number_and_none_is_lost", seats::no_two_have_one_number_and_none_is_lost),
     ("whoever_comes_while_the_server_stops_is_told", stops::whoever_comes_while_the_server_stops_is_told),

@@ -5,8 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use shuttle::sync::Arc;
 use shuttle::thread;
 
-use crate::outbox::Wire;
-use crate::outboxes::Kernel;
+use crate::senders::Line;
 use crate::sync::{self, Mutex};
 use crate::{bells, check, stops};
 
@@ -27,14 +26,14 @@ pub fn a_stop_is_found_asleep() {
     assert!(said.contains("deadlock"), "{said}");
 }
 
-/// The hand-over of the outbox with one fault: the sender looks for more, lets go of the lock, and only then says that it sends no longer.
+/// The hand-over of the sender with one fault: the sender looks for more, lets go of the lock, and only then says that it sends no longer.
 #[derive(Default)]
 struct Forgetful {
     state: Mutex<(Vec<u8>, bool)>,
 }
 
 impl Forgetful {
-    fn push(&self, wire: &impl Wire, frame: &[u8]) {
+    fn push(&self, line: &Line, frame: &[u8]) {
         let mut state = self.state.lock();
         state.0.extend_from_slice(frame);
         if state.1 {
@@ -47,7 +46,7 @@ impl Forgetful {
             if batch.is_empty() {
                 break;
             }
-            wire.send_now(&batch).expect("it takes all");
+            line.send([&batch[..]].into_iter());
         }
         self.state.lock().1 = false;
     }
@@ -55,14 +54,14 @@ impl Forgetful {
 
 pub fn a_sender_is_found_to_leave_bytes() {
     let said = found(|| {
-        let (outbox, kernel) = (Arc::new(Forgetful::default()), Arc::new(Kernel::new(true)));
+        let (queue, line) = (Arc::new(Forgetful::default()), Line::new(true));
         let push = |frame: &'static [u8]| {
-            let (outbox, kernel) = (Arc::clone(&outbox), Arc::clone(&kernel));
-            thread::spawn(move || outbox.push(&*kernel, frame))
+            let (queue, line) = (Arc::clone(&queue), Arc::clone(&line));
+            thread::spawn(move || queue.push(&line, frame))
         };
         let threads = [push(b"one"), push(b"two")];
         threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
-        assert!(outbox.state.lock().0.is_empty(), "bytes were left behind");
+        assert!(queue.state.lock().0.is_empty(), "bytes were left behind");
     });
     assert!(said.contains("left behind"), "{said}");
 }

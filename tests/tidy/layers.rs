@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself. The order is that of the flow.
-const LAYERS: [(&str, &[&str]); 16] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     ("limits", &[]),
     ("sync", &[]),
     ("household", &[]),
@@ -15,11 +15,12 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("packet", &["limits"]),
     ("world", &[]),
     ("session", &["packet", "world", "limits"]),
+    ("peer", &["ws", "packet", "session", "world", "sync", "limits"]),
     ("feed", &["packet", "world", "limits"]),
     ("room", &["feed", "world", "household", "sync", "limits"]),
     ("capture", &["world", "limits"]),
     ("explain", &["ws", "packet", "capture", "limits"]),
-    ("replay", &["capture", "ws", "packet", "world", "session", "limits"]),
+    ("replay", &["capture", "ws", "packet", "world", "session", "peer", "limits"]),
     ("client", &["ws", "packet", "world", "session", "feed", "explain", "capture", "limits"]),
     (
         "net",
@@ -28,6 +29,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
             "packet",
             "world",
             "session",
+            "peer",
             "feed",
             "room",
             "explain",
@@ -44,6 +46,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
             "packet",
             "world",
             "session",
+            "peer",
             "feed",
             "room",
             "explain",

@@ -25,12 +25,13 @@ use std::sync::mpsc::Receiver;
 
 use tracing::{debug, info};
 
-use super::client::{Client, Ending};
+use super::client::Client;
 use super::host::Host;
 use super::metrics::Metrics;
 use super::recorder;
 use crate::household::Household;
 use crate::limits;
+use crate::peer::Ending;
 use crate::room::Handle;
 use crate::room::handle::Busy;
 use crate::room::seats::Seat;

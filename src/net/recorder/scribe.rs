@@ -2,7 +2,7 @@
 //! the recorder has those.
 //!
 //! ```text
-//!   opened ─► SYN, SYN/ACK, ACK, request, response      session ─► record 3 of the world's interface, and what is unfinished
+//!   opened ─► SYN, SYN/ACK, ACK, request, response      session ─► record 3 of the world's interface
 //!   bytes  ─► segments, each acknowledging the other's  world   ─► a new file: interfaces, everyone's handshake, record 1
 //!   ended  ─► FIN, FIN, ACK                             tick    ─► record 2
 //! ```
@@ -20,10 +20,10 @@ use crate::capture::pcapng::{self, About};
 use crate::capture::record::{self, Record};
 use crate::limits;
 use crate::net::tap::{Lost, Missed, Seen, Side, What};
+use crate::peer::receiver;
 use crate::session::Session;
 use crate::world::command::decode_frame;
 use crate::world::{Action, World, code_hash};
-use crate::ws::boundary::Boundary;
 
 /// Number of the interface with the connections, and of the interface with the world's records.
 const CLIENTS: u32 = 0;
@@ -38,27 +38,8 @@ struct Talker {
     /// Number of the next byte of each direction: what it sends, what it is sent.
     next: [u32; 2],
     player: u16,
-    /// Where its messages begin, and the bytes of the one that is unfinished: a new file needs them.
-    boundary: Boundary,
-    unfinished: Vec<u8>,
     /// Bytes that are missing before its next packet.
     lost_bytes: u64,
-}
-
-impl Talker {
-    /// Keeps what is unfinished with these bytes, unless it is too much.
-    fn hear(&mut self, bytes: &[u8]) {
-        self.boundary.receive(bytes);
-        let unfinished = usize::try_from(self.boundary.unfinished_bytes()).unwrap_or(usize::MAX);
-        if unfinished > limits::CAPTURE_UNFINISHED_BYTES {
-            self.unfinished = Vec::new();
-        } else if unfinished > bytes.len() {
-            self.unfinished.extend_from_slice(bytes);
-        } else {
-            self.unfinished.clear();
-            self.unfinished.extend_from_slice(&bytes[bytes.len() - unfinished..]);
-        }
-    }
 }
 
 /// See the [module](self).
@@ -144,23 +125,10 @@ impl Scribe {
         talker.next[0] = talker.next[0].wrapping_add(sent as u32);
         talker.next[1] = talker.next[1].wrapping_add(was_sent as u32);
         talker.lost_bytes += sent + was_sent;
-        if sent > 0 {
-            talker.boundary = Boundary::new(Side::Client);
-            talker.unfinished.clear();
-        }
     }
 
     fn open(&mut self, seen: &Seen, address: SocketAddr, local: SocketAddr, out: &mut Vec<u8>) {
-        let talker = Talker {
-            opened: seen.clone(),
-            address,
-            local,
-            next: [0; 2],
-            player: 0,
-            boundary: Boundary::new(Side::Client),
-            unfinished: Vec::new(),
-            lost_bytes: 0,
-        };
+        let talker = Talker { opened: seen.clone(), address, local, next: [0; 2], player: 0, lost_bytes: 0 };
         self.talkers.insert(seen.client, talker);
         if self.has_begun {
             self.introduce(seen.client, out);
@@ -185,15 +153,14 @@ impl Scribe {
         self.segment((client, Side::Server), (PSH | ACK, response), (at, &comment), out);
     }
 
-    /// What a client's session remembers, and what it has begun to say.
+    /// What the receiver of a client remembers.
     fn resume(&mut self, seen: &Seen, session: &[u8], out: &mut Vec<u8>) {
         let Some(talker) = self.talkers.get_mut(&seen.client) else { return };
-        let restored = Session::restore(session, seen.at);
+        let restored = receiver::restore(session, seen.at).map(|(session, _)| session);
         let What::Opened { dialect, json, .. } = &talker.opened.what else { return };
         let awaits_hello = restored.as_ref().is_some_and(Session::awaits_hello);
         let flag = |is: bool, flag: u8| if is { flag } else { 0 };
         let address = talker.address.to_string();
-        let unfinished = std::mem::take(&mut talker.unfinished);
         talker.player = seen.player;
         let record = Record::Client {
             client: seen.client,
@@ -202,15 +169,10 @@ impl Scribe {
             player: seen.player,
             sequence: restored.as_ref().map_or(0, Session::sequence),
             flags: flag(awaits_hello, record::FLAG_AWAITS_HELLO) | flag(*json, record::FLAG_JSON),
-            unfinished: unfinished.len() as u32,
+            unfinished: 0,
             session,
         };
         self.record(seen.at, &record, out);
-        let comment = self.comment(seen, " unfinished before this file");
-        self.data((seen.client, Side::Client), &unfinished, (seen.at, &comment), out);
-        if let Some(talker) = self.talkers.get_mut(&seen.client) {
-            talker.unfinished = unfinished;
-        }
         self.name(seen.client, out);
     }
 
@@ -218,9 +180,6 @@ impl Scribe {
         self.notice_body(seen, out);
         let comment = self.comment(seen, "");
         self.data((seen.client, from), bytes, (seen.at, &comment), out);
-        if let Some(talker) = self.talkers.get_mut(&seen.client).filter(|_| from == Side::Client) {
-            talker.hear(bytes);
-        }
     }
 
     fn end(&mut self, seen: &Seen, rule: &str, out: &mut Vec<u8>) {

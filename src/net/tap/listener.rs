@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::{Inner, Missed, Seen, Side, What};
 use crate::limits;
+use crate::peer::receiver::Piece;
 use crate::sync::{Condvar, Mutex};
 
 /// The events that a listener missed.
@@ -135,8 +136,9 @@ impl Drop for Listener {
 /// the start of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Follows {
-    /// From the beginning, or from a place that the listener knows. So much of its message is unfinished.
-    All { unfinished_bytes: u64 },
+    /// From the beginning, or from a place that the listener knows; `is_whole` if no message is
+    /// unfinished.
+    All { is_whole: bool },
     /// All, but the listener is to be told the session first.
     Anew,
     /// Bytes are missing, also these, which are skipped until a message begins.
@@ -200,7 +202,7 @@ impl Queue {
     pub(super) fn open(&self, seen: &Arc<Seen>) {
         let mut state = self.state.lock();
         if state.put(seen, self.bound_bytes) {
-            state.follows.insert(seen.client, Follows::All { unfinished_bytes: 0 });
+            state.follows.insert(seen.client, Follows::All { is_whole: true });
         }
         self.filled.notify_one();
     }
@@ -227,15 +229,9 @@ impl Queue {
     }
 
     /// Adds bytes of a client if the listener can use them: a listener that lacks the preceding
-    /// bytes waits for the start of a message. `unfinished_bytes` is the size of the unfinished
-    /// message after them.
-    pub(super) fn hear(
-        &self,
-        seen: &Arc<Seen>,
-        begins: bool,
-        unfinished_bytes: u64,
-        session: impl FnOnce() -> Arc<Seen>,
-    ) {
+    /// bytes waits for the start of a message.
+    pub(super) fn hear(&self, seen: &Arc<Seen>, piece: Piece<'_>, session: impl FnOnce() -> Arc<Seen>) {
+        let Piece { begins, is_whole, .. } = piece;
         let mut state = self.state.lock();
         let follows = state.follows.get(&seen.client).copied();
         match follows {
@@ -255,15 +251,14 @@ impl Queue {
         }
         // Behind what is lost nothing is taken, so the bytes are not taken either if the session was not.
         let is_taken = state.put(seen, self.bound_bytes);
-        let follows =
-            if is_taken { Follows::All { unfinished_bytes } } else { Follows::Torn(Missed::default()) };
+        let follows = if is_taken { Follows::All { is_whole } } else { Follows::Torn(Missed::default()) };
         state.follows.insert(seen.client, follows);
         self.filled.notify_one();
     }
 
     /// The whole world has room whatever waits: it comes only when it was asked for. The first time it stands before all that was
-    /// heard since, of which the ticks before know nothing; later, sessions are told anew after it, and of a client whose unfinished message
-    /// is too long to be repeated the rest is skipped.
+    /// heard since, of which the ticks before know nothing; later, sessions are told anew after it, and of a client in the middle of a
+    /// message the rest is skipped.
     pub(super) fn show_world(&self, seen: &Arc<Seen>) {
         let mut state = self.state.lock();
         state.is_new = false;
@@ -273,9 +268,8 @@ impl Queue {
             return;
         }
         for follows in state.follows.values_mut() {
-            let Follows::All { unfinished_bytes } = *follows else { continue };
-            let is_kept = unfinished_bytes <= limits::CAPTURE_UNFINISHED_BYTES as u64;
-            *follows = if is_kept { Follows::Anew } else { Follows::Torn(Missed::default()) };
+            let Follows::All { is_whole } = *follows else { continue };
+            *follows = if is_whole { Follows::Anew } else { Follows::Torn(Missed::default()) };
         }
         state.items.push(Arc::clone(seen));
         self.filled.notify_one();

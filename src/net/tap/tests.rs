@@ -11,7 +11,7 @@ const SOON: Duration = Duration::from_millis(1);
 const PLENTY: usize = 1 << 20;
 
 fn who(client: u64) -> Who {
-    Who { client, player: 3, at: NOW }
+    Who { client, player: 3, at: NOW, tick: 9 }
 }
 
 fn handshake() -> Handshake {
@@ -24,7 +24,11 @@ fn handshake() -> Handshake {
 
 /// A client that says one message after another.
 fn hear(tap: &Tap, client: u64, bytes: &[u8]) {
-    tap.heard(who(client), bytes, true, 0, || b"session".to_vec());
+    say(tap, who(client), bytes, true, true, b"session");
+}
+
+fn say(tap: &Tap, who: Who, bytes: &[u8], begins: bool, is_whole: bool, session: &[u8]) {
+    tap.heard(who, Piece { bytes, begins, is_whole }, &|| session.to_vec());
 }
 
 /// What was taken, a word each.
@@ -141,10 +145,10 @@ fn who_comes_later_is_introduced_and_begins_with_a_whole_message() {
     tap.opened(2, handshake());
     tap.ended(who(2), "gone");
     let listener = tap.listen(None, PLENTY);
-    tap.heard(who(1), b"rest", false, 0, Vec::new);
+    say(&tap, who(1), b"rest", false, true, b"");
     tap.said(who(1), b"whole");
-    tap.heard(who(1), b"ne", true, 1, Vec::new);
-    tap.heard(who(1), b"w", false, 0, Vec::new);
+    say(&tap, who(1), b"ne", true, false, b"");
+    say(&tap, who(1), b"w", false, true, b"");
     assert_eq!(words(&listener.take(SOON)), ["opened 1", "1<whole", "1>ne", "1>w"]);
 }
 
@@ -157,8 +161,8 @@ fn the_world_comes_before_its_next_tick_and_sessions_before_what_follows() {
     hear(&tap, 1, b"a");
     tick(&tap, 5);
     tap.opened(2, handshake());
-    tap.heard(who(1), b"b", false, 0, || b"s1".to_vec());
-    tap.heard(who(2), b"c", true, 0, || b"s2".to_vec());
+    say(&tap, who(1), b"b", false, true, b"s1");
+    say(&tap, who(2), b"c", true, true, b"s2");
     tick(&tap, 6);
     assert_eq!(
         words(&listener.take(SOON)),
@@ -191,7 +195,7 @@ fn what_does_not_fit_is_counted_and_lies_behind_what_was_taken() {
     assert_eq!(words(&taken), ["opened 1", "1>fits"]);
     let connections = BTreeMap::from([(1, [13, 209])]);
     assert_eq!(taken.lost, Lost { messages: 3, bytes: 222, since_tick: 9, connections, ..Lost::default() });
-    tap.heard(who(1), b"end", false, 0, Vec::new);
+    say(&tap, who(1), b"end", false, true, b"");
     tap.said(who(1), b"server");
     assert_eq!(words(&listener.take(SOON)), ["1<server"]);
     hear(&tap, 1, b"new");
@@ -207,11 +211,11 @@ fn who_is_torn_inside_a_message_costs_nobody_else_anything() {
     let listener = tap.listen_with_world(None, 8 * limits::TAP_ITEM_BYTES);
     (1..3).for_each(|client| tap.opened(client, handshake()));
     tick(&tap, 1);
-    tap.heard(who(1), b"be", true, 1, Vec::new);
-    tap.heard(who(1), &[7; 2_000], false, 1, Vec::new);
+    say(&tap, who(1), b"be", true, false, b"");
+    say(&tap, who(1), &[7; 2_000], false, false, b"");
     assert_eq!(listener.take(SOON).lost.connections, BTreeMap::from([(1, [2_000, 0])]));
     for tick_number in 2..5 {
-        tap.heard(who(1), b"more", false, 1, Vec::new);
+        say(&tap, who(1), b"more", false, false, b"");
         hear(&tap, 2, b"hi");
         tick(&tap, tick_number);
         let taken = listener.take(SOON);

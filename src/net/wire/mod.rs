@@ -1,7 +1,7 @@
 //! `/wire`: shows the traffic between one client and the server to authorized watchers, live.
 //!
 //! ```text
-//!  tap ─► listener ─► cutter ─► ring ─► explain ─┬─► entries, at most 20 times a second
+//!  tap ─► listener ─► frames ─► ring ─► explain ─┬─► entries, at most 20 times a second
 //!                                │               └─► bytes by packet and field, once a second
 //!                     wishes ────┴─► one frame explained, a capture of all that are kept
 //! ```
@@ -13,7 +13,6 @@
 //! most [`limits::WATCHERS`] of them, and each must pass the check of [`access`].
 
 pub mod access;
-mod cutter;
 mod fields;
 mod ring;
 mod save;

@@ -13,7 +13,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value as Json, json};
 
-use super::cutter::Cutter;
 use super::fields::Fields;
 use super::ring::{Kept, Ring};
 use super::save::{self, Opened, Whose};
@@ -22,11 +21,14 @@ use crate::explain::{Explanation, explain};
 use crate::limits;
 use crate::net::connection;
 use crate::net::host::Host;
-use crate::net::tap::{Listener, Lost, Seen, What};
+use crate::net::tap::{Listener, Seen, What};
 use crate::packet::Dialect;
+use crate::peer::Life;
+use crate::peer::life::Due;
 use crate::ws::Side;
 use crate::ws::close::CloseCode;
 use crate::ws::conn::{Conn, Event, Role};
+use crate::ws::frame::Header;
 use crate::ws::message::Limits;
 
 /// What one watcher's thread holds.
@@ -45,8 +47,7 @@ struct Watcher<'a> {
     listed: Option<Vec<Listed>>,
     clients_due: Duration,
     fields_due: Duration,
-    heard: Duration,
-    pinged: Duration,
+    life: Life,
 }
 
 /// The client that is watched.
@@ -55,8 +56,6 @@ struct Watched {
     listener: Arc<Listener>,
     /// Its handshake and what it is spoken to in: seen before anything else of it.
     opened: Option<(Opened, Arc<Dialect>)>,
-    /// The bytes from the client, and the bytes to it.
-    cutters: [Cutter; 2],
 }
 
 /// Serves a watcher until one side closes; returns the reason.
@@ -88,8 +87,7 @@ impl<'a> Watcher<'a> {
             listed: None,
             clients_due: now,
             fields_due: now + limits::WIRE_FIELDS_EVERY,
-            heard: now,
-            pinged: now,
+            life: Life::new(false, now),
         }
     }
 
@@ -151,7 +149,7 @@ impl<'a> Watcher<'a> {
             let event = self.conn.next_event();
             // Whole messages and pongs are signs of life; bytes of an unfinished frame are not.
             if matches!(event, Ok(Some(_))) {
-                self.heard = self.shared.now();
+                self.life.alive(self.shared.now());
             }
             let wish = match event {
                 Ok(Some(Event::Text(text))) => Wish::parse(text),
@@ -199,7 +197,6 @@ impl<'a> Watcher<'a> {
             client,
             listener: self.shared.tap.listen(Some(client), limits::WIRE_TAP_BYTES),
             opened: None,
-            cutters: [Side::Client, Side::Server].map(Cutter::new),
         });
     }
 
@@ -217,13 +214,13 @@ impl<'a> Watcher<'a> {
                 self.conn.send_text(&told);
             }
         }
-        if now.saturating_sub(self.heard) > limits::SILENCE {
-            self.conn.close(CloseCode::INTERNAL, "silent");
-            return Err("silent");
-        }
-        if now.saturating_sub(self.heard.max(self.pinged)) > limits::PING_EVERY {
-            self.pinged = now;
-            self.conn.send_ping(&[]);
+        match self.life.poll(now, limits::SILENCE) {
+            Due::Ping => self.conn.send_ping(&[]),
+            Due::Close(breach) => {
+                self.conn.close(CloseCode::INTERNAL, breach.name());
+                return Err(breach.name());
+            }
+            Due::Nothing(_) | Due::Cut => {}
         }
         Ok(())
     }
@@ -240,7 +237,6 @@ impl<'a> Watcher<'a> {
             }
             cut.extend(watched.receive(self.shared, seen));
         }
-        watched.lose(&taken.lost);
         if let Some(missed) = &mut self.missed {
             if !cut.is_empty() {
                 *missed += cut.len() as u64;
@@ -288,7 +284,7 @@ impl<'a> Watcher<'a> {
                 player: client.player().map_or(0, |player| player.0),
                 name: client.name(),
                 dialect: client.endpoint.dialect.name().to_owned(),
-                json: client.endpoint.json,
+                json: client.endpoint.is_json,
                 address: client.address,
             })
             .collect();
@@ -333,20 +329,9 @@ impl Watched {
                 heads
             }
             What::Bytes { from, bytes, .. } => {
-                let cutter = &mut self.cutters[usize::from(*from == Side::Server)];
-                cutter.receive(bytes).into_iter().map(|bytes| keep(*from, bytes, false)).collect()
+                frames_of(bytes, *from).into_iter().map(|bytes| keep(*from, bytes.to_vec(), false)).collect()
             }
             _ => Vec::new(),
-        }
-    }
-
-    /// Where nothing is missing, what is held of a frame is still its beginning.
-    fn lose(&mut self, lost: &Lost) {
-        let bytes = lost.connections.get(&self.client).copied().unwrap_or_default();
-        for (cutter, bytes) in self.cutters.iter_mut().zip(bytes) {
-            if bytes > 0 {
-                cutter.lose();
-            }
         }
     }
 
@@ -354,6 +339,23 @@ impl Watched {
         let (_, dialect) = self.opened.as_ref()?;
         Some(explain(&kept.bytes, dialect, Some(kept.from)))
     }
+}
+
+/// The frames of a piece: bytes that are no whole frame are the last.
+fn frames_of(mut bytes: &[u8], from: Side) -> Vec<&[u8]> {
+    let mut frames = Vec::new();
+    while !bytes.is_empty() {
+        let length = match Header::decode(bytes, from) {
+            Ok(Some((header, head))) => {
+                usize::try_from(header.length).map_or(usize::MAX, |length| head + length)
+            }
+            Ok(None) | Err(_) => usize::MAX,
+        };
+        let (frame, rest) = bytes.split_at(length.min(bytes.len()));
+        frames.push(frame);
+        bytes = rest;
+    }
+    frames
 }
 
 #[cfg(test)]
@@ -395,42 +397,18 @@ mod tests {
     }
 
     #[test]
-    fn half_a_frame_of_the_client_outlives_a_loss_of_the_servers() {
-        let shared = shared();
-        let mut watched = Watched {
-            client: 7,
-            listener: shared.tap.listen(Some(7), limits::WIRE_TAP_BYTES),
-            opened: None,
-            cutters: [Side::Client, Side::Server].map(Cutter::new),
-        };
-        let mut frame = Vec::new();
-        frame::write(&mut frame, Opcode::Binary, Some([1, 2, 3, 4]), b"hello");
-        let hear = |watched: &mut Watched, bytes: &[u8]| {
-            let what = What::Bytes { from: Side::Client, bytes: bytes.to_vec(), whole: false };
-            let seen = Seen { client: 7, player: 0, at: Duration::ZERO, tick: 0, what };
-            watched.receive(&shared, &seen).into_iter().map(|kept| kept.bytes).collect::<Vec<_>>()
-        };
-        // After a gap in what the client says, the tap goes on where a message begins.
-        for (lost, rest) in [([0, 500], &frame[4..]), ([3, 0], &frame[..])] {
-            assert!(hear(&mut watched, &frame[..4]).is_empty());
-            watched.lose(&Lost { messages: 1, connections: [(7, lost)].into(), ..Lost::default() });
-            assert_eq!(hear(&mut watched, rest), [frame.clone()], "{lost:?}");
+    fn a_piece_is_cut_into_its_frames_and_what_is_broken_is_the_last() {
+        let mut bytes = Vec::new();
+        for length in [0, 1, 125, 126, 70_000] {
+            frame::write(&mut bytes, Opcode::Binary, Some([1, 2, 3, 4]), &vec![7; length]);
         }
-    }
-
-    #[test]
-    fn bytes_of_an_unfinished_frame_do_not_end_a_silence() {
-        let (shared, (_near, far)) = (shared(), pair());
-        let mut watcher = Watcher::new(&shared, &far, Duration::ZERO);
-        let mut pong = Vec::new();
-        frame::write(&mut pong, Opcode::Pong, Some([1, 2, 3, 4]), b"");
-        let (last, first) = pong.split_last().expect("bytes");
-        for byte in first {
-            watcher.hear(&[*byte]).expect("nothing is wrong");
-            assert_eq!(watcher.heard, Duration::ZERO);
-        }
-        watcher.hear(&[*last]).expect("nothing is wrong");
-        assert!(watcher.heard > Duration::ZERO);
+        let lengths =
+            |bytes: &[u8]| frames_of(bytes, Side::Client).into_iter().map(<[u8]>::len).collect::<Vec<_>>();
+        assert_eq!(lengths(&bytes), [6, 7, 131, 134, 70_014]);
+        assert_eq!(lengths(&bytes[..140]), [6, 7, 127], "the last is unfinished");
+        let unmasked = [0x82, 0x01, 0x07, 0x82];
+        assert_eq!(lengths(&[&bytes[..6], &unmasked].concat()), [6, 4]);
+        assert!(lengths(&[]).is_empty());
     }
 
     #[test]

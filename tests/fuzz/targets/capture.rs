@@ -4,13 +4,13 @@
 //! packets that are written with our writer come back with time, direction, bytes and comment; a file cut off anywhere is read as far
 //! as it goes; a replay ends with a report or a reason.
 
-use std::sync::Arc;
 
 use tickwire::capture::pcapng::{About, write_interface, write_packet, write_section};
 use tickwire::capture::{self, Capture, Packet, Record, packet, record};
 use tickwire::explain::captured;
-use tickwire::packet::{Codes, endpoint};
-use tickwire::replay::{self, Spoken};
+use tickwire::packet::Codes;
+use tickwire::peer::Endpoint;
+use tickwire::replay;
 use tickwire::ws::http::RequestHead;
 
 /// See the [module](self).
@@ -129,13 +129,7 @@ fn understood(found: &Capture<'_>) {
     let native = codes.dialect("native").expect("built in");
     let mut items = 0;
     captured::walk(found, &codes, (None, &native), None, |_| items += 1);
-    let find = |head: &RequestHead| {
-        let asked = ["dialect", "format"].map(|name| head.query(name));
-        let [dialect, format] = asked.each_ref().map(Option::as_deref);
-        let (dialect, is_json) = endpoint::find(&codes, head.path(), dialect, format).ok()?;
-        let is_native = dialect.name() == "native";
-        Some(Spoken { dialect: Arc::clone(dialect), is_native, is_json })
-    };
+    let find = |head: &RequestHead| Endpoint::find(&codes, head).ok();
     match replay::replay(found, &find) {
         Ok(report) => assert!(report.ticks as usize <= found.packets.len()),
         Err(reason) => assert!(!reason.to_string().is_empty()),

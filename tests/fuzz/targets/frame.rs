@@ -2,10 +2,9 @@
 //!
 //! Comes in: bytes of one direction. Holds, for a client's and for a server's: the shortest prefix that decides is as long as the
 //! header, and no longer one decides otherwise; encoding gives the same bytes; masking in pieces is masking at once, and both are the
-//! formula of RFC 6455 5.3. The observer of boundaries and the reader of messages do not care about cuts either.
+//! formula of RFC 6455 5.3.
 
 use tickwire::ws::Side;
-use tickwire::ws::boundary::Boundary;
 use tickwire::ws::frame::{self, HEADER_BYTES_MAX, Header};
 
 /// See the [module](self).
@@ -15,7 +14,6 @@ pub fn run(bytes: &[u8]) {
         while let Some(used) = one(rest, from) {
             rest = &rest[used..];
         }
-        boundaries(bytes, from);
     }
 }
 
@@ -62,12 +60,4 @@ fn masks(payload: &[u8], key: [u8; 4]) {
     let mut bytewise = payload.to_vec();
     bytewise.chunks_mut(1).enumerate().for_each(|(at, byte)| frame::mask(byte, key, at));
     assert_eq!(bytewise, expected, "byte by byte");
-}
-
-fn boundaries(bytes: &[u8], from: Side) {
-    let (mut whole, mut bytewise) = (Boundary::new(from), Boundary::new(from));
-    whole.receive(bytes);
-    bytes.chunks(1).for_each(|byte| bytewise.receive(byte));
-    assert_eq!(whole.unfinished_bytes(), bytewise.unfinished_bytes());
-    assert!(whole.unfinished_bytes() <= bytes.len() as u64);
 }

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use tickwire::feed::view::Layout;
 use tickwire::feed::{Messages, Published, Scratch, View};
-use tickwire::packet::{ClientPacket, Decoded, Dialect, Direction, PacketError, msgpack};
-use tickwire::session::{Output, Session};
+use tickwire::packet::{Dialect, Direction, msgpack};
+use tickwire::peer::receiver::{Denied, Profile, RoomFacts};
+use tickwire::peer::{Driver, Endpoint, Receiver};
 use tickwire::world::{Action, Command, PlayerId, Resource};
-use tickwire::ws::conn::{Conn, Event, Role};
+use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
-use tickwire::ws::message::Limits;
+use tickwire::ws::message::{Limits, Message, Reader};
 
 /// What a client's bytes lead to.
 #[derive(Default)]
@@ -24,10 +25,8 @@ pub struct Asked {
 
 /// See the [module](self).
 pub struct Client {
-    dialect: Arc<Dialect>,
-    is_json: bool,
-    conn: Conn,
-    session: Session,
+    endpoint: Endpoint,
+    receiver: Receiver,
     player: Option<PlayerId>,
     /// Nothing more is heard of it.
     is_over: bool,
@@ -38,23 +37,21 @@ pub struct Client {
 
 impl Client {
     pub fn new(dialect: Arc<Dialect>, is_json: bool, now: Duration) -> Client {
-        let is_native = dialect.name() == "native";
+        let endpoint = Endpoint::new(dialect, is_json);
         Client {
-            view: View::new(if is_native { Layout::Native } else { Layout::Moomoo }),
-            session: Session::new(is_native, now),
-            conn: Conn::new(Role::Server, Limits::SERVER),
+            view: View::new(if endpoint.is_native { Layout::Native } else { Layout::Moomoo }),
+            receiver: Receiver::new(endpoint.clone(), room(), now),
+            endpoint,
             player: None,
             is_over: false,
             wish: None,
             scratch: Scratch::default(),
-            dialect,
-            is_json,
         }
     }
 
     /// Another one of the same dialect in its place.
     pub fn begin_again(&mut self, now: Duration) {
-        *self = Client::new(Arc::clone(&self.dialect), self.is_json, now);
+        *self = Client::new(Arc::clone(&self.endpoint.dialect), self.endpoint.is_json, now);
     }
 
     pub fn player(&self) -> Option<PlayerId> {
@@ -72,14 +69,15 @@ impl Client {
 
     /// What the session remembers comes back.
     pub fn remembers(&self, now: Duration) {
-        let saved = self.session.save(now);
-        let again = Session::restore(&saved, now).expect("what was saved");
+        let saved = self.receiver.save(now);
+        let (endpoint, room) = (self.endpoint.clone(), room());
+        let again = Receiver::restore(endpoint, room, &saved, now).expect("what was saved");
         assert_eq!(again.save(now), saved);
     }
 
     /// A message in a frame of the client's.
     pub fn framed(&self, payload: &[u8]) -> Vec<u8> {
-        let opcode = if self.is_json { Opcode::Text } else { Opcode::Binary };
+        let opcode = if self.endpoint.is_json { Opcode::Text } else { Opcode::Binary };
         let mut bytes = Vec::new();
         frame::write(&mut bytes, opcode, Some([0; 4]), payload);
         bytes
@@ -87,20 +85,20 @@ impl Client {
 
     /// A packet of the dialect, chosen by its row, with these arguments as they are.
     pub fn packet(&self, row: u8, arguments: &[u8]) -> Vec<u8> {
-        let names: Vec<&str> = self.dialect.rows(Direction::ToServer).map(|row| row.name.as_str()).collect();
+        let names: Vec<&str> = self.endpoint.dialect.rows(Direction::ToServer).map(|row| row.name.as_str()).collect();
         let name = names[usize::from(row) % names.len()];
-        if self.is_json {
+        if self.endpoint.is_json {
             let arguments = String::from_utf8_lossy(arguments);
             return self.framed(format!("[\"{name}\",[{arguments}]]").as_bytes());
         }
-        let mut payload = self.dialect.prefix(Direction::ToServer, name).expect("its own row").to_vec();
+        let mut payload = self.endpoint.dialect.prefix(Direction::ToServer, name).expect("its own row").to_vec();
         payload.extend_from_slice(arguments);
         self.framed(&payload)
     }
 
     /// The same with whole numbers as arguments: most packets are that.
     pub fn packet_of_numbers(&self, row: u8, numbers: &[u8]) -> Vec<u8> {
-        if self.is_json {
+        if self.endpoint.is_json {
             let numbers: Vec<String> = numbers.iter().map(u8::to_string).collect();
             return self.packet(row, numbers.join(",").as_bytes());
         }
@@ -113,103 +111,93 @@ impl Client {
     /// Hears bytes as a server does. `players` is the last number given to a body.
     pub fn hear(&mut self, bytes: &[u8], now: Duration, tick: u32, players: &mut u16) -> Asked {
         let mut asked = Asked::default();
-        if self.is_over || self.session.spend_bytes(bytes.len(), now).is_err() {
-            self.is_over = true;
+        if self.is_over {
             return asked;
         }
-        self.conn.receive(bytes);
-        let mut outputs = Vec::new();
-        while !self.is_over {
-            let event = match self.conn.next_event() {
-                Ok(None) => break,
-                Ok(Some(event)) if self.session.spend_message(now).is_ok() => event,
-                Ok(Some(_)) | Err(_) => {
-                    self.is_over = true;
-                    break;
-                }
-            };
-            let decoded = match event {
-                Event::Binary(message) if !self.is_json => self.dialect.decode(Direction::ToServer, message),
-                Event::Text(text) if self.is_json => self.dialect.decode_json(Direction::ToServer, text),
-                Event::Ping(_) | Event::Pong(_) => continue,
-                _ => {
-                    self.is_over = true;
-                    break;
-                }
-            };
-            self.is_over = decoded_leads_to(&mut self.session, decoded, now, tick, &mut outputs);
-            for output in outputs.drain(..) {
-                carry_out(output, &self.dialect, &mut self.session, &mut self.wish, players, &mut asked);
-            }
-            self.player = self.session.player();
+        let mut server =
+            Server { asked: &mut asked, players, wish: &mut self.wish, player: &mut self.player, said: Vec::new() };
+        let ending = self.receiver.receive(bytes, now, tick, &mut server).err();
+        let mut said = server.said;
+        if let Some(ending) = ending {
+            self.is_over = true;
+            said.extend(ending.frames(&self.endpoint));
         }
-        self.conn.drain_output(&mut Vec::new());
+        are_of_the_dialect(&self.endpoint, &said);
         asked
     }
 
     /// Is told of a published tick.
     pub fn be_told(&mut self, published: &Published) {
-        if self.is_over || self.session.awaits_hello() {
+        if self.is_over || self.receiver.awaits_hello() {
             return;
         }
         let mut messages = Messages::default();
         self.view.follow(self.player, self.wish);
         if self.view.is_due(published) {
-            self.view.turn(published, &self.dialect, &mut self.scratch, &mut messages);
+            self.view.turn(published, &self.endpoint.dialect, &mut self.scratch, &mut messages);
         }
-        self.view.events(published, &self.dialect, &mut self.scratch, &mut messages);
+        self.view.events(published, &self.endpoint.dialect, &mut self.scratch, &mut messages);
         for message in messages.iter() {
-            is_of_the_dialect(&self.dialect, message);
-        }
-    }
-}
-
-/// Whether it ends there.
-fn decoded_leads_to(
-    session: &mut Session,
-    decoded: Result<Decoded<'_>, PacketError>,
-    now: Duration,
-    tick: u32,
-    outputs: &mut Vec<Output>,
-) -> bool {
-    match decoded {
-        Ok(decoded) => session.handle(ClientPacket::from_decoded(&decoded), now, tick, outputs).is_err(),
-        Err(error) => error.closes() || session.awaits_hello(),
-    }
-}
-
-fn carry_out(
-    output: Output,
-    dialect: &Dialect,
-    session: &mut Session,
-    wish: &mut Option<PlayerId>,
-    players: &mut u16,
-    asked: &mut Asked,
-) {
-    match output {
-        Output::Reply(packet) => {
-            let bytes = packet.encode(dialect);
-            if !bytes.is_empty() {
-                is_of_the_dialect(dialect, &bytes);
+            if let Err(error) = self.endpoint.dialect.decode(Direction::ToClient, message) {
+                panic!("{error}: {message:02x?}");
             }
         }
-        Output::Join { name, skin, gift } => {
-            *players += 1;
-            let player = PlayerId(*players);
-            session.joined(player);
-            asked.of_operator.push(Action::Join { player, name, skin });
-            let gifts = Resource::ALL.into_iter().filter(|_| gift);
-            asked.of_operator.extend(gifts.map(|resource| Action::Grant { player, resource, amount: 100 }));
-        }
-        Output::Command(command, tick) => asked.commands.push((command, tick)),
-        Output::Watch(player) => *wish = player,
-        Output::Welcome | Output::Dropped(_) => {}
     }
 }
 
-/// What the server says, a client of the dialect understands.
-fn is_of_the_dialect(dialect: &Dialect, message: &[u8]) {
-    if let Err(error) = dialect.decode(Direction::ToClient, message) {
-        panic!("{error}: {message:02x?}");
+fn room() -> RoomFacts {
+    RoomFacts { epoch: "0".to_owned(), seed: 4, map_size_px: 1_440, tick_hz: 30, update_hz: 30 }
+}
+
+/// What a server does for the client.
+struct Server<'a> {
+    asked: &'a mut Asked,
+    players: &'a mut u16,
+    wish: &'a mut Option<PlayerId>,
+    player: &'a mut Option<PlayerId>,
+    said: Vec<u8>,
+}
+
+impl Driver for Server<'_> {
+    fn answer(&mut self, frames: &[u8]) {
+        self.said.extend_from_slice(frames);
     }
+
+    fn follow(&mut self) {}
+
+    fn join(&mut self, Profile { name, skin, gift }: Profile) -> Result<PlayerId, Denied> {
+        *self.players += 1;
+        let player = PlayerId(*self.players);
+        *self.player = Some(player);
+        self.asked.of_operator.push(Action::Join { player, name, skin });
+        let gifts = Resource::ALL.into_iter().filter(|_| gift);
+        self.asked.of_operator.extend(gifts.map(|resource| Action::Grant { player, resource, amount: 100 }));
+        Ok(player)
+    }
+
+    fn command(&mut self, command: Command, tick: Option<u32>) -> Result<(), Denied> {
+        self.asked.commands.push((command, tick));
+        Ok(())
+    }
+
+    fn watch(&mut self, player: Option<PlayerId>) {
+        *self.wish = player;
+    }
+}
+
+/// Each frame that the server sends is one that a client of the dialect understands.
+fn are_of_the_dialect(endpoint: &Endpoint, frames: &[u8]) {
+    let mut reader = Reader::new(Side::Server, Limits::CLIENT);
+    reader.receive(frames);
+    while let Some(message) = reader.next_message().expect("our own frames") {
+        let decoded = match message {
+            Message::Binary(message) => endpoint.dialect.decode(Direction::ToClient, message),
+            Message::Text(text) => endpoint.dialect.decode_json(Direction::ToClient, text),
+            _ => continue,
+        };
+        if let Err(error) = decoded {
+            panic!("{error}: {message:02x?}");
+        }
+    }
+    assert!(reader.is_between_messages(), "half a frame");
 }

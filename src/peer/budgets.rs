@@ -1,0 +1,192 @@
+//! The rate limits of one connection: messages and bytes.
+//!
+//! A message is charged when it is complete, with all of its bytes on the wire, so the verdict does
+//! not depend on how the bytes were cut. What a client sends of an unfinished message is bounded by
+//! the limits of the frame reader.
+
+use std::time::Duration;
+
+use crate::limits;
+use crate::session::{Breach, Saved};
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Budgets {
+    messages: Bucket,
+    bytes: Bucket,
+}
+
+impl Budgets {
+    /// Full budgets.
+    pub fn new(now: Duration) -> Budgets {
+        Budgets {
+            messages: Bucket::full(limits::CLIENT_MESSAGES_PER_SECOND, limits::CLIENT_MESSAGES_BURST, now),
+            bytes: Bucket::full(limits::CLIENT_BYTES_PER_SECOND, limits::CLIENT_BYTES_BURST, now),
+        }
+    }
+
+    /// Charges one message or control frame with its bytes on the wire.
+    ///
+    /// # Errors
+    /// A budget is spent.
+    pub fn spend(&mut self, wire_bytes: usize, now: Duration) -> Result<(), Breach> {
+        if !self.bytes.take(wire_bytes, now) {
+            return Err(Breach::ByteRate);
+        }
+        if self.messages.take(1, now) { Ok(()) } else { Err(Breach::MessageRate) }
+    }
+
+    /// The rule that will close the client at its present rate, returned once.
+    pub fn take_warning(&mut self) -> Option<Breach> {
+        let messages = self.messages.take_warning().then_some(Breach::MessageRate);
+        messages.or_else(|| self.bytes.take_warning().then_some(Breach::ByteRate))
+    }
+
+    /// Appends everything that decides the next verdicts, `now`: of each bucket its tokens u64, the
+    /// nanoseconds since it was filled u64, and whether the client was warned u8.
+    pub fn save(&self, now: Duration, out: &mut Vec<u8>) {
+        for bucket in [&self.messages, &self.bytes] {
+            out.extend(bucket.tokens_nano.to_le_bytes());
+            Saved::write_ago(out, now, Some(bucket.filled));
+        }
+        out.extend([&self.messages, &self.bytes].map(|bucket| bucket.warning as u8));
+    }
+
+    /// Reads what [`Budgets::save`] wrote; `None` if the bytes are wrong.
+    pub fn restore(saved: &mut Saved<'_>) -> Option<Budgets> {
+        let mut budgets = Budgets::new(Duration::ZERO);
+        for bucket in [&mut budgets.messages, &mut budgets.bytes] {
+            bucket.tokens_nano = saved.u64()?.min(bucket.burst);
+            bucket.filled = saved.ago()??;
+        }
+        for bucket in [&mut budgets.messages, &mut budgets.bytes] {
+            bucket.warning = match saved.u8()? {
+                0 => Warning::NotNeeded,
+                1 => Warning::Due,
+                2 => Warning::Given,
+                _ => return None,
+            };
+        }
+        Some(budgets)
+    }
+}
+
+/// A token bucket that fills at a rate, up to a burst.
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    per_second: u32,
+    burst: u64,
+    /// In billionths of a token, so that small times are not lost.
+    tokens_nano: u64,
+    filled: Duration,
+    /// The state of the warning. It is not saved, because it decides no packet.
+    warning: Warning,
+}
+
+/// Whether the client was warned that a bucket runs low. It is warned once, and again only after
+/// the bucket was full in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Warning {
+    NotNeeded,
+    Due,
+    Given,
+}
+
+impl Bucket {
+    fn full(per_second: u32, burst: u32, now: Duration) -> Bucket {
+        let burst = u64::from(burst) * 1_000_000_000;
+        Bucket { per_second, burst, tokens_nano: burst, filled: now, warning: Warning::NotNeeded }
+    }
+
+    fn take(&mut self, tokens: usize, now: Duration) -> bool {
+        let elapsed = now.saturating_sub(self.filled).as_nanos().min(1 << 40) as u64;
+        let gained = elapsed.saturating_mul(self.per_second.into());
+        self.tokens_nano = self.tokens_nano.saturating_add(gained).min(self.burst);
+        self.filled = self.filled.max(now);
+        if self.tokens_nano == self.burst {
+            self.warning = Warning::NotNeeded;
+        }
+        let wanted = (tokens as u64).saturating_mul(1_000_000_000);
+        let enough = wanted <= self.tokens_nano;
+        self.tokens_nano = self.tokens_nano.saturating_sub(wanted);
+        if self.warning == Warning::NotNeeded && self.tokens_nano < self.burst / limits::BUDGET_WARNING {
+            self.warning = Warning::Due;
+        }
+        enough
+    }
+
+    /// Whether to warn the client now.
+    fn take_warning(&mut self) -> bool {
+        let is_due = self.warning == Warning::Due;
+        if is_due {
+            self.warning = Warning::Given;
+        }
+        is_due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Duration = Duration::from_secs(100);
+
+    fn spend(budgets: &mut Budgets, messages: u32, now: Duration) {
+        (0..messages).for_each(|_| budgets.spend(0, now).expect("within the budget"));
+    }
+
+    #[test]
+    fn budgets_allow_a_burst_then_the_rate() {
+        let mut budgets = Budgets::new(START);
+        spend(&mut budgets, limits::CLIENT_MESSAGES_BURST, START);
+        assert_eq!(budgets.spend(0, START), Err(Breach::MessageRate));
+        let later = START + Duration::from_secs(1);
+        spend(&mut budgets, limits::CLIENT_MESSAGES_PER_SECOND, later);
+        assert_eq!(budgets.spend(0, later), Err(Breach::MessageRate));
+        let mut bytes = Budgets::new(START);
+        bytes.spend(limits::CLIENT_BYTES_BURST as usize, START).expect("within the budget");
+        assert_eq!(bytes.spend(1, START), Err(Breach::ByteRate));
+    }
+
+    #[test]
+    fn a_client_that_spends_half_of_a_budget_is_warned_once_until_it_was_full_again() {
+        let (half, full) = (limits::CLIENT_MESSAGES_BURST / 2, Duration::from_secs(10));
+        let mut budgets = Budgets::new(START);
+        spend(&mut budgets, half, START);
+        assert_eq!(budgets.take_warning(), None);
+        spend(&mut budgets, 1, START);
+        assert_eq!(budgets.take_warning(), Some(Breach::MessageRate));
+        spend(&mut budgets, half - 1, START);
+        assert_eq!(budgets.take_warning(), None, "the client knows");
+        spend(&mut budgets, half + 1, START + full);
+        assert_eq!(budgets.take_warning(), Some(Breach::MessageRate));
+        budgets.spend(limits::CLIENT_BYTES_BURST as usize / 2 + 1, START + full).expect("within the budget");
+        assert_eq!([budgets.take_warning(), budgets.take_warning()], [Some(Breach::ByteRate), None]);
+    }
+
+    #[test]
+    fn saved_budgets_go_on_as_they_would_have_with_their_warnings() {
+        let (later, elsewhere) = (START + Duration::from_millis(300), Duration::from_secs(1_000_000));
+        for spent in [0, 10, limits::CLIENT_MESSAGES_BURST / 2 + 1] {
+            let mut budgets = Budgets::new(START);
+            spend(&mut budgets, spent, START);
+            let warning = budgets.take_warning();
+            let save = |budgets: &Budgets, now| {
+                let mut out = Vec::new();
+                budgets.save(now, &mut out);
+                out
+            };
+            let saved = save(&budgets, later);
+            let mut restored = Budgets::restore(&mut Saved::new(&saved, elsewhere)).expect("what was saved");
+            assert_eq!(save(&restored, elsewhere), saved);
+            for after in [0, 100, 250].map(Duration::from_millis) {
+                assert_eq!(budgets.spend(9, later + after), restored.spend(9, elsewhere + after));
+                assert_eq!(budgets.take_warning(), restored.take_warning(), "{warning:?}");
+            }
+            assert_eq!(save(&budgets, later), save(&restored, elsewhere));
+            for end in 0..saved.len() {
+                assert!(Budgets::restore(&mut Saved::new(&saved[..end], elsewhere)).is_none());
+            }
+        }
+    }
+}

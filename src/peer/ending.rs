@@ -1,0 +1,114 @@
+//! Why a connection ended, and the close frame that says so.
+
+use std::fmt;
+
+use super::Endpoint;
+use crate::packet::{PacketError, ServerPacket};
+use crate::session::Breach;
+use crate::ws::close::{self, CloseCode};
+use crate::ws::frame::{self, Opcode};
+use crate::ws::violation::Violation;
+
+/// See the [module](self).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    /// The client broke a rule of RFC 6455.
+    Violation(Violation),
+    /// The client sent MessagePack or JSON that is broken.
+    Packet(PacketError),
+    /// The client broke a rule of the server, or the server closed it for another reason.
+    Breach(Breach),
+    /// The client sent a close frame with this code.
+    PeerClosed(Option<CloseCode>),
+    /// The connection broke, or ended without a close frame.
+    PeerLost,
+}
+
+impl Ending {
+    /// The rule's name, for log, metrics and close reason.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Ending::Violation(violation) => violation.name(),
+            Ending::Packet(error) => error.name(),
+            Ending::Breach(breach) => breach.name(),
+            Ending::PeerClosed(_) => "peer_closed",
+            Ending::PeerLost => "peer_lost",
+        }
+    }
+
+    /// The code with which the server closes; `None` if the peer ended the connection.
+    pub fn close_code(&self) -> Option<CloseCode> {
+        match self {
+            Ending::Violation(violation) => violation.close_code(),
+            Ending::Packet(_) => Some(CloseCode::NOT_CONSISTENT),
+            Ending::Breach(breach) => CloseCode::new(breach.close_code()),
+            Ending::PeerClosed(_) | Ending::PeerLost => None,
+        }
+    }
+
+    /// The server's last frames: none for a lost peer; the peer's own code for a peer that closed
+    /// (RFC 6455 5.5.1); otherwise a close frame with the rule's code and name.
+    ///
+    /// Clients of the MooMoo dialects do not show the reason of a close frame, but that of the
+    /// packet `disconnect`: it goes before the close frame, unless the client broke a rule.
+    pub fn frames(&self, endpoint: &Endpoint) -> Vec<u8> {
+        let (mut frames, mut body) = (Vec::new(), Vec::new());
+        match self {
+            Ending::PeerLost => return frames,
+            Ending::PeerClosed(code) => close::encode(*code, "", &mut body),
+            _ => close::encode(self.close_code(), self.name(), &mut body),
+        }
+        if matches!(self, Ending::Breach(breach) if !breach.is_of_the_client()) {
+            endpoint.write_packet(&mut frames, &ServerPacket::Disconnect { reason: self.name() });
+        }
+        frame::write(&mut frames, Opcode::Close, None, &body);
+        frames
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ending::Violation(violation) => {
+                write!(out, "{violation} (RFC {} section {})", violation.rfc(), violation.section())
+            }
+            Ending::Packet(error) => write!(out, "{error}"),
+            Ending::Breach(breach) => write!(out, "{breach}"),
+            Ending::PeerClosed(Some(code)) => write!(out, "the peer closed with {code}"),
+            Ending::PeerClosed(None) => write!(out, "the peer closed without a code"),
+            Ending::PeerLost => write!(out, "the connection broke"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Codes;
+
+    #[test]
+    fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
+        let frames = |name: &str, is_json, breach| {
+            let dialect = Codes::builtin().dialect(name).expect("built in");
+            Ending::Breach(breach).frames(&Endpoint::new(dialect, is_json))
+        };
+        let kicked = [&[0x88, 8][..], &1008_u16.to_be_bytes(), b"kicked"].concat();
+        let disconnect = |code: &[u8]| [&[0x82, 11, 0x92, 0xa1][..], code, b"\x91\xa6kicked"].concat();
+        assert_eq!(frames("letters", false, Breach::Kicked), [disconnect(b"B"), kicked.clone()].concat());
+        assert_eq!(frames("legacy", false, Breach::Kicked), [disconnect(b"d"), kicked.clone()].concat());
+        let text = [b"\x81\x10[\"B\",[\"kicked\"]]", &kicked[..]].concat();
+        assert_eq!(frames("letters-2023", true, Breach::Kicked), text);
+        assert_eq!(frames("native", false, Breach::Kicked), kicked, "the close frame says it");
+        let has_disconnect = |breach: &Breach| frames("letters", false, *breach)[0] == 0x82;
+        let with: Vec<Breach> = Breach::ALL.into_iter().filter(has_disconnect).collect();
+        let expected = [
+            Breach::Full,
+            Breach::Kicked,
+            Breach::Banned,
+            Breach::GoingAway,
+            Breach::Overloaded,
+            Breach::InternalError,
+        ];
+        assert_eq!(with, expected);
+    }
+}

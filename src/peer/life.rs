@@ -1,0 +1,150 @@
+//! The deadlines of one connection: hello, ping, silence and close.
+//!
+//! ```text
+//!   connected ──HELLO_TIME──► closed: hello_late            (until the client has said hello)
+//!   last sign of life ──PING_EVERY──► ping ──PING_EVERY──► ping … ──SILENCE──► closed: silent
+//!   our close frame ──CLOSE_TIME──► cut
+//! ```
+//!
+//! A sign of life is a whole message or control frame. Bytes alone are none: a peer that sends one
+//! byte of an unfinished frame now and then could hold a place for ever.
+//!
+//! All times are the driver's clock. The fields are atomic, because one thread notes what it reads
+//! while another polls; an answer that is one poll late does no harm.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::limits;
+use crate::session::Breach;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Life {
+    /// Each in ms of the driver's clock plus 1; 0 if it never happened or is not due.
+    hello_by: AtomicU64,
+    alive: AtomicU64,
+    pinged: AtomicU64,
+    closing: AtomicU64,
+}
+
+/// What is due on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    /// Nothing until then.
+    Nothing(Duration),
+    /// A ping.
+    Ping,
+    /// The connection must be closed for this reason.
+    Close(Breach),
+    /// Our close frame has waited long enough: the socket must be shut.
+    Cut,
+}
+
+impl Life {
+    /// A connection that begins `now`. A client that `must_greet` has to send `hello` in time.
+    pub fn new(must_greet: bool, now: Duration) -> Life {
+        let hello_by = if must_greet { stamp(now + limits::HELLO_TIME) } else { 0 };
+        Life {
+            hello_by: AtomicU64::new(hello_by),
+            alive: AtomicU64::new(stamp(now)),
+            pinged: AtomicU64::new(0),
+            closing: AtomicU64::new(0),
+        }
+    }
+
+    /// Notes a sign of life.
+    pub fn alive(&self, now: Duration) {
+        self.alive.store(stamp(now), Ordering::Relaxed);
+    }
+
+    /// Notes that the client has said hello.
+    pub fn greeted(&self) {
+        self.hello_by.store(0, Ordering::Relaxed);
+    }
+
+    /// Notes that our close frame was queued. Only the first counts.
+    pub fn close(&self, now: Duration) {
+        let _ = self.closing.compare_exchange(0, stamp(now), Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Whether our close frame was queued.
+    pub fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire) != 0
+    }
+
+    /// What is due `now`. `patience` is the silence that the client may keep, usually
+    /// [`limits::SILENCE`]. A ping that is due counts as sent.
+    pub fn poll(&self, now: Duration, patience: Duration) -> Due {
+        let of = |field: &AtomicU64| time(field.load(Ordering::Acquire));
+        if let Some(since) = of(&self.closing) {
+            let end = since + limits::CLOSE_TIME;
+            return if now > end { Due::Cut } else { Due::Nothing(end) };
+        }
+        let hello_by = of(&self.hello_by).unwrap_or(Duration::MAX);
+        if now >= hello_by {
+            return Due::Close(Breach::HelloLate);
+        }
+        let alive = of(&self.alive).unwrap_or_default();
+        let silent_at = alive + patience;
+        if now > silent_at {
+            return Due::Close(Breach::Silent);
+        }
+        let ping_at = of(&self.pinged).unwrap_or_default().max(alive) + limits::PING_EVERY;
+        if now >= ping_at {
+            self.pinged.store(stamp(now), Ordering::Release);
+            return Due::Ping;
+        }
+        Due::Nothing(ping_at.min(silent_at).min(hello_by))
+    }
+}
+
+fn stamp(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX - 1) + 1
+}
+
+fn time(stamp: u64) -> Option<Duration> {
+    stamp.checked_sub(1).map(Duration::from_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn each_deadline_comes_in_its_order_and_says_when_to_ask_again() {
+        let life = Life::new(true, at(100));
+        let hello_by = at(100) + limits::HELLO_TIME;
+        assert_eq!(
+            life.poll(at(101), limits::SILENCE),
+            Due::Nothing(hello_by.min(at(100) + limits::PING_EVERY))
+        );
+        assert_eq!(life.poll(hello_by, limits::SILENCE), Due::Close(Breach::HelloLate));
+        life.greeted();
+        life.alive(at(200));
+        let pings = [at(200) + limits::PING_EVERY, at(200) + 2 * limits::PING_EVERY];
+        for ping in pings {
+            assert!(
+                matches!(life.poll(ping - Duration::from_millis(1), limits::SILENCE), Due::Nothing(next) if next == ping)
+            );
+            assert_eq!(life.poll(ping, limits::SILENCE), Due::Ping);
+        }
+        assert_eq!(life.poll(at(201) + limits::SILENCE, limits::SILENCE), Due::Close(Breach::Silent));
+        life.alive(at(900));
+        assert!(
+            matches!(life.poll(at(901), limits::SILENCE), Due::Nothing(_)),
+            "a sign of life ends the silence"
+        );
+        assert!(!life.is_closing());
+        life.close(at(1_000));
+        life.close(at(1_001));
+        assert!(life.is_closing());
+        let cut = at(1_000) + limits::CLOSE_TIME;
+        assert_eq!(life.poll(cut, limits::SILENCE), Due::Nothing(cut));
+        assert_eq!(life.poll(cut + Duration::from_millis(1), limits::SILENCE), Due::Cut);
+    }
+}

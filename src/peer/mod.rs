@@ -1,0 +1,31 @@
+//! One connection's whole conversation with the server, without I/O.
+//!
+//! ```text
+//!  bytes in ─► Receiver: frames ─► packets ─► session ─► commands, joins, wishes ─► Driver
+//!                │                               └─ answers: pong, welcome, error ──┐
+//!                └─ a broken rule, a close ─► Ending ─► close frame ────────────────┤
+//!  updates of the room ─────────────────────────────────────────────────────────────┤
+//!  bytes out ◄── the driver's system call ◄── batches ◄── Sender: one ordered queue ◄┘
+//! ```
+//!
+//! The reading thread owns the [`Receiver`]; everybody who sends or closes shares the [`Sender`].
+//! Neither reads a clock, a socket or a random number: the driver passes bytes and time, and
+//! carries out what comes back. The drivers are `net` (sockets), `replay` (a capture), `testkit`
+//! (a simulation) and tests.
+//!
+//! This module is the only code that turns a client's bytes into commands, and the only code that
+//! frames messages for a client. [`Life`] holds the deadlines of a connection: hello, ping, silence
+//! and close.
+
+pub mod budgets;
+pub mod ending;
+pub mod endpoint;
+pub mod life;
+pub mod receiver;
+pub mod sender;
+
+pub use ending::Ending;
+pub use endpoint::Endpoint;
+pub use life::Life;
+pub use receiver::{Driver, Receiver, RoomFacts};
+pub use sender::Sender;

@@ -1,0 +1,419 @@
+//! The receiving half of a connection: all that a client's bytes can change.
+//!
+//! ```text
+//!   bytes ─► frames ─► budgets ─► packets ─► session ─► Driver: join, command, watch
+//!                                              └─► answers ─► Driver: answer
+//! ```
+//!
+//! After each [`Receiver::receive`] everything that the bytes complete has been handled, and its
+//! answers have gone to the driver in the order of the requests. An error is the connection's
+//! [`Ending`]; the driver then closes with [`Ending::frames`] and passes no more bytes.
+
+use std::time::Duration;
+
+use super::budgets::Budgets;
+use super::{Ending, Endpoint};
+use crate::packet::server_packet::Welcome;
+use crate::packet::{ClientPacket, Direction, PacketError, ServerPacket};
+use crate::session::{Breach, NATIVE_VERSION, Output, Saved, Session};
+use crate::world::{self, Command, PlayerId};
+use crate::ws::Side;
+use crate::ws::frame::{self, Opcode};
+use crate::ws::message::{Limits, Message, Reader};
+
+/// What a client may know of its room at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoomFacts {
+    /// Distinguishes this run of the room from earlier runs.
+    pub epoch: String,
+    /// The seed of its map.
+    pub seed: u32,
+    /// The side of its map.
+    pub map_size_px: u32,
+    /// Ticks per second.
+    pub tick_hz: u8,
+    /// Updates per second of a native client.
+    pub update_hz: u8,
+}
+
+/// A body that a client asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// The cleaned name, never empty.
+    pub name: String,
+    /// 0 to 9.
+    pub skin: u8,
+    /// Whether the client asks for resources at the start, as the MooMoo dialects can.
+    pub gift: bool,
+}
+
+/// Why a request of a client is not granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Denied {
+    /// The client gets an `error` packet with the rule and the remedy, and goes on.
+    Rejected(&'static str, &'static str),
+    /// The client is closed.
+    Closed(Breach),
+    /// Nothing is answered: a replay finds the answer in its recording.
+    Unanswered,
+}
+
+/// Bytes of the client that were read.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece<'a> {
+    /// Whole frames, or the unfinished end of what the client sent.
+    pub bytes: &'a [u8],
+    /// Whether a message begins with them.
+    pub begins: bool,
+    /// Whether no message is unfinished behind them.
+    pub is_whole: bool,
+}
+
+/// What a conversation may ask for. Limits per address are judged here, so that a replay comes to
+/// the same verdict as the server.
+pub trait Driver {
+    /// Sends whole frames to the client.
+    fn answer(&mut self, frames: &[u8]);
+    /// The client follows its room from now on; its earlier answers are queued.
+    fn follow(&mut self);
+    /// Gives the client a body.
+    ///
+    /// # Errors
+    /// The reason why not.
+    fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied>;
+    /// Queues a command, meant for a tick if the dialect names one.
+    ///
+    /// # Errors
+    /// The reason why not.
+    fn command(&mut self, command: Command, intended: Option<u32>) -> Result<(), Denied>;
+    /// Sets the player to watch without a body; `None` is the leader.
+    fn watch(&mut self, player: Option<PlayerId>);
+    /// Counts a packet.
+    fn packet(&mut self) {}
+    /// Counts a packet that had no effect.
+    fn dropped(&mut self, _rule: &'static str) {}
+    /// Notes that the client has spent half of this budget.
+    fn warned(&mut self, _rule: &'static str) {}
+    /// Whether [`Driver::observed`] wants the client's bytes.
+    fn observes(&self) -> bool {
+        false
+    }
+    /// Shows bytes of the client before they are handled; `saved` makes the state before them.
+    fn observed(&mut self, _piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {}
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Receiver {
+    frames: Reader,
+    talk: Talk,
+    observed: Observed,
+}
+
+/// Everything behind the frames.
+#[derive(Debug)]
+struct Talk {
+    endpoint: Endpoint,
+    room: RoomFacts,
+    budgets: Budgets,
+    session: Session,
+    outputs: Vec<Output>,
+    answers: Vec<u8>,
+}
+
+/// The bytes as they came, while the driver observes them.
+#[derive(Debug, Default)]
+struct Observed {
+    /// Whether the driver has seen all bytes before `bytes`, back to the beginning of a message.
+    follows: bool,
+    /// What is not shown yet.
+    bytes: Vec<u8>,
+    /// Whether a message begins with `bytes`.
+    begins: bool,
+}
+
+impl Receiver {
+    /// The receiver of a connection that begins `now`.
+    pub fn new(endpoint: Endpoint, room: RoomFacts, now: Duration) -> Receiver {
+        let session = Session::new(endpoint.is_native);
+        Receiver::with(endpoint, room, session, Budgets::new(now))
+    }
+
+    fn with(endpoint: Endpoint, room: RoomFacts, session: Session, budgets: Budgets) -> Receiver {
+        let (outputs, answers) = (Vec::new(), Vec::new());
+        Receiver {
+            frames: Reader::new(Side::Client, Limits::SERVER),
+            talk: Talk { endpoint, room, budgets, session, outputs, answers },
+            observed: Observed::default(),
+        }
+    }
+
+    /// Begins the conversation. In the MooMoo dialects the server speaks first; a native client is
+    /// told nothing before its hello. `client` is the number of the connection.
+    pub fn begin(&mut self, client: u64, driver: &mut dyn Driver) {
+        if !self.talk.endpoint.is_native {
+            let socket_id = format!("{}-{client}", self.talk.room.epoch);
+            self.talk.reply(&ServerPacket::IoInit { socket_id: &socket_id });
+            self.talk.reply(&ServerPacket::InitData);
+            self.talk.flush(driver);
+            driver.follow();
+        }
+    }
+
+    /// Handles bytes of the client, read `now`, while the room has completed `tick` ticks. Returns
+    /// the number of messages and control frames, which are signs of life.
+    ///
+    /// # Errors
+    /// The connection ends.
+    pub fn receive(
+        &mut self,
+        bytes: &[u8],
+        now: Duration,
+        tick: u32,
+        driver: &mut dyn Driver,
+    ) -> Result<usize, Ending> {
+        self.observed.take(bytes, self.frames.is_between_messages(), driver);
+        self.frames.receive(bytes);
+        let result = self.handle(now, tick, driver);
+        if result.is_err() {
+            self.observed.end(&|| self.talk.save(now), driver);
+        }
+        self.talk.flush(driver);
+        result
+    }
+
+    fn handle(&mut self, now: Duration, tick: u32, driver: &mut dyn Driver) -> Result<usize, Ending> {
+        let Receiver { frames, talk, observed } = self;
+        let mut count = 0;
+        while let Some(read) = frames.next_read().map_err(Ending::Violation)? {
+            observed.show(read.wire_bytes, read.is_boundary, &|| talk.save(now), driver);
+            talk.budgets.spend(read.wire_bytes, now).map_err(Ending::Breach)?;
+            talk.warn(driver);
+            talk.hear(read.message, now, tick, driver)?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Shows what is unfinished to an observer, at the end of the connection; then `bytes` that
+    /// came after the end and are ignored.
+    pub fn ignore(&mut self, bytes: &[u8], now: Duration, driver: &mut dyn Driver) {
+        self.observed.take(bytes, self.frames.is_between_messages(), driver);
+        self.observed.end(&|| self.talk.save(now), driver);
+    }
+
+    /// Whether the client still has to say hello.
+    pub fn awaits_hello(&self) -> bool {
+        self.talk.session.awaits_hello()
+    }
+
+    /// Saves everything that decides how the next message is handled, `now`. Call it where a
+    /// message may begin.
+    pub fn save(&self, now: Duration) -> Vec<u8> {
+        self.talk.save(now)
+    }
+
+    /// Restores what was saved, `now`; `None` if the bytes are not those that [`Receiver::save`]
+    /// makes.
+    pub fn restore(endpoint: Endpoint, room: RoomFacts, saved: &[u8], now: Duration) -> Option<Receiver> {
+        let (session, budgets) = restore(saved, now)?;
+        Some(Receiver::with(endpoint, room, session, budgets))
+    }
+
+    /// The sequence of the client's last command.
+    pub fn sequence(&self) -> u64 {
+        self.talk.session.sequence()
+    }
+}
+
+/// The parts of a saved receiver: the session, and the budgets.
+pub fn restore(saved: &[u8], now: Duration) -> Option<(Session, Budgets)> {
+    let mut saved = Saved::new(saved, now);
+    let parts = (Session::restore(&mut saved)?, Budgets::restore(&mut saved)?);
+    saved.is_empty().then_some(parts)
+}
+
+impl Talk {
+    fn save(&self, now: Duration) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.session.save(now, &mut out);
+        self.budgets.save(now, &mut out);
+        out
+    }
+
+    /// Passes the answers on after each read, so that they cost one system call.
+    fn flush(&mut self, driver: &mut dyn Driver) {
+        if !self.answers.is_empty() {
+            driver.answer(&self.answers);
+            self.answers.clear();
+        }
+    }
+
+    fn reply(&mut self, packet: &ServerPacket<'_>) {
+        self.endpoint.write_packet(&mut self.answers, packet);
+    }
+
+    /// Tells a client that has spent half of a budget what becomes of it if it goes on. Before its
+    /// hello a client is told nothing.
+    fn warn(&mut self, driver: &mut dyn Driver) {
+        if self.session.awaits_hello() {
+            return;
+        }
+        if let Some(breach) = self.budgets.take_warning() {
+            driver.warned(breach.name());
+            let detail =
+                "half of what you may send at once is spent: slow down, or this ends with close 1008";
+            self.reply(&ServerPacket::Error { rule: breach.name(), detail });
+        }
+    }
+
+    fn hear(
+        &mut self,
+        message: Message<'_>,
+        now: Duration,
+        tick: u32,
+        driver: &mut dyn Driver,
+    ) -> Result<(), Ending> {
+        let dialect = std::sync::Arc::clone(&self.endpoint.dialect);
+        let decoded = match message {
+            Message::Binary(message) if !self.endpoint.is_json => {
+                dialect.decode(Direction::ToServer, message)
+            }
+            Message::Text(text) if self.endpoint.is_json => dialect.decode_json(Direction::ToServer, text),
+            Message::Binary(_) | Message::Text(_) => return Err(Ending::Breach(Breach::FrameKind)),
+            Message::Ping(payload) => {
+                frame::write(&mut self.answers, Opcode::Pong, None, payload);
+                return Ok(());
+            }
+            Message::Pong(_) => return Ok(()),
+            Message::Close(close) => return Err(Ending::PeerClosed(close.code)),
+        };
+        match decoded {
+            Ok(decoded) => self.packet(ClientPacket::from_decoded(&decoded), now, tick, driver),
+            Err(error) => self.unusable(error, driver),
+        }
+    }
+
+    /// Broken encoding closes; wrong arguments and unknown codes are dropped, and answered where
+    /// the dialect can.
+    fn unusable(&mut self, error: PacketError, driver: &mut dyn Driver) -> Result<(), Ending> {
+        if error.closes() {
+            return Err(Ending::Packet(error));
+        }
+        driver.dropped(error.name());
+        if self.session.awaits_hello() {
+            return Err(Ending::Breach(Breach::HelloFirst));
+        }
+        self.reply(&ServerPacket::Error { rule: error.name(), detail: &error.to_string() });
+        Ok(())
+    }
+
+    fn packet(
+        &mut self,
+        packet: ClientPacket<'_>,
+        now: Duration,
+        tick: u32,
+        driver: &mut dyn Driver,
+    ) -> Result<(), Ending> {
+        driver.packet();
+        let mut outputs = std::mem::take(&mut self.outputs);
+        let handled = self.session.handle(packet, now, tick, &mut outputs).map_err(Ending::Breach);
+        let carried = outputs.drain(..).try_for_each(|output| self.carry_out(output, tick, driver));
+        self.outputs = outputs;
+        handled.and(carried)
+    }
+
+    fn carry_out(&mut self, output: Output, tick: u32, driver: &mut dyn Driver) -> Result<(), Ending> {
+        let denied = match output {
+            Output::Welcome => {
+                self.welcome(tick);
+                self.flush(driver);
+                driver.follow();
+                Ok(())
+            }
+            Output::Reply(packet) => {
+                self.reply(&packet);
+                Ok(())
+            }
+            Output::Join { name, skin, gift } => {
+                driver.join(Profile { name, skin, gift }).map(|player| self.session.joined(player))
+            }
+            Output::Command(command, intended) => driver.command(command, intended),
+            Output::Watch(player) => {
+                driver.watch(player);
+                Ok(())
+            }
+            Output::Dropped(rule) => {
+                driver.dropped(rule);
+                Ok(())
+            }
+        };
+        match denied {
+            Ok(()) | Err(Denied::Unanswered) => Ok(()),
+            Err(Denied::Closed(breach)) => Err(Ending::Breach(breach)),
+            Err(Denied::Rejected(rule, detail)) => {
+                self.reply(&ServerPacket::Error { rule, detail });
+                Ok(())
+            }
+        }
+    }
+
+    fn welcome(&mut self, tick: u32) {
+        let RoomFacts { epoch, seed, map_size_px, tick_hz, update_hz } = &self.room;
+        let code_hash = format!("{:016x}", world::code_hash());
+        let packet = ServerPacket::Welcome(Welcome {
+            version: NATIVE_VERSION,
+            code_hash: &code_hash,
+            seed: *seed,
+            map_size_px: *map_size_px,
+            tick_hz: *tick_hz,
+            update_hz: *update_hz,
+            epoch,
+            tick,
+        });
+        self.endpoint.write_packet(&mut self.answers, &packet);
+    }
+}
+
+impl Observed {
+    /// Keeps bytes that came. An observer that comes in the middle of a message waits for the next.
+    fn take(&mut self, bytes: &[u8], is_boundary: bool, driver: &dyn Driver) {
+        if !driver.observes() {
+            self.follows = false;
+            self.bytes = Vec::new();
+            return;
+        }
+        if is_boundary {
+            (self.follows, self.begins) = (true, true);
+            self.bytes.clear();
+        }
+        if self.follows {
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+
+    /// Shows the first bytes, which end with a frame.
+    fn show(
+        &mut self,
+        wire_bytes: usize,
+        is_whole: bool,
+        saved: &dyn Fn() -> Vec<u8>,
+        driver: &mut dyn Driver,
+    ) {
+        if self.follows {
+            let end = wire_bytes.min(self.bytes.len());
+            driver.observed(Piece { bytes: &self.bytes[..end], begins: self.begins, is_whole }, saved);
+            self.bytes.drain(..end);
+            self.begins = is_whole;
+        }
+    }
+
+    /// Shows what is left at the end of the connection.
+    fn end(&mut self, saved: &dyn Fn() -> Vec<u8>, driver: &mut dyn Driver) {
+        let bytes = std::mem::take(&mut self.bytes);
+        if self.follows && !bytes.is_empty() {
+            driver.observed(Piece { bytes: &bytes, begins: self.begins, is_whole: false }, saved);
+            self.begins = false;
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! What waits to be sent to one client: one ordered, bounded queue with one sender at a time, and
+//! the connection's one close state.
+//!
+//! ```text
+//!  worker: an update ──────┐                              ┌─ all taken: nothing is kept
+//!  reader: pongs, answers ─┼─► offer ─► Batch ─► the driver's system call ─► sent ─ some taken: the rest waits
+//!  anyone: a close ────────┘    (no lock is held between)  └─► Batch: what waited meanwhile, to be sent next
+//! ```
+//!
+//! The driver's rule: whoever gets a [`Batch`] is the one sender, and must send it and report with
+//! [`Sender::sent`], until that returns `None`. Everybody else only leaves pieces in the queue; the
+//! sender finds them before it stops, so nothing is left behind. What is offered goes out in the
+//! order of the offers, nothing follows the close frame, and at most [`limits::OUTBOX_BYTES`] wait.
+//!
+//! A [`Piece`] of the queue belongs to this client or is shared with others: one encoding can serve
+//! many clients, and a snapshot is never copied.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Ending;
+use super::life::{Due, Life};
+use crate::limits;
+use crate::session::Breach;
+use crate::sync::Mutex;
+
+/// Bytes of whole frames.
+#[derive(Debug, Clone)]
+pub enum Piece {
+    /// This client's alone.
+    Own(Vec<u8>),
+    /// Of several clients.
+    Shared(Arc<[u8]>),
+}
+
+impl Piece {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Piece::Own(bytes) => bytes,
+            Piece::Shared(bytes) => bytes,
+        }
+    }
+}
+
+/// Whole frames that are offered.
+#[derive(Debug, Clone, Copy)]
+pub enum Frames<'a> {
+    /// Bytes of the caller: sent from there, and copied only as far as they have to wait.
+    Lent(&'a [u8]),
+    /// Bytes that other clients get too: never copied.
+    Shared(&'a Arc<[u8]>),
+}
+
+impl Frames<'_> {
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Frames::Lent(bytes) => bytes,
+            Frames::Shared(bytes) => bytes,
+        }
+    }
+
+    /// What of the frames has to wait, behind the first `taken` bytes.
+    fn keep(&self, taken: usize, queue: &mut Waiting) {
+        match self {
+            Frames::Lent(bytes) => queue.push_own(&bytes[taken..]),
+            Frames::Shared(bytes) => {
+                queue.skip = if queue.pieces.is_empty() { taken } else { queue.skip };
+                queue.bytes += bytes.len() - taken;
+                queue.pieces.push_back(Piece::Shared(Arc::clone(bytes)));
+            }
+        }
+    }
+}
+
+/// Pieces in order; the first `skip` bytes of the first piece have been sent.
+#[derive(Debug, Default)]
+pub struct Waiting {
+    pieces: VecDeque<Piece>,
+    skip: usize,
+    bytes: usize,
+}
+
+impl Waiting {
+    fn push_own(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len();
+        match self.pieces.back_mut() {
+            Some(Piece::Own(last)) => last.extend_from_slice(bytes),
+            _ if bytes.is_empty() => {}
+            _ => self.pieces.push_back(Piece::Own(bytes.to_vec())),
+        }
+    }
+
+    /// Drops the first `taken` bytes.
+    fn advance(&mut self, taken: usize) {
+        self.bytes -= taken;
+        self.skip += taken;
+        while self.pieces.front().is_some_and(|piece| piece.bytes().len() <= self.skip) {
+            self.skip -= self.pieces.pop_front().map_or(0, |piece| piece.bytes().len());
+        }
+    }
+
+    fn slices(&self) -> impl Iterator<Item = &[u8]> {
+        let skips = std::iter::once(self.skip).chain(std::iter::repeat(0));
+        self.pieces.iter().zip(skips).map(|(piece, skip)| &piece.bytes()[skip..])
+    }
+}
+
+/// What the one sender sends next.
+#[derive(Debug)]
+pub enum Batch<'a> {
+    /// The frames that were offered: nothing waits before them.
+    Offered(Frames<'a>),
+    /// What waited.
+    Taken(Waiting),
+}
+
+impl Batch<'_> {
+    /// The bytes for one system call: of many pieces the first [`limits::SEND_PIECES`].
+    pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
+        let (offered, waiting) = match self {
+            Batch::Offered(frames) => (Some(frames.bytes()), None),
+            Batch::Taken(waiting) => (None, Some(waiting)),
+        };
+        offered.into_iter().chain(waiting.into_iter().flat_map(Waiting::slices)).take(limits::SEND_PIECES)
+    }
+}
+
+/// The result of an offer.
+#[derive(Debug)]
+pub enum Offered<'a> {
+    /// The caller is the sender now.
+    Send(Batch<'a>),
+    /// The frames wait for the sender at work.
+    Waits,
+    /// They would exceed [`limits::OUTBOX_BYTES`]; nothing was queued.
+    Full,
+    /// The connection is closing or lost; nothing was queued.
+    Ended,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Sender {
+    queue: Mutex<Queue>,
+    /// The deadlines.
+    pub life: Life,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: Waiting,
+    /// Bytes that the sender holds: they count towards the bound.
+    held: usize,
+    is_sending: bool,
+    /// Why the connection ends. The close frame, if there is one, is the last of what was queued.
+    ending: Option<Ending>,
+    /// The peer is gone: nothing can be sent.
+    is_lost: bool,
+    /// Since when the kernel has taken nothing although bytes wait.
+    stuck_since: Option<Duration>,
+    sends: u64,
+}
+
+impl Queue {
+    fn backlog(&self) -> usize {
+        self.waiting.bytes + self.held
+    }
+
+    /// Makes the caller the sender of what waits.
+    fn take(&mut self) -> Option<Batch<'static>> {
+        self.held = self.waiting.bytes;
+        self.is_sending = self.held > 0;
+        self.is_sending.then(|| Batch::Taken(std::mem::take(&mut self.waiting)))
+    }
+}
+
+impl Sender {
+    /// The sender of a connection that begins `now`; `must_greet` as for [`Life::new`].
+    pub fn new(must_greet: bool, now: Duration) -> Sender {
+        Sender { queue: Mutex::default(), life: Life::new(must_greet, now) }
+    }
+
+    /// Offers whole frames. `queued` is called if they are accepted, under the queue's lock, so
+    /// that its calls have the order of the wire: it must be quick, and must not use the queue.
+    pub fn offer<'a>(&self, frames: Frames<'a>, queued: impl FnOnce(&[u8])) -> Offered<'a> {
+        let mut queue = self.queue.lock();
+        if queue.ending.is_some() || queue.is_lost {
+            return Offered::Ended;
+        }
+        if queue.backlog() + frames.bytes().len() > limits::OUTBOX_BYTES {
+            return Offered::Full;
+        }
+        queued(frames.bytes());
+        if queue.is_sending {
+            frames.keep(0, &mut queue.waiting);
+            return Offered::Waits;
+        }
+        if queue.backlog() > 0 {
+            frames.keep(0, &mut queue.waiting);
+            return queue.take().map_or(Offered::Waits, Offered::Send);
+        }
+        queue.is_sending = true;
+        queue.held = frames.bytes().len();
+        Offered::Send(Batch::Offered(frames))
+    }
+
+    /// What waits, if nobody sends it: the caller is the sender then.
+    pub fn waiting(&self) -> Option<Batch<'static>> {
+        let mut queue = self.queue.lock();
+        if queue.is_sending || queue.is_lost { None } else { queue.take() }
+    }
+
+    /// Books what the kernel took of a batch: `Ok(0)` if it takes nothing now. `Some` must be sent
+    /// next; after `None` the caller is no longer the sender.
+    ///
+    /// An error means that the peer is gone: what waits is dropped.
+    pub fn sent(&self, batch: Batch<'_>, taken: io::Result<usize>, now: Duration) -> Option<Batch<'static>> {
+        let mut queue = self.queue.lock();
+        (queue.held, queue.is_sending) = (0, false);
+        queue.sends += 1;
+        let Ok(taken) = taken else {
+            queue.is_lost = true;
+            queue.waiting = Waiting::default();
+            return None;
+        };
+        let given: usize = batch.slices().map(<[u8]>::len).sum();
+        let taken = taken.min(given);
+        let mut rest = Waiting::default();
+        match batch {
+            Batch::Offered(frames) if taken < given => frames.keep(taken, &mut rest),
+            Batch::Offered(_) => {}
+            Batch::Taken(waiting) => {
+                rest = waiting;
+                rest.advance(taken);
+            }
+        }
+        if rest.bytes > 0 {
+            // What came meanwhile follows the rest.
+            rest.bytes += queue.waiting.bytes;
+            rest.pieces.append(&mut queue.waiting.pieces);
+            queue.waiting = rest;
+        }
+        if taken > 0 {
+            queue.stuck_since = None;
+        }
+        if taken < given {
+            queue.stuck_since.get_or_insert(now);
+            return None;
+        }
+        queue.take()
+    }
+
+    /// Ends the connection for this reason, unless it is ending: only the first reason counts.
+    /// `frames` end with the close frame, and are queued even beyond the bound; `queued` as for
+    /// [`Sender::offer`]. Returns whether this was the first reason; [`Sender::waiting`] then has
+    /// what to send.
+    pub fn close(&self, ending: Ending, frames: &[u8], queued: impl FnOnce(&[u8]), now: Duration) -> bool {
+        let mut queue = self.queue.lock();
+        if queue.ending.is_some() {
+            return false;
+        }
+        if !queue.is_lost && !frames.is_empty() {
+            queued(frames);
+            queue.waiting.push_own(frames);
+        }
+        // Whoever sees the ending finds the close frame queued and its deadline running.
+        self.life.close(now);
+        queue.ending = Some(ending);
+        true
+    }
+
+    /// Why the connection ends, if it does.
+    pub fn ending(&self) -> Option<Ending> {
+        if self.life.is_closing() { self.queue.lock().ending.clone() } else { None }
+    }
+
+    /// Whether messages can still be sent: the connection is neither closing nor lost.
+    pub fn is_open(&self) -> bool {
+        let queue = self.queue.lock();
+        queue.ending.is_none() && !queue.is_lost
+    }
+
+    /// Whether state may be made for this client now (lane `latest`): nothing waits before it.
+    pub fn takes_state(&self) -> bool {
+        self.queue.lock().backlog() == 0
+    }
+
+    /// Bytes that the kernel has not accepted yet.
+    pub fn backlog(&self) -> usize {
+        self.queue.lock().backlog()
+    }
+
+    /// System calls reported so far.
+    pub fn sends(&self) -> u64 {
+        self.queue.lock().sends
+    }
+
+    /// What is due `now`; see [`Life::poll`]. A queue from which the kernel has taken nothing for
+    /// [`limits::OUTBOX_GRACE`] closes the connection.
+    pub fn poll(&self, now: Duration) -> Due {
+        if !self.life.is_closing() {
+            let stuck_since = self.queue.lock().stuck_since;
+            if stuck_since.is_some_and(|since| now.saturating_sub(since) > limits::OUTBOX_GRACE) {
+                return Due::Close(Breach::SlowClient);
+            }
+        }
+        self.life.poll(now, limits::SILENCE)
+    }
+}

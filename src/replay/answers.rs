@@ -1,0 +1,214 @@
+//! The server's answers to one client: those in a capture, held against those of a replay.
+//!
+//! An answer is a frame that follows from the client's own bytes: a pong, the packets of
+//! [`PACKETS`], and the close frame. Updates of the room are no answers. Some answers follow from
+//! what a replay does not know, such as the rate limits of an address, a ban or a stop of the
+//! server: of these the recording is believed ([`is_external`]).
+
+use std::collections::HashSet;
+
+use crate::capture::{Connection, End};
+use crate::packet::{Decoded, Direction};
+use crate::peer::Endpoint;
+use crate::peer::receiver::RoomFacts;
+use crate::session::Breach;
+use crate::ws::Side;
+use crate::ws::close;
+use crate::ws::frame::{Header, Opcode};
+
+/// Packets that answer a client.
+const PACKETS: [&str; 6] = ["io_init", "init_data", "welcome", "pong", "error", "disconnect"];
+/// How the names of the rules of an address begin.
+const ADDRESS: &str = "address_";
+/// Reasons to close that do not follow from the client's own bytes.
+const EXTERNAL: [Breach; 9] = [
+    Breach::HelloLate,
+    Breach::SlowClient,
+    Breach::Silent,
+    Breach::Full,
+    Breach::Kicked,
+    Breach::Banned,
+    Breach::GoingAway,
+    Breach::Overloaded,
+    Breach::InternalError,
+];
+
+/// The answers of a replay, from a packet on.
+#[derive(Debug, Default)]
+pub struct Answers {
+    from_packet: usize,
+    frames: Vec<Frame>,
+}
+
+/// One frame of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// The packet that brought its end, or that of the bytes that it answers.
+    pub packet: usize,
+    /// The frame.
+    pub bytes: Vec<u8>,
+}
+
+/// An answer that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Differing {
+    /// The recorded frame; `None` if there is none.
+    pub recorded: Option<Frame>,
+    /// The frame of the replay; `None` if there is none.
+    pub replayed: Option<Frame>,
+}
+
+impl Answers {
+    /// Answers of which those before this packet are not known.
+    pub fn from_packet(packet: usize) -> Answers {
+        Answers { from_packet: packet, frames: Vec::new() }
+    }
+
+    /// Adds whole frames that answer the bytes of a packet.
+    pub fn add(&mut self, packet: usize, frames: &[u8]) {
+        let mut cutter = Cutter::default();
+        cutter.take(frames);
+        self.frames.extend(std::iter::from_fn(|| cutter.next()).map(|bytes| Frame { packet, bytes }));
+    }
+
+    /// Holds the answers against those of the connection. Returns how many are the same, and the
+    /// first that differs.
+    ///
+    /// A capture may end between a client's bytes and their answers, and a connection may end
+    /// before them: then answers to the last bytes may be missing in the recording.
+    pub fn compare(&self, connection: &Connection<'_>, endpoint: &Endpoint) -> (usize, Option<Differing>) {
+        let mut replayed = self.frames.iter().peekable();
+        let mut same = 0;
+        for recorded in frames(connection).filter(|frame| frame.packet >= self.from_packet) {
+            let Some(kind) = Kind::of(&recorded.bytes, endpoint) else { continue };
+            if replayed.next_if(|frame| frame.bytes == recorded.bytes).is_some() {
+                same += 1;
+            } else if !is_external(&kind) {
+                let replayed = replayed.next().cloned();
+                return (same, Some(Differing { recorded: Some(recorded), replayed }));
+            }
+            if matches!(kind, Kind::Close(_)) {
+                return (same, None);
+            }
+        }
+        let last = connection.pieces.iter().rfind(|piece| piece.from == End::Client);
+        let missing = replayed.next().filter(|frame| last.is_some_and(|last| frame.packet < last.packet));
+        let is_lost = connection.has_end;
+        let differing = missing.filter(|_| !is_lost).cloned();
+        (same, differing.map(|replayed| Differing { recorded: None, replayed: Some(replayed) }))
+    }
+}
+
+/// Learns from the recorded answers the room's epoch and the update rate of native clients. Returns
+/// the number of the client, which the MooMoo dialects name.
+pub fn learn(connection: &Connection<'_>, endpoint: &Endpoint, facts: &mut RoomFacts) -> u64 {
+    let Some(frame) = frames(connection).next() else { return 0 };
+    let Some(Kind::Packet(packet)) = Kind::of(&frame.bytes, endpoint) else { return 0 };
+    let text = |name| packet.get(name).and_then(|value| value.as_str());
+    if let Some((epoch, number)) = text("socket_id").and_then(|id| id.rsplit_once('-')) {
+        epoch.clone_into(&mut facts.epoch);
+        return number.parse().unwrap_or_default();
+    }
+    text("epoch").unwrap_or_default().clone_into(&mut facts.epoch);
+    let hz = packet.get("update_hz").and_then(|value| value.as_u64()).unwrap_or_default();
+    facts.update_hz = u8::try_from(hz).unwrap_or_default();
+    0
+}
+
+/// What an answer is.
+enum Kind<'a> {
+    Pong,
+    Packet(Decoded<'a>),
+    /// The reason of a close frame.
+    Close(String),
+}
+
+impl<'a> Kind<'a> {
+    /// `None` for a frame that is no answer.
+    fn of(frame: &[u8], endpoint: &'a Endpoint) -> Option<Kind<'a>> {
+        let (header, at) = Header::decode(frame, Side::Server).ok()??;
+        let payload = &frame[at..];
+        let dialect = &endpoint.dialect;
+        let decoded = match header.opcode {
+            Opcode::Pong => return Some(Kind::Pong),
+            Opcode::Close => {
+                let reason = close::decode(payload).map(|close| close.reason.to_owned());
+                return Some(Kind::Close(reason.unwrap_or_default()));
+            }
+            Opcode::Binary => {
+                let is_one = |name: &&str| {
+                    dialect
+                        .prefix(Direction::ToClient, name)
+                        .is_some_and(|prefix| payload.starts_with(prefix))
+                };
+                PACKETS.iter().find(|name| is_one(name))?;
+                dialect.decode(Direction::ToClient, payload).ok()?
+            }
+            Opcode::Text => dialect.decode_json(Direction::ToClient, str::from_utf8(payload).ok()?).ok()?,
+            _ => return None,
+        };
+        PACKETS.contains(&decoded.row.name.as_str()).then_some(Kind::Packet(decoded))
+    }
+}
+
+/// Whether an answer follows from what a replay does not know.
+fn is_external(answer: &Kind<'_>) -> bool {
+    let external: HashSet<&str> = EXTERNAL.iter().map(|breach| breach.name()).collect();
+    match answer {
+        Kind::Pong => false,
+        Kind::Close(reason) => external.contains(reason.as_str()),
+        Kind::Packet(packet) => {
+            let reason = packet.get("reason").or_else(|| packet.get("rule")).and_then(|value| value.as_str());
+            reason.is_some_and(|reason| reason.starts_with(ADDRESS) || external.contains(reason))
+        }
+    }
+}
+
+/// The server's frames of a connection, in order.
+fn frames<'a>(connection: &'a Connection<'_>) -> impl Iterator<Item = Frame> + 'a {
+    let mut pieces = connection.pieces.iter().filter(|piece| piece.from == End::Server);
+    let (mut cutter, mut packet, mut head) = (Cutter::default(), 0, Vec::new());
+    let mut is_open = false;
+    std::iter::from_fn(move || {
+        loop {
+            if let Some(bytes) = is_open.then(|| cutter.next()).flatten() {
+                return Some(Frame { packet, bytes });
+            }
+            let piece = pieces.next()?;
+            packet = piece.packet;
+            if is_open {
+                cutter.take(piece.bytes);
+                continue;
+            }
+            head.extend_from_slice(piece.bytes);
+            if let Some(end) = head.windows(4).position(|four| four == b"\r\n\r\n") {
+                is_open = true;
+                cutter.take(&head[end + 4..]);
+            }
+        }
+    })
+}
+
+/// Cuts the server's bytes into frames.
+#[derive(Default)]
+struct Cutter {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Cutter {
+    fn take(&mut self, bytes: &[u8]) {
+        self.bytes.drain(..self.start);
+        self.start = 0;
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        let rest = &self.bytes[self.start..];
+        let (header, at) = Header::decode(rest, Side::Server).ok()??;
+        let end = at.checked_add(usize::try_from(header.length).ok()?)?;
+        let frame = rest.get(..end)?.to_vec();
+        self.start += end;
+        Some(frame)
+    }
+}
