@@ -110,7 +110,9 @@ fn log_ending(host: &Host, client: &Client, ending: &Ending) {
 /// Reads until one side ends it; returns why.
 fn talk(receiver: &mut Receiver, asked: &mut Asked<'_>, rest: &[u8]) -> Ending {
     let (mut stream, mut buffer) = (&*asked.client.stream, [0; limits::READ_BYTES]);
-    let mut heard = hear(receiver, asked, rest);
+    // The head was read by a deadline. From here on the worker looks after the client.
+    let mut heard = stream.set_read_timeout(None).map_err(|_| Ending::PeerLost);
+    heard = heard.and_then(|()| hear(receiver, asked, rest));
     while heard.is_ok() {
         heard = match stream.read(&mut buffer) {
             Ok(0) => Err(Ending::PeerLost),

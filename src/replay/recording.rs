@@ -70,6 +70,10 @@ impl<'a> Recording<'a> {
             about.player = record.player.or(about.player);
             about.joined = record.joined.or(about.joined);
             about.resumed = record.resumed.or(about.resumed);
+            if record.resumed.is_some() && record.player.is_some() {
+                // The client had its body before the capture, whenever the capture first said so.
+                about.joined = None;
+            }
         }
         about
     }
