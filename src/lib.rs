@@ -4,7 +4,7 @@
 //! ```text
 //!         bytes in                                             bytes out
 //!  net/   ────┬──────────── threads, sockets, clocks ──────────────▲────
-//!             │                                                    │ outbox (bounded)
+//!  peer/      │  Receiver                                          │ Sender (bounded)
 //!  ws/        ▼  head → upgrade → frame → message    → frame ──────┤
 //!  packet/    ▼  MessagePack → code → Packet         → bytes ──────┤
 //!  session    ▼  Packet → Command                                  │
@@ -16,7 +16,8 @@
 //! Each level decodes and encodes in the same file. Everything but [`net`] and [`client`] is pure:
 //! bytes in, values out; no socket, no clock, no thread, no file.
 //!
-//! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`ws`], [`packet`], [`session`], [`world`], [`feed`], [`room`],
+//! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`ws`], [`packet`], [`session`],
+//! [`peer`], [`world`], [`feed`], [`room`],
 //! [`explain`], [`capture`], [`replay`], [`client`], [`net`].
 
 pub mod limits;

@@ -405,7 +405,7 @@ pub const LOG_FLUSH_TIME: Duration = Duration::from_millis(200);
 /// How often the exiting program checks whether they are written.
 pub const LOG_FLUSH_LOOK: Duration = Duration::from_millis(2);
 
-// ---- net: outbox ----------------------------------------------------------------------------
+// ---- peer: what waits for a client ----------------------------------------------------------
 
 /// Unsent bytes kept for one client. Beyond: close 1008 `slow_client`.
 pub const OUTBOX_BYTES: usize = 64 * 1024;

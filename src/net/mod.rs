@@ -4,13 +4,13 @@
 //! listener ×1 ─accept→ connection ×N ─commands→ room ×rooms ─published tick→ worker ×cores
 //!                      reads, decodes,          owns its game               each owns its clients' views
 //!                      answers at once                                      and assembles their updates
-//!                         └──────────────► outbox (per client) ◄──────────────┘
+//!                         └──────────────► queue (per client) ◄───────────────┘
 //! ```
 //!
 //! In the order in which a connection meets them: [`listener`], [`admission`] with its [`pool`]s
 //! and [`budgets`], [`connection`] (reads the head, finds the client's address by [`forwarded`],
-//! then serves [`pages`] or selects an [`endpoint`]), [`client`], [`conversation`],
-//! [`room_thread`] with its [`clock`], [`fan_out`], [`outbox`]. [`server`] starts and stops them, [`console`] executes
+//! then serves [`pages`] or selects an endpoint), [`client`], [`conversation`],
+//! [`room_thread`] with its [`clock`], [`fan_out`]. [`server`] starts and stops them, [`console`] executes
 //! operator commands, [`host`] holds what they share, [`tap`] copies traffic to listeners,
 //! [`recorder`] writes this traffic to a file, [`wire`] shows it to watchers, [`platform`] has the
 //! calls that `std` lacks, and [`metrics`] holds the counters. [`echo`] is a separate server

@@ -223,7 +223,7 @@ fn who_is_torn_inside_a_message_costs_nobody_else_anything() {
     }
     tap.ended(who(1), "gone");
     let taken = listener.take(SOON);
-    assert_eq!(taken.items[0].what, What::Missed(Missed { messages: 3, bytes: 12, since_tick: 0 }));
+    assert_eq!(taken.items[0].what, What::Missed(Missed { messages: 3, bytes: 12, since_tick: 9 }));
     assert_eq!(words(&taken), ["1 missed 12", "ended 1 gone"]);
 }
 

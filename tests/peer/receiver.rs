@@ -1,0 +1,137 @@
+//! The receiving half: signs of life, answers in order, and what an observer sees.
+
+use std::time::Duration;
+
+use tickwire::packet::Codes;
+use tickwire::peer::receiver::{Denied, Piece, Profile, RoomFacts};
+use tickwire::peer::{Driver, Ending, Endpoint, Receiver};
+use tickwire::session::Breach;
+use tickwire::world::{Command, PlayerId};
+use tickwire::ws::frame::{self, Opcode};
+
+const NOW: Duration = Duration::from_secs(9);
+
+/// Notes what the receiver asks for.
+#[derive(Default)]
+struct Notes {
+    answers: Vec<u8>,
+    answer_calls: usize,
+    commands: Vec<Command>,
+    joins: usize,
+    observes: bool,
+    observed: Vec<(Vec<u8>, bool, bool)>,
+}
+
+impl Driver for Notes {
+    fn answer(&mut self, frames: &[u8]) {
+        self.answers.extend_from_slice(frames);
+        self.answer_calls += 1;
+    }
+    fn follow(&mut self) {}
+    fn join(&mut self, _profile: Profile) -> Result<PlayerId, Denied> {
+        self.joins += 1;
+        Ok(PlayerId(7))
+    }
+    fn command(&mut self, command: Command, _intended: Option<u32>) -> Result<(), Denied> {
+        self.commands.push(command);
+        Ok(())
+    }
+    fn watch(&mut self, _player: Option<PlayerId>) {}
+    fn observes(&self) -> bool {
+        self.observes
+    }
+    fn observed(&mut self, piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {
+        self.observed.push((piece.bytes.to_vec(), piece.begins, piece.is_whole));
+    }
+}
+
+fn receiver(dialect: &str) -> Receiver {
+    let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), false);
+    let room = RoomFacts { epoch: "e".into(), seed: 1, map_size_px: 1_440, tick_hz: 30, update_hz: 30 };
+    Receiver::new(endpoint, room, NOW)
+}
+
+fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    frame::write(&mut bytes, opcode, Some([1, 2, 3, 4]), payload);
+    bytes
+}
+
+#[test]
+fn bytes_of_an_unfinished_frame_are_no_sign_of_life() {
+    let (mut receiver, mut notes) = (receiver("legacy"), Notes::default());
+    let pong = framed(Opcode::Pong, b"");
+    let (last, first) = pong.split_last().expect("bytes");
+    for byte in first {
+        assert_eq!(receiver.receive(&[*byte], NOW, 0, &mut notes), Ok(0));
+    }
+    assert_eq!(receiver.receive(&[*last], NOW, 0, &mut notes), Ok(1));
+}
+
+#[test]
+fn answers_of_one_read_go_out_together_in_the_order_of_the_requests() {
+    let (mut receiver, mut notes) = (receiver("native"), Notes::default());
+    // hello [1, 1, "Ada", 0], then a ping, ping [5], a ping.
+    let hello = framed(Opcode::Binary, b"\x92\x01\x94\x01\x01\xa3Ada\x00");
+    let requests = [hello, framed(Opcode::Ping, b"a"), framed(Opcode::Binary, b"\x92\x06\x91\x05")];
+    let bytes = [&requests.concat()[..], &framed(Opcode::Ping, b"b")].concat();
+    assert_eq!(receiver.receive(&bytes, NOW, 33, &mut notes), Ok(4));
+    assert_eq!((notes.joins, notes.answer_calls), (1, 2), "the welcome goes first, by itself");
+    assert_eq!(notes.answers[2..5], [0x92, 1, 0x98], "welcome");
+    assert!(
+        notes.answers.ends_with(b"\x8a\x01a\x82\x05\x92\x07\x92\x05\x21\x8a\x01b"),
+        "{:02x?}",
+        notes.answers
+    );
+    let mut bytewise = (self::receiver("native"), Notes::default());
+    for byte in &bytes {
+        bytewise.0.receive(&[*byte], NOW, 33, &mut bytewise.1).expect("nothing is wrong");
+    }
+    assert_eq!(bytewise.1.answers, notes.answers, "however the bytes are cut");
+}
+
+#[test]
+fn a_broken_rule_ends_the_conversation_after_the_messages_before_it() {
+    let (mut receiver, mut notes) = (receiver("legacy"), Notes::default());
+    let bytes = [framed(Opcode::Ping, b"a"), vec![0x82, 0x01, 0x07]].concat();
+    let ending = receiver.receive(&bytes, NOW, 0, &mut notes).expect_err("no mask");
+    assert!(matches!(ending, Ending::Violation(_)), "{ending:?}");
+    assert_eq!(notes.answers, b"\x8a\x01a");
+    let early =
+        self::receiver("native").receive(&framed(Opcode::Binary, b"\x92\x06\x91\x05"), NOW, 0, &mut notes);
+    assert_eq!(early, Err(Ending::Breach(Breach::HelloFirst)));
+}
+
+#[test]
+fn an_observer_sees_each_message_with_its_frames_and_the_unfinished_end() {
+    let (mut receiver, mut notes) = (receiver("legacy"), Notes { observes: true, ..Notes::default() });
+    let (ping, stop) = (framed(Opcode::Ping, b"a"), framed(Opcode::Binary, b"\x92\xa1\x61\x91\xc0"));
+    let mut fragment = framed(Opcode::Binary, b"\x92\xa1");
+    fragment[0] &= 0x7f;
+    let end = framed(Opcode::Continuation, b"\x61\x91\xc0");
+    let all = [&ping, &stop, &fragment, &ping, &end, &stop[..4].to_vec()].map(Vec::as_slice).concat();
+    for cut in [1, 5, 1_000] {
+        notes.observed.clear();
+        for bytes in all.chunks(cut) {
+            receiver.receive(bytes, NOW, 0, &mut notes).expect("nothing is wrong");
+        }
+        let mid = [&fragment[..], &ping].concat();
+        let expected = [
+            (ping.clone(), true, true),
+            (stop.clone(), true, true),
+            (mid, true, false),
+            (end.clone(), false, true),
+        ];
+        assert_eq!(notes.observed, expected, "{cut}");
+        receiver.ignore(b"", NOW, &mut notes);
+        assert_eq!(notes.observed.last(), Some(&(stop[..4].to_vec(), true, false)));
+        receiver = self::receiver("legacy");
+    }
+    // An observer that comes in the middle of a message waits for the next.
+    let mut late = self::receiver("legacy");
+    late.receive(&stop[..4], NOW, 0, &mut Notes::default()).expect("nothing is wrong");
+    notes.observed.clear();
+    late.receive(&[&stop[4..], &ping].concat(), NOW, 0, &mut notes).expect("nothing is wrong");
+    late.receive(&ping, NOW, 0, &mut notes).expect("nothing is wrong");
+    assert_eq!(notes.observed, [(ping, true, true)]);
+}

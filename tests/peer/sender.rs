@@ -1,0 +1,142 @@
+//! The sending half: what the kernel takes, in which order, and when the connection ends.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tickwire::limits;
+use tickwire::peer::life::Due;
+use tickwire::peer::sender::{Batch, Frames, Offered};
+use tickwire::peer::{Ending, Sender};
+use tickwire::session::Breach;
+
+const START: Duration = Duration::ZERO;
+
+/// A sender and a kernel that takes at most `room` bytes, or has lost its peer.
+pub struct Line {
+    pub sender: Sender,
+    pub room: usize,
+    pub is_lost: bool,
+    pub got: Vec<u8>,
+    pub observed: Vec<u8>,
+}
+
+impl Line {
+    pub fn with_room(room: usize) -> Line {
+        let sender = Sender::new(false, START);
+        Line { sender, room, is_lost: false, got: Vec::new(), observed: Vec::new() }
+    }
+
+    /// Offers frames and sends; returns whether they were accepted.
+    pub fn offer(&mut self, frames: Frames<'_>, now: Duration) -> Option<bool> {
+        let observed = &mut self.observed;
+        let offered = self.sender.offer(frames, |bytes| observed.extend_from_slice(bytes));
+        match offered {
+            Offered::Send(batch) => self.send(Some(batch), now),
+            Offered::Waits => {}
+            Offered::Full => return Some(false),
+            Offered::Ended => return None,
+        }
+        Some(true)
+    }
+
+    pub fn close(&mut self, breach: Breach, frames: &[u8], now: Duration) -> bool {
+        let observed = &mut self.observed;
+        self.sender.close(Ending::Breach(breach), frames, |bytes| observed.extend_from_slice(bytes), now)
+    }
+
+    pub fn drive(&mut self, now: Duration) {
+        let batch = self.sender.waiting();
+        self.send(batch, now);
+    }
+
+    fn send(&mut self, first: Option<Batch<'_>>, now: Duration) {
+        let mut next = first
+            .map(|batch| (self.take(&batch), batch))
+            .and_then(|(taken, batch)| self.sender.sent(batch, taken, now));
+        while let Some(batch) = next {
+            let taken = self.take(&batch);
+            next = self.sender.sent(batch, taken, now);
+        }
+    }
+
+    fn take(&mut self, batch: &Batch<'_>) -> io::Result<usize> {
+        if self.is_lost {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let bytes: Vec<u8> = batch.slices().flatten().copied().take(self.room).collect();
+        self.room -= bytes.len();
+        self.got.extend_from_slice(&bytes);
+        Ok(bytes.len())
+    }
+}
+
+#[test]
+fn the_rest_of_a_frame_goes_before_later_frames_and_nothing_taken_is_kept() {
+    let shared: Arc<[u8]> = b"SHARED".as_slice().into();
+    for room in 0..14 {
+        let mut line = Line::with_room(room);
+        for frames in [Frames::Lent(b"abcd"), Frames::Shared(&shared), Frames::Lent(b"ef")] {
+            assert_eq!(line.offer(frames, START), Some(true));
+        }
+        assert_eq!(line.sender.backlog(), 12 - room.min(12));
+        assert_eq!(line.sender.takes_state(), room >= 12, "{room}");
+        line.room = 100;
+        line.drive(START);
+        assert_eq!((&line.got[..], line.sender.backlog()), (&b"abcdSHAREDef"[..], 0), "{room}");
+        assert_eq!(line.got, line.observed, "what is observed has the order of the wire");
+    }
+    assert_eq!(Arc::strong_count(&shared), 1, "sent pieces are given back");
+}
+
+#[test]
+fn shared_pieces_are_not_copied_and_many_go_out_in_several_calls() {
+    let mut line = Line::with_room(0);
+    let shared: Vec<Arc<[u8]>> = (0..40).map(|number| vec![number; 10].into()).collect();
+    for piece in &shared {
+        assert_eq!(line.offer(Frames::Shared(piece), START), Some(true));
+        assert_eq!(Arc::strong_count(piece), 2, "the queue holds the same bytes");
+    }
+    line.room = usize::MAX;
+    let before = line.sender.sends();
+    line.drive(START);
+    assert_eq!(line.sender.sends() - before, 40_u64.div_ceil(limits::SEND_PIECES as u64));
+    assert_eq!(line.got, shared.iter().flat_map(|piece| piece.iter().copied()).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_bound_holds_for_everything_but_the_close_frame_which_is_the_last() {
+    let mut line = Line::with_room(0);
+    assert_eq!(line.offer(Frames::Lent(&vec![7; limits::OUTBOX_BYTES]), START), Some(true));
+    assert_eq!(line.offer(Frames::Lent(b"x"), START), Some(false));
+    assert!(line.sender.is_open() && line.sender.ending().is_none());
+    assert!(line.close(Breach::Kicked, b"bye", START));
+    assert!(!line.close(Breach::SlowClient, b"again", START));
+    assert_eq!(line.offer(Frames::Lent(b"x"), START), None);
+    assert_eq!(line.sender.ending(), Some(Ending::Breach(Breach::Kicked)), "the first reason counts");
+    line.room = usize::MAX;
+    line.drive(START);
+    assert!(line.got.ends_with(b"\x07bye"));
+    assert_eq!(line.got, line.observed, "what was not accepted is not observed");
+}
+
+#[test]
+fn a_kernel_that_takes_nothing_for_the_grace_period_makes_a_slow_client() {
+    let mut line = Line::with_room(1);
+    line.offer(Frames::Lent(b"abc"), START);
+    let later = limits::OUTBOX_GRACE;
+    assert_eq!(line.sender.poll(later + Duration::from_millis(1)), Due::Close(Breach::SlowClient));
+    line.room = 1;
+    line.drive(later);
+    assert!(matches!(line.sender.poll(later + limits::OUTBOX_GRACE), Due::Nothing(_) | Due::Ping));
+}
+
+#[test]
+fn a_lost_peer_ends_the_queue_without_a_reason() {
+    let mut line = Line::with_room(0);
+    line.is_lost = true;
+    line.offer(Frames::Lent(b"abc"), START);
+    assert_eq!((line.sender.backlog(), line.sender.is_open()), (0, false));
+    assert_eq!(line.offer(Frames::Lent(b"x"), START), None);
+    assert_eq!(line.sender.ending(), None);
+}
