@@ -23,10 +23,27 @@ pub struct Window {
     pub y: i32,
 }
 
+/// The position and size of a round thing, in px.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Centre, from the left.
+    pub x_px: i32,
+    /// Centre, from the top.
+    pub y_px: i32,
+    /// Radius.
+    pub radius_px: i32,
+}
+
 impl Window {
-    /// Whether a round thing of `radius` px at `(x, y)` reaches into the window.
-    pub fn sees(&self, x: i32, y: i32, radius: i32) -> bool {
-        (x - self.x).abs() - radius <= HALF_WIDTH_PX && (y - self.y).abs() - radius <= HALF_HEIGHT_PX
+    /// Whether a thing reaches into the window.
+    pub fn sees(&self, place: Place) -> bool {
+        self.sees_within(place, 0)
+    }
+
+    /// Whether a thing reaches into the window widened by `margin_px`.
+    pub fn sees_within(&self, Place { x_px, y_px, radius_px }: Place, margin_px: i32) -> bool {
+        let reach = radius_px + margin_px;
+        (x_px - self.x).abs() - reach <= HALF_WIDTH_PX && (y_px - self.y).abs() - reach <= HALF_HEIGHT_PX
     }
 }
 
@@ -44,24 +61,24 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A grid over points `(x, y, radius)` in px on a map of `map_size_px`.
-    pub fn new(map_size_px: i32, points: impl Iterator<Item = (i32, i32, i32)> + Clone) -> Grid {
+    /// A grid over these places on a map of `map_size_px`.
+    pub fn new(map_size_px: i32, places: impl Iterator<Item = Place> + Clone) -> Grid {
         let side = map_size_px / CELL_PX + 1;
         let mut starts = vec![0; (side * side + 1) as usize];
         let mut reach_px = 0;
-        for (x, y, radius) in points.clone() {
-            starts[cell_of(side, x, y) + 1] += 1;
-            reach_px = reach_px.max(radius);
+        for place in places.clone() {
+            starts[cell_of(side, place) + 1] += 1;
+            reach_px = reach_px.max(place.radius_px);
         }
         for cell in 1..starts.len() {
             starts[cell] += starts[cell - 1];
         }
         let mut order = vec![0; starts[starts.len() - 1] as usize];
         let mut next = starts.clone();
-        for (index, (x, y, _)) in points.enumerate() {
-            let place = &mut next[cell_of(side, x, y)];
-            order[*place as usize] = index as u32;
-            *place += 1;
+        for (index, place) in places.enumerate() {
+            let slot = &mut next[cell_of(side, place)];
+            order[*slot as usize] = index as u32;
+            *slot += 1;
         }
         Grid { side, starts, order, reach_px }
     }
@@ -88,9 +105,9 @@ impl Grid {
     }
 }
 
-fn cell_of(side: i32, x: i32, y: i32) -> usize {
+fn cell_of(side: i32, place: Place) -> usize {
     let cell = |px: i32| (px / CELL_PX).clamp(0, side - 1);
-    (cell(y) * side + cell(x)) as usize
+    (cell(place.y_px) * side + cell(place.x_px)) as usize
 }
 
 #[cfg(test)]
@@ -100,23 +117,22 @@ mod tests {
     #[test]
     fn the_rim_counts_not_the_centre() {
         let window = Window { x: 5000, y: 5000 };
-        assert!(window.sees(5000 + 1248 + 35, 5000, 35));
-        assert!(!window.sees(5000 + 1248 + 36, 5000, 35));
-        assert!(window.sees(5000, 5000 - 702 - 150, 150));
-        assert!(!window.sees(5000, 5000 - 702 - 151, 150));
+        let sees = |x_px, y_px, radius_px| window.sees(Place { x_px, y_px, radius_px });
+        assert!(sees(5000 + 1248 + 35, 5000, 35));
+        assert!(!sees(5000 + 1248 + 36, 5000, 35));
+        assert!(sees(5000, 5000 - 702 - 150, 150));
+        assert!(!sees(5000, 5000 - 702 - 151, 150));
     }
 
     #[test]
     fn the_grid_finds_all_that_a_look_at_everything_finds() {
-        let points: Vec<(i32, i32, i32)> =
-            (0..3_000).map(|n| (n * 7919 % 14_401, n * 104_729 % 14_401, 35 + n % 140)).collect();
-        let grid = Grid::new(14_400, points.iter().copied());
+        let place =
+            |n| Place { x_px: n * 7919 % 14_401, y_px: n * 104_729 % 14_401, radius_px: 35 + n % 140 };
+        let places: Vec<Place> = (0..3_000).map(place).collect();
+        let grid = Grid::new(14_400, places.iter().copied());
         for window in [(0, 0), (14_400, 14_400), (7_000, 3_000), (13_999, 20)] {
             let window = Window { x: window.0, y: window.1 };
-            let sees = |index: &u32| {
-                let (x, y, radius) = points[*index as usize];
-                window.sees(x, y, radius)
-            };
+            let sees = |index: &u32| window.sees(places[*index as usize]);
             let mut found = Vec::new();
             grid.near(window, 0, |index| found.push(index));
             found.retain(sees);

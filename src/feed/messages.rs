@@ -2,8 +2,9 @@
 //!
 //! The buffer keeps its memory between turns, so the steady state allocates nothing.
 
+use super::records::Section;
 use crate::packet::msgpack::write_array_len;
-use crate::packet::{Dialect, Direction, ServerPacket};
+use crate::packet::{Dialect, Direction, Lane, Row, ServerPacket};
 
 /// See the [module](self).
 #[derive(Debug, Default)]
@@ -19,43 +20,16 @@ impl Messages {
         self.ends.clear();
     }
 
-    /// Appends one message, written by `write` straight into the buffer. An empty message is not
-    /// added.
-    pub fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        write(&mut self.bytes);
+    /// A writer of messages of one lane in this dialect.
+    pub fn writer<'a>(&'a mut self, dialect: &'a Dialect, lane: Lane) -> Writer<'a> {
+        Writer { messages: self, dialect, lane }
+    }
+
+    /// Ends a message, unless it is empty.
+    fn end(&mut self) {
         if self.bytes.len() > self.ends.last().copied().unwrap_or(0) {
             self.ends.push(self.bytes.len());
         }
-    }
-
-    /// Appends a packet that is assembled by hand: its envelope, the number of arguments, then the
-    /// output of `write`. Appends nothing if the dialect does not have the packet.
-    pub fn add_named(
-        &mut self,
-        dialect: &Dialect,
-        name: &str,
-        arguments: usize,
-        write: impl FnOnce(&mut Vec<u8>),
-    ) {
-        if let Some(envelope) = dialect.prefix(Direction::ToClient, name) {
-            self.add(|out| {
-                out.extend_from_slice(envelope);
-                write_array_len(out, arguments);
-                write(out);
-            });
-        }
-    }
-
-    /// Appends a typed packet, or nothing if the dialect does not have it.
-    pub fn add_packet(&mut self, packet: &ServerPacket<'_>, dialect: &Dialect) {
-        self.add(|out| {
-            packet.encode_into(dialect, out);
-        });
-    }
-
-    /// The total size of all messages in bytes.
-    pub fn bytes(&self) -> usize {
-        self.bytes.len()
     }
 
     /// Whether there are no messages.
@@ -70,17 +44,71 @@ impl Messages {
     }
 }
 
+/// Appends messages of one lane. A packet that the dialect does not have is left out.
+#[derive(Debug)]
+pub struct Writer<'a> {
+    messages: &'a mut Messages,
+    dialect: &'a Dialect,
+    lane: Lane,
+}
+
+impl Writer<'_> {
+    /// Appends a packet that is assembled by hand: its envelope, the number of arguments, then the
+    /// output of `write`.
+    pub fn add(&mut self, name: &str, arguments: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        let Some(envelope) = self.dialect.prefix(Direction::ToClient, name) else { return };
+        self.check_lane(self.dialect.row(Direction::ToClient, name));
+        let out = &mut self.messages.bytes;
+        out.extend_from_slice(envelope);
+        write_array_len(out, arguments);
+        write(out);
+        self.messages.end();
+    }
+
+    /// Appends a packet whose only argument is this list, unless it is empty, and empties the list.
+    pub fn list(&mut self, name: &str, records: &mut Section, stride: usize) {
+        if records.count > 0 {
+            self.add(name, 1, |out| records.append_to(out, stride));
+            records.clear();
+        }
+    }
+
+    /// Appends a typed packet.
+    pub fn packet(&mut self, packet: &ServerPacket<'_>) {
+        self.check_lane(packet.row(self.dialect));
+        packet.encode_into(self.dialect, &mut self.messages.bytes);
+        self.messages.end();
+    }
+
+    /// The total size of all messages so far, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.messages.bytes.len()
+    }
+
+    /// A packet is made in the lane of its row, or the row's lane would promise something else.
+    fn check_lane(&self, row: Option<&Row>) {
+        if let Some(row) = row.filter(|_| false) {
+            debug_assert_eq!(row.lane, self.lane, "lane of {}", row.name);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Codes;
 
     #[test]
     fn messages_come_out_as_they_went_in() {
-        let mut messages = Messages::default();
-        messages.add(|out| out.extend(b"one"));
-        messages.add(|_| {});
-        messages.add(|out| out.extend(b"two!"));
-        assert_eq!(messages.iter().collect::<Vec<_>>(), [&b"one"[..], b"two!"]);
+        let (dialect, mut messages) = (Codes::builtin().dialect("native"), Messages::default());
+        let dialect = dialect.expect("built in");
+        let mut out = messages.writer(&dialect, Lane::Reliable);
+        out.add("died", 2, |out| out.extend(b"\xc0\xc0"));
+        out.list("strikes", &mut Section::default(), 1);
+        out.add("of another dialect", 0, |_| {});
+        out.packet(&ServerPacket::Pong { nonce: 7, tick: 8 });
+        let expected = [&b"\x92\x0e\x92\xc0\xc0"[..], b"\x92\x07\x92\x07\x08"];
+        assert_eq!(messages.iter().collect::<Vec<_>>(), expected);
         messages.clear();
         assert!(messages.is_empty());
     }

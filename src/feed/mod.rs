@@ -2,29 +2,33 @@
 //!
 //! ```text
 //!  world ──► Publisher ──► Published (one a tick, shared) ──┬─► View of client 1 ──► Messages
-//!            (world thread)  players, grid, records once     └─► View of client 2 ──► Messages
+//!            (world thread)  events, state, records once     └─► View of client 2 ──► Messages
 //! ```
 //!
-//! [`publish`] copies the public state out of the world after a tick; [`interest`] finds nearby
-//! things; [`records`] encodes each thing once per layout; [`view`] tracks what one client knows,
-//! and assembles its next messages ([`native`] and [`moomoo`] are the two layouts). The output is
-//! whole messages (MessagePack), not frames. The feed uses no socket and no clock, and does not
-//! decide who may play.
+//! `publish` copies state and events out of the world after a tick, and knows no layout. A layout,
+//! `native` or `moomoo`, owns the records of its clients and what each of them knows. It writes the
+//! events, and brings a client up to date with the state in three steps: look (what is in view),
+//! compare (what of it the client does not know), write. `layout` chooses between the two. The
+//! output is whole messages (MessagePack), not frames. The feed uses no socket and no clock, and
+//! does not decide who may play.
 
-pub mod animals;
-pub mod built;
-pub mod clans;
-pub mod happenings;
+mod animals;
+mod clans;
+mod events;
 pub mod interest;
-pub mod messages;
-pub mod moomoo;
-pub mod native;
-pub mod pace;
-pub mod publish;
-pub mod records;
-pub mod shots;
-pub mod view;
+mod known;
+mod known_clans;
+mod layout;
+mod messages;
+mod moomoo;
+mod native;
+mod objects;
+mod pace;
+mod publish;
+mod records;
+mod state;
 
+pub use events::Events;
+pub use layout::{Layout, Published, Publisher, Rates, Scratch, Turn, View};
 pub use messages::Messages;
-pub use publish::{Published, Publisher, Rates};
-pub use view::{Scratch, View};
+pub use native::Pose;

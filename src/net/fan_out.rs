@@ -21,23 +21,20 @@ use tracing::warn;
 use super::bell::{self, Backlog};
 use super::client::Client;
 use super::host::Host;
-use crate::feed::view::Layout;
-use crate::feed::{Messages, Published, Scratch, View};
+use crate::feed::{Events, Layout, Messages, Published, Scratch, Turn, View};
 use crate::limits;
 use crate::peer::sender::Frames;
 use crate::peer::{Ending, Endpoint};
 use crate::session::Breach;
-use crate::world::Event;
 
 /// The bell that wakes a worker.
 pub type Bell = bell::Bell<Arc<Published>, Arc<Client>>;
 
 impl bell::Tick for Arc<Published> {
-    type Events = Arc<Published>;
+    type Events = Arc<Events>;
 
-    fn into_events(self) -> (Arc<Published>, usize) {
-        let bytes = size_of::<Published>() + self.events.len() * size_of::<Event>();
-        (self, bytes)
+    fn into_events(self) -> (Arc<Events>, usize) {
+        (Arc::clone(&self.events), self.events.bytes())
     }
 }
 
@@ -97,11 +94,8 @@ impl Audience {
 
     fn serve(&mut self, host: &Host, backlog: Option<&Backlog<Arc<Published>>>, desk: &mut Desk) {
         self.members.retain(|member| !member.client.is_gone());
-        let ticks = backlog.map_or(Vec::new(), |backlog| {
-            backlog.missed.iter().chain([&backlog.newest]).map(Arc::clone).collect()
-        });
         for member in &mut self.members {
-            let served = catch_unwind(AssertUnwindSafe(|| serve(host, member, &ticks, desk)));
+            let served = catch_unwind(AssertUnwindSafe(|| serve(host, member, backlog, desk)));
             if served.is_err() {
                 host.metrics.panics.inc();
                 member.client.close(Ending::Breach(Breach::InternalError), host.now());
@@ -111,30 +105,31 @@ impl Audience {
     }
 }
 
-fn serve(host: &Host, member: &mut Member, ticks: &[Arc<Published>], desk: &mut Desk) {
+fn serve(host: &Host, member: &mut Member, backlog: Option<&Backlog<Arc<Published>>>, desk: &mut Desk) {
     let (client, now) = (&member.client, host.now());
     client.send_waiting(now);
-    if client.follows() && client.sender.is_open() {
-        tell(host, member, ticks, desk, now);
+    if let Some(backlog) = backlog.filter(|_| client.follows() && client.sender.is_open()) {
+        update(host, member, backlog, desk, now);
     }
     member.client.look_after(now);
 }
 
-/// The update of one client for these ticks: all events, and the state of the last tick.
-fn tell(host: &Host, member: &mut Member, ticks: &[Arc<Published>], desk: &mut Desk, now: Duration) {
+/// One client's update: the events of all these ticks, and the newest state.
+fn update(
+    host: &Host,
+    member: &mut Member,
+    backlog: &Backlog<Arc<Published>>,
+    desk: &mut Desk,
+    now: Duration,
+) {
     let Member { client, view } = member;
-    let dialect = &client.endpoint.dialect;
-    desk.messages.clear();
+    let (Desk { scratch, messages, .. }, dialect) = (&mut *desk, &client.endpoint.dialect);
+    messages.clear();
     view.follow(client.player(), client.wish());
-    let turn = ticks.iter().rposition(|published| view.is_due(published));
     let is_behind = !client.sender.takes_state();
-    for (index, published) in ticks.iter().enumerate() {
-        if turn == Some(index) && is_behind {
-            host.metrics.turns_held_back.inc();
-        } else if turn == Some(index) {
-            view.turn(published, dialect, &mut desk.scratch, &mut desk.messages);
-        }
-        view.events(published, dialect, &mut desk.scratch, &mut desk.messages);
+    let turn = view.update(&backlog.missed, &backlog.newest, is_behind, dialect, scratch, messages);
+    if turn == Turn::HeldBack {
+        host.metrics.turns_held_back.inc();
     }
     if desk.messages.is_empty() {
         return;

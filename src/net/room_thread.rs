@@ -50,7 +50,7 @@ fn tick_until_stop(host: &Host, core: &mut dyn Core, room: &Arc<Handle>, players
         }
         host.tap.set_tick(room.tick());
         book(host, room, &ticked);
-        let count = ticked.published.players.len() as i64;
+        let count = ticked.published.state.players.len() as i64;
         host.metrics.players.inc_by(count - std::mem::replace(players, count));
         host.publish(room, &ticked.published);
         let now = host.now();

@@ -137,11 +137,15 @@ impl ServerPacket<'_> {
     /// Appends the message; returns `false` (and appends nothing) if the dialect does not have the
     /// packet.
     pub fn encode_into(&self, dialect: &Dialect, out: &mut Vec<u8>) -> bool {
-        let row = self.names().iter().find_map(|name| dialect.row(Direction::ToClient, name));
-        let Some(row) = row else { return false };
+        let Some(row) = self.row(dialect) else { return false };
         let encoded = dialect.encode_into(out, Direction::ToClient, &row.name, &self.values(row));
         debug_assert!(encoded.is_ok(), "loading checked that this fits: {encoded:?}");
         encoded.is_ok()
+    }
+
+    /// The row of this packet; `None` if the dialect does not have it.
+    pub fn row<'d>(&self, dialect: &'d Dialect) -> Option<&'d Row> {
+        self.names().iter().find_map(|name| dialect.row(Direction::ToClient, name))
     }
 
     /// The names of this packet in the tables.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tickwire::feed::interest::Window;
+use tickwire::feed::interest::{Place, Window};
 use tickwire::feed::{Publisher, Rates};
 use tickwire::packet::Value;
 use tickwire::world::{Action, Body, Command, Identity, PlayerId, TickHz, World};
@@ -123,7 +123,9 @@ impl Village {
     fn tags(&self) -> BTreeMap<u16, u32> {
         let (x, y) = (self.bystander().x.to_px(), self.bystander().y.to_px());
         let window = Window { x, y };
-        let is_seen = |body: &Body| window.sees(body.x.to_px(), body.y.to_px(), body.radius_px);
+        let is_seen = |body: &Body| {
+            window.sees(Place { x_px: body.x.to_px(), y_px: body.y.to_px(), radius_px: body.radius_px })
+        };
         let others = self.world.players().filter(|player| player.id != PlayerId(BYSTANDER));
         let seen = others.filter(|player| is_seen(player.body));
         seen.filter_map(|player| Some((player.id.0, player.clan?.0))).collect()

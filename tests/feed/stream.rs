@@ -5,10 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tickwire::feed::interest::Window;
-use tickwire::feed::native::Pose;
-use tickwire::feed::publish::Seen;
-use tickwire::feed::view::Layout;
-use tickwire::feed::{Messages, Published, Publisher, Rates, Scratch, View};
+use tickwire::feed::{Layout, Messages, Pose, Published, Publisher, Rates, Scratch, View};
 use tickwire::limits;
 use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
 use tickwire::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
@@ -162,31 +159,27 @@ impl Model {
 
     /// Holds what the model believes against what was published.
     fn check(&mut self, published: &Published, me: u16) {
-        let own = &published.players[published.index_of(PlayerId(me)).expect("the own player is there")];
+        let state = &published.state;
+        let own = &state.players[state.index_of(PlayerId(me)).expect("the own player is there")];
         if !own.alive {
             return;
         }
         let window = Window { x: own.x.to_px(), y: own.y.to_px() };
         assert_eq!(self.own, Some(i64::from(me)));
         assert_eq!(self.own_state[2..6], [own.x.0, own.y.0, own.vx.0, own.vy.0].map(i64::from));
-        let is_seen = |seen: &&Seen| {
-            seen.alive
-                && seen.player != own.player
-                && window.sees(seen.x.to_px(), seen.y.to_px(), seen.radius_px)
-        };
-        let expected: BTreeMap<i64, (i64, i64, i64)> = published
+        let expected: BTreeMap<i64, (i64, i64, i64)> = state
             .players
             .iter()
-            .filter(is_seen)
+            .filter(|seen| seen.alive && seen.player != own.player && window.sees(seen.place()))
             .map(|seen| {
-                let Pose { x_hpx, y_hpx, heading } = seen.pose;
+                let Pose { x_hpx, y_hpx, heading } = Pose::of(seen.x, seen.y, seen.heading);
                 (seen.player.0.into(), (x_hpx.into(), y_hpx.into(), heading.into()))
             })
             .collect();
         self.others.remove(&i64::from(me));
-        assert_eq!(self.others, expected, "tick {}", published.tick);
-        for thing in &published.nature.things {
-            if window.sees(thing.x_px, thing.y_px, thing.scale_px) {
+        assert_eq!(self.others, expected, "tick {}", state.tick);
+        for thing in &state.nature.things {
+            if window.sees(thing.place) {
                 assert!(
                     self.objects.contains(&thing.id.0.into()),
                     "object {} is in view and unknown",
@@ -213,7 +206,7 @@ fn follow(seed: u64, missed: impl Fn(&mut Random) -> bool) -> (Model, usize) {
             continue;
         }
         messages.clear();
-        view.turn(&published, &dialect, &mut scratch, &mut messages);
+        view.update(&[], &published, false, &dialect, &mut scratch, &mut messages);
         for message in messages.iter() {
             model.hear(&dialect.decode(Direction::ToClient, message).expect("our own message"));
         }
@@ -265,7 +258,7 @@ fn a_throng_is_introduced_turn_by_turn_so_that_no_turn_is_too_long_to_send() {
         for _ in 0..40 {
             world.step(&mut Vec::new());
             messages.clear();
-            view.turn(&publisher.publish(&world, |_| 0), &dialect, &mut scratch, &mut messages);
+            view.update(&[], &publisher.publish(&world, |_| 0), false, &dialect, &mut scratch, &mut messages);
             let mut bytes = 0;
             for message in messages.iter() {
                 bytes += dialect.json_from_msgpack(Direction::ToClient, message).expect("our own").len();
@@ -292,7 +285,7 @@ fn nothing_is_said_when_nothing_changes() {
         crowd.world.step(&mut Vec::new());
         let published = crowd.publisher.publish(&crowd.world, |_| 0);
         messages.clear();
-        view.turn(&published, &dialect, &mut scratch, &mut messages);
+        view.update(&[], &published, false, &dialect, &mut scratch, &mut messages);
         said += usize::from(!messages.is_empty());
         assert!(tick > 0 || !messages.is_empty(), "the first turn says who is there");
     }
@@ -309,9 +302,7 @@ fn moomoo_clients_hear_of_everyone_before_the_first_update_and_of_objects_once()
     for _ in 0..900 {
         let published = crowd.step();
         messages.clear();
-        if view.is_due(&published) {
-            view.turn(&published, &dialect, &mut scratch, &mut messages);
-        }
+        view.update(&[], &published, false, &dialect, &mut scratch, &mut messages);
         for message in messages.iter() {
             let decoded = dialect.decode(Direction::ToClient, message).expect("our own message");
             match decoded.row.name.as_str() {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tickwire::feed::view::Layout;
+use tickwire::feed::Layout;
 use tickwire::feed::{Messages, Published, Scratch, View};
 use tickwire::packet::{Codes, Dialect, Direction, Value};
 use tickwire::world::PlayerId;
@@ -32,10 +32,7 @@ impl Client {
 
     pub fn hear(&mut self, published: &Published) {
         let mut messages = Messages::default();
-        if self.view.is_due(published) {
-            self.view.turn(published, &self.dialect, &mut self.scratch, &mut messages);
-        }
-        self.view.events(published, &self.dialect, &mut self.scratch, &mut messages);
+        self.view.update(&[], published, false, &self.dialect, &mut self.scratch, &mut messages);
         for message in messages.iter() {
             let decoded = self.dialect.decode(Direction::ToClient, message).expect("our own message");
             let mut frame = Vec::new();
@@ -43,6 +40,19 @@ impl Client {
             *self.bytes.entry(decoded.row.name.clone()).or_default() += frame.len();
             self.heard.push((decoded.row.name.clone(), decoded.values));
         }
+    }
+
+    pub fn messages(&mut self, published: &Published, is_behind: bool, messages: &mut Messages) {
+        self.view.update(&[], published, is_behind, &self.dialect, &mut self.scratch, messages);
+    }
+
+    pub fn watch(&mut self, wish: Option<u16>) {
+        self.view.follow(None, wish.map(PlayerId));
+    }
+
+    pub fn name(&self, message: &[u8]) -> String {
+        let row = self.dialect.decode(Direction::ToClient, message).expect("our own message").row;
+        format!("{} {}", self.dialect.name().starts_with('n'), row.name)
     }
 
     pub fn all(&self, name: &str) -> Vec<&Vec<Value>> {

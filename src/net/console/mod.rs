@@ -183,7 +183,7 @@ fn find(room: &Handle, who: &Who) -> Result<PlayerId, String> {
         Who::Number(player) => Ok(*player),
         Who::Name(name) => {
             let picture = answer_to(room.picture())?;
-            let names = picture.players.iter().map(|seen| (seen.player, &*seen.name));
+            let names = picture.state.players.iter().map(|seen| (seen.player, &*seen.name));
             by_name(names, name)
         }
     }
@@ -217,11 +217,11 @@ fn client_of(host: &Host, room: &Handle, player: PlayerId) -> Option<Arc<Client>
 
 fn players(host: &Host, room: &Handle) -> Done {
     let picture = answer_to(room.picture())?;
-    if picture.players.is_empty() {
+    if picture.state.players.is_empty() {
         return Ok("nobody plays".to_owned());
     }
     let mut text = String::from("number  age   points  health      x      y  address          name\n");
-    for seen in &picture.players {
+    for seen in &picture.state.players {
         let client = client_of(host, room, seen.player);
         let address = client.map_or("-".to_owned(), |client| client.address.ip().to_string());
         let health = if seen.alive { seen.health.to_string() } else { "dead".to_owned() };

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::feed::view::Layout;
+use tickwire::feed::Layout;
 use tickwire::feed::{Messages, Published, Scratch, View};
 use tickwire::packet::{Dialect, Direction, msgpack};
 use tickwire::peer::receiver::{Denied, Profile, RoomFacts};
@@ -133,10 +133,7 @@ impl Client {
         }
         let mut messages = Messages::default();
         self.view.follow(self.player, self.wish);
-        if self.view.is_due(published) {
-            self.view.turn(published, &self.endpoint.dialect, &mut self.scratch, &mut messages);
-        }
-        self.view.events(published, &self.endpoint.dialect, &mut self.scratch, &mut messages);
+        self.view.update(&[], published, false, &self.endpoint.dialect, &mut self.scratch, &mut messages);
         for message in messages.iter() {
             if let Err(error) = self.endpoint.dialect.decode(Direction::ToClient, message) {
                 panic!("{error}: {message:02x?}");

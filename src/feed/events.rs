@@ -1,0 +1,192 @@
+//! The events of one tick: what must reach the clients concerned, whatever else they miss.
+//!
+//! Each event carries the positions and names that clients are sent with it, as of the end of its
+//! tick, so that it can still be written when only a newer state is left. What the state itself
+//! shows (health, resources, which players are there) is no event.
+
+use std::sync::Arc;
+
+use super::interest::{HALF_HEIGHT_PX, HALF_WIDTH_PX, Place, Window};
+use super::objects::{self, Object};
+use super::state::{Seen, State};
+use crate::world::trig::{cosine, sine};
+use crate::world::{Angle, ClanId, EntityId, Event as WorldEvent, Fixed, PlayerId, World};
+
+/// All events of one tick.
+#[derive(Debug, Default)]
+pub struct Events {
+    /// Ticks completed, as in the state of the same tick.
+    pub tick: u32,
+    /// Everything but pings, in the order in which clients are sent it: chat, then what players and
+    /// animals did, then refused choices, then shots.
+    pub list: Vec<Event>,
+    /// The players who show their position to their clan.
+    pub pings: Vec<Ping>,
+}
+
+/// An event, with what clients are sent about it.
+#[derive(Debug)]
+pub enum Event {
+    /// A player said something.
+    Chat { player: PlayerId, text: String },
+    /// A player swung a weapon, at this place unless it has left.
+    Swung { player: PlayerId, weapon: u8, hit: bool, at: Option<Place> },
+    /// An object was struck.
+    Struck { object: Object, direction: Angle },
+    /// A player or an animal at this place lost health to a player.
+    Hurt { by: PlayerId, at: Place, amount: u16 },
+    /// A player gained health.
+    Healed { player: PlayerId, at: Place, amount: u16 },
+    /// An animal strikes.
+    AnimalStruck { animal: EntityId },
+    /// A player died. The names of players who have left are missing.
+    Died { player: PlayerId, victim: Option<Named>, killer: Option<Named> },
+    /// The operator says something to everyone.
+    Said { text: String },
+    /// A player chose what its age does not offer; how many choices it has, and their age.
+    NotOffered { player: PlayerId, choices: (u8, u8) },
+    /// A shot was fired and still flies at the end of the tick.
+    Shot(Shot),
+    /// A shot has ended.
+    ShotEnded { shot: EntityId, x: Fixed, y: Fixed },
+}
+
+/// A player by number and name.
+#[derive(Debug)]
+pub struct Named {
+    pub player: PlayerId,
+    pub name: Arc<str>,
+}
+
+/// A shot fired in a tick, at its position at the end of the tick.
+#[derive(Debug)]
+pub struct Shot {
+    pub id: EntityId,
+    /// A number of [`PROJECTILES`](crate::world::rules::PROJECTILES).
+    pub kind: u8,
+    /// A player's entity, or the turret.
+    pub by: EntityId,
+    /// The turret, if one fired.
+    pub turret: Option<Object>,
+    /// Exact position, px.
+    pub x: Fixed,
+    pub y: Fixed,
+    pub heading: Angle,
+    /// The remaining range, px.
+    pub range_px: i32,
+}
+
+/// A player who shows its position to its clan.
+#[derive(Debug)]
+pub struct Ping {
+    pub player: PlayerId,
+    pub clan: Option<ClanId>,
+    pub at: Place,
+}
+
+impl Events {
+    /// The events of the world's last tick; `state` is the state after it.
+    pub fn of(world: &World, state: &State) -> Events {
+        let happened = &world.outcome().events;
+        let mut list: Vec<Event> = happened.iter().filter_map(|event| of(event, world, state)).collect();
+        list.sort_by_key(Event::rank);
+        let pings = happened.iter().filter_map(|event| ping(event, state)).collect();
+        Events { tick: state.tick, list, pings }
+    }
+
+    /// How much memory the events take, in bytes.
+    pub fn bytes(&self) -> usize {
+        let text = |event: &Event| match event {
+            Event::Chat { text, .. } | Event::Said { text } => text.len(),
+            _ => 0,
+        };
+        let texts: usize = self.list.iter().map(text).sum();
+        let lists = size_of_val(&*self.list) + size_of_val(&*self.pings);
+        size_of::<Events>() + lists + texts
+    }
+}
+
+impl Event {
+    /// The place of its kind among the events of a tick.
+    fn rank(&self) -> u8 {
+        match self {
+            Event::Chat { .. } => 0,
+            Event::NotOffered { .. } => 2,
+            Event::Shot(_) | Event::ShotEnded { .. } => 3,
+            _ => 1,
+        }
+    }
+}
+
+impl Shot {
+    /// Whether the path may cross the window, tested by the square around the path, which errs on
+    /// the side of sending.
+    pub fn crosses(&self, window: Window) -> bool {
+        let way = Fixed::from_px(self.range_px);
+        let end_x = self.x.plus(way.times(cosine(self.heading))).to_px();
+        let end_y = self.y.plus(way.times(sine(self.heading))).to_px();
+        let (x, y) = (self.x.to_px(), self.y.to_px());
+        let apart = |from: i32, to: i32, centre: i32| (from.min(to) - centre).max(centre - from.max(to));
+        apart(x, end_x, window.x) <= HALF_WIDTH_PX && apart(y, end_y, window.y) <= HALF_HEIGHT_PX
+    }
+}
+
+/// The number of a shot on the wire.
+pub fn shot_number(id: EntityId) -> u64 {
+    u64::from(id.0.wrapping_sub(EntityId::FIRST_SHOT.0))
+}
+
+/// An event as clients are sent it; `None` if no client is, or if what it concerns is gone.
+fn of(event: &WorldEvent, world: &World, state: &State) -> Option<Event> {
+    let place = |player| player_of(state, player).map(Seen::place);
+    let named = |player| player_of(state, player).map(|seen| Named { player, name: Arc::clone(&seen.name) });
+    Some(match *event {
+        WorldEvent::Chat { player, ref text } => Event::Chat { player, text: text.clone() },
+        WorldEvent::Swung { player, weapon, hit } => Event::Swung { player, weapon, hit, at: place(player) },
+        WorldEvent::Struck { object, direction, .. } => {
+            Event::Struck { object: objects::find(&state.nature, &state.structures, object)?, direction }
+        }
+        WorldEvent::Hurt { player, by: Some(by), amount } => Event::Hurt { by, at: place(player)?, amount },
+        WorldEvent::AnimalHurt { animal, by: Some(by), amount } => {
+            // An animal killed by the blow is gone; the number then rises from the attacker.
+            let hurt = state.animals.find(animal).map(|animal| animal.place());
+            Event::Hurt { by, at: hurt.or_else(|| place(by))?, amount }
+        }
+        WorldEvent::Healed { player, amount } => Event::Healed { player, at: place(player)?, amount },
+        WorldEvent::AnimalStruck { animal } => Event::AnimalStruck { animal },
+        WorldEvent::Died { player, by } => {
+            Event::Died { player, victim: named(player), killer: by.and_then(named) }
+        }
+        WorldEvent::Said { ref text } => Event::Said { text: text.clone() },
+        WorldEvent::NotOffered { player } => {
+            Event::NotOffered { player, choices: player_of(state, player)?.choices }
+        }
+        WorldEvent::Shot { projectile } => Event::Shot(shot(projectile, world, state)?),
+        WorldEvent::ShotEnded { projectile, x, y } => Event::ShotEnded { shot: projectile, x, y },
+        _ => return None,
+    })
+}
+
+fn ping(event: &WorldEvent, state: &State) -> Option<Ping> {
+    let WorldEvent::Pinged { player } = *event else { return None };
+    player_of(state, player).map(|seen| Ping { player, clan: seen.clan(), at: seen.place() })
+}
+
+fn shot(id: EntityId, world: &World, state: &State) -> Option<Shot> {
+    let shot = world.projectile(id)?;
+    let turret = Some(shot.by).filter(|by| by.player().is_none());
+    Some(Shot {
+        id,
+        kind: shot.kind,
+        by: shot.by,
+        turret: turret.and_then(|turret| objects::find(&state.nature, &state.structures, turret)),
+        x: shot.body.x,
+        y: shot.body.y,
+        heading: shot.body.heading,
+        range_px: shot.left.to_px(),
+    })
+}
+
+fn player_of(state: &State, player: PlayerId) -> Option<&Seen> {
+    state.index_of(player).map(|index| &state.players[index])
+}

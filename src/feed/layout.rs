@@ -1,0 +1,215 @@
+//! The two layouts side by side: who publishes for them, and one client's view in either.
+//!
+//! This is the only file that knows both. What is published of a tick is made once, and shared by
+//! the views of all workers; each layout's records are made when its first view needs them.
+
+use std::sync::Arc;
+
+use super::events::Events;
+use super::messages::Messages;
+use super::publish::WorldReader;
+use super::state::State;
+use super::{moomoo, native};
+use crate::packet::{Dialect, Lane};
+use crate::world::{PlayerId, World};
+
+/// The layout of a client's messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// Our own: differences, quantised.
+    Native,
+    /// The flat full records of all MooMoo dialects.
+    Moomoo,
+}
+
+/// Update rates per second of each kind of client; at most the tick rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rates {
+    /// Ticks per second.
+    pub tick_hz: u32,
+    /// Updates per second of the native dialect.
+    pub native_hz: u32,
+    /// Updates per second of the MooMoo dialects.
+    pub moomoo_hz: u32,
+}
+
+impl Rates {
+    /// Whether clients of this layout have a turn in this tick: turns are spread evenly, whatever
+    /// the rates.
+    fn is_turn(&self, layout: Layout, tick: u32) -> bool {
+        let hz = match layout {
+            Layout::Native => self.native_hz,
+            Layout::Moomoo => self.moomoo_hz,
+        };
+        let turns = |tick: u32| u64::from(tick) * u64::from(hz) / u64::from(self.tick_hz);
+        tick == 0 || turns(tick) != turns(tick - 1)
+    }
+}
+
+/// One tick: its events, which every client concerned must receive, and the state after it, of
+/// which only the newest counts.
+#[derive(Debug)]
+pub struct Published {
+    /// What happened in it.
+    pub events: Arc<Events>,
+    /// The players, animals, objects and clans after it.
+    pub state: Arc<State>,
+    rates: Rates,
+    native: native::Encoded,
+    moomoo: moomoo::Encoded,
+}
+
+/// Publishes the world, tick after tick.
+#[derive(Debug)]
+pub struct Publisher {
+    rates: Rates,
+    reader: WorldReader,
+    native: native::Encoder,
+    moomoo: moomoo::Encoder,
+}
+
+impl Publisher {
+    /// A publisher for this world.
+    pub fn new(world: &World, rates: Rates) -> Publisher {
+        let (native, moomoo) = Default::default();
+        Publisher { rates, reader: WorldReader::new(world), native, moomoo }
+    }
+
+    /// Publishes the world's last tick. `margin` returns how early or late a player's last command
+    /// arrived.
+    pub fn publish(&mut self, world: &World, margin: impl Fn(PlayerId) -> i16) -> Published {
+        let (events, state) = self.reader.read(world, margin);
+        Published {
+            rates: self.rates,
+            native: self.native.next(&state, self.rates.is_turn(Layout::Native, state.tick)),
+            moomoo: self.moomoo.next(&state),
+            events: Arc::new(events),
+            state: Arc::new(state),
+        }
+    }
+}
+
+/// Buffers of a worker, shared by its views one after the other, so that the steady state allocates
+/// nothing.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    native: native::Scratch,
+    moomoo: moomoo::Scratch,
+}
+
+/// One client's view of the world: what it is sent next, and what it knows from then on. A view
+/// belongs to one worker and is never locked.
+#[derive(Debug)]
+pub enum View {
+    /// Of a native client.
+    Native(native::View),
+    /// Of a MooMoo client.
+    Moomoo(moomoo::View),
+}
+
+/// What became of the state in an update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// None of the ticks was a turn of the client's layout.
+    NotDue,
+    /// The client's messages of this turn were written, if there is anything to say.
+    Written,
+    /// The client is behind, so the state is left to a later turn.
+    HeldBack,
+}
+
+impl View {
+    /// The view of a client that knows nothing yet.
+    pub fn new(layout: Layout) -> View {
+        match layout {
+            Layout::Native => View::Native(native::View::default()),
+            Layout::Moomoo => View::Moomoo(moomoo::View::default()),
+        }
+    }
+
+    /// Sets the client's body, if any, and the player that it wants to watch without one.
+    pub fn follow(&mut self, player: Option<PlayerId>, wish: Option<PlayerId>) {
+        let (View::Native(native::View { viewpoint, .. }) | View::Moomoo(moomoo::View { viewpoint, .. })) =
+            self;
+        (viewpoint.player, viewpoint.wish) = (player, wish);
+    }
+
+    /// One update: the events of the ticks that the worker has missed, then the newest state, then
+    /// the events of its tick.
+    ///
+    /// The state is left out while the client `is_behind`, that is while anything waits for it:
+    /// what the client is taken to know then stays, and a later update makes up for it.
+    pub fn update(
+        &mut self,
+        missed: &[Arc<Events>],
+        newest: &Published,
+        is_behind: bool,
+        dialect: &Dialect,
+        scratch: &mut Scratch,
+        messages: &mut Messages,
+    ) -> Turn {
+        for events in missed {
+            self.events(events, &newest.state, dialect, scratch, messages);
+        }
+        let layout = match self {
+            View::Native(_) => Layout::Native,
+            View::Moomoo(_) => Layout::Moomoo,
+        };
+        let mut ticks = missed.iter().map(|events| events.tick).chain([newest.state.tick]);
+        let turn = match ticks.any(|tick| newest.rates.is_turn(layout, tick)) {
+            false => Turn::NotDue,
+            true if is_behind => Turn::HeldBack,
+            true => Turn::Written,
+        };
+        if turn == Turn::Written {
+            self.state(newest, dialect, scratch, messages);
+        }
+        self.events(&newest.events, &newest.state, dialect, scratch, messages);
+        turn
+    }
+
+    /// What must arrive: in the lane `reliable`.
+    fn events(
+        &mut self,
+        events: &Events,
+        state: &State,
+        dialect: &Dialect,
+        scratch: &mut Scratch,
+        messages: &mut Messages,
+    ) {
+        let mut out = messages.writer(dialect, Lane::Reliable);
+        match self {
+            View::Native(view) => view.events(events, state, &mut scratch.native, &mut out),
+            View::Moomoo(view) => view.events(events, state, &mut out),
+        }
+    }
+
+    /// What a later state makes up for: in the lane `latest`.
+    fn state(
+        &mut self,
+        published: &Published,
+        dialect: &Dialect,
+        scratch: &mut Scratch,
+        messages: &mut Messages,
+    ) {
+        let (state, mut out) = (&published.state, messages.writer(dialect, Lane::Latest));
+        match self {
+            View::Native(view) => view.state(state, &published.native, &mut scratch.native, &mut out),
+            View::Moomoo(view) => view.state(state, &published.moomoo, &mut scratch.moomoo, &mut out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_come_at_their_rate_and_evenly() {
+        let rates = Rates { tick_hz: 30, native_hz: 20, moomoo_hz: 10 };
+        let turns = |layout| (1..=30).filter(|tick| rates.is_turn(layout, *tick)).collect::<Vec<u32>>();
+        let native = turns(Layout::Native);
+        assert_eq!((native.len(), turns(Layout::Moomoo).len()), (20, 10));
+        assert!(native.windows(2).all(|pair| pair[1] - pair[0] <= 2), "{native:?}");
+    }
+}

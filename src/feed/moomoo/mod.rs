@@ -1,0 +1,19 @@
+//! The layout of the MooMoo dialects: flat full records of everyone in view, each turn, as
+//! third-party clients expect them.
+//!
+//! Those clients also need a fixed order within a turn (see tests/fixtures/conversations.tsv):
+//! setup before the client's own add-player, add-player before the first record of a player,
+//! objects once, then the update, then the leaderboard. Codes and types come from the dialect's
+//! table; the values are the same for all four dialects.
+//!
+//! An update of the state is three steps: a look at what is in view (in `view`), `compare`,
+//! `write`.
+
+mod compare;
+mod events;
+mod records;
+mod view;
+mod write;
+
+pub use records::{Encoded, Encoder};
+pub use view::{Scratch, View};
