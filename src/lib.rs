@@ -13,12 +13,12 @@
 //! ```
 //!
 //! Input goes down the left arm, the world runs at the bottom, and output goes up the right arm.
-//! Each level decodes and encodes in the same file. Everything but [`net`] and [`client`] is pure:
+//! Each level decodes and encodes in the same file. Everything but [`net`], [`client`], [`testkit`] and [`cli`] is pure:
 //! bytes in, values out; no socket, no clock, no thread, no file.
 //!
 //! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`ws`], [`packet`], [`session`],
 //! [`peer`], [`world`], [`feed`], [`room`],
-//! [`explain`], [`capture`], [`replay`], [`client`], [`net`].
+//! [`explain`], [`capture`], [`replay`], [`client`], [`testkit`], [`net`].
 
 pub mod limits;
 
@@ -47,6 +47,8 @@ pub mod capture;
 pub mod replay;
 
 pub mod client;
+
+pub mod testkit;
 
 pub mod net;
 

@@ -6,13 +6,13 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tickwire::client::heard::Heard;
-use tickwire::client::hostile::{self, Endings, Kind};
-use tickwire::client::source::Source;
 use tickwire::client::talk::Talk;
 use tickwire::client::url::Url;
 use tickwire::net::{Config, Server};
 use tickwire::packet::client_packet::Mode;
 use tickwire::packet::{ClientPacket, Codes};
+use tickwire::testkit::hostile::{self, Endings, Kind};
+use tickwire::testkit::source::Source;
 
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);

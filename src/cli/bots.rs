@@ -1,4 +1,4 @@
-//! `tickwire bots`: a herd of clients that walk or play, and their measurements; or misbehaving
+//! `tickwire bots`: a crowd of clients that walk or play, and their measurements; or misbehaving
 //! clients, and how the server treats them.
 
 use std::collections::BTreeMap;
@@ -10,14 +10,14 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::codes;
 use super::output::{Failure, print};
-use crate::client::attack::{self, Attack};
-use crate::client::herd::{self, Manner, Plan};
-use crate::client::hostile::{self, Endings, Kind};
-use crate::client::sink;
-use crate::client::source::Source;
-use crate::client::tally::Report;
 use crate::client::{dial, url::Url};
 use crate::packet::{Codes, Dialect};
+use crate::testkit::attack::{self, Attack};
+use crate::testkit::crowd::{self, Manner, Plan};
+use crate::testkit::hostile::{self, Endings, Kind};
+use crate::testkit::sink;
+use crate::testkit::source::Source;
+use crate::testkit::tally::Report;
 
 /// Default source addresses for a server on this machine.
 const LOCAL_SOURCE: &str = "127.0.x.y";
@@ -80,7 +80,7 @@ fn attack_kinds() -> impl TypedValueParser<Value = Attack> {
     names.map(move |name| attack(name).expect("one of these"))
 }
 
-/// Runs the herd; an error or a disconnect is a failure.
+/// Runs the crowd; an error or a disconnect is a failure.
 pub fn run(args: &BotsArgs) -> Result<(), Failure> {
     let dialects = dialects(args)?;
     let to = dial::resolve(&args.url).map_err(|error| format!("{}: {error}", args.url))?;
@@ -113,7 +113,7 @@ pub fn run(args: &BotsArgs) -> Result<(), Failure> {
     let plan = plan(args, dialects, source, time);
     // A failed connection of one bot is in its report; an unreachable server is reported at once.
     dial::dial(to, None).map_err(|error| format!("{}: {error}", args.url))?;
-    let reports = herd::run(&plan).map_err(|error| error.to_string())?;
+    let reports = crowd::run(&plan).map_err(|error| error.to_string())?;
     for report in &reports {
         print(&if args.json { format!("{}\n", report.json()) } else { report.to_string() });
     }

@@ -1,16 +1,16 @@
-//! One bot: a link, a dialect, a check and a policy put together, without I/O and without a clock.
+//! One bot: a link, a dialect, an observer and a policy put together, without I/O and without a clock.
 //!
-//! The driver passes in bytes, the end of bytes, and the time; the bot returns bytes to send, and a
-//! [`Tally`]. After each input, drain the output; call [`Bot::act`] about ten times a second.
+//! The driver passes in bytes, the end of bytes, and the time; the bot returns bytes to send. After each
+//! input, drain the output; call [`Bot::act`] about ten times a second. The observer sees every packet
+//! and keeps the [`Picture`] that the policy reads; a `Picture` alone is an observer.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::check::Check;
 use super::heard::Heard;
 use super::link::{Event, Link, LinkError};
+use super::picture::Picture;
 use super::policy::{Policy, Wish};
-use super::tally::Tally;
 use crate::packet::client_packet::Mode;
 use crate::packet::{ClientPacket, Dialect, Direction, PacketError};
 use crate::session::NATIVE_VERSION;
@@ -40,15 +40,55 @@ pub enum Stage {
     Over,
 }
 
+/// What watches a bot's conversation.
+pub trait Observer {
+    /// What is known of the world.
+    fn picture(&self) -> &Picture;
+
+    /// The bot sends a packet.
+    fn said(&mut self, packet: &ClientPacket<'_>);
+
+    /// The server has sent a packet, which arrived `now`.
+    fn hear(&mut self, heard: &Heard, now: Duration);
+
+    /// The server has sent a message that is not a packet of the dialect.
+    fn garbled(&mut self, error: &PacketError) {
+        self.error(error.name(), error.to_string());
+    }
+
+    /// Something is wrong: its name, and a description.
+    fn error(&mut self, _name: &str, _detail: String) {}
+
+    /// So many bytes were received, and so many are to be sent.
+    fn moved(&mut self, _received: usize, _sent: usize) {}
+
+    /// The connection ended before the bot wanted it to.
+    fn ended(&mut self, _reason: &str) {}
+}
+
+impl Observer for Picture {
+    fn picture(&self) -> &Picture {
+        self
+    }
+
+    fn said(&mut self, packet: &ClientPacket<'_>) {
+        Picture::said(self, packet);
+    }
+
+    fn hear(&mut self, heard: &Heard, _: Duration) {
+        Picture::hear(self, heard);
+    }
+}
+
 /// See the [module](self).
-pub struct Bot {
+pub struct Bot<O> {
     link: Link,
     dialect: Arc<Dialect>,
     is_native: bool,
-    name: String,
+    /// The name under which it plays.
+    pub name: String,
     skin: u8,
     policy: Box<dyn Policy>,
-    check: Check,
     mourning: Duration,
     /// When a dead bot enters again.
     returns: Option<Duration>,
@@ -56,41 +96,37 @@ pub struct Bot {
     sequence: u32,
     nonce: u32,
     pinged: Option<Duration>,
-    updated: Option<Duration>,
     wishes: Vec<Wish>,
-    /// What the bot measured.
-    pub tally: Tally,
+    /// What watches it.
+    pub observer: O,
 }
 
-impl Bot {
-    /// The bot with this index, counted from 0, at the start of a connection to `host` and
-    /// `target`.
+impl<O: Observer> Bot<O> {
+    /// The bot with this index, counted from 0, on a new link: name, colour and waiting time after
+    /// death follow from the index.
     pub fn new(
         index: usize,
-        host: &str,
-        target: &str,
+        link: Link,
         dialect: Arc<Dialect>,
-        key: [u8; 16],
         policy: Box<dyn Policy>,
-    ) -> Bot {
+        observer: O,
+    ) -> Bot<O> {
         let is_native = dialect.name() == "native";
         Bot {
-            link: Link::new(host, target, is_native, key),
+            link,
             dialect,
             is_native,
             name: format!("bot {index}"),
             skin: (index % SKINS) as u8,
             policy,
-            check: Check::new(is_native),
             mourning: MOURNING + MOURNING_STEP * (index % MOURNERS) as u32,
             returns: None,
             stage: Stage::Coming,
             sequence: 0,
             nonce: 0,
             pinged: None,
-            updated: None,
             wishes: Vec::new(),
-            tally: Tally::new(),
+            observer,
         }
     }
 
@@ -99,17 +135,9 @@ impl Bot {
         self.stage
     }
 
-    /// Starts the measured time: earlier measurements do not count, but errors do.
-    pub fn begin(&mut self) {
-        self.tally.begin();
-        // A bot that gets no update because nothing changes still has players in view.
-        self.tally.view(self.check.picture().others_in_view);
-        self.updated = None;
-    }
-
     /// Takes bytes of the server that arrived `now`.
     pub fn receive(&mut self, bytes: &[u8], now: Duration) {
-        self.tally.bytes_in += bytes.len() as u64;
+        self.observer.moved(bytes.len(), 0);
         self.link.receive(bytes);
         self.take_events(now);
     }
@@ -135,21 +163,19 @@ impl Bot {
             let nonce = self.is_native.then_some(self.nonce);
             self.say(&ClientPacket::Ping { nonce });
         }
-        if self.check.picture().is_dead {
+        if self.observer.picture().is_dead {
             self.mourn(now);
         } else {
             self.returns = None;
         }
         let mut wishes = std::mem::take(&mut self.wishes);
-        self.policy.decide(self.check.picture(), now, &mut wishes);
+        self.policy.decide(self.observer.picture(), now, &mut wishes);
         wishes.drain(..).for_each(|wish| self.carry_out(wish));
         self.wishes = wishes;
     }
 
     /// Waits, and enters again.
     fn mourn(&mut self, now: Duration) {
-        // A dead bot gets no updates, so a gap over that time would mean nothing.
-        self.updated = None;
         let returns = *self.returns.get_or_insert(now + self.mourning);
         if now >= returns {
             self.returns = None;
@@ -172,7 +198,7 @@ impl Bot {
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
         let before = into.len();
         self.link.drain_output(into);
-        self.tally.bytes_out += (into.len() - before) as u64;
+        self.observer.moved(0, into.len() - before);
     }
 
     fn carry_out(&mut self, wish: Wish) {
@@ -200,12 +226,11 @@ impl Bot {
     fn say(&mut self, packet: &ClientPacket<'_>) {
         let message = packet.encode(&self.dialect);
         if message.is_empty() {
-            self.tally.error("not_in_dialect", format!("{packet:?}"));
+            self.observer.error("not_in_dialect", format!("{packet:?}"));
             return;
         }
-        self.check.said(packet);
+        self.observer.said(packet);
         self.link.send_binary(&message);
-        self.tally.said();
     }
 
     fn enter(&mut self) {
@@ -227,7 +252,7 @@ impl Bot {
                 }
                 Ok(Some(Event::Binary(message))) => decode(&self.dialect, message),
                 Ok(Some(Event::Text(text))) => {
-                    self.tally.error("text_message", text.chars().take(80).collect());
+                    self.observer.error("text_message", text.chars().take(80).collect());
                     continue;
                 }
                 Ok(Some(Event::Control)) => continue,
@@ -244,20 +269,11 @@ impl Bot {
     }
 
     fn hear(&mut self, heard: Result<Heard, PacketError>, now: Duration) {
-        self.tally.heard();
-        let heard = match heard {
-            Ok(heard) => heard,
-            Err(error) => return self.tally.error(error.name(), error.to_string()),
-        };
-        for fault in self.check.hear(&heard, now) {
-            self.tally.error(fault.rule.name(), format!("{}, {}", self.name, fault.detail));
+        match heard {
+            Ok(heard) => self.observer.hear(&heard, now),
+            Err(error) => self.observer.garbled(&error),
         }
-        self.tally.deeds.add(&self.check.take_deeds());
-        if matches!(heard, Heard::Update(_) | Heard::Players(_)) {
-            let gap = self.updated.replace(now).map(|before| now.saturating_sub(before));
-            self.tally.update(gap, self.check.picture().others_in_view);
-        }
-        if self.stage == Stage::Coming && self.check.picture().me.is_some() {
+        if self.stage == Stage::Coming && self.observer.picture().me.is_some() {
             self.stage = Stage::Playing;
         }
     }
@@ -267,13 +283,13 @@ impl Bot {
             LinkError::Refused(status) => return self.end(&format!("status {status}")),
             LinkError::Violation(violation) => violation.name(),
         };
-        self.tally.error(name, error.to_string());
+        self.observer.error(name, error.to_string());
         self.end(name);
     }
 
     fn end(&mut self, reason: &str) {
         if !matches!(self.stage, Stage::Leaving | Stage::Over) {
-            self.tally.disconnect(reason);
+            self.observer.ended(reason);
         }
         self.stage = Stage::Over;
     }
@@ -285,9 +301,10 @@ fn decode(dialect: &Dialect, message: &[u8]) -> Result<Heard, PacketError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::link::Keys;
     use super::super::policy::Wanderer;
     use super::*;
-    use crate::packet::{Codes, ServerPacket};
+    use crate::packet::Codes;
     use crate::ws::conn::{self, Conn, Role};
     use crate::ws::http::HeadReader;
     use crate::ws::message::Limits;
@@ -296,10 +313,12 @@ mod tests {
     const NOW: Duration = Duration::from_secs(1);
 
     /// A bot whose upgrade is done, and the server's end of its connection.
-    fn connected(dialect: &str) -> (Bot, Conn, Arc<Dialect>) {
+    fn connected(dialect: &str) -> (Bot<Picture>, Conn, Arc<Dialect>) {
         let dialect = Codes::builtin().dialect(dialect).unwrap();
         let policy = Box::new(Wanderer::new(1, 1));
-        let mut bot = Bot::new(3, "localhost:3000", "/", Arc::clone(&dialect), [1; 16], policy);
+        let keys = Keys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
+        let link = Link::new("localhost:3000", "/", dialect.name() == "native", keys);
+        let mut bot = Bot::new(3, link, Arc::clone(&dialect), policy, Picture::new());
         let mut request = Vec::new();
         bot.drain_output(&mut request);
         let head = HeadReader::new().receive(&request).unwrap().unwrap();
@@ -308,7 +327,7 @@ mod tests {
     }
 
     /// The packets that the bot has sent since.
-    fn said(bot: &mut Bot, conn: &mut Conn, dialect: &Dialect) -> Vec<String> {
+    fn said(bot: &mut Bot<Picture>, conn: &mut Conn, dialect: &Dialect) -> Vec<String> {
         let (mut bytes, mut packets) = (Vec::new(), Vec::new());
         bot.drain_output(&mut bytes);
         conn.receive(&bytes);
@@ -320,7 +339,7 @@ mod tests {
         packets
     }
 
-    fn tell(bot: &mut Bot, conn: &mut Conn, message: &[u8]) {
+    fn tell(bot: &mut Bot<Picture>, conn: &mut Conn, message: &[u8]) {
         let mut bytes = Vec::new();
         conn.send_binary(message);
         conn.drain_output(&mut bytes);
@@ -347,28 +366,5 @@ mod tests {
         assert_eq!(said(&mut bot, &mut conn, &dialect), ["ping", "move", "aim"]);
         bot.leave();
         assert_eq!(bot.stage(), Stage::Leaving);
-    }
-
-    #[test]
-    fn a_moomoo_bot_enters_and_counts_what_makes_no_sense() {
-        let (mut bot, mut conn, dialect) = connected("legacy");
-        assert_eq!(said(&mut bot, &mut conn, &dialect), ["enter_game"]);
-        tell(&mut bot, &mut conn, &ServerPacket::Setup { sid: 4 }.encode(&dialect));
-        tell(&mut bot, &mut conn, b"\xc1");
-        let mut bytes = Vec::new();
-        conn.close(crate::ws::CloseCode::POLICY, "message_rate");
-        conn.drain_output(&mut bytes);
-        bot.receive(&bytes, NOW);
-        assert_eq!(bot.stage(), Stage::Over);
-        let json = super::super::tally::Report {
-            dialect: String::new(),
-            bots: 1,
-            playing: 0,
-            time: NOW,
-            tally: bot.tally.clone(),
-        }
-        .json();
-        assert!(json.contains(r#""errors":{"greeting":1,"#), "{json}");
-        assert!(json.contains(r#""disconnects":{"1008 message_rate":1}"#), "{json}");
     }
 }

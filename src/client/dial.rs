@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
 use rustix::rand::{GetRandomFlags, getrandom};
 
+use super::link::Keys;
 use super::url::Url;
 use crate::limits;
 
@@ -89,7 +90,12 @@ pub fn timespec(time: Duration) -> Timespec {
     Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
 }
 
-/// Random bytes that a peer cannot predict, for upgrade keys and mask keys.
+/// The keys of a link, from the kernel.
+pub fn keys() -> Keys {
+    Keys { upgrade: random(), mask: random }
+}
+
+/// Random bytes that a peer cannot predict.
 ///
 /// # Panics
 /// If the kernel has no random source, which a running Linux always has.

@@ -12,15 +12,24 @@ use std::fmt;
 
 use crate::ws::close::CloseCode;
 use crate::ws::conn::{self, Conn, Role};
+use crate::ws::frame;
 use crate::ws::http::ResponseReader;
 use crate::ws::message::Limits;
 use crate::ws::upgrade;
 use crate::ws::violation::Violation;
 
-use super::dial;
-
 /// The subprotocol that our native clients offer.
 pub const SUBPROTOCOL: &str = "tickwire.v1";
+
+/// The random bytes of a link. [`dial::keys`](super::dial::keys) takes them from the kernel, so that nobody can predict them; a test or a
+/// simulation may choose them.
+#[derive(Debug, Clone, Copy)]
+pub struct Keys {
+    /// The key of the upgrade.
+    pub upgrade: [u8; upgrade::KEY_BYTES],
+    /// Makes the masking key of each frame.
+    pub mask: fn() -> [u8; frame::KEY_BYTES],
+}
 
 /// An event, borrowed from the link until the next call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +86,7 @@ enum State {
     Waiting {
         reader: ResponseReader,
         key: String,
+        mask: fn() -> [u8; frame::KEY_BYTES],
     },
     /// The response has arrived; the driver has not been told.
     Granted(Conn),
@@ -97,12 +107,12 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link that requests an upgrade at `target`. `key` is 16 random bytes.
-    pub fn new(host: &str, target: &str, native: bool, key: [u8; upgrade::KEY_BYTES]) -> Link {
-        let key = upgrade::encode_key(key);
+    /// A link that requests an upgrade at `target`.
+    pub fn new(host: &str, target: &str, native: bool, keys: Keys) -> Link {
+        let key = upgrade::encode_key(keys.upgrade);
         let offered = if native { vec![SUBPROTOCOL] } else { Vec::new() };
         let output = upgrade::request(host, target, &key, &offered);
-        let state = State::Waiting { reader: ResponseReader::new(), key };
+        let state = State::Waiting { reader: ResponseReader::new(), key, mask: keys.mask };
         Link { state, offered, output, failure: None, ended_early: false }
     }
 
@@ -129,13 +139,13 @@ impl Link {
     }
 
     fn shake_hands(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
-        let State::Waiting { reader, key } = &mut self.state else { return Ok(()) };
+        let State::Waiting { reader, key, mask } = &mut self.state else { return Ok(()) };
         let Some(head) = reader.receive(bytes)? else { return Ok(()) };
         if head.status != 101 {
             return Err(LinkError::Refused(head.status));
         }
         upgrade::check_response(&head, key, &self.offered)?;
-        let mut conn = Conn::new(Role::Client { mask_key: dial::random }, Limits::CLIENT);
+        let mut conn = Conn::new(Role::Client { mask_key: *mask }, Limits::CLIENT);
         conn.receive(reader.rest());
         self.state = State::Granted(conn);
         Ok(())
@@ -197,6 +207,8 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const KEYS: Keys = Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
     use crate::ws::frame;
     use crate::ws::http::HeadReader;
 
@@ -211,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_link_opens_and_carries_messages_however_the_bytes_are_cut() {
-        let mut link = Link::new("localhost:3000", "/play", true, [7; 16]);
+        let mut link = Link::new("localhost:3000", "/play", true, KEYS);
         let mut bytes = answer(&mut link);
         frame::write_binary(&mut bytes, b"hello");
         let mut events = Vec::new();
@@ -229,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_told_with_its_status() {
-        let mut link = Link::new("localhost:3000", "/play", true, [7; 16]);
+        let mut link = Link::new("localhost:3000", "/play", true, KEYS);
         link.receive(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
         assert_eq!(link.next_event(), Err(LinkError::Refused(503)));
         assert_eq!(link.next_event(), Ok(None));
@@ -237,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_masked_frame_of_a_server_is_refused() {
-        let mut link = Link::new("localhost:3000", "/play", true, [7; 16]);
+        let mut link = Link::new("localhost:3000", "/play", true, KEYS);
         let mut bytes = answer(&mut link);
         frame::write(&mut bytes, frame::Opcode::Binary, Some([1, 2, 3, 4]), b"x");
         link.receive(&bytes);

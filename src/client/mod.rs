@@ -1,40 +1,98 @@
-//! The Rust client, and the bots that walk and play with it.
+//! What a client or a bot is written with.
 //!
 //! ```text
-//!  socket ──► link ──► message ──► heard ──► check ──► picture ──► policy ──► what to say ──► link ──► socket
-//!             upgrade,             by table  does it   what is     where to                   masked
-//!             frames                         make      known       walk                       frames
-//!                                            sense?
+//!  socket ──► link ──► message ──► heard ──► picture ──► policy ──► packet ──► link ──► socket
+//!             upgrade,             by table  what is     what to               masked
+//!             frames                         known       do                    frames
 //! ```
 //!
-//! In the order of the flow: [`url`] and [`source`] (target and source address), [`dial`] (a
-//! connected socket), [`link`] (upgrade and frames), [`heard`] (a server's packets, typed, all
-//! dialects), [`check`] (whether they are consistent, and the resulting [`picture`]), [`policy`]
-//! (where a bot walks; it knows nothing of packets) and [`play`] (the rest of its behaviour),
-//! [`bot`] (all of these together), [`herd`] (many bots on few threads) with its [`tally`],
-//! [`talk`] (one client that waits for answers, for tests and tools; and one for an interactive
-//! prompt), [`echo`] (a client that echoes messages), [`hostile`] (a client that misbehaves, to see
-//! how the server treats it), [`attack`] (many at once), [`sink`] (a server that drops all input,
-//! for comparison).
+//! In the order of the flow: [`url`] (the target address), [`dial`] (a connected socket), [`link`] (upgrade and frames), [`heard`] (a
+//! server's packets, typed, all dialects), [`picture`] (what is known of the world), [`policy`] (what a body does; it knows nothing of
+//! packets) and [`play`] (a policy that meets, builds and fights), [`bot`] (all of these together), [`talk`] (one client that waits for
+//! answers, for tests and tools; and one for an interactive prompt), [`echo`] (a client that echoes messages).
 //!
-//! Only `dial`, `herd`, `talk`, `echo`, `hostile`, `attack` and `sink` touch sockets and clocks;
-//! the others are values, with time as an argument. Nothing here uses the server's `net`.
+//! Only `dial`, `talk` and `echo` touch sockets and clocks; the others are values, with time as an argument. Nothing here uses the
+//! server's `net`. Checks of a server are in [`testkit`](crate::testkit).
+//!
+//! # A bot of your own
+//!
+//! A [`Policy`](policy::Policy) decides, a [`Bot`](bot::Bot) does the rest. Its driver moves bytes: after each input it sends what
+//! `drain_output` gives, and calls `act` about ten times a second. Here the other end is a few lines; with a socket, connect with
+//! [`dial::dial`] and take the keys from [`dial::keys`].
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use tickwire::client::bot::{Bot, Stage};
+//! use tickwire::client::link::{Keys, Link};
+//! use tickwire::client::picture::Picture;
+//! use tickwire::client::policy::{Policy, Wish};
+//! use tickwire::packet::{Codes, Direction};
+//! use tickwire::ws::conn::{Conn, Event, Role};
+//! use tickwire::ws::http::HeadReader;
+//! use tickwire::ws::message::Limits;
+//! use tickwire::ws::upgrade;
+//!
+//! /// Walks to the right until it has gone 100 px.
+//! struct East(Option<f64>);
+//!
+//! impl Policy for East {
+//!     fn decide(&mut self, picture: &Picture, _now: Duration, wishes: &mut Vec<Wish>) {
+//!         let Some(me) = picture.own() else { return };
+//!         let begin = *self.0.get_or_insert(me.x_px);
+//!         wishes.push(Wish::Walk((me.x_px < begin + 100.0).then_some(0)));
+//!     }
+//! }
+//!
+//! let dialect = Codes::builtin().dialect("native").ok_or("no such dialect")?;
+//! let keys = Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
+//! let link = Link::new("localhost:3000", "/play", true, keys);
+//! let mut bot = Bot::new(0, link, dialect.clone(), Box::new(East(None)), Picture::new());
+//!
+//! // The request leaves, the server's response arrives.
+//! let (mut out, mut now) = (Vec::new(), Duration::ZERO);
+//! bot.drain_output(&mut out);
+//! let request = HeadReader::new().receive(&out)?.ok_or("half a request")?;
+//! bot.receive(&upgrade::accept(&request, &["tickwire.v1"])?.response, now);
+//!
+//! // The bot has said hello. The server tells it of the world and of its body.
+//! let mut server = Conn::new(Role::Server, Limits::SERVER);
+//! for text in [
+//!     r#"["welcome",[1,"0",1,14400,30,30,"0",5]]"#,
+//!     r#"["spawned",[9]]"#,
+//!     r#"["update",[6,[0,0,65536000,65536000,0,0,0,null],[],[9,"bot 0",3,2000,2000,0]]]"#,
+//! ] {
+//!     server.send_binary(&dialect.msgpack_from_json(Direction::ToClient, text)?);
+//! }
+//! let mut bytes = Vec::new();
+//! server.drain_output(&mut bytes);
+//! bot.receive(&bytes, now);
+//! assert_eq!(bot.stage(), Stage::Playing);
+//!
+//! // It walks.
+//! now += Duration::from_millis(100);
+//! bot.act(now);
+//! out.clear();
+//! bot.drain_output(&mut out);
+//! server.receive(&out);
+//! let mut said = Vec::new();
+//! while let Some(event) = server.next_event()? {
+//!     if let Event::Binary(message) = event {
+//!         said.push(dialect.decode(Direction::ToServer, message)?.row.name.clone());
+//!     }
+//! }
+//! assert_eq!(said, ["hello", "ping", "move"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
-pub mod attack;
 pub mod bot;
-pub mod check;
 pub mod dial;
 pub mod dice;
 pub mod echo;
 pub mod heard;
-pub mod herd;
-pub mod hostile;
 pub mod link;
 pub mod picture;
 pub mod play;
 pub mod policy;
-pub mod sink;
-pub mod source;
 pub mod talk;
-pub mod tally;
 pub mod url;

@@ -17,7 +17,8 @@ use std::time::Duration;
 use self::company::Company;
 use self::craft::Craft;
 use self::senses::{
-    arm_for, heading_to, hits_anyone, in_the_way, nearest_animal, nearest_foe, others, player_size_px, way_px,
+    Goal, NEARER_PX, arm_for, heading_to, hits_anyone, in_the_way, nearest_animal, nearest_foe, others,
+    player_size_px, way_px,
 };
 use super::dice::Dice;
 use super::heard::Object;
@@ -66,31 +67,16 @@ const SHARE_PX: f64 = 130.0;
 const YIELDS: u32 = 5;
 /// A bot has enough of a resource at this amount.
 const ENOUGH: [u32; 4] = [100, 30, 60, 20];
-/// How much nearer than its reach a bot goes, px: its knowledge is slightly old.
-const NEARER_PX: f64 = 15.0;
 /// A bot starts to strike when its target is this far out of reach, px.
 const SOON_PX: f64 = 50.0;
 /// A bot that wants to walk and moves no further than this between two thoughts is blocked, px.
 const STUCK_PX: f64 = 4.0;
-/// A built object nearer than this may be the obstacle, px.
-const IN_THE_WAY_PX: f64 = 130.0;
 /// How long a bot walks around an obstacle.
 const DETOUR: Duration = Duration::from_millis(700);
 /// A quarter of a turn.
 const QUARTER: u16 = 1 << 14;
 /// A look direction is updated when it is off by more than this: 2 degrees.
 const OFF: u16 = 364;
-
-/// A bot's goal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Goal {
-    /// An object to gather from, or an obstacle.
-    Thing(u32),
-    Player(u32),
-    Animal(u32),
-    /// The meeting point.
-    Meeting,
-}
 
 /// The goal's position, and how near a bot must be to strike it.
 struct Target {

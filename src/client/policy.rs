@@ -74,7 +74,7 @@ const LINES: [&str; 6] = ["hello", "nice day", "which way?", "over here", "wait 
 
 /// Walks about in changing directions, in company: it stays near its home. That is where it was
 /// born, or, if it is lonely there, the nearest of the gathering points that all wanderers of a
-/// herd share.
+/// crowd share.
 #[derive(Debug)]
 pub struct Wanderer {
     dice: Dice,
@@ -94,7 +94,7 @@ pub(super) struct Tongue {
 impl Tongue {
     /// Talks now and then.
     pub(super) fn speak(&mut self, dice: &mut Dice, now: Duration, wishes: &mut Vec<Wish>) {
-        // The first line comes at a random time of the first silence, so that a herd does not talk
+        // The first line comes at a random time of the first silence, so that a crowd does not talk
         // all at once.
         let first = dice.between(Duration::from_secs(2), SILENCE[1]);
         let silence_ends = *self.silence_ends.get_or_insert(now + first);
@@ -107,7 +107,7 @@ impl Tongue {
 }
 
 impl Wanderer {
-    /// A wanderer in a herd of `count`. The same seed makes the same decisions in the same world.
+    /// A wanderer in a crowd of `count`. The same seed makes the same decisions in the same world.
     pub fn new(seed: u64, count: usize) -> Wanderer {
         // About fifty bots per point: enough company, and room to walk.
         let points_per_side = (count as f64 / 50.0).sqrt().round().max(1.0) as u32;

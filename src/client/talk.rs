@@ -49,7 +49,7 @@ impl Talk {
     /// As [`Talk::connect`].
     pub fn start(stream: TcpStream, url: &Url, dialect: Arc<Dialect>) -> io::Result<Talk> {
         let is_native = dialect.name() == "native";
-        let link = Link::new(&url.authority(), &url.target, is_native, dial::random());
+        let link = Link::new(&url.authority(), &url.target, is_native, dial::keys());
         let mut talk = Talk { stream, link, dialect, heard: VecDeque::new(), ending: None };
         talk.flush()?;
         let deadline = Instant::now() + limits::DIAL_TIME;

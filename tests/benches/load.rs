@@ -27,10 +27,10 @@ use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use tickwire::client::dial;
 use tickwire::client::link::{Event, Link};
-use tickwire::client::source::Source;
 use tickwire::client::url::Url;
 use tickwire::packet::client_packet::Mode;
 use tickwire::packet::{ClientPacket, Codes, Dialect};
+use tickwire::testkit::source::Source;
 
 /// Between two arrivals of one update, when a send came in two pieces.
 const SAME_UPDATE: Duration = Duration::from_millis(5);
@@ -128,7 +128,7 @@ impl Load {
         let url = self.options.url.clone().for_dialect(self.dialect.name());
         for index in 0..self.options.clients as usize {
             let stream = dial::dial(self.to, Some(source.address(index)))?;
-            let link = Link::new(&url.authority(), &url.target, self.is_native(), dial::random());
+            let link = Link::new(&url.authority(), &url.target, self.is_native(), dial::keys());
             epoll::add(&self.epoll, &stream, EventData::new_u64(index as u64), EventFlags::IN)?;
             let plays = index >= self.options.spectators as usize;
             self.clients.push(Client { link, stream, is_open: false, plays, arrived: None, sequence: 0 });

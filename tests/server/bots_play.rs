@@ -3,15 +3,15 @@
 
 use std::time::{Duration, Instant};
 
-use tickwire::client::check::Deeds;
-use tickwire::client::herd::{self, Manner, Plan};
-use tickwire::client::tally::Report;
 use tickwire::net::{Config, Server};
 use tickwire::packet::Codes;
+use tickwire::testkit::check::Deeds;
+use tickwire::testkit::crowd::{self, Manner, Plan};
+use tickwire::testkit::tally::Report;
 
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Measured time of one herd; the next one comes if not everything has happened in it.
+/// Measured time of one crowd; the next one comes if not everything has happened in it.
 const ROUND: Duration = Duration::from_secs(12);
 
 /// What has happened, added up over the rounds: to those of each dialect, and to anyone.
@@ -41,7 +41,7 @@ fn a_dozen_in_three_dialects_gather_build_fight_die_and_come_back() {
     while !has_all(&all) || all.is_empty() {
         let told: String = all.iter().map(Report::to_string).collect();
         assert!(started.elapsed() < PATIENCE, "not all has happened:\n{told}");
-        let reports = herd::run(&plan).unwrap();
+        let reports = crowd::run(&plan).unwrap();
         for report in &reports {
             assert!(report.is_well() && report.bots == 4, "{report}");
         }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tickwire::client::heard::Heard;
-use tickwire::client::herd::{self, Manner, Plan};
 use tickwire::client::talk::Talk;
-use tickwire::client::tally::Report;
 use tickwire::client::url::Url;
 use tickwire::net::{Config, Server};
 use tickwire::packet::client_packet::Mode;
 use tickwire::packet::{ClientPacket, Codes, Dialect};
+use tickwire::testkit::crowd::{self, Manner, Plan};
+use tickwire::testkit::tally::Report;
 
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -36,7 +36,7 @@ fn run(url: &Url, name: &str, count: usize) -> Report {
         manner: Manner::Walk,
         seed: 7,
     };
-    herd::run(&plan).unwrap().remove(0)
+    crowd::run(&plan).unwrap().remove(0)
 }
 
 fn counter(server: &Server, name: &str) -> u64 {

@@ -7,7 +7,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tickwire::client::attack::{self, Attack};
 use tickwire::client::heard::Heard;
 use tickwire::client::talk::Talk;
 use tickwire::client::url::Url;
@@ -16,6 +15,7 @@ use tickwire::net::Server;
 use tickwire::net::recorder::Target;
 use tickwire::packet::client_packet::Mode;
 use tickwire::packet::{ClientPacket, Codes};
+use tickwire::testkit::attack::{self, Attack};
 
 use crate::replay::{File, number, replay};
 use crate::support::{PATIENCE, server, server_with};

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use tickwire::client::dial;
 use tickwire::client::heard::Heard;
-use tickwire::client::hostile::{self, Kind};
-use tickwire::client::source::Source;
 use tickwire::client::talk::Talk;
 use tickwire::client::url::Url;
 use tickwire::limits;
 use tickwire::net::{Config, Server};
 use tickwire::packet::client_packet::Mode;
 use tickwire::packet::{ClientPacket, Codes, Dialect};
+use tickwire::testkit::hostile::{self, Kind};
+use tickwire::testkit::source::Source;
 use tickwire::ws::frame::{self, Opcode};
 
 /// Long enough for anything that happens at all, on any machine.

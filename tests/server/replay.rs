@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tickwire::capture::{self, Capture, End, Piece};
-use tickwire::client::herd::{self, Manner, Plan};
 use tickwire::net::console::Source;
 use tickwire::net::recorder::{Rotation, Target};
 use tickwire::net::{Config, Server};
 use tickwire::packet::{Codes, Direction};
+use tickwire::testkit::crowd::{self, Manner, Plan};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{Header, Opcode, mask};
 
@@ -72,7 +72,7 @@ fn recorded(file: &Path, is_late: bool, rotation: Rotation) -> Vec<u8> {
         if !is_late {
             capture();
         }
-        let playing = scope.spawn(|| herd::run(&plan).expect("they play"));
+        let playing = scope.spawn(|| crowd::run(&plan).expect("they play"));
         if is_late {
             thread::sleep(Duration::from_millis(2_500));
             capture();

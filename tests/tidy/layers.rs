@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself. The order is that of the flow.
-const LAYERS: [(&str, &[&str]); 17] = [
+const LAYERS: [(&str, &[&str]); 18] = [
     ("limits", &[]),
     ("sync", &[]),
     ("household", &[]),
@@ -22,6 +22,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("explain", &["ws", "packet", "capture", "limits"]),
     ("replay", &["capture", "ws", "packet", "world", "session", "peer", "limits"]),
     ("client", &["ws", "packet", "world", "session", "feed", "explain", "capture", "limits"]),
+    ("testkit", &["client", "ws", "packet", "world", "session", "limits"]),
     (
         "net",
         &[
@@ -54,6 +55,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
             "replay",
             "limits",
             "client",
+            "testkit",
             "net",
             "household",
             "sync",
@@ -63,7 +65,22 @@ const LAYERS: [(&str, &[&str]); 17] = [
 ];
 
 /// The layers that may touch the machine.
-const IMPURE: [&str; 3] = ["net", "client", "cli"];
+const IMPURE: [&str; 4] = ["net", "client", "testkit", "cli"];
+
+/// Files and folders of those layers that are pure nevertheless: a client or a checking bot runs without a socket and without a clock.
+const PURE: [&str; 11] = [
+    "client/bot",
+    "client/dice",
+    "client/heard",
+    "client/link",
+    "client/picture",
+    "client/play",
+    "client/policy",
+    "client/url",
+    "testkit/check",
+    "testkit/checked",
+    "testkit/tally",
+];
 
 /// What touches the machine: modules of `std`, types that read a clock, libraries that wrap system calls.
 const MACHINE: [&[&str]; 11] = [
@@ -119,7 +136,9 @@ pub fn imports(file: &File) -> Vec<Breach> {
 /// Uses of sockets, threads, files and clocks where only values belong.
 pub fn purity(file: &File) -> Vec<Breach> {
     let Some(layer) = layer(file) else { return Vec::new() };
-    if IMPURE.contains(&layer) || layer == "main" || file.is_test() {
+    let is_part = |part: &&&str| ["", ".rs"].iter().any(|end| file.is_in(&format!("src/{part}{end}")));
+    let part = PURE.iter().find(is_part);
+    if part.is_none() && (IMPURE.contains(&layer) || layer == "main") || file.is_test() {
         return Vec::new();
     }
     let tokens = rust::tokens(&file.text);
@@ -129,7 +148,8 @@ pub fn purity(file: &File) -> Vec<Breach> {
     let mut breaches = Vec::new();
     for at in code {
         if let Some(words) = MACHINE.iter().find(|words| rust::reads(&tokens, at, words)) {
-            let rule = format!("{} belongs to {}; {layer} is pure", words.concat(), IMPURE.join(", "));
+            let pure = part.map_or(layer, |part| *part);
+            let rule = format!("{} belongs to {}; {pure} is pure", words.concat(), IMPURE.join(", "));
             breaches.push(Breach::new(file, tokens[at].line, rule));
         }
         if rust::reads(&tokens, at, &["std", ":", ":", "{"]) {

@@ -64,6 +64,8 @@ fn layers_see_only_what_they_may() {
     );
     finds(layers::imports, "src/net/client.rs", "use super::inbox;\nuse crate::client::Bot;\n", &[2]);
     finds(layers::imports, "src/client/bot.rs", "let a = crate::net::Server::start;\n", &[1]);
+    finds(layers::imports, "src/client/bot.rs", "use crate::testkit::check::Check;\n", &[1]);
+    finds(layers::imports, "src/testkit/crowd.rs", "use crate::client::bot::Bot;\n", &[]);
     finds(layers::imports, "src/world/state.rs", "use crate::fixed::Angle;\n", &[]);
     finds(layers::imports, "src/world/state.rs", "use tickwire::limits;\n", &[1]);
     finds(layers::imports, "src/limits.rs", "use super::ws;\n", &[1]);
@@ -141,7 +143,7 @@ fn a_circle_is_found_between_impl_blocks_of_a_type() {
 }
 
 #[test]
-fn only_net_client_and_cli_touch_the_machine() {
+fn only_the_outer_layers_touch_the_machine() {
     keep(layers::purity);
     finds(layers::purity, "src/ws/conn.rs", "use std::time::Duration;\n", &[]);
     finds(layers::purity, "src/ws/conn.rs", "use std::net::TcpStream;\n", &[1]);
@@ -150,6 +152,9 @@ fn only_net_client_and_cli_touch_the_machine() {
     finds(layers::purity, "src/feed/view.rs", "#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n", &[]);
     finds(layers::purity, "src/feed/view.rs", "#[cfg(test)]\nmod tests {}\nuse std::fs;\n", &[3]);
     finds(layers::purity, "src/net/client.rs", "use std::net::TcpStream;\n", &[]);
+    finds(layers::purity, "src/client/talk.rs", "use std::net::TcpStream;\n", &[]);
+    finds(layers::purity, "src/client/bot.rs", "use std::net::TcpStream;\n", &[1]);
+    finds(layers::purity, "src/testkit/check/wild.rs", "use std::time::Instant;\n", &[1]);
 }
 
 #[test]

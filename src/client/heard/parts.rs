@@ -97,6 +97,14 @@ pub struct Own {
     pub direction: Option<u16>,
 }
 
+impl Own {
+    /// Where the receiver's player is.
+    pub fn pose(&self, player: u32) -> Pose {
+        let px = |fixed: i32| f64::from(fixed) / 65_536.0;
+        Pose { player, x_px: px(self.x), y_px: px(self.y), heading: self.heading }
+    }
+}
+
 /// A player and its position.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pose {

@@ -1,6 +1,7 @@
 //! Converts a decoded packet to [`Heard`]. Arguments are found by their name in the table, never by
 //! position.
 
+use super::values::{flag, groups, half_px, text, whole};
 use super::{
     Added, Enter, Heard, Kit, Leaderboard, Moved, Object, Offers, Own, Pose, Shown, Stock, Swing, Update,
     Welcome, wild,
@@ -227,34 +228,6 @@ fn leaderboard(decoded: &Decoded<'_>) -> Option<Leaderboard> {
         place: decoded.get("place").and_then(whole),
         players: decoded.get("players").and_then(whole),
     })
-}
-
-/// The groups of a flat list; an absent list has no groups. `None` if a group is not valid for
-/// `read`.
-pub(super) fn groups<const N: usize, T>(
-    list: Option<&Value>,
-    read: impl Fn(&[Value; N]) -> Option<T>,
-) -> Option<Vec<T>> {
-    let Some(list) = list else { return Some(Vec::new()) };
-    let groups = list.as_array()?.chunks(N);
-    groups.map(|group| read(group.try_into().ok()?)).collect()
-}
-
-pub(super) fn whole<N: TryFrom<i64>>(value: &Value) -> Option<N> {
-    value.as_i64().and_then(|number| N::try_from(number).ok())
-}
-
-/// A flag is 0 or 1, or a boolean.
-pub(super) fn flag(value: &Value) -> Option<bool> {
-    value.as_bool().or_else(|| value.as_i64().map(|number| number != 0))
-}
-
-pub(super) fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
-}
-
-pub(super) fn half_px(value: &Value) -> Option<f64> {
-    value.as_i64().map(|half_px| half_px as f64 / 2.0)
 }
 
 fn turn8(value: &Value) -> Option<u16> {

@@ -1,7 +1,7 @@
 //! Converts a decoded packet to [`Heard`]: projectiles, animals, clans. Arguments are found by
 //! their name in the table, never by position.
 
-use super::read::{flag, groups, half_px, text, whole};
+use super::values::{flag, groups, half_px, text, whole};
 use super::{Animal, Clan, Heard, Mate, OwnClan, Shot, ShotEnd, ShotPlace};
 use crate::packet::grammar::Shape;
 use crate::packet::{Decoded, Value, angle};

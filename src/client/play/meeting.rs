@@ -1,4 +1,4 @@
-//! Meeting points of bots: points of the plains that all bots of a herd derive from the same seed,
+//! Meeting points of bots: points of the plains that all bots of a crowd derive from the same seed,
 //! so that they meet without communicating.
 //!
 //! No point is in the river, the snow or the desert.
@@ -8,7 +8,7 @@ use crate::world::rules;
 
 /// Bots per point: enough for a lively screen, too few for one screen to hold everyone.
 const BOTS_PER_POINT: usize = 25;
-/// Points of a small herd: newcomers appear near each other, so it meets at one point, and no point
+/// Points of a small crowd: newcomers appear near each other, so it meets at one point, and no point
 /// is far.
 const POINTS_LEAST: usize = 12;
 /// How far a point is from the river, the snow and the desert, px on a map of the usual size.
@@ -23,7 +23,7 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// The points of a herd of `count`.
+    /// The points of a crowd of `count`.
     pub fn new(seed: u64, count: usize) -> Meeting {
         let mut dice = Dice::new(seed);
         let mut chance = || f64::from(dice.below(1_000)) / 1_000.0;
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_bots_of_a_herd_have_the_same_points_apart_from_each_other_and_on_the_plains() {
+    fn all_bots_of_a_crowd_have_the_same_points_apart_from_each_other_and_on_the_plains() {
         for seed in 0..20 {
             let meeting = Meeting::new(seed, 300);
             assert_eq!(meeting.points, Meeting::new(seed, 300).points);

@@ -1,11 +1,26 @@
-//! Facts that a bot derives from the [`Picture`]: nearby players, obstacles, the suitable weapon.
-//! These functions decide nothing and keep no state.
+//! Facts that a bot derives from the [`Picture`]: nearby players, obstacles, the suitable weapon for
+//! a goal. These functions decide nothing and keep no state.
 
 use std::f64::consts::TAU;
 
-use super::{Goal, IN_THE_WAY_PX, NEARER_PX};
 use crate::client::picture::{Known, Picture};
 use crate::world::rules;
+
+/// How much nearer than its reach a bot goes, px: its knowledge is slightly old.
+pub(super) const NEARER_PX: f64 = 15.0;
+/// A built object nearer than this may be the obstacle, px.
+const IN_THE_WAY_PX: f64 = 130.0;
+
+/// A bot's goal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// An object to gather from, or an obstacle.
+    Thing(u32),
+    Player(u32),
+    Animal(u32),
+    /// The meeting point.
+    Meeting,
+}
 
 /// The weapon for a goal: a shooting weapon against a foe if the bot can pay for it, otherwise the
 /// first of its weapons.

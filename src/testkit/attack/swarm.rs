@@ -13,10 +13,10 @@ use rustix::event::{PollFd, PollFlags};
 
 use super::{Attack, LINE, Manner, Pressure, Reads, victim};
 use crate::client::dial;
-use crate::client::hostile::{self, Told};
 use crate::client::link::Link;
-use crate::client::source::Source;
 use crate::client::url::Url;
+use crate::testkit::hostile::{self, Told};
+use crate::testkit::source::Source;
 
 /// Time between two passes over all attackers.
 const LOOK: Duration = Duration::from_millis(5);
@@ -178,7 +178,7 @@ impl<'a> Swarm<'a> {
         };
         self.pressure.connections += 1;
         let url = &self.plan.url;
-        let mut link = Link::new(&url.authority(), &url.target, true, dial::random());
+        let mut link = Link::new(&url.authority(), &url.target, true, dial::keys());
         let mut unsent = Vec::new();
         if manner.upgrades || manner.asks_and_leaves {
             link.drain_output(&mut unsent);

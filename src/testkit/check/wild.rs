@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Common, Rule, reach_px};
+use super::common::{Common, reach_px};
+use super::rule::Rule;
 use crate::client::heard::{Animal, Heard, Shot, ShotEnd, ShotPlace};
 use crate::world::rules::{self, AnimalKind};
 
@@ -120,7 +121,7 @@ impl State {
             common.fault(Rule::Animal, format!("{animal:?}, at most {most}"));
         }
         let told = self.told.insert(id, now);
-        let before = common.picture.animals.insert(id, *animal);
+        let before = common.picture.animals.get(&id).copied();
         let Some((told, before)) = told.zip(before) else { return };
         let way_px = (x_px - before.x_px).hypot(y_px - before.y_px);
         let time_s = (now.saturating_sub(told) + TURN).as_secs_f64();
@@ -133,7 +134,7 @@ impl State {
         let mut food = Vec::new();
         for id in gone {
             self.told.remove(id);
-            match common.picture.animals.remove(id) {
+            match common.picture.animals.get(id) {
                 Some(animal) => {
                     food.extend(AnimalKind::from_number(animal.kind).map(|kind| kind.animal().food));
                 }
@@ -147,8 +148,8 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::check::{Check, Deeds};
     use crate::client::heard::{Added, Pose, Shown, Stock};
+    use crate::testkit::check::{Check, Deeds};
 
     const ME: Pose = Pose { player: 1, x_px: 500.0, y_px: 500.0, heading: 0 };
 

@@ -1,14 +1,14 @@
 //! Source addresses of clients: a pattern that spreads many clients over many addresses of this
 //! machine.
 //!
-//! A server limits the clients of one address. All of `127.0.0.0/8` is this machine, so a herd of
+//! A server limits the clients of one address. All of `127.0.0.0/8` is this machine, so a crowd of
 //! bots can use many addresses: in a pattern such as `127.0.x.y`, `x` and `y` are replaced.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// Clients per address: a quarter of a server's limit, so that several herds can run at once.
+/// Clients per address: a quarter of a server's limit, so that several crowds can run at once.
 const CLIENTS_PER_ADDRESS: usize = 16;
 /// The first value of `y`: 1 is left to human players, at `127.0.0.1`.
 const FIRST: usize = 2;
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_herd_spreads_over_addresses() {
+    fn a_crowd_spreads_over_addresses() {
         let source: Source = "127.0.x.y".parse().unwrap();
         let mut clients = BTreeMap::<IpAddr, usize>::new();
         (0..10_000).for_each(|index| *clients.entry(source.address(index)).or_default() += 1);

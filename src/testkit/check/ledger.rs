@@ -12,50 +12,12 @@
 
 use std::time::Duration;
 
-use super::{Common, Rule, growth};
+use super::common::Common;
+use super::deeds::Deeds;
+use super::growth;
+use super::rule::Rule;
 use crate::client::heard::{Heard, Stock, Swing};
 use crate::world::rules;
-
-/// The player's deeds, counted from the received packets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Deeds {
-    /// Strokes that hit anything.
-    pub hits: u64,
-    /// Units of all resources together: gathered, stolen, hunted.
-    pub gathered: u64,
-    /// Objects built.
-    pub builds: u64,
-    /// Upgrades chosen.
-    pub upgrades: u64,
-    /// Shots fired.
-    pub shots: u64,
-    /// Animals killed.
-    pub animals: u64,
-    /// Clans founded and joined.
-    pub clans: u64,
-    /// Other players killed.
-    pub kills: u64,
-    /// The player's own deaths.
-    pub deaths: u64,
-    /// Births after a death.
-    pub respawns: u64,
-}
-
-impl Deeds {
-    /// Adds another count.
-    pub fn add(&mut self, other: &Deeds) {
-        self.hits += other.hits;
-        self.gathered += other.gathered;
-        self.builds += other.builds;
-        self.upgrades += other.upgrades;
-        self.shots += other.shots;
-        self.animals += other.animals;
-        self.clans += other.clans;
-        self.kills += other.kills;
-        self.deaths += other.deaths;
-        self.respawns += other.respawns;
-    }
-}
 
 /// One resource: its amount, and the rises still to be explained.
 #[derive(Debug, Clone, Copy, Default)]
@@ -127,13 +89,17 @@ impl Ledger {
         std::mem::take(&mut self.deeds)
     }
 
-    /// Records a packet, and the food of animals that are `killed` by it, by any player. Players,
-    /// objects, births and deaths are already recorded.
-    pub(super) fn hear(&mut self, heard: &Heard, now: Duration, killed: &[u32], common: &mut Common) {
-        self.carcasses[1].extend_from_slice(killed);
+    /// Records what a packet says about equipment, before the picture takes it.
+    pub(super) fn earn(&mut self, heard: &Heard, now: Duration, common: &mut Common) {
         let mills = common.picture.kit.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
         self.pay.earn(mills, now);
         growth::hear(heard, self.is_first, common, &mut self.deeds);
+    }
+
+    /// Records a packet that the picture has taken, and the food of animals that are `killed` by it,
+    /// by any player.
+    pub(super) fn hear(&mut self, heard: &Heard, killed: &[u32], common: &mut Common) {
+        self.carcasses[1].extend_from_slice(killed);
         if let Heard::Shakes(objects) = heard {
             return objects.iter().for_each(|object| self.shake(*object, common));
         }
@@ -217,7 +183,6 @@ impl Ledger {
         self.settle(common);
         let forgiven = common.picture.is_dead || std::mem::take(&mut self.is_first);
         for (kind, account) in self.accounts.iter_mut().enumerate() {
-            common.picture.stock[kind] = account.has;
             let (mut risen, earned) =
                 (std::mem::take(&mut account.risen), std::mem::take(&mut account.earned));
             if kind == rules::Resource::Gold as usize {
@@ -313,8 +278,8 @@ fn most_gathered() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::check::Check;
     use crate::client::heard::{Added, Object, Pose};
+    use crate::testkit::check::Check;
 
     const TREE: u32 = 70;
     const GOLD: u32 = 71;

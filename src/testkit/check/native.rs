@@ -4,12 +4,11 @@
 //! announced by `spawned` before the update in which it enters, and then occurs only in `own`; when
 //! it dies it leaves, in the turn before `died` or one after.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Common, Rule};
+use super::common::{Common, EDGE_PX};
+use super::rule::Rule;
 use crate::client::heard::{Enter, Heard, Own, Pose, Update};
-use crate::client::picture::Known;
-use crate::world::rules;
 
 /// State of a native connection that the picture does not hold.
 #[derive(Debug, Default)]
@@ -20,8 +19,6 @@ pub(super) struct State {
     ticks_per_update: u32,
     /// The last update's tick.
     tick: Option<u32>,
-    /// A body that was announced and has not entered yet.
-    announced: Option<u32>,
 }
 
 impl State {
@@ -34,7 +31,6 @@ impl State {
             self.welcomed = true;
             self.tick_hz = welcome.tick_hz.max(1);
             self.ticks_per_update = self.tick_hz.div_ceil(welcome.update_hz.max(1));
-            common.picture.map_size_px = f64::from(welcome.map_size_px);
             return;
         }
         if !self.welcomed {
@@ -42,7 +38,7 @@ impl State {
         }
         match heard {
             Heard::Spawned { player } => {
-                if let Some(before) = self.announced.replace(*player) {
+                if let Some(before) = common.picture.announced {
                     common.fault(Rule::Birth, format!("spawned {before}, then {player}"));
                 }
             }
@@ -66,107 +62,106 @@ impl State {
         let one_update_s = seconds(self.ticks_per_update);
         let since_last_s =
             self.tick.map(|before| seconds(update.tick.saturating_sub(before)).max(one_update_s));
-        let mut named = BTreeSet::new();
-        for player in &update.leaves {
-            self.leave(*player, common);
-        }
-        for enter in &update.enters {
-            self.enter(enter, common);
-            named.insert(enter.pose.player);
-        }
+        let mut turn =
+            Turn { update, me: common.picture.me, entered: BTreeMap::new(), named: BTreeSet::new() };
+        update.leaves.iter().for_each(|player| turn.leave(*player, common));
+        update.enters.iter().for_each(|enter| turn.enter(enter, common));
         for pose in &update.full {
-            name_once(&mut named, pose.player, common);
-            common.moves_to(pose, since_last_s);
+            name_once(&mut turn.named, pose.player, turn.me, common);
+            common.moves_to(pose, turn.place(pose.player, common), since_last_s);
         }
         for moved in &update.moved {
-            name_once(&mut named, moved.player, common);
-            let Some(known) = common.picture.players.get(&moved.player) else {
+            name_once(&mut turn.named, moved.player, turn.me, common);
+            let Some((x_px, y_px)) = turn.place(moved.player, common) else {
                 common.fault(Rule::UpdateUnknown, format!("player {} moved", moved.player));
                 continue;
             };
-            let pose = Pose {
-                player: moved.player,
-                x_px: known.x_px + moved.dx_px,
-                y_px: known.y_px + moved.dy_px,
-                heading: known.heading,
-            };
-            common.moves_to(&pose, Some(one_update_s));
+            let (to_x_px, to_y_px) = (x_px + moved.dx_px, y_px + moved.dy_px);
+            let pose = Pose { player: moved.player, x_px: to_x_px, y_px: to_y_px, heading: 0 };
+            common.moves_to(&pose, Some((x_px, y_px)), Some(one_update_s));
         }
-        for (player, heading) in &update.turned {
-            match common.picture.players.get_mut(player) {
-                Some(known) => known.heading = *heading,
-                None => common.fault(Rule::UpdateUnknown, format!("player {player} turned")),
+        for (player, _) in &update.turned {
+            if turn.place(*player, common).is_none() {
+                common.fault(Rule::UpdateUnknown, format!("player {player} turned"));
             }
         }
         if let Some(own) = &update.own {
-            self.own(own, named, since_last_s, common);
+            turn.own(own, since_last_s, common);
         }
         self.tick = Some(update.tick);
-        common.picture.updates += 1;
-        common.picture.count_in_view();
+    }
+}
+
+/// One update, while it is checked: the picture is still that of the update before.
+struct Turn<'a> {
+    update: &'a Update,
+    /// The client's body so far.
+    me: Option<u32>,
+    /// Players who entered, and where.
+    entered: BTreeMap<u32, (f64, f64)>,
+    named: BTreeSet<u32>,
+}
+
+impl Turn<'_> {
+    /// Where a player is so far, if it is known.
+    fn place(&self, player: u32, common: &Common) -> Option<(f64, f64)> {
+        let before = || common.place(player).filter(|_| !self.update.leaves.contains(&player));
+        self.entered.get(&player).copied().or_else(before)
     }
 
     fn leave(&mut self, player: u32, common: &mut Common) {
-        if common.picture.players.remove(&player).is_none() {
+        if common.place(player).is_none() {
             common.fault(Rule::LeaveUnknown, format!("player {player}"));
         }
-        if common.picture.me == Some(player) {
-            // Sequences continue: the next life belongs to the same player.
-            common.picture.me = None;
-        }
+        self.me = self.me.filter(|me| *me != player);
     }
 
     fn enter(&mut self, enter: &Enter, common: &mut Common) {
-        let Pose { player, x_px, y_px, heading } = enter.pose;
-        let health = u32::from(rules::PLAYER_HEALTH);
-        let name = enter.name.clone();
-        let known = Known { name, x_px, y_px, heading, in_view: true, health, max_health: health };
-        if common.picture.players.insert(player, known).is_some() {
+        let Pose { player, x_px, y_px, .. } = enter.pose;
+        if self.place(player, common).is_some() {
             common.fault(Rule::EnterKnown, format!("player {player}"));
         }
-        common.on_map(&format!("player {player}"), x_px, y_px, super::EDGE_PX);
-        if self.announced == Some(player) {
-            self.announced = None;
-            common.birth(player);
+        self.entered.insert(player, (x_px, y_px));
+        self.named.insert(player);
+        common.on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
+        if common.picture.announced == Some(player) {
+            common.birth(player, self.me.replace(player));
         }
     }
 
-    fn own(&mut self, own: &Own, named: BTreeSet<u32>, since_last_s: Option<f64>, common: &mut Common) {
-        let Some(me) = common.picture.me else {
+    fn own(&self, own: &Own, since_last_s: Option<f64>, common: &mut Common) {
+        let Some(me) = self.me else {
             common.fault(Rule::Birth, "one's own record without a body");
             return;
         };
-        if common.picture.is_dead {
+        let is_reborn = common.picture.announced.is_some_and(|player| self.entered.contains_key(&player));
+        if common.picture.is_dead && !is_reborn {
             common.fault(Rule::Death, format!("{me} is dead, and told {own:?}"));
         }
-        let px = |fixed: i32| f64::from(fixed) / 65_536.0;
-        let pose = Pose { player: me, x_px: px(own.x), y_px: px(own.y), heading: own.heading };
-        if named.contains(&me) {
-            let known = &common.picture.players[&me];
+        let (pose, before) = (own.pose(me), self.place(me, common));
+        if let Some(entered) = self.entered.get(&me) {
             // Rounded to the nearest half pixel, so at most a quarter away.
-            if (known.x_px - pose.x_px).abs() > 0.25 || (known.y_px - pose.y_px).abs() > 0.25 {
-                let entered = (known.x_px, known.y_px);
+            if (entered.0 - pose.x_px).abs() > 0.25 || (entered.1 - pose.y_px).abs() > 0.25 {
                 common.fault(Rule::OwnElsewhere, format!("enters at {entered:?}, is at {pose:?}"));
             }
         }
-        common.moves_to(&pose, since_last_s);
-        if own.sequence < common.picture.applied_sequence {
-            let before = common.picture.applied_sequence;
+        common.moves_to(&pose, before, since_last_s);
+        let before = common.picture.applied_sequence;
+        if own.sequence < before {
             common.fault(Rule::SequenceBack, format!("{before} then {}", own.sequence));
         }
         if own.sequence > common.said_sequence {
             let said = common.said_sequence;
             common.fault(Rule::SequenceAhead, format!("{} applied, {said} said", own.sequence));
         }
-        common.picture.applied_sequence = own.sequence;
     }
 }
 
-fn name_once(named: &mut BTreeSet<u32>, player: u32, common: &mut Common) {
+fn name_once(named: &mut BTreeSet<u32>, player: u32, me: Option<u32>, common: &mut Common) {
     if !named.insert(player) {
         common.fault(Rule::Twice, format!("player {player}"));
     }
-    if common.picture.me == Some(player) {
+    if me == Some(player) {
         common.fault(Rule::Twice, "oneself among the others");
     }
 }
@@ -176,9 +171,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::client::check::Check;
     use crate::client::heard::{Moved, Welcome};
     use crate::packet::ClientPacket;
+    use crate::testkit::check::Check;
 
     fn welcome() -> Heard {
         Heard::Welcome(Welcome {

@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-use super::link::SUBPROTOCOL;
+use crate::client::link::SUBPROTOCOL;
 use crate::ws::http::HeadReader;
 use crate::ws::upgrade;
 

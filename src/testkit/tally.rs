@@ -202,7 +202,7 @@ impl Default for Tally {
     }
 }
 
-/// The results of a whole herd.
+/// The results of a whole crowd.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// The dialect.

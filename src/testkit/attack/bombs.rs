@@ -3,8 +3,8 @@
 //! Each number gives a whole masked frame with one such value. The server must reject each of them
 //! and close the connection.
 
-use crate::client::hostile::KEY;
 use crate::limits;
+use crate::testkit::hostile::KEY;
 use crate::ws::frame::{self, Opcode};
 
 /// Number of kinds.

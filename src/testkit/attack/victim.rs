@@ -19,7 +19,7 @@ use crate::session::NATIVE_VERSION;
 const FROM: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// Plays for this time; returns how many lines with this text arrived: none from a
-/// [`sink`](crate::client::sink).
+/// [`sink`](crate::testkit::sink).
 ///
 /// # Errors
 /// The victim was not let in, or was disconnected.

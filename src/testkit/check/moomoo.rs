@@ -5,12 +5,12 @@
 //! moved. A player out of view stays known: only `remove_player` ends that. A player who dies is
 //! forgotten only by its own client, and is then set up again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{Common, EDGE_PX, Rule};
+use super::common::{Common, EDGE_PX};
+use super::rule::Rule;
 use crate::client::heard::{Added, Heard, Pose, Shown};
-use crate::client::picture::Known;
 
 /// The shortest time assumed for one update. Servers update these dialects about ten times a
 /// second; a delayed update arrives right before the next one, so a shorter gap means nothing.
@@ -22,8 +22,6 @@ pub(super) struct State {
     greetings: usize,
     /// The client's player according to `setup`.
     promised: Option<u32>,
-    /// The player of each id.
-    ids: BTreeMap<String, u32>,
     updated: Option<Duration>,
 }
 
@@ -43,7 +41,7 @@ impl State {
             Heard::AddPlayer(added) => self.add(added, common),
             Heard::RemovePlayer { id } => self.remove(id, common),
             Heard::Players(players) => self.update(players, now, common),
-            Heard::Died => self.die(common),
+            Heard::Died => self.promised = None,
             Heard::Welcome(_) | Heard::Update(_) | Heard::Spawned { .. } | Heard::Watching { .. } => {
                 common.fault(Rule::Greeting, format!("of another layout: {heard:?}"));
             }
@@ -58,45 +56,28 @@ impl State {
     }
 
     fn add(&mut self, added: &Added, common: &mut Common) {
-        let Pose { player, x_px, y_px, heading } = added.pose;
+        let Pose { player, x_px, y_px, .. } = added.pose;
         common.on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
         let (health, max_health) = (added.health, added.max_health);
-        let name = added.name.clone();
-        let known = Known { name, x_px, y_px, heading, in_view: false, health, max_health };
         if health > max_health {
             common.fault(Rule::Health, format!("player {player} has {health} of {max_health}"));
         }
-        let was_known = common.picture.players.insert(player, known).is_some();
-        if was_known || self.ids.insert(added.id.clone(), player).is_some() {
+        if common.place(player).is_some() || common.picture.ids.contains_key(&added.id) {
             common.fault(Rule::EnterKnown, format!("player {player}, id {:?}", added.id));
         }
         if added.is_you {
             if self.promised != Some(player) {
                 common.fault(Rule::Birth, format!("one is {player}, setup said {:?}", self.promised));
             }
-            common.birth(player);
+            common.birth(player, common.picture.me);
         }
-    }
-
-    fn die(&mut self, common: &mut Common) {
-        self.promised = None;
-        if let Some(me) = common.picture.me.take() {
-            common.picture.players.remove(&me);
-            self.ids.retain(|_, player| *player != me);
-        }
-        // No player is seen until the client's own is back; a player who dies meanwhile may then be
-        // anywhere.
-        common.picture.players.values_mut().for_each(|known| known.in_view = false);
     }
 
     fn remove(&mut self, id: &str, common: &mut Common) {
-        let Some(player) = self.ids.remove(id) else {
+        let player = common.picture.ids.get(id).copied();
+        if player.is_none() {
             common.fault(Rule::LeaveUnknown, format!("id {id:?}"));
-            return;
-        };
-        common.picture.players.remove(&player);
-        if common.picture.me == Some(player) {
-            common.picture.me = None;
+        } else if common.picture.me == player {
             self.promised = None;
         }
     }
@@ -109,34 +90,26 @@ impl State {
         };
         let since = self.updated.map_or(UPDATE_TIME, |before| now.saturating_sub(before) + UPDATE_TIME);
         self.updated = Some(now);
-        let players = &mut common.picture.players;
-        let mut seen_before = BTreeSet::new();
-        for (player, known) in players.iter_mut() {
-            if std::mem::take(&mut known.in_view) {
-                seen_before.insert(*player);
-            }
-        }
         let mut named = BTreeSet::new();
         for Shown { pose, .. } in shown {
             if !named.insert(pose.player) {
                 common.fault(Rule::Twice, format!("player {}", pose.player));
             }
-            let time_s = seen_before.contains(&pose.player).then_some(since.as_secs_f64());
-            common.moves_to(pose, time_s);
+            let was_in_view = common.picture.players.get(&pose.player).is_some_and(|known| known.in_view);
+            let time_s = was_in_view.then_some(since.as_secs_f64());
+            common.moves_to(pose, common.place(pose.player), time_s);
         }
         if !named.contains(&me) {
             common.fault(Rule::SelfMissing, format!("player {me}"));
         }
-        common.picture.updates += 1;
-        common.picture.count_in_view();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::check::Check;
     use crate::client::heard::Object;
+    use crate::testkit::check::Check;
 
     fn pose(player: u32, x_px: f64) -> Pose {
         Pose { player, x_px, y_px: 500.0, heading: 0 }

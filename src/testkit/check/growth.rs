@@ -4,9 +4,12 @@
 //! or item appears that is not part of the initial equipment. In the first turn of a life MooMoo
 //! servers report the objects still standing from the previous one: these were not just built.
 
-use super::{Common, Deeds, Rule};
+use super::common::Common;
+use super::deeds::Deeds;
+use super::rule::Rule;
 use crate::client::heard::{Heard, Kit, Offers};
-use crate::world::rules::{self, CHOICE_ITEMS, Group};
+use crate::client::picture::choices;
+use crate::world::rules::{self, Group};
 
 /// Records a packet. `is_first` is the first turn of a life.
 pub(super) fn hear(heard: &Heard, is_first: bool, common: &mut Common, deeds: &mut Deeds) {
@@ -22,15 +25,12 @@ pub(super) fn hear(heard: &Heard, is_first: bool, common: &mut Common, deeds: &m
         Heard::Count { group, count: now } => count(*group, *now, is_first, common, deeds),
         Heard::Offers(told) => offers(told, common),
         Heard::Age { age } | Heard::Stats { age, .. } => {
-            let before = std::mem::replace(&mut common.picture.age, *age);
+            let before = common.picture.age;
             // Natively the age after death may be reported right before the death itself.
             if common.picture.me.is_some() && *age < before {
                 common.fault(Rule::AgeBack, format!("{before} then {age}"));
             }
         }
-        // The next life begins young and with empty hands, before any other packet about it.
-        Heard::Died => common.picture.age = 0,
-        Heard::Setup { .. } => common.picture.kit.counts.clear(),
         _ => {}
     }
 }
@@ -50,13 +50,11 @@ fn bar(ids: &[u8], is_weapons: bool, common: &mut Common, deeds: &mut Deeds) {
     if places.contains(&None) || places.windows(2).any(|pair| pair[0] == pair[1]) {
         common.fault(Rule::Kit, format!("{ids:?}, weapons {is_weapons}"));
     }
-    let Kit { weapons, items, .. } = &mut common.picture.kit;
+    let Kit { weapons, items, .. } = &common.picture.kit;
     let (before, from_birth) =
         if is_weapons { (weapons, &[rules::FIRST_WEAPON][..]) } else { (items, &rules::FIRST_ITEMS[..]) };
     let is_new = |id: &&u8| !before.contains(id) && !from_birth.contains(id);
     let chosen = ids.iter().filter(is_new).count();
-    before.clear();
-    before.extend_from_slice(ids);
     deeds.upgrades += chosen as u64;
     if chosen > common.picture.offers.points as usize {
         let offers = common.picture.offers.clone();
@@ -65,7 +63,7 @@ fn bar(ids: &[u8], is_weapons: bool, common: &mut Common, deeds: &mut Deeds) {
 }
 
 fn count(group: u8, now: u32, is_first: bool, common: &mut Common, deeds: &mut Deeds) {
-    let before = common.picture.kit.counts.insert(group, now).unwrap_or(0);
+    let before = common.picture.kit.counts.get(&group).copied().unwrap_or(0);
     let limit = Group::ALL.into_iter().find(|one| *one as u8 == group).map(Group::limit);
     if limit.is_none_or(|limit| now > limit.into()) {
         common.fault(Rule::Limit, format!("{now} of group {group}, at most {limit:?}"));
@@ -76,22 +74,10 @@ fn count(group: u8, now: u32, is_first: bool, common: &mut Common, deeds: &mut D
 }
 
 fn offers(told: &Offers, common: &mut Common) {
-    let expected = if told.points > 0 { choices(&common.picture.kit, told.age) } else { Vec::new() };
+    let expected = choices(&common.picture.kit, told);
     if told.choices.as_ref().is_some_and(|choices| *choices != expected) {
         common.fault(Rule::Offers, format!("{told:?}, and not {expected:?}"));
     }
-    let choices = Some(expected);
-    common.picture.offers = Offers { choices, ..told.clone() };
-}
-
-/// The upgrades that an age offers with this equipment: the numbers of weapons, then those of items
-/// from [`CHOICE_ITEMS`] on.
-fn choices(kit: &Kit, age: u32) -> Vec<u8> {
-    let has = |needs: Option<u8>, list: &[u8]| needs.is_none_or(|needed| list.contains(&needed));
-    let of_age = |one: Option<u8>| one.map(u32::from) == Some(age);
-    let weapons = rules::WEAPONS.iter().filter(|one| of_age(one.age) && has(one.needs, &kit.weapons));
-    let items = rules::ITEMS.iter().filter(|one| of_age(one.age) && has(one.needs, &kit.items));
-    weapons.map(|weapon| weapon.id).chain(items.map(|item| item.id + CHOICE_ITEMS)).collect()
 }
 
 #[cfg(test)]
@@ -99,8 +85,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::client::check::Check;
     use crate::client::heard::{Added, Pose};
+    use crate::testkit::check::Check;
 
     fn bar(ids: &[u8], weapons: bool) -> Heard {
         Heard::Bar { ids: ids.into(), weapons }

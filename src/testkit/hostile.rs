@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 
-use super::dial;
-use super::dice::Dice;
-use super::link::{Event, Link, LinkError};
 use super::source::Source;
-use super::talk::Talk;
-use super::url::Url;
+use crate::client::dial;
+use crate::client::dice::Dice;
+use crate::client::link::{Event, Link, LinkError};
+use crate::client::talk::Talk;
+use crate::client::url::Url;
 use crate::packet::client_packet::Mode;
 use crate::packet::{ClientPacket, Codes, Dialect};
 use crate::session::NATIVE_VERSION;
@@ -209,7 +209,7 @@ fn round(
     dice: &mut Dice,
     deadline: Instant,
 ) -> io::Result<String> {
-    let mut link = Link::new(&url.authority(), &url.target, true, dial::random());
+    let mut link = Link::new(&url.authority(), &url.target, true, dial::keys());
     let (mut unsent, block) = (Vec::new(), kind.block(dice));
     link.drain_output(&mut unsent);
     let mut is_open = false;

@@ -21,13 +21,15 @@ use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
 
-use super::bot::{Bot, Stage};
-use super::dial;
-use super::play::{Meeting, Player};
-use super::policy::{Policy, Still, Wanderer};
+use super::checked::{self, CheckingBot};
 use super::source::Source;
 use super::tally::{Report, Tally};
-use super::url::Url;
+use crate::client::bot::Stage;
+use crate::client::dial;
+use crate::client::link::Link;
+use crate::client::play::{Meeting, Player};
+use crate::client::policy::{Policy, Still, Wanderer};
+use crate::client::url::Url;
 use crate::packet::Dialect;
 
 /// Bots per thread.
@@ -38,7 +40,7 @@ const THREADS: usize = 4;
 const COMING_TIME: Duration = Duration::from_secs(10);
 /// Time between the last bot's arrival and the measured time: newcomers cost more than players.
 const SETTLING_TIME: Duration = Duration::from_secs(1);
-/// Time between two calls of [`Bot::act`].
+/// Time between two calls of [`Bot::act`](crate::client::bot::Bot::act).
 const ACT_EVERY: Duration = Duration::from_millis(50);
 /// Time for goodbyes.
 const LEAVING_TIME: Duration = Duration::from_secs(3);
@@ -60,7 +62,7 @@ pub enum Manner {
     Play,
 }
 
-/// The plan of a herd.
+/// The plan of a crowd.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The server; each bot goes to the endpoint of its dialect.
@@ -95,7 +97,7 @@ impl Plan {
     }
 }
 
-/// State shared by the threads of a herd.
+/// State shared by the threads of a crowd.
 struct Shared<'a> {
     plan: &'a Plan,
     to: SocketAddr,
@@ -108,7 +110,7 @@ struct Shared<'a> {
     begins_ms: AtomicU64,
 }
 
-/// Runs a herd to its end; returns a report for each dialect, in their order.
+/// Runs a crowd to its end; returns a report for each dialect, in their order.
 ///
 /// # Errors
 /// There is no dialect, the host has no address, or the kernel cannot create an `epoll`. Failures
@@ -155,7 +157,7 @@ fn nothing_seen(plan: &Plan, time: Duration) -> Vec<Report> {
 }
 
 struct Member {
-    bot: Bot,
+    bot: CheckingBot,
     /// The index of its dialect in the plan.
     dialect: usize,
     /// `None` once it is over.
@@ -201,7 +203,7 @@ impl<'a> Pen<'a> {
         while self.now() < begins {
             self.turn()?;
         }
-        self.members.iter_mut().for_each(|member| member.bot.begin());
+        self.members.iter_mut().for_each(|member| member.bot.observer.begin());
         let played: Vec<bool> =
             self.members.iter().map(|member| member.bot.stage() == Stage::Playing).collect();
         let ends = begins + self.shared.plan.time;
@@ -215,12 +217,12 @@ impl<'a> Pen<'a> {
             let report = &mut reports[member.dialect];
             report.bots += 1;
             report.playing += usize::from(played);
-            report.tally.merge(&member.bot.tally);
+            report.tally.merge(&member.bot.observer.tally);
         }
-        let before: Vec<_> = self.members.iter().map(|member| member.bot.tally.all()).collect();
+        let before: Vec<_> = self.members.iter().map(|member| member.bot.observer.tally.all()).collect();
         self.leave()?;
         for (member, before) in self.members.iter().zip(before) {
-            reports[member.dialect].tally.count_since(before, &member.bot.tally);
+            reports[member.dialect].tally.count_since(before, &member.bot.observer.tally);
         }
         Ok(reports)
     }
@@ -229,7 +231,7 @@ impl<'a> Pen<'a> {
         self.shared.started.elapsed()
     }
 
-    /// Whether no bot of the herd has a connection left.
+    /// Whether no bot of the crowd has a connection left.
     fn are_all_over(&self) -> bool {
         self.shared.over.load(Ordering::Acquire) >= self.shared.plan.count
     }
@@ -272,7 +274,8 @@ impl<'a> Pen<'a> {
         let number = plan.dialect(index);
         let dialect = Arc::clone(&plan.dialects[number]);
         let url = plan.url.clone().for_dialect(dialect.name());
-        let bot = Bot::new(index, &url.authority(), &url.target, dialect, dial::random(), plan.policy(index));
+        let link = Link::new(&url.authority(), &url.target, dialect.name() == "native", dial::keys());
+        let bot = checked::bot(index, link, dialect, plan.policy(index));
         let (stream, unsent) = (None, Vec::new());
         let mut member = Member { bot, dialect: number, stream, unsent, is_ready: false, is_over: false };
         match dial::dial(*to, plan.source.as_ref().map(|source| source.address(index))) {

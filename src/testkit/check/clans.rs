@@ -6,18 +6,17 @@
 //! may announce clan changes together and later. A contradiction to the known clans is therefore a
 //! fault only if it persists for a while.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Common, Rule};
-use crate::client::heard::{Clan, Heard, Mate, OwnClan, Shown, Update};
+use super::common::Common;
+use super::rule::Rule;
+use crate::client::heard::{Clan, Heard, Mate, Shown};
 use crate::client::picture::Society;
 
 /// State of the check that the picture does not hold.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// The names of the native dialect's numbers.
-    names: BTreeMap<u32, String>,
     /// Contradictions, and when each began.
     suspicions: Vec<(Duration, Suspicion)>,
     /// Players who show an unlisted clan, or another clan than listed, and since when.
@@ -41,23 +40,32 @@ enum Suspicion {
 impl State {
     /// Records a packet.
     pub(super) fn hear(&mut self, heard: &Heard, now: Duration, common: &mut Common) {
-        let society = &mut common.picture.society;
+        let society = &common.picture.society;
         match heard {
-            Heard::Clans(clans) => self.all(clans, common),
-            Heard::ClanChanges { ended, founded } => self.changes(ended, founded, common),
-            Heard::AddClan(clan) => founded(clan, common),
-            Heard::RemoveClan { name } => ended(name, common),
-            Heard::OwnClan(own) => self.own_clan(own, common),
+            Heard::Clans(clans) => {
+                let numbers: BTreeSet<Option<u32>> = clans.iter().map(|clan| clan.id).collect();
+                let names: BTreeSet<&str> = clans.iter().map(|clan| clan.name.as_str()).collect();
+                if numbers.len().min(names.len()) != clans.len() || numbers.contains(&None) {
+                    common.fault(Rule::ClanTwice, format!("{clans:?}"));
+                }
+            }
+            Heard::ClanChanges { ended, founded } => changes(ended, founded, common),
+            Heard::AddClan(clan) if society.clans.contains_key(&clan.name) => {
+                common.fault(Rule::ClanTwice, format!("{clan:?}"));
+            }
+            Heard::RemoveClan { name } if !society.clans.contains_key(name) => {
+                common.fault(Rule::ClanUnlisted, format!("{name:?} has ended"));
+            }
+            Heard::OwnClan(own) => {
+                self.own(common.picture.name_of(own), own.is_owner, common);
+                if own.id.is_some() {
+                    own_members(&own.members, common);
+                }
+            }
             Heard::OwnName { name, is_owner } => self.own(name.clone(), *is_owner, common),
             Heard::Members(members) => own_members(members, common),
-            Heard::Asks { player } => society.asks.push(*player),
-            Heard::Tags(tags) => tags.iter().for_each(|(player, clan)| self.tag(*player, *clan, common)),
-            Heard::Update(Update { leaves, enters, .. }) => {
-                // An entering player has no clan until its tag says otherwise.
-                let entering = enters.iter().map(|enter| &enter.pose.player);
-                leaves.iter().chain(entering).for_each(|player| drop(society.tags.remove(player)));
-                self.judge(now, common);
-            }
+            Heard::Tags(tags) => tags.iter().for_each(|(player, clan)| tag(*player, *clan, common)),
+            Heard::Update(_) => self.judge(now, common),
             Heard::Players(players) => self.shown(players, now, common),
             Heard::Mates(Some(mates)) => mates_seen(mates, common),
             Heard::MapPing { player: Some(player) } if !society.is_mate(*player) => {
@@ -95,70 +103,26 @@ impl State {
         });
     }
 
-    fn all(&mut self, clans: &[Clan], common: &mut Common) {
-        let named = clans.iter().map(|clan| (clan.name.clone(), clan.owner));
-        common.picture.society.clans = named.collect();
-        self.names = clans.iter().filter_map(|clan| Some((clan.id?, clan.name.clone()))).collect();
-        let different = common.picture.society.clans.len().min(self.names.len());
-        if different != clans.len() {
-            common.fault(Rule::ClanTwice, format!("{clans:?}"));
-        }
-    }
-
-    fn changes(&mut self, ended: &[u32], founded: &[Clan], common: &mut Common) {
-        for id in ended {
-            match self.names.remove(id) {
-                Some(name) => drop(common.picture.society.clans.remove(&name)),
-                None => common.fault(Rule::ClanUnlisted, format!("clan {id} has ended")),
-            }
-        }
-        for clan in founded {
-            let is_known = clan.id.is_some_and(|id| self.names.insert(id, clan.name.clone()).is_some());
-            if common.picture.society.clans.insert(clan.name.clone(), clan.owner).is_some() || is_known {
-                common.fault(Rule::ClanTwice, format!("{clan:?}"));
-            }
-        }
-    }
-
-    fn own_clan(&mut self, own: &OwnClan, common: &mut Common) {
-        let name = own.id.map(|id| self.names.get(&id).cloned().unwrap_or_else(|| id.to_string()));
-        let has_one = name.is_some();
-        self.own(name, own.is_owner, common);
-        if has_one {
-            own_members(&own.members, common);
-        }
-        common.picture.society.asks.clone_from(&own.asks);
-    }
-
     fn own(&mut self, name: Option<String>, is_owner: bool, common: &mut Common) {
-        let society = &mut common.picture.society;
-        let is_listed = name.as_ref().is_none_or(|name| society.clans.contains_key(name));
-        self.joined += u64::from(name.is_some() && name != society.own);
-        if name.is_none() || !is_owner {
-            society.asks.clear();
-        }
-        society.members.clear();
-        (society.own, society.is_owner) = (name, is_owner);
-        if !is_listed || is_owner && society.own.is_none() {
-            let Society { own, clans, .. } = society.clone();
-            common.fault(Rule::ClanUnlisted, format!("one's own {own:?}, owner {is_owner}, of {clans:?}"));
+        let Society { own, clans, .. } = &common.picture.society;
+        let is_listed = name.as_ref().is_none_or(|name| clans.contains_key(name));
+        self.joined += u64::from(name.is_some() && name != *own);
+        if !is_listed || is_owner && name.is_none() {
+            let detail = format!("one's own {name:?}, owner {is_owner}, of {clans:?}");
+            common.fault(Rule::ClanUnlisted, detail);
         }
     }
 
     /// A MooMoo server's record of all players in view.
     fn shown(&mut self, players: &[Shown], now: Duration, common: &mut Common) {
-        common.picture.society.tags.clear();
         let before = std::mem::take(&mut self.unlisted);
         for Shown { pose, clan, is_owner, .. } in players {
-            let society = &mut common.picture.society;
+            let society = &common.picture.society;
             let owner = clan.as_ref().map(|clan| society.clans.get(clan).copied());
             let is_listed = match owner {
                 None => !is_owner,
                 Some(owner) => owner.is_some_and(|owner| (owner == pose.player) == *is_owner),
             };
-            if let Some(clan) = clan {
-                society.tags.insert(pose.player, clan.clone());
-            }
             if is_listed {
                 continue;
             }
@@ -171,35 +135,34 @@ impl State {
             }
         }
     }
-
-    fn tag(&self, player: u32, clan: Option<u32>, common: &mut Common) {
-        if !common.picture.players.contains_key(&player) {
-            common.fault(Rule::UpdateUnknown, format!("the clan of {player}"));
-        }
-        let tags = &mut common.picture.society.tags;
-        match clan.map(|clan| (clan, self.names.get(&clan))) {
-            None => drop(tags.remove(&player)),
-            Some((_, Some(name))) => drop(tags.insert(player, name.clone())),
-            Some((clan, None)) => common.fault(Rule::ClanUnlisted, format!("{player} is in {clan}")),
-        }
-    }
 }
 
-fn founded(clan: &Clan, common: &mut Common) {
-    if common.picture.society.clans.insert(clan.name.clone(), clan.owner).is_some() {
-        common.fault(Rule::ClanTwice, format!("{clan:?}"));
-    }
+fn changes(ended: &[u32], founded: &[Clan], common: &mut Common) {
+    let names = &common.picture.clan_names;
+    let unlisted: Vec<&u32> = ended.iter().filter(|id| !names.contains_key(id)).collect();
+    let has_ended = |name: &str| ended.iter().any(|id| names.get(id).is_some_and(|of| of == name));
+    let is_known = |clan: &&Clan| {
+        let is_numbered = clan.id.is_some_and(|id| names.contains_key(&id) && !ended.contains(&id));
+        is_numbered || common.picture.society.clans.contains_key(&clan.name) && !has_ended(&clan.name)
+    };
+    let known: Vec<&Clan> = founded.iter().filter(is_known).collect();
+    let unlisted = unlisted.into_iter().map(|id| (Rule::ClanUnlisted, format!("clan {id} has ended")));
+    let known = known.into_iter().map(|clan| (Rule::ClanTwice, format!("{clan:?}")));
+    let faults: Vec<(Rule, String)> = unlisted.chain(known).collect();
+    faults.into_iter().for_each(|(rule, detail)| common.fault(rule, detail));
 }
 
-fn ended(name: &str, common: &mut Common) {
-    if common.picture.society.clans.remove(name).is_none() {
-        common.fault(Rule::ClanUnlisted, format!("{name:?} has ended"));
+fn tag(player: u32, clan: Option<u32>, common: &mut Common) {
+    if !common.picture.players.contains_key(&player) {
+        common.fault(Rule::UpdateUnknown, format!("the clan of {player}"));
+    }
+    if let Some(clan) = clan.filter(|clan| !common.picture.clan_names.contains_key(clan)) {
+        common.fault(Rule::ClanUnlisted, format!("{player} is in {clan}"));
     }
 }
 
 fn own_members(members: &[u32], common: &mut Common) {
     let me = common.picture.me;
-    common.picture.society.members = members.to_vec();
     // A dead player is still in its clan, but does not know its number.
     if me.is_some_and(|me| !members.contains(&me)) {
         common.fault(Rule::Mates, format!("one is {me:?}, and none of {members:?}"));
@@ -222,8 +185,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::client::check::Check;
-    use crate::client::heard::{Added, Enter, Own, Pose, Welcome};
+    use crate::client::heard::{Added, Enter, Own, OwnClan, Pose, Update, Welcome};
+    use crate::testkit::check::Check;
 
     fn hear(check: &mut Check, packets: &[Heard]) -> Vec<Rule> {
         let faults = packets.iter().flat_map(|heard| check.hear(heard, Duration::ZERO));

@@ -1,0 +1,42 @@
+//! What a player did, counted.
+
+/// The player's deeds, counted from the received packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Deeds {
+    /// Strokes that hit anything.
+    pub hits: u64,
+    /// Units of all resources together: gathered, stolen, hunted.
+    pub gathered: u64,
+    /// Objects built.
+    pub builds: u64,
+    /// Upgrades chosen.
+    pub upgrades: u64,
+    /// Shots fired.
+    pub shots: u64,
+    /// Animals killed.
+    pub animals: u64,
+    /// Clans founded and joined.
+    pub clans: u64,
+    /// Other players killed.
+    pub kills: u64,
+    /// The player's own deaths.
+    pub deaths: u64,
+    /// Births after a death.
+    pub respawns: u64,
+}
+
+impl Deeds {
+    /// Adds another count.
+    pub fn add(&mut self, other: &Deeds) {
+        self.hits += other.hits;
+        self.gathered += other.gathered;
+        self.builds += other.builds;
+        self.upgrades += other.upgrades;
+        self.shots += other.shots;
+        self.animals += other.animals;
+        self.clans += other.clans;
+        self.kills += other.kills;
+        self.deaths += other.deaths;
+        self.respawns += other.respawns;
+    }
+}

@@ -1,0 +1,22 @@
+//! What tests a server from outside: bots that check what they are sent, crowds of them, and clients
+//! that misbehave.
+//!
+//! ```text
+//!  check ──► checked bot ──► crowd ──► tally          hostile ──► attack          sink
+//!  one        client::bot     many      what they      one         many at once    a server that
+//!  client     and a check     at once   measured                                   drops all input
+//! ```
+//!
+//! [`check`] judges a server's packets, [`checked`] does so for a [`Bot`](crate::client::bot::Bot) of [`client`](crate::client), and
+//! both are values: bytes, packets and the time go in. [`crowd`] (many checking bots on few threads), [`hostile`], [`attack`] and
+//! [`sink`] touch sockets and clocks. [`source`] is the addresses that they come from. Only `tickwire bots`, the tests and the
+//! benchmarks use this layer.
+
+pub mod attack;
+pub mod check;
+pub mod checked;
+pub mod crowd;
+pub mod hostile;
+pub mod sink;
+pub mod source;
+pub mod tally;
