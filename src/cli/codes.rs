@@ -61,6 +61,16 @@ pub fn load(folder: Option<&Path>) -> Result<Arc<Codes>, Failure> {
     Ok(Arc::new(Codes::from_texts(&texts).map_err(|error| error.to_string())?))
 }
 
+/// The tables for a server, which makes each packet in the lane of the built-in tables.
+///
+/// # Errors
+/// As [`load`]; or a row has another lane.
+pub fn served(folder: Option<&Path>) -> Result<Arc<Codes>, Failure> {
+    let codes = load(folder)?;
+    codes.check_lanes()?;
+    Ok(codes)
+}
+
 /// The dialect of this name.
 ///
 /// # Errors

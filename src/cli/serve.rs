@@ -227,7 +227,7 @@ fn config(args: &ServeArgs) -> Result<Config, Failure> {
         trusted_proxies: args.trusted_proxy.clone(),
         command_delay_ticks: args.command_delay_ticks,
         allowed_origins: args.allow_origin.clone(),
-        codes: codes::load(args.codes.as_deref())?,
+        codes: codes::served(args.codes.as_deref())?,
         admin_token,
         save_dir: args.save_dir.clone(),
         capture_dir: capture_dir(args),

@@ -43,8 +43,8 @@ pub enum Event {
     Died { player: PlayerId, victim: Option<Named>, killer: Option<Named> },
     /// The operator says something to everyone.
     Said { text: String },
-    /// A player chose what its age does not offer; how many choices it has, and their age.
-    NotOffered { player: PlayerId, choices: (u8, u8) },
+    /// A player chose what its age does not offer.
+    NotOffered { player: PlayerId },
     /// A shot was fired and still flies at the end of the tick.
     Shot(Shot),
     /// A shot has ended.
@@ -158,9 +158,7 @@ fn of(event: &WorldEvent, world: &World, state: &State) -> Option<Event> {
             Event::Died { player, victim: named(player), killer: by.and_then(named) }
         }
         WorldEvent::Said { ref text } => Event::Said { text: text.clone() },
-        WorldEvent::NotOffered { player } => {
-            Event::NotOffered { player, choices: player_of(state, player)?.choices }
-        }
+        WorldEvent::NotOffered { player } => Event::NotOffered { player },
         WorldEvent::Shot { projectile } => Event::Shot(shot(projectile, world, state)?),
         WorldEvent::ShotEnded { projectile, x, y } => Event::ShotEnded { shot: projectile, x, y },
         _ => return None,

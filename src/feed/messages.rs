@@ -4,7 +4,7 @@
 
 use super::records::Section;
 use crate::packet::msgpack::write_array_len;
-use crate::packet::{Dialect, Direction, Lane, Row, ServerPacket};
+use crate::packet::{Dialect, Lane, ServerPacket};
 
 /// See the [module](self).
 #[derive(Debug, Default)]
@@ -56,8 +56,8 @@ impl Writer<'_> {
     /// Appends a packet that is assembled by hand: its envelope, the number of arguments, then the
     /// output of `write`.
     pub fn add(&mut self, name: &str, arguments: usize, write: impl FnOnce(&mut Vec<u8>)) {
-        let Some(envelope) = self.dialect.prefix(Direction::ToClient, name) else { return };
-        self.check_lane(self.dialect.row(Direction::ToClient, name));
+        let Some((envelope, lane)) = self.dialect.opening(name) else { return };
+        self.check_lane(name, lane);
         let out = &mut self.messages.bytes;
         out.extend_from_slice(envelope);
         write_array_len(out, arguments);
@@ -75,7 +75,8 @@ impl Writer<'_> {
 
     /// Appends a typed packet.
     pub fn packet(&mut self, packet: &ServerPacket<'_>) {
-        self.check_lane(packet.row(self.dialect));
+        let Some(row) = packet.row(self.dialect) else { return };
+        self.check_lane(&row.name, row.lane);
         packet.encode_into(self.dialect, &mut self.messages.bytes);
         self.messages.end();
     }
@@ -85,11 +86,10 @@ impl Writer<'_> {
         self.messages.bytes.len()
     }
 
-    /// A packet is made in the lane of its row, or the row's lane would promise something else.
-    fn check_lane(&self, row: Option<&Row>) {
-        if let Some(row) = row.filter(|_| false) {
-            debug_assert_eq!(row.lane, self.lane, "lane of {}", row.name);
-        }
+    /// What the table promises of a row holds only if the row is made in its lane. Tables with other
+    /// lanes are refused when the server starts.
+    fn check_lane(&self, name: &str, lane: Lane) {
+        debug_assert_eq!(lane, self.lane, "{name} is written in the wrong lane");
     }
 }
 

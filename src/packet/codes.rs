@@ -108,6 +108,30 @@ impl Codes {
         self.dialects.iter().find(|dialect| dialect.name() == name).cloned()
     }
 
+    /// Checks that each row to a client has the lane of the built-in table, in which the server
+    /// makes it.
+    pub fn check_lanes(&self) -> Result<(), String> {
+        let builtin = Codes::builtin();
+        for (table, row) in
+            self.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)))
+        {
+            let is_other = |made: &&Row| {
+                made.direction == Direction::ToClient
+                    && (made.direction, &made.name) == (row.direction, &row.name)
+                    && made.codes.iter().any(|(dialect, _)| row.code(dialect).is_some())
+                    && made.lane != row.lane
+            };
+            if let Some(made) = builtin.rows().find(is_other) {
+                let (name, lane) = (&row.name, made.lane.name());
+                return Err(format!(
+                    "{}: lane of {name}: must be {lane}, as the server makes it",
+                    table.file
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// All dialects, in the order of the columns.
     pub fn dialects(&self) -> impl Iterator<Item = &Arc<Dialect>> {
         self.dialects.iter()

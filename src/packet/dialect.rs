@@ -19,7 +19,7 @@ use super::fit;
 use super::grammar::WrongArgument;
 use super::json;
 use super::msgpack::{self, Bounds, Broken, Rule};
-use super::row::{Code, Direction, Row};
+use super::row::{Code, Direction, Lane, Row};
 use super::visible;
 
 /// Why a message was not accepted as a packet.
@@ -177,6 +177,12 @@ impl Dialect {
     /// caller appends the array; `None` if the dialect does not have the packet.
     pub fn prefix(&self, direction: Direction, name: &str) -> Option<&[u8]> {
         self.side(direction).named(name).map(|entry| entry.prefix.as_slice())
+    }
+
+    /// The `prefix` of a packet to a client, and its lane.
+    pub fn opening(&self, name: &str) -> Option<(&[u8], Lane)> {
+        let entry = self.to_client.named(name)?;
+        Some((&entry.prefix, entry.row.lane))
     }
 
     /// Decodes the payload of one binary message.

@@ -26,12 +26,13 @@ impl Direction {
     }
 }
 
-/// What happens to a queued packet when a newer one arrives.
+/// What a packet to a client that falls behind comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Lane {
-    /// The packet must arrive, in order.
+    /// It is queued, in order, and never left out: an event or an answer.
     Reliable,
-    /// A newer packet of the same name replaces it.
+    /// It is not made while anything waits for the client, and a later one makes up for it: what
+    /// comes of comparing the state with what the client knows.
     Latest,
 }
 
@@ -70,7 +71,7 @@ pub struct Row {
     pub direction: Direction,
     /// The packet's name, unique in its direction within each dialect.
     pub name: String,
-    /// What happens to a queued packet when a newer one arrives.
+    /// What a packet to a client that falls behind comes to.
     pub lane: Lane,
     /// The dialects that have the packet, with their codes, in the order of the table's columns.
     pub codes: Vec<(String, Code)>,

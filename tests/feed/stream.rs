@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tickwire::feed::interest::Window;
-use tickwire::feed::{Layout, Messages, Pose, Published, Publisher, Rates, Scratch, View};
+use tickwire::feed::{Layout, Messages, Pose, Published, Publisher, Rates, Scratch, Turn, View};
 use tickwire::limits;
 use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
 use tickwire::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
@@ -194,24 +194,41 @@ fn dialect(name: &str) -> Arc<Dialect> {
     Codes::builtin().dialect(name).expect("a built-in dialect")
 }
 
-fn follow(seed: u64, missed: impl Fn(&mut Random) -> bool) -> (Model, usize) {
+/// What comes between a tick and a client.
+#[derive(Clone, Copy, PartialEq)]
+enum Trouble {
+    Nothing,
+    /// The client is behind in some ticks.
+    Behind,
+    /// The worker misses some ticks, turns or not, and has only their events.
+    Late,
+}
+
+fn follow(seed: u64, native_hz: u32, trouble: Trouble) -> (Model, usize) {
     let (mut crowd, dialect) = (Crowd::new(seed, 24), dialect("native"));
+    crowd.publisher = Publisher::new(&crowd.world, Rates { tick_hz: 30, native_hz, moomoo_hz: 10 });
     let (mut view, mut scratch, mut messages) =
         (View::new(Layout::Native), Scratch::default(), Messages::default());
     let (mut model, mut seen, mut chance) = (Model::default(), 0, Random(seed ^ 77));
     view.follow(Some(PlayerId(1)), None);
+    let mut missed = Vec::new();
     for _ in 0..600 {
         let published = crowd.step();
-        if missed(&mut chance) {
+        let is_troubled = trouble != Trouble::Nothing && chance.below(3) == 0;
+        if is_troubled && trouble == Trouble::Late {
+            missed.push(Arc::clone(&published.events));
             continue;
         }
         messages.clear();
-        view.update(&[], &published, false, &dialect, &mut scratch, &mut messages);
+        let turn = view.update(&missed, &published, is_troubled, &dialect, &mut scratch, &mut messages);
+        missed.clear();
         for message in messages.iter() {
             model.hear(&dialect.decode(Direction::ToClient, message).expect("our own message"));
         }
-        model.check(&published, 1);
-        seen += model.others.len();
+        if turn == Turn::Written {
+            model.check(&published, 1);
+            seen += model.others.len();
+        }
     }
     (model, seen)
 }
@@ -219,7 +236,7 @@ fn follow(seed: u64, missed: impl Fn(&mut Random) -> bool) -> (Model, usize) {
 #[test]
 fn differences_add_up_to_what_is_published() {
     for seed in 1..=8 {
-        let (model, seen) = follow(seed, |_| false);
+        let (model, seen) = follow(seed, 30, Trouble::Nothing);
         assert!(seen > 600, "seed {seed}: somebody was in view");
         assert!(model.updates > 100, "seed {seed}");
     }
@@ -228,7 +245,10 @@ fn differences_add_up_to_what_is_published() {
 #[test]
 fn missed_turns_are_made_up_for() {
     for seed in 1..=8 {
-        follow(seed, |chance| chance.below(3) == 0);
+        for (native_hz, trouble) in [(30, Trouble::Behind), (30, Trouble::Late), (20, Trouble::Late)] {
+            let (_, seen) = follow(seed, native_hz, trouble);
+            assert!(seen > 300, "seed {seed}: somebody was in view");
+        }
     }
 }
 

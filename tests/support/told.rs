@@ -5,8 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tickwire::feed::Layout;
-use tickwire::feed::{Messages, Published, Scratch, View};
+use tickwire::feed::{Events, Layout, Messages, Published, Scratch, View};
 use tickwire::packet::{Codes, Dialect, Direction, Value};
 use tickwire::world::PlayerId;
 use tickwire::ws::frame;
@@ -23,16 +22,24 @@ pub struct Client {
 
 impl Client {
     pub fn new(player: u16, dialect: &str) -> Client {
-        let layout = if dialect == "native" { Layout::Native } else { Layout::Moomoo };
+        Client::of(player, Codes::builtin().dialect(dialect).expect("built in"))
+    }
+
+    pub fn of(player: u16, dialect: Arc<Dialect>) -> Client {
+        let layout = if dialect.name() == "native" { Layout::Native } else { Layout::Moomoo };
         let mut view = View::new(layout);
         view.follow(Some(PlayerId(player)), None);
-        let dialect = Codes::builtin().dialect(dialect).expect("built in");
         Client { view, dialect, scratch: Scratch::default(), heard: Vec::new(), bytes: BTreeMap::new() }
     }
 
     pub fn hear(&mut self, published: &Published) {
+        self.hear_after(&[], published);
+    }
+
+    /// The update of a worker that has missed the ticks of these events.
+    pub fn hear_after(&mut self, missed: &[Arc<Events>], published: &Published) {
         let mut messages = Messages::default();
-        self.view.update(&[], published, false, &self.dialect, &mut self.scratch, &mut messages);
+        self.view.update(missed, published, false, &self.dialect, &mut self.scratch, &mut messages);
         for message in messages.iter() {
             let decoded = self.dialect.decode(Direction::ToClient, message).expect("our own message");
             let mut frame = Vec::new();

@@ -36,6 +36,8 @@ pub struct KnownSet {
     stats: Option<Stats>,
     /// Choices and their age, the counts of structures, weapons and items, as last sent.
     kit: Vec<u8>,
+    /// The client chose what is not offered, and must be shown its choices again.
+    pub is_refused: bool,
     /// The second of the last leaderboard.
     board_second: Option<u32>,
 }
@@ -63,6 +65,7 @@ pub struct Changes {
     pub values: Vec<(&'static str, u32)>,
     pub age: bool,
     pub kit: bool,
+    pub upgrades: bool,
     /// Groups of items, and how many of each stand.
     pub counts: Vec<(u8, u8)>,
     pub gone: Vec<EntityId>,
@@ -217,10 +220,11 @@ impl KnownSet {
         bytes.extend([points, age]);
         bytes.extend(kit.built);
         bytes.extend(kit.weapons.iter().chain(&kit.items).map(|number| number.unwrap_or(u8::MAX)));
-        if *bytes == self.kit {
+        changes.kit = *bytes != self.kit;
+        changes.upgrades = std::mem::take(&mut self.is_refused) || changes.kit;
+        if !changes.kit {
             return;
         }
-        changes.kit = true;
         let known = self.kit.get(2..).unwrap_or_default();
         let counts = (0..)
             .zip(kit.built)

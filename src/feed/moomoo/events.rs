@@ -2,7 +2,6 @@
 
 use super::records::object_number;
 use super::view::View;
-use super::write::write_upgrades;
 use crate::feed::animals;
 use crate::feed::events::{Event, Events, Ping, Shot, shot_number};
 use crate::feed::interest::Place;
@@ -25,9 +24,9 @@ impl View {
         let mut is_refused = false;
         for event in &events.list {
             match event {
-                Event::NotOffered { player, choices } if self.viewpoint.is_own(*player) && !is_refused => {
+                Event::NotOffered { player } if self.viewpoint.is_own(*player) && !is_refused => {
                     is_refused = true;
-                    self.refuse_choice(*choices, out);
+                    self.refuse_choice(out);
                 }
                 Event::Shot(shot) if self.viewpoint.window.is_some_and(|window| shot.crosses(window)) => {
                     self.known.shots.begin(shot);
@@ -94,13 +93,11 @@ impl View {
     }
 
     /// MooMoo clients compute the choices of an age from a built-in list that is longer than this
-    /// game's. A player who picks a missing one receives a chat line saying so, and the choice
-    /// again: at most once per tick, however often they clicked.
-    fn refuse_choice(&self, choices: (u8, u8), out: &mut Writer<'_>) {
-        if self.known.players.own.is_some() {
-            write_upgrades(choices, out);
-            self.say(NOT_OFFERED, out);
-        }
+    /// game's. A player who picks a missing one receives a chat line saying so, at most one per
+    /// tick, however often they clicked, and the choice again with the next update.
+    fn refuse_choice(&mut self, out: &mut Writer<'_>) {
+        self.known.is_refused = true;
+        self.say(NOT_OFFERED, out);
     }
 
     /// The MooMoo dialects have no packet for operator messages: the text appears above the

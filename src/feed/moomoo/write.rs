@@ -140,19 +140,17 @@ fn write_own(own: &Seen, changes: &mut Changes, out: &mut Writer<'_>) {
                 write_uint(out, is_weapons);
             });
         }
-        write_upgrades(own.choices, out);
+    }
+    // The client computes the list of choices itself, from their number and their age.
+    if take(&mut changes.upgrades) {
+        let (points, age) = own.choices;
+        out.add("upgrades", 2, |out| [points, age].iter().for_each(|value| write_uint(out, (*value).into())));
     }
     for (group, count) in changes.counts.drain(..) {
         out.add("item_count", 2, |out| {
             [group, count].iter().for_each(|value| write_uint(out, (*value).into()))
         });
     }
-}
-
-/// The number of choices that a player has, and the age of the next one. The client computes the
-/// list of choices itself.
-pub fn write_upgrades((points, age): (u8, u8), out: &mut Writer<'_>) {
-    out.add("upgrades", 2, |out| [points, age].iter().for_each(|value| write_uint(out, (*value).into())));
 }
 
 fn write_board(state: &State, out: &mut Writer<'_>) {
