@@ -1,0 +1,266 @@
+//! Generated sessions over real sockets, under capture: a peer alone, fed the capture's pieces and times, asks for the same commands and
+//! sends the same answers and close frames.
+//!
+//! A session is a seed: an endpoint, and steps that are valid, wrong, broken, hostile or a pause, cut anywhere.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use std::{fs, thread};
+
+use tickwire::capture::{self, Capture, End};
+use tickwire::net::recorder::Target;
+use tickwire::packet::client_packet::{ClanWish, Mode};
+use tickwire::packet::{ClientPacket, Codes, Dialect, Direction};
+use tickwire::peer::Endpoint;
+use tickwire::replay;
+use tickwire::ws::frame::{self, Opcode};
+
+use crate::raw::Raw;
+use crate::support::server_with;
+
+const SESSIONS: u64 = 500;
+const AT_ONCE: usize = 25;
+const ENDPOINTS: [(&str, &str, bool); 7] = [
+    ("/play?a=", "native", false),
+    ("/play?format=json&a=", "native", true),
+    ("/?a=", "legacy", false),
+    ("/server?a=", "letters", false),
+    ("/?dialect=letters-2023&a=", "letters-2023", false),
+    ("/?dialect=letters-2024&a=", "letters-2024", false),
+    ("/?format=json&a=", "legacy", true),
+];
+
+/// A generator of numbers (splitmix64).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % sides
+    }
+
+    fn bytes(&mut self, most: u64) -> Vec<u8> {
+        (0..self.roll(most)).map(|_| self.roll(256) as u8).collect()
+    }
+}
+
+/// One session: what it is spoken in, and its numbers.
+struct Script {
+    dice: Dice,
+    dialect: std::sync::Arc<Dialect>,
+    is_json: bool,
+    sequence: u32,
+}
+
+impl Script {
+    /// A packet that the session may take, or reject for what it says.
+    fn packet(&mut self) -> ClientPacket<'static> {
+        self.sequence += self.dice.roll(3) as u32;
+        let (sequence, tick) = (Some(self.sequence), None);
+        let number = self.dice.roll(40) as u16;
+        let angle = Some(self.dice.roll(65_536) as u16);
+        match self.dice.roll(14) {
+            0 | 1 => ClientPacket::Move { sequence, tick, direction: angle.filter(|_| number > 5) },
+            2 => ClientPacket::Aim { sequence, tick, heading: angle.unwrap_or(0) },
+            3 => ClientPacket::Attack { sequence, tick, state: number.is_multiple_of(2), heading: angle },
+            4 => ClientPacket::Select { sequence, tick, id: number * 9, is_weapon: number.is_multiple_of(2) },
+            5 => ClientPacket::Upgrade { sequence, tick, choice: number * 9 },
+            6 => ClientPacket::Chat { sequence, tick, text: "hello ".repeat(usize::from(number % 4)) },
+            7 => ClientPacket::Clan { sequence, tick, wish: ClanWish::Create { name: format!("c{number}") } },
+            8 => ClientPacket::MapPing { sequence, tick },
+            9 => ClientPacket::ToggleAttack,
+            10 | 11 => ClientPacket::Ping { nonce: Some(number.into()) },
+            12 => ClientPacket::Follow { player: Some(number) },
+            _ => self.enter(),
+        }
+    }
+
+    fn enter(&mut self) -> ClientPacket<'static> {
+        ClientPacket::EnterGame {
+            name: Some("Ada".into()),
+            skin: Some(self.dice.roll(12) as u8),
+            moofoll: true,
+        }
+    }
+
+    fn begin(&mut self) -> Vec<u8> {
+        let hello = ClientPacket::Hello {
+            version: 1 + u16::from(self.dice.roll(20) == 0),
+            mode: if self.dice.roll(4) == 0 { Mode::Watch } else { Mode::Play },
+            name: Some("Bob".into()),
+            skin: None,
+        };
+        let first = if self.dialect.name() == "native" { hello } else { self.enter() };
+        self.message(&first)
+    }
+
+    fn message(&mut self, packet: &ClientPacket<'_>) -> Vec<u8> {
+        let message = packet.encode(&self.dialect);
+        if message.is_empty() {
+            return Vec::new();
+        }
+        if !self.is_json {
+            return self.frame(Opcode::Binary, &message);
+        }
+        let text = self.dialect.json_from_msgpack(Direction::ToServer, &message).expect("our own");
+        self.frame(Opcode::Text, text.as_bytes())
+    }
+
+    fn frame(&mut self, opcode: Opcode, payload: &[u8]) -> Vec<u8> {
+        let (mut bytes, key) = (Vec::new(), [0; 4].map(|_: u8| self.dice.roll(256) as u8));
+        frame::write(&mut bytes, opcode, Some(key), payload);
+        bytes
+    }
+
+    /// A message in two fragments, with a ping between them.
+    fn fragments(&mut self, packet: &ClientPacket<'_>) -> Vec<u8> {
+        let whole = packet.encode(&self.dialect);
+        let (one, two) = whole.split_at(whole.len() / 2);
+        let opcode = if self.is_json { Opcode::Text } else { Opcode::Binary };
+        let mut bytes = self.frame(opcode, one);
+        bytes[0] &= 0x7f;
+        bytes.extend(self.frame(Opcode::Ping, b"between"));
+        bytes.extend(self.frame(Opcode::Continuation, two));
+        bytes
+    }
+
+    /// The bytes of one step.
+    fn step(&mut self) -> Vec<u8> {
+        let kind = if self.is_json { Opcode::Text } else { Opcode::Binary };
+        match self.dice.roll(60) {
+            0 => self.dice.bytes(40),
+            1 => {
+                let mut bytes = self.message(&ClientPacket::MapPing { sequence: None, tick: None });
+                if let Some(place) = bytes.len().checked_sub(1).map(|last| self.dice.roll(last as u64 + 1)) {
+                    bytes[place as usize] ^= 1 << self.dice.roll(8);
+                }
+                bytes
+            }
+            2 => self.frame(Opcode::Close, &[&1000_u16.to_be_bytes()[..], b"bye"].concat()),
+            3 => self.frame(Opcode::Close, b"\x03"),
+            4 => self.frame(if self.is_json { Opcode::Binary } else { Opcode::Text }, b"[]"),
+            5 => (0..300).flat_map(|_| self.frame(Opcode::Ping, b"")).collect(),
+            6 => {
+                let long = vec![b'x'; 20_000];
+                self.frame(kind, &long)
+            }
+            7..10 => {
+                let payload = self.dice.bytes(30);
+                self.frame(kind, &payload)
+            }
+            10..14 => {
+                let payload = self.dice.bytes(30);
+                self.frame(Opcode::Ping, &payload)
+            }
+            14..18 => {
+                let packet = self.packet();
+                self.fragments(&packet)
+            }
+            18 => {
+                // Enough at once for the warnings of both budgets.
+                let ping = ClientPacket::Ping { nonce: Some(1) };
+                (0..130).flat_map(|_| self.message(&ping)).collect()
+            }
+            _ => {
+                let packet = self.packet();
+                self.message(&packet)
+            }
+        }
+    }
+}
+
+/// Runs one session to its end.
+fn run(seed: u64, address: SocketAddr) {
+    let mut dice = Dice(seed);
+    let (target, dialect, is_json) = ENDPOINTS[dice.roll(ENDPOINTS.len() as u64) as usize];
+    let dialect = Codes::builtin().dialect(dialect).expect("built in");
+    let mut script = Script { dice, dialect, is_json, sequence: 0 };
+    let mut raw = Raw::connect(address, target);
+    let mut bytes = if script.dice.roll(20) == 0 { Vec::new() } else { script.begin() };
+    for _ in 0..script.dice.roll(40) {
+        bytes.extend(script.step());
+        let sent = script.dice.roll(bytes.len() as u64 + 1) as usize;
+        // What the server has closed takes no more: the rest is not part of the session.
+        if raw.stream.write_all(&bytes[..sent]).is_err() {
+            break;
+        }
+        bytes.drain(..sent);
+        thread::sleep(Duration::from_millis(script.dice.roll(25)));
+    }
+    let _ = raw.stream.write_all(&bytes);
+    if script.dice.roll(3) > 0 {
+        let _ = raw.stream.shutdown(Shutdown::Write);
+        let _ = raw.stream.read_to_end(&mut Vec::new());
+    }
+}
+
+/// The reasons of the server's close frames, counted.
+fn closes(capture: &Capture<'_>) -> std::collections::BTreeMap<String, usize> {
+    let mut reasons = std::collections::BTreeMap::new();
+    for connection in capture.connections() {
+        let server = connection.pieces.iter().rfind(|piece| piece.from == End::Server);
+        let bytes = server.map_or(&b""[..], |piece| piece.bytes);
+        let is_close = |at: &usize| {
+            bytes[*at] == 0x88
+                && bytes.get(at + 1).is_some_and(|length| at + 2 + usize::from(*length) == bytes.len())
+        };
+        let reason =
+            (0..bytes.len()).find(is_close).and_then(|at| bytes.get(at + 4..)).map(String::from_utf8_lossy);
+        *reasons.entry(reason.unwrap_or_default().into_owned()).or_default() += 1;
+    }
+    reasons
+}
+
+#[test]
+fn a_peer_alone_does_with_a_capture_what_the_server_did_with_its_sockets() {
+    let server = server_with(|config| config.address_budgets = false);
+    let path = std::env::temp_dir().join(format!("tickwire-sessions-{}.pcapng", std::process::id()));
+    let _ = fs::remove_file(&path);
+    server.capture(Target::File(path.clone())).expect("a new file");
+    let next = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= SESSIONS {
+                        return;
+                    }
+                    run(seed, server.address());
+                }
+            });
+        }
+    });
+    assert_eq!(server.stop(), 0);
+    let file = fs::read(&path).expect("the file");
+    let _ = fs::remove_file(&path);
+    let capture = capture::read(&file).expect("a capture");
+    let codes = Codes::builtin();
+    let report = replay::replay(&capture, &|head| Endpoint::find(&codes, head).ok()).expect("replayable");
+    assert!(report.is_same(), "{:?} {:?}", report.answer, report.difference);
+    assert_eq!((report.clients, report.not_taken, report.not_captured), (SESSIONS as usize, 0, 0));
+    assert!(report.matched > 500 && report.answers > 3_000, "{report:?}");
+    let reasons = closes(&capture);
+    let rules =
+        ["message_rate", "frame_kind", "message_too_long", "hello_first", "hello_version", "text_not_utf8"];
+    for expected in [&rules[..], &["reserved_bit", "packet_truncated", "packet_bad_json", ""]].concat() {
+        assert!(reasons.contains_key(expected), "{expected}: {reasons:?}");
+    }
+
+    // One bit of one answer.
+    let pong = file.windows(9).rposition(|window| window == b"\x8a\x07between").expect("a pong");
+    let mut changed = file;
+    changed[pong + 3] ^= 1;
+    let capture = capture::read(&changed).expect("a capture");
+    let report = replay::replay(&capture, &|head| Endpoint::find(&codes, head).ok()).expect("replayable");
+    let (_, differing) = report.answer.expect("an answer that differs");
+    let frame = |frame: Option<replay::Frame>| frame.expect("a frame").bytes;
+    assert_eq!(frame(differing.recorded), b"\x8a\x07bdtween");
+    assert_eq!(frame(differing.replayed), b"\x8a\x07between");
+    assert_eq!(report.difference, None);
+}
