@@ -97,6 +97,29 @@ const MACHINE: [&[&str]; 11] = [
     &["tracing"],
 ];
 
+/// The layers that decode packets to the server: the one way from a client's bytes to commands, and the explainer.
+const DECODERS: [&str; 3] = ["packet", "peer", "explain"];
+
+/// Places outside [`DECODERS`] that decode packets to the server.
+pub fn decoders(file: &File) -> Vec<Breach> {
+    if layer(file).is_none_or(|layer| DECODERS.contains(&layer)) || file.is_test() {
+        return Vec::new();
+    }
+    let tokens = rust::tokens(&file.text);
+    let tests = rust::tests(&tokens);
+    let is_test = |at: &usize| tests.iter().any(|test| test.contains(at));
+    let decodes = |at: &usize| {
+        let typed = rust::reads(&tokens, *at, &["ClientPacket", ":", ":", "from_decoded"]);
+        let by_table = matches!(tokens[*at].text, "decode" | "decode_json")
+            && rust::reads(&tokens, *at + 1, &["(", "Direction", ":", ":", "ToServer"]);
+        typed || by_table
+    };
+    let found = (0..tokens.len()).filter(|at| decodes(at) && !is_test(at));
+    found
+        .map(|at| Breach::new(file, tokens[at].line, "only peer and explain decode packets to the server"))
+        .collect()
+}
+
 /// Names of this crate and the world's, and the layer at their root.
 const CRATES: [(&str, &[&str]); 2] = [("tickwire", &[]), ("tickwire_world", &["world"])];
 

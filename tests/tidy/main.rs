@@ -158,6 +158,22 @@ fn only_the_outer_layers_touch_the_machine() {
 }
 
 #[test]
+fn only_peer_and_explain_decode_packets_to_the_server() {
+    keep(layers::decoders);
+    let decode =
+        "fn f() {\n    dialect.decode(Direction::ToServer, bytes);\n    ClientPacket::from_decoded(&a);\n}\n";
+    finds(layers::decoders, "src/net/a.rs", decode, &[2, 3]);
+    finds(layers::decoders, "src/peer/a.rs", decode, &[]);
+    finds(
+        layers::decoders,
+        "src/net/a.rs",
+        "fn f() {\n    dialect.decode(Direction::ToClient, bytes);\n}\n",
+        &[],
+    );
+    finds(layers::decoders, "src/net/a.rs", &format!("#[cfg(test)]\nmod tests {{\n{decode}}}\n"), &[]);
+}
+
+#[test]
 fn files_and_functions_stay_short() {
     keep(rules::sizes);
     let body = "    x();\n".repeat(68);
