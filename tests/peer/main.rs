@@ -7,3 +7,4 @@ mod sender;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
+mod twin;
