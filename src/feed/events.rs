@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use super::interest::{HALF_HEIGHT_PX, HALF_WIDTH_PX, Place, Window};
+use super::interest::{HALF_HEIGHT_PX, HALF_WIDTH_PX, Place, Thing, Window};
 use super::objects::{self, Object};
-use super::state::{Seen, State};
+use super::state::State;
 use crate::world::trig::{cosine, sine};
 use crate::world::{Angle, ClanId, EntityId, Event as WorldEvent, Fixed, PlayerId, World};
 
@@ -138,8 +138,9 @@ pub fn shot_number(id: EntityId) -> u64 {
 
 /// An event as clients are sent it; `None` if no client is, or if what it concerns is gone.
 fn of(event: &WorldEvent, world: &World, state: &State) -> Option<Event> {
-    let place = |player| player_of(state, player).map(Seen::place);
-    let named = |player| player_of(state, player).map(|seen| Named { player, name: Arc::clone(&seen.name) });
+    let place = |player| state.players.find(&player).map(Thing::place);
+    let named =
+        |player| state.players.find(&player).map(|seen| Named { player, name: Arc::clone(&seen.name) });
     Some(match *event {
         WorldEvent::Chat { player, ref text } => Event::Chat { player, text: text.clone() },
         WorldEvent::Swung { player, weapon, hit } => Event::Swung { player, weapon, hit, at: place(player) },
@@ -149,7 +150,7 @@ fn of(event: &WorldEvent, world: &World, state: &State) -> Option<Event> {
         WorldEvent::Hurt { player, by: Some(by), amount } => Event::Hurt { by, at: place(player)?, amount },
         WorldEvent::AnimalHurt { animal, by: Some(by), amount } => {
             // An animal killed by the blow is gone; the number then rises from the attacker.
-            let hurt = state.animals.find(animal).map(|animal| animal.place());
+            let hurt = state.animals.find(&animal).map(Thing::place);
             Event::Hurt { by, at: hurt.or_else(|| place(by))?, amount }
         }
         WorldEvent::Healed { player, amount } => Event::Healed { player, at: place(player)?, amount },
@@ -167,7 +168,7 @@ fn of(event: &WorldEvent, world: &World, state: &State) -> Option<Event> {
 
 fn ping(event: &WorldEvent, state: &State) -> Option<Ping> {
     let WorldEvent::Pinged { player } = *event else { return None };
-    player_of(state, player).map(|seen| Ping { player, clan: seen.clan(), at: seen.place() })
+    state.players.find(&player).map(|seen| Ping { player, clan: seen.clan(), at: seen.place() })
 }
 
 fn shot(id: EntityId, world: &World, state: &State) -> Option<Shot> {
@@ -183,8 +184,4 @@ fn shot(id: EntityId, world: &World, state: &State) -> Option<Shot> {
         heading: shot.body.heading,
         range_px: shot.left.to_px(),
     })
-}
-
-fn player_of(state: &State, player: PlayerId) -> Option<&Seen> {
-    state.index_of(player).map(|index| &state.players[index])
 }

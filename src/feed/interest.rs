@@ -5,7 +5,7 @@
 //! finds candidates without scanning every thing. All arithmetic is in integers, so that two
 //! servers with the same world send the same messages.
 
-use std::ops::RangeInclusive;
+use std::ops::{Deref, RangeInclusive};
 
 /// Half the width of the window, in px.
 pub const HALF_WIDTH_PX: i32 = 1248;
@@ -50,7 +50,7 @@ impl Window {
 /// Indexes of things by grid cell; rebuilt every tick for things that move, built once for those
 /// that do not.
 #[derive(Debug, Default)]
-pub struct Grid {
+struct Grid {
     side: i32,
     /// The start of each cell in `order`, plus one end entry.
     starts: Vec<u32>,
@@ -62,7 +62,7 @@ pub struct Grid {
 
 impl Grid {
     /// A grid over these places on a map of `map_size_px`.
-    pub fn new(map_size_px: i32, places: impl Iterator<Item = Place> + Clone) -> Grid {
+    fn new(map_size_px: i32, places: impl Iterator<Item = Place> + Clone) -> Grid {
         let side = map_size_px / CELL_PX + 1;
         let mut starts = vec![0; (side * side + 1) as usize];
         let mut reach_px = 0;
@@ -85,7 +85,7 @@ impl Grid {
 
     /// Calls `found` with the index of each thing that may reach into the window widened by
     /// `margin_px`, in no particular order.
-    pub fn near(&self, window: Window, margin_px: i32, mut found: impl FnMut(u32)) {
+    fn near(&self, window: Window, margin_px: i32, mut found: impl FnMut(u32)) {
         if self.side == 0 {
             return;
         }
@@ -108,6 +108,69 @@ impl Grid {
 fn cell_of(side: i32, place: Place) -> usize {
     let cell = |px: i32| (px / CELL_PX).clamp(0, side - 1);
     (cell(place.y_px) * side + cell(place.x_px)) as usize
+}
+
+/// What stands or lives somewhere on the map.
+pub trait Thing {
+    /// Its number.
+    type Id: Ord;
+
+    /// Its number.
+    fn id(&self) -> Self::Id;
+
+    /// Its position and size.
+    fn place(&self) -> Place;
+}
+
+/// Things in the order of their numbers, with an index of their places.
+#[derive(Debug)]
+pub struct Things<T> {
+    list: Vec<T>,
+    grid: Grid,
+}
+
+impl<T> Deref for Things<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.list
+    }
+}
+
+impl<T: Thing> Things<T> {
+    /// Indexes things, which come in the order of their numbers, on a map of `map_size_px`.
+    pub fn new(map_size_px: i32, list: Vec<T>) -> Things<T> {
+        let places = list.iter().map(Thing::place);
+        let grid = if list.is_empty() { Grid::default() } else { Grid::new(map_size_px, places) };
+        Things { list, grid }
+    }
+
+    /// The index of a thing.
+    pub fn index_of(&self, id: &T::Id) -> Option<usize> {
+        self.binary_search_by(|thing| thing.id().cmp(id)).ok()
+    }
+
+    /// Finds a thing.
+    pub fn find(&self, id: &T::Id) -> Option<&T> {
+        self.index_of(id).map(|index| &self.list[index])
+    }
+
+    /// Calls `found` with the index of each thing that reaches into the window widened by
+    /// `margin_px`, in no particular order.
+    pub fn near(&self, window: Window, margin_px: i32, mut found: impl FnMut(usize)) {
+        self.grid.near(window, margin_px, |index| {
+            if window.sees_within(self.list[index as usize].place(), margin_px) {
+                found(index as usize);
+            }
+        });
+    }
+
+    /// Collects the indexes of the things in the window into `visible`, in order.
+    pub fn look(&self, window: Window, visible: &mut Vec<u32>) {
+        visible.clear();
+        self.near(window, 0, |index| visible.push(index as u32));
+        visible.sort_unstable();
+    }
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ impl Viewpoint {
 
     /// The client's own player, alive or dead.
     pub fn own<'a>(&self, state: &'a State) -> Option<&'a Seen> {
-        state.index_of(self.player?).map(|index| &state.players[index])
+        state.players.find(&self.player?)
     }
 
     /// Whether a thing reaches into the window of the last update.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::events::Events;
-use super::messages::Messages;
+use super::messages::{Messages, Writer};
 use super::publish::WorldReader;
 use super::state::State;
 use super::{moomoo, native};
@@ -148,9 +148,6 @@ impl View {
         scratch: &mut Scratch,
         messages: &mut Messages,
     ) -> Turn {
-        for events in missed {
-            self.events(events, &newest.state, dialect, scratch, messages);
-        }
         let layout = match self {
             View::Native(_) => Layout::Native,
             View::Moomoo(_) => Layout::Moomoo,
@@ -161,41 +158,29 @@ impl View {
             true if is_behind => Turn::HeldBack,
             true => Turn::Written,
         };
-        if turn == Turn::Written {
-            self.state(newest, dialect, scratch, messages);
+        for events in missed {
+            self.events(events, newest, scratch, &mut messages.writer(dialect, Lane::Reliable));
         }
-        self.events(&newest.events, &newest.state, dialect, scratch, messages);
+        if turn == Turn::Written {
+            self.state(newest, scratch, &mut messages.writer(dialect, Lane::Latest));
+        }
+        self.events(&newest.events, newest, scratch, &mut messages.writer(dialect, Lane::Reliable));
         turn
     }
 
-    /// What must arrive: in the lane `reliable`.
-    fn events(
-        &mut self,
-        events: &Events,
-        state: &State,
-        dialect: &Dialect,
-        scratch: &mut Scratch,
-        messages: &mut Messages,
-    ) {
-        let mut out = messages.writer(dialect, Lane::Reliable);
+    /// What must arrive.
+    fn events(&mut self, events: &Events, newest: &Published, scratch: &mut Scratch, out: &mut Writer<'_>) {
         match self {
-            View::Native(view) => view.events(events, state, &mut scratch.native, &mut out),
-            View::Moomoo(view) => view.events(events, state, &mut out),
+            View::Native(view) => view.events(events, &newest.state, &mut scratch.native, out),
+            View::Moomoo(view) => view.events(events, &newest.state, out),
         }
     }
 
-    /// What a later state makes up for: in the lane `latest`.
-    fn state(
-        &mut self,
-        published: &Published,
-        dialect: &Dialect,
-        scratch: &mut Scratch,
-        messages: &mut Messages,
-    ) {
-        let (state, mut out) = (&published.state, messages.writer(dialect, Lane::Latest));
+    /// What a later state makes up for.
+    fn state(&mut self, newest: &Published, scratch: &mut Scratch, out: &mut Writer<'_>) {
         match self {
-            View::Native(view) => view.state(state, &published.native, &mut scratch.native, &mut out),
-            View::Moomoo(view) => view.state(state, &published.moomoo, &mut scratch.moomoo, &mut out),
+            View::Native(view) => view.state(&newest.state, &newest.native, &mut scratch.native, out),
+            View::Moomoo(view) => view.state(&newest.state, &newest.moomoo, &mut scratch.moomoo, out),
         }
     }
 }

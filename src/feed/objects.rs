@@ -4,7 +4,7 @@
 //! Structures are listed and indexed again only after one was built or destroyed. A client is sent
 //! each object once, when it first comes near, so that most turns need not look for objects at all.
 
-use super::interest::{Grid, Place, Window};
+use super::interest::{Place, Thing, Things, Window};
 use crate::world::{Angle, EntityId, PlayerId, SceneryKind, World};
 
 /// The margin in px by which a turn widens the window for objects, so that another look is needed
@@ -43,71 +43,68 @@ pub struct Object {
     pub place: Place,
 }
 
-/// All natural objects.
-#[derive(Debug, Default)]
-pub struct Nature {
-    /// In the order of their numbers.
-    pub things: Vec<Natural>,
-    grid: Grid,
-}
-
 /// All structures, as of the last change.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Structures {
     /// Counts the changes.
     pub version: u32,
-    /// In the order of their numbers.
-    pub things: Vec<Built>,
-    grid: Grid,
+    pub things: Things<Built>,
 }
 
-impl Nature {
-    /// The natural objects of a world.
-    pub fn of(world: &World, map_size_px: i32) -> Nature {
-        let natural = world.scenery().map(|thing| {
-            let place = Place { x_px: thing.x_px, y_px: thing.y_px, radius_px: thing.scale_px };
-            Natural { id: thing.id, kind: thing.kind, place }
-        });
-        let things: Vec<Natural> = natural.collect();
-        Nature { grid: Grid::new(map_size_px, things.iter().map(|thing| thing.place)), things }
+impl Thing for Natural {
+    type Id = EntityId;
+
+    fn id(&self) -> EntityId {
+        self.id
     }
 
-    pub fn index_of(&self, id: EntityId) -> Option<usize> {
-        self.things.binary_search_by_key(&id, |thing| thing.id).ok()
+    fn place(&self) -> Place {
+        self.place
     }
+}
+
+impl Thing for Built {
+    type Id = EntityId;
+
+    fn id(&self) -> EntityId {
+        self.id
+    }
+
+    fn place(&self) -> Place {
+        self.place
+    }
+}
+
+/// The natural objects of a world.
+pub fn nature(world: &World, map_size_px: i32) -> Things<Natural> {
+    let natural = world.scenery().map(|thing| Natural {
+        id: thing.id,
+        kind: thing.kind,
+        place: Place { x_px: thing.x_px, y_px: thing.y_px, radius_px: thing.scale_px },
+    });
+    Things::new(map_size_px, natural.collect())
 }
 
 impl Structures {
     /// The present structures of a world.
     pub fn of(world: &World, map_size_px: i32, version: u32) -> Structures {
-        let things: Vec<Built> = world
-            .structures()
-            .map(|structure| Built {
-                id: structure.id,
-                item: structure.item.id,
-                owner: structure.owner,
-                place: Place {
-                    x_px: structure.x_px,
-                    y_px: structure.y_px,
-                    radius_px: structure.item.scale_px,
-                },
-                heading: structure.heading,
-            })
-            .collect();
-        Structures { version, grid: Grid::new(map_size_px, things.iter().map(|thing| thing.place)), things }
-    }
-
-    pub fn index_of(&self, id: EntityId) -> Option<usize> {
-        self.things.binary_search_by_key(&id, |thing| thing.id).ok()
+        let built = world.structures().map(|structure| Built {
+            id: structure.id,
+            item: structure.item.id,
+            owner: structure.owner,
+            place: Place { x_px: structure.x_px, y_px: structure.y_px, radius_px: structure.item.scale_px },
+            heading: structure.heading,
+        });
+        Structures { version, things: Things::new(map_size_px, built.collect()) }
     }
 }
 
 /// Finds an object of either kind.
-pub fn find(nature: &Nature, structures: &Structures, id: EntityId) -> Option<Object> {
-    let index = nature.index_of(id);
+pub fn find(nature: &Things<Natural>, structures: &Structures, id: EntityId) -> Option<Object> {
+    let index = nature.index_of(&id);
     let place = match index {
-        Some(index) => nature.things[index].place,
-        None => structures.things[structures.index_of(id)?].place,
+        Some(index) => nature[index].place,
+        None => structures.things.find(&id)?.place,
     };
     Some(Object { id, nature: index, place })
 }
@@ -136,17 +133,17 @@ impl KnownObjects {
     }
 
     /// Adds the natural objects that came into range, and calls `new` with the index of each.
-    pub fn add_nature(&mut self, nature: &Nature, window: Window, mut new: impl FnMut(usize)) {
+    pub fn add_nature(&mut self, nature: &Things<Natural>, window: Window, mut new: impl FnMut(usize)) {
         if is_near(self.nature_from, window) {
             return;
         }
         self.nature_from = Some(window);
-        self.nature.resize(nature.things.len().div_ceil(64), 0);
-        nature.grid.near(window, MARGIN_PX, |index| {
-            let (word, bit) = (&mut self.nature[index as usize / 64], 1u64 << (index % 64));
-            if *word & bit == 0 && window.sees_within(nature.things[index as usize].place, MARGIN_PX) {
+        self.nature.resize(nature.len().div_ceil(64), 0);
+        nature.near(window, MARGIN_PX, |index| {
+            let (word, bit) = (&mut self.nature[index / 64], 1u64 << (index % 64));
+            if *word & bit == 0 {
                 *word |= bit;
-                new(index as usize);
+                new(index);
             }
         });
     }
@@ -157,7 +154,7 @@ impl KnownObjects {
             return;
         }
         self.structures.retain(|id| {
-            let stands = structures.index_of(*id).is_some();
+            let stands = structures.things.index_of(id).is_some();
             if !stands {
                 gone(*id);
             }
@@ -171,13 +168,11 @@ impl KnownObjects {
             return;
         }
         (self.version, self.structures_from) = (structures.version, Some(window));
-        structures.grid.near(window, MARGIN_PX, |index| {
-            let thing = &structures.things[index as usize];
-            if window.sees_within(thing.place, MARGIN_PX)
-                && let Err(place) = self.structures.binary_search(&thing.id)
-            {
-                self.structures.insert(place, thing.id);
-                new(index as usize);
+        structures.things.near(window, MARGIN_PX, |index| {
+            let id = structures.things[index].id;
+            if let Err(place) = self.structures.binary_search(&id) {
+                self.structures.insert(place, id);
+                new(index);
             }
         });
     }

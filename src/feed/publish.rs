@@ -4,18 +4,18 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use super::animals::Animals;
+use super::animals;
 use super::clans::Clans;
 use super::events::Events;
-use super::interest::Grid;
-use super::objects::{Nature, Structures};
+use super::interest::Things;
+use super::objects::{self, Natural, Structures};
 use super::state::{Hand, Seen, State, Stats};
 use crate::world::{Event, PlayerId, PlayerView, World};
 
 /// Copies the public state out of the world, tick after tick, and shares what has not changed.
 #[derive(Debug)]
 pub struct WorldReader {
-    nature: Arc<Nature>,
+    nature: Arc<Things<Natural>>,
     structures: Arc<Structures>,
     clans: Arc<Clans>,
     /// The tick in which each player last asked to join a clan.
@@ -27,7 +27,7 @@ impl WorldReader {
     pub fn new(world: &World) -> WorldReader {
         let map_size_px = map_size_px(world);
         WorldReader {
-            nature: Arc::new(Nature::of(world, map_size_px)),
+            nature: Arc::new(objects::nature(world, map_size_px)),
             structures: Arc::new(Structures::of(world, map_size_px, 0)),
             clans: Arc::default(),
             asked: BTreeMap::new(),
@@ -45,13 +45,12 @@ impl WorldReader {
             tick,
             tick_hz: world.identity().tick_hz.get(),
             map_size_px,
-            grid: Grid::new(map_size_px, players.iter().map(Seen::place)),
             nature: Arc::clone(&self.nature),
             structures: Arc::clone(&self.structures),
-            animals: Animals::of(world, map_size_px),
+            animals: animals::of(world, map_size_px),
             clans: Arc::clone(&self.clans),
             leader: leader(&players),
-            players,
+            players: Things::new(map_size_px, players),
             board: OnceLock::new(),
             rolls: OnceLock::new(),
         };
@@ -151,6 +150,6 @@ mod tests {
         let mut reader = WorldReader::new(&world);
         let ((_, one), (_, two)) = (reader.read(&world, |_| 0), reader.read(&world, |_| 0));
         assert!(Arc::ptr_eq(&one.nature, &two.nature));
-        assert_eq!(one.nature.things.len(), world.scenery().count());
+        assert_eq!(one.nature.len(), world.scenery().count());
     }
 }

@@ -5,7 +5,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::objects::{Built, Natural, Nature, Structures};
+use super::animals::Animal;
+use super::objects::{Built, Natural};
 use super::state::State;
 use crate::packet::msgpack::write_array_len;
 
@@ -34,30 +35,52 @@ impl Records {
     }
 }
 
-/// The records of objects in one layout, made on first use and shared until the objects change.
-#[derive(Debug, Clone, Default)]
-pub struct ObjectRecords {
+/// How a layout encodes what is not a player.
+#[derive(Debug)]
+pub struct Encoding {
+    pub natural: fn(&mut Vec<u8>, &Natural),
+    pub built: fn(&mut Vec<u8>, &Built),
+    pub animal: fn(&mut Vec<u8>, &Animal),
+}
+
+/// The records of one state in one layout, but for players. Each list is made on first use; those
+/// of objects are shared by the states in which the objects stay the same.
+#[derive(Debug)]
+pub struct ThingRecords {
+    encoding: &'static Encoding,
     nature: Arc<OnceLock<Records>>,
     structures: Arc<OnceLock<Records>>,
     version: u32,
+    animals: OnceLock<Records>,
 }
 
-impl ObjectRecords {
+impl ThingRecords {
+    /// Nothing is encoded yet.
+    pub fn new(encoding: &'static Encoding) -> ThingRecords {
+        let (nature, structures, animals) = Default::default();
+        ThingRecords { encoding, nature, structures, version: 0, animals }
+    }
+
     /// The records for the next state.
-    pub fn next(&mut self, state: &State) -> ObjectRecords {
+    pub fn next(&mut self, state: &State) -> ThingRecords {
         if self.version != state.structures.version {
             self.version = state.structures.version;
             self.structures = Arc::default();
         }
-        self.clone()
+        let (nature, structures) = (Arc::clone(&self.nature), Arc::clone(&self.structures));
+        ThingRecords { nature, structures, animals: OnceLock::new(), ..*self }
     }
 
-    pub fn nature(&self, nature: &Nature, encode: fn(&mut Vec<u8>, &Natural)) -> &Records {
-        self.nature.get_or_init(|| Records::new(nature.things.iter(), encode))
+    pub fn nature(&self, state: &State) -> &Records {
+        self.nature.get_or_init(|| Records::new(state.nature.iter(), self.encoding.natural))
     }
 
-    pub fn structures(&self, structures: &Structures, encode: fn(&mut Vec<u8>, &Built)) -> &Records {
-        self.structures.get_or_init(|| Records::new(structures.things.iter(), encode))
+    pub fn structures(&self, state: &State) -> &Records {
+        self.structures.get_or_init(|| Records::new(state.structures.things.iter(), self.encoding.built))
+    }
+
+    pub fn animals(&self, state: &State) -> &Records {
+        self.animals.get_or_init(|| Records::new(state.animals.iter(), self.encoding.animal))
     }
 }
 

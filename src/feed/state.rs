@@ -6,10 +6,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::animals::Animals;
+use super::animals::Animal;
 use super::clans::{Clans, Tag};
-use super::interest::{Grid, Place, Window};
-use super::objects::{Nature, Structures};
+use super::interest::{Place, Thing, Things, Window};
+use super::objects::{Natural, Structures};
 use crate::world::controller::Kit;
 use crate::world::{Angle, ClanId, Fixed, PlayerId};
 
@@ -55,12 +55,19 @@ pub struct Seen {
     pub margin_ticks: i16,
 }
 
-impl Seen {
-    /// Its position and size.
-    pub fn place(&self) -> Place {
-        Place { x_px: self.x.to_px(), y_px: self.y.to_px(), radius_px: self.radius_px }
+impl Thing for Seen {
+    type Id = PlayerId;
+
+    fn id(&self) -> PlayerId {
+        self.player
     }
 
+    fn place(&self) -> Place {
+        Place { x_px: self.x.to_px(), y_px: self.y.to_px(), radius_px: self.radius_px }
+    }
+}
+
+impl Seen {
     pub fn who(&self) -> Who {
         Who { player: self.player, joined_tick: self.joined_tick }
     }
@@ -125,11 +132,10 @@ pub struct State {
     /// Side of the map, px.
     pub map_size_px: i32,
     /// In the order of their numbers.
-    pub players: Vec<Seen>,
-    pub grid: Grid,
-    pub nature: Arc<Nature>,
+    pub players: Things<Seen>,
+    pub nature: Arc<Things<Natural>>,
     pub structures: Arc<Structures>,
-    pub animals: Animals,
+    pub animals: Things<Animal>,
     pub clans: Arc<Clans>,
     /// The best player alive, as an index.
     pub leader: Option<usize>,
@@ -138,13 +144,9 @@ pub struct State {
 }
 
 impl State {
-    pub fn index_of(&self, player: PlayerId) -> Option<usize> {
-        self.players.binary_search_by_key(&player, |seen| seen.player).ok()
-    }
-
     /// The index of a player, if it is alive.
     pub fn living(&self, player: Option<PlayerId>) -> Option<usize> {
-        self.index_of(player?).filter(|index| self.players[*index].alive)
+        self.players.index_of(&player?).filter(|index| self.players[*index].alive)
     }
 
     /// Seconds of the world's time: a leaderboard is due in the first turn of each.
@@ -189,14 +191,8 @@ impl State {
     /// Collects the indexes of the living players in the window into `visible`, in order, without
     /// the client's own.
     pub fn look(&self, window: Window, own: Option<usize>, visible: &mut Vec<u32>) {
-        visible.clear();
-        self.grid.near(window, 0, |index| {
-            let seen = &self.players[index as usize];
-            if seen.alive && own != Some(index as usize) && window.sees(seen.place()) {
-                visible.push(index);
-            }
-        });
-        visible.sort_unstable();
+        self.players.look(window, visible);
+        visible.retain(|index| self.players[*index as usize].alive && own != Some(*index as usize));
     }
 }
 

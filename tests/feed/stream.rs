@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use tickwire::feed::interest::Window;
+use tickwire::feed::interest::{Thing, Window};
 use tickwire::feed::{Layout, Messages, Pose, Published, Publisher, Rates, Scratch, Turn, View};
 use tickwire::limits;
 use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
@@ -160,7 +160,7 @@ impl Model {
     /// Holds what the model believes against what was published.
     fn check(&mut self, published: &Published, me: u16) {
         let state = &published.state;
-        let own = &state.players[state.index_of(PlayerId(me)).expect("the own player is there")];
+        let own = &state.players[state.players.index_of(&PlayerId(me)).expect("the own player is there")];
         if !own.alive {
             return;
         }
@@ -178,8 +178,8 @@ impl Model {
             .collect();
         self.others.remove(&i64::from(me));
         assert_eq!(self.others, expected, "tick {}", state.tick);
-        for thing in &state.nature.things {
-            if window.sees(thing.place) {
+        for thing in state.nature.iter() {
+            if window.sees(thing.place()) {
                 assert!(
                     self.objects.contains(&thing.id.0.into()),
                     "object {} is in view and unknown",

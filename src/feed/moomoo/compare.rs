@@ -117,7 +117,7 @@ impl KnownSet {
     /// original game.
     fn compare_departures(&mut self, now: Now<'_>, changes: &mut Changes) {
         let seen = |known: &Known<()>| {
-            let index = now.state.index_of(known.who.player)?;
+            let index = now.state.players.index_of(&known.who.player)?;
             Some(&now.state.players[index]).filter(|seen| seen.who() == known.who)
         };
         let mut is_here = |known: &Known<()>| {
@@ -151,7 +151,7 @@ impl KnownSet {
             for (seen, asks) in asking {
                 if self.asking.len() < limits::CLAN_ASKS_TOLD && !self.asking.contains(&asks) {
                     self.asking.push(asks);
-                    changes.asking.extend(state.index_of(seen.player).map(|index| index as u32));
+                    changes.asking.extend(state.players.index_of(&seen.player).map(|index| index as u32));
                 }
             }
         }
@@ -236,10 +236,10 @@ impl KnownSet {
     /// Structures that were destroyed, and objects of either kind that came into range.
     fn compare_objects(&mut self, now: Now<'_>, window: Window, changes: &mut Changes) {
         let (state, Changes { objects, gone, .. }) = (now.state, changes);
-        let nature = now.encoded.nature(state);
+        let nature = now.encoded.things.nature(state);
         self.objects.add_nature(&state.nature, window, |index| objects.copy(nature.get(index)));
         self.objects.remove_structures(&state.structures, |id| gone.push(id));
-        let built = now.encoded.structures(state);
+        let built = now.encoded.things.structures(state);
         self.objects.add_structures(&state.structures, window, |index| objects.copy(built.get(index)));
     }
 
@@ -266,8 +266,8 @@ impl KnownSet {
         changes.has_animals = !now.animals.is_empty() || !self.animals.is_empty();
         self.animals.clear();
         for &index in now.animals {
-            changes.animals.copy(now.encoded.animals(now.state).get(index as usize));
-            self.animals.push(now.state.animals.list[index as usize].id);
+            changes.animals.copy(now.encoded.things.animals(now.state).get(index as usize));
+            self.animals.push(now.state.animals[index as usize].id);
         }
     }
 

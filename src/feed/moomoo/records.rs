@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::feed::animals::{self, Animal};
 use crate::feed::objects::{Built, Natural};
-use crate::feed::records::{ObjectRecords, Records};
+use crate::feed::records::{Encoding, Records, ThingRecords};
 use crate::feed::state::{Seen, State};
 use crate::packet::angle;
 use crate::packet::msgpack::{write_f64_2dec, write_int, write_nil, write_str, write_uint};
@@ -15,41 +15,35 @@ use crate::world::{EntityId, Fixed, PlayerId};
 const NAMES: u64 = 45;
 
 /// Prepares the records of each tick.
-#[derive(Debug, Default)]
-pub struct Encoder {
-    objects: ObjectRecords,
+#[derive(Debug)]
+pub struct Encoder(ThingRecords);
+
+impl Default for Encoder {
+    fn default() -> Encoder {
+        let encoding = &Encoding { natural: write_natural, built: write_built, animal: write_animal };
+        Encoder(ThingRecords::new(encoding))
+    }
 }
 
 impl Encoder {
     /// The records of this state.
     pub fn next(&mut self, state: &State) -> Encoded {
-        Encoded { objects: self.objects.next(state), players: OnceLock::new(), animals: OnceLock::new() }
+        Encoded { things: self.0.next(state), players: OnceLock::new() }
     }
 }
 
 /// The records of one tick, made on first use.
 #[derive(Debug)]
 pub struct Encoded {
-    objects: ObjectRecords,
+    /// Objects and animals.
+    pub things: ThingRecords,
     players: OnceLock<Records>,
-    animals: OnceLock<Records>,
 }
 
 impl Encoded {
+    /// The records of the players.
     pub fn players(&self, state: &State) -> &Records {
         self.players.get_or_init(|| Records::new(state.players.iter(), write_player))
-    }
-
-    pub fn nature(&self, state: &State) -> &Records {
-        self.objects.nature(&state.nature, write_natural)
-    }
-
-    pub fn structures(&self, state: &State) -> &Records {
-        self.objects.structures(&state.structures, write_built)
-    }
-
-    pub fn animals(&self, state: &State) -> &Records {
-        self.animals.get_or_init(|| Records::new(state.animals.list.iter(), write_animal))
     }
 }
 

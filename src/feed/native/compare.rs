@@ -129,12 +129,12 @@ impl KnownSet {
     fn compare_objects(&mut self, now: Now<'_>, changes: &mut Changes) {
         let Changes { objects, gone, structures, .. } = changes;
         let (state, window) = (now.state, now.look.window);
-        let nature = now.encoded.nature(state);
+        let nature = now.encoded.things.nature(state);
         self.objects.add_nature(&state.nature, window, |index| objects.copy(nature.get(index)));
         self.objects.remove_structures(&state.structures, |id| {
             gone.write(|out| write_uint(out, id.0.into()));
         });
-        let built = now.encoded.structures(state);
+        let built = now.encoded.things.structures(state);
         self.objects.add_structures(&state.structures, window, |index| structures.copy(built.get(index)));
     }
 
@@ -260,13 +260,13 @@ impl KnownSet {
         changes.next_animals.clear();
         let mut before = self.animals.iter().peekable();
         for &index in &now.look.animals {
-            let animal = &now.state.animals.list[index as usize];
+            let animal = &now.state.animals[index as usize];
             while let Some((gone, ..)) = before.next_if(|(known, ..)| *known < animal.id) {
                 changes.animals_gone.write(|out| write_uint(out, animals::number(*gone)));
             }
             let now_known = (animal.id, Pose::of(animal.x, animal.y, animal.heading), animal.health);
             if before.next_if(|(known, ..)| *known == animal.id) != Some(&now_known) {
-                changes.animals.copy(now.encoded.animals(now.state).get(index as usize));
+                changes.animals.copy(now.encoded.things.animals(now.state).get(index as usize));
             }
             changes.next_animals.push(now_known);
         }

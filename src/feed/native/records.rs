@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::feed::animals::{self, Animal};
 use crate::feed::objects::{Built, Natural};
-use crate::feed::records::{ObjectRecords, Records};
+use crate::feed::records::{Encoding, Records, ThingRecords};
 use crate::feed::state::{Seen, State, Who};
 use crate::packet::msgpack::{write_int, write_nil, write_str, write_uint};
 use crate::world::{Angle, Fixed};
@@ -49,10 +49,17 @@ struct Poses {
 
 /// Prepares the records of each tick, and keeps the poses of the last turn, from which the next
 /// turn counts its differences.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Encoder {
-    objects: ObjectRecords,
+    things: ThingRecords,
     turn: Option<Arc<Poses>>,
+}
+
+impl Default for Encoder {
+    fn default() -> Encoder {
+        let encoding = &Encoding { natural: write_natural, built: write_built, animal: write_animal };
+        Encoder { things: ThingRecords::new(encoding), turn: None }
+    }
 }
 
 impl Encoder {
@@ -64,24 +71,18 @@ impl Encoder {
         if is_turn {
             self.turn = Some(Arc::clone(&poses));
         }
-        Encoded {
-            objects: self.objects.next(state),
-            base,
-            poses,
-            players: OnceLock::new(),
-            animals: OnceLock::new(),
-        }
+        Encoded { things: self.things.next(state), base, poses, players: OnceLock::new() }
     }
 }
 
 /// The records of one tick, made on first use.
 #[derive(Debug)]
 pub struct Encoded {
-    objects: ObjectRecords,
+    /// Objects and animals.
+    pub things: ThingRecords,
     base: Option<Arc<Poses>>,
     poses: Arc<Poses>,
     players: OnceLock<PlayerRecords>,
-    animals: OnceLock<Records>,
 }
 
 /// The records of the players in one tick.
@@ -111,18 +112,6 @@ impl Encoded {
             let base = self.base.as_ref().map_or(&[][..], |base| &base.list);
             PlayerRecords::new(&self.poses.list, base)
         })
-    }
-
-    pub fn nature(&self, state: &State) -> &Records {
-        self.objects.nature(&state.nature, write_natural)
-    }
-
-    pub fn structures(&self, state: &State) -> &Records {
-        self.objects.structures(&state.structures, write_built)
-    }
-
-    pub fn animals(&self, state: &State) -> &Records {
-        self.animals.get_or_init(|| Records::new(state.animals.list.iter(), write_animal))
     }
 }
 

@@ -221,7 +221,7 @@ fn players(host: &Host, room: &Handle) -> Done {
         return Ok("nobody plays".to_owned());
     }
     let mut text = String::from("number  age   points  health      x      y  address          name\n");
-    for seen in &picture.state.players {
+    for seen in picture.state.players.iter() {
         let client = client_of(host, room, seen.player);
         let address = client.map_or("-".to_owned(), |client| client.address.ip().to_string());
         let health = if seen.alive { seen.health.to_string() } else { "dead".to_owned() };
