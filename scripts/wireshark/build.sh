@@ -83,13 +83,10 @@ rules() {
             printf "    %s = { \"RFC %s section %s\", \"%s\", \"%s\" },\n", words[2], words[3], parts[2], answer, parts[4]
             row = ""
         }
-        /^ +Self::[A-Za-z0-9]+ => "/ {
-            if ($1 in names) {
-                printf "    %s = { \"PROTOCOL.md\", \"close %s %s\", \"%s\" },\n", names[$1], numbers["NOT_CONSISTENT"],
-                    meanings[numbers["NOT_CONSISTENT"]], quoted($0)
-            } else {
-                names[$1] = quoted($0)
-            }
+        /^ +[A-Za-z0-9]+ "packet_[a-z0-9_]+" "/ {
+            split($0, parts, "\"")
+            printf "    %s = { \"PROTOCOL.md\", \"close %s %s\", \"%s\" },\n", parts[2], numbers["NOT_CONSISTENT"],
+                meanings[numbers["NOT_CONSISTENT"]], parts[4]
         }
     ' "$source/ws/close_code.rs" "$source/ws/violation.rs" "$source/packet/msgpack.rs"
     printf '%s\n' '}' '-- rules:end' ''

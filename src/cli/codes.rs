@@ -7,8 +7,8 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::output::{Failure, print};
+use super::tables::{self, Format};
 use crate::client::url::Url;
-use crate::packet::codes_print::{self, Format};
 use crate::packet::{Codes, Dialect};
 use crate::peer::Endpoint;
 use crate::ws::http::{Headers, RequestHead};
@@ -35,7 +35,7 @@ pub fn run(args: &CodesArgs) -> Result<(), Failure> {
         "json" => Format::Json,
         _ => Format::Text,
     };
-    print(&codes_print::print(&codes, format));
+    print(&tables::print(&codes, format));
     Ok(())
 }
 

@@ -13,6 +13,7 @@ mod log;
 mod output;
 mod replay;
 mod serve;
+pub mod tables;
 mod talk;
 mod terminal;
 mod values;

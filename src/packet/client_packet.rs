@@ -54,7 +54,8 @@ pub enum ClanWish {
 }
 
 /// A client packet. Angles are binary: 65,536 steps per turn, 0 right, a quarter down. `sequence`
-/// and `tick` are present only in dialects that carry them.
+/// is the command's number and `tick` the one for which it is meant, in dialects that carry them.
+#[allow(missing_docs, reason = "sequence and tick are described once, for all variants")]
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClientPacket<'a> {
     /// The first packet of a native client.
@@ -79,27 +80,21 @@ pub enum ClientPacket<'a> {
     },
     /// The player starts walking, or stops.
     Move {
-        /// The command's sequence number.
         sequence: Option<u32>,
-        /// The tick for which the command is meant.
         tick: Option<u32>,
         /// The walking direction; `None` stops.
         direction: Option<u16>,
     },
     /// The player turns to a heading.
     Aim {
-        /// The command's sequence number.
         sequence: Option<u32>,
-        /// The tick for which the command is meant.
         tick: Option<u32>,
         /// The new heading.
         heading: u16,
     },
     /// The player starts or stops attacking, or places the item in hand.
     Attack {
-        /// The command's sequence number.
         sequence: Option<u32>,
-        /// The tick for which the command is meant.
         tick: Option<u32>,
         /// `true` starts the attack, `false` stops it.
         state: bool,
@@ -108,9 +103,7 @@ pub enum ClientPacket<'a> {
     },
     /// The player selects a weapon or an item.
     Select {
-        /// The command's sequence number.
         sequence: Option<u32>,
-        /// The tick for which the command is meant.
         tick: Option<u32>,
         /// The number of a weapon or an item.
         id: u16,
@@ -119,38 +112,27 @@ pub enum ClientPacket<'a> {
     },
     /// The player chooses an upgrade of the current age.
     Upgrade {
-        /// The command's sequence number.
         sequence: Option<u32>,
-        /// The tick for which the command is meant.
         tick: Option<u32>,
         /// Weapons below 16, then items.
         choice: u16,
     },
     /// The player sends a chat message.
     Chat {
-        /// The command's sequence number.
         sequence: Option<u32>,
-        /// The tick for which the command is meant.
         tick: Option<u32>,
         /// The text, at most 30 characters, as typed.
         text: String,
     },
     /// The player makes a clan request.
     Clan {
-        /// The command's sequence number.
         sequence: Option<u32>,
-        /// The tick for which the command is meant.
         tick: Option<u32>,
         /// The request.
         wish: ClanWish,
     },
     /// The player shows its position to its clan.
-    MapPing {
-        /// The command's sequence number.
-        sequence: Option<u32>,
-        /// The tick for which the command is meant.
-        tick: Option<u32>,
-    },
+    MapPing { sequence: Option<u32>, tick: Option<u32> },
     /// The MooMoo dialects' auto-attack switch: attack without holding a button, or stop doing so.
     ToggleAttack,
     /// The client measures the round-trip time.
@@ -239,57 +221,34 @@ impl<'a> ClientPacket<'a> {
     /// without a required argument is unused.
     pub fn from_decoded(decoded: &Decoded<'a>) -> Self {
         let row = decoded.row;
+        let (sequence, tick) = (number(decoded.get("sequence")), number(decoded.get("tick")));
         let known = match row.name.as_str() {
             "hello" => hello(decoded),
             "enter" | "enter_game" => Some(enter_game(decoded)),
-            "move" => Some(Self::Move {
-                sequence: number(decoded.get("sequence")),
-                tick: number(decoded.get("tick")),
-                direction: angle_of(decoded, "direction"),
-            }),
+            "move" => {
+                let direction = angle_of(decoded, "direction");
+                Some(Self::Move { sequence, tick, direction })
+            }
             // The client sends this when its window regains focus and no key is known to be held:
             // the player stops.
-            "reset_move" => Some(Self::Move { sequence: None, tick: None, direction: None }),
-            "aim" => angle_of(decoded, "heading").map(|heading| Self::Aim {
-                sequence: number(decoded.get("sequence")),
-                tick: number(decoded.get("tick")),
-                heading,
-            }),
-            "attack" => truth(decoded.get("state")).map(|state| Self::Attack {
-                sequence: number(decoded.get("sequence")),
-                tick: number(decoded.get("tick")),
-                state,
-                heading: angle_of(decoded, "heading"),
-            }),
-            "select" => number(decoded.get("id")).map(|id| Self::Select {
-                sequence: number(decoded.get("sequence")),
-                tick: number(decoded.get("tick")),
-                id,
-                is_weapon: truth(decoded.get("is_weapon")).unwrap_or(false),
-            }),
-            "upgrade" => number(decoded.get("choice")).map(|choice| Self::Upgrade {
-                sequence: number(decoded.get("sequence")),
-                tick: number(decoded.get("tick")),
-                choice,
-            }),
-            "chat" => text(decoded.get("text")).map(|text| Self::Chat {
-                sequence: number(decoded.get("sequence")),
-                tick: number(decoded.get("tick")),
-                text,
-            }),
-            "map_ping" => Some(Self::MapPing {
-                sequence: number(decoded.get("sequence")),
-                tick: number(decoded.get("tick")),
-            }),
+            "reset_move" => Some(Self::Move { sequence, tick, direction: None }),
+            "aim" => angle_of(decoded, "heading").map(|heading| Self::Aim { sequence, tick, heading }),
+            "attack" => {
+                let heading = angle_of(decoded, "heading");
+                truth(decoded.get("state")).map(|state| Self::Attack { sequence, tick, state, heading })
+            }
+            "select" => {
+                let is_weapon = truth(decoded.get("is_weapon")).unwrap_or(false);
+                number(decoded.get("id")).map(|id| Self::Select { sequence, tick, id, is_weapon })
+            }
+            "upgrade" => number(decoded.get("choice")).map(|choice| Self::Upgrade { sequence, tick, choice }),
+            "chat" => text(decoded.get("text")).map(|text| Self::Chat { sequence, tick, text }),
+            "map_ping" => Some(Self::MapPing { sequence, tick }),
             // The other switch locks the direction, which the client handles alone.
             "toggle" if truth(decoded.get("what")) == Some(true) => Some(Self::ToggleAttack),
             "ping" => Some(Self::Ping { nonce: number(decoded.get("nonce")) }),
             "follow" => Some(Self::Follow { player: number(decoded.get("player")) }),
-            _ => ClanWish::from_decoded(decoded).map(|wish| Self::Clan {
-                sequence: number(decoded.get("sequence")),
-                tick: number(decoded.get("tick")),
-                wish,
-            }),
+            _ => ClanWish::from_decoded(decoded).map(|wish| Self::Clan { sequence, tick, wish }),
         };
         known.unwrap_or(Self::Unused(row))
     }
@@ -300,6 +259,21 @@ impl<'a> ClientPacket<'a> {
         let Some(row) = row else { return Vec::new() };
         let values: Vec<Value> = row.arguments.iter().map(|argument| self.value(argument)).collect();
         dialect.encode(Direction::ToServer, &row.name, &values).unwrap_or_default()
+    }
+
+    /// Sequence number and intended tick of a command.
+    fn order(&self) -> (Option<u32>, Option<u32>) {
+        match self {
+            Self::Move { sequence, tick, .. }
+            | Self::Aim { sequence, tick, .. }
+            | Self::Attack { sequence, tick, .. }
+            | Self::Select { sequence, tick, .. }
+            | Self::Upgrade { sequence, tick, .. }
+            | Self::Chat { sequence, tick, .. }
+            | Self::Clan { sequence, tick, .. }
+            | Self::MapPing { sequence, tick } => (*sequence, *tick),
+            _ => (None, None),
+        }
     }
 
     /// The names of this packet in the tables.
@@ -313,7 +287,11 @@ impl<'a> ClientPacket<'a> {
             Self::Select { .. } => &["select"],
             Self::Upgrade { .. } => &["upgrade"],
             Self::Chat { .. } => &["chat"],
-            Self::Clan { wish, .. } => wish.names(),
+            Self::Clan { wish: ClanWish::Create { .. }, .. } => &["clan_create"],
+            Self::Clan { wish: ClanWish::Leave, .. } => &["clan_leave"],
+            Self::Clan { wish: ClanWish::Request { .. }, .. } => &["clan_request"],
+            Self::Clan { wish: ClanWish::Answer { .. }, .. } => &["clan_answer"],
+            Self::Clan { wish: ClanWish::Kick { .. }, .. } => &["clan_kick"],
             Self::MapPing { .. } => &["map_ping"],
             Self::ToggleAttack => &["toggle"],
             Self::Ping { .. } => &["ping"],
@@ -337,28 +315,8 @@ impl<'a> ClientPacket<'a> {
             (Self::Hello { mode, .. }, "mode") => Value::from(u8::from(*mode == Mode::Play)),
             (Self::Hello { name, .. } | Self::EnterGame { name, .. }, "name") => or_nil(name.as_deref()),
             (Self::Hello { skin, .. } | Self::EnterGame { skin, .. }, "skin") => or_nil(*skin),
-            (
-                Self::Move { sequence, .. }
-                | Self::Aim { sequence, .. }
-                | Self::Attack { sequence, .. }
-                | Self::Select { sequence, .. }
-                | Self::Upgrade { sequence, .. }
-                | Self::Chat { sequence, .. }
-                | Self::Clan { sequence, .. }
-                | Self::MapPing { sequence, .. },
-                "sequence",
-            ) => or_nil(*sequence),
-            (
-                Self::Move { tick, .. }
-                | Self::Aim { tick, .. }
-                | Self::Attack { tick, .. }
-                | Self::Select { tick, .. }
-                | Self::Upgrade { tick, .. }
-                | Self::Chat { tick, .. }
-                | Self::Clan { tick, .. }
-                | Self::MapPing { tick, .. },
-                "tick",
-            ) => or_nil(*tick),
+            (_, "sequence") => or_nil(self.order().0),
+            (_, "tick") => or_nil(self.order().1),
             (Self::Move { direction, .. }, "direction") => angle_value(*direction, argument),
             (Self::Aim { heading, .. }, "heading") => angle_value(Some(*heading), argument),
             (Self::Attack { heading, .. }, "heading") => angle_value(*heading, argument),
@@ -394,16 +352,6 @@ impl ClanWish {
             "clan_kick" => ClanWish::Kick { player: player()? },
             _ => return None,
         })
-    }
-
-    fn names(&self) -> &'static [&'static str] {
-        match self {
-            ClanWish::Create { .. } => &["clan_create"],
-            ClanWish::Leave => &["clan_leave"],
-            ClanWish::Request { .. } => &["clan_request"],
-            ClanWish::Answer { .. } => &["clan_answer"],
-            ClanWish::Kick { .. } => &["clan_kick"],
-        }
     }
 
     fn value(&self, argument: &str) -> Value {
@@ -478,21 +426,5 @@ fn angle_value(angle: Option<u16>, argument: &Argument) -> Value {
         Shape::Num { .. } => Value::from(angle::to_radians_2dec(angle)),
         Shape::Int { unit: Some(Unit::Turn8), .. } => Value::from(angle >> 8),
         _ => Value::from(angle),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::packet::Codes;
-
-    #[test]
-    fn forgetting_the_keys_is_standing_still() {
-        for (dialect, bytes) in [("legacy", &b"\x92\xa3rmd\x90"[..]), ("letters", b"\x92\xa1e\x90")] {
-            let dialect = Codes::builtin().dialect(dialect).expect("built in");
-            let decoded = dialect.decode(Direction::ToServer, bytes).expect("a packet");
-            let stop = ClientPacket::Move { sequence: None, tick: None, direction: None };
-            assert_eq!(ClientPacket::from_decoded(&decoded), stop);
-        }
     }
 }

@@ -108,8 +108,8 @@ impl fmt::Display for Decoded<'_> {
 /// One column of the code tables.
 pub struct Dialect {
     name: String,
-    to_server: Side,
-    to_client: Side,
+    /// By direction.
+    sides: [Side; 2],
 }
 
 /// Prints only the name, because the tables are long.
@@ -137,14 +137,10 @@ struct Entry {
 impl Dialect {
     /// Builds a dialect from these rows; rows that have no code in it are left out.
     pub(super) fn new(name: &str, rows: impl Iterator<Item = Arc<Row>>) -> Self {
-        let mut dialect =
-            Self { name: name.to_owned(), to_server: Side::default(), to_client: Side::default() };
+        let mut dialect = Self { name: name.to_owned(), sides: Default::default() };
         for row in rows {
             let Some(code) = row.code(name).cloned() else { continue };
-            let side = match row.direction {
-                Direction::ToServer => &mut dialect.to_server,
-                Direction::ToClient => &mut dialect.to_client,
-            };
+            let side = &mut dialect.sides[row.direction as usize];
             let mut prefix = Vec::new();
             msgpack::write_array_len(&mut prefix, 2);
             match &code {
@@ -181,7 +177,7 @@ impl Dialect {
 
     /// The `prefix` of a packet to a client, and its lane.
     pub fn opening(&self, name: &str) -> Option<(&[u8], Lane)> {
-        let entry = self.to_client.named(name)?;
+        let entry = self.side(Direction::ToClient).named(name)?;
         Some((&entry.prefix, entry.row.lane))
     }
 
@@ -245,10 +241,7 @@ impl Dialect {
     }
 
     fn side(&self, direction: Direction) -> &Side {
-        match direction {
-            Direction::ToServer => &self.to_server,
-            Direction::ToClient => &self.to_client,
-        }
+        &self.sides[direction as usize]
     }
 
     /// Opens the envelope and checks the arguments against the row.

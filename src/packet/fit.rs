@@ -10,6 +10,7 @@ use rmpv::Value;
 use crate::limits;
 
 use super::grammar::{Argument, Shape, Type, WrongArgument};
+use super::msgpack::as_whole;
 
 /// Converts the arguments of one packet to canonical form, one value for each: missing trailing
 /// arguments become nil, and extra values are dropped.
@@ -215,24 +216,14 @@ fn fit_any<'a>(value: Value, path: &mut Path<'a>) -> Result<Value, WrongArgument
 
 /// Converts a finite number to canonical form: an integer if it has no fraction.
 fn canonical(number: f64) -> Value {
-    // Beyond 2^53 a float no longer identifies a single integer.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    if number.fract() == 0.0 && number.abs() <= EXACT {
-        Value::from(number as i64)
-    } else {
-        Value::F64(number)
-    }
+    as_whole(number).map_or(Value::F64(number), Value::from)
 }
 
 /// The value as an integer, if it is an integer or a float without a fraction.
 pub(super) fn whole(value: &Value) -> Option<i64> {
     match value {
         Value::Integer(number) => number.as_i64(),
-        Value::F32(_) | Value::F64(_) => match canonical(value.as_f64().filter(|number| number.is_finite())?)
-        {
-            Value::Integer(number) => number.as_i64(),
-            _ => None,
-        },
+        Value::F32(_) | Value::F64(_) => value.as_f64().and_then(as_whole),
         _ => None,
     }
 }

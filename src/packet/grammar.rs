@@ -18,48 +18,36 @@ use std::fmt;
 
 use crate::limits;
 
-/// The unit of a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Pixels of the map.
-    Px,
-    /// Half pixels.
-    Hpx,
-    /// 1/65,536 pixel.
-    Fix16,
-    /// Radians; 0 is right, a quarter turn is down.
-    Rad,
-    /// 1/65,536 of a turn; 0 is right, a quarter is down.
-    Turn16,
-    /// 1/256 of a turn; 0 is right, a quarter is down.
-    Turn8,
-    /// Ticks of the world.
-    Tick,
-    /// Milliseconds.
-    Ms,
-    /// Seconds.
-    S,
-    /// Per second.
-    Hz,
-    /// Pixels per millisecond.
-    PxPerMs,
+/// Generates [`Unit`] and its names from the rows.
+macro_rules! units {
+    ($($variant:ident $name:literal $meaning:literal;)+) => {
+        /// The unit of a number.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Unit {
+            $(#[doc = $meaning] $variant,)+
+        }
+
+        impl Unit {
+            const ALL: &[(Unit, &'static str)] = &[$((Unit::$variant, $name)),+];
+        }
+    };
+}
+
+units! {
+    Px "px" "Pixels of the map.";
+    Hpx "hpx" "Half pixels.";
+    Fix16 "fix16" "1/65,536 pixel.";
+    Rad "rad" "Radians; 0 is right, a quarter turn is down.";
+    Turn16 "turn16" "1/65,536 of a turn; 0 is right, a quarter is down.";
+    Turn8 "turn8" "1/256 of a turn; 0 is right, a quarter is down.";
+    Tick "tick" "Ticks of the world.";
+    Ms "ms" "Milliseconds.";
+    S "s" "Seconds.";
+    Hz "hz" "Per second.";
+    PxPerMs "px_per_ms" "Pixels per millisecond.";
 }
 
 impl Unit {
-    const ALL: [(Unit, &'static str); 11] = [
-        (Unit::Px, "px"),
-        (Unit::Hpx, "hpx"),
-        (Unit::Fix16, "fix16"),
-        (Unit::Rad, "rad"),
-        (Unit::Turn16, "turn16"),
-        (Unit::Turn8, "turn8"),
-        (Unit::Tick, "tick"),
-        (Unit::Ms, "ms"),
-        (Unit::S, "s"),
-        (Unit::Hz, "hz"),
-        (Unit::PxPerMs, "px_per_ms"),
-    ];
-
     /// The unit's name in the tables.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(unit, _)| *unit == self).map_or("", |(_, name)| name)

@@ -13,7 +13,7 @@ use super::msgpack::{Bounds, Broken, Rule};
 /// Reads the one JSON value of a message. A duplicate key, and a value count that exceeds the bound
 /// only because keys count too, are detected after the whole text is read: their offset is 0.
 pub fn read(text: &str, bounds: Bounds) -> Result<Value, Broken> {
-    let marks = survey(text, bounds)?;
+    let colons = survey(text, bounds)?;
     let json: Json = serde_json::from_str(text).map_err(|error| {
         let line_start: usize =
             text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
@@ -21,7 +21,7 @@ pub fn read(text: &str, bounds: Bounds) -> Result<Value, Broken> {
     })?;
     let mut counted = Counted::default();
     let value = counted.value(json);
-    if counted.keys < marks.colons {
+    if counted.keys < colons {
         // A parsed map keeps only one of two equal keys, so a duplicate key shows as a missing one.
         return Err(Broken::new(Rule::DuplicateKey, 0));
     }
@@ -36,17 +36,11 @@ pub fn print(value: &Value) -> String {
     to_json(value).to_string()
 }
 
-/// Counts of the text's syntax outside its strings.
-#[derive(Default)]
-struct Marks {
-    colons: usize,
-}
-
 /// Scans the text once before it is parsed: the depth and the count bound the parser's work and
-/// memory.
-fn survey(text: &str, bounds: Bounds) -> Result<Marks, Broken> {
-    let mut marks = Marks::default();
-    let (mut depth, mut commas, mut in_string, mut escaped) = (0usize, 0usize, false, false);
+/// memory. Returns the number of colons outside strings.
+fn survey(text: &str, bounds: Bounds) -> Result<usize, Broken> {
+    let (mut depth, mut commas, mut colons) = (0usize, 0usize, 0usize);
+    let (mut in_string, mut escaped) = (false, false);
     for (at, sign) in text.bytes().enumerate() {
         if in_string {
             in_string = escaped || sign != b'"';
@@ -58,7 +52,7 @@ fn survey(text: &str, bounds: Bounds) -> Result<Marks, Broken> {
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth = depth.saturating_sub(1),
             b',' => commas += 1,
-            b':' => marks.colons += 1,
+            b':' => colons += 1,
             _ => {}
         }
         if depth > bounds.depth {
@@ -68,7 +62,7 @@ fn survey(text: &str, bounds: Bounds) -> Result<Marks, Broken> {
             return Err(Broken::new(Rule::TooManyValues, at));
         }
     }
-    Ok(marks)
+    Ok(colons)
 }
 
 /// Converts JSON to values and counts them, keys included.

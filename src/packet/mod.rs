@@ -21,7 +21,6 @@ pub mod angle;
 mod assembled;
 pub mod client_packet;
 pub mod codes;
-pub mod codes_print;
 pub mod dialect;
 pub mod endpoint;
 mod fit;

@@ -40,87 +40,49 @@ impl Bounds {
     }
 }
 
-/// A rule of well-formedness. Breaking one closes the connection with 1007.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Rule {
-    /// The bytes end inside a value.
-    Truncated,
-    /// The byte `c1`, which MessagePack never uses.
-    ReservedByte,
-    /// A declared length that exceeds the remaining bytes.
-    DeclaredSize,
-    /// Text that is not UTF-8.
-    InvalidUtf8,
-    /// Bytes after the one value.
-    TrailingBytes,
-    /// The same key twice in one map.
-    DuplicateKey,
-    /// A map key that is not text.
-    KeyNotText,
-    /// Containers nested deeper than [`Bounds::depth`].
-    TooDeep,
-    /// More values than [`Bounds::values`].
-    TooManyValues,
-    /// An extension type. No dialect has one.
-    ExtType,
-    /// A text frame of a JSON connection that is not one JSON value.
-    BadJson,
-    /// Not an array that begins with a code.
-    Envelope,
+/// Generates [`Rule`] and the names and sentences of the rules from the rows.
+macro_rules! rules {
+    ($($variant:ident $name:literal $sentence:literal;)+) => {
+        /// A rule of well-formedness. Breaking one closes the connection with 1007.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Rule {
+            $(#[doc = $sentence] $variant,)+
+        }
+
+        impl Rule {
+            /// All rules.
+            pub const ALL: &[Rule] = &[$(Rule::$variant),+];
+
+            /// The rule's name, as in PROTOCOL.md, close reasons and metric labels.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+
+            /// What is wrong, in one sentence.
+            pub fn sentence(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $sentence,)+
+                }
+            }
+        }
+    };
 }
 
-impl Rule {
-    /// All rules, for the test that checks that each has a row.
-    pub const ALL: [Rule; 12] = [
-        Self::Truncated,
-        Self::ReservedByte,
-        Self::DeclaredSize,
-        Self::InvalidUtf8,
-        Self::TrailingBytes,
-        Self::DuplicateKey,
-        Self::KeyNotText,
-        Self::TooDeep,
-        Self::TooManyValues,
-        Self::ExtType,
-        Self::BadJson,
-        Self::Envelope,
-    ];
-
-    /// The rule's name, as in PROTOCOL.md, close reasons and metric labels.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Truncated => "packet_truncated",
-            Self::ReservedByte => "packet_reserved_byte",
-            Self::DeclaredSize => "packet_declared_size",
-            Self::InvalidUtf8 => "packet_invalid_utf8",
-            Self::TrailingBytes => "packet_trailing_bytes",
-            Self::DuplicateKey => "packet_duplicate_key",
-            Self::KeyNotText => "packet_key_not_text",
-            Self::TooDeep => "packet_too_deep",
-            Self::TooManyValues => "packet_too_many_values",
-            Self::ExtType => "packet_ext_type",
-            Self::BadJson => "packet_bad_json",
-            Self::Envelope => "packet_envelope",
-        }
-    }
-
-    /// What is wrong, in one sentence.
-    pub fn sentence(self) -> &'static str {
-        match self {
-            Self::Truncated => "the message ends within a value",
-            Self::ReservedByte => "the byte c1 is never used in MessagePack",
-            Self::DeclaredSize => "a length is larger than the bytes that follow it",
-            Self::InvalidUtf8 => "text is not UTF-8",
-            Self::TrailingBytes => "bytes follow the one value of the message",
-            Self::DuplicateKey => "a map has the same key twice",
-            Self::KeyNotText => "a map key is not text",
-            Self::TooDeep => "containers are nested too deep",
-            Self::TooManyValues => "the message holds too many values",
-            Self::ExtType => "extension types are not part of the protocol",
-            Self::BadJson => "the text is not one JSON value",
-            Self::Envelope => "the message is not an array that begins with a code",
-        }
-    }
+rules! {
+    Truncated "packet_truncated" "the message ends within a value";
+    ReservedByte "packet_reserved_byte" "the byte c1 is never used in MessagePack";
+    DeclaredSize "packet_declared_size" "a length is larger than the bytes that follow it";
+    InvalidUtf8 "packet_invalid_utf8" "text is not UTF-8";
+    TrailingBytes "packet_trailing_bytes" "bytes follow the one value of the message";
+    DuplicateKey "packet_duplicate_key" "a map has the same key twice";
+    KeyNotText "packet_key_not_text" "a map key is not text";
+    TooDeep "packet_too_deep" "containers are nested too deep";
+    TooManyValues "packet_too_many_values" "the message holds too many values";
+    ExtType "packet_ext_type" "extension types are not part of the protocol";
+    BadJson "packet_bad_json" "the text is not one JSON value";
+    Envelope "packet_envelope" "the message is not an array that begins with a code";
 }
 
 /// A broken rule and its offset.
@@ -369,13 +331,18 @@ pub fn write_map_len(out: &mut Vec<u8>, pairs: usize) {
 /// Appends a number: as an integer if it has no fraction, else as a 64-bit float.
 #[inline]
 pub fn write_number(out: &mut Vec<u8>, number: f64) {
+    match as_whole(number) {
+        Some(whole) => write_int(out, whole),
+        None => sure(rmp::encode::write_f64(out, number)),
+    }
+}
+
+/// The integer that a number is, if it has no fraction.
+#[inline]
+pub fn as_whole(number: f64) -> Option<i64> {
     // Beyond 2^53 a float no longer identifies a single integer.
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    if number.fract() == 0.0 && number.abs() <= EXACT {
-        write_int(out, number as i64);
-    } else {
-        sure(rmp::encode::write_f64(out, number));
-    }
+    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
 }
 
 /// Appends a number rounded to two decimals, as the MooMoo dialects carry angles.

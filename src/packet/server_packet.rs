@@ -16,6 +16,10 @@ use super::dialect::Dialect;
 use super::fit;
 use super::row::{Direction, Row};
 
+macro_rules! values {
+    ($($value:expr),+) => { vec![$(Value::from($value)),+] };
+}
+
 /// A server packet. Angles are binary: 65,536 steps per turn, 0 right, a quarter down.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ServerPacket<'a> {
@@ -145,80 +149,61 @@ impl ServerPacket<'_> {
 
     /// The row of this packet; `None` if the dialect does not have it.
     pub fn row<'d>(&self, dialect: &'d Dialect) -> Option<&'d Row> {
-        self.names().iter().find_map(|name| dialect.row(Direction::ToClient, name))
+        dialect.row(Direction::ToClient, self.name())
     }
 
-    /// The names of this packet in the tables.
-    fn names(&self) -> &'static [&'static str] {
+    /// The packet's name in the tables.
+    fn name(&self) -> &'static str {
         match self {
-            Self::IoInit { .. } => &["io_init"],
-            Self::InitData => &["init_data"],
-            Self::Disconnect { .. } => &["disconnect"],
-            Self::Setup { .. } => &["setup"],
-            Self::AddPlayer(_) => &["add_player"],
-            Self::RemovePlayer { .. } => &["remove_player"],
-            Self::Chat { .. } => &["chat"],
-            Self::Pong { .. } => &["pong"],
-            Self::Welcome(_) => &["welcome"],
-            Self::Spawned { .. } => &["spawned"],
-            Self::Error { .. } => &["error"],
-            Self::Watching { .. } => &["watching"],
+            Self::IoInit { .. } => "io_init",
+            Self::InitData => "init_data",
+            Self::Disconnect { .. } => "disconnect",
+            Self::Setup { .. } => "setup",
+            Self::AddPlayer(_) => "add_player",
+            Self::RemovePlayer { .. } => "remove_player",
+            Self::Chat { .. } => "chat",
+            Self::Pong { .. } => "pong",
+            Self::Welcome(_) => "welcome",
+            Self::Spawned { .. } => "spawned",
+            Self::Error { .. } => "error",
+            Self::Watching { .. } => "watching",
         }
     }
 
     /// The arguments in the order of both tables.
     fn values(&self, row: &Row) -> Vec<Value> {
         match *self {
-            Self::IoInit { socket_id } => vec![Value::from(socket_id)],
+            Self::IoInit { socket_id } => values![socket_id],
             Self::InitData => vec![Value::Map(vec![(Value::from("teams"), Value::Array(Vec::new()))])],
-            Self::Disconnect { reason } => vec![Value::from(reason)],
-            Self::Setup { sid } => vec![Value::from(sid)],
-            Self::AddPlayer(player) => vec![player.value(), Value::from(player.is_you)],
-            Self::RemovePlayer { id } => vec![Value::from(id)],
-            Self::Chat { player, text } => vec![Value::from(player), Value::from(text)],
-            Self::Pong { nonce, tick } => as_many_as(row, [Value::from(nonce), Value::from(tick)]),
+            Self::Disconnect { reason } => values![reason],
+            Self::Setup { sid } => values![sid],
+            Self::AddPlayer(player) => values![player.value(), player.is_you],
+            Self::RemovePlayer { id } => values![id],
+            Self::Chat { player, text } => values![player, text],
+            Self::Pong { nonce, tick } => {
+                // The MooMoo dialects have no arguments for it.
+                values![nonce, tick].into_iter().take(row.arguments.len()).collect()
+            }
             Self::Welcome(welcome) => welcome.values(),
-            Self::Spawned { player } => vec![Value::from(player)],
-            Self::Error { rule, detail } => vec![Value::from(rule), Value::from(detail)],
+            Self::Spawned { player } => values![player],
+            Self::Error { rule, detail } => values![rule, detail],
             Self::Watching { player } => vec![player.map_or(Value::Nil, Value::from)],
         }
     }
 }
 
-/// The native dialect carries more arguments in a packet than the MooMoo dialects can hold.
-fn as_many_as<const N: usize>(row: &Row, values: [Value; N]) -> Vec<Value> {
-    values.into_iter().take(row.arguments.len()).collect()
-}
-
 impl AddPlayer<'_> {
     fn value(&self) -> Value {
-        Value::Array(vec![
-            Value::from(self.id),
-            Value::from(self.sid),
-            Value::from(self.name),
-            Value::from(self.x_px),
-            Value::from(self.y_px),
-            Value::from(angle::to_radians_2dec(self.heading)),
-            Value::from(self.health),
-            Value::from(self.max_health),
-            Value::from(self.scale_px),
-            Value::from(self.skin),
-        ])
+        let AddPlayer { id, sid, name, x_px, y_px, heading, health, max_health, scale_px, skin, .. } = *self;
+        let direction = angle::to_radians_2dec(heading);
+        Value::Array(values![id, sid, name, x_px, y_px, direction, health, max_health, scale_px, skin])
     }
 }
 
 impl Welcome<'_> {
     fn values(&self) -> Vec<Value> {
-        vec![
-            Value::from(self.version),
-            Value::from(self.code_hash),
-            Value::from(self.seed),
-            Value::from(self.map_size_px),
-            Value::from(self.tick_hz),
-            Value::from(self.update_hz),
-            Value::from(self.epoch),
-            Value::from(self.tick),
-        ]
+        let Welcome { version, code_hash, seed, map_size_px, tick_hz, update_hz, epoch, tick } = *self;
+        values![version, code_hash, seed, map_size_px, tick_hz, update_hz, epoch, tick]
     }
 }
 
@@ -228,7 +213,7 @@ pub(super) fn check_row(row: &Row) -> Result<(), String> {
     if row.direction != Direction::ToClient {
         return Ok(());
     }
-    let typed = samples().into_iter().filter(|sample| sample.names().contains(&row.name.as_str()));
+    let typed = samples().into_iter().filter(|sample| sample.name() == row.name);
     let mut said: Vec<Vec<Value>> = typed.map(|sample| sample.values(row)).collect();
     said.extend(assembled::sample(row));
     for values in said {

@@ -23,13 +23,14 @@ const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 const ALLOWED: &str = "https://game.example";
 /// Breaches that no byte shows: they are about time, about room, and about what the operator does. `hello_first` and `hello_version` are about
 /// the order of good packets, which `explain` does not judge.
-const NOT_IN_A_MESSAGE: [Breach; 12] = [
+const NOT_IN_A_MESSAGE: [Breach; 13] = [
     Breach::MessageRate,
     Breach::ByteRate,
     Breach::HelloLate,
     Breach::HelloFirst,
     Breach::HelloVersion,
     Breach::SlowClient,
+    Breach::Overloaded,
     Breach::Silent,
     Breach::Full,
     Breach::Kicked,

@@ -1,10 +1,12 @@
 //! Packets and their tables: what is read, what is refused, and that everything comes back as it went.
 
+mod angles;
 mod arguments;
 mod codes_builtin;
 mod codes_protocol;
 mod codes_refused;
 mod fixtures;
+mod hidden;
 mod json;
 mod msgpack_rows;
 mod packet_rows;

@@ -5,7 +5,7 @@
 use crate::rows::packets::{Outcome, ROWS};
 use crate::rows::{hex, wrong};
 use std::collections::BTreeSet;
-use tickwire::packet::{Codes, Direction};
+use tickwire::packet::{ClientPacket, Codes, Direction};
 
 #[test]
 fn each_row_is_the_packet_that_it_says_or_is_refused_as_it_says() {
@@ -49,5 +49,15 @@ fn wrong_types_and_counts_of_every_packet_of_every_dialect() {
             direction.name()
         );
         assert!(dropped > right, "{dropped} of {right}");
+    }
+}
+
+#[test]
+fn forgetting_the_keys_is_standing_still() {
+    for (dialect, bytes) in [("legacy", &b"\x92\xa3rmd\x90"[..]), ("letters", b"\x92\xa1e\x90")] {
+        let dialect = Codes::builtin().dialect(dialect).expect("built in");
+        let decoded = dialect.decode(Direction::ToServer, bytes).expect("a packet");
+        let stop = ClientPacket::Move { sequence: None, tick: None, direction: None };
+        assert_eq!(ClientPacket::from_decoded(&decoded), stop);
     }
 }

@@ -3,13 +3,11 @@
 //! The text of [`Codes`] in a [`Format`] ends in a newline. PROTOCOL.md contains the Markdown form
 //! between markers, and a test compares the two.
 
-use std::str::FromStr;
-
 use serde_json::{Map, Value as Json, json};
 
-use super::codes::{Codes, Table};
-use super::grammar::{Argument, print_arguments};
-use super::row::{Code, Direction, Row};
+use crate::packet::codes::Table;
+use crate::packet::grammar::{Argument, print_arguments};
+use crate::packet::{Code, Codes, Direction, Row};
 
 /// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,19 +18,6 @@ pub enum Format {
     Markdown,
     /// One JSON value: tables, rows, codes as text or number, arguments by name and type.
     Json,
-}
-
-impl FromStr for Format {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "text" => Ok(Self::Text),
-            "markdown" => Ok(Self::Markdown),
-            "json" => Ok(Self::Json),
-            _ => Err(format!("unknown format {name:?}: text, markdown or json")),
-        }
-    }
 }
 
 /// Prints all tables.

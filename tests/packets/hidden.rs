@@ -1,0 +1,52 @@
+//! Characters that a terminal must not receive.
+
+use std::borrow::Cow;
+
+use tickwire::packet::visible::{is_hidden, line, printed};
+
+#[test]
+fn control_format_and_invisible_characters_are_hidden_and_letters_are_not() {
+    for hidden in [
+        '\0',
+        '\n',
+        '\x1b',
+        '\x7f',
+        '\u{80}',
+        '\u{9b}',
+        '\u{a0}',
+        '\u{ad}',
+        '\u{61c}',
+        '\u{200b}',
+        '\u{200e}',
+        '\u{2028}',
+        '\u{202e}',
+        '\u{2066}',
+        '\u{2069}',
+        '\u{feff}',
+        '\u{fff9}',
+        '\u{e0001}',
+        '\u{e000}',
+        '\u{10ffff}',
+    ] {
+        assert!(is_hidden(hidden), "U+{:04X}", u32::from(hidden));
+    }
+    for shown in ['a', ' ', '"', '\\', '\'', 'é', '°', '…', 'ж', '字', '😀', '\u{301}', '\u{93f}'] {
+        assert!(!is_hidden(shown), "U+{:04X}", u32::from(shown));
+    }
+}
+
+#[test]
+fn hidden_characters_become_escapes_of_json_that_mean_the_same() {
+    for (text, expected) in [
+        ("plain \"text\"", "plain \"text\""),
+        ("a\u{9b}2J\u{202e}b", "a\\u009b2J\\u202eb"),
+        ("\u{e0001}\x7f", "\\udb40\\udc01\\u007f"),
+        ("two\nlines\x1b[1m", "two\\u000alines\\u001b[1m"),
+    ] {
+        assert_eq!(line(text), expected);
+        let json = format!("\"{}\"", line(&text.replace('"', "")));
+        assert_eq!(serde_json::from_str::<String>(&json).expect("JSON"), text.replace('"', ""));
+    }
+    assert_eq!(printed("\x1b[1mtwo\x1b[0m\tlines\n\u{85}"), "\x1b[1mtwo\x1b[0m\tlines\n\\u0085");
+    assert!(matches!(printed("°\n"), Cow::Borrowed(_)));
+}
