@@ -28,8 +28,10 @@ impl<'a> Capture<'a> {
         stream::connections(&self.packets)
     }
 
-    /// The server's records of its world, each with the packet that holds it.
-    pub fn records(&self) -> impl Iterator<Item = (&Packet<'a>, Result<Record<'a>, record::RecordError>)> {
+    /// The server's records, each with the packet that holds it and the name of its room.
+    pub fn records(
+        &self,
+    ) -> impl Iterator<Item = (&Packet<'a>, Result<(&'a str, Record<'a>), record::RecordError>)> {
         let of_world = self.packets.iter().filter(|packet| packet.link == packet::LINK_WORLD);
         of_world.map(|packet| (packet, record::decode(packet.bytes)))
     }

@@ -1,19 +1,20 @@
 //! The content of a capture's second interface: the world itself, so that its ticks can be run
 //! again.
 //!
-//! The bytes of a packet of [`super::packet::LINK_WORLD`] decode to a [`Record`], and back.
-//! Snapshots and command frames stay opaque here; the world reads them.
+//! The bytes of a packet of [`super::packet::LINK_WORLD`] decode to the name of a room, empty for
+//! the default room, and its [`Record`], and back. Snapshots and command frames stay opaque here;
+//! the world reads them.
 //!
 //! ```text
 //!    0         1      2
-//!    +---------+------+---------------
-//!    | version | kind | the kind's own           numbers: least significant byte first
-//!    | u8 = 2  | u8   |                          text: length u8, UTF-8
-//!    +---------+------+---------------
+//!    +---------+------+------+---------------
+//!    | version | kind | room | the kind's own           numbers: least significant byte first
+//!    | u8 = 3  | u8   | text |                          text: length u8, UTF-8
+//!    +---------+------+------+---------------
 //!
 //!    kind 1 world   seed u32, map_size_px u32, tick_hz u32, code_hash u64, tick u32, part u16, parts u16, bytes of the snapshot
 //!         2 tick    checksum u64 of the world before it, command frame
-//!         3 client  client u64, address text, dialect text, player u16, sequence u64, flags u8, unfinished u32, session
+//!         3 client  client u64, address text, dialect text, player u16, sequence u64, flags u8, session
 //!         4 lost    messages u32, bytes u64, since tick u32
 //!         5 join    client u64, player u16, port u16, address text
 //! ```
@@ -21,7 +22,7 @@
 use std::fmt;
 
 /// The layout that is written and read here.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 const WORLD: u8 = 1;
 const TICK: u8 = 2;
 const CLIENT: u8 = 3;
@@ -76,9 +77,6 @@ pub enum Record<'a> {
         sequence: u64,
         /// [`FLAG_AWAITS_HELLO`] and the other flags.
         flags: u8,
-        /// Bytes of an unfinished message that follow in the connection and that the session has
-        /// already counted.
-        unfinished: u32,
         /// The session's state, in the session's own form; the client's later packets in the
         /// capture follow it.
         session: &'a [u8],
@@ -139,12 +137,19 @@ impl fmt::Display for RecordError {
 
 impl std::error::Error for RecordError {}
 
-/// Appends a record. A text beyond 255 bytes is cut at a character.
-pub fn encode(out: &mut Vec<u8>, record: &Record<'_>) {
-    out.push(VERSION);
+/// Appends a record of this room. A text beyond 255 bytes is cut at a character.
+pub fn encode(out: &mut Vec<u8>, room: &str, record: &Record<'_>) {
+    let kind = match record {
+        Record::World { .. } => WORLD,
+        Record::Tick { .. } => TICK,
+        Record::Client { .. } => CLIENT,
+        Record::Lost { .. } => LOST,
+        Record::Join { .. } => JOIN,
+    };
+    out.extend([VERSION, kind]);
+    write_text(out, room);
     match *record {
         Record::World { seed, map_size_px, tick_hz, code_hash, tick, part, parts, bytes } => {
-            out.push(WORLD);
             out.extend([seed, map_size_px, tick_hz].map(u32::to_le_bytes).as_flattened());
             out.extend(code_hash.to_le_bytes());
             out.extend(tick.to_le_bytes());
@@ -152,29 +157,24 @@ pub fn encode(out: &mut Vec<u8>, record: &Record<'_>) {
             out.extend(bytes);
         }
         Record::Tick { checksum, frame } => {
-            out.push(TICK);
             out.extend(checksum.to_le_bytes());
             out.extend(frame);
         }
-        Record::Client { client, address, dialect, player, sequence, flags, unfinished, session } => {
-            out.push(CLIENT);
+        Record::Client { client, address, dialect, player, sequence, flags, session } => {
             out.extend(client.to_le_bytes());
             write_text(out, address);
             write_text(out, dialect);
             out.extend(player.to_le_bytes());
             out.extend(sequence.to_le_bytes());
             out.push(flags);
-            out.extend(unfinished.to_le_bytes());
             out.extend(session);
         }
         Record::Lost { messages, bytes, since_tick } => {
-            out.push(LOST);
             out.extend(messages.to_le_bytes());
             out.extend(bytes.to_le_bytes());
             out.extend(since_tick.to_le_bytes());
         }
         Record::Join { client, player, port, address } => {
-            out.push(JOIN);
             out.extend(client.to_le_bytes());
             out.extend(player.to_le_bytes());
             out.extend(port.to_le_bytes());
@@ -189,17 +189,19 @@ fn write_text(out: &mut Vec<u8>, text: &str) {
     out.extend(&text.as_bytes()[..end]);
 }
 
-/// Decodes a record.
+/// Decodes the name of a room and its record.
 ///
 /// # Errors
 /// The bytes are not exactly one record.
-pub fn decode(bytes: &[u8]) -> Result<Record<'_>, RecordError> {
+pub fn decode(bytes: &[u8]) -> Result<(&str, Record<'_>), RecordError> {
     let mut reader = Reader { bytes };
     let version = u8::from_le_bytes(reader.array()?);
     if version != VERSION {
         return Err(RecordError::Version(version));
     }
-    let record = match u8::from_le_bytes(reader.array()?) {
+    let kind = u8::from_le_bytes(reader.array()?);
+    let room = reader.text()?;
+    let record = match kind {
         WORLD => reader.world()?,
         TICK => Record::Tick { checksum: reader.u64()?, frame: reader.rest() },
         CLIENT => Record::Client {
@@ -209,7 +211,6 @@ pub fn decode(bytes: &[u8]) -> Result<Record<'_>, RecordError> {
             player: reader.u16()?,
             sequence: reader.u64()?,
             flags: u8::from_le_bytes(reader.array()?),
-            unfinished: reader.u32()?,
             session: reader.rest(),
         },
         LOST => Record::Lost { messages: reader.u32()?, bytes: reader.u64()?, since_tick: reader.u32()? },
@@ -221,7 +222,7 @@ pub fn decode(bytes: &[u8]) -> Result<Record<'_>, RecordError> {
         },
         kind => return Err(RecordError::Kind(kind)),
     };
-    if reader.bytes.is_empty() { Ok(record) } else { Err(RecordError::Trailing(reader.bytes.len())) }
+    if reader.bytes.is_empty() { Ok((room, record)) } else { Err(RecordError::Trailing(reader.bytes.len())) }
 }
 
 struct Reader<'a> {

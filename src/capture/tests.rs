@@ -367,7 +367,6 @@ fn records_come_back_and_damaged_ones_say_why() {
             player: 3,
             sequence: u64::MAX,
             flags: FLAGS,
-            unfinished: 6,
             session: b"s",
         },
         Record::Lost { messages: 1, bytes: 2, since_tick: 3 },
@@ -375,18 +374,19 @@ fn records_come_back_and_damaged_ones_say_why() {
     ];
     for (at, record) in records.iter().enumerate() {
         let mut bytes = Vec::new();
-        record::encode(&mut bytes, record);
-        assert_eq!(bytes[..2], [2, at as u8 + 1]);
-        assert_eq!(record::decode(&bytes), Ok(*record));
+        let room = ["", "two"][at % 2];
+        record::encode(&mut bytes, room, record);
+        assert_eq!(bytes[..2], [3, at as u8 + 1]);
+        assert_eq!(record::decode(&bytes), Ok((room, *record)));
     }
     let mut lost = Vec::new();
-    record::encode(&mut lost, &records[3]);
+    record::encode(&mut lost, "", &records[3]);
     for end in 0..lost.len() {
         assert_eq!(record::decode(&lost[..end]), Err(record::RecordError::Truncated));
     }
     assert_eq!(record::decode(&[&lost[..], &[0]].concat()), Err(record::RecordError::Trailing(1)));
-    assert_eq!(record::decode(&[1, 4]), Err(record::RecordError::Version(1)));
-    assert_eq!(record::decode(&[2, 6]), Err(record::RecordError::Kind(6)));
+    assert_eq!(record::decode(&[2, 4]), Err(record::RecordError::Version(2)));
+    assert_eq!(record::decode(&[3, 6, 0]), Err(record::RecordError::Kind(6)));
     let no_part = Record::World {
         seed: 1,
         map_size_px: 2,
@@ -398,7 +398,7 @@ fn records_come_back_and_damaged_ones_say_why() {
         bytes: b"",
     };
     let mut bytes = Vec::new();
-    record::encode(&mut bytes, &no_part);
+    record::encode(&mut bytes, "", &no_part);
     assert_eq!(record::decode(&bytes), Err(record::RecordError::Part(2)));
 }
 

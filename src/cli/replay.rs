@@ -56,9 +56,13 @@ enum Refusal {
 /// Runs the capture again and prints the result.
 pub fn run(args: &ReplayArgs) -> ExitCode {
     let status = match report(args) {
-        Ok(report) => {
-            print(&if args.json { format!("{:#}\n", as_json(&report)) } else { as_text(&report) });
-            if report.is_same() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERS) }
+        Ok(rooms) => {
+            print(&if args.json { format!("{:#}\n", rooms_as_json(&rooms)) } else { rooms_as_text(&rooms) });
+            if rooms.iter().all(|(_, report)| report.is_same()) {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::from(DIFFERS)
+            }
         }
         Err(refusal) => {
             match refusal {
@@ -80,7 +84,7 @@ pub fn run(args: &ReplayArgs) -> ExitCode {
     }
 }
 
-fn report(args: &ReplayArgs) -> Result<Report, Refusal> {
+fn report(args: &ReplayArgs) -> Result<Vec<(String, Report)>, Refusal> {
     let codes = codes::load(args.codes.as_deref()).map_err(Refusal::Unreadable)?;
     let bytes = read(&args.file).map_err(Refusal::Unreadable)?;
     let unreadable = |error| Refusal::Unreadable(format!("{}: {error}", name(&args.file)));
@@ -139,6 +143,32 @@ fn counts(report: &Report) -> [(&'static str, &'static str, usize); 11] {
         ("behind_end", "sent for a later tick", report.behind_end),
         ("answers", "answers of the server", report.answers),
     ]
+}
+
+/// The reports of all rooms. That of a default room alone has no heading.
+fn rooms_as_text(rooms: &[(String, Report)]) -> String {
+    let text = |(name, report): &(String, Report)| match &**name {
+        "" if rooms.len() == 1 => as_text(report),
+        "" => format!("default room\n{}", as_text(report)),
+        name => format!("room {name}\n{}", as_text(report)),
+    };
+    rooms.iter().map(text).collect()
+}
+
+fn rooms_as_json(rooms: &[(String, Report)]) -> Value {
+    if let [(name, report)] = rooms
+        && name.is_empty()
+    {
+        return as_json(report);
+    }
+    let room = |(name, report): &(String, Report)| {
+        let mut all = as_json(report);
+        all["room"] = name.as_str().into();
+        all
+    };
+    let is_same = rooms.iter().all(|(_, report)| report.is_same());
+    let rooms: Vec<Value> = rooms.iter().map(room).collect();
+    json!({ "verdict": if is_same { "same" } else { "differs" }, "rooms": rooms })
 }
 
 fn as_text(report: &Report) -> String {

@@ -82,7 +82,7 @@ impl Config {
     /// A room with these settings in which this world goes on.
     pub fn room(&self, name: &str, world: World) -> Room {
         let options = Options {
-            name: name.to_owned(),
+            name: name.into(),
             epoch: format!("{:016x}", u64::from_le_bytes(platform::random())),
             rates: self.rates_at(world.identity().tick_hz.get()),
             delay_ticks: self.command_delay_ticks,

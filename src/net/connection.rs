@@ -108,8 +108,9 @@ fn begin(
             info!(client = id, %address, dialect, json = endpoint.is_json, "client connected");
             let (now, local) = (shared.now(), stream.local_addr().unwrap_or(shared.config.bind));
             let spoken = (Arc::clone(&endpoint.dialect), endpoint.is_json);
+            let begun = (Arc::clone(&room.options.name), now, room.tick());
             // A capture shows the connection as it is, with the proxy at its other end.
-            shared.tap.opened(id, Handshake::new((peer, local), spoken, now, raw, response));
+            shared.tap.opened(id, Handshake::new((peer, local), spoken, begun, raw, response));
             let told = (shared.tap.clone(), shared.metrics.bytes_out.clone());
             let client = Arc::new(Client::new(id, address, stream, room, endpoint, told, now));
             Some((client, permit, rest))

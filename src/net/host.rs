@@ -53,12 +53,14 @@ pub struct Host {
 impl Host {
     /// A host that is starting. `rooms` begins with the default room.
     pub fn new(config: Config, rooms: Vec<Arc<Handle>>, admission: Arc<Admission>, workers: usize) -> Host {
+        let tap = Tap::default();
+        rooms.iter().for_each(|room| tap.room_begins(&room.options.name));
         Host {
             budgets: Budgets::new(config.address_budgets),
             config,
             metrics: Metrics::new(),
             gate: Gate::default(),
-            tap: Tap::default(),
+            tap,
             recorder: Recorder::default(),
             admission,
             bells: (0..workers).map(|_| Bell::default()).collect(),
@@ -84,7 +86,7 @@ impl Host {
 
     /// The room of this name.
     pub fn find_room(&self, name: &str) -> Option<&Arc<Handle>> {
-        self.rooms.iter().find(|room| room.options.name == name)
+        self.rooms.iter().find(|room| *room.options.name == *name)
     }
 
     /// The server's clock: time since its start.

@@ -14,6 +14,7 @@ mod files;
 mod scribe;
 
 use std::io;
+use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -216,12 +217,14 @@ impl Writing {
 
     fn write_all(&mut self) -> io::Result<()> {
         let (mut buffer, mut began, mut is_full) = (Vec::new(), Duration::ZERO, false);
-        let mut is_first = true;
+        let (mut is_first, mut is_front) = (true, false);
         loop {
             let taken = self.listener.take(limits::CAPTURE_LOOK);
             for seen in &taken.items {
                 self.last = seen.at;
-                if matches!(seen.what, What::World { .. }) {
+                // The worlds of all rooms come together, and the first of them begins a file.
+                let was_front = mem::replace(&mut is_front, matches!(seen.what, What::World { .. }));
+                if is_front && !was_front {
                     self.flush(&mut buffer)?;
                     if !is_first {
                         self.output.next()?;

@@ -25,6 +25,7 @@ pub fn run(host: &Host, mut core: Box<dyn Core>) {
     let lived = catch_unwind(AssertUnwindSafe(|| tick_until_stop(host, &mut *core, &room, &mut players)));
     host.metrics.players.dec_by(players);
     room.set_over();
+    host.tap.room_ends(&room.options.name);
     if lived.is_err() {
         host.metrics.panics.inc();
         error!(room = name(&room), tick = room.tick(), "a panic ended this room; it is a bug of the server");
@@ -43,12 +44,11 @@ fn tick_until_stop(host: &Host, core: &mut dyn Core, room: &Arc<Handle>, players
         thread::sleep(due.wait);
         let began = host.now();
         book_schedule(host, room, &due);
-        let wants = host.tap.wants_of_world();
+        let wants = host.tap.wants_of_world(&room.options.name);
         let ticked = core.tick(began, wants);
         if wants.frame {
-            show(host, began, &ticked);
+            show(host, room, began, &ticked);
         }
-        host.tap.set_tick(room.tick());
         book(host, room, &ticked);
         let count = ticked.published.state.players.len() as i64;
         host.metrics.players.inc_by(count - std::mem::replace(players, count));
@@ -78,14 +78,14 @@ fn book_schedule(host: &Host, room: &Handle, due: &Due) {
 
 /// Passes the tick to the tap's listeners. A tick that does not fit a command frame is reported to
 /// them as lost.
-fn show(host: &Host, began: Duration, ticked: &Ticked) {
-    let snapshot = ticked.snapshot.as_ref().map(|snapshot| &*snapshot.bytes);
-    match (&ticked.frame, ticked.checksum) {
-        (Some(frame), Some(checksum)) => host.tap.tick_begins(began, ticked.tick, checksum, frame, snapshot),
-        _ => {
-            warn!(tick = ticked.tick, "captures lack a tick");
-            host.tap.tick_is_lost(began, ticked.tick);
-        }
+fn show(host: &Host, room: &Handle, began: Duration, ticked: &Ticked) {
+    let snapshot = ticked.snapshot.as_ref().map(|snapshot| Arc::clone(&snapshot.bytes));
+    let about = (&room.options.name, began, ticked.tick);
+    if let (Some(frame), Some(checksum)) = (&ticked.frame, ticked.checksum) {
+        host.tap.ticked(about, checksum, Arc::clone(frame), snapshot);
+    } else {
+        warn!(room = name(room), tick = ticked.tick, "captures lack a tick");
+        host.tap.tick_is_lost(about);
     }
 }
 

@@ -20,7 +20,7 @@ mod listener;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::packet::Dialect;
@@ -37,9 +37,11 @@ pub struct Seen {
     pub client: u64,
     /// Its body, 0 without one.
     pub player: u16,
+    /// The name of its room.
+    pub room: Arc<str>,
     /// When, on the server's clock.
     pub at: Duration,
-    /// The number of ticks that the world had completed.
+    /// The number of ticks that the room had completed.
     pub tick: u32,
     /// The event.
     pub what: What,
@@ -48,7 +50,7 @@ pub struct Seen {
 impl Seen {
     /// Something else of the same client, at the same time.
     fn but(&self, what: What) -> Seen {
-        Seen { client: self.client, player: self.player, at: self.at, tick: self.tick, what }
+        Seen { what, room: Arc::clone(&self.room), ..*self }
     }
 }
 
@@ -102,17 +104,18 @@ pub enum What {
         /// The rule's name, as in the log.
         rule: &'static str,
     },
-    /// The whole world before the next [`What::Tick`]. Sent only to listeners of the world.
+    /// The whole world of a room before its next [`What::Tick`]. Sent only to listeners of the
+    /// world, together for all rooms: what comes after is later than each of them.
     World {
         /// As [`crate::world::World::restore`] takes it.
-        snapshot: Vec<u8>,
+        snapshot: Arc<[u8]>,
     },
     /// A tick of the world begins. Sent only to listeners of the world.
     Tick {
         /// The world's checksum before it.
         checksum: u64,
         /// Its commands, as a command frame.
-        frame: Vec<u8>,
+        frame: Arc<[u8]>,
     },
 }
 
@@ -134,30 +137,32 @@ impl What {
 pub struct Handshake {
     address: SocketAddr,
     local: SocketAddr,
+    room: Arc<str>,
     dialect: Arc<Dialect>,
     json: bool,
     opened: Duration,
+    tick: u32,
     request: Box<[u8]>,
     response: Box<[u8]>,
 }
 
 impl Handshake {
-    /// The handshake of a client. Overwrites the secrets of the request's head before the head is
-    /// stored.
+    /// The handshake of a client in a room, and when it was, with the ticks that the room had
+    /// completed. Overwrites the secrets of the request's head before the head is stored.
     pub fn new(
         (address, local): (SocketAddr, SocketAddr),
         (dialect, json): (Arc<Dialect>, bool),
-        opened: Duration,
+        (room, opened, tick): (Arc<str>, Duration, u32),
         mut request: Vec<u8>,
         response: Vec<u8>,
     ) -> Handshake {
         head::cover_secrets(&mut request);
         let (request, response) = (request.into_boxed_slice(), response.into_boxed_slice());
-        Handshake { address, local, dialect, json, opened, request, response }
+        Handshake { address, local, room, dialect, json, opened, tick, request, response }
     }
 
     /// Whether it has a player is reported with its next event.
-    fn seen(&self, client: u64, tick: u32) -> Seen {
+    fn seen(&self, client: u64) -> Seen {
         let what = What::Opened {
             address: self.address,
             local: self.local,
@@ -166,7 +171,8 @@ impl Handshake {
             request: self.request.to_vec(),
             response: self.response.to_vec(),
         };
-        Seen { client, player: 0, at: self.opened, tick, what }
+        let (room, at, tick) = (Arc::clone(&self.room), self.opened, self.tick);
+        Seen { client, player: 0, room, at, tick, what }
     }
 }
 
@@ -195,10 +201,9 @@ struct Inner {
     /// The only client that is listened to; 0 for several or all.
     only: AtomicU64,
     wants_world: AtomicBool,
-    tick: AtomicU32,
     /// Copies made of what was seen.
     #[cfg(test)]
-    copies: AtomicU32,
+    copies: std::sync::atomic::AtomicU32,
     state: Mutex<State>,
 }
 
@@ -207,6 +212,8 @@ struct State {
     listeners: Vec<Arc<listener::Queue>>,
     /// The clients that are there.
     clients: BTreeMap<u64, Handshake>,
+    /// The rooms that tick.
+    rooms: BTreeSet<Arc<str>>,
     is_over: bool,
 }
 
@@ -225,10 +232,6 @@ impl Inner {
         let mut state = self.state.lock();
         state.listeners.retain(|known| !Arc::ptr_eq(known, queue));
         self.set_flags(&state);
-    }
-
-    fn tick(&self) -> u32 {
-        self.tick.load(Ordering::Relaxed)
     }
 }
 
@@ -267,7 +270,7 @@ impl Tap {
         let mut state = self.inner.state.lock();
         for (client, handshake) in &state.clients {
             if queue.wants(*client) {
-                queue.introduce(Arc::new(handshake.seen(*client, self.inner.tick())));
+                queue.introduce(Arc::new(handshake.seen(*client)));
             }
         }
         if state.is_over {
@@ -286,14 +289,14 @@ impl Tap {
     pub fn introduce(&self, opened: &BTreeSet<u64>) -> Vec<Seen> {
         let state = self.inner.state.lock();
         let there = opened.iter().filter_map(|client| state.clients.get_key_value(client));
-        there.map(|(client, handshake)| handshake.seen(*client, self.inner.tick())).collect()
+        there.map(|(client, handshake)| handshake.seen(*client)).collect()
     }
 
     /// Records that a client was upgraded; from now on its bytes are seen.
     pub fn opened(&self, client: u64, handshake: Handshake) {
         let mut state = self.inner.state.lock();
         if !state.listeners.is_empty() {
-            let seen = Arc::new(handshake.seen(client, self.inner.tick()));
+            let seen = Arc::new(handshake.seen(client));
             state.listeners.iter().filter(|queue| queue.wants(client)).for_each(|queue| queue.open(&seen));
         }
         state.clients.insert(client, handshake);
@@ -302,8 +305,8 @@ impl Tap {
     /// Records that a client's connection has ended, for this reason. Nothing more of it is seen.
     pub fn ended(&self, who: Who, rule: &'static str) {
         let mut state = self.inner.state.lock();
-        if state.clients.remove(&who.client).is_some() {
-            let seen = self.seen(who, What::Ended { rule });
+        if let Some(Handshake { room, .. }) = state.clients.remove(&who.client) {
+            let seen = self.seen(who, &room, What::Ended { rule });
             state
                 .listeners
                 .iter()
@@ -318,12 +321,10 @@ impl Tap {
             return;
         }
         let state = self.inner.state.lock();
-        if !state.clients.contains_key(&who.client) {
-            return;
-        }
+        let Some(Handshake { room, .. }) = state.clients.get(&who.client) else { return };
         let mut seen = None;
         for queue in state.listeners.iter().filter(|queue| queue.wants(who.client)) {
-            queue.push(seen.get_or_insert_with(|| self.bytes(who, Side::Server, frames, true)));
+            queue.push(seen.get_or_insert_with(|| self.bytes((who, room), Side::Server, frames, true)));
         }
     }
 
@@ -333,57 +334,60 @@ impl Tap {
             return;
         }
         let state = self.inner.state.lock();
-        if !state.clients.contains_key(&who.client) {
-            return;
-        }
+        let Some(Handshake { room, .. }) = state.clients.get(&who.client) else { return };
         let mut seen = None;
         for queue in state.listeners.iter().filter(|queue| queue.wants(who.client)) {
-            let seen = seen.get_or_insert_with(|| self.bytes(who, Side::Client, piece.bytes, piece.is_whole));
-            queue.hear(seen, piece, || self.seen(who, What::Session(saved())));
+            let seen = seen
+                .get_or_insert_with(|| self.bytes((who, room), Side::Client, piece.bytes, piece.is_whole));
+            queue.hear(seen, piece, || self.seen(who, room, What::Session(saved())));
         }
     }
 
-    /// What the listeners want of the next tick: the world itself only if one does not have it yet.
-    pub fn wants_of_world(&self) -> Wants {
+    /// Lists a room, which ticks from now on.
+    pub fn room_begins(&self, room: &Arc<str>) {
+        self.inner.state.lock().rooms.insert(Arc::clone(room));
+    }
+
+    /// Removes a room, which does not tick any more.
+    pub fn room_ends(&self, room: &str) {
+        let mut state = self.inner.state.lock();
+        state.rooms.remove(room);
+        state.listeners.iter().for_each(|queue| queue.begin_if_complete(&state.rooms));
+    }
+
+    /// What the listeners want of the next tick of a room: the world itself only if one does not
+    /// have it yet.
+    pub fn wants_of_world(&self, room: &str) -> Wants {
         let wants = self.wants_world();
-        let is_new = |queue: &Arc<listener::Queue>| queue.wants_world() && queue.is_new_to_the_world();
+        let is_new = |queue: &Arc<listener::Queue>| queue.wants_world() && queue.is_new_to(room);
         let snapshot = wants && self.inner.state.lock().listeners.iter().any(is_new);
         Wants { frame: wants, checksum: wants, snapshot }
     }
 
-    /// Records a tick. A listener that does not have the world yet waits for a tick with a
-    /// `snapshot`.
-    pub fn tick_begins(&self, at: Duration, tick: u32, checksum: u64, frame: &[u8], snapshot: Option<&[u8]>) {
-        let world = |what| Arc::new(Seen { client: 0, player: 0, at, tick, what });
+    /// Records a tick of a room: when it began, and the ticks completed before it. A listener that
+    /// does not have the world yet waits for a tick with a `snapshot`.
+    pub fn ticked(
+        &self,
+        (room, at, tick): (&Arc<str>, Duration, u32),
+        checksum: u64,
+        frame: Arc<[u8]>,
+        snapshot: Option<Arc<[u8]>>,
+    ) {
+        let world = |what| Arc::new(Seen { client: 0, player: 0, room: Arc::clone(room), at, tick, what });
         let state = self.inner.state.lock();
-        let mut whole = None;
-        let tick = world(What::Tick { checksum, frame: frame.to_vec() });
+        let (tick, snapshot) =
+            (world(What::Tick { checksum, frame }), snapshot.map(|snapshot| world(What::World { snapshot })));
         for queue in state.listeners.iter().filter(|queue| queue.wants_world()) {
-            if queue.is_new_to_the_world() {
-                let Some(snapshot) = snapshot else { continue };
-                let shown = whole.get_or_insert_with(|| world(What::World { snapshot: snapshot.to_vec() }));
-                queue.show_world(shown);
-            }
-            queue.push(&tick);
+            queue.tick(&tick, snapshot.as_ref(), &state.rooms);
         }
     }
 
-    /// Records that a tick begins that cannot be shown.
-    pub fn tick_is_lost(&self, at: Duration, tick: u32) {
-        let what = What::Tick { checksum: 0, frame: Vec::new() };
-        let seen = Seen { client: 0, player: 0, at, tick, what };
+    /// Records a tick that cannot be shown.
+    pub fn tick_is_lost(&self, (room, at, tick): (&Arc<str>, Duration, u32)) {
+        let what = What::Tick { checksum: 0, frame: Arc::default() };
+        let seen = Seen { client: 0, player: 0, room: Arc::clone(room), at, tick, what };
         let state = self.inner.state.lock();
         state.listeners.iter().filter(|queue| queue.wants_world()).for_each(|queue| queue.lose(&seen));
-    }
-
-    /// The number of completed ticks.
-    pub fn tick(&self) -> u32 {
-        self.inner.tick()
-    }
-
-    /// Sets the number of completed ticks.
-    pub fn set_tick(&self, tick: u32) {
-        self.inner.tick.store(tick, Ordering::Relaxed);
     }
 
     /// Ends the tap: each listener finds the end after its queued events.
@@ -395,15 +399,15 @@ impl Tap {
     }
 
     /// A copy: only made when somebody is given it.
-    fn bytes(&self, who: Who, from: Side, bytes: &[u8], whole: bool) -> Arc<Seen> {
-        self.seen(who, What::Bytes { from, bytes: bytes.to_vec(), whole })
+    fn bytes(&self, (who, room): (Who, &Arc<str>), from: Side, bytes: &[u8], whole: bool) -> Arc<Seen> {
+        self.seen(who, room, What::Bytes { from, bytes: bytes.to_vec(), whole })
     }
 
-    fn seen(&self, who: Who, what: What) -> Arc<Seen> {
+    fn seen(&self, who: Who, room: &Arc<str>, what: What) -> Arc<Seen> {
         #[cfg(test)]
         self.inner.copies.fetch_add(1, Ordering::Relaxed);
         let Who { client, player, at, tick } = who;
-        Arc::new(Seen { client, player, at, tick, what })
+        Arc::new(Seen { client, player, room: Arc::clone(room), at, tick, what })
     }
 }
 

@@ -6,7 +6,7 @@
 //!            └─ world's records ─► snapshot, command frames ────────────┴─► world ─► checksum of each tick
 //! ```
 //!
-//! The result is a [`Report`], or the reason why the capture cannot be replayed
+//! The result is a [`Report`] of each room, or the reason why the capture cannot be replayed
 //! ([`NotReplayable`]). The world is stepped with the commands that were **decoded** from the
 //! clients' bytes; the recorded commands say only which tick each belongs to. Recorded commands are
 //! used as they are if they come from the server or the operator, or if the capture cannot have
@@ -24,9 +24,10 @@ use std::time::Duration;
 
 use crate::capture::{Capture, Connection, End, Hole};
 use crate::limits;
+use crate::packet::endpoint;
 use crate::peer::Endpoint;
 use crate::world::{Action, Command, PlayerId, World, rules};
-use crate::ws::http::RequestHead;
+use crate::ws::http::{HeadReader, RequestHead};
 pub use answers::{Differing, Frame};
 use client::{Client, Heard, Said};
 use recording::{Recording, Tick};
@@ -108,6 +109,13 @@ pub struct NotReplayable {
     pub client: Option<SocketAddr>,
 }
 
+impl NotReplayable {
+    fn of_room(self, name: &str) -> NotReplayable {
+        let reason = if name.is_empty() { self.reason } else { format!("room {name}: {}", self.reason) };
+        NotReplayable { reason, ..self }
+    }
+}
+
 impl fmt::Display for NotReplayable {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.reason)?;
@@ -123,15 +131,16 @@ impl fmt::Display for NotReplayable {
 
 impl std::error::Error for NotReplayable {}
 
-/// Replays a capture. `find` returns what a request asks for; `None` if it is for no game.
+/// Replays a capture, each room by itself: returns their names and reports. `find` returns what a
+/// request asks for; `None` if it is for no game.
 ///
 /// # Errors
 /// [`NotReplayable`]: data is missing, or the capture is not of a server with this code's rules.
 pub fn replay(
     capture: &Capture<'_>,
     find: &dyn Fn(&RequestHead) -> Option<Endpoint>,
-) -> Result<Report, NotReplayable> {
-    let recording = recording::read(capture)?;
+) -> Result<Vec<(String, Report)>, NotReplayable> {
+    let recordings = recording::read(capture)?;
     let connections = capture.connections();
     if let Some((client, hole)) = first_hole(&connections) {
         let from = if hole.from == End::Client { "the client" } else { "the server" };
@@ -139,12 +148,26 @@ pub fn replay(
         let place = Some((hole.packet, after(capture, hole.at_ns)));
         return Err(NotReplayable { reason, place, client: Some(client) });
     }
-    let mut decoded = Decoded::default();
-    for connection in &connections {
-        decoded.listen(capture, connection, &recording, find)?;
-    }
-    let (answers, answer) = (decoded.answers, decoded.answer.take());
-    Ok(Report { cut_at: capture.cut_at, answers, answer, ..run(recording, decoded, connections.len()) })
+    let rooms: Vec<String> = connections.iter().map(room_of).collect();
+    let replayed = recordings.into_iter().map(|(name, recording)| {
+        let theirs = || connections.iter().zip(&rooms).filter(|(_, room)| *room == name).map(|(one, _)| one);
+        let mut decoded = Decoded::default();
+        for connection in theirs() {
+            decoded.listen(capture, connection, &recording, find)?;
+        }
+        let (answers, answer) = (decoded.answers, decoded.answer.take());
+        let report = run(recording, decoded, theirs().count());
+        Ok((name.to_owned(), Report { cut_at: capture.cut_at, answers, answer, ..report }))
+    });
+    replayed.collect()
+}
+
+/// The name of the room that the request of a connection asks for.
+fn room_of(connection: &Connection<'_>) -> String {
+    let mut reader = HeadReader::new();
+    let mut pieces = connection.pieces.iter().filter(|piece| piece.from == End::Client);
+    let head = pieces.find_map(|piece| reader.receive(piece.bytes).ok().flatten());
+    head.map_or(String::new(), |head| endpoint::room_of(head.path()).0.to_owned())
 }
 
 /// Time since the first packet.

@@ -1,10 +1,10 @@
 //! The records of a capture: the world at its beginning, its ticks, and its clients.
 //!
-//! The result is a [`Recording`] without gaps and with its ticks in order, or the reason why there
-//! is none.
+//! The result is a [`Recording`] of each room, without gaps and with its ticks in order, or the
+//! reason why there is none.
 
 use core::net::SocketAddr;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{NotReplayable, after};
 use crate::capture::{Capture, Packet, Record};
@@ -79,6 +79,14 @@ impl<'a> Recording<'a> {
     }
 }
 
+/// The records of one room read so far.
+#[derive(Default)]
+struct Room<'a> {
+    front: Front,
+    ticks: Vec<Tick>,
+    clients: HashMap<SocketAddr, Vec<(usize, About<'a>)>>,
+}
+
 /// The parts of the first snapshot read so far.
 #[derive(Default)]
 struct Front {
@@ -103,15 +111,14 @@ fn says((seed, map_size_px, tick_hz): (u32, u32, u32), code_hash: u64, tick: u32
     ]
 }
 
-/// Reads the records.
-pub fn read<'a>(capture: &Capture<'a>) -> Result<Recording<'a>, NotReplayable> {
+/// Reads the records of all rooms.
+pub fn read<'a>(capture: &Capture<'a>) -> Result<BTreeMap<&'a str, Recording<'a>>, NotReplayable> {
     // Of each client, in the order of the file.
     let mut begins: HashMap<SocketAddr, Vec<usize>> = HashMap::new();
     for connection in capture.connections() {
         begins.entry(connection.client).or_default().push(connection.first_packet);
     }
-    let (mut front, mut ticks) = (Front::default(), Vec::<Tick>::new());
-    let mut clients: HashMap<SocketAddr, Vec<(usize, About<'a>)>> = HashMap::new();
+    let mut rooms: BTreeMap<&str, Room<'a>> = BTreeMap::new();
     for (packet, record) in capture.records() {
         let refuse = |reason: String| refuse(capture, packet, reason);
         let (here, whole) = (packet.bytes.len(), packet.whole_bytes);
@@ -120,20 +127,22 @@ pub fn read<'a>(capture: &Capture<'a>) -> Result<Recording<'a>, NotReplayable> {
                 "this packet was cut short by the capture (its snapshot length): of a record of the world there are {here} of {whole} bytes"
             )));
         }
-        let record = record.map_err(|error| refuse(error.to_string()))?;
+        let (name, record) = record.map_err(|error| refuse(error.to_string()))?;
+        let room = rooms.entry(name).or_default();
         let (address, about) = match record {
             Record::World { seed, map_size_px, tick_hz, code_hash, tick, part, parts, bytes } => {
                 let says = says((seed, map_size_px, tick_hz), code_hash, tick);
-                front.add((part, parts), says, bytes).map_err(refuse)?;
+                room.front.add((part, parts), says, bytes).map_err(refuse)?;
                 continue;
             }
             Record::Tick { checksum, frame } => {
                 let frame = decode_frame(frame).map_err(|error| refuse(error.to_string()))?;
-                let is_next = ticks.last().is_none_or(|last| last.frame.tick.wrapping_add(1) == frame.tick);
+                let is_next =
+                    room.ticks.last().is_none_or(|last| last.frame.tick.wrapping_add(1) == frame.tick);
                 if !is_next {
                     return Err(refuse(format!("tick {} does not follow the one before", frame.tick)));
                 }
-                ticks.push(Tick { packet: packet.number, checksum, frame });
+                room.ticks.push(Tick { packet: packet.number, checksum, frame });
                 continue;
             }
             Record::Lost { messages, bytes, since_tick } => {
@@ -157,11 +166,17 @@ pub fn read<'a>(capture: &Capture<'a>) -> Result<Recording<'a>, NotReplayable> {
         let known = begins.get(&address).map_or(&[][..], Vec::as_slice);
         let begun = known.partition_point(|first| *first < packet.number);
         if let Some(first) = begun.checked_sub(1).map(|last| known[last]) {
-            clients.entry(address).or_default().push((first, about));
+            room.clients.entry(address).or_default().push((first, about));
         }
     }
-    let world = front.world(&ticks)?;
-    Ok(Recording { world, ticks, clients })
+    if rooms.is_empty() {
+        rooms.insert("", Room::default());
+    }
+    let recording = |(name, Room { front, ticks, clients }): (&'a str, Room<'a>)| {
+        let world = front.world(&ticks).map_err(|none| none.of_room(name))?;
+        Ok((name, Recording { world, ticks, clients }))
+    };
+    rooms.into_iter().map(recording).collect()
 }
 
 fn player_of(number: u16) -> Option<PlayerId> {

@@ -24,7 +24,7 @@ use crate::world::{Action, Command, Event, Identity, Outcome, PlayerId, Refusal,
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Its name, which is part of its paths and of a capture; empty for a host's default room.
-    pub name: String,
+    pub name: Arc<str>,
     /// Distinguishes this run of the room from earlier runs: 16 hex digits.
     pub epoch: String,
     /// Update rates.

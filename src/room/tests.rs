@@ -16,7 +16,7 @@ fn world(seed: u32) -> World {
 
 fn options(seat_time: Duration) -> Options {
     let rates = Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 };
-    Options { name: String::new(), epoch: "0".to_owned(), rates, delay_ticks: 0, seat_time }
+    Options { name: "".into(), epoch: "0".to_owned(), rates, delay_ticks: 0, seat_time }
 }
 
 /// A room, and the time of its next tick.

@@ -232,7 +232,7 @@ fn one_step() -> Vec<u8> {
 fn world_record(bytes: &[u8]) -> (usize, usize) {
     let capture = capture::read(bytes).expect("a capture");
     let (packet, record) = capture.records().next().expect("records");
-    assert!(matches!(record, Ok(capture::Record::World { part: 0, parts: 1, .. })), "{record:?}");
+    assert!(matches!(record, Ok((_, capture::Record::World { part: 0, parts: 1, .. }))), "{record:?}");
     (offset(bytes, packet.bytes), packet.bytes.len())
 }
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   opened ─► SYN, SYN/ACK, ACK, request, response      session ─► record 3 of the world's interface
-//!   bytes  ─► segments, each acknowledging the other's  world   ─► a new file: interfaces, everyone's handshake, record 1
+//!   bytes  ─► segments, each acknowledging the other's  worlds  ─► a new file: interfaces; of each room record 1, handshakes
 //!   ended  ─► FIN, FIN, ACK                             tick    ─► record 2
 //! ```
 //!
@@ -13,6 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::capture::packet::{self, ACK, FIN, Head, LINK_RAW, LINK_WORLD, PSH, SYN};
@@ -48,11 +49,13 @@ pub struct Scribe {
     /// Nanoseconds from 1970 to the start of the server's clock.
     epoch_ns: u64,
     talkers: BTreeMap<u64, Talker>,
-    /// Names of players, and the addresses that have been given one.
-    names: HashMap<u16, String>,
+    /// Names of players by room and number, and the addresses that have been given one.
+    names: HashMap<(Arc<str>, u16), String>,
     named: BTreeSet<IpAddr>,
     /// Whether a file has begun.
     has_begun: bool,
+    /// Whether the file has only worlds so far, and the clients of their rooms.
+    is_front: bool,
     packets: u64,
     packet: Vec<u8>,
 }
@@ -66,6 +69,7 @@ impl Scribe {
             names: HashMap::new(),
             named: BTreeSet::new(),
             has_begun: false,
+            is_front: false,
             packets: 0,
             packet: Vec::new(),
         }
@@ -76,18 +80,26 @@ impl Scribe {
         self.packets
     }
 
-    /// Appends the blocks for one item. [`What::World`] begins a new file.
+    /// Appends the blocks for one item. A [`What::World`] that follows no other begins a new file.
     pub fn take(&mut self, seen: &Seen, out: &mut Vec<u8>) {
+        let was_front = std::mem::replace(&mut self.is_front, matches!(seen.what, What::World { .. }));
         match &seen.what {
             What::Opened { address, local, .. } => self.open(seen, *address, *local, out),
             What::Session(session) => self.resume(seen, session, out),
             What::Bytes { from, bytes, .. } => self.bytes(seen, *from, bytes, out),
             What::Missed(missed) => self.miss(seen, *missed, out),
             What::Ended { rule } => self.end(seen, rule, out),
-            What::World { snapshot } => self.begin(seen, snapshot, out),
+            What::World { snapshot } => {
+                if !was_front {
+                    self.has_begun = true;
+                    self.named.clear();
+                    write_front(out);
+                }
+                self.begin(seen, snapshot, out);
+            }
             What::Tick { checksum, frame } => {
-                self.learn_names(frame, out);
-                self.record(seen.at, &Record::Tick { checksum: *checksum, frame }, out);
+                self.learn_names(&seen.room, frame, out);
+                self.record((&seen.room, seen.at), &Record::Tick { checksum: *checksum, frame }, out);
             }
         }
     }
@@ -103,7 +115,8 @@ impl Scribe {
     /// introduces clients that arrived meanwhile and are still connected.
     pub fn lose(&mut self, lost: &Lost, came: &[Seen], at: Duration, out: &mut Vec<u8>) {
         let messages = u32::try_from(lost.messages).unwrap_or(u32::MAX);
-        self.record(at, &Record::Lost { messages, bytes: lost.bytes, since_tick: lost.since_tick }, out);
+        let record = Record::Lost { messages, bytes: lost.bytes, since_tick: lost.since_tick };
+        self.record(("", at), &record, out);
         self.talkers.retain(|client, _| !lost.ended.contains(client));
         came.iter().for_each(|seen| self.take(seen, out));
         for (client, bytes) in &lost.connections {
@@ -115,7 +128,7 @@ impl Scribe {
     fn miss(&mut self, seen: &Seen, missed: Missed, out: &mut Vec<u8>) {
         let Missed { messages, bytes, since_tick } = missed;
         let messages = u32::try_from(messages).unwrap_or(u32::MAX);
-        self.record(seen.at, &Record::Lost { messages, bytes, since_tick }, out);
+        self.record((&seen.room, seen.at), &Record::Lost { messages, bytes, since_tick }, out);
         self.skip(seen.client, [bytes, 0]);
     }
 
@@ -169,10 +182,9 @@ impl Scribe {
             player: seen.player,
             sequence: restored.as_ref().map_or(0, Session::sequence),
             flags: flag(awaits_hello, record::FLAG_AWAITS_HELLO) | flag(*json, record::FLAG_JSON),
-            unfinished: 0,
             session,
         };
-        self.record(seen.at, &record, out);
+        self.record((&seen.room, seen.at), &record, out);
         self.name(seen.client, out);
     }
 
@@ -193,12 +205,9 @@ impl Scribe {
         self.talkers.remove(&seen.client);
     }
 
-    /// The front of a file: the state of the world and the connected clients, which a reader needs
-    /// first.
+    /// The front of a file: the state of a room's world and its connected clients, which a reader
+    /// needs first.
     fn begin(&mut self, seen: &Seen, snapshot: &[u8], out: &mut Vec<u8>) {
-        self.has_begun = true;
-        self.named.clear();
-        write_front(out);
         let parts = snapshot.chunks(limits::CAPTURE_PART_BYTES);
         // The bounds of a world keep it far below 65,535 parts.
         let count = parts.len() as u16;
@@ -215,11 +224,16 @@ impl Scribe {
                     parts: count,
                     bytes,
                 };
-                self.record(seen.at, &record, out);
+                self.record((&seen.room, seen.at), &record, out);
             }
-            self.names = world.players().map(|player| (player.id.0, player.name.to_string())).collect();
+            self.names.retain(|(room, _), _| *room != seen.room);
+            let names = world
+                .players()
+                .map(|player| ((Arc::clone(&seen.room), player.id.0), player.name.to_string()));
+            self.names.extend(names);
         }
-        for client in self.talkers.keys().copied().collect::<Vec<_>>() {
+        let clients = self.talkers.iter().filter(|(_, talker)| talker.opened.room == seen.room);
+        for client in clients.map(|(client, _)| *client).collect::<Vec<_>>() {
             self.introduce(client, out);
             self.name(client, out);
         }
@@ -235,22 +249,24 @@ impl Scribe {
         let address = talker.address;
         let (port, text) = (address.port(), address.to_string());
         let record = Record::Join { client: seen.client, player: seen.player, port, address: &text };
-        self.record(seen.at, &record, out);
+        self.record((&seen.room, seen.at), &record, out);
         self.name(seen.client, out);
     }
 
-    fn learn_names(&mut self, frame: &[u8], out: &mut Vec<u8>) {
+    fn learn_names(&mut self, room: &Arc<str>, frame: &[u8], out: &mut Vec<u8>) {
         let Ok(frame) = decode_frame(frame) else { return };
         for command in frame.commands {
             match command.action {
                 Action::Join { player, name, .. } => {
-                    self.names.insert(player.0, name);
-                    let theirs = self.talkers.iter().find(|(_, talker)| talker.player == player.0);
+                    self.names.insert((Arc::clone(room), player.0), name);
+                    let is_theirs =
+                        |talker: &Talker| talker.player == player.0 && talker.opened.room == *room;
+                    let theirs = self.talkers.iter().find(|(_, talker)| is_theirs(talker));
                     if let Some(client) = theirs.map(|(client, _)| *client) {
                         self.name(client, out);
                     }
                 }
-                Action::Leave { player } => drop(self.names.remove(&player.0)),
+                Action::Leave { player } => drop(self.names.remove(&(Arc::clone(room), player.0))),
                 _ => {}
             }
         }
@@ -259,7 +275,8 @@ impl Scribe {
     /// Gives a client's address its player's name, if it has none yet.
     fn name(&mut self, client: u64, out: &mut Vec<u8>) {
         let Some(talker) = self.talkers.get(&client).filter(|_| self.has_begun) else { return };
-        let Some(name) = self.names.get(&talker.player).filter(|name| !name.is_empty()) else { return };
+        let number = (Arc::clone(&talker.opened.room), talker.player);
+        let Some(name) = self.names.get(&number).filter(|name| !name.is_empty()) else { return };
         if self.named.insert(talker.address.ip()) {
             pcapng::write_name(out, talker.address.ip(), name);
         }
@@ -269,7 +286,7 @@ impl Scribe {
         let mut comment = format!("tick={}", seen.tick);
         if seen.player != 0 {
             comment.push_str(&format!(" player={}", seen.player));
-            if let Some(name) = self.names.get(&seen.player) {
+            if let Some(name) = self.names.get(&(Arc::clone(&seen.room), seen.player)) {
                 comment.push_str(&format!(" {name}"));
             }
         }
@@ -316,10 +333,10 @@ impl Scribe {
         self.packets += 1;
     }
 
-    fn record(&mut self, at: Duration, record: &Record<'_>, out: &mut Vec<u8>) {
+    fn record(&mut self, (room, at): (&str, Duration), record: &Record<'_>, out: &mut Vec<u8>) {
         if self.has_begun {
             self.packet.clear();
-            record::encode(&mut self.packet, record);
+            record::encode(&mut self.packet, room, record);
             let about = About { interface: WORLD, at_ns: self.at_ns(at), inbound: None, comment: "" };
             pcapng::write_packet(out, &about, &self.packet);
             self.packets += 1;

@@ -113,8 +113,8 @@ impl Listener {
         Taken { items: mem::take(&mut state.items), lost: mem::take(&mut state.lost), over }
     }
 
-    /// Requests the world again: it arrives before its next tick, followed by the session of each
-    /// client before that client's next bytes.
+    /// Requests the world of each room again: it arrives before the room's next tick, followed by the
+    /// session of each of its clients before that client's next bytes.
     pub fn renew(&self) {
         self.queue.state.lock().is_new = true;
     }
@@ -161,11 +161,16 @@ struct State {
     /// What the items count towards the bound.
     bytes: usize,
     lost: Lost,
-    follows: HashMap<u64, Follows>,
-    /// It is to be shown the whole world.
+    follows: HashMap<u64, (Arc<str>, Follows)>,
+    /// It is to be shown the world of each room.
     is_new: bool,
-    /// It waits for the world before anything else.
+    /// It waits for the worlds before anything else.
     is_first: bool,
+    /// The worlds that it has been shown, while it waits for those of other rooms. Later events of
+    /// these rooms are held: they come after all worlds.
+    worlds: Vec<Arc<Seen>>,
+    held: Vec<Arc<Seen>>,
+    held_bytes: usize,
     over: bool,
 }
 
@@ -187,10 +192,8 @@ impl Queue {
         self.wants_world
     }
 
-    pub(super) fn is_new_to_the_world(&self) -> bool {
-        let state = self.state.lock();
-        // Behind what is lost nothing is taken; the first time the world stands before all.
-        state.is_new && (state.is_first || state.lost.messages == 0)
+    pub(super) fn is_new_to(&self, room: &str) -> bool {
+        self.state.lock().is_new_to(room)
     }
 
     /// A client that was there before.
@@ -202,7 +205,7 @@ impl Queue {
     pub(super) fn open(&self, seen: &Arc<Seen>) {
         let mut state = self.state.lock();
         if state.put(seen, self.bound_bytes) {
-            state.follows.insert(seen.client, Follows::All { is_whole: true });
+            state.follow(seen, Follows::All { is_whole: true });
         }
         self.filled.notify_one();
     }
@@ -210,7 +213,7 @@ impl Queue {
     /// A client that goes.
     pub(super) fn close(&self, seen: &Arc<Seen>) {
         let mut state = self.state.lock();
-        if let Some(Follows::Torn(missed)) = state.follows.remove(&seen.client) {
+        if let Some((_, Follows::Torn(missed))) = state.follows.remove(&seen.client) {
             state.tell_missed(seen, missed, self.bound_bytes);
         }
         state.put(seen, self.bound_bytes);
@@ -224,7 +227,7 @@ impl Queue {
 
     /// Something that cannot be told is lost, as if there were no room for it.
     pub(super) fn lose(&self, seen: &Seen) {
-        self.state.lock().lost.add(seen);
+        self.state.lock().lose(seen);
         self.filled.notify_one();
     }
 
@@ -233,13 +236,13 @@ impl Queue {
     pub(super) fn hear(&self, seen: &Arc<Seen>, piece: Piece<'_>, session: impl FnOnce() -> Arc<Seen>) {
         let Piece { begins, is_whole, .. } = piece;
         let mut state = self.state.lock();
-        let follows = state.follows.get(&seen.client).copied();
+        let follows = state.follows.get(&seen.client).map(|(_, follows)| *follows);
         match follows {
             Some(Follows::All { .. } | Follows::Anew) => {}
             Some(Follows::Torn(missed)) if begins => state.tell_missed(seen, missed, self.bound_bytes),
             // What others say has room all the same, so this is no loss of the queue.
             Some(Follows::Torn(missed)) => {
-                state.follows.insert(seen.client, Follows::Torn(missed.and(seen)));
+                state.follow(seen, Follows::Torn(missed.and(seen)));
                 return;
             }
             None if begins => {}
@@ -252,26 +255,30 @@ impl Queue {
         // Behind what is lost nothing is taken, so the bytes are not taken either if the session was not.
         let is_taken = state.put(seen, self.bound_bytes);
         let follows = if is_taken { Follows::All { is_whole } } else { Follows::Torn(Missed::default()) };
-        state.follows.insert(seen.client, follows);
+        state.follow(seen, follows);
         self.filled.notify_one();
     }
 
-    /// The whole world has room whatever waits: it comes only when it was asked for. The first time it stands before all that was
-    /// heard since, of which the ticks before know nothing; later, sessions are told anew after it, and of a client in the middle of a
-    /// message the rest is skipped.
-    pub(super) fn show_world(&self, seen: &Arc<Seen>) {
-        let mut state = self.state.lock();
-        state.is_new = false;
-        if std::mem::take(&mut state.is_first) {
-            state.items.insert(0, Arc::clone(seen));
-            self.filled.notify_one();
-            return;
+    /// Adds a tick of a room, and before it the room's `world` if it is wanted. A world has room
+    /// whatever waits: it comes only when it was asked for. The first time the worlds stand before all
+    /// that was heard since, of which the ticks before know nothing; later, sessions are told anew
+    /// after them, and of a client in the middle of a message the rest is skipped.
+    pub(super) fn tick(&self, tick: &Arc<Seen>, world: Option<&Arc<Seen>>, rooms: &BTreeSet<Arc<str>>) {
+        let state = &mut *self.state.lock();
+        if state.is_new_to(&tick.room) {
+            match world {
+                Some(world) => state.show(world, rooms),
+                None if state.is_first => return,
+                None => {}
+            }
         }
-        for follows in state.follows.values_mut() {
-            let Follows::All { is_whole } = *follows else { continue };
-            *follows = if is_whole { Follows::Anew } else { Follows::Torn(Missed::default()) };
-        }
-        state.items.push(Arc::clone(seen));
+        state.put(tick, self.bound_bytes);
+        self.filled.notify_one();
+    }
+
+    /// Ends the wait for worlds if these rooms have all shown theirs.
+    pub(super) fn begin_if_complete(&self, rooms: &BTreeSet<Arc<str>>) {
+        self.state.lock().begin_if_complete(rooms);
         self.filled.notify_one();
     }
 
@@ -286,6 +293,58 @@ impl State {
         self.over || !self.is_first && (!self.items.is_empty() || self.lost.messages > 0)
     }
 
+    fn has_world_of(&self, room: &str) -> bool {
+        self.worlds.iter().any(|world| *world.room == *room)
+    }
+
+    /// Behind what is lost nothing is taken; the first time the world stands before all.
+    fn is_new_to(&self, room: &str) -> bool {
+        self.is_new && !self.has_world_of(room) && (self.is_first || self.lost.messages == 0)
+    }
+
+    fn follow(&mut self, seen: &Seen, follows: Follows) {
+        self.follows.insert(seen.client, (Arc::clone(&seen.room), follows));
+    }
+
+    fn show(&mut self, world: &Arc<Seen>, rooms: &BTreeSet<Arc<str>>) {
+        self.worlds.push(Arc::clone(world));
+        if !self.is_first {
+            for (_, follows) in self.follows.values_mut().filter(|(room, _)| *room == world.room) {
+                let Follows::All { is_whole } = *follows else { continue };
+                *follows = if is_whole { Follows::Anew } else { Follows::Torn(Missed::default()) };
+            }
+        }
+        self.begin_if_complete(rooms);
+    }
+
+    fn begin_if_complete(&mut self, rooms: &BTreeSet<Arc<str>>) {
+        if self.worlds.is_empty() || !rooms.iter().all(|room| self.has_world_of(room)) {
+            return;
+        }
+        self.is_new = false;
+        if mem::take(&mut self.is_first) {
+            self.items.splice(0..0, self.worlds.drain(..));
+        } else {
+            self.items.append(&mut self.worlds);
+            self.release();
+        }
+    }
+
+    /// Moves what is held to the items.
+    fn release(&mut self) {
+        self.items.append(&mut self.held);
+        self.bytes += mem::take(&mut self.held_bytes);
+    }
+
+    /// Counts something as lost. What is held comes before it, so the wait for worlds begins anew.
+    fn lose(&mut self, seen: &Seen) {
+        self.lost.add(seen);
+        if !self.is_first {
+            self.worlds.clear();
+            self.release();
+        }
+    }
+
     /// How much of a client was skipped comes before what is heard of it again.
     fn tell_missed(&mut self, before: &Seen, missed: Missed, bound_bytes: usize) {
         if missed.messages > 0 {
@@ -296,12 +355,15 @@ impl State {
     /// Takes something, or counts it as lost; says which. Behind what is lost nothing is taken.
     fn put(&mut self, seen: &Arc<Seen>, bound_bytes: usize) -> bool {
         let bytes = seen.what.bytes() + limits::TAP_ITEM_BYTES;
-        let fits = self.lost.messages == 0 && self.bytes + bytes <= bound_bytes;
-        if fits {
+        let fits = self.lost.messages == 0 && self.bytes + self.held_bytes + bytes <= bound_bytes;
+        if !fits {
+            self.lose(seen);
+        } else if !self.is_first && self.has_world_of(&seen.room) {
+            self.held_bytes += bytes;
+            self.held.push(Arc::clone(seen));
+        } else {
             self.bytes += bytes;
             self.items.push(Arc::clone(seen));
-        } else {
-            self.lost.add(seen);
         }
         fits
     }

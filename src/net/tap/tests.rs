@@ -19,7 +19,7 @@ fn handshake() -> Handshake {
         ("192.0.2.7:50000".parse().expect("an address"), "192.0.2.1:3000".parse().expect("an address"));
     let dialect = Codes::builtin().dialect("native").expect("built in");
     let request = b"GET /?token=abc HTTP/1.1\r\n\r\n".to_vec();
-    Handshake::new(ends, (dialect, false), NOW, request, b"HTTP/1.1 101".to_vec())
+    Handshake::new(ends, (dialect, false), ("".into(), NOW, 9), request, b"HTTP/1.1 101".to_vec())
 }
 
 /// A client that says one message after another.
@@ -49,7 +49,12 @@ fn words(taken: &Taken) -> Vec<String> {
 }
 
 fn tick(tap: &Tap, tick: u32) {
-    tap.tick_begins(NOW, tick, u64::from(tick) * 2, b"frame", Some(format!("at {tick}").as_bytes()));
+    tick_of(tap, "", tick);
+}
+
+fn tick_of(tap: &Tap, room: &str, tick: u32) {
+    let (checksum, snapshot) = (u64::from(tick) * 2, format!("at {tick}").into_bytes().into());
+    tap.ticked((&room.into(), NOW, tick), checksum, (*b"frame").into(), Some(snapshot));
 }
 
 #[test]
@@ -117,7 +122,7 @@ fn a_tick_that_cannot_be_shown_is_lost_to_those_who_listen_to_the_world() {
     let tap = Tap::default();
     let (world, clients) = (tap.listen_with_world(None, PLENTY), tap.listen(None, PLENTY));
     tick(&tap, 5);
-    tap.tick_is_lost(NOW, 6);
+    tap.tick_is_lost((&"".into(), NOW, 6));
     tick(&tap, 7);
     let taken = world.take(SOON);
     assert_eq!(words(&taken), ["world at 5", "tick 5 10"]);
@@ -186,7 +191,6 @@ fn what_does_not_fit_is_counted_and_lies_behind_what_was_taken() {
     let tap = Tap::default();
     let listener = tap.listen(None, 3 * limits::TAP_ITEM_BYTES + 100);
     tap.opened(1, handshake());
-    tap.set_tick(9);
     hear(&tap, 1, b"fits");
     tap.said(who(1), &[b'x'; 200]);
     tap.said(who(1), b"would fit");

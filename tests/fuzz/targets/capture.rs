@@ -77,10 +77,10 @@ fn connections(found: &Capture<'_>, file_bytes: usize) {
 fn records(found: &Capture<'_>) {
     for (packet, record) in found.records() {
         match record {
-            Ok(record) => {
+            Ok((room, record)) => {
                 let mut bytes = Vec::new();
-                record::encode(&mut bytes, &record);
-                assert_eq!(record::decode(&bytes), Ok(record), "from {:02x?}", packet.bytes);
+                record::encode(&mut bytes, room, &record);
+                assert_eq!(record::decode(&bytes), Ok((room, record)), "from {:02x?}", packet.bytes);
                 if let Record::Tick { frame, .. } = record {
                     let _ = tickwire::world::command::decode_frame(frame);
                 }

@@ -24,7 +24,14 @@ fn open(tap: &Tap, client: u64) {
     let ends = (format!("192.0.2.7:{}", 50_000 + client), "[2001:db8::1]:3000");
     let ends = (ends.0.parse().expect("an address"), ends.1.parse().expect("an address"));
     let dialect = Codes::builtin().dialect("native").expect("built in");
-    tap.opened(client, Handshake::new(ends, (dialect, false), AT, b"GET /".to_vec(), b"HTTP/1.1".to_vec()));
+    tap.opened(
+        client,
+        Handshake::new(ends, (dialect, false), ("".into(), AT, 0), b"GET /".to_vec(), b"HTTP/1.1".to_vec()),
+    );
+}
+
+fn begin_tick(tap: &Tap, world: &World, tick: u32) {
+    tap.ticked((&"".into(), AT, tick), 0, (*b"frame").into(), Some(world.snapshot().into()));
 }
 
 /// Takes all that waits, and writes it down.
@@ -40,7 +47,7 @@ fn what_is_lost_is_a_hole_of_its_size_a_record_and_a_comment() {
     let (tap, mut scribe, mut out) = (Tap::default(), Scribe::new(0), Vec::new());
     let listener = tap.listen_with_world(None, 4_000);
     open(&tap, 1);
-    let tick = |tick| tap.tick_begins(AT, tick, 0, b"frame", Some(&world.snapshot()));
+    let tick = |tick| begin_tick(&tap, &world, tick);
     tick(0);
     hear(&tap, b"\x82\x80keyA", true, true);
     assert_eq!(write(&listener, &mut scribe, &mut out), Lost::default());
@@ -74,7 +81,7 @@ fn what_is_lost_is_a_hole_of_its_size_a_record_and_a_comment() {
     let lost: Vec<_> = read
         .records()
         .filter_map(|(_, record)| match record {
-            Ok(Record::Lost { messages, bytes, .. }) => Some((messages, bytes)),
+            Ok((_, Record::Lost { messages, bytes, .. })) => Some((messages, bytes)),
             _ => None,
         })
         .collect();
@@ -97,7 +104,7 @@ fn who_comes_or_goes_between_a_loss_and_its_record_is_told_once_and_whole() {
     let listener = tap.listen_with_world(None, 4_000);
     open(&tap, 1);
     open(&tap, 2);
-    tap.tick_begins(AT, 0, 0, b"frame", Some(&world.snapshot()));
+    begin_tick(&tap, &world, 0);
     write(&listener, &mut scribe, &mut out);
     tap.said(who(1), &[7; 5_000]);
     tap.ended(who(2), "gone");
@@ -154,7 +161,7 @@ fn the_rest_of_a_message_that_a_file_begins_in_is_a_hole_in_it() {
     let (tap, mut scribe, mut out) = (Tap::default(), Scribe::new(0), Vec::new());
     let listener = tap.listen_with_world(None, 1 << 20);
     open(&tap, 1);
-    let tick = |tick| tap.tick_begins(AT, tick, 0, b"frame", Some(&world.snapshot()));
+    let tick = |tick| begin_tick(&tap, &world, tick);
     tick(0);
     let (fragment, pong, last) = (b"\x02\x80key1", b"\x8a\x80key2", b"\x80\x80key3");
     hear(&tap, &[&fragment[..], pong].concat(), true, false);
@@ -176,7 +183,7 @@ fn large_messages_are_several_segments_and_a_large_world_several_records() {
     let (tap, mut scribe, mut out) = (Tap::default(), Scribe::new(0), Vec::new());
     let listener = Arc::clone(&tap.listen_with_world(None, 1 << 20));
     open(&tap, 1);
-    tap.tick_begins(AT, 0, 0, b"frame", Some(&world.snapshot()));
+    begin_tick(&tap, &world, 0);
     tap.said(who(1), &[7; 150_000]);
     write(&listener, &mut scribe, &mut out);
     let read = capture::read(&out).expect("a capture");
@@ -194,7 +201,7 @@ fn large_messages_are_several_segments_and_a_large_world_several_records() {
     let snapshot: Vec<u8> = read
         .records()
         .filter_map(|(_, record)| match record {
-            Ok(Record::World { bytes, .. }) => Some(bytes),
+            Ok((_, Record::World { bytes, .. })) => Some(bytes),
             _ => None,
         })
         .flatten()
