@@ -1433,6 +1433,8 @@ end
 -- Which dialect a connection speaks and who its client is: from the upgrade, else by what fits.
 
 local PATHS = { ["/play"] = "native", ["/"] = "legacy", ["/moomoo"] = "legacy", ["/server"] = "letters" }
+-- Longest name of a room, whose paths are /r/NAME and one of these.
+local ROOM_NAME_CHARS = 32
 -- In this order they are tried where the upgrade is not in the capture.
 local LIKELY = { "native", "letters", "legacy", "letters-2024", "letters-2023" }
 
@@ -1514,6 +1516,8 @@ local function dialect_of(head)
     if not target or not find(head:lower(), "\r\nupgrade:%s*websocket") then return nil end
     local path, query = match(target, "^([^?]*)%??(.*)$")
     local asked = match("&" .. query, "&dialect=([^&]*)")
+    local room, below = match(path, "^/r/([a-z0-9-]+)(/.*)$")
+    if room and #room <= ROOM_NAME_CHARS then path = below end
     local name = asked or PATHS[path]
     local format_asked = match("&" .. query, "&format=([^&]*)")
     local opcode = FORMATS[format_asked or "msgpack"]
@@ -2707,6 +2711,7 @@ local world = Proto("tickwire.world", "tickwire world")
 local W = {
     kind = ProtoField.string("tickwire.world.kind", "Record"),
     version = ProtoField.uint8("tickwire.world.version", "Version"),
+    room = ProtoField.string("tickwire.world.room", "Room"),
     tick = ProtoField.uint32("tickwire.world.tick", "Tick"),
     checksum = ProtoField.uint64("tickwire.world.checksum", "Checksum before the tick", base.HEX),
     seed = ProtoField.uint32("tickwire.world.seed", "Seed"),
@@ -2724,7 +2729,6 @@ local W = {
     address = ProtoField.string("tickwire.world.address", "Address"),
     dialect = ProtoField.string("tickwire.world.dialect", "Dialect"),
     flags = ProtoField.uint8("tickwire.world.flags", "Session flags", base.HEX),
-    unfinished = ProtoField.uint32("tickwire.world.unfinished", "Bytes of an unfinished message"),
     session = ProtoField.bytes("tickwire.world.session", "What the session remembers"),
     lost = ProtoField.uint32("tickwire.world.lost_messages", "Messages lost"),
     lost_bytes = ProtoField.uint64("tickwire.world.lost_bytes", "Bytes lost"),
@@ -2829,9 +2833,9 @@ local function world_command(view, tree, read)
     return known[1]
 end
 
--- Each kind of record: its name, and what reads it and gives its line.
+-- Each kind of record: its name, and what reads its own fields, which begin at `at`, and gives its line.
 local RECORDS = {
-    { "world", function(view, tree, read)
+    { "world", function(view, tree, read, at)
         read.add(tree, W.seed, 4)
         read.add(tree, W.map_size, 4)
         read.add(tree, W.tick_hz, 4)
@@ -2840,10 +2844,10 @@ local RECORDS = {
         read.add(tree, W.part, 2)
         read.add(tree, W.parts, 2)
         read.add_rest(tree, W.snapshot)
-        return format("seed=%d tick=%d part %d of %d", view(2, 4):le_uint(), view(22, 4):le_uint(),
-            view(26, 2):le_uint() + 1, view(28, 2):le_uint())
+        return format("seed=%d tick=%d part %d of %d", view(at, 4):le_uint(), view(at + 20, 4):le_uint(),
+            view(at + 24, 2):le_uint() + 1, view(at + 26, 2):le_uint())
     end },
-    { "tick", function(view, tree, read)
+    { "tick", function(view, tree, read, at)
         read.add(tree, W.checksum, 8)
         read.add(tree, W.tick, 4)
         local from = read.at()
@@ -2852,8 +2856,8 @@ local RECORDS = {
         local names = {}
         for place = 1, count do names[place] = world_command(view, branch, read) end
         if read.rest() > 0 then error({ at = read.at(), why = "the record goes on after its last command" }) end
-        return format("tick=%d checksum=%s commands=%d %s", view(10, 4):le_uint(), view(2, 8):le_uint64():tohex(), count,
-            concat(names, " "))
+        return format("tick=%d checksum=%s commands=%d %s", view(at + 8, 4):le_uint(), view(at, 8):le_uint64():tohex(),
+            count, concat(names, " "))
     end },
     { "client", function(_, tree, read)
         read.add(tree, W.client, 8)
@@ -2862,21 +2866,20 @@ local RECORDS = {
         read.add(tree, W.player, 2)
         read.add(tree, W.sequence, 8)
         read.add(tree, W.flags, 1)
-        read.add(tree, W.unfinished, 4)
         read.add_rest(tree, W.session)
         return address .. " speaks " .. dialect
     end },
-    { "lost", function(view, tree, read)
+    { "lost", function(view, tree, read, at)
         read.add(tree, W.lost, 4)
         read.add(tree, W.lost_bytes, 8)
         read.add(tree, W.tick, 4)
-        return format("%d messages since tick %d", view(2, 4):le_uint(), view(14, 4):le_uint())
+        return format("%d messages since tick %d", view(at, 4):le_uint(), view(at + 12, 4):le_uint())
     end },
-    { "join", function(view, tree, read)
+    { "join", function(view, tree, read, at)
         read.add(tree, W.client, 8)
         read.add(tree, W.player, 2)
         read.add(tree, W.port, 2)
-        return format("client at %s is player %d", read.add_text(tree, W.address), view(10, 2):le_uint())
+        return format("client at %s is player %d", read.add_text(tree, W.address), view(at + 8, 2):le_uint())
     end },
 }
 
@@ -2889,11 +2892,13 @@ function world.dissector(view, pinfo, tree)
     local name, line = "unknown", ""
     local ok, problem = pcall(function()
         read.add(root, W.version, 1)
-        local record = view(0, 1):uint() == 2 and RECORDS[read.number(1)]
+        local record = view(0, 1):uint() == 3 and RECORDS[read.number(1)]
         if not record then error({ at = 0, why = "no record of a version and kind that is known" }) end
         name = record[1]
         if root then root:add(W.kind, view(1, 1), name) end
-        line = record[2](view, root, read)
+        local room = read.add_text(root, W.room)
+        line = record[2](view, root, read, read.at())
+        if room ~= "" then line = "room=" .. room .. " " .. line end
     end)
     if not ok then
         root = root or tree:add(world, view())

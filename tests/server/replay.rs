@@ -280,14 +280,19 @@ fn a_snapshot_that_the_capture_cut_short_is_refused_as_such() {
 fn a_record_that_says_another_world_than_its_snapshot_is_refused_by_the_field() {
     let bytes = one_step();
     let (begin, _) = world_record(&bytes);
-    // Version and kind, then the fields as PROTOCOL.md has them.
-    for (at, field) in [(2, "seed"), (6, "map_size_px"), (10, "tick_hz"), (14, "code_hash"), (22, "tick")] {
+    // Version, kind and room, then the fields as PROTOCOL.md has them.
+    for (at, field) in [(3, "seed"), (7, "map_size_px"), (11, "tick_hz"), (15, "code_hash"), (23, "tick")] {
         let mut changed = bytes.clone();
         changed[begin + at] ^= 1;
         let (text, status) = replay(&changed, "header", &[]);
         let expected = format!("not replayable: the record of the world says {field} ");
         assert!(status == 2 && text.starts_with(&expected), "{text}");
     }
+    let mut older = bytes;
+    older[begin] = 2;
+    let (text, status) = replay(&older, "older", &[]);
+    let expected = "not replayable: the record has layout 2, this code reads 3";
+    assert!(status == 2 && text.starts_with(expected), "{text}");
 }
 
 /// Kind, length, interface, time, two lengths: what stands in a block before the packet's bytes.

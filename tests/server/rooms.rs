@@ -1,15 +1,18 @@
 //! Several rooms of one server: the default room at `/`, the others below `/r/NAME/`.
 
+use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tickwire::net::recorder::{Rotation, Target};
 use tickwire::net::{Config, Server};
 use tickwire::packet::Value;
 use tickwire::room::{Core, Handle, Room, Ticked, Wants};
 use tickwire::world::{Identity, World};
 
 use crate::clients::Native;
+use crate::replay::{File, number, replay};
 use crate::support::Peer;
 
 /// A room whose next tick panics once it is told to.
@@ -92,6 +95,47 @@ fn a_panic_in_one_room_closes_its_clients_and_leaves_the_others_alone() {
         "{metrics}"
     );
     assert_eq!(server.stop(), 0);
+}
+
+#[test]
+fn each_file_of_a_capture_of_two_rooms_replays_both_as_they_were() {
+    let file = File::new("rooms");
+    let mut config = config();
+    config.rotation = Rotation { time: Some(Duration::from_millis(500)), ..Rotation::default() };
+    let rooms: Vec<Box<dyn Core>> =
+        ["", "two"].map(|name| -> Box<dyn Core> { Box::new(room(&config, name, 7)) }).into();
+    let server = Server::start_rooms(config, rooms).expect("a free port");
+    let at = |path, name| Native::play_at(server.address(), path, name).0;
+    let mut early = [at("/play", "Ada"), at("/r/two/play", "Bob")];
+    server.capture(Target::File(file.0.clone())).expect("a new file");
+    let mut late = [at("/play", "Cy"), at("/r/two/server?dialect=native", "Dan")];
+    let second = file.0.with_extension("1.pcapng");
+    for sequence in 1.. {
+        for client in early.iter_mut().chain(&mut late) {
+            client.say("move", &[sequence.into(), Value::Nil, (sequence * 1_000).into()]);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        if second.exists() && sequence > 10 {
+            break;
+        }
+    }
+    let _ = (late[0].hear("update"), late[1].hear("update"));
+    assert_eq!(server.stop(), 0);
+    for name in [&file.0, &second] {
+        let (text, status) = replay(&fs::read(name).expect("the file"), "rooms-again", &["--json"]);
+        assert_eq!(status, 0, "{}: {text}", name.display());
+        let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(report["verdict"], "same", "{text}");
+        for (at, room) in ["", "two"].iter().enumerate() {
+            let of_room = &report["rooms"][at];
+            assert_eq!((&of_room["room"], number(of_room, "clients")), (&(*room).into(), 2), "{text}");
+            let ticks = number(of_room, "ticks");
+            assert!(ticks > 0 && number(of_room, "not_captured") == 0, "{text}");
+        }
+        let (text, _) = replay(&fs::read(name).expect("the file"), "rooms-text", &[]);
+        assert!(text.starts_with("default room\n") && text.contains("\nroom two\n"), "{text}");
+    }
+    let _ = fs::remove_file(second);
 }
 
 #[test]

@@ -125,7 +125,7 @@ LINES = [
     ("mid-stream", 4, "← pong nonce=42 tick=65536  ← pong nonce=42 tick=65536"),
     ("broken", 20, "← swings [wrong_arguments]"),
     ("world", 3, "tick tick=901 checksum=a1b2c3d4e5f60719 commands=0"),
-    ("world", 6, "join client at 192.0.2.7:40001 is player 7"),
+    ("world", 6, "join room=two client at 192.0.2.7:40001 is player 7"),
 ]
 
 

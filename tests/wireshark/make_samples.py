@@ -203,23 +203,27 @@ COMMANDS = [
 ]
 
 
+def record(kind, layout, *fields, room=b""):
+    return bytes((3, kind)) + text(room) + struct.pack(layout, *fields)
+
+
 def world():
     """The records of a world: one of each kind, and one that ends too early."""
     file = CaptureFile()
     at_ns = 1_700_000_000_000_000_000
     records = [
-        struct.pack("<BBIIIQIHH", 2, 1, 42, 14400, 30, 0x1122334455667788, 900, 0, 2) + b"snapshot",
-        struct.pack("<BBQIH", 2, 2, 0xA1B2C3D4E5F60718, 900, len(COMMANDS)) + b"".join(COMMANDS),
-        struct.pack("<BBQIH", 2, 2, 0xA1B2C3D4E5F60719, 901, 0),
-        struct.pack("<BBQ", 2, 3, 5) + text(b"192.0.2.7:40001") + text(b"native") + struct.pack("<HQBI", 7, 15, 1, 0) + b"session",
-        struct.pack("<BBIQI", 2, 4, 3, 4096, 880),
-        struct.pack("<BBQHH", 2, 5, 5, 7, 40001) + text(b"192.0.2.7:40001"),
-        struct.pack("<BBQIH", 2, 2, 1, 902, 1) + command(7, 15, 99),
-        struct.pack("<BBQI", 2, 2, 1, 903),
+        record(1, "<IIIQIHH", 42, 14400, 30, 0x1122334455667788, 900, 0, 2) + b"snapshot",
+        record(2, "<QIH", 0xA1B2C3D4E5F60718, 900, len(COMMANDS)) + b"".join(COMMANDS),
+        record(2, "<QIH", 0xA1B2C3D4E5F60719, 901, 0),
+        record(3, "<Q", 5) + text(b"192.0.2.7:40001") + text(b"native") + struct.pack("<HQB", 7, 15, 1) + b"session",
+        record(4, "<IQI", 3, 4096, 880),
+        record(5, "<QHH", 5, 7, 40001, room=b"two") + text(b"192.0.2.7:40001"),
+        record(2, "<QIH", 1, 902, 1) + command(7, 15, 99),
+        record(2, "<QI", 1, 903),
         b"\x01\x01",
     ]
-    for place, record in enumerate(records):
-        file.add(at_ns + place * 33_333_333, record, interface=1)
+    for place, payload in enumerate(records):
+        file.add(at_ns + place * 33_333_333, payload, interface=1)
     return file
 
 

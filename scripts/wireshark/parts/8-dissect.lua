@@ -2,6 +2,8 @@
 -- Which dialect a connection speaks and who its client is: from the upgrade, else by what fits.
 
 local PATHS = { ["/play"] = "native", ["/"] = "legacy", ["/moomoo"] = "legacy", ["/server"] = "letters" }
+-- Longest name of a room, whose paths are /r/NAME and one of these.
+local ROOM_NAME_CHARS = 32
 -- In this order they are tried where the upgrade is not in the capture.
 local LIKELY = { "native", "letters", "legacy", "letters-2024", "letters-2023" }
 
@@ -83,6 +85,8 @@ local function dialect_of(head)
     if not target or not find(head:lower(), "\r\nupgrade:%s*websocket") then return nil end
     local path, query = match(target, "^([^?]*)%??(.*)$")
     local asked = match("&" .. query, "&dialect=([^&]*)")
+    local room, below = match(path, "^/r/([a-z0-9-]+)(/.*)$")
+    if room and #room <= ROOM_NAME_CHARS then path = below end
     local name = asked or PATHS[path]
     local format_asked = match("&" .. query, "&format=([^&]*)")
     local opcode = FORMATS[format_asked or "msgpack"]

@@ -15,11 +15,15 @@ fn who(client: u64) -> Who {
 }
 
 fn handshake() -> Handshake {
+    handshake_in("")
+}
+
+fn handshake_in(room: &str) -> Handshake {
     let ends =
         ("192.0.2.7:50000".parse().expect("an address"), "192.0.2.1:3000".parse().expect("an address"));
     let dialect = Codes::builtin().dialect("native").expect("built in");
     let request = b"GET /?token=abc HTTP/1.1\r\n\r\n".to_vec();
-    Handshake::new(ends, (dialect, false), ("".into(), NOW, 9), request, b"HTTP/1.1 101".to_vec())
+    Handshake::new(ends, (dialect, false), (room.into(), NOW, 9), request, b"HTTP/1.1 101".to_vec())
 }
 
 /// A client that says one message after another.
@@ -184,6 +188,52 @@ fn the_world_comes_before_its_next_tick_and_sessions_before_what_follows() {
     hear(&tap, 2, b"e");
     hear(&tap, 2, b"f");
     assert_eq!(words(&listener.take(SOON)), ["2>d", "world at 7", "tick 7 14", "session", "2>e", "2>f"]);
+}
+
+#[test]
+fn the_worlds_of_all_rooms_come_together_and_later_events_of_each_room_after_them() {
+    let tap = Tap::default();
+    ["a", "b", "c"].iter().for_each(|room| tap.room_begins(&(*room).into()));
+    let listener = tap.listen_with_world(None, PLENTY);
+    tap.opened(1, handshake_in("a"));
+    tap.opened(2, handshake_in("b"));
+    tick_of(&tap, "a", 1);
+    hear(&tap, 1, b"x");
+    assert_eq!(words(&listener.take(SOON)), [""; 0], "it waits for the other rooms");
+    tap.room_ends("c");
+    tick_of(&tap, "b", 70);
+    let front = ["world at 1", "world at 70", "opened 1", "opened 2", "tick 1 2", "1>x", "tick 70 140"];
+    assert_eq!(words(&listener.take(SOON)), front);
+    listener.renew();
+    hear(&tap, 2, b"y");
+    listener.take(SOON);
+    tick_of(&tap, "a", 2);
+    hear(&tap, 1, b"z");
+    hear(&tap, 2, b"w");
+    assert_eq!(words(&listener.take(SOON)), ["2>w"], "of a room that has not shown its world again");
+    tick_of(&tap, "b", 71);
+    assert_eq!(
+        words(&listener.take(SOON)),
+        ["world at 2", "world at 71", "tick 2 4", "session", "1>z", "tick 71 142"]
+    );
+}
+
+#[test]
+fn a_listener_that_loses_events_while_it_waits_for_a_world_is_shown_all_worlds_again() {
+    let tap = Tap::default();
+    ["a", "b"].iter().for_each(|room| tap.room_begins(&(*room).into()));
+    let listener = tap.listen_with_world(None, 4 * limits::TAP_ITEM_BYTES);
+    ["a", "b"].iter().for_each(|room| tick_of(&tap, room, 1));
+    listener.take(SOON);
+    listener.renew();
+    (2..9).for_each(|tick| tick_of(&tap, "a", tick));
+    let taken = listener.take(SOON);
+    assert_eq!(
+        (words(&taken), taken.lost.messages),
+        (["tick 2 4", "tick 3 6", "tick 4 8"].map(Into::into).into(), 4)
+    );
+    ["a", "b"].iter().for_each(|room| tick_of(&tap, room, 9));
+    assert_eq!(words(&listener.take(SOON)), ["world at 9", "world at 9", "tick 9 18", "tick 9 18"]);
 }
 
 #[test]
