@@ -36,7 +36,6 @@ const NOT_IN_A_MESSAGE: [Breach; 13] = [
     Breach::Kicked,
     Breach::Banned,
     Breach::GoingAway,
-    Breach::Overloaded,
     Breach::InternalError,
 ];
 

@@ -38,7 +38,7 @@ impl Busy {
     fn new() -> Busy {
         let world = World::new(Identity { seed: 11, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
         let rates = Rates { tick_hz: HZ, native_hz: HZ, moomoo_hz: 10 };
-        let (name, epoch, seat_time) = (String::new(), "0".to_owned(), Duration::ZERO);
+        let (name, epoch, seat_time) = ("".into(), "0".to_owned(), Duration::ZERO);
         let room = Room::new(world, Options { name, epoch, rates, delay_ticks: 0, seat_time });
         for number in 1..=PLAYERS {
             let player = room.handle().take_seat(number.into(), Duration::ZERO).expect("a number");
