@@ -13,15 +13,15 @@
 //! A head that drips for longer than [`limits::HEAD_TIME`] is refused, a place is never kept after
 //! the connection ends, and a panic never leaves this thread.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tracing::{debug, error, info};
 
-use super::admission::{Permit, TurnedAway};
+use super::admission::Permit;
 use super::budgets::Spending;
 use super::client::Client;
 use super::console::admin;
@@ -30,15 +30,16 @@ use super::forwarded;
 use super::host::Host;
 use super::metrics::Metrics;
 use super::pages;
+use super::refused::{Refused, too_often, turned_away};
+use super::stream::{drain, is_timeout, write_all};
 use super::tap::Handshake;
 use super::wire;
 use crate::household::Household;
 use crate::limits;
-use crate::packet::endpoint::NoEndpoint;
-use crate::packet::endpoint::room_of;
+use crate::packet::endpoint::{NoEndpoint, room_of};
 use crate::peer::Endpoint;
 use crate::room::Handle;
-use crate::ws::http::{self, HeadReader, RequestHead};
+use crate::ws::http::{HeadReader, RequestHead};
 use crate::ws::upgrade;
 
 /// The subprotocols we speak: that of the native dialect.
@@ -122,64 +123,6 @@ fn begin(
     }
 }
 
-/// A refused request: what to log and count, and the whole response.
-pub struct Refused {
-    status: u16,
-    rule: &'static str,
-    response: Vec<u8>,
-}
-
-impl From<http::Refusal> for Refused {
-    fn from(refusal: http::Refusal) -> Refused {
-        Refused { status: refusal.status, rule: refusal.violation.name(), response: refusal.response() }
-    }
-}
-
-impl From<NoEndpoint> for Refused {
-    fn from(missing: NoEndpoint) -> Refused {
-        let (status, rule) = missing.status();
-        Refused::plain(status, rule)
-    }
-}
-
-impl Refused {
-    /// A refusal whose body is the rule's name.
-    pub fn plain(status: u16, rule: &'static str) -> Refused {
-        Refused::with(status, rule, &[])
-    }
-
-    /// As the answer to this request: `HEAD` gets none of the body (RFC 9110 section 9.3.2).
-    fn to(mut self, head: &RequestHead) -> Refused {
-        let end = self.response.windows(4).position(|four| four == b"\r\n\r\n");
-        if let (true, Some(end)) = (head.method == "HEAD", end) {
-            self.response.truncate(end + 4);
-        }
-        self
-    }
-
-    /// The whole response.
-    pub fn response(&self) -> &[u8] {
-        &self.response
-    }
-
-    /// The status of the answer.
-    pub fn status(&self) -> u16 {
-        self.status
-    }
-
-    /// The rule's name.
-    pub fn rule(&self) -> &'static str {
-        self.rule
-    }
-
-    /// The same with additional headers.
-    pub fn with(status: u16, rule: &'static str, more: &[(&str, &str)]) -> Refused {
-        let body = format!("{rule}\n");
-        let response = http::response(status, "text/plain; charset=utf-8", more, body.as_bytes());
-        Refused { status, rule, response }
-    }
-}
-
 /// A head that was read, its bytes, and those that came after it.
 type Head = (RequestHead, Vec<u8>, Vec<u8>);
 
@@ -234,19 +177,6 @@ fn whose(
     Ok(SocketAddr::new(client, peer.port()))
 }
 
-/// The refusal for an address whose budget is spent, with the seconds after which to retry.
-pub fn too_often(shared: &Host, spending: Spending, wait: Duration) -> Refused {
-    Metrics::count(&shared.metrics.turned_away, "cap", spending.rule());
-    let seconds = wait.as_millis().div_ceil(1000).max(1).to_string();
-    Refused::with(429, spending.rule(), &[("Retry-After", &seconds)])
-}
-
-/// Counts and returns the refusal of a request for which there is no place.
-pub fn turned_away(shared: &Host, cap: TurnedAway) -> Refused {
-    Metrics::count(&shared.metrics.turned_away, "cap", cap.name());
-    Refused::plain(cap.status(), cap.name())
-}
-
 /// Runs all checks that a request must pass to become a client. The place comes last, because
 /// places are scarce.
 fn upgrade(
@@ -289,50 +219,4 @@ fn answer(stream: &TcpStream, response: &[u8], rest: &[u8]) {
         let _ = stream.shutdown(Shutdown::Write);
         drain(stream, limits::CLOSE_TIME, limits::DRAIN_BYTES, |_| {});
     }
-}
-
-/// Writes everything by an absolute deadline, blocking: for connections that have no worker yet.
-pub fn write_all(stream: &TcpStream, mut bytes: &[u8], time: Duration) -> std::io::Result<()> {
-    let deadline = Instant::now() + time;
-    while !bytes.is_empty() {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ErrorKind::TimedOut.into());
-        }
-        stream.set_write_timeout(Some(left))?;
-        match (&mut &*stream).write(bytes) {
-            Ok(count) => bytes = &bytes[count..],
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Reads and drops the remaining bytes, so that closing does not reset the connection before the
-/// peer has read our last frames. Stops after `most_bytes`, so that a flood ends here. Each piece
-/// is passed to `seen`.
-pub fn drain(stream: &TcpStream, time: Duration, most_bytes: usize, mut seen: impl FnMut(&[u8])) {
-    let deadline = Instant::now() + time;
-    let (mut buffer, mut dropped) = ([0; limits::READ_BYTES], 0);
-    while dropped < most_bytes {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() || stream.set_read_timeout(Some(left)).is_err() {
-            return;
-        }
-        match (&mut &*stream).read(&mut buffer) {
-            Ok(0) => return,
-            Ok(count) => {
-                seen(&buffer[..count]);
-                dropped += count;
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(_) => return,
-        }
-    }
-}
-
-/// Whether a read failed because of its timeout.
-pub fn is_timeout(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }

@@ -16,9 +16,9 @@ use tracing::{debug, info};
 
 use super::budgets::Spending;
 use super::client::Client;
-use super::connection;
 use super::host::Host;
 use super::metrics::Metrics;
+use super::stream::drain;
 use crate::household::Household;
 use crate::limits;
 use crate::peer::receiver::{Denied, Piece, Profile, RoomFacts};
@@ -154,7 +154,7 @@ fn last_words(receiver: &mut Receiver, asked: &mut Asked<'_>) {
     }
     let _ = client.stream.shutdown(Shutdown::Write);
     let left = deadline.saturating_sub(host.now());
-    connection::drain(&client.stream, left, limits::DRAIN_BYTES, |bytes| {
+    drain(&client.stream, left, limits::DRAIN_BYTES, |bytes| {
         asked.look_up();
         host.metrics.bytes_in.inc_by(bytes.len() as u64);
         receiver.ignore(bytes, asked.now, asked);

@@ -29,8 +29,8 @@ use std::time::{Duration, Instant};
 use tracing::{debug, info, warn};
 
 use super::admission::{Admission, Admitted, Caps, Permit, TurnedAway};
-use super::connection::{drain, is_timeout, write_all};
 use super::platform::{self, Ceilings};
+use super::stream::{drain, is_timeout, write_all};
 use crate::limits;
 use crate::peer::Life;
 use crate::peer::life::Due;

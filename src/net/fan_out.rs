@@ -18,25 +18,14 @@ use std::time::Duration;
 
 use tracing::warn;
 
-use super::bell::{self, Backlog};
+use super::bell::Backlog;
 use super::client::Client;
-use super::host::Host;
-use crate::feed::{Events, Layout, Messages, Published, Scratch, Turn, View};
+use super::host::{Bell, Host};
+use crate::feed::{Layout, Messages, Published, Scratch, Turn, View};
 use crate::limits;
 use crate::peer::sender::Frames;
 use crate::peer::{Ending, Endpoint};
 use crate::session::Breach;
-
-/// The bell that wakes a worker.
-pub type Bell = bell::Bell<Arc<Published>, Arc<Client>>;
-
-impl bell::Tick for Arc<Published> {
-    type Events = Arc<Events>;
-
-    fn into_events(self) -> (Arc<Events>, usize) {
-        (Arc::clone(&self.events), self.events.bytes())
-    }
-}
 
 /// A client and its known set.
 struct Member {

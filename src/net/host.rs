@@ -7,17 +7,28 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::admission::Admission;
+use super::bell;
 use super::budgets::Budgets;
 use super::client::Client;
 use super::config::Config;
 use super::console::gate::Gate;
-use super::fan_out::Bell;
 use super::metrics::Metrics;
 use super::recorder::Recorder;
 use super::registry::Registry;
 use super::tap::Tap;
-use crate::feed::Published;
+use crate::feed::{Events, Published};
 use crate::room::Handle;
+
+/// The bell that wakes a worker.
+pub type Bell = bell::Bell<Arc<Published>, Arc<Client>>;
+
+impl bell::Tick for Arc<Published> {
+    type Events = Arc<Events>;
+
+    fn into_events(self) -> (Arc<Events>, usize) {
+        (Arc::clone(&self.events), self.events.bytes())
+    }
+}
 
 /// See the [module](self).
 #[derive(Debug)]

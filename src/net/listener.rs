@@ -18,6 +18,7 @@ use super::forwarded;
 use super::host::Host;
 use super::metrics::Metrics;
 use super::platform;
+use super::refused;
 use crate::household::Household;
 use crate::limits;
 use crate::ws::http;
@@ -110,8 +111,8 @@ fn turn_away(host: &Host, stream: &TcpStream, address: SocketAddr, cap: TurnedAw
 /// A 429 for an address that connects too often: as cheap as [`turn_away`].
 fn turn_away_for_now(host: &Host, stream: &TcpStream, address: SocketAddr, wait: Duration) {
     debug!(%address, "the address connects too often");
-    let refused = connection::too_often(host, Spending::Connection, wait);
-    let _ = platform::send_now(stream, [refused.response()].into_iter());
+    let refused = refused::too_often(host, Spending::Connection, wait);
+    let _ = platform::send_now(stream, [&refused.response[..]].into_iter());
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@
 //! calls that `std` lacks, and [`metrics`] holds the counters. [`echo`] is a separate server
 //! without the game.
 
+pub mod access;
 pub mod admission;
 pub mod bell;
 pub mod budgets;
@@ -35,9 +36,11 @@ pub mod pages;
 pub mod platform;
 pub mod pool;
 pub mod recorder;
+pub mod refused;
 pub mod registry;
 pub mod room_thread;
 pub mod server;
+pub mod stream;
 pub mod tap;
 pub mod wire;
 

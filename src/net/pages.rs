@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::net::SocketAddr;
 
+use super::access;
 use super::console::admin;
-use super::forwarded::{self, Network};
 use super::host::Host;
 use super::metrics::Metrics;
 use super::wire;
@@ -102,20 +102,6 @@ const FILES: &[File] = files! {
 const POLICY: &str = "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; style-src 'self'; \
                       object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/// Headers that only proxies send.
-const FORWARDING: [&str; 10] = [
-    "Forwarded",
-    "X-Forwarded-For",
-    "X-Forwarded-Host",
-    "X-Forwarded-Proto",
-    "X-Forwarded-Port",
-    "X-Real-IP",
-    "X-Client-IP",
-    "CF-Connecting-IP",
-    "True-Client-IP",
-    "Via",
-];
-
 /// A response in two parts, so that the page's files need not be copied for each request.
 pub struct Response {
     /// The status in the head.
@@ -171,7 +157,7 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
         return (426, TEXT, [("Upgrade", "websocket")], b"this is a WebSocket endpoint\n".as_slice().into());
     }
     // Who may not watch gets the page all the same, which then asks for the token; its status says so.
-    let status = if head.path() == wire::PATH { wire::access::status(host, head, address) } else { 200 };
+    let status = if head.path() == wire::PATH { access::status(host, head, address) } else { 200 };
     match FILES.iter().find(|(known, ..)| *known == name) {
         Some((_, kind, bytes)) => (status, kind, FRESH, Cow::Borrowed(*bytes)),
         None => (404, TEXT, FRESH, b"no such page\n".as_slice().into()),
@@ -184,29 +170,14 @@ fn metrics(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
         Metrics::count(&host.metrics.refused, "rule", rule);
         (status, TEXT, more, format!("{rule}\n").into_bytes().into())
     };
-    if !is_at_this_machine(head, address, &host.config.trusted_proxies) {
-        let Some(said) = admin::bearer(head) else { return refused(403, FRESH, "metrics_token_missing") };
-        if let Err(no) = admin::check_token(host, &said, address) {
-            let more = if no.status() == 401 { admin::BEARER_WANTED } else { FRESH };
-            return refused(no.status(), more, no.rule());
+    if !access::is_at_this_machine(head, address, &host.config.trusted_proxies) {
+        let Some(said) = access::bearer(head) else { return refused(403, FRESH, "metrics_token_missing") };
+        if let Err(no) = access::check_token(host, &said, address) {
+            let more = if no.status == 401 { access::BEARER_WANTED } else { FRESH };
+            return refused(no.status, more, no.rule);
         }
     }
     (200, METRICS, FRESH, host.metrics.text().into_bytes().into())
-}
-
-/// Whether a request comes from this machine by every check: the peer is a loopback address and not
-/// a trusted proxy, the `Host` is a literal loopback address (which prevents DNS rebinding by
-/// another site), and there is no forwarding header. A trusted proxy never counts as this machine,
-/// even if it does not name its client.
-pub fn is_at_this_machine(head: &RequestHead, address: SocketAddr, proxies: &[Network]) -> bool {
-    let host = head.header("Host").unwrap_or_default();
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
-    let is_literal = matches!(name, "localhost" | "127.0.0.1" | "[::1]");
-    let is_here = address.ip().is_loopback() && !forwarded::is_trusted(proxies, address.ip());
-    is_here && is_literal && FORWARDING.iter().all(|name| head.header(name).is_none())
 }
 
 #[cfg(test)]
@@ -215,52 +186,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::ws::http::HeadReader;
-
-    fn head(lines: &str) -> RequestHead {
-        let bytes = format!("GET /metrics HTTP/1.1\r\n{lines}\r\n\r\n");
-        HeadReader::new().receive(bytes.as_bytes()).expect("well formed").expect("complete")
-    }
-
-    #[test]
-    fn the_inside_is_for_this_machine_only() {
-        let near: SocketAddr = "127.0.0.1:5000".parse().unwrap();
-        let far: SocketAddr = "203.0.113.9:5000".parse().unwrap();
-        assert!(is_at_this_machine(&head("Host: localhost:3000"), near, &[]));
-        assert!(is_at_this_machine(&head("Host: [::1]:3000"), "[::1]:9".parse().unwrap(), &[]));
-        assert!(!is_at_this_machine(&head("Host: localhost:3000"), far, &[]));
-        assert!(!is_at_this_machine(&head("Host: evil.example:3000"), near, &[]));
-    }
-
-    #[test]
-    fn a_declared_proxy_is_never_this_machine() {
-        let (head, near) = (head("Host: localhost:3000"), "127.0.0.1:5000".parse().unwrap());
-        for (proxy, expected) in
-            [("127.0.0.1", false), ("127.0.0.0/8", false), ("127.0.0.2", true), ("::1", true)]
-        {
-            let proxies = [proxy.parse().expect("a network")];
-            assert_eq!(is_at_this_machine(&head, near, &proxies), expected, "{proxy}");
-        }
-    }
-
-    #[test]
-    fn what_any_proxy_says_of_itself_is_heard() {
-        let near: SocketAddr = "127.0.0.1:5000".parse().unwrap();
-        for said in [
-            "forwarded: for=203.0.113.9",
-            "X-Forwarded-For: 203.0.113.9",
-            "X-Forwarded-Host: play.example",
-            "X-Forwarded-Proto: https",
-            "X-Forwarded-Port: 443",
-            "X-Real-IP: 203.0.113.9",
-            "X-Client-IP: 203.0.113.9",
-            "CF-Connecting-IP: 203.0.113.9",
-            "True-Client-IP: 203.0.113.9",
-            "Via: 1.1 proxy",
-        ] {
-            assert!(!is_at_this_machine(&head(&format!("Host: localhost\r\n{said}")), near, &[]), "{said}");
-        }
-    }
 
     #[test]
     fn every_file_of_the_page_is_embedded_and_nothing_else() {

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use super::admission::{Admission, Caps};
 use super::config::Config;
 use super::console::Console;
-use super::host::Host;
+use super::host::{Bell, Host};
 use super::platform::{self, Ceilings};
 use super::recorder::Target;
 use super::tap::Tap;
@@ -179,7 +179,7 @@ impl Server {
         for room in ticking {
             let _ = room.join();
         }
-        host.bells.iter().for_each(fan_out::Bell::stop);
+        host.bells.iter().for_each(Bell::stop);
         for worker in telling {
             let _ = worker.join();
         }

@@ -16,10 +16,10 @@
 mod answers;
 mod client;
 mod recording;
+mod refusal;
 
 use core::net::SocketAddr;
 use std::collections::HashMap;
-use std::fmt;
 use std::time::Duration;
 
 use crate::capture::{Capture, Connection, End, Hole};
@@ -31,6 +31,8 @@ use crate::ws::http::{HeadReader, RequestHead};
 pub use answers::{Differing, Frame};
 use client::{Client, Heard, Said};
 use recording::{Recording, Tick};
+pub use refusal::NotReplayable;
+use refusal::after;
 
 /// The result of a replay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -98,39 +100,6 @@ pub struct Changed {
     pub decoded: Option<Command>,
 }
 
-/// Why a capture cannot be replayed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotReplayable {
-    /// The reason in words.
-    pub reason: String,
-    /// The packet at which the problem shows, from 1, and its time since the first packet.
-    pub place: Option<(usize, Duration)>,
-    /// The client whose bytes are concerned.
-    pub client: Option<SocketAddr>,
-}
-
-impl NotReplayable {
-    fn of_room(self, name: &str) -> NotReplayable {
-        let reason = if name.is_empty() { self.reason } else { format!("room {name}: {}", self.reason) };
-        NotReplayable { reason, ..self }
-    }
-}
-
-impl fmt::Display for NotReplayable {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.reason)?;
-        if let Some(client) = self.client {
-            write!(out, ", client {client}")?;
-        }
-        if let Some((packet, after)) = self.place {
-            write!(out, ", packet {packet}, {:.3} s after the first", after.as_secs_f64())?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for NotReplayable {}
-
 /// Replays a capture, each room by itself: returns their names and reports. `find` returns what a
 /// request asks for; `None` if it is for no game.
 ///
@@ -168,12 +137,6 @@ fn room_of(connection: &Connection<'_>) -> String {
     let mut pieces = connection.pieces.iter().filter(|piece| piece.from == End::Client);
     let head = pieces.find_map(|piece| reader.receive(piece.bytes).ok().flatten());
     head.map_or(String::new(), |head| endpoint::room_of(head.path()).0.to_owned())
-}
-
-/// Time since the first packet.
-fn after(capture: &Capture<'_>, at_ns: u64) -> Duration {
-    let first = capture.packets.iter().map(|packet| packet.at_ns).min().unwrap_or_default();
-    Duration::from_nanos(at_ns.saturating_sub(first))
 }
 
 /// The ticks that the room had completed when a packet was captured: its comment has them.

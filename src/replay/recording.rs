@@ -6,7 +6,7 @@
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, HashMap};
 
-use super::{NotReplayable, after};
+use super::refusal::{NotReplayable, after};
 use crate::capture::{Capture, Packet, Record};
 use crate::peer::receiver::RoomFacts;
 use crate::world::command::{Frame, decode_frame};

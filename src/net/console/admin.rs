@@ -15,11 +15,12 @@ use std::time::Instant;
 
 use tracing::debug;
 
-use super::gate::Shut;
 use super::{Source, run};
 use crate::limits;
-use crate::net::connection::{Refused, is_timeout, write_all};
+use crate::net::access::{bearer, check_token, unauthorized};
 use crate::net::host::Host;
+use crate::net::refused::Refused;
+use crate::net::stream::{is_timeout, write_all};
 use crate::ws::http::{self, RequestHead};
 
 /// The path of the page and of the commands.
@@ -67,37 +68,6 @@ pub fn respond(
     debug!(%address, status, lines = lines.len(), "orders over HTTP");
     let text: String = answers.into_iter().map(|answer| answer.text).collect();
     Ok(http::response(status, "text/plain; charset=utf-8", &PRIVATE, text.as_bytes()))
-}
-
-/// The header of a 401, which names the required credentials.
-pub const BEARER_WANTED: [(&str, &str); 1] = [("WWW-Authenticate", "Bearer realm=\"tickwire\"")];
-
-fn unauthorized(rule: &'static str) -> Refused {
-    Refused::with(401, rule, &BEARER_WANTED)
-}
-
-/// The token in `Authorization`. Another scheme, such as the `Basic` of a proxy, carries no token: it is not a wrong guess.
-pub fn bearer(head: &RequestHead) -> Option<String> {
-    let said = head.header("Authorization")?;
-    let (scheme, said) = said.split_once(' ').unwrap_or((said, ""));
-    scheme.eq_ignore_ascii_case("Bearer").then(|| said.trim().to_owned())
-}
-
-/// Checks the token.
-///
-/// # Errors
-/// 401, or 429 if the address sent too many wrong tokens, even if this one is right.
-pub fn check_token(host: &Host, said: &str, address: SocketAddr) -> Result<(), Refused> {
-    let is_right = || host.config.admin_token.is(said);
-    match host.gate.attempt(address.ip(), host.now(), is_right) {
-        Ok(()) => Ok(()),
-        Err(Shut::Wrong) => Err(unauthorized("admin_token_wrong")),
-        Err(Shut::TooOften(left)) => {
-            // Rounded up: a client that waits so long is not early.
-            let seconds = (left.as_secs() + 1).to_string();
-            Err(Refused::with(429, "admin_token_too_often", &[("Retry-After", &seconds)]))
-        }
-    }
 }
 
 /// Reads the whole body by the deadline of its head, so that sending slowly gains no time. `body`

@@ -12,7 +12,6 @@
 //! `/wire` costs nothing while nobody watches. The game never waits for a watcher, there are at
 //! most [`limits::WATCHERS`] of them, and each must pass the check of [`access`].
 
-pub mod access;
 mod fields;
 mod ring;
 mod save;
@@ -23,9 +22,11 @@ use std::net::{SocketAddr, TcpStream};
 
 use tracing::info;
 
+use super::access;
 use super::admission::Permit;
-use super::connection::{self, Refused};
 use super::host::Host;
+use super::refused::{Refused, turned_away};
+use super::stream::write_all;
 use crate::limits;
 use crate::ws::http::RequestHead;
 use crate::ws::upgrade;
@@ -57,8 +58,8 @@ pub fn serve(
     if shared.is_stopping() {
         return Err(Refused::plain(503, "stopping"));
     }
-    permit.become_watcher().map_err(|cap| connection::turned_away(shared, cap))?;
-    if connection::write_all(stream, &accepted.response, limits::HEAD_TIME).is_ok() {
+    permit.become_watcher().map_err(|cap| turned_away(shared, cap))?;
+    if write_all(stream, &accepted.response, limits::HEAD_TIME).is_ok() {
         info!(%address, "watcher connected");
         let why = watcher::run(shared, stream, &rest);
         info!(%address, why, "watcher left");

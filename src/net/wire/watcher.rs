@@ -19,8 +19,8 @@ use super::save::{self, Opened, Whose};
 use super::says::{self, Listed, Wish};
 use crate::explain::{Explanation, explain};
 use crate::limits;
-use crate::net::connection;
 use crate::net::host::Host;
+use crate::net::stream;
 use crate::net::tap::{Listener, Seen, What};
 use crate::packet::Dialect;
 use crate::peer::Life;
@@ -66,7 +66,7 @@ pub fn run(shared: &Host, stream: &TcpStream, rest: &[u8]) -> &'static str {
     watcher.watched = None;
     let _ = watcher.flush();
     let _ = stream.shutdown(Shutdown::Write);
-    connection::drain(stream, limits::CLOSE_TIME, limits::DRAIN_BYTES, |_| ());
+    stream::drain(stream, limits::CLOSE_TIME, limits::DRAIN_BYTES, |_| ());
     why
 }
 
@@ -125,9 +125,7 @@ impl<'a> Watcher<'a> {
         self.stream.set_read_timeout(Some(left.max(limits::WIRE_WISH_TIME)))?;
         match (&mut &*self.stream).read(buffer) {
             Ok(count) => Ok(Some(count)),
-            Err(error) if connection::is_timeout(&error) || error.kind() == ErrorKind::Interrupted => {
-                Ok(None)
-            }
+            Err(error) if stream::is_timeout(&error) || error.kind() == ErrorKind::Interrupted => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -140,7 +138,7 @@ impl<'a> Watcher<'a> {
         }
         let mut bytes = Vec::new();
         self.conn.drain_output(&mut bytes);
-        connection::write_all(self.stream, &bytes, limits::WIRE_WRITE_TIME).map_err(|_| "it does not read")
+        stream::write_all(self.stream, &bytes, limits::WIRE_WRITE_TIME).map_err(|_| "it does not read")
     }
 
     fn hear(&mut self, bytes: &[u8]) -> Alive {

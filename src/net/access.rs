@@ -1,5 +1,5 @@
-//! Access to `/wire`: for requests that come from this machine by every check, and for requests
-//! with the operator's token.
+//! Access to the inside (`/wire`, `/metrics`, `/admin`): for requests that come from this machine by
+//! every check, and for requests with the operator's token.
 //!
 //! Another site's page is never admitted, even though the operator's browser runs on this machine:
 //! browsers let any page open a WebSocket to any host, so the `Origin` must be the server's own.
@@ -10,18 +10,32 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::limits;
-use crate::net::connection::Refused;
-use crate::net::console::admin;
+use crate::net::console::gate::Shut;
+use crate::net::forwarded::{self, Network};
 use crate::net::host::Host;
 use crate::net::metrics::Metrics;
-use crate::net::pages;
+use crate::net::refused::Refused;
 use crate::ws::http::RequestHead;
+
+/// Headers that only proxies send.
+const FORWARDING: [&str; 10] = [
+    "Forwarded",
+    "X-Forwarded-For",
+    "X-Forwarded-Host",
+    "X-Forwarded-Proto",
+    "X-Forwarded-Port",
+    "X-Real-IP",
+    "X-Client-IP",
+    "CF-Connecting-IP",
+    "True-Client-IP",
+    "Via",
+];
 
 /// The prefix of a token in the list of subprotocols, the only header that a page can set for a
 /// WebSocket.
 const BEARER: &str = "bearer.";
 
-/// Whether this request may watch.
+/// Whether this request may watch `/wire`.
 ///
 /// # Errors
 /// 403 for another site's page, and for a remote client without a token; 401 and 429 for a wrong
@@ -31,20 +45,20 @@ pub fn check(shared: &Host, head: &RequestHead, address: SocketAddr) -> Result<(
     if !is_own && !is_listed_origin(head, &shared.config.allowed_origins) {
         return Err(Refused::plain(403, "wire_origin"));
     }
-    if is_own && pages::is_at_this_machine(head, address, &shared.config.trusted_proxies) {
+    if is_own && is_at_this_machine(head, address, &shared.config.trusted_proxies) {
         return Ok(());
     }
     match token(head) {
-        Some(said) => admin::check_token(shared, &said, address),
+        Some(said) => check_token(shared, &said, address),
         None => Err(Refused::plain(403, "wire_token_missing")),
     }
 }
 
-/// The status of the page for this request: that of [`check`].
+/// The status of the page of `/wire` for this request: that of [`check`].
 pub fn status(shared: &Host, head: &RequestHead, address: SocketAddr) -> u16 {
     let Err(refused) = check(shared, head, address) else { return 200 };
-    Metrics::count(&shared.metrics.refused, "rule", refused.rule());
-    refused.status()
+    Metrics::count(&shared.metrics.refused, "rule", refused.rule);
+    refused.status
 }
 
 /// Whether no page asks, or one of this server: its `Origin` names the host that was asked.
@@ -68,6 +82,53 @@ fn token(head: &RequestHead) -> Option<String> {
     let offered = head.headers.list("Sec-WebSocket-Protocol").take(limits::SUBPROTOCOLS);
     let coded = offered.filter_map(|name| name.strip_prefix(BEARER)).next()?;
     String::from_utf8(URL_SAFE_NO_PAD.decode(coded).ok()?).ok()
+}
+
+/// The header of a 401, which names the required credentials.
+pub const BEARER_WANTED: [(&str, &str); 1] = [("WWW-Authenticate", "Bearer realm=\"tickwire\"")];
+
+/// A 401 for this rule.
+pub fn unauthorized(rule: &'static str) -> Refused {
+    Refused::with(401, rule, &BEARER_WANTED)
+}
+
+/// The token in `Authorization`. Another scheme, such as the `Basic` of a proxy, carries no token: it is not a wrong guess.
+pub fn bearer(head: &RequestHead) -> Option<String> {
+    let said = head.header("Authorization")?;
+    let (scheme, said) = said.split_once(' ').unwrap_or((said, ""));
+    scheme.eq_ignore_ascii_case("Bearer").then(|| said.trim().to_owned())
+}
+
+/// Checks the token.
+///
+/// # Errors
+/// 401, or 429 if the address sent too many wrong tokens, even if this one is right.
+pub fn check_token(host: &Host, said: &str, address: SocketAddr) -> Result<(), Refused> {
+    let is_right = || host.config.admin_token.is(said);
+    match host.gate.attempt(address.ip(), host.now(), is_right) {
+        Ok(()) => Ok(()),
+        Err(Shut::Wrong) => Err(unauthorized("admin_token_wrong")),
+        Err(Shut::TooOften(left)) => {
+            // Rounded up: a client that waits so long is not early.
+            let seconds = (left.as_secs() + 1).to_string();
+            Err(Refused::with(429, "admin_token_too_often", &[("Retry-After", &seconds)]))
+        }
+    }
+}
+
+/// Whether a request comes from this machine by every check: the peer is a loopback address and not
+/// a trusted proxy, the `Host` is a literal loopback address (which prevents DNS rebinding by
+/// another site), and there is no forwarding header. A trusted proxy never counts as this machine,
+/// even if it does not name its client.
+pub fn is_at_this_machine(head: &RequestHead, address: SocketAddr, proxies: &[Network]) -> bool {
+    let host = head.header("Host").unwrap_or_default();
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let is_literal = matches!(name, "localhost" | "127.0.0.1" | "[::1]");
+    let is_here = address.ip().is_loopback() && !forwarded::is_trusted(proxies, address.ip());
+    is_here && is_literal && FORWARDING.iter().all(|name| head.header(name).is_none())
 }
 
 #[cfg(test)]
@@ -111,7 +172,7 @@ mod tests {
             ("127.0.0.1:9", "Host: localhost\r\nOrigin: http://evil.example", Some((403, "wire_origin"))),
         ] {
             let refused = check(&shared, &head(lines), address.parse().expect("an address")).err();
-            let told = refused.map(|refused| (refused.status(), refused.rule()));
+            let told = refused.map(|refused| (refused.status, refused.rule));
             assert_eq!(told, expected, "{address} {lines}");
         }
     }
@@ -151,6 +212,46 @@ mod tests {
             ("Host: a\r\nSec-WebSocket-Protocol: tickwire.wire", None),
         ] {
             assert_eq!(token(&head(lines)).as_deref(), expected, "{lines}");
+        }
+    }
+
+    #[test]
+    fn the_inside_is_for_this_machine_only() {
+        let near: SocketAddr = "127.0.0.1:5000".parse().unwrap();
+        let far: SocketAddr = "203.0.113.9:5000".parse().unwrap();
+        assert!(is_at_this_machine(&head("Host: localhost:3000"), near, &[]));
+        assert!(is_at_this_machine(&head("Host: [::1]:3000"), "[::1]:9".parse().unwrap(), &[]));
+        assert!(!is_at_this_machine(&head("Host: localhost:3000"), far, &[]));
+        assert!(!is_at_this_machine(&head("Host: evil.example:3000"), near, &[]));
+    }
+
+    #[test]
+    fn a_declared_proxy_is_never_this_machine() {
+        let (head, near) = (head("Host: localhost:3000"), "127.0.0.1:5000".parse().unwrap());
+        for (proxy, expected) in
+            [("127.0.0.1", false), ("127.0.0.0/8", false), ("127.0.0.2", true), ("::1", true)]
+        {
+            let proxies = [proxy.parse().expect("a network")];
+            assert_eq!(is_at_this_machine(&head, near, &proxies), expected, "{proxy}");
+        }
+    }
+
+    #[test]
+    fn what_any_proxy_says_of_itself_is_heard() {
+        let near: SocketAddr = "127.0.0.1:5000".parse().unwrap();
+        for said in [
+            "forwarded: for=203.0.113.9",
+            "X-Forwarded-For: 203.0.113.9",
+            "X-Forwarded-Host: play.example",
+            "X-Forwarded-Proto: https",
+            "X-Forwarded-Port: 443",
+            "X-Real-IP: 203.0.113.9",
+            "X-Client-IP: 203.0.113.9",
+            "CF-Connecting-IP: 203.0.113.9",
+            "True-Client-IP: 203.0.113.9",
+            "Via: 1.1 proxy",
+        ] {
+            assert!(!is_at_this_machine(&head(&format!("Host: localhost\r\n{said}")), near, &[]), "{said}");
         }
     }
 }

@@ -1,0 +1,47 @@
+//! Why a capture cannot be replayed, and where the problem shows.
+
+use core::net::SocketAddr;
+use std::fmt;
+use std::time::Duration;
+
+use crate::capture::Capture;
+
+/// See the [module](self).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotReplayable {
+    /// The reason in words.
+    pub reason: String,
+    /// The packet at which the problem shows, from 1, and its time since the first packet.
+    pub place: Option<(usize, Duration)>,
+    /// The client whose bytes are concerned.
+    pub client: Option<SocketAddr>,
+}
+
+impl NotReplayable {
+    /// The same with the name of its room.
+    pub fn of_room(self, name: &str) -> NotReplayable {
+        let reason = if name.is_empty() { self.reason } else { format!("room {name}: {}", self.reason) };
+        NotReplayable { reason, ..self }
+    }
+}
+
+impl fmt::Display for NotReplayable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.reason)?;
+        if let Some(client) = self.client {
+            write!(out, ", client {client}")?;
+        }
+        if let Some((packet, after)) = self.place {
+            write!(out, ", packet {packet}, {:.3} s after the first", after.as_secs_f64())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for NotReplayable {}
+
+/// Time since the first packet.
+pub fn after(capture: &Capture<'_>, at_ns: u64) -> Duration {
+    let first = capture.packets.iter().map(|packet| packet.at_ns).min().unwrap_or_default();
+    Duration::from_nanos(at_ns.saturating_sub(first))
+}
