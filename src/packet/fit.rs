@@ -15,208 +15,135 @@ use super::msgpack::as_whole;
 /// Converts the arguments of one packet to canonical form, one value for each: missing trailing
 /// arguments become nil, and extra values are dropped.
 pub fn fit_arguments(arguments: &[Argument], values: Vec<Value>) -> Result<Vec<Value>, WrongArgument> {
-    fit_members(arguments, values, &mut Path::default())
+    let mut values = values.into_iter();
+    let fitted = arguments.iter().map(|argument| fit_named(argument, values.next().unwrap_or(Value::Nil)));
+    fitted.collect()
 }
 
-/// The path to a value, as names and positions. It is formatted only when an error is reported.
-#[derive(Default)]
-struct Path<'a> {
-    steps: Vec<Step<'a>>,
+fn fit_named(argument: &Argument, value: Value) -> Result<Value, WrongArgument> {
+    fit(&argument.kind, value).map_err(|wrong| within(&argument.name, wrong))
 }
 
-enum Step<'a> {
-    Name(&'a str),
-    Place(usize),
+fn wrong(expected: impl ToString, found: impl ToString) -> WrongArgument {
+    WrongArgument { argument: String::new(), expected: expected.to_string(), found: found.to_string() }
 }
 
-impl<'a> Path<'a> {
-    fn within<T>(
-        &mut self,
-        step: Step<'a>,
-        work: impl FnOnce(&mut Self) -> Result<T, WrongArgument>,
-    ) -> Result<T, WrongArgument> {
-        self.steps.push(step);
-        let done = work(self);
-        self.steps.pop();
-        done
-    }
-
-    fn wrong(&self, expected: impl ToString, found: impl ToString) -> WrongArgument {
-        let steps = self.steps.iter().map(|step| match step {
-            Step::Name(name) => (*name).to_owned(),
-            Step::Place(place) => place.to_string(),
-        });
-        WrongArgument {
-            argument: steps.collect::<Vec<_>>().join("."),
-            expected: expected.to_string(),
-            found: found.to_string(),
-        }
-    }
+/// Puts a name or an index before the path to a wrong value.
+fn within(step: impl ToString, mut wrong: WrongArgument) -> WrongArgument {
+    let below = if wrong.argument.is_empty() { String::new() } else { format!(".{}", wrong.argument) };
+    wrong.argument = step.to_string() + &below;
+    wrong
 }
 
-fn fit<'a>(kind: &'a Type, value: Value, path: &mut Path<'a>) -> Result<Value, WrongArgument> {
+fn fit(kind: &Type, value: Value) -> Result<Value, WrongArgument> {
     if value.is_nil() && kind.or_nil {
         return Ok(Value::Nil);
     }
     if kind.or_zero && whole(&value) == Some(0) {
         return Ok(Value::from(0));
     }
-    match &kind.shape {
-        Shape::Any => fit_any(value, path),
-        Shape::Bool => truth(&value).map(Value::from).ok_or_else(|| path.wrong(kind, describe(&value))),
-        Shape::Flag => truth(&value)
-            .map(|truth| Value::from(i64::from(truth)))
-            .ok_or_else(|| path.wrong(kind, describe(&value))),
+    match (&kind.shape, value) {
+        (Shape::Any, value) => fit_any(value),
+        (Shape::Map(members), Value::Map(pairs)) => fit_map(members, pairs),
+        (Shape::Tuple(members), Value::Array(values)) => fit_arguments(members, values).map(Value::Array),
+        (Shape::Groups { members, most }, Value::Array(values)) => fit_groups(members, *most, values),
+        (Shape::List { each, most }, Value::Array(values)) => {
+            check_count(values.len(), *most, "values")?;
+            fit_each(values, |value| fit(each, value))
+        }
+        (Shape::Str { most }, value) if value.as_str().is_some() => Ok(cut(value, *most)),
+        (shape, value) => scalar(shape, &value).ok_or_else(|| wrong(kind, describe(&value))),
+    }
+}
+
+/// A number or a truth; `None` if the value does not fit.
+fn scalar(shape: &Shape, value: &Value) -> Option<Value> {
+    match shape {
+        Shape::Bool => truth(value).map(Value::from),
+        Shape::Flag => truth(value).map(|truth| Value::from(i64::from(truth))),
         Shape::Int { width, most, .. } => {
             let (lowest, highest) = width.range();
             let fits = |number: &i64| (lowest..=most.unwrap_or(highest)).contains(number);
-            whole(&value).filter(fits).map(Value::from).ok_or_else(|| path.wrong(kind, describe(&value)))
+            whole(value).filter(fits).map(Value::from)
         }
-        Shape::Num { .. } => fit_number(value, kind, path),
-        Shape::Str { most } => fit_text(value, *most, kind, path),
-        Shape::Map(members) => fit_map(members, value, kind, path),
-        Shape::Tuple(members) => match value {
-            Value::Array(values) => fit_members(members, values, path).map(Value::Array),
-            other => Err(path.wrong(kind, describe(&other))),
+        Shape::Num { .. } => match value {
+            Value::Integer(_) => Some(value.clone()),
+            Value::F32(_) | Value::F64(_) => finite(value),
+            _ => None,
         },
-        Shape::Groups { members, most } => fit_groups(members, *most, value, kind, path),
-        Shape::List { each, most } => fit_list(each, *most, value, kind, path),
+        _ => None,
     }
 }
 
-fn fit_members<'a>(
-    members: &'a [Argument],
-    values: Vec<Value>,
-    path: &mut Path<'a>,
-) -> Result<Vec<Value>, WrongArgument> {
-    let mut values = values.into_iter();
-    let mut fitted = Vec::with_capacity(members.len());
-    for member in members {
-        let value = values.next().unwrap_or(Value::Nil);
-        fitted.push(path.within(Step::Name(&member.name), |path| fit(&member.kind, value, path))?);
-    }
-    Ok(fitted)
-}
-
-fn fit_map<'a>(
-    members: &'a [Argument],
-    value: Value,
-    kind: &'a Type,
-    path: &mut Path<'a>,
-) -> Result<Value, WrongArgument> {
-    let Value::Map(mut pairs) = value else {
-        return Err(path.wrong(kind, describe(&value)));
-    };
-    let mut fitted = Vec::with_capacity(members.len());
-    for member in members {
+fn fit_map(members: &[Argument], mut pairs: Vec<(Value, Value)>) -> Result<Value, WrongArgument> {
+    let fitted = members.iter().map(|member| {
         let place = pairs.iter().position(|(key, _)| key.as_str() == Some(&member.name));
         let value = place.map_or(Value::Nil, |place| pairs.swap_remove(place).1);
-        let value = path.within(Step::Name(&member.name), |path| fit(&member.kind, value, path))?;
-        fitted.push((Value::from(member.name.as_str()), value));
-    }
-    Ok(Value::Map(fitted))
+        Ok((Value::from(member.name.as_str()), fit_named(member, value)?))
+    });
+    fitted.collect::<Result<_, _>>().map(Value::Map)
 }
 
-fn fit_groups<'a>(
-    members: &'a [Argument],
-    most: Option<usize>,
-    value: Value,
-    kind: &'a Type,
-    path: &mut Path<'a>,
-) -> Result<Value, WrongArgument> {
-    let Value::Array(values) = value else {
-        return Err(path.wrong(kind, describe(&value)));
-    };
+fn fit_groups(members: &[Argument], most: Option<usize>, values: Vec<Value>) -> Result<Value, WrongArgument> {
     let stride = members.len();
     if values.len() % stride != 0 {
-        return Err(path.wrong(format!("groups of {stride}"), format!("{} values", values.len())));
+        return Err(wrong(format!("groups of {stride}"), format!("{} values", values.len())));
     }
-    check_count(values.len() / stride, most, "groups", path)?;
-    let mut fitted = Vec::with_capacity(values.len());
-    for (index, value) in values.into_iter().enumerate() {
-        let member = &members[index % stride];
-        let value = path.within(Step::Place(index / stride), |path| {
-            path.within(Step::Name(&member.name), |path| fit(&member.kind, value, path))
-        })?;
-        fitted.push(value);
-    }
-    Ok(Value::Array(fitted))
+    check_count(values.len() / stride, most, "groups")?;
+    let fitted = values.into_iter().enumerate().map(|(index, value)| {
+        fit_named(&members[index % stride], value).map_err(|wrong| within(index / stride, wrong))
+    });
+    fitted.collect::<Result<_, _>>().map(Value::Array)
 }
 
-fn fit_list<'a>(
-    each: &'a Type,
-    most: Option<usize>,
-    value: Value,
-    kind: &'a Type,
-    path: &mut Path<'a>,
+fn fit_each(
+    values: Vec<Value>,
+    fit: impl Fn(Value) -> Result<Value, WrongArgument>,
 ) -> Result<Value, WrongArgument> {
-    let Value::Array(values) = value else {
-        return Err(path.wrong(kind, describe(&value)));
-    };
-    check_count(values.len(), most, "values", path)?;
     let values = values.into_iter().enumerate();
-    let fitted: Result<Vec<_>, _> =
-        values.map(|(index, value)| path.within(Step::Place(index), |path| fit(each, value, path))).collect();
-    fitted.map(Value::Array)
+    let fitted = values.map(|(index, value)| fit(value).map_err(|wrong| within(index, wrong)));
+    fitted.collect::<Result<_, _>>().map(Value::Array)
 }
 
-fn check_count(count: usize, most: Option<usize>, what: &str, path: &Path<'_>) -> Result<(), WrongArgument> {
+fn check_count(count: usize, most: Option<usize>, what: &str) -> Result<(), WrongArgument> {
     match most {
-        Some(most) if count > most => {
-            Err(path.wrong(format!("at most {most} {what}"), format!("{count} {what}")))
-        }
+        Some(most) if count > most => Err(wrong(format!("at most {most} {what}"), format!("{count} {what}"))),
         _ => Ok(()),
     }
 }
 
-fn fit_number(value: Value, kind: &Type, path: &Path<'_>) -> Result<Value, WrongArgument> {
-    match &value {
-        Value::Integer(_) => Ok(value),
-        Value::F32(number) if number.is_finite() => Ok(canonical(f64::from(*number))),
-        Value::F64(number) if number.is_finite() => Ok(canonical(*number)),
-        _ => Err(path.wrong(kind, describe(&value))),
+/// Cuts a text that is too long.
+fn cut(text: Value, most: Option<usize>) -> Value {
+    let end = most.and_then(|most| Some(text.as_str()?.char_indices().nth(most)?.0));
+    match (end, text.as_str()) {
+        (Some(end), Some(long)) => Value::from(&long[..end]),
+        _ => text,
     }
 }
 
-fn fit_text(value: Value, most: Option<usize>, kind: &Type, path: &Path<'_>) -> Result<Value, WrongArgument> {
-    let Some(text) = value.as_str() else {
-        return Err(path.wrong(kind, describe(&value)));
-    };
-    let cut = most.and_then(|most| text.char_indices().nth(most)).map(|(offset, _)| &text[..offset]);
-    Ok(cut.map(Value::from).unwrap_or(value))
-}
-
 /// Accepts any value except NaN and infinities.
-fn fit_any<'a>(value: Value, path: &mut Path<'a>) -> Result<Value, WrongArgument> {
+fn fit_any(value: Value) -> Result<Value, WrongArgument> {
     match value {
-        Value::F32(_) | Value::F64(_) => match value.as_f64().filter(|number| number.is_finite()) {
-            Some(number) => Ok(canonical(number)),
-            None => Err(path.wrong("a finite number", describe(&value))),
-        },
-        Value::Array(values) => {
-            let values = values.into_iter().enumerate();
-            let fitted: Result<Vec<_>, _> = values
-                .map(|(index, value)| path.within(Step::Place(index), |path| fit_any(value, path)))
-                .collect();
-            fitted.map(Value::Array)
+        Value::F32(_) | Value::F64(_) => {
+            finite(&value).ok_or_else(|| wrong("a finite number", describe(&value)))
         }
+        Value::Array(values) => fit_each(values, fit_any),
         Value::Map(pairs) => {
             let pairs = pairs.into_iter().enumerate();
-            let fitted: Result<Vec<_>, _> = pairs
-                .map(|(index, (key, value))| {
-                    Ok((key, path.within(Step::Place(index), |path| fit_any(value, path))?))
-                })
-                .collect();
-            fitted.map(Value::Map)
+            let fitted = pairs.map(|(index, (key, value))| {
+                Ok((key, fit_any(value).map_err(|wrong| within(index, wrong))?))
+            });
+            fitted.collect::<Result<_, _>>().map(Value::Map)
         }
-        Value::Ext(..) => Err(path.wrong("a value without extension types", describe(&value))),
+        Value::Ext(..) => Err(wrong("a value without extension types", describe(&value))),
         other => Ok(other),
     }
 }
 
-/// Converts a finite number to canonical form: an integer if it has no fraction.
-fn canonical(number: f64) -> Value {
-    as_whole(number).map_or(Value::F64(number), Value::from)
+/// A float in canonical form: an integer if it has no fraction; `None` for NaN and infinities.
+fn finite(value: &Value) -> Option<Value> {
+    let number = value.as_f64().filter(|number| number.is_finite())?;
+    Some(as_whole(number).map_or(Value::F64(number), Value::from))
 }
 
 /// The value as an integer, if it is an integer or a float without a fraction.
