@@ -17,7 +17,7 @@
 //! bytes in, values out; no socket, no clock, no thread, no file.
 //!
 //! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`ws`], [`packet`], [`session`],
-//! [`peer`], [`world`], [`feed`], [`room`],
+//! [`peer`], [`world`], [`feed`], [`room`], [`host`],
 //! [`explain`], [`capture`], [`replay`], [`client`], [`testkit`], [`net`].
 
 pub mod limits;
@@ -39,6 +39,8 @@ pub use tickwire_world as world;
 pub mod feed;
 
 pub mod room;
+
+pub mod host;
 
 pub mod explain;
 

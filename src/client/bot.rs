@@ -85,6 +85,8 @@ pub struct Bot<O> {
     link: Link,
     dialect: Arc<Dialect>,
     is_native: bool,
+    /// Whether its endpoint is one of `?format=json`.
+    pub is_json: bool,
     /// The name under which it plays.
     pub name: String,
     skin: u8,
@@ -116,6 +118,7 @@ impl<O: Observer> Bot<O> {
             link,
             dialect,
             is_native,
+            is_json: false,
             name: format!("bot {index}"),
             skin: (index % SKINS) as u8,
             policy,
@@ -230,7 +233,11 @@ impl<O: Observer> Bot<O> {
             return;
         }
         self.observer.said(packet);
-        self.link.send_binary(&message);
+        if !self.is_json {
+            self.link.send_binary(&message);
+        } else if let Ok(text) = self.dialect.json_from_msgpack(Direction::ToServer, &message) {
+            self.link.send_text(&text);
+        }
     }
 
     fn enter(&mut self) {
@@ -251,6 +258,10 @@ impl<O: Observer> Bot<O> {
                     continue;
                 }
                 Ok(Some(Event::Binary(message))) => decode(&self.dialect, message),
+                Ok(Some(Event::Text(text))) if self.is_json => self
+                    .dialect
+                    .decode_json(Direction::ToClient, text)
+                    .map(|decoded| Heard::from_decoded(&decoded)),
                 Ok(Some(Event::Text(text))) => {
                     self.observer.error("text_message", text.chars().take(80).collect());
                     continue;

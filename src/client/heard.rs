@@ -90,6 +90,11 @@ pub enum Heard {
         /// The text; untrusted.
         text: String,
     },
+    /// Native: the operator tells everyone something.
+    Say {
+        /// The text.
+        text: String,
+    },
     /// Both: the answer to a ping.
     Pong {
         /// Native: the nonce of the ping.

@@ -188,6 +188,13 @@ impl Link {
         }
     }
 
+    /// Sends a text message, as [`Link::send_binary`].
+    pub fn send_text(&mut self, text: &str) {
+        if let State::Open(conn) = &mut self.state {
+            conn.send_text(text);
+        }
+    }
+
     /// Starts the closing handshake.
     pub fn close(&mut self) {
         if let State::Open(conn) = &mut self.state {

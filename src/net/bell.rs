@@ -7,29 +7,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::host::backlog::{Backlog, Tick};
 use crate::limits;
 use crate::sync::{Condvar, Mutex};
-
-/// A published tick. When a newer one comes, only its events are kept.
-pub trait Tick {
-    /// The events of the tick.
-    type Events: std::fmt::Debug;
-
-    /// The events, and their bytes as the bound counts them.
-    fn into_events(self) -> (Self::Events, usize);
-}
-
-/// What one room has published since the worker looked last.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Backlog<T: Tick> {
-    /// The events of the ticks before the newest.
-    pub missed: Vec<T::Events>,
-    /// The newest tick.
-    pub newest: T,
-    /// Whether there were more events than the bound allows: then all of `missed` is given up.
-    pub is_lost: bool,
-    missed_bytes: usize,
-}
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -44,23 +24,6 @@ struct State<T: Tick, Newcomer> {
     backlogs: BTreeMap<usize, Backlog<T>>,
     newcomers: Vec<Newcomer>,
     stopping: bool,
-}
-
-impl<T: Tick> Backlog<T> {
-    fn new(newest: T) -> Backlog<T> {
-        Backlog { missed: Vec::new(), newest, is_lost: false, missed_bytes: 0 }
-    }
-
-    fn push(&mut self, tick: T) {
-        let (events, bytes) = std::mem::replace(&mut self.newest, tick).into_events();
-        self.missed_bytes += bytes;
-        self.is_lost |= self.missed_bytes > limits::MISSED_EVENT_BYTES;
-        if self.is_lost {
-            self.missed = Vec::new();
-        } else {
-            self.missed.push(events);
-        }
-    }
 }
 
 impl<T: Tick, Newcomer> Default for Bell<T, Newcomer> {
@@ -103,47 +66,5 @@ impl<T: Tick, Newcomer> Bell<T, Newcomer> {
         }
         newcomers.append(&mut state.newcomers);
         (!state.stopping).then(|| std::mem::take(&mut state.backlogs))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A tick with so many bytes of events.
-    impl Tick for (u32, usize) {
-        type Events = u32;
-
-        fn into_events(self) -> (u32, usize) {
-            self
-        }
-    }
-
-    #[test]
-    fn a_worker_that_falls_behind_keeps_the_events_of_missed_ticks_and_the_newest_state_of_each_room() {
-        let bell = Bell::<(u32, usize), ()>::default();
-        let taken = |bell: &Bell<(u32, usize), ()>| bell.wait(&mut Vec::new()).expect("not stopping");
-        for tick in 1..=3 {
-            bell.ring(0, (tick, 10));
-        }
-        bell.ring(1, (7, 10));
-        let backlogs = taken(&bell);
-        assert_eq!((&backlogs[&0].missed[..], backlogs[&0].newest), (&[1, 2][..], (3, 10)));
-        assert_eq!((&backlogs[&1].missed[..], backlogs[&1].newest), (&[][..], (7, 10)));
-        bell.ring(0, (4, 10));
-        let backlogs = taken(&bell);
-        assert_eq!((backlogs.len(), &backlogs[&0].missed[..]), (1, &[][..]));
-    }
-
-    #[test]
-    fn events_beyond_the_bound_are_given_up_together_and_reported() {
-        let bell = Bell::<(u32, usize), ()>::default();
-        let most = limits::MISSED_EVENT_BYTES / 4;
-        (0..6).for_each(|tick| bell.ring(0, (tick, most)));
-        bell.ring(1, (0, 2 * limits::MISSED_EVENT_BYTES));
-        let backlogs = bell.wait(&mut Vec::new()).expect("not stopping");
-        assert!(backlogs[&0].is_lost && backlogs[&0].missed.is_empty(), "{backlogs:?}");
-        assert_eq!(backlogs[&0].newest, (5, most));
-        assert!(!backlogs[&1].is_lost, "the newest tick is not missed");
     }
 }

@@ -21,9 +21,7 @@ use std::time::Instant;
 
 use tracing::{debug, error, info};
 
-use super::admission::Permit;
-use super::budgets::Spending;
-use super::client::Client;
+use super::client::{Client, Socket};
 use super::console::admin;
 use super::conversation;
 use super::forwarded;
@@ -34,16 +32,12 @@ use super::refused::{Refused, too_often, turned_away};
 use super::stream::{drain, is_timeout, write_all};
 use super::tap::Handshake;
 use super::wire;
+use crate::host::admission::Permit;
+use crate::host::budgets::Spending;
+use crate::host::door::{Door, Entry, NoEntry};
 use crate::household::Household;
 use crate::limits;
-use crate::packet::endpoint::{NoEndpoint, room_of};
-use crate::peer::Endpoint;
-use crate::room::Handle;
 use crate::ws::http::{HeadReader, RequestHead};
-use crate::ws::upgrade;
-
-/// The subprotocols we speak: that of the native dialect.
-pub const SUBPROTOCOLS: [&str; 1] = ["tickwire.v1"];
 
 /// The entry point of a connection's thread.
 pub fn run(shared: &Arc<Host>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
@@ -102,7 +96,7 @@ fn begin(
         return None;
     }
     match upgrade(shared, &head, Household::of(address.ip()), &mut permit) {
-        Ok((room, endpoint, response)) => {
+        Ok(Entry { room, endpoint, response }) => {
             write_all(&stream, &response, limits::HEAD_TIME).ok()?;
             let id = shared.next_client_id();
             let dialect = endpoint.dialect.name();
@@ -112,8 +106,9 @@ fn begin(
             let begun = (Arc::clone(&room.options.name), now, room.tick());
             // A capture shows the connection as it is, with the proxy at its other end.
             shared.tap.opened(id, Handshake::new((peer, local), spoken, begun, raw, response));
-            let told = (shared.tap.clone(), shared.metrics.bytes_out.clone());
-            let client = Arc::new(Client::new(id, address, stream, room, endpoint, told, now));
+            let (tap, bytes_out) = (shared.tap.clone(), shared.metrics.bytes_out.clone());
+            let socket = Socket { stream, tap, bytes_out };
+            let client = Arc::new(Client::new((id, address), socket, room, endpoint, now));
             Some((client, permit, rest))
         }
         Err(refusal) => {
@@ -177,31 +172,28 @@ fn whose(
     Ok(SocketAddr::new(client, peer.port()))
 }
 
-/// Runs all checks that a request must pass to become a client. The place comes last, because
-/// places are scarce.
+/// Lets a request in, or refuses it.
 fn upgrade(
     shared: &Host,
     head: &RequestHead,
     address: Household,
     permit: &mut Permit,
-) -> Result<(Arc<Handle>, Endpoint, Vec<u8>), Refused> {
-    let accepted = upgrade::accept(head, &SUBPROTOCOLS)?;
-    upgrade::check_origin(head, &shared.config.allowed_origins)?;
-    let endpoint = Endpoint::find(&shared.config.codes, head)?;
-    let room = shared.find_room(room_of(head.path()).0).ok_or(NoEndpoint::Path)?;
-    if room.is_over() {
-        return Err(Refused::plain(503, "room_over"));
-    }
-    if shared.is_stopping() {
-        return Err(Refused::plain(503, "stopping"));
-    }
-    let taken = shared.budgets.take(address, Spending::Client, shared.now());
-    taken.map_err(|wait| too_often(shared, Spending::Client, wait))?;
-    if let Err(cap) = permit.become_client() {
-        shared.budgets.give_back(address, Spending::Client);
-        return Err(turned_away(shared, cap));
-    }
-    Ok((Arc::clone(room), endpoint, accepted.response))
+) -> Result<Entry, Refused> {
+    let door = Door {
+        origins: &shared.config.allowed_origins,
+        codes: &shared.config.codes,
+        rooms: &shared.rooms,
+        budgets: &shared.budgets,
+        is_stopping: shared.is_stopping(),
+    };
+    door.enter(head, address, permit, shared.now()).map_err(|no| match no {
+        NoEntry::Refused(refusal) => refusal.into(),
+        NoEntry::NoEndpoint(missing) => missing.into(),
+        NoEntry::RoomOver => Refused::plain(503, "room_over"),
+        NoEntry::Stopping => Refused::plain(503, "stopping"),
+        NoEntry::TooOften(spending, wait) => too_often(shared, spending, wait),
+        NoEntry::TurnedAway(cap) => turned_away(shared, cap),
+    })
 }
 
 fn refuse(shared: &Host, stream: &TcpStream, address: SocketAddr, refused: Refused) {

@@ -28,9 +28,9 @@ use std::time::{Duration, Instant};
 
 use tracing::{debug, info, warn};
 
-use super::admission::{Admission, Admitted, Caps, Permit, TurnedAway};
 use super::platform::{self, Ceilings};
 use super::stream::{drain, is_timeout, write_all};
+use crate::host::admission::{Admission, Admitted, Caps, Permit, TurnedAway};
 use crate::limits;
 use crate::peer::Life;
 use crate::peer::life::Due;

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::admission::Admission;
 use super::bell;
-use super::budgets::Budgets;
 use super::client::Client;
 use super::config::Config;
 use super::console::gate::Gate;
@@ -16,19 +14,13 @@ use super::metrics::Metrics;
 use super::recorder::Recorder;
 use super::registry::Registry;
 use super::tap::Tap;
-use crate::feed::{Events, Published};
+use crate::feed::Published;
+use crate::host::admission::Admission;
+use crate::host::budgets::Budgets;
 use crate::room::Handle;
 
 /// The bell that wakes a worker.
 pub type Bell = bell::Bell<Arc<Published>, Arc<Client>>;
-
-impl bell::Tick for Arc<Published> {
-    type Events = Arc<Events>;
-
-    fn into_events(self) -> (Arc<Events>, usize) {
-        (Arc::clone(&self.events), self.events.bytes())
-    }
-}
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -92,12 +84,7 @@ impl Host {
     pub fn for_tests(config: Config) -> Host {
         let room = config.room("", crate::world::World::new(config.identity));
         let room = Arc::clone(crate::room::Core::handle(&room));
-        Host::new(config, vec![room], Admission::new(super::admission::Caps::default()), 1)
-    }
-
-    /// The room of this name.
-    pub fn find_room(&self, name: &str) -> Option<&Arc<Handle>> {
-        self.rooms.iter().find(|room| *room.options.name == *name)
+        Host::new(config, vec![room], Admission::new(crate::host::admission::Caps::default()), 1)
     }
 
     /// The server's clock: time since its start.

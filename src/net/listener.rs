@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use tracing::{debug, info, warn};
 
-use super::admission::{Admitted, TurnedAway};
-use super::budgets::Spending;
 use super::connection;
 use super::forwarded;
 use super::host::Host;
 use super::metrics::Metrics;
 use super::platform;
 use super::refused;
+use crate::host::admission::{Admitted, TurnedAway};
+use crate::host::budgets::Spending;
 use crate::household::Household;
 use crate::limits;
 use crate::ws::http;

@@ -7,8 +7,7 @@
 //!                         └──────────────► queue (per client) ◄───────────────┘
 //! ```
 //!
-//! In the order in which a connection meets them: [`listener`], [`admission`] with its [`pool`]s
-//! and [`budgets`], [`connection`] (reads the head, finds the client's address by [`forwarded`],
+//! In the order in which a connection meets them: [`listener`], [`connection`] (reads the head, finds the client's address by [`forwarded`],
 //! then serves [`pages`] or selects an endpoint), [`client`], [`conversation`],
 //! [`room_thread`] with its [`clock`], [`fan_out`]. [`server`] starts and stops them, [`console`] executes
 //! operator commands, [`host`] holds what they share, [`tap`] copies traffic to listeners,
@@ -17,9 +16,7 @@
 //! without the game.
 
 pub mod access;
-pub mod admission;
 pub mod bell;
-pub mod budgets;
 pub mod client;
 pub mod clock;
 pub mod config;
@@ -34,7 +31,6 @@ pub mod listener;
 pub mod metrics;
 pub mod pages;
 pub mod platform;
-pub mod pool;
 pub mod recorder;
 pub mod refused;
 pub mod registry;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::admission::TurnedAway;
-use super::budgets::Spending;
 use super::host::Host;
 use super::metrics::Metrics;
+use crate::host::admission::TurnedAway;
+use crate::host::budgets::Spending;
 use crate::packet::endpoint::NoEndpoint;
 use crate::ws::http::{self, RequestHead};
 

@@ -6,7 +6,6 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use super::admission::{Admission, Caps};
 use super::config::Config;
 use super::console::Console;
 use super::host::{Bell, Host};
@@ -14,6 +13,7 @@ use super::platform::{self, Ceilings};
 use super::recorder::Target;
 use super::tap::Tap;
 use super::{fan_out, listener, room_thread};
+use crate::host::admission::{Admission, Caps};
 use crate::limits;
 use crate::packet::endpoint::is_room_name;
 use crate::peer::Ending;

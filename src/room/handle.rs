@@ -162,6 +162,12 @@ impl Handle {
         self.intake.lock().seats.get(player)
     }
 
+    /// The seats as [`Seats::counts`] has them, and the commands of players that wait.
+    pub fn load(&self) -> ([usize; 4], usize) {
+        let intake = self.intake.lock();
+        (intake.seats.counts(), intake.inbox.waiting())
+    }
+
     /// Asks for the next published tick.
     ///
     /// # Errors

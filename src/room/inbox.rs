@@ -139,6 +139,11 @@ impl Inbox {
         Ok(())
     }
 
+    /// The players' commands that wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting
+    }
+
     /// Drops a player's waiting commands.
     pub fn forget(&mut self, player: PlayerId) {
         let queued: Vec<Queued> =

@@ -111,6 +111,11 @@ impl Seats {
         self.taken.get(&player.0).copied()
     }
 
+    /// Counts the numbers: taken, free, resting, and given so far.
+    pub fn counts(&self) -> [usize; 4] {
+        [self.taken.len(), self.free.len(), self.resting.len(), self.highest.into()]
+    }
+
     /// Gives a number back. It can be reused after [`limits::PLAYER_NUMBER_REST`] or, if no other
     /// number is free, after [`limits::PLAYER_NUMBER_REST_LEAST`].
     pub fn give_back(&mut self, player: PlayerId, now: Duration) {

@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself. The order is that of the flow.
-const LAYERS: [(&str, &[&str]); 18] = [
+const LAYERS: [(&str, &[&str]); 19] = [
     ("limits", &[]),
     ("sync", &[]),
     ("household", &[]),
@@ -18,6 +18,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
     ("peer", &["ws", "packet", "session", "world", "sync", "limits"]),
     ("feed", &["packet", "world", "limits"]),
     ("room", &["feed", "world", "household", "sync", "limits"]),
+    ("host", &["ws", "packet", "world", "session", "peer", "feed", "room", "household", "sync", "limits"]),
     ("capture", &["world", "limits"]),
     ("explain", &["ws", "packet", "capture", "limits"]),
     ("replay", &["capture", "ws", "packet", "world", "session", "peer", "limits"]),
@@ -33,6 +34,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
             "peer",
             "feed",
             "room",
+            "host",
             "explain",
             "capture",
             "household",
@@ -50,6 +52,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
             "peer",
             "feed",
             "room",
+            "host",
             "explain",
             "capture",
             "replay",

@@ -17,8 +17,8 @@ use tracing_subscriber::fmt::format::{Format, Writer};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
+use crate::host::budgets::Rate;
 use crate::limits;
-use crate::net::budgets::Rate;
 use crate::sync::Mutex;
 
 /// The rate limit of one kind.

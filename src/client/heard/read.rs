@@ -44,6 +44,7 @@ fn typed(decoded: &Decoded<'_>) -> Option<Heard> {
             let player = decoded.get("player").or_else(|| decoded.get("sid"))?;
             Heard::Chat { player: whole(player)?, text: text(decoded.get("text")?)? }
         }
+        "say" => Heard::Say { text: text(decoded.get("text")?)? },
         "pong" => Heard::Pong {
             nonce: decoded.get("nonce").and_then(whole),
             tick: decoded.get("tick").and_then(whole),

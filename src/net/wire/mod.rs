@@ -23,10 +23,10 @@ use std::net::{SocketAddr, TcpStream};
 use tracing::info;
 
 use super::access;
-use super::admission::Permit;
 use super::host::Host;
 use super::refused::{Refused, turned_away};
 use super::stream::write_all;
+use crate::host::admission::Permit;
 use crate::limits;
 use crate::ws::http::RequestHead;
 use crate::ws::upgrade;

@@ -25,8 +25,9 @@
 //! Giving back a number that holds nothing has no effect, so a displaced connection that ends gives
 //! its place back only once.
 
+// `core`: an address is a value; the sockets are in `std::net`.
+use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::IpAddr;
 
 /// The number of places, and how they are shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,10 +11,10 @@
 //! address, so clients behind a proxy do not share one budget. Bans and shares apply to a
 //! household: an IPv4 address, or a /64 of IPv6.
 
+// `core`: an address is a value; the sockets are in `std::net`.
+use core::net::IpAddr;
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::pool::{NoPlace, Pool, Shares};
 use crate::household::Household;
@@ -185,7 +185,8 @@ impl Admission {
     /// Returns a place for a connection whose request is yet to be read. `address` is `None` for a
     /// connection from a trusted proxy, whose client is set later by [`Permit::belongs_to`]. If
     /// only displaced connections occupy the remaining places, waits at most
-    /// [`limits::DISPLACED_TIME`] for one of them to end: their threads have nothing left to do.
+    /// [`limits::DISPLACED_TIME`] for one of them to end: their threads have nothing left to do. No
+    /// other call of this layer waits.
     ///
     /// # Errors
     /// The cap that is reached, or the ban.
@@ -196,7 +197,6 @@ impl Admission {
             return Err(TurnedAway::Banned);
         }
         let number = counts.next_number();
-        let deadline = Instant::now() + limits::DISPLACED_TIME;
         let displaced = loop {
             let taken = match household {
                 Some(household) => counts.pending.take(number, household.prefix()),
@@ -204,7 +204,7 @@ impl Admission {
             };
             match taken {
                 Err(NoPlace::Full) if counts.pending.is_anyone_leaving() => {
-                    if self.place_is_back.wait_until(&mut counts, deadline).timed_out() {
+                    if self.place_is_back.wait_for(&mut counts, limits::DISPLACED_TIME).timed_out() {
                         return Err(TurnedAway::HeadsPending);
                     }
                 }
@@ -240,6 +240,11 @@ impl Admission {
     /// Whether an address is banned.
     pub fn is_banned(&self, address: IpAddr) -> bool {
         self.counts.lock().banned.contains(&Household::of(address))
+    }
+
+    /// The current number of unfinished requests.
+    pub fn pending(&self) -> usize {
+        self.counts.lock().pending.held()
     }
 
     /// The current number of clients.

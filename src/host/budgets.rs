@@ -115,7 +115,8 @@ impl Spending {
         }
     }
 
-    fn rate(self) -> Rate {
+    /// How often an address may do it.
+    pub fn rate(self) -> Rate {
         match self {
             Spending::Connection => {
                 Rate::per_second(limits::ADDRESS_CONNECTIONS_PER_SECOND, limits::ADDRESS_CONNECTIONS_BURST)
@@ -161,6 +162,11 @@ impl Budgets {
         }
         let buckets = addresses.entry(address).or_default();
         spending.rate().take(&mut buckets[spending as usize], now)
+    }
+
+    /// When the bucket of this address is full again; zero for one that was never used.
+    pub fn full_at(&self, address: Household, spending: Spending) -> Duration {
+        self.addresses.lock().get(&address).map_or(Duration::ZERO, |buckets| buckets[spending as usize])
     }
 
     /// Gives a token back, because the action did not take place.

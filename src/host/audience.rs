@@ -1,0 +1,95 @@
+//! The updates of a room's clients.
+//!
+//! ```text
+//!  the ticks since the last turn ─► for each client: view → messages → frames → one push → one send
+//! ```
+//!
+//! A member is a client with what it knows of its room. If its previous update is unsent, a second
+//! state is not added: the queued bytes are sent, events are kept, and the state is left to a later
+//! update.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::client::{Client, Line};
+use crate::feed::{Events, Layout, Messages, Published, Scratch, Turn, View};
+use crate::peer::Endpoint;
+use crate::peer::sender::Frames;
+
+/// A client and its known set.
+#[derive(Debug)]
+pub struct Member<L> {
+    /// The client.
+    pub client: Arc<Client<L>>,
+    view: View,
+}
+
+/// The buffers that a worker lends to each client in turn.
+#[derive(Debug, Default)]
+pub struct Desk {
+    scratch: Scratch,
+    messages: Messages,
+    frames: Vec<u8>,
+}
+
+/// What became of one client's update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Served {
+    /// Of the state in it.
+    pub turn: Turn,
+    /// The sends that it took; `None` if there was nothing to say.
+    pub sends: Option<u64>,
+}
+
+impl<L: Line> Member<L> {
+    /// A client that knows nothing yet.
+    pub fn new(client: Arc<Client<L>>) -> Member<L> {
+        Member { view: View::new(layout(&client.endpoint)), client }
+    }
+
+    /// The client's turn: sends what waits, then the update of these ticks, if it follows its room,
+    /// then what is due by its deadlines.
+    pub fn serve(
+        &mut self,
+        ticks: Option<(&[Arc<Events>], &Published)>,
+        desk: &mut Desk,
+        now: Duration,
+    ) -> Option<Served> {
+        self.client.send_waiting(now);
+        let ticks = ticks.filter(|_| self.client.follows() && self.client.sender.is_open());
+        let served = ticks.map(|(missed, newest)| self.update(missed, newest, desk, now));
+        self.client.look_after(now);
+        served
+    }
+
+    /// The events of all these ticks, and the newest state.
+    fn update(
+        &mut self,
+        missed: &[Arc<Events>],
+        newest: &Published,
+        desk: &mut Desk,
+        now: Duration,
+    ) -> Served {
+        let (client, Desk { scratch, messages, frames }) = (&self.client, desk);
+        messages.clear();
+        frames.clear();
+        self.view.follow(client.player(), client.wish());
+        let is_behind = !client.sender.takes_state();
+        let dialect = &client.endpoint.dialect;
+        let turn = self.view.update(missed, newest, is_behind, dialect, scratch, messages);
+        if messages.is_empty() {
+            return Served { turn, sends: None };
+        }
+        for message in messages.iter() {
+            client.endpoint.write_message(frames, message);
+        }
+        let sends_before = client.sender.sends();
+        client.send(Frames::Lent(frames), now);
+        Served { turn, sends: Some(client.sender.sends() - sends_before) }
+    }
+}
+
+/// The layout of a client's updates.
+fn layout(endpoint: &Endpoint) -> Layout {
+    if endpoint.is_native { Layout::Native } else { Layout::Moomoo }
+}

@@ -1,0 +1,234 @@
+//! A client as all of its host's parts see it: a connection that is in a room, whatever carries its
+//! bytes.
+//!
+//! Its reader passes on what it reads (see [`conversation`](super::conversation)); its fan-out
+//! worker, and any thread that closes the client, send through [`peer::Sender`](crate::peer::Sender):
+//! this file carries out what it asks for, on the client's [`Line`]. Every field is fixed, atomic,
+//! or has a lock of its own.
+
+use core::net::SocketAddr;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use super::conversation::At;
+use crate::household::Household;
+use crate::peer::life::Due;
+use crate::peer::receiver::RoomFacts;
+use crate::peer::sender::{Batch, Frames, Offered};
+use crate::peer::{Ending, Endpoint, Receiver, Sender};
+use crate::room::Handle;
+use crate::session::Breach;
+use crate::sync::Mutex;
+use crate::world::PlayerId;
+use crate::ws::frame;
+
+/// What carries a client's bytes: a socket, or a model of one.
+pub trait Line: Sized {
+    /// Sends as much as the other end takes now; `Ok(0)` if that is nothing.
+    ///
+    /// # Errors
+    /// The peer is gone.
+    fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize>;
+
+    /// Notes frames that were queued, in the order of the wire. Called under the queue's lock.
+    fn queued(&self, client: &Client<Self>, frames: &[u8], now: Duration);
+
+    /// Ends the connection immediately; its reader wakes.
+    fn cut(&self);
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Client<L> {
+    /// The number of the connection, unique within this run of the server.
+    pub id: u64,
+    /// The other end.
+    pub address: SocketAddr,
+    /// When its handshake completed, on the host's clock.
+    pub connected: Duration,
+    /// The room that it is in.
+    pub room: Arc<Handle>,
+    /// Its dialect and format.
+    pub endpoint: Endpoint,
+    /// What carries its bytes: read by its own reader only, written as `sender` asks only.
+    pub line: L,
+    /// What waits to be sent, why the connection ends, and its deadlines.
+    pub sender: Sender,
+    /// The number of its player, 0 without one.
+    player: AtomicU32,
+    /// The name with which it entered last.
+    name: Mutex<String>,
+    /// The player that it wants to watch, 0 for the leader.
+    wish: AtomicU32,
+    /// Whether it gets updates.
+    follows: AtomicBool,
+    /// Its reader is over.
+    gone: AtomicBool,
+}
+
+impl<L: Line> Client<L> {
+    /// A newly upgraded client.
+    pub fn new(
+        (id, address): (u64, SocketAddr),
+        line: L,
+        room: Arc<Handle>,
+        endpoint: Endpoint,
+        now: Duration,
+    ) -> Client<L> {
+        Client {
+            id,
+            address,
+            connected: now,
+            sender: Sender::new(endpoint.is_native, now),
+            room,
+            endpoint,
+            line,
+            player: AtomicU32::new(0),
+            name: Mutex::default(),
+            wish: AtomicU32::new(0),
+            follows: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
+        }
+    }
+
+    /// Its address as limits count it.
+    pub fn household(&self) -> Household {
+        Household::of(self.address.ip())
+    }
+
+    /// The time of what is read `now`.
+    pub fn at(&self, now: Duration) -> At {
+        At { now, tick: self.room.tick() }
+    }
+
+    /// The receiver of its bytes.
+    pub fn receiver(&self) -> Receiver {
+        Receiver::new(self.endpoint.clone(), self.room_facts(), self.connected)
+    }
+
+    /// What it may know of its room at once.
+    fn room_facts(&self) -> RoomFacts {
+        RoomFacts {
+            epoch: self.room.options.epoch.clone(),
+            seed: self.room.identity.seed,
+            map_size_px: self.room.identity.map_size_px,
+            tick_hz: self.room.options.rates.tick_hz as u8,
+            update_hz: self.room.options.rates.native_hz as u8,
+        }
+    }
+
+    /// Its player in the world, if it has one.
+    pub fn player(&self) -> Option<PlayerId> {
+        player(self.player.load(Ordering::Acquire))
+    }
+
+    /// The name of its player; empty without one.
+    pub fn name(&self) -> String {
+        if self.player().is_some() { self.name.lock().clone() } else { String::new() }
+    }
+
+    /// Sets its player and the player's name.
+    pub fn set_player(&self, player: PlayerId, name: &str) {
+        name.clone_into(&mut self.name.lock());
+        self.player.store(player.0.into(), Ordering::Release);
+    }
+
+    /// Removes its player and returns it. Returns it only once, so that the player leaves the world
+    /// only once.
+    fn take_player(&self) -> Option<PlayerId> {
+        player(self.player.swap(0, Ordering::AcqRel))
+    }
+
+    /// The player that it wants to watch while it has none of its own.
+    pub fn wish(&self) -> Option<PlayerId> {
+        player(self.wish.load(Ordering::Acquire))
+    }
+
+    /// Sets the player that it wants to watch.
+    pub fn set_wish(&self, player: Option<PlayerId>) {
+        self.wish.store(player.map_or(0, |player| player.0.into()), Ordering::Release);
+    }
+
+    /// Begins the updates: the client's earlier answers are queued.
+    pub fn follow(&self) {
+        self.follows.store(true, Ordering::Release);
+    }
+
+    /// Whether it gets updates.
+    pub fn follows(&self) -> bool {
+        self.follows.load(Ordering::Acquire)
+    }
+
+    /// Queues whole frames that must arrive; closes the client if there is no room.
+    pub fn send(&self, frames: Frames<'_>, now: Duration) {
+        match self.sender.offer(frames, |frames| self.line.queued(self, frames, now)) {
+            Offered::Send(batch) => self.transmit(batch, now),
+            Offered::Full => self.close(Ending::Breach(Breach::SlowClient), now),
+            Offered::Waits | Offered::Ended => {}
+        }
+    }
+
+    /// Sends what waits, as far as the kernel takes it.
+    pub fn send_waiting(&self, now: Duration) {
+        if let Some(batch) = self.sender.waiting() {
+            self.transmit(batch, now);
+        }
+    }
+
+    /// The loop of the one sender.
+    fn transmit(&self, batch: Batch<'_>, now: Duration) {
+        let taken = self.line.send(batch.slices());
+        let mut next = self.sender.sent(batch, taken, now);
+        while let Some(batch) = next {
+            let taken = self.line.send(batch.slices());
+            next = self.sender.sent(batch, taken, now);
+        }
+    }
+
+    /// Closes the client for this reason. Only the first reason counts.
+    pub fn close(&self, ending: Ending, now: Duration) {
+        let frames = ending.frames(&self.endpoint);
+        if self.sender.close(ending, &frames, |frames| self.line.queued(self, frames, now), now) {
+            self.send_waiting(now);
+        }
+    }
+
+    /// Does what is due: pings an idle client, closes a lost or slow one, and cuts a connection
+    /// that does not end.
+    pub fn look_after(&self, now: Duration) {
+        match self.sender.poll(now) {
+            Due::Nothing(_) => {}
+            Due::Ping => self.send(Frames::Lent(frame::EMPTY_PING), now),
+            Due::Close(breach) => self.close(Ending::Breach(breach), now),
+            Due::Cut => self.cut(),
+        }
+    }
+
+    /// Ends the connection immediately.
+    pub fn cut(&self) {
+        self.line.cut();
+    }
+
+    /// Takes the client's body out of the world: nobody moves it any more.
+    pub fn leave_world(&self, now: Duration) {
+        if let Some(player) = self.take_player() {
+            self.room.disconnect(player, now);
+        }
+    }
+
+    /// Records that its reader has ended, so that the worker forgets the client.
+    pub fn set_gone(&self) {
+        self.gone.store(true, Ordering::Release);
+    }
+
+    /// Whether its reader has ended.
+    pub fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Acquire)
+    }
+}
+
+fn player(number: u32) -> Option<PlayerId> {
+    u16::try_from(number).ok().filter(|number| *number != 0).map(PlayerId)
+}

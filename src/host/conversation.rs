@@ -1,0 +1,151 @@
+//! What a client's bytes ask of its host and room: the [`Driver`] of its [`Receiver`].
+//!
+//! Answers go to the client's queue, commands to the inbox of its room. Budgets of the client's
+//! address are spent here, so that a replay of the bytes comes to the same verdict without them.
+
+use std::time::Duration;
+
+use super::budgets::{Budgets, Spending};
+use super::client::{Client, Line};
+use crate::peer::receiver::{Denied, Piece, Profile};
+use crate::peer::sender::Frames;
+use crate::peer::{Driver, Ending, Receiver};
+use crate::session::Breach;
+use crate::world::{Action, Command, PlayerId, Resource, rules};
+
+/// What a conversation tells its host: for metrics, log and tap.
+pub trait Books {
+    /// A packet was received.
+    fn packet(&self) {}
+    /// A packet had no effect.
+    fn dropped(&self, _rule: &'static str) {}
+    /// The client has spent half of a budget.
+    fn warned(&self, _rule: &'static str) {}
+    /// A budget of the address, or the inbox, has no room for a command.
+    fn rejected(&self, _reason: &'static str) {}
+    /// The client gets a body.
+    fn enters(&self, _player: PlayerId, _name: &str, _tick: u32) {}
+    /// Whether `observed` wants the client's bytes.
+    fn observes(&self) -> bool {
+        false
+    }
+    /// See [`Driver::observed`]; read at this time and tick.
+    fn observed(&self, _at: At, _piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {}
+}
+
+/// When bytes were read: all that they lead to is judged by this one time, so that a capture has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct At {
+    /// On the host's clock.
+    pub now: Duration,
+    /// Ticks that the room had completed then.
+    pub tick: u32,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Asked<'a, L, B> {
+    /// The client that asks.
+    pub client: &'a Client<L>,
+    /// Rate limits per address.
+    pub budgets: &'a Budgets,
+    /// Where it is noted.
+    pub books: &'a B,
+    /// When the bytes at hand were read.
+    pub at: At,
+}
+
+/// Passes bytes of a client on to its receiver. Bytes of a closing client are ignored, whoever is
+/// closing it.
+///
+/// # Errors
+/// The connection ends, or is ending.
+pub fn hear<L: Line>(
+    client: &Client<L>,
+    receiver: &mut Receiver,
+    bytes: &[u8],
+    at: At,
+    driver: &mut dyn Driver,
+) -> Result<(), Ending> {
+    let sender = &client.sender;
+    if let Some(ending) = sender.ending() {
+        receiver.ignore(bytes, at.now, driver);
+        return Err(ending);
+    }
+    let messages = receiver.receive(bytes, at.now, at.tick, driver)?;
+    if messages > 0 {
+        sender.life.alive(at.now);
+    }
+    sender.ending().map_or(Ok(()), Err)
+}
+
+impl<L: Line, B: Books> Asked<'_, L, B> {
+    /// Takes a token of the budget of this address.
+    fn spend(&self, spending: Spending) -> Result<(), Denied> {
+        self.budgets.take(self.client.household(), spending, self.at.now).map_err(|_| {
+            self.books.rejected(spending.rule());
+            Denied::Rejected(spending.rule(), spending.detail())
+        })
+    }
+}
+
+impl<L: Line, B: Books> Driver for Asked<'_, L, B> {
+    fn answer(&mut self, frames: &[u8]) {
+        self.client.send(Frames::Lent(frames), self.at.now);
+    }
+
+    fn follow(&mut self) {
+        self.client.sender.life.greeted();
+        self.client.follow();
+    }
+
+    /// A client whose address joins too often goes on watching, and may try again.
+    fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied> {
+        self.spend(Spending::Join)?;
+        let Profile { name, skin, gift } = profile;
+        let player =
+            self.client.room.take_seat(self.client.id, self.at.now).ok_or(Denied::Closed(Breach::Full))?;
+        self.books.enters(player, &name, self.at.tick);
+        self.client.set_player(player, &name);
+        let amount = rules::MOOFOLL_GIFT;
+        let gifts = Resource::ALL.into_iter().filter(|_| gift);
+        let gifts = gifts.map(|resource| Action::Grant { player, resource, amount });
+        let actions = std::iter::once(Action::Join { player, name, skin }).chain(gifts);
+        self.client.room.push_operator(actions.collect());
+        Ok(player)
+    }
+
+    fn command(&mut self, command: Command, intended: Option<u32>) -> Result<(), Denied> {
+        if let Some(spending) = Spending::on(&command.action) {
+            self.spend(spending)?;
+        }
+        if let Err(dropped) = self.client.room.push(self.client.household(), command, intended) {
+            self.books.rejected(dropped.name());
+        }
+        Ok(())
+    }
+
+    fn watch(&mut self, player: Option<PlayerId>) {
+        self.client.set_wish(player);
+    }
+
+    fn packet(&mut self) {
+        self.books.packet();
+    }
+
+    fn dropped(&mut self, rule: &'static str) {
+        self.books.dropped(rule);
+    }
+
+    fn warned(&mut self, rule: &'static str) {
+        self.books.warned(rule);
+    }
+
+    fn observes(&self) -> bool {
+        self.books.observes()
+    }
+
+    fn observed(&mut self, piece: Piece<'_>, saved: &dyn Fn() -> Vec<u8>) {
+        self.books.observed(self.at, piece, saved);
+    }
+}

@@ -1,0 +1,22 @@
+//! What a host does with its connections and rooms, without I/O.
+//!
+//! ```text
+//!  request ─► budgets, admission ─► door ─► client ─► conversation ─► seats and commands of its room
+//!                                             ▲
+//!             ticks of its room ─► audience ──┘  updates
+//! ```
+//!
+//! In the order in which a connection meets them: [`budgets`] (rate limits per address),
+//! [`admission`] with its [`pool`]s (places), [`door`] (which requests become clients), [`client`]
+//! (a connection that is in a room), [`conversation`] (what its bytes ask of the room),
+//! [`backlog`] (ticks that wait for a worker), [`audience`] (updates). The drivers are `net` (sockets, threads, a clock) and `simulate`
+//! (a model of the network in virtual time).
+
+pub mod admission;
+pub mod audience;
+pub mod backlog;
+pub mod budgets;
+pub mod client;
+pub mod conversation;
+pub mod door;
+pub mod pool;
