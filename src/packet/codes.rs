@@ -89,7 +89,9 @@ impl Codes {
         for (file, text) in texts {
             tables.push(reader.table(file.as_ref(), text.as_ref())?);
         }
-        let dialects = reader.dialects()?;
+        let rows = || reader.rows.iter().cloned();
+        let dialects = reader.columns.iter().map(|(name, _)| Arc::new(Dialect::new(name, rows())));
+        let dialects = dialects.collect();
         Ok(Codes { tables, dialects })
     }
 
@@ -145,23 +147,14 @@ enum CodeKind {
     Int,
 }
 
-/// A row with its file and line, for errors that can be found only after all tables are read.
-struct Placed {
-    row: Arc<Row>,
-    file: String,
-    line: usize,
-}
-
 /// The state of reading the tables.
 #[derive(Default)]
 struct Reader {
     /// Dialects in order, each with the file in whose heading it appears.
     columns: Vec<(String, String)>,
-    rows: Vec<Placed>,
-    /// (dialect, direction, code) and (dialect, direction, name), each with the file and line of
-    /// its first use.
-    codes_taken: BTreeMap<(String, Direction, Code), String>,
-    names_taken: BTreeMap<(String, Direction, String), String>,
+    rows: Vec<Arc<Row>>,
+    /// Codes and names by dialect and direction, each with the file and line of its first use.
+    taken: BTreeMap<(String, Direction, String), String>,
 }
 
 const LEADING: [&str; 3] = ["direction", "name", "lane"];
@@ -188,50 +181,29 @@ impl Reader {
                 return Err(error(number)(format!("too many rows: at most {} in all", limits::TABLE_ROWS)));
             }
             let row = read_row(line, &columns).map_err(error(number))?;
-            self.claim(&row, file, number).map_err(error(number))?;
-            self.rows.push(Placed { row: Arc::new(row), file: file.to_owned(), line: number });
+            let fits = self.claim(&row, &format!("{file}:{number}"));
+            let fits = fits.and_then(|()| client_packet::check_row(&row));
+            fits.and_then(|()| server_packet::check_row(&row)).map_err(error(number))?;
+            self.rows.push(Arc::new(row));
         }
-        let rows = self.rows[first..].iter().map(|placed| Arc::clone(&placed.row)).collect();
+        let rows = self.rows[first..].to_vec();
         let dialects = columns.into_iter().map(|(dialect, _)| dialect).collect();
         Ok(Table { file: file.to_owned(), dialects, rows })
     }
 
     /// Reserves the row's codes and names, which must be free in its direction.
-    fn claim(&mut self, row: &Row, file: &str, line: usize) -> Result<(), String> {
-        let here = format!("{file}:{line}");
+    fn claim(&mut self, row: &Row, here: &str) -> Result<(), String> {
+        let direction = row.direction;
         for (dialect, code) in &row.codes {
-            let key = (dialect.clone(), row.direction, code.clone());
-            if let Some(before) = self.codes_taken.insert(key, here.clone()) {
-                return Err(format!(
-                    "duplicate code {code} of {dialect} {}, first at {before}",
-                    row.direction.name()
-                ));
-            }
-            let key = (dialect.clone(), row.direction, row.name.clone());
-            if let Some(before) = self.names_taken.insert(key, here.clone()) {
-                return Err(format!(
-                    "duplicate name {} of {dialect} {}, first at {before}",
-                    row.name,
-                    row.direction.name()
-                ));
+            for what in [format!("code {code}"), format!("name {}", row.name)] {
+                let key = (dialect.clone(), direction, what.clone());
+                if let Some(before) = self.taken.insert(key, here.to_owned()) {
+                    let direction = direction.name();
+                    return Err(format!("duplicate {what} of {dialect} {direction}, first at {before}"));
+                }
             }
         }
         Ok(())
-    }
-
-    fn dialects(self) -> Result<Vec<Arc<Dialect>>, TableError> {
-        let mut dialects = Vec::new();
-        for (name, _) in &self.columns {
-            let rows = self.rows.iter().filter(|placed| placed.row.code(name).is_some());
-            let dialect = Dialect::new(name, rows.clone().map(|placed| Arc::clone(&placed.row)));
-            for placed in rows {
-                let fits = client_packet::check_row(&placed.row)
-                    .and_then(|()| server_packet::check_row(&placed.row));
-                fits.map_err(|reason| TableError { file: placed.file.clone(), line: placed.line, reason })?;
-            }
-            dialects.push(Arc::new(dialect));
-        }
-        Ok(dialects)
     }
 }
 
