@@ -90,7 +90,7 @@ impl KnownClans {
     pub fn charge_tags(&mut self, bytes: usize, state: &State) {
         if bytes > 0 {
             self.charge(bytes, state);
-            self.pace.told_news(state.tick, state.tick_hz);
+            self.pace.sent_news(state.tick, state.tick_hz);
         }
     }
 
@@ -111,7 +111,7 @@ impl KnownClans {
         }
         self.version = state.clans.version;
         if self.has_list {
-            self.pace.told_news(state.tick, state.tick_hz);
+            self.pace.sent_news(state.tick, state.tick_hz);
         }
         self.update(&state.clans.list, |_| true)
     }

@@ -40,7 +40,7 @@ impl Pace {
     }
 
     /// Records that news were sent.
-    pub fn told_news(&mut self, tick: u32, tick_hz: u32) {
+    pub fn sent_news(&mut self, tick: u32, tick_hz: u32) {
         self.news_tick = tick.saturating_add(ticks(limits::CLAN_NEWS_EVERY.as_millis() as u64, tick_hz));
     }
 }
@@ -69,9 +69,9 @@ mod tests {
     #[test]
     fn news_come_at_most_once_a_second_and_later_after_long_ones() {
         let mut pace = Pace::default();
-        pace.told_news(0, HZ);
+        pace.sent_news(0, HZ);
         assert_eq!([29, 30].map(|tick| pace.is_news_due(tick)), [false, true]);
-        pace.told_news(30, HZ);
+        pace.sent_news(30, HZ);
         pace.spend(3_000, 30, HZ);
         assert_eq!([119, 120].map(|tick| pace.is_news_due(tick)), [false, true]);
     }
@@ -89,7 +89,7 @@ mod tests {
     fn the_last_ticks_of_a_world_end_nothing() {
         let mut pace = Pace::default();
         pace.spend(usize::MAX, u32::MAX, HZ);
-        pace.told_news(u32::MAX, HZ);
+        pace.sent_news(u32::MAX, HZ);
         assert!(pace.is_news_due(u32::MAX));
     }
 }

@@ -1,5 +1,5 @@
-//! Once its buffers have grown, a connection receives and answers without asking for memory. A program of its own, since it counts
-//! every allocation of the process.
+//! Once its buffers have grown, a connection receives and answers, and a client's update is written, without asking for memory. A
+//! program of its own with a single test, since it counts every allocation of the process.
 #![allow(
     unsafe_code,
     reason = "an allocator that counts can only be written with it; no product code is here"
@@ -7,7 +7,10 @@
 
 mod counting;
 
+use tickwire::feed::{Layout, Messages, Publisher, Rates, Scratch, View};
 use tickwire::limits::{ECHO_FRAGMENTS, ECHO_MESSAGE_BYTES, ECHO_READ_BYTES};
+use tickwire::packet::Codes;
+use tickwire::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
 use tickwire::ws::frame::{Header, Opcode, mask};
 use tickwire::ws::{Conn, Event, Limits, Role, frame};
 
@@ -61,7 +64,12 @@ fn echo(conn: &mut Conn, bytes: &[u8], piece_bytes: usize, output: &mut Vec<u8>)
 }
 
 #[test]
-fn no_frame_allocates_after_the_first_ones() {
+fn no_frame_and_no_update_allocates_after_the_first_ones() {
+    no_frame_allocates();
+    no_update_allocates();
+}
+
+fn no_frame_allocates() {
     let limits = Limits { message_bytes: ECHO_MESSAGE_BYTES, fragments: ECHO_FRAGMENTS };
     let (bytes, mut output) = (frames(), Vec::new());
     for piece_bytes in [1, 100, ECHO_READ_BYTES] {
@@ -76,5 +84,39 @@ fn no_frame_allocates_after_the_first_ones() {
             assert_eq!(echo(&mut conn, &bytes, piece_bytes, &mut output), 24);
         }
         assert_eq!(counting::allocations() - before, 0, "pieces of {piece_bytes} bytes");
+    }
+}
+
+/// Twenty players walk about on a small map. The first view of each layout makes the records of a tick; the others only copy them.
+fn no_update_allocates() {
+    let mut world = World::new(Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
+    let mut publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 30 });
+    let command = |player, sequence, action| Command { player: PlayerId(player), sequence, action };
+    let join = |number| Action::Join { player: PlayerId(number), name: format!("p{number}"), skin: 1 };
+    world.step(&mut (1..=20).map(|number| command(0, number.into(), join(number))).collect());
+    for (name, layout) in [("native", Layout::Native), ("letters", Layout::Moomoo)] {
+        let dialect = Codes::builtin().dialect(name).expect("built in");
+        let mut views: Vec<View> = (0..4).map(|_| View::new(layout)).collect();
+        let (mut scratch, mut messages, mut written) = (Scratch::default(), Messages::default(), 0);
+        for tick in 0..90u16 {
+            let direction = |number: u16| Some(Angle((tick / 10 + number).wrapping_mul(9_000)));
+            let walk =
+                |number| command(number, world.tick().into(), Action::Move { direction: direction(number) });
+            world.step(&mut (1..=20).map(walk).collect());
+            let published = publisher.publish(&world, |_| 0);
+            let mut before = 0;
+            for (number, view) in (1..).zip(&mut views) {
+                messages.clear();
+                view.follow(Some(PlayerId(number)), None);
+                view.update(&[], &published, false, &dialect, &mut scratch, &mut messages);
+                written += messages.iter().count();
+                if number == 1 {
+                    before = counting::allocations();
+                }
+            }
+            // The players meet one another in the first second; the leaderboard is made once a second, by the first view.
+            assert!(tick < 45 || counting::allocations() == before, "{name}, tick {tick}");
+        }
+        assert!(written > 90, "{name}: {written} messages");
     }
 }
