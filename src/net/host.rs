@@ -56,19 +56,20 @@ pub struct Host {
 impl Host {
     /// A host that is starting. `rooms` begins with the default room.
     pub fn new(config: Config, rooms: Vec<Arc<Handle>>, admission: Arc<Admission>, workers: usize) -> Host {
-        let tap = Tap::default();
+        let (tap, metrics, started) = (Tap::default(), Metrics::new(), Instant::now());
+        let recorder = Recorder::new(tap.clone(), config.rotation, metrics.capture.clone(), started);
         rooms.iter().for_each(|room| tap.room_begins(&room.options.name));
         Host {
             budgets: Budgets::new(config.address_budgets),
             config,
-            metrics: Metrics::new(),
+            metrics,
             gate: Gate::default(),
             tap,
-            recorder: Recorder::default(),
+            recorder,
             admission,
             bells: (0..workers).map(|_| Bell::default()).collect(),
             rooms,
-            started: Instant::now(),
+            started,
             asked_to_stop: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             rooms_stopping: AtomicBool::new(false),

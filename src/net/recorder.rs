@@ -20,12 +20,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use prometheus_client::metrics::counter::Counter;
 use tracing::{info, warn};
 
-use super::host::Host;
 use super::tap::{Listener, Lost, Tap, What};
 use crate::limits;
 use crate::sync::Mutex;
@@ -49,8 +48,13 @@ impl Default for Rotation {
 }
 
 /// See the [module](self).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Recorder {
+    tap: Tap,
+    rotation: Rotation,
+    counts: Counts,
+    /// When the server's clock began.
+    started: Instant,
     running: Mutex<Option<Running>>,
 }
 
@@ -96,11 +100,16 @@ impl Progress {
 }
 
 impl Recorder {
+    /// A recorder of what this tap sees, with no capture running.
+    pub fn new(tap: Tap, rotation: Rotation, counts: Counts, started: Instant) -> Recorder {
+        Recorder { tap, rotation, counts, started, running: Mutex::default() }
+    }
+
     /// Starts a capture of one client or of all. Returns the file's name.
     ///
     /// # Errors
     /// A capture is already running, or the file cannot be created.
-    pub fn start(&self, shared: &Host, target: Target, only: Option<u64>) -> Result<String, String> {
+    pub fn start(&self, target: Target, only: Option<u64>) -> Result<String, String> {
         let mut running = self.running.lock();
         if let Some(present) = running.as_ref().filter(|present| present.is_on()) {
             return Err(format!("a capture is on: {}", present.progress.name.lock()));
@@ -116,16 +125,16 @@ impl Recorder {
         let name = output.name();
         let progress = Arc::new(Progress::default());
         name.clone_into(&mut progress.name.lock());
-        let listener = shared.tap.listen_with_world(only, limits::CAPTURE_QUEUE_BYTES);
+        let listener = self.tap.listen_with_world(only, limits::CAPTURE_QUEUE_BYTES);
         let (end, ended) = mpsc::channel();
         let writing = Writing {
-            tap: shared.tap.clone(),
+            tap: self.tap.clone(),
             listener: Arc::clone(&listener),
             progress: Arc::clone(&progress),
             output,
-            rotation: shared.config.rotation,
-            scribe: Scribe::new(epoch_ns(shared)),
-            counts: shared.metrics.capture.clone(),
+            rotation: self.rotation,
+            scribe: Scribe::new(epoch_ns(self.started)),
+            counts: self.counts.clone(),
             last: Duration::ZERO,
         };
         let spawned = thread::Builder::new().name("recorder".to_owned()).spawn(move || writing.run(end));
@@ -170,9 +179,9 @@ pub fn file_of_tick(folder: &Path, tick: u32) -> Target {
 
 /// Nanoseconds from 1970 to the start of the server's clock. Read once per capture, so that changes
 /// to the machine's clock do not affect the packets of one capture.
-fn epoch_ns(shared: &Host) -> u64 {
+fn epoch_ns(started: Instant) -> u64 {
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-    u64::try_from(now.saturating_sub(shared.now()).as_nanos()).unwrap_or_default()
+    u64::try_from(now.saturating_sub(started.elapsed()).as_nanos()).unwrap_or_default()
 }
 
 /// Counters of captures, for the metrics.

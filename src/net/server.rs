@@ -145,7 +145,7 @@ impl Server {
     /// # Errors
     /// The reason why the capture cannot be written there.
     pub fn capture(&self, target: Target) -> Result<String, String> {
-        self.host.recorder.start(&self.host, target, None)
+        self.host.recorder.start(target, None)
     }
 
     /// The console, which executes operator commands.

@@ -15,12 +15,13 @@
 //! request.
 
 mod head;
-mod listener;
+mod queue;
+mod seen;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crate::packet::Dialect;
@@ -28,109 +29,9 @@ use crate::peer::receiver::Piece;
 use crate::room::Wants;
 use crate::sync::Mutex;
 pub use crate::ws::Side;
-pub use listener::{Listener, Lost, Taken};
-
-/// An event on the wire or in the world.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
-    /// The client's connection; 0 for the world.
-    pub client: u64,
-    /// Its body, 0 without one.
-    pub player: u16,
-    /// The name of its room.
-    pub room: Arc<str>,
-    /// When, on the server's clock.
-    pub at: Duration,
-    /// The number of ticks that the room had completed.
-    pub tick: u32,
-    /// The event.
-    pub what: What,
-}
-
-impl Seen {
-    /// Something else of the same client, at the same time.
-    fn but(&self, what: What) -> Seen {
-        Seen { what, room: Arc::clone(&self.room), ..*self }
-    }
-}
-
-/// The amount of a client's traffic skipped after a gap, until a message began.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Missed {
-    /// Pieces.
-    pub messages: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// The tick at which the gap began.
-    pub since_tick: u32,
-}
-
-/// The kind of event.
-#[derive(Debug, Clone, PartialEq)]
-pub enum What {
-    /// A client was upgraded, or was connected before the listener joined.
-    Opened {
-        /// The client's end.
-        address: SocketAddr,
-        /// Our end.
-        local: SocketAddr,
-        /// The dialect that it speaks.
-        dialect: String,
-        /// Whether it uses JSON.
-        json: bool,
-        /// The head of its request, secrets overwritten at equal length.
-        request: Vec<u8>,
-        /// The server's response.
-        response: Vec<u8>,
-    },
-    /// The state of its session before the bytes that follow. Sent to a listener that did not
-    /// receive all bytes from the beginning, and only if it also listens to the world. See
-    /// [`crate::peer::Receiver::save`].
-    Session(Vec<u8>),
-    /// Bytes as they travel: whole frames, unless they are the unfinished end of what a client sent.
-    Bytes {
-        /// Who sent them.
-        from: Side,
-        /// The bytes.
-        bytes: Vec<u8>,
-        /// Whether no message is left unfinished after them.
-        whole: bool,
-    },
-    /// Bytes of the client that were skipped. The client's next event begins a message, or is its
-    /// end.
-    Missed(Missed),
-    /// The connection has ended.
-    Ended {
-        /// The rule's name, as in the log.
-        rule: &'static str,
-    },
-    /// The whole world of a room before its next [`What::Tick`]. Sent only to listeners of the
-    /// world, together for all rooms: what comes after is later than each of them.
-    World {
-        /// As [`crate::world::World::restore`] takes it.
-        snapshot: Arc<[u8]>,
-    },
-    /// A tick of the world begins. Sent only to listeners of the world.
-    Tick {
-        /// The world's checksum before it.
-        checksum: u64,
-        /// Its commands, as a command frame.
-        frame: Arc<[u8]>,
-    },
-}
-
-impl What {
-    /// Bytes that it holds, as bounds count them.
-    fn bytes(&self) -> usize {
-        match self {
-            What::Opened { request, response, .. } => request.len() + response.len(),
-            What::Session(bytes) | What::Bytes { bytes, .. } => bytes.len(),
-            What::Missed(_) | What::Ended { .. } => 0,
-            What::World { snapshot } => snapshot.len(),
-            What::Tick { frame, .. } => frame.len(),
-        }
-    }
-}
+use queue::Queue;
+pub use queue::{Lost, Taken};
+pub use seen::{Missed, Seen, What};
 
 /// The handshake of a client, stored compactly for as long as the client is connected.
 #[derive(Debug)]
@@ -209,7 +110,7 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct State {
-    listeners: Vec<Arc<listener::Queue>>,
+    listeners: Vec<Arc<Queue>>,
     /// The clients that are there.
     clients: BTreeMap<u64, Handshake>,
     /// The rooms that tick.
@@ -228,7 +129,7 @@ impl Inner {
         self.wants_world.store(wants_world, Ordering::Relaxed);
     }
 
-    fn forget(&self, queue: &Arc<listener::Queue>) {
+    fn forget(&self, queue: &Arc<Queue>) {
         let mut state = self.state.lock();
         state.listeners.retain(|known| !Arc::ptr_eq(known, queue));
         self.set_flags(&state);
@@ -256,16 +157,16 @@ impl Tap {
     /// Starts listening to one client, or to all. At most `bound_bytes` are queued; events beyond
     /// the limit are lost, and counted.
     pub fn listen(&self, only: Option<u64>, bound_bytes: usize) -> Arc<Listener> {
-        self.add(listener::Queue::new(only, bound_bytes, false))
+        self.add(Queue::new(only, bound_bytes, false))
     }
 
     /// As [`Tap::listen`], and also to the world: its state before the next tick, and then each
     /// tick.
     pub fn listen_with_world(&self, only: Option<u64>, bound_bytes: usize) -> Arc<Listener> {
-        self.add(listener::Queue::new(only, bound_bytes, true))
+        self.add(Queue::new(only, bound_bytes, true))
     }
 
-    fn add(&self, queue: listener::Queue) -> Arc<Listener> {
+    fn add(&self, queue: Queue) -> Arc<Listener> {
         let queue = Arc::new(queue);
         let mut state = self.inner.state.lock();
         for (client, handshake) in &state.clients {
@@ -280,7 +181,7 @@ impl Tap {
         }
         self.inner.set_flags(&state);
         drop(state);
-        Arc::new(Listener::new(queue, Arc::downgrade(&self.inner)))
+        Arc::new(Listener { queue, tap: Arc::downgrade(&self.inner) })
     }
 
     /// For a listener that has lost the handshakes of these clients: introduces the clients that
@@ -359,7 +260,7 @@ impl Tap {
     /// have it yet.
     pub fn wants_of_world(&self, room: &str) -> Wants {
         let wants = self.wants_world();
-        let is_new = |queue: &Arc<listener::Queue>| queue.wants_world() && queue.is_new_to(room);
+        let is_new = |queue: &Arc<Queue>| queue.wants_world() && queue.is_new_to(room);
         let snapshot = wants && self.inner.state.lock().listeners.iter().any(is_new);
         Wants { frame: wants, checksum: wants, snapshot }
     }
@@ -408,6 +309,45 @@ impl Tap {
         self.inner.copies.fetch_add(1, Ordering::Relaxed);
         let Who { client, player, at, tick } = who;
         Arc::new(Seen { client, player, room: Arc::clone(room), at, tick, what })
+    }
+}
+
+/// The reading end of a queue. The tap removes the queue when this is dropped.
+#[derive(Debug)]
+pub struct Listener {
+    queue: Arc<Queue>,
+    tap: Weak<Inner>,
+}
+
+impl Listener {
+    fn forget(&self) {
+        if let Some(tap) = self.tap.upgrade() {
+            tap.forget(&self.queue);
+        }
+    }
+
+    /// Takes all queued events, after waiting at most this long for the first. A listener to the
+    /// world gets no events before the world.
+    pub fn take(&self, wait: Duration) -> Taken {
+        self.queue.take(wait)
+    }
+
+    /// Requests the world of each room again: it arrives before the room's next tick, followed by the
+    /// session of each of its clients before that client's next bytes.
+    pub fn renew(&self) {
+        self.queue.renew();
+    }
+
+    /// Stops listening: the next take finds the end.
+    pub fn close(&self) {
+        self.forget();
+        self.queue.end();
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.forget();
     }
 }
 

@@ -1,4 +1,4 @@
-//! A listener of the tap: its bounded queue, and its knowledge of each client.
+//! The bounded queue of a listener of the tap, and how far the listener follows each client.
 //!
 //! Any thread adds events; the listener takes all of them at once as [`Taken`]. A full queue
 //! accepts no more events until it is emptied, so the missing events lie between the taken events
@@ -9,13 +9,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Inner, Missed, Seen, Side, What};
+use super::seen::{Missed, Seen, What};
 use crate::limits;
 use crate::peer::receiver::Piece;
 use crate::sync::{Condvar, Mutex};
+use crate::ws::Side;
 
 /// The events that a listener missed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,13 +33,6 @@ pub struct Lost {
     pub opened: BTreeSet<u64>,
     /// Clients that left. A client that both arrived and left is in neither set.
     pub ended: BTreeSet<u64>,
-}
-
-impl Missed {
-    fn and(self, seen: &Seen) -> Missed {
-        let since_tick = if self.messages == 0 { seen.tick } else { self.since_tick };
-        Missed { messages: self.messages + 1, bytes: self.bytes + seen.what.bytes() as u64, since_tick }
-    }
 }
 
 impl Lost {
@@ -78,58 +72,6 @@ pub struct Taken {
     pub lost: Lost,
     /// No more events will follow.
     pub over: bool,
-}
-
-/// The reading end of a queue. The tap removes the queue when this is dropped.
-#[derive(Debug)]
-pub struct Listener {
-    queue: Arc<Queue>,
-    tap: Weak<Inner>,
-}
-
-impl Listener {
-    pub(super) fn new(queue: Arc<Queue>, tap: Weak<Inner>) -> Listener {
-        Listener { queue, tap }
-    }
-
-    fn forget(&self) {
-        if let Some(tap) = self.tap.upgrade() {
-            tap.forget(&self.queue);
-        }
-    }
-
-    /// Takes all queued events, after waiting at most this long for the first. A listener to the
-    /// world gets no events before the world.
-    pub fn take(&self, wait: Duration) -> Taken {
-        let mut state = self.queue.state.lock();
-        if !state.has_something() {
-            self.queue.filled.wait_for(&mut state, wait);
-        }
-        if !state.has_something() {
-            return Taken::default();
-        }
-        state.bytes = 0;
-        let over = state.over;
-        Taken { items: mem::take(&mut state.items), lost: mem::take(&mut state.lost), over }
-    }
-
-    /// Requests the world of each room again: it arrives before the room's next tick, followed by the
-    /// session of each of its clients before that client's next bytes.
-    pub fn renew(&self) {
-        self.queue.state.lock().is_new = true;
-    }
-
-    /// Stops listening: the next take finds the end.
-    pub fn close(&self) {
-        self.forget();
-        self.queue.end();
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        self.forget();
-    }
 }
 
 /// How far a listener follows a client's bytes. A client that is not listed is followed again at
@@ -175,6 +117,25 @@ struct State {
 }
 
 impl Queue {
+    /// See [`super::Listener::take`].
+    pub(super) fn take(&self, wait: Duration) -> Taken {
+        let mut state = self.state.lock();
+        if !state.has_something() {
+            self.filled.wait_for(&mut state, wait);
+        }
+        if !state.has_something() {
+            return Taken::default();
+        }
+        state.bytes = 0;
+        let over = state.over;
+        Taken { items: mem::take(&mut state.items), lost: mem::take(&mut state.lost), over }
+    }
+
+    /// See [`super::Listener::renew`].
+    pub(super) fn renew(&self) {
+        self.state.lock().is_new = true;
+    }
+
     pub(super) fn new(only: Option<u64>, bound_bytes: usize, wants_world: bool) -> Queue {
         let state = State { is_new: wants_world, is_first: wants_world, ..State::default() };
         Queue { only, bound_bytes, wants_world, state: Mutex::new(state), filled: Condvar::new() }
