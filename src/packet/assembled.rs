@@ -89,7 +89,7 @@ pub(super) fn sample(row: &Row) -> Option<Vec<Value>> {
         _ => 1,
     };
     let fits = |values: &Vec<Value>| {
-        values.first().and_then(Value::as_array).is_none_or(|list| list.len() % stride == 0)
+        values.first().and_then(Value::as_array).is_none_or(|list| list.len().is_multiple_of(stride))
     };
     let at = samples.iter().position(fits).or(samples.len().checked_sub(1))?;
     Some(samples.swap_remove(at))

@@ -86,7 +86,7 @@ fn fit_map(members: &[Argument], mut pairs: Vec<(Value, Value)>) -> Result<Value
 
 fn fit_groups(members: &[Argument], most: Option<usize>, values: Vec<Value>) -> Result<Value, WrongArgument> {
     let stride = members.len();
-    if values.len() % stride != 0 {
+    if !values.len().is_multiple_of(stride) {
         return Err(wrong(format!("groups of {stride}"), format!("{} values", values.len())));
     }
     check_count(values.len() / stride, most, "groups")?;

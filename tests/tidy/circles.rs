@@ -234,10 +234,10 @@ fn ties<'a>(sources: &Sources<'a>) -> Ties<'a> {
             entry.entry(target).or_insert(name);
         }
         for path in paths {
-            if let Some((target, name)) = resolve(sources, module, path, 0) {
-                if target != own {
-                    entry.entry(target).or_insert(name);
-                }
+            if let Some((target, name)) =
+                resolve(sources, module, path, 0).filter(|(target, _)| *target != own)
+            {
+                entry.entry(target).or_insert(name);
             }
         }
     }
