@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::conversation::At;
 use crate::household::Household;
 use crate::peer::life::Due;
 use crate::peer::receiver::RoomFacts;
@@ -96,11 +95,6 @@ impl<L: Line> Client<L> {
     /// Its address as limits count it.
     pub fn household(&self) -> Household {
         Household::of(self.address.ip())
-    }
-
-    /// The time of what is read `now`.
-    pub fn at(&self, now: Duration) -> At {
-        At { now, tick: self.room.tick() }
     }
 
     /// The receiver of its bytes.

@@ -42,6 +42,13 @@ pub struct At {
     pub tick: u32,
 }
 
+impl At {
+    /// The time of what a client's reader reads `now`.
+    pub fn of<L>(client: &Client<L>, now: Duration) -> At {
+        At { now, tick: client.room.tick() }
+    }
+}
+
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Asked<'a, L, B> {

@@ -50,7 +50,7 @@ impl Noted<'_> {
     /// What the client's bytes may ask, when they are read now.
     fn asked(&self) -> Asked<'_, Socket, Self> {
         let Noted { host, client } = self;
-        Asked { client, budgets: &host.budgets, books: self, at: client.at(host.now()) }
+        Asked { client, budgets: &host.budgets, books: self, at: At::of(client, host.now()) }
     }
 }
 
