@@ -14,7 +14,7 @@ use super::row::Row;
 
 /// Name and arguments of each packet, of the MooMoo dialects and then of the native one. `ID` is the largest number of a player,
 /// `FAR` the largest i32 and `ALL` the largest u32.
-const SAMPLES: [(&str, &str); 51] = [
+const SAMPLES: &[(&str, &str)] = &[
     ("update_players", r#"[[ID,1,1,1.57,-1,0,0,null,0,0,0,0,0]]"#),
     ("load_objects", r#"[[FAR,1,1,0,175,3,null,-1]]"#),
     ("leaderboard", r#"[[ID,"a name",ALL]]"#),
