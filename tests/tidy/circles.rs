@@ -11,7 +11,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Folders that may still hold circles. An entry without a circle fails, so that this list only shrinks.
-pub const ALLOWED: [&str; 1] = ["src/feed"];
+pub const ALLOWED: [&str; 0] = [];
 
 /// Words that begin an item, and that its name follows.
 const ITEMS: [&str; 9] = ["const", "enum", "fn", "mod", "static", "struct", "trait", "type", "union"];

@@ -1,24 +1,13 @@
 //! The events of a tick for a native client: gestures and shots in lists, deaths one by one.
 
-use super::view::{Scratch, View};
+use super::view::{Lists, Scratch, View};
 use crate::feed::animals;
 use crate::feed::events::{Event, Events, Named, Ping, Shot, shot_number};
 use crate::feed::messages::Writer;
-use crate::feed::records::Section;
 use crate::feed::state::State;
 use crate::packet::ServerPacket;
 use crate::packet::msgpack::{write_int, write_nil, write_str, write_uint};
 use crate::world::{Fixed, PlayerId};
-
-/// The lists of one tick.
-#[derive(Debug, Default)]
-pub struct Lists {
-    swings: Section,
-    shakes: Section,
-    strikes: Section,
-    shot_ends: Section,
-    shots: Section,
-}
 
 impl View {
     /// Writes the events of a tick that concern what the client knows and sees. `state` is the

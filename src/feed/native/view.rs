@@ -1,12 +1,12 @@
 //! One native client: where it looks from, and what it knows.
 
 use super::compare::{Changes, KnownSet, Now};
-use super::events::Lists;
 use super::look::Look;
 use super::records::Encoded;
 use super::write::write;
 use crate::feed::known::Viewpoint;
 use crate::feed::messages::Writer;
+use crate::feed::records::Section;
 use crate::feed::state::State;
 
 /// Buffers of a worker, shared by its views one after the other, so that the steady state allocates
@@ -16,6 +16,16 @@ pub struct Scratch {
     look: Look,
     changes: Changes,
     pub(super) lists: Lists,
+}
+
+/// The events of one tick that are sent in lists.
+#[derive(Debug, Default)]
+pub struct Lists {
+    pub swings: Section,
+    pub shakes: Section,
+    pub strikes: Section,
+    pub shot_ends: Section,
+    pub shots: Section,
 }
 
 /// See the [module](self).
