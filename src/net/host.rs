@@ -49,8 +49,11 @@ pub struct Host {
     rooms_stopping: AtomicBool,
     next_client: AtomicU64,
     next_bell: AtomicUsize,
-    clients: Registry<Arc<Client>>,
-    connections: Registry<Arc<TcpStream>>,
+    /// All current clients.
+    pub clients: Registry<Arc<Client>>,
+    /// The connections whose thread runs: a shutdown waits for these threads and reaches their
+    /// sockets.
+    pub connections: Registry<Arc<TcpStream>>,
 }
 
 impl Host {
@@ -147,16 +150,6 @@ impl Host {
         }
     }
 
-    /// The client of this number, if it is still there.
-    pub fn client(&self, number: u64) -> Option<Arc<Client>> {
-        self.clients.get(number)
-    }
-
-    /// All current clients.
-    pub fn clients(&self) -> Vec<Arc<Client>> {
-        self.clients.all()
-    }
-
     /// Assigns a client to a worker, round-robin. From now on the client receives updates.
     pub fn give_to_worker(&self, client: &Arc<Client>) {
         let turn = self.next_bell.fetch_add(1, Ordering::Relaxed);
@@ -170,12 +163,6 @@ impl Host {
         }
     }
 
-    /// Records that this connection's thread begins: from now on a shutdown waits for the thread
-    /// and reaches its socket.
-    pub fn connection_begins(&self, number: u64, stream: &Arc<TcpStream>) {
-        self.connections.add(number, Arc::clone(stream));
-    }
-
     /// Ends the connection of this number immediately, if it is still open: its thread wakes from
     /// any blocking call.
     pub fn cut_connection(&self, number: u64) {
@@ -184,21 +171,10 @@ impl Host {
         }
     }
 
-    /// Records that the thread of this connection has ended.
-    pub fn connection_ends(&self, number: u64) {
-        self.connections.remove(number);
-    }
-
     /// Ends all connections immediately, whatever their state: clients, pages, unfinished requests.
     pub fn cut_connections(&self) {
         for stream in self.connections.all() {
             let _ = stream.shutdown(Shutdown::Both);
         }
-    }
-
-    /// Waits at most this long until the threads of all connections have ended. Returns the number
-    /// of connections left.
-    pub fn wait_for_connections(&self, time: Duration) -> usize {
-        self.connections.wait_until_empty(Instant::now() + time)
     }
 }

@@ -77,16 +77,16 @@ fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
     }
     let (for_thread, stream) = (Arc::clone(host), Arc::new(stream));
     let number = permit.number();
-    host.connection_begins(number, &stream);
+    host.connections.add(number, Arc::clone(&stream));
     let spawned = thread::Builder::new()
         .name("client".to_owned())
         .stack_size(limits::CLIENT_STACK_BYTES)
         .spawn(move || {
             connection::run(&for_thread, stream, address, permit);
-            for_thread.connection_ends(number);
+            for_thread.connections.remove(number);
         });
     if let Err(error) = spawned {
-        host.connection_ends(number);
+        host.connections.remove(number);
         warn!("no thread for a connection: {error}");
         Metrics::count(&host.metrics.turned_away, "cap", TurnedAway::Unavailable.name());
     }

@@ -29,7 +29,7 @@ pub fn run(host: &Host, mut core: Box<dyn Core>) {
     if lived.is_err() {
         host.metrics.panics.inc();
         error!(room = name(&room), tick = room.tick(), "a panic ended this room; it is a bug of the server");
-        for client in host.clients().iter().filter(|client| Arc::ptr_eq(&client.room, &room)) {
+        for client in host.clients.all().iter().filter(|client| Arc::ptr_eq(&client.room, &room)) {
             client.close(Ending::Breach(Breach::InternalError), host.now());
         }
     }

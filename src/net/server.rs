@@ -5,6 +5,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use super::config::Config;
 use super::console::Console;
@@ -167,14 +168,14 @@ impl Server {
         host.set_stopping();
         platform::shut_listener(&listener);
         let _ = accepting.join();
-        for client in host.clients() {
+        for client in host.clients.all() {
             client.close(Ending::Breach(Breach::GoingAway), host.now());
         }
         // Rooms and workers go on meanwhile: they send what waits.
-        if host.wait_for_connections(limits::STOP_TIME) > 0 {
+        if host.connections.wait_until_empty(Instant::now() + limits::STOP_TIME) > 0 {
             host.cut_connections();
         }
-        let left = host.wait_for_connections(limits::CUT_TIME);
+        let left = host.connections.wait_until_empty(Instant::now() + limits::CUT_TIME);
         host.stop_rooms();
         for room in ticking {
             let _ = room.join();

@@ -237,51 +237,35 @@ mod tests {
     }
 
     #[test]
-    fn a_command_runs_in_the_tick_it_is_meant_for_or_the_next_one() {
-        let mut inbox = Inbox::new(10, 0, 30, 0);
-        inbox.push(home(), stop(1, 1), Some(12)).unwrap();
-        inbox.push(home(), stop(1, 2), Some(3)).unwrap();
-        inbox.push(home(), stop(1, 3), None).unwrap();
-        assert_eq!(drained(&mut inbox, 10), [2, 3]);
-        assert_eq!(drained(&mut inbox, 11), [0; 0]);
-        assert_eq!(drained(&mut inbox, 12), [1]);
+    fn a_command_runs_in_its_tick_the_next_one_or_the_bound_and_one_without_a_tick_after_the_delay() {
+        // The delay, the intended tick, the tick in which it runs, and how early it came.
+        for (delay, intended, expected, margin) in [
+            (0, Some(12), 12, Some(2)),
+            (0, Some(3), 10, Some(-7)),
+            (0, None, 10, None),
+            (2, None, 12, None),
+            (2, Some(u32::MAX), 40, Some(i16::MAX)),
+        ] {
+            let mut inbox = Inbox::new(10, 0, 30, delay);
+            inbox.push(home(), stop(1, 7), intended).unwrap();
+            let (mut ran, mut margins) = (Vec::new(), Vec::new());
+            for tick in 10..=40 {
+                let mut commands = Vec::new();
+                inbox.drain(tick, &mut commands, |player, ticks| margins.push((player, ticks)));
+                ran.extend(commands.iter().map(|command| (tick, command.sequence)));
+            }
+            assert_eq!(ran, [(expected, 7)], "{intended:?} with a delay of {delay}");
+            assert_eq!(margins, Vec::from_iter(margin.map(|ticks| (PlayerId(1), ticks))));
+        }
     }
 
     #[test]
     fn the_operators_sequences_go_on_and_a_ticket_says_when() {
         let mut inbox = Inbox::new(10, 70, 30, 5);
-        let leave = || Action::Leave { player: PlayerId(1) };
-        assert_eq!(inbox.push_operator(vec![leave()]), Ticket { tick: 10, sequence: 71 });
+        let leave = || vec![Action::Leave { player: PlayerId(1) }];
+        assert_eq!(inbox.push_operator(leave()), Ticket { tick: 10, sequence: 71 });
         assert_eq!(drained(&mut inbox, 10), [71]);
-        assert_eq!(inbox.push_operator(vec![leave()]), Ticket { tick: 11, sequence: 72 });
-    }
-
-    #[test]
-    fn the_far_future_is_cut_to_the_bound() {
-        let mut inbox = Inbox::new(0, 0, 30, 0);
-        inbox.push(home(), stop(1, 1), Some(u32::MAX)).unwrap();
-        assert_eq!(drained(&mut inbox, 29), [0; 0]);
-        assert_eq!(drained(&mut inbox, 30), [1]);
-    }
-
-    #[test]
-    fn commands_without_a_tick_wait_the_delay() {
-        let mut inbox = Inbox::new(5, 0, 30, 2);
-        inbox.push(home(), stop(1, 1), None).unwrap();
-        assert_eq!(drained(&mut inbox, 6), [0; 0]);
-        assert_eq!(drained(&mut inbox, 7), [1]);
-    }
-
-    #[test]
-    fn the_margin_says_how_early_or_late() {
-        let mut inbox = Inbox::new(10, 0, 30, 0);
-        inbox.push(home(), stop(1, 1), Some(13)).unwrap();
-        inbox.push(home(), stop(2, 1), Some(8)).unwrap();
-        let mut margins = BTreeMap::new();
-        inbox.drain(10, &mut Vec::new(), |player, ticks| {
-            margins.insert(player, ticks);
-        });
-        assert_eq!(margins, BTreeMap::from([(PlayerId(1), 3), (PlayerId(2), -2)]));
+        assert_eq!(inbox.push_operator(leave()), Ticket { tick: 11, sequence: 72 });
     }
 
     #[test]
@@ -336,13 +320,8 @@ mod tests {
     }
 
     #[test]
-    fn short_lived_clients_of_a_few_addresses_leave_room_for_every_honest_command() {
-        assert_eq!(honest_commands_accepted(false), 70);
-    }
-
-    #[test]
-    fn clients_of_a_few_addresses_that_stay_leave_room_for_every_honest_command() {
-        assert_eq!(honest_commands_accepted(true), 70);
+    fn clients_of_a_few_addresses_leave_room_for_every_honest_command_whether_they_stay_or_go() {
+        assert_eq!([false, true].map(honest_commands_accepted), [70, 70]);
     }
 
     #[test]

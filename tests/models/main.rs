@@ -27,7 +27,6 @@ mod planted;
 #[path = "../../src/net/registry.rs"]
 mod registry;
 #[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
-#[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
 #[path = "../../src/room/mod.rs"]
 mod room;
 mod seats;

@@ -63,11 +63,13 @@ impl Script {
         self.sequence += self.dice.roll(3) as u32;
         let (sequence, tick) = (Some(self.sequence), None);
         let number = self.dice.roll(40) as u16;
-        let angle = Some(self.dice.roll(65_536) as u16);
+        let angle = self.dice.roll(65_536) as u16;
         match self.dice.roll(14) {
-            0 | 1 => ClientPacket::Move { sequence, tick, direction: angle.filter(|_| number > 5) },
-            2 => ClientPacket::Aim { sequence, tick, heading: angle.unwrap_or(0) },
-            3 => ClientPacket::Attack { sequence, tick, state: number.is_multiple_of(2), heading: angle },
+            0 | 1 => ClientPacket::Move { sequence, tick, direction: (number > 5).then_some(angle) },
+            2 => ClientPacket::Aim { sequence, tick, heading: angle },
+            3 => {
+                ClientPacket::Attack { sequence, tick, state: number.is_multiple_of(2), heading: Some(angle) }
+            }
             4 => ClientPacket::Select { sequence, tick, id: number * 9, is_weapon: number.is_multiple_of(2) },
             5 => ClientPacket::Upgrade { sequence, tick, choice: number * 9 },
             6 => ClientPacket::Chat { sequence, tick, text: "hello ".repeat(usize::from(number % 4)) },

@@ -144,7 +144,7 @@ fn the_rooms_of_a_server_have_different_names_that_fit_a_path() {
         let config = config();
         let rooms = names.iter().map(|name| -> Box<dyn Core> { Box::new(room(&config, name, 1)) });
         let rooms = rooms.collect();
-        let error = Server::start_rooms(config, rooms).err().expect("refused");
+        let error = Server::start_rooms(config, rooms).expect_err("refused");
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{names:?}");
     }
 }

@@ -210,7 +210,7 @@ fn by_name<'a>(
 /// The client that plays as this player.
 fn client_of(host: &Host, room: &Handle, player: PlayerId) -> Option<Arc<Client>> {
     match room.seat(player)? {
-        Seat::Connected(number) => host.client(number),
+        Seat::Connected(number) => host.clients.get(number),
         _ => None,
     }
 }
@@ -265,7 +265,7 @@ fn ban(host: &Host, address: IpAddr, source: Source) -> Done {
     if !is_new {
         return Err(format!("{household} is banned already"));
     }
-    let clients = host.clients();
+    let clients = host.clients.all();
     let theirs: Vec<_> =
         clients.iter().filter(|client| Household::of(client.address.ip()) == household).collect();
     for client in &theirs {

@@ -273,7 +273,7 @@ impl<'a> Watcher<'a> {
     }
 
     fn tell_clients(&mut self) {
-        let clients = self.shared.clients();
+        let clients = self.shared.clients.all();
         let last = clients.len().saturating_sub(limits::WIRE_CLIENTS);
         let list: Vec<Listed> = clients[last..]
             .iter()
@@ -297,7 +297,7 @@ impl<'a> Watcher<'a> {
         let opened =
             self.watched.as_ref().and_then(|watched| watched.opened.as_ref().zip(Some(watched.client)));
         let Some(((opened, _), id)) = opened else { return };
-        let client = self.shared.clients().into_iter().find(|client| client.id == id);
+        let client = self.shared.clients.get(id);
         let whose = Whose {
             player: client.as_ref().and_then(|client| client.player()).map_or(0, |player| player.0),
             name: client.map(|client| client.name()).unwrap_or_default(),
