@@ -40,24 +40,24 @@ const BEARER: &str = "bearer.";
 /// # Errors
 /// 403 for another site's page, and for a remote client without a token; 401 and 429 for a wrong
 /// token, as at `/admin`.
-pub fn check(shared: &Host, head: &RequestHead, address: SocketAddr) -> Result<(), Refused> {
+pub fn check(host: &Host, head: &RequestHead, address: SocketAddr) -> Result<(), Refused> {
     let is_own = is_own_origin(head);
-    if !is_own && !is_listed_origin(head, &shared.config.allowed_origins) {
+    if !is_own && !is_listed_origin(head, &host.config.allowed_origins) {
         return Err(Refused::plain(403, "wire_origin"));
     }
-    if is_own && is_at_this_machine(head, address, &shared.config.trusted_proxies) {
+    if is_own && is_at_this_machine(head, address, &host.config.trusted_proxies) {
         return Ok(());
     }
     match token(head) {
-        Some(said) => check_token(shared, &said, address),
+        Some(said) => check_token(host, &said, address),
         None => Err(Refused::plain(403, "wire_token_missing")),
     }
 }
 
 /// The status of the page of `/wire` for this request: that of [`check`].
-pub fn status(shared: &Host, head: &RequestHead, address: SocketAddr) -> u16 {
-    let Err(refused) = check(shared, head, address) else { return 200 };
-    Metrics::count(&shared.metrics.refused, "rule", refused.rule);
+pub fn status(host: &Host, head: &RequestHead, address: SocketAddr) -> u16 {
+    let Err(refused) = check(host, head, address) else { return 200 };
+    Metrics::count(&host.metrics.refused, "rule", refused.rule);
     refused.status
 }
 
@@ -138,7 +138,7 @@ mod tests {
     use crate::net::console::token::Token;
     use crate::ws::http::HeadReader;
 
-    fn shared() -> Host {
+    fn host() -> Host {
         let mut config = Config::new("127.0.0.1:0".parse().expect("an address"));
         config.admin_token = Token::new("a-token-of-the-test").expect("long enough");
         Host::for_tests(config)
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn another_address_needs_the_token_whatever_it_says() {
-        let shared = shared();
+        let host = host();
         let token = "Host: localhost\r\nAuthorization: Bearer a-token-of-the-test";
         for (address, lines, expected) in [
             ("127.0.0.1:9", "Host: localhost", None),
@@ -171,7 +171,7 @@ mod tests {
             ("203.0.113.9:9", token, None),
             ("127.0.0.1:9", "Host: localhost\r\nOrigin: http://evil.example", Some((403, "wire_origin"))),
         ] {
-            let refused = check(&shared, &head(lines), address.parse().expect("an address")).err();
+            let refused = check(&host, &head(lines), address.parse().expect("an address")).err();
             let told = refused.map(|refused| (refused.status, refused.rule));
             assert_eq!(told, expected, "{address} {lines}");
         }

@@ -40,22 +40,22 @@ use crate::limits;
 use crate::ws::http::{HeadReader, RequestHead};
 
 /// The entry point of a connection's thread.
-pub fn run(shared: &Arc<Host>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
+pub fn run(host: &Arc<Host>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
     let lived = catch_unwind(AssertUnwindSafe(|| {
-        if let Some((client, permit, rest)) = begin(shared, stream, address, permit) {
-            conversation::run(shared, &client, &rest);
+        if let Some((client, permit, rest)) = begin(host, stream, address, permit) {
+            conversation::run(host, &client, &rest);
             drop(permit);
         }
     }));
     if lived.is_err() {
-        shared.metrics.panics.inc();
+        host.metrics.panics.inc();
         error!(%address, "a panic ended this connection; it is a bug of the server");
     }
 }
 
 /// Reads the head and answers it. `Some` when the connection has become a client. `peer` is who connected, which may be a proxy.
 fn begin(
-    shared: &Arc<Host>,
+    host: &Arc<Host>,
     stream: Arc<TcpStream>,
     peer: SocketAddr,
     mut permit: Permit,
@@ -64,55 +64,55 @@ fn begin(
     let (head, raw, rest) = match read_head(&stream, deadline) {
         Ok(complete) => complete?,
         Err(refusal) => {
-            refuse(shared, &stream, peer, refusal);
+            refuse(host, &stream, peer, refusal);
             return None;
         }
     };
-    let address = match whose(shared, &head, peer, &mut permit) {
+    let address = match whose(host, &head, peer, &mut permit) {
         Ok(address) => address,
         Err(refusal) => {
-            refuse(shared, &stream, peer, refusal.to(&head));
+            refuse(host, &stream, peer, refusal.to(&head));
             return None;
         }
     };
     if admin::brings_lines(&head) {
-        match admin::respond(shared, &stream, (&head, rest), address, deadline) {
+        match admin::respond(host, &stream, (&head, rest), address, deadline) {
             Ok(response) => answer(&stream, &response, b""),
-            Err(refused) => refuse(shared, &stream, address, refused),
+            Err(refused) => refuse(host, &stream, address, refused),
         }
         return None;
     }
     if wire::is_meant(&head) {
-        if let Err(refused) = wire::serve(shared, &stream, (&head, rest), address, &mut permit) {
-            refuse(shared, &stream, address, refused.to(&head));
+        if let Err(refused) = wire::serve(host, &stream, (&head, rest), address, &mut permit) {
+            refuse(host, &stream, address, refused.to(&head));
         }
         return None;
     }
     if !head.asks_for_upgrade() {
-        let response = pages::respond(shared, &head, address);
+        let response = pages::respond(host, &head, address);
         // The path alone: a query may hold a token.
         debug!(%address, status = response.status, path = head.path(), "page");
         answer(&stream, &response.head, &response.body);
         return None;
     }
-    match upgrade(shared, &head, Household::of(address.ip()), &mut permit) {
+    match upgrade(host, &head, Household::of(address.ip()), &mut permit) {
         Ok(Entry { room, endpoint, response }) => {
             write_all(&stream, &response, limits::HEAD_TIME).ok()?;
-            let id = shared.next_client_id();
+            let id = host.next_client_id();
             let dialect = endpoint.dialect.name();
             info!(client = id, %address, dialect, json = endpoint.is_json, "client connected");
-            let (now, local) = (shared.now(), stream.local_addr().unwrap_or(shared.config.bind));
+            let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));
             let spoken = (Arc::clone(&endpoint.dialect), endpoint.is_json);
             let begun = (Arc::clone(&room.options.name), now, room.tick());
             // A capture shows the connection as it is, with the proxy at its other end.
-            shared.tap.opened(id, Handshake::new((peer, local), spoken, begun, raw, response));
-            let (tap, bytes_out) = (shared.tap.clone(), shared.metrics.bytes_out.clone());
+            host.tap.opened(id, Handshake::new((peer, local), spoken, begun, raw, response));
+            let (tap, bytes_out) = (host.tap.clone(), host.metrics.bytes_out.clone());
             let socket = Socket { stream, tap, bytes_out };
             let client = Arc::new(Client::new((id, address), socket, room, endpoint, now));
             Some((client, permit, rest))
         }
         Err(refusal) => {
-            refuse(shared, &stream, address, refusal.to(&head));
+            refuse(host, &stream, address, refusal.to(&head));
             None
         }
     }
@@ -153,51 +153,51 @@ fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<Head>, Refu
 /// the proxy's connection; otherwise the peer's own address. From now on the request counts for
 /// this address.
 fn whose(
-    shared: &Host,
+    host: &Host,
     head: &RequestHead,
     peer: SocketAddr,
     permit: &mut Permit,
 ) -> Result<SocketAddr, Refused> {
-    let client = forwarded::client(&shared.config.trusted_proxies, peer.ip(), head);
+    let client = forwarded::client(&host.config.trusted_proxies, peer.ip(), head);
     let client = client.map_err(|rule| Refused::plain(400, rule))?;
     if let Err(cap) = permit.belongs_to(client) {
         debug!(%client, cap = cap.name(), "behind a proxy: turned away");
-        return Err(turned_away(shared, cap));
+        return Err(turned_away(host, cap));
     }
     // The listener has counted a connection that no proxy made.
-    if forwarded::is_trusted(&shared.config.trusted_proxies, peer.ip()) {
-        let taken = shared.budgets.take(Household::of(client), Spending::Connection, shared.now());
-        taken.map_err(|wait| too_often(shared, Spending::Connection, wait))?;
+    if forwarded::is_trusted(&host.config.trusted_proxies, peer.ip()) {
+        let taken = host.budgets.take(Household::of(client), Spending::Connection, host.now());
+        taken.map_err(|wait| too_often(host, Spending::Connection, wait))?;
     }
     Ok(SocketAddr::new(client, peer.port()))
 }
 
 /// Lets a request in, or refuses it.
 fn upgrade(
-    shared: &Host,
+    host: &Host,
     head: &RequestHead,
     address: Household,
     permit: &mut Permit,
 ) -> Result<Entry, Refused> {
     let door = Door {
-        origins: &shared.config.allowed_origins,
-        codes: &shared.config.codes,
-        rooms: &shared.rooms,
-        budgets: &shared.budgets,
-        is_stopping: shared.is_stopping(),
+        origins: &host.config.allowed_origins,
+        codes: &host.config.codes,
+        rooms: &host.rooms,
+        budgets: &host.budgets,
+        is_stopping: host.is_stopping(),
     };
-    door.enter(head, address, permit, shared.now()).map_err(|no| match no {
+    door.enter(head, address, permit, host.now()).map_err(|no| match no {
         NoEntry::Refused(refusal) => refusal.into(),
         NoEntry::NoEndpoint(missing) => missing.into(),
         NoEntry::RoomOver => Refused::plain(503, "room_over"),
         NoEntry::Stopping => Refused::plain(503, "stopping"),
-        NoEntry::TooOften(spending, wait) => too_often(shared, spending, wait),
-        NoEntry::TurnedAway(cap) => turned_away(shared, cap),
+        NoEntry::TooOften(spending, wait) => too_often(host, spending, wait),
+        NoEntry::TurnedAway(cap) => turned_away(host, cap),
     })
 }
 
-fn refuse(shared: &Host, stream: &TcpStream, address: SocketAddr, refused: Refused) {
-    Metrics::count(&shared.metrics.refused, "rule", refused.rule);
+fn refuse(host: &Host, stream: &TcpStream, address: SocketAddr, refused: Refused) {
+    Metrics::count(&host.metrics.refused, "rule", refused.rule);
     info!(%address, status = refused.status, rule = refused.rule, "request refused");
     answer(stream, &refused.response, b"");
 }

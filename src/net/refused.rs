@@ -56,14 +56,14 @@ impl Refused {
 }
 
 /// The refusal for an address whose budget is spent, with the seconds after which to retry.
-pub fn too_often(shared: &Host, spending: Spending, wait: Duration) -> Refused {
-    Metrics::count(&shared.metrics.turned_away, "cap", spending.rule());
+pub fn too_often(host: &Host, spending: Spending, wait: Duration) -> Refused {
+    Metrics::count(&host.metrics.turned_away, "cap", spending.rule());
     let seconds = wait.as_millis().div_ceil(1000).max(1).to_string();
     Refused::with(429, spending.rule(), &[("Retry-After", &seconds)])
 }
 
 /// Counts and returns the refusal of a request for which there is no place.
-pub fn turned_away(shared: &Host, cap: TurnedAway) -> Refused {
-    Metrics::count(&shared.metrics.turned_away, "cap", cap.name());
+pub fn turned_away(host: &Host, cap: TurnedAway) -> Refused {
+    Metrics::count(&host.metrics.turned_away, "cap", cap.name());
     Refused::plain(cap.status(), cap.name())
 }

@@ -47,21 +47,21 @@ pub fn is_meant(head: &RequestHead) -> bool {
 /// # Errors
 /// The refusal, if it may not watch.
 pub fn serve(
-    shared: &Host,
+    host: &Host,
     stream: &TcpStream,
     (head, rest): (&RequestHead, Vec<u8>),
     address: SocketAddr,
     permit: &mut Permit,
 ) -> Result<(), Refused> {
     let accepted = upgrade::accept(head, &[SUBPROTOCOL])?;
-    access::check(shared, head, address)?;
-    if shared.is_stopping() {
+    access::check(host, head, address)?;
+    if host.is_stopping() {
         return Err(Refused::plain(503, "stopping"));
     }
-    permit.become_watcher().map_err(|cap| turned_away(shared, cap))?;
+    permit.become_watcher().map_err(|cap| turned_away(host, cap))?;
     if write_all(stream, &accepted.response, limits::HEAD_TIME).is_ok() {
         info!(%address, "watcher connected");
-        let why = watcher::run(shared, stream, &rest);
+        let why = watcher::run(host, stream, &rest);
         info!(%address, why, "watcher left");
     }
     Ok(())

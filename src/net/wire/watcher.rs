@@ -33,7 +33,7 @@ use crate::ws::message::Limits;
 
 /// What one watcher's thread holds.
 struct Watcher<'a> {
-    shared: &'a Host,
+    host: &'a Host,
     stream: &'a TcpStream,
     conn: Conn,
     /// The client that it watches.
@@ -59,8 +59,8 @@ struct Watched {
 }
 
 /// Serves a watcher until one side closes; returns the reason.
-pub fn run(shared: &Host, stream: &TcpStream, rest: &[u8]) -> &'static str {
-    let mut watcher = Watcher::new(shared, stream, shared.now());
+pub fn run(host: &Host, stream: &TcpStream, rest: &[u8]) -> &'static str {
+    let mut watcher = Watcher::new(host, stream, host.now());
     let why = watcher.live(rest).err().unwrap_or("over");
     // Its listener goes before the last words: the tap need not fill a queue that nobody reads.
     watcher.watched = None;
@@ -74,9 +74,9 @@ pub fn run(shared: &Host, stream: &TcpStream, rest: &[u8]) -> &'static str {
 type Alive = Result<(), &'static str>;
 
 impl<'a> Watcher<'a> {
-    fn new(shared: &'a Host, stream: &'a TcpStream, now: Duration) -> Watcher<'a> {
+    fn new(host: &'a Host, stream: &'a TcpStream, now: Duration) -> Watcher<'a> {
         Watcher {
-            shared,
+            host,
             stream,
             conn: Conn::new(Role::Server, Limits::SERVER),
             watched: None,
@@ -92,25 +92,25 @@ impl<'a> Watcher<'a> {
     }
 
     fn live(&mut self, rest: &[u8]) -> Alive {
-        let hz = self.shared.config.rates().tick_hz;
+        let hz = self.host.config.rates().tick_hz;
         self.conn.send_text(
-            &json!({ "welcome": { "frames": limits::WIRE_FRAMES, "tick_hz": hz, "epoch": self.shared.room().options.epoch } }).to_string(),
+            &json!({ "welcome": { "frames": limits::WIRE_FRAMES, "tick_hz": hz, "epoch": self.host.room().options.epoch } }).to_string(),
         );
         let mut buffer = [0; limits::READ_BYTES];
         self.hear(rest)?;
-        let mut turn = self.shared.now();
+        let mut turn = self.host.now();
         loop {
-            if self.shared.is_stopping() {
+            if self.host.is_stopping() {
                 self.conn.close(CloseCode::GOING_AWAY, "going_away");
                 return Err("the server stops");
             }
-            let now = self.shared.now();
+            let now = self.host.now();
             if now >= turn {
                 turn = now + limits::WIRE_TURN;
                 self.turn(now)?;
             }
             self.flush()?;
-            let left = turn.saturating_sub(self.shared.now());
+            let left = turn.saturating_sub(self.host.now());
             match self.read(&mut buffer, left) {
                 Ok(Some(0)) => return Err("its end"),
                 Ok(Some(count)) => self.hear(&buffer[..count])?,
@@ -147,7 +147,7 @@ impl<'a> Watcher<'a> {
             let event = self.conn.next_event();
             // Whole messages and pongs are signs of life; bytes of an unfinished frame are not.
             if matches!(event, Ok(Some(_))) {
-                self.life.alive(self.shared.now());
+                self.life.alive(self.host.now());
             }
             let wish = match event {
                 Ok(Some(Event::Text(text))) => Wish::parse(text),
@@ -193,7 +193,7 @@ impl<'a> Watcher<'a> {
         self.watched = None;
         self.watched = client.map(|client| Watched {
             client,
-            listener: self.shared.tap.listen(Some(client), limits::WIRE_TAP_BYTES),
+            listener: self.host.tap.listen(Some(client), limits::WIRE_TAP_BYTES),
             opened: None,
         });
     }
@@ -233,7 +233,7 @@ impl<'a> Watcher<'a> {
                 What::Missed(missed) => lost += missed.messages,
                 _ => {}
             }
-            cut.extend(watched.receive(self.shared, seen));
+            cut.extend(watched.receive(self.host, seen));
         }
         if let Some(missed) = &mut self.missed {
             if !cut.is_empty() {
@@ -273,7 +273,7 @@ impl<'a> Watcher<'a> {
     }
 
     fn tell_clients(&mut self) {
-        let clients = self.shared.clients.all();
+        let clients = self.host.clients.all();
         let last = clients.len().saturating_sub(limits::WIRE_CLIENTS);
         let list: Vec<Listed> = clients[last..]
             .iter()
@@ -297,13 +297,13 @@ impl<'a> Watcher<'a> {
         let opened =
             self.watched.as_ref().and_then(|watched| watched.opened.as_ref().zip(Some(watched.client)));
         let Some(((opened, _), id)) = opened else { return };
-        let client = self.shared.clients.get(id);
+        let client = self.host.clients.get(id);
         let whose = Whose {
             player: client.as_ref().and_then(|client| client.player()).map_or(0, |player| player.0),
             name: client.map(|client| client.name()).unwrap_or_default(),
         };
         let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let began = today.saturating_sub(self.shared.now());
+        let began = today.saturating_sub(self.host.now());
         let file = save::capture(opened, &whose, self.ring.iter(), began);
         self.conn
             .send_text(&json!({ "saved": { "file": format!("tickwire-client-{id}.pcapng") } }).to_string());
@@ -313,7 +313,7 @@ impl<'a> Watcher<'a> {
 
 impl Watched {
     /// The frames that are complete with what was seen.
-    fn receive(&mut self, shared: &Host, seen: &Seen) -> Vec<Kept> {
+    fn receive(&mut self, host: &Host, seen: &Seen) -> Vec<Kept> {
         let keep = |from, bytes, is_head| Kept { n: 0, from, at: seen.at, tick: seen.tick, bytes, is_head };
         match &seen.what {
             What::Opened { address, local, dialect, request, response, .. } => {
@@ -323,7 +323,7 @@ impl Watched {
                     keep(Side::Server, response.clone(), true),
                 ];
                 let opened = Opened { address: *address, local: *local, at: seen.at, request, response };
-                self.opened = shared.config.codes.dialect(dialect).map(|dialect| (opened, dialect));
+                self.opened = host.config.codes.dialect(dialect).map(|dialect| (opened, dialect));
                 heads
             }
             What::Bytes { from, bytes, .. } => {
@@ -366,7 +366,7 @@ mod tests {
     use crate::net::Config;
     use crate::ws::frame::{self, Opcode};
 
-    fn shared() -> Host {
+    fn host() -> Host {
         let config = Config::new("127.0.0.1:0".parse().expect("an address"));
         Host::for_tests(config)
     }
@@ -411,20 +411,20 @@ mod tests {
 
     #[test]
     fn nobody_listens_while_nobody_watches() {
-        let (shared, (near, far)) = (shared(), pair());
+        let (host, (near, far)) = (host(), pair());
         thread::scope(|scope| {
-            let watcher = scope.spawn(|| run(&shared, &far, &[]));
-            assert!(!shared.tap.is_on(), "a watcher of nobody costs nobody anything");
+            let watcher = scope.spawn(|| run(&host, &far, &[]));
+            assert!(!host.tap.is_on(), "a watcher of nobody costs nobody anything");
             for _ in 0..2 {
                 say(&near, r#"{"watch":7}"#);
-                wait_until(|| shared.tap.is_on());
+                wait_until(|| host.tap.is_on());
                 say(&near, r#"{"watch":null}"#);
-                wait_until(|| !shared.tap.is_on());
+                wait_until(|| !host.tap.is_on());
             }
             say(&near, r#"{"watch":7}"#);
-            wait_until(|| shared.tap.is_on());
+            wait_until(|| host.tap.is_on());
             near.shutdown(Shutdown::Both).expect("open");
-            wait_until(|| !shared.tap.is_on());
+            wait_until(|| !host.tap.is_on());
             assert_eq!(watcher.join().expect("it ends"), "its end");
         });
     }
