@@ -54,6 +54,7 @@ pub fn run(host: &Arc<Host>, stream: Arc<TcpStream>, address: SocketAddr, permit
 }
 
 /// Reads the head and answers it. `Some` when the connection has become a client. `peer` is who connected, which may be a proxy.
+#[inline(never)] // Its buffers would stay on the stack of the conversation: a page of memory per client.
 fn begin(
     host: &Arc<Host>,
     stream: Arc<TcpStream>,
