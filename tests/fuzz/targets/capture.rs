@@ -4,7 +4,6 @@
 //! packets that are written with our writer come back with time, direction, bytes and comment; a file cut off anywhere is read as far
 //! as it goes; a replay ends with a report or a reason.
 
-
 use tickwire::capture::pcapng::{About, write_interface, write_packet, write_section};
 use tickwire::capture::{self, Capture, Packet, Record, packet, record};
 use tickwire::explain::captured;

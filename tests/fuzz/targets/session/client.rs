@@ -85,13 +85,15 @@ impl Client {
 
     /// A packet of the dialect, chosen by its row, with these arguments as they are.
     pub fn packet(&self, row: u8, arguments: &[u8]) -> Vec<u8> {
-        let names: Vec<&str> = self.endpoint.dialect.rows(Direction::ToServer).map(|row| row.name.as_str()).collect();
+        let names: Vec<&str> =
+            self.endpoint.dialect.rows(Direction::ToServer).map(|row| row.name.as_str()).collect();
         let name = names[usize::from(row) % names.len()];
         if self.endpoint.is_json {
             let arguments = String::from_utf8_lossy(arguments);
             return self.framed(format!("[\"{name}\",[{arguments}]]").as_bytes());
         }
-        let mut payload = self.endpoint.dialect.prefix(Direction::ToServer, name).expect("its own row").to_vec();
+        let mut payload =
+            self.endpoint.dialect.prefix(Direction::ToServer, name).expect("its own row").to_vec();
         payload.extend_from_slice(arguments);
         self.framed(&payload)
     }
@@ -114,8 +116,13 @@ impl Client {
         if self.is_over {
             return asked;
         }
-        let mut server =
-            Server { asked: &mut asked, players, wish: &mut self.wish, player: &mut self.player, said: Vec::new() };
+        let mut server = Server {
+            asked: &mut asked,
+            players,
+            wish: &mut self.wish,
+            player: &mut self.player,
+            said: Vec::new(),
+        };
         let ending = self.receiver.receive(bytes, now, tick, &mut server).err();
         let mut said = server.said;
         if let Some(ending) = ending {
