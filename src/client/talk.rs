@@ -1,7 +1,7 @@
 //! One client that waits for answers, for tests and for tools that send one packet after the other.
 //!
 //! The caller sends packets and states how long to wait; it gets the received packets, and how the
-//! connection ended. Received packets are not judged; see [`super::check`]. [`live`] and [`order`]
+//! connection ended. Received packets are not judged; see `testkit::check`. [`live`] and [`order`]
 //! serve an interactive prompt: each frame sent and received is explained bit by bit, and may be
 //! broken.
 

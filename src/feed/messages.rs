@@ -6,7 +6,7 @@ use super::records::Section;
 use crate::packet::msgpack::write_array_len;
 use crate::packet::{Dialect, Lane, ServerPacket};
 
-/// See the [module](self).
+/// Messages in one buffer, one after the other.
 #[derive(Debug, Default)]
 pub struct Messages {
     bytes: Vec<u8>,

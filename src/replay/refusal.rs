@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::capture::Capture;
 
-/// See the [module](self).
+/// The reason, and the place of the problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotReplayable {
     /// The reason in words.

@@ -11,7 +11,7 @@ use crate::rules::TickHz;
 pub struct Identity {
     /// Decides the map and every later chance.
     pub seed: u32,
-    /// Side of the square map, pixels; [`rules::MAP_SIZE_MIN_PX`] to [`rules::MAP_SIZE_MAX_PX`].
+    /// Side of the square map, pixels; [`crate::rules::MAP_SIZE_MIN_PX`] to [`crate::rules::MAP_SIZE_MAX_PX`].
     pub map_size_px: u32,
     /// Ticks a second.
     pub tick_hz: TickHz,
