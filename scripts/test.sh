@@ -152,6 +152,9 @@ release() { cargo build --release --locked; }
 
 determinism() { cargo test --release --locked -p tickwire-world --test determinism -- --nocapture; }
 
+# A hundred whole servers in virtual time, ten peers for a minute each.
+simulate() { cargo build --release --locked && target/release/tickwire simulate --seeds 100 --peers 10 --minutes 1; }
+
 # What tshark shows of the committed captures, and what `tickwire explain` says of the same bytes.
 wireshark() {
     local program=target/release/tickwire output=tests/output captures=()
@@ -287,6 +290,7 @@ groups=(
     'works wasm checks the world in WebAssembly gives the checksums of the native one'
     'works page node the modules of the page by themselves'
     'works determinism cargo the same worlds with the optimiser on'
+    'works simulate one a hundred simulated servers keep every promise'
     'works fuzz line each fuzz target goes on from its corpus for a moment'
     'works lesson node after docs/your-first-rule.md the page and the world build and pass'
     'works wireshark line tshark shows every packet of all captures, and agrees with explain'

@@ -18,7 +18,7 @@
 //!
 //! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`ws`], [`packet`], [`session`],
 //! [`peer`], [`world`], [`feed`], [`room`], [`host`],
-//! [`explain`], [`capture`], [`replay`], [`client`], [`testkit`], [`net`].
+//! [`explain`], [`capture`], [`replay`], [`client`], [`testkit`], [`simulate`], [`net`].
 
 pub mod limits;
 
@@ -51,6 +51,8 @@ pub mod replay;
 pub mod client;
 
 pub mod testkit;
+
+pub mod simulate;
 
 pub mod net;
 

@@ -13,6 +13,7 @@ mod log;
 mod output;
 mod replay;
 mod serve;
+mod simulate;
 pub mod tables;
 mod talk;
 mod terminal;
@@ -56,6 +57,8 @@ enum Command {
     /// Exit status: 0 the same, 1 it differs, 2 the file cannot be read or run again, such as one with a hole, or what came of it cannot
     /// be written.
     Replay(replay::ReplayArgs),
+    /// Run a whole server in virtual time, from a seed: rooms, checking bots, lines in trouble; and check every promise.
+    Simulate(simulate::SimulateArgs),
     /// Print the packet tables in force.
     Codes(codes::CodesArgs),
 }
@@ -76,6 +79,7 @@ pub fn run() -> ExitCode {
         Some(Command::Bots(args)) => bots::run(&args),
         Some(Command::Echo(args)) => echo::run(&args),
         Some(Command::Replay(args)) => return replay::run(&args),
+        Some(Command::Simulate(args)) => simulate::run(&args),
         Some(Command::Codes(args)) => codes::run(&args),
     };
     let written = ended(written());

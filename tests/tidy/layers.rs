@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself. The order is that of the flow.
-const LAYERS: [(&str, &[&str]); 19] = [
+const LAYERS: [(&str, &[&str]); 20] = [
     ("limits", &[]),
     ("sync", &[]),
     ("household", &[]),
@@ -24,6 +24,24 @@ const LAYERS: [(&str, &[&str]); 19] = [
     ("replay", &["capture", "ws", "packet", "world", "session", "peer", "limits"]),
     ("client", &["ws", "packet", "world", "session", "feed", "explain", "capture", "limits"]),
     ("testkit", &["client", "ws", "packet", "world", "session", "limits"]),
+    (
+        "simulate",
+        &[
+            "host",
+            "testkit",
+            "client",
+            "ws",
+            "packet",
+            "world",
+            "session",
+            "peer",
+            "feed",
+            "room",
+            "household",
+            "sync",
+            "limits",
+        ],
+    ),
     (
         "net",
         &[
@@ -59,6 +77,7 @@ const LAYERS: [(&str, &[&str]); 19] = [
             "limits",
             "client",
             "testkit",
+            "simulate",
             "net",
             "household",
             "sync",

@@ -101,9 +101,9 @@ impl View {
     }
 
     /// The MooMoo dialects have no packet for operator messages: the text appears above the
-    /// client's own player.
+    /// client's own player, unless it has died: the client has forgotten it.
     fn say(&self, text: &str, out: &mut Writer<'_>) {
-        if let Some(own) = self.known.players.own {
+        if let Some(own) = self.known.players.own.filter(|own| !own.died) {
             out.packet(&ServerPacket::Chat { player: own.who.player.0, text });
         }
     }

@@ -256,11 +256,12 @@ fn eat(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut Deeds) -> u32 {
             eaten.push(*food);
         }
     }
-    deeds.animals += eaten.len() as u64;
     if let Some(part) = fattest.iter().find(|food| left > 0 && **food > left) {
         left = 0;
         eaten.push(*part);
     }
+    // Also the part is of an animal that was killed: it pays as well.
+    deeds.animals += eaten.len() as u64;
     for food in eaten {
         let of = usize::from(!carcasses[0].contains(&food));
         if let Some(at) = carcasses[of].iter().position(|one| *one == food) {

@@ -1,0 +1,101 @@
+//! `tickwire simulate`: a whole server in virtual time, from a seed.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use super::output::{Failure, print};
+use crate::simulate::{self, Counts, Plan};
+
+/// What `simulate` can be told.
+#[derive(Debug, Args)]
+pub struct SimulateArgs {
+    /// The seed: everything follows from it.
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    seed: u64,
+    /// Run this many seeds one after the other, beginning with --seed.
+    #[arg(long, value_name = "COUNT", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    seeds: u64,
+    /// Connections at once.
+    #[arg(long, value_name = "COUNT", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=2_000))]
+    peers: u32,
+    /// Virtual minutes of each seed.
+    #[arg(long, value_name = "MINUTES", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1_440))]
+    minutes: u32,
+    /// Rooms.
+    #[arg(long, value_name = "COUNT", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=16))]
+    rooms: u32,
+    /// Print the summary as a line of JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the seeds; the first broken promise ends them, and is a failure.
+pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
+    let (began, cpu_before, mut all) = (Instant::now(), cpu_time(), Counts::default());
+    let time = Duration::from_secs(60) * args.minutes;
+    let (peers, rooms) = (args.peers as usize, args.rooms as usize);
+    for seed in args.seed..args.seed.saturating_add(args.seeds) {
+        let (counts, failure) = simulate::run(&Plan { seed, peers, time, rooms });
+        if let Some(failure) = failure {
+            let SimulateArgs { peers, minutes, rooms, .. } = args;
+            let again = format!("--seed {seed} --peers {peers} --minutes {minutes} --rooms {rooms}");
+            return Err(format!("seed {seed}: {failure}\nagain: tickwire simulate {again}"));
+        }
+        all.merge(&counts);
+    }
+    // Without the kernel's figure the time that has passed is the best there is: the program has one thread.
+    let cpu = cpu_time().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
+    let cpu = cpu.unwrap_or_else(|| began.elapsed());
+    print(&if args.json { json(args, &all, cpu) } else { text(args, &all, cpu) });
+    Ok(())
+}
+
+/// The CPU time of this thread so far, as Linux counts it.
+fn cpu_time() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+}
+
+/// Player-hours, CPU seconds, player-hours per CPU-hour.
+fn figures(all: &Counts, cpu: Duration) -> [f64; 3] {
+    let (played, cpu_s) = (all.player_time().as_secs_f64(), cpu.as_secs_f64());
+    [played / 3600.0, cpu_s, played / cpu_s.max(1e-9)]
+}
+
+fn text(args: &SimulateArgs, all: &Counts, cpu: Duration) -> String {
+    let [hours, cpu_s, speed] = figures(all, cpu);
+    let (seed, seeds, peers, minutes, rooms) = (args.seed, args.seeds, args.peers, args.minutes, args.rooms);
+    let mut text = format!("{seeds} seeds from {seed}, {peers} peers, {minutes} minutes, {rooms} rooms: ");
+    let _ = writeln!(
+        text,
+        "{hours:.2} player-hours in {cpu_s:.1} CPU seconds, {speed:.0} player-hours per CPU-hour"
+    );
+    let _ = writeln!(text, "{:>12}  messages checked", all.messages);
+    for (name, count) in all.rows() {
+        let _ = writeln!(text, "{count:>12}  {name}");
+    }
+    let _ = writeln!(text, "{:?}", all.deeds);
+    text
+}
+
+fn json(args: &SimulateArgs, all: &Counts, cpu: Duration) -> String {
+    let [hours, cpu_s, speed] = figures(all, cpu);
+    let counts: serde_json::Map<_, _> =
+        all.rows().map(|(name, count)| (name.to_owned(), count.into())).collect();
+    let line = serde_json::json!({
+        "seed": args.seed,
+        "seeds": args.seeds,
+        "peers": args.peers,
+        "minutes": args.minutes,
+        "rooms": args.rooms,
+        "player_hours": hours,
+        "cpu_s": cpu_s,
+        "player_hours_per_cpu_hour": speed,
+        "messages": all.messages,
+        "hash": format!("{:016x}", all.hash),
+        "counts": counts,
+    });
+    format!("{line}\n")
+}

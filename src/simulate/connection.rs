@@ -1,0 +1,334 @@
+//! The server's end of one connection, driven as `net` drives it, but in steps of virtual time.
+
+use core::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::broken::Broken;
+use super::counts::Counts;
+use super::house::House;
+use super::twin::{Call, Noted, Twin};
+use super::wire::{Read, ServerEnd, Wire};
+use crate::client::dice::Dice;
+use crate::host::admission::Permit;
+use crate::host::budgets::Spending;
+use crate::host::client::Client;
+use crate::host::conversation::{self, Asked, At, Books};
+use crate::host::door::NoEntry;
+use crate::limits;
+use crate::peer::receiver::Denied;
+use crate::peer::{Ending, Receiver};
+use crate::ws::http::{self, HeadReader, RequestHead};
+
+/// Notes nothing.
+struct Quiet;
+
+impl Books for Quiet {}
+
+/// A conversation.
+pub struct Talk {
+    /// The client.
+    pub client: Arc<Client<ServerEnd>>,
+    receiver: Receiver,
+    twin: Twin,
+    /// Once it has ended: until when the last words have time, and the bytes dropped since.
+    last: Option<(Duration, usize)>,
+    /// Why it ended.
+    pub ending: Option<Ending>,
+}
+
+enum Stage {
+    Head(Box<HeadReader>),
+    /// Refused: waits for the peer's end, at most this long.
+    Refused(Duration),
+    Talking(Box<Talk>),
+    Over,
+}
+
+/// See the [module](self).
+pub struct Connection {
+    address: SocketAddr,
+    wire: Arc<Wire>,
+    permit: Option<Permit>,
+    opened: Duration,
+    stage: Stage,
+    dice: Dice,
+}
+
+impl Connection {
+    /// A connection that the listener has accepted, or `None` if it got no thread.
+    pub fn accept(
+        address: SocketAddr,
+        wire: &Arc<Wire>,
+        seed: u64,
+        house: &mut House,
+        counts: &mut Counts,
+    ) -> Option<Connection> {
+        let now = house.clock.now();
+        let refuse = |rule: &'static str, counts: &mut Counts| {
+            counts.add(rule);
+            wire.respond(&http::response(503, "text/plain; charset=utf-8", &[], rule.as_bytes()));
+            wire.server_end();
+        };
+        if house.budgets.take(House::household(address), Spending::Connection, now).is_err() {
+            refuse("refused: connects too often", counts);
+            return None;
+        }
+        house.spent(address, Spending::Connection);
+        match house.admission.admit(Some(address.ip())) {
+            Ok(admitted) => Some(Connection {
+                address,
+                wire: Arc::clone(wire),
+                permit: Some(admitted.permit),
+                opened: now,
+                stage: Stage::Head(Box::default()),
+                dice: Dice::new(seed),
+            }),
+            Err(_) => {
+                refuse("refused: no place for a request", counts);
+                None
+            }
+        }
+    }
+
+    /// The conversation, if it has begun.
+    pub fn talk(&self) -> Option<&Talk> {
+        match &self.stage {
+            Stage::Talking(talk) => Some(talk),
+            _ => None,
+        }
+    }
+
+    /// Whether its thread would have ended.
+    pub fn is_over(&self) -> bool {
+        matches!(self.stage, Stage::Over)
+    }
+
+    /// Reads what has arrived.
+    ///
+    /// # Errors
+    /// A promise is broken.
+    pub fn step(&mut self, house: &mut House, counts: &mut Counts) -> Result<(), Broken> {
+        let now = house.clock.now();
+        for _ in 0..16 {
+            if self.is_over() || self.is_past_deadline(now) {
+                break;
+            }
+            let most = match self.dice.below(6) {
+                0 => 1 + self.dice.below(40) as usize,
+                _ => limits::READ_BYTES,
+            };
+            let read = self.wire.server_read(most);
+            if read == Read::Nothing {
+                break;
+            }
+            self.take(read, house, counts)?;
+        }
+        self.look(now, house);
+        Ok(())
+    }
+
+    fn is_past_deadline(&self, now: Duration) -> bool {
+        match &self.stage {
+            Stage::Refused(deadline) => now >= *deadline,
+            Stage::Talking(talk) => {
+                talk.last.is_some_and(|(until, dropped)| now >= until || dropped >= limits::DRAIN_BYTES)
+            }
+            _ => false,
+        }
+    }
+
+    /// Deadlines, and the end of a conversation that others have closed.
+    fn look(&mut self, now: Duration, house: &mut House) {
+        if matches!(self.stage, Stage::Head(_)) && now >= self.opened + limits::HEAD_TIME {
+            self.refuse(408, now);
+        }
+        if let Stage::Talking(talk) = &mut self.stage
+            && let Some((until, _)) = talk.last
+            && now < until
+        {
+            talk.client.send_waiting(now);
+            if talk.client.sender.backlog() == 0 {
+                self.wire.server_end();
+            }
+        }
+        if self.is_past_deadline(now) {
+            self.finish(house);
+        }
+    }
+
+    fn take(&mut self, read: Read, house: &mut House, counts: &mut Counts) -> Result<(), Broken> {
+        let now = house.clock.now();
+        match (&mut self.stage, read) {
+            (_, Read::Nothing) | (Stage::Over, _) => Ok(()),
+            (Stage::Head(reader), Read::Bytes(bytes)) => match reader.receive(&bytes) {
+                Ok(None) => Ok(()),
+                Ok(Some(head)) => {
+                    let rest = reader.rest().to_vec();
+                    self.enter(&head, &rest, house, counts)
+                }
+                Err(refusal) => {
+                    counts.add("refused: not a request");
+                    self.refuse(refusal.status, now);
+                    Ok(())
+                }
+            },
+            (Stage::Head(_) | Stage::Refused(_), Read::End | Read::Reset) => {
+                self.finish(house);
+                Ok(())
+            }
+            (Stage::Refused(_), Read::Bytes(_)) => Ok(()),
+            (Stage::Talking(talk), Read::Bytes(bytes)) if talk.last.is_some() => {
+                talk.last = talk.last.map(|(until, dropped)| (until, dropped + bytes.len()));
+                Ok(())
+            }
+            (Stage::Talking(talk), Read::Bytes(bytes)) => {
+                let heard = talk.hear(&bytes, house)?;
+                if let Err(ending) = heard {
+                    talk.end(ending, house, counts);
+                }
+                Ok(())
+            }
+            (Stage::Talking(talk), Read::End | Read::Reset) => {
+                if talk.last.is_none() {
+                    talk.end(Ending::PeerLost, house, counts);
+                }
+                self.finish(house);
+                Ok(())
+            }
+        }
+    }
+
+    fn refuse(&mut self, status: u16, now: Duration) {
+        self.wire.respond(&http::response(status, "text/plain; charset=utf-8", &[], b"refused\n"));
+        self.wire.server_end();
+        self.stage = Stage::Refused(now + limits::CLOSE_TIME);
+    }
+
+    fn enter(
+        &mut self,
+        head: &RequestHead,
+        rest: &[u8],
+        house: &mut House,
+        counts: &mut Counts,
+    ) -> Result<(), Broken> {
+        let now = house.clock.now();
+        let Some(permit) = &mut self.permit else { return Ok(()) };
+        let entered = house.enter(head, self.address, permit);
+        let entry = match entered {
+            Ok(entry) => entry,
+            Err(no) => {
+                counts.add(match no {
+                    NoEntry::TurnedAway(_) => "refused: no place for a client",
+                    NoEntry::TooOften(..) => "refused: comes too often",
+                    _ => "refused: request",
+                });
+                self.refuse(503, now);
+                return Ok(());
+            }
+        };
+        self.wire.respond(&entry.response);
+        let who = (house.next_client(), self.address);
+        let line = ServerEnd(Arc::clone(&self.wire));
+        let client = Arc::new(Client::new(who, line, entry.room, entry.endpoint, now));
+        let twin = Twin::new(&client, self.dice.bits());
+        let receiver = client.receiver();
+        let mut talk = Box::new(Talk { client, receiver, twin, last: None, ending: None });
+        talk.begin(house)?;
+        house.welcome(&talk.client);
+        let heard = if rest.is_empty() { Ok(()) } else { talk.hear(rest, house)? };
+        if let Err(ending) = heard {
+            talk.end(ending, house, counts);
+        }
+        self.stage = Stage::Talking(talk);
+        Ok(())
+    }
+
+    /// The thread ends, and gives everything back.
+    fn finish(&mut self, house: &mut House) {
+        if let Stage::Talking(talk) = &self.stage {
+            talk.leave_world(house);
+            talk.client.set_gone();
+            talk.client.cut();
+        }
+        self.wire.server_end();
+        self.permit = None;
+        self.stage = Stage::Over;
+    }
+}
+
+impl Talk {
+    fn begin(&mut self, house: &House) -> Result<(), Broken> {
+        let Talk { client, receiver, twin, .. } = self;
+        let at = At::of(client, client.connected);
+        let mut asked = Asked { client, budgets: &house.budgets, books: &Quiet, at };
+        let mut noted = Noted::new(&mut asked);
+        receiver.begin(client.id, &mut noted);
+        twin.begin(client.id, noted)
+    }
+
+    /// Passes bytes on, also to the twin.
+    fn hear(&mut self, bytes: &[u8], house: &mut House) -> Result<Result<(), Ending>, Broken> {
+        let Talk { client, receiver, twin, .. } = self;
+        let at = At::of(client, house.clock.now());
+        let is_closing = client.sender.ending().is_some();
+        let mut asked = Asked { client, budgets: &house.budgets, books: &Quiet, at };
+        let mut noted = Noted::new(&mut asked);
+        let heard = conversation::hear(client, receiver, bytes, at, &mut noted);
+        let spent: Vec<Spending> = noted.calls.iter().filter_map(spends).collect();
+        if !is_closing {
+            twin.hear(bytes, at, noted)?;
+        }
+        spent.into_iter().for_each(|spending| house.spent(client.address, spending));
+        Ok(heard)
+    }
+
+    fn end(&mut self, ending: Ending, house: &mut House, counts: &mut Counts) {
+        let now = house.clock.now();
+        self.client.close(ending.clone(), now);
+        let ending = self.client.sender.ending().unwrap_or(ending);
+        counts.add(ended(&ending));
+        self.ending = Some(ending);
+        self.leave_world(house);
+        self.last = Some((now + limits::CLOSE_TIME, 0));
+    }
+
+    fn leave_world(&self, house: &mut House) {
+        if !house.leaks_this_seat(&self.client) {
+            self.client.leave_world(house.clock.now());
+        }
+    }
+}
+
+/// The name under which an ending is counted.
+fn ended(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::PeerClosed(_) => "ended: the peer closed",
+        Ending::PeerLost => "ended: the peer was lost",
+        Ending::Violation(_) => "ended: a rule of RFC 6455",
+        Ending::Packet(_) => "ended: a broken packet",
+        Ending::Breach(breach) => match breach.name() {
+            "message_rate" => "ended: message_rate",
+            "byte_rate" => "ended: byte_rate",
+            "hello_late" => "ended: hello_late",
+            "slow_client" => "ended: slow_client",
+            "silent" => "ended: silent",
+            "kicked" => "ended: kicked",
+            "banned" => "ended: banned",
+            "going_away" => "ended: going_away",
+            "frame_kind" => "ended: frame_kind",
+            "hello_first" => "ended: hello_first",
+            _ => "ended: another rule of the server",
+        },
+    }
+}
+
+/// The budget that was taken of for a call.
+fn spends(call: &Call) -> Option<Spending> {
+    let is_spent = |granted: &Result<(), Denied>| !matches!(granted, Err(Denied::Rejected(..)));
+    match call {
+        Call::Join(_, granted) => is_spent(&granted.map(drop)).then_some(Spending::Join),
+        Call::Command(command, _, granted) => Spending::on(&command.action).filter(|_| is_spent(granted)),
+        _ => None,
+    }
+}

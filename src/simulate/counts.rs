@@ -1,0 +1,61 @@
+//! What a simulation counts: the faults that it injects, and what comes of them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::testkit::check::Deeds;
+
+/// See the [module](self).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    by_name: BTreeMap<&'static str, u64>,
+    /// Time that players have spent in worlds, all together, in ticks of a thirtieth of a second.
+    pub player_ticks: u64,
+    /// Messages that bots have heard and checked.
+    pub messages: u64,
+    /// What the bots did.
+    pub deeds: Deeds,
+    /// A hash over everything that was compared: the same seed gives the same.
+    pub hash: u64,
+}
+
+impl Counts {
+    /// Counts one.
+    pub fn add(&mut self, name: &'static str) {
+        self.more(name, 1);
+    }
+
+    /// Counts several.
+    pub fn more(&mut self, name: &'static str, count: u64) {
+        *self.by_name.entry(name).or_default() += count;
+    }
+
+    /// Mixes a value into the hash.
+    pub fn mix(&mut self, value: u64) {
+        self.hash = (self.hash ^ value).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
+    }
+
+    /// Adds those of another run.
+    pub fn merge(&mut self, other: &Counts) {
+        other.by_name.iter().for_each(|(name, count)| self.more(name, *count));
+        self.player_ticks += other.player_ticks;
+        self.messages += other.messages;
+        self.deeds.add(&other.deeds);
+        self.mix(other.hash);
+    }
+
+    /// The time that players have spent in worlds.
+    pub fn player_time(&self) -> Duration {
+        Duration::from_nanos(self.player_ticks * 1_000_000_000 / 30)
+    }
+
+    /// Each name with its count.
+    pub fn rows(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.by_name.iter().map(|(name, count)| (*name, *count))
+    }
+
+    /// The count of a name.
+    pub fn of(&self, name: &str) -> u64 {
+        self.by_name.get(name).copied().unwrap_or(0)
+    }
+}

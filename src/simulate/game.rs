@@ -1,0 +1,278 @@
+//! One room of the simulation: its ticks, a second world that its command frames move, and what the
+//! operator does to it.
+
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use super::broken::Broken;
+use super::counts::Counts;
+use super::ear::NOTICE;
+use crate::client::dice::Dice;
+use crate::feed::{Published, Rates};
+use crate::limits;
+use crate::room::seats::Seat;
+use crate::room::{Core, Handle, Options, Room, Ticked, Wants};
+use crate::world::command::decode_frame;
+use crate::world::rules::AnimalKind;
+use crate::world::{Action, Identity, PlayerId, Refusal, Resource, Spawned, TickHz, World, rules};
+
+/// Ticks a second of every room.
+pub const TICK_HZ: u32 = 30;
+/// Shortest and longest time between two commands of the operator in one room.
+const ORDERS_EVERY: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(1_200)];
+
+/// What the operator asked, and where the answer comes.
+struct Question {
+    answer: Receiver<Result<(), Refusal>>,
+    /// The number of its notice, if it is one.
+    notice: Option<u32>,
+    asked: u32,
+}
+
+/// What the operator wants of the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Nothing.
+    None,
+    /// Close the client of this player.
+    Kick(PlayerId),
+    /// Ban the address of this player's client for a while.
+    Ban(PlayerId),
+    /// Nothing: the grant to this player is queued.
+    Granted(PlayerId),
+    /// End the room, and begin it again from its snapshot.
+    Restart,
+}
+
+/// See the [module](self).
+pub struct Game {
+    room: Room,
+    /// The half that connections use.
+    pub handle: Arc<Handle>,
+    shadow: World,
+    dice: Dice,
+    orders: Duration,
+    questions: Vec<Question>,
+    /// The lines that the operator has said to everyone: after which tick, and their numbers.
+    pub notices: Vec<(u32, u32)>,
+    next_notice: u32,
+    wants_restart: bool,
+}
+
+impl Game {
+    /// A room of this name on a map of its own.
+    pub fn new(name: &str, seed: u64) -> Game {
+        let mut dice = Dice::new(seed);
+        let seed = dice.bits() as u32;
+        let world = World::new(Identity { seed, map_size_px: rules::MAP_SIZE_PX, tick_hz: TickHz::Hz30 });
+        Game::resume(name, world, dice, 0)
+    }
+
+    fn resume(name: &str, world: World, mut dice: Dice, next_notice: u32) -> Game {
+        let options = Options {
+            name: name.into(),
+            epoch: format!("{:016x}", dice.bits()),
+            rates: Rates { tick_hz: TICK_HZ, native_hz: TICK_HZ, moomoo_hz: 10 },
+            delay_ticks: 0,
+            seat_time: Duration::ZERO,
+        };
+        let shadow = world.clone();
+        let room = Room::new(world, options);
+        Game {
+            handle: Arc::clone(room.handle()),
+            room,
+            shadow,
+            dice,
+            orders: Duration::ZERO,
+            questions: Vec::new(),
+            notices: Vec::new(),
+            next_notice,
+            wants_restart: false,
+        }
+    }
+
+    /// Runs one tick.
+    ///
+    /// # Errors
+    /// The second world is not the same, or the room broke a promise.
+    pub fn tick(&mut self, now: Duration, counts: &mut Counts) -> Result<Arc<Published>, Broken> {
+        let is_second = self.handle.tick().is_multiple_of(TICK_HZ);
+        let wants = Wants { frame: true, checksum: is_second, snapshot: self.wants_restart };
+        let ticked = self.room.tick(now, wants);
+        self.follow(&ticked, counts)?;
+        self.hear_answers(ticked.tick + 1)?;
+        for (_, refusal) in &ticked.rejected {
+            counts.add(rejected(*refusal));
+        }
+        let players = ticked.published.state.players.len();
+        counts.player_ticks += players as u64;
+        if is_second {
+            self.check_load(players, now)?;
+        }
+        let published = Arc::clone(&ticked.published);
+        if let Some(snapshot) = ticked.snapshot.filter(|_| std::mem::take(&mut self.wants_restart)) {
+            self.begin_again(&snapshot.bytes)?;
+            counts.add("room restarted from its snapshot");
+        }
+        Ok(published)
+    }
+
+    /// The room ends, and another goes on from this world under its name.
+    fn begin_again(&mut self, snapshot: &[u8]) -> Result<(), Broken> {
+        self.handle.set_over();
+        let world = World::restore(snapshot)
+            .map_err(|error| Broken::new("a snapshot can be restored", format!("{error:?}")))?;
+        let (name, dice) = (Arc::clone(&self.handle.options.name), self.dice.clone());
+        *self = Game::resume(&name, world, dice, self.next_notice);
+        Ok(())
+    }
+
+    /// Moves the second world by the command frame.
+    fn follow(&mut self, ticked: &Ticked, counts: &mut Counts) -> Result<(), Broken> {
+        let rule = "a world that the command frames move is the same";
+        let frame = ticked.frame.as_ref().ok_or_else(|| Broken::new(rule, "a tick has no command frame"))?;
+        let frame = decode_frame(frame).map_err(|error| Broken::new(rule, format!("{error:?}")))?;
+        if let Some(checksum) = ticked.checksum {
+            counts.mix(checksum);
+            if checksum != self.shadow.checksum() {
+                return Err(Broken::new(rule, format!("before tick {} they differ", ticked.tick)));
+            }
+        }
+        let mut commands = frame.commands;
+        self.shadow.step(&mut commands);
+        Ok(())
+    }
+
+    fn hear_answers(&mut self, tick: u32) -> Result<(), Broken> {
+        let mut late = None;
+        let notices = &mut self.notices;
+        self.questions.retain(|question| match question.answer.try_recv() {
+            Ok(answer) => {
+                notices.extend(question.notice.filter(|_| answer.is_ok()).map(|number| (tick, number)));
+                false
+            }
+            Err(_) => {
+                late = (tick > question.asked + 3).then_some(question.asked).or(late);
+                true
+            }
+        });
+        let rule = "a question of the operator is answered after its tick";
+        late.map_or(Ok(()), |asked| Err(Broken::new(rule, format!("asked before tick {asked}"))))
+    }
+
+    /// Seats and commands within their bounds, and as many seats as there are players.
+    fn check_load(&self, players: usize, now: Duration) -> Result<(), Broken> {
+        let ([taken, free, resting, highest], waiting) = self.handle.load();
+        if taken != players || taken + free + resting != highest {
+            let detail = format!(
+                "{taken} seats are taken, {free} free, {resting} rest, of {highest}; players {players}"
+            );
+            return Err(Broken::new(
+                "seats taken are players in the world, and every number is somewhere",
+                detail,
+            ));
+        }
+        if waiting > limits::INBOX_COMMANDS {
+            return Err(Broken::new(
+                "commands in the inbox stay within their bound",
+                format!("{waiting} at {now:?}"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The operator does something, now and then.
+    pub fn order(&mut self, now: Duration, counts: &mut Counts) -> Order {
+        if now < self.orders || self.handle.is_over() {
+            return Order::None;
+        }
+        self.orders = now + self.dice.between(ORDERS_EVERY[0], ORDERS_EVERY[1]);
+        let players: Vec<PlayerId> = self.shadow.players().map(|player| player.id).collect();
+        let one = self.dice.bits() as usize;
+        let player = if players.is_empty() { None } else { Some(players[one % players.len()]) };
+        match (self.dice.below(400), player) {
+            (0, _) => {
+                self.wants_restart = true;
+                return Order::Restart;
+            }
+            (1..=4, Some(player)) => return Order::Kick(player),
+            (5..=6, Some(player)) => return Order::Ban(player),
+            (7..=60, Some(player)) => {
+                counts.add("operator: grant");
+                let resource = Resource::ALL[self.dice.below(4) as usize];
+                let amount = self.dice.below(300);
+                self.ask(Action::Grant { player, resource, amount }, None);
+                return Order::Granted(player);
+            }
+            (61..=130, Some(player)) => {
+                counts.add("operator: spawn");
+                self.spawn(player);
+            }
+            _ => {
+                counts.add("operator: say");
+                self.next_notice += 1;
+                let text = format!("{NOTICE}{}", self.next_notice);
+                self.ask(Action::Say { text }, Some(self.next_notice));
+            }
+        }
+        Order::None
+    }
+
+    fn spawn(&mut self, player: PlayerId) {
+        let Some(place) = self.shadow.player(player).map(|view| (view.body.x, view.body.y)) else { return };
+        let kinds = [AnimalKind::Wolf, AnimalKind::Cow];
+        let what = match self.dice.below(4) {
+            number @ (0 | 1) => Spawned::Animal(kinds[number as usize]),
+            _ => Spawned::Item([3, 17][self.dice.below(2) as usize]),
+        };
+        let mut px = |at: crate::world::Fixed| {
+            let px = at.to_px() + self.dice.below(800) as i32 - 400;
+            px.clamp(0, rules::MAP_SIZE_PX as i32) as u16
+        };
+        let (x_px, y_px) = (px(place.0), px(place.1));
+        self.ask(Action::Spawn { what, x_px, y_px }, None);
+    }
+
+    fn ask(&mut self, action: Action, notice: Option<u32>) {
+        // Busy: the question was not asked.
+        if let Ok(answer) = self.handle.command(action) {
+            self.questions.push(Question { answer, notice, asked: self.handle.tick() });
+        }
+    }
+
+    /// Each taken seat belongs to a connection that is there.
+    ///
+    /// # Errors
+    /// One does not.
+    pub fn check_seats(&self, is_there: impl Fn(u64) -> bool) -> Result<(), Broken> {
+        for player in self.shadow.players() {
+            if let Some(Seat::Connected(number)) = self.handle.seat(player.id)
+                && !is_there(number)
+            {
+                let detail = format!("player {} is that of connection {number}, which is over", player.id.0);
+                return Err(Broken::new("a seat is given back when its connection ends", detail));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether everything has been given back.
+    ///
+    /// # Errors
+    /// What has not.
+    pub fn check_end(&self) -> Result<(), Broken> {
+        let ([taken, ..], waiting) = self.handle.load();
+        let players = self.shadow.players().count();
+        if (taken, waiting, players) == (0, 0, 0) {
+            return Ok(());
+        }
+        let detail = format!("{taken} seats, {waiting} commands and {players} players are left");
+        Err(Broken::new("at the end every seat and every command has been given back", detail))
+    }
+}
+
+/// Refusals are counted together: which they are is the world's own test.
+fn rejected(_: Refusal) -> &'static str {
+    "command rejected by the world"
+}

@@ -1,0 +1,228 @@
+//! Clients that misbehave, or go to the edge of what is allowed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::client::dice::Dice;
+use crate::packet::client_packet::{ClanWish, Mode};
+use crate::packet::{ClientPacket, Dialect};
+use crate::session::NATIVE_VERSION;
+use crate::ws::frame::{self, Opcode};
+use crate::ws::upgrade;
+
+/// What a client does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Sends random bytes instead of frames.
+    Garbage,
+    /// Sends broken MessagePack, unknown codes and wrong arguments in good frames.
+    BrokenPackets,
+    /// Sends more messages than its budget allows.
+    Flood,
+    /// Sends nearly as many messages as its budget allows.
+    AtBudget,
+    /// Stops in the middle of a frame.
+    HalfFrame,
+    /// Never says hello.
+    NoHello,
+    /// Says hello late, but in time.
+    LateHello,
+    /// Stops in the middle of its request.
+    HalfRequest,
+    /// Leaves as soon as it has come, and comes again.
+    Storm,
+    /// Plays under a name that others have, and founds and leaves clans as fast as it may.
+    ClanSpam,
+    /// Watches without a body.
+    Watcher,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 11] = [
+        Kind::Garbage,
+        Kind::BrokenPackets,
+        Kind::Flood,
+        Kind::AtBudget,
+        Kind::HalfFrame,
+        Kind::NoHello,
+        Kind::LateHello,
+        Kind::HalfRequest,
+        Kind::Storm,
+        Kind::ClanSpam,
+        Kind::Watcher,
+    ];
+
+    /// Its name in the summary.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Garbage => "hostile: garbage",
+            Kind::BrokenPackets => "hostile: broken packets",
+            Kind::Flood => "hostile: flood",
+            Kind::AtBudget => "hostile: at the budget",
+            Kind::HalfFrame => "hostile: half a frame",
+            Kind::NoHello => "hostile: no hello",
+            Kind::LateHello => "hostile: late hello",
+            Kind::HalfRequest => "hostile: half a request",
+            Kind::Storm => "hostile: reconnect storm",
+            Kind::ClanSpam => "hostile: clan spam",
+            Kind::Watcher => "hostile: watcher",
+        }
+    }
+
+    /// Whether it breaks no rule, so that the server must not close it for one.
+    pub fn is_lawful(self) -> bool {
+        matches!(self, Kind::AtBudget | Kind::LateHello | Kind::Storm | Kind::ClanSpam | Kind::Watcher)
+    }
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Hostile {
+    /// What it does.
+    pub kind: Kind,
+    dialect: Arc<Dialect>,
+    dice: Dice,
+    began: Duration,
+    /// When the response came.
+    opened: Option<Duration>,
+    next: Duration,
+    sequence: u32,
+    has_clan: bool,
+    has_said_hello: bool,
+}
+
+impl Hostile {
+    /// A client that begins `now`.
+    pub fn new(kind: Kind, dialect: Arc<Dialect>, seed: u64, now: Duration) -> Hostile {
+        Hostile {
+            kind,
+            dialect,
+            dice: Dice::new(seed),
+            began: now,
+            opened: None,
+            next: now,
+            sequence: 0,
+            has_clan: false,
+            has_said_hello: false,
+        }
+    }
+
+    /// Its request, or as much of it as it sends.
+    pub fn request(&self, target: &str) -> Vec<u8> {
+        let key = upgrade::encode_key([7; upgrade::KEY_BYTES]);
+        let mut request = upgrade::request("localhost:3000", target, &key, &[]);
+        if self.kind == Kind::HalfRequest {
+            request.truncate(request.len() / 2);
+        }
+        request
+    }
+
+    /// Bytes have come: the first are the response.
+    pub fn heard(&mut self, now: Duration) {
+        self.opened.get_or_insert(now);
+    }
+
+    /// Adds what it sends now; returns whether it leaves.
+    pub fn act(&mut self, now: Duration, out: &mut Vec<u8>) -> bool {
+        let Some(opened) = self.opened else { return now > self.began + Duration::from_secs(20) };
+        if now < self.next {
+            return false;
+        }
+        self.next = now + Duration::from_millis(100);
+        let age = now.saturating_sub(opened);
+        match self.kind {
+            Kind::Garbage => out.extend((0..40).map(|_| self.dice.bits() as u8)),
+            Kind::BrokenPackets => self.broken(out),
+            Kind::Flood => (0..40).for_each(|_| self.step(out)),
+            Kind::AtBudget => (0..11).for_each(|_| self.step(out)),
+            Kind::HalfFrame => {
+                self.hello(Mode::Play, out);
+                if !self.has_clan {
+                    self.has_clan = true;
+                    out.extend_from_slice(&[0x82, 0xfe, 0x01]);
+                }
+            }
+            Kind::NoHello | Kind::HalfRequest => {}
+            Kind::LateHello if age < Duration::from_secs(8) => {}
+            Kind::LateHello => self.step(out),
+            Kind::Storm => return true,
+            Kind::ClanSpam => self.clan(out),
+            Kind::Watcher => {
+                self.hello(Mode::Watch, out);
+                let player = (self.dice.below(3) > 0).then(|| self.dice.below(40) as u16);
+                if self.dice.below(10) == 0 && self.is_native() {
+                    self.say(&ClientPacket::Follow { player }, out);
+                }
+            }
+        }
+        age > Duration::from_secs(25)
+    }
+
+    fn is_native(&self) -> bool {
+        self.dialect.name() == "native"
+    }
+
+    fn say(&mut self, packet: &ClientPacket<'_>, out: &mut Vec<u8>) {
+        let message = packet.encode(&self.dialect);
+        if !message.is_empty() {
+            write(out, Opcode::Binary, &message);
+        }
+    }
+
+    fn hello(&mut self, mode: Mode, out: &mut Vec<u8>) {
+        if std::mem::replace(&mut self.has_said_hello, true) {
+            return;
+        }
+        let (name, skin) = (Some("bot 1".to_owned()), Some(3));
+        if self.is_native() {
+            self.say(&ClientPacket::Hello { version: NATIVE_VERSION, mode, name, skin }, out);
+        } else if mode == Mode::Play {
+            self.say(&ClientPacket::EnterGame { name, skin, moofoll: true }, out);
+        }
+    }
+
+    fn next_sequence(&mut self) -> Option<u32> {
+        self.is_native().then(|| {
+            self.sequence += 1;
+            self.sequence
+        })
+    }
+
+    /// One harmless message.
+    fn step(&mut self, out: &mut Vec<u8>) {
+        self.hello(Mode::Play, out);
+        let (sequence, tick) = (self.next_sequence(), None);
+        let direction = Some(self.dice.bits() as u16);
+        self.say(&ClientPacket::Move { sequence, tick, direction }, out);
+    }
+
+    fn clan(&mut self, out: &mut Vec<u8>) {
+        self.hello(Mode::Play, out);
+        let (sequence, tick) = (self.next_sequence(), None);
+        self.has_clan = !self.has_clan;
+        let wish = match !self.has_clan {
+            true => ClanWish::Leave,
+            false => ClanWish::Create { name: "owls".to_owned() },
+        };
+        self.say(&ClientPacket::Clan { sequence, tick, wish }, out);
+    }
+
+    fn broken(&mut self, out: &mut Vec<u8>) {
+        self.hello(Mode::Play, out);
+        match self.dice.below(40) {
+            0 => write(out, Opcode::Binary, b"\xc1"),
+            1 => write(out, Opcode::Text, b"text"),
+            2 => write(out, Opcode::Close, b"\x03\xe8"),
+            number => {
+                let code = [b"\x92\x7e\x90".as_slice(), b"\x92\x05\x90", b"\x92\xa1\x61\x91\xa1\x62"];
+                write(out, Opcode::Binary, code[number as usize % code.len()]);
+            }
+        }
+    }
+}
+
+/// Appends a masked frame.
+fn write(out: &mut Vec<u8>, opcode: Opcode, payload: &[u8]) {
+    frame::write(out, opcode, Some([1, 2, 3, 4]), payload);
+}

@@ -1,0 +1,357 @@
+//! The host of the simulation: places, budgets, rooms, and the workers that tell its clients.
+
+use core::net::SocketAddr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::broken::{Broken, Planted};
+use super::counts::Counts;
+use super::game::{Game, Order};
+use super::lanes;
+use super::wire::{Clock, ServerEnd};
+use crate::client::dice::Dice;
+use crate::feed::{Published, Turn};
+use crate::host::admission::{Admission, Caps, Permit};
+use crate::host::audience::{Desk, Member};
+use crate::host::backlog::Backlog;
+use crate::host::budgets::{Budgets, Spending};
+use crate::host::client::Client;
+use crate::host::door::{Door, Entry, NoEntry};
+use crate::household::Household;
+use crate::limits;
+use crate::packet::Codes;
+use crate::peer::Ending;
+use crate::room::Handle;
+use crate::room::seats::Seat;
+use crate::session::Breach;
+use crate::ws::http::RequestHead;
+
+/// Clients of one address: fewer than there are connections of one address, so that some are refused.
+const PER_ADDRESS: usize = 5;
+/// Threads that would tell clients.
+const WORKERS: usize = 2;
+
+/// A client that has just been told the newest state, and could take all of it.
+pub struct Told {
+    /// The client.
+    pub client: Arc<Client<ServerEnd>>,
+    /// What it was told of.
+    pub published: Arc<Published>,
+}
+
+/// What a worker has of one room.
+#[derive(Default)]
+struct Audience {
+    members: Vec<Member<ServerEnd>>,
+    backlog: Option<Backlog<Arc<Published>>>,
+    /// The first tick in the backlog.
+    first: u32,
+}
+
+struct Worker {
+    audiences: Vec<Audience>,
+    asleep_until: Duration,
+    desk: Desk,
+}
+
+/// See the [module](self).
+pub struct House {
+    /// Virtual time.
+    pub clock: Clock,
+    /// The places.
+    pub admission: Arc<Admission>,
+    /// Rate limits per address.
+    pub budgets: Budgets,
+    /// The rooms.
+    pub games: Vec<Game>,
+    /// The numbers of the notices that each native client must hear, by the client's number.
+    pub notices: BTreeMap<u64, Vec<u32>>,
+    /// The numbers of the clients that the operator has granted something.
+    pub granted: BTreeSet<u64>,
+    codes: Arc<Codes>,
+    handles: Vec<Arc<Handle>>,
+    workers: Vec<Worker>,
+    clients: BTreeMap<u64, Arc<Client<ServerEnd>>>,
+    next_client: u64,
+    /// When each bucket is full again, by what was seen to be spent.
+    spent: BTreeMap<(Household, &'static str), (Spending, Duration)>,
+    bans: Vec<(Duration, SocketAddr)>,
+    dice: Dice,
+    planted: Option<Planted>,
+}
+
+impl House {
+    /// A host with so many rooms, for so many connections.
+    pub fn new(seed: u64, rooms: usize, peers: usize, planted: Option<Planted>) -> House {
+        let mut dice = Dice::new(seed);
+        let name = |room: usize| if room == 0 { String::new() } else { format!("room-{room}") };
+        let games: Vec<Game> = (0..rooms).map(|room| Game::new(&name(room), dice.bits())).collect();
+        let caps = Caps { clients: 2 * peers + 16, clients_per_address: PER_ADDRESS, ..Caps::default() };
+        let worker = || Worker {
+            audiences: games.iter().map(|_| Audience::default()).collect(),
+            asleep_until: Duration::ZERO,
+            desk: Desk::default(),
+        };
+        House {
+            clock: Clock::default(),
+            admission: Admission::new(caps),
+            budgets: Budgets::new(true),
+            notices: BTreeMap::new(),
+            granted: BTreeSet::new(),
+            codes: Codes::builtin(),
+            handles: games.iter().map(|game| Arc::clone(&game.handle)).collect(),
+            workers: (0..WORKERS).map(|_| worker()).collect(),
+            games,
+            clients: BTreeMap::new(),
+            next_client: 0,
+            spent: BTreeMap::new(),
+            bans: Vec::new(),
+            dice,
+            planted,
+        }
+    }
+
+    /// An address as limits count it.
+    pub fn household(address: SocketAddr) -> Household {
+        Household::of(address.ip())
+    }
+
+    /// A number for a new client.
+    pub fn next_client(&mut self) -> u64 {
+        self.next_client += 1;
+        self.next_client
+    }
+
+    /// Checks a request.
+    ///
+    /// # Errors
+    /// It does not become a client.
+    pub fn enter(
+        &mut self,
+        head: &RequestHead,
+        address: SocketAddr,
+        permit: &mut Permit,
+    ) -> Result<Entry, NoEntry> {
+        let (now, household) = (self.clock.now(), House::household(address));
+        let (codes, rooms, budgets) = (&*self.codes, &self.handles[..], &self.budgets);
+        let door = Door { origins: &[], codes, rooms, budgets, is_stopping: false };
+        let entered = door.enter(head, household, permit, now);
+        match &entered {
+            Ok(_) => self.spent(address, Spending::Client),
+            Err(NoEntry::TurnedAway(_)) if self.planted == Some(Planted::BudgetKept) => {
+                let _ = self.budgets.take(household, Spending::Client, now);
+            }
+            Err(_) => {}
+        }
+        entered
+    }
+
+    /// Gives a client to a worker.
+    pub fn welcome(&mut self, client: &Arc<Client<ServerEnd>>) {
+        self.clients.insert(client.id, Arc::clone(client));
+        self.notices.insert(client.id, Vec::new());
+        let room = self.handles.iter().position(|room| Arc::ptr_eq(room, &client.room)).unwrap_or(0);
+        let worker = client.id as usize % self.workers.len();
+        self.workers[worker].audiences[room].members.push(Member::new(Arc::clone(client)));
+    }
+
+    /// Planted: whether this client's seat is forgotten.
+    pub fn leaks_this_seat(&self, client: &Client<ServerEnd>) -> bool {
+        self.planted == Some(Planted::SeatLeaked) && client.id.is_multiple_of(3)
+    }
+
+    /// A tick of every room, and the operator's commands before it.
+    ///
+    /// # Errors
+    /// A promise is broken.
+    pub fn tick(&mut self, counts: &mut Counts) -> Result<(), Broken> {
+        let now = self.clock.now();
+        self.unban(now, counts);
+        for room in 0..self.games.len() {
+            let order = self.games[room].order(now, counts);
+            self.carry_out(order, room, now, counts);
+            let published = self.games[room].tick(now, counts)?;
+            if !Arc::ptr_eq(&self.handles[room], &self.games[room].handle) {
+                // The room has begun again: the clients of its earlier run are closed.
+                let over = std::mem::replace(&mut self.handles[room], Arc::clone(&self.games[room].handle));
+                for client in self.clients.values().filter(|client| Arc::ptr_eq(&client.room, &over)) {
+                    client.close(Ending::Breach(Breach::GoingAway), now);
+                }
+            }
+            for worker in &mut self.workers {
+                let audience = &mut worker.audiences[room];
+                match &mut audience.backlog {
+                    Some(backlog) => backlog.push(Arc::clone(&published)),
+                    None => {
+                        audience.first = published.state.tick;
+                        audience.backlog = Some(Backlog::new(Arc::clone(&published)));
+                    }
+                }
+            }
+        }
+        self.clients.retain(|_, client| !client.is_gone());
+        Ok(())
+    }
+
+    fn carry_out(&mut self, order: Order, room: usize, now: Duration, counts: &mut Counts) {
+        let (Order::Kick(player) | Order::Ban(player) | Order::Granted(player)) = order else { return };
+        let Some(Seat::Connected(number)) = self.handles[room].seat(player) else { return };
+        let Some(client) = self.clients.get(&number).map(Arc::clone) else { return };
+        if matches!(order, Order::Granted(_)) {
+            self.granted.insert(number);
+            return;
+        }
+        if matches!(order, Order::Kick(_)) {
+            counts.add("operator: kick");
+            client.close(Ending::Breach(Breach::Kicked), now);
+            return;
+        }
+        counts.add("operator: ban");
+        self.admission.ban(client.address.ip());
+        self.bans.push((now + Duration::from_secs(5), client.address));
+        let household = client.household();
+        for client in self.clients.values().filter(|client| client.household() == household) {
+            client.close(Ending::Breach(Breach::Banned), now);
+        }
+    }
+
+    fn unban(&mut self, now: Duration, counts: &mut Counts) {
+        let admission = &self.admission;
+        self.bans.retain(|(until, address)| {
+            let is_over = now >= *until;
+            if is_over && admission.unban(address.ip()) {
+                counts.add("operator: unban");
+            }
+            !is_over
+        });
+    }
+
+    /// The turns of the workers that are awake. Returns the clients that were told everything.
+    ///
+    /// # Errors
+    /// A promise is broken.
+    pub fn tell(&mut self, counts: &mut Counts) -> Result<Vec<Told>, Broken> {
+        let (now, mut told) = (self.clock.now(), Vec::new());
+        for worker in &mut self.workers {
+            if now < worker.asleep_until {
+                counts.add("tick missed by a worker");
+                continue;
+            }
+            if self.dice.below(200) == 0 {
+                let time = self.dice.between(Duration::from_millis(40), Duration::from_millis(900));
+                worker.asleep_until = now + time;
+            }
+            for (room, audience) in worker.audiences.iter_mut().enumerate() {
+                audience.members.retain(|member| !member.client.is_gone());
+                let Some(mut backlog) = audience.backlog.take() else { continue };
+                if self.planted == Some(Planted::MessageDropped) {
+                    backlog.missed.clear();
+                }
+                if backlog.is_lost {
+                    let overloaded = || Ending::Breach(Breach::Overloaded);
+                    audience.members.iter().for_each(|member| member.client.close(overloaded(), now));
+                }
+                let ticks = audience.first..=backlog.newest.state.tick;
+                let notices = &self.games[room].notices;
+                let heard =
+                    notices.iter().filter(|(tick, _)| ticks.contains(tick)).map(|(_, number)| *number);
+                let heard: Vec<u32> = heard.collect();
+                for member in &mut audience.members {
+                    let is_told = serve(member, &backlog, &mut worker.desk, now, counts)?;
+                    if let Some(expected) =
+                        self.notices.get_mut(&member.client.id).filter(|_| is_told.is_some())
+                    {
+                        expected.extend(&heard);
+                    }
+                    if is_told == Some(true) {
+                        let (client, published) = (Arc::clone(&member.client), Arc::clone(&backlog.newest));
+                        told.push(Told { client, published });
+                    }
+                }
+            }
+        }
+        Ok(told)
+    }
+
+    /// Books a token that was spent.
+    pub fn spent(&mut self, address: SocketAddr, spending: Spending) {
+        let (key, now) = ((House::household(address), spending.rule()), self.clock.now());
+        let (_, full_at) = self.spent.entry(key).or_insert((spending, Duration::ZERO));
+        *full_at = (*full_at).max(now) + spending.rate().every;
+    }
+
+    /// Budgets and places are those of what was seen. A bucket that is full by now is full, whenever
+    /// it became so.
+    ///
+    /// # Errors
+    /// They are not.
+    pub fn check(&self, clients: usize) -> Result<(), Broken> {
+        let now = self.clock.now();
+        for ((household, rule), (spending, full_at)) in &self.spent {
+            let has = self.budgets.full_at(*household, *spending);
+            if has.max(now) != (*full_at).max(now) {
+                let detail = format!("{rule} of {household} is full at {has:?} instead of {full_at:?}");
+                return Err(Broken::new("a budget holds what was not spent", detail));
+            }
+        }
+        let places = self.admission.clients();
+        if places != clients {
+            let detail = format!("{places} places are taken by {clients} clients");
+            return Err(Broken::new("every place belongs to a client", detail));
+        }
+        Ok(())
+    }
+
+    /// Each taken seat belongs to a client that is there.
+    ///
+    /// # Errors
+    /// One does not.
+    pub fn check_seats(&self) -> Result<(), Broken> {
+        self.games.iter().try_for_each(|game| game.check_seats(|number| self.clients.contains_key(&number)))
+    }
+
+    /// Everything has been given back.
+    ///
+    /// # Errors
+    /// Something has not.
+    pub fn check_end(&self) -> Result<(), Broken> {
+        self.check(0)?;
+        if self.admission.pending() != 0 {
+            let detail = format!("{} requests are left", self.admission.pending());
+            return Err(Broken::new("every place belongs to a client", detail));
+        }
+        self.games.iter().try_for_each(Game::check_end)
+    }
+}
+
+/// One client's turn. `None` if it was not told of the ticks; otherwise whether it knows everything.
+fn serve(
+    member: &mut Member<ServerEnd>,
+    backlog: &Backlog<Arc<Published>>,
+    desk: &mut Desk,
+    now: Duration,
+    counts: &mut Counts,
+) -> Result<Option<bool>, Broken> {
+    let client = Arc::clone(&member.client);
+    client.send_waiting(now);
+    let is_behind = client.sender.backlog() > 0;
+    if is_behind {
+        client.line.0.note();
+    }
+    let served = member.serve(Some((&backlog.missed, &backlog.newest)), desk, now);
+    if is_behind {
+        lanes::check(&client.endpoint, &client.line.0.noted())?;
+    }
+    let waiting = client.sender.backlog();
+    if waiting > limits::OUTBOX_BYTES + 256 {
+        return Err(Broken::new("the queue of a client stays within its bound", format!("{waiting} bytes")));
+    }
+    let Some(served) = served.filter(|_| client.sender.is_open()) else { return Ok(None) };
+    counts.add(match served.turn {
+        Turn::HeldBack => "state held back",
+        Turn::NotDue => "turn not due",
+        Turn::Written => "turn written",
+    });
+    Ok(Some(served.turn == Turn::Written && waiting == 0))
+}

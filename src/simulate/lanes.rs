@@ -1,0 +1,36 @@
+//! The rule of the lanes: while anything waits for a client, no row of the lane `latest` is queued.
+
+use super::broken::Broken;
+use crate::packet::{Direction, Lane};
+use crate::peer::Endpoint;
+use crate::ws::Side;
+use crate::ws::frame::{Header, Opcode};
+
+/// Looks at frames that were queued behind others.
+///
+/// # Errors
+/// One is of the lane `latest`, or is no frame of the server's.
+pub fn check(endpoint: &Endpoint, mut frames: &[u8]) -> Result<(), Broken> {
+    let rule = "no state is queued while anything waits";
+    while !frames.is_empty() {
+        let Ok(Some((header, size))) = Header::decode(frames, Side::Server) else {
+            return Err(Broken::new(rule, "what is queued is no whole frame"));
+        };
+        let end = size + header.length as usize;
+        let payload = &frames[size..end];
+        frames = &frames[end..];
+        let decoded = match header.opcode {
+            Opcode::Binary => endpoint.dialect.decode(Direction::ToClient, payload),
+            Opcode::Text => {
+                endpoint.dialect.decode_json(Direction::ToClient, &String::from_utf8_lossy(payload))
+            }
+            _ => continue,
+        };
+        match decoded {
+            Ok(packet) if packet.row.lane == Lane::Reliable => {}
+            Ok(packet) => return Err(Broken::new(rule, format!("{} is queued", packet.row.name))),
+            Err(error) => return Err(Broken::new(rule, error.to_string())),
+        }
+    }
+    Ok(())
+}

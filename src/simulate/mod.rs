@@ -1,0 +1,229 @@
+//! A whole server in virtual time, in one thread: host, rooms, and many connections with checking
+//! bots, clients that misbehave, and lines in trouble.
+//!
+//! ```text
+//!   person ──► wire ──► connection ──► room ──► worker ──► wire ──► person
+//!   bot or     delays,  the same code as `net` drives:                checks
+//!   hostile    cuts     `host`, `peer`, `room`                        everything
+//! ```
+//!
+//! Everything follows from the seed: there is no clock, socket or thread, and the same seed gives
+//! the same run. [`run`] ends with the first promise that is broken, by its name, or with the
+//! [`Counts`] of what was injected and what came of it. After each tick and each second the
+//! simulation compares: what arrived with what was queued ([`wire`]), state with what waits
+//! ([`lanes`]), what a client was told with what is ([`told`]), a second world with the first
+//! ([`game`]), a second receiver with the first ([`twin`]), seats with players ([`game`]), budgets
+//! and places with what was spent ([`house`]); and each bot checks what it hears ([`ear`]).
+
+mod broken;
+mod connection;
+mod counts;
+mod ear;
+mod game;
+mod hostile;
+mod house;
+mod lanes;
+mod person;
+mod slot;
+mod told;
+mod twin;
+mod wire;
+
+pub use broken::{Broken, Planted};
+pub use counts::Counts;
+
+use std::fmt;
+use std::time::Duration;
+
+use self::house::{House, Told};
+use self::slot::Slot;
+use crate::client::dice::Dice;
+use crate::client::play::Meeting;
+
+/// What is simulated.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Everything follows from it.
+    pub seed: u64,
+    /// Connections at once.
+    pub peers: usize,
+    /// Virtual time; a few seconds follow in which everybody leaves.
+    pub time: Duration,
+    /// Rooms.
+    pub rooms: usize,
+}
+
+/// The end of a simulation that found something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The promise that was broken.
+    pub broken: Broken,
+    /// When.
+    pub at: Duration,
+    /// On which of the connections, if it was one.
+    pub connection: Option<usize>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Broken { rule, detail } = &self.broken;
+        write!(out, "{rule}: {detail}; after {:.3} s", self.at.as_secs_f64())?;
+        self.connection.map_or(Ok(()), |connection| write!(out, ", connection {connection}"))
+    }
+}
+
+/// Ticks a second of virtual time.
+const STEP_HZ: u64 = game::TICK_HZ as u64;
+/// Time for everybody to leave at the end.
+const LEAVING_TIME: Duration = Duration::from_secs(10);
+/// Of this many updates of a client that knows everything, one is compared with the state.
+const COMPARED: u32 = 40;
+/// Connections that come in one tick.
+const BURST: usize = 20;
+
+/// Runs a simulation to its end, or to the first broken promise.
+pub fn run(plan: &Plan) -> (Counts, Option<Failure>) {
+    run_with(plan, None)
+}
+
+/// The same with a planted fault.
+pub fn run_with(plan: &Plan, planted: Option<Planted>) -> (Counts, Option<Failure>) {
+    let mut simulation = Simulation::new(plan, planted);
+    let failure = simulation.run(plan.time).err().map(|broken| Failure {
+        broken,
+        at: simulation.house.clock.now(),
+        connection: simulation.at,
+    });
+    (simulation.counts, failure)
+}
+
+struct Simulation {
+    house: House,
+    slots: Vec<Slot>,
+    counts: Counts,
+    dice: Dice,
+    meeting: Meeting,
+    steps: u64,
+    burst: Duration,
+    planted: Option<Planted>,
+    /// The connection at work.
+    at: Option<usize>,
+}
+
+impl Simulation {
+    fn new(plan: &Plan, planted: Option<Planted>) -> Simulation {
+        let mut dice = Dice::new(plan.seed.wrapping_mul(0x9e37_79b9) ^ 0x5eed);
+        let rooms = plan.rooms.max(1);
+        Simulation {
+            house: House::new(dice.bits(), rooms, plan.peers, planted),
+            slots: (0..plan.peers).map(|number| Slot::new(number, rooms, dice.bits())).collect(),
+            counts: Counts::default(),
+            meeting: Meeting::new(plan.seed, plan.peers),
+            dice,
+            steps: 0,
+            burst: Duration::from_secs(9),
+            planted,
+            at: None,
+        }
+    }
+
+    fn run(&mut self, time: Duration) -> Result<(), Broken> {
+        while self.now() < time {
+            self.step(true)?;
+        }
+        // Bots say goodbye; whoever is left then closes its socket.
+        self.slots.iter_mut().for_each(Slot::leave);
+        while self.now() < time + LEAVING_TIME {
+            self.step(false)?;
+            if self.now() > time + LEAVING_TIME / 2 {
+                self.slots.iter_mut().for_each(Slot::close);
+            }
+        }
+        self.at = None;
+        self.house.check_end()?;
+        if let Some(slot) = self.slots.iter().position(|slot| !slot.is_empty()) {
+            self.at = Some(slot);
+            return Err(Broken::new("at the end every connection is over", "it is not"));
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_nanos(self.steps * 1_000_000_000 / STEP_HZ)
+    }
+
+    fn step(&mut self, may_begin: bool) -> Result<(), Broken> {
+        self.steps += 1;
+        let now = self.now();
+        self.house.clock.set(now);
+        if may_begin && now >= self.burst {
+            self.begin_burst(now);
+        }
+        // The order changes from step to step.
+        let (count, first) = (self.slots.len(), self.dice.bits() as usize);
+        for turn in 0..count {
+            let number = (first % count + turn) % count;
+            self.at = Some(number);
+            let slot = &mut self.slots[number];
+            slot.step(&mut self.house, &self.meeting, &mut self.counts, may_begin)?;
+        }
+        self.at = None;
+        self.house.tick(&mut self.counts)?;
+        for told in self.house.tell(&mut self.counts)? {
+            if self.dice.below(COMPARED) == 0 {
+                self.compare(&told)?;
+            }
+        }
+        self.at = None;
+        let clients = self.slots.iter().filter(|slot| slot.has_client()).count();
+        self.house.check(clients)?;
+        if self.steps.is_multiple_of(STEP_HZ) {
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    /// Several connections end, and come again in one tick.
+    fn begin_burst(&mut self, now: Duration) {
+        self.burst = now + self.dice.between(Duration::from_secs(12), Duration::from_secs(40));
+        self.counts.add("burst of joins");
+        let count = BURST.min(self.slots.len() / 2);
+        let first = self.dice.bits() as usize % self.slots.len().max(1);
+        for turn in 0..count {
+            let number = (first + turn) % self.slots.len();
+            self.slots[number].come_again_at(now + Duration::from_secs(6));
+        }
+    }
+
+    /// What a client was told is what is.
+    fn compare(&mut self, told: &Told) -> Result<(), Broken> {
+        let Some(number) = self.slots.iter().position(|slot| slot.client() == Some(told.client.id)) else {
+            return Ok(());
+        };
+        self.at = Some(number);
+        if self.slots[number].compare(told, self.house.clock.now())? {
+            self.counts.add("compared with what is");
+        }
+        Ok(())
+    }
+
+    /// What is checked each second.
+    fn check(&mut self) -> Result<(), Broken> {
+        self.house.check_seats()?;
+        for (number, slot) in self.slots.iter().enumerate() {
+            self.at = Some(number);
+            slot.check(&self.house)?;
+        }
+        self.at = None;
+        if self.planted == Some(Planted::BytesLost) {
+            let number = self.dice.bits() as usize % self.slots.len();
+            self.slots[number].lose_bytes();
+        }
+        let messages = self.counts.messages;
+        self.counts.mix(messages);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,252 @@
+//! The far end of one connection: a checking bot or a client that misbehaves, and the trouble that
+//! its line has.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::broken::Broken;
+use super::counts::Counts;
+use super::ear::Ear;
+use super::hostile::Hostile;
+use super::wire::{BUFFER_BYTES, Read, SLOW_BUFFER_BYTES, Wire};
+use crate::client::bot::{Bot, Stage};
+use crate::client::dice::Dice;
+
+/// Time between two looks of a bot at its picture.
+const ACT_EVERY: Duration = Duration::from_millis(66);
+/// Bytes that a slow reader takes in one step, at most.
+const SLOW_BYTES: u32 = 40;
+
+/// Who is at the far end.
+pub enum Who {
+    /// A bot that checks everything.
+    Bot(Box<Bot<Ear>>),
+    /// A client that misbehaves.
+    Hostile(Box<Hostile>),
+}
+
+/// See the [module](self).
+pub struct Person {
+    /// Its connection.
+    pub wire: Arc<Wire>,
+    /// Who it is.
+    pub who: Who,
+    /// Whether its line has had trouble that can make the server close it.
+    pub is_troubled: bool,
+    /// It reads and writes no more.
+    pub is_gone: bool,
+    dice: Dice,
+    out: Vec<u8>,
+    slow_until: Duration,
+    acts: Duration,
+    trouble: Duration,
+    leaves: Duration,
+    is_leaving: bool,
+}
+
+impl Person {
+    /// A person who begins `now`, with this to send first.
+    pub fn new(wire: Arc<Wire>, who: Who, out: Vec<u8>, seed: u64, now: Duration) -> Person {
+        let mut dice = Dice::new(seed);
+        let seconds = |dice: &mut Dice, least, most| {
+            now + dice.between(Duration::from_secs(least), Duration::from_secs(most))
+        };
+        Person {
+            wire,
+            who,
+            is_troubled: false,
+            is_gone: false,
+            out,
+            slow_until: Duration::ZERO,
+            acts: now,
+            trouble: seconds(&mut dice, 5, 60),
+            leaves: seconds(&mut dice, 15, 240),
+            is_leaving: false,
+            dice,
+        }
+    }
+
+    /// Reads, acts and writes; the line may get into trouble.
+    ///
+    /// # Errors
+    /// What the bot heard breaks a rule.
+    pub fn step(&mut self, now: Duration, counts: &mut Counts) -> Result<(), Broken> {
+        if self.is_gone {
+            return Ok(());
+        }
+        if now >= self.trouble {
+            self.trouble = now + self.dice.between(Duration::from_secs(5), Duration::from_secs(60));
+            self.get_into_trouble(now, counts);
+        }
+        self.read(now, counts)?;
+        self.act(now, counts);
+        if let Who::Bot(bot) = &mut self.who {
+            bot.drain_output(&mut self.out);
+        }
+        let taken = self.wire.write(&self.out);
+        self.out.drain(..taken);
+        self.hear(counts)
+    }
+
+    /// Ends its connection in an orderly way.
+    pub fn leave(&mut self) {
+        self.leaves = Duration::ZERO;
+        self.slow_until = Duration::ZERO;
+    }
+
+    fn act(&mut self, now: Duration, counts: &mut Counts) {
+        if now < self.acts {
+            return;
+        }
+        match &mut self.who {
+            Who::Bot(bot) => {
+                self.acts = now + ACT_EVERY;
+                bot.act(now);
+                if now >= self.leaves && !std::mem::replace(&mut self.is_leaving, true) {
+                    counts.add("left with a close");
+                    bot.leave();
+                }
+                if bot.stage() == Stage::Over {
+                    self.go();
+                }
+            }
+            Who::Hostile(hostile) => {
+                if hostile.act(now, &mut self.out) || now >= self.leaves {
+                    self.go();
+                }
+            }
+        }
+    }
+
+    fn go(&mut self) {
+        if let Who::Bot(bot) = &mut self.who {
+            bot.drain_output(&mut self.out);
+        }
+        self.wire.write(&self.out);
+        self.is_gone = true;
+        self.wire.close();
+    }
+
+    fn get_into_trouble(&mut self, now: Duration, counts: &mut Counts) {
+        let what = self.dice.below(10);
+        if what >= 6 || matches!(self.who, Who::Hostile(_)) && what >= 3 {
+            return;
+        }
+        self.is_troubled = true;
+        if let Who::Bot(bot) = &mut self.who {
+            bot.observer.is_troubled = true;
+        }
+        match what {
+            0 | 1 => {
+                counts.add("line stalled");
+                let time = self.dice.between(Duration::from_millis(200), Duration::from_secs(7));
+                self.wire.stall(now + time);
+            }
+            2 => {
+                counts.add("slow reader");
+                self.slow_until = now + self.dice.between(Duration::from_secs(2), Duration::from_secs(12));
+                self.wire.set_buffer(SLOW_BUFFER_BYTES);
+            }
+            3 => {
+                counts.add("vanished");
+                // With small buffers the server meets a kernel that takes nothing, and else a silence.
+                if self.dice.below(2) == 0 {
+                    self.wire.set_buffer(SLOW_BUFFER_BYTES);
+                }
+                self.wire.vanish(false);
+                self.is_gone = true;
+            }
+            4 => {
+                counts.add("half open");
+                self.wire.vanish(true);
+                self.is_gone = true;
+            }
+            _ => {
+                counts.add("left without a close");
+                self.is_gone = true;
+                if self.dice.below(2) == 0 { self.wire.end() } else { self.wire.close() }
+            }
+        }
+    }
+
+    fn read(&mut self, now: Duration, counts: &mut Counts) -> Result<(), Broken> {
+        let is_slow = now < self.slow_until;
+        if !is_slow && self.slow_until > Duration::ZERO {
+            self.slow_until = Duration::ZERO;
+            self.wire.set_buffer(BUFFER_BYTES);
+        }
+        if is_slow {
+            let most = self.dice.below(SLOW_BYTES) as usize;
+            return if most > 0 { self.read_once(most, now).map(drop) } else { Ok(()) };
+        }
+        // A few pieces cut anywhere, then the rest.
+        let cuts = if self.dice.below(8) == 0 { self.dice.below(6) } else { 0 };
+        for _ in 0..cuts {
+            let most = 1 + self.dice.below(120) as usize;
+            if !self.read_once(most, now)? {
+                return Ok(());
+            }
+            counts.add("pieces cut anywhere");
+        }
+        self.read_up(now)
+    }
+
+    /// Reads everything that has arrived.
+    ///
+    /// # Errors
+    /// The bytes are not those that were queued.
+    pub fn read_up(&mut self, now: Duration) -> Result<(), Broken> {
+        while self.read_once(BUFFER_BYTES, now)? {}
+        Ok(())
+    }
+
+    /// Returns whether there were bytes.
+    fn read_once(&mut self, most: usize, now: Duration) -> Result<bool, Broken> {
+        if self.is_gone {
+            return Ok(false);
+        }
+        let read = self.wire.read(most);
+        if let Some(place) = self.wire.mismatch() {
+            let detail = format!("byte {place} that arrived is not the one that was queued");
+            return Err(Broken::new("every queued byte arrives once and in order", detail));
+        }
+        match (&mut self.who, read) {
+            (_, Read::Nothing) => return Ok(false),
+            (Who::Bot(bot), Read::Bytes(bytes)) => bot.receive(&bytes, now),
+            (Who::Hostile(hostile), Read::Bytes(_)) => hostile.heard(now),
+            (Who::Bot(bot), Read::End) => {
+                bot.receive_eof(None, now);
+                self.go();
+                return Ok(false);
+            }
+            (Who::Bot(bot), Read::Reset) => {
+                bot.receive_eof(Some("reset"), now);
+                self.go();
+                return Ok(false);
+            }
+            (Who::Hostile(_), Read::End | Read::Reset) => {
+                self.go();
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// What the bot found wrong.
+    fn hear(&mut self, counts: &mut Counts) -> Result<(), Broken> {
+        let Who::Bot(bot) = &mut self.who else { return Ok(()) };
+        counts.messages += std::mem::take(&mut bot.observer.messages);
+        match bot.observer.faults.first() {
+            Some((rule, detail)) => Err(Broken::new(rule, format!("{}: {detail}", bot.name))),
+            None => Ok(()),
+        }
+    }
+
+    /// The checking bot, if it is one that reads.
+    pub fn bot(&self) -> Option<&Bot<Ear>> {
+        match &self.who {
+            Who::Bot(bot) if !self.is_gone => Some(bot),
+            _ => None,
+        }
+    }
+}

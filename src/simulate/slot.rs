@@ -1,0 +1,288 @@
+//! One of the connections that there are at once: a person and the server's end, and then the next.
+
+use core::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::broken::Broken;
+use super::connection::Connection;
+use super::counts::Counts;
+use super::ear::Ear;
+use super::hostile::{Hostile, Kind};
+use super::house::{House, Told};
+use super::person::{Person, Who};
+use super::told;
+use super::wire::Wire;
+use crate::client::bot::{Bot, Observer};
+use crate::client::dice::Dice;
+use crate::client::link::{Keys, Link};
+use crate::client::play::{Meeting, Player};
+use crate::client::policy::{Policy, Wanderer};
+use crate::packet::{Codes, Dialect};
+use crate::peer::Ending;
+use crate::session::Breach;
+
+/// Dialects of the bots, and whether they speak JSON.
+const SPOKEN: [(&str, bool); 10] = [
+    ("native", false),
+    ("legacy", false),
+    ("letters", false),
+    ("native", false),
+    ("letters-2023", false),
+    ("native", true),
+    ("letters-2024", false),
+    ("native", false),
+    ("legacy", false),
+    ("letters", true),
+];
+/// Of this many persons, one misbehaves.
+const HOSTILE: u32 = 7;
+/// Connections of one address.
+const PER_ADDRESS: usize = 6;
+
+/// See the [module](self).
+pub struct Slot {
+    number: usize,
+    rooms: usize,
+    address: SocketAddr,
+    dice: Dice,
+    person: Option<Person>,
+    connection: Option<Connection>,
+    next: Duration,
+    generation: usize,
+}
+
+impl Slot {
+    /// A slot that begins soon.
+    pub fn new(number: usize, rooms: usize, seed: u64) -> Slot {
+        let mut dice = Dice::new(seed);
+        let ip = Ipv4Addr::from_bits(0x0a00_0001 + (number / PER_ADDRESS) as u32);
+        Slot {
+            number,
+            rooms,
+            address: SocketAddr::from((ip, 10_000 + number as u16)),
+            next: dice.between(Duration::ZERO, Duration::from_secs(5)),
+            dice,
+            person: None,
+            connection: None,
+            generation: 0,
+        }
+    }
+
+    /// Both ends do what they do in one step.
+    ///
+    /// # Errors
+    /// A promise is broken.
+    pub fn step(
+        &mut self,
+        house: &mut House,
+        meeting: &Meeting,
+        counts: &mut Counts,
+        may_begin: bool,
+    ) -> Result<(), Broken> {
+        let now = house.clock.now();
+        if self.is_empty() {
+            if may_begin && now >= self.next {
+                self.begin(house, meeting, counts);
+            }
+            return Ok(());
+        }
+        let is_granted = self.client().is_some_and(|client| house.granted.contains(&client));
+        if let Some(person) = &mut self.person {
+            if let Who::Bot(bot) = &mut person.who {
+                bot.observer.is_granted |= is_granted;
+            }
+            person.step(now, counts)?;
+        }
+        if let Some(connection) = &mut self.connection {
+            connection.step(house, counts)?;
+        }
+        self.end(house, counts)
+    }
+
+    /// Whether nobody is here.
+    pub fn is_empty(&self) -> bool {
+        self.person.is_none() && self.connection.is_none()
+    }
+
+    /// The number of the client.
+    pub fn client(&self) -> Option<u64> {
+        self.connection.as_ref()?.talk().map(|talk| talk.client.id)
+    }
+
+    /// Whether the connection holds a client's place.
+    pub fn has_client(&self) -> bool {
+        self.client().is_some()
+    }
+
+    /// The person leaves: a bot with a close, the others without.
+    pub fn leave(&mut self) {
+        let Some(person) = &mut self.person else { return };
+        match person.who {
+            Who::Bot(_) if !person.is_gone => person.leave(),
+            _ => self.close(),
+        }
+    }
+
+    /// The person closes its socket.
+    pub fn close(&mut self) {
+        if let Some(person) = &mut self.person {
+            person.is_gone = true;
+            person.wire.close();
+        }
+    }
+
+    /// The person leaves, and the next comes at this time.
+    pub fn come_again_at(&mut self, time: Duration) {
+        self.leave();
+        self.next = time;
+    }
+
+    /// Plants a fault on its line.
+    pub fn lose_bytes(&self) {
+        if let Some(person) = self.person.as_ref().filter(|_| self.has_client()) {
+            person.wire.lose_next();
+        }
+    }
+
+    /// Hears everything that is under way, and compares what the bot knows with what is. Returns
+    /// whether there was something to compare.
+    ///
+    /// # Errors
+    /// They differ.
+    pub fn compare(&mut self, told: &Told, now: Duration) -> Result<bool, Broken> {
+        let Some(person) = self.person.as_mut() else { return Ok(false) };
+        if person.bot().is_none() {
+            return Ok(false);
+        }
+        person.wire.hurry();
+        person.read_up(now)?;
+        let missing = person.wire.missing();
+        let Some(bot) = person.bot() else { return Ok(false) };
+        if missing > 0 {
+            let detail = format!("{missing} bytes that were queued are nowhere");
+            return Err(Broken::new("every queued byte arrives once and in order", detail));
+        }
+        told::compare(bot.observer.picture(), told.client.player(), &told.published)
+    }
+
+    /// What the bot heard of the operator is what the operator said, in order and each once.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn check(&self, house: &House) -> Result<(), Broken> {
+        let bot = self.person.as_ref().and_then(Person::bot);
+        let Some((bot, client)) = bot.zip(self.client()) else { return Ok(()) };
+        let heard = &bot.observer.notices;
+        let rule = "every reliable message arrives once and in order";
+        if !heard.is_sorted_by(|before, after| before < after) {
+            return Err(Broken::new(rule, format!("heard notices {heard:?}")));
+        }
+        let expected = house.notices.get(&client).filter(|_| SPOKEN[self.spoken()].0 == "native");
+        let is_wrong = expected.is_some_and(|expected| !expected.starts_with(heard));
+        if is_wrong {
+            return Err(Broken::new(rule, format!("heard notices {heard:?} of {expected:?}")));
+        }
+        Ok(())
+    }
+
+    fn spoken(&self) -> usize {
+        (self.number + self.generation) % SPOKEN.len()
+    }
+
+    fn begin(&mut self, house: &mut House, meeting: &Meeting, counts: &mut Counts) {
+        let now = house.clock.now();
+        self.generation += 1;
+        let (name, is_json) = SPOKEN[self.spoken()];
+        let Some(dialect) = Codes::builtin().dialect(name) else { return };
+        let least = Duration::from_millis(self.dice.below(60).into());
+        let wire = Wire::new(&house.clock, self.dice.bits(), [least, least + Duration::from_millis(40)]);
+        let is_hostile = self.dice.below(HOSTILE) == 0;
+        let target = self.target(name, is_json && !is_hostile);
+        let (who, out) = if is_hostile {
+            let kind = Kind::ALL[self.dice.below(Kind::ALL.len() as u32) as usize];
+            counts.add(kind.name());
+            let hostile = Hostile::new(kind, dialect, self.dice.bits(), now);
+            let request = hostile.request(&target);
+            (Who::Hostile(Box::new(hostile)), request)
+        } else {
+            counts.add(if is_json { "bot: json" } else { "bot: msgpack" });
+            (Who::Bot(Box::new(self.bot(dialect, is_json, &target, meeting))), Vec::new())
+        };
+        self.connection = Connection::accept(self.address, &wire, self.dice.bits(), house, counts);
+        self.person = Some(Person::new(wire, who, out, self.dice.bits(), now));
+    }
+
+    fn target(&mut self, dialect: &str, is_json: bool) -> String {
+        let room = match self.dice.below(self.rooms as u32) {
+            0 => String::new(),
+            room => format!("/r/room-{room}"),
+        };
+        let path = if dialect == "native" { "/play" } else { "/moomoo" };
+        let format = if is_json { "&format=json" } else { "" };
+        format!("{room}{path}?dialect={dialect}{format}")
+    }
+
+    fn bot(&mut self, dialect: Arc<Dialect>, is_json: bool, target: &str, meeting: &Meeting) -> Bot<Ear> {
+        let keys = Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
+        let is_native = dialect.name() == "native";
+        let link = Link::new("localhost:3000", target, is_native, keys);
+        let seed = self.dice.bits();
+        let policy: Box<dyn Policy> = match self.dice.below(4) {
+            0 => Box::new(Wanderer::new(seed, 100)),
+            _ => Box::new(Player::new(seed, meeting.clone())),
+        };
+        let index = self.number + 1_000 * self.generation;
+        let mut bot = Bot::new(index, link, dialect, policy, Ear::new(is_native));
+        bot.is_json = is_json;
+        bot
+    }
+
+    /// Ends what is over.
+    fn end(&mut self, house: &House, counts: &mut Counts) -> Result<(), Broken> {
+        let is_over = self.connection.as_ref().is_none_or(Connection::is_over);
+        if is_over && let Some(connection) = self.connection.take() {
+            drop(connection);
+        }
+        if let Some(ending) =
+            self.connection.as_ref().and_then(Connection::talk).and_then(|talk| talk.ending.as_ref())
+        {
+            self.check_ending(ending)?;
+        }
+        let Some(person) = self.person.as_ref().filter(|person| is_over && person.is_gone) else {
+            return Ok(());
+        };
+        counts.more("sends taken in part", person.wire.partial_sends());
+        if let Who::Bot(bot) = &person.who {
+            counts.deeds.add(&bot.observer.deeds);
+        }
+        self.person = None;
+        let pause = self.dice.between(Duration::from_millis(100), Duration::from_secs(4));
+        self.next = self.next.max(house.clock.now() + pause);
+        Ok(())
+    }
+
+    /// The server closes nobody who broke no rule and had no trouble.
+    fn check_ending(&self, ending: &Ending) -> Result<(), Broken> {
+        let Some(person) = &self.person else { return Ok(()) };
+        let is_lawful = match &person.who {
+            Who::Bot(_) => true,
+            Who::Hostile(hostile) => hostile.kind.is_lawful(),
+        };
+        let by_operator = [Breach::Kicked, Breach::Banned, Breach::GoingAway];
+        let by_trouble = [Breach::SlowClient, Breach::Silent, Breach::HelloLate];
+        let is_right = match ending {
+            Ending::PeerClosed(_) | Ending::PeerLost => true,
+            // A line that stalls hands over all at once what was within the budget.
+            Ending::Breach(Breach::MessageRate) => person.is_troubled || !is_lawful,
+            Ending::Breach(breach) if by_operator.contains(breach) => true,
+            Ending::Breach(breach) if by_trouble.contains(breach) => {
+                person.is_troubled || person.is_gone || !is_lawful
+            }
+            Ending::Breach(Breach::InternalError | Breach::Overloaded | Breach::Full) => false,
+            _ => !is_lawful,
+        };
+        let rule = "the server closes nobody who breaks no rule";
+        if is_right { Ok(()) } else { Err(Broken::new(rule, format!("closed: {ending}"))) }
+    }
+}

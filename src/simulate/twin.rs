@@ -1,0 +1,175 @@
+//! A second receiver for each connection, which hears the same bytes at the same times but cut
+//! elsewhere, and is granted what the first was granted: it must ask for the same, and answer the
+//! same.
+
+use std::collections::VecDeque;
+
+use super::broken::Broken;
+use crate::client::dice::Dice;
+use crate::host::client::{Client, Line};
+use crate::host::conversation::At;
+use crate::peer::receiver::{Denied, Profile};
+use crate::peer::{Driver, Receiver};
+use crate::world::{Command, PlayerId};
+
+/// What a receiver asked of its driver, and what it was granted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Call {
+    /// [`Driver::follow`].
+    Follow,
+    /// [`Driver::join`].
+    Join(Profile, Result<PlayerId, Denied>),
+    /// [`Driver::command`].
+    Command(Command, Option<u32>, Result<(), Denied>),
+    /// [`Driver::watch`].
+    Watch(Option<PlayerId>),
+}
+
+/// Notes what a receiver asks of the driver behind it.
+pub struct Noted<'d> {
+    driver: &'d mut dyn Driver,
+    /// In order.
+    pub calls: Vec<Call>,
+    answers: Vec<u8>,
+}
+
+impl<'d> Noted<'d> {
+    /// Nothing is noted yet.
+    pub fn new(driver: &'d mut dyn Driver) -> Noted<'d> {
+        Noted { driver, calls: Vec::new(), answers: Vec::new() }
+    }
+}
+
+impl Driver for Noted<'_> {
+    fn answer(&mut self, frames: &[u8]) {
+        self.answers.extend_from_slice(frames);
+        self.driver.answer(frames);
+    }
+
+    fn follow(&mut self) {
+        self.calls.push(Call::Follow);
+        self.driver.follow();
+    }
+
+    fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied> {
+        let granted = self.driver.join(profile.clone());
+        self.calls.push(Call::Join(profile, granted));
+        granted
+    }
+
+    fn command(&mut self, command: Command, intended: Option<u32>) -> Result<(), Denied> {
+        let granted = self.driver.command(command.clone(), intended);
+        self.calls.push(Call::Command(command, intended, granted));
+        granted
+    }
+
+    fn watch(&mut self, player: Option<PlayerId>) {
+        self.calls.push(Call::Watch(player));
+        self.driver.watch(player);
+    }
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Twin {
+    receiver: Receiver,
+    dice: Dice,
+}
+
+impl Twin {
+    /// The twin of this client's receiver.
+    pub fn new<L: Line>(client: &Client<L>, seed: u64) -> Twin {
+        Twin { receiver: client.receiver(), dice: Dice::new(seed) }
+    }
+
+    /// Begins as the receiver did.
+    ///
+    /// # Errors
+    /// It began otherwise.
+    pub fn begin(&mut self, client: u64, noted: Noted<'_>) -> Result<(), Broken> {
+        let mut again = Again::new(noted.calls);
+        self.receiver.begin(client, &mut again);
+        again.end(&noted.answers)
+    }
+
+    /// Hears bytes that the receiver has heard, cut elsewhere.
+    ///
+    /// # Errors
+    /// It asked for something else, or answered something else.
+    pub fn hear(&mut self, bytes: &[u8], at: At, noted: Noted<'_>) -> Result<(), Broken> {
+        let mut again = Again::new(noted.calls);
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let cut = if self.dice.below(4) == 0 { 1 + self.dice.below(9) as usize } else { rest.len() };
+            let (piece, after) = rest.split_at(cut.min(rest.len()));
+            rest = after;
+            if self.receiver.receive(piece, at.now, at.tick, &mut again).is_err() {
+                break;
+            }
+        }
+        again.end(&noted.answers)
+    }
+}
+
+/// Grants what was granted before.
+struct Again {
+    calls: VecDeque<Call>,
+    answers: Vec<u8>,
+    broken: Option<String>,
+}
+
+impl Again {
+    fn new(calls: Vec<Call>) -> Again {
+        Again { calls: calls.into(), answers: Vec::new(), broken: None }
+    }
+
+    fn next(&mut self, asks: &dyn Fn(&Call) -> bool, what: &str) -> Option<Call> {
+        let call = self.calls.pop_front();
+        if call.as_ref().is_none_or(|call| !asks(call)) {
+            self.broken.get_or_insert_with(|| format!("asks for {what}, and not for {call:?}"));
+        }
+        call
+    }
+
+    fn end(mut self, answers: &[u8]) -> Result<(), Broken> {
+        if let Some(call) = self.calls.front() {
+            self.broken.get_or_insert_with(|| format!("does not ask for {call:?}"));
+        }
+        if self.answers != answers {
+            let sizes = (self.answers.len(), answers.len());
+            self.broken.get_or_insert_with(|| format!("answers {} bytes instead of {}", sizes.0, sizes.1));
+        }
+        let rule = "the same input gives the same commands and answers";
+        self.broken.map_or(Ok(()), |detail| Err(Broken::new(rule, detail)))
+    }
+}
+
+impl Driver for Again {
+    fn answer(&mut self, frames: &[u8]) {
+        self.answers.extend_from_slice(frames);
+    }
+
+    fn follow(&mut self) {
+        self.next(&|call| *call == Call::Follow, "updates");
+    }
+
+    fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied> {
+        let asks = |call: &Call| matches!(call, Call::Join(asked, _) if *asked == profile);
+        match self.next(&asks, "a body") {
+            Some(Call::Join(_, granted)) => granted,
+            _ => Err(Denied::Unanswered),
+        }
+    }
+
+    fn command(&mut self, command: Command, intended: Option<u32>) -> Result<(), Denied> {
+        let asks = |call: &Call| matches!(call, Call::Command(asked, tick, _) if *asked == command && *tick == intended);
+        match self.next(&asks, "a command") {
+            Some(Call::Command(_, _, granted)) => granted,
+            _ => Err(Denied::Unanswered),
+        }
+    }
+
+    fn watch(&mut self, player: Option<PlayerId>) {
+        self.next(&|call| *call == Call::Watch(player), "a player to watch");
+    }
+}

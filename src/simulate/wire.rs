@@ -1,0 +1,423 @@
+//! A model of one TCP connection: two byte streams with bounded buffers, delays and cuts.
+//!
+//! ```text
+//!   person ─ write ─► up:   sent, on its way, arrived ─► server_read ─► server
+//!   person ◄─ read ── down: arrived, on its way, sent ◄─ Line::send ─── server
+//! ```
+//!
+//! Bytes arrive in order, after a delay, unless the line stalls. A person may vanish without a FIN,
+//! or be half open: it is gone, and the first bytes that reach it are answered by a reset. The model
+//! also keeps the frames that the server has queued for the person, and compares every byte that
+//! arrives with them.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::client::dice::Dice;
+use crate::host::client::{Client, Line};
+use crate::sync::Mutex;
+
+/// Bytes of one direction that fit the buffers of both kernels.
+pub const BUFFER_BYTES: usize = 64 * 1024;
+/// The same for a slow reader.
+pub const SLOW_BUFFER_BYTES: usize = 3 * 1024;
+
+/// Virtual time, shared by the host and the lines.
+#[derive(Debug, Clone, Default)]
+pub struct Clock(Arc<AtomicU64>);
+
+impl Clock {
+    /// Time since the simulation began.
+    pub fn now(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+
+    /// Moves on to this time.
+    pub fn set(&self, now: Duration) {
+        self.0.store(now.as_nanos() as u64, Ordering::Relaxed);
+    }
+}
+
+/// What one end reads.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Read {
+    /// Nothing yet.
+    Nothing,
+    /// Bytes, never none.
+    Bytes(Vec<u8>),
+    /// The other end will send nothing more.
+    End,
+    /// The connection broke.
+    Reset,
+}
+
+/// One direction.
+#[derive(Debug)]
+struct Pipe {
+    pieces: VecDeque<(Duration, Vec<u8>)>,
+    bytes: usize,
+    capacity: usize,
+    /// When the last piece arrives: none overtakes another.
+    last: Duration,
+    has_ended: bool,
+}
+
+impl Pipe {
+    fn new() -> Pipe {
+        Pipe {
+            pieces: VecDeque::new(),
+            bytes: 0,
+            capacity: BUFFER_BYTES,
+            last: Duration::ZERO,
+            has_ended: false,
+        }
+    }
+
+    fn space(&self) -> usize {
+        self.capacity.saturating_sub(self.bytes)
+    }
+
+    fn push(&mut self, bytes: Vec<u8>, arrives: Duration) {
+        self.last = self.last.max(arrives);
+        self.bytes += bytes.len();
+        self.pieces.push_back((self.last, bytes));
+    }
+
+    /// Takes at most `most` bytes that have arrived.
+    fn pull(&mut self, now: Duration, most: usize) -> Read {
+        let mut taken = Vec::new();
+        while taken.len() < most
+            && let Some((arrives, piece)) = self.pieces.front_mut()
+            && *arrives <= now
+        {
+            let left = most - taken.len();
+            if piece.len() <= left {
+                taken.append(piece);
+                self.pieces.pop_front();
+            } else {
+                taken.extend(piece.drain(..left));
+            }
+        }
+        self.bytes -= taken.len();
+        match (taken.is_empty(), self.has_ended && self.pieces.is_empty()) {
+            (false, _) => Read::Bytes(taken),
+            (true, true) => Read::End,
+            (true, false) => Read::Nothing,
+        }
+    }
+}
+
+/// The state of a person, as the network has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Person {
+    Here,
+    /// It closed its socket: what is sent to it breaks the connection.
+    Closed,
+    /// Its machine is gone without a word.
+    Vanished,
+    /// Its machine has started anew, and answers the next bytes with a reset.
+    HalfOpen,
+}
+
+/// The frames that the server has queued and that have not arrived yet.
+#[derive(Debug, Default)]
+struct Expected {
+    bytes: Vec<u8>,
+    head: usize,
+    total: usize,
+    mismatch: Option<usize>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    up: Pipe,
+    down: Pipe,
+    dice: Dice,
+    delay: [Duration; 2],
+    stalled_until: Duration,
+    person: Person,
+    is_reset: bool,
+    is_cut: bool,
+    expected: Expected,
+    /// Frames queued since [`Wire::note`].
+    noted: Option<Vec<u8>>,
+    /// Planted: the next send of whole frames is lost although the kernel took it.
+    loses_next: bool,
+    partial_sends: u64,
+    /// When the kernel took a part, and takes no more at that time.
+    full_at: Option<Duration>,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Wire {
+    clock: Clock,
+    inner: Mutex<Inner>,
+}
+
+impl Wire {
+    /// A new connection with delays of this range.
+    pub fn new(clock: &Clock, seed: u64, delay: [Duration; 2]) -> Arc<Wire> {
+        let inner = Inner {
+            up: Pipe::new(),
+            down: Pipe::new(),
+            dice: Dice::new(seed),
+            delay,
+            stalled_until: Duration::ZERO,
+            person: Person::Here,
+            is_reset: false,
+            is_cut: false,
+            expected: Expected::default(),
+            noted: None,
+            loses_next: false,
+            partial_sends: 0,
+            full_at: None,
+        };
+        Arc::new(Wire { clock: clock.clone(), inner: Mutex::new(inner) })
+    }
+
+    // ---- the person's end -----------------------------------------------------------------------
+
+    /// Writes as much as the buffers take; returns how much.
+    pub fn write(&self, bytes: &[u8]) -> usize {
+        let inner = &mut *self.inner.lock();
+        let count = bytes.len().min(inner.up.space());
+        if count > 0 {
+            let arrives = inner.arrives(self.clock.now());
+            inner.up.push(bytes[..count].to_vec(), arrives);
+        }
+        count
+    }
+
+    /// Reads at most `most` bytes.
+    pub fn read(&self, most: usize) -> Read {
+        let inner = &mut *self.inner.lock();
+        if inner.is_reset {
+            return Read::Reset;
+        }
+        let read = inner.down.pull(self.clock.now(), most);
+        if let Read::Bytes(bytes) = &read {
+            inner.expected.arrived(bytes);
+        }
+        read
+    }
+
+    /// Says that no more will be written.
+    pub fn end(&self) {
+        self.inner.lock().up.has_ended = true;
+    }
+
+    /// Closes the person's socket.
+    pub fn close(&self) {
+        let inner = &mut *self.inner.lock();
+        inner.up.has_ended = true;
+        inner.person = Person::Closed;
+    }
+
+    /// The person is gone without a word: nothing is read or written any more.
+    pub fn vanish(&self, is_half_open: bool) {
+        self.inner.lock().person = if is_half_open { Person::HalfOpen } else { Person::Vanished };
+    }
+
+    /// Nothing arrives, at either end, before this time.
+    pub fn stall(&self, until: Duration) {
+        let inner = &mut *self.inner.lock();
+        inner.stalled_until = inner.stalled_until.max(until);
+        for pipe in [&mut inner.up, &mut inner.down] {
+            pipe.last = pipe.last.max(until);
+            pipe.pieces.iter_mut().for_each(|(arrives, _)| *arrives = (*arrives).max(until));
+        }
+    }
+
+    /// The buffers of the direction to the person.
+    pub fn set_buffer(&self, bytes: usize) {
+        self.inner.lock().down.capacity = bytes;
+    }
+
+    /// Everything under way to the person arrives now.
+    pub fn hurry(&self) {
+        let (now, inner) = (self.clock.now(), &mut *self.inner.lock());
+        inner.down.pieces.iter_mut().for_each(|(arrives, _)| *arrives = (*arrives).min(now));
+        inner.down.last = inner.down.last.min(now);
+    }
+
+    // ---- the server's end -----------------------------------------------------------------------
+
+    /// Reads at most `most` bytes of the person.
+    pub fn server_read(&self, most: usize) -> Read {
+        let inner = &mut *self.inner.lock();
+        match inner.person {
+            _ if inner.is_cut => Read::End,
+            _ if inner.is_reset => Read::Reset,
+            Person::Vanished | Person::HalfOpen => Read::Nothing,
+            Person::Here | Person::Closed => inner.up.pull(self.clock.now(), most),
+        }
+    }
+
+    /// The server says that it will send nothing more.
+    pub fn server_end(&self) {
+        self.inner.lock().down.has_ended = true;
+    }
+
+    /// Writes the response to a request: it fits, since it is the first that is sent.
+    pub fn respond(&self, response: &[u8]) {
+        let inner = &mut *self.inner.lock();
+        inner.expected.queued(response);
+        let arrives = inner.arrives(self.clock.now());
+        inner.down.push(response.to_vec(), arrives);
+    }
+
+    // ---- what is checked ------------------------------------------------------------------------
+
+    /// The place of the first byte that arrived and was not the one that was queued.
+    pub fn mismatch(&self) -> Option<usize> {
+        self.inner.lock().expected.mismatch
+    }
+
+    /// Bytes that were queued and have not arrived.
+    pub fn missing(&self) -> usize {
+        self.inner.lock().expected.missing()
+    }
+
+    /// From now on the queued frames are kept for [`Wire::noted`].
+    pub fn note(&self) {
+        self.inner.lock().noted = Some(Vec::new());
+    }
+
+    /// The frames queued since [`Wire::note`].
+    pub fn noted(&self) -> Vec<u8> {
+        self.inner.lock().noted.take().unwrap_or_default()
+    }
+
+    /// Plants a fault: the next send is lost.
+    pub fn lose_next(&self) {
+        self.inner.lock().loses_next = true;
+    }
+
+    /// Sends that the kernel took only in part.
+    pub fn partial_sends(&self) -> u64 {
+        self.inner.lock().partial_sends
+    }
+}
+
+impl Inner {
+    fn arrives(&mut self, now: Duration) -> Duration {
+        let delay = self.dice.between(self.delay[0], self.delay[1]);
+        (now + delay).max(self.stalled_until)
+    }
+}
+
+impl Expected {
+    fn queued(&mut self, frames: &[u8]) {
+        if self.head > BUFFER_BYTES && self.head * 2 > self.bytes.len() {
+            self.bytes.drain(..self.head);
+            self.head = 0;
+        }
+        self.bytes.extend_from_slice(frames);
+    }
+
+    fn missing(&self) -> usize {
+        self.bytes.len() - self.head
+    }
+
+    fn arrived(&mut self, bytes: &[u8]) {
+        let next = self.bytes.get(self.head..self.head + bytes.len());
+        if next != Some(bytes) && self.mismatch.is_none() {
+            self.mismatch = Some(self.total);
+        }
+        self.head = (self.head + bytes.len()).min(self.bytes.len());
+        self.total += bytes.len();
+    }
+}
+
+/// The server's end of a wire, as a client's line.
+#[derive(Debug)]
+pub struct ServerEnd(pub Arc<Wire>);
+
+impl Line for ServerEnd {
+    fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+        let inner = &mut *self.0.inner.lock();
+        if matches!(inner.person, Person::Closed | Person::HalfOpen) || inner.is_reset || inner.is_cut {
+            inner.is_reset = true;
+            return Err(ErrorKind::ConnectionReset.into());
+        }
+        let mut bytes: Vec<u8> = slices.flatten().copied().collect();
+        let given = bytes.len();
+        let mut space = inner.down.space();
+        let now = self.0.clock.now();
+        if inner.full_at == Some(now) {
+            space = 0;
+        } else if inner.dice.below(50) == 0 {
+            // A kernel may take any part, and then takes no more at once.
+            space = space.min(inner.dice.below(400) as usize);
+            inner.full_at = Some(now);
+        }
+        bytes.truncate(space);
+        inner.partial_sends += u64::from(bytes.len() < given);
+        let taken = bytes.len();
+        if std::mem::take(&mut inner.loses_next) || taken == 0 {
+            return Ok(taken);
+        }
+        let arrives = inner.arrives(now);
+        inner.down.push(bytes, arrives);
+        Ok(taken)
+    }
+
+    fn queued(&self, _: &Client<ServerEnd>, frames: &[u8], _: Duration) {
+        let inner = &mut *self.0.inner.lock();
+        inner.expected.queued(frames);
+        if let Some(noted) = &mut inner.noted {
+            noted.extend_from_slice(frames);
+        }
+    }
+
+    fn cut(&self) {
+        let inner = &mut *self.0.inner.lock();
+        inner.is_cut = true;
+        inner.down.has_ended = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT_ONCE: [Duration; 2] = [Duration::ZERO; 2];
+
+    #[test]
+    fn bytes_arrive_in_order_after_their_delay_and_then_the_end() {
+        let clock = Clock::default();
+        let ms = Duration::from_millis;
+        let wire = Wire::new(&clock, 1, [ms(10), ms(10)]);
+        assert_eq!((wire.write(b"abc"), wire.server_read(9)), (3, Read::Nothing));
+        clock.set(ms(10));
+        wire.end();
+        assert_eq!(wire.server_read(2), Read::Bytes(b"ab".to_vec()));
+        assert_eq!(wire.server_read(2), Read::Bytes(b"c".to_vec()));
+        assert_eq!(wire.server_read(2), Read::End);
+        wire.stall(ms(50));
+        wire.respond(b"x");
+        clock.set(ms(49));
+        assert_eq!(wire.read(9), Read::Nothing);
+        wire.hurry();
+        assert_eq!((wire.read(9), wire.mismatch()), (Read::Bytes(b"x".to_vec()), None));
+    }
+
+    #[test]
+    fn a_byte_that_was_not_queued_is_found_and_a_half_open_end_resets() {
+        let wire = Wire::new(&Clock::default(), 1, AT_ONCE);
+        let end = ServerEnd(Arc::clone(&wire));
+        let clock = wire.clock.clone();
+        while end.send([&b"x"[..]].into_iter()).expect("it is there") == 0 {
+            clock.set(clock.now() + Duration::from_millis(1));
+        }
+        assert_eq!((wire.read(9), wire.mismatch()), (Read::Bytes(b"x".to_vec()), Some(0)));
+        wire.vanish(true);
+        assert_eq!(wire.server_read(9), Read::Nothing);
+        assert!(end.send([&b"x"[..]].into_iter()).is_err());
+        assert_eq!(wire.server_read(9), Read::Reset);
+    }
+}
