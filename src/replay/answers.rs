@@ -5,8 +5,6 @@
 //! what a replay does not know, such as the rate limits of an address, a ban or a stop of the
 //! server: of these the recording is believed ([`is_external`]).
 
-use std::collections::HashSet;
-
 use crate::capture::{Connection, End};
 use crate::packet::{Decoded, Direction};
 use crate::peer::Endpoint;
@@ -20,19 +18,6 @@ use crate::ws::frame::{Header, Opcode};
 const PACKETS: [&str; 6] = ["io_init", "init_data", "welcome", "pong", "error", "disconnect"];
 /// How the names of the rules of an address begin.
 const ADDRESS: &str = "address_";
-/// Reasons to close that do not follow from the client's own bytes.
-const EXTERNAL: [Breach; 9] = [
-    Breach::HelloLate,
-    Breach::SlowClient,
-    Breach::Silent,
-    Breach::Full,
-    Breach::Kicked,
-    Breach::Banned,
-    Breach::GoingAway,
-    Breach::Overloaded,
-    Breach::InternalError,
-];
-
 /// The answers of a replay, from a packet on.
 #[derive(Debug, Default)]
 pub struct Answers {
@@ -151,15 +136,21 @@ impl<'a> Kind<'a> {
     }
 }
 
-/// Whether an answer follows from what a replay does not know.
+/// Whether an answer follows from what a replay does not know: the limits of an address, a deadline,
+/// a slow reader, the operator, the end of the server.
 fn is_external(answer: &Kind<'_>) -> bool {
-    let external: HashSet<&str> = EXTERNAL.iter().map(|breach| breach.name()).collect();
+    let is_external = |rule: &str| {
+        let of_time = [Breach::HelloLate, Breach::SlowClient, Breach::Silent];
+        let breach = Breach::ALL.into_iter().find(|breach| breach.name() == rule);
+        rule.starts_with(ADDRESS)
+            || breach.is_some_and(|breach| !breach.is_of_the_client() || of_time.contains(&breach))
+    };
     match answer {
         Kind::Pong => false,
-        Kind::Close(reason) => external.contains(reason.as_str()),
+        Kind::Close(reason) => is_external(reason),
         Kind::Packet(packet) => {
-            let reason = packet.get("reason").or_else(|| packet.get("rule")).and_then(|value| value.as_str());
-            reason.is_some_and(|reason| reason.starts_with(ADDRESS) || external.contains(reason))
+            let rule = packet.get("reason").or_else(|| packet.get("rule"));
+            rule.and_then(|value| value.as_str()).is_some_and(is_external)
         }
     }
 }
