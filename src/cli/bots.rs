@@ -22,47 +22,54 @@ use crate::testkit::tally::Report;
 /// Default source addresses for a server on this machine.
 const LOCAL_SOURCE: &str = "127.0.x.y";
 
-/// What `bots` can be told.
+/// Options of `bots`.
 #[derive(Debug, Args)]
 pub struct BotsArgs {
-    /// Server, such as ws://localhost:3000. A path, such as /play or /server, says what is spoken; without one, --dialect does.
+    /// URL of the server, such as ws://localhost:3000. A path, such as /play or /server, selects
+    /// the dialect; without a path, --dialect selects it.
     #[arg(value_name = "URL")]
     url: Url,
-    /// Bots at once.
+    /// Number of concurrent bots.
     #[arg(long, value_name = "COUNT", default_value = "200", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     count: u32,
-    /// Seconds to measure, after all have come.
+    /// Seconds to measure, counted from when all bots have connected.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
-    /// What they speak: native, legacy, letters, letters-2024, letters-2023. Several, by comma or again, share the
-    /// bots evenly. Native without it.
+    /// Dialect of the bots: native (the default), legacy, letters, letters-2024 or letters-2023.
+    /// The bots are divided evenly among several dialects, given as a comma-separated list or by
+    /// repeating the flag.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     dialect: Vec<String>,
-    /// Addresses they come from; x and y are replaced by numbers. 127.0.x.y for a server on this machine.
+    /// Source addresses of the bots; x and y are replaced by numbers. Default for a server on this
+    /// machine: 127.0.x.y.
     #[arg(long, value_name = "PATTERN")]
     source: Option<Source>,
-    /// Stand still and say nothing.
+    /// Stand still and send no chat.
     #[arg(long)]
     still: bool,
-    /// Meet, gather, build, fight, found clans, die and come back, instead of walking about.
+    /// Gather, build, fight, found clans, die and respawn instead of only walking.
     #[arg(long, conflicts_with = "still")]
     play: bool,
-    /// Seed of their walks.
+    /// Seed of the bots' random choices.
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     seed: u64,
-    /// Misbehave instead, one client after the other, or all --count at once for idle. Only on this machine.
+    /// Run misbehaving clients instead of bots, one after the other (idle: all --count at once).
+    /// Only against a server on this machine.
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     hostile: Option<Kind>,
-    /// Misbehave, --count at once, or --count connections a second for churn and reconnect; then say what was achieved. Only on this machine.
+    /// Attack the server with --count concurrent clients (churn and reconnect: --count connections
+    /// per second), then print what the attack achieved. Only against a server on this machine.
     #[arg(long, value_name = "KIND", value_parser = attack_kinds(), conflicts_with = "hostile")]
     attack: Option<Attack>,
-    /// Addresses that --attack comes from, in turn; without it 16 connections share one.
+    /// Number of source addresses of --attack, used in turn. Default: one address for every 16
+    /// connections.
     #[arg(long, value_name = "COUNT", requires = "attack", value_parser = clap::value_parser!(u32).range(1..=64_768))]
     addresses: Option<u32>,
-    /// Be no client but somebody at URL who takes whatever comes, to compare --attack with; until it is ended. Port 0 takes a free one.
+    /// Run a server at URL that accepts and discards everything, as a baseline for --attack. Runs
+    /// until interrupted; port 0 picks a free port.
     #[arg(long, conflicts_with_all = ["hostile", "attack"])]
     sink: bool,
-    /// Print a line of JSON for each dialect.
+    /// Print one line of JSON for each dialect.
     #[arg(long)]
     json: bool,
 }
@@ -70,14 +77,15 @@ pub struct BotsArgs {
 /// Parses the names of `--hostile`; the help and the error list them.
 fn kinds() -> impl TypedValueParser<Value = Kind> {
     let kind = |name: String| Kind::ALL.into_iter().find(|kind| kind.name() == name);
-    PossibleValuesParser::new(Kind::ALL.map(Kind::name)).map(move |name| kind(name).expect("one of these"))
+    PossibleValuesParser::new(Kind::ALL.map(Kind::name))
+        .map(move |name| kind(name).expect("one of the listed names"))
 }
 
 /// Parses the names of `--attack`.
 fn attack_kinds() -> impl TypedValueParser<Value = Attack> {
     let attack = |name: String| Attack::ALL.into_iter().find(|attack| attack.name() == name);
     let names = PossibleValuesParser::new(Attack::ALL.map(Attack::name));
-    names.map(move |name| attack(name).expect("one of these"))
+    names.map(move |name| attack(name).expect("one of the listed names"))
 }
 
 /// Runs the crowd; an error or a disconnect is a failure.
@@ -146,11 +154,13 @@ fn all_over(reports: &[Report], time: Duration) -> Option<String> {
     })
 }
 
-/// The dialects: that of the URL's path, or else those of `--dialect`, which may name several.
+/// The dialects: the one of the URL's path, or else all those of `--dialect`.
 fn dialects(args: &BotsArgs) -> Result<Vec<Arc<Dialect>>, Failure> {
     let BotsArgs { url, dialect: asked, .. } = args;
     if asked.len() > 1 && url.target != "/" {
-        return Err(format!("{url} is one endpoint: leave the path out to mix dialects"));
+        return Err(format!(
+            "{url} has a path, which selects one dialect: leave the path out to mix dialects"
+        ));
     }
     let codes = Codes::builtin();
     let one = |name: Option<&str>| match codes::spoken(&codes, url, name)? {

@@ -16,13 +16,13 @@ use crate::ws::http::{Headers, RequestHead};
 /// The dialect if neither a path nor the command line names one.
 pub const DIALECT: &str = "native";
 
-/// What `codes` can be told.
+/// Options of `codes`.
 #[derive(Debug, Args)]
 pub struct CodesArgs {
-    /// Form of the answer.
+    /// Output format.
     #[arg(long, value_name = "FORM", default_value = "text", value_parser = ["text", "markdown", "json"])]
     format: String,
-    /// Folder with `.tsv` tables to print instead of the built-in ones.
+    /// Directory of `.tsv` packet tables to print instead of the built-in tables.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
 }
@@ -56,7 +56,7 @@ pub fn load(folder: Option<&Path>) -> Result<Arc<Codes>, Failure> {
         texts.push((path.display().to_string(), text));
     }
     if texts.is_empty() {
-        return Err(format!("{}: no .tsv file in this folder", folder.display()));
+        return Err(format!("{}: no .tsv file in this directory", folder.display()));
     }
     Ok(Arc::new(Codes::from_texts(&texts).map_err(|error| error.to_string())?))
 }
@@ -78,7 +78,7 @@ pub fn served(folder: Option<&Path>) -> Result<Arc<Codes>, Failure> {
 pub fn named<'c>(codes: &'c Codes, name: &str) -> Result<&'c Arc<Dialect>, Failure> {
     codes.dialects().find(|dialect| dialect.name() == name).ok_or_else(|| {
         let known: Vec<&str> = codes.dialects().map(|dialect| dialect.name()).collect();
-        format!("no dialect {name:?}; there are {}", known.join(", "))
+        format!("unknown dialect {name:?}; the dialects are {}", known.join(", "))
     })
 }
 
@@ -97,7 +97,9 @@ pub fn spoken(codes: &Codes, url: &Url, asked: Option<&str>) -> Result<(Arc<Dial
             let is_other = asked.is_some() && asked_dialect?.name() != found.dialect.name();
             if is_other {
                 let name = found.dialect.name();
-                return Err(format!("{url} speaks {name}: leave --dialect or the path out"));
+                return Err(format!(
+                    "the path of {url} selects the dialect {name}: leave out either the path or --dialect"
+                ));
             }
             Ok((found.dialect, found.is_json))
         }

@@ -9,13 +9,13 @@ use clap::ValueEnum;
 
 use crate::explain::paint::Paint;
 
-/// What was asked.
+/// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
-    /// On a terminal, unless `NO_COLOR` is set.
+    /// Only on a terminal, and only if `NO_COLOR` is not set.
     #[default]
     Auto,
-    /// Wherever it goes.
+    /// Always, also in a file or pipe.
     Always,
     /// None.
     Never,

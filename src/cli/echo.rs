@@ -17,20 +17,23 @@ use crate::ws::Event;
 /// Characters of a text message that are shown.
 const SHOWN_CHARS: usize = 40;
 
-/// What `echo` can be told.
+/// Options of `echo`.
 #[derive(Debug, Args)]
 pub struct EchoArgs {
-    /// Address and port to listen on; port 0 takes a free one.
+    /// Address and port to listen on; port 0 picks a free port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9001", value_parser = values::bind)]
     bind: SocketAddr,
-    /// Longest message, all its fragments together. A longer one gets close 1009. The longer, the fewer clients at once.
+    /// Maximum size of a message, all fragments together. A longer message closes the connection
+    /// with code 1009. A larger maximum means fewer concurrent clients.
     #[arg(long, value_name = "BYTES", default_value_t = limits::ECHO_MESSAGE_BYTES as u64,
           value_parser = clap::value_parser!(u64).range(1..=limits::ECHO_MESSAGE_BYTES_MOST as u64))]
     max_message: u64,
-    /// Be a client instead: connect, give every message back until the server closes, and print what came.
+    /// Run as a client instead: connect, echo every message until the server closes the connection,
+    /// and print each event.
     #[arg(long, value_name = "URL", conflicts_with_all = ["bind", "max_message"])]
     connect: Option<Url>,
-    /// What to log: off, error, warn, info, debug or trace, or a module such as tickwire::net=debug; several with commas.
+    /// Log filter: off, error, warn, info, debug or trace, or a module's level, such as
+    /// tickwire::net=debug; separate several with commas.
     #[arg(long, value_name = "FILTER", default_value = "info")]
     log: String,
 }
@@ -66,7 +69,11 @@ pub fn run(args: &EchoArgs) -> Result<(), Failure> {
     let _ = stopped.recv();
     let left = server.stop();
     log.finish();
-    if left > 0 { Err(format!("{left} connections did not end in time")) } else { Ok(()) }
+    if left > 0 {
+        Err(format!("{left} connections did not close before the shutdown deadline"))
+    } else {
+        Ok(())
+    }
 }
 
 /// An event in one line; of a text message, its beginning.

@@ -28,40 +28,46 @@ const STDIN: &str = "standard input";
 /// Characters of the longest file name on Linux.
 const NAME_CHARS: usize = 255;
 
-/// What `explain` can be told.
+/// Options of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The bytes in hex; spaces, colons, `0x` and line breaks may stand between them. Or - for standard input, or a file: what has
-    /// nothing but hex in it is read as such, with > before lines of a client and < before lines of a server. A file whose name is
-    /// hex is read as a file, and a note says so; with a blank before the digits they are bytes.
+    /// The bytes in hex, optionally separated by spaces, colons, `0x` or line breaks; or a file, or
+    /// - for standard input. A file may be a capture, raw bytes, or text with only hex in it, where
+    /// > starts a line sent by the client and < a line sent by the server. If a file has this hex
+    /// as its name, the file is read and a note says so; put a space before the digits to mean the
+    /// bytes.
     #[arg(required = true, value_name = "HEX|-|FILE")]
     what: Vec<String>,
-    /// Dialect of the packets: native, legacy, letters, letters-2024, letters-2023. Without it, the path of the request says it; where a
-    /// capture lacks the request, it is guessed from the packets, and said to be a guess; else it is native.
+    /// Dialect of the packets: native, legacy, letters, letters-2024 or letters-2023. Default: the
+    /// dialect of the request's path. If a capture lacks the request, the dialect is guessed from
+    /// the packets and marked as a guess. In all other cases it is native.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
-    /// Who sent them: client or server. Without it, masked frames are a client's.
+    /// Sender of the bytes: client or server. Default: masked frames are from a client, unmasked
+    /// frames from a server.
     #[arg(long, value_name = "WHO", value_parser = ["client", "server"])]
     from: Option<String>,
-    /// Folder with `.tsv` tables to use instead of the built-in ones.
+    /// Directory of `.tsv` packet tables to use instead of the built-in tables.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
-    /// Print one line a frame: > for a client's, < for a server's. So it is with a capture, unless something else is asked for.
+    /// Print one line per frame: > for frames from a client, < for frames from a server. This is
+    /// the default for a capture.
     #[arg(long, conflicts_with_all = ["json", "full"])]
     line: bool,
-    /// Draw each frame of a capture.
+    /// Draw each frame of a capture in full.
     #[arg(long, conflicts_with = "json")]
     full: bool,
-    /// Print JSON for programs: one line, of a capture one line a frame.
+    /// Print one line of JSON; for a capture, one line per frame.
     #[arg(long)]
     json: bool,
-    /// Of a capture: only this connection, by its number in the list.
+    /// For a capture: show only the connection with this number in the list.
     #[arg(long, value_name = "NUMBER")]
     client: Option<usize>,
-    /// Of a capture: only packets of this name or code, or frames such as close. Exit status 1 if there are none.
+    /// For a capture: show only packets with this name or code, or frames of this type, such as
+    /// close. The exit status is 1 if there are none.
     #[arg(long, value_name = "NAME|CODE")]
     packet: Option<String>,
-    /// Colours: auto has them on a terminal.
+    /// When to use colours.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: Color,
 }
@@ -87,7 +93,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         None => vec![Piece { from: None, bytes: typed(&args.what)? }],
     };
     if args.client.is_some() || args.packet.is_some() {
-        return Err("--client and --packet choose from a capture, which this is not".to_owned());
+        return Err("--client and --packet need a capture, and this input is not one".to_owned());
     }
     let begin = || match args.dialect {
         Some(_) => Conversation::in_dialect(dialect),
@@ -153,8 +159,7 @@ fn contents(what: &[String]) -> Result<Option<(&str, Vec<u8>)>, Failure> {
         }
         words => {
             let beside = words.iter().find(is_name);
-            return beside
-                .map_or(Ok(None), |file| Err(format!("one file at a time: nothing stands beside {file}")));
+            return beside.map_or(Ok(None), |file| Err(format!("cannot combine {file} with other input")));
         }
     };
     Ok(Some((name, contents)))
@@ -169,14 +174,16 @@ fn is_file(name: &str) -> bool {
 fn note(file: &str) -> Option<String> {
     let bytes = explain::hex::parse(file).ok()?;
     let bytes = format!(" {}", explain::hex::print(&bytes));
-    Some(format!("{file:?} is read as a file; for the bytes: tickwire explain {bytes:?}"))
+    Some(format!("reading the file {file:?}; to explain the bytes instead: tickwire explain {bytes:?}"))
 }
 
 /// Parses hexadecimal from the command line. If the text looks like a missing file, the error names
 /// it.
 fn typed(what: &[String]) -> Result<Vec<u8>, Failure> {
     explain::hex::parse(&what.join(" ")).map_err(|error| match what {
-        [name] if may_be_meant_as_file(name) => format!("no file {name:?}, and {error}"),
+        [name] if may_be_meant_as_file(name) => {
+            format!("there is no file {name:?}, and as hexadecimal it is invalid: {error}")
+        }
         _ => error,
     })
 }
@@ -193,7 +200,7 @@ fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
     let mut reader = reader.take(limits::EXPLAIN_PASTED_BYTES + 1);
     reader.read_to_end(&mut contents).map_err(|error| format!("{name}: {error}"))?;
     if input::is_gzip(&contents) {
-        return Err(format!("{name}: it is packed by gzip: unpack it first, such as with gunzip"));
+        return Err(format!("{name}: compressed with gzip: decompress it first, for example with gunzip"));
     }
     let mut bound = limits::EXPLAIN_PASTED_BYTES;
     if input::is_capture(&contents) {
@@ -202,7 +209,7 @@ fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
         reader.read_to_end(&mut contents).map_err(|error| format!("{name}: {error}"))?;
     }
     if contents.len() as u64 > bound {
-        return Err(format!("{name}: more than {} MiB", bound >> 20));
+        return Err(format!("{name}: longer than the maximum of {} MiB", bound >> 20));
     }
     Ok(contents)
 }

@@ -97,7 +97,7 @@ fn filter(text: &str) -> Result<EnvFilter, Failure> {
     let refused = |part: &str| {
         let levels = "off, error, warn, info, debug or trace";
         format!(
-            "--log: {part:?} is no level: {levels}, or a module such as tickwire::net=debug; several with commas"
+            "--log: {part:?} is not a level: use {levels}, or a module's level, such as tickwire::net=debug; separate several with commas"
         )
     };
     let is_known = |part: &str| {
@@ -165,7 +165,8 @@ fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, kinds: &Kinds, mut o
         };
         let left_out = counts.left_out.swap(0, Ordering::AcqRel);
         if left_out > 0 {
-            let _ = writeln!(out, "{left_out} lines of the log were left out: they were not read in time");
+            let _ =
+                writeln!(out, "{left_out} log lines were dropped because the log was not read fast enough");
         }
         let _ = out.write_all(visible::printed(&String::from_utf8_lossy(&line)).as_bytes());
         counts.waiting.fetch_sub(1, Ordering::AcqRel);

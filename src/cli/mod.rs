@@ -29,7 +29,7 @@ pub use serve::ServeArgs;
 
 /// A multiplayer game server whose every byte you can inspect.
 ///
-/// Without a command it serves: open the printed URL in two tabs, walk, chat.
+/// Without a command it runs the server: open the printed URL in two browser tabs, walk and chat.
 #[derive(Debug, Parser)]
 #[command(name = "tickwire", version, max_term_width = 100)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -42,24 +42,28 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve the game and its page (what happens without a command).
+    /// Run the game server and serve its web page (the default command).
     Serve(ServeArgs),
-    /// Explain the bytes of WebSocket frames: header bit by bit, mask, payload, packet; or of their upgrade.
+    /// Explain the bytes of WebSocket frames (each header bit, the mask, the payload, the packet)
+    /// or of an upgrade.
     Explain(explain::ExplainArgs),
-    /// Talk to a server by hand: type packets or bytes, see each frame that goes and comes explained.
+    /// Talk to a server by hand: type packets or bytes, and see each sent and received frame
+    /// explained.
     Talk(talk::TalkArgs),
-    /// Let bots walk on a server, check what they are told, and measure it.
+    /// Run bots against a server, check everything they receive, and measure the traffic.
     Bots(bots::BotsArgs),
-    /// Give every message back to who sent it: the smallest server on the WebSocket layer.
+    /// Echo every message to its sender: the smallest server on the WebSocket layer.
     Echo(echo::EchoArgs),
-    /// Run a captured session again, and say whether it comes out the same.
+    /// Replay a captured session, and check that it gives the same result.
     ///
-    /// Exit status: 0 the same, 1 it differs, 2 the file cannot be read or run again, such as one with a hole, or what came of it cannot
-    /// be written.
+    /// Exit status: 0 if the result is the same; 1 if it differs; 2 if the file cannot be read or
+    /// replayed (for example, because part of the session is missing), or if the report cannot be
+    /// written.
     Replay(replay::ReplayArgs),
-    /// Run a whole server in virtual time, from a seed: rooms, checking bots, lines in trouble; and check every promise.
+    /// Simulate a whole server in virtual time, from a seed: rooms, checking bots and failing
+    /// connections; check every invariant.
     Simulate(simulate::SimulateArgs),
-    /// Print the packet tables in force.
+    /// Print the packet tables in use.
     Codes(codes::CodesArgs),
 }
 

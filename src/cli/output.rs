@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::packet::visible;
 
-/// Something is wrong with what was asked, in one line.
+/// A usage error, in one line.
 pub(super) type Failure = String;
 
 /// Reports a failure on standard error. A closed standard error is no reason to panic.

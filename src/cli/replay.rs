@@ -28,21 +28,21 @@ const DASH: &str = "-";
 const SHOWN_BYTES: usize = 64;
 /// The first bytes of a capture.
 const MAGIC_BYTES: u64 = 4;
-/// Exit status of a replay whose result differs.
+/// Exit status if the result differs.
 const DIFFERS: u8 = 1;
-/// Exit status for a file that cannot be run again, or a verdict that cannot be written.
+/// Exit status if the file cannot be replayed, or the report cannot be written.
 const NO_VERDICT: u8 = 2;
 
-/// What `replay` can be told.
+/// Options of `replay`.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// Capture that a server wrote with --capture or `capture on`, or - for standard input.
+    /// Capture written by a server (with --capture or `capture on`), or - for standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Print one JSON object instead of lines.
+    /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
-    /// Folder with `.tsv` tables to use instead of the built-in ones.
+    /// Directory of `.tsv` packet tables to use instead of the built-in tables.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
 }
@@ -111,7 +111,7 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     };
     take(&mut bytes, MAGIC_BYTES)?;
     if input::is_gzip(&bytes) {
-        return Err(failure(&"it is packed by gzip: unpack it first, such as with gunzip"));
+        return Err(failure(&"compressed with gzip: decompress it first, for example with gunzip"));
     }
     // A device may produce bytes forever that are not a capture.
     if input::is_capture(&bytes) {
@@ -137,9 +137,9 @@ fn counts(report: &Report) -> [(&'static str, &'static str, usize); 11] {
         ("server", "commands of the server", report.server),
         ("operator", "commands of the operator", report.operator),
         ("sent_before", "sent before the capture", report.sent_before),
-        ("not_captured", "of clients not captured", report.not_captured),
+        ("not_captured", "from clients not captured", report.not_captured),
         ("dropped_on_leave", "dropped on leave", report.dropped_on_leave),
-        ("not_taken", "sent and in no tick", report.not_taken),
+        ("not_taken", "sent, but in no tick", report.not_taken),
         ("behind_end", "sent for a later tick", report.behind_end),
         ("answers", "answers of the server", report.answers),
     ]
@@ -183,12 +183,12 @@ fn as_text(report: &Report) -> String {
         .expect("writing to a string does not fail");
     if let Some(offset) = report.cut_at {
         text.push_str(&format!(
-            "the file ends in the middle of a block, after byte {offset}: this is what stands before\n"
+            "the file ends in the middle of a block, after byte {offset}: this report covers the part before it\n"
         ));
     }
     if let Some((client, Differing { recorded, replayed })) = &report.answer {
         let packet = recorded.as_ref().or(replayed.as_ref()).map_or(0, |frame| frame.packet);
-        text.push_str(&format!("answer that differs: client {client}, packet {packet}\n"));
+        text.push_str(&format!("different answer: client {client}, packet {packet}\n"));
         text.push_str(&format!("  recorded  {}\n  replayed  {}\n", hex(recorded), hex(replayed)));
     }
     let Some(difference) = &report.difference else {
@@ -202,12 +202,12 @@ fn as_text(report: &Report) -> String {
     if let Some((tick, Changed { recorded, decoded })) = &difference.command {
         let (player, sequence) = (recorded.player.0, recorded.sequence);
         text.push_str(&format!(
-            "first command that differs: tick {tick}, player {player}, sequence {sequence}\n"
+            "first different command: tick {tick}, player {player}, sequence {sequence}\n"
         ));
         text.push_str(&format!("  recorded  {}\n", wording::words(&recorded.action)));
         match decoded {
             Some(command) => text.push_str(&format!("  decoded   {}\n", wording::words(&command.action))),
-            None => text.push_str("  decoded   nothing: the client never said it\n"),
+            None => text.push_str("  decoded   nothing: the client never sent it\n"),
         }
     }
     text

@@ -27,13 +27,13 @@ use crate::world::{Identity, TickHz, World, rules};
 /// The value of `--capture` that means standard output.
 const STDOUT: &str = "-";
 
-/// What `serve` can be told. Each flag has a variable of the same name.
+/// Options of `serve`. Each flag has an environment variable of the same name.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Address and port to listen on; port 0 takes a free one.
+    /// Address and port to listen on; port 0 picks a free port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:3000", env = "TICKWIRE_BIND", value_parser = values::bind)]
     bind: SocketAddr,
-    /// Ticks of the world per second: 15, 20, 30 or 60.
+    /// Ticks per second of the world: 15, 20, 30 or 60.
     #[arg(long, value_name = "HZ", default_value = "30", env = "TICKWIRE_TICK_HZ", value_parser = tick_hz)]
     tick_hz: TickHz,
     /// Updates per second for native clients, at most the tick rate.
@@ -44,62 +44,70 @@ pub struct ServeArgs {
     #[arg(long, value_name = "HZ", default_value = "10", env = "TICKWIRE_MOOMOO_UPDATE_HZ",
           value_parser = clap::value_parser!(u32).range(1..=60))]
     moomoo_update_hz: u32,
-    /// Seed of the map and of every chance, 0 to 4294967295: the same seed makes the same world.
+    /// Seed of the map and of all random decisions, 0 to 4294967295. The same seed gives the same
+    /// world.
     #[arg(long, value_name = "NUMBER", default_value = "1", env = "TICKWIRE_SEED")]
     seed: u32,
-    /// Side of the square map, in pixels.
+    /// Side length of the square map, in pixels.
     #[arg(long, value_name = "PX", default_value_t = rules::MAP_SIZE_PX, env = "TICKWIRE_MAP_SIZE",
           value_parser = clap::value_parser!(u32).range(rules::MAP_SIZE_MIN_PX as i64..=rules::MAP_SIZE_MAX_PX as i64))]
     map_size: u32,
-    /// Clients at once, cut to what the machine carries; more get 503.
+    /// Maximum number of concurrent clients, lowered if this machine cannot support as many.
+    /// Further clients are refused with status 503.
     #[arg(long, value_name = "COUNT", default_value_t = limits::CLIENTS_DEFAULT, env = "TICKWIRE_MAX_CLIENTS")]
     max_clients: usize,
-    /// Clients at once from one address; more get 503.
+    /// Maximum number of concurrent clients from one address. Further clients are refused with
+    /// status 503.
     #[arg(long, value_name = "COUNT", default_value_t = limits::CLIENTS_PER_ADDRESS,
           env = "TICKWIRE_MAX_CLIENTS_PER_ADDRESS")]
     max_clients_per_address: usize,
-    /// Whether to limit how often the clients of one address together connect, join, chat, ping on the map and wish for clans: on, or
-    /// off for a classroom behind one address. --max-clients-per-address holds all the same.
+    /// Rate limits per address, shared by all its clients, for connecting, joining, chat, map pings
+    /// and clan requests: on, or off for a classroom behind one address. --max-clients-per-address
+    /// applies in either case.
     #[arg(long, value_name = "SWITCH", default_value = "on", env = "TICKWIRE_ADDRESS_BUDGETS", value_parser = switch,
           action = clap::ArgAction::Set)]
     address_budgets: bool,
-    /// Proxy whose X-Forwarded-For is believed, such as 127.0.0.1 or 10.0.0.0/8; may be repeated, or with commas. Limits and bans then
-    /// count for the client's address that it names. It must replace or append to that header, and nobody else may have an address of a
-    /// network that is given here: whoever is believed can name any address.
+    /// Proxy whose X-Forwarded-For header is trusted, such as 127.0.0.1 or 10.0.0.0/8; may be
+    /// repeated or comma-separated. Limits and bans then apply to the client's address from that
+    /// header. The proxy must replace the header or append to it. Include no address that a client
+    /// can use: a trusted peer can claim any client address.
     #[arg(long, value_name = "ADDRESS[/PREFIX]", env = "TICKWIRE_TRUSTED_PROXY", value_delimiter = ',')]
     trusted_proxy: Vec<Network>,
-    /// Ticks that a command waits when its dialect names no tick; at most a second's.
+    /// Ticks of delay for a command whose dialect does not name its tick; at most one second.
     #[arg(long, value_name = "TICKS", default_value = "0", env = "TICKWIRE_COMMAND_DELAY_TICKS")]
     command_delay_ticks: u32,
-    /// Origin, with its scheme, that may play from a browser, such as `https://example.org`; may be repeated, or with commas. Any without
-    /// this.
+    /// Origin whose pages may connect, such as `https://example.org`; may be repeated or
+    /// comma-separated. Default: any origin.
     #[arg(long, value_name = "ORIGIN", env = "TICKWIRE_ALLOW_ORIGIN", value_delimiter = ',', value_parser = values::origin)]
     allow_origin: Vec<String>,
-    /// Folder with `.tsv` packet tables to use instead of the built-in ones.
+    /// Directory of `.tsv` packet tables to use instead of the built-in tables.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
-    /// Token of 16 characters or more that /admin asks for; better given as the variable, which other users of the machine
-    /// cannot see. Without it a new one is made, and shown at the start.
+    /// Token for /admin, at least 16 characters. Prefer the environment variable, which other users
+    /// of this machine cannot see. Default: a new token, printed at startup.
     #[arg(long, value_name = "TOKEN", env = "TICKWIRE_ADMIN_TOKEN", hide_env_values = true)]
     admin_token: Option<Given>,
-    /// Folder in which the operator's command `save` puts the world.
+    /// Directory in which the operator's command `save` writes the world.
     #[arg(long, value_name = "DIR", default_value = ".", env = "TICKWIRE_SAVE_DIR")]
     save_dir: PathBuf,
-    /// File of `save` with which the world begins. Its seed, map and tick rate count; its players are gone.
+    /// File written by `save` from which to restore the world. Its seed, map and tick rate override
+    /// the flags; its players are removed.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_RESTORE")]
     restore: Option<PathBuf>,
-    /// File to write what clients and server say to, for Wireshark; `-` is standard output, and what is printed goes to standard error.
-    /// A file that is there already is not overwritten.
+    /// Capture all traffic to this file, for Wireshark. With `-`, the capture goes to standard
+    /// output and all other output to standard error. An existing file is not overwritten.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_CAPTURE")]
     capture: Option<PathBuf>,
-    /// Size at which a capture goes on in the next file, FILE.1.pcapng and so on, in millions of bytes.
+    /// Size of a capture file, in millions of bytes, after which the capture continues in the next
+    /// file (FILE.1.pcapng and so on).
     #[arg(long, value_name = "MB", default_value_t = limits::CAPTURE_FILE_MB, env = "TICKWIRE_CAPTURE_FILE_MB",
           value_parser = clap::value_parser!(u64).range(1..))]
     capture_file_mb: u64,
-    /// Time after which it does.
+    /// Time after which the capture continues in the next file.
     #[arg(long, value_name = "SECONDS", env = "TICKWIRE_CAPTURE_FILE_SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     capture_file_seconds: Option<u64>,
-    /// What to log: off, error, warn, info, debug or trace, or a module such as tickwire::net=debug; several with commas.
+    /// Log filter: off, error, warn, info, debug or trace, or a module's level, such as
+    /// tickwire::net=debug; separate several with commas.
     #[arg(long, value_name = "FILTER", default_value = "info", env = "TICKWIRE_LOG")]
     log: String,
 }
@@ -122,7 +130,7 @@ impl fmt::Debug for Given {
 
 fn tick_hz(text: &str) -> Result<TickHz, String> {
     let hz: u32 = text.parse().map_err(|_| "not a number".to_owned())?;
-    TickHz::try_from(hz).map_err(|_| "the tick rate is 15, 20, 30 or 60".to_owned())
+    TickHz::try_from(hz).map_err(|_| "the tick rate must be 15, 20, 30 or 60".to_owned())
 }
 
 fn switch(text: &str) -> Result<bool, String> {
@@ -156,10 +164,12 @@ fn restore(file: &Path) -> Result<World, Failure> {
     let bytes = fs::read(file).map_err(|error| failure(&error))?;
     let world = World::restore(&bytes).map_err(|error| failure(&error))?;
     if world.players().any(|player| player.id.0 > limits::PLAYERS) {
-        return Err(failure(&format!("a player's number is above {}", limits::PLAYERS)));
+        return Err(failure(&format!("a player's number is greater than {}", limits::PLAYERS)));
     }
     if world.tick() > u32::MAX / 2 || world.operator_sequence() > u64::MAX / 2 {
-        return Err(failure(&"its tick or the operator's sequence is too near its end"));
+        return Err(failure(
+            &"its tick number or the operator's sequence number is too close to its maximum",
+        ));
     }
     Ok(world)
 }
@@ -185,7 +195,11 @@ fn serve(config: Config, world: World, args: &ServeArgs) -> Result<(), Failure> 
     }
     print(&banner(&server, args.admin_token.is_none()));
     if tick > 0 {
-        info!(tick, players, "the world goes on; its players leave, since they have no clients here");
+        info!(
+            tick,
+            players,
+            "the restored world continues; its players are removed, because they have no clients on this server"
+        );
     }
     terminal::start(server.console(), print)?;
     while stopped.recv_timeout(limits::WORLD_LOOK).is_err()
@@ -193,13 +207,13 @@ fn serve(config: Config, world: World, args: &ServeArgs) -> Result<(), Failure> 
         && !server.is_asked_to_stop()
     {}
     let ticked = server.is_ticking();
-    info!("stopping: saying goodbye to all clients");
+    info!("shutting down: closing all connections");
     let left = server.stop();
     if left > 0 {
-        return Err(format!("{left} connections did not end in time"));
+        return Err(format!("{left} connections did not close before the shutdown deadline"));
     }
     if !ticked {
-        return Err("the world stopped by itself, which is a bug: see the panic above".to_owned());
+        return Err("the room's thread ended unexpectedly, which is a bug: see the panic above".to_owned());
     }
     info!("stopped");
     Ok(())
@@ -211,7 +225,7 @@ fn config(args: &ServeArgs) -> Result<Config, Failure> {
         return Err("--max-clients and --max-clients-per-address must be at least 1".to_owned());
     }
     if !args.save_dir.is_dir() {
-        return Err(format!("--save-dir {}: there is no such folder", args.save_dir.display()));
+        return Err(format!("--save-dir {}: no such directory", args.save_dir.display()));
     }
     let admin_token = match &args.admin_token {
         Some(Given(text)) => Token::new(text).map_err(|reason| format!("--admin-token: {reason}"))?,
@@ -266,8 +280,8 @@ fn banner(server: &Server, is_new_token: bool) -> String {
     text.push_str(&format!(
         "\n  any other dialect with ?dialect=NAME, JSON instead of MessagePack with ?format=json\n\n  \
          bind {address}, tick {} Hz, updates {} Hz (MooMoo dialects {} Hz), seed {}, map {} px,\n  \
-         trusted proxies {},\n  this machine carries {},\n  \
-         clients {} at most ({} an address, budgets of an address {}), command delay {} ticks, origins {}\n\n",
+         trusted proxies {},\n  this machine supports {},\n  \
+         at most {} clients ({} per address, rate limits per address {}), command delay {} ticks, origins {}\n\n",
         rates.tick_hz,
         rates.native_hz,
         rates.moomoo_hz,

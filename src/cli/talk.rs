@@ -32,28 +32,29 @@ const PROMPT: &str = "talk: ";
 /// Returns to the start of the prompt's line and clears it.
 const CLEAR: &str = "\r\x1b[K";
 
-/// What `talk` can be told.
+/// Options of `talk`.
 #[derive(Debug, Args)]
 pub struct TalkArgs {
-    /// Server, such as ws://localhost:3000. A path, such as /play or /server, says what is spoken; without one, --dialect does.
+    /// URL of the server, such as ws://localhost:3000. A path, such as /play or /server, selects
+    /// the dialect; without a path, --dialect selects it.
     #[arg(value_name = "URL")]
     url: Url,
-    /// What to speak: native, legacy, letters, letters-2024, letters-2023; native without it.
+    /// Dialect to use: native (the default), legacy, letters, letters-2024 or letters-2023.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
-    /// How packets are written: MessagePack, or JSON in text messages.
+    /// Encoding of the packets: MessagePack, or JSON in text messages.
     #[arg(long, value_name = "FORMAT", default_value = "msgpack")]
     format: Format,
-    /// Do not show packets of this name or code, nor frames such as ping; may be repeated.
+    /// Hide packets with this name or code, or frames of this type, such as ping; may be repeated.
     #[arg(long, value_name = "NAME|CODE")]
     quiet: Vec<String>,
-    /// Draw each frame instead of one line.
+    /// Draw each frame in full instead of printing one line.
     #[arg(long)]
     full: bool,
-    /// Folder with `.tsv` tables to use instead of the built-in ones.
+    /// Directory of `.tsv` packet tables to use instead of the built-in tables.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
     codes: Option<std::path::PathBuf>,
-    /// Colours: auto has them on a terminal.
+    /// When to use colours.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: Color,
 }
@@ -88,7 +89,7 @@ pub fn run(args: &TalkArgs) -> Result<(), Failure> {
     };
     talk.open()?;
     if talk.is_terminal {
-        print("help lists what can be typed here\n");
+        print("type help for a list of commands\n");
     }
     talk.converse()?;
     talk.leave()
@@ -106,7 +107,7 @@ fn check_quiet(quiet: &[String], dialect: &Dialect) -> Result<(), Failure> {
     let unknown = quiet.iter().find(|name| !is_packet(name) && !opcodes.contains(&name.as_str()));
     unknown.map_or(Ok(()), |name| {
         Err(format!(
-            "--quiet: {} has no packet {name:?}, which `tickwire codes` lists, and frames are {}",
+            "--quiet: {} has no packet {name:?} (`tickwire codes` lists the packets), and the frame types are {}",
             dialect.name(),
             opcodes.join(", ")
         ))
@@ -137,11 +138,11 @@ impl Talk<'_, '_> {
         while !self.live.is_open() && !self.live.is_over() {
             self.wait(Some(deadline), false)?;
             if Instant::now() >= deadline {
-                return Err("the server does not answer the request".to_owned());
+                return Err("the server did not answer the request".to_owned());
             }
         }
         self.show();
-        if self.live.is_over() { Err("the server does not grant the upgrade".to_owned()) } else { Ok(()) }
+        if self.live.is_over() { Err("the server did not accept the upgrade".to_owned()) } else { Ok(()) }
     }
 
     /// Carries out the lines until none is left.
@@ -183,14 +184,14 @@ impl Talk<'_, '_> {
             Order::Packets => self.say(&self.packets()),
             Order::Wait(time) => self.pause(time)?,
             Order::Expect(name, time) => self.expect(&name, time)?,
-            _ if self.live.is_over() => return Err("the connection is over".to_owned()),
+            _ if self.live.is_over() => return Err("the connection has ended".to_owned()),
             Order::Frame(opcode, payload) => self.live.send(opcode, &payload).map_err(failure)?,
             Order::Bytes(bytes) => self.live.send_bytes(&bytes).map_err(failure)?,
         }
         Ok(true)
     }
 
-    /// Shows the received frames, for this time or until the connection is over.
+    /// Shows the received frames, for this time or until the connection has ended.
     fn pause(&mut self, time: Duration) -> Result<(), Failure> {
         let deadline = Instant::now() + time;
         while Instant::now() < deadline && !self.live.is_over() {
@@ -211,10 +212,10 @@ impl Talk<'_, '_> {
                 return Ok(());
             }
             if self.live.is_over() {
-                return Err(format!("expected {name}, but the connection is over"));
+                return Err(format!("expected {name}, but the connection has ended"));
             }
             if Instant::now() >= deadline {
-                return Err(format!("expected {name}, which did not come in {} s", time.as_secs_f64()));
+                return Err(format!("expected {name}, which did not arrive within {} s", time.as_secs_f64()));
             }
             self.wait(Some(deadline), false)?;
         }
@@ -228,7 +229,7 @@ impl Talk<'_, '_> {
         }
         self.show();
         self.pause(limits::CLOSE_TIME)?;
-        self.say(if self.live.is_over() { "the connection is over\n" } else { "left\n" });
+        self.say(if self.live.is_over() { "the connection has ended\n" } else { "left\n" });
         Ok(())
     }
 

@@ -32,7 +32,7 @@ fn run(console: &Console, print: fn(&str)) {
     let is_terminal = stdin.is_terminal();
     let (mut lines, mut buffer) = (Lines::default(), [0; limits::ORDER_BYTES]);
     if is_terminal {
-        print("help lists what can be typed here\n");
+        print("type help for a list of commands\n");
         print(PROMPT);
     }
     loop {

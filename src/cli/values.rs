@@ -8,8 +8,8 @@ use std::net::{Ipv6Addr, SocketAddr};
 /// # Errors
 /// The text is not an address; the message has examples.
 pub fn bind(text: &str) -> Result<SocketAddr, String> {
-    let expected = "an IP address and a port, such as 127.0.0.1:3000 or [::1]:3000";
-    text.parse().map_err(|_| format!("{expected}; 0.0.0.0:3000 is every address of this machine"))
+    let expected = "expected an IP address and a port, such as 127.0.0.1:3000 or [::1]:3000";
+    text.parse().map_err(|_| format!("{expected}; 0.0.0.0:3000 listens on all addresses of this machine"))
 }
 
 /// An origin as browsers write it: scheme and host, with a port only if it is not the scheme's
@@ -18,7 +18,7 @@ pub fn bind(text: &str) -> Result<SocketAddr, String> {
 /// # Errors
 /// The text is not an origin.
 pub fn origin(text: &str) -> Result<String, String> {
-    let refused = || "an origin has a scheme and no path, such as https://example.org".to_owned();
+    let refused = || "an origin must have a scheme and no path, such as https://example.org".to_owned();
     if text == "null" {
         return Ok(text.to_owned());
     }
@@ -42,7 +42,7 @@ pub fn origin(text: &str) -> Result<String, String> {
     }
     match (scheme.to_ascii_lowercase().as_str(), port) {
         ("http", Some("80")) | ("https", Some("443")) => {
-            Err(format!("browsers leave out the port that a scheme has anyway: {scheme}://{host}"))
+            Err(format!("browsers omit a scheme's default port; write {scheme}://{host}"))
         }
         _ => Ok(text.to_owned()),
     }

@@ -77,7 +77,7 @@ pub struct Plan {
     pub source: Option<Source>,
     /// The behaviour of the bots.
     pub manner: Manner,
-    /// Seed of their walks.
+    /// Seed of the bots' random choices.
     pub seed: u64,
 }
 

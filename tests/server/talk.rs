@@ -77,7 +77,7 @@ fn packets_are_typed_in_all_forms_and_everything_is_shown() {
     ] {
         assert!(count(&lines, part) > 0, "no {part:?} in {lines:#?}");
     }
-    assert_eq!(lines.last().map(String::as_str), Some("the connection is over"));
+    assert_eq!(lines.last().map(String::as_str), Some("the connection has ended"));
 }
 
 #[test]
@@ -154,8 +154,8 @@ fn a_script_that_fails_says_at_which_line() {
         ("wait 0.1\nexpect welcome 0.2\n", "line 2: expected welcome, which did not come in 0.2 s"),
         ("hello version=1 mode=0\nfly\n", "line 2: native has no packet \"fly\""),
         ("chat sequence=fast text=a\n", "line 1: chat: argument sequence"),
-        ("close 1000\nexpect close\nwait 5\nping\n", "line 4: the connection is over"),
-        ("close\nexpect welcome\n", "line 2: expected welcome, but the connection is over"),
+        ("close 1000\nexpect close\nwait 5\nping\n", "line 4: the connection has ended"),
+        ("close\nexpect welcome\n", "line 2: expected welcome, but the connection has ended"),
     ] {
         let (code, lines, errors) = talk(&[], script);
         assert_eq!(code, Some(1), "{script} {lines:#?}");

@@ -17,15 +17,15 @@ use crate::explain::piecemeal::Form;
 use crate::packet::{Codes, Dialect};
 use crate::ws::Side;
 
-/// What is to be shown of a capture.
+/// What to show of a capture.
 pub struct Wanted<'a> {
-    /// Only this connection, by its number in the list.
+    /// Show only the connection with this number in the list.
     pub client: Option<usize>,
-    /// Only packets of this name or code.
+    /// Show only packets with this name or code.
     pub packet: Option<&'a str>,
     /// How.
     pub form: Form,
-    /// In colours or not.
+    /// Whether to use colours.
     pub paint: Paint,
 }
 
@@ -59,13 +59,13 @@ pub fn run(
         print(&text);
     });
     if let (Some(client), true) = (wanted.client, tallies.is_empty()) {
-        return Err(format!("no connection {client}"));
+        return Err(format!("there is no connection {client} in this capture"));
     }
     if is_plain {
         print(&table(&tallies));
     }
     let missed = wanted.packet.filter(|_| is_silent);
-    let missed = missed.map(|name| format!("nothing of the name {name:?} was said"));
+    let missed = missed.map(|name| format!("there is no packet or frame {name:?} in this capture"));
     let cut = capture
         .cut_at
         .map(|offset| format!("the file ends in the middle of a block, which begins before byte {offset}"));
@@ -96,7 +96,7 @@ fn unread(capture: &Capture<'_>) -> Option<String> {
     }
     let packets = capture.packets.iter().filter(|packet| links.contains(&packet.link)).count();
     Some(format!(
-        "packets of link type {} are not read, {packets} in all: only Ethernet, Linux cooked, loopback and raw IP are",
+        "{packets} packets of unsupported link type {}: only Ethernet, Linux cooked, loopback and raw IP are supported",
         numbers.join(" or ")
     ))
 }
@@ -140,13 +140,13 @@ fn shown(found: &Found<'_>, names: &Names<'_>, begin_ns: u64, wanted: &Wanted<'_
         What::Begin { guess, client, server, is_whole } => {
             let name =
                 names.get(&client.ip().to_canonical()).map(|name| format!(" {name:?}")).unwrap_or_default();
-            let whole = if *is_whole { "" } else { ", its beginning is not in the capture" };
+            let whole = if *is_whole { "" } else { ", the capture lacks its beginning" };
             let guess =
                 guess.as_ref().map(|guess| format!("{at}    {}\n", guess.words())).unwrap_or_default();
             format!("{at}    {client}{name} at {server}{whole}\n{guess}")
         }
         What::Hole(side, bytes) => {
-            format!("{at}  ? {bytes} bytes of the {} are not in the capture\n", name(*side))
+            format!("{at}  ? the capture lacks {bytes} bytes of the {}\n", name(*side))
         }
     }
 }
@@ -171,7 +171,7 @@ fn table(tallies: &[(usize, Tally)]) -> String {
         );
     }
     if tallies.iter().any(|(_, tally)| tally.is_guess) {
-        out += "? a guess: the capture has no request that says the dialect\n";
+        out += "? a guess: the capture has no request to determine the dialect from\n";
     }
     out
 }

@@ -75,7 +75,7 @@ impl Kinds {
         let line = |kind: &mut Kind| {
             let count = std::mem::take(&mut kind.left_out);
             let lines = if count == 1 { "line" } else { "lines" };
-            format!("{count} more {lines} like {:?} left out\n", kind.name)
+            format!("suppressed {count} more {lines} like {:?}\n", kind.name)
         };
         let mut lines: Vec<String> = left_out.map(line).collect();
         lines.sort_unstable();

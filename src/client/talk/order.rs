@@ -156,7 +156,7 @@ fn as_words<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>
     while !rest.trim_start().is_empty() {
         let word = next_word(&mut rest);
         let (name, value) =
-            word.split_once('=').ok_or_else(|| format!("{word:?} is no argument=value; see help"))?;
+            word.split_once('=').ok_or_else(|| format!("{word:?} is not argument=value; see help"))?;
         // A value that is not JSON is taken as text.
         let value = json::read(value, Bounds::of(Direction::ToServer)).unwrap_or_else(|_| Value::from(value));
         pairs.push((name.to_owned(), value));
