@@ -238,8 +238,10 @@ impl Session {
     ) {
         let too_soon = self.chatted.is_some_and(|before| now.saturating_sub(before) < limits::CHAT_INTERVAL);
         match text::clean_chat(line) {
-            None => refuse(outputs, "chat_empty", "there is nothing to say"),
-            Some(_) if too_soon => refuse(outputs, "chat_too_soon", "wait half a second between two lines"),
+            None => refuse(outputs, "chat_empty", "the chat line is empty"),
+            Some(_) if too_soon => {
+                refuse(outputs, "chat_too_soon", "wait half a second between two chat lines")
+            }
             Some(text) => {
                 self.chatted = Some(now);
                 self.command(sequence, tick, Action::Chat { text }, outputs);
@@ -258,7 +260,7 @@ impl Session {
     ) {
         let too_soon = |before: Duration| now.saturating_sub(before) < limits::CLAN_INTERVAL;
         if self.wished.is_some_and(too_soon) {
-            refuse(outputs, "clan_too_soon", "wait a quarter of a second between two wishes about clans");
+            refuse(outputs, "clan_too_soon", "wait a quarter of a second between two clan requests");
             return;
         }
         self.wished = Some(now);
@@ -283,7 +285,7 @@ impl Session {
     ) {
         let too_soon = |before: Duration| now.saturating_sub(before) < limits::MAP_PING_INTERVAL;
         if self.pinged.is_some_and(too_soon) {
-            refuse(outputs, "map_ping_too_soon", "wait a second between two pings");
+            refuse(outputs, "map_ping_too_soon", "wait a second between two map pings");
         } else {
             self.pinged = Some(now);
             self.command(sequence, tick, Action::Ping, outputs);
@@ -304,7 +306,7 @@ impl Session {
         };
         let sequence = sequence.map_or(self.sequence.saturating_add(1), u64::from);
         if sequence <= self.sequence {
-            refuse(outputs, "repeated", "a sequence must be above the one before");
+            refuse(outputs, "repeated", "a sequence number must be greater than the previous one");
             return;
         }
         self.sequence = sequence;

@@ -66,12 +66,16 @@ impl fmt::Display for Rule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Rule::NotACapture => out.write_str("this is neither pcapng nor pcap"),
-            Rule::ByteOrder => out.write_str("the byte-order magic of a section is none"),
-            Rule::Version(major) => write!(out, "version {major} of the format is not known"),
-            Rule::BlockLength(length) => write!(out, "a block cannot have {length} bytes"),
-            Rule::BlockEnd(length) => write!(out, "a block ends with another length, {length}"),
-            Rule::Truncated => out.write_str("what was declared is not all there"),
-            Rule::Interface(number) => write!(out, "interface {number} was not described"),
+            Rule::ByteOrder => out.write_str("a section has an invalid byte-order magic"),
+            Rule::Version(major) => write!(out, "version {major} of the format is not supported"),
+            Rule::BlockLength(length) => write!(out, "a block has the invalid length {length}"),
+            Rule::BlockEnd(length) => {
+                write!(out, "the two lengths of a block differ: the second is {length}")
+            }
+            Rule::Truncated => out.write_str("a block is shorter than the fields that it declares"),
+            Rule::Interface(number) => {
+                write!(out, "a packet names interface {number}, which the file does not describe")
+            }
         }
     }
 }
@@ -119,7 +123,7 @@ impl<'a> Cursor<'a> {
 
     pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], CaptureError> {
         let taken = self.take(N)?;
-        Ok(taken.try_into().expect("as many as were asked for"))
+        Ok(taken.try_into().expect("the slice has the requested length"))
     }
 
     pub(super) fn u16(&mut self) -> Result<u16, CaptureError> {

@@ -124,13 +124,13 @@ impl fmt::Display for RecordError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RecordError::Version(found) => {
-                write!(out, "the record has layout {found}, this code reads {VERSION}")
+                write!(out, "the record has layout {found}; this version reads layout {VERSION}")
             }
-            RecordError::Kind(kind) => write!(out, "there is no record of kind {kind}"),
-            RecordError::Truncated => out.write_str("the record ends too soon"),
-            RecordError::Trailing(bytes) => write!(out, "the record goes on for {bytes} bytes"),
+            RecordError::Kind(kind) => write!(out, "unknown kind of record: {kind}"),
+            RecordError::Truncated => out.write_str("the record is too short"),
+            RecordError::Trailing(bytes) => write!(out, "the record has {bytes} extra bytes at its end"),
             RecordError::Text => out.write_str("a text of the record is not UTF-8"),
-            RecordError::Part(part) => write!(out, "part {part} is beyond the number of parts"),
+            RecordError::Part(part) => write!(out, "part {part} is greater than the number of parts"),
         }
     }
 }
@@ -238,7 +238,7 @@ impl<'a> Reader<'a> {
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], RecordError> {
         let taken = self.take(N)?;
-        Ok(taken.try_into().expect("as many as were asked for"))
+        Ok(taken.try_into().expect("the slice has the requested length"))
     }
 
     fn u16(&mut self) -> Result<u16, RecordError> {

@@ -336,7 +336,7 @@ fn damage_has_a_place_and_a_rule() {
     assert_eq!(too_long, error(packet_at + 28, Rule::Truncated));
     assert_eq!(
         too_long.to_string(),
-        format!("at byte {}: what was declared is not all there", packet_at + 28)
+        format!("at byte {}: a block is shorter than the fields that it declares", packet_at + 28)
     );
 }
 

@@ -272,7 +272,7 @@ impl<O: Observer> Bot<O> {
                     let reason = format!("{code} {reason}");
                     return self.end(reason.trim_end());
                 }
-                Ok(Some(Event::Ended)) => return self.end("end without a close"),
+                Ok(Some(Event::Ended)) => return self.end("end without a close frame"),
                 Err(error) => return self.fail(error),
             };
             self.hear(heard, now);

@@ -24,7 +24,7 @@ use crate::limits;
 pub fn resolve(url: &Url) -> io::Result<SocketAddr> {
     let found: Vec<SocketAddr> = (url.host.as_str(), url.port).to_socket_addrs()?.collect();
     let chosen = found.iter().find(|address| address.is_ipv4()).or(found.first());
-    chosen.copied().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address"))
+    chosen.copied().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the host name has no address"))
 }
 
 /// Connects, from `from` if it is given. The socket is non-blocking, and sends small writes at

@@ -46,7 +46,7 @@ pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
             if is_lost {
                 return Err(io::Error::new(
                     ErrorKind::UnexpectedEof,
-                    "the server left without a close frame",
+                    "the server ended the connection without a close frame",
                 ));
             }
             return echoed.map_err(|error| io::Error::new(ErrorKind::InvalidData, error));
@@ -135,7 +135,7 @@ fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
         match stream.read(buffer) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                return Err(io::Error::new(ErrorKind::TimedOut, "the server says nothing"));
+                return Err(io::Error::new(ErrorKind::TimedOut, "the server sends nothing"));
             }
             read => return read,
         }

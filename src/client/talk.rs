@@ -133,7 +133,7 @@ impl Talk {
     }
 
     /// How the connection ended, once it has: the close code and the server's reason, or "end
-    /// without a close".
+    /// without a close frame".
     pub fn ending(&self) -> Option<&str> {
         self.ending.as_deref()
     }
@@ -160,7 +160,7 @@ impl Talk {
                     self.ending = Some(format!("{code} {reason}"));
                 }
                 Some(Event::Ended) => {
-                    self.ending.get_or_insert_with(|| "end without a close".to_owned());
+                    self.ending.get_or_insert_with(|| "end without a close frame".to_owned());
                 }
             }
         }

@@ -54,7 +54,7 @@ impl FromStr for Url {
     fn from_str(text: &str) -> Result<Url, String> {
         let rest = text.strip_prefix("ws://").ok_or("the URL must begin with ws://")?;
         if !rest.bytes().all(|byte| byte.is_ascii_graphic()) || rest.contains('#') {
-            return Err("the URL has a character that may not stand in it".to_owned());
+            return Err("the URL contains an invalid character".to_owned());
         }
         let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let (host, port) = split_authority(authority)?;
@@ -75,7 +75,7 @@ fn split_authority(authority: &str) -> Result<(&str, u16), String> {
         },
     };
     let port = match port {
-        Some(digits) => digits.parse().map_err(|_| format!("{digits:?} is no port"))?,
+        Some(digits) => digits.parse().map_err(|_| format!("{digits:?} is not a port"))?,
         None => DEFAULT_PORT,
     };
     if host.is_empty() { Err("the URL has no host".to_owned()) } else { Ok((host, port)) }

@@ -124,7 +124,7 @@ fn cell(node: &Node, bits: Range<usize>, goes_on: bool, bytes: &[u8]) -> Cell {
         packet::NOT_READ => ("not read".to_owned(), hexadecimal()),
         _ => ("payload data".to_owned(), hexadecimal()),
     };
-    let long = if goes_on { format!("{label} goes on") } else { label.clone() };
+    let long = if goes_on { format!("{label} continued") } else { label.clone() };
     let columns = 2 * bits.len() - 1;
     let candidates = [long, label, node.name.split('_').next_back().unwrap_or_default().to_owned()];
     let label = candidates.into_iter().find(|label| bits.len() == 1 || label.len() <= columns);

@@ -231,13 +231,13 @@ impl Frame<'_> {
             (Some(Problem::Broken { rule, address, answer, .. }), _) => {
                 paint.ink(Ink::Error, &format!("{rule} ({address}), {answer}"))
             }
-            (Some(Problem::Incomplete { .. }), _) => "not all there".to_owned(),
+            (Some(Problem::Incomplete { .. }), _) => "incomplete".to_owned(),
             (None, Content::Head(line)) => visible::line(line).into_owned(),
             (None, Content::Text(text)) => cut(&format!("{text:?}")),
             (None, Content::Close(line) | Content::Packet(_, Some(line))) => cut(&visible::line(line)),
             (None, Content::Unread) => {
                 let why = if self.tree.value.is_empty() { "" } else { ", " };
-                format!("{} not read{why}{}", count(self.place.len(), "byte"), self.tree.value)
+                format!("{} not decoded{why}{}", count(self.place.len(), "byte"), self.tree.value)
             }
             (None, _) => cut(&hex::print(&self.payload)),
         };
@@ -245,6 +245,6 @@ impl Frame<'_> {
         if self.otherwise.is_empty() {
             return line;
         }
-        format!("{line} [a guess: otherwise in {}]", guess::listed(&self.otherwise, "and"))
+        format!("{line} [a guess: reads differently in {}]", guess::listed(&self.otherwise, "and"))
     }
 }

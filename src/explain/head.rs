@@ -98,7 +98,7 @@ pub fn explain<'a>(bytes: &[u8], start: usize, from: Side, asked: Option<&Asked>
     };
     let is_whole = input[..whole].ends_with(HEAD_END);
     if !is_whole && judged.violation.is_none() {
-        judged.line.push_str(", not all there");
+        judged.line.push_str(", incomplete");
     }
     let name = if from == Side::Client { "request" } else { "response" };
     let tree = Node::parent(name, start * BYTE, lines(&input[..whole], start, &judged.meanings));
@@ -145,17 +145,17 @@ fn judge_request(head: &[u8]) -> Judged {
     let violation = upgrade::accept(&request, &KNOWN).err().map(|refusal| refusal.violation);
     let asked = asked(&request);
     let mut meanings = vec![
-        ("host", "the server that is meant".to_owned()),
-        ("upgrade", "asks to leave HTTP for WebSocket".to_owned()),
-        ("connection", "so that a proxy does not just hand the upgrade on".to_owned()),
-        ("sec-websocket-version", "the version that RFC 6455 describes is 13".to_owned()),
+        ("host", "the host name of the server".to_owned()),
+        ("upgrade", "asks to switch from HTTP to WebSocket".to_owned()),
+        ("connection", "so that a proxy does not blindly forward the Upgrade header".to_owned()),
+        ("sec-websocket-version", "13 is the version that RFC 6455 defines".to_owned()),
         ("sec-websocket-protocol", "subprotocols to choose from".to_owned()),
-        ("sec-websocket-extensions", "extensions to choose from; we agree to none".to_owned()),
-        ("origin", "the page that asks".to_owned()),
+        ("sec-websocket-extensions", "extensions to choose from; tickwire accepts none".to_owned()),
+        ("origin", "the origin of the page that connects".to_owned()),
     ];
     if violation.is_none() {
         let accept = upgrade::accept_key(&asked.key);
-        meanings.push(("sec-websocket-key", format!("16 random bytes; who understands answers {accept}")));
+        meanings.push(("sec-websocket-key", format!("16 random bytes; a WebSocket server answers {accept}")));
     }
     let line = format!("{line}, asks for the upgrade");
     Judged { line, violation, is_upgrade: true, asked: Some(asked), meanings }
@@ -183,9 +183,9 @@ fn judge_response(head: &[u8], asked: Option<&Asked>) -> Judged {
     }
     let (violation, accept) = check(&response, asked);
     let meanings = vec![
-        ("upgrade", "leaves HTTP for WebSocket".to_owned()),
-        ("connection", "so that a proxy does not just hand the upgrade on".to_owned()),
-        ("sec-websocket-protocol", "the subprotocol that is agreed on".to_owned()),
+        ("upgrade", "switches from HTTP to WebSocket".to_owned()),
+        ("connection", "so that a proxy does not blindly forward the Upgrade header".to_owned()),
+        ("sec-websocket-protocol", "the selected subprotocol".to_owned()),
         ("sec-websocket-accept", accept),
     ];
     let line = format!("{line}, grants the upgrade");
@@ -197,7 +197,7 @@ fn judge_response(head: &[u8], asked: Option<&Asked>) -> Judged {
 fn check(response: &ResponseHead, asked: Option<&Asked>) -> (Option<Violation>, String) {
     let Some(asked) = asked else {
         let violation = upgrade::check_response(response, "", &KNOWN).err();
-        let words = "the answer to a key that was not seen".to_owned();
+        let words = "the answer to a key that is not in this input".to_owned();
         return (violation.filter(|violation| *violation != Violation::AcceptWrong), words);
     };
     let offered: Vec<&str> = asked.offered.iter().map(String::as_str).collect();

@@ -90,7 +90,7 @@ fn first_byte(byte: u8, at: usize) -> [Node; 5] {
     let opcode = byte & OPCODE;
     let name = Opcode::new(opcode).map_or("reserved", Opcode::name);
     [
-        bit(field::FIN, 0, ["the message goes on in another frame", "the message ends with this frame"]),
+        bit(field::FIN, 0, ["the message continues in another frame", "the message ends with this frame"]),
         bit(field::RSV1, 1, reserved),
         bit(field::RSV2, 2, reserved),
         bit(field::RSV3, 3, reserved),
@@ -102,8 +102,8 @@ fn second_byte(byte: u8, at: usize) -> [Node; 2] {
     let is_masked = byte & MASK != 0;
     let masked = if is_masked { "1, masked: a client sent it" } else { "0, not masked: a server sent it" };
     let length = match byte & LENGTH {
-        LENGTH_IN_16 => "126, so the length follows in 16 bits".to_owned(),
-        LENGTH_IN_64 => "127, so the length follows in 64 bits".to_owned(),
+        LENGTH_IN_16 => "126: the length follows in 16 bits".to_owned(),
+        LENGTH_IN_64 => "127: the length follows in 64 bits".to_owned(),
         short => short.to_string(),
     };
     [

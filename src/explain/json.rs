@@ -152,9 +152,9 @@ fn print_problem(problem: &Problem, end: usize) -> String {
         }
         Problem::Incomplete { missing } => {
             let sentence = missing.map_or_else(
-                || "the header is not all there".to_owned(),
+                || "the header is incomplete".to_owned(),
                 |missing| {
-                    format!("{} of the payload are missing", super::wording::count(missing as usize, "byte"))
+                    format!("{} of the payload missing", super::wording::count(missing as usize, "byte"))
                 },
             );
             print("incomplete", "", &sentence, "wait", end * super::tree::BYTE, end * super::tree::BYTE)

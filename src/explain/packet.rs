@@ -232,6 +232,6 @@ impl Walk<'_> {
 
     /// A node for a missing value; its bytes go to the leaf of unread bytes.
     fn nothing(&self, name: &str) -> Node {
-        Node::leaf(name, self.bits(self.at, self.at), "nothing that could be read")
+        Node::leaf(name, self.bits(self.at, self.at), "nothing that can be decoded")
     }
 }

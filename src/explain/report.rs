@@ -57,10 +57,8 @@ pub fn one(
     says(&mut out, frame, explanation.from);
     if !frame.otherwise.is_empty() {
         let (shown, others) = (explanation.dialect.name(), guess::listed(&frame.otherwise, "or"));
-        let _ = writeln!(
-            out,
-            "\nA guess, that the dialect is {shown}: in {others} this message says something else."
-        );
+        let _ =
+            writeln!(out, "\nThe dialect {shown} is a guess: in {others} this message means something else.");
     }
     problem(&mut out, frame, paint);
     out
@@ -91,13 +89,10 @@ fn unmasking(out: &mut String, frame: &Frame<'_>, paint: Paint) {
         let shown = ink.map_or(shown.clone(), |ink| paint.ink(ink, &shown));
         let _ = writeln!(out, "  {shown}  {words}");
     };
-    by_hand(plain ^ key[0], None, "first byte of the payload, as it travels".to_owned());
+    by_hand(plain ^ key[0], None, "first byte of the payload, as sent".to_owned());
     by_hand(key[0], Some(Ink::Key), "first byte of the key".to_owned());
-    let meant = if is_shown(plain) {
-        format!("what is meant: {:?}", char::from(plain))
-    } else {
-        "what is meant".to_owned()
-    };
+    let meant =
+        if is_shown(plain) { format!("unmasked: {:?}", char::from(plain)) } else { "unmasked".to_owned() };
     by_hand(plain, Some(Ink::Value), meant);
 
     let shown = &frame.payload[..frame.payload.len().min(UNMASKED_SHOWN)];
@@ -241,7 +236,7 @@ fn packet(out: &mut String, frame: &Frame<'_>, row: &Row, from: Side) {
         }
     }
     if !left_out.is_empty() {
-        let _ = writeln!(out, "  left out, so nil: {}", left_out.join(", "));
+        let _ = writeln!(out, "  omitted, so nil: {}", left_out.join(", "));
     }
 }
 
@@ -312,16 +307,16 @@ fn problem(out: &mut String, frame: &Frame<'_>, paint: Paint) {
             let _ = writeln!(out, "\n{}\n", paint.ink(Ink::Error, &line));
             let _ = writeln!(
                 out,
-                "  {}\n  Written in {address}. Answer: {answer}.",
+                "  {}\n  Defined in {address}. Response: {answer}.",
                 visible::line(&as_sentence(sentence))
             );
         }
         Some(Problem::Incomplete { missing }) => {
             let words = match missing {
                 Some(missing) => format!("of the payload, {missing} more to come"),
-                None => "the header goes on".to_owned(),
+                None => "the header continues".to_owned(),
             };
-            let _ = writeln!(out, "\nNot all there: {words}.");
+            let _ = writeln!(out, "\nIncomplete: {words}.");
         }
     }
 }

@@ -106,12 +106,14 @@ impl Spending {
     pub fn detail(self) -> &'static str {
         match self {
             Spending::Connection | Spending::Client => {
-                "the clients of your address connect too often: wait some seconds"
+                "the clients of your address connect too often: wait a few seconds"
             }
-            Spending::Join => "the clients of your address join too often: wait some seconds and enter again",
-            Spending::Chat => "the clients of your address say too much: wait a second",
+            Spending::Join => {
+                "the clients of your address join too often: wait a few seconds and enter again"
+            }
+            Spending::Chat => "the clients of your address chat too much: wait a second",
             Spending::MapPing => "the clients of your address ping too often: wait a second",
-            Spending::Clan => "the clients of your address have too many wishes about clans: wait a second",
+            Spending::Clan => "the clients of your address send too many clan requests: wait a second",
         }
     }
 

@@ -49,7 +49,7 @@ pub fn run(host: &Arc<Host>, stream: Arc<TcpStream>, address: SocketAddr, permit
     }));
     if lived.is_err() {
         host.metrics.panics.inc();
-        error!(%address, "a panic ended this connection; it is a bug of the server");
+        error!(%address, "a panic ended this connection; this is a bug in the server");
     }
 }
 
@@ -162,7 +162,7 @@ fn whose(
     let client = forwarded::client(&host.config.trusted_proxies, peer.ip(), head);
     let client = client.map_err(|rule| Refused::plain(400, rule))?;
     if let Err(cap) = permit.belongs_to(client) {
-        debug!(%client, cap = cap.name(), "behind a proxy: turned away");
+        debug!(%client, cap = cap.name(), "connection behind a proxy refused");
         return Err(turned_away(host, cap));
     }
     // The listener has counted a connection that no proxy made.

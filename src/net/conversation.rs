@@ -152,7 +152,7 @@ impl Books for Noted<'_> {
     }
 
     fn warned(&self, rule: &'static str) {
-        debug!(client = self.client.id, rule, "half of a budget is spent");
+        debug!(client = self.client.id, rule, "half of a rate limit is used up");
     }
 
     fn rejected(&self, reason: &'static str) {

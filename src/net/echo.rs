@@ -275,7 +275,7 @@ fn echo(conn: &mut Conn, output: &mut Vec<u8>) -> (Option<String>, usize) {
         }
     }
     conn.drain_output(output);
-    // Our own close frame, when the server stops, is the last word as well.
+    // Our own close frame, when the server is shutting down, is the last word as well.
     (ending.or_else(|| (!conn.is_open()).then(|| "closed by this server".to_owned())), events)
 }
 
@@ -321,7 +321,7 @@ impl House {
             .stack_size(limits::CLIENT_STACK_BYTES)
             .spawn(move || serve(&leaving.house, &stream, address, permit));
         if let Err(error) = spawned {
-            warn!("no thread for a connection: {error}");
+            warn!("cannot start a thread for a connection: {error}");
         }
     }
 

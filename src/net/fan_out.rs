@@ -85,7 +85,7 @@ impl Worker {
 impl Audience {
     /// Closes the clients: events that they should have received are lost.
     fn give_up(&self, now: Duration) {
-        warn!(clients = self.members.len(), "a worker fell behind and closes its clients of a room");
+        warn!(clients = self.members.len(), "a worker fell behind and closes its clients in a room");
         for member in &self.members {
             member.client.close(Ending::Breach(Breach::Overloaded), now);
         }

@@ -62,22 +62,22 @@ impl FromStr for Network {
             text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
         let address: IpAddr = address
             .parse()
-            .map_err(|_| "an IP address, or one with a prefix such as 10.0.0.0/8".to_owned())?;
+            .map_err(|_| "expected an IP address or a network such as 10.0.0.0/8".to_owned())?;
         if address != address.to_canonical() {
             return Err(format!("write it as IPv4: {}", address.to_canonical()));
         }
         let most_bits = if address.is_ipv4() { 32 } else { 128 };
         let prefix_bits = match prefix.map(decimal) {
             None => most_bits,
-            Some(Some(0)) => return Err("a prefix of 0 bits would trust everyone".to_owned()),
+            Some(Some(0)) => return Err("a prefix of 0 bits would trust every address".to_owned()),
             Some(Some(bits)) if bits <= most_bits => bits,
-            Some(_) => return Err(format!("the prefix is a number of bits, 1 to {most_bits}")),
+            Some(_) => return Err(format!("the prefix must be a number of bits, 1 to {most_bits}")),
         };
         let network = Network { address, prefix_bits };
         if network.is_whole() {
             Ok(network)
         } else {
-            Err(format!("bits are set behind the prefix of {prefix_bits}"))
+            Err(format!("bits are set after the prefix of {prefix_bits} bits"))
         }
     }
 }

@@ -30,7 +30,7 @@ pub fn run(host: &Arc<Host>, listener: &TcpListener) {
         match listener.accept() {
             Ok((stream, address)) if !host.is_stopping() => {
                 if !has_room {
-                    info!("there is room for connections again");
+                    info!("connections can be accepted again");
                 }
                 has_room = true;
                 take(host, stream, address);
@@ -41,7 +41,7 @@ pub fn run(host: &Arc<Host>, listener: &TcpListener) {
             Err(error) if platform::is_exhausted(&error) => {
                 // Said once: this comes again after each pause.
                 if has_room {
-                    warn!("no room for another connection, waiting: {error}");
+                    warn!("cannot accept another connection yet: {error}");
                 }
                 has_room = false;
                 // Without descriptors each accept fails at once: wait until connections have ended, instead of spinning.
@@ -69,7 +69,7 @@ fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
     };
     if let Some(displaced) = displaced {
         Metrics::count(&host.metrics.turned_away, "cap", TurnedAway::Displaced.name());
-        debug!(%address, "a newcomer displaces an unfinished request");
+        debug!(%address, "a new connection displaces an unfinished request");
         host.cut_connection(displaced);
     }
     if platform::prepare(&stream).is_err() {
@@ -87,7 +87,7 @@ fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
         });
     if let Err(error) = spawned {
         host.connections.remove(number);
-        warn!("no thread for a connection: {error}");
+        warn!("cannot start a thread for a connection: {error}");
         Metrics::count(&host.metrics.turned_away, "cap", TurnedAway::Unavailable.name());
     }
 }
@@ -102,7 +102,7 @@ fn canonical(address: SocketAddr) -> SocketAddr {
 /// accepts it for a new connection.
 fn turn_away(host: &Host, stream: &TcpStream, address: SocketAddr, cap: TurnedAway) {
     Metrics::count(&host.metrics.turned_away, "cap", cap.name());
-    debug!(%address, cap = cap.name(), "connection turned away");
+    debug!(%address, cap = cap.name(), "connection refused");
     let (status, body) = (cap.status(), format!("{}\n", cap.name()));
     let response = http::response(status, "text/plain; charset=utf-8", &[], body.as_bytes());
     let _ = platform::send_now(stream, [&response[..]].into_iter());

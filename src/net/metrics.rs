@@ -110,15 +110,15 @@ impl Metrics {
         let all = &mut self.registry;
         all.register("clients", "Clients after the handshake", self.clients.clone());
         all.register("players", "Players in the world", self.players.clone());
-        all.register("accepted", "Connections taken by the listener", self.accepted.clone());
-        all.register("turned_away", "Connections turned away, by cap", self.turned_away.clone());
+        all.register("accepted", "Connections accepted by the listener", self.accepted.clone());
+        all.register("turned_away", "Connections refused, by cap", self.turned_away.clone());
         all.register("requests_refused", "Requests refused, by rule", self.refused.clone());
         all.register("clients_closed", "Clients closed by the server, by rule", self.closed.clone());
         all.register("panics", "Panics caught", self.panics.clone());
-        all.register("orders", "Commands of the operator carried out, by name", self.orders.clone());
+        all.register("orders", "Operator commands executed, by name", self.orders.clone());
         all.register(
             "orders_refused",
-            "Lines of the operator that came to nothing",
+            "Operator commands that were invalid or failed",
             self.orders_refused.clone(),
         );
     }
@@ -126,7 +126,7 @@ impl Metrics {
     fn register_traffic(&mut self) {
         let all = &mut self.registry;
         all.register("packets_dropped", "Packets dropped or ignored, by rule", self.dropped_packets.clone());
-        all.register("commands_refused", "Commands refused, by reason", self.refused_commands.clone());
+        all.register("commands_refused", "Commands rejected, by reason", self.refused_commands.clone());
         all.register("messages_in", "Messages from clients", self.messages_in.clone());
         all.register_with_unit("received", "Bytes from clients", Unit::Bytes, self.bytes_in.clone());
         all.register_with_unit(
@@ -135,17 +135,25 @@ impl Metrics {
             Unit::Bytes,
             self.bytes_out.clone(),
         );
-        all.register("turns", "Turns of clients with something to send", self.turns.clone());
-        all.register("turn_sends", "Calls to send made in those turns", self.turn_sends.clone());
+        all.register(
+            "turns",
+            "Turns in which a worker had something to send to a client",
+            self.turns.clone(),
+        );
+        all.register("turn_sends", "Send calls made in those turns", self.turn_sends.clone());
         all.register("turns_held_back", "Turns held back for a slow client", self.turns_held_back.clone());
     }
 
     fn register_ticks(&mut self) {
         let all = &mut self.registry;
         all.register("ticks", "Ticks of the world", self.ticks.clone());
-        all.register("ticks_late", "Ticks begun over half a period late", self.late_ticks.clone());
-        all.register("ticks_skipped", "Periods left out", self.skipped_ticks.clone());
-        all.register_with_unit("tick", "Time of a tick", Unit::Seconds, self.tick_time.clone());
+        all.register("ticks_late", "Ticks that began more than half a period late", self.late_ticks.clone());
+        all.register(
+            "ticks_skipped",
+            "Ticks skipped because the world fell behind",
+            self.skipped_ticks.clone(),
+        );
+        all.register_with_unit("tick", "Duration of a tick", Unit::Seconds, self.tick_time.clone());
     }
 
     fn register_captures(&mut self) {
@@ -157,7 +165,7 @@ impl Metrics {
             Unit::Bytes,
             counts.bytes.clone(),
         );
-        all.register("capture_lost", "Messages and ticks that captures lack", counts.lost.clone());
+        all.register("capture_lost", "Messages and ticks missing in captures", counts.lost.clone());
     }
 
     /// Increments the counter of this name.

@@ -112,14 +112,14 @@ impl Recorder {
     pub fn start(&self, target: Target, only: Option<u64>) -> Result<String, String> {
         let mut running = self.running.lock();
         if let Some(present) = running.as_ref().filter(|present| present.is_on()) {
-            return Err(format!("a capture is on: {}", present.progress.name.lock()));
+            return Err(format!("a capture is already running: {}", present.progress.name.lock()));
         }
         let named = match &target {
             Target::File(path) => path.display().to_string(),
             Target::Stdout => "standard output".to_owned(),
         };
         let output = Output::open(target).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => format!("{named} is there already"),
+            io::ErrorKind::AlreadyExists => format!("{named} already exists"),
             _ => format!("{named}: {error}"),
         })?;
         let name = output.name();
@@ -138,7 +138,7 @@ impl Recorder {
             last: Duration::ZERO,
         };
         let spawned = thread::Builder::new().name("recorder".to_owned()).spawn(move || writing.run(end));
-        spawned.map_err(|error| format!("no thread to write {named}: {error}"))?;
+        spawned.map_err(|error| format!("cannot start a thread to write {named}: {error}"))?;
         *running = Some(Running { listener, progress, ended });
         info!(file = name, client = only, "capture begins");
         Ok(name)
@@ -150,10 +150,13 @@ impl Recorder {
     /// No capture is running, or it cannot end because nothing reads the pipe that it writes to.
     pub fn stop(&self) -> Result<String, String> {
         let mut running = self.running.lock();
-        let present = running.as_ref().ok_or("no capture is on")?;
+        let present = running.as_ref().ok_or("no capture is running")?;
         present.listener.close();
         if present.ended.recv_timeout(limits::CAPTURE_END_TIME) == Err(RecvTimeoutError::Timeout) {
-            return Err(format!("{}; nobody takes what is still to be written", present.progress.text()));
+            return Err(format!(
+                "{}; the reader has stopped reading, so the rest cannot be written",
+                present.progress.text()
+            ));
         }
         let text = present.progress.text();
         *running = None;
@@ -162,7 +165,10 @@ impl Recorder {
 
     /// The progress of the capture.
     pub fn status(&self) -> String {
-        self.running.lock().as_ref().map_or("no capture is on".to_owned(), |running| running.progress.text())
+        self.running
+            .lock()
+            .as_ref()
+            .map_or("no capture is running".to_owned(), |running| running.progress.text())
     }
 }
 
@@ -239,7 +245,7 @@ impl Writing {
                         self.output.next()?;
                         self.output.name().clone_into(&mut self.progress.name.lock());
                         self.progress.more_files.fetch_add(1, Ordering::Relaxed);
-                        info!(file = self.output.name(), "capture goes on");
+                        info!(file = self.output.name(), "capture continues in the next file");
                     }
                     (began, is_first, is_full) = (seen.at, false, false);
                 }
@@ -272,11 +278,7 @@ impl Writing {
         if lost.messages == 0 {
             return;
         }
-        warn!(
-            messages = lost.messages,
-            bytes = lost.bytes,
-            "the capture cannot follow; this is missing in it"
-        );
+        warn!(messages = lost.messages, bytes = lost.bytes, "the capture cannot keep up and lacks messages");
         self.count_lost(lost.messages);
         let came = self.tap.introduce(&lost.opened);
         self.scribe.lose(lost, &came, self.last, buffer);

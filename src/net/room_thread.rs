@@ -28,7 +28,11 @@ pub fn run(host: &Host, mut core: Box<dyn Core>) {
     host.tap.room_ends(&room.options.name);
     if lived.is_err() {
         host.metrics.panics.inc();
-        error!(room = name(&room), tick = room.tick(), "a panic ended this room; it is a bug of the server");
+        error!(
+            room = name(&room),
+            tick = room.tick(),
+            "a panic ended this room; this is a bug in the server"
+        );
         for client in host.clients.all().iter().filter(|client| Arc::ptr_eq(&client.room, &room)) {
             client.close(Ending::Breach(Breach::InternalError), host.now());
         }
@@ -69,7 +73,7 @@ fn book_schedule(host: &Host, room: &Handle, due: &Due) {
             room = name(room),
             tick = room.tick(),
             periods = due.skipped,
-            "the world fell behind and left periods out"
+            "the world fell behind and skipped ticks"
         );
     } else if due.late {
         host.metrics.late_ticks.inc();
@@ -84,7 +88,7 @@ fn show(host: &Host, room: &Handle, began: Duration, ticked: &Ticked) {
     if let (Some(frame), Some(checksum)) = (&ticked.frame, ticked.checksum) {
         host.tap.ticked(about, checksum, Arc::clone(frame), snapshot);
     } else {
-        warn!(room = name(room), tick = ticked.tick, "captures lack a tick");
+        warn!(room = name(room), tick = ticked.tick, "a tick is missing in captures");
         host.tap.tick_is_lost(about);
     }
 }

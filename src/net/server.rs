@@ -67,7 +67,7 @@ impl Server {
         let name = |at: usize| &*handles[at].options.name;
         let is_good = |at: usize| is_room_name(name(at)) && (1..at).all(|other| name(other) != name(at));
         if handles.is_empty() || !name(0).is_empty() || !(1..handles.len()).all(is_good) {
-            let rule = "the first room has no name, and the others have different names of a-z, 0-9 and -";
+            let rule = "the first room must have no name; the others need distinct names of a-z, 0-9 and -";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
         }
         let ceilings = Ceilings::read();

@@ -66,7 +66,7 @@ const SAMPLES: &[(&str, &str)] = &[
     ("clan", r#"[ALL,1,[ID,"a name"],[ID,"a name"]]"#),
     ("mates", "[[ID,65535,65535]]"),
     ("map_ping", "[ID,65535,65535]"),
-    ("say", r#"["what the operator says"]"#),
+    ("say", r#"["a message from the operator"]"#),
     ("tags", "[[ID,null]]"),
     ("kill", r#"[ID,"a name",ID,"a name"]"#),
 ];

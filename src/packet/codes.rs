@@ -126,7 +126,7 @@ impl Codes {
             if let Some(made) = builtin.rows().find(is_other) {
                 let (name, lane) = (&row.name, made.lane.name());
                 return Err(format!(
-                    "{}: lane of {name}: must be {lane}, as the server makes it",
+                    "{}: lane of {name}: must be {lane}, the lane in the built-in tables",
                     table.file
                 ));
             }
@@ -170,7 +170,7 @@ impl Reader {
         let columns = heading(lines.next().unwrap_or("")).map_err(error(1))?;
         for (dialect, _) in &columns {
             if let Some((_, other)) = self.columns.iter().find(|(known, _)| known == dialect) {
-                return Err(error(1)(format!("the dialect {dialect:?} is already a column of {other}")));
+                return Err(error(1)(format!("the dialect {dialect:?} already has a column in {other}")));
             }
             self.columns.push((dialect.clone(), file.to_owned()));
         }
@@ -178,7 +178,10 @@ impl Reader {
         for (index, line) in lines.enumerate() {
             let number = index + 2;
             if self.rows.len() == limits::TABLE_ROWS {
-                return Err(error(number)(format!("too many rows: at most {} in all", limits::TABLE_ROWS)));
+                return Err(error(number)(format!(
+                    "too many rows: the maximum for all tables is {}",
+                    limits::TABLE_ROWS
+                )));
             }
             let row = read_row(line, &columns).map_err(error(number))?;
             let fits = self.claim(&row, &format!("{file}:{number}"));
@@ -214,19 +217,20 @@ fn heading(line: &str) -> Result<Vec<(String, CodeKind)>, String> {
     let fixed = |from: usize, names: &[&str]| cells.get(from..from + names.len()) == Some(names);
     let Some(middle) = middle.filter(|middle| fixed(0, &LEADING) && fixed(LEADING.len() + middle, &TRAILING))
     else {
-        return Err("the heading should be: direction, name, lane, one or more dialects, arguments, meaning"
-            .to_owned());
+        return Err(
+            "the heading must be: direction, name, lane, one or more dialects, arguments, meaning".to_owned()
+        );
     };
     let mut columns: Vec<(String, CodeKind)> = Vec::new();
     for cell in &cells[LEADING.len()..LEADING.len() + middle] {
         let (name, kind) = match cell.split_once(':') {
             Some((name, "str")) => (name, CodeKind::Str),
             Some((name, "int")) => (name, CodeKind::Int),
-            _ => return Err(format!("the dialect column {cell:?} should end in :str or :int")),
+            _ => return Err(format!("the dialect column {cell:?} must end in :str or :int")),
         };
         let fits = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
         if name.is_empty() || !name.chars().all(fits) {
-            return Err(format!("bad dialect name {name:?}: lower case letters, digits and -"));
+            return Err(format!("bad dialect name {name:?}: use lower-case letters, digits and -"));
         }
         if columns.iter().any(|(known, _)| known == name) {
             return Err(format!("the dialect {name:?} has two columns"));
@@ -240,7 +244,7 @@ fn read_row(line: &str, columns: &[(String, CodeKind)]) -> Result<Row, String> {
     let cells: Vec<&str> = line.split('\t').collect();
     let expected = LEADING.len() + columns.len() + TRAILING.len();
     if cells.len() != expected {
-        return Err(format!("{} columns where the heading has {expected}", cells.len()));
+        return Err(format!("{} columns, but the heading has {expected}", cells.len()));
     }
     let direction = Direction::BOTH.into_iter().find(|direction| direction.name() == cells[0]);
     let direction =

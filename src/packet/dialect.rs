@@ -281,7 +281,7 @@ impl Entry {
         let wrong = WrongArgument {
             argument: "arguments".to_owned(),
             expected: "an array".to_owned(),
-            found: format!("something else after the code {}", self.code),
+            found: format!("an unknown value after the code {}", self.code),
         };
         PacketError::Arguments { packet: self.row.name.clone(), wrong }
     }

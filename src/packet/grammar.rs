@@ -226,7 +226,7 @@ impl Parser<'_> {
             let name = self.word();
             check_name(&name)?;
             if arguments.iter().any(|argument| argument.name == name) {
-                return Err(format!("the name {name:?} stands twice"));
+                return Err(format!("the name {name:?} appears twice"));
             }
             if !self.take(":") {
                 return Err(format!("{name:?} has no type; expected ':' before {:?}", self.rest));
@@ -249,7 +249,7 @@ impl Parser<'_> {
                 _ => return Err(format!("unknown alternative {word:?}: only |nil and |0 exist")),
             };
             if twice {
-                return Err(format!("|{word} stands twice"));
+                return Err(format!("|{word} appears twice"));
             }
         }
         Ok(Type { shape, or_nil, or_zero })
@@ -262,7 +262,7 @@ impl Parser<'_> {
         // The envelope and its list of arguments are two of the containers that count towards the
         // nesting depth of a packet.
         if self.depth + 2 >= limits::PACKET_DEPTH {
-            return Err(format!("more than {} containers within one another", limits::PACKET_DEPTH));
+            return Err(format!("containers are nested more than {} deep", limits::PACKET_DEPTH));
         }
         self.depth += 1;
         self.take(bracket);
@@ -302,7 +302,7 @@ impl Parser<'_> {
             let unit = self.unit()?;
             let most = self.bound()?;
             if most.is_some_and(|most| most < 0 || most >= entry.3) {
-                return Err(format!("bad bound: {word} cannot be bounded so"));
+                return Err(format!("bad bound: {word} cannot have this bound"));
             }
             return Ok(Shape::Int { width: entry.0, unit, most });
         }
@@ -326,7 +326,7 @@ impl Parser<'_> {
 
     fn count(&mut self) -> Result<Option<usize>, String> {
         let count = self.bound()?.map(|bound| usize::try_from(bound).unwrap_or(0));
-        if count == Some(0) { Err("bad bound: nothing fits in 0".to_owned()) } else { Ok(count) }
+        if count == Some(0) { Err("bad bound: 0 allows no value".to_owned()) } else { Ok(count) }
     }
 
     fn bound(&mut self) -> Result<Option<i64>, String> {
@@ -346,7 +346,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     if name.starts_with(|sign: char| sign.is_ascii_lowercase()) && name.chars().all(fits) {
         return Ok(());
     }
-    Err(format!("bad name {name:?}: lower case letters, digits and _, a letter first"))
+    Err(format!("bad name {name:?}: use lower-case letters, digits and _, and begin with a letter"))
 }
 
 /// Prints arguments as a cell that [`parse_arguments`] reads.

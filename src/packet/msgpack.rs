@@ -75,13 +75,13 @@ rules! {
     ReservedByte "packet_reserved_byte" "the byte c1 is never used in MessagePack";
     DeclaredSize "packet_declared_size" "a length is larger than the bytes that follow it";
     InvalidUtf8 "packet_invalid_utf8" "text is not UTF-8";
-    TrailingBytes "packet_trailing_bytes" "bytes follow the one value of the message";
+    TrailingBytes "packet_trailing_bytes" "bytes follow the message's only value";
     DuplicateKey "packet_duplicate_key" "a map has the same key twice";
     KeyNotText "packet_key_not_text" "a map key is not text";
     TooDeep "packet_too_deep" "containers are nested too deep";
     TooManyValues "packet_too_many_values" "the message holds too many values";
     ExtType "packet_ext_type" "extension types are not part of the protocol";
-    BadJson "packet_bad_json" "the text is not one JSON value";
+    BadJson "packet_bad_json" "the text is not exactly one JSON value";
     Envelope "packet_envelope" "the message is not an array that begins with a code";
 }
 

@@ -143,7 +143,7 @@ impl ServerPacket<'_> {
     pub fn encode_into(&self, dialect: &Dialect, out: &mut Vec<u8>) -> bool {
         let Some(row) = self.row(dialect) else { return false };
         let encoded = dialect.encode_into(out, Direction::ToClient, &row.name, &self.values(row));
-        debug_assert!(encoded.is_ok(), "loading checked that this fits: {encoded:?}");
+        debug_assert!(encoded.is_ok(), "loading the tables checked that this value fits: {encoded:?}");
         encoded.is_ok()
     }
 
@@ -218,13 +218,17 @@ pub(super) fn check_row(row: &Row) -> Result<(), String> {
     said.extend(assembled::sample(row));
     for values in said {
         if values.len() > row.arguments.len() {
-            return Err(format!("the server says more than the arguments of {} can hold", row.name));
+            return Err(format!("the server sends more arguments than {} has", row.name));
         }
         let fitted = fit::fit_arguments(&row.arguments, values.clone());
-        let fitted =
-            fitted.map_err(|wrong| format!("the server's own {} does not fit: {wrong}", row.name))?;
+        let fitted = fitted.map_err(|wrong| {
+            format!("the server's own packet {} does not match the tables: {wrong}", row.name)
+        })?;
         if fitted[..values.len()] != values {
-            return Err(format!("the server's own {} would be changed by these types", row.name));
+            return Err(format!(
+                "the server's own packet {} would be changed by the types of these tables",
+                row.name
+            ));
         }
     }
     Ok(())

@@ -261,8 +261,7 @@ impl Talk {
         }
         if let Some(breach) = self.budgets.take_warning() {
             driver.warned(breach.name());
-            let detail =
-                "half of what you may send at once is spent: slow down, or this ends with close 1008";
+            let detail = "half of your burst limit is used up: slow down, or the server closes the connection with code 1008";
             self.reply(&ServerPacket::Error { rule: breach.name(), detail });
         }
     }

@@ -191,7 +191,7 @@ impl Decoded {
             if let Some(past) = resumed.take_if(|past| past.packet < piece.packet)
                 && !client.resume(past.session, Duration::from_nanos(past.at_ns), past.packet)
             {
-                let reason = "what the session remembered cannot be read".to_owned();
+                let reason = "the recorded state of the session cannot be decoded".to_owned();
                 let place = Some((past.packet, after(capture, past.at_ns)));
                 return Err(NotReplayable { reason, place, client: Some(connection.client) });
             }

@@ -124,7 +124,7 @@ pub fn read<'a>(capture: &Capture<'a>) -> Result<BTreeMap<&'a str, Recording<'a>
         let (here, whole) = (packet.bytes.len(), packet.whole_bytes);
         if here < whole {
             return Err(refuse(format!(
-                "this packet was cut short by the capture (its snapshot length): of a record of the world there are {here} of {whole} bytes"
+                "the capture truncated this packet (snapshot length): only {here} of {whole} bytes of a record of the world are left"
             )));
         }
         let (name, record) = record.map_err(|error| refuse(error.to_string()))?;
@@ -140,7 +140,7 @@ pub fn read<'a>(capture: &Capture<'a>) -> Result<BTreeMap<&'a str, Recording<'a>
                 let is_next =
                     room.ticks.last().is_none_or(|last| last.frame.tick.wrapping_add(1) == frame.tick);
                 if !is_next {
-                    return Err(refuse(format!("tick {} does not follow the one before", frame.tick)));
+                    return Err(refuse(format!("tick {} does not follow the previous tick", frame.tick)));
                 }
                 room.ticks.push(Tick { packet: packet.number, checksum, frame });
                 continue;
@@ -161,7 +161,7 @@ pub fn read<'a>(capture: &Capture<'a>) -> Result<BTreeMap<&'a str, Recording<'a>
             }
         };
         let address: SocketAddr =
-            address.parse().map_err(|_| refuse(format!("{address:?} is no address with a port")))?;
+            address.parse().map_err(|_| refuse(format!("{address:?} is not an address with a port")))?;
         // It belongs to the last connection of that address that has begun.
         let known = begins.get(&address).map_or(&[][..], Vec::as_slice);
         let begun = known.partition_point(|first| *first < packet.number);
@@ -191,10 +191,10 @@ impl Front {
     /// Adds a part of the snapshot.
     fn add(&mut self, (part, parts): (u16, u16), says: Says, bytes: &[u8]) -> Result<(), String> {
         if part != self.next_part || part > 0 && parts != self.parts {
-            return Err("a second world begins, or a part of the first is missing".to_owned());
+            return Err("a second world begins, or part of the first one is missing".to_owned());
         }
         if part > 0 {
-            agree("the record before this one", &self.says, "this one", &says)?;
+            agree("the previous record", &self.says, "this one", &says)?;
         }
         (self.next_part, self.parts, self.says) = (part + 1, parts, says);
         self.snapshot.extend_from_slice(bytes);
@@ -206,13 +206,13 @@ impl Front {
         let refuse = |reason: String| NotReplayable { reason, place: None, client: None };
         if let (0, Some(first)) = (self.parts, ticks.first()) {
             return Err(refuse(format!(
-                "the beginning of this capture is missing: it has ticks from {} on, and not the snapshot of the world before them",
+                "the beginning of this capture is missing: it has ticks from {} on, but not the snapshot of the world before them",
                 first.frame.tick
             )));
         }
         if self.parts == 0 {
             return Err(refuse(
-                "there is no world in this capture: it was not written by a server".to_owned(),
+                "this capture has no record of the world: it was not written by a tickwire server".to_owned(),
             ));
         }
         if self.next_part != self.parts {

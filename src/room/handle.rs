@@ -80,7 +80,7 @@ pub struct Busy;
 
 impl fmt::Display for Busy {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("too many questions wait for the world; ask again")
+        out.write_str("too many operator commands are waiting for the world; try again")
     }
 }
 

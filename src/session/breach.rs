@@ -114,18 +114,18 @@ impl fmt::Display for Breach {
         out.write_str(match self {
             Breach::MessageRate => "more messages than a client may send",
             Breach::ByteRate => "more bytes than a client may send",
-            Breach::HelloLate => "no hello in time",
+            Breach::HelloLate => "no hello before the deadline",
             Breach::HelloFirst => "the first packet must be hello",
             Breach::HelloVersion => "this server speaks version 1",
             Breach::FrameKind => FRAME_KIND.1,
-            Breach::SlowClient => "what was sent was not read in time",
-            Breach::Silent => "nothing was heard, pings included",
+            Breach::SlowClient => "the client did not read its data in time",
+            Breach::Silent => "the client sent nothing, not even a pong",
             Breach::Full => "the world is full",
-            Breach::Kicked => "the operator put this client out",
-            Breach::Banned => "the operator bans this address",
-            Breach::GoingAway => "the server stops",
+            Breach::Kicked => "the operator kicked this client",
+            Breach::Banned => "the operator banned this address",
+            Breach::GoingAway => "the server is shutting down",
             Breach::Overloaded => "the server fell behind and lost events",
-            Breach::InternalError => "a bug of the server",
+            Breach::InternalError => "a bug in the server",
         })
     }
 }

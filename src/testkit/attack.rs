@@ -306,7 +306,7 @@ impl Pressure {
             self.a_second(self.bytes),
         );
         if let Some(lines) = self.lines_heard {
-            let _ = writeln!(text, "  heard        {lines} of their lines by a client on the same map");
+            let _ = writeln!(text, "  received     {lines} of their chat lines by a client on the same map");
         }
         for (ending, count) in &self.endings {
             let _ = writeln!(text, "  {ending:?} {count} times");

@@ -198,7 +198,10 @@ pub(super) fn local(url: &Url) -> io::Result<SocketAddr> {
     if to.ip().is_loopback() {
         return Ok(to);
     }
-    Err(io::Error::new(ErrorKind::PermissionDenied, "hostile clients only go to a server on this machine"))
+    Err(io::Error::new(
+        ErrorKind::PermissionDenied,
+        "hostile clients may only connect to a server on this machine",
+    ))
 }
 
 /// One connection, from the upgrade to its end; returns how it ended.
@@ -275,7 +278,7 @@ pub(super) fn ending(link: &mut Link) -> Told {
             Ok(Some(Event::Closed { code, reason })) => {
                 Told::Ended(format!("{} {reason}", code.map_or(1005, |code| code.get())))
             }
-            Ok(Some(Event::Ended)) => Told::Ended("end without a close".to_owned()),
+            Ok(Some(Event::Ended)) => Told::Ended("end without a close frame".to_owned()),
             Err(LinkError::Refused(status)) => Told::Ended(format!("status {status}")),
             Err(error) => Told::Ended(error.to_string()),
         };

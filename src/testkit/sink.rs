@@ -23,7 +23,7 @@ const BUFFER_BYTES: usize = 16 * 1024;
 /// The address is not on this machine, or cannot be bound.
 pub fn bind(to: SocketAddr) -> io::Result<TcpListener> {
     if !to.ip().is_loopback() {
-        return Err(io::Error::new(ErrorKind::PermissionDenied, "a sink is only for this machine"));
+        return Err(io::Error::new(ErrorKind::PermissionDenied, "a sink may only listen on this machine"));
     }
     let listener = TcpListener::bind(to)?;
     // The 128 of `std` would delay an attacker that the server does not delay.

@@ -41,7 +41,9 @@ impl FromStr for Source {
         let largest = text.replace(['x', 'y'], "255");
         match largest.parse::<IpAddr>() {
             Ok(IpAddr::V4(_)) => Ok(Source(text.to_owned())),
-            _ => Err(format!("{text:?} is no address such as 127.0.0.1, nor a pattern such as 127.0.x.y")),
+            _ => Err(format!(
+                "{text:?} is neither an address such as 127.0.0.1 nor a pattern such as 127.0.x.y"
+            )),
         }
     }
 }

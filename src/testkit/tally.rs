@@ -331,7 +331,7 @@ impl fmt::Display for Report {
         if tally.deeds != Deeds::default() {
             writeln!(
                 out,
-                "  played        {hits} hits, {gathered} gathered, {kills} kills, {deaths} deaths, {respawns} came back"
+                "  played        {hits} hits, {gathered} gathered, {kills} kills, {deaths} deaths, {respawns} respawns"
             )?;
             writeln!(
                 out,

@@ -323,7 +323,7 @@ impl fmt::Display for Event<'_> {
             Event::Close { code: Some(code), reason } => write!(f, "close {code}, {reason:?}"),
             Event::Close { code: None, .. } => f.write_str("close without a code"),
             Event::Eof { clean: true } => f.write_str("end"),
-            Event::Eof { clean: false } => f.write_str("end without a close"),
+            Event::Eof { clean: false } => f.write_str("end without a close frame"),
         }
     }
 }

@@ -66,21 +66,21 @@ violations! {
     NotHttp not_http 9112 "3" Status(400), "The first byte cannot begin an HTTP request.";
     BareLineFeed bare_line_feed 9112 "2.2" Status(400), "A line ends with LF alone instead of CR LF.";
     BareCarriageReturn bare_carriage_return 9112 "2.2" Status(400), "A CR is not followed by LF.";
-    ControlCharacter control_character 9110 "5.5" Status(400), "The head has a control character in it.";
-    HeadTooLong head_too_long 6585 "5" Status(431), "The head is longer than this end takes.";
-    RequestLine request_line 9112 "3" Status(400), "The first line is not method, target and version.";
-    HttpVersion http_version 6455 "4.2.1" Status(505), "The version of HTTP is not 1.1.";
-    TargetTooLong target_too_long 6585 "5" Status(431), "The target is longer than the server takes.";
+    ControlCharacter control_character 9110 "5.5" Status(400), "The head contains a control character.";
+    HeadTooLong head_too_long 6585 "5" Status(431), "The head is longer than this endpoint accepts.";
+    RequestLine request_line 9112 "3" Status(400), "The first line is not a method, a target and a version.";
+    HttpVersion http_version 6455 "4.2.1" Status(505), "The HTTP version is not 1.1.";
+    TargetTooLong target_too_long 6585 "5" Status(431), "The target is longer than the server accepts.";
     TargetForm target_form 9112 "3.2" Status(400), "The target is not a path that begins with a slash.";
-    TooManyHeaders too_many_headers 6585 "5" Status(431), "The head has more headers than this end takes.";
-    HeaderFolded header_folded 9112 "5.2" Status(400), "A header goes on in the next line.";
+    TooManyHeaders too_many_headers 6585 "5" Status(431), "The head has more headers than this endpoint accepts.";
+    HeaderFolded header_folded 9112 "5.2" Status(400), "A header continues on the next line.";
     SpaceBeforeColon space_before_colon 9112 "5.1" Status(400), "A header has a space before its colon.";
-    HeaderName header_name 9112 "5" Status(400), "A header has no colon, or a name that is no token.";
-    HeaderRepeated header_repeated 9110 "5.3" Status(400), "A header that may stand once stands twice.";
-    HostMissing host_missing 9112 "3.2" Status(400), "The request has no Host.";
+    HeaderName header_name 9112 "5" Status(400), "A header has no colon, or its name is not a token.";
+    HeaderRepeated header_repeated 9110 "5.3" Status(400), "A header that may appear only once appears twice.";
+    HostMissing host_missing 9112 "3.2" Status(400), "The request has no Host header.";
     HostMalformed host_malformed 9112 "3.2" Status(400), "The Host is not a name or an address with a port.";
-    TransferEncoding transfer_encoding 9112 "6.1" Status(400), "The request announces a body in pieces.";
-    ContentLengthMalformed content_length_malformed 9110 "8.6" Status(400), "The Content-Length is no number.";
+    TransferEncoding transfer_encoding 9112 "6.1" Status(400), "The request announces a chunked body.";
+    ContentLengthMalformed content_length_malformed 9110 "8.6" Status(400), "The Content-Length is not a number.";
     BodyAnnounced body_announced 9112 "6.3" Status(400), "The request announces a body.";
 
     // The upgrade: what the server asks of the request.
@@ -90,22 +90,22 @@ violations! {
     VersionNot13 version_not_13 6455 "4.4" Status(426), "The Sec-WebSocket-Version is not 13.";
     KeyMissing key_missing 6455 "4.2.1" Status(400), "The request has no Sec-WebSocket-Key.";
     KeyMalformed key_malformed 6455 "4.2.1" Status(400), "The Sec-WebSocket-Key is not base64 of 16 bytes.";
-    SubprotocolMalformed subprotocol_malformed 6455 "11.3.4" Status(400), "A subprotocol offered is no token.";
+    SubprotocolMalformed subprotocol_malformed 6455 "11.3.4" Status(400), "An offered subprotocol is not a token.";
     TooManySubprotocols too_many_subprotocols 6455 "10.4" Status(400), "The request offers too many subprotocols.";
-    OriginForbidden origin_forbidden 6455 "10.2" Status(403), "Pages of this Origin may not connect.";
+    OriginForbidden origin_forbidden 6455 "10.2" Status(403), "Pages from this Origin may not connect.";
 
     // The upgrade: what the client asks of the answer.
-    StatusLine status_line 9112 "4" Drop, "The answer does not begin with a status line of HTTP/1.1.";
-    StatusNot101 status_not_101 6455 "4.1" Drop, "The status of the answer is not 101.";
-    AnswerUpgradeMissing answer_upgrade_missing 6455 "4.1" Drop, "The answer's Upgrade is not websocket.";
-    AnswerConnectionMissing answer_connection_missing 6455 "4.1" Drop, "The answer's Connection has no upgrade.";
+    StatusLine status_line 9112 "4" Drop, "The response does not begin with an HTTP/1.1 status line.";
+    StatusNot101 status_not_101 6455 "4.1" Drop, "The status of the response is not 101.";
+    AnswerUpgradeMissing answer_upgrade_missing 6455 "4.1" Drop, "The response's Upgrade header is not websocket.";
+    AnswerConnectionMissing answer_connection_missing 6455 "4.1" Drop, "The response's Connection header does not name upgrade.";
     AcceptWrong accept_wrong 6455 "4.1" Drop, "The Sec-WebSocket-Accept does not match the key.";
-    SubprotocolNotOffered subprotocol_not_offered 6455 "4.1" Drop, "The answer has a subprotocol not offered.";
-    ExtensionNotOffered extension_not_offered 6455 "4.1" Drop, "The answer has an extension not offered.";
+    SubprotocolNotOffered subprotocol_not_offered 6455 "4.1" Drop, "The response names a subprotocol that the client did not offer.";
+    ExtensionNotOffered extension_not_offered 6455 "4.1" Drop, "The response names an extension that the client did not offer.";
 
     // The frame header.
-    ReservedBit reserved_bit 6455 "5.2" PROTOCOL_ERROR, "A reserved bit is set, and no extension was agreed.";
-    ReservedOpcode reserved_opcode 6455 "5.2" PROTOCOL_ERROR, "The opcode is reserved for later.";
+    ReservedBit reserved_bit 6455 "5.2" PROTOCOL_ERROR, "A reserved bit is set, and no extension was negotiated.";
+    ReservedOpcode reserved_opcode 6455 "5.2" PROTOCOL_ERROR, "The opcode is reserved.";
     ControlFragmented control_fragmented 6455 "5.5" PROTOCOL_ERROR, "A control frame is fragmented (FIN is 0).";
     MaskMissing mask_missing 6455 "5.1" PROTOCOL_ERROR, "A client's frame has no mask.";
     MaskForbidden mask_forbidden 6455 "5.1" PROTOCOL_ERROR, "A server's frame has a mask.";
@@ -115,16 +115,16 @@ violations! {
 
     // The frames of a message.
     ContinuationWithoutStart continuation_without_start 6455 "5.4" PROTOCOL_ERROR,
-        "A continuation frame continues no message.";
+        "A continuation frame has no message to continue.";
     MessageInterrupted message_interrupted 6455 "5.4" PROTOCOL_ERROR,
-        "A new message begins before the last fragment of the one before it.";
-    TooManyFragments too_many_fragments 6455 "10.4" POLICY, "A message has more fragments than the endpoint takes.";
-    MessageTooLong message_too_long 6455 "10.4" TOO_BIG, "A message is longer than the endpoint takes.";
+        "A new message begins before the last fragment of the previous message.";
+    TooManyFragments too_many_fragments 6455 "10.4" POLICY, "A message has more fragments than the endpoint accepts.";
+    MessageTooLong message_too_long 6455 "10.4" TOO_BIG, "A message is longer than the endpoint accepts.";
     TextNotUtf8 text_not_utf8 6455 "8.1" NOT_CONSISTENT, "A text message is not UTF-8.";
 
     // The body of a close frame.
-    CloseOneByte close_one_byte 6455 "5.5.1" PROTOCOL_ERROR, "A close body has one byte, half a code.";
-    CloseCodeInvalid close_code_invalid 6455 "7.4" PROTOCOL_ERROR, "The close code may not stand in a frame.";
+    CloseOneByte close_one_byte 6455 "5.5.1" PROTOCOL_ERROR, "A close body has only one byte, which is half a code.";
+    CloseCodeInvalid close_code_invalid 6455 "7.4" PROTOCOL_ERROR, "The close code must not be sent in a frame.";
     CloseReasonNotUtf8 close_reason_not_utf8 6455 "8.1" NOT_CONSISTENT, "The reason for closing is not UTF-8.";
 }
 

@@ -136,7 +136,7 @@ fn who_chooses_what_this_game_lacks_is_told_so_and_shown_the_choice_again() {
             (0..3).for_each(|_| game.tick(&[]));
             let upgrades = [&vec![Value::from(2), 2.into()]];
             assert_eq!(game.client.all("upgrades"), upgrades, "{dialect}: {choice}, once");
-            let said = vec![Value::from(OWN), "This server does not have that".into()];
+            let said = vec![Value::from(OWN), "This server does not support that".into()];
             assert_eq!(game.client.all("chat"), [&said], "{dialect}: {choice}");
         }
         let wish = game.said(|sequence| ClientPacket::Upgrade { sequence, tick: None, choice: 5 });

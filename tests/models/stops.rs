@@ -36,7 +36,8 @@ struct House {
     clients: Registry<Arc<Client>>,
 }
 
-/// What a client's thread does, as in `conversation.rs`: list, look whether the server stops, live until closed, leave.
+/// What a client's thread does, as in `conversation.rs`: list, look whether the server is shutting
+/// down, live until closed, leave.
 fn live(house: &House, number: u64) {
     let client = Arc::new(Client::default());
     house.clients.add(number, Arc::clone(&client));
@@ -54,7 +55,7 @@ fn stop(house: &House) {
     assert_eq!(house.clients.wait_until_empty(Instant::now()), 0);
 }
 
-/// Two come while the server stops.
+/// Two come while the server is shutting down.
 pub fn nobody_is_left_behind() {
     let house = Arc::new(House::default());
     let come = |number| {
@@ -63,7 +64,7 @@ pub fn nobody_is_left_behind() {
     };
     let clients = [come(1), come(2)];
     stop(&house);
-    // Whoever is listed only now has seen that the server stops.
+    // Whoever is listed only now has seen that the server is shutting down.
     clients.into_iter().for_each(|client| client.join().expect("no panic"));
     assert_eq!(house.clients.wait_until_empty(Instant::now()), 0);
 }

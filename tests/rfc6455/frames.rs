@@ -292,7 +292,7 @@ fn events_print_themselves_in_one_line() {
         (Event::Close { code, reason: "\u{7}" }, "close 1000 normal, \"\\u{7}\""),
         (Event::Close { code: None, reason: "" }, "close without a code"),
         (Event::Eof { clean: true }, "end"),
-        (Event::Eof { clean: false }, "end without a close"),
+        (Event::Eof { clean: false }, "end without a close frame"),
     ] {
         assert_eq!(event.to_string(), line);
     }

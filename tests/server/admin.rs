@@ -197,7 +197,7 @@ fn the_same_commands_give_the_same_answers_and_the_host_does_not_matter() {
     assert_eq!(status(&answer), "200");
     assert_eq!(
         body(&answer),
-        "nobody plays\nnobody is banned\n192.0.2.7 is banned; connections closed: 0\n192.0.2.7\n"
+        "nobody plays\nno address is banned\n192.0.2.7 is banned; connections closed: 0\n192.0.2.7\n"
     );
     assert!(answer.contains("Content-Type: text/plain; charset=utf-8\r\nContent-Length: "), "{answer}");
     assert!(answer.contains("\r\nCache-Control: no-store\r\n"), "{answer}");
@@ -239,7 +239,7 @@ fn whoever_is_kicked_over_http_is_told_and_nobody_bans_itself() {
     assert_eq!(body(&orders(server.address(), "kick ann")), format!("player {player} of 127.0.0.1 is out\n"));
     assert_eq!(peer.receive_close(), "1008 kicked");
     let answer = orders(server.address(), "stop\nban 192.0.2.7");
-    assert_eq!(body(&answer), "the server stops\nerror: the server stops\n");
+    assert_eq!(body(&answer), "the server is shutting down\nerror: the server is shutting down\n");
     assert!(server.is_asked_to_stop());
     server.stop();
 }

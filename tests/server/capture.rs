@@ -196,8 +196,8 @@ fn a_client_that_was_there_before_begins_with_its_handshake_and_a_whole_message(
     wait_for(|| server.metrics_text().contains("tickwire_clients 0\n"));
     let told = order(&server, "capture off");
     assert!(told.starts_with(&format!("{name}: ")) && told.ends_with(" bytes, 0 lost\n"), "{told}");
-    assert_eq!(order(&server, "capture"), "no capture is on\n");
-    assert_eq!(order(&server, "capture off"), "error: no capture is on\n");
+    assert_eq!(order(&server, "capture"), "no capture is running\n");
+    assert_eq!(order(&server, "capture off"), "error: no capture is running\n");
 
     let bytes = fs::read(&name).expect("the file");
     let capture = capture::read(&bytes).expect("a capture");
@@ -292,7 +292,7 @@ fn one_player_can_be_written_alone_and_a_file_is_not_overwritten() {
     assert!(taken.expect_err("it is on").starts_with("a capture is on"));
     order(&server, "capture off");
     let taken = server.capture(Target::File(PathBuf::from(&name)));
-    assert_eq!(taken, Err(format!("{name} is there already")));
+    assert_eq!(taken, Err(format!("{name} already exists")));
     let bytes = fs::read(&name).expect("the file");
     let capture = capture::read(&bytes).expect("a capture");
     assert_eq!(capture.connections().len(), 1);
@@ -338,7 +338,7 @@ fn admin_switches_it_on_and_off() {
     let told = ask("capture\ncapture off\ncapture\n");
     let lines: Vec<&str> = told.lines().collect();
     assert!(lines[..2].iter().all(|line| line.starts_with(&format!("{name}: "))), "{told}");
-    assert_eq!(lines[2], "no capture is on");
+    assert_eq!(lines[2], "no capture is running");
     let text = server.metrics_text();
     let counted = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("{text}"));

@@ -94,7 +94,7 @@ fn what_the_world_refuses_comes_back_and_what_is_no_order_says_what_is() {
         assert!(answer.starts_with(expected), "{answer}");
     }
     program.type_only("");
-    assert_eq!(program.type_line("bans"), "nobody is banned", "an empty line has no answer");
+    assert_eq!(program.type_line("bans"), "no address is banned", "an empty line has no answer");
     assert_eq!(program.type_line("players"), "nobody plays");
     program.stop();
 }
@@ -113,7 +113,7 @@ fn spawn(program: &mut Program, what: &str, (x_px, y_px): (i32, i32)) -> (i32, i
     let near = [(200, 0), (-200, 0), (0, 200), (0, -200), (300, 300), (-300, 300), (300, -300), (-300, -300)];
     for (right, down) in near {
         let (x_px, y_px) = (x_px + right, y_px + down);
-        if program.type_line(&format!("spawn {what} {x_px} {y_px}")) == format!("it is at {x_px}, {y_px}") {
+        if program.type_line(&format!("spawn {what} {x_px} {y_px}")) == format!("placed at {x_px}, {y_px}") {
             return (x_px, y_px);
         }
     }
@@ -206,7 +206,7 @@ fn a_client_of_a_moomoo_dialect_is_told_by_disconnect_before_the_close_frame() {
     assert_eq!(hear_end(&mut ann), "1008 kicked");
     assert_eq!(program.type_line("ban 127.0.0.2"), "127.0.0.2 is banned; connections closed: 1");
     assert_eq!(hear_end(&mut bo), "1008 banned");
-    assert_eq!(program.type_line("stop"), "the server stops");
+    assert_eq!(program.type_line("stop"), "the server is shutting down");
     assert_eq!(hear_end(&mut cy), "1001 going_away");
 }
 
@@ -243,7 +243,7 @@ fn stop_says_goodbye_to_all_and_exits_with_0() {
     let mut program = start();
     let (mut ann, _) = join(program.address, "127.0.0.1", "Ann");
     let asked = Instant::now();
-    assert_eq!(program.type_line("stop"), "the server stops");
+    assert_eq!(program.type_line("stop"), "the server is shutting down");
     assert_eq!(hear_close(&mut ann), "1001 going_away");
     let (status, log) = program.wait();
     assert!(status.success() && asked.elapsed() < PATIENCE, "{status} after {:?}\n{log}", asked.elapsed());
@@ -256,7 +256,7 @@ fn the_end_of_the_input_ends_nothing_else_and_a_last_line_without_an_end_counts(
     assert_eq!(program.answer(), "nobody plays");
     program.type_text("ns");
     program.end_input();
-    assert_eq!(program.answer(), "nobody is banned");
+    assert_eq!(program.answer(), "no address is banned");
     join(program.address, "127.0.0.1", "Ann");
 }
 

@@ -16,18 +16,18 @@ const SECONDS_MOST: f64 = 86_400.0;
 
 /// The text of `help`.
 pub const HELP: &str = "\
-move sequence=1 direction=16384      a packet by its name; what is left out is nil
-[\"move\", {\"sequence\": 1}]            the same as JSON, by name or by code
-[\"move\", [1, null, 16384]]           the same, its arguments in their order
+move sequence=1 direction=16384      a packet by its name; omitted arguments are nil
+[\"move\", {\"sequence\": 1}]            the same as JSON, with the name or the code
+[\"move\", [1, null, 16384]]           the same, with the arguments in order
 ping WORDS, pong WORDS               a control frame, unless an argument=value follows
 text WORDS                           a text message
-close 1000 WORDS                     a close frame; without a code an empty one
-hex 81 85 37fa213d 7f9f4d5158        these bytes as they are, frames or not
-wait SECONDS                         nothing, for so long
-expect NAME SECONDS                  waits for a packet by name or code, for a frame such as close, or for the
-                                     reason of a close; seconds may be left out
-packets                              the packets that a client can say here
-quit                                 closes, and ends
+close 1000 WORDS                     a close frame; without a code, its body is empty
+hex 81 85 37fa213d 7f9f4d5158        these bytes unchanged, whether or not they are frames
+wait SECONDS                         wait this long
+expect NAME SECONDS                  wait for a packet by name or code, for a frame such as close, or for the
+                                     reason of a close; SECONDS is optional
+packets                              list the packets that a client can send here
+quit                                 close the connection and exit
 ";
 
 /// A parsed line.
@@ -92,14 +92,14 @@ fn close(rest: &str) -> Result<Vec<u8>, String> {
         return Ok(Vec::new());
     }
     let (code, reason) = rest.split_once(' ').unwrap_or((rest, ""));
-    let code: u16 = code.parse().map_err(|_| format!("{code:?} is no close code"))?;
+    let code: u16 = code.parse().map_err(|_| format!("{code:?} is not a close code"))?;
     Ok([&code.to_be_bytes()[..], reason.trim().as_bytes()].concat())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: Option<f64> = text.parse().ok();
     let seconds = seconds.filter(|seconds| (0.0..=SECONDS_MOST).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("{text:?} is no number of seconds"))
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("{text:?} is not a number of seconds"))
 }
 
 fn expect(rest: &str) -> Result<Order, String> {
@@ -130,9 +130,9 @@ fn packet(line: &str, speech: Speech<'_>) -> Result<Order, String> {
 /// `["move", {"direction": 90}]`, `["move", [1, null, 90]]`, `[3, [1, null, 90]]`
 fn as_json<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>), String> {
     let value = json::read(line, Bounds::of(Direction::ToServer)).map_err(|broken| broken.to_string())?;
-    let Value::Array(mut parts) = value else { return Err("a packet is an array".to_owned()) };
+    let Value::Array(mut parts) = value else { return Err("a packet must be an array".to_owned()) };
     if parts.is_empty() || parts.len() > 2 {
-        return Err("a packet is [name, arguments]".to_owned());
+        return Err("a packet must be [name, arguments]".to_owned());
     }
     let arguments = parts.drain(1..).next().unwrap_or(Value::Array(Vec::new()));
     let name = parts[0].as_str().map_or_else(|| parts[0].to_string(), str::to_owned);
@@ -144,7 +144,7 @@ fn as_json<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>)
                 pairs.into_iter().map(|(name, value)| (name.as_str().unwrap_or_default().to_owned(), value));
             in_order(row, pairs.collect())
         }
-        _ => Err("arguments are an array in their order, or an object by their names".to_owned()),
+        _ => Err("arguments must be an array in order, or an object by name".to_owned()),
     }
 }
 

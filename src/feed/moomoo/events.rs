@@ -15,7 +15,7 @@ use crate::world::{Fixed, fixed, rules};
 const DAMAGE_TEXT: u64 = 1;
 
 /// The reply to a player who chooses an upgrade that is not offered; no longer than a line of chat.
-const NOT_OFFERED: &str = "This server does not have that";
+const NOT_OFFERED: &str = "This server does not support that";
 
 impl View {
     /// Writes the events of a tick that concern what the client knows and sees. `state` is the

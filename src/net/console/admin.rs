@@ -65,7 +65,7 @@ pub fn respond(
     let source = Source::Admin(address.ip());
     let answers: Vec<_> = lines.iter().filter_map(|line| run(host, host.room(), line, source)).collect();
     let status = if answers.iter().all(|answer| answer.done) { 200 } else { 422 };
-    debug!(%address, status, lines = lines.len(), "orders over HTTP");
+    debug!(%address, status, lines = lines.len(), "operator commands over HTTP");
     let text: String = answers.into_iter().map(|answer| answer.text).collect();
     Ok(http::response(status, "text/plain; charset=utf-8", &PRIVATE, text.as_bytes()))
 }

@@ -97,7 +97,7 @@ pub fn run(host: &Host, room: &Handle, line: &str, source: Source) -> Option<Ans
     let order = match order::read(line) {
         Ok(order) => order?,
         Err(misread) => {
-            info!(from = %source, reason = %misread, "order not understood");
+            info!(from = %source, reason = %misread, "invalid operator command");
             return Some(answer(host, misread.command(), Err(misread.to_string())));
         }
     };
@@ -108,8 +108,11 @@ pub fn run(host: &Host, room: &Handle, line: &str, source: Source) -> Option<Ans
         info!(from = %source, order = ?order, "order");
     }
     let is_over = host.is_stopping() || host.is_asked_to_stop();
-    let done =
-        if is_over { Err("the server stops".to_owned()) } else { carry_out(host, room, order, source) };
+    let done = if is_over {
+        Err("the server is shutting down".to_owned())
+    } else {
+        carry_out(host, room, order, source)
+    };
     if let Err(reason) = &done {
         info!(from = %source, order = name, reason, "order refused");
     }
@@ -135,11 +138,11 @@ fn carry_out(host: &Host, room: &Handle, order: Order, source: Source) -> Done {
         Order::Players => players(host, room),
         Order::Say(text) => command(room, Action::Say { text }, "said".to_owned()),
         Order::Spawn { what, x_px, y_px } => {
-            command(room, Action::Spawn { what, x_px, y_px }, format!("it is at {x_px}, {y_px}"))
+            command(room, Action::Spawn { what, x_px, y_px }, format!("placed at {x_px}, {y_px}"))
         }
         Order::Grant { who, resource, amount } => {
             let player = find(room, &who)?;
-            let done = format!("player {} has {amount} more", player.0);
+            let done = format!("player {} received {amount}", player.0);
             command(room, Action::Grant { player, resource, amount }, done)
         }
         Order::Kick(who) => kick(host, room, &who),
@@ -151,7 +154,7 @@ fn carry_out(host: &Host, room: &Handle, order: Order, source: Source) -> Done {
         Order::Stats => Ok(stats(host, room)),
         Order::Stop => {
             host.ask_to_stop();
-            Ok("the server stops".to_owned())
+            Ok("the server is shutting down".to_owned())
         }
     }
 }
@@ -160,14 +163,14 @@ fn carry_out(host: &Host, room: &Handle, order: Order, source: Source) -> Done {
 fn command(room: &Handle, action: Action, done: String) -> Done {
     match answer_to(room.command(action))? {
         Ok(()) => Ok(done),
-        Err(refusal) => Err(format!("the world refuses: {}", refusal.name())),
+        Err(refusal) => Err(format!("the world rejected the command: {}", refusal.name())),
     }
 }
 
 /// Waits for the answer of a room, which comes with one of its next ticks.
 fn answer_to<A>(asked: Result<Receiver<A>, Busy>) -> Result<A, String> {
     let answered = asked.map_err(|busy| busy.to_string())?.recv_timeout(limits::ANSWER_TIME);
-    let late = "the world has not answered in time; what was asked for may still happen";
+    let late = "the world did not answer in time; the command may still be executed";
     answered.map_err(|_| late.to_owned())
 }
 
@@ -202,7 +205,7 @@ fn by_name<'a>(
         [] => Err(format!("no player is called {name:?}")),
         [..] => {
             let numbers: Vec<String> = found.iter().map(|player| player.0.to_string()).collect();
-            Err(format!("{name:?} is the name of several players: {}", numbers.join(", ")))
+            Err(format!("several players are called {name:?}: {}", numbers.join(", ")))
         }
     }
 }
@@ -240,28 +243,28 @@ fn players(host: &Host, room: &Handle) -> Done {
 fn kick(host: &Host, room: &Handle, who: &Who) -> Done {
     let (player, client) = named(host, room, who)?;
     client.close(Ending::Breach(Breach::Kicked), host.now());
-    Ok(format!("player {} of {} is out", player.0, client.address.ip()))
+    Ok(format!("player {} was kicked; its address is {}", player.0, client.address.ip()))
 }
 
 /// A player, and the client that plays it.
 fn named(host: &Host, room: &Handle, who: &Who) -> Result<(PlayerId, Arc<Client>), String> {
     let player = find(room, who)?;
     let client = client_of(host, room, player);
-    Ok((player, client.ok_or_else(|| format!("no client plays as number {}", player.0))?))
+    Ok((player, client.ok_or_else(|| format!("no client plays as player {}", player.0))?))
 }
 
 fn ban(host: &Host, address: IpAddr, source: Source) -> Done {
     let household = Household::of(address);
     if matches!(source, Source::Admin(own) if Household::of(own) == household) {
-        return Err(format!("{household} is your own address: /admin would be closed to you"));
+        return Err(format!("{household} is your own address: a ban would lock you out of /admin"));
     }
     let this_machine = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
     if this_machine.map(Household::of).contains(&household) {
         return Err(format!(
-            "{household} is this machine: a proxy on it would be out, and everybody behind it"
+            "{household} is this machine: a ban would lock out a proxy on it, and all clients behind the proxy"
         ));
     }
-    let is_new = host.admission.ban(address).ok_or("there are as many bans as there can be")?;
+    let is_new = host.admission.ban(address).ok_or("the list of bans is full")?;
     if !is_new {
         return Err(format!("{household} is banned already"));
     }
@@ -277,7 +280,7 @@ fn ban(host: &Host, address: IpAddr, source: Source) -> Done {
 fn unban(host: &Host, address: IpAddr) -> Done {
     let household = Household::of(address);
     if host.admission.unban(address) {
-        Ok(format!("{household} is let in again"))
+        Ok(format!("{household} is no longer banned"))
     } else {
         Err(format!("{household} is not banned"))
     }
@@ -286,7 +289,7 @@ fn unban(host: &Host, address: IpAddr) -> Done {
 fn bans(host: &Host) -> String {
     let bans = host.admission.bans();
     if bans.is_empty() {
-        return "nobody is banned".to_owned();
+        return "no address is banned".to_owned();
     }
     bans.iter().map(|household| format!("{household}\n")).collect()
 }
@@ -296,7 +299,7 @@ fn save(host: &Host, room: &Handle) -> Done {
     let folder = &host.config.save_dir;
     let name = save::write(folder, &snapshot).map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(format!(
-        "{} holds the world after tick {}: {} bytes",
+        "{} now has the world after tick {}: {} bytes",
         folder.join(name).display(),
         snapshot.tick,
         snapshot.bytes.len()
@@ -312,7 +315,7 @@ fn capture(host: &Host, room: &Handle, wanted: &Capture) -> Done {
                 who.as_ref().map(|who| named(host, room, who)).transpose()?.map(|(_, client)| client.id);
             let target = recorder::file_of_tick(&host.config.capture_dir, room.tick());
             let name = host.recorder.start(target, only)?;
-            Ok(format!("{name} is being written"))
+            Ok(format!("writing {name}"))
         }
     }
 }

@@ -79,26 +79,26 @@ pub enum Who {
 /// Each command: its name, its arguments, its effect.
 pub const COMMANDS: [(&str, &str, &str); 13] = [
     ("help", "", "these lines"),
-    ("players", "", "who plays: number, age, points, health, place, address, name"),
+    ("players", "", "list the players: number, age, points, health, position, address, name"),
     ("say", "TEXT", "tell everyone"),
-    ("spawn", "TYPE X Y", "let an animal or a thing appear, X and Y in pixels from the top left"),
+    ("spawn", "TYPE X Y", "spawn an animal or an object at X, Y, in pixels from the top left"),
     ("grant", "PLAYER RESOURCE N", "give a player wood, food, stone or gold"),
     ("kick", "PLAYER", "close a player's connection"),
     (
         "ban",
         "ADDRESS",
-        "close the connections of an address, or of the /64 of an IPv6 address, and take no more of them",
+        "close the connections of an address, or of the /64 of an IPv6 address, and accept no more from it",
     ),
-    ("unban", "ADDRESS", "take connections of an address, or of its /64, again"),
-    ("bans", "", "what is banned"),
+    ("unban", "ADDRESS", "accept connections from an address, or from its /64, again"),
+    ("bans", "", "list the banned addresses"),
     ("save", "", "write the world to a file, for --restore"),
     (
         "capture",
         "[on [PLAYER] | off]",
-        "write what clients and server say to a file for Wireshark; how far that is",
+        "start or stop a capture for Wireshark; without an argument, show its state",
     ),
-    ("stats", "", "how the server does"),
-    ("stop", "", "say goodbye to all and end the server"),
+    ("stats", "", "show the server's key figures"),
+    ("stop", "", "close all connections and stop the server"),
 ];
 
 /// Why a line is not a valid command.
@@ -130,7 +130,7 @@ impl Misread {
 impl fmt::Display for Misread {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Misread::TooLong => write!(out, "a line has at most {} bytes", limits::ORDER_BYTES),
+            Misread::TooLong => write!(out, "a line may have at most {} bytes", limits::ORDER_BYTES),
             Misread::Unknown(word) => write!(out, "there is no command {word:?}; help lists them"),
             Misread::Usage { command, expected } => {
                 let (name, arguments, _) = COMMANDS[*command];
@@ -204,7 +204,7 @@ fn order(word: &str, rest: &str) -> Result<Order, Expected> {
         "ban" => Ok(Order::Ban(address(rest)?)),
         "unban" => Ok(Order::Unban(address(rest)?)),
         "capture" => capture(rest),
-        _ if !rest.is_empty() => Err("nothing follows it".to_owned()),
+        _ if !rest.is_empty() => Err("it takes no arguments".to_owned()),
         "help" => Ok(Order::Help),
         "players" => Ok(Order::Players),
         "bans" => Ok(Order::Bans),
@@ -231,10 +231,10 @@ fn spawn(rest: &str) -> Result<Order, Expected> {
     let [kind, x, y] = words[..] else { return Err(Expected::new()) };
     let what = spawned(kind).ok_or_else(|| {
         let known: Vec<String> = spawnable().map(|(name, _)| name).collect();
-        format!("TYPE is one of {}", known.join(", "))
+        format!("TYPE must be one of {}", known.join(", "))
     })?;
     let px = |name: &str, digits: &str| {
-        digits.parse().map_err(|_| format!("{name} is a whole number of pixels, 0 to {}", u16::MAX))
+        digits.parse().map_err(|_| format!("{name} must be a whole number of pixels, 0 to {}", u16::MAX))
     };
     Ok(Order::Spawn { what, x_px: px("X", x)?, y_px: px("Y", y)? })
 }
@@ -260,8 +260,8 @@ fn grant(rest: &str) -> Result<Order, Expected> {
     let resource = names.iter().position(|name| *name == resource).map(|at| Resource::ALL[at]);
     Ok(Order::Grant {
         who: who(player)?,
-        resource: resource.ok_or_else(|| format!("RESOURCE is one of {}", names.join(", ")))?,
-        amount: amount.parse().map_err(|_| format!("N is a whole number, 0 to {}", u32::MAX))?,
+        resource: resource.ok_or_else(|| format!("RESOURCE must be one of {}", names.join(", ")))?,
+        amount: amount.parse().map_err(|_| format!("N must be a whole number, 0 to {}", u32::MAX))?,
     })
 }
 
@@ -272,7 +272,7 @@ fn who(text: &str) -> Result<Who, Expected> {
         return Ok(Who::Name(name.to_owned()));
     }
     if text.is_empty() {
-        return Err("PLAYER is a number of players, or a name".to_owned());
+        return Err("PLAYER must be a number from `players`, or a name".to_owned());
     }
     if text.bytes().any(|byte| !byte.is_ascii_digit()) {
         return Ok(Who::Name(text.to_owned()));
@@ -280,7 +280,7 @@ fn who(text: &str) -> Result<Who, Expected> {
     match text.parse() {
         Ok(number) if number > 0 => Ok(Who::Number(PlayerId(number))),
         _ => Err(format!(
-            "PLAYER is a number from 1 to {}, or a name, in quotes if it looks like a number",
+            "PLAYER must be a number from 1 to {}, or a name, in quotes if it looks like a number",
             u16::MAX
         )),
     }
@@ -293,7 +293,7 @@ fn address(text: &str) -> Result<IpAddr, Expected> {
     let (text, is_prefix) = text.strip_suffix("/64").map_or((text, false), |prefix| (prefix, true));
     let address: Option<IpAddr> = text.parse().ok().map(|address: IpAddr| address.to_canonical());
     address.filter(|address| !is_prefix || address.is_ipv6()).ok_or_else(|| {
-        "ADDRESS is an IP address without a port, such as 203.0.113.9 or 2001:db8::9".to_owned()
+        "ADDRESS must be an IP address without a port, such as 203.0.113.9 or 2001:db8::9".to_owned()
     })
 }
 
@@ -386,7 +386,7 @@ mod tests {
             ("capture now", "usage: capture [on [PLAYER] | off]"),
             ("capture off 7", "usage: capture [on [PLAYER] | off]"),
             ("capture on 0", "PLAYER is a number from 1 to 65535"),
-            ("kick", "usage: kick PLAYER; PLAYER is a number of players, or a name"),
+            ("kick", "usage: kick PLAYER; PLAYER must be a number from `players`, or a name"),
             ("kick 65536", "PLAYER is a number from 1 to 65535"),
             ("ban", "usage: ban ADDRESS; ADDRESS is an IP address without a port"),
             ("ban example.org", "ADDRESS is an IP address"),

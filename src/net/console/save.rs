@@ -18,7 +18,7 @@ pub fn write(folder: &Path, snapshot: &Snapshot) -> io::Result<String> {
     let name = format!("tickwire-{}.world", snapshot.tick);
     let path = folder.join(&name);
     if path.try_exists()? {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{name} is there already")));
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{name} already exists")));
     }
     let chance = u32::from_le_bytes(platform::random());
     let unfinished = folder.join(format!(".{name}.{chance:08x}"));

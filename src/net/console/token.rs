@@ -28,11 +28,11 @@ impl Token {
     pub fn new(text: &str) -> Result<Token, String> {
         let (least, most) = (limits::TOKEN_CHARS_LEAST, limits::TOKEN_CHARS_MOST);
         if !(least..=most).contains(&text.len()) {
-            return Err(format!("the token of /admin has {least} to {most} characters"));
+            return Err(format!("the token for /admin must have {least} to {most} characters"));
         }
         let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
         if !text.bytes().all(is_fit) {
-            return Err("the token of /admin has letters, digits and -._~+/= only".to_owned());
+            return Err("the token for /admin may contain only letters, digits and -._~+/=".to_owned());
         }
         Ok(Token(text.to_owned()))
     }

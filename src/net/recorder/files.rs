@@ -40,7 +40,7 @@ impl Output {
         let (path, sink): (_, Box<dyn Write + Send>) = match &target {
             Target::Stdout => (None, Box::new(io::stdout())),
             Target::File(path) if is_named_pipe(path) => {
-                let rule = "a named pipe would be waited for until somebody reads it; use --capture - >PIPE";
+                let rule = "opening a named pipe blocks until it has a reader; use --capture - >PIPE";
                 return Err(io::Error::new(ErrorKind::InvalidInput, rule));
             }
             Target::File(path) if is_device(path) => {
@@ -88,7 +88,7 @@ impl Output {
                 Err(error) => return Err(error),
             }
         }
-        Err(io::Error::other(format!("there are {} files of this name already", limits::CAPTURE_FILES)))
+        Err(io::Error::other(format!("{} files with this name already exist", limits::CAPTURE_FILES)))
     }
 
     /// Writes bytes through to the file.

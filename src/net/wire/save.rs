@@ -57,7 +57,7 @@ pub fn capture<'a>(
     stream.bytes(Side::Client, opened.at, "", &opened.request);
     let mut frames = frames.filter(|frame| !frame.is_head).peekable();
     let first = frames.peek().map_or(0, |frame| frame.n);
-    let before = format!("the frames before number {first} of the watcher are not kept");
+    let before = format!("the watcher no longer has the frames before number {first}");
     stream.bytes(Side::Server, opened.at, &before, &opened.response);
     for frame in frames {
         let Whose { player, name } = whose;

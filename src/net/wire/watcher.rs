@@ -102,7 +102,7 @@ impl<'a> Watcher<'a> {
         loop {
             if self.host.is_stopping() {
                 self.conn.close(CloseCode::GOING_AWAY, "going_away");
-                return Err("the server stops");
+                return Err("the server is shutting down");
             }
             let now = self.host.now();
             if now >= turn {
@@ -138,7 +138,8 @@ impl<'a> Watcher<'a> {
         }
         let mut bytes = Vec::new();
         self.conn.drain_output(&mut bytes);
-        stream::write_all(self.stream, &bytes, limits::WIRE_WRITE_TIME).map_err(|_| "it does not read")
+        stream::write_all(self.stream, &bytes, limits::WIRE_WRITE_TIME)
+            .map_err(|_| "the watcher does not read")
     }
 
     fn hear(&mut self, bytes: &[u8]) -> Alive {

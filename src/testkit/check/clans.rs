@@ -92,7 +92,10 @@ impl State {
             let is_fault = !is_cleared && now.saturating_sub(*since) >= PATIENCE;
             match *suspicion {
                 Suspicion::Ping(player) if is_fault => {
-                    common.fault(Rule::Mates, format!("{player}, who is none, shows its place"));
+                    common.fault(
+                        Rule::Mates,
+                        format!("{player} is not a clan mate, but its position is shown"),
+                    );
                 }
                 Suspicion::Kill(killer, victim) if is_fault => {
                     common.fault(Rule::MateHarm, format!("{killer} killed {victim}"));
@@ -108,7 +111,7 @@ impl State {
         let is_listed = name.as_ref().is_none_or(|name| clans.contains_key(name));
         self.joined += u64::from(name.is_some() && name != *own);
         if !is_listed || is_owner && name.is_none() {
-            let detail = format!("one's own {name:?}, owner {is_owner}, of {clans:?}");
+            let detail = format!("own clan {name:?}, owner {is_owner}, of {clans:?}");
             common.fault(Rule::ClanUnlisted, detail);
         }
     }
@@ -165,7 +168,7 @@ fn own_members(members: &[u32], common: &mut Common) {
     let me = common.picture.me;
     // A dead player is still in its clan, but does not know its number.
     if me.is_some_and(|me| !members.contains(&me)) {
-        common.fault(Rule::Mates, format!("one is {me:?}, and none of {members:?}"));
+        common.fault(Rule::Mates, format!("this client is {me:?}, which is not among {members:?}"));
     }
 }
 

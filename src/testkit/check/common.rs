@@ -64,7 +64,7 @@ impl Common {
     pub(super) fn objects(&mut self, objects: &[Object], is_moomoo: bool) {
         // The MooMoo dialects show scenery to players only; the native dialect also to watchers.
         if is_moomoo && self.picture.me.is_none() {
-            self.fault(Rule::Birth, "objects before one's own player");
+            self.fault(Rule::Birth, "objects before the client's own player");
         }
         let mut named = BTreeSet::new();
         for Object { id, x_px, y_px, .. } in objects {
@@ -119,14 +119,17 @@ impl Common {
     /// The player's own body appears, for the first time or again; `before` is the body that it had.
     pub(super) fn birth(&mut self, player: u32, before: Option<u32>) {
         if self.lives || before.is_some() {
-            self.fault(Rule::Birth, format!("one is {player}, and was {before:?} and not told to be dead"));
+            self.fault(
+                Rule::Birth,
+                format!("the client is {player}; it was {before:?} and did not receive its death"),
+            );
         }
         self.lives = true;
     }
 
     pub(super) fn death(&mut self) {
         if !std::mem::take(&mut self.lives) {
-            self.fault(Rule::Death, "died without a life");
+            self.fault(Rule::Death, "died while not alive");
         }
     }
 

@@ -58,7 +58,7 @@ fn bar(ids: &[u8], is_weapons: bool, common: &mut Common, deeds: &mut Deeds) {
     deeds.upgrades += chosen as u64;
     if chosen > common.picture.offers.points as usize {
         let offers = common.picture.offers.clone();
-        common.fault(Rule::Unoffered, format!("has {ids:?} now, offered was {offers:?}"));
+        common.fault(Rule::Unoffered, format!("has {ids:?} now, but {offers:?} was offered"));
     }
 }
 
@@ -66,7 +66,7 @@ fn count(group: u8, now: u32, is_first: bool, common: &mut Common, deeds: &mut D
     let before = common.picture.kit.counts.get(&group).copied().unwrap_or(0);
     let limit = Group::ALL.into_iter().find(|one| *one as u8 == group).map(Group::limit);
     if limit.is_none_or(|limit| now > limit.into()) {
-        common.fault(Rule::Limit, format!("{now} of group {group}, at most {limit:?}"));
+        common.fault(Rule::Limit, format!("{now} of group {group}, limit {limit:?}"));
     }
     if !is_first {
         deeds.builds += u64::from(now.saturating_sub(before));
@@ -76,7 +76,7 @@ fn count(group: u8, now: u32, is_first: bool, common: &mut Common, deeds: &mut D
 fn offers(told: &Offers, common: &mut Common) {
     let expected = choices(&common.picture.kit, told);
     if told.choices.as_ref().is_some_and(|choices| *choices != expected) {
-        common.fault(Rule::Offers, format!("{told:?}, and not {expected:?}"));
+        common.fault(Rule::Offers, format!("received {told:?}, expected {expected:?}"));
     }
 }
 

@@ -221,10 +221,8 @@ impl Ledger {
             }
             if owed > 0 && !common.picture.is_dead {
                 let has = account.has;
-                common.fault(
-                    Rule::GainUnearned,
-                    format!("has {has} of resource {kind}, {owed} not struck off"),
-                );
+                common
+                    .fault(Rule::GainUnearned, format!("has {has} of resource {kind}, {owed} not deducted"));
             }
         }
     }

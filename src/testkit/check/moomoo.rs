@@ -67,7 +67,7 @@ impl State {
         }
         if added.is_you {
             if self.promised != Some(player) {
-                common.fault(Rule::Birth, format!("one is {player}, setup said {:?}", self.promised));
+                common.fault(Rule::Birth, format!("the client is {player}, setup said {:?}", self.promised));
             }
             common.birth(player, common.picture.me);
         }
@@ -85,7 +85,7 @@ impl State {
     fn update(&mut self, shown: &[Shown], now: Duration, common: &mut Common) {
         let Some(me) = common.picture.me else {
             let rule = if common.picture.is_dead { Rule::Death } else { Rule::Birth };
-            common.fault(rule, "an update without a player of one's own");
+            common.fault(rule, "an update without the client's own player");
             return;
         };
         let since = self.updated.map_or(UPDATE_TIME, |before| now.saturating_sub(before) + UPDATE_TIME);

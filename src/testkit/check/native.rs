@@ -131,12 +131,12 @@ impl Turn<'_> {
 
     fn own(&self, own: &Own, since_last_s: Option<f64>, common: &mut Common) {
         let Some(me) = self.me else {
-            common.fault(Rule::Birth, "one's own record without a body");
+            common.fault(Rule::Birth, "the client's own record without a body");
             return;
         };
         let is_reborn = common.picture.announced.is_some_and(|player| self.entered.contains_key(&player));
         if common.picture.is_dead && !is_reborn {
-            common.fault(Rule::Death, format!("{me} is dead, and told {own:?}"));
+            common.fault(Rule::Death, format!("{me} is dead, but received {own:?}"));
         }
         let (pose, before) = (own.pose(me), self.place(me, common));
         if let Some(entered) = self.entered.get(&me) {
@@ -152,7 +152,7 @@ impl Turn<'_> {
         }
         if own.sequence > common.said_sequence {
             let said = common.said_sequence;
-            common.fault(Rule::SequenceAhead, format!("{} applied, {said} said", own.sequence));
+            common.fault(Rule::SequenceAhead, format!("{} applied, {said} sent", own.sequence));
         }
     }
 }
@@ -162,7 +162,7 @@ fn name_once(named: &mut BTreeSet<u32>, player: u32, me: Option<u32>, common: &m
         common.fault(Rule::Twice, format!("player {player}"));
     }
     if me == Some(player) {
-        common.fault(Rule::Twice, "oneself among the others");
+        common.fault(Rule::Twice, "the client's own player among the others");
     }
 }
 

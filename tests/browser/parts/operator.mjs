@@ -32,7 +32,7 @@ export async function operator(game) {
   await game.check('a command is answered, and the arrow keys bring it back', async () => {
     await page.locator('#line').fill('bans');
     await page.keyboard.press('Enter');
-    await page.locator('#log', { hasText: 'nobody is banned' }).waitFor();
+    await page.locator('#log', { hasText: 'no address is banned' }).waitFor();
     await page.keyboard.press('ArrowUp');
     assert.equal(await page.locator('#line').inputValue(), 'bans');
     await keep(page, 'operator');
