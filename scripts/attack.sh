@@ -175,7 +175,7 @@ reconnecting() {
         "$(field heard lines_heard)+0 > 0 && $(field heard lines_heard)+0 <= 4 * (1 + $made / 0.5)"
     expect "the log grows by at most 10 kB a second ($(wc -c <"$work/log") bytes)" "$(wc -c <"$work/log") <= 10000 * $made"
     expect "the log says how many lines it left out" "$(grep -c ' more lines like .* left out' "$work/log") > 0"
-    metrics | grep -E '^tickwire_(turned_away|commands_refused)' | sed 's/^/  /'
+    metrics | grep -E '^tickwire_(turned_away|commands_rejected)' | sed 's/^/  /'
     stop_server
 }
 

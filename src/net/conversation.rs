@@ -156,7 +156,7 @@ impl Books for Noted<'_> {
     }
 
     fn rejected(&self, reason: &'static str) {
-        Metrics::count(&self.host.metrics.refused_commands, "reason", reason);
+        Metrics::count(&self.host.metrics.rejected_commands, "reason", reason);
     }
 
     fn enters(&self, player: PlayerId, name: &str, tick: u32) {

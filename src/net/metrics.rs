@@ -38,7 +38,7 @@ pub struct Metrics {
     /// Packets dropped or ignored, by rule.
     pub dropped_packets: Named,
     /// Commands that the inbox dropped or the world rejected, by reason.
-    pub refused_commands: Named,
+    pub rejected_commands: Named,
     /// Operator commands that were carried out, by name.
     pub orders: Named,
     /// Operator commands that failed, by name.
@@ -83,7 +83,7 @@ impl Metrics {
             refused: Named::default(),
             closed: Named::default(),
             dropped_packets: Named::default(),
-            refused_commands: Named::default(),
+            rejected_commands: Named::default(),
             orders: Named::default(),
             orders_refused: Named::default(),
             messages_in: Counter::default(),
@@ -126,7 +126,7 @@ impl Metrics {
     fn register_traffic(&mut self) {
         let all = &mut self.registry;
         all.register("packets_dropped", "Packets dropped or ignored, by rule", self.dropped_packets.clone());
-        all.register("commands_refused", "Commands rejected, by reason", self.refused_commands.clone());
+        all.register("commands_rejected", "Commands rejected, by reason", self.rejected_commands.clone());
         all.register("messages_in", "Messages from clients", self.messages_in.clone());
         all.register_with_unit("received", "Bytes from clients", Unit::Bytes, self.bytes_in.clone());
         all.register_with_unit(

@@ -96,7 +96,7 @@ fn show(host: &Host, room: &Handle, began: Duration, ticked: &Ticked) {
 fn book(host: &Host, room: &Handle, ticked: &Ticked) {
     for (player, refusal) in &ticked.rejected {
         let reason = refusal.name();
-        Metrics::count(&host.metrics.refused_commands, "reason", reason);
+        Metrics::count(&host.metrics.rejected_commands, "reason", reason);
         debug!(room = name(room), tick = room.tick(), player = player.0, reason, "command refused");
     }
 }

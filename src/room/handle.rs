@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-use super::inbox::{Dropped, Inbox, Ticket};
+use super::inbox::{Inbox, Rejected, Ticket};
 use super::seats::{Seat, Seats};
 use crate::feed::{Published, Rates};
 use crate::household::Household;
@@ -127,8 +127,8 @@ impl Handle {
     /// Queues a player's command; see [`Inbox::push`].
     ///
     /// # Errors
-    /// [`Dropped`] when a bound is reached; the command is then lost.
-    pub fn push(&self, from: Household, command: Command, intended: Option<u32>) -> Result<(), Dropped> {
+    /// [`Rejected`] when a bound is reached; the command is then lost.
+    pub fn push(&self, from: Household, command: Command, intended: Option<u32>) -> Result<(), Rejected> {
         self.intake.lock().inbox.push(from, command, intended)
     }
 

@@ -26,9 +26,9 @@ const _: () = assert!(
     "a command frame holds all commands of a tick"
 );
 
-/// Why a command was dropped.
+/// Why a command was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dropped {
+pub enum Rejected {
     /// [`limits::INBOX_COMMANDS`] are waiting.
     Full,
     /// The address has as many commands waiting as there is room left.
@@ -37,13 +37,13 @@ pub enum Dropped {
     PlayerTick,
 }
 
-impl Dropped {
+impl Rejected {
     /// The reason's name in metrics.
     pub fn name(self) -> &'static str {
         match self {
-            Dropped::Full => "inbox_full",
-            Dropped::AddressShare => "address_share_full",
-            Dropped::PlayerTick => "player_tick_full",
+            Rejected::Full => "inbox_full",
+            Rejected::AddressShare => "address_share_full",
+            Rejected::PlayerTick => "player_tick_full",
         }
     }
 }
@@ -109,13 +109,13 @@ impl Inbox {
     /// is the address of the player's connection.
     ///
     /// # Errors
-    /// [`Dropped`] when a bound is reached; the command is then lost.
+    /// [`Rejected`] when a bound is reached; the command is then lost.
     pub fn push(
         &mut self,
         address: Household,
         command: Command,
         intended: Option<u32>,
-    ) -> Result<(), Dropped> {
+    ) -> Result<(), Rejected> {
         self.has_room(address)?;
         let (next, player) = (self.next_tick, command.player);
         let latest = next.saturating_add(self.ahead_ticks);
@@ -126,7 +126,7 @@ impl Inbox {
         let queued = self.slots.entry(tick).or_default().players.entry(player);
         let queued = queued.or_insert_with(|| Queued { address, commands: Vec::new() });
         if queued.commands.len() >= limits::COMMANDS_PER_PLAYER_TICK {
-            return Err(Dropped::PlayerTick);
+            return Err(Rejected::PlayerTick);
         }
         queued.commands.push(command);
         self.waiting += 1;
@@ -171,12 +171,12 @@ impl Inbox {
     }
 
     /// Whether one more command of this address has room.
-    fn has_room(&self, address: Household) -> Result<(), Dropped> {
+    fn has_room(&self, address: Household) -> Result<(), Rejected> {
         let room = limits::INBOX_COMMANDS - self.waiting;
         let own = self.by_address.get(&address).copied().unwrap_or(0);
         match room {
-            0 => Err(Dropped::Full),
-            _ if own >= room => Err(Dropped::AddressShare),
+            0 => Err(Rejected::Full),
+            _ if own >= room => Err(Rejected::AddressShare),
             _ => Ok(()),
         }
     }
@@ -275,7 +275,7 @@ mod tests {
         for sequence in 0..per_tick {
             inbox.push(home(), stop(1, sequence), None).unwrap();
         }
-        assert_eq!(inbox.push(home(), stop(1, per_tick), None), Err(Dropped::PlayerTick));
+        assert_eq!(inbox.push(home(), stop(1, per_tick), None), Err(Rejected::PlayerTick));
         // Each address pushes until it is stopped; then the next one comes.
         let mut stopped = BTreeMap::new();
         for number in 2..u16::MAX {
@@ -283,7 +283,7 @@ mod tests {
                 .try_for_each(|sequence| inbox.push(address(number.into()), stop(number, sequence), None));
             if let Err(reason) = pushed {
                 *stopped.entry(reason.name()).or_insert(0) += 1;
-                if reason == Dropped::Full {
+                if reason == Rejected::Full {
                     break;
                 }
             }
@@ -335,7 +335,7 @@ mod tests {
                     match inbox.push(address(number), stop(player, sequence), None) {
                         Ok(()) => count += 1,
                         Err(reason) => {
-                            assert_eq!(reason, Dropped::AddressShare);
+                            assert_eq!(reason, Rejected::AddressShare);
                             return count;
                         }
                     }

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use handle::Question;
 pub use handle::{Busy, Handle, Options, Snapshot};
-pub use inbox::Dropped;
+pub use inbox::Rejected;
 
 use crate::feed::{Published, Publisher};
 use crate::limits;

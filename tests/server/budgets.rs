@@ -101,7 +101,7 @@ fn rejected_chat_and_joins_name_the_rule_and_the_session_replays_as_the_same() {
     joins_until_rejected(&server);
     let metrics = server.metrics_text();
     for rule in ["address_chat_rate", "address_join_rate"] {
-        assert!(metrics.contains(&format!("commands_refused_total{{reason=\"{rule}\"}}")), "{metrics}");
+        assert!(metrics.contains(&format!("commands_rejected_total{{reason=\"{rule}\"}}")), "{metrics}");
     }
     assert_eq!(server.stop(), 0);
     let bytes = fs::read(&file.0).expect("the file");
