@@ -174,7 +174,7 @@ reconnecting() {
     expect "a victim hears some lines, and at most four times what one client may say ($(field heard lines_heard))" \
         "$(field heard lines_heard)+0 > 0 && $(field heard lines_heard)+0 <= 4 * (1 + $made / 0.5)"
     expect "the log grows by at most 10 kB a second ($(wc -c <"$work/log") bytes)" "$(wc -c <"$work/log") <= 10000 * $made"
-    expect "the log says how many lines it left out" "$(grep -c ' more lines like .* left out' "$work/log") > 0"
+    expect "the log says how many lines it left out" "$(grep -c 'suppressed .* more lines\? like ' "$work/log") > 0"
     metrics | grep -E '^tickwire_(turned_away|commands_rejected)' | sed 's/^/  /'
     stop_server
 }
@@ -186,7 +186,7 @@ pass() {
     shift 2
     title "$name"
     start_server "$@"
-    sed -n '/this machine carries/s/^ */  /p' "$work/banner"
+    sed -n '/this machine supports/s/^ */  /p' "$work/banner"
     # So many once before all: afterwards the program keeps what it keeps for good (stacks to be used again, the heap).
     # They stand still: a thousand that walk are more than the bots of two cores can follow, and it is the server that is looked at.
     herd many 4 "$many" --still
@@ -242,7 +242,7 @@ pages_pass() {
     stop_server
     # The server and what it starts, not this script.
     descriptors=1024 start_server
-    sed -n '/this machine carries/s/^ */  /p' "$work/banner"
+    sed -n '/this machine supports/s/^ */  /p' "$work/banner"
     pages 1 '1 address at 1,024 descriptors'
     stop_server
 }

@@ -12,9 +12,10 @@
 //!  world/     └──────►   tick(commands) → state, events   ─────────┘
 //! ```
 //!
-//! Input goes down the left arm, the world runs at the bottom, and output goes up the right arm.
-//! Each level decodes and encodes in the same file. Everything but [`net`], [`client`], [`testkit`] and [`cli`] is pure:
-//! bytes in, values out; no socket, no clock, no thread, no file.
+//! Input goes down the left side, the world ticks at the bottom, and output goes up the right side.
+//! The decoder and the encoder of a layer are in the same file. Everything except [`net`],
+//! [`client`], [`testkit`] and [`cli`] is pure: bytes in, values out; no socket, no clock, no
+//! thread, no file.
 //!
 //! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`ws`], [`packet`], [`session`],
 //! [`peer`], [`world`], [`feed`], [`room`], [`host`],

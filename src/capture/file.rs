@@ -1,4 +1,4 @@
-//! What a capture file holds, what can be wrong with it, and a cursor over its bytes.
+//! The items of a capture file, its possible defects, and a cursor over its bytes.
 
 use core::net::IpAddr;
 use std::fmt;

@@ -9,7 +9,7 @@
 //!
 //! Reading gives the packets of a file, borrowed from its bytes; its TCP connections; and its world
 //! records. Writing goes block by block. The reader never allocates for a length that was only
-//! declared, never panics on a damaged file, and never fills in missing bytes: a hole stays a hole.
+//! declared, never panics on a damaged file, and never fills in missing bytes: a gap stays a gap.
 
 mod classic;
 mod file;

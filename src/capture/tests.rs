@@ -1,4 +1,4 @@
-//! Captures written and read back, damaged ones, and streams whose packets came in any way.
+//! Tests: captures written and read back, damaged captures, and streams with packets in any order.
 
 use core::net::{IpAddr, SocketAddr};
 

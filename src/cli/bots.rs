@@ -240,10 +240,10 @@ mod tests {
             assert_eq!(spoken(words).expect("they can"), names, "{words:?}");
         }
         for (words, reason) in [
-            (&["ws://a:1/server", "--dialect", "native"][..], "speaks letters: leave"),
-            (&["ws://a:1/server", "--dialect", "letters,native"], "is one endpoint"),
+            (&["ws://a:1/server", "--dialect", "native"][..], "selects the dialect letters: leave"),
+            (&["ws://a:1/server", "--dialect", "letters,native"], "selects one dialect"),
             (&["ws://a:1/play?format=json"], "bots do not speak JSON"),
-            (&["ws://a:1", "--dialect", "native,morse"], "no dialect \"morse\"; there are "),
+            (&["ws://a:1", "--dialect", "native,morse"], "unknown dialect \"morse\"; the dialects are "),
         ] {
             let error = spoken(words).expect_err(reason);
             assert!(error.contains(reason), "{words:?}: {error}");

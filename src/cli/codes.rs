@@ -141,13 +141,15 @@ mod tests {
         let refused = |url, asked| spoken_at(url, Some(asked)).expect_err(url);
         assert_eq!(
             refused("ws://a:1/server", "legacy"),
-            "ws://a:1/server speaks letters: leave --dialect or the path out"
+            "the path of ws://a:1/server selects the dialect letters: leave out either the path or --dialect"
         );
-        assert!(refused("ws://a:1/server?dialect=legacy", "letters").contains(" speaks legacy: "));
+        assert!(
+            refused("ws://a:1/server?dialect=legacy", "letters").contains(" selects the dialect legacy: ")
+        );
         for url in ["ws://a:1", "ws://a:1/play", "ws://a:1/nothing/here"] {
             assert_eq!(
                 refused(url, "morse"),
-                "no dialect \"morse\"; there are legacy, letters-2023, letters-2024, letters, native"
+                "unknown dialect \"morse\"; the dialects are legacy, letters-2023, letters-2024, letters, native"
             );
         }
     }

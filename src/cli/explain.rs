@@ -224,10 +224,13 @@ mod tests {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             typed(&words).expect_err("it is no hexadecimal")
         };
-        assert_eq!(refused(&["zz"]), "no file \"zz\", and 'z' is not a hexadecimal digit");
+        assert_eq!(
+            refused(&["zz"]),
+            "there is no file \"zz\", and as hexadecimal it is invalid: 'z' is not a hexadecimal digit"
+        );
         for (words, error) in [
             (&["81", "zz"][..], "'z' is not a hexadecimal digit"),
-            (&["818"], "3 digits in \"818\": a byte has two"),
+            (&["818"], "3 digits in \"818\": a byte needs two"),
             (&["x1"], "'x' is not a hexadecimal digit"),
             (&[&"81 ".repeat(100), "z"], "'z' is not a hexadecimal digit"),
             (&[&"z".repeat(NAME_CHARS + 1)], "'z' is not a hexadecimal digit"),

@@ -2,8 +2,8 @@
 //!
 //! Any thread can log, and lines are written in order. A logging thread never waits: a terminal
 //! paused with Ctrl-S, or a pipe without a reader, stops only the writing thread, not the game.
-//! Lines that come too often for their kind are left out and counted ([`kinds`]). At most
-//! [`limits::LOG_LINES`] wait; further lines are left out and counted, and the last quarter of the
+//! Lines over the rate limit of their kind are dropped and counted ([`kinds`]). At most
+//! [`limits::LOG_LINES`] wait; further lines are dropped and counted, and the last quarter of the
 //! queue takes only warnings and errors. A closed standard error causes no panic.
 
 mod kinds;
@@ -234,7 +234,7 @@ mod tests {
         let mut out = Vec::new();
         write_lines(&queued, &counts, &Kinds::new(), &mut out);
         let text = String::from_utf8(out).expect("text");
-        assert_eq!(text, "2 lines of the log were left out: they were not read in time\none\ntwo\n");
+        assert_eq!(text, "2 log lines were dropped because the log was not read fast enough\none\ntwo\n");
         assert_eq!(counts.waiting.load(Ordering::Acquire), 0);
     }
 

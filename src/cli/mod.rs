@@ -1,8 +1,8 @@
 //! The command line: the commands of the program and their output.
 //!
-//! Arguments and `TICKWIRE_…` variables go in; an exit code comes out, with one clear line on
-//! standard error if something is wrong. Each command has its own file; without a command, the
-//! program serves.
+//! Arguments and `TICKWIRE_…` variables go in; an exit code comes out, with one line on standard
+//! error for each failure. Each command has its own file; without a command, the program runs the
+//! server.
 
 mod bots;
 mod codes;

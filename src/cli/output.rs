@@ -1,4 +1,4 @@
-//! What the commands print: results, errors, and whether they could be written.
+//! The output of the commands: results and errors, and whether they could be written.
 
 use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;

@@ -1,7 +1,8 @@
-//! `tickwire replay`: runs a captured session again, tick by tick.
+//! `tickwire replay`: replays a captured session, tick by tick.
 //!
-//! It reads a capture file and reports what was run and whether the result is the same, in words or
-//! as JSON, and as exit status: 0 the same, 1 it differs, 2 it cannot be read or run again.
+//! It reads a capture file and reports what it replayed and whether the result is the same, as text
+//! or JSON. The exit status is 0 if the result is the same, 1 if it differs, and 2 if the file
+//! cannot be read or replayed.
 
 mod wording;
 

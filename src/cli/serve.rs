@@ -337,6 +337,6 @@ mod tests {
     fn a_world_whose_operator_gave_more_commands_than_32_bits_count_is_restored() {
         assert_eq!(restored(u64::from(u32::MAX) + 7), Ok(u64::from(u32::MAX) + 7));
         let problem = restored(u64::MAX / 2 + 1).expect_err("no room for more commands");
-        assert!(problem.contains("too near its end"), "{problem}");
+        assert!(problem.contains("too close to its maximum"), "{problem}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a client or a bot is written with.
+//! The library for writing a client or a bot.
 //!
 //! ```text
 //!  socket ──► link ──► message ──► heard ──► picture ──► policy ──► packet ──► link ──► socket

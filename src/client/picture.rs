@@ -1,8 +1,9 @@
 //! A client's knowledge of the world, assembled from the server's packets of any dialect.
 //!
-//! [`Picture::hear`] takes what a server sends and [`Picture::said`] what the client itself sends, in order; policies read the result.
-//! Positions are the last known ones, in pixels. A packet that contradicts the picture is applied as far as it makes sense: to judge is
-//! not the picture's business.
+//! [`Picture::hear`] takes what a server sends and [`Picture::said`] what the client itself sends,
+//! in order; policies read the result. Positions are the last known ones, in pixels. The picture
+//! applies a packet that contradicts it as far as the packet makes sense;
+//! [`testkit`](crate::testkit) reports the contradiction.
 
 use std::collections::BTreeMap;
 

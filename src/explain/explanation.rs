@@ -1,4 +1,4 @@
-//! What an explanation holds, and its one line for each frame.
+//! The parts of an explanation, and its line for each frame.
 
 use std::fmt;
 use std::ops::Range;

@@ -1,8 +1,8 @@
 //! A frame header to its fields, as they lie in the bytes.
 //!
-//! Bytes come in; one node for each field goes out, as far as the bytes go. Nothing is judged here:
-//! [`Header::decode`] does that, and the rule it names is given the field that broke it, so that a broken header is
-//! drawn like any other.
+//! The input is bytes; the output is one node per field, as far as the bytes go. This module does
+//! not validate the header: [`Header::decode`] does that, and the rule it names is given the field
+//! that broke it, so that a broken header is drawn like any other.
 //!
 //! [`Header::decode`]: crate::ws::frame::Header::decode
 

@@ -1,15 +1,15 @@
 //! Finds the first frame in bytes that begin anywhere: in a capture begun mid-stream, or after a
 //! hole.
 //!
-//! The search returns the place of the first frame that makes sense. A frame makes sense if it is
-//! whole, breaks no rule, is no longer than the frames of our server and its clients, and holds a
-//! packet of one of the dialects with valid arguments, or a close; and if the bytes after it, as
-//! far as present, begin like a frame. Fragments make sense if their message does.
+//! The search returns the offset of the first plausible frame. A frame is plausible if it is
+//! complete, breaks no rule, is no longer than the frames of our server and its clients, and holds
+//! a packet of one of the dialects with valid arguments, or a close; and if the bytes after it, as
+//! far as present, begin like a frame. Fragments are plausible if their message is.
 //!
-//! Usually the first bytes are the front of a frame. So nothing after them is examined while they
-//! may be a frame that is still arriving, and pings and pongs, which are too weak as evidence
-//! elsewhere, are accepted there if a frame that makes sense follows. A [`Search`] resumes where
-//! the last one found nothing, so that all searches together do work in proportion to the bytes.
+//! Usually the first bytes are the beginning of a frame. So nothing after them is examined while
+//! they may be a frame that is still arriving. Pings and pongs are accepted there if a plausible
+//! frame follows; elsewhere they are too weak as evidence. A [`Search`] resumes where the last one
+//! found nothing, so that the total work of all searches is linear in the bytes.
 
 use super::payload::Speaker;
 use crate::limits;

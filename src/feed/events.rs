@@ -1,8 +1,8 @@
-//! The events of one tick: what must reach the clients concerned, whatever else they miss.
+//! The events of one tick, which must reach the clients concerned even if they miss states.
 //!
 //! Each event carries the positions and names that clients are sent with it, as of the end of its
-//! tick, so that it can still be written when only a newer state is left. What the state itself
-//! shows (health, resources, which players are there) is no event.
+//! tick, so that it can still be written when only a newer state is left. Changes that the state
+//! itself shows (health, resources, present players) are not events.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
-//! What one client knows of players and shots, whatever its layout.
+//! The known set of one client for players and shots, in either layout.
 //!
-//! What a client knows changes only together with the message that tells it. A client is never sent
-//! anything about a player before the player itself, nor the end of a shot without its beginning.
+//! The known set changes only together with the message that tells the client. A client is never
+//! sent anything about a player before the player itself, nor the end of a shot without its
+//! beginning.
 
 use super::events::Shot;
 use super::interest::{Place, Window};

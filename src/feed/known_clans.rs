@@ -1,4 +1,4 @@
-//! What one client knows of clans, which decides what may be sent next.
+//! The known set of one client for clans, which determines what may be sent next.
 //!
 //! Each player can found, join and leave clans up to four times a second, and each change concerns
 //! every client. So a client receives all clans in its first update, and later changes at a

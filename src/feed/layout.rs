@@ -1,4 +1,5 @@
-//! The two layouts side by side: who publishes for them, and one client's view in either.
+//! The choice between the two layouts: their shared publisher, and one client's view in either
+//! layout.
 //!
 //! This is the only file that knows both. What is published of a tick is made once, and shared by
 //! the views of all workers; each layout's records are made when its first view needs them.

@@ -1,10 +1,10 @@
-//! Pace: a long-run byte rate for messages to one client about things that other clients can change
-//! as often as they like.
+//! Pace: a long-run byte rate for messages to one client about things that other clients
+//! can change without limit.
 //!
 //! A message of n bytes is followed by a pause in which n bytes fit the rate. Changes during the
 //! pause are sent together after it, in their latest state, so an idle client never receives more
-//! than the rate, whatever the others do. Time is the current tick: the same ticks give the same
-//! messages.
+//! than this rate, regardless of the other clients. Time is the current tick: the same ticks give
+//! the same messages.
 
 use crate::limits;
 

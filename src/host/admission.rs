@@ -4,7 +4,7 @@
 //! thread unless the request head had to be read first. A permit counts as *pending* until its
 //! request is answered, or until it becomes a *client* or a *watcher*; dropping the permit gives
 //! its place back. [`pool`](super::pool) decides which connection gets a place, and which
-//! connection loses its place to a newcomer. Only pending connections are displaced: the listener
+//! connection loses its place to a new one. Only pending connections are displaced: the listener
 //! cuts them.
 //!
 //! A connection from a trusted proxy counts for no address until its head names the client's

@@ -4,9 +4,8 @@
 //!  the ticks since the last turn ─► for each client: view → messages → frames → one push → one send
 //! ```
 //!
-//! A member is a client with what it knows of its room. If its previous update is unsent, a second
-//! state is not added: the queued bytes are sent, events are kept, and the state is left to a later
-//! update.
+//! A member is a client with its known set. While its previous update is unsent, no second state is
+//! queued: the queued bytes are sent, events are kept, and a later update carries the state.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The ticks that a room has published since a worker looked last: all events in order, at most
+//! The ticks that a room has published since a worker's last turn: all events in order, at most
 //! [`limits::MISSED_EVENT_BYTES`] of them, and only the newest state.
 
 use std::sync::Arc;

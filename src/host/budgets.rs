@@ -3,10 +3,10 @@
 //! A session limits one client, and a client that reconnects gets a new session. The same actions
 //! are therefore limited again for each address (an IPv4 address, or a /64 of IPv6): when a
 //! connection is admitted, and when a command goes to the inbox. Sessions are unaware of these
-//! budgets: a replay decodes a command that was dropped here, and finds it in no tick.
+//! budgets: a replay decodes a command that was rejected here, and finds it in no tick.
 //!
 //! Each kind of spending has a token bucket, stored as the time at which the bucket is full again:
-//! taking a token moves that time forward. A full bucket is equivalent to none, so an address whose
+//! taking a token moves that time forward. A full bucket needs no entry, so an address whose
 //! buckets are full is forgotten. If [`limits::BUDGET_ADDRESSES`] are known and none of them is
 //! full, the addresses whose buckets would be full soonest are forgotten: they have spent the
 //! least, so forgetting gives them the least.

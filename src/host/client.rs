@@ -1,5 +1,5 @@
-//! A client as all of its host's parts see it: a connection that is in a room, whatever carries its
-//! bytes.
+//! A client, as all parts of the host see it: a connection that is in a room. The transport of its
+//! bytes is abstract.
 //!
 //! Its reader passes on what it reads (see [`conversation`](super::conversation)); its fan-out
 //! worker, and any thread that closes the client, send through [`peer::Sender`](crate::peer::Sender):

@@ -1,7 +1,9 @@
-//! What a client's bytes ask of its host and room: the [`Driver`] of its [`Receiver`].
+//! Carries out what a client's packets request from its host and room: the [`Driver`] of its
+//! [`Receiver`].
 //!
-//! Answers go to the client's queue, commands to the inbox of its room. Budgets of the client's
-//! address are spent here, so that a replay of the bytes comes to the same verdict without them.
+//! Answers go to the client's queue, commands to the inbox of its room. Rate limits per address
+//! apply here, outside the receiver, so that a replay of the bytes gives the same result without
+//! them.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Which requests become clients: all checks of an upgrade, the scarce place last.
+//! Decides which requests become clients: all checks of an upgrade. The check for a free place
+//! comes last, because places are scarce.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a host does with its connections and rooms, without I/O.
+//! A server's logic for its connections and rooms, without I/O.
 //!
 //! ```text
 //!  request ─► budgets, admission ─► door ─► client ─► conversation ─► seats and commands of its room

@@ -1,5 +1,5 @@
-//! A pool of places that addresses share: which address gets a place, and which loses one when few
-//! are left.
+//! A pool of places shared by all addresses: decides which address gets a place, and which address
+//! loses one when few are left.
 //!
 //! The pool is pure: the caller has the lock, the clock and the sockets. Three pools follow this
 //! policy: unfinished requests, clients, watchers.

@@ -1,8 +1,9 @@
-//! Access to the inside (`/wire`, `/metrics`, `/admin`): for requests that come from this machine by
-//! every check, and for requests with the operator's token.
+//! Access to the internal pages (`/wire`, `/metrics`, `/admin`): only for requests that pass every
+//! check for coming from this machine, and for requests with the operator's token.
 //!
-//! Another site's page is never admitted, even though the operator's browser runs on this machine:
-//! browsers let any page open a WebSocket to any host, so the `Origin` must be the server's own.
+//! A page from another site never gets access, even if the operator's browser on this machine opens
+//! it: browsers let any page open a WebSocket to any host, so the `Origin` must be the server's
+//! own.
 
 use std::net::SocketAddr;
 

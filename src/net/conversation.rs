@@ -1,8 +1,8 @@
-//! A client's own thread after the handshake: reads, and passes on what it reads.
+//! A client's own thread after the handshake: reads bytes and passes them to the receiver.
 //!
-//! The thread blocks in `read` and nowhere else; a client that is silent, slow or closing is looked
-//! after by its fan-out worker, which cuts the socket. The thread reads at most
-//! [`limits::READ_BYTES`] at a time, ignores what comes after the end of the conversation, and
+//! The thread blocks in `read` and nowhere else; the fan-out worker handles a silent, slow
+//! or closing client, and shuts down its socket. The thread reads at most
+//! [`limits::READ_BYTES`] at a time, ignores bytes after the end of the conversation, and
 //! never leaves a player in the world.
 
 use std::cell::Cell;

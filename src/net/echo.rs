@@ -142,7 +142,7 @@ fn accept(house: &Arc<House>, listener: &TcpListener) {
                 house.give_thread(stream, address, permit);
             }
             Err(cap) => {
-                info!(%address, cap = cap.name(), "turned away");
+                info!(%address, cap = cap.name(), "connection refused");
                 let _ = platform::send_now(&stream, [&turned_away(cap)[..]].into_iter());
             }
         }

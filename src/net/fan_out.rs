@@ -6,9 +6,10 @@
 //! ```
 //!
 //! Each client belongs to one worker, which alone holds the client's known set. The worker also
-//! watches over its clients: it pings idle clients, closes slow ones, and cuts connections that do
-//! not end. A worker visits only the rooms that ticked, never waits for a client, and one client's
-//! panic never reaches the others. A worker that falls behind skips states, and never events.
+//! enforces its clients' deadlines: it pings idle clients, closes slow ones, and shuts down
+//! connections that do not end. A worker visits only the rooms that ticked, never waits for a
+//! client, and one client's panic never reaches the others. A worker that falls behind skips
+//! states, but never events.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

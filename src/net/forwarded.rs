@@ -168,8 +168,8 @@ mod tests {
             ("2001:db8::/129", "1 to 128"),
             ("10.0.0.1/8", "behind the prefix of 8"),
             ("2001:db8::1/64", "behind the prefix of 64"),
-            ("0.0.0.0/0", "trust everyone"),
-            ("::/00", "trust everyone"),
+            ("0.0.0.0/0", "trust every address"),
+            ("::/00", "trust every address"),
             ("::ffff:10.0.0.1", "as IPv4: 10.0.0.1"),
         ] {
             let refused = text.parse::<Network>().expect_err(text);

@@ -1,7 +1,8 @@
 //! Requests without an upgrade: the pages and their files, embedded in the binary, and `/metrics`.
 //!
 //! Each request head gets one whole response. No response contains a file from the machine's disk,
-//! and internals are shown only to requests that are local by every check, or carry the token.
+//! and internal pages are served only to requests that pass every check for being local, or carry
+//! the token.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Refused requests: what to log and count, and the whole response.
+//! A refused request: the rule to log and count, and the whole response.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! The rate limits of one connection: messages and bytes.
 //!
 //! A message is charged when it is complete, with all of its bytes on the wire, so the verdict does
-//! not depend on how the bytes were cut. What a client sends of an unfinished message is bounded by
-//! the limits of the frame reader.
+//! not depend on how the bytes were split across reads. The frame reader's limits bound the bytes
+//! of an unfinished message.
 
 use std::time::Duration;
 

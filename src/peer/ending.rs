@@ -1,4 +1,4 @@
-//! Why a connection ended, and the close frame that says so.
+//! Why a connection ended, and the close frame that reports it.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! The dialect and format in which the server talks to a client.
 //!
-//! An endpoint is determined from the request, or the request is refused with a reason. The mapping
-//! from path to dialect is in [`packet::endpoint`](crate::packet::endpoint).
+//! The request determines the endpoint; a request that does not is refused with a reason. The
+//! mapping from path to dialect is in [`packet::endpoint`](crate::packet::endpoint).
 
 use std::sync::Arc;
 

@@ -6,11 +6,11 @@
 //!   our close frame ──CLOSE_TIME──► cut
 //! ```
 //!
-//! A sign of life is a whole message or control frame. Bytes alone are none: a peer that sends one
-//! byte of an unfinished frame now and then could hold a place for ever.
+//! A sign of life is a whole message or control frame. Other bytes do not count: otherwise a peer
+//! could hold a place forever by sending one byte of an unfinished frame now and then.
 //!
-//! All times are the driver's clock. The fields are atomic, because one thread notes what it reads
-//! while another polls; an answer that is one poll late does no harm.
+//! All times are the driver's clock. The fields are atomic, because one thread records what it
+//! reads while another polls; a result that is one poll late does no harm.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -8,7 +8,7 @@
 //!  bytes out ◄── the driver's system call ◄── batches ◄── Sender: one ordered queue ◄┘
 //! ```
 //!
-//! The reading thread owns the [`Receiver`]; everybody who sends or closes shares the [`Sender`].
+//! The reading thread owns the [`Receiver`]; all threads that send or close share the [`Sender`].
 //! Neither reads a clock, a socket or a random number: the driver passes bytes and time, and
 //! carries out what comes back. The drivers are `net` (sockets), `replay` (a capture), `testkit`
 //! (a simulation) and tests.

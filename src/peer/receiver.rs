@@ -1,4 +1,4 @@
-//! The receiving half of a connection: all that a client's bytes can change.
+//! The receiving half of a connection: all state that a client's bytes can change.
 //!
 //! ```text
 //!   bytes ─► frames ─► budgets ─► packets ─► session ─► Driver: join, command, watch

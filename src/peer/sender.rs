@@ -1,5 +1,5 @@
-//! What waits to be sent to one client: one ordered, bounded queue with one sender at a time, and
-//! the connection's one close state.
+//! The sending half of a connection: one ordered, bounded queue with one sender at a time, and
+//! the connection's only close state.
 //!
 //! ```text
 //!  worker: an update ──────┐                              ┌─ all taken: nothing is kept
@@ -7,10 +7,11 @@
 //!  anyone: a close ────────┘    (no lock is held between)  └─► Batch: what waited meanwhile, to be sent next
 //! ```
 //!
-//! The driver's rule: whoever gets a [`Batch`] is the one sender, and must send it and report with
-//! [`Sender::sent`], until that returns `None`. Everybody else only leaves pieces in the queue; the
-//! sender finds them before it stops, so nothing is left behind. What is offered goes out in the
-//! order of the offers, nothing follows the close frame, and at most [`limits::OUTBOX_BYTES`] wait.
+//! The driver's rule: the thread that gets a [`Batch`] is the only sender; it must send the batch
+//! and report with [`Sender::sent`], until that returns `None`. Other threads only add pieces to
+//! the queue; the sender finds them before it stops, so no piece is left unsent. Pieces are sent in
+//! the order in which they were offered, nothing follows the close frame, and at most
+//! [`limits::OUTBOX_BYTES`] wait.
 //!
 //! A [`Piece`] of the queue belongs to this client or is shared with others: one encoding can serve
 //! many clients, and a snapshot is never copied.

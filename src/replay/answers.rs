@@ -1,9 +1,9 @@
-//! The server's answers to one client: those in a capture, held against those of a replay.
+//! The server's answers to one client: compares those in a capture with those of a replay.
 //!
 //! An answer is a frame that follows from the client's own bytes: a pong, the packets of
-//! [`PACKETS`], and the close frame. Updates of the room are no answers. Some answers follow from
-//! what a replay does not know, such as the rate limits of an address, a ban or a stop of the
-//! server: of these the recording is believed ([`is_external`]).
+//! [`PACKETS`], and the close frame. Updates of the room are not answers. Some answers depend on
+//! facts that a replay does not know, such as the rate limits of an address, a ban or a shutdown:
+//! for these the replay takes the recorded answer ([`is_external`]).
 
 use crate::capture::{Connection, End};
 use crate::packet::{Decoded, Direction};

@@ -2,8 +2,8 @@
 //!
 //! The input is the pieces of the client's side in order, each with its time, its tick and the
 //! player of a join that the server granted then, and the saved receiver from the capture, if any.
-//! The output is [`Said`] commands, and the server's answers. What ended the client on the server
-//! ends it here; later bytes are ignored.
+//! The output is [`Said`] commands, and the server's answers. The replayed client ends for the same
+//! reason as on the server; later bytes are ignored.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Why a capture cannot be replayed, and where the problem shows.
+//! Why a capture cannot be replayed, and where in the file.
 
 use core::net::SocketAddr;
 use std::fmt;

@@ -6,10 +6,10 @@
 //!                               └── answers ◄────────┴─► rejected commands
 //! ```
 //!
-//! A room has two halves, because readers push while it steps. [`Handle`] is what the readers and
-//! the operator use: its one lock is never held during a step. [`Room`] owns the game; its thread,
-//! or a test, calls [`Core::tick`]. A process may have any number of rooms: a room knows no other
-//! room, and no connection except by number.
+//! A room has two halves, because readers push commands while the world steps. The readers and the
+//! operator use the [`Handle`], whose only lock is never held during a step. [`Room`] owns the
+//! game; its thread, or a test, calls [`Core::tick`]. A process may have any number of rooms: a
+//! room knows no other room, and no connection except by number.
 
 pub mod handle;
 pub mod inbox;

@@ -1,4 +1,4 @@
-//! Why the server closes a client, by rules of its own: name, close code, sentence.
+//! The server's own reasons for closing a client: name, close code, sentence.
 //!
 //! Close frame, log line and metric take their text from here. Rules of RFC 6455 are not here; each
 //! is a `ws::Violation`.

@@ -1,11 +1,11 @@
-//! A session's state as bytes, for a capture that begins in the middle of a conversation.
+//! A session's state as bytes, for a capture that begins in the middle of a connection.
 //!
 //! ```text
 //!   state u8 · player u16 · sequence u64 · attacks u8 · since chat, ping, wish u64 each
 //! ```
 //!
-//! Times are nanoseconds ago, the largest number for never; all numbers are least significant byte
-//! first. The bytes contain no secret, because a session holds none.
+//! Times are ages in nanoseconds, and the largest number means never; all numbers are
+//! little-endian. The bytes contain no secret, because a session holds none.
 
 use std::time::Duration;
 

@@ -405,7 +405,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("6 frames (3 a second), 100 bytes a second\n  heard        3 of their lines by a client on the same map\n  \"status 503\" 7 times\n"),
+            text.contains("6 frames (3 a second), 100 bytes a second\n  received     3 of their chat lines by a client on the same map\n  \"status 503\" 7 times\n"),
             "{text}"
         );
         let json: serde_json::Value = serde_json::from_str(&pressure.json(Attack::Churn)).expect("JSON");

@@ -4,7 +4,8 @@
 //!   dial, a few at a time ─► all have come (or had their time) ─► settle ─► measure ─► say goodbye
 //! ```
 //!
-//! Bots do not come back: when the server has ended the last connection, the measured time ends as well.
+//! Bots do not reconnect: when the server has ended the last connection, the measurement ends as
+//! well.
 //!
 //! The load generator must cost little, or it measures itself: no thread per bot, and no waiting
 //! for a single bot. It runs a [`Plan`], and returns a [`Report`] for each dialect.

@@ -1,4 +1,4 @@
-//! What tests a server from outside: bots that check what they are sent, crowds of them, and clients
+//! Tests of a server from outside: bots that check what they receive, crowds of them, and clients
 //! that misbehave.
 //!
 //! ```text
@@ -7,10 +7,11 @@
 //!  client     and a check     at once   measured                                   drops all input
 //! ```
 //!
-//! [`check`] judges a server's packets, [`checked`] does so for a [`Bot`](crate::client::bot::Bot) of [`client`](crate::client), and
-//! both are values: bytes, packets and the time go in. [`crowd`] (many checking bots on few threads), [`hostile`], [`attack`] and
-//! [`sink`] touch sockets and clocks. [`source`] is the addresses that they come from. Only `tickwire bots`, the tests and the
-//! benchmarks use this layer.
+//! [`check`] judges a server's packets, [`checked`] does so for a [`Bot`](crate::client::bot::Bot)
+//! of [`client`](crate::client), and both are pure: bytes, packets and the time are arguments.
+//! [`crowd`] (many checking bots on few threads), [`hostile`], [`attack`] and [`sink`] touch
+//! sockets and clocks. [`source`] chooses their source addresses. Only `tickwire bots`, the
+//! tests and the benchmarks use this layer.
 
 pub mod attack;
 pub mod check;

@@ -2,7 +2,7 @@
 //! (masking).
 //!
 //! Bytes and EOF go in; events and bytes come out. The same state machine serves both roles, which
-//! differ only in who masks.
+//! differ only in masking: the client masks.
 //!
 //! ```text
 //!           close()                     peer's close

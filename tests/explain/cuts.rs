@@ -318,7 +318,7 @@ fn the_command_names_the_candidates_and_marks_what_is_a_guess_in_every_form() {
     for arguments in [&[][..], &["--line"], &["--full"]] {
         let text = printed(&writer.file, arguments);
         assert_eq!(text.matches(words).count(), 1, "{text}");
-        let marked = "update_players players=[] [a guess: otherwise in legacy]\n";
+        let marked = "update_players players=[] [a guess: reads differently in legacy]\n";
         assert_eq!(text.matches(marked).count(), 1, "{text}");
         assert_eq!(text.matches("io_init socket_id=\"s\"\n").count(), 1, "{text}");
         assert!(text.contains("\n1       letters? "), "{text}");

@@ -224,7 +224,7 @@ fn hexadecimal_as_people_paste_it() {
         (" \n", "no bytes"),
         ("0x", "no bytes"),
         ("8", "1 digit in \"8\""),
-        ("81 8", "a byte has two"),
+        ("81 8", "a byte needs two"),
         ("81 8g", "'g' is not"),
         ("81 €€", "'€' is not"),
         ("0x0x81", "'x' is not"),

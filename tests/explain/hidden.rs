@@ -131,7 +131,7 @@ fn a_file_whose_name_is_hexadecimal_is_read_as_a_file_and_a_note_says_so() {
         let text = |bytes| String::from_utf8(bytes).expect("text");
         (text(output.stdout), text(output.stderr))
     };
-    let note = "tickwire: \"d1\" is read as a file; for the bytes: tickwire explain \" d1\"\n";
+    let note = "tickwire: reading the file \"d1\"; to explain the bytes instead: tickwire explain \" d1\"\n";
     assert_eq!(run(&["d1"]), ("< ping, 0 bytes\n".to_owned(), note.to_owned()));
     assert_eq!(run(&["./d1"]).0, "< ping, 0 bytes\n");
     // Other names are no bytes, so there is nothing to note.

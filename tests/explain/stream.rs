@@ -462,5 +462,5 @@ fn what_is_no_capture_has_a_bound() {
     std::fs::write(&file, b"\n".repeat(bound + 1)).expect("written");
     let (is_well, _, errors) = tickwire(&[file.to_str().expect("text")], b"", false);
     std::fs::remove_file(&file).expect("removed");
-    assert!(!is_well && errors.contains("more than 8 MiB"), "{errors}");
+    assert!(!is_well && errors.contains("longer than the maximum of 8 MiB"), "{errors}");
 }

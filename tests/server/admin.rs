@@ -205,7 +205,7 @@ fn the_same_commands_give_the_same_answers_and_the_host_does_not_matter() {
     assert_eq!(status(&answer), "422", "not all was done");
     assert_eq!(
         body(&answer),
-        "192.0.2.7\nerror: no client plays as number 7\nerror: there is no command \"nonsense\"; help lists them\n"
+        "192.0.2.7\nerror: no client plays as player 7\nerror: there is no command \"nonsense\"; help lists them\n"
     );
     let foreign = format!(
         "POST /admin HTTP/1.1\r\nHost: game.example\r\nX-Forwarded-For: 203.0.113.9\r\n\
@@ -235,8 +235,11 @@ fn whoever_is_kicked_over_http_is_told_and_nobody_bans_itself() {
         }
     };
     let answer = orders(server.address(), "ban 127.0.0.1");
-    assert_eq!(body(&answer), "error: 127.0.0.1 is your own address: /admin would be closed to you\n");
-    assert_eq!(body(&orders(server.address(), "kick ann")), format!("player {player} of 127.0.0.1 is out\n"));
+    assert_eq!(body(&answer), "error: 127.0.0.1 is your own address: a ban would lock you out of /admin\n");
+    assert_eq!(
+        body(&orders(server.address(), "kick ann")),
+        format!("player {player} was kicked; its address is 127.0.0.1\n")
+    );
     assert_eq!(peer.receive_close(), "1008 kicked");
     let answer = orders(server.address(), "stop\nban 192.0.2.7");
     assert_eq!(body(&answer), "the server is shutting down\nerror: the server is shutting down\n");

@@ -184,7 +184,7 @@ fn a_client_that_was_there_before_begins_with_its_handshake_and_a_whole_message(
     let answer = order(&server, "capture on");
     let name = answer.strip_suffix(" is being written\n").expect("a name").to_owned();
     assert!(Path::new(&name).starts_with(&folder.0), "{name}");
-    assert_eq!(order(&server, "capture on"), format!("error: a capture is on: {name}\n"));
+    assert_eq!(order(&server, "capture on"), format!("error: a capture is already running: {name}\n"));
     wait_for(|| fs::metadata(&name).is_ok_and(|about| about.len() > 0));
     early.send_bytes(&cut[5..]);
     let from = early.sent.len();
@@ -280,7 +280,7 @@ fn one_player_can_be_written_alone_and_a_file_is_not_overwritten() {
         raw.say("native", &hello());
         wait_for_players(&server, before + 1);
     }
-    assert_eq!(order(&server, "capture on 9"), "error: no client plays as number 9\n");
+    assert_eq!(order(&server, "capture on 9"), "error: no client plays as player 9\n");
     let answer = order(&server, "capture on 2");
     let name = answer.strip_suffix(" is being written\n").expect("a name").to_owned();
     wait_for(|| fs::metadata(&name).is_ok_and(|about| about.len() > 0));
@@ -289,7 +289,7 @@ fn one_player_can_be_written_alone_and_a_file_is_not_overwritten() {
     }
     both.iter_mut().for_each(Raw::finish);
     let taken = server.capture(Target::File(PathBuf::from(&name)));
-    assert!(taken.expect_err("it is on").starts_with("a capture is on"));
+    assert!(taken.expect_err("it is on").starts_with("a capture is already running"));
     order(&server, "capture off");
     let taken = server.capture(Target::File(PathBuf::from(&name)));
     assert_eq!(taken, Err(format!("{name} already exists")));

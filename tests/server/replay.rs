@@ -183,7 +183,7 @@ fn what_cannot_be_run_again_says_why() {
     let refused: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(refused["verdict"], "not replayable");
     assert!(
-        refused["reason"].as_str().expect("words").starts_with("there is no world in this capture"),
+        refused["reason"].as_str().expect("words").starts_with("this capture has no record of the world"),
         "{text}"
     );
     let missing = Command::new(env!("CARGO_BIN_EXE_tickwire"))
@@ -220,7 +220,7 @@ fn standard_input_and_pipes_are_run_again_and_what_is_packed_is_named() {
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success() && output.stdout.ends_with(b"same\n"), "{output:?}");
     let (text, status) = replay(b"\x1f\x8b\x08\x00", "gzip", &[]);
-    assert!(status == 2 && text.contains("unpack it first"), "{text}");
+    assert!(status == 2 && text.contains("decompress it first"), "{text}");
 }
 
 /// The lesson's capture, whose world is one record.
@@ -271,7 +271,7 @@ fn a_snapshot_that_the_capture_cut_short_is_refused_as_such() {
     let (text, status) = replay(&cut, "snaplen", &[]);
     assert_eq!(status, 2, "{text}");
     assert!(
-        text.contains("cut short by the capture") && text.contains(&format!("100 of {whole} bytes")),
+        text.contains("the capture truncated this packet") && text.contains(&format!("100 of {whole} bytes")),
         "{text}"
     );
 }
@@ -291,7 +291,7 @@ fn a_record_that_says_another_world_than_its_snapshot_is_refused_by_the_field() 
     let mut older = bytes;
     older[begin] = 2;
     let (text, status) = replay(&older, "older", &[]);
-    let expected = "not replayable: the record has layout 2, this code reads 3";
+    let expected = "not replayable: the record has layout 2; this version reads layout 3";
     assert!(status == 2 && text.starts_with(expected), "{text}");
 }
 

@@ -173,7 +173,7 @@ fn newcomers_get_in_while_others_ask_for_pages_and_never_read_them() {
         assert!(threads < 960 + OTHER_THREADS, "{threads} threads");
         drop(attackers);
         let log = program.stop();
-        assert!(!log.contains("no room for another connection"), "descriptors were left: {log}");
+        assert!(!log.contains("cannot accept another connection yet"), "descriptors were left: {log}");
     }
 }
 
@@ -182,11 +182,11 @@ fn the_cap_follows_from_open_files_is_shown_and_is_kept() {
     let mut program = Program::start(&mut with_open_files(160));
     // 160 less the 64 that are kept; a quarter of them for requests.
     assert!(
-        program.banner.contains("this machine carries 96 connections (160 open files, "),
+        program.banner.contains("this machine supports 96 connections (160 open files, "),
         "{}",
         program.banner
     );
-    assert!(program.banner.contains("clients 72 at most"), "{}", program.banner);
+    assert!(program.banner.contains("at most 72 clients"), "{}", program.banner);
     let mut clients = Vec::new();
     for number in 0..72 {
         let mut client = from(program.address, 2, 1 + number);
@@ -204,7 +204,7 @@ fn the_cap_follows_from_open_files_is_shown_and_is_kept() {
     assert_eq!(status(&mut page), "200", "a newcomer has the place of the oldest request");
     assert!(entries(&program, "task") < 96 + OTHER_THREADS);
     let log = program.stop();
-    assert!(!log.contains("no room for another connection"), "descriptors were left: {log}");
+    assert!(!log.contains("cannot accept another connection yet"), "descriptors were left: {log}");
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn with_too_few_open_files_it_does_not_start_and_says_what_it_needs() {
         let done = said_at_its_end(command.spawn().expect("the program starts"));
         let said = String::from_utf8_lossy(&done.stderr);
         assert_eq!(done.status.code(), Some(1), "{said}");
-        let why = "tickwire: this machine carries 0 connections, and a server needs 8 at least: open files (ulimit -n) are 64, needed 72; ";
+        let why = "tickwire: this machine supports 0 connections, and a server needs at least 8: open files (ulimit -n) are 64, needed 72; ";
         assert!(said.starts_with(why), "{said}");
     }
 }
@@ -262,7 +262,7 @@ fn without_descriptors_nobody_spins_who_is_there_is_served_and_all_is_well_again
     is_served(103);
     until("an end of their descriptors", || entries(&program, "fd") as u64 <= descriptors);
     let log = program.stop();
-    let said = log.matches("no room for another connection").count();
+    let said = log.matches("cannot accept another connection yet").count();
     assert!(
         (1..20).contains(&said) && log.contains("connections can be accepted again"),
         "{said} times: {log}"

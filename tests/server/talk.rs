@@ -151,7 +151,7 @@ fn a_drawing_for_each_frame_when_it_is_asked_for() {
 #[test]
 fn a_script_that_fails_says_at_which_line() {
     for (script, complaint) in [
-        ("wait 0.1\nexpect welcome 0.2\n", "line 2: expected welcome, which did not come in 0.2 s"),
+        ("wait 0.1\nexpect welcome 0.2\n", "line 2: expected welcome, which did not arrive within 0.2 s"),
         ("hello version=1 mode=0\nfly\n", "line 2: native has no packet \"fly\""),
         ("chat sequence=fast text=a\n", "line 1: chat: argument sequence"),
         ("close 1000\nexpect close\nwait 5\nping\n", "line 4: the connection has ended"),

@@ -163,7 +163,11 @@ mod tests {
         let (left, warnings) = (count("client left"), count("the world fell behind"));
         assert!(left >= limits::LOG_KIND_BURST as usize && left < 10_000, "{left}");
         assert_eq!((warnings, text.lines().count()), (1, left + 1), "{text}");
-        let expected = format!("{} more lines like \"INFO client left\" left out\n", 10_000 - left);
+        let expected = format!(
+            "suppressed {} more lines like \"INFO client left\"
+",
+            10_000 - left
+        );
         assert_eq!(kinds.summary(), [expected]);
         assert_eq!(kinds.summary(), [""; 0], "each is told once");
     }

@@ -1,5 +1,5 @@
-//! The second step of an update: what of it the client does not know yet. From here on the client
-//! is taken to know it, so the third step must write all of it.
+//! The second step of an update: find what the client does not know yet. This step adds it
+//! to the known set, so the third step must write all of it.
 
 use super::records::Encoded;
 use crate::feed::interest::Window;

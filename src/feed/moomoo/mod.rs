@@ -1,5 +1,5 @@
-//! The layout of the MooMoo dialects: flat full records of everyone in view, each turn, as
-//! third-party clients expect them.
+//! The layout of the MooMoo dialects: full records of all players in view in each turn,
+//! as third-party clients expect.
 //!
 //! Those clients also need a fixed order within a turn (see tests/fixtures/conversations.tsv):
 //! setup before the client's own add-player, add-player before the first record of a player,

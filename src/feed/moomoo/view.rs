@@ -1,4 +1,4 @@
-//! One MooMoo client: where it looks from, and what it knows.
+//! The view of one MooMoo client: its position and its known set.
 
 use super::compare::{Changes, KnownSet, Now};
 use super::records::Encoded;

@@ -1,4 +1,4 @@
-//! The first step of an update: what the client has in view.
+//! The first step of an update: find what the client has in view.
 
 use crate::feed::interest::Window;
 use crate::feed::known::Viewpoint;

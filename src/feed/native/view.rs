@@ -1,4 +1,4 @@
-//! One native client: where it looks from, and what it knows.
+//! The view of one native client: its position and its known set.
 
 use super::compare::{Changes, KnownSet, Now};
 use super::look::Look;

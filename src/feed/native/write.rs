@@ -1,4 +1,4 @@
-//! The third step of an update: the messages, in the order in which a client needs them.
+//! The third step of an update: write the messages, in the order in which a client needs them.
 
 use std::mem::take;
 

@@ -354,8 +354,8 @@ mod tests {
         for (name, expected) in [("Ann", 1), ("ann", 2), ("bo", 3), ("\u{e4}NNE", 6)] {
             assert_eq!(find(name), Ok(expected), "{name}");
         }
-        assert_eq!(find("ANN"), Err("\"ANN\" is the name of several players: 1, 2".to_owned()));
-        assert_eq!(find("Cy"), Err("\"Cy\" is the name of several players: 4, 5".to_owned()));
+        assert_eq!(find("ANN"), Err("several players are called \"ANN\": 1, 2".to_owned()));
+        assert_eq!(find("Cy"), Err("several players are called \"Cy\": 4, 5".to_owned()));
         assert_eq!(find("\u{1b}"), Err("no player is called \"\\u{1b}\"".to_owned()));
     }
 

@@ -84,7 +84,7 @@ mod tests {
         let folder = Folder::new();
         write(&folder.0, &Snapshot { tick: 7, bytes: [1].into() }).expect("written");
         let error = write(&folder.0, &Snapshot { tick: 7, bytes: [2].into() }).expect_err("taken");
-        assert_eq!(error.to_string(), "tickwire-7.world is there already");
+        assert_eq!(error.to_string(), "tickwire-7.world already exists");
         assert_eq!(fs::read(folder.0.join("tickwire-7.world")).expect("readable"), [1]);
         assert_eq!(folder.names().len(), 1);
     }

@@ -1,4 +1,4 @@
-//! The frames that a watcher can look at again: the newest frames of one client, by number.
+//! The frames that a watcher can still request: the newest frames of one client, by number.
 //!
 //! The ring never holds more than [`limits::WIRE_FRAMES`] frames or [`limits::WIRE_RING_BYTES`]
 //! bytes.

@@ -27,7 +27,7 @@ export async function operator(game) {
     await page.locator('#grant-amount').fill('7');
     await page.locator('#grant button[value=grant]').click();
     await until(ada, (stone) => window.tickwire.resources.stone === stone, before + 7);
-    await page.locator('#log', { hasText: `player ${ids.ada} has 7 more` }).waitFor();
+    await page.locator('#log', { hasText: `player ${ids.ada} received 7` }).waitFor();
   });
   await game.check('a command is answered, and the arrow keys bring it back', async () => {
     await page.locator('#line').fill('bans');

@@ -14,7 +14,7 @@ const STOP_MS = 20000;
 export async function restart(game) {
   const { ada, bo, ids } = game;
   const before = { epoch: await state(ada, 'epoch'), port: game.server.port };
-  await game.check('the server is shutting down cleanly, and says 1001', async () => {
+  await game.check('the server shuts down cleanly and sends 1001', async () => {
     game.complaints.outage = true;
     const { code, signal, ms } = await game.server.stop();
     assert.deepEqual([code, signal], [0, null], game.server.log());
