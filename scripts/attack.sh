@@ -175,7 +175,7 @@ reconnecting() {
         "$(field heard lines_heard)+0 > 0 && $(field heard lines_heard)+0 <= 4 * (1 + $made / 0.5)"
     expect "the log grows by at most 10 kB a second ($(wc -c <"$work/log") bytes)" "$(wc -c <"$work/log") <= 10000 * $made"
     expect "the log says how many lines it left out" "$(grep -c 'suppressed .* more lines\? like ' "$work/log") > 0"
-    metrics | grep -E '^tickwire_(turned_away|commands_rejected)' | sed 's/^/  /'
+    metrics | grep -E '^tickwire_(connections_refused|commands_rejected)' | sed 's/^/  /'
     stop_server
 }
 
@@ -201,7 +201,7 @@ pass() {
     attacks
     title "the server after all"
     expect "memory stays under $((memory_most_kb / 1024)) MB, with $many clients and with every attack ($(($(peak_kb) / 1024)) MB)" "$(peak_kb) < $memory_most_kb"
-    metrics | grep -E '^tickwire_(clients_closed|turned_away|requests_refused|ticks_|panics)' | sed 's/^/  /'
+    metrics | grep -E '^tickwire_(clients_closed|connections_refused|requests_refused|ticks_|panics)' | sed 's/^/  /'
     expect "no panic" "$(metric tickwire_panics_total) == 0"
     stop_server
 }

@@ -57,7 +57,7 @@ fn told(bytes: &[u8]) -> (String, String, Vec<usize>) {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn written_captures_are_read_back() {
     let mut out = file(&[(head(PSH | ACK, 7, 9), b"hello")]);
     let about = About { interface: 1, at_ns: u64::MAX, inbound: None, comment: "tick=3 player=2 \u{c4}nne" };
     write_packet(&mut out, &about, b"xyz");
@@ -161,7 +161,7 @@ fn a_connection_has_ends_a_beginning_and_an_end() {
 }
 
 #[test]
-fn what_came_out_of_order_twice_or_overlapping_is_there_once_and_in_order() {
+fn reordered_repeated_and_overlapping_segments_are_joined_once_in_order() {
     let begin = [(head(SYN, 0, 0), &b""[..]), (answer(SYN | ACK, 0, 1), b"")];
     let with = |more: &[(Head, &'static [u8])]| file(&[&begin[..], more].concat());
     let late = with(&[(head(ACK, 4, 1), b"def"), (answer(ACK, 1, 1), b"!"), (head(ACK, 1, 1), b"abc")]);
@@ -180,7 +180,7 @@ fn what_came_out_of_order_twice_or_overlapping_is_there_once_and_in_order() {
 }
 
 #[test]
-fn what_is_missing_stays_a_hole() {
+fn missing_bytes_stay_a_gap() {
     let begin = [(head(SYN, 0, 0), &b""[..]), (answer(SYN | ACK, 0, 1), b"")];
     let holes = |more: &[(Head, &'static [u8])]| {
         let bytes = file(&[&begin[..], more].concat());
@@ -223,7 +223,7 @@ fn sequence_numbers_begin_again_at_zero_and_ports_are_used_again() {
 }
 
 #[test]
-fn without_a_beginning_the_ends_are_told_by_words_or_ports() {
+fn without_a_handshake_the_roles_come_from_the_bytes_or_the_ports() {
     let by_words = file(&[(answer(ACK, 5, 5), b"HTTP/1.1 101")]);
     let by_request =
         file(&[(Head { from: address(SERVER), to: address(CLIENT), ..head(ACK, 5, 5) }, b"GET / ")]);

@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_hexadecimal_may_have_been_meant_as_a_file() {
+    fn invalid_hexadecimal_may_be_a_missing_file() {
         let refused = |words: &[&str]| {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             typed(&words).expect_err("it is no hexadecimal")

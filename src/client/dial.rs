@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_at_home_is_an_error() {
+    fn a_port_without_a_server_is_an_error() {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         assert_eq!(dial(port, None).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
     }

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_and_chosen_is_the_same_in_both_layouts() {
+    fn structures_and_choices_are_the_same_in_both_layouts() {
         let wall = |id, scale_px| {
             let built = Some((3, 9));
             Heard::Objects(vec![Object { id, kind: None, x_px: 50.0, y_px: 60.0, scale_px, built }])
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_flies_and_animals_are_the_same_in_both_layouts() {
+    fn shots_and_animals_are_the_same_in_both_layouts() {
         let (x_px, y_px, heading) = (100.0, 200.5, 16_384);
         let shot = |by, y_px| Shot { id: 3, kind: 2, by, x_px, y_px, heading, range_px: 900.0 };
         let native = r#"[21,[[3,2,9,200,401,16384,900]]]"#;
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn clans_are_told_in_both_layouts() {
+    fn clans_are_the_same_in_both_layouts() {
         let clan = |id| Clan { id, name: "owls".to_owned(), owner: 9 };
         assert_eq!(hear("native", r#"[26,[[7,"owls",9]]]"#), Heard::Clans(vec![clan(Some(7))]));
         let changes = Heard::ClanChanges { ended: vec![3], founded: vec![clan(Some(7))] };

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_is_refused() {
+    fn an_invalid_url_is_refused() {
         for text in
             ["http://localhost", "ws://", "ws://:3000", "ws://a:b", "ws://a:70000", "ws://a b", "ws://[::1"]
         {

@@ -23,7 +23,7 @@ use crate::sync::{Condvar, Mutex};
 
 /// The reason for turning a connection away, as named in the log and the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TurnedAway {
+pub enum RefusedBy {
     /// Too many requests are being read, in total.
     HeadsPending,
     /// Too many requests are being read for this address.
@@ -44,26 +44,26 @@ pub enum TurnedAway {
     Banned,
 }
 
-impl TurnedAway {
+impl RefusedBy {
     /// The name in logs and metrics.
     pub fn name(self) -> &'static str {
         match self {
-            TurnedAway::HeadsPending => "heads_pending",
-            TurnedAway::HeadsPendingForAddress => "heads_pending_for_address",
-            TurnedAway::Displaced => "displaced",
-            TurnedAway::Clients => "clients",
-            TurnedAway::ClientsForAddress => "clients_for_address",
-            TurnedAway::Watchers => "watchers",
-            TurnedAway::WatchersForAddress => "watchers_for_address",
-            TurnedAway::Unavailable => "unavailable",
-            TurnedAway::Banned => "banned",
+            RefusedBy::HeadsPending => "heads_pending",
+            RefusedBy::HeadsPendingForAddress => "heads_pending_for_address",
+            RefusedBy::Displaced => "displaced",
+            RefusedBy::Clients => "clients",
+            RefusedBy::ClientsForAddress => "clients_for_address",
+            RefusedBy::Watchers => "watchers",
+            RefusedBy::WatchersForAddress => "watchers_for_address",
+            RefusedBy::Unavailable => "unavailable",
+            RefusedBy::Banned => "banned",
         }
     }
 
     /// The status of the response: 403 for a ban, which is permanent, otherwise 503, which is
     /// temporary.
     pub fn status(self) -> u16 {
-        if self == TurnedAway::Banned { 403 } else { 503 }
+        if self == RefusedBy::Banned { 403 } else { 503 }
     }
 }
 
@@ -143,14 +143,14 @@ impl Counts {
 }
 
 impl Role {
-    fn turned_away(self, why: NoPlace) -> TurnedAway {
+    fn refused_by(self, why: NoPlace) -> RefusedBy {
         match (self, why) {
-            (Role::Pending, NoPlace::Full) => TurnedAway::HeadsPending,
-            (Role::Pending, NoPlace::ForAddress) => TurnedAway::HeadsPendingForAddress,
-            (Role::Client, NoPlace::Full) => TurnedAway::Clients,
-            (Role::Client, NoPlace::ForAddress) => TurnedAway::ClientsForAddress,
-            (Role::Watcher, NoPlace::Full) => TurnedAway::Watchers,
-            (Role::Watcher, NoPlace::ForAddress) => TurnedAway::WatchersForAddress,
+            (Role::Pending, NoPlace::Full) => RefusedBy::HeadsPending,
+            (Role::Pending, NoPlace::ForAddress) => RefusedBy::HeadsPendingForAddress,
+            (Role::Client, NoPlace::Full) => RefusedBy::Clients,
+            (Role::Client, NoPlace::ForAddress) => RefusedBy::ClientsForAddress,
+            (Role::Watcher, NoPlace::Full) => RefusedBy::Watchers,
+            (Role::Watcher, NoPlace::ForAddress) => RefusedBy::WatchersForAddress,
         }
     }
 }
@@ -190,11 +190,11 @@ impl Admission {
     ///
     /// # Errors
     /// The cap that is reached, or the ban.
-    pub fn admit(self: &Arc<Admission>, address: Option<IpAddr>) -> Result<Admitted, TurnedAway> {
+    pub fn admit(self: &Arc<Admission>, address: Option<IpAddr>) -> Result<Admitted, RefusedBy> {
         let household = address.map(Household::of);
         let mut counts = self.counts.lock();
         if household.is_some_and(|household| counts.banned.contains(&household)) {
-            return Err(TurnedAway::Banned);
+            return Err(RefusedBy::Banned);
         }
         let number = counts.next_number();
         let displaced = loop {
@@ -205,10 +205,10 @@ impl Admission {
             match taken {
                 Err(NoPlace::Full) if counts.pending.is_anyone_leaving() => {
                     if self.place_is_back.wait_for(&mut counts, limits::DISPLACED_TIME).timed_out() {
-                        return Err(TurnedAway::HeadsPending);
+                        return Err(RefusedBy::HeadsPending);
                     }
                 }
-                Err(why) => return Err(Role::Pending.turned_away(why)),
+                Err(why) => return Err(Role::Pending.refused_by(why)),
                 Ok(displaced) => break displaced,
             }
         };
@@ -263,20 +263,20 @@ impl Permit {
     ///
     /// # Errors
     /// The cap that is reached, or the ban; the permit stays what it was.
-    pub fn belongs_to(&mut self, address: IpAddr) -> Result<(), TurnedAway> {
+    pub fn belongs_to(&mut self, address: IpAddr) -> Result<(), RefusedBy> {
         if self.household.is_some() {
             return Ok(());
         }
         let household = Household::of(address);
         let mut counts = self.admission.counts.lock();
         if counts.banned.contains(&household) {
-            return Err(TurnedAway::Banned);
+            return Err(RefusedBy::Banned);
         }
         if !counts.pending.holds(self.number) {
-            return Err(TurnedAway::Displaced);
+            return Err(RefusedBy::Displaced);
         }
         let told = counts.pending.belongs_to(self.number, household.prefix());
-        told.map_err(|why| Role::Pending.turned_away(why))?;
+        told.map_err(|why| Role::Pending.refused_by(why))?;
         self.household = Some(household);
         Ok(())
     }
@@ -285,7 +285,7 @@ impl Permit {
     ///
     /// # Errors
     /// The cap that is reached; the permit stays what it was.
-    pub fn become_client(&mut self) -> Result<(), TurnedAway> {
+    pub fn become_client(&mut self) -> Result<(), RefusedBy> {
         self.becomes(Role::Client)
     }
 
@@ -293,22 +293,22 @@ impl Permit {
     ///
     /// # Errors
     /// The cap that is reached; the permit stays what it was.
-    pub fn become_watcher(&mut self) -> Result<(), TurnedAway> {
+    pub fn become_watcher(&mut self) -> Result<(), RefusedBy> {
         self.becomes(Role::Watcher)
     }
 
-    fn becomes(&mut self, role: Role) -> Result<(), TurnedAway> {
+    fn becomes(&mut self, role: Role) -> Result<(), RefusedBy> {
         // A proxy's connection that nobody has asked whose it is counts for nobody, so it cannot be a client either.
-        let household = self.household.ok_or(TurnedAway::Unavailable)?;
+        let household = self.household.ok_or(RefusedBy::Unavailable)?;
         let mut counts = self.admission.counts.lock();
         if counts.banned.contains(&household) {
-            return Err(TurnedAway::Banned);
+            return Err(RefusedBy::Banned);
         }
         if !counts.pending.holds(self.number) {
-            return Err(TurnedAway::Displaced);
+            return Err(RefusedBy::Displaced);
         }
         let taken = counts.pool(role).take(self.number, household.prefix());
-        taken.map_err(|why| role.turned_away(why))?;
+        taken.map_err(|why| role.refused_by(why))?;
         counts.pending.give_back(self.number);
         self.admission.place_is_back.notify_one();
         self.role = role;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::admission::{Permit, TurnedAway};
+use super::admission::{Permit, RefusedBy};
 use super::budgets::{Budgets, Spending};
 use crate::household::Household;
 use crate::packet::Codes;
@@ -34,7 +34,7 @@ pub struct Door<'a> {
 
 /// Why a request does not become a client.
 #[derive(Debug)]
-pub enum NoEntry {
+pub enum UpgradeRefused {
     /// The request breaks a rule of the upgrade.
     Refused(Refusal),
     /// There is nothing at its path.
@@ -46,7 +46,7 @@ pub enum NoEntry {
     /// Its address has spent a budget: the time until there is a token.
     TooOften(Spending, Duration),
     /// There is no place.
-    TurnedAway(TurnedAway),
+    RefusedBy(RefusedBy),
 }
 
 /// A request that becomes a client.
@@ -64,31 +64,31 @@ impl Door<'_> {
     /// Checks a request, and turns its permit into that of a client.
     ///
     /// # Errors
-    /// [`NoEntry`]; the permit stays what it was, and no token is spent.
+    /// [`UpgradeRefused`]; the permit stays what it was, and no token is spent.
     pub fn enter(
         &self,
         head: &RequestHead,
         address: Household,
         permit: &mut Permit,
         now: Duration,
-    ) -> Result<Entry, NoEntry> {
-        let accepted = upgrade::accept(head, &SUBPROTOCOLS).map_err(NoEntry::Refused)?;
-        upgrade::check_origin(head, self.origins).map_err(NoEntry::Refused)?;
-        let endpoint = Endpoint::find(self.codes, head).map_err(NoEntry::NoEndpoint)?;
+    ) -> Result<Entry, UpgradeRefused> {
+        let accepted = upgrade::accept(head, &SUBPROTOCOLS).map_err(UpgradeRefused::Refused)?;
+        upgrade::check_origin(head, self.origins).map_err(UpgradeRefused::Refused)?;
+        let endpoint = Endpoint::find(self.codes, head).map_err(UpgradeRefused::NoEndpoint)?;
         let name = room_of(head.path()).0;
         let room = self.rooms.iter().find(|room| *room.options.name == *name);
-        let room = room.ok_or(NoEntry::NoEndpoint(NoEndpoint::Path))?;
+        let room = room.ok_or(UpgradeRefused::NoEndpoint(NoEndpoint::Path))?;
         if room.is_over() {
-            return Err(NoEntry::RoomOver);
+            return Err(UpgradeRefused::RoomOver);
         }
         if self.is_stopping {
-            return Err(NoEntry::Stopping);
+            return Err(UpgradeRefused::Stopping);
         }
         let taken = self.budgets.take(address, Spending::Client, now);
-        taken.map_err(|wait| NoEntry::TooOften(Spending::Client, wait))?;
+        taken.map_err(|wait| UpgradeRefused::TooOften(Spending::Client, wait))?;
         if let Err(cap) = permit.become_client() {
             self.budgets.give_back(address, Spending::Client);
-            return Err(NoEntry::TurnedAway(cap));
+            return Err(UpgradeRefused::RefusedBy(cap));
         }
         Ok(Entry { room: Arc::clone(room), endpoint, response: accepted.response })
     }

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::limits;
-use crate::net::console::gate::Shut;
+use crate::net::console::gate::GateRefusal;
 use crate::net::forwarded::{self, Network};
 use crate::net::host::Host;
 use crate::net::metrics::Metrics;
@@ -108,8 +108,8 @@ pub fn check_token(host: &Host, said: &str, address: SocketAddr) -> Result<(), R
     let is_right = || host.config.admin_token.is(said);
     match host.gate.attempt(address.ip(), host.now(), is_right) {
         Ok(()) => Ok(()),
-        Err(Shut::Wrong) => Err(unauthorized("admin_token_wrong")),
-        Err(Shut::TooOften(left)) => {
+        Err(GateRefusal::Wrong) => Err(unauthorized("admin_token_wrong")),
+        Err(GateRefusal::TooOften(left)) => {
             // Rounded up: a client that waits so long is not early.
             let seconds = (left.as_secs() + 1).to_string();
             Err(Refused::with(429, "admin_token_too_often", &[("Retry-After", &seconds)]))
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_any_proxy_says_of_itself_is_heard() {
+    fn forwarding_headers_of_any_proxy_make_a_request_remote() {
         let near: SocketAddr = "127.0.0.1:5000".parse().unwrap();
         for said in [
             "forwarded: for=203.0.113.9",

@@ -28,13 +28,13 @@ use super::forwarded;
 use super::host::Host;
 use super::metrics::Metrics;
 use super::pages;
-use super::refused::{Refused, too_often, turned_away};
+use super::refused::{Refused, refused_by, too_often};
 use super::stream::{drain, is_timeout, write_all};
 use super::tap::Handshake;
 use super::wire;
 use crate::host::admission::Permit;
 use crate::host::budgets::Spending;
-use crate::host::door::{Door, Entry, NoEntry};
+use crate::host::door::{Door, Entry, UpgradeRefused};
 use crate::household::Household;
 use crate::limits;
 use crate::ws::http::{HeadReader, RequestHead};
@@ -163,7 +163,7 @@ fn whose(
     let client = client.map_err(|rule| Refused::plain(400, rule))?;
     if let Err(cap) = permit.belongs_to(client) {
         debug!(%client, cap = cap.name(), "connection behind a proxy refused");
-        return Err(turned_away(host, cap));
+        return Err(refused_by(host, cap));
     }
     // The listener has counted a connection that no proxy made.
     if forwarded::is_trusted(&host.config.trusted_proxies, peer.ip()) {
@@ -188,12 +188,12 @@ fn upgrade(
         is_stopping: host.is_stopping(),
     };
     door.enter(head, address, permit, host.now()).map_err(|no| match no {
-        NoEntry::Refused(refusal) => refusal.into(),
-        NoEntry::NoEndpoint(missing) => missing.into(),
-        NoEntry::RoomOver => Refused::plain(503, "room_over"),
-        NoEntry::Stopping => Refused::plain(503, "stopping"),
-        NoEntry::TooOften(spending, wait) => too_often(host, spending, wait),
-        NoEntry::TurnedAway(cap) => turned_away(host, cap),
+        UpgradeRefused::Refused(refusal) => refusal.into(),
+        UpgradeRefused::NoEndpoint(missing) => missing.into(),
+        UpgradeRefused::RoomOver => Refused::plain(503, "room_over"),
+        UpgradeRefused::Stopping => Refused::plain(503, "stopping"),
+        UpgradeRefused::TooOften(spending, wait) => too_often(host, spending, wait),
+        UpgradeRefused::RefusedBy(cap) => refused_by(host, cap),
     })
 }
 

@@ -30,7 +30,7 @@ use tracing::{debug, info, warn};
 
 use super::platform::{self, Ceilings};
 use super::stream::{drain, is_timeout, write_all};
-use crate::host::admission::{Admission, Admitted, Caps, Permit, TurnedAway};
+use crate::host::admission::{Admission, Admitted, Caps, Permit, RefusedBy};
 use crate::limits;
 use crate::peer::Life;
 use crate::peer::life::Due;
@@ -143,7 +143,7 @@ fn accept(house: &Arc<House>, listener: &TcpListener) {
             }
             Err(cap) => {
                 info!(%address, cap = cap.name(), "connection refused");
-                let _ = platform::send_now(&stream, [&turned_away(cap)[..]].into_iter());
+                let _ = platform::send_now(&stream, [&refused_by(cap)[..]].into_iter());
             }
         }
     }
@@ -155,7 +155,7 @@ fn serve(house: &House, stream: &TcpStream, address: SocketAddr, mut permit: Per
         Ok(None) => return,
         Ok(Some((response, rest))) => match permit.become_client() {
             Ok(()) => Ok((response, rest)),
-            Err(cap) => Err((cap.name(), turned_away(cap))),
+            Err(cap) => Err((cap.name(), refused_by(cap))),
         },
         Err((rule, response)) => Err((rule, response)),
     };
@@ -295,7 +295,7 @@ fn read(stream: &TcpStream, buffer: &mut [u8], time: Duration) -> io::Result<Opt
     }
 }
 
-fn turned_away(cap: TurnedAway) -> Vec<u8> {
+fn refused_by(cap: RefusedBy) -> Vec<u8> {
     plain_response(cap.status(), cap.name())
 }
 
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_whole_is_a_sign_of_life_and_bytes_of_an_unfinished_frame_are_not() {
+    fn complete_messages_are_a_sign_of_life_and_unfinished_frames_are_not() {
         let mut conn = Conn::new(Role::Server, Limits::SERVER);
         let (mut bytes, mut output) = (Vec::new(), Vec::new());
         frame::write(&mut bytes, frame::Opcode::Text, Some([9, 8, 7, 6]), b"abc");

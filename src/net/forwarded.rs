@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_network_is_refused_with_the_reason() {
+    fn an_invalid_network_is_refused_with_the_reason() {
         for (text, reason) in [
             ("", "an IP address"),
             ("proxy.example", "an IP address"),

@@ -17,7 +17,7 @@ use super::host::Host;
 use super::metrics::Metrics;
 use super::platform;
 use super::refused;
-use crate::host::admission::{Admitted, TurnedAway};
+use crate::host::admission::{Admitted, RefusedBy};
 use crate::host::budgets::Spending;
 use crate::household::Household;
 use crate::limits;
@@ -68,7 +68,7 @@ fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
         Err(cap) => return turn_away(host, &stream, address, cap),
     };
     if let Some(displaced) = displaced {
-        Metrics::count(&host.metrics.turned_away, "cap", TurnedAway::Displaced.name());
+        Metrics::count(&host.metrics.refused_connections, "cap", RefusedBy::Displaced.name());
         debug!(%address, "a new connection displaces an unfinished request");
         host.cut_connection(displaced);
     }
@@ -88,7 +88,7 @@ fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
     if let Err(error) = spawned {
         host.connections.remove(number);
         warn!("cannot start a thread for a connection: {error}");
-        Metrics::count(&host.metrics.turned_away, "cap", TurnedAway::Unavailable.name());
+        Metrics::count(&host.metrics.refused_connections, "cap", RefusedBy::Unavailable.name());
     }
 }
 
@@ -100,8 +100,8 @@ fn canonical(address: SocketAddr) -> SocketAddr {
 
 /// Sends a 503, or a 403 to a banned address, without a thread. The send does not block; the kernel
 /// accepts it for a new connection.
-fn turn_away(host: &Host, stream: &TcpStream, address: SocketAddr, cap: TurnedAway) {
-    Metrics::count(&host.metrics.turned_away, "cap", cap.name());
+fn turn_away(host: &Host, stream: &TcpStream, address: SocketAddr, cap: RefusedBy) {
+    Metrics::count(&host.metrics.refused_connections, "cap", cap.name());
     debug!(%address, cap = cap.name(), "connection refused");
     let (status, body) = (cap.status(), format!("{}\n", cap.name()));
     let response = http::response(status, "text/plain; charset=utf-8", &[], body.as_bytes());

@@ -29,8 +29,8 @@ pub struct Metrics {
     pub players: Gauge,
     /// Connections accepted by the listener.
     pub accepted: Counter,
-    /// Connections turned away, by cap.
-    pub turned_away: Named,
+    /// Connections refused, by cap.
+    pub refused_connections: Named,
     /// Requests refused, by rule.
     pub refused: Named,
     /// Clients closed by the server, by rule.
@@ -79,7 +79,7 @@ impl Metrics {
             clients: Gauge::default(),
             players: Gauge::default(),
             accepted: Counter::default(),
-            turned_away: Named::default(),
+            refused_connections: Named::default(),
             refused: Named::default(),
             closed: Named::default(),
             dropped_packets: Named::default(),
@@ -111,7 +111,7 @@ impl Metrics {
         all.register("clients", "Clients after the handshake", self.clients.clone());
         all.register("players", "Players in the world", self.players.clone());
         all.register("accepted", "Connections accepted by the listener", self.accepted.clone());
-        all.register("turned_away", "Connections refused, by cap", self.turned_away.clone());
+        all.register("connections_refused", "Connections refused, by cap", self.refused_connections.clone());
         all.register("requests_refused", "Requests refused, by rule", self.refused.clone());
         all.register("clients_closed", "Clients closed by the server, by rule", self.closed.clone());
         all.register("panics", "Panics caught", self.panics.clone());
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_counted_can_be_read() {
+    fn counted_values_appear_in_the_metrics_text() {
         let metrics = Metrics::new();
         Metrics::count(&metrics.closed, "rule", "slow_client");
         metrics.ticked(Duration::from_micros(40));

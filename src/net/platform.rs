@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_in_front_of_a_terminal_is_told_by_its_group() {
+    fn the_foreground_of_a_terminal_is_known_by_its_process_group() {
         assert_eq!(is_group_in_front("7 (a) b) c) S 1 7 7 34816 7 4194304"), Some(true));
         assert_eq!(is_group_in_front("7 (tickwire) S 1 7 5 34816 5 4194304"), Some(false));
         assert_eq!(is_group_in_front("7 (tickwire) S 1"), None);

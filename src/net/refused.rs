@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::host::Host;
 use super::metrics::Metrics;
-use crate::host::admission::TurnedAway;
+use crate::host::admission::RefusedBy;
 use crate::host::budgets::Spending;
 use crate::packet::endpoint::NoEndpoint;
 use crate::ws::http::{self, RequestHead};
@@ -57,13 +57,13 @@ impl Refused {
 
 /// The refusal for an address whose budget is spent, with the seconds after which to retry.
 pub fn too_often(host: &Host, spending: Spending, wait: Duration) -> Refused {
-    Metrics::count(&host.metrics.turned_away, "cap", spending.rule());
+    Metrics::count(&host.metrics.refused_connections, "cap", spending.rule());
     let seconds = wait.as_millis().div_ceil(1000).max(1).to_string();
     Refused::with(429, spending.rule(), &[("Retry-After", &seconds)])
 }
 
 /// Counts and returns the refusal of a request for which there is no place.
-pub fn turned_away(host: &Host, cap: TurnedAway) -> Refused {
-    Metrics::count(&host.metrics.turned_away, "cap", cap.name());
+pub fn refused_by(host: &Host, cap: RefusedBy) -> Refused {
+    Metrics::count(&host.metrics.refused_connections, "cap", cap.name());
     Refused::plain(cap.status(), cap.name())
 }

@@ -43,7 +43,7 @@ fn an_unknown_version_is_refused() {
 }
 
 #[test]
-fn one_who_watches_moves_nothing() {
+fn a_watching_client_cannot_move() {
     let mut session = Session::new(true);
     handled(&mut session, hello(Mode::Watch));
     assert_eq!(handled(&mut session, step(Some(1))), [Output::Dropped("not_playing")]);
@@ -104,7 +104,7 @@ fn wishes_about_clans_are_paced() {
 }
 
 #[test]
-fn who_attacks_by_itself_goes_on_when_a_button_is_let_go() {
+fn automatic_attack_continues_when_the_button_is_released() {
     let mut session = playing(false);
     let on = |outputs: &[Output]| match outputs {
         [Output::Command(Command { action: Action::Attack { on }, .. }, None)] => *on,

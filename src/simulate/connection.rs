@@ -14,7 +14,7 @@ use crate::host::admission::Permit;
 use crate::host::budgets::Spending;
 use crate::host::client::Client;
 use crate::host::conversation::{self, Asked, At, Books};
-use crate::host::door::NoEntry;
+use crate::host::door::UpgradeRefused;
 use crate::limits;
 use crate::peer::receiver::Denied;
 use crate::peer::{Ending, Receiver};
@@ -219,8 +219,8 @@ impl Connection {
             Ok(entry) => entry,
             Err(no) => {
                 counts.add(match no {
-                    NoEntry::TurnedAway(_) => "refused: no place for a client",
-                    NoEntry::TooOften(..) => "refused: comes too often",
+                    UpgradeRefused::RefusedBy(_) => "refused: no place for a client",
+                    UpgradeRefused::TooOften(..) => "refused: comes too often",
                     _ => "refused: request",
                 });
                 self.refuse(503, now);

@@ -17,7 +17,7 @@ use crate::host::audience::{Desk, Member};
 use crate::host::backlog::Backlog;
 use crate::host::budgets::{Budgets, Spending};
 use crate::host::client::Client;
-use crate::host::door::{Door, Entry, NoEntry};
+use crate::host::door::{Door, Entry, UpgradeRefused};
 use crate::household::Household;
 use crate::limits;
 use crate::packet::Codes;
@@ -132,14 +132,14 @@ impl House {
         head: &RequestHead,
         address: SocketAddr,
         permit: &mut Permit,
-    ) -> Result<Entry, NoEntry> {
+    ) -> Result<Entry, UpgradeRefused> {
         let (now, household) = (self.clock.now(), House::household(address));
         let (codes, rooms, budgets) = (&*self.codes, &self.handles[..], &self.budgets);
         let door = Door { origins: &[], codes, rooms, budgets, is_stopping: false };
         let entered = door.enter(head, household, permit, now);
         match &entered {
             Ok(_) => self.spent(address, Spending::Client),
-            Err(NoEntry::TurnedAway(_)) if self.planted == Some(Planted::BudgetKept) => {
+            Err(UpgradeRefused::RefusedBy(_)) if self.planted == Some(Planted::BudgetKept) => {
                 let _ = self.budgets.take(household, Spending::Client, now);
             }
             Err(_) => {}

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_they_send_are_the_frames_that_are_counted() {
+    fn attackers_send_the_frames_that_they_count() {
         for (attack, index, blocks, expected) in [
             (Attack::PingFlood, 0, 2, (1 + 128, None)),
             (Attack::StalledReaders, 0, 1, (1 + 100, None)),

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn who_never_lived_does_not_die_and_health_is_of_the_known() {
+    fn a_death_needs_a_life_and_health_needs_a_known_player() {
         let mut check = greeted();
         assert_eq!(rules(&check.hear(&Heard::Died, Duration::ZERO)), [Rule::Death]);
         let health = Heard::Health(vec![(3, 100)]);

@@ -251,7 +251,7 @@ fn sixty_three_clients_that_change_clans_cost_a_bystander_two_kilobytes_a_second
 }
 
 #[test]
-fn what_a_client_does_with_clans_itself_it_is_told_in_the_next_turn_whatever_the_others_do() {
+fn own_clan_changes_are_sent_in_the_next_turn_regardless_of_other_clients() {
     let mut village = Village::new(&[(BYSTANDER, "native"), (BYSTANDER, "legacy")]);
     village.stir(5, BYSTANDER + 1..=LAST, |player, time| found_or_leave(player, time, false));
     for is_founding in [true, false, true] {
@@ -298,7 +298,7 @@ fn a_clan_with_the_name_of_one_that_ended_just_now_stays_known_to_a_moomoo_clien
 }
 
 #[test]
-fn an_owner_who_is_asked_without_end_is_told_within_the_rate() {
+fn endless_clan_requests_reach_the_owner_within_the_rate_limit() {
     let (one, two) = (BYSTANDER, BYSTANDER + 1);
     let mut village = Village::new(&[(one, "native"), (one, "letters")]);
     village.step(vec![(one, Action::ClanCreate { name: "one".to_owned() })]);
@@ -330,7 +330,7 @@ fn an_owner_who_is_asked_without_end_is_told_within_the_rate() {
 }
 
 #[test]
-fn members_who_come_and_go_cost_the_others_of_the_clan_no_more_than_the_rate() {
+fn members_that_join_and_leave_cost_clan_mates_no_more_than_the_rate_limit() {
     let owner = BYSTANDER + 1;
     let mut village = Village::new(&[(BYSTANDER, "native"), (BYSTANDER, "legacy"), (owner, "native")]);
     let ask = |player| (player, Action::ClanRequest { name: "all".to_owned() });
@@ -366,7 +366,7 @@ fn members_who_come_and_go_cost_the_others_of_the_clan_no_more_than_the_rate() {
 }
 
 #[test]
-fn a_moomoo_client_hears_who_is_in_its_clan_after_the_update_that_shows_the_clan() {
+fn a_moomoo_client_gets_its_clan_members_after_the_update_that_shows_the_clan() {
     let mut village = Village::new(&[(BYSTANDER, "legacy")]);
     village.step(vec![(BYSTANDER, Action::ClanCreate { name: "own".to_owned() })]);
     village.wait(1);

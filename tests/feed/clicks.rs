@@ -124,7 +124,7 @@ fn grown(dialect: &'static str) -> Game {
 }
 
 #[test]
-fn who_chooses_what_this_game_lacks_is_told_so_and_shown_the_choice_again() {
+fn an_upgrade_that_the_game_lacks_is_answered_and_the_choice_is_sent_again() {
     for dialect in &DIALECTS[1..] {
         let mut game = grown(dialect);
         // Mine, sapling, platform, blocker, teleporter.

@@ -89,7 +89,7 @@ impl Company {
 }
 
 #[test]
-fn a_shot_is_told_once_when_it_begins_and_once_when_it_ends() {
+fn a_shot_is_sent_once_when_it_begins_and_once_when_it_ends() {
     let mut company = Company::new();
     company.spawn(Spawned::Item(17));
     while company.shots[0] < 3 || company.shots[0] != company.shots[1] {
@@ -121,7 +121,7 @@ fn a_shot_is_told_once_when_it_begins_and_once_when_it_ends() {
 }
 
 #[test]
-fn animals_are_told_when_they_are_new_or_change_and_when_they_are_gone() {
+fn animals_are_sent_when_they_appear_change_or_disappear() {
     let mut company = Company::new();
     company.forget();
     company.spawn(Spawned::Animal(AnimalKind::Wolf));
@@ -174,7 +174,7 @@ fn cows_have_different_names_in_the_moomoo_dialects() {
 }
 
 #[test]
-fn what_the_operator_builds_is_nobodys_in_the_moomoo_dialects_and_0_s_in_the_native_one() {
+fn operator_structures_have_no_owner_in_moomoo_and_owner_0_in_native() {
     let mut company = Company::new();
     company.spawn(Spawned::Item(17));
     company.wait(4);
@@ -194,7 +194,7 @@ fn people(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_clan_is_told_to_all_and_its_members_to_them() {
+fn clans_are_sent_to_all_clients_and_members_only_to_the_clan() {
     let mut company = Company::new();
     company.forget();
     company.do_it(ANN, Action::ClanCreate { name: "wolves".to_owned() });
@@ -250,7 +250,7 @@ fn a_clan_is_told_to_all_and_its_members_to_them() {
 }
 
 #[test]
-fn what_the_operator_says_reaches_everyone() {
+fn operator_chat_reaches_all_clients() {
     let mut company = Company::new();
     company.forget();
     company.do_it(0, Action::Say { text: "restart in 5 minutes".to_owned() });

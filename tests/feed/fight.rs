@@ -88,7 +88,7 @@ impl Fight {
 }
 
 #[test]
-fn a_fight_is_told_to_both_in_both_layouts() {
+fn a_fight_is_sent_to_both_players_in_both_layouts() {
     let mut fight = Fight::new();
     fight.out();
     let [native_attacker, native_victim, legacy_attacker, legacy_victim] = &fight.clients[..] else {
@@ -125,7 +125,7 @@ fn a_fight_is_told_to_both_in_both_layouts() {
 }
 
 #[test]
-fn who_died_is_set_up_anew() {
+fn a_dead_player_gets_a_new_setup() {
     let mut fight = Fight::new();
     fight.out();
     fight.clients.iter_mut().for_each(|client| client.heard.clear());
@@ -142,7 +142,7 @@ fn who_died_is_set_up_anew() {
 }
 
 #[test]
-fn who_eats_sees_what_it_healed_and_nobody_else_does() {
+fn healing_by_food_is_sent_only_to_the_player_that_eats() {
     let mut fight = Fight::new();
     fight.out();
     let grant = Action::Grant { player: PlayerId(VICTIM), resource: Resource::Food, amount: 100 };
@@ -169,7 +169,7 @@ fn who_eats_sees_what_it_healed_and_nobody_else_does() {
 }
 
 #[test]
-fn who_comes_back_by_another_name_is_told_anew_to_those_who_know_the_old_one() {
+fn a_player_that_respawns_with_another_name_is_introduced_again() {
     // Of three steps one is a turn: each of them is the one of the death once.
     for offset in 0..3 {
         let mut fight = Fight::with(10, 14_400);
@@ -191,7 +191,7 @@ fn who_comes_back_by_another_name_is_told_anew_to_those_who_know_the_old_one() {
 }
 
 #[test]
-fn who_is_back_before_the_next_turn_is_set_up_anew_all_the_same() {
+fn a_player_that_respawns_before_the_next_turn_gets_a_new_setup() {
     // Of three steps one is a turn: each of them is the one of the death once.
     for offset in 0..3 {
         let mut fight = Fight::with(10, 14_400);
@@ -273,7 +273,7 @@ fn build(fight: &mut Fight) {
 }
 
 #[test]
-fn what_is_built_is_told_once_with_its_owner() {
+fn a_new_structure_is_sent_once_with_its_owner() {
     let mut fight = Fight::new();
     build(&mut fight);
     let wall = fight.world.structures().next().expect("it stands");
@@ -303,7 +303,7 @@ fn what_is_built_is_told_once_with_its_owner() {
 }
 
 #[test]
-fn what_is_destroyed_is_gone_for_all_who_knew_it() {
+fn a_destroyed_structure_is_removed_for_every_client_that_knew_it() {
     let mut fight = Fight::new();
     build(&mut fight);
     let wall = fight.world.structures().next().expect("it stands");
@@ -317,7 +317,7 @@ fn what_is_destroyed_is_gone_for_all_who_knew_it() {
 }
 
 #[test]
-fn who_is_known_and_out_of_view_is_not_seen_to_strike() {
+fn strikes_of_a_known_player_out_of_view_are_not_sent() {
     let mut fight = Fight::with(30, 14_400);
     let walk = |angle| Action::Move { direction: Some(Angle(angle)) };
     fight.step(vec![(ATTACKER, walk(0)), (VICTIM, walk(1 << 15)), (ATTACKER, Action::Attack { on: true })]);

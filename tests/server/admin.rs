@@ -121,7 +121,7 @@ fn guesses_in_parallel_are_as_few_as_one_after_the_other() {
 }
 
 #[test]
-fn metrics_are_for_this_machine_and_for_who_has_the_token() {
+fn metrics_are_served_to_local_requests_and_with_the_token() {
     let server = guarded();
     for (path, headers, expected) in [
         ("/metrics", "Host: localhost\r\n", "200"),
@@ -218,7 +218,7 @@ fn the_same_commands_give_the_same_answers_and_the_host_does_not_matter() {
 }
 
 #[test]
-fn whoever_is_kicked_over_http_is_told_and_nobody_bans_itself() {
+fn a_client_kicked_over_http_gets_the_reason_and_the_operator_cannot_ban_itself() {
     let server = guarded();
     let mut peer = Peer::connect(server.address(), "/?format=json");
     peer.send_text(r#"["enter_game",[{"name":"Ann","skin":0}]]"#);

@@ -46,7 +46,7 @@ fn counter(server: &Server, name: &str) -> u64 {
 }
 
 #[test]
-fn what_bots_are_told_makes_sense_in_each_layout() {
+fn bots_receive_consistent_packets_in_each_layout() {
     let (server, url) = start();
     for name in ["native", "legacy", "letters-2023", "letters-2024", "letters"] {
         let report = run(&url, name, 24);
@@ -75,7 +75,7 @@ fn two_layouts_at_once_and_one_send_a_turn() {
 }
 
 #[test]
-fn who_stands_among_those_who_stand_is_told_nothing() {
+fn an_idle_client_among_idle_players_receives_no_updates() {
     let (server, url) = start();
     let url = url.for_dialect("native");
     let mut talks: Vec<Talk> =

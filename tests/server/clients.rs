@@ -194,7 +194,7 @@ fn json_carries_the_same_packets() {
 }
 
 #[test]
-fn a_stop_leaves_nobody_behind_who_does_not_ask_or_does_not_read() {
+fn shutdown_leaks_neither_idle_connections_nor_clients_that_do_not_read() {
     let server = server();
     let _silent = TcpStream::connect(server.address()).expect("a connection");
     let mut deaf = TcpStream::connect(server.address()).expect("a connection");
@@ -226,7 +226,7 @@ fn metrics_after_a_goodbye() -> Option<String> {
 }
 
 #[test]
-fn who_said_goodbye_leaves_the_world_at_once_though_it_holds_on() {
+fn a_closed_client_leaves_the_world_at_once_even_if_its_socket_stays_open() {
     let mut tries = (0..5).map(|_| metrics_after_a_goodbye());
     let gone = tries.find_map(|gone| gone).expect("nobody plays before the connection has had its time");
     assert!(gone.contains("tickwire_clients 1\n"), "its connection has {:?} to end", limits::CLOSE_TIME);

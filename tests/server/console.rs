@@ -82,7 +82,7 @@ fn a_grant_is_felt_by_the_player_by_number_and_by_name() {
 }
 
 #[test]
-fn what_the_world_refuses_comes_back_and_what_is_no_order_says_what_is() {
+fn console_reports_commands_that_the_world_rejects_and_explains_invalid_ones() {
     let mut program = start();
     for (line, expected) in [
         (format!("say {}", "a".repeat(61)), "error: the world rejected the command: chat_too_long"),
@@ -124,7 +124,7 @@ fn spawn(program: &mut Program, what: &str, (x_px, y_px): (i32, i32)) -> (i32, i
 }
 
 #[test]
-fn what_is_said_and_what_appears_is_told_to_who_plays() {
+fn say_and_spawn_reach_the_players() {
     let mut program = start();
     let mut ann = Peer::connect(program.address, "/play?format=json");
     ann.send_text(r#"["hello",[1,1,"Ann",0]]"#);
@@ -149,7 +149,7 @@ fn what_is_said_and_what_appears_is_told_to_who_plays() {
 }
 
 #[test]
-fn players_and_stats_show_who_is_there() {
+fn players_and_stats_list_the_connected_players() {
     let mut program = start();
     let (_ann, number) = join(program.address, "127.0.0.1", "Ann \"B\"");
     // The body is in the world from its first tick on, and it was told of that.
@@ -171,7 +171,7 @@ fn players_and_stats_show_who_is_there() {
 }
 
 #[test]
-fn a_kicked_player_is_told_so_and_may_come_again() {
+fn a_kicked_player_gets_a_reason_and_may_reconnect() {
     let mut program = start();
     let (mut ann, number) = join(program.address, "127.0.0.1", "Ann");
     let (mut bo, _) = join(program.address, "127.0.0.1", "Bo");
@@ -188,7 +188,7 @@ fn a_kicked_player_is_told_so_and_may_come_again() {
 }
 
 #[test]
-fn a_client_of_a_moomoo_dialect_is_told_by_disconnect_before_the_close_frame() {
+fn a_moomoo_client_gets_a_disconnect_packet_before_the_close_frame() {
     let mut program = start();
     let hear_end = |talk: &mut Talk| {
         let is_disconnect = |heard: &Heard| *heard == Heard::Other("disconnect".to_owned());

@@ -76,7 +76,7 @@ fn converse(dialect: &str, path: &str) {
 }
 
 #[test]
-fn legacy_clients_are_told_in_the_order_they_need() {
+fn legacy_clients_get_packets_in_the_order_that_they_need() {
     converse("legacy", "/");
 }
 
@@ -86,6 +86,6 @@ fn letters_2023_clients_are_told_in_the_order_they_need() {
 }
 
 #[test]
-fn letters_clients_are_told_in_the_order_they_need() {
+fn letters_clients_get_packets_in_the_order_that_they_need() {
     converse("letters", "/server");
 }

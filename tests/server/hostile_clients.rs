@@ -145,7 +145,7 @@ fn garbage_is_answered_with_the_rule_that_it_breaks() {
 }
 
 #[test]
-fn who_sends_no_request_is_answered_with_408() {
+fn a_connection_without_a_request_gets_408() {
     let (server, url) = start();
     let mut honest = Honest::join(&url);
     honest.is_served();
@@ -162,7 +162,7 @@ fn who_sends_no_request_is_answered_with_408() {
 }
 
 #[test]
-fn who_reads_nothing_is_closed_as_slow() {
+fn a_client_that_reads_nothing_is_closed_as_slow() {
     let (server, url) = start();
     let mut honest = Honest::join(&url);
     honest.is_served();
@@ -215,7 +215,7 @@ fn read_again_when_slow() -> Option<io::Result<Option<String>>> {
 }
 
 #[test]
-fn a_slow_client_that_reads_again_in_time_is_told_why() {
+fn a_slow_client_that_resumes_reading_gets_the_close_reason() {
     let mut tries = (0..4).map(|_| read_again_when_slow());
     let heard = tries.find_map(|heard| heard).expect("it reads all before its time is over");
     assert_eq!(heard.unwrap().as_deref(), Some("1008 slow_client"));

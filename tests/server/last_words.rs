@@ -67,7 +67,7 @@ fn flooding(bytes: usize) -> (Vec<(u8, Vec<u8>)>, Duration) {
 }
 
 #[test]
-fn an_echo_server_that_stops_says_so_to_who_floods_it() {
+fn a_stopping_echo_server_sends_a_close_frame_even_to_a_flooding_client() {
     for bytes in [100, 15_000, 200_000] {
         // Who has not read up to the goodbye when the time for it is over is cut off, which a busy machine can bring about.
         let hears = || {
@@ -86,7 +86,7 @@ fn an_echo_server_that_stops_says_so_to_who_floods_it() {
 
 /// A message far beyond the bound is refused in its header; its sender can send all of it before it reads that.
 #[test]
-fn who_sends_an_echo_server_too_much_can_finish_and_reads_why() {
+fn a_client_that_sends_too_long_a_message_still_reads_the_close_frame() {
     let server = EchoServer::start("127.0.0.1:0".parse().expect("an address"), 8 << 20).expect("a port");
     let mut raw = Raw::connect(server.address(), "/");
     raw.heard.clear();
@@ -189,7 +189,7 @@ fn head_gets_no_body_whatever_the_answer_is() {
 
 /// RFC 9110 section 10.1.1: such a client waits for a word before it sends its body.
 #[test]
-fn who_asks_before_it_sends_a_body_is_told_to_go_on() {
+fn a_request_with_expect_gets_100_continue() {
     let server = guarded();
     let mut stream = TcpStream::connect(server.address()).expect("a connection");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");

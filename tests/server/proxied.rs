@@ -162,7 +162,7 @@ fn a_ban_of_an_ipv6_address_is_for_its_64() {
 }
 
 #[test]
-fn who_comes_through_a_proxy_is_not_at_this_machine() {
+fn a_client_behind_a_proxy_is_not_local() {
     let server = behind_a_proxy();
     for (path, headers) in [("/metrics", ""), ("/wire", ""), ("/wire", UPGRADE)] {
         for named in ["127.0.0.1", "::1", "203.0.113.7", "127.0.0.1, 127.0.0.1"] {

@@ -172,7 +172,7 @@ fn each_file_of_several_comes_out_the_same_and_goes_on_where_the_one_before_ende
 }
 
 #[test]
-fn what_cannot_be_run_again_says_why() {
+fn a_capture_that_cannot_be_replayed_is_refused_with_the_reason() {
     let (text, status) = replay(b"no capture", "none", &[]);
     assert_eq!(status, 2);
     assert!(text.contains(": at byte 0: this is neither pcapng nor pcap"), "{text}");

@@ -226,7 +226,7 @@ fn with_too_few_open_files_it_does_not_start_and_says_what_it_needs() {
 }
 
 #[test]
-fn without_descriptors_nobody_spins_who_is_there_is_served_and_all_is_well_again_afterwards() {
+fn without_descriptors_the_listener_does_not_spin_serves_its_clients_and_recovers() {
     let mut program = Program::start(&mut tickwire(&["--bind", "127.0.0.1:0"]));
     let mut honest = Peer::connect(program.address, "/play");
     honest.send(&[0x92, 1, 0x92, 1, 1]);
@@ -274,7 +274,7 @@ fn hard_limit() -> Option<u64> {
 }
 
 #[test]
-fn who_says_too_much_is_warned_and_then_closed_with_1008() {
+fn a_client_over_its_rate_limit_is_warned_and_then_closed_with_1008() {
     let server = server();
     let mut client = Raw::connect(server.address(), "/play?token=");
     client.say("native", &ClientPacket::Hello { version: 1, mode: Mode::Watch, name: None, skin: None });

@@ -103,7 +103,7 @@ fn a_broken_frame_goes_out_and_its_rule_comes_back() {
 }
 
 #[test]
-fn what_is_quiet_is_not_shown_but_can_be_expected() {
+fn quiet_packets_are_hidden_but_can_be_expected() {
     let script =
         "hello version=1 mode=1\nexpect update\nexpect stats\nmove sequence=1 direction=0\nexpect update\n";
     let (code, lines, _) = talk(&["--quiet", "update", "--quiet", "13"], script);

@@ -135,7 +135,7 @@ fn is_packet(name: &'static str) -> impl Fn(&Json) -> bool {
 }
 
 #[test]
-fn who_is_not_at_this_machine_needs_the_token() {
+fn a_remote_watcher_needs_the_token() {
     let server = guarded();
     let address = server.address();
     let bearer = format!("Authorization: Bearer {TOKEN}\r\n");
@@ -313,7 +313,7 @@ fn a_watcher_that_does_not_read_costs_its_place_only_and_only_for_a_while() {
 }
 
 #[test]
-fn what_is_no_wish_ends_the_watcher_and_a_stop_says_goodbye() {
+fn an_invalid_wish_closes_the_watcher_and_so_does_shutdown() {
     let server = server();
     for wish in ["{}", "watch", r#"{"watch":"Ada"}"#, r#"{"save":false}"#] {
         let mut watcher = Watcher::here(server.address());

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_let_in_who_asks_while_there_is_room() {
+    fn owners_admit_requests_while_the_clan_has_room() {
         let answer = |accept| Wish::Clan(ClanWish::Answer { player: 5, accept });
         assert_eq!(wishes(true, &in_clan(true, &[1], &[5, 6])), vec![answer(true); 100]);
         let many = [1, 2, 3, 4, 6, 7, 8, 9];

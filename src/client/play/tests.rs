@@ -43,7 +43,7 @@ fn alone_it_walks_to_a_thing_and_strikes_it_within_reach() {
 }
 
 #[test]
-fn it_goes_after_who_is_near_in_any_direction() {
+fn a_bot_pursues_a_near_player_in_any_direction() {
     let mut hunts = 0;
     for seed in 0..30 {
         let (mut hunter, mut picture) = (player(seed), picture(720.0));
@@ -57,7 +57,7 @@ fn it_goes_after_who_is_near_in_any_direction() {
 }
 
 #[test]
-fn who_is_stuck_walks_around() {
+fn a_stuck_bot_walks_around_the_obstacle() {
     let mut player = player(1);
     wishes(&mut player, &picture(500.0), 0);
     let around = wishes(&mut player, &picture(500.0), 1);
@@ -83,7 +83,7 @@ fn far_from_where_others_meet_it_goes_there_and_strikes_nothing() {
 }
 
 #[test]
-fn a_settler_now_and_then_strikes_back_at_who_hurts_it() {
+fn a_settler_sometimes_strikes_back_at_its_attacker() {
     let mut answers = 0;
     for seed in 0..60 {
         let (mut player, mut picture) = (player(seed), picture(720.0));
@@ -100,7 +100,7 @@ fn a_settler_now_and_then_strikes_back_at_who_hurts_it() {
 }
 
 #[test]
-fn a_settler_does_not_strike_through_who_gathers_beside_it() {
+fn a_settler_does_not_strike_a_player_that_gathers_beside_it() {
     let (mut player, mut picture) = (player(1), picture(720.0));
     picture.players.insert(2, known(760.0));
     let strike = Wish::Attack { on: true, heading: 0 };
@@ -111,7 +111,7 @@ fn a_settler_does_not_strike_through_who_gathers_beside_it() {
 }
 
 #[test]
-fn who_is_walled_in_strikes_the_wall() {
+fn a_walled_in_bot_strikes_the_wall() {
     let (mut player, mut picture) = (player(1), picture(500.0));
     let wall = Object { id: 8, kind: None, x_px: 590.0, scale_px: 50.0, built: Some((3, 2)), ..TREE };
     picture.objects.insert(wall.id, wall);

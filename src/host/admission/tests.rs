@@ -6,7 +6,7 @@ const FAR: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 9));
 const NEAR: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 10));
 const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
-fn admit(admission: &Arc<Admission>, address: IpAddr) -> Result<Permit, TurnedAway> {
+fn admit(admission: &Arc<Admission>, address: IpAddr) -> Result<Permit, RefusedBy> {
     admission.admit(Some(address)).map(|admitted| admitted.permit)
 }
 
@@ -19,10 +19,10 @@ fn is_empty(admission: &Admission) -> bool {
 fn pending_caps_hold_in_all_and_per_address() {
     let admission = Admission::new(Caps { pending: 3, pending_per_address: 1, ..Caps::default() });
     let first = admit(&admission, FAR).unwrap();
-    assert_eq!(admit(&admission, FAR).unwrap_err(), TurnedAway::HeadsPendingForAddress);
+    assert_eq!(admit(&admission, FAR).unwrap_err(), RefusedBy::HeadsPendingForAddress);
     let _others = [HERE, NEAR].map(|address| admission.admit(Some(address)).unwrap());
     let [v4, v6] = ["203.0.113.11", "2001:db8::1"].map(|text| text.parse().expect("an address"));
-    assert_eq!(admit(&admission, v4).unwrap_err(), TurnedAway::HeadsPending);
+    assert_eq!(admit(&admission, v4).unwrap_err(), RefusedBy::HeadsPending);
     drop(first);
     assert!(admit(&admission, v6).is_ok());
 }
@@ -34,8 +34,8 @@ fn a_displaced_request_becomes_nothing_and_gives_its_place_back_once() {
     let near = admit(&admission, NEAR).unwrap();
     let Admitted { mut permit, displaced } = admission.admit(Some(HERE)).unwrap();
     assert_eq!(displaced, Some(greedy[0].number()), "the oldest of the address that has most");
-    assert_eq!(greedy[0].become_client(), Err(TurnedAway::Displaced));
-    assert_eq!(greedy[0].become_watcher(), Err(TurnedAway::Displaced));
+    assert_eq!(greedy[0].become_client(), Err(RefusedBy::Displaced));
+    assert_eq!(greedy[0].become_watcher(), Err(RefusedBy::Displaced));
     greedy[1].become_client().unwrap();
     permit.become_client().unwrap();
     drop((greedy, near, permit));
@@ -79,7 +79,7 @@ fn one_address_has_half_of_the_watchers() {
     let watch =
         |address| admit(&admission, address).and_then(|mut permit| permit.become_watcher().map(|()| permit));
     let here: Vec<_> = (0..limits::WATCHERS / 2).map(|_| watch(HERE).unwrap()).collect();
-    assert_eq!(watch(HERE).unwrap_err(), TurnedAway::WatchersForAddress);
+    assert_eq!(watch(HERE).unwrap_err(), RefusedBy::WatchersForAddress);
     assert!(watch(FAR).is_ok());
     drop(here);
     assert!(watch(HERE).is_ok() && is_empty(&admission));
@@ -96,15 +96,15 @@ fn a_proxys_requests_count_for_who_is_behind_it() {
     let mut permits = [(); 4].map(|()| admission.admit(None).unwrap().permit);
     admission.ban(HERE);
     let [first, second, third, fourth] = &mut permits;
-    assert_eq!(first.become_client(), Err(TurnedAway::Unavailable), "whose it is comes first");
+    assert_eq!(first.become_client(), Err(RefusedBy::Unavailable), "whose it is comes first");
     first.belongs_to(FAR).unwrap();
     first.belongs_to(FAR).unwrap();
-    assert_eq!(second.belongs_to(FAR), Err(TurnedAway::HeadsPendingForAddress));
-    assert_eq!(third.belongs_to(HERE), Err(TurnedAway::Banned));
+    assert_eq!(second.belongs_to(FAR), Err(RefusedBy::HeadsPendingForAddress));
+    assert_eq!(third.belongs_to(HERE), Err(RefusedBy::Banned));
     fourth.belongs_to(NEAR).unwrap();
     first.become_client().unwrap();
     second.belongs_to(FAR).unwrap();
-    assert_eq!(second.become_client(), Err(TurnedAway::ClientsForAddress));
+    assert_eq!(second.become_client(), Err(RefusedBy::ClientsForAddress));
     fourth.become_client().unwrap();
     drop(permits);
     assert!(is_empty(&admission));
@@ -115,8 +115,8 @@ fn a_banned_address_gets_no_place_and_turns_no_request_into_a_client() {
     let admission = Admission::new(Caps::default());
     let mut before = admit(&admission, FAR).unwrap();
     assert_eq!([admission.ban(FAR), admission.ban(FAR)], [Some(true), Some(false)]);
-    assert_eq!(admit(&admission, FAR).unwrap_err(), TurnedAway::Banned);
-    assert_eq!(before.become_client(), Err(TurnedAway::Banned));
+    assert_eq!(admit(&admission, FAR).unwrap_err(), RefusedBy::Banned);
+    assert_eq!(before.become_client(), Err(RefusedBy::Banned));
     assert!(admit(&admission, NEAR).is_ok() && admission.is_banned(FAR) && !admission.is_banned(NEAR));
     assert_eq!(admission.bans(), [Household::of(FAR)]);
     assert_eq!([admission.unban(FAR), admission.unban(FAR)], [true, false]);
@@ -129,12 +129,12 @@ fn a_network_of_ipv6_has_the_places_and_the_ban_of_one_address() {
         Admission::new(Caps { pending_per_address: 2, clients_per_address: 1, ..Caps::default() });
     let ip = |text: &str| -> IpAddr { text.parse().expect("an address") };
     let mut permits = ["2001:db8::1", "2001:db8::2"].map(|text| admit(&admission, ip(text)).unwrap());
-    assert_eq!(admit(&admission, ip("2001:db8::3")).unwrap_err(), TurnedAway::HeadsPendingForAddress);
+    assert_eq!(admit(&admission, ip("2001:db8::3")).unwrap_err(), RefusedBy::HeadsPendingForAddress);
     permits[0].become_client().unwrap();
-    assert_eq!(permits[1].become_client(), Err(TurnedAway::ClientsForAddress));
+    assert_eq!(permits[1].become_client(), Err(RefusedBy::ClientsForAddress));
     assert_eq!(admission.ban(ip("2001:db8::9")), Some(true));
     assert_eq!(admission.ban(ip("2001:db8::8")), Some(false), "one ban for all of the /64");
-    assert_eq!(admit(&admission, ip("2001:db8::ffff:1")).unwrap_err(), TurnedAway::Banned);
+    assert_eq!(admit(&admission, ip("2001:db8::ffff:1")).unwrap_err(), RefusedBy::Banned);
     assert!(admission.is_banned(ip("2001:db8::3")) && admit(&admission, ip("2001:db8:0:1::1")).is_ok());
     assert!(admission.unban(ip("2001:db8::7")) && admit(&admission, ip("2001:db8::9")).is_ok());
     drop(permits);
@@ -157,10 +157,10 @@ fn client_caps_hold_and_places_come_back() {
     let admission = Admission::new(Caps { clients: 2, clients_per_address: 1, ..Caps::default() });
     let mut permits = [FAR, FAR, NEAR].map(|address| admit(&admission, address).unwrap());
     permits[0].become_client().unwrap();
-    assert_eq!(permits[1].become_client(), Err(TurnedAway::ClientsForAddress));
+    assert_eq!(permits[1].become_client(), Err(RefusedBy::ClientsForAddress));
     let mut here = admit(&admission, HERE).unwrap();
     here.become_client().unwrap();
-    assert_eq!(permits[2].become_client(), Err(TurnedAway::Clients));
+    assert_eq!(permits[2].become_client(), Err(RefusedBy::Clients));
     assert_eq!(admission.clients(), 2);
     drop((permits, here));
     assert!(admission.clients() == 0 && is_empty(&admission), "an address that left is forgotten");

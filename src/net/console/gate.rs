@@ -30,7 +30,7 @@ struct Failures {
 
 /// Why a token does not open the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shut {
+pub enum GateRefusal {
     /// The token is wrong.
     Wrong,
     /// The address sent too many wrong tokens, so this one was not checked. The address may retry
@@ -48,14 +48,14 @@ impl Gate {
         address: IpAddr,
         now: Duration,
         is_right: impl FnOnce() -> bool,
-    ) -> Result<(), Shut> {
+    ) -> Result<(), GateRefusal> {
         let household = Household::of(address);
         let mut failures = self.failures.lock();
         failures.retain(|_, failures| !failures.is_over(now));
         if let Some(of_address) = failures.get(&household).filter(|seen| seen.count >= limits::ADMIN_FAILURES)
         {
             let over = of_address.since + limits::ADMIN_FAILURE_TIME;
-            return Err(Shut::TooOften(over.saturating_sub(now)));
+            return Err(GateRefusal::TooOften(over.saturating_sub(now)));
         }
         if is_right() {
             return Ok(());
@@ -67,7 +67,7 @@ impl Gate {
             }
         }
         failures.entry(household).or_insert(Failures { since: now, count: 0 }).count += 1;
-        Err(Shut::Wrong)
+        Err(GateRefusal::Wrong)
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
     }
 
     fn is_shut(gate: &Gate, address: IpAddr, now: Duration) -> bool {
-        matches!(gate.attempt(address, now, || true), Err(Shut::TooOften(_)))
+        matches!(gate.attempt(address, now, || true), Err(GateRefusal::TooOften(_)))
     }
 
     #[test]
@@ -98,12 +98,15 @@ mod tests {
         let (far, other) = (ip("203.0.113.9"), ip("203.0.113.10"));
         for _ in 0..limits::ADMIN_FAILURES {
             assert_eq!(gate.attempt(far, start, || true), Ok(()));
-            assert_eq!(gate.attempt(far, start, || false), Err(Shut::Wrong));
+            assert_eq!(gate.attempt(far, start, || false), Err(GateRefusal::Wrong));
         }
         let over = start + limits::ADMIN_FAILURE_TIME;
         let looked_at = || panic!("a throttled token is not looked at");
         let later = limits::ADMIN_FAILURE_TIME - Duration::from_secs(2);
-        assert_eq!(gate.attempt(far, start + Duration::from_secs(2), looked_at), Err(Shut::TooOften(later)));
+        assert_eq!(
+            gate.attempt(far, start + Duration::from_secs(2), looked_at),
+            Err(GateRefusal::TooOften(later))
+        );
         assert!(is_shut(&gate, far, over - Duration::from_millis(1)) && !is_shut(&gate, other, start));
         assert!(!is_shut(&gate, far, over));
     }
@@ -135,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn the_number_of_remembered_addresses_is_bounded() {
         let gate = Gate::default();
         for number in 0..=limits::ADMIN_FAILURE_ADDRESSES {
             let address = IpAddr::V4(std::net::Ipv4Addr::from_bits(number as u32));

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_already_stays_as_it_is() {
+    fn save_never_changes_an_existing_file() {
         let folder = Folder::new();
         write(&folder.0, &Snapshot { tick: 7, bytes: [1].into() }).expect("written");
         let error = write(&folder.0, &Snapshot { tick: 7, bytes: [2].into() }).expect_err("taken");

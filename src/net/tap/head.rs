@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reader_of_the_handshake_needs_stays() {
+    fn redaction_keeps_the_headers_of_the_handshake() {
         let head = "GET /play HTTP/1.1\r\nHost: a\r\nUser-Agent: b\r\nOrigin: http://a\r\nConnection: keep-alive, Upgrade\r\n\
                     Upgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\
                     Sec-WebSocket-Extensions: permessage-deflate\r\nCache-Control: no-cache\r\nX-Forwarded-For: 203.0.113.9\r\n\

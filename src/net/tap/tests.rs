@@ -96,7 +96,7 @@ fn a_conversation_comes_in_its_order_and_secrets_are_covered() {
 }
 
 #[test]
-fn who_is_not_listened_to_is_not_copied() {
+fn traffic_without_a_listener_is_not_copied() {
     let tap = Tap::default();
     (1..4).for_each(|client| tap.opened(client, handshake()));
     let talk = || {
@@ -122,7 +122,7 @@ fn who_is_not_listened_to_is_not_copied() {
 }
 
 #[test]
-fn a_tick_that_cannot_be_shown_is_lost_to_those_who_listen_to_the_world() {
+fn a_tick_that_does_not_fit_is_reported_lost_to_listeners_of_the_world() {
     let tap = Tap::default();
     let (world, clients) = (tap.listen_with_world(None, PLENTY), tap.listen(None, PLENTY));
     tick(&tap, 5);
@@ -148,7 +148,7 @@ fn one_can_listen_to_one() {
 }
 
 #[test]
-fn who_comes_later_is_introduced_and_begins_with_a_whole_message() {
+fn a_late_listener_gets_introductions_and_begins_with_a_whole_message() {
     let tap = Tap::default();
     tap.opened(1, handshake());
     tap.opened(2, handshake());
@@ -237,7 +237,7 @@ fn a_listener_that_loses_events_while_it_waits_for_a_world_is_shown_all_worlds_a
 }
 
 #[test]
-fn what_does_not_fit_is_counted_and_lies_behind_what_was_taken() {
+fn traffic_over_the_bound_is_counted_after_the_accepted_traffic() {
     let tap = Tap::default();
     let listener = tap.listen(None, 3 * limits::TAP_ITEM_BYTES + 100);
     tap.opened(1, handshake());
@@ -260,7 +260,7 @@ fn what_does_not_fit_is_counted_and_lies_behind_what_was_taken() {
 }
 
 #[test]
-fn who_is_torn_inside_a_message_costs_nobody_else_anything() {
+fn a_listener_that_loses_part_of_a_message_affects_no_other_listener() {
     let tap = Tap::default();
     let listener = tap.listen_with_world(None, 8 * limits::TAP_ITEM_BYTES);
     (1..3).for_each(|client| tap.opened(client, handshake()));
@@ -282,7 +282,7 @@ fn who_is_torn_inside_a_message_costs_nobody_else_anything() {
 }
 
 #[test]
-fn one_who_does_not_take_holds_nobody_up_and_keeps_no_more_than_its_bound() {
+fn a_listener_that_does_not_drain_blocks_no_thread_and_keeps_at_most_its_bound() {
     let tap = Tap::default();
     let (idle, busy) = (tap.listen_with_world(None, 10_000), tap.listen(None, PLENTY));
     tap.opened(1, handshake());

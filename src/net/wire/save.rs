@@ -109,7 +109,7 @@ mod tests {
     use crate::capture::End;
 
     #[test]
-    fn what_was_kept_is_read_back_as_one_connection_without_a_hole() {
+    fn a_saved_ring_is_read_back_as_one_connection_without_a_gap() {
         let opened = Opened {
             address: "203.0.113.9:40000".parse().expect("an address"),
             local: "127.0.0.1:3000".parse().expect("an address"),

@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_listens_while_nobody_watches() {
+    fn the_tap_has_no_listener_without_watchers() {
         let (host, (near, far)) = (host(), pair());
         thread::scope(|scope| {
             let watcher = scope.spawn(|| run(&host, &far, &[]));

@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_is_remembered_until_it_is_answered() {
+    fn a_clan_request_is_remembered_until_it_is_answered() {
         use crate::packet::ClientPacket;
         use crate::packet::client_packet::ClanWish;
         let (faults, mut check) = moomoo(&[Heard::Asks { player: 3 }]);

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_is_counted_once_and_not_again_in_the_next_life() {
+    fn structures_are_counted_once_and_not_again_after_a_respawn() {
         let [setup, added] = born();
         let course =
             [walls(1), walls(2), turn(), walls(1), turn(), Heard::Died, setup, added, walls(1), turn()];
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_chosen_was_offered_and_is_counted() {
+    fn a_choice_must_have_been_offered_and_is_counted() {
         let course = [offers(1, 2, None), bar(&[5], true), offers(0, 3, None), bar(&[0], true)];
         assert_eq!(heard(&course), (vec![], Deeds { upgrades: 1, ..Deeds::default() }));
         assert_eq!(heard(&course[1..]).0, [Rule::Unoffered]);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_offered_is_what_the_rules_offer() {
+    fn offers_must_match_the_rules() {
         let right = vec![1, 3, 5, 6, 7, 8];
         assert_eq!(heard(&[offers(1, 2, Some(right.clone())), offers(0, 3, Some(vec![]))]).0, []);
         assert_eq!(heard(&[offers(1, 2, Some(right[1..].to_vec()))]).0, [Rule::Offers]);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn who_lives_grows_no_younger() {
+    fn the_age_of_a_living_player_never_falls() {
         let age = |age| Heard::Age { age };
         let [setup, added] = born();
         assert_eq!(heard(&[age(2), age(3), Heard::Died, setup, added, age(1)]).0, []);

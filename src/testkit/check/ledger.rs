@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_falls_from_the_sky_is_not_earned() {
+    fn resources_without_a_cause_are_a_fault() {
         let shake = |object| Heard::Shakes(vec![object]);
         let unearned = [Rule::GainUnearned];
         assert_eq!(heard(&[has(0, 1), turn(), turn()]).0, unearned);

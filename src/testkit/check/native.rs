@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_stands_twice_in_an_update_and_oneself_only_in_ones_own_record() {
+    fn an_update_has_each_player_once_and_the_own_player_only_in_its_own_record() {
         let twice = Update { full: vec![pose(2, 501.0)], ..moved(11, 2, 1.0) };
         assert_eq!(after_birth(&[twice]), [Rule::Twice]);
         assert_eq!(after_birth(&[moved(11, 1, 1.0)]), [Rule::Twice]);

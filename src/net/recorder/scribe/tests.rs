@@ -42,7 +42,7 @@ fn write(listener: &crate::net::tap::Listener, scribe: &mut Scribe, out: &mut Ve
 }
 
 #[test]
-fn what_is_lost_is_a_hole_of_its_size_a_record_and_a_comment() {
+fn lost_bytes_leave_a_gap_of_their_size_a_record_and_a_comment() {
     let world = World::new(Identity { seed: 1, map_size_px: 3_000, tick_hz: TickHz::Hz30 });
     let (tap, mut scribe, mut out) = (Tap::default(), Scribe::new(0), Vec::new());
     let listener = tap.listen_with_world(None, 4_000);
@@ -98,7 +98,7 @@ fn client_side(bytes: &[u8]) -> (Vec<u8>, Vec<u64>) {
 }
 
 #[test]
-fn who_comes_or_goes_between_a_loss_and_its_record_is_told_once_and_whole() {
+fn clients_that_join_or_leave_during_a_loss_are_recorded_once_and_completely() {
     let world = World::new(Identity { seed: 1, map_size_px: 3_000, tick_hz: TickHz::Hz30 });
     let (tap, mut scribe, mut out) = (Tap::default(), Scribe::new(0), Vec::new());
     let listener = tap.listen_with_world(None, 4_000);
@@ -133,7 +133,7 @@ fn who_comes_or_goes_between_a_loss_and_its_record_is_told_once_and_whole() {
 }
 
 #[test]
-fn who_listens_to_one_is_not_introduced_to_others_after_a_loss() {
+fn a_listener_to_one_client_gets_no_other_introductions_after_a_loss() {
     let tap = Tap::default();
     open(&tap, 1);
     let listener = tap.listen(Some(2), 1);
