@@ -8,30 +8,30 @@ use clap::Args;
 use super::output::{Failure, print};
 use crate::simulate::{self, Counts, Plan};
 
-/// What `simulate` can be told.
+/// Options of `simulate`.
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
-    /// The seed: everything follows from it.
+    /// Seed of the simulation; the same seed gives the same run.
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     seed: u64,
-    /// Run this many seeds one after the other, beginning with --seed.
+    /// Number of seeds to run, one after the other, beginning with --seed.
     #[arg(long, value_name = "COUNT", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     seeds: u64,
-    /// Connections at once.
+    /// Number of concurrent connections.
     #[arg(long, value_name = "COUNT", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=2_000))]
     peers: u32,
-    /// Virtual minutes of each seed.
+    /// Virtual minutes to simulate for each seed.
     #[arg(long, value_name = "MINUTES", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1_440))]
     minutes: u32,
-    /// Rooms.
+    /// Number of rooms.
     #[arg(long, value_name = "COUNT", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=16))]
     rooms: u32,
-    /// Print the summary as a line of JSON.
+    /// Print the summary as one line of JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// Runs the seeds; the first broken promise ends them, and is a failure.
+/// Runs the seeds; the first broken invariant ends the run, and is a failure.
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let (began, cpu_before, mut all) = (Instant::now(), cpu_time(), Counts::default());
     let time = Duration::from_secs(60) * args.minutes;

@@ -1,4 +1,5 @@
-//! What a simulation can find: a broken promise, by its name; and the faults that tests plant.
+//! The failures that a simulation can report, each a broken invariant with a name; and the faults
+//! that tests plant.
 
 /// A fault that a test plants, to see that it is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What a simulation counts: the faults that it injects, and what comes of them.
+//! The counts of a simulation: the faults that it injects, and their effects.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

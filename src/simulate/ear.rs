@@ -1,5 +1,5 @@
-//! What a bot of the simulation does with what it hears: every check, and what the simulation
-//! itself compares.
+//! The checks on everything that a bot of the simulation receives: all checks of the test kit, and
+//! the comparisons of the simulation itself.
 
 use std::time::Duration;
 

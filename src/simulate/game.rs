@@ -1,5 +1,5 @@
-//! One room of the simulation: its ticks, a second world that its command frames move, and what the
-//! operator does to it.
+//! One room of the simulation: its ticks, a second world that executes the same command frames,
+//! and the operator's commands.
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;

@@ -1,4 +1,4 @@
-//! Clients that misbehave, or go to the edge of what is allowed.
+//! Clients that misbehave, or use their limits to the full.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The host of the simulation: places, budgets, rooms, and the workers that tell its clients.
+//! The host of the simulation: places, rate limits, rooms, and the workers that send the updates.
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,5 +1,5 @@
-//! A whole server in virtual time, in one thread: host, rooms, and many connections with checking
-//! bots, clients that misbehave, and lines in trouble.
+//! A whole server in virtual time, in one thread: host, rooms, and many connections with
+//! checking bots, misbehaving clients and network faults.
 //!
 //! ```text
 //!   person ──► wire ──► connection ──► room ──► worker ──► wire ──► person
@@ -8,12 +8,12 @@
 //! ```
 //!
 //! Everything follows from the seed: there is no clock, socket or thread, and the same seed gives
-//! the same run. [`run`] ends with the first promise that is broken, by its name, or with the
-//! [`Counts`] of what was injected and what came of it. After each tick and each second the
-//! simulation compares: what arrived with what was queued ([`wire`]), state with what waits
-//! ([`lanes`]), what a client was told with what is ([`told`]), a second world with the first
-//! ([`game`]), a second receiver with the first ([`twin`]), seats with players ([`game`]), budgets
-//! and places with what was spent ([`house`]); and each bot checks what it hears ([`ear`]).
+//! the same run. [`run`] ends with the name of the first broken invariant, or with the [`Counts`]
+//! of injected faults and their effects. After each tick and each second the simulation compares:
+//! received bytes with queued bytes ([`wire`]), queued states with waiting bytes ([`lanes`]), each
+//! client's picture with the published state ([`told`]), a second world with the first ([`game`]),
+//! a second receiver with the first ([`twin`]), seats with players ([`game`]), and rate limits and
+//! places with their use ([`house`]); and each bot checks what it receives ([`ear`]).
 
 mod broken;
 mod connection;
@@ -45,11 +45,11 @@ use crate::client::play::Meeting;
 pub struct Plan {
     /// Everything follows from it.
     pub seed: u64,
-    /// Connections at once.
+    /// Number of concurrent connections.
     pub peers: usize,
     /// Virtual time; a few seconds follow in which everybody leaves.
     pub time: Duration,
-    /// Rooms.
+    /// Number of rooms.
     pub rooms: usize,
 }
 

@@ -1,5 +1,5 @@
-//! The far end of one connection: a checking bot or a client that misbehaves, and the trouble that
-//! its line has.
+//! The client's end of one connection: a checking bot or a misbehaving client, and the faults
+//! of its network.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! One of the connections that there are at once: a person and the server's end, and then the next.
+//! A slot for one connection at a time: its client and the server's end; when it ends, the next one
+//! begins.
 
 use core::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

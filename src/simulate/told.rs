@@ -1,5 +1,5 @@
-//! What a client was told is what is: the picture that a bot has made of all messages, against the
-//! published state that the last of them told of.
+//! Compares the picture that a bot has made from all its messages with the
+//! published state of the last message.
 
 use std::collections::BTreeSet;
 

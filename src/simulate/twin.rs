@@ -1,6 +1,6 @@
-//! A second receiver for each connection, which hears the same bytes at the same times but cut
-//! elsewhere, and is granted what the first was granted: it must ask for the same, and answer the
-//! same.
+//! A second receiver for each connection, which receives the same bytes at the same times, but
+//! split differently. It gets the same grants as the first, and must make the same requests and
+//! give the same answers.
 
 use std::collections::VecDeque;
 

@@ -116,7 +116,7 @@ async function refresh() {
   show(true);
   status('open', 'Connected');
   const lines = answer.text.trimEnd().split('\n');
-  const table = lines.findIndex((line) => line.startsWith('number ') || line === 'nobody plays');
+  const table = lines.findIndex((line) => line.startsWith('number ') || line === 'no player is connected');
   figures(lines.slice(0, table));
   players(lines.slice(table + 1).map(player).filter((one) => one !== null));
 }

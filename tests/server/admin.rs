@@ -197,7 +197,7 @@ fn the_same_commands_give_the_same_answers_and_the_host_does_not_matter() {
     assert_eq!(status(&answer), "200");
     assert_eq!(
         body(&answer),
-        "nobody plays\nno address is banned\n192.0.2.7 is banned; connections closed: 0\n192.0.2.7\n"
+        "no player is connected\nno address is banned\n192.0.2.7 is banned; connections closed: 0\n192.0.2.7\n"
     );
     assert!(answer.contains("Content-Type: text/plain; charset=utf-8\r\nContent-Length: "), "{answer}");
     assert!(answer.contains("\r\nCache-Control: no-store\r\n"), "{answer}");
@@ -331,7 +331,7 @@ fn a_token_that_is_made_at_the_start_is_shown_once_and_works() {
     let token = rest.lines().next().unwrap_or_default().to_owned();
     assert_eq!(token.len(), 32, "128 bits: {token}");
     let answer = post(program.address, &format!("Authorization: Bearer {token}\r\n"), "players");
-    assert_eq!(body(&answer), "nobody plays\n");
+    assert_eq!(body(&answer), "no player is connected\n");
     let log = program.stop();
     assert!(!log.contains(&token), "{log}");
 }

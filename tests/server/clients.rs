@@ -205,8 +205,8 @@ fn shutdown_leaks_neither_idle_connections_nor_clients_that_do_not_read() {
     assert_eq!(server.stop(), 0);
 }
 
-/// The metrics as soon as nobody plays any more, after somebody has said goodbye who keeps the connection; nothing when it may have
-/// had its time meanwhile.
+/// The metrics as soon as no player is connected any more, after somebody has said goodbye who
+/// keeps the connection; nothing when it may have had its time meanwhile.
 fn metrics_after_a_goodbye() -> Option<String> {
     let server = server();
     let (mut ada, _) = Native::play(server.address(), "Ada");
@@ -228,6 +228,7 @@ fn metrics_after_a_goodbye() -> Option<String> {
 #[test]
 fn a_closed_client_leaves_the_world_at_once_even_if_its_socket_stays_open() {
     let mut tries = (0..5).map(|_| metrics_after_a_goodbye());
-    let gone = tries.find_map(|gone| gone).expect("nobody plays before the connection has had its time");
+    let gone =
+        tries.find_map(|gone| gone).expect("no player is connected before the connection has had its time");
     assert!(gone.contains("tickwire_clients 1\n"), "its connection has {:?} to end", limits::CLOSE_TIME);
 }

@@ -98,7 +98,7 @@ fn console_reports_commands_that_the_world_rejects_and_explains_invalid_ones() {
     }
     program.type_only("");
     assert_eq!(program.type_line("bans"), "no address is banned", "an empty line has no answer");
-    assert_eq!(program.type_line("players"), "nobody plays");
+    assert_eq!(program.type_line("players"), "no player is connected");
     program.stop();
 }
 
@@ -259,7 +259,7 @@ fn stop_says_goodbye_to_all_and_exits_with_0() {
 fn the_end_of_the_input_ends_nothing_else_and_a_last_line_without_an_end_counts() {
     let mut program = start();
     program.type_text("players\nba");
-    assert_eq!(program.answer(), "nobody plays");
+    assert_eq!(program.answer(), "no player is connected");
     program.type_text("ns");
     program.end_input();
     assert_eq!(program.answer(), "no address is banned");
@@ -306,7 +306,11 @@ fn a_saved_world_goes_on_without_its_players_and_takes_new_ones() {
         Program::start(&mut tickwire(&["--bind", "127.0.0.1:0", "--seed", "1", "--restore", file]));
     assert!(program.banner.contains("seed 7, map 4000 px"), "{}", program.banner);
     assert!(tick(&mut program) >= saved);
-    assert_eq!(program.type_line("players"), "nobody plays", "those of the file have left by commands");
+    assert_eq!(
+        program.type_line("players"),
+        "no player is connected",
+        "those of the file have left by commands"
+    );
     let again = program.type_line(&format!("spawn turret {x_px} {y_px}"));
     assert_eq!(again, "error: the world rejected the command: no_room", "what was spawned stands");
     let (mut cy, number) = join(program.address, "127.0.0.1", "Cy");

@@ -151,7 +151,7 @@ fn a_client_that_is_closed_before_its_hello_ends_in_the_time_of_a_close_and_neve
     assert_eq!(frames(&heard), [(8, b"\x03\xf0banned".to_vec())], "{}", to_hex(&heard));
     assert!(banned.elapsed() < limits::HELLO_TIME, "{:?}", banned.elapsed());
     let players = orders(server.address(), "players");
-    assert!(players.ends_with("nobody plays\n"), "{players}");
+    assert!(players.ends_with("no player is connected\n"), "{players}");
     server.stop();
 }
 
@@ -202,6 +202,6 @@ fn a_request_with_expect_gets_100_continue() {
     stream.write_all(b"players").expect("sent");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
-    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("nobody plays\n"), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("no player is connected\n"), "{answer}");
     server.stop();
 }

@@ -221,7 +221,7 @@ fn client_of(host: &Host, room: &Handle, player: PlayerId) -> Option<Arc<Client>
 fn players(host: &Host, room: &Handle) -> Done {
     let picture = answer_to(room.picture())?;
     if picture.state.players.is_empty() {
-        return Ok("nobody plays".to_owned());
+        return Ok("no player is connected".to_owned());
     }
     let mut text = String::from("number  age   points  health      x      y  address          name\n");
     for seen in picture.state.players.iter() {
