@@ -232,7 +232,7 @@ pages() {
     newcomers "$2"
     wait "$attackers" || { say "  FAILED  $2: $(cat "$work/pages.failed")"; failures=$((failures + 1)); }
     say "  at the server: $(cat "$work/pages.pressure")"
-    metrics | grep '^tickwire_turned_away' | sed 's/^/  /' || true
+    metrics | grep '^tickwire_connections_refused' | sed 's/^/  /' || true
 }
 pages_pass() {
     [[ -z $only || $only == *,half-open-pages,* ]] || return 0

@@ -200,7 +200,7 @@ mod tests {
         ] {
             let error = filter(text).expect_err(text);
             assert!(
-                error.starts_with(&format!("--log: {part:?} is no level: off, error, warn, ")),
+                error.starts_with(&format!("--log: {part:?} is not a level: use off, error, warn, ")),
                 "{error}"
             );
         }

@@ -59,7 +59,10 @@ mod tests {
         }
         for text in ["localhost:3000", "127.0.0.1", ":3000", "3000", "::1:3000", "foo", ""] {
             let error = bind(text).expect_err(text);
-            assert!(error.starts_with("an IP address and a port, such as 127.0.0.1:3000"), "{text}: {error}");
+            assert!(
+                error.starts_with("expected an IP address and a port, such as 127.0.0.1:3000"),
+                "{text}: {error}"
+            );
         }
     }
 
@@ -96,6 +99,6 @@ mod tests {
             assert!(error.ends_with("no path, such as https://example.org"), "{text}: {error}");
         }
         let error = origin("https://example.org:443").expect_err("a browser sends no 443");
-        assert!(error.ends_with(": https://example.org"), "{error}");
+        assert!(error.ends_with(" https://example.org"), "{error}");
     }
 }

@@ -174,9 +174,9 @@ fn a_hole_is_told_and_the_next_frame_found() {
         lines[3..],
         [
             "1 6: < binary, 5 bytes: pong nonce=1 tick=7",
-            "1 7: < binary, 5 bytes: not all there",
+            "1 7: < binary, 5 bytes: incomplete",
             "1 7: 4 bytes of Server missing",
-            "1 7: < 5 bytes not read",
+            "1 7: < 5 bytes not decoded",
             "1 7: < binary, 5 bytes: pong nonce=4 tick=7",
             "1 7: < binary, 5 bytes: pong nonce=5 tick=7",
         ]
@@ -214,7 +214,7 @@ fn a_capture_that_begins_in_the_middle_is_read_from_the_first_frame_that_makes_s
         writer.say(&mut ann, Side::Server, &[&bytes[..], &bytes[..]].concat(), true);
         let lines = found(&writer.file, None);
         assert_eq!(lines[0], "1 1: begins, midway");
-        assert_eq!(lines[1], format!("1 2: < {} bytes not read", bytes.len() - 3));
+        assert_eq!(lines[1], format!("1 2: < {} bytes not decoded", bytes.len() - 3));
         assert_eq!(lines.len(), 4, "{lines:?}");
         assert!(lines[2..].iter().all(|line| line.contains(&format!(": {name} "))), "{lines:?}");
     }
@@ -222,7 +222,7 @@ fn a_capture_that_begins_in_the_middle_is_read_from_the_first_frame_that_makes_s
     let mut writer = Writer::new();
     let mut ann = writer.midway("127.0.0.2:50001");
     writer.say(&mut ann, Side::Server, &[0x82; 40], true);
-    assert_eq!(found(&writer.file, None), ["1 1: begins, midway", "1 1: < 40 bytes not read"]);
+    assert_eq!(found(&writer.file, None), ["1 1: begins, midway", "1 1: < 40 bytes not decoded"]);
 }
 
 /// Far more than the tests below take, and far less than what grows with the square takes.
@@ -239,7 +239,7 @@ fn a_search_that_finds_nothing_does_not_begin_again_with_each_segment() {
     let begin = Instant::now();
     let lines = found(&writer.file, None);
     assert!(begin.elapsed() < QUICK, "{:?}", begin.elapsed());
-    assert_eq!(lines, ["1 1: begins, midway", "1 2001: < 62000 bytes not read"]);
+    assert_eq!(lines, ["1 1: begins, midway", "1 2001: < 62000 bytes not decoded"]);
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn what_nobody_looked_at_again_is_found_at_the_end() {
     writer.say(&mut ann, Side::Server, &[pong(4), pong(5)].concat(), true);
     let lines = found(&writer.file, None);
     assert_eq!(lines.len(), 4, "{lines:?}");
-    assert!(lines[1].ends_with("1000 bytes not read") && lines[3].contains("pong nonce=5"), "{lines:?}");
+    assert!(lines[1].ends_with("1000 bytes not decoded") && lines[3].contains("pong nonce=5"), "{lines:?}");
 }
 
 #[test]
@@ -394,13 +394,13 @@ fn what_is_not_read_is_named_instead_of_explained() {
     pcapng::write_packet(&mut wireless, &about, &[0; 40]);
     let file = OnDisk::new("wireless", &wireless);
     let (is_well, out, errors) = tickwire(&[file.path()]);
-    let expected = format!("{}: packets of link type 105 are not read, 1 in all: only", file.path());
+    let expected = format!("{}: 1 packets of unsupported link type 105: only", file.path());
     assert!(!is_well && out.is_empty() && errors.contains(&expected), "{out}{errors}");
     let both = OnDisk::new("both-links", &[two_clients(), wireless].concat());
     let (is_well, out, errors) = tickwire(&[both.path()]);
     assert!(
         is_well
-            && out.contains("\npackets of link type 105 are not read, 1 in all: only")
+            && out.contains("\n1 packets of unsupported link type 105: only")
             && out.contains("pong nonce=1"),
         "{out}{errors}"
     );

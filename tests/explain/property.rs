@@ -153,7 +153,7 @@ fn every_packet_in_json_is_explained_and_written_again() {
     assert_eq!(rows, ROWS);
 }
 
-/// What is wrong has a rule and a place within the bytes, or the bytes are not all there. Without a problem the frame was read.
+/// What is wrong has a rule and a place within the bytes, or the bytes are incomplete. Without a problem the frame was read.
 fn check_verdict(explanation: &Explanation<'_>) {
     check(explanation);
     let last = explanation.frames.len().saturating_sub(1);

@@ -178,7 +178,7 @@ fn any_method_is_a_request_and_half_a_head_is_not_all_there() {
 fn a_page_is_no_upgrade_and_its_body_no_frames() {
     let page = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\x81\x02";
     let (lines, rules) = hear(&[(Side::Client, b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n"), (Side::Server, page)]);
-    assert_eq!(lines, ["GET /x HTTP/1.1, no upgrade", "HTTP/1.1 200 OK, no upgrade", "2 bytes not read"]);
+    assert_eq!(lines, ["GET /x HTTP/1.1, no upgrade", "HTTP/1.1 200 OK, no upgrade", "2 bytes not decoded"]);
     assert_eq!(rules, [""; 0]);
 }
 
@@ -241,11 +241,11 @@ fn what_follows_the_end_of_a_side_is_not_read() {
             "8102ff41 810161",
             &[
                 "text, 2 bytes: text_not_utf8 (RFC 6455 section 8.1), close 1007 inconsistent data",
-                "3 bytes not read",
+                "3 bytes not decoded",
             ][..],
         ),
-        ("8801c1 810161", &["close, 1 byte: close_one_byte", "3 bytes not read"]),
-        ("880203e8 810161 8101", &["close, 2 bytes: close 1000", "5 bytes not read, after the close"]),
+        ("8801c1 810161", &["close, 1 byte: close_one_byte", "3 bytes not decoded"]),
+        ("880203e8 810161 8101", &["close, 2 bytes: close 1000", "5 bytes not decoded, after the close"]),
         // What is only dropped or ignored ends nothing.
         ("8204 92a17a90 810161", &["binary, 4 bytes: unknown_code", "text, 1 byte: \"a\""]),
     ] {
@@ -259,7 +259,7 @@ fn what_follows_the_end_of_a_side_is_not_read() {
     let pieces = pieces.map(|(from, bytes)| (from, hex::bytes(bytes)));
     let pieces: Vec<(Side, &[u8])> = pieces.iter().map(|(from, bytes)| (*from, &bytes[..])).collect();
     let (lines, rules) = hear(&pieces);
-    assert_eq!((rules, &lines[2][..]), (vec!["text_not_utf8"], "6 bytes not read"));
+    assert_eq!((rules, &lines[2][..]), (vec!["text_not_utf8"], "6 bytes not decoded"));
     assert!(lines[1].contains("1007"), "{lines:?}");
 }
 
@@ -446,7 +446,7 @@ fn section_8_1_a_text_that_is_not_all_there_is_refused_as_soon_as_a_byte_says_so
         let mut conversation = Conversation::in_dialect(&native);
         conversation.begin_with_frames(true);
         let explanation = conversation.explain(Side::Client, &hex::bytes(bytes));
-        match explanation.problem().expect("it is not all there") {
+        match explanation.problem().expect("it is incomplete") {
             Problem::Broken { rule, .. } => {
                 assert!(is_refused && *rule == "text_not_utf8", "{bytes}: {rule}")
             }

@@ -176,7 +176,7 @@ fn a_dialect_belongs_to_one_file() {
     let text = table(&["to_server | wave | reliable | w | 1 | - | x"]);
     let error = refused(&[("a.tsv", &text), ("b.tsv", &text)]);
     assert_eq!((error.file.as_str(), error.line), ("b.tsv", 1));
-    assert!(error.reason.contains("already a column of a.tsv"), "{error}");
+    assert!(error.reason.contains("already has a column in a.tsv"), "{error}");
 }
 
 #[test]
@@ -208,11 +208,15 @@ fn packets_that_the_server_speaks_or_needs_must_fit() {
         ("direction:num.rad|nil", "direction:str", "cannot use direction:str in move"),
         ("mode:u8<=1", "mode:str", "cannot use mode:str in hello"),
         ("text:str<=30", "text:u8", "cannot use text:u8 in chat"),
-        (" is_you:bool", "", "says more than the arguments of add_player"),
-        (" is_you:bool", " is_you:flag", "own add_player would be changed"),
-        ("players:[sid:u32,", "players:[sid:u32,clan:u32,", "own update_players does not fit"),
-        ("hat:u16,", "hat:str,", "own update_players does not fit"),
-        ("moved:[player:u16,dx:i32.hpx,dy:i32.hpx]", "moved:[player:u16]", "own update does not fit"),
+        (" is_you:bool", "", "sends more arguments than add_player has"),
+        (" is_you:bool", " is_you:flag", "own packet add_player would be changed"),
+        ("players:[sid:u32,", "players:[sid:u32,clan:u32,", "own packet update_players does not match"),
+        ("hat:u16,", "hat:str,", "own packet update_players does not match"),
+        (
+            "moved:[player:u16,dx:i32.hpx,dy:i32.hpx]",
+            "moved:[player:u16]",
+            "own packet update does not match",
+        ),
     ] {
         let error = spoiled(from, to).expect_err(to);
         assert!(error.reason.contains(reason), "{to:?}: {error}");

@@ -138,7 +138,7 @@ fn an_address_that_reconnects_too_often_gets_429_and_when_to_come_again_unless_b
     let answer = first_refusal(&limited).expect("a refusal");
     assert!(answer.starts_with("HTTP/1.1 429 ") && answer.contains("\r\nRetry-After: 1\r\n"), "{answer}");
     assert!(answer.ends_with("address_client_rate\n"), "{answer}");
-    assert!(limited.metrics_text().contains("turned_away_total{cap=\"address_client_rate\"}"));
+    assert!(limited.metrics_text().contains("connections_refused_total{cap=\"address_client_rate\"}"));
     limited.stop();
 
     let lifted = server_with(|config| config.address_budgets = false);

@@ -361,7 +361,10 @@ fn a_folder_or_a_token_that_will_not_do_is_refused_at_the_start_and_the_token_no
             ["--admin-token", "fifteen-letters"],
             "--admin-token: the token for /admin must have 16 to 256 characters",
         ),
-        (["--admin-token", "a token with spaces"], "--admin-token: the token of /admin has letters, digits"),
+        (
+            ["--admin-token", "a token with spaces"],
+            "--admin-token: the token for /admin may contain only letters, digits",
+        ),
     ] {
         let output = tickwire(&arguments).output().expect("the program runs");
         let line = String::from_utf8(output.stderr).expect("text");

@@ -315,7 +315,7 @@ fn capture(host: &Host, room: &Handle, wanted: &Capture) -> Done {
                 who.as_ref().map(|who| named(host, room, who)).transpose()?.map(|(_, client)| client.id);
             let target = recorder::file_of_tick(&host.config.capture_dir, room.tick());
             let name = host.recorder.start(target, only)?;
-            Ok(format!("writing {name}"))
+            Ok(format!("{name} is being written"))
         }
     }
 }
