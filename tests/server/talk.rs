@@ -121,7 +121,7 @@ fn a_name_that_nothing_has_cannot_be_quiet() {
     {
         let (code, _, errors) = talk(&["--dialect", dialect, "--quiet", "ping", "--quiet", name], "");
         assert_eq!(code, Some(if is_known { 0 } else { 1 }), "{name}: {errors}");
-        let hint = format!("--quiet: {dialect} has no packet {name:?}, which `tickwire codes` lists");
+        let hint = format!("--quiet: {dialect} has no packet {name:?} (`tickwire codes` lists the packets)");
         assert_eq!(errors.contains(&hint), !is_known, "{errors}");
     }
 }
