@@ -250,6 +250,32 @@ fn clans_are_sent_to_all_clients_and_members_only_to_the_clan() {
 }
 
 #[test]
+fn a_ping_is_sent_only_to_clients_that_know_its_clan() {
+    let mut company = Company::new();
+    company.do_it(ANN, Action::ClanCreate { name: "wolves".to_owned() });
+    company.do_it(BOB, Action::ClanRequest { name: "wolves".to_owned() });
+    company.wait(100);
+    let bobs_pings = |company: &mut Company, player| {
+        company.wait(4);
+        company.forget();
+        company.do_it(player, Action::Ping);
+        let [_, bob, _, letters_bob] = company.clients();
+        [bob, letters_bob].map(|client| client.all("map_ping").len())
+    };
+    let set_behind = |company: &mut Company, is_behind| {
+        [1, 3].into_iter().for_each(|bob| company.clients[bob].is_behind = is_behind);
+    };
+    set_behind(&mut company, true);
+    company.do_it(ANN, Action::ClanAnswer { player: PlayerId(BOB), accept: true });
+    assert_eq!(bobs_pings(&mut company, ANN), [0, 0], "bob is in the clan and does not know it yet");
+    set_behind(&mut company, false);
+    assert_eq!(bobs_pings(&mut company, ANN), [1, 1], "bob knows the clan");
+    company.do_it(BOB, Action::ClanLeave);
+    // Natively a ping names a member of the client's clan; elsewhere it is a place alone.
+    assert_eq!(bobs_pings(&mut company, BOB), [0, 1], "a ping of bob itself, in no clan");
+}
+
+#[test]
 fn operator_chat_reaches_all_clients() {
     let mut company = Company::new();
     company.forget();

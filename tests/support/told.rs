@@ -15,6 +15,8 @@ pub struct Client {
     view: View,
     dialect: Arc<Dialect>,
     scratch: Scratch,
+    /// Whether anything waits for the client, so that the state is held back.
+    pub is_behind: bool,
     pub heard: Vec<(String, Vec<Value>)>,
     /// Bytes of the frames of each packet.
     pub bytes: BTreeMap<String, usize>,
@@ -29,7 +31,8 @@ impl Client {
         let layout = if dialect.name() == "native" { Layout::Native } else { Layout::Moomoo };
         let mut view = View::new(layout);
         view.follow(Some(PlayerId(player)), None);
-        Client { view, dialect, scratch: Scratch::default(), heard: Vec::new(), bytes: BTreeMap::new() }
+        let (scratch, heard, bytes) = Default::default();
+        Client { view, dialect, scratch, is_behind: false, heard, bytes }
     }
 
     pub fn hear(&mut self, published: &Published) {
@@ -39,7 +42,7 @@ impl Client {
     /// The update of a worker that has missed the ticks of these events.
     pub fn hear_after(&mut self, missed: &[Arc<Events>], published: &Published) {
         let mut messages = Messages::default();
-        self.view.update(missed, published, false, &self.dialect, &mut self.scratch, &mut messages);
+        self.view.update(missed, published, self.is_behind, &self.dialect, &mut self.scratch, &mut messages);
         for message in messages.iter() {
             let decoded = self.dialect.decode(Direction::ToClient, message).expect("our own message");
             let mut frame = Vec::new();

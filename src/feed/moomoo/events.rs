@@ -131,10 +131,11 @@ impl View {
         });
     }
 
-    /// A ping of the client itself, or of a mate.
+    /// A ping of the client itself, or of a member of the clan that the client was told is its own.
     fn ping(&self, ping: &Ping, state: &State, out: &mut Writer<'_>) {
         let Some(own) = self.viewpoint.own(state) else { return };
-        if own.player == ping.player || ping.clan.is_some() && ping.clan == own.clan() {
+        let is_mate = |clan| own.clan() == Some(clan) && self.known.clans.is_in(clan);
+        if own.player == ping.player || ping.clan.is_some_and(is_mate) {
             out.add("map_ping", 2, |out| {
                 [ping.at.x_px, ping.at.y_px].iter().for_each(|px| write_int(out, (*px).into()));
             });

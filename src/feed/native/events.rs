@@ -75,11 +75,11 @@ impl View {
         }
     }
 
-    /// A ping of the client itself, or of a mate that it knows, since it is named by number.
+    /// A ping of a member of the client's clan, itself included, that the client was told of.
     fn ping(&self, ping: &Ping, state: &State, out: &mut Writer<'_>) {
         let Some(own) = self.viewpoint.own(state) else { return };
         let is_mate = |clan| own.clan() == Some(clan) && self.known.is_known_mate(clan, ping.player);
-        if own.player == ping.player || ping.clan.is_some_and(is_mate) {
+        if ping.clan.is_some_and(is_mate) {
             out.add("map_ping", 3, |out| {
                 write_uint(out, ping.player.0.into());
                 [ping.at.x_px, ping.at.y_px].iter().for_each(|px| write_int(out, (*px).into()));
