@@ -173,9 +173,10 @@ fn slow_beside_twin(dialect: &str, bytes_per_second: usize) {
     let ((knows, said), (slowly_knows, slowly_said)) = (twin.read(), slow.read());
     assert_eq!(slowly_knows, knows);
     assert!(said.len() > 40, "{}", said.len());
-    // The MooMoo dialects show the operator's lines above the client's own player: the twin learns sooner that it is dead, and sees fewer.
-    let mut slowly = slowly_said.iter();
-    assert!(said.iter().all(|line| slowly.any(|other| other == line)), "{slowly_said:?} {said:?}");
+    // The MooMoo dialects show the operator's lines above the client's own player, so there they depend on when the client knows it.
+    let others =
+        |lines: &[String]| lines.iter().filter(|line| !line.contains("\"say ")).cloned().collect::<Vec<_>>();
+    assert_eq!(others(&slowly_said), others(&said));
     assert!(dialect != "native" || slowly_said == said);
 }
 
