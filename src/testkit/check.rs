@@ -122,12 +122,18 @@ impl Check {
             Heard::Error { rule, detail } => common.fault(Rule::ServerError, format!("{rule}: {detail}")),
             _ => {}
         }
-        match &mut self.layout {
-            Layout::Native(state) => state.hear(heard, common),
-            Layout::Moomoo(state) => state.hear(heard, now, common),
-        }
+        let tick_time = match &mut self.layout {
+            Layout::Native(state) => {
+                state.hear(heard, common);
+                state.tick_time()
+            }
+            Layout::Moomoo(state) => {
+                state.hear(heard, now, common);
+                now
+            }
+        };
         self.clans.hear(heard, now, common);
-        let killed = self.wild.hear(heard, now, is_moomoo, common);
+        let killed = self.wild.hear(heard, [now, tick_time], is_moomoo, common);
         self.ledger.earn(heard, now, common);
         common.picture.hear(heard);
         self.ledger.hear(heard, &killed, common);

@@ -5,6 +5,7 @@
 //! it dies it leaves, in the turn before `died` or one after.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::common::{Common, EDGE_PX};
 use super::rule::Rule;
@@ -52,6 +53,11 @@ impl State {
             }
             _ => {}
         }
+    }
+
+    /// The time of the last update by its tick.
+    pub(super) fn tick_time(&self) -> Duration {
+        Duration::from_secs(self.tick.unwrap_or(0).into()) / self.tick_hz.max(1)
     }
 
     fn update(&mut self, update: &Update, common: &mut Common) {
@@ -168,8 +174,6 @@ fn name_once(named: &mut BTreeSet<u32>, player: u32, me: Option<u32>, common: &m
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::client::heard::{Moved, Welcome};
     use crate::packet::ClientPacket;

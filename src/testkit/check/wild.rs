@@ -30,19 +30,20 @@ pub(super) struct State {
     is_turrets: bool,
     /// The player's own weapon, as a MooMoo server shows it.
     weapon: u8,
-    /// When each animal in view was last reported.
-    told: BTreeMap<u32, Duration>,
+    /// When each animal in view was last reported: by arrival, and by the tick.
+    told: BTreeMap<u32, [Duration; 2]>,
     /// The player's own shots.
     pub(super) shots: u64,
 }
 
 impl State {
-    /// Records a packet. `is_all` says that the packet lists all animals in view. Returns the food
-    /// of each animal that is gone now, dead or not.
+    /// Records a packet; `now` is its time of arrival, and that of the tick where packets name it.
+    /// `is_all` says that the packet lists all animals in view. Returns the food of each animal that
+    /// is gone now, dead or not.
     pub(super) fn hear(
         &mut self,
         heard: &Heard,
-        now: Duration,
+        now: [Duration; 2],
         is_all: bool,
         common: &mut Common,
     ) -> Vec<u32> {
@@ -113,7 +114,7 @@ impl State {
         }
     }
 
-    fn animal(&mut self, animal: &Animal, now: Duration, common: &mut Common) {
+    fn animal(&mut self, animal: &Animal, now: [Duration; 2], common: &mut Common) {
         let Animal { id, kind, x_px, y_px, health } = *animal;
         common.on_map(&format!("animal {id}"), x_px, y_px, 0.0);
         let most = AnimalKind::from_number(kind).map_or(0, |kind| u32::from(kind.animal().health));
@@ -124,7 +125,10 @@ impl State {
         let before = common.picture.animals.get(&id).copied();
         let Some((told, before)) = told.zip(before) else { return };
         let way_px = (x_px - before.x_px).hypot(y_px - before.y_px);
-        let time_s = (now.saturating_sub(told) + TURN).as_secs_f64();
+        // A state that was held back arrives right after the one before it; and not every turn
+        // names its tick.
+        let passed = now[0].saturating_sub(told[0]).max(now[1].saturating_sub(told[1]));
+        let time_s = (passed + TURN).as_secs_f64();
         if way_px > reach_px(time_s) {
             common.fault(Rule::TooFast, format!("animal {id}: {way_px:.1} px in {time_s:.3} s"));
         }
@@ -148,7 +152,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::heard::{Added, Pose, Shown, Stock};
+    use crate::client::heard::{Added, Pose, Shown, Stock, Update, Welcome};
     use crate::testkit::check::{Check, Deeds};
 
     const ME: Pose = Pose { player: 1, x_px: 500.0, y_px: 500.0, heading: 0 };
@@ -225,6 +229,30 @@ mod tests {
         assert_eq!(heard(&[cows(&[cow(3, 20_000.0)])]).0, [Rule::OffMap]);
         assert_eq!(heard(&[cows(&[Animal { health: 501, ..cow(3, 600.0) }])]).0, [Rule::Animal]);
         assert_eq!(heard(&[cows(&[Animal { kind: 3, ..cow(3, 600.0) }])]).0, [Rule::Animal]);
+    }
+
+    #[test]
+    fn an_animal_has_the_time_of_the_ticks_that_a_held_back_state_spans() {
+        let faults = |tick| {
+            let mut check = Check::new(true);
+            let welcome = Welcome {
+                version: 1,
+                code_hash: String::new(),
+                seed: 1,
+                map_size_px: 14_400,
+                tick_hz: 30,
+                update_hz: 30,
+                epoch: String::new(),
+                tick: 1,
+            };
+            let update = |tick| Heard::Update(Update { tick, ..Update::default() });
+            let far = cows(&[cow(3, 1_754.0)]);
+            let packets = [Heard::Welcome(welcome), update(10), cows(&[cow(3, 600.0)]), update(tick), far];
+            let faults = packets.iter().flat_map(|heard| check.hear(heard, Duration::ZERO));
+            faults.map(|fault| fault.rule).collect::<Vec<Rule>>()
+        };
+        assert_eq!(faults(134), []);
+        assert_eq!(faults(11), [Rule::TooFast]);
     }
 
     #[test]
