@@ -185,17 +185,18 @@ impl Ledger {
         for (kind, account) in self.accounts.iter_mut().enumerate() {
             let (mut risen, earned) =
                 (std::mem::take(&mut account.risen), std::mem::take(&mut account.earned));
+            let mut bounty = 0;
             if kind == rules::Resource::Gold as usize {
-                risen -= self.pay.pay(risen.saturating_sub(earned));
+                // First, since it is due now; what windmills may have paid can be due later.
+                bounty = take_bounty(&mut self.bounty[1], risen.saturating_sub(earned));
+                risen -= self.pay.pay(risen.saturating_sub(earned + bounty));
             }
             self.deeds.gathered += u64::from(risen);
+            risen -= bounty;
             if kind == rules::Resource::Food as usize {
                 let before = self.deeds.animals;
                 risen -= eat(&mut self.carcasses, risen.saturating_sub(earned), &mut self.deeds);
                 self.bounty[1] += (self.deeds.animals - before) * ANIMAL_GOLD_MOST;
-            }
-            if kind == rules::Resource::Gold as usize {
-                risen -= take_bounty(&mut self.bounty[1], risen.saturating_sub(earned));
             }
             account.owed = if forgiven { 0 } else { risen.saturating_sub(earned) };
         }
@@ -207,10 +208,6 @@ impl Ledger {
     fn settle(&mut self, common: &mut Common) {
         for (kind, account) in self.accounts.iter_mut().enumerate() {
             let mut owed = std::mem::take(&mut account.owed);
-            if kind == rules::Resource::Gold as usize {
-                // Resources are reported before standing objects.
-                owed -= self.pay.pay(owed);
-            }
             if kind == rules::Resource::Food as usize {
                 let before = self.deeds.animals;
                 owed -= eat(&mut self.carcasses, owed, &mut self.deeds);
@@ -218,6 +215,8 @@ impl Ledger {
             }
             if kind == rules::Resource::Gold as usize {
                 owed -= take_bounty(&mut self.bounty[0], owed);
+                // Resources are reported before standing objects.
+                owed -= self.pay.pay(owed);
             }
             if owed > 0 && !common.picture.is_dead {
                 let has = account.has;
@@ -366,6 +365,16 @@ mod tests {
         assert_eq!(heard_each(second, &wood).0, [Rule::GainUnearned]);
         let too_much = [mill, turn(), has(3, 40), turn(), turn()];
         assert_eq!(heard_each(second, &too_much).0, [Rule::GainUnearned]);
+    }
+
+    #[test]
+    fn the_gold_of_a_kill_leaves_the_pay_of_windmills_for_the_next_turn() {
+        let mill = Heard::Count { group: rules::Group::Mill as u8, count: 1 };
+        let kill = Heard::Value { what: Stock::Kills, amount: 1 };
+        let tick = Duration::from_millis(33);
+        let paid = [mill, turn(), kill, has(3, 100), turn(), has(3, 101), turn(), turn()];
+        assert_eq!(heard_each(tick, &paid).0, []);
+        assert_eq!(heard_each(tick, &paid[1..]).0, [Rule::GainUnearned], "without a windmill");
     }
 
     #[test]
