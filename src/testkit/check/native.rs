@@ -175,7 +175,7 @@ fn name_once(named: &mut BTreeSet<u32>, player: u32, me: Option<u32>, common: &m
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::heard::{Moved, Welcome};
+    use crate::client::heard::{Moved, Object, Welcome};
     use crate::packet::ClientPacket;
     use crate::testkit::check::Check;
 
@@ -267,6 +267,23 @@ mod tests {
         assert_eq!(after_birth(&[far(40)]), [], "1,200 px in a second, over boost pads");
         let own_far = Update { tick: 11, own: own(0, 700), ..Update::default() };
         assert_eq!(after_birth(&[own_far]), [Rule::TooFast]);
+    }
+
+    #[test]
+    fn a_structure_puts_a_body_out_on_its_other_side() {
+        let faults = |built, way_px| {
+            let mill = Object { id: 70, kind: None, x_px: 580.0, y_px: 500.0, scale_px: 50.0, built };
+            let packets = [
+                welcome(),
+                Heard::Update(enters(10, &[2])),
+                Heard::Objects(vec![mill]),
+                Heard::Update(moved(11, 2, way_px)),
+            ];
+            broken(&packets)
+        };
+        assert_eq!(faults(Some((10, 2)), 165.0), []);
+        assert_eq!(faults(Some((10, 2)), 250.0), [Rule::TooFast], "further than its other side");
+        assert_eq!(faults(None, 165.0), [Rule::TooFast]);
     }
 
     #[test]
