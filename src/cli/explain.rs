@@ -31,10 +31,10 @@ const NAME_CHARS: usize = 255;
 /// Options of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The bytes in hex, optionally separated by spaces, colons, `0x` or line breaks; or a file, or
-    /// - for standard input. A file may be a capture, raw bytes, or text with only hex in it, where
-    /// > starts a line sent by the client and < a line sent by the server. If a file has this hex
-    /// as its name, the file is read and a note says so; put a space before the digits to mean the
+    /// The bytes in hex, optionally separated by spaces, colons, `0x` or line breaks; or a file, or -
+    /// for standard input. A file may be a capture, raw bytes, or text with only hex in it, where >
+    /// starts a line sent by the client and < a line sent by the server. If a file has this hex as
+    /// its name, the file is read and a note says so; put a space before the digits to mean the
     /// bytes.
     #[arg(required = true, value_name = "HEX|-|FILE")]
     what: Vec<String>,
