@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::testkit::check::Deeds;
 
-/// See the [module](self).
+/// Counts by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     by_name: BTreeMap<&'static str, u64>,
