@@ -6,7 +6,8 @@
 //! Natively, the packet does not say whose stroke shook an object: every object of that kind that
 //! shakes together with one of the player's own hits could be the one. Gold also comes from theft,
 //! which is a hit of its own, from windmills, at most as fast as the best kind pays for each that
-//! stands, and from kills and hunts; food also from animals that are gone. While the player is
+//! stands, and from kills and hunts; food also from animals that are gone, and from those that the player's spikes
+//! and turrets kill out of its view. While the player is
 //! dead, and in the first turn of a life, no rise is a fault: a stroke in the tick of the player's
 //! death is announced to no one.
 
@@ -71,6 +72,9 @@ pub(super) struct Ledger {
     pay: Pay,
     /// Food for animals that disappeared in the last turn, and in this one.
     carcasses: [Vec<u32>; 2],
+    /// Turns for which the player's spikes and turrets may still have killed an animal out of its
+    /// view.
+    guarded: u8,
     /// Gold that kills and hunts may have paid: in the previous turn, and in this one.
     bounty: [u64; 2],
     kills: u32,
@@ -93,6 +97,12 @@ impl Ledger {
     pub(super) fn earn(&mut self, heard: &Heard, now: Duration, common: &mut Common) {
         let mills = common.picture.kit.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
         self.pay.earn(mills, now);
+        if GUARDS
+            .iter()
+            .any(|group| common.picture.kit.counts.get(&(*group as u8)).is_some_and(|count| *count > 0))
+        {
+            self.guarded = GUARDED_TURNS;
+        }
         growth::hear(heard, self.is_first, common, &mut self.deeds);
     }
 
@@ -200,6 +210,7 @@ impl Ledger {
             }
             account.owed = if forgiven { 0 } else { risen.saturating_sub(earned) };
         }
+        self.guarded = self.guarded.saturating_sub(1);
         self.carcasses[0] = std::mem::take(&mut self.carcasses[1]);
         self.bounty[0] = std::mem::take(&mut self.bounty[1]);
     }
@@ -211,6 +222,9 @@ impl Ledger {
             if kind == rules::Resource::Food as usize {
                 let before = self.deeds.animals;
                 owed -= eat(&mut self.carcasses, owed, &mut self.deeds);
+                if self.guarded > 0 && is_food_of_animals(owed) {
+                    (owed, self.deeds.animals) = (0, self.deeds.animals + 1);
+                }
                 self.bounty[0] += (self.deeds.animals - before) * ANIMAL_GOLD_MOST;
             }
             if kind == rules::Resource::Gold as usize {
@@ -225,6 +239,17 @@ impl Ledger {
             }
         }
     }
+}
+
+/// The structures that kill animals for their owner, wherever the owner is.
+const GUARDS: [rules::Group; 2] = [rules::Group::Spikes, rules::Group::Turret];
+/// A structure may fall in the tick of its kill, and its owner learn of it before the food.
+const GUARDED_TURNS: u8 = 3;
+
+/// Whether a rise of food may be that of one animal, or of two.
+fn is_food_of_animals(rise: u32) -> bool {
+    let foods = || rules::ANIMALS.iter().map(|animal| animal.food);
+    foods().any(|one| one == rise || foods().any(|other| one + other == rise))
 }
 
 /// The most that a kill pays: the victim's age is unknown.
@@ -375,6 +400,19 @@ mod tests {
         let paid = [mill, turn(), kill, has(3, 100), turn(), has(3, 101), turn(), turn()];
         assert_eq!(heard_each(tick, &paid).0, []);
         assert_eq!(heard_each(tick, &paid[1..]).0, [Rule::GainUnearned], "without a windmill");
+    }
+
+    #[test]
+    fn spikes_and_turrets_feed_their_owner_from_afar() {
+        let counted = |group, count| Heard::Count { group: group as u8, count };
+        let food = rules::ANIMALS[0].food;
+        for group in GUARDS {
+            let fed = [counted(group, 1), turn(), counted(group, 0), has(1, food), turn(), turn()];
+            assert_eq!(heard(&fed).0, []);
+            assert_eq!(heard(&fed[2..]).0, [Rule::GainUnearned], "without one");
+            let [first, .., last] = fed;
+            assert_eq!(heard(&[first, has(1, food + 1), turn(), last]).0, [Rule::GainUnearned]);
+        }
     }
 
     #[test]
