@@ -15,7 +15,8 @@
 //! Input goes down the left side, the world ticks at the bottom, and output goes up the right side.
 //! The decoder and the encoder of a layer are in the same file. Everything except [`net`],
 //! [`client`], [`testkit`] and [`cli`] is pure: bytes in, values out; no socket, no clock, no
-//! thread, no file.
+//! thread, no file. Without these four, and [`simulate`], which uses them, the library builds for
+//! WebAssembly.
 //!
 //! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`ws`], [`packet`], [`session`],
 //! [`peer`], [`world`], [`feed`], [`room`], [`host`],
@@ -49,12 +50,17 @@ pub mod capture;
 
 pub mod replay;
 
+#[cfg(not(target_family = "wasm"))]
 pub mod client;
 
+#[cfg(not(target_family = "wasm"))]
 pub mod testkit;
 
+#[cfg(not(target_family = "wasm"))]
 pub mod simulate;
 
+#[cfg(not(target_family = "wasm"))]
 pub mod net;
 
+#[cfg(not(target_family = "wasm"))]
 pub mod cli;

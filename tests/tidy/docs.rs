@@ -99,7 +99,10 @@ pub fn unnamed_dependencies(files: &[File]) -> Vec<Breach> {
     let page = files.iter().find(|file| file.path == "ARCHITECTURE.md").expect("ARCHITECTURE.md is there");
     let mut breaches = Vec::new();
     for file in files.iter().filter(|file| file.path == "Cargo.toml") {
-        for (line, name) in section(&file.text, "[dependencies]") {
+        let headings =
+            file.text.lines().filter(|line| line.starts_with('[') && line.ends_with("dependencies]"));
+        let of_product = headings.filter(|heading| *heading != "[dev-dependencies]");
+        for (line, name) in of_product.flat_map(|heading| section(&file.text, heading)) {
             if !page.text.contains(&format!("`{name}`")) {
                 breaches.push(Breach::new(
                     file,

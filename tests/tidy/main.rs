@@ -277,7 +277,10 @@ fn documents_are_true_to_the_tree() {
             "[a](src/none.rs) and [b](#top)\n`src/none/` but `src/kept.rs`\n`a_test_that_was_lost`\n",
         ),
         File::new("src/kept.rs", "//! Kept. See (notes/B.md 3), A.md.\n"),
-        File::new("Cargo.toml", "[dependencies]\n# Why.\nsurprise = \"1\"\n"),
+        File::new(
+            "Cargo.toml",
+            "[dependencies]\n# Why.\nsurprise = \"1\"\n[target.a.dependencies]\nother = \"1\"\n",
+        ),
         File::new("ARCHITECTURE.md", "no word of it\n"),
         File::new(
             "src/limits.rs",
@@ -290,7 +293,7 @@ fn documents_are_true_to_the_tree() {
     assert_eq!(lines(docs::dead_links(&broken)), [1, 2]);
     assert_eq!(lines(docs::unknown_names(&broken)), [3]);
     assert_eq!(lines(docs::unknown_documents(&broken)), [1]);
-    assert_eq!(lines(docs::unnamed_dependencies(&broken)), [3]);
+    assert_eq!(lines(docs::unnamed_dependencies(&broken)), [3, 5]);
     assert_eq!(lines(docs::unused_limits(&broken)), [1]);
     assert_eq!(lines(docs::world_compiler(&broken)), [1, 1, 3]);
 }
