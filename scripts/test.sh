@@ -150,7 +150,7 @@ unit() { cargo test --workspace --lib --locked; }
 
 release() { cargo build --release --locked; }
 
-determinism() { cargo test --release --locked -p tickwire-world --test determinism -- --nocapture; }
+determinism() { cargo test --release --locked -p tickwire-world-wasm --test determinism -- --nocapture; }
 
 # A hundred whole servers in virtual time, ten peers for a minute each.
 simulate() { cargo build --release --locked && target/release/tickwire simulate --seeds 100 --peers 10 --minutes 1; }
@@ -223,10 +223,18 @@ count() {
     esac
 }
 
-# Runs a group, shows what it says when it has ended, and notes what came of it in a file. $1: its function. $2: how it counts.
+# The processor time that the ended children of this shell have used, in seconds. $1: a file to use. (In a pipe, `times` would be
+# that of another shell.)
+cpu_seconds() {
+    times >"$1"
+    awk 'NR == 2 { split($0, part, /[ms ]+/); print int(60 * (part[1] + part[3]) + part[2] + part[4]) }' "$1"
+}
+
+# Runs a group, shows its output when it has ended, and writes its result to a file. $1: its function. $2: how it counts.
 # $3: its heading.
 group() {
-    local name=$1 how=$2 heading=$3 log="$logs/$1" from=$SECONDS status passed failed verdict=ok
+    local name=$1 how=$2 heading=$3 log="$logs/$1" from=$SECONDS cpu status passed failed verdict=ok
+    cpu=$(cpu_seconds "$log.times")
     flock "$logs/turn" printf '\n=== %s: %s\n' "$name" "$heading"
     # Its log has its own name only when it is whole: by that another group sees that this one has run.
     "$name" >"$log.part" 2>&1
@@ -244,22 +252,23 @@ group() {
     [ "$failed" = 0 ] || verdict=FAILED
     flock "$logs/turn" bash -c 'cat "$1"; printf -- "--- %s: %s passed, %s failed, %s s\n" "${@:2}"' \
         - "$log" "$name" "$passed" "$failed" "$((SECONDS - from))"
-    printf '%s\n' "$name $passed $failed $((SECONDS - from)) $verdict" >"$logs/$name.result"
+    cpu_seconds "$log.times" >"$log.cpu"
+    printf '%s\n' "$name $passed $failed $((SECONDS - from)) $(($(<"$log.cpu") - cpu)) $verdict" >"$logs/$name.result"
     [ "$failed" = 0 ]
 }
 
 # Prints a line for each group that was begun, in the order of the list, and the sums. $@: what else went wrong.
 finish() {
-    local all_passed=0 all_failed=$# name passed failed seconds verdict
+    local all_passed=0 all_failed=$# name passed failed seconds cpu verdict
     printf '\n=== summary\n'
     for name in "$first" "${chosen[@]}"; do
         if [ -f "$logs/$name.result" ]; then
-            read -r name passed failed seconds verdict <"$logs/$name.result"
+            read -r name passed failed seconds cpu verdict <"$logs/$name.result"
         else
             # Whoever should have run it was killed.
-            passed=0 failed=1 seconds=0 verdict='NO RESULT'
+            passed=0 failed=1 seconds=0 cpu=0 verdict='NO RESULT'
         fi
-        printf '%-12s %6s passed %4s failed %5s s  %s\n' "$name" "$passed" "$failed" "$seconds" "$verdict"
+        printf '%-12s %6s passed %4s failed %5s s %5s s of CPU  %s\n' "$name" "$passed" "$failed" "$seconds" "$cpu" "$verdict"
         all_passed=$((all_passed + passed))
         all_failed=$((all_failed + failed))
     done
