@@ -155,13 +155,16 @@ impl Common {
         let way_px = (x_px - before_x_px).hypot(y_px - before_y_px);
         // Other bodies and objects can push a body into a structure, which then puts it out on its
         // other side.
-        let is_through = |object: &Object| {
-            let touch_px = object.scale_px + f64::from(rules::PLAYER_RADIUS_PX) + TOUCH_PX;
-            let touches = |x: f64, y: f64| (x - object.x_px).hypot(y - object.y_px) <= touch_px;
-            object.built.is_some() && touches(before_x_px, before_y_px) && touches(x_px, y_px)
+        let across_px = |object: &Object| {
+            let touch_px = object.scale_px + f64::from(rules::PLAYER_RADIUS_PX);
+            let is_near = (before_x_px - object.x_px).hypot(before_y_px - object.y_px) <= touch_px + TOUCH_PX;
+            (is_near && object.built.is_some()).then_some(2.0 * touch_px)
         };
-        let is_too_far =
-            |time_s: &f64| way_px > reach_px(*time_s) && !self.picture.objects.values().any(is_through);
+        let through_px = || self.picture.objects.values().filter_map(across_px).fold(0.0, f64::max);
+        let is_too_far = |time_s: &f64| {
+            let reach_px = reach_px(*time_s);
+            way_px > reach_px && way_px > reach_px + through_px()
+        };
         if let Some(time_s) = time_s.filter(is_too_far) {
             self.fault(Rule::TooFast, format!("player {player}: {way_px:.1} px in {time_s:.3} s"));
         }

@@ -282,7 +282,7 @@ mod tests {
             broken(&packets)
         };
         assert_eq!(faults(Some((10, 2)), 165.0), []);
-        assert_eq!(faults(Some((10, 2)), 250.0), [Rule::TooFast], "further than its other side");
+        assert_eq!(faults(Some((10, 2)), 350.0), [Rule::TooFast], "further than its other side");
         assert_eq!(faults(None, 165.0), [Rule::TooFast]);
     }
 
