@@ -34,14 +34,7 @@ pub enum Output {
     Reply(ServerPacket<'static>),
     /// The client asks for a body. The driver takes a number, calls [`Session::joined`], and queues
     /// the join.
-    Join {
-        /// The cleaned name, never empty.
-        name: String,
-        /// 0 to 9.
-        skin: u8,
-        /// Whether the client asks for resources at the start, as the MooMoo dialects can.
-        gift: bool,
-    },
+    Join(Profile),
     /// A command for the world, meant for a tick if the dialect names one.
     Command(Command, Option<u32>),
     /// The player to watch without a body; `None` is the leader.
@@ -49,6 +42,30 @@ pub enum Output {
     /// The packet had no effect; the reason is a name for the metrics.
     Dropped(&'static str),
 }
+
+/// A body that a client asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// The cleaned name, never empty.
+    pub name: String,
+    /// 0 to 9.
+    pub skin: u8,
+    /// Whether the client asks for resources at the start, as the MooMoo dialects can.
+    pub gift: bool,
+}
+
+/// Why a packet has no effect: a name for the metrics, and what the client is answered, if anything.
+type Useless = (&'static str, Option<&'static str>);
+
+/// What a client may do once in an interval; the rule otherwise, and its remedy.
+const PACES: [(Duration, &str, &str); 3] = [
+    (limits::CHAT_INTERVAL, "chat_too_soon", "wait half a second between two chat lines"),
+    (limits::MAP_PING_INTERVAL, "map_ping_too_soon", "wait a second between two map pings"),
+    (limits::CLAN_INTERVAL, "clan_too_soon", "wait a quarter of a second between two clan requests"),
+];
+const CHAT: usize = 0;
+const MAP_PING: usize = 1;
+const CLAN: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -64,9 +81,8 @@ pub struct Session {
     /// The highest sequence of the present body: counted here, or claimed by a native client and
     /// checked. Native clients send 32 bits; this field has the width of a [`Command`]'s sequence.
     sequence: u64,
-    chatted: Option<Duration>,
-    pinged: Option<Duration>,
-    wished: Option<Duration>,
+    /// When the client last did what [`PACES`] limits.
+    paced: [Option<Duration>; PACES.len()],
     /// Whether the client attacks without holding a button.
     attacks: bool,
 }
@@ -80,17 +96,10 @@ const _: () = {
 };
 
 impl Session {
-    /// A new session. Native clients must send hello first; the others may enter at
-    /// once.
+    /// A new session. Native clients must send hello first; the others may enter at once.
     pub fn new(native: bool) -> Session {
-        Session {
-            state: if native { State::Greeting } else { State::Watching },
-            sequence: 0,
-            chatted: None,
-            pinged: None,
-            wished: None,
-            attacks: false,
-        }
+        let state = if native { State::Greeting } else { State::Watching };
+        Session { state, sequence: 0, paced: [None; PACES.len()], attacks: false }
     }
 
     /// Whether the client still has to send `hello`.
@@ -127,40 +136,55 @@ impl Session {
         if self.state == State::Greeting {
             return self.greet(packet, outputs);
         }
-        match packet {
-            ClientPacket::Hello { .. } => outputs.push(Output::Dropped("hello_again")),
+        let (sequence, intended, action) = match packet {
+            ClientPacket::Hello { .. } => (None, None, Err(("hello_again", None))),
+            ClientPacket::Unused(_) => (None, None, Err(("unused_packet", None))),
             ClientPacket::EnterGame { name, skin, moofoll } => {
                 self.enter(name.as_deref(), skin, moofoll, outputs);
+                return Ok(());
             }
             ClientPacket::Ping { nonce } => {
                 outputs.push(Output::Reply(ServerPacket::Pong { nonce: nonce.unwrap_or(0), tick }));
+                return Ok(());
             }
-            ClientPacket::Follow { player } => outputs.push(Output::Watch(player.map(PlayerId))),
+            ClientPacket::Follow { player } => {
+                outputs.push(Output::Watch(player.map(PlayerId)));
+                return Ok(());
+            }
             ClientPacket::Move { sequence, tick, direction } => {
-                let direction = direction.map(Angle);
-                self.command(sequence, tick, Action::Move { direction }, outputs);
+                (sequence, tick, Ok(Action::Move { direction: direction.map(Angle) }))
             }
             ClientPacket::Aim { sequence, tick, heading } => {
-                self.command(sequence, tick, Action::Aim { heading: Angle(heading) }, outputs);
+                (sequence, tick, Ok(Action::Aim { heading: Angle(heading) }))
             }
             ClientPacket::Attack { sequence, tick, state, heading } => {
-                self.attack(sequence, tick, state, heading.map(Angle), outputs);
+                // An attack with a heading, as in the dialects without sequences, first turns the player there.
+                if let Some(heading) = heading.filter(|_| sequence.is_none()).map(Angle) {
+                    self.command(None, tick, Action::Aim { heading }, outputs);
+                }
+                // Auto-attack continues when a button is released.
+                (sequence, tick, Ok(Action::Attack { on: state || self.attacks }))
+            }
+            ClientPacket::ToggleAttack => {
+                self.attacks = !self.attacks;
+                (None, None, Ok(Action::Attack { on: self.attacks }))
             }
             ClientPacket::Select { sequence, tick, id, is_weapon } => {
                 let what = if is_weapon { Selection::Weapon } else { Selection::Item };
-                self.numbered(id, |id| Action::Select { what: what(id) }, sequence, tick, outputs);
+                (sequence, tick, number(id).map(|id| Action::Select { what: what(id) }))
             }
             ClientPacket::Upgrade { sequence, tick, choice } => {
-                self.numbered(choice, |choice| Action::Upgrade { choice }, sequence, tick, outputs);
+                (sequence, tick, number(choice).map(|choice| Action::Upgrade { choice }))
             }
-            ClientPacket::Chat { sequence, tick, text } => self.chat(sequence, tick, &text, now, outputs),
-            ClientPacket::Clan { sequence, tick, wish } => self.clan(sequence, tick, wish, now, outputs),
-            ClientPacket::MapPing { sequence, tick } => self.map_ping(sequence, tick, now, outputs),
-            ClientPacket::ToggleAttack => {
-                self.attacks = !self.attacks;
-                self.command(None, None, Action::Attack { on: self.attacks }, outputs);
+            ClientPacket::Chat { sequence, tick, text } => (sequence, tick, self.chat(&text, now)),
+            ClientPacket::Clan { sequence, tick, wish } => (sequence, tick, self.clan(wish, now)),
+            ClientPacket::MapPing { sequence, tick } => {
+                (sequence, tick, self.pace(MAP_PING, now).map(|()| Action::Ping))
             }
-            ClientPacket::Unused(_) => outputs.push(Output::Dropped("unused_packet")),
+        };
+        match action {
+            Ok(action) => self.command(sequence, intended, action, outputs),
+            Err(useless) => refuse(outputs, useless),
         }
         Ok(())
     }
@@ -185,7 +209,7 @@ impl Session {
         let name = if name.is_empty() { text::NO_NAME.to_owned() } else { name };
         let skin = skin.filter(|skin| *skin < limits::SKINS).unwrap_or(0);
         match self.player() {
-            None => outputs.push(Output::Join { name, skin, gift }),
+            None => outputs.push(Output::Join(Profile { name, skin, gift })),
             // The world decides whether the player is dead: it rejects a respawn of a living
             // player.
             Some(_) => {
@@ -195,101 +219,33 @@ impl Session {
         }
     }
 
-    /// A command that carries a number; no number of the game is above 255.
-    fn numbered(
-        &mut self,
-        number: u16,
-        action: impl FnOnce(u8) -> Action,
-        sequence: Option<u32>,
-        tick: Option<u32>,
-        outputs: &mut Vec<Output>,
-    ) {
-        match u8::try_from(number) {
-            Ok(number) => self.command(sequence, tick, action(number), outputs),
-            Err(_) => outputs.push(Output::Dropped("unknown_number")),
+    /// Notes that the client does what it may do once in an interval.
+    fn pace(&mut self, what: usize, now: Duration) -> Result<(), Useless> {
+        let (interval, rule, detail) = PACES[what];
+        if self.paced[what].is_some_and(|before| now.saturating_sub(before) < interval) {
+            return Err((rule, Some(detail)));
         }
+        self.paced[what] = Some(now);
+        Ok(())
     }
 
-    /// An attack with a heading, as in the dialects without sequences, first turns the player
-    /// there.
-    fn attack(
-        &mut self,
-        sequence: Option<u32>,
-        tick: Option<u32>,
-        on: bool,
-        heading: Option<Angle>,
-        outputs: &mut Vec<Output>,
-    ) {
-        if let Some(heading) = heading.filter(|_| sequence.is_none()) {
-            self.command(None, tick, Action::Aim { heading }, outputs);
-        }
-        // Auto-attack continues when a button is released.
-        let on = on || self.attacks;
-        self.command(sequence, tick, Action::Attack { on }, outputs);
-    }
-
-    fn chat(
-        &mut self,
-        sequence: Option<u32>,
-        tick: Option<u32>,
-        line: &str,
-        now: Duration,
-        outputs: &mut Vec<Output>,
-    ) {
-        let too_soon = self.chatted.is_some_and(|before| now.saturating_sub(before) < limits::CHAT_INTERVAL);
-        match text::clean_chat(line) {
-            None => refuse(outputs, "chat_empty", "the chat line is empty"),
-            Some(_) if too_soon => {
-                refuse(outputs, "chat_too_soon", "wait half a second between two chat lines")
-            }
-            Some(text) => {
-                self.chatted = Some(now);
-                self.command(sequence, tick, Action::Chat { text }, outputs);
-            }
-        }
+    fn chat(&mut self, line: &str, now: Duration) -> Result<Action, Useless> {
+        let text = text::clean_chat(line).ok_or(("chat_empty", Some("the chat line is empty")))?;
+        self.pace(CHAT, now).map(|()| Action::Chat { text })
     }
 
     /// Names are cleaned as chat is; the world rejects the empty rest of a name of only spaces.
-    fn clan(
-        &mut self,
-        sequence: Option<u32>,
-        tick: Option<u32>,
-        wish: ClanWish,
-        now: Duration,
-        outputs: &mut Vec<Output>,
-    ) {
-        let too_soon = |before: Duration| now.saturating_sub(before) < limits::CLAN_INTERVAL;
-        if self.wished.is_some_and(too_soon) {
-            refuse(outputs, "clan_too_soon", "wait a quarter of a second between two clan requests");
-            return;
-        }
-        self.wished = Some(now);
+    fn clan(&mut self, wish: ClanWish, now: Duration) -> Result<Action, Useless> {
+        self.pace(CLAN, now)?;
         let cleaned = |name: &str| text::clean_clan_name(name).unwrap_or_default();
         let number = |player: u32| PlayerId(u16::try_from(player).unwrap_or(u16::MAX));
-        let action = match wish {
+        Ok(match wish {
             ClanWish::Create { name } => Action::ClanCreate { name: cleaned(&name) },
             ClanWish::Leave => Action::ClanLeave,
             ClanWish::Request { name } => Action::ClanRequest { name: cleaned(&name) },
             ClanWish::Answer { player, accept } => Action::ClanAnswer { player: number(player), accept },
             ClanWish::Kick { player } => Action::ClanKick { player: number(player) },
-        };
-        self.command(sequence, tick, action, outputs);
-    }
-
-    fn map_ping(
-        &mut self,
-        sequence: Option<u32>,
-        tick: Option<u32>,
-        now: Duration,
-        outputs: &mut Vec<Output>,
-    ) {
-        let too_soon = |before: Duration| now.saturating_sub(before) < limits::MAP_PING_INTERVAL;
-        if self.pinged.is_some_and(too_soon) {
-            refuse(outputs, "map_ping_too_soon", "wait a second between two map pings");
-        } else {
-            self.pinged = Some(now);
-            self.command(sequence, tick, Action::Ping, outputs);
-        }
+        })
     }
 
     /// A command of the client's own body. For dialects without sequences, the session counts them.
@@ -301,22 +257,26 @@ impl Session {
         outputs: &mut Vec<Output>,
     ) {
         let Some(player) = self.player() else {
-            outputs.push(Output::Dropped("not_playing"));
-            return;
+            return refuse(outputs, ("not_playing", None));
         };
         let sequence = sequence.map_or(self.sequence.saturating_add(1), u64::from);
         if sequence <= self.sequence {
-            refuse(outputs, "repeated", "a sequence number must be greater than the previous one");
-            return;
+            let detail = "a sequence number must be greater than the previous one";
+            return refuse(outputs, ("repeated", Some(detail)));
         }
         self.sequence = sequence;
         outputs.push(Output::Command(Command { player, sequence, action }, tick));
     }
 }
 
-fn refuse(outputs: &mut Vec<Output>, rule: &'static str, detail: &'static str) {
+/// No number of the game is above 255.
+fn number(number: u16) -> Result<u8, Useless> {
+    u8::try_from(number).map_err(|_| ("unknown_number", None))
+}
+
+fn refuse(outputs: &mut Vec<Output>, (rule, detail): Useless) {
     outputs.push(Output::Dropped(rule));
-    outputs.push(Output::Reply(ServerPacket::Error { rule, detail }));
+    outputs.extend(detail.map(|detail| Output::Reply(ServerPacket::Error { rule, detail })));
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use crate::household::Household;
 use crate::peer::life::Due;
-use crate::peer::receiver::RoomFacts;
+use crate::peer::receiver::{At, RoomFacts};
 use crate::peer::sender::{Batch, Frames, Offered};
 use crate::peer::{Ending, Endpoint, Receiver, Sender};
 use crate::room::Handle;
@@ -99,18 +99,20 @@ impl<L: Line> Client<L> {
 
     /// The receiver of its bytes.
     pub fn receiver(&self) -> Receiver {
-        Receiver::new(self.endpoint.clone(), self.room_facts(), self.connected)
+        let (options, identity) = (&self.room.options, &self.room.identity);
+        let facts = RoomFacts {
+            epoch: options.epoch.clone(),
+            seed: identity.seed,
+            map_size_px: identity.map_size_px,
+            tick_hz: options.rates.tick_hz as u8,
+            update_hz: options.rates.native_hz as u8,
+        };
+        Receiver::new(self.endpoint.clone(), facts, self.connected)
     }
 
-    /// What it may know of its room at once.
-    fn room_facts(&self) -> RoomFacts {
-        RoomFacts {
-            epoch: self.room.options.epoch.clone(),
-            seed: self.room.identity.seed,
-            map_size_px: self.room.identity.map_size_px,
-            tick_hz: self.room.options.rates.tick_hz as u8,
-            update_hz: self.room.options.rates.native_hz as u8,
-        }
+    /// The time of what its reader reads `now`.
+    pub fn at(&self, now: Duration) -> At {
+        At { now, tick: self.room.tick() }
     }
 
     /// Its player in the world, if it has one.

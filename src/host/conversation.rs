@@ -5,61 +5,22 @@
 //! apply here, outside the receiver, so that a replay of the bytes gives the same result without
 //! them.
 
-use std::time::Duration;
-
 use super::budgets::{Budgets, Spending};
 use super::client::{Client, Line};
-use crate::peer::receiver::{Denied, Piece, Profile};
+use crate::peer::receiver::{At, Books, Denied};
 use crate::peer::sender::Frames;
 use crate::peer::{Driver, Ending, Receiver};
-use crate::session::Breach;
+use crate::session::{Breach, Profile};
 use crate::world::{Action, Command, PlayerId, Resource, rules};
 
-/// What a conversation tells its host: for metrics, log and tap.
-pub trait Books {
-    /// A packet was received.
-    fn packet(&self) {}
-    /// A packet had no effect.
-    fn dropped(&self, _rule: &'static str) {}
-    /// The client has spent half of a budget.
-    fn warned(&self, _rule: &'static str) {}
-    /// A budget of the address, or the inbox, has no room for a command.
-    fn rejected(&self, _reason: &'static str) {}
-    /// The client gets a body.
-    fn enters(&self, _player: PlayerId, _name: &str, _tick: u32) {}
-    /// Whether `observed` wants the client's bytes.
-    fn observes(&self) -> bool {
-        false
-    }
-    /// See [`Driver::observed`]; read at this time and tick.
-    fn observed(&self, _at: At, _piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {}
-}
-
-/// When bytes were read: all that they lead to is judged by this one time, so that a capture has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct At {
-    /// On the host's clock.
-    pub now: Duration,
-    /// Ticks that the room had completed then.
-    pub tick: u32,
-}
-
-impl At {
-    /// The time of what a client's reader reads `now`.
-    pub fn of<L>(client: &Client<L>, now: Duration) -> At {
-        At { now, tick: client.room.tick() }
-    }
-}
-
 /// See the [module](self).
-#[derive(Debug)]
-pub struct Asked<'a, L, B> {
+pub struct Asked<'a, L> {
     /// The client that asks.
     pub client: &'a Client<L>,
     /// Rate limits per address.
     pub budgets: &'a Budgets,
     /// Where it is noted.
-    pub books: &'a B,
+    pub books: &'a dyn Books,
     /// When the bytes at hand were read.
     pub at: At,
 }
@@ -78,17 +39,17 @@ pub fn hear<L: Line>(
 ) -> Result<(), Ending> {
     let sender = &client.sender;
     if let Some(ending) = sender.ending() {
-        receiver.ignore(bytes, at.now, driver);
+        receiver.ignore(bytes, at, driver.books());
         return Err(ending);
     }
-    let messages = receiver.receive(bytes, at.now, at.tick, driver)?;
+    let messages = receiver.receive(bytes, at, driver)?;
     if messages > 0 {
         sender.life.alive(at.now);
     }
     sender.ending().map_or(Ok(()), Err)
 }
 
-impl<L: Line, B: Books> Asked<'_, L, B> {
+impl<L: Line> Asked<'_, L> {
     /// Takes a token of the budget of this address.
     fn spend(&self, spending: Spending) -> Result<(), Denied> {
         self.budgets.take(self.client.household(), spending, self.at.now).map_err(|_| {
@@ -98,7 +59,7 @@ impl<L: Line, B: Books> Asked<'_, L, B> {
     }
 }
 
-impl<L: Line, B: Books> Driver for Asked<'_, L, B> {
+impl<L: Line> Driver for Asked<'_, L> {
     fn answer(&mut self, frames: &[u8]) {
         self.client.send(Frames::Lent(frames), self.at.now);
     }
@@ -138,23 +99,7 @@ impl<L: Line, B: Books> Driver for Asked<'_, L, B> {
         self.client.set_wish(player);
     }
 
-    fn packet(&mut self) {
-        self.books.packet();
-    }
-
-    fn dropped(&mut self, rule: &'static str) {
-        self.books.dropped(rule);
-    }
-
-    fn warned(&mut self, rule: &'static str) {
-        self.books.warned(rule);
-    }
-
-    fn observes(&self) -> bool {
-        self.books.observes()
-    }
-
-    fn observed(&mut self, piece: Piece<'_>, saved: &dyn Fn() -> Vec<u8>) {
-        self.books.observed(self.at, piece, saved);
+    fn books(&self) -> &dyn Books {
+        self.books
     }
 }

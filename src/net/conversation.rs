@@ -16,9 +16,9 @@ use super::client::{Client, Socket};
 use super::host::Host;
 use super::metrics::Metrics;
 use super::stream::drain;
-use crate::host::conversation::{self, Asked, At, Books};
+use crate::host::conversation::{self, Asked};
 use crate::limits;
-use crate::peer::receiver::Piece;
+use crate::peer::receiver::{At, Books, Piece};
 use crate::peer::{Ending, Receiver};
 use crate::session::Breach;
 use crate::world::PlayerId;
@@ -48,9 +48,9 @@ struct Noted<'a> {
 
 impl Noted<'_> {
     /// What the client's bytes may ask, when they are read now.
-    fn asked(&self) -> Asked<'_, Socket, Self> {
+    fn asked(&self) -> Asked<'_, Socket> {
         let Noted { host, client } = self;
-        Asked { client, budgets: &host.budgets, books: self, at: At::of(client, host.now()) }
+        Asked { client, budgets: &host.budgets, books: self, at: client.at(host.now()) }
     }
 }
 
@@ -122,10 +122,7 @@ fn talk(noted: &Noted<'_>, receiver: &mut Receiver, rest: &[u8]) -> Ending {
 /// a bound.
 fn last_words(noted: &Noted<'_>, receiver: &mut Receiver) {
     let Noted { host, client } = noted;
-    let mut ignore = |bytes: &[u8]| {
-        let mut asked = noted.asked();
-        receiver.ignore(bytes, asked.at.now, &mut asked);
-    };
+    let mut ignore = |bytes: &[u8]| receiver.ignore(bytes, client.at(host.now()), noted);
     ignore(&[]);
     let deadline = host.now() + limits::CLOSE_TIME;
     while client.sender.backlog() > 0 && host.now() < deadline {

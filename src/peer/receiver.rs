@@ -15,7 +15,7 @@ use super::budgets::Budgets;
 use super::{Ending, Endpoint};
 use crate::packet::server_packet::Welcome;
 use crate::packet::{ClientPacket, Direction, PacketError, ServerPacket};
-use crate::session::{Breach, NATIVE_VERSION, Output, Saved, Session};
+use crate::session::{Breach, NATIVE_VERSION, Output, Profile, Saved, Session};
 use crate::world::{self, Command, PlayerId};
 use crate::ws::Side;
 use crate::ws::frame::{self, Opcode};
@@ -36,15 +36,13 @@ pub struct RoomFacts {
     pub update_hz: u8,
 }
 
-/// A body that a client asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Profile {
-    /// The cleaned name, never empty.
-    pub name: String,
-    /// 0 to 9.
-    pub skin: u8,
-    /// Whether the client asks for resources at the start, as the MooMoo dialects can.
-    pub gift: bool,
+/// When bytes were read: all that they lead to is judged by this one time, so that a capture has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct At {
+    /// On the driver's clock.
+    pub now: Duration,
+    /// Ticks that the room had completed then.
+    pub tick: u32,
 }
 
 /// Why a request of a client is not granted.
@@ -88,19 +86,34 @@ pub trait Driver {
     fn command(&mut self, command: Command, intended: Option<u32>) -> Result<(), Denied>;
     /// Sets the player to watch without a body; `None` is the leader.
     fn watch(&mut self, player: Option<PlayerId>);
-    /// Counts a packet.
-    fn packet(&mut self) {}
-    /// Counts a packet that had no effect.
-    fn dropped(&mut self, _rule: &'static str) {}
-    /// Notes that the client has spent half of this budget.
-    fn warned(&mut self, _rule: &'static str) {}
-    /// Whether [`Driver::observed`] wants the client's bytes.
+    /// Where the conversation is noted.
+    fn books(&self) -> &dyn Books {
+        &()
+    }
+}
+
+/// What is noted of a conversation: for metrics, log and tap.
+pub trait Books {
+    /// A packet was received.
+    fn packet(&self) {}
+    /// A packet had no effect.
+    fn dropped(&self, _rule: &'static str) {}
+    /// The client has spent half of this budget.
+    fn warned(&self, _rule: &'static str) {}
+    /// A budget of the address, or the inbox, has no room for a command.
+    fn rejected(&self, _reason: &'static str) {}
+    /// The client gets a body.
+    fn enters(&self, _player: PlayerId, _name: &str, _tick: u32) {}
+    /// Whether [`Books::observed`] wants the client's bytes.
     fn observes(&self) -> bool {
         false
     }
     /// Shows bytes of the client before they are handled; `saved` makes the state before them.
-    fn observed(&mut self, _piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {}
+    fn observed(&self, _at: At, _piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {}
 }
+
+/// Nothing is noted.
+impl Books for () {}
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -160,36 +173,30 @@ impl Receiver {
         }
     }
 
-    /// Handles bytes of the client, read `now`, while the room has completed `tick` ticks. Returns
-    /// the number of messages and control frames, which are signs of life.
+    /// Handles bytes of the client. Returns the number of messages and control frames, which are
+    /// signs of life.
     ///
     /// # Errors
     /// The connection ends.
-    pub fn receive(
-        &mut self,
-        bytes: &[u8],
-        now: Duration,
-        tick: u32,
-        driver: &mut dyn Driver,
-    ) -> Result<usize, Ending> {
-        self.observed.take(bytes, self.frames.is_between_messages(), driver);
+    pub fn receive(&mut self, bytes: &[u8], at: At, driver: &mut dyn Driver) -> Result<usize, Ending> {
+        self.observed.take(bytes, self.frames.is_between_messages(), driver.books());
         self.frames.receive(bytes);
-        let result = self.handle(now, tick, driver);
+        let result = self.handle(at, driver);
         if result.is_err() {
-            self.observed.end(&|| self.talk.save(now), driver);
+            self.observed.end(at, &|| self.talk.save(at.now), driver.books());
         }
         self.talk.flush(driver);
         result
     }
 
-    fn handle(&mut self, now: Duration, tick: u32, driver: &mut dyn Driver) -> Result<usize, Ending> {
+    fn handle(&mut self, at: At, driver: &mut dyn Driver) -> Result<usize, Ending> {
         let Receiver { frames, talk, observed } = self;
         let mut count = 0;
         while let Some(read) = frames.next_read().map_err(Ending::Violation)? {
-            observed.show(read.wire_bytes, read.is_boundary, &|| talk.save(now), driver);
-            talk.budgets.spend(read.wire_bytes, now).map_err(Ending::Breach)?;
+            observed.show((read.wire_bytes, read.is_boundary), at, &|| talk.save(at.now), driver.books());
+            talk.budgets.spend(read.wire_bytes, at.now).map_err(Ending::Breach)?;
             talk.warn(driver);
-            talk.hear(read.message, now, tick, driver)?;
+            talk.hear(read.message, at, driver)?;
             count += 1;
         }
         Ok(count)
@@ -197,9 +204,9 @@ impl Receiver {
 
     /// Shows what is unfinished to an observer, at the end of the connection; then `bytes` that
     /// came after the end and are ignored.
-    pub fn ignore(&mut self, bytes: &[u8], now: Duration, driver: &mut dyn Driver) {
-        self.observed.take(bytes, self.frames.is_between_messages(), driver);
-        self.observed.end(&|| self.talk.save(now), driver);
+    pub fn ignore(&mut self, bytes: &[u8], at: At, books: &dyn Books) {
+        self.observed.take(bytes, self.frames.is_between_messages(), books);
+        self.observed.end(at, &|| self.talk.save(at.now), books);
     }
 
     /// Whether the client still has to say hello.
@@ -260,19 +267,13 @@ impl Talk {
             return;
         }
         if let Some(breach) = self.budgets.take_warning() {
-            driver.warned(breach.name());
+            driver.books().warned(breach.name());
             let detail = "half of your burst limit is used up: slow down, or the server closes the connection with code 1008";
             self.reply(&ServerPacket::Error { rule: breach.name(), detail });
         }
     }
 
-    fn hear(
-        &mut self,
-        message: Message<'_>,
-        now: Duration,
-        tick: u32,
-        driver: &mut dyn Driver,
-    ) -> Result<(), Ending> {
+    fn hear(&mut self, message: Message<'_>, at: At, driver: &mut dyn Driver) -> Result<(), Ending> {
         let dialect = std::sync::Arc::clone(&self.endpoint.dialect);
         let decoded = match message {
             Message::Binary(message) if !self.endpoint.is_json => {
@@ -288,7 +289,7 @@ impl Talk {
             Message::Close(close) => return Err(Ending::PeerClosed(close.code)),
         };
         match decoded {
-            Ok(decoded) => self.packet(ClientPacket::from_decoded(&decoded), now, tick, driver),
+            Ok(decoded) => self.packet(ClientPacket::from_decoded(&decoded), at, driver),
             Err(error) => self.unusable(error, driver),
         }
     }
@@ -299,7 +300,7 @@ impl Talk {
         if error.closes() {
             return Err(Ending::Packet(error));
         }
-        driver.dropped(error.name());
+        driver.books().dropped(error.name());
         if self.session.awaits_hello() {
             return Err(Ending::Breach(Breach::HelloFirst));
         }
@@ -307,57 +308,42 @@ impl Talk {
         Ok(())
     }
 
-    fn packet(
-        &mut self,
-        packet: ClientPacket<'_>,
-        now: Duration,
-        tick: u32,
-        driver: &mut dyn Driver,
-    ) -> Result<(), Ending> {
-        driver.packet();
+    fn packet(&mut self, packet: ClientPacket<'_>, at: At, driver: &mut dyn Driver) -> Result<(), Ending> {
+        driver.books().packet();
         let mut outputs = std::mem::take(&mut self.outputs);
-        let handled = self.session.handle(packet, now, tick, &mut outputs).map_err(Ending::Breach);
-        let carried = outputs.drain(..).try_for_each(|output| self.carry_out(output, tick, driver));
+        let handled = self.session.handle(packet, at.now, at.tick, &mut outputs).map_err(Ending::Breach);
+        let carried = outputs.drain(..).try_for_each(|output| self.carry_out(output, at.tick, driver));
         self.outputs = outputs;
         handled.and(carried)
     }
 
     fn carry_out(&mut self, output: Output, tick: u32, driver: &mut dyn Driver) -> Result<(), Ending> {
-        let denied = match output {
-            Output::Welcome => {
-                self.welcome(tick);
-                self.flush(driver);
-                driver.follow();
-                Ok(())
+        match output {
+            Output::Welcome => self.welcome(tick, driver),
+            Output::Reply(packet) => self.reply(&packet),
+            Output::Watch(player) => driver.watch(player),
+            Output::Dropped(rule) => driver.books().dropped(rule),
+            Output::Join(profile) => {
+                let joined = driver.join(profile).map(|player| self.session.joined(player));
+                return joined.or_else(|denied| self.deny(denied));
             }
-            Output::Reply(packet) => {
-                self.reply(&packet);
-                Ok(())
-            }
-            Output::Join { name, skin, gift } => {
-                driver.join(Profile { name, skin, gift }).map(|player| self.session.joined(player))
-            }
-            Output::Command(command, intended) => driver.command(command, intended),
-            Output::Watch(player) => {
-                driver.watch(player);
-                Ok(())
-            }
-            Output::Dropped(rule) => {
-                driver.dropped(rule);
-                Ok(())
-            }
-        };
-        match denied {
-            Ok(()) | Err(Denied::Unanswered) => Ok(()),
-            Err(Denied::Closed(breach)) => Err(Ending::Breach(breach)),
-            Err(Denied::Rejected(rule, detail)) => {
-                self.reply(&ServerPacket::Error { rule, detail });
-                Ok(())
+            Output::Command(command, intended) => {
+                return driver.command(command, intended).or_else(|denied| self.deny(denied));
             }
         }
+        Ok(())
     }
 
-    fn welcome(&mut self, tick: u32) {
+    fn deny(&mut self, denied: Denied) -> Result<(), Ending> {
+        match denied {
+            Denied::Closed(breach) => return Err(Ending::Breach(breach)),
+            Denied::Rejected(rule, detail) => self.reply(&ServerPacket::Error { rule, detail }),
+            Denied::Unanswered => {}
+        }
+        Ok(())
+    }
+
+    fn welcome(&mut self, tick: u32, driver: &mut dyn Driver) {
         let RoomFacts { epoch, seed, map_size_px, tick_hz, update_hz } = &self.room;
         let code_hash = format!("{:016x}", world::code_hash());
         let packet = ServerPacket::Welcome(Welcome {
@@ -371,13 +357,15 @@ impl Talk {
             tick,
         });
         self.endpoint.write_packet(&mut self.answers, &packet);
+        self.flush(driver);
+        driver.follow();
     }
 }
 
 impl Observed {
     /// Keeps bytes that came. An observer that comes in the middle of a message waits for the next.
-    fn take(&mut self, bytes: &[u8], is_boundary: bool, driver: &dyn Driver) {
-        if !driver.observes() {
+    fn take(&mut self, bytes: &[u8], is_boundary: bool, books: &dyn Books) {
+        if !books.observes() {
             self.follows = false;
             self.bytes = Vec::new();
             return;
@@ -391,28 +379,26 @@ impl Observed {
         }
     }
 
-    /// Shows the first bytes, which end with a frame.
+    /// Shows the first bytes, which end with a frame; behind the last frame of a message, `is_whole`.
     fn show(
         &mut self,
-        wire_bytes: usize,
-        is_whole: bool,
+        (wire_bytes, is_whole): (usize, bool),
+        at: At,
         saved: &dyn Fn() -> Vec<u8>,
-        driver: &mut dyn Driver,
+        books: &dyn Books,
     ) {
         if self.follows {
             let end = wire_bytes.min(self.bytes.len());
-            driver.observed(Piece { bytes: &self.bytes[..end], begins: self.begins, is_whole }, saved);
+            books.observed(at, Piece { bytes: &self.bytes[..end], begins: self.begins, is_whole }, saved);
             self.bytes.drain(..end);
             self.begins = is_whole;
         }
     }
 
     /// Shows what is left at the end of the connection.
-    fn end(&mut self, saved: &dyn Fn() -> Vec<u8>, driver: &mut dyn Driver) {
-        let bytes = std::mem::take(&mut self.bytes);
-        if self.follows && !bytes.is_empty() {
-            driver.observed(Piece { bytes: &bytes, begins: self.begins, is_whole: false }, saved);
-            self.begins = false;
+    fn end(&mut self, at: At, saved: &dyn Fn() -> Vec<u8>, books: &dyn Books) {
+        if !self.bytes.is_empty() {
+            self.show((self.bytes.len(), false), at, saved, books);
         }
     }
 }

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use super::answers::{self, Answers, Differing};
 use crate::capture::Connection;
-use crate::peer::receiver::{Denied, Profile, RoomFacts};
+use crate::peer::receiver::{At, Denied, RoomFacts};
 use crate::peer::{Driver, Endpoint, Receiver};
+use crate::session::Profile;
 use crate::world::{Command, PlayerId};
 use crate::ws::http::{HeadReader, RequestHead};
 
@@ -31,9 +32,7 @@ pub struct Heard<'a> {
     /// The number of their packet.
     pub packet: usize,
     /// When they were read.
-    pub now: Duration,
-    /// Ticks that the room had completed.
-    pub tick: u32,
+    pub at: At,
     /// The player of a join that the server granted for these bytes.
     pub joins: Option<PlayerId>,
 }
@@ -91,7 +90,7 @@ impl<'a> Client<'a> {
         let (State::Open(receiver), Some(endpoint)) = (&mut self.state, &self.endpoint) else { return };
         let bytes = rest.as_deref().unwrap_or(heard.bytes);
         let mut asked = Asked { heard, said: &mut self.said, answers: &mut self.answers };
-        if let Err(ending) = receiver.receive(bytes, heard.now, heard.tick, &mut asked) {
+        if let Err(ending) = receiver.receive(bytes, heard.at, &mut asked) {
             self.answers.add(heard.packet, &ending.frames(endpoint));
             self.state = State::Over;
         }
@@ -103,7 +102,7 @@ impl<'a> Client<'a> {
             return;
         };
         let number = answers::learn(connection, &endpoint, &mut self.room);
-        let mut receiver = Receiver::new(endpoint.clone(), self.room.clone(), heard.now);
+        let mut receiver = Receiver::new(endpoint.clone(), self.room.clone(), heard.at.now);
         let mut asked = Asked { heard, said: &mut self.said, answers: &mut self.answers };
         receiver.begin(number, &mut asked);
         (self.state, self.endpoint) = (State::Open(Box::new(receiver)), Some(endpoint));

@@ -26,6 +26,7 @@ use crate::capture::{Capture, Connection, End, Hole};
 use crate::limits;
 use crate::packet::endpoint;
 use crate::peer::Endpoint;
+use crate::peer::receiver::At;
 use crate::world::{Action, Command, PlayerId, World, rules};
 use crate::ws::http::{HeadReader, RequestHead};
 pub use answers::{Differing, Frame};
@@ -200,7 +201,7 @@ impl Decoded {
             let joins = about.joined.filter(|(packet, _)| (piece.packet..next).contains(packet));
             let joins = joins.map(|(_, player)| player);
             let tick = tick_of(capture, piece.packet);
-            let heard = Heard { bytes: piece.bytes, packet: piece.packet, now, tick, joins };
+            let heard = Heard { bytes: piece.bytes, packet: piece.packet, at: At { now, tick }, joins };
             client.hear(heard, connection);
         }
         let before = client.before;

@@ -1,7 +1,5 @@
-//! The server's own reasons for closing a client: name, close code, sentence.
-//!
-//! Close frame, log line and metric take their text from here. Rules of RFC 6455 are not here; each
-//! is a `ws::Violation`.
+//! The server's own reasons for closing a client: name, close code, sentence. Close frame, log line
+//! and metric take their text from here.
 
 use std::fmt;
 
@@ -45,87 +43,55 @@ pub enum Breach {
     InternalError,
 }
 
+/// Each breach with its name, its close code (RFC 6455 7.4.1) and its sentence, in the order of the enum.
+const ROWS: [(Breach, &str, u16, &str); 14] = [
+    (Breach::MessageRate, "message_rate", 1008, "more messages than a client may send"),
+    (Breach::ByteRate, "byte_rate", 1008, "more bytes than a client may send"),
+    (Breach::HelloLate, "hello_late", 1008, "no hello before the deadline"),
+    (Breach::HelloFirst, "hello_first", 1008, "the first packet must be hello"),
+    (Breach::HelloVersion, "hello_version", 1008, "this server speaks version 1"),
+    (Breach::FrameKind, FRAME_KIND.0, FRAME_KIND.2, FRAME_KIND.1),
+    (Breach::SlowClient, "slow_client", 1008, "the client did not read its data in time"),
+    (Breach::Silent, "silent", 1011, "the client sent nothing, not even a pong"),
+    (Breach::Full, "full", 1013, "the world is full"),
+    (Breach::Kicked, "kicked", 1008, "the operator kicked this client"),
+    (Breach::Banned, "banned", 1008, "the operator banned this address"),
+    (Breach::GoingAway, "going_away", 1001, "the server is shutting down"),
+    (Breach::Overloaded, "overloaded", 1013, "the server fell behind and lost events"),
+    (Breach::InternalError, "internal_error", 1011, "a bug in the server"),
+];
+
 impl Breach {
     /// All of them, for the tests that check PROTOCOL.md against the code.
-    pub const ALL: [Breach; 14] = [
-        Breach::MessageRate,
-        Breach::ByteRate,
-        Breach::HelloLate,
-        Breach::HelloFirst,
-        Breach::HelloVersion,
-        Breach::FrameKind,
-        Breach::SlowClient,
-        Breach::Silent,
-        Breach::Full,
-        Breach::Kicked,
-        Breach::Banned,
-        Breach::GoingAway,
-        Breach::Overloaded,
-        Breach::InternalError,
-    ];
+    pub const ALL: [Breach; ROWS.len()] = {
+        let (mut all, mut at) = ([Breach::MessageRate; ROWS.len()], 0);
+        while at < all.len() {
+            assert!(ROWS[at].0 as usize == at, "the rows have the order of the enum");
+            all[at] = ROWS[at].0;
+            at += 1;
+        }
+        all
+    };
 
     /// The rule's name in PROTOCOL.md, log lines, metrics and the close frame's reason.
     pub fn name(self) -> &'static str {
-        match self {
-            Breach::MessageRate => "message_rate",
-            Breach::ByteRate => "byte_rate",
-            Breach::HelloLate => "hello_late",
-            Breach::HelloFirst => "hello_first",
-            Breach::HelloVersion => "hello_version",
-            Breach::FrameKind => FRAME_KIND.0,
-            Breach::SlowClient => "slow_client",
-            Breach::Silent => "silent",
-            Breach::Full => "full",
-            Breach::Kicked => "kicked",
-            Breach::Banned => "banned",
-            Breach::GoingAway => "going_away",
-            Breach::Overloaded => "overloaded",
-            Breach::InternalError => "internal_error",
-        }
-    }
-
-    /// Whether the client broke a rule; otherwise the reason is the server's own.
-    pub fn is_of_the_client(self) -> bool {
-        !matches!(
-            self,
-            Breach::Full
-                | Breach::Kicked
-                | Breach::Banned
-                | Breach::GoingAway
-                | Breach::Overloaded
-                | Breach::InternalError
-        )
+        ROWS[self as usize].1
     }
 
     /// The close code, RFC 6455 7.4.1.
     pub fn close_code(self) -> u16 {
-        match self {
-            Breach::GoingAway => 1001,
-            Breach::FrameKind => FRAME_KIND.2,
-            Breach::Silent | Breach::InternalError => 1011,
-            Breach::Full | Breach::Overloaded => 1013,
-            _ => 1008,
-        }
+        ROWS[self as usize].2
+    }
+
+    /// Whether the client broke a rule; otherwise the reason is the server's own, as from
+    /// [`Breach::Full`] on.
+    pub fn is_of_the_client(self) -> bool {
+        (self as u8) < Breach::Full as u8
     }
 }
 
 impl fmt::Display for Breach {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Breach::MessageRate => "more messages than a client may send",
-            Breach::ByteRate => "more bytes than a client may send",
-            Breach::HelloLate => "no hello before the deadline",
-            Breach::HelloFirst => "the first packet must be hello",
-            Breach::HelloVersion => "this server speaks version 1",
-            Breach::FrameKind => FRAME_KIND.1,
-            Breach::SlowClient => "the client did not read its data in time",
-            Breach::Silent => "the client sent nothing, not even a pong",
-            Breach::Full => "the world is full",
-            Breach::Kicked => "the operator kicked this client",
-            Breach::Banned => "the operator banned this address",
-            Breach::GoingAway => "the server is shutting down",
-            Breach::Overloaded => "the server fell behind and lost events",
-            Breach::InternalError => "a bug in the server",
-        })
+        out.write_str(ROWS[*self as usize].3)
     }
 }

@@ -30,7 +30,7 @@ impl Session {
         out.extend(player.to_le_bytes());
         out.extend(self.sequence.to_le_bytes());
         out.push(u8::from(self.attacks));
-        [self.chatted, self.pinged, self.wished].iter().for_each(|at| Saved::write_ago(out, now, *at));
+        self.paced.iter().for_each(|at| Saved::write_ago(out, now, *at));
     }
 
     /// Reads what [`Session::save`] wrote; `None` if the bytes are wrong.
@@ -43,13 +43,9 @@ impl Session {
             _ => return None,
         };
         let sequence = saved.u64()?;
-        let attacks = match saved.u8()? {
-            0 => false,
-            1 => true,
-            _ => return None,
-        };
-        let (chatted, pinged, wished) = (saved.ago()?, saved.ago()?, saved.ago()?);
-        Some(Session { state, sequence, chatted, pinged, wished, attacks })
+        let attacks = saved.u8().filter(|attacks| *attacks <= 1)?;
+        let paced = [saved.ago()?, saved.ago()?, saved.ago()?];
+        Some(Session { state, sequence, attacks: attacks == 1, paced })
     }
 
     /// The sequence of the session's last command.

@@ -13,17 +13,12 @@ use crate::client::dice::Dice;
 use crate::host::admission::Permit;
 use crate::host::budgets::Spending;
 use crate::host::client::Client;
-use crate::host::conversation::{self, Asked, At, Books};
+use crate::host::conversation::{self, Asked};
 use crate::host::door::UpgradeRefused;
 use crate::limits;
 use crate::peer::receiver::Denied;
 use crate::peer::{Ending, Receiver};
 use crate::ws::http::{self, HeadReader, RequestHead};
-
-/// Notes nothing.
-struct Quiet;
-
-impl Books for Quiet {}
 
 /// A conversation.
 pub struct Talk {
@@ -260,8 +255,8 @@ impl Connection {
 impl Talk {
     fn begin(&mut self, house: &House) -> Result<(), Broken> {
         let Talk { client, receiver, twin, .. } = self;
-        let at = At::of(client, client.connected);
-        let mut asked = Asked { client, budgets: &house.budgets, books: &Quiet, at };
+        let at = client.at(client.connected);
+        let mut asked = Asked { client, budgets: &house.budgets, books: &(), at };
         let mut noted = Noted::new(&mut asked);
         receiver.begin(client.id, &mut noted);
         twin.begin(client.id, noted)
@@ -270,9 +265,9 @@ impl Talk {
     /// Passes bytes on, also to the twin.
     fn hear(&mut self, bytes: &[u8], house: &mut House) -> Result<Result<(), Ending>, Broken> {
         let Talk { client, receiver, twin, .. } = self;
-        let at = At::of(client, house.clock.now());
+        let at = client.at(house.clock.now());
         let is_closing = client.sender.ending().is_some();
-        let mut asked = Asked { client, budgets: &house.budgets, books: &Quiet, at };
+        let mut asked = Asked { client, budgets: &house.budgets, books: &(), at };
         let mut noted = Noted::new(&mut asked);
         let heard = conversation::hear(client, receiver, bytes, at, &mut noted);
         let spent: Vec<Spending> = noted.calls.iter().filter_map(spends).collect();

@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 use super::broken::Broken;
 use crate::client::dice::Dice;
 use crate::host::client::{Client, Line};
-use crate::host::conversation::At;
-use crate::peer::receiver::{Denied, Profile};
+use crate::peer::receiver::{At, Denied};
 use crate::peer::{Driver, Receiver};
+use crate::session::Profile;
 use crate::world::{Command, PlayerId};
 
 /// What a receiver asked of its driver, and what it was granted.
@@ -103,7 +103,7 @@ impl Twin {
             let cut = if self.dice.below(4) == 0 { 1 + self.dice.below(9) as usize } else { rest.len() };
             let (piece, after) = rest.split_at(cut.min(rest.len()));
             rest = after;
-            if self.receiver.receive(piece, at.now, at.tick, &mut again).is_err() {
+            if self.receiver.receive(piece, at, &mut again).is_err() {
                 break;
             }
         }

@@ -1,15 +1,16 @@
 //! The receiving half: signs of life, answers in order, and what an observer sees.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use tickwire::packet::Codes;
-use tickwire::peer::receiver::{Denied, Piece, Profile, RoomFacts};
+use tickwire::peer::receiver::{At, Books, Denied, Piece, RoomFacts};
 use tickwire::peer::{Driver, Ending, Endpoint, Receiver};
-use tickwire::session::Breach;
+use tickwire::session::{Breach, Profile};
 use tickwire::world::{Command, PlayerId};
 use tickwire::ws::frame::{self, Opcode};
 
-const NOW: Duration = Duration::from_secs(9);
+const AT: At = At { now: Duration::from_secs(9), tick: 33 };
 
 /// Notes what the receiver asks for.
 #[derive(Default)]
@@ -19,7 +20,7 @@ struct Notes {
     commands: Vec<Command>,
     joins: usize,
     observes: bool,
-    observed: Vec<(Vec<u8>, bool, bool)>,
+    observed: RefCell<Vec<(Vec<u8>, bool, bool)>>,
 }
 
 impl Driver for Notes {
@@ -37,18 +38,24 @@ impl Driver for Notes {
         Ok(())
     }
     fn watch(&mut self, _player: Option<PlayerId>) {}
+    fn books(&self) -> &dyn Books {
+        self
+    }
+}
+
+impl Books for Notes {
     fn observes(&self) -> bool {
         self.observes
     }
-    fn observed(&mut self, piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {
-        self.observed.push((piece.bytes.to_vec(), piece.begins, piece.is_whole));
+    fn observed(&self, _at: At, piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {
+        self.observed.borrow_mut().push((piece.bytes.to_vec(), piece.begins, piece.is_whole));
     }
 }
 
 fn receiver(dialect: &str) -> Receiver {
     let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), false);
     let room = RoomFacts { epoch: "e".into(), seed: 1, map_size_px: 1_440, tick_hz: 30, update_hz: 30 };
-    Receiver::new(endpoint, room, NOW)
+    Receiver::new(endpoint, room, AT.now)
 }
 
 fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
@@ -63,9 +70,9 @@ fn bytes_of_an_unfinished_frame_are_no_sign_of_life() {
     let pong = framed(Opcode::Pong, b"");
     let (last, first) = pong.split_last().expect("bytes");
     for byte in first {
-        assert_eq!(receiver.receive(&[*byte], NOW, 0, &mut notes), Ok(0));
+        assert_eq!(receiver.receive(&[*byte], AT, &mut notes), Ok(0));
     }
-    assert_eq!(receiver.receive(&[*last], NOW, 0, &mut notes), Ok(1));
+    assert_eq!(receiver.receive(&[*last], AT, &mut notes), Ok(1));
 }
 
 #[test]
@@ -75,7 +82,7 @@ fn answers_of_one_read_go_out_together_in_the_order_of_the_requests() {
     let hello = framed(Opcode::Binary, b"\x92\x01\x94\x01\x01\xa3Ada\x00");
     let requests = [hello, framed(Opcode::Ping, b"a"), framed(Opcode::Binary, b"\x92\x06\x91\x05")];
     let bytes = [&requests.concat()[..], &framed(Opcode::Ping, b"b")].concat();
-    assert_eq!(receiver.receive(&bytes, NOW, 33, &mut notes), Ok(4));
+    assert_eq!(receiver.receive(&bytes, AT, &mut notes), Ok(4));
     assert_eq!((notes.joins, notes.answer_calls), (1, 2), "the welcome goes first, by itself");
     assert_eq!(notes.answers[2..5], [0x92, 1, 0x98], "welcome");
     assert!(
@@ -85,7 +92,7 @@ fn answers_of_one_read_go_out_together_in_the_order_of_the_requests() {
     );
     let mut bytewise = (self::receiver("native"), Notes::default());
     for byte in &bytes {
-        bytewise.0.receive(&[*byte], NOW, 33, &mut bytewise.1).expect("nothing is wrong");
+        bytewise.0.receive(&[*byte], AT, &mut bytewise.1).expect("nothing is wrong");
     }
     assert_eq!(bytewise.1.answers, notes.answers, "however the bytes are cut");
 }
@@ -94,11 +101,11 @@ fn answers_of_one_read_go_out_together_in_the_order_of_the_requests() {
 fn a_broken_rule_ends_the_conversation_after_the_messages_before_it() {
     let (mut receiver, mut notes) = (receiver("legacy"), Notes::default());
     let bytes = [framed(Opcode::Ping, b"a"), vec![0x82, 0x01, 0x07]].concat();
-    let ending = receiver.receive(&bytes, NOW, 0, &mut notes).expect_err("no mask");
+    let ending = receiver.receive(&bytes, AT, &mut notes).expect_err("no mask");
     assert!(matches!(ending, Ending::Violation(_)), "{ending:?}");
     assert_eq!(notes.answers, b"\x8a\x01a");
     let early =
-        self::receiver("native").receive(&framed(Opcode::Binary, b"\x92\x06\x91\x05"), NOW, 0, &mut notes);
+        self::receiver("native").receive(&framed(Opcode::Binary, b"\x92\x06\x91\x05"), AT, &mut notes);
     assert_eq!(early, Err(Ending::Breach(Breach::HelloFirst)));
 }
 
@@ -111,9 +118,9 @@ fn an_observer_sees_each_message_with_its_frames_and_the_unfinished_end() {
     let end = framed(Opcode::Continuation, b"\x61\x91\xc0");
     let all = [&ping, &stop, &fragment, &ping, &end, &stop[..4].to_vec()].map(Vec::as_slice).concat();
     for cut in [1, 5, 1_000] {
-        notes.observed.clear();
+        notes.observed.borrow_mut().clear();
         for bytes in all.chunks(cut) {
-            receiver.receive(bytes, NOW, 0, &mut notes).expect("nothing is wrong");
+            receiver.receive(bytes, AT, &mut notes).expect("nothing is wrong");
         }
         let mid = [&fragment[..], &ping].concat();
         let expected = [
@@ -122,16 +129,16 @@ fn an_observer_sees_each_message_with_its_frames_and_the_unfinished_end() {
             (mid, true, false),
             (end.clone(), false, true),
         ];
-        assert_eq!(notes.observed, expected, "{cut}");
-        receiver.ignore(b"", NOW, &mut notes);
-        assert_eq!(notes.observed.last(), Some(&(stop[..4].to_vec(), true, false)));
+        assert_eq!(*notes.observed.borrow(), expected, "{cut}");
+        receiver.ignore(b"", AT, &notes);
+        assert_eq!(notes.observed.borrow().last(), Some(&(stop[..4].to_vec(), true, false)));
         receiver = self::receiver("legacy");
     }
     // An observer that comes in the middle of a message waits for the next.
     let mut late = self::receiver("legacy");
-    late.receive(&stop[..4], NOW, 0, &mut Notes::default()).expect("nothing is wrong");
-    notes.observed.clear();
-    late.receive(&[&stop[4..], &ping].concat(), NOW, 0, &mut notes).expect("nothing is wrong");
-    late.receive(&ping, NOW, 0, &mut notes).expect("nothing is wrong");
-    assert_eq!(notes.observed, [(ping, true, true)]);
+    late.receive(&stop[..4], AT, &mut Notes::default()).expect("nothing is wrong");
+    notes.observed.borrow_mut().clear();
+    late.receive(&[&stop[4..], &ping].concat(), AT, &mut notes).expect("nothing is wrong");
+    late.receive(&ping, AT, &mut notes).expect("nothing is wrong");
+    assert_eq!(notes.observed.into_inner(), [(ping, true, true)]);
 }

@@ -9,8 +9,9 @@ use std::time::Duration;
 use tickwire::feed::Layout;
 use tickwire::feed::{Messages, Published, Scratch, View};
 use tickwire::packet::{Dialect, Direction, msgpack};
-use tickwire::peer::receiver::{Denied, Profile, RoomFacts};
+use tickwire::peer::receiver::{At, Denied, RoomFacts};
 use tickwire::peer::{Driver, Endpoint, Receiver};
+use tickwire::session::Profile;
 use tickwire::world::{Action, Command, PlayerId, Resource};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
@@ -123,7 +124,7 @@ impl Client {
             player: &mut self.player,
             said: Vec::new(),
         };
-        let ending = self.receiver.receive(bytes, now, tick, &mut server).err();
+        let ending = self.receiver.receive(bytes, At { now, tick }, &mut server).err();
         let mut said = server.said;
         if let Some(ending) = ending {
             self.is_over = true;
