@@ -11,8 +11,6 @@
 //! address, so clients behind a proxy do not share one budget. Bans and shares apply to a
 //! household: an IPv4 address, or a /64 of IPv6.
 
-// `core`: an address is a value; the sockets are in `std::net`.
-use core::net::IpAddr;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -21,23 +19,24 @@ use crate::household::Household;
 use crate::limits;
 use crate::sync::{Condvar, Mutex};
 
-/// The reason for turning a connection away, as named in the log and the metrics.
+/// What a place is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// An unfinished request.
+    Pending,
+    /// A client.
+    Client,
+    /// A watcher at `/wire`.
+    Watcher,
+}
+
+/// The reason for turning a connection away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusedBy {
-    /// Too many requests are being read, in total.
-    HeadsPending,
-    /// Too many requests are being read for this address.
-    HeadsPendingForAddress,
+    /// There is no place, in total or for this address.
+    NoPlace(Place, NoPlace),
     /// A newcomer took the place of this unfinished request.
     Displaced,
-    /// The server is full.
-    Clients,
-    /// This address has reached its limit of clients.
-    ClientsForAddress,
-    /// The limit of watchers at `/wire` is reached.
-    Watchers,
-    /// This address has reached its limit of watchers.
-    WatchersForAddress,
     /// The server is stopping or could not start a thread.
     Unavailable,
     /// The operator bans this address.
@@ -48,20 +47,19 @@ impl RefusedBy {
     /// The name in logs and metrics.
     pub fn name(self) -> &'static str {
         match self {
-            RefusedBy::HeadsPending => "heads_pending",
-            RefusedBy::HeadsPendingForAddress => "heads_pending_for_address",
+            RefusedBy::NoPlace(Place::Pending, NoPlace::Full) => "heads_pending",
+            RefusedBy::NoPlace(Place::Pending, NoPlace::ForAddress) => "heads_pending_for_address",
+            RefusedBy::NoPlace(Place::Client, NoPlace::Full) => "clients",
+            RefusedBy::NoPlace(Place::Client, NoPlace::ForAddress) => "clients_for_address",
+            RefusedBy::NoPlace(Place::Watcher, NoPlace::Full) => "watchers",
+            RefusedBy::NoPlace(Place::Watcher, NoPlace::ForAddress) => "watchers_for_address",
             RefusedBy::Displaced => "displaced",
-            RefusedBy::Clients => "clients",
-            RefusedBy::ClientsForAddress => "clients_for_address",
-            RefusedBy::Watchers => "watchers",
-            RefusedBy::WatchersForAddress => "watchers_for_address",
             RefusedBy::Unavailable => "unavailable",
             RefusedBy::Banned => "banned",
         }
     }
 
-    /// The status of the response: 403 for a ban, which is permanent, otherwise 503, which is
-    /// temporary.
+    /// The status of the response: 403 for a ban, which is permanent, otherwise 503.
     pub fn status(self) -> u16 {
         if self == RefusedBy::Banned { 403 } else { 503 }
     }
@@ -93,11 +91,10 @@ pub struct Admission {
 
 #[derive(Debug)]
 struct Counts {
-    /// Counts connections of this start of the server.
-    next_number: u64,
-    pending: Pool,
-    clients: Pool,
-    watchers: Pool,
+    /// The number of the last connection of this run of the server.
+    last_number: u64,
+    /// By [`Place`].
+    pools: [Pool; 3],
     banned: BTreeSet<Household>,
 }
 
@@ -117,41 +114,20 @@ pub struct Permit {
     number: u64,
     /// Unknown until a proxy names the client's address.
     household: Option<Household>,
-    role: Role,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Pending,
-    Client,
-    Watcher,
+    place: Place,
 }
 
 impl Counts {
-    fn pool(&mut self, role: Role) -> &mut Pool {
-        match role {
-            Role::Pending => &mut self.pending,
-            Role::Client => &mut self.clients,
-            Role::Watcher => &mut self.watchers,
-        }
+    fn pool(&mut self, place: Place) -> &mut Pool {
+        &mut self.pools[place as usize]
     }
 
-    fn next_number(&mut self) -> u64 {
-        self.next_number += 1;
-        self.next_number
-    }
-}
-
-impl Role {
-    fn refused_by(self, why: NoPlace) -> RefusedBy {
-        match (self, why) {
-            (Role::Pending, NoPlace::Full) => RefusedBy::HeadsPending,
-            (Role::Pending, NoPlace::ForAddress) => RefusedBy::HeadsPendingForAddress,
-            (Role::Client, NoPlace::Full) => RefusedBy::Clients,
-            (Role::Client, NoPlace::ForAddress) => RefusedBy::ClientsForAddress,
-            (Role::Watcher, NoPlace::Full) => RefusedBy::Watchers,
-            (Role::Watcher, NoPlace::ForAddress) => RefusedBy::WatchersForAddress,
+    /// Whether this unfinished request of this address still has its place.
+    fn check(&mut self, number: u64, household: Household) -> Result<(), RefusedBy> {
+        if self.banned.contains(&household) {
+            return Err(RefusedBy::Banned);
         }
+        if self.pool(Place::Pending).holds(number) { Ok(()) } else { Err(RefusedBy::Displaced) }
     }
 }
 
@@ -170,19 +146,14 @@ impl Admission {
             is_shared: caps.shares_clients,
             displaces: false,
         };
-        let watchers = limits::WATCHERS;
-        let watchers = Shares { places: watchers, per_address: watchers, is_shared: true, displaces: false };
-        let counts = Counts {
-            next_number: 0,
-            pending: Pool::new(pending),
-            clients: Pool::new(clients),
-            watchers: Pool::new(watchers),
-            banned: BTreeSet::new(),
-        };
+        let places = limits::WATCHERS;
+        let watchers = Shares { places, per_address: places, is_shared: true, displaces: false };
+        let pools = [pending, clients, watchers].map(Pool::new);
+        let counts = Counts { last_number: 0, pools, banned: BTreeSet::new() };
         Arc::new(Admission { counts: Mutex::new(counts), place_is_back: Condvar::new() })
     }
 
-    /// Returns a place for a connection whose request is yet to be read. `address` is `None` for a
+    /// Returns a place for a connection whose request is yet to be read. `household` is `None` for a
     /// connection from a trusted proxy, whose client is set later by [`Permit::belongs_to`]. If
     /// only displaced connections occupy the remaining places, waits at most
     /// [`limits::DISPLACED_TIME`] for one of them to end: their threads have nothing left to do. No
@@ -190,46 +161,35 @@ impl Admission {
     ///
     /// # Errors
     /// The cap that is reached, or the ban.
-    pub fn admit(self: &Arc<Admission>, address: Option<IpAddr>) -> Result<Admitted, RefusedBy> {
-        let household = address.map(Household::of);
+    pub fn admit(self: &Arc<Admission>, household: Option<Household>) -> Result<Admitted, RefusedBy> {
         let mut counts = self.counts.lock();
         if household.is_some_and(|household| counts.banned.contains(&household)) {
             return Err(RefusedBy::Banned);
         }
-        let number = counts.next_number();
-        let displaced = loop {
-            let taken = match household {
-                Some(household) => counts.pending.take(number, household.prefix()),
-                None => counts.pending.take_unknown(number),
-            };
-            match taken {
-                Err(NoPlace::Full) if counts.pending.is_anyone_leaving() => {
-                    if self.place_is_back.wait_for(&mut counts, limits::DISPLACED_TIME).timed_out() {
-                        return Err(RefusedBy::HeadsPending);
-                    }
-                }
-                Err(why) => return Err(Role::Pending.refused_by(why)),
-                Ok(displaced) => break displaced,
+        counts.last_number += 1;
+        let number = counts.last_number;
+        let mut taken = counts.pool(Place::Pending).take(number, household);
+        while taken == Err(NoPlace::Full) && counts.pool(Place::Pending).is_anyone_leaving() {
+            if self.place_is_back.wait_for(&mut counts, limits::DISPLACED_TIME).timed_out() {
+                break;
             }
-        };
-        let permit = Permit { admission: Arc::clone(self), number, household, role: Role::Pending };
+            taken = counts.pool(Place::Pending).take(number, household);
+        }
+        let displaced = taken.map_err(|why| RefusedBy::NoPlace(Place::Pending, why))?;
+        let permit = Permit { admission: Arc::clone(self), number, household, place: Place::Pending };
         Ok(Admitted { permit, displaced })
     }
 
-    /// Bans the household of this address. Returns whether the ban is new; `None` if
-    /// [`limits::BANS`] is reached.
-    pub fn ban(&self, address: IpAddr) -> Option<bool> {
-        let household = Household::of(address);
-        let mut counts = self.counts.lock();
-        if counts.banned.len() >= limits::BANS && !counts.banned.contains(&household) {
-            return None;
-        }
-        Some(counts.banned.insert(household))
+    /// Bans this household. Returns whether the ban is new; `None` if [`limits::BANS`] is reached.
+    pub fn ban(&self, household: Household) -> Option<bool> {
+        let banned = &mut self.counts.lock().banned;
+        let has_room = banned.len() < limits::BANS || banned.contains(&household);
+        has_room.then(|| banned.insert(household))
     }
 
-    /// Lifts the ban of this address's household. Returns whether it was banned.
-    pub fn unban(&self, address: IpAddr) -> bool {
-        self.counts.lock().banned.remove(&Household::of(address))
+    /// Lifts the ban of this household. Returns whether it was banned.
+    pub fn unban(&self, household: Household) -> bool {
+        self.counts.lock().banned.remove(&household)
     }
 
     /// The banned households, sorted.
@@ -237,19 +197,14 @@ impl Admission {
         self.counts.lock().banned.iter().copied().collect()
     }
 
-    /// Whether an address is banned.
-    pub fn is_banned(&self, address: IpAddr) -> bool {
-        self.counts.lock().banned.contains(&Household::of(address))
+    /// Whether a household is banned.
+    pub fn is_banned(&self, household: Household) -> bool {
+        self.counts.lock().banned.contains(&household)
     }
 
-    /// The current number of unfinished requests.
-    pub fn pending(&self) -> usize {
-        self.counts.lock().pending.held()
-    }
-
-    /// The current number of clients.
-    pub fn clients(&self) -> usize {
-        self.counts.lock().clients.held()
+    /// The number of places that are taken for this.
+    pub fn held(&self, place: Place) -> usize {
+        self.counts.lock().pool(place).held()
     }
 }
 
@@ -263,63 +218,40 @@ impl Permit {
     ///
     /// # Errors
     /// The cap that is reached, or the ban; the permit stays what it was.
-    pub fn belongs_to(&mut self, address: IpAddr) -> Result<(), RefusedBy> {
+    pub fn belongs_to(&mut self, household: Household) -> Result<(), RefusedBy> {
         if self.household.is_some() {
             return Ok(());
         }
-        let household = Household::of(address);
         let mut counts = self.admission.counts.lock();
-        if counts.banned.contains(&household) {
-            return Err(RefusedBy::Banned);
-        }
-        if !counts.pending.holds(self.number) {
-            return Err(RefusedBy::Displaced);
-        }
-        let told = counts.pending.belongs_to(self.number, household.prefix());
-        told.map_err(|why| Role::Pending.refused_by(why))?;
+        counts.check(self.number, household)?;
+        let attributed = counts.pool(Place::Pending).belongs_to(self.number, household);
+        attributed.map_err(|why| RefusedBy::NoPlace(Place::Pending, why))?;
         self.household = Some(household);
         Ok(())
     }
 
-    /// Turns the place of an unfinished request into that of a client.
+    /// Turns the place of an unfinished request into that of a client or watcher.
     ///
     /// # Errors
     /// The cap that is reached; the permit stays what it was.
-    pub fn become_client(&mut self) -> Result<(), RefusedBy> {
-        self.becomes(Role::Client)
-    }
-
-    /// Turns the place of an unfinished request into that of a watcher.
-    ///
-    /// # Errors
-    /// The cap that is reached; the permit stays what it was.
-    pub fn become_watcher(&mut self) -> Result<(), RefusedBy> {
-        self.becomes(Role::Watcher)
-    }
-
-    fn becomes(&mut self, role: Role) -> Result<(), RefusedBy> {
-        // A proxy's connection that nobody has asked whose it is counts for nobody, so it cannot be a client either.
+    pub fn becomes(&mut self, place: Place) -> Result<(), RefusedBy> {
+        // A proxy's connection whose client is unknown counts for no address, so it cannot be a client.
         let household = self.household.ok_or(RefusedBy::Unavailable)?;
         let mut counts = self.admission.counts.lock();
-        if counts.banned.contains(&household) {
-            return Err(RefusedBy::Banned);
-        }
-        if !counts.pending.holds(self.number) {
-            return Err(RefusedBy::Displaced);
-        }
-        let taken = counts.pool(role).take(self.number, household.prefix());
-        taken.map_err(|why| role.refused_by(why))?;
-        counts.pending.give_back(self.number);
+        counts.check(self.number, household)?;
+        let taken = counts.pool(place).take(self.number, Some(household));
+        taken.map_err(|why| RefusedBy::NoPlace(place, why))?;
+        counts.pool(Place::Pending).give_back(self.number);
         self.admission.place_is_back.notify_one();
-        self.role = role;
+        self.place = place;
         Ok(())
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.admission.counts.lock().pool(self.role).give_back(self.number);
-        if self.role == Role::Pending {
+        self.admission.counts.lock().pool(self.place).give_back(self.number);
+        if self.place == Place::Pending {
             self.admission.place_is_back.notify_one();
         }
     }
@@ -336,6 +268,3 @@ impl Default for Caps {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

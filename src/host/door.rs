@@ -1,17 +1,18 @@
-//! Decides which requests become clients: all checks of an upgrade. The check for a free place
-//! comes last, because places are scarce.
+//! Decides which requests become clients. The check for a free place comes last, because places are
+//! scarce.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::admission::{Permit, RefusedBy};
+use super::admission::{Permit, Place};
 use super::budgets::{Budgets, Spending};
+use super::refused::Refused;
 use crate::household::Household;
 use crate::packet::Codes;
 use crate::packet::endpoint::{NoEndpoint, room_of};
 use crate::peer::Endpoint;
 use crate::room::Handle;
-use crate::ws::http::{Refusal, RequestHead};
+use crate::ws::http::RequestHead;
 use crate::ws::upgrade;
 
 /// The subprotocols we speak: that of the native dialect.
@@ -32,23 +33,6 @@ pub struct Door<'a> {
     pub is_stopping: bool,
 }
 
-/// Why a request does not become a client.
-#[derive(Debug)]
-pub enum UpgradeRefused {
-    /// The request breaks a rule of the upgrade.
-    Refused(Refusal),
-    /// There is nothing at its path.
-    NoEndpoint(NoEndpoint),
-    /// Its room has ended.
-    RoomOver,
-    /// The host is stopping.
-    Stopping,
-    /// Its address has spent a budget: the time until there is a token.
-    TooOften(Spending, Duration),
-    /// There is no place.
-    RefusedBy(RefusedBy),
-}
-
 /// A request that becomes a client.
 #[derive(Debug)]
 pub struct Entry {
@@ -64,32 +48,28 @@ impl Door<'_> {
     /// Checks a request, and turns its permit into that of a client.
     ///
     /// # Errors
-    /// [`UpgradeRefused`]; the permit stays what it was, and no token is spent.
+    /// The refusal; the permit stays what it was, and no token is spent.
     pub fn enter(
         &self,
         head: &RequestHead,
         address: Household,
         permit: &mut Permit,
         now: Duration,
-    ) -> Result<Entry, UpgradeRefused> {
-        let accepted = upgrade::accept(head, &SUBPROTOCOLS).map_err(UpgradeRefused::Refused)?;
-        upgrade::check_origin(head, self.origins).map_err(UpgradeRefused::Refused)?;
-        let endpoint = Endpoint::find(self.codes, head).map_err(UpgradeRefused::NoEndpoint)?;
+    ) -> Result<Entry, Refused> {
+        let accepted = upgrade::accept(head, &SUBPROTOCOLS)?;
+        upgrade::check_origin(head, self.origins)?;
+        let endpoint = Endpoint::find(self.codes, head)?;
         let name = room_of(head.path()).0;
-        let room = self.rooms.iter().find(|room| *room.options.name == *name);
-        let room = room.ok_or(UpgradeRefused::NoEndpoint(NoEndpoint::Path))?;
+        let room = self.rooms.iter().find(|room| *room.options.name == *name).ok_or(NoEndpoint::Path)?;
         if room.is_over() {
-            return Err(UpgradeRefused::RoomOver);
+            return Err(Refused::plain(503, "room_over"));
         }
         if self.is_stopping {
-            return Err(UpgradeRefused::Stopping);
+            return Err(Refused::plain(503, "stopping"));
         }
         let taken = self.budgets.take(address, Spending::Client, now);
-        taken.map_err(|wait| UpgradeRefused::TooOften(Spending::Client, wait))?;
-        if let Err(cap) = permit.become_client() {
-            self.budgets.give_back(address, Spending::Client);
-            return Err(UpgradeRefused::RefusedBy(cap));
-        }
+        taken.map_err(|wait| Refused::too_often(Spending::Client, wait))?;
+        permit.becomes(Place::Client).inspect_err(|_| self.budgets.give_back(address, Spending::Client))?;
         Ok(Entry { room: Arc::clone(room), endpoint, response: accepted.response })
     }
 }

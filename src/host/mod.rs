@@ -7,10 +7,10 @@
 //! ```
 //!
 //! In the order in which a connection meets them: [`budgets`] (rate limits per address),
-//! [`admission`] with its [`pool`]s (places), [`door`] (which requests become clients), [`client`]
-//! (a connection that is in a room), [`conversation`] (what its bytes ask of the room),
-//! [`backlog`] (ticks that wait for a worker), [`audience`] (updates). The drivers are `net` (sockets, threads, a clock) and `simulate`
-//! (a model of the network in virtual time).
+//! [`admission`] with its [`pool`]s (places), [`door`] (which requests become clients), [`refused`],
+//! [`client`] (a connection that is in a room), [`conversation`] (what its bytes ask of the room),
+//! [`backlog`] (ticks that wait for a worker), [`audience`] (updates). The drivers are `net` (sockets,
+//! threads, a clock) and `simulate` (a model of the network in virtual time).
 
 pub mod admission;
 pub mod audience;
@@ -20,3 +20,4 @@ pub mod client;
 pub mod conversation;
 pub mod door;
 pub mod pool;
+pub mod refused;

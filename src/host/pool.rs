@@ -22,12 +22,12 @@
 //!   displaces the oldest of them.
 //!
 //! Each holding has a number, which the caller assigns in rising order: the lowest is the oldest.
-//! Giving back a number that holds nothing has no effect, so a displaced connection that ends gives
-//! its place back only once.
+//! Giving back a number that holds nothing has no effect.
 
-// `core`: an address is a value; the sockets are in `std::net`.
-use core::net::IpAddr;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::household::Household;
 
 /// The number of places, and how they are shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +36,7 @@ pub struct Shares {
     pub places: usize,
     /// The most places that one address may hold, even if all others are free.
     pub per_address: usize,
-    /// Whether an address is limited to its share. If not, it may hold as many places as
-    /// `per_address` allows.
+    /// Whether an address is limited to its share, or may hold as many places as `per_address`.
     pub is_shared: bool,
     /// Whether a connection may displace another.
     pub displaces: bool,
@@ -52,14 +51,17 @@ pub enum NoPlace {
     ForAddress,
 }
 
+/// Who holds a place: an address, or `None` for the proxies' connections whose clients are not
+/// known yet.
+type Holder = Option<Household>;
+
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Pool {
     shares: Shares,
-    /// Who holds a place, by number; `None` for a proxy's connection whose client is not known yet.
-    holders: BTreeMap<u64, Option<IpAddr>>,
-    by_address: HashMap<IpAddr, usize>,
-    unknown: usize,
+    holders: BTreeMap<u64, Holder>,
+    /// How many places each holder has; none without a place.
+    counts: HashMap<Holder, usize>,
     /// Displaced holdings whose connections have not ended yet.
     leaving: BTreeSet<u64>,
 }
@@ -67,55 +69,37 @@ pub struct Pool {
 impl Pool {
     /// A pool without holdings.
     pub fn new(shares: Shares) -> Pool {
-        Pool {
-            shares,
-            holders: BTreeMap::new(),
-            by_address: HashMap::new(),
-            unknown: 0,
-            leaving: BTreeSet::new(),
-        }
+        Pool { shares, holders: BTreeMap::new(), counts: HashMap::new(), leaving: BTreeSet::new() }
     }
 
-    /// Takes a place for this address under this number. `Some` is the number of the displaced
-    /// holding, whose connection the caller must end.
+    /// Takes a place under this number; `None` is a proxy's connection whose client is not known
+    /// yet. `Some` is the number of the displaced holding, whose connection the caller must end.
     ///
     /// # Errors
     /// Why no place was given.
-    pub fn take(&mut self, number: u64, address: IpAddr) -> Result<Option<u64>, NoPlace> {
-        let held = self.held_by(address);
-        let free = self.free();
-        self.check_share(held, self.spare(free))?;
-        if free == 0 {
-            return Err(NoPlace::Full);
-        }
-        let is_above_share = held > 0 && held >= self.spare(free);
-        let displaces = self.shares.is_shared && self.shares.displaces;
-        let displaced = (displaces && (is_above_share || self.spare(free) == 0))
-            .then(|| self.displace_from_greediest())
-            .flatten();
-        self.hold(number, Some(address));
-        Ok(displaced)
-    }
-
-    /// Takes a place for a proxy's connection whose client is not known yet.
-    ///
-    /// # Errors
-    /// None is left.
-    pub fn take_unknown(&mut self, number: u64) -> Result<Option<u64>, NoPlace> {
-        let free = self.free();
+    pub fn take(&mut self, number: u64, holder: Option<Household>) -> Result<Option<u64>, NoPlace> {
+        let (held, free) = (self.held_by(holder), self.free());
+        let spare = self.spare(free);
+        let is_above_share = match holder {
+            Some(_) => {
+                self.check_share(held, spare)?;
+                held > 0 && held >= spare
+            }
+            None => held >= (self.shares.places / 2).max(1),
+        };
         if free == 0 {
             return Err(NoPlace::Full);
         }
         let displaced = if !self.shares.displaces {
             None
-        } else if self.unknown >= (self.shares.places / 2).max(1) {
+        } else if holder.is_none() && is_above_share {
             self.displace_oldest(None)
-        } else if self.spare(free) == 0 {
+        } else if is_above_share || spare == 0 {
             self.displace_from_greediest()
         } else {
             None
         };
-        self.hold(number, None);
+        self.hold(number, holder);
         Ok(displaced)
     }
 
@@ -124,16 +108,13 @@ impl Pool {
     /// # Errors
     /// Why this address may not have it; the holding is then unchanged. [`NoPlace::Full`] for a
     /// number that holds nothing.
-    pub fn belongs_to(&mut self, number: u64, address: IpAddr) -> Result<(), NoPlace> {
-        match self.holders.get(&number) {
-            None => return Err(NoPlace::Full),
-            Some(Some(_)) => return Ok(()),
-            Some(None) => {}
+    pub fn belongs_to(&mut self, number: u64, address: Household) -> Result<(), NoPlace> {
+        if self.holders.get(&number).ok_or(NoPlace::Full)?.is_none() {
+            // The place that it has is spare as far as this address is concerned.
+            self.check_share(self.held_by(Some(address)), self.spare(self.free() + 1))?;
+            self.forget(number);
+            self.hold(number, Some(address));
         }
-        // The place that it has is spare as far as this address is concerned.
-        self.check_share(self.held_by(address), self.spare(self.free() + 1))?;
-        self.give_back(number);
-        self.hold(number, Some(address));
         Ok(())
     }
 
@@ -159,10 +140,14 @@ impl Pool {
         self.holders.len()
     }
 
-    /// Whether the pool has no state for any address.
-    #[cfg(test)]
-    pub fn is_empty(&self) -> bool {
-        self.holders.is_empty() && self.by_address.is_empty() && self.leaving.is_empty() && self.unknown == 0
+    /// The number of places that this holder has.
+    pub fn held_by(&self, holder: Option<Household>) -> usize {
+        self.counts.get(&holder).copied().unwrap_or(0)
+    }
+
+    /// The number of places that are neither held nor of a displaced connection.
+    pub fn free(&self) -> usize {
+        self.shares.places.saturating_sub(self.holders.len() + self.leaving.len())
     }
 
     fn check_share(&self, held: usize, spare: usize) -> Result<(), NoPlace> {
@@ -171,65 +156,43 @@ impl Pool {
         if held < self.shares.per_address && is_within { Ok(()) } else { Err(NoPlace::ForAddress) }
     }
 
-    fn held_by(&self, address: IpAddr) -> usize {
-        self.by_address.get(&address).copied().unwrap_or(0)
-    }
-
-    fn free(&self) -> usize {
-        self.shares.places.saturating_sub(self.holders.len() + self.leaving.len())
-    }
-
     /// Free places above the reserve.
     fn spare(&self, free: usize) -> usize {
         let reserve = if self.shares.displaces { (self.shares.places / 8).max(1) } else { 0 };
         free.saturating_sub(reserve)
     }
 
-    /// What the address that holds most has.
+    /// What the holder that holds most has.
     fn greediest(&self) -> usize {
-        self.by_address.values().copied().max().unwrap_or(0).max(self.unknown)
+        self.counts.values().copied().max().unwrap_or(0)
     }
 
     fn displace_from_greediest(&mut self) -> Option<u64> {
         let most = self.greediest();
-        let holds_most =
-            |holder: &Option<IpAddr>| holder.map_or(self.unknown, |address| self.held_by(address)) == most;
-        let oldest = self.holders.iter().find(|(_, holder)| holds_most(holder))?;
-        let holder = *oldest.1;
+        let holder = *self.holders.values().find(|holder| self.held_by(**holder) == most)?;
         self.displace_oldest(holder)
     }
 
-    fn displace_oldest(&mut self, of: Option<IpAddr>) -> Option<u64> {
+    fn displace_oldest(&mut self, of: Holder) -> Option<u64> {
         let number = *self.holders.iter().find(|(_, holder)| **holder == of)?.0;
         self.forget(number);
         self.leaving.insert(number);
         Some(number)
     }
 
-    fn hold(&mut self, number: u64, holder: Option<IpAddr>) {
+    fn hold(&mut self, number: u64, holder: Holder) {
         self.holders.insert(number, holder);
-        match holder {
-            Some(address) => *self.by_address.entry(address).or_default() += 1,
-            None => self.unknown += 1,
-        }
+        *self.counts.entry(holder).or_default() += 1;
     }
 
     fn forget(&mut self, number: u64) -> bool {
-        match self.holders.remove(&number) {
-            None => return false,
-            Some(None) => self.unknown -= 1,
-            Some(Some(address)) => {
-                if let Some(held) = self.by_address.get_mut(&address) {
-                    *held -= 1;
-                    if *held == 0 {
-                        self.by_address.remove(&address);
-                    }
-                }
+        let Some(holder) = self.holders.remove(&number) else { return false };
+        if let Entry::Occupied(mut count) = self.counts.entry(holder) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
             }
         }
         true
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -10,12 +10,12 @@ use std::net::SocketAddr;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use crate::host::refused::Refused;
 use crate::limits;
 use crate::net::console::gate::GateRefusal;
 use crate::net::forwarded::{self, Network};
 use crate::net::host::Host;
 use crate::net::metrics::Metrics;
-use crate::net::refused::Refused;
 use crate::ws::http::RequestHead;
 
 /// Headers that only proxies send.

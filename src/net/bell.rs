@@ -1,41 +1,44 @@
 //! Wakes a worker: the ticks that rooms have published, and the clients that the worker takes over.
 //!
 //! The rooms hand over their ticks, and client threads hand over their clients. The one worker that
-//! waits takes everything that has arrived since its last call. Of the ticks that it has missed, the
-//! bell keeps the events, in order, at most [`limits::MISSED_EVENT_BYTES`] for each room, and only
-//! the newest state. A worker never sleeps while something is waiting for it.
+//! waits takes everything that has arrived since its last call, and never sleeps while something is
+//! waiting for it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::host::backlog::{Backlog, Tick};
+use crate::feed::Published;
+use crate::host::backlog::Backlog;
 use crate::limits;
 use crate::sync::{Condvar, Mutex};
 
+/// What rooms have published, by the room's place in the host's list.
+pub type Backlogs = BTreeMap<usize, Backlog>;
+
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Bell<T: Tick, Newcomer> {
-    state: Mutex<State<T, Newcomer>>,
+pub struct Bell<Newcomer> {
+    state: Mutex<State<Newcomer>>,
     rung: Condvar,
 }
 
 #[derive(Debug)]
-struct State<T: Tick, Newcomer> {
-    /// By the room's place in the host's list.
-    backlogs: BTreeMap<usize, Backlog<T>>,
+struct State<Newcomer> {
+    backlogs: Backlogs,
     newcomers: Vec<Newcomer>,
     stopping: bool,
 }
 
-impl<T: Tick, Newcomer> Default for Bell<T, Newcomer> {
-    fn default() -> Bell<T, Newcomer> {
+impl<Newcomer> Default for Bell<Newcomer> {
+    fn default() -> Bell<Newcomer> {
         let state = State { backlogs: BTreeMap::new(), newcomers: Vec::new(), stopping: false };
         Bell { state: Mutex::new(state), rung: Condvar::default() }
     }
 }
 
-impl<T: Tick, Newcomer> Bell<T, Newcomer> {
+impl<Newcomer> Bell<Newcomer> {
     /// Hands over a tick of a room.
-    pub fn ring(&self, room: usize, tick: T) {
+    pub fn ring(&self, room: usize, tick: Arc<Published>) {
         let mut state = self.state.lock();
         if let Some(backlog) = state.backlogs.get_mut(&room) {
             backlog.push(tick);
@@ -59,7 +62,7 @@ impl<T: Tick, Newcomer> Bell<T, Newcomer> {
 
     /// Waits for ticks, and returns what each room has published since the last call; moves the new
     /// clients into `newcomers`. `None` when the worker must end.
-    pub fn wait(&self, newcomers: &mut Vec<Newcomer>) -> Option<BTreeMap<usize, Backlog<T>>> {
+    pub fn wait(&self, newcomers: &mut Vec<Newcomer>) -> Option<Backlogs> {
         let mut state = self.state.lock();
         if state.backlogs.is_empty() && !state.stopping {
             self.rung.wait_for(&mut state, limits::WORKER_IDLE);

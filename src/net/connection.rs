@@ -28,13 +28,13 @@ use super::forwarded;
 use super::host::Host;
 use super::metrics::Metrics;
 use super::pages;
-use super::refused::{Refused, refused_by, too_often};
 use super::stream::{drain, is_timeout, write_all};
 use super::tap::Handshake;
 use super::wire;
 use crate::host::admission::Permit;
 use crate::host::budgets::Spending;
-use crate::host::door::{Door, Entry, UpgradeRefused};
+use crate::host::door::{Door, Entry};
+use crate::host::refused::Refused;
 use crate::household::Household;
 use crate::limits;
 use crate::ws::http::{HeadReader, RequestHead};
@@ -96,7 +96,14 @@ fn begin(
         answer(&stream, &response.head, &response.body);
         return None;
     }
-    match upgrade(host, &head, Household::of(address.ip()), &mut permit) {
+    let door = Door {
+        origins: &host.config.allowed_origins,
+        codes: &host.config.codes,
+        rooms: &host.rooms,
+        budgets: &host.budgets,
+        is_stopping: host.is_stopping(),
+    };
+    match door.enter(&head, Household::of(address.ip()), &mut permit, host.now()) {
         Ok(Entry { room, endpoint, response }) => {
             write_all(&stream, &response, limits::HEAD_TIME).ok()?;
             let id = host.next_client_id();
@@ -161,44 +168,20 @@ fn whose(
 ) -> Result<SocketAddr, Refused> {
     let client = forwarded::client(&host.config.trusted_proxies, peer.ip(), head);
     let client = client.map_err(|rule| Refused::plain(400, rule))?;
-    if let Err(cap) = permit.belongs_to(client) {
-        debug!(%client, cap = cap.name(), "connection behind a proxy refused");
-        return Err(refused_by(host, cap));
-    }
+    permit.belongs_to(Household::of(client))?;
     // The listener has counted a connection that no proxy made.
     if forwarded::is_trusted(&host.config.trusted_proxies, peer.ip()) {
         let taken = host.budgets.take(Household::of(client), Spending::Connection, host.now());
-        taken.map_err(|wait| too_often(host, Spending::Connection, wait))?;
+        taken.map_err(|wait| Refused::too_often(Spending::Connection, wait))?;
     }
     Ok(SocketAddr::new(client, peer.port()))
 }
 
-/// Lets a request in, or refuses it.
-fn upgrade(
-    host: &Host,
-    head: &RequestHead,
-    address: Household,
-    permit: &mut Permit,
-) -> Result<Entry, Refused> {
-    let door = Door {
-        origins: &host.config.allowed_origins,
-        codes: &host.config.codes,
-        rooms: &host.rooms,
-        budgets: &host.budgets,
-        is_stopping: host.is_stopping(),
-    };
-    door.enter(head, address, permit, host.now()).map_err(|no| match no {
-        UpgradeRefused::Refused(refusal) => refusal.into(),
-        UpgradeRefused::NoEndpoint(missing) => missing.into(),
-        UpgradeRefused::RoomOver => Refused::plain(503, "room_over"),
-        UpgradeRefused::Stopping => Refused::plain(503, "stopping"),
-        UpgradeRefused::TooOften(spending, wait) => too_often(host, spending, wait),
-        UpgradeRefused::RefusedBy(cap) => refused_by(host, cap),
-    })
-}
-
 fn refuse(host: &Host, stream: &TcpStream, address: SocketAddr, refused: Refused) {
     Metrics::count(&host.metrics.refused, "rule", refused.rule);
+    if refused.is_cap {
+        Metrics::count(&host.metrics.refused_connections, "cap", refused.rule);
+    }
     info!(%address, status = refused.status, rule = refused.rule, "request refused");
     answer(stream, &refused.response, b"");
 }

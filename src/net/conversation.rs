@@ -67,7 +67,7 @@ pub fn run(host: &Host, client: &Arc<Client>, rest: &[u8]) {
     }
     // A ban closes the clients that are listed: a client that was admitted just before the ban and
     // is listed just after it is closed here.
-    if host.admission.is_banned(client.address.ip()) {
+    if host.admission.is_banned(client.household()) {
         client.close(Ending::Breach(Breach::Banned), host.now());
     }
     let (noted, mut receiver) = (Noted { host, client }, client.receiver());

@@ -30,7 +30,8 @@ use tracing::{debug, info, warn};
 
 use super::platform::{self, Ceilings};
 use super::stream::{drain, is_timeout, write_all};
-use crate::host::admission::{Admission, Admitted, Caps, Permit, RefusedBy};
+use crate::host::admission::{Admission, Admitted, Caps, Permit, Place, RefusedBy};
+use crate::household::Household;
 use crate::limits;
 use crate::peer::Life;
 use crate::peer::life::Due;
@@ -134,7 +135,7 @@ fn accept(house: &Arc<House>, listener: &TcpListener) {
                 continue;
             }
         };
-        match house.admission.admit(Some(address.ip())) {
+        match house.admission.admit(Some(Household::of(address.ip()))) {
             Ok(Admitted { permit, displaced }) => {
                 if let Some(displaced) = displaced {
                     house.cut(displaced);
@@ -153,7 +154,7 @@ fn accept(house: &Arc<House>, listener: &TcpListener) {
 fn serve(house: &House, stream: &TcpStream, address: SocketAddr, mut permit: Permit) {
     let granted = match read_request(house, stream, Instant::now() + limits::HEAD_TIME) {
         Ok(None) => return,
-        Ok(Some((response, rest))) => match permit.become_client() {
+        Ok(Some((response, rest))) => match permit.becomes(Place::Client) {
             Ok(()) => Ok((response, rest)),
             Err(cap) => Err((cap.name(), refused_by(cap))),
         },

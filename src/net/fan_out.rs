@@ -11,25 +11,21 @@
 //! client, and one client's panic never reaches the others. A worker that falls behind skips
 //! states, but never events.
 
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tracing::warn;
 
+use super::bell::Backlogs;
 use super::client::{Client, Socket};
 use super::host::{Bell, Host};
-use crate::feed::{Published, Turn};
+use crate::feed::Turn;
 use crate::host::audience::{Desk, Member};
 use crate::host::backlog::Backlog;
 use crate::limits;
 use crate::peer::Ending;
 use crate::session::Breach;
-
-/// What a room has published since its last visit; and the same by room.
-type Missed = Backlog<Arc<Published>>;
-type Backlogs = BTreeMap<usize, Missed>;
 
 /// The clients of one room at one worker.
 #[derive(Default)]
@@ -92,7 +88,7 @@ impl Audience {
         }
     }
 
-    fn serve(&mut self, host: &Host, backlog: Option<&Missed>, desk: &mut Desk) {
+    fn serve(&mut self, host: &Host, backlog: Option<&Backlog>, desk: &mut Desk) {
         self.members.retain(|member| !member.client.is_gone());
         for member in &mut self.members {
             let served = catch_unwind(AssertUnwindSafe(|| serve(host, member, backlog, desk)));
@@ -105,7 +101,7 @@ impl Audience {
     }
 }
 
-fn serve(host: &Host, member: &mut Member<Socket>, backlog: Option<&Missed>, desk: &mut Desk) {
+fn serve(host: &Host, member: &mut Member<Socket>, backlog: Option<&Backlog>, desk: &mut Desk) {
     let ticks = backlog.map(|backlog| (&backlog.missed[..], &*backlog.newest));
     let Some(served) = member.serve(ticks, desk, host.now()) else { return };
     if served.turn == Turn::HeldBack {

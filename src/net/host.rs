@@ -3,7 +3,7 @@
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::bell;
@@ -20,7 +20,20 @@ use crate::host::budgets::Budgets;
 use crate::room::Handle;
 
 /// The bell that wakes a worker.
-pub type Bell = bell::Bell<Arc<Published>, Arc<Client>>;
+pub type Bell = bell::Bell<Arc<Client>>;
+
+/// How far a shutdown has come; it never goes back.
+#[derive(Debug, Clone, Copy)]
+pub enum Stage {
+    /// The server runs.
+    Running,
+    /// The operator has asked the server to stop; its owner then stops it.
+    AskedToStop,
+    /// The server accepts no new connections.
+    Stopping,
+    /// The clients have gone: each room's thread ends after its current tick.
+    RoomsStopping,
+}
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -44,9 +57,7 @@ pub struct Host {
     /// The default room, at `/`, and then those below `/r/NAME/`.
     pub rooms: Vec<Arc<Handle>>,
     started: Instant,
-    asked_to_stop: AtomicBool,
-    stopping: AtomicBool,
-    rooms_stopping: AtomicBool,
+    stage: AtomicU8,
     next_client: AtomicU64,
     next_bell: AtomicUsize,
     /// All current clients.
@@ -73,9 +84,7 @@ impl Host {
             bells: (0..workers).map(|_| Bell::default()).collect(),
             rooms,
             started,
-            asked_to_stop: AtomicBool::new(false),
-            stopping: AtomicBool::new(false),
-            rooms_stopping: AtomicBool::new(false),
+            stage: AtomicU8::new(Stage::Running as u8),
             next_client: AtomicU64::new(1),
             next_bell: AtomicUsize::new(0),
             clients: Registry::default(),
@@ -96,39 +105,24 @@ impl Host {
         self.started.elapsed()
     }
 
-    /// Whether the operator has asked the server to stop; its owner then stops it.
-    pub fn is_asked_to_stop(&self) -> bool {
-        self.asked_to_stop.load(Ordering::Acquire)
+    /// Whether a shutdown has come so far.
+    pub fn has_reached(&self, stage: Stage) -> bool {
+        self.stage.load(Ordering::Acquire) >= stage as u8
     }
 
-    /// Records that the operator asks the server to stop.
-    pub fn ask_to_stop(&self) {
-        self.asked_to_stop.store(true, Ordering::Release);
+    /// Records that a shutdown has come so far.
+    pub fn reach(&self, stage: Stage) {
+        self.stage.fetch_max(stage as u8, Ordering::AcqRel);
     }
 
     /// Whether the server is stopping: it then accepts no new connections.
     pub fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Acquire)
-    }
-
-    /// Records that the server is stopping.
-    pub fn set_stopping(&self) {
-        self.stopping.store(true, Ordering::Release);
+        self.has_reached(Stage::Stopping)
     }
 
     /// The default room.
     pub fn room(&self) -> &Arc<Handle> {
         &self.rooms[0]
-    }
-
-    /// Whether the rooms' threads must end, which happens after the clients have gone.
-    pub fn are_rooms_stopping(&self) -> bool {
-        self.rooms_stopping.load(Ordering::Acquire)
-    }
-
-    /// Ends each room's thread after its current tick.
-    pub fn stop_rooms(&self) {
-        self.rooms_stopping.store(true, Ordering::Release);
     }
 
     /// A number for a new client.

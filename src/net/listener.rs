@@ -7,7 +7,6 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
 use tracing::{debug, info, warn};
 
@@ -16,12 +15,11 @@ use super::forwarded;
 use super::host::Host;
 use super::metrics::Metrics;
 use super::platform;
-use super::refused;
 use crate::host::admission::{Admitted, RefusedBy};
 use crate::host::budgets::Spending;
+use crate::host::refused::Refused;
 use crate::household::Household;
 use crate::limits;
-use crate::ws::http;
 
 /// The listener's loop, until its socket is shut down.
 pub fn run(host: &Arc<Host>, listener: &TcpListener) {
@@ -58,14 +56,15 @@ fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
     host.metrics.accepted.inc();
     let address = canonical(address);
     let is_proxy = forwarded::is_trusted(&host.config.trusted_proxies, address.ip());
-    if !is_proxy
-        && let Err(wait) = host.budgets.take(Household::of(address.ip()), Spending::Connection, host.now())
+    let household = (!is_proxy).then(|| Household::of(address.ip()));
+    if let Some(household) = household
+        && let Err(wait) = host.budgets.take(household, Spending::Connection, host.now())
     {
-        return turn_away_for_now(host, &stream, address, wait);
+        return turn_away(host, &stream, address, &Refused::too_often(Spending::Connection, wait));
     }
-    let Admitted { permit, displaced } = match host.admission.admit((!is_proxy).then(|| address.ip())) {
+    let Admitted { permit, displaced } = match host.admission.admit(household) {
         Ok(admitted) => admitted,
-        Err(cap) => return turn_away(host, &stream, address, cap),
+        Err(cap) => return turn_away(host, &stream, address, &cap.into()),
     };
     if let Some(displaced) = displaced {
         Metrics::count(&host.metrics.refused_connections, "cap", RefusedBy::Displaced.name());
@@ -98,20 +97,11 @@ fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// Sends a 503, or a 403 to a banned address, without a thread. The send does not block; the kernel
-/// accepts it for a new connection.
-fn turn_away(host: &Host, stream: &TcpStream, address: SocketAddr, cap: RefusedBy) {
-    Metrics::count(&host.metrics.refused_connections, "cap", cap.name());
-    debug!(%address, cap = cap.name(), "connection refused");
-    let (status, body) = (cap.status(), format!("{}\n", cap.name()));
-    let response = http::response(status, "text/plain; charset=utf-8", &[], body.as_bytes());
-    let _ = platform::send_now(stream, [&response[..]].into_iter());
-}
-
-/// A 429 for an address that connects too often: as cheap as [`turn_away`].
-fn turn_away_for_now(host: &Host, stream: &TcpStream, address: SocketAddr, wait: Duration) {
-    debug!(%address, "the address connects too often");
-    let refused = refused::too_often(host, Spending::Connection, wait);
+/// Sends a refusal without a thread. The send does not block; the kernel accepts it for a new
+/// connection.
+fn turn_away(host: &Host, stream: &TcpStream, address: SocketAddr, refused: &Refused) {
+    Metrics::count(&host.metrics.refused_connections, "cap", refused.rule);
+    debug!(%address, cap = refused.rule, "connection refused");
     let _ = platform::send_now(stream, [&refused.response[..]].into_iter());
 }
 

@@ -32,7 +32,6 @@ pub mod metrics;
 pub mod pages;
 pub mod platform;
 pub mod recorder;
-pub mod refused;
 pub mod registry;
 pub mod room_thread;
 pub mod server;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tracing::{debug, error, info, warn};
 
 use super::clock::{Due, Schedule};
-use super::host::Host;
+use super::host::{Host, Stage};
 use super::metrics::Metrics;
 use crate::limits;
 use crate::peer::Ending;
@@ -44,7 +44,7 @@ pub fn run(host: &Host, mut core: Box<dyn Core>) {
 fn tick_until_stop(host: &Host, core: &mut dyn Core, room: &Arc<Handle>, players: &mut i64) {
     let mut schedule = Schedule::new(Instant::now(), room.options.rates.tick_hz);
     let mut status_at = host.now() + limits::STATUS_EVERY;
-    while !host.are_rooms_stopping() {
+    while !host.has_reached(Stage::RoomsStopping) {
         let due = schedule.next(Instant::now());
         thread::sleep(due.wait);
         let began = host.now();

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::config::Config;
 use super::console::Console;
-use super::host::{Bell, Host};
+use super::host::{Bell, Host, Stage};
 use super::platform::{self, Ceilings};
 use super::recorder::Target;
 use super::tap::Tap;
@@ -133,7 +133,7 @@ impl Server {
     /// Whether the operator has entered `stop`. The server's owner polls this, and then calls
     /// [`Server::stop`].
     pub fn is_asked_to_stop(&self) -> bool {
-        self.host.is_asked_to_stop()
+        self.host.has_reached(Stage::AskedToStop)
     }
 
     /// The tap, for listening to the traffic between clients and server.
@@ -165,7 +165,7 @@ impl Server {
     /// of connections left open: 0 unless a thread hangs.
     pub fn stop(self) -> usize {
         let Server { host, listener, accepting, ticking, telling, .. } = self;
-        host.set_stopping();
+        host.reach(Stage::Stopping);
         platform::shut_listener(&listener);
         let _ = accepting.join();
         for client in host.clients.all() {
@@ -176,7 +176,7 @@ impl Server {
             host.cut_connections();
         }
         let left = host.connections.wait_until_empty(Instant::now() + limits::CUT_TIME);
-        host.stop_rooms();
+        host.reach(Stage::RoomsStopping);
         for room in ticking {
             let _ = room.join();
         }

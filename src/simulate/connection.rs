@@ -14,7 +14,6 @@ use crate::host::admission::Permit;
 use crate::host::budgets::Spending;
 use crate::host::client::Client;
 use crate::host::conversation::{self, Asked};
-use crate::host::door::UpgradeRefused;
 use crate::limits;
 use crate::peer::receiver::Denied;
 use crate::peer::{Ending, Receiver};
@@ -70,7 +69,7 @@ impl Connection {
             return None;
         }
         house.spent(address, Spending::Connection);
-        match house.admission.admit(Some(address.ip())) {
+        match house.admission.admit(Some(House::household(address))) {
             Ok(admitted) => Some(Connection {
                 address,
                 wire: Arc::clone(wire),
@@ -213,9 +212,9 @@ impl Connection {
         let entry = match entered {
             Ok(entry) => entry,
             Err(no) => {
-                counts.add(match no {
-                    UpgradeRefused::RefusedBy(_) => "refused: no place for a client",
-                    UpgradeRefused::TooOften(..) => "refused: comes too often",
+                counts.add(match (no.is_cap, no.status) {
+                    (true, 429) => "refused: comes too often",
+                    (true, _) => "refused: no place for a client",
                     _ => "refused: request",
                 });
                 self.refuse(503, now);

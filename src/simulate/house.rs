@@ -12,12 +12,13 @@ use super::lanes;
 use super::wire::{Clock, ServerEnd};
 use crate::client::dice::Dice;
 use crate::feed::{Published, Turn};
-use crate::host::admission::{Admission, Caps, Permit};
+use crate::host::admission::{Admission, Caps, Permit, Place};
 use crate::host::audience::{Desk, Member};
 use crate::host::backlog::Backlog;
 use crate::host::budgets::{Budgets, Spending};
 use crate::host::client::Client;
-use crate::host::door::{Door, Entry, UpgradeRefused};
+use crate::host::door::{Door, Entry};
+use crate::host::refused::Refused;
 use crate::household::Household;
 use crate::limits;
 use crate::packet::Codes;
@@ -44,7 +45,7 @@ pub struct Told {
 #[derive(Default)]
 struct Audience {
     members: Vec<Member<ServerEnd>>,
-    backlog: Option<Backlog<Arc<Published>>>,
+    backlog: Option<Backlog>,
     /// The first tick in the backlog.
     first: u32,
 }
@@ -132,14 +133,14 @@ impl House {
         head: &RequestHead,
         address: SocketAddr,
         permit: &mut Permit,
-    ) -> Result<Entry, UpgradeRefused> {
+    ) -> Result<Entry, Refused> {
         let (now, household) = (self.clock.now(), House::household(address));
         let (codes, rooms, budgets) = (&*self.codes, &self.handles[..], &self.budgets);
         let door = Door { origins: &[], codes, rooms, budgets, is_stopping: false };
         let entered = door.enter(head, household, permit, now);
         match &entered {
             Ok(_) => self.spent(address, Spending::Client),
-            Err(UpgradeRefused::RefusedBy(_)) if self.planted == Some(Planted::BudgetKept) => {
+            Err(no) if no.is_cap && no.status != 429 && self.planted == Some(Planted::BudgetKept) => {
                 let _ = self.budgets.take(household, Spending::Client, now);
             }
             Err(_) => {}
@@ -208,7 +209,7 @@ impl House {
             return;
         }
         counts.add("operator: ban");
-        self.admission.ban(client.address.ip());
+        self.admission.ban(client.household());
         self.bans.push((now + Duration::from_secs(5), client.address));
         let household = client.household();
         for client in self.clients.values().filter(|client| client.household() == household) {
@@ -220,7 +221,7 @@ impl House {
         let admission = &self.admission;
         self.bans.retain(|(until, address)| {
             let is_over = now >= *until;
-            if is_over && admission.unban(address.ip()) {
+            if is_over && admission.unban(House::household(*address)) {
                 counts.add("operator: unban");
             }
             !is_over
@@ -295,7 +296,7 @@ impl House {
                 return Err(Broken::new("a budget holds what was not spent", detail));
             }
         }
-        let places = self.admission.clients();
+        let places = self.admission.held(Place::Client);
         if places != clients {
             let detail = format!("{places} places are taken by {clients} clients");
             return Err(Broken::new("every place belongs to a client", detail));
@@ -317,8 +318,8 @@ impl House {
     /// Something has not.
     pub fn check_end(&self) -> Result<(), Broken> {
         self.check(0)?;
-        if self.admission.pending() != 0 {
-            let detail = format!("{} requests are left", self.admission.pending());
+        if self.admission.held(Place::Pending) != 0 {
+            let detail = format!("{} requests are left", self.admission.held(Place::Pending));
             return Err(Broken::new("every place belongs to a client", detail));
         }
         self.games.iter().try_for_each(Game::check_end)
@@ -328,7 +329,7 @@ impl House {
 /// One client's turn. `None` if it was not told of the ticks; otherwise whether it knows everything.
 fn serve(
     member: &mut Member<ServerEnd>,
-    backlog: &Backlog<Arc<Published>>,
+    backlog: &Backlog,
     desk: &mut Desk,
     now: Duration,
     counts: &mut Counts,

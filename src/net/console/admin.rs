@@ -16,10 +16,10 @@ use std::time::Instant;
 use tracing::debug;
 
 use super::{Source, run};
+use crate::host::refused::Refused;
 use crate::limits;
 use crate::net::access::{bearer, check_token, unauthorized};
 use crate::net::host::Host;
-use crate::net::refused::Refused;
 use crate::net::stream::{is_timeout, write_all};
 use crate::ws::http::{self, RequestHead};
 

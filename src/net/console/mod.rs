@@ -26,7 +26,7 @@ use std::sync::mpsc::Receiver;
 use tracing::{debug, info};
 
 use super::client::Client;
-use super::host::Host;
+use super::host::{Host, Stage};
 use super::metrics::Metrics;
 use super::recorder;
 use crate::household::Household;
@@ -83,7 +83,7 @@ impl Console {
 
     /// Whether the server is stopping or about to: further commands have no effect.
     pub fn is_over(&self) -> bool {
-        self.host.is_stopping() || self.host.is_asked_to_stop()
+        self.host.has_reached(Stage::AskedToStop)
     }
 
     /// Executes a line. Returns `None` for an empty line.
@@ -107,8 +107,7 @@ pub fn run(host: &Host, room: &Handle, line: &str, source: Source) -> Option<Ans
     } else {
         info!(from = %source, order = ?order, "order");
     }
-    let is_over = host.is_stopping() || host.is_asked_to_stop();
-    let done = if is_over {
+    let done = if host.has_reached(Stage::AskedToStop) {
         Err("the server is shutting down".to_owned())
     } else {
         carry_out(host, room, order, source)
@@ -153,7 +152,7 @@ fn carry_out(host: &Host, room: &Handle, order: Order, source: Source) -> Done {
         Order::Capture(wanted) => capture(host, room, &wanted),
         Order::Stats => Ok(stats(host, room)),
         Order::Stop => {
-            host.ask_to_stop();
+            host.reach(Stage::AskedToStop);
             Ok("the server is shutting down".to_owned())
         }
     }
@@ -264,7 +263,7 @@ fn ban(host: &Host, address: IpAddr, source: Source) -> Done {
             "{household} is this machine: a ban would lock out a proxy on it, and all clients behind the proxy"
         ));
     }
-    let is_new = host.admission.ban(address).ok_or("the list of bans is full")?;
+    let is_new = host.admission.ban(household).ok_or("the list of bans is full")?;
     if !is_new {
         return Err(format!("{household} is banned already"));
     }
@@ -279,7 +278,7 @@ fn ban(host: &Host, address: IpAddr, source: Source) -> Done {
 
 fn unban(host: &Host, address: IpAddr) -> Done {
     let household = Household::of(address);
-    if host.admission.unban(address) {
+    if host.admission.unban(household) {
         Ok(format!("{household} is no longer banned"))
     } else {
         Err(format!("{household} is not banned"))

@@ -24,9 +24,9 @@ use tracing::info;
 
 use super::access;
 use super::host::Host;
-use super::refused::{Refused, refused_by};
 use super::stream::write_all;
-use crate::host::admission::Permit;
+use crate::host::admission::{Permit, Place};
+use crate::host::refused::Refused;
 use crate::limits;
 use crate::ws::http::RequestHead;
 use crate::ws::upgrade;
@@ -58,7 +58,7 @@ pub fn serve(
     if host.is_stopping() {
         return Err(Refused::plain(503, "stopping"));
     }
-    permit.become_watcher().map_err(|cap| refused_by(host, cap))?;
+    permit.becomes(Place::Watcher)?;
     if write_all(stream, &accepted.response, limits::HEAD_TIME).is_ok() {
         info!(%address, "watcher connected");
         let why = watcher::run(host, stream, &rest);

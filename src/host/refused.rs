@@ -2,26 +2,28 @@
 
 use std::time::Duration;
 
-use super::host::Host;
-use super::metrics::Metrics;
-use crate::host::admission::RefusedBy;
-use crate::host::budgets::Spending;
+use super::admission::RefusedBy;
+use super::budgets::Spending;
 use crate::packet::endpoint::NoEndpoint;
 use crate::ws::http::{self, RequestHead};
 
 /// See the [module](self).
+#[derive(Debug)]
 pub struct Refused {
     /// The status of the answer.
     pub status: u16,
     /// The rule's name.
     pub rule: &'static str,
+    /// Whether the rule is a cap on connections, or a budget of the address.
+    pub is_cap: bool,
     /// The whole response.
     pub response: Vec<u8>,
 }
 
 impl From<http::Refusal> for Refused {
     fn from(refusal: http::Refusal) -> Refused {
-        Refused { status: refusal.status, rule: refusal.violation.name(), response: refusal.response() }
+        let (status, rule) = (refusal.status, refusal.violation.name());
+        Refused { status, rule, is_cap: false, response: refusal.response() }
     }
 }
 
@@ -32,10 +34,29 @@ impl From<NoEndpoint> for Refused {
     }
 }
 
+impl From<RefusedBy> for Refused {
+    fn from(cap: RefusedBy) -> Refused {
+        Refused { is_cap: true, ..Refused::plain(cap.status(), cap.name()) }
+    }
+}
+
 impl Refused {
     /// A refusal whose body is the rule's name.
     pub fn plain(status: u16, rule: &'static str) -> Refused {
         Refused::with(status, rule, &[])
+    }
+
+    /// The same with additional headers.
+    pub fn with(status: u16, rule: &'static str, more: &[(&str, &str)]) -> Refused {
+        let body = format!("{rule}\n");
+        let response = http::response(status, "text/plain; charset=utf-8", more, body.as_bytes());
+        Refused { status, rule, is_cap: false, response }
+    }
+
+    /// For an address that has spent this budget until `wait` is over.
+    pub fn too_often(spending: Spending, wait: Duration) -> Refused {
+        let seconds = wait.as_millis().div_ceil(1000).max(1).to_string();
+        Refused { is_cap: true, ..Refused::with(429, spending.rule(), &[("Retry-After", &seconds)]) }
     }
 
     /// As the answer to this request: `HEAD` gets none of the body (RFC 9110 section 9.3.2).
@@ -46,24 +67,4 @@ impl Refused {
         }
         self
     }
-
-    /// The same with additional headers.
-    pub fn with(status: u16, rule: &'static str, more: &[(&str, &str)]) -> Refused {
-        let body = format!("{rule}\n");
-        let response = http::response(status, "text/plain; charset=utf-8", more, body.as_bytes());
-        Refused { status, rule, response }
-    }
-}
-
-/// The refusal for an address whose budget is spent, with the seconds after which to retry.
-pub fn too_often(host: &Host, spending: Spending, wait: Duration) -> Refused {
-    Metrics::count(&host.metrics.refused_connections, "cap", spending.rule());
-    let seconds = wait.as_millis().div_ceil(1000).max(1).to_string();
-    Refused::with(429, spending.rule(), &[("Retry-After", &seconds)])
-}
-
-/// Counts and returns the refusal of a request for which there is no place.
-pub fn refused_by(host: &Host, cap: RefusedBy) -> Refused {
-    Metrics::count(&host.metrics.refused_connections, "cap", cap.name());
-    Refused::plain(cap.status(), cap.name())
 }
