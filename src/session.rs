@@ -278,6 +278,3 @@ fn refuse(outputs: &mut Vec<Output>, (rule, detail): Useless) {
     outputs.push(Output::Dropped(rule));
     outputs.extend(detail.map(|detail| Output::Reply(ServerPacket::Error { rule, detail })));
 }
-
-#[cfg(test)]
-mod tests;

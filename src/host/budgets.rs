@@ -171,6 +171,11 @@ impl Budgets {
         self.addresses.lock().get(&address).map_or(Duration::ZERO, |buckets| buckets[spending as usize])
     }
 
+    /// How many addresses are remembered.
+    pub fn addresses(&self) -> usize {
+        self.addresses.lock().len()
+    }
+
     /// Gives a token back, because the action did not take place.
     pub fn give_back(&self, address: Household, spending: Spending) {
         if let Some(buckets) = self.addresses.lock().get_mut(&address) {

@@ -191,25 +191,13 @@ impl Server {
 }
 
 /// How many of the machine's connections may serve requests and pages; the others are for clients.
-fn pending(connections: usize) -> usize {
-    limits::HEADS_PENDING.min(connections / 4)
+const fn pending(connections: usize) -> usize {
+    let quarter = connections / 4;
+    if quarter < limits::HEADS_PENDING { quarter } else { limits::HEADS_PENDING }
 }
+
+const _: () = assert!(pending(limits::CONNECTIONS_LEAST) >= 2, "a small machine has room for requests");
 
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     thread::Builder::new().name(name.to_owned()).spawn(run)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_small_machine_has_room_for_clients_and_for_requests() {
-        for connections in [limits::CONNECTIONS_LEAST, 100, 960, 4_000, 15_000] {
-            let pending = pending(connections);
-            assert!(pending <= limits::HEADS_PENDING && connections - pending >= connections * 3 / 4);
-            assert!(pending >= 2, "{connections}");
-        }
-        assert_eq!(pending(960), 240, "as with 1,024 descriptors");
-    }
 }

@@ -80,35 +80,3 @@ impl fmt::Display for Ending {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::packet::Codes;
-
-    #[test]
-    fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
-        let frames = |name: &str, is_json, breach| {
-            let dialect = Codes::builtin().dialect(name).expect("built in");
-            Ending::Breach(breach).frames(&Endpoint::new(dialect, is_json))
-        };
-        let kicked = [&[0x88, 8][..], &1008_u16.to_be_bytes(), b"kicked"].concat();
-        let disconnect = |code: &[u8]| [&[0x82, 11, 0x92, 0xa1][..], code, b"\x91\xa6kicked"].concat();
-        assert_eq!(frames("letters", false, Breach::Kicked), [disconnect(b"B"), kicked.clone()].concat());
-        assert_eq!(frames("legacy", false, Breach::Kicked), [disconnect(b"d"), kicked.clone()].concat());
-        let text = [b"\x81\x10[\"B\",[\"kicked\"]]", &kicked[..]].concat();
-        assert_eq!(frames("letters-2023", true, Breach::Kicked), text);
-        assert_eq!(frames("native", false, Breach::Kicked), kicked, "the close frame says it");
-        let has_disconnect = |breach: &Breach| frames("letters", false, *breach)[0] == 0x82;
-        let with: Vec<Breach> = Breach::ALL.into_iter().filter(has_disconnect).collect();
-        let expected = [
-            Breach::Full,
-            Breach::Kicked,
-            Breach::Banned,
-            Breach::GoingAway,
-            Breach::Overloaded,
-            Breach::InternalError,
-        ];
-        assert_eq!(with, expected);
-    }
-}

@@ -209,13 +209,13 @@ impl Handle {
         tick: u32,
         now: Duration,
         commands: &mut Vec<Command>,
-        margin: impl FnMut(PlayerId, i16),
+        margins: &mut [i16],
     ) -> Vec<Question> {
         let intake = &mut *self.intake.lock();
         while let Some(player) = intake.seats.next_overdue(now) {
             intake.inbox.push_operator(vec![Action::Leave { player }]);
         }
-        intake.inbox.drain(tick, commands, margin);
+        intake.inbox.drain(tick, commands, margins);
         let is_later =
             |question: &Question| matches!(question, Question::Outcome(ticket, _) if ticket.tick > tick);
         let (later, asked) = std::mem::take(&mut intake.questions).into_iter().partition(is_later);

@@ -152,9 +152,9 @@ impl Inbox {
         self.margins.remove(&player);
     }
 
-    /// Moves the commands of `tick` into `commands` and passes the new margins to `margin`. Later
-    /// pushes go to later ticks.
-    pub fn drain(&mut self, tick: u32, commands: &mut Vec<Command>, mut margin: impl FnMut(PlayerId, i16)) {
+    /// Moves the commands of `tick` into `commands`, and the new margins into `margins`, by player
+    /// number. Later pushes go to later ticks.
+    pub fn drain(&mut self, tick: u32, commands: &mut Vec<Command>, margins: &mut [i16]) {
         self.next_tick = tick + 1;
         commands.clear();
         while let Some(slot) = self.slots.first_entry().filter(|slot| *slot.key() <= tick) {
@@ -166,7 +166,9 @@ impl Inbox {
             }
         }
         for (player, ticks) in self.margins.drain() {
-            margin(player, ticks);
+            if let Some(margin) = margins.get_mut(usize::from(player.0)) {
+                *margin = ticks;
+            }
         }
     }
 
@@ -208,197 +210,5 @@ impl Inbox {
             slot.operator.push(command);
         }
         Ticket { tick: self.operator_tick, sequence: self.operator_sequence }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// An IPv4 address, by number.
-    fn address(number: u32) -> Household {
-        Household::of(std::net::Ipv4Addr::from_bits(number).into())
-    }
-
-    /// The address of the honest player.
-    fn home() -> Household {
-        address(u32::MAX)
-    }
-
-    fn stop(player: u16, sequence: u32) -> Command {
-        let action = Action::Move { direction: None };
-        Command { player: PlayerId(player), sequence: sequence.into(), action }
-    }
-
-    fn drained(inbox: &mut Inbox, tick: u32) -> Vec<u64> {
-        let mut commands = Vec::new();
-        inbox.drain(tick, &mut commands, |_, _| {});
-        commands.iter().map(|command| command.sequence).collect()
-    }
-
-    #[test]
-    fn a_command_runs_in_its_tick_the_next_one_or_the_bound_and_one_without_a_tick_after_the_delay() {
-        // The delay, the intended tick, the tick in which it runs, and how early it came.
-        for (delay, intended, expected, margin) in [
-            (0, Some(12), 12, Some(2)),
-            (0, Some(3), 10, Some(-7)),
-            (0, None, 10, None),
-            (2, None, 12, None),
-            (2, Some(u32::MAX), 40, Some(i16::MAX)),
-        ] {
-            let mut inbox = Inbox::new(10, 0, 30, delay);
-            inbox.push(home(), stop(1, 7), intended).unwrap();
-            let (mut ran, mut margins) = (Vec::new(), Vec::new());
-            for tick in 10..=40 {
-                let mut commands = Vec::new();
-                inbox.drain(tick, &mut commands, |player, ticks| margins.push((player, ticks)));
-                ran.extend(commands.iter().map(|command| (tick, command.sequence)));
-            }
-            assert_eq!(ran, [(expected, 7)], "{intended:?} with a delay of {delay}");
-            assert_eq!(margins, Vec::from_iter(margin.map(|ticks| (PlayerId(1), ticks))));
-        }
-    }
-
-    #[test]
-    fn the_operators_sequences_go_on_and_a_ticket_says_when() {
-        let mut inbox = Inbox::new(10, 70, 30, 5);
-        let leave = || vec![Action::Leave { player: PlayerId(1) }];
-        assert_eq!(inbox.push_operator(leave()), Ticket { tick: 10, sequence: 71 });
-        assert_eq!(drained(&mut inbox, 10), [71]);
-        assert_eq!(inbox.push_operator(leave()), Ticket { tick: 11, sequence: 72 });
-    }
-
-    #[test]
-    fn one_player_cannot_fill_a_tick_and_all_addresses_together_not_the_inbox() {
-        let mut inbox = Inbox::new(0, 0, 30, 0);
-        let per_tick = limits::COMMANDS_PER_PLAYER_TICK as u32;
-        for sequence in 0..per_tick {
-            inbox.push(home(), stop(1, sequence), None).unwrap();
-        }
-        assert_eq!(inbox.push(home(), stop(1, per_tick), None), Err(Rejected::PlayerTick));
-        // Each address pushes until it is stopped; then the next one comes.
-        let mut stopped = BTreeMap::new();
-        for number in 2..u16::MAX {
-            let pushed = (0..per_tick)
-                .try_for_each(|sequence| inbox.push(address(number.into()), stop(number, sequence), None));
-            if let Err(reason) = pushed {
-                *stopped.entry(reason.name()).or_insert(0) += 1;
-                if reason == Rejected::Full {
-                    break;
-                }
-            }
-        }
-        assert_eq!(stopped["inbox_full"], 1, "{stopped:?}");
-        let mut commands = Vec::new();
-        inbox.forget(PlayerId(1));
-        inbox.push(home(), stop(60_000, 1), None).expect("the room of the player that left");
-        inbox.drain(0, &mut commands, |_, _| {});
-        assert_eq!(commands.len(), limits::INBOX_COMMANDS + 1 - per_tick as usize);
-    }
-
-    /// A handful of addresses fill the ticks ahead; each has 64 players, who leave at once or stay. Gives how many of the 70 commands of
-    /// an honest player are accepted meanwhile.
-    fn honest_commands_accepted(stays: bool) -> usize {
-        let (mut inbox, mut newcomer, mut accepted) = (Inbox::new(0, 0, 30, 0), 2, 0);
-        for tick in 0..10 {
-            for number in 0..80 {
-                for ahead in 0..=30 {
-                    for sequence in 0..limits::COMMANDS_PER_PLAYER_TICK as u32 {
-                        let _ = inbox.push(address(number % 4), stop(newcomer, sequence), Some(tick + ahead));
-                    }
-                }
-                if !stays {
-                    inbox.forget(PlayerId(newcomer));
-                }
-                newcomer += 1;
-            }
-            let mut honest = |at: u32| inbox.push(home(), stop(1, tick * 7 + at), Some(tick + 2)).is_ok();
-            accepted += (0..7).filter(|at| honest(*at)).count();
-            drained(&mut inbox, tick);
-        }
-        accepted
-    }
-
-    #[test]
-    fn clients_of_a_few_addresses_leave_room_for_every_honest_command_whether_they_stay_or_go() {
-        assert_eq!([false, true].map(honest_commands_accepted), [70, 70]);
-    }
-
-    #[test]
-    fn an_address_gets_a_share_of_the_room_and_one_without_commands_always_has_some() {
-        let mut inbox = Inbox::new(0, 0, 30, 0);
-        let fill = |number: u32| {
-            let mut count = 0;
-            for player in 0..10_000u16 {
-                for sequence in 0..limits::COMMANDS_PER_PLAYER_TICK as u32 {
-                    let player = number as u16 * 10_000 + player;
-                    match inbox.push(address(number), stop(player, sequence), None) {
-                        Ok(()) => count += 1,
-                        Err(reason) => {
-                            assert_eq!(reason, Rejected::AddressShare);
-                            return count;
-                        }
-                    }
-                }
-            }
-            count
-        };
-        // The first leaves half of the room, the second half of that, and so on.
-        let counts = [0, 1, 2, 3].map(fill);
-        assert_eq!(counts, [2, 4, 8, 16].map(|part| limits::INBOX_COMMANDS / part));
-        inbox.push(home(), stop(60_000, 1), None).expect("an address that has nothing waiting");
-        drained(&mut inbox, 0);
-        assert!(inbox.by_address.is_empty() && inbox.waiting == 0);
-    }
-
-    #[test]
-    fn forget_drops_the_queued_commands_of_one_player_only() {
-        let mut inbox = Inbox::new(0, 0, 30, 0);
-        for (player, sequence, tick) in [(1, 1, 0), (2, 2, 0), (1, 3, 4), (2, 4, 4), (1, 5, 30)] {
-            inbox.push(home(), stop(player, sequence), Some(tick)).unwrap();
-        }
-        inbox.forget(PlayerId(1));
-        let mut commands = Vec::new();
-        inbox.drain(0, &mut commands, |player, _| assert_eq!(player, PlayerId(2)));
-        assert_eq!(commands.iter().map(|command| command.player.0).collect::<Vec<_>>(), [2]);
-        assert_eq!((1..=30).flat_map(|tick| drained(&mut inbox, tick)).collect::<Vec<_>>(), [4]);
-        assert_eq!(inbox.waiting, 0);
-    }
-
-    #[test]
-    fn operator_commands_past_the_bound_move_to_the_next_tick_in_order_and_tickets_say_so() {
-        let (mut inbox, bound) = (Inbox::new(7, 0, 30, 0), limits::OPERATOR_COMMANDS_PER_TICK as u32);
-        let leave = || Action::Leave { player: PlayerId(1) };
-        let mut tickets: Vec<Ticket> =
-            (0..2 * bound - 1).map(|_| inbox.push_operator(vec![leave()])).collect();
-        // Two that belong together do not fit the rest of the second tick.
-        tickets.push(inbox.push_operator(vec![leave(), leave()]));
-        tickets.push(inbox.push_operator(vec![leave()]));
-        for (tick, expected) in [(7, bound), (8, bound - 1), (9, 3)] {
-            let sequences = drained(&mut inbox, tick);
-            assert_eq!(sequences.len(), expected as usize, "tick {tick}");
-            assert!(sequences.is_sorted(), "tick {tick}");
-            for ticket in tickets.iter().filter(|ticket| sequences.contains(&ticket.sequence)) {
-                assert_eq!(ticket.tick, tick, "of sequence {}", ticket.sequence);
-            }
-        }
-        assert_eq!(inbox.push_operator(vec![leave()]).tick, 10, "room again");
-    }
-
-    #[test]
-    fn a_command_frame_holds_all_commands_of_the_fullest_tick() {
-        let mut inbox = Inbox::new(0, 0, 30, 0);
-        for number in 0..u16::MAX {
-            for sequence in 0..limits::COMMANDS_PER_PLAYER_TICK as u32 {
-                let _ = inbox.push(address(number.into()), stop(number, sequence), None);
-            }
-            inbox.push_operator(vec![Action::Leave { player: PlayerId(number) }]);
-        }
-        let (mut commands, mut bytes) = (Vec::new(), Vec::new());
-        inbox.drain(0, &mut commands, |_, _| {});
-        command::encode_frame(0, &commands, &mut bytes).expect("the inbox bounds a tick");
-        let frame = command::decode_frame(&bytes).expect("our own frame");
-        assert_eq!(commands.len(), limits::INBOX_COMMANDS + limits::OPERATOR_COMMANDS_PER_TICK);
-        assert_eq!(frame.commands, commands);
     }
 }

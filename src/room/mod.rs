@@ -88,12 +88,6 @@ impl Room {
         }
     }
 
-    fn set_margin(margins: &mut [i16], player: PlayerId, ticks: i16) {
-        if let Some(margin) = margins.get_mut(usize::from(player.0)) {
-            *margin = ticks;
-        }
-    }
-
     fn frame(&self) -> Option<Arc<[u8]>> {
         let mut frame = Vec::new();
         encode_frame(self.world.tick(), &self.commands, &mut frame).ok()?;
@@ -134,10 +128,7 @@ impl Core for Room {
 
     fn tick(&mut self, now: Duration, wants: Wants) -> Ticked {
         let tick = self.world.tick();
-        let margins = &mut self.margins;
-        let asked = self.handle.begin(tick, now, &mut self.commands, |player, ticks| {
-            Room::set_margin(margins, player, ticks);
-        });
+        let asked = self.handle.begin(tick, now, &mut self.commands, &mut self.margins);
         let is_asked = asked.iter().any(|question| matches!(question, Question::Snapshot(_)));
         let frame = wants.frame.then(|| self.frame()).flatten();
         let checksum = wants.checksum.then(|| self.world.checksum());
@@ -145,8 +136,10 @@ impl Core for Room {
         self.world.step(&mut self.commands);
         let outcome = self.world.outcome();
         for event in &outcome.events {
-            if let Event::Left { player } = event {
-                Room::set_margin(&mut self.margins, *player, 0);
+            if let Event::Left { player } = event
+                && let Some(margin) = self.margins.get_mut(usize::from(player.0))
+            {
+                *margin = 0;
             }
         }
         self.handle.end(self.world.tick(), outcome, now);
@@ -157,6 +150,3 @@ impl Core for Room {
         Ticked { tick, published, frame, checksum, snapshot, rejected }
     }
 }
-
-#[cfg(test)]
-mod tests;

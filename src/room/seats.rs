@@ -133,36 +133,3 @@ impl Seats {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const START: Duration = Duration::from_secs(1);
-
-    /// Seats of which all are taken.
-    fn full() -> Seats {
-        let mut seats = Seats::default();
-        assert!((0..limits::PLAYERS).all(|_| seats.take(1, START).is_some()));
-        seats
-    }
-
-    #[test]
-    fn the_lowest_free_number_is_taken_and_a_number_rests_before_it_is_taken_again() {
-        let mut seats = Seats::resume([PlayerId(2), PlayerId(4)].into_iter(), START);
-        assert_eq!([1, 2, 3].map(|_| seats.take(1, START)), [1, 3, 5].map(|number| Some(PlayerId(number))));
-        seats.give_back(PlayerId(2), START);
-        assert_eq!(seats.take(1, START), Some(PlayerId(6)), "it rests first");
-        assert_eq!(seats.take(1, START + limits::PLAYER_NUMBER_REST), Some(PlayerId(2)));
-    }
-
-    #[test]
-    fn a_number_rests_for_a_shorter_while_if_no_other_is_free() {
-        let mut seats = full();
-        assert_eq!(seats.take(1, START), None);
-        seats.give_back(PlayerId(7), START);
-        let rested = START + limits::PLAYER_NUMBER_REST_LEAST;
-        assert_eq!(seats.take(1, rested - Duration::from_millis(1)), None);
-        assert_eq!(seats.take(1, rested), Some(PlayerId(7)));
-    }
-}

@@ -13,7 +13,7 @@ use super::wire::{Clock, ServerEnd};
 use crate::client::dice::Dice;
 use crate::feed::{Published, Turn};
 use crate::host::admission::{Admission, Caps, Permit, Place};
-use crate::host::audience::{Desk, Member};
+use crate::host::audience::{Audience, Desk, Member};
 use crate::host::backlog::Backlog;
 use crate::host::budgets::{Budgets, Spending};
 use crate::host::client::Client;
@@ -43,15 +43,15 @@ pub struct Told {
 
 /// What a worker has of one room.
 #[derive(Default)]
-struct Audience {
-    members: Vec<Member<ServerEnd>>,
+struct Part {
+    audience: Audience<ServerEnd>,
     backlog: Option<Backlog>,
     /// The first tick in the backlog.
     first: u32,
 }
 
 struct Worker {
-    audiences: Vec<Audience>,
+    parts: Vec<Part>,
     asleep_until: Duration,
     desk: Desk,
 }
@@ -90,7 +90,7 @@ impl House {
         let games: Vec<Game> = (0..rooms).map(|room| Game::new(&name(room), dice.bits())).collect();
         let caps = Caps { clients: 2 * peers + 16, clients_per_address: PER_ADDRESS, ..Caps::default() };
         let worker = || Worker {
-            audiences: games.iter().map(|_| Audience::default()).collect(),
+            parts: games.iter().map(|_| Part::default()).collect(),
             asleep_until: Duration::ZERO,
             desk: Desk::default(),
         };
@@ -154,7 +154,7 @@ impl House {
         self.notices.insert(client.id, Vec::new());
         let room = self.handles.iter().position(|room| Arc::ptr_eq(room, &client.room)).unwrap_or(0);
         let worker = client.id as usize % self.workers.len();
-        self.workers[worker].audiences[room].members.push(Member::new(Arc::clone(client)));
+        self.workers[worker].parts[room].audience.members.push(Member::new(Arc::clone(client)));
     }
 
     /// Planted: whether this client's seat is forgotten.
@@ -181,12 +181,12 @@ impl House {
                 }
             }
             for worker in &mut self.workers {
-                let audience = &mut worker.audiences[room];
-                match &mut audience.backlog {
+                let part = &mut worker.parts[room];
+                match &mut part.backlog {
                     Some(backlog) => backlog.push(Arc::clone(&published)),
                     None => {
-                        audience.first = published.state.tick;
-                        audience.backlog = Some(Backlog::new(Arc::clone(&published)));
+                        part.first = published.state.tick;
+                        part.backlog = Some(Backlog::new(Arc::clone(&published)));
                     }
                 }
             }
@@ -243,22 +243,18 @@ impl House {
                 let time = self.dice.between(Duration::from_millis(40), Duration::from_millis(900));
                 worker.asleep_until = now + time;
             }
-            for (room, audience) in worker.audiences.iter_mut().enumerate() {
-                audience.members.retain(|member| !member.client.is_gone());
-                let Some(mut backlog) = audience.backlog.take() else { continue };
+            for (room, part) in worker.parts.iter_mut().enumerate() {
+                let Some(mut backlog) = part.backlog.take() else { continue };
                 if self.planted == Some(Planted::MessageDropped) {
                     backlog.missed.clear();
                 }
-                if backlog.is_lost {
-                    let overloaded = || Ending::Breach(Breach::Overloaded);
-                    audience.members.iter().for_each(|member| member.client.close(overloaded(), now));
-                }
-                let ticks = audience.first..=backlog.newest.state.tick;
+                part.audience.visit(Some(&backlog), std::iter::empty(), now);
+                let ticks = part.first..=backlog.newest.state.tick;
                 let notices = &self.games[room].notices;
                 let heard =
                     notices.iter().filter(|(tick, _)| ticks.contains(tick)).map(|(_, number)| *number);
                 let heard: Vec<u32> = heard.collect();
-                for member in &mut audience.members {
+                for member in &mut part.audience.members {
                     let is_told = serve(member, &backlog, &mut worker.desk, now, counts)?;
                     if let Some(expected) =
                         self.notices.get_mut(&member.client.id).filter(|_| is_told.is_some())
@@ -340,7 +336,7 @@ fn serve(
     if is_behind {
         client.line.0.note();
     }
-    let served = member.serve(Some((&backlog.missed, &backlog.newest)), desk, now);
+    let served = member.serve(Some(backlog), desk, now);
     if is_behind {
         lanes::check(&client.endpoint, &client.line.0.noted())?;
     }

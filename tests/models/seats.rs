@@ -16,7 +16,7 @@ use crate::world::{Action, Event, Identity, Outcome, PlayerId, TickHz, World};
 /// One tick of the room, in which those that leave have left.
 fn tick(handle: &Handle, now: Duration) {
     let (tick, mut commands) = (handle.tick(), Vec::new());
-    drop(handle.begin(tick, now, &mut commands, |_, _| {}));
+    drop(handle.begin(tick, now, &mut commands, &mut []));
     let left = commands.iter().filter_map(|command| match command.action {
         Action::Leave { player } => Some(Event::Left { player }),
         _ => None,

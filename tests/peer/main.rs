@@ -1,9 +1,16 @@
-//! A connection without I/O: both halves of a peer, driven with bytes and times.
+//! A connection, its host and its room without I/O: driven with bytes and times.
 
+mod admission;
+mod budgets;
+mod inbox;
+mod limits;
+mod pool;
 #[path = "../support/raw.rs"]
 mod raw;
 mod receiver;
+mod room;
 mod sender;
+mod session;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,0 +1,109 @@
+//! Rate limits per address: what its clients may do together, and which addresses are remembered.
+
+use std::time::Duration;
+
+use tickwire::host::budgets::{Budgets, Spending};
+use tickwire::household::Household;
+use tickwire::limits;
+
+const START: Duration = Duration::from_secs(7);
+
+fn ip(text: &str) -> Household {
+    Household::of(text.parse().expect("an address"))
+}
+
+/// An IPv4 address, by number.
+fn address(number: usize) -> Household {
+    Household::of(std::net::Ipv4Addr::from_bits(number as u32).into())
+}
+
+/// How many of these come through at one time.
+fn taken(budgets: &Budgets, from: Household, spending: Spending, now: Duration) -> usize {
+    (0..).take_while(|_| budgets.take(from, spending, now).is_ok()).count()
+}
+
+#[test]
+fn an_address_says_as_much_as_four_clients() {
+    let (budgets, from) = (Budgets::new(true), ip("203.0.113.9"));
+    for (spending, interval) in [
+        (Spending::Chat, limits::CHAT_INTERVAL),
+        (Spending::MapPing, limits::MAP_PING_INTERVAL),
+        (Spending::Clan, limits::CLAN_INTERVAL),
+    ] {
+        let tries = (0..10_000u32).map(|step| START + interval / 100 * step);
+        let said = tries.filter(|now| budgets.take(from, spending, *now).is_ok()).count();
+        // One client may do it at once and again after each interval: a hundred times. Tokens come one by one, not four at a time.
+        assert!((4 * 100..4 * 101).contains(&said), "{spending:?} {said} times");
+    }
+}
+
+#[test]
+fn a_class_of_forty_behind_one_address_loads_the_page_and_joins_at_once() {
+    let (budgets, class) = (Budgets::new(true), ip("203.0.113.9"));
+    assert!(taken(&budgets, class, Spending::Connection, START) >= 40 * 61);
+    // And again, when the server was started anew.
+    assert!(taken(&budgets, class, Spending::Client, START) >= 2 * limits::CLIENTS_PER_ADDRESS);
+    assert!(taken(&budgets, class, Spending::Join, START) >= 2 * limits::CLIENTS_PER_ADDRESS);
+}
+
+#[test]
+fn a_spent_budget_says_when_there_is_a_token_again() {
+    let (budgets, from) = (Budgets::new(true), ip("203.0.113.9"));
+    for spending in [Spending::Connection, Spending::Client, Spending::Join, Spending::Chat] {
+        taken(&budgets, from, spending, START);
+        let wait = budgets.take(from, spending, START).expect_err("spent");
+        let again = START + wait;
+        assert!(budgets.take(from, spending, again - Duration::from_nanos(1)).is_err(), "{spending:?}");
+        assert_eq!(budgets.take(from, spending, again), Ok(()), "{spending:?}");
+        assert!(budgets.take(from, spending, again).is_err(), "{spending:?}");
+    }
+}
+
+#[test]
+fn addresses_and_kinds_of_spending_do_not_share_a_budget_but_a_network_of_ipv6_does() {
+    let budgets = Budgets::new(true);
+    for number in 0..8 {
+        let _ = budgets.take(ip(&format!("2001:db8::{number}")), Spending::Chat, START);
+    }
+    assert!(budgets.take(ip("2001:db8::ffff"), Spending::Chat, START).is_err());
+    assert!(budgets.take(ip("2001:db8::ffff"), Spending::Join, START).is_ok());
+    assert!(budgets.take(ip("2001:db8:0:1::1"), Spending::Chat, START).is_ok());
+}
+
+#[test]
+fn a_token_that_is_given_back_can_be_taken_again() {
+    let (budgets, from) = (Budgets::new(true), ip("203.0.113.9"));
+    budgets.give_back(from, Spending::Client);
+    let all = taken(&budgets, from, Spending::Client, START);
+    assert_eq!(all, limits::ADDRESS_CLIENTS_BURST as usize, "none was taken before");
+    budgets.give_back(from, Spending::Client);
+    assert_eq!(taken(&budgets, from, Spending::Client, START), 1);
+}
+
+#[test]
+fn without_budgets_in_force_nothing_is_limited() {
+    let (budgets, from) = (Budgets::new(false), ip("203.0.113.9"));
+    assert!((0..100_000).all(|_| budgets.take(from, Spending::Chat, START).is_ok()));
+    assert_eq!(budgets.addresses(), 0);
+}
+
+#[test]
+fn addresses_are_forgotten_once_their_budgets_are_full() {
+    let budgets = Budgets::new(true);
+    for number in 0..limits::BUDGET_ADDRESSES {
+        let _ = budgets.take(address(number), Spending::Chat, START);
+    }
+    let _ = budgets.take(ip("203.0.113.9"), Spending::Chat, START + limits::CHAT_INTERVAL);
+    assert_eq!(budgets.addresses(), 1);
+}
+
+#[test]
+fn with_too_many_addresses_those_that_have_spent_the_least_are_forgotten() {
+    let (budgets, attacker) = (Budgets::new(true), ip("203.0.113.9"));
+    taken(&budgets, attacker, Spending::Chat, START);
+    for number in 0..3 * limits::BUDGET_ADDRESSES {
+        assert!(budgets.take(address(number), Spending::Chat, START).is_ok(), "address {number}");
+        assert!(budgets.addresses() <= limits::BUDGET_ADDRESSES);
+    }
+    assert!(budgets.take(attacker, Spending::Chat, START).is_err(), "it is still known");
+}

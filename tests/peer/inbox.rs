@@ -1,0 +1,182 @@
+//! The inbox of a room: the tick of each command, and the share of each player and address.
+
+use std::collections::BTreeMap;
+
+use tickwire::household::Household;
+use tickwire::limits;
+use tickwire::room::Rejected;
+use tickwire::room::inbox::{Inbox, Ticket};
+use tickwire::world::{Action, Command, PlayerId, command};
+
+const PER_TICK: u32 = limits::COMMANDS_PER_PLAYER_TICK as u32;
+
+/// An IPv4 address, by number.
+fn address(number: u32) -> Household {
+    Household::of(std::net::Ipv4Addr::from_bits(number).into())
+}
+
+/// The address of the honest player.
+fn home() -> Household {
+    address(u32::MAX)
+}
+
+fn stop(player: u16, sequence: u32) -> Command {
+    let action = Action::Move { direction: None };
+    Command { player: PlayerId(player), sequence: sequence.into(), action }
+}
+
+fn leave() -> Action {
+    Action::Leave { player: PlayerId(1) }
+}
+
+fn inbox() -> Inbox {
+    Inbox::new(0, 0, 30, 0)
+}
+
+fn drained(inbox: &mut Inbox, tick: u32) -> Vec<Command> {
+    let mut commands = Vec::new();
+    inbox.drain(tick, &mut commands, &mut []);
+    commands
+}
+
+fn sequences(inbox: &mut Inbox, tick: u32) -> Vec<u64> {
+    drained(inbox, tick).iter().map(|command| command.sequence).collect()
+}
+
+#[test]
+fn a_command_runs_in_its_tick_the_next_one_or_the_bound_and_one_without_a_tick_after_the_delay() {
+    // The delay, the intended tick, the tick in which it runs, and how early it came.
+    for (delay, intended, expected, margin) in [
+        (0, Some(12), 12, 2),
+        (0, Some(3), 10, -7),
+        (0, None, 10, 0),
+        (2, None, 12, 0),
+        (2, Some(u32::MAX), 40, i16::MAX),
+    ] {
+        let mut inbox = Inbox::new(10, 0, 30, delay);
+        inbox.push(home(), stop(1, 7), intended).unwrap();
+        let (mut ran, mut margins, mut commands) = (Vec::new(), [0; 2], Vec::new());
+        for tick in 10..=40 {
+            inbox.drain(tick, &mut commands, &mut margins);
+            ran.extend(commands.iter().map(|command| (tick, command.sequence)));
+        }
+        assert_eq!(ran, [(expected, 7)], "{intended:?} with a delay of {delay}");
+        assert_eq!(margins, [0, margin]);
+    }
+}
+
+#[test]
+fn one_player_cannot_fill_a_tick_and_all_addresses_together_not_the_inbox() {
+    let mut inbox = inbox();
+    for sequence in 0..PER_TICK {
+        inbox.push(home(), stop(1, sequence), None).unwrap();
+    }
+    assert_eq!(inbox.push(home(), stop(1, PER_TICK), None), Err(Rejected::PlayerTick));
+    // Each address pushes until it is stopped; then the next one comes.
+    let mut stopped = BTreeMap::new();
+    for number in 2..u16::MAX {
+        let mut push = |sequence| inbox.push(address(number.into()), stop(number, sequence), None);
+        if let Err(reason) = (0..PER_TICK).try_for_each(&mut push) {
+            *stopped.entry(reason.name()).or_insert(0) += 1;
+            if reason == Rejected::Full {
+                break;
+            }
+        }
+    }
+    assert_eq!(stopped["inbox_full"], 1, "{stopped:?}");
+    inbox.forget(PlayerId(1));
+    inbox.push(home(), stop(60_000, 1), None).expect("the room of the player that left");
+    assert_eq!(drained(&mut inbox, 0).len(), limits::INBOX_COMMANDS + 1 - PER_TICK as usize);
+}
+
+/// A handful of addresses fill the ticks ahead; each has players, who leave at once or stay. Gives
+/// how many of the 70 commands of an honest player are accepted meanwhile.
+fn honest_commands_accepted(stays: bool) -> usize {
+    let (mut inbox, mut newcomer, mut accepted) = (inbox(), 2, 0);
+    for tick in 0..10 {
+        for number in 0..80 {
+            for (ahead, sequence) in (0..=30).flat_map(|ahead| (0..PER_TICK).map(move |at| (ahead, at))) {
+                let _ = inbox.push(address(number % 4), stop(newcomer, sequence), Some(tick + ahead));
+            }
+            if !stays {
+                inbox.forget(PlayerId(newcomer));
+            }
+            newcomer += 1;
+        }
+        let mut honest = |at: u32| inbox.push(home(), stop(1, tick * 7 + at), Some(tick + 2)).is_ok();
+        accepted += (0..7).filter(|at| honest(*at)).count();
+        drained(&mut inbox, tick);
+    }
+    accepted
+}
+
+#[test]
+fn clients_of_a_few_addresses_leave_room_for_every_honest_command_whether_they_stay_or_go() {
+    assert_eq!([false, true].map(honest_commands_accepted), [70, 70]);
+}
+
+#[test]
+fn an_address_gets_a_share_of_the_room_and_one_without_commands_always_has_some() {
+    let mut inbox = inbox();
+    let mut fill = |number: u32| {
+        let players = (0..10_000_u16).map(|player| number as u16 * 10_000 + player);
+        let mut commands = players.flat_map(|player| (0..PER_TICK).map(move |at| stop(player, at)));
+        let refused =
+            commands.by_ref().position(|command| inbox.push(address(number), command, None).is_err());
+        refused.expect("it is stopped")
+    };
+    // The first leaves half of the room, the second half of that, and so on.
+    let counts = [0, 1, 2, 3].map(&mut fill);
+    assert_eq!(counts, [2, 4, 8, 16].map(|part| limits::INBOX_COMMANDS / part));
+    assert_eq!(inbox.push(address(0), stop(9, 9), None), Err(Rejected::AddressShare));
+    inbox.push(home(), stop(60_000, 1), None).expect("an address that has nothing waiting");
+    drained(&mut inbox, 0);
+    assert_eq!(inbox.waiting(), 0);
+}
+
+#[test]
+fn forget_drops_the_queued_commands_of_one_player_only() {
+    let (mut inbox, mut margins) = (inbox(), [0; 3]);
+    for (player, sequence, tick) in [(1, 1, 1), (2, 2, 1), (1, 3, 4), (2, 4, 4), (1, 5, 30)] {
+        inbox.push(home(), stop(player, sequence), Some(tick)).unwrap();
+    }
+    inbox.forget(PlayerId(1));
+    inbox.drain(0, &mut Vec::new(), &mut margins);
+    assert_eq!(margins, [0, 0, 4]);
+    let ran: Vec<u64> = (1..=30).flat_map(|tick| sequences(&mut inbox, tick)).collect();
+    assert_eq!((ran, inbox.waiting()), (vec![2, 4], 0));
+}
+
+#[test]
+fn operator_commands_past_the_bound_move_to_the_next_tick_in_order_and_tickets_say_so() {
+    let (mut inbox, bound) = (Inbox::new(7, 70, 30, 5), limits::OPERATOR_COMMANDS_PER_TICK as u32);
+    let mut tickets: Vec<Ticket> = (0..2 * bound - 1).map(|_| inbox.push_operator(vec![leave()])).collect();
+    assert_eq!(tickets[0], Ticket { tick: 7, sequence: 71 }, "the sequences go on");
+    // Two that belong together do not fit the rest of the second tick.
+    tickets.push(inbox.push_operator(vec![leave(), leave()]));
+    tickets.push(inbox.push_operator(vec![leave()]));
+    for (tick, expected) in [(7, bound), (8, bound - 1), (9, 3)] {
+        let sequences = sequences(&mut inbox, tick);
+        assert_eq!(sequences.len(), expected as usize, "tick {tick}");
+        assert!(sequences.is_sorted(), "tick {tick}");
+        for ticket in tickets.iter().filter(|ticket| sequences.contains(&ticket.sequence)) {
+            assert_eq!(ticket.tick, tick, "of sequence {}", ticket.sequence);
+        }
+    }
+    assert_eq!(inbox.push_operator(vec![leave()]).tick, 10, "room again");
+}
+
+#[test]
+fn a_command_frame_holds_all_commands_of_the_fullest_tick() {
+    let mut inbox = inbox();
+    for number in 0..u16::MAX {
+        for sequence in 0..PER_TICK {
+            let _ = inbox.push(address(number.into()), stop(number, sequence), None);
+        }
+        inbox.push_operator(vec![leave()]);
+    }
+    let (commands, mut bytes) = (drained(&mut inbox, 0), Vec::new());
+    command::encode_frame(0, &commands, &mut bytes).expect("the inbox bounds a tick");
+    assert_eq!(commands.len(), limits::INBOX_COMMANDS + limits::OPERATOR_COMMANDS_PER_TICK);
+    assert_eq!(command::decode_frame(&bytes).expect("our own frame").commands, commands);
+}

@@ -1,0 +1,120 @@
+//! The limits of one connection: rates, deadlines, and what a client that is closed gets.
+
+use std::time::Duration;
+
+use tickwire::limits;
+use tickwire::packet::Codes;
+use tickwire::peer::budgets::Budgets;
+use tickwire::peer::life::Due;
+use tickwire::peer::{Ending, Endpoint, Life};
+use tickwire::session::{Breach, Saved};
+
+const START: Duration = Duration::from_secs(100);
+
+fn spend(budgets: &mut Budgets, messages: u32, now: Duration) {
+    (0..messages).for_each(|_| budgets.spend(0, now).expect("within the budget"));
+}
+
+#[test]
+fn budgets_allow_a_burst_then_the_rate() {
+    let mut budgets = Budgets::new(START);
+    spend(&mut budgets, limits::CLIENT_MESSAGES_BURST, START);
+    assert_eq!(budgets.spend(0, START), Err(Breach::MessageRate));
+    let later = START + Duration::from_secs(1);
+    spend(&mut budgets, limits::CLIENT_MESSAGES_PER_SECOND, later);
+    assert_eq!(budgets.spend(0, later), Err(Breach::MessageRate));
+    let mut bytes = Budgets::new(START);
+    bytes.spend(limits::CLIENT_BYTES_BURST as usize, START).expect("within the budget");
+    assert_eq!(bytes.spend(1, START), Err(Breach::ByteRate));
+}
+
+#[test]
+fn a_client_that_spends_half_of_a_budget_is_warned_once_until_it_was_full_again() {
+    let (half, full) = (limits::CLIENT_MESSAGES_BURST / 2, Duration::from_secs(10));
+    let mut budgets = Budgets::new(START);
+    spend(&mut budgets, half, START);
+    assert_eq!(budgets.take_warning(), None);
+    spend(&mut budgets, 1, START);
+    assert_eq!(budgets.take_warning(), Some(Breach::MessageRate));
+    spend(&mut budgets, half - 1, START);
+    assert_eq!(budgets.take_warning(), None, "the client knows");
+    spend(&mut budgets, half + 1, START + full);
+    assert_eq!(budgets.take_warning(), Some(Breach::MessageRate));
+    budgets.spend(limits::CLIENT_BYTES_BURST as usize / 2 + 1, START + full).expect("within the budget");
+    assert_eq!([budgets.take_warning(), budgets.take_warning()], [Some(Breach::ByteRate), None]);
+}
+
+#[test]
+fn saved_budgets_go_on_as_they_would_have_with_their_warnings() {
+    let (later, elsewhere) = (START + Duration::from_millis(300), Duration::from_secs(1_000_000));
+    let save = |budgets: &Budgets, now| {
+        let mut out = Vec::new();
+        budgets.save(now, &mut out);
+        out
+    };
+    for spent in [0, 10, limits::CLIENT_MESSAGES_BURST / 2 + 1] {
+        let mut budgets = Budgets::new(START);
+        spend(&mut budgets, spent, START);
+        let _ = budgets.take_warning();
+        let saved = save(&budgets, later);
+        let mut restored = Budgets::restore(&mut Saved::new(&saved, elsewhere)).expect("what was saved");
+        assert_eq!(save(&restored, elsewhere), saved);
+        for after in [0, 100, 250].map(Duration::from_millis) {
+            assert_eq!(budgets.spend(9, later + after), restored.spend(9, elsewhere + after));
+            assert_eq!(budgets.take_warning(), restored.take_warning());
+        }
+        assert_eq!(save(&budgets, later), save(&restored, elsewhere));
+        for end in 0..saved.len() {
+            assert!(Budgets::restore(&mut Saved::new(&saved[..end], elsewhere)).is_none());
+        }
+    }
+}
+
+#[test]
+fn each_deadline_comes_in_its_order_and_says_when_to_ask_again() {
+    let (at, ms) = (Duration::from_secs, Duration::from_millis(1));
+    let life = Life::new(true, at(100));
+    let due = |now| life.poll(now, limits::SILENCE);
+    let hello_by = at(100) + limits::HELLO_TIME;
+    assert_eq!(due(at(101)), Due::Nothing(hello_by.min(at(100) + limits::PING_EVERY)));
+    assert_eq!(due(hello_by), Due::Close(Breach::HelloLate));
+    life.greeted();
+    life.alive(at(200));
+    for ping in [at(200) + limits::PING_EVERY, at(200) + 2 * limits::PING_EVERY] {
+        assert_eq!([due(ping - ms), due(ping)], [Due::Nothing(ping), Due::Ping]);
+    }
+    assert_eq!(due(at(201) + limits::SILENCE), Due::Close(Breach::Silent));
+    life.alive(at(900));
+    assert!(matches!(due(at(901)), Due::Nothing(_)), "a sign of life ends the silence");
+    assert!(!life.is_closing());
+    life.close(at(1_000));
+    life.close(at(1_001));
+    assert!(life.is_closing());
+    let cut = at(1_000) + limits::CLOSE_TIME;
+    assert_eq!([due(cut), due(cut + ms)], [Due::Nothing(cut), Due::Cut]);
+}
+
+#[test]
+fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
+    let frames = |name: &str, is_json, breach| {
+        let dialect = Codes::builtin().dialect(name).expect("built in");
+        Ending::Breach(breach).frames(&Endpoint::new(dialect, is_json))
+    };
+    let kicked = [&[0x88, 8][..], &1008_u16.to_be_bytes(), b"kicked"].concat();
+    for (dialect, is_json, disconnect) in [
+        ("letters", false, &b"\x82\x0b\x92\xa1B\x91\xa6kicked"[..]),
+        ("legacy", false, b"\x82\x0b\x92\xa1d\x91\xa6kicked"),
+        ("letters-2023", true, b"\x81\x10[\"B\",[\"kicked\"]]"),
+        ("native", false, b""),
+    ] {
+        assert_eq!(frames(dialect, is_json, Breach::Kicked), [disconnect, &kicked].concat(), "{dialect}");
+    }
+    for breach in Breach::ALL {
+        let (code, opcode) = (breach.close_code(), frames("letters", false, breach)[0]);
+        assert_eq!(opcode == 0x82, !breach.is_of_the_client(), "{breach}");
+        assert!((1000..1016).contains(&code) && ![1005, 1006, 1015].contains(&code), "{breach}");
+    }
+    let of_the_server = Breach::ALL.into_iter().filter(|breach| !breach.is_of_the_client());
+    let names: Vec<&str> = of_the_server.map(Breach::name).collect();
+    assert_eq!(names, ["full", "kicked", "banned", "going_away", "overloaded", "internal_error"]);
+}

@@ -1,0 +1,249 @@
+//! A room in virtual time: seats, questions, what is made only if it is wanted; and the clients of
+//! a room at one worker.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::TryRecvError;
+use std::time::Duration;
+
+use tickwire::feed::{Events, Rates};
+use tickwire::host::audience::Audience;
+use tickwire::host::backlog::Backlog;
+use tickwire::host::client::{Client, Line};
+use tickwire::household::Household;
+use tickwire::limits;
+use tickwire::packet::Codes;
+use tickwire::peer::{Ending, Endpoint};
+use tickwire::room::seats::{Seat, Seats};
+use tickwire::room::{Busy, Core, Handle, Options, Room, Ticked, Wants};
+use tickwire::session::Breach;
+use tickwire::world::command::decode_frame;
+use tickwire::world::{Action, Command, Identity, PlayerId, Refusal, Resource, TickHz, World};
+
+pub const PERIOD: Duration = Duration::from_nanos(1_000_000_000 / 30);
+const ALL: Wants = Wants { frame: true, checksum: true, snapshot: true };
+
+/// A room, and the time of its next tick.
+struct Running {
+    room: Room,
+    handle: Arc<Handle>,
+    now: Duration,
+}
+
+impl Running {
+    fn new(seed: u32, seat_time: Duration) -> Running {
+        let identity = Identity { seed, map_size_px: 3_000, tick_hz: TickHz::Hz30 };
+        Running::resume(World::new(identity), seat_time)
+    }
+
+    fn resume(world: World, seat_time: Duration) -> Running {
+        let rates = Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 };
+        let (name, epoch) = ("".into(), "0".to_owned());
+        let room = Room::new(world, Options { name, epoch, rates, delay_ticks: 0, seat_time });
+        Running { handle: Arc::clone(room.handle()), room, now: Duration::ZERO }
+    }
+
+    fn tick_with(&mut self, wants: Wants) -> Ticked {
+        self.now += PERIOD;
+        self.room.tick(self.now, wants)
+    }
+
+    fn tick(&mut self) -> Ticked {
+        self.tick_with(Wants::default())
+    }
+
+    fn enter(&mut self, connection: u64) -> PlayerId {
+        let player = self.handle.take_seat(connection, self.now).expect("there are numbers");
+        self.handle.push_operator(vec![join(player, "Ann")]);
+        player
+    }
+
+    /// The players after another tick.
+    fn players(&mut self) -> Vec<u16> {
+        self.tick().published.state.players.iter().map(|seen| seen.player.0).collect()
+    }
+}
+
+fn join(player: PlayerId, name: &str) -> Action {
+    Action::Join { player, name: name.to_owned(), skin: 0 }
+}
+
+fn grant(player: u16) -> Action {
+    Action::Grant { player: PlayerId(player), resource: Resource::Wood, amount: 5 }
+}
+
+#[test]
+fn a_seat_outlives_its_connection_and_another_connection_can_take_it() {
+    let seat_time = PERIOD * 3;
+    let mut running = Running::new(1, seat_time);
+    let (player, handle) = (running.enter(7), Arc::clone(&running.handle));
+    running.tick();
+    handle.disconnect(player, running.now);
+    assert_eq!(handle.seat(player), Some(Seat::Waiting { until: running.now + seat_time }));
+    running.tick();
+    assert!(handle.resume_seat(player, 8), "in time");
+    for _ in 0..4 {
+        assert_eq!(running.players(), [player.0], "the seat has a connection again");
+    }
+    assert_eq!(handle.seat(player), Some(Seat::Connected(8)));
+    assert!(!handle.resume_seat(player, 9), "it has one");
+    handle.disconnect(player, running.now);
+    assert_eq!([running.players(), running.players()], [[player.0], [player.0]]);
+    assert_eq!(running.players(), [0; 0], "the time is over");
+    assert!(!handle.resume_seat(player, 9));
+    assert_eq!(handle.seat(player), None);
+    assert_ne!(running.enter(9), player, "its number rests");
+}
+
+#[test]
+fn a_player_without_connection_leaves_in_the_next_tick_if_seats_do_not_wait() {
+    let mut running = Running::new(1, Duration::ZERO);
+    let player = running.enter(7);
+    running.tick();
+    let stop = Command { player, sequence: 1, action: Action::Move { direction: None } };
+    let from = Household::of(std::net::Ipv4Addr::LOCALHOST.into());
+    running.handle.push(from, stop, Some(running.handle.tick() + 9)).expect("room for one");
+    running.handle.disconnect(player, running.now);
+    assert_eq!(running.players(), [0; 0]);
+    let rejected: Vec<_> = (0..10).flat_map(|_| running.tick().rejected).collect();
+    assert_eq!(rejected, [], "its commands were dropped");
+}
+
+#[test]
+fn the_players_of_a_restored_world_leave_and_their_numbers_are_not_taken_before() {
+    let mut before = Running::new(1, Duration::ZERO);
+    before.enter(1);
+    before.enter(2);
+    before.tick();
+    let snapshot = before.tick_with(ALL).snapshot.expect("wanted");
+    let world = World::restore(&snapshot.bytes).expect("our own snapshot");
+    let mut running = Running::resume(world, Duration::ZERO);
+    assert_eq!(running.enter(3), PlayerId(3));
+    assert_eq!(running.players(), [3]);
+}
+
+#[test]
+fn a_number_whose_join_is_rejected_is_given_back() {
+    let mut running = Running::new(1, Duration::ZERO);
+    let player = running.handle.take_seat(7, running.now).expect("there are numbers");
+    running.handle.push_operator(vec![join(player, "A name that is too long for the world")]);
+    assert_eq!(running.tick().rejected, [(PlayerId::OPERATOR, Refusal::NameTooLong)]);
+    assert_eq!(running.handle.seat(player), None);
+}
+
+#[test]
+fn numbers_are_taken_from_the_lowest_and_rest_before_they_are_taken_again() {
+    let start = Duration::from_secs(1);
+    let mut seats = Seats::resume([PlayerId(2), PlayerId(4)].into_iter(), start);
+    assert_eq!([1, 2, 3].map(|_| seats.take(1, start)), [1, 3, 5].map(|number| Some(PlayerId(number))));
+    seats.give_back(PlayerId(2), start);
+    assert_eq!(seats.take(1, start), Some(PlayerId(6)), "it rests first");
+    assert_eq!(seats.take(1, start + limits::PLAYER_NUMBER_REST), Some(PlayerId(2)));
+    // A shorter while if no other is free.
+    let mut full = Seats::default();
+    assert!((0..limits::PLAYERS).all(|_| full.take(1, start).is_some()));
+    assert_eq!(full.take(1, start), None);
+    full.give_back(PlayerId(7), start);
+    let rested = start + limits::PLAYER_NUMBER_REST_LEAST;
+    assert_eq!(full.take(1, rested - Duration::from_millis(1)), None);
+    assert_eq!(full.take(1, rested), Some(PlayerId(7)));
+}
+
+#[test]
+fn frame_checksum_and_snapshot_are_made_only_if_wanted_of_the_world_before_the_tick() {
+    let mut running = Running::new(1, Duration::ZERO);
+    let ticked = running.tick();
+    assert!(ticked.frame.is_none() && ticked.checksum.is_none() && ticked.snapshot.is_none());
+    let player = running.enter(7);
+    let ticked = running.tick_with(ALL);
+    let mut commands = decode_frame(&ticked.frame.expect("wanted")).expect("our own frame").commands;
+    assert_eq!(commands.iter().map(|command| &command.action).collect::<Vec<_>>(), [&join(player, "Ann")]);
+    let mut world = World::restore(&ticked.snapshot.expect("wanted").bytes).expect("our own snapshot");
+    assert_eq!((world.tick(), Some(world.checksum())), (ticked.tick, ticked.checksum));
+    world.step(&mut commands);
+    assert_eq!(running.tick_with(ALL).checksum, Some(world.checksum()));
+}
+
+#[test]
+fn questions_are_answered_after_the_tick_and_one_snapshot_serves_all() {
+    let mut running = Running::new(1, Duration::ZERO);
+    let handle = Arc::clone(&running.handle);
+    let asked = [join(PlayerId(1), "Ann"), grant(1), grant(2)].map(|action| handle.command(action));
+    let (picture, one, two) = (handle.picture(), handle.snapshot(), handle.snapshot());
+    let ticked = running.tick();
+    let outcomes = asked.map(|asked| asked.expect("not busy").try_recv());
+    assert_eq!(outcomes, [Ok(Ok(())), Ok(Ok(())), Ok(Err(Refusal::UnknownPlayer))]);
+    assert_eq!(ticked.published.state.players.iter().next().expect("joined").stats.resources[0], 5);
+    let picture = picture.expect("not busy").try_recv().expect("answered");
+    assert!(Arc::ptr_eq(&picture, &ticked.published));
+    let [one, two] = [one, two].map(|asked| asked.expect("not busy").try_recv().expect("answered"));
+    assert!(Arc::ptr_eq(&one, &two) && Arc::ptr_eq(&one, &ticked.snapshot.expect("made")));
+    assert_eq!(World::restore(&one.bytes).expect("our own snapshot").tick(), one.tick);
+}
+
+#[test]
+fn waiting_questions_are_bounded_and_end_with_the_room() {
+    let handle = Running::new(1, Duration::ZERO).handle;
+    let asked: Vec<_> = (0..limits::INQUIRIES).map(|_| handle.picture().expect("not busy")).collect();
+    assert_eq!(handle.picture().err(), Some(Busy));
+    handle.set_over();
+    assert!(asked.iter().all(|answer| answer.try_recv().err() == Some(TryRecvError::Disconnected)));
+}
+
+#[test]
+fn rooms_in_one_process_are_independent() {
+    let [mut busy, mut other, mut alone] = [1, 2, 2].map(|seed| Running::new(seed, PERIOD));
+    busy.enter(1);
+    for _ in 0..3 {
+        let ticked = [&mut busy, &mut other, &mut alone].map(|running| running.tick_with(ALL));
+        assert_eq!(ticked[1].checksum, ticked[2].checksum);
+    }
+    assert_eq!([busy.players().len(), other.players().len()], [1, 0]);
+}
+
+/// A line that takes everything.
+struct Open;
+
+impl Line for Open {
+    fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+        Ok(slices.map(<[u8]>::len).sum())
+    }
+    fn queued(&self, _client: &Client<Open>, _frames: &[u8], _now: Duration) {}
+    fn cut(&self) {}
+}
+
+#[test]
+fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_closed() {
+    let mut running = Running::new(1, Duration::ZERO);
+    let client = |id| {
+        let endpoint = Endpoint::new(Codes::builtin().dialect("legacy").expect("built in"), false);
+        let who = (id, "127.0.0.1:5000".parse().expect("an address"));
+        Arc::new(Client::new(who, Open, Arc::clone(&running.handle), endpoint, Duration::ZERO))
+    };
+    let (early, late) = (client(1), client(2));
+    let ticks = [(); 3].map(|()| running.tick().published);
+    let [first, second, third] = &ticks;
+    let mut backlog = Backlog::new(Arc::clone(first));
+    backlog.push(Arc::clone(second));
+    backlog.push(Arc::clone(third));
+    assert!(Arc::ptr_eq(&backlog.newest, third) && !backlog.is_lost);
+    let missed: Vec<*const Events> = backlog.missed.iter().map(Arc::as_ptr).collect();
+    assert_eq!(missed, [first, second].map(|tick| Arc::as_ptr(&tick.events)));
+
+    let mut audience = Audience::default();
+    let visit = |audience: &mut Audience<Open>, backlog: Option<&Backlog>, newcomer, now| {
+        audience.visit(backlog, Option::into_iter(newcomer), now)
+    };
+    let early_visit = limits::WORKER_IDLE / 2;
+    assert!(!visit(&mut audience, None, Some(Arc::clone(&early)), early_visit), "no tick, and no deadline");
+    assert!(visit(&mut audience, Some(&backlog), None, early_visit), "a tick");
+    assert!(!visit(&mut audience, None, None, limits::WORKER_IDLE));
+    assert!(visit(&mut audience, None, None, early_visit + limits::WORKER_IDLE), "deadlines");
+    for _ in 0..limits::MISSED_EVENT_BYTES / third.events.bytes() {
+        backlog.push(Arc::clone(third));
+    }
+    assert!(backlog.is_lost && backlog.missed.is_empty(), "{}", backlog.missed.len());
+    assert!(visit(&mut audience, Some(&backlog), Some(Arc::clone(&late)), limits::WORKER_IDLE * 2));
+    assert_eq!(early.sender.ending(), Some(Ending::Breach(Breach::Overloaded)));
+    assert_eq!(late.sender.ending(), None, "it begins with the newest state");
+}
