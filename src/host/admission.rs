@@ -1,15 +1,12 @@
 //! Admission: decides which connection gets a thread.
 //!
-//! An accepted connection gets a [`Permit`], or the reason for a 503 or 403. A refusal costs no
-//! thread unless the request head had to be read first. A permit counts as *pending* until its
-//! request is answered, or until it becomes a *client* or a *watcher*; dropping the permit gives
-//! its place back. [`pool`](super::pool) decides which connection gets a place, and which
-//! connection loses its place to a new one. Only pending connections are displaced: the listener
-//! cuts them.
+//! An accepted connection gets a [`Permit`], or the reason for a 503 or 403. A permit counts as
+//! *pending* until its request is answered, or until it becomes a *client* or a *watcher*; dropping
+//! the permit gives its place back. [`pool`](super::pool) decides which connection gets a place, and
+//! which pending connection loses its place to a new one.
 //!
 //! A connection from a trusted proxy counts for no address until its head names the client's
-//! address, so clients behind a proxy do not share one budget. Bans and shares apply to a
-//! household: an IPv4 address, or a /64 of IPv6.
+//! address, so clients behind a proxy do not share one budget.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,15 +1,13 @@
 //! Budgets per address: rate limits on actions that reach other clients, independent of reconnects.
 //!
-//! A session limits one client, and a client that reconnects gets a new session. The same actions
-//! are therefore limited again for each address (an IPv4 address, or a /64 of IPv6): when a
-//! connection is admitted, and when a command goes to the inbox. Sessions are unaware of these
-//! budgets: a replay decodes a command that was rejected here, and finds it in no tick.
+//! A client that reconnects gets a new session, so what a session limits is limited again for each
+//! address. Sessions are unaware of these budgets: a replay decodes a command that was rejected
+//! here, and finds it in no tick.
 //!
 //! Each kind of spending has a token bucket, stored as the time at which the bucket is full again:
-//! taking a token moves that time forward. A full bucket needs no entry, so an address whose
-//! buckets are full is forgotten. If [`limits::BUDGET_ADDRESSES`] are known and none of them is
-//! full, the addresses whose buckets would be full soonest are forgotten: they have spent the
-//! least, so forgetting gives them the least.
+//! taking a token moves that time forward. An address whose buckets are full is forgotten. If
+//! [`limits::BUDGET_ADDRESSES`] are known and none of them is full, the addresses whose buckets
+//! would be full soonest are forgotten: they have spent the least.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -190,8 +188,7 @@ fn all_full_at(buckets: &Buckets) -> Duration {
     buckets.iter().copied().max().unwrap_or_default()
 }
 
-/// Makes room for an eighth of all addresses at least, so that it is seldom done: those with full buckets go, and if these are too few,
-/// those that are full soonest.
+/// Makes room for at least an eighth of all addresses, so that it is seldom done.
 fn forget(addresses: &mut HashMap<Household, Buckets>, now: Duration) {
     addresses.retain(|_, buckets| all_full_at(buckets) > now);
     let kept = limits::BUDGET_ADDRESSES - limits::BUDGET_ADDRESSES / 8;

@@ -1,10 +1,5 @@
-//! A client, as all parts of the host see it: a connection that is in a room. The transport of its
-//! bytes is abstract.
-//!
-//! Its reader passes on what it reads (see [`conversation`](super::conversation)); its fan-out
-//! worker, and any thread that closes the client, send through [`peer::Sender`](crate::peer::Sender):
-//! this file carries out what it asks for, on the client's [`Line`]. Every field is fixed, atomic,
-//! or has a lock of its own.
+//! A client: a connection that is in a room, over an abstract [`Line`]. All threads that send to it
+//! or close it do so through its [`Sender`]. Every field is fixed, atomic, or has a lock of its own.
 
 use core::net::SocketAddr;
 use std::io;
@@ -131,12 +126,6 @@ impl<L: Line> Client<L> {
         self.player.store(player.0.into(), Ordering::Release);
     }
 
-    /// Removes its player and returns it. Returns it only once, so that the player leaves the world
-    /// only once.
-    fn take_player(&self) -> Option<PlayerId> {
-        player(self.player.swap(0, Ordering::AcqRel))
-    }
-
     /// The player that it wants to watch while it has none of its own.
     pub fn wish(&self) -> Option<PlayerId> {
         player(self.wish.load(Ordering::Acquire))
@@ -198,18 +187,14 @@ impl<L: Line> Client<L> {
             Due::Nothing(_) => {}
             Due::Ping => self.send(Frames::Lent(frame::EMPTY_PING), now),
             Due::Close(breach) => self.close(Ending::Breach(breach), now),
-            Due::Cut => self.cut(),
+            Due::Cut => self.line.cut(),
         }
-    }
-
-    /// Ends the connection immediately.
-    pub fn cut(&self) {
-        self.line.cut();
     }
 
     /// Takes the client's body out of the world: nobody moves it any more.
     pub fn leave_world(&self, now: Duration) {
-        if let Some(player) = self.take_player() {
+        // Only one thread takes the player, so that it leaves only once.
+        if let Some(player) = player(self.player.swap(0, Ordering::AcqRel)) {
             self.room.disconnect(player, now);
         }
     }

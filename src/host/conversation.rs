@@ -1,9 +1,8 @@
 //! Carries out what a client's packets request from its host and room: the [`Driver`] of its
 //! [`Receiver`].
 //!
-//! Answers go to the client's queue, commands to the inbox of its room. Rate limits per address
-//! apply here, outside the receiver, so that a replay of the bytes gives the same result without
-//! them.
+//! Rate limits per address apply here, outside the receiver, so that a replay of the bytes gives the
+//! same result without them.
 
 use super::budgets::{Budgets, Spending};
 use super::client::{Client, Line};

@@ -1,8 +1,5 @@
 //! A pool of places shared by all addresses: decides which address gets a place, and which address
-//! loses one when few are left.
-//!
-//! The pool is pure: the caller has the lock, the clock and the sockets. Three pools follow this
-//! policy: unfinished requests, clients, watchers.
+//! loses one when few are left. Unfinished requests, clients and watchers have a pool each.
 //!
 //! ```text
 //!  places  │ held by A │ held by B │ C │        spare         │ reserve │

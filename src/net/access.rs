@@ -49,7 +49,7 @@ pub fn check(host: &Host, head: &RequestHead, address: SocketAddr) -> Result<(),
     if is_own && is_at_this_machine(head, address, &host.config.trusted_proxies) {
         return Ok(());
     }
-    match token(head) {
+    match bearer(head).or_else(|| offered_token(head)) {
         Some(said) => check_token(host, &said, address),
         None => Err(Refused::plain(403, "wire_token_missing")),
     }
@@ -75,11 +75,8 @@ fn is_listed_origin(head: &RequestHead, listed: &[String]) -> bool {
     listed.iter().any(|known| known.eq_ignore_ascii_case(origin))
 }
 
-/// The token that a request says: in `Authorization`, or as a subprotocol in base64.
-fn token(head: &RequestHead) -> Option<String> {
-    if let Some((scheme, said)) = head.header("Authorization").and_then(|said| said.split_once(' ')) {
-        return scheme.eq_ignore_ascii_case("Bearer").then(|| said.trim().to_owned());
-    }
+/// The token as a subprotocol, in base64.
+fn offered_token(head: &RequestHead) -> Option<String> {
     let offered = head.headers.list("Sec-WebSocket-Protocol").take(limits::SUBPROTOCOLS);
     let coded = offered.filter_map(|name| name.strip_prefix(BEARER)).next()?;
     String::from_utf8(URL_SAFE_NO_PAD.decode(coded).ok()?).ok()

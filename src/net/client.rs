@@ -13,7 +13,7 @@ use crate::host::client::Line;
 /// A client of the server.
 pub type Client = crate::host::client::Client<Socket>;
 
-/// The socket of a client, and those that are told what goes over it.
+/// The socket of a client, and where its bytes are noted.
 #[derive(Debug)]
 pub struct Socket {
     /// Read by the client's own thread only.

@@ -2,8 +2,7 @@
 //! before, so that the tick rate cannot drift.
 //!
 //! A *late* tick begins more than half a period after its time; periods that have passed before
-//! their tick could begin are *skipped* and counted, so that a stall is not followed by a burst of
-//! ticks.
+//! their tick could begin are *skipped*, so that no burst of ticks follows a stall.
 
 use std::time::{Duration, Instant};
 

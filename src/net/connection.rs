@@ -53,7 +53,8 @@ pub fn run(host: &Arc<Host>, stream: Arc<TcpStream>, address: SocketAddr, permit
     }
 }
 
-/// Reads the head and answers it. `Some` when the connection has become a client. `peer` is who connected, which may be a proxy.
+/// Reads the head and answers it. `Some` when the connection has become a client. `peer` is the
+/// other end, which may be a proxy.
 #[inline(never)] // Its buffers would stay on the stack of the conversation: a page of memory per client.
 fn begin(
     host: &Arc<Host>,
@@ -61,40 +62,51 @@ fn begin(
     peer: SocketAddr,
     mut permit: Permit,
 ) -> Option<(Arc<Client>, Permit, Vec<u8>)> {
-    let deadline = Instant::now() + limits::HEAD_TIME;
-    let (head, raw, rest) = match read_head(&stream, deadline) {
-        Ok(complete) => complete?,
-        Err(refusal) => {
-            refuse(host, &stream, peer, refusal);
-            return None;
+    let (deadline, mut address) = (Instant::now() + limits::HEAD_TIME, peer);
+    let answered = read_head(&stream, deadline).and_then(|read| {
+        let Some((head, raw, rest)) = read else { return Ok(None) };
+        address = whose(host, &head, peer, &mut permit).map_err(|refused| refused.to(&head))?;
+        let client = respond(host, &stream, (&head, raw, &rest), (peer, address), &mut permit, deadline);
+        client.map_err(|refused| refused.to(&head)).map(|client| client.zip(Some(rest)))
+    });
+    match answered {
+        Ok(client) => client.map(|(client, rest)| (client, permit, rest)),
+        Err(refused) => {
+            Metrics::count(&host.metrics.refused, "rule", refused.rule);
+            if refused.is_cap {
+                Metrics::count(&host.metrics.refused_connections, "cap", refused.rule);
+            }
+            info!(%address, status = refused.status, rule = refused.rule, "request refused");
+            answer(&stream, &refused.response, b"");
+            None
         }
-    };
-    let address = match whose(host, &head, peer, &mut permit) {
-        Ok(address) => address,
-        Err(refusal) => {
-            refuse(host, &stream, peer, refusal.to(&head));
-            return None;
-        }
-    };
-    if admin::brings_lines(&head) {
-        match admin::respond(host, &stream, (&head, rest), address, deadline) {
-            Ok(response) => answer(&stream, &response, b""),
-            Err(refused) => refuse(host, &stream, address, refused),
-        }
-        return None;
     }
-    if wire::is_meant(&head) {
-        if let Err(refused) = wire::serve(host, &stream, (&head, rest), address, &mut permit) {
-            refuse(host, &stream, address, refused.to(&head));
-        }
-        return None;
+}
+
+/// Answers a request with orders' answers, a page or a watcher's conversation, or makes a client of
+/// it. `rest` is the bytes after it, and `address` the client's.
+fn respond(
+    host: &Arc<Host>,
+    stream: &Arc<TcpStream>,
+    (head, raw, rest): (&RequestHead, Vec<u8>, &[u8]),
+    (peer, address): (SocketAddr, SocketAddr),
+    permit: &mut Permit,
+    deadline: Instant,
+) -> Result<Option<Arc<Client>>, Refused> {
+    if admin::brings_lines(head) {
+        let response = admin::respond(host, stream, (head, rest.to_vec()), address, deadline)?;
+        answer(stream, &response, b"");
+        return Ok(None);
+    }
+    if wire::is_meant(head) {
+        return wire::serve(host, stream, (head, rest.to_vec()), address, permit).map(|()| None);
     }
     if !head.asks_for_upgrade() {
-        let response = pages::respond(host, &head, address);
+        let response = pages::respond(host, head, address);
         // The path alone: a query may hold a token.
         debug!(%address, status = response.status, path = head.path(), "page");
-        answer(&stream, &response.head, &response.body);
-        return None;
+        answer(stream, &response.head, &response.body);
+        return Ok(None);
     }
     let door = Door {
         origins: &host.config.allowed_origins,
@@ -103,27 +115,21 @@ fn begin(
         budgets: &host.budgets,
         is_stopping: host.is_stopping(),
     };
-    match door.enter(&head, Household::of(address.ip()), &mut permit, host.now()) {
-        Ok(Entry { room, endpoint, response }) => {
-            write_all(&stream, &response, limits::HEAD_TIME).ok()?;
-            let id = host.next_client_id();
-            let dialect = endpoint.dialect.name();
-            info!(client = id, %address, dialect, json = endpoint.is_json, "client connected");
-            let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));
-            let spoken = (Arc::clone(&endpoint.dialect), endpoint.is_json);
-            let begun = (Arc::clone(&room.options.name), now, room.tick());
-            // A capture shows the connection as it is, with the proxy at its other end.
-            host.tap.opened(id, Handshake::new((peer, local), spoken, begun, raw, response));
-            let (tap, bytes_out) = (host.tap.clone(), host.metrics.bytes_out.clone());
-            let socket = Socket { stream, tap, bytes_out };
-            let client = Arc::new(Client::new((id, address), socket, room, endpoint, now));
-            Some((client, permit, rest))
-        }
-        Err(refusal) => {
-            refuse(host, &stream, address, refusal.to(&head));
-            None
-        }
+    let Entry { room, endpoint, response } =
+        door.enter(head, Household::of(address.ip()), permit, host.now())?;
+    if write_all(stream, &response, limits::HEAD_TIME).is_err() {
+        return Ok(None);
     }
+    let id = host.next_client_id();
+    info!(client = id, %address, dialect = endpoint.dialect.name(), json = endpoint.is_json, "client connected");
+    let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));
+    let spoken = (Arc::clone(&endpoint.dialect), endpoint.is_json);
+    let begun = (Arc::clone(&room.options.name), now, room.tick());
+    // A capture shows the connection as it is, with the proxy at its other end.
+    host.tap.opened(id, Handshake::new((peer, local), spoken, begun, raw, response));
+    let (tap, bytes_out) = (host.tap.clone(), host.metrics.bytes_out.clone());
+    let socket = Socket { stream: Arc::clone(stream), tap, bytes_out };
+    Ok(Some(Arc::new(Client::new((id, address), socket, room, endpoint, now))))
 }
 
 /// A head that was read, its bytes, and those that came after it.
@@ -175,15 +181,6 @@ fn whose(
         taken.map_err(|wait| Refused::too_often(Spending::Connection, wait))?;
     }
     Ok(SocketAddr::new(client, peer.port()))
-}
-
-fn refuse(host: &Host, stream: &TcpStream, address: SocketAddr, refused: Refused) {
-    Metrics::count(&host.metrics.refused, "rule", refused.rule);
-    if refused.is_cap {
-        Metrics::count(&host.metrics.refused_connections, "cap", refused.rule);
-    }
-    info!(%address, status = refused.status, rule = refused.rule, "request refused");
-    answer(stream, &refused.response, b"");
 }
 
 /// Writes a response of one or two parts, and closes the connection such that the peer can read it.

@@ -16,6 +16,7 @@ use super::client::{Client, Socket};
 use super::host::Host;
 use super::metrics::Metrics;
 use super::stream::drain;
+use crate::host::client::Line;
 use crate::host::conversation::{self, Asked};
 use crate::limits;
 use crate::peer::receiver::{At, Books, Piece};
@@ -36,7 +37,7 @@ impl Drop for Leaving<'_> {
         self.client.leave_world(self.host.now());
         self.host.tap.ended(self.client.who(self.host.now(), self.client.room.tick()), self.rule.get());
         self.host.unlist(self.client);
-        self.client.cut();
+        self.client.line.cut();
     }
 }
 

@@ -7,11 +7,9 @@
 //!                   └ client-supplied: ignored
 //! ```
 //!
-//! From the peer's address, a request head and the networks of `--trusted-proxy`, this module
-//! determines the client's address, or that the header is malformed. Each proxy appends the address
-//! of its peer at the right end, so the list is read from the right, up to the first address that
-//! is not a trusted proxy. Entries further left are client-supplied and ignored, and the whole
-//! header is ignored if the peer is not trusted.
+//! Each proxy appends the address of its peer at the right end, so the list is read from the right,
+//! up to the first address that is not a trusted proxy. Entries further left are client-supplied and
+//! ignored, and the whole header is ignored if the peer is not trusted.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -35,21 +33,16 @@ pub struct Network {
 impl Network {
     /// Whether the network contains this address. IPv4 and IPv6 never match each other.
     pub fn contains(&self, address: IpAddr) -> bool {
-        let differing_bits = match (self.address, address) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => (own.to_bits() ^ other.to_bits()).leading_zeros(),
-            (IpAddr::V6(own), IpAddr::V6(other)) => (own.to_bits() ^ other.to_bits()).leading_zeros(),
-            _ => return false,
-        };
-        differing_bits >= self.prefix_bits
+        let differing = bits(self.address) ^ bits(address);
+        self.address.is_ipv4() == address.is_ipv4() && differing.leading_zeros() >= self.prefix_bits
     }
+}
 
-    /// Whether no bit is set behind the prefix.
-    fn is_whole(&self) -> bool {
-        let set_bits = match self.address {
-            IpAddr::V4(address) => 32 - address.to_bits().trailing_zeros(),
-            IpAddr::V6(address) => 128 - address.to_bits().trailing_zeros(),
-        };
-        set_bits <= self.prefix_bits
+/// The bits of an address, from the highest bit on.
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
+        IpAddr::V6(address) => address.to_bits(),
     }
 }
 
@@ -60,9 +53,8 @@ impl FromStr for Network {
     fn from_str(text: &str) -> Result<Network, String> {
         let (address, prefix) =
             text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
-        let address: IpAddr = address
-            .parse()
-            .map_err(|_| "expected an IP address or a network such as 10.0.0.0/8".to_owned())?;
+        let address: IpAddr =
+            address.parse().map_err(|_| "expected an IP address or a network such as 10.0.0.0/8")?;
         if address != address.to_canonical() {
             return Err(format!("write it as IPv4: {}", address.to_canonical()));
         }
@@ -73,12 +65,10 @@ impl FromStr for Network {
             Some(Some(bits)) if bits <= most_bits => bits,
             Some(_) => return Err(format!("the prefix must be a number of bits, 1 to {most_bits}")),
         };
-        let network = Network { address, prefix_bits };
-        if network.is_whole() {
-            Ok(network)
-        } else {
-            Err(format!("bits are set after the prefix of {prefix_bits} bits"))
+        if 128 - bits(address).trailing_zeros() > prefix_bits {
+            return Err(format!("bits are set after the prefix of {prefix_bits} bits"));
         }
+        Ok(Network { address, prefix_bits })
     }
 }
 

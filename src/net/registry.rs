@@ -1,9 +1,6 @@
 //! The registry of open connections or clients by number, with a wait until all have ended.
 //!
-//! Threads add their entry when they begin and remove it when they end. A shutdown lists all
-//! entries to reach each of them, and waits for the last. An entry is never dropped under the lock,
-//! because closing a socket takes time, and removing the last entry always wakes the waiting
-//! thread.
+//! An entry is never dropped under the lock, because closing a socket takes time.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

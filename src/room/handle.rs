@@ -1,10 +1,8 @@
 //! The half of a room that other threads use while the room steps: readers queue commands and take
 //! seats, the operator queues orders and asks questions.
 //!
-//! One lock guards all of it. The room takes it when a tick begins and when the tick has run, and
-//! never holds it during a step. A question waits until the tick after it has run; at most
-//! [`limits::INQUIRIES`] wait. The room only hands over data: the asking thread writes them to the
-//! disk or to the network.
+//! One lock guards all of it, which the room never holds during a step. A question waits until the
+//! tick after it has run; at most [`limits::INQUIRIES`] wait.
 
 use std::fmt;
 use std::sync::Arc;

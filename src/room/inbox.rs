@@ -1,14 +1,10 @@
 //! The inbox of a room: commands, ordered by the tick that will execute them.
 //!
-//! Readers push their players' commands, each with its intended tick; once a tick, the room drains
-//! the inbox, with how early or late each player's last command arrived.
-//!
 //! Three limits hold for players' commands: per player and tick, in total, and per address. The
 //! limit of an address is a dynamic threshold: an address that has `k` commands waiting may add
 //! another only while `k` is less than the number of free entries. So `n` addresses that push
 //! without end leave one part in `n + 1` free, and an address that has no command waiting can
-//! always add one, regardless of the others. A player's queued commands are dropped when the player
-//! leaves, so clients that come and go do not fill the ticks ahead.
+//! always add one. A player's queued commands are dropped when the player leaves.
 //!
 //! Operator commands (including joins and leaves) are never dropped: a tick takes
 //! [`limits::OPERATOR_COMMANDS_PER_TICK`] of them, and the others move to the next tick in order.

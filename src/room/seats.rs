@@ -2,10 +2,8 @@
 //!
 //! A seat is a player as the room knows it; it may outlive its connection for a while, and another
 //! connection may then take it. A join takes the lowest free number, because small numbers take one
-//! byte on the wire. A number is not reused for a while after its player has left, so that a late
-//! packet about the old player cannot be attributed to a new one. If no other number is free, the
-//! wait is shorter, so that many clients that join and leave do not lock others out. Two players
-//! never have the same number.
+//! byte on the wire. A number rests after its player has left, so that a late packet about the old
+//! player cannot be attributed to a new one; for a shorter while if no other number is free.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;

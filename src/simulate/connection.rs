@@ -12,7 +12,7 @@ use super::wire::{Read, ServerEnd, Wire};
 use crate::client::dice::Dice;
 use crate::host::admission::Permit;
 use crate::host::budgets::Spending;
-use crate::host::client::Client;
+use crate::host::client::{Client, Line};
 use crate::host::conversation::{self, Asked};
 use crate::limits;
 use crate::peer::receiver::Denied;
@@ -243,7 +243,7 @@ impl Connection {
         if let Stage::Talking(talk) = &self.stage {
             talk.leave_world(house);
             talk.client.set_gone();
-            talk.client.cut();
+            talk.client.line.cut();
         }
         self.wire.server_end();
         self.permit = None;

@@ -3,23 +3,29 @@
 use shuttle::sync::Arc;
 use shuttle::thread;
 
+use std::sync::OnceLock;
+
 use crate::bell::Bell;
-use crate::host::backlog::Tick;
+use crate::feed::{Published, Publisher, Rates};
+use crate::world::{Identity, TickHz, World};
 
-#[derive(Debug)]
-struct Number(u32);
-
-impl Tick for Number {
-    type Events = u32;
-
-    fn into_events(self) -> (u32, usize) {
-        (self.0, 4)
-    }
+/// Two ticks of a room.
+fn ticks() -> &'static [std::sync::Arc<Published>; 2] {
+    static TICKS: OnceLock<[std::sync::Arc<Published>; 2]> = OnceLock::new();
+    TICKS.get_or_init(|| {
+        let mut world = World::new(Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
+        let rates = Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 };
+        let mut publisher = Publisher::new(&world, rates);
+        [(); 2].map(|()| {
+            world.step(&mut Vec::new());
+            std::sync::Arc::new(publisher.publish(&world, |_| 0))
+        })
+    })
 }
 
 /// The world rings twice and a client comes; the worker hears both ticks without a third, and then the stop.
 pub fn the_worker_hears_all() {
-    let bell = Arc::new(Bell::<Number, u32>::default());
+    let bell = Arc::new(Bell::<u32>::default());
     let (world, reader, worker, stopper) =
         (Arc::clone(&bell), Arc::clone(&bell), Arc::clone(&bell), Arc::clone(&bell));
     let telling = thread::spawn(move || {
@@ -27,15 +33,15 @@ pub fn the_worker_hears_all() {
         // In the product a time ends the wait for a tick that does not come; here the second tick has to.
         while heard.len() < 2 {
             for backlog in worker.wait(&mut newcomers).expect("nobody has said stop").into_values() {
-                heard.extend(backlog.missed.into_iter().chain([backlog.newest.0]));
+                let missed = backlog.missed.iter().map(|events| events.tick);
+                heard.extend(missed.chain([backlog.newest.state.tick]));
             }
         }
         assert_eq!(heard, [1, 2]);
         newcomers
     });
     let ringing = thread::spawn(move || {
-        world.ring(0, Number(1));
-        world.ring(0, Number(2));
+        ticks().iter().for_each(|tick| world.ring(0, std::sync::Arc::clone(tick)));
     });
     let welcoming = thread::spawn(move || reader.welcome(7));
     let mut newcomers = telling.join().expect("no panic");

@@ -1,5 +1,6 @@
 //! A whole server in this process or as a program of its own, and those who talk to it: other libraries, bots, operators.
 
+mod access;
 mod admin;
 mod bots_agree;
 mod bots_play;
@@ -7,6 +8,7 @@ mod bots_walk;
 mod budgets;
 mod capture;
 mod clients;
+mod clock;
 mod command;
 mod console;
 mod conversations;

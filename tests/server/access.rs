@@ -1,0 +1,186 @@
+//! The requests that may see the inside, and the addresses behind proxies: by rows, without a socket.
+
+use std::net::{IpAddr, SocketAddr};
+
+use tickwire::host::admission::{Admission, Caps};
+use tickwire::net::console::token::Token;
+use tickwire::net::forwarded::{self, MALFORMED, Network};
+use tickwire::net::host::Host;
+use tickwire::net::{Config, access};
+use tickwire::room::Core;
+use tickwire::world::World;
+use tickwire::ws::http::{HeadReader, RequestHead};
+
+const TOKEN: &str = "Authorization: Bearer a-token-of-the-test";
+
+/// A host with a token and a listed origin.
+fn host() -> Host {
+    let mut config = Config::new(socket("127.0.0.1:0"));
+    config.admin_token = Token::new("a-token-of-the-test").expect("long enough");
+    config.allowed_origins = vec!["https://listed.example".to_owned()];
+    let room = config.room("", World::new(config.identity));
+    let rooms = vec![room.handle().clone()];
+    Host::new(config, rooms, Admission::new(Caps::default()), 1)
+}
+
+fn head(lines: &str) -> RequestHead {
+    let bytes = format!("GET /wire HTTP/1.1\r\nHost: {lines}\r\n\r\n");
+    HeadReader::new().receive(bytes.as_bytes()).expect("well formed").expect("complete")
+}
+
+fn socket(text: &str) -> SocketAddr {
+    text.parse().expect("an address")
+}
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
+
+#[test]
+fn another_sites_page_is_refused_and_another_address_needs_the_token() {
+    let host = host();
+    let (missing, origin) = (Some((403, "wire_token_missing")), Some((403, "wire_origin")));
+    let (near, far) = ("127.0.0.1:9", "203.0.113.9:9");
+    for (address, lines, expected) in [
+        (near, "localhost".to_owned(), None),
+        ("127.0.0.2:9", "localhost".to_owned(), None),
+        ("[::1]:9", "[::1]:3000".to_owned(), None),
+        (far, "localhost".to_owned(), missing),
+        // An origin is the server's own only if it names the host that was asked.
+        (near, "localhost:3000\r\nOrigin: http://localhost:3000".to_owned(), None),
+        (far, "localhost\r\nOrigin: http://localhost".to_owned(), missing),
+        (near, "Play.example\r\nOrigin: https://play.EXAMPLE".to_owned(), missing),
+        (near, "localhost:3000\r\nOrigin: http://localhost:8080".to_owned(), origin),
+        (near, "localhost:3000\r\nOrigin: http://evil.example".to_owned(), origin),
+        (near, format!("localhost:3000\r\nOrigin: http://evil.example\r\n{TOKEN}"), origin),
+        (near, "localhost:3000\r\nOrigin: null".to_owned(), origin),
+        (near, "localhost:3000\r\nOrigin: localhost:3000".to_owned(), origin),
+        // An origin that the operator lists needs the token.
+        (near, "localhost\r\nOrigin: https://listed.example".to_owned(), missing),
+        (near, format!("localhost\r\nOrigin: https://listed.example\r\n{TOKEN}"), None),
+        // The token is in a header, or in base64 as a subprotocol.
+        (far, format!("localhost\r\n{TOKEN}"), None),
+        (far, "a\r\nAuthorization: bearer  a-token-of-the-test ".to_owned(), None),
+        (far, "a\r\nAuthorization: Bearer wrong".to_owned(), Some((401, "admin_token_wrong"))),
+        (far, "a\r\nAuthorization: Basic a-token-of-the-test".to_owned(), missing),
+        (far, "a\r\nSec-WebSocket-Protocol: x, bearer.YS10b2tlbi1vZi10aGUtdGVzdA".to_owned(), None),
+        (far, "a\r\nSec-WebSocket-Protocol: x, bearer.***".to_owned(), missing),
+        (far, "a\r\nSec-WebSocket-Protocol: x, bearer._w".to_owned(), missing),
+        (far, "a\r\nSec-WebSocket-Protocol: x".to_owned(), missing),
+    ] {
+        let refused = access::check(&host, &head(&lines), socket(address)).err();
+        assert_eq!(refused.map(|refused| (refused.status, refused.rule)), expected, "{address} {lines}");
+    }
+}
+
+#[test]
+fn this_machine_is_a_loopback_peer_and_host_without_a_proxy() {
+    let near = "127.0.0.1:5000";
+    for (peer, lines, proxies, expected) in [
+        (near, "localhost:3000", "", true),
+        ("[::1]:9", "[::1]:3000", "", true),
+        ("203.0.113.9:5000", "localhost:3000", "", false),
+        (near, "evil.example:3000", "", false),
+        // A declared proxy is never this machine.
+        (near, "localhost:3000", "127.0.0.1", false),
+        (near, "localhost:3000", "127.0.0.0/8", false),
+        (near, "localhost:3000", "127.0.0.2", true),
+        (near, "localhost:3000", "::1", true),
+        // Any proxy's header makes a request remote.
+        (near, "localhost\r\nforwarded: for=203.0.113.9", "", false),
+        (near, "localhost\r\nX-Forwarded-For: 203.0.113.9", "", false),
+        (near, "localhost\r\nX-Forwarded-Host: play.example", "", false),
+        (near, "localhost\r\nX-Forwarded-Proto: https", "", false),
+        (near, "localhost\r\nX-Forwarded-Port: 443", "", false),
+        (near, "localhost\r\nX-Real-IP: 203.0.113.9", "", false),
+        (near, "localhost\r\nX-Client-IP: 203.0.113.9", "", false),
+        (near, "localhost\r\nCF-Connecting-IP: 203.0.113.9", "", false),
+        (near, "localhost\r\nTrue-Client-IP: 203.0.113.9", "", false),
+        (near, "localhost\r\nVia: 1.1 proxy", "", false),
+    ] {
+        let proxies: Vec<Network> = proxies.parse().into_iter().collect();
+        let is_here = access::is_at_this_machine(&head(lines), socket(peer), &proxies);
+        assert_eq!(is_here, expected, "{peer} {lines} {proxies:?}");
+    }
+}
+
+#[test]
+fn a_network_has_the_addresses_with_its_prefix() {
+    for (text, inside, outside) in [
+        ("127.0.0.1", "127.0.0.1", "127.0.0.2"),
+        ("10.0.0.0/8", "10.255.255.255", "11.0.0.0"),
+        ("192.168.4.0/22", "192.168.7.9", "192.168.8.0"),
+        ("128.0.0.0/1", "203.0.113.9", "127.255.255.255"),
+        ("2001:db8::/32", "2001:db8:ffff::1", "2001:db9::"),
+        ("::1", "::1", "127.0.0.1"),
+        ("127.0.0.1/32", "127.0.0.1", "::1"),
+        ("0.0.0.1/32", "0.0.0.1", "::1"),
+    ] {
+        let network: Network = text.parse().expect(text);
+        assert!(network.contains(ip(inside)) && !network.contains(ip(outside)), "{text}");
+        assert_eq!(network.to_string().parse(), Ok(network), "{text}");
+    }
+}
+
+#[test]
+fn an_invalid_network_is_refused_with_the_reason() {
+    for (text, reason) in [
+        ("", "an IP address"),
+        ("proxy.example", "an IP address"),
+        ("127.0.0.1:80", "an IP address"),
+        ("10.0.0.0/", "a number of bits, 1 to 32"),
+        ("10.0.0.0/33", "a number of bits, 1 to 32"),
+        ("10.0.0.0/+8", "a number of bits"),
+        ("10.0.0.0/8/8", "a number of bits"),
+        ("2001:db8::/129", "1 to 128"),
+        ("10.0.0.1/8", "after the prefix of 8"),
+        ("2001:db8::1/64", "after the prefix of 64"),
+        ("0.0.0.0/0", "trust every address"),
+        ("::/00", "trust every address"),
+        ("::ffff:10.0.0.1", "as IPv4: 10.0.0.1"),
+    ] {
+        let refused = text.parse::<Network>().expect_err(text);
+        assert!(refused.contains(reason), "{text}: {refused}");
+    }
+}
+
+#[test]
+fn the_client_is_the_rightmost_address_that_is_no_trusted_proxy() {
+    let proxies = ["10.0.0.0/24", "2001:db8::1"].map(|text| text.parse().expect("a network"));
+    let from = |peer, lines: &str| {
+        let lines = lines.replace("For:", "\r\nX-Forwarded-For:");
+        forwarded::client(&proxies, ip(peer), &head(&format!("a{lines}")))
+    };
+    for (lines, expected) in [
+        ("For: 203.0.113.7", Ok("203.0.113.7")),
+        ("\r\nx-forwarded-for:203.0.113.7\t", Ok("203.0.113.7")),
+        ("For: 2001:db8::7", Ok("2001:db8::7")),
+        ("For: ::ffff:203.0.113.7", Ok("203.0.113.7")),
+        ("For: 203.0.113.7,10.0.0.2 , 2001:db8::1", Ok("203.0.113.7")),
+        // Entries further left are client-supplied.
+        ("For: 127.0.0.1, 203.0.113.7", Ok("203.0.113.7")),
+        ("For: ,\"a;b\" unknown, 203.0.113.7", Ok("203.0.113.7")),
+        // A proxy may add a line of its own instead of an element.
+        ("For: 198.51.100.1For: 203.0.113.7", Ok("203.0.113.7")),
+        ("For: 203.0.113.7For: 10.0.0.3", Ok("203.0.113.7")),
+        ("For: 10.0.0.9, 10.0.0.3", Ok("10.0.0.9")),
+        ("", Ok("10.0.0.1")),
+        ("\r\nX-Real-IP: 203.0.113.7\r\nForwarded: for=203.0.113.7", Ok("10.0.0.1")),
+        ("For:", Err(MALFORMED)),
+        ("For: ,", Err(MALFORMED)),
+        ("For: 203.0.113.7,", Err(MALFORMED)),
+        ("For: 203.0.113.7 10.0.0.2", Err(MALFORMED)),
+        ("For: unknown", Err(MALFORMED)),
+        ("For: 203.0.113.7:5000", Err(MALFORMED)),
+        ("For: [2001:db8::7]", Err(MALFORMED)),
+        ("For: 203.0.113.07", Err(MALFORMED)),
+        ("For: \"203.0.113.7\"", Err(MALFORMED)),
+        ("For: 203.0.113.7, x, 10.0.0.2", Err(MALFORMED)),
+        ("For: 203.0.113.7For:", Err(MALFORMED)),
+    ] {
+        assert_eq!(from("10.0.0.1", lines), expected.map(ip), "{lines:?}");
+    }
+    for lines in ["For: 203.0.113.7", "For: nonsense"] {
+        assert_eq!(from("10.0.1.1", lines), Ok(ip("10.0.1.1")), "nobody else is believed");
+    }
+}
