@@ -31,6 +31,7 @@ use self::common::Common;
 use crate::client::heard::Heard;
 use crate::client::picture::Picture;
 use crate::packet::ClientPacket;
+use crate::packet::client_packet::Mode;
 
 #[derive(Debug)]
 enum Layout {
@@ -92,8 +93,12 @@ impl Check {
             | ClientPacket::Chat { sequence, .. } => {
                 self.common.said_sequence = self.common.said_sequence.max(sequence.unwrap_or(0));
             }
-            // Entering again after death carries no sequence, and uses the next one.
-            ClientPacket::EnterGame { .. } if self.common.picture.is_dead => self.common.said_sequence += 1,
+            ClientPacket::Hello { mode: Mode::Play, .. } => self.common.has_asked = true,
+            ClientPacket::EnterGame { .. } => {
+                self.common.has_asked = true;
+                // Entering again after death carries no sequence, and uses the next one.
+                self.common.said_sequence += u32::from(self.common.picture.is_dead);
+            }
             _ => {}
         }
         self.common.picture.said(packet);
@@ -195,6 +200,9 @@ mod tests {
     #[test]
     fn a_death_needs_a_life_and_health_needs_a_known_player() {
         let mut check = greeted();
+        assert_eq!(rules(&check.hear(&Heard::Died, Duration::ZERO)), [Rule::Death]);
+        check.said(&ClientPacket::EnterGame { name: None, skin: None, moofoll: false });
+        assert_eq!(rules(&check.hear(&Heard::Died, Duration::ZERO)), [], "of a body that it never saw");
         assert_eq!(rules(&check.hear(&Heard::Died, Duration::ZERO)), [Rule::Death]);
         let health = Heard::Health(vec![(3, 100)]);
         assert_eq!(rules(&check.hear(&health, Duration::ZERO)), [Rule::Health]);

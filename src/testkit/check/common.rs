@@ -52,6 +52,9 @@ pub(super) struct Common {
     pub(super) picture: Picture,
     /// Whether the player has a body: it was born, and has not died since.
     pub(super) lives: bool,
+    /// Whether it has asked for a body since its last birth or death. A client that cannot keep up
+    /// may be told of the death of a body that it never saw.
+    pub(super) has_asked: bool,
     /// Nonces of unanswered pings.
     pub(super) pings: VecDeque<Option<u32>>,
     /// The highest sequence sent.
@@ -127,11 +130,12 @@ impl Common {
                 format!("the client is {player}; it was {before:?} and did not receive its death"),
             );
         }
-        self.lives = true;
+        (self.lives, self.has_asked) = (true, false);
     }
 
     pub(super) fn death(&mut self) {
-        if !std::mem::take(&mut self.lives) {
+        let may_live = std::mem::take(&mut self.lives) | std::mem::take(&mut self.has_asked);
+        if !may_live {
             self.fault(Rule::Death, "died while not alive");
         }
     }

@@ -205,8 +205,11 @@ impl Ledger {
             risen -= bounty;
             if kind == rules::Resource::Food as usize {
                 let before = self.deeds.animals;
+                let is_hunt = self.carcasses.iter().flatten().any(|food| *food <= risen);
                 risen -= eat(&mut self.carcasses, risen.saturating_sub(earned), &mut self.deeds);
-                self.bounty[1] += (self.deeds.animals - before) * ANIMAL_GOLD_MOST;
+                // Strokes near bushes may seem to have earned the food of a hunt, but not its gold.
+                let hunts = (self.deeds.animals - before).max(u64::from(is_hunt));
+                self.bounty[1] += hunts * ANIMAL_GOLD_MOST;
             }
             account.owed = if forgiven { 0 } else { risen.saturating_sub(earned) };
         }
@@ -301,7 +304,7 @@ fn most_gathered() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::heard::{Added, Object, Pose};
+    use crate::client::heard::{Added, Animal, Object, Pose};
     use crate::testkit::check::Check;
 
     const TREE: u32 = 70;
@@ -413,6 +416,23 @@ mod tests {
             let [first, .., last] = fed;
             assert_eq!(heard(&[first, has(1, food + 1), turn(), last]).0, [Rule::GainUnearned]);
         }
+    }
+
+    #[test]
+    fn a_hunt_pays_gold_though_strokes_may_have_earned_its_food() {
+        const BUSH: u32 = 72;
+        let cow = &rules::ANIMALS[0];
+        let object =
+            Object { id: BUSH, kind: Some(1), x_px: 600.0, y_px: 500.0, scale_px: 80.0, built: None };
+        let mut course = vec![Heard::Objects(vec![object])];
+        for _ in 0..cow.food {
+            course.extend([swing(1), Heard::Shakes(vec![BUSH])]);
+        }
+        let animal = Animal { id: 9, kind: 0, x_px: 550.0, y_px: 500.0, health: 25 };
+        let paid = [has(1, cow.food), has(3, cow.gold), turn(), turn(), turn()];
+        let hunt = [Heard::Animals(vec![animal]), Heard::AnimalsGone(vec![9])];
+        assert_eq!(heard(&[&course[..], &hunt, &paid].concat()).0, []);
+        assert_eq!(heard(&[&course[..], &paid].concat()).0, [Rule::GainUnearned]);
     }
 
     #[test]
