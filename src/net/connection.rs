@@ -13,7 +13,6 @@
 //! A head that drips for longer than [`limits::HEAD_TIME`] is refused, a place is never kept after
 //! the connection ends, and a panic never leaves this thread.
 
-use std::io::{ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -28,7 +27,7 @@ use super::forwarded;
 use super::host::Host;
 use super::metrics::Metrics;
 use super::pages;
-use super::stream::{drain, is_timeout, write_all};
+use super::stream::{drain, read, write_all};
 use super::tap::Handshake;
 use super::wire;
 use crate::host::admission::Permit;
@@ -140,25 +139,17 @@ fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<Head>, Refu
     let (mut reader, mut buffer) = (HeadReader::with_bodies(admin::brings_lines), [0; limits::READ_BYTES]);
     let mut raw = Vec::new();
     loop {
-        // `SO_RCVTIMEO` begins anew with each read: only the remaining time makes the deadline absolute.
+        // A time for each read begins anew: only the remaining time makes the deadline absolute.
         let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(Refused::plain(408, "head_late"));
-        }
-        if stream.set_read_timeout(Some(left)).is_err() {
-            return Ok(None);
-        }
-        match (&mut &*stream).read(&mut buffer) {
-            Ok(0) => return Ok(None),
-            Ok(count) => {
-                raw.extend_from_slice(&buffer[..count]);
-                if let Some(head) = reader.receive(&buffer[..count])? {
-                    raw.truncate(raw.len() - reader.rest().len());
-                    return Ok(Some((head, raw, reader.rest().to_vec())));
-                }
-            }
-            Err(error) if is_timeout(&error) || error.kind() == ErrorKind::Interrupted => {}
-            Err(_) => return Ok(None),
+        let count = match read(stream, &mut buffer, left) {
+            Ok(None) => return Err(Refused::plain(408, "head_late")),
+            Ok(Some(0)) | Err(_) => return Ok(None),
+            Ok(Some(count)) => count,
+        };
+        raw.extend_from_slice(&buffer[..count]);
+        if let Some(head) = reader.receive(&buffer[..count])? {
+            raw.truncate(raw.len() - reader.rest().len());
+            return Ok(Some((head, raw, reader.rest().to_vec())));
         }
     }
 }

@@ -24,15 +24,16 @@ use crate::peer::{Ending, Receiver};
 use crate::session::Breach;
 use crate::world::PlayerId;
 
-/// Gives everything back when the thread ends, also by a panic.
-struct Leaving<'a> {
+/// A client's conversation, as metrics, log and tap note it. Gives everything back when the thread
+/// ends, also by a panic.
+struct Noted<'a> {
     host: &'a Host,
     client: &'a Client,
     /// The rule that ended the connection, for listeners of the tap.
     rule: Cell<&'static str>,
 }
 
-impl Drop for Leaving<'_> {
+impl Drop for Noted<'_> {
     fn drop(&mut self) {
         self.client.leave_world(self.host.now());
         self.host.tap.ended(self.client.who(self.host.now(), self.client.room.tick()), self.rule.get());
@@ -41,16 +42,10 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// Metrics, log and tap of one client.
-struct Noted<'a> {
-    host: &'a Host,
-    client: &'a Client,
-}
-
 impl Noted<'_> {
     /// What the client's bytes may ask, when they are read now.
     fn asked(&self) -> Asked<'_, Socket> {
-        let Noted { host, client } = self;
+        let Noted { host, client, .. } = self;
         Asked { client, budgets: &host.budgets, books: self, at: client.at(host.now()) }
     }
 }
@@ -58,7 +53,7 @@ impl Noted<'_> {
 /// The whole conversation, starting with the bytes after the request head.
 pub fn run(host: &Host, client: &Arc<Client>, rest: &[u8]) {
     host.list(client);
-    let leaving = Leaving { host, client, rule: Cell::new(Breach::InternalError.name()) };
+    let noted = Noted { host, client, rule: Cell::new(Breach::InternalError.name()) };
     if host.is_stopping() {
         client.close(Ending::Breach(Breach::GoingAway), host.now());
     }
@@ -71,18 +66,17 @@ pub fn run(host: &Host, client: &Arc<Client>, rest: &[u8]) {
     if host.admission.is_banned(client.household()) {
         client.close(Ending::Breach(Breach::Banned), host.now());
     }
-    let (noted, mut receiver) = (Noted { host, client }, client.receiver());
+    let mut receiver = client.receiver();
     receiver.begin(client.id, &mut noted.asked());
     host.give_to_worker(client);
     let ending = talk(&noted, &mut receiver, rest);
     client.close(ending.clone(), host.now());
     let ending = client.sender.ending().unwrap_or(ending);
-    leaving.rule.set(ending.name());
+    noted.rule.set(ending.name());
     log_ending(host, client, &ending);
     // It does not stand about while the last words go.
     client.leave_world(host.now());
     last_words(&noted, &mut receiver);
-    drop(leaving);
 }
 
 fn log_ending(host: &Host, client: &Client, ending: &Ending) {
@@ -98,7 +92,7 @@ fn log_ending(host: &Host, client: &Client, ending: &Ending) {
 
 /// Reads until one side ends it; returns why.
 fn talk(noted: &Noted<'_>, receiver: &mut Receiver, rest: &[u8]) -> Ending {
-    let Noted { host, client } = noted;
+    let Noted { host, client, .. } = noted;
     let (mut stream, mut buffer) = (&*client.line.stream, [0; limits::READ_BYTES]);
     let mut hear = |bytes: &[u8]| {
         host.metrics.bytes_in.inc_by(bytes.len() as u64);
@@ -122,7 +116,7 @@ fn talk(noted: &Noted<'_>, receiver: &mut Receiver, rest: &[u8]) -> Ending {
 /// Lets what is queued go out, says that no more will come, and waits for the peer's end, all within
 /// a bound.
 fn last_words(noted: &Noted<'_>, receiver: &mut Receiver) {
-    let Noted { host, client } = noted;
+    let Noted { host, client, .. } = noted;
     let mut ignore = |bytes: &[u8]| receiver.ignore(bytes, client.at(host.now()), noted);
     ignore(&[]);
     let deadline = host.now() + limits::CLOSE_TIME;

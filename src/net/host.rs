@@ -14,7 +14,6 @@ use super::metrics::Metrics;
 use super::recorder::Recorder;
 use super::registry::Registry;
 use super::tap::Tap;
-use crate::feed::Published;
 use crate::host::admission::Admission;
 use crate::host::budgets::Budgets;
 use crate::room::Handle;
@@ -148,13 +147,6 @@ impl Host {
     pub fn give_to_worker(&self, client: &Arc<Client>) {
         let turn = self.next_bell.fetch_add(1, Ordering::Relaxed);
         self.bells[turn % self.bells.len()].welcome(Arc::clone(client));
-    }
-
-    /// Rings all bells for a tick that this room has published.
-    pub fn publish(&self, room: &Arc<Handle>, published: &Arc<Published>) {
-        if let Some(at) = self.rooms.iter().position(|known| Arc::ptr_eq(known, room)) {
-            self.bells.iter().for_each(|bell| bell.ring(at, Arc::clone(published)));
-        }
     }
 
     /// Ends the connection of this number immediately, if it is still open: its thread wakes from

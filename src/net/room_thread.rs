@@ -19,29 +19,25 @@ use crate::peer::Ending;
 use crate::room::{Core, Handle, Ticked};
 use crate::session::Breach;
 
-/// The thread's loop, until the host's rooms are stopped.
-pub fn run(host: &Host, mut core: Box<dyn Core>) {
-    let room = Arc::clone(core.handle());
-    let mut players = 0;
-    let lived = catch_unwind(AssertUnwindSafe(|| tick_until_stop(host, &mut *core, &room, &mut players)));
+/// The thread's loop, until the host's rooms are stopped. The room has place `at` in the host's list.
+pub fn run(host: &Host, at: usize, mut core: Box<dyn Core>) {
+    let (room, mut players) = (&host.rooms[at], 0);
+    let lived = catch_unwind(AssertUnwindSafe(|| tick_until_stop(host, at, &mut *core, &mut players)));
     host.metrics.players.dec_by(players);
     room.set_over();
     host.tap.room_ends(&room.options.name);
     if lived.is_err() {
         host.metrics.panics.inc();
-        error!(
-            room = name(&room),
-            tick = room.tick(),
-            "a panic ended this room; this is a bug in the server"
-        );
-        for client in host.clients.all().iter().filter(|client| Arc::ptr_eq(&client.room, &room)) {
+        error!(room = name(room), tick = room.tick(), "a panic ended this room; this is a bug in the server");
+        for client in host.clients.all().iter().filter(|client| Arc::ptr_eq(&client.room, room)) {
             client.close(Ending::Breach(Breach::InternalError), host.now());
         }
     }
 }
 
 /// `players` is how many of the host's players are this room's.
-fn tick_until_stop(host: &Host, core: &mut dyn Core, room: &Arc<Handle>, players: &mut i64) {
+fn tick_until_stop(host: &Host, at: usize, core: &mut dyn Core, players: &mut i64) {
+    let room = &host.rooms[at];
     let mut schedule = Schedule::new(Instant::now(), room.options.rates.tick_hz);
     let mut status_at = host.now() + limits::STATUS_EVERY;
     while !host.has_reached(Stage::RoomsStopping) {
@@ -57,7 +53,7 @@ fn tick_until_stop(host: &Host, core: &mut dyn Core, room: &Arc<Handle>, players
         book(host, room, &ticked);
         let count = ticked.published.state.players.len() as i64;
         host.metrics.players.inc_by(count - std::mem::replace(players, count));
-        host.publish(room, &ticked.published);
+        host.bells.iter().for_each(|bell| bell.ring(at, Arc::clone(&ticked.published)));
         let now = host.now();
         host.metrics.ticked(now.saturating_sub(began));
         if now >= status_at {

@@ -91,19 +91,16 @@ impl Server {
         };
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let host = Arc::new(Host::new(config, handles, Admission::new(caps), workers));
-        let for_listener = (Arc::clone(&host), Arc::clone(&listener));
-        let accepting = spawn("listener", move || listener::run(&for_listener.0, &for_listener.1))?;
-        let mut ticking = Vec::new();
-        for room in rooms {
-            let for_room = Arc::clone(&host);
-            let name = format!("world {}", room.handle().options.name);
-            ticking.push(spawn(name.trim_end(), move || room_thread::run(&for_room, room))?);
+        let for_thread = Arc::clone(&listener);
+        let accepting = spawn(&host, "listener", move |host| listener::run(host, &for_thread))?;
+        let (mut ticking, mut telling) = (Vec::new(), Vec::new());
+        for (at, room) in rooms.into_iter().enumerate() {
+            let name = format!("world {}", host.rooms[at].options.name);
+            ticking.push(spawn(&host, name.trim_end(), move |host| room_thread::run(host, at, room))?);
         }
-        let mut telling = Vec::new();
         for number in 0..host.bells.len() {
-            let for_worker = Arc::clone(&host);
-            let name = format!("fan-out {number}");
-            telling.push(spawn(&name, move || fan_out::run(&for_worker, &for_worker.bells[number]))?);
+            let run = move |host: &Arc<Host>| fan_out::run(host, &host.bells[number]);
+            telling.push(spawn(&host, &format!("fan-out {number}"), run)?);
         }
         Ok(Server { host, listener, address, ceilings, accepting, ticking, telling })
     }
@@ -198,6 +195,11 @@ const fn pending(connections: usize) -> usize {
 
 const _: () = assert!(pending(limits::CONNECTIONS_LEAST) >= 2, "a small machine has room for requests");
 
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
-    thread::Builder::new().name(name.to_owned()).spawn(run)
+fn spawn(
+    host: &Arc<Host>,
+    name: &str,
+    run: impl FnOnce(&Arc<Host>) + Send + 'static,
+) -> io::Result<JoinHandle<()>> {
+    let host = Arc::clone(host);
+    thread::Builder::new().name(name.to_owned()).spawn(move || run(&host))
 }

@@ -32,17 +32,24 @@ pub fn drain(stream: &TcpStream, time: Duration, most_bytes: usize, mut seen: im
     let (mut buffer, mut dropped) = ([0; limits::READ_BYTES], 0);
     while dropped < most_bytes {
         let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() || stream.set_read_timeout(Some(left)).is_err() {
-            return;
-        }
-        match (&mut &*stream).read(&mut buffer) {
-            Ok(0) => return,
-            Ok(count) => {
-                seen(&buffer[..count]);
-                dropped += count;
-            }
+        let Ok(Some(count @ 1..)) = read(stream, &mut buffer, left) else { return };
+        seen(&buffer[..count]);
+        dropped += count;
+    }
+}
+
+/// Reads once, waiting at most so long: a count of bytes, 0 at the end of the peer's bytes, `None` when the time is over.
+pub fn read(stream: &TcpStream, buffer: &mut [u8], time: Duration) -> std::io::Result<Option<usize>> {
+    if time.is_zero() {
+        return Ok(None);
+    }
+    stream.set_read_timeout(Some(time))?;
+    loop {
+        match (&mut &*stream).read(buffer) {
+            Ok(count) => return Ok(Some(count)),
+            Err(error) if is_timeout(&error) => return Ok(None),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(_) => return,
+            Err(error) => return Err(error),
         }
     }
 }

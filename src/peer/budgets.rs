@@ -60,12 +60,8 @@ impl Budgets {
             bucket.filled = saved.ago()??;
         }
         for bucket in [&mut budgets.messages, &mut budgets.bytes] {
-            bucket.warning = match saved.u8()? {
-                0 => Warning::NotNeeded,
-                1 => Warning::Due,
-                2 => Warning::Given,
-                _ => return None,
-            };
+            let warnings = [Warning::NotNeeded, Warning::Due, Warning::Given];
+            bucket.warning = *warnings.get(usize::from(saved.u8()?))?;
         }
         Some(budgets)
     }
