@@ -107,8 +107,7 @@ impl Session {
         self.state == State::Greeting
     }
 
-    /// The client's body, if it has one.
-    pub fn player(&self) -> Option<PlayerId> {
+    fn player(&self) -> Option<PlayerId> {
         match self.state {
             State::Playing(player) => Some(player),
             State::Greeting | State::Watching => None,

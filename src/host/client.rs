@@ -199,7 +199,7 @@ impl<L: Line> Client<L> {
         }
     }
 
-    /// Records that its reader has ended, so that the worker forgets the client.
+    /// Records that its reader has ended: its worker then forgets it.
     pub fn set_gone(&self) {
         self.gone.store(true, Ordering::Release);
     }

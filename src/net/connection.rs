@@ -16,6 +16,7 @@
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use tracing::{debug, error, info};
@@ -119,7 +120,7 @@ fn respond(
     if write_all(stream, &response, limits::HEAD_TIME).is_err() {
         return Ok(None);
     }
-    let id = host.next_client_id();
+    let id = host.next_client.fetch_add(1, Ordering::Relaxed);
     info!(client = id, %address, dialect = endpoint.dialect.name(), json = endpoint.is_json, "client connected");
     let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));
     let spoken = (Arc::clone(&endpoint.dialect), endpoint.is_json);

@@ -37,7 +37,9 @@ impl Drop for Noted<'_> {
     fn drop(&mut self) {
         self.client.leave_world(self.host.now());
         self.host.tap.ended(self.client.who(self.host.now(), self.client.room.tick()), self.rule.get());
-        self.host.unlist(self.client);
+        self.client.set_gone();
+        self.host.clients.remove(self.client.id);
+        self.host.metrics.clients.dec();
         self.client.line.cut();
     }
 }
@@ -52,7 +54,8 @@ impl Noted<'_> {
 
 /// The whole conversation, starting with the bytes after the request head.
 pub fn run(host: &Host, client: &Arc<Client>, rest: &[u8]) {
-    host.list(client);
+    host.clients.add(client.id, Arc::clone(client));
+    host.metrics.clients.inc();
     let noted = Noted { host, client, rule: Cell::new(Breach::InternalError.name()) };
     if host.is_stopping() {
         client.close(Ending::Breach(Breach::GoingAway), host.now());
@@ -68,7 +71,8 @@ pub fn run(host: &Host, client: &Arc<Client>, rest: &[u8]) {
     }
     let mut receiver = client.receiver();
     receiver.begin(client.id, &mut noted.asked());
-    host.give_to_worker(client);
+    // From now on the client receives updates.
+    host.bells[client.id as usize % host.bells.len()].welcome(Arc::clone(client));
     let ending = talk(&noted, &mut receiver, rest);
     client.close(ending.clone(), host.now());
     let ending = client.sender.ending().unwrap_or(ending);

@@ -1,9 +1,8 @@
-//! The host: what the threads of one server share, and the rooms that it hosts. Nothing is global: a
-//! second server in the process is a second value.
+//! The host: what the threads of one server share, and the rooms that it hosts.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::bell;
@@ -57,9 +56,9 @@ pub struct Host {
     pub rooms: Vec<Arc<Handle>>,
     started: Instant,
     stage: AtomicU8,
-    next_client: AtomicU64,
-    next_bell: AtomicUsize,
-    /// All current clients.
+    /// The number of the next client.
+    pub next_client: AtomicU64,
+    /// All current clients, so that a shutdown reaches them.
     pub clients: Registry<Arc<Client>>,
     /// The connections whose thread runs: a shutdown waits for these threads and reaches their
     /// sockets.
@@ -85,7 +84,6 @@ impl Host {
             started,
             stage: AtomicU8::new(Stage::Running as u8),
             next_client: AtomicU64::new(1),
-            next_bell: AtomicUsize::new(0),
             clients: Registry::default(),
             connections: Registry::default(),
         }
@@ -124,40 +122,14 @@ impl Host {
         &self.rooms[0]
     }
 
-    /// A number for a new client.
-    pub fn next_client_id(&self) -> u64 {
-        self.next_client.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// Lists a client, so that a shutdown reaches it.
-    pub fn list(&self, client: &Arc<Client>) {
-        self.clients.add(client.id, Arc::clone(client));
-        self.metrics.clients.inc();
-    }
-
-    /// Removes a client whose thread has ended.
-    pub fn unlist(&self, client: &Client) {
-        client.set_gone();
-        if self.clients.remove(client.id).is_some() {
-            self.metrics.clients.dec();
-        }
-    }
-
-    /// Assigns a client to a worker, round-robin. From now on the client receives updates.
-    pub fn give_to_worker(&self, client: &Arc<Client>) {
-        let turn = self.next_bell.fetch_add(1, Ordering::Relaxed);
-        self.bells[turn % self.bells.len()].welcome(Arc::clone(client));
-    }
-
-    /// Ends the connection of this number immediately, if it is still open: its thread wakes from
-    /// any blocking call.
+    /// Ends the connection of this number immediately: its thread wakes from any blocking call.
     pub fn cut_connection(&self, number: u64) {
         if let Some(stream) = self.connections.get(number) {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
 
-    /// Ends all connections immediately, whatever their state: clients, pages, unfinished requests.
+    /// Ends all connections immediately, whatever their state.
     pub fn cut_connections(&self) {
         for stream in self.connections.all() {
             let _ = stream.shutdown(Shutdown::Both);

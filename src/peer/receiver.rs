@@ -123,7 +123,6 @@ pub struct Receiver {
     observed: Observed,
 }
 
-/// Everything behind the frames.
 #[derive(Debug)]
 struct Talk {
     endpoint: Endpoint,
@@ -148,11 +147,7 @@ struct Observed {
 impl Receiver {
     /// The receiver of a connection that begins `now`.
     pub fn new(endpoint: Endpoint, room: RoomFacts, now: Duration) -> Receiver {
-        let session = Session::new(endpoint.is_native);
-        Receiver::with(endpoint, room, session, Budgets::new(now))
-    }
-
-    fn with(endpoint: Endpoint, room: RoomFacts, session: Session, budgets: Budgets) -> Receiver {
+        let (session, budgets) = (Session::new(endpoint.is_native), Budgets::new(now));
         let (outputs, answers) = (Vec::new(), Vec::new());
         Receiver {
             frames: Reader::new(Side::Client, Limits::SERVER),
@@ -223,8 +218,9 @@ impl Receiver {
     /// Restores what was saved, `now`; `None` if the bytes are not those that [`Receiver::save`]
     /// makes.
     pub fn restore(endpoint: Endpoint, room: RoomFacts, saved: &[u8], now: Duration) -> Option<Receiver> {
-        let (session, budgets) = restore(saved, now)?;
-        Some(Receiver::with(endpoint, room, session, budgets))
+        let mut receiver = Receiver::new(endpoint, room, now);
+        (receiver.talk.session, receiver.talk.budgets) = restore(saved, now)?;
+        Some(receiver)
     }
 
     /// The sequence of the client's last command.

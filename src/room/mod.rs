@@ -102,12 +102,8 @@ impl Room {
         for question in asked {
             // That nobody waits for an answer any more is no error.
             match question {
-                Question::Picture(answer) => {
-                    let _ = answer.send(Arc::clone(published));
-                }
-                Question::Snapshot(answer) => {
-                    let _ = snapshot.map(|snapshot| answer.send(Arc::clone(snapshot)));
-                }
+                Question::Picture(answer) => drop(answer.send(Arc::clone(published))),
+                Question::Snapshot(answer) => drop(snapshot.map(|one| answer.send(Arc::clone(one)))),
                 Question::Outcome(ticket, answer) => {
                     let is_it = |command: &Command| {
                         command.player == PlayerId::OPERATOR && command.sequence == ticket.sequence
