@@ -3,13 +3,12 @@
 //! ```text
 //!              hello (native)            enter game
 //!  Greeting ─────────────────► Watching ────────────► Playing      leaving is the connection's end, in any state:
-//!     MooMoo dialects begin here ──┘                               the driver then queues a Leave for `player()`
+//!     MooMoo dialects begin here ──┘                               the driver then queues a Leave
 //! ```
 //!
 //! The driver calls [`Session::handle`] for each packet and carries out the [`Output`]s; a
-//! [`Breach`] closes the client. Packets are typed and may be of any dialect; time
-//! and tick are arguments. The session never trusts an issuer, a name or a number that a client
-//! claims for another player.
+//! [`Breach`] closes the client. The session never trusts an issuer, a name or a number that a
+//! client claims for another player.
 
 mod breach;
 mod memory;

@@ -1,9 +1,7 @@
 //! Access to the internal pages (`/wire`, `/metrics`, `/admin`): only for requests that pass every
 //! check for coming from this machine, and for requests with the operator's token.
 //!
-//! A page from another site never gets access, even if the operator's browser on this machine opens
-//! it: browsers let any page open a WebSocket to any host, so the `Origin` must be the server's
-//! own.
+//! Browsers let any page open a WebSocket to any host, so a page's `Origin` must be the server's own.
 
 use std::net::SocketAddr;
 
@@ -116,8 +114,7 @@ pub fn check_token(host: &Host, said: &str, address: SocketAddr) -> Result<(), R
 
 /// Whether a request comes from this machine by every check: the peer is a loopback address and not
 /// a trusted proxy, the `Host` is a literal loopback address (which prevents DNS rebinding by
-/// another site), and there is no forwarding header. A trusted proxy never counts as this machine,
-/// even if it does not name its client.
+/// another site), and there is no forwarding header.
 pub fn is_at_this_machine(head: &RequestHead, address: SocketAddr, proxies: &[Network]) -> bool {
     let host = head.header("Host").unwrap_or_default();
     let name = match host.rsplit_once(':') {

@@ -1,8 +1,7 @@
 //! Wakes a worker: the ticks that rooms have published, and the clients that the worker takes over.
 //!
-//! The rooms hand over their ticks, and client threads hand over their clients. The one worker that
-//! waits takes everything that has arrived since its last call, and never sleeps while something is
-//! waiting for it.
+//! The one worker that waits takes everything that has arrived since its last call, and never sleeps
+//! while something is waiting for it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

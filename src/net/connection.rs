@@ -65,7 +65,7 @@ fn begin(
     let (deadline, mut address) = (Instant::now() + limits::HEAD_TIME, peer);
     let answered = read_head(&stream, deadline).and_then(|read| {
         let Some((head, raw, rest)) = read else { return Ok(None) };
-        address = whose(host, &head, peer, &mut permit).map_err(|refused| refused.to(&head))?;
+        whose(host, &head, &mut address, &mut permit).map_err(|refused| refused.to(&head))?;
         let client = respond(host, &stream, (&head, raw, &rest), (peer, address), &mut permit, deadline);
         client.map_err(|refused| refused.to(&head)).map(|client| client.zip(Some(rest)))
     });
@@ -155,24 +155,24 @@ fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<Head>, Refu
     }
 }
 
-/// The client's address: behind a trusted proxy, the address that the proxy names with the port of
-/// the proxy's connection; otherwise the peer's own address. From now on the request counts for
-/// this address.
+/// Replaces the peer's address by the client's: behind a trusted proxy, the address that the proxy
+/// names, with the port of the proxy's connection. From now on the request counts for this address.
 fn whose(
     host: &Host,
     head: &RequestHead,
-    peer: SocketAddr,
+    address: &mut SocketAddr,
     permit: &mut Permit,
-) -> Result<SocketAddr, Refused> {
-    let client = forwarded::client(&host.config.trusted_proxies, peer.ip(), head);
-    let client = client.map_err(|rule| Refused::plain(400, rule))?;
+) -> Result<(), Refused> {
+    let (proxies, peer) = (&host.config.trusted_proxies, address.ip());
+    let client = forwarded::client(proxies, peer, head).map_err(|rule| Refused::plain(400, rule))?;
+    address.set_ip(client);
     permit.belongs_to(Household::of(client))?;
     // The listener has counted a connection that no proxy made.
-    if forwarded::is_trusted(&host.config.trusted_proxies, peer.ip()) {
+    if forwarded::is_trusted(proxies, peer) {
         let taken = host.budgets.take(Household::of(client), Spending::Connection, host.now());
         taken.map_err(|wait| Refused::too_often(Spending::Connection, wait))?;
     }
-    Ok(SocketAddr::new(client, peer.port()))
+    Ok(())
 }
 
 /// Writes a response of one or two parts, and closes the connection such that the peer can read it.

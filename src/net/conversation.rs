@@ -1,9 +1,7 @@
 //! A client's own thread after the handshake: reads bytes and passes them to the receiver.
 //!
 //! The thread blocks in `read` and nowhere else; the fan-out worker handles a silent, slow
-//! or closing client, and shuts down its socket. The thread reads at most
-//! [`limits::READ_BYTES`] at a time, ignores bytes after the end of the conversation, and
-//! never leaves a player in the world.
+//! or closing client, and shuts down its socket.
 
 use std::cell::Cell;
 use std::io::{ErrorKind, Read};

@@ -7,13 +7,11 @@
 //!                         └──────────────► queue (per client) ◄───────────────┘
 //! ```
 //!
-//! In the order in which a connection meets them: [`listener`], [`connection`] (reads the head, finds the client's address by [`forwarded`],
-//! then serves [`pages`] or selects an endpoint), [`client`], [`conversation`],
-//! [`room_thread`] with its [`clock`], [`fan_out`]. [`server`] starts and stops them, [`console`] executes
-//! operator commands, [`host`] holds what they share, [`tap`] copies traffic to listeners,
-//! [`recorder`] writes this traffic to a file, [`wire`] shows it to watchers, [`platform`] has the
-//! calls that `std` lacks, and [`metrics`] holds the counters. [`echo`] is a separate server
-//! without the game.
+//! In the order in which a connection meets them: [`listener`], [`connection`] (reads the head, finds
+//! the client's address by [`forwarded`], then serves [`pages`] or selects an endpoint),
+//! [`conversation`], [`room_thread`], [`fan_out`]. [`server`] starts and stops them, [`host`] holds
+//! what they share, [`console`] executes operator commands, [`tap`] copies traffic for [`recorder`]
+//! and [`wire`], and [`echo`] is a separate server without the game.
 
 pub mod access;
 pub mod bell;

@@ -1,8 +1,5 @@
 //! The thread of a room: runs its ticks on schedule, wakes the workers, and counts the results of
-//! each tick.
-//!
-//! It never sends, and never waits for a client or a disk. A panic in a tick ends this room alone:
-//! its clients are closed with 1011, and the other rooms continue.
+//! each tick. It never sends, and never waits for a client or a disk. A panic ends this room alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -47,8 +47,7 @@ impl Server {
     }
 
     /// As [`Server::start`], but continues this world, whose identity overrides that of the
-    /// configuration. The world's players leave in its next tick, because they have no connection
-    /// to this server.
+    /// configuration. The world's players leave in its next tick.
     ///
     /// # Errors
     /// As in [`Server::start`].

@@ -1,7 +1,6 @@
 //! The dialect and format in which the server talks to a client.
 //!
-//! The request determines the endpoint; a request that does not is refused with a reason. The
-//! mapping from path to dialect is in [`packet::endpoint`](crate::packet::endpoint).
+//! The mapping from path to dialect is in [`packet::endpoint`](crate::packet::endpoint).
 
 use std::sync::Arc;
 

@@ -6,11 +6,9 @@
 //!   our close frame ──CLOSE_TIME──► cut
 //! ```
 //!
-//! A sign of life is a whole message or control frame. Other bytes do not count: otherwise a peer
-//! could hold a place forever by sending one byte of an unfinished frame now and then.
-//!
-//! All times are the driver's clock. The fields are atomic, because one thread records what it
-//! reads while another polls; a result that is one poll late does no harm.
+//! A sign of life is a whole message or control frame: otherwise a peer could hold a place forever
+//! by sending one byte of an unfinished frame now and then. All times are the driver's clock. The
+//! fields are atomic, because one thread records what it reads while another polls.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -9,13 +9,9 @@
 //! ```
 //!
 //! The reading thread owns the [`Receiver`]; all threads that send or close share the [`Sender`].
-//! Neither reads a clock, a socket or a random number: the driver passes bytes and time, and
-//! carries out what comes back. The drivers are `net` (sockets), `replay` (a capture), `testkit`
-//! (a simulation) and tests.
-//!
-//! This module is the only code that turns a client's bytes into commands, and the only code that
-//! frames messages for a client. [`Life`] holds the deadlines of a connection: hello, ping, silence
-//! and close.
+//! The driver passes bytes and time, and carries out what comes back: `net` (sockets), `replay` (a
+//! capture), `simulate` and tests. This module is the only code that turns a client's bytes into
+//! commands, and the only code that frames messages for a client.
 
 pub mod budgets;
 pub mod ending;

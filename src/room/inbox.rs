@@ -8,8 +8,7 @@
 //!
 //! Operator commands (including joins and leaves) are never dropped: a tick takes
 //! [`limits::OPERATOR_COMMANDS_PER_TICK`] of them, and the others move to the next tick in order.
-//! There are at most a few for each of [`limits::PLAYERS`]. Both limits together fit one command
-//! frame, so a capture has every command of a tick.
+//! Both limits together fit one command frame, so a capture has every command of a tick.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -4,8 +4,7 @@
 //!   state u8 · player u16 · sequence u64 · attacks u8 · since chat, ping, wish u64 each
 //! ```
 //!
-//! Times are ages in nanoseconds, and the largest number means never; all numbers are
-//! little-endian. The bytes contain no secret, because a session holds none.
+//! Times are ages in nanoseconds, and the largest number means never; all numbers are little-endian.
 
 use std::time::Duration;
 

@@ -80,7 +80,7 @@ fn names_are_cut_at_a_character_and_never_empty_and_chat_is_cleaned() {
     for (name, skin, expected) in
         [("Ä".repeat(20), None, joins(&"Ä".repeat(15), 0)), ("  ".into(), Some(200), joins("unknown", 0))]
     {
-        let enter = ClientPacket::EnterGame { name: Some(name.into()), skin, moofoll: false };
+        let enter = ClientPacket::EnterGame { name: Some(name), skin, moofoll: false };
         assert_eq!(handled(&mut Session::new(false), enter), [expected]);
     }
     let outputs = handled(&mut playing(false), chat(" \u{202e}hi\n\u{7}there "));
