@@ -35,7 +35,7 @@ pub fn print(codes: &Codes, format: Format) -> String {
 fn join_tables(codes: &Codes, section: fn(&Table, Direction, &[&Row]) -> String) -> String {
     let mut sections = Vec::new();
     for table in codes.tables() {
-        for direction in Direction::BOTH {
+        for direction in Direction::ALL {
             let rows: Vec<&Row> =
                 table.rows.iter().map(AsRef::as_ref).filter(|row| row.direction == direction).collect();
             if !rows.is_empty() {

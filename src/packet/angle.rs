@@ -6,6 +6,11 @@
 
 use std::f64::consts::{PI, TAU};
 
+use rmpv::Value;
+
+use super::decoded::number;
+use super::grammar::{Shape, Unit};
+
 /// Steps of a binary angle in one turn.
 pub const STEPS_PER_TURN: f64 = 65_536.0;
 
@@ -39,4 +44,22 @@ pub fn to_radians_2dec(angle: u16) -> f64 {
 /// Rounds a number to two decimals, as the MooMoo client does; never returns minus zero.
 pub fn round_2dec(number: f64) -> f64 {
     (number * 100.0).round() / 100.0 + 0.0
+}
+
+/// Reads an angle. Its unit is a matter of the table: radians, or a binary angle of 16 or 8 bits.
+pub(super) fn read(value: &Value, shape: &Shape) -> Option<u16> {
+    match shape {
+        Shape::Num { .. } => from_radians(value.as_f64()?),
+        Shape::Int { unit: Some(Unit::Turn8), .. } => number::<u8>(value).map(|turn| u16::from(turn) << 8),
+        _ => number(value),
+    }
+}
+
+/// The reverse of [`read`].
+pub(super) fn write(angle: u16, shape: &Shape) -> Value {
+    match shape {
+        Shape::Num { .. } => Value::from(to_radians_2dec(angle)),
+        Shape::Int { unit: Some(Unit::Turn8), .. } => Value::from(angle >> 8),
+        _ => Value::from(angle),
+    }
 }

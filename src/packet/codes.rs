@@ -23,8 +23,8 @@ use crate::limits;
 
 use super::dialect::Dialect;
 use super::grammar;
+use super::needs;
 use super::row::{Code, Direction, Lane, Row};
-use super::{client_packet, server_packet};
 
 /// The built-in tables, as file name and text.
 pub const BUILTIN: [(&str, &str); 2] = [
@@ -185,8 +185,7 @@ impl Reader {
             }
             let row = read_row(line, &columns).map_err(error(number))?;
             let fits = self.claim(&row, &format!("{file}:{number}"));
-            let fits = fits.and_then(|()| client_packet::check_row(&row));
-            fits.and_then(|()| server_packet::check_row(&row)).map_err(error(number))?;
+            fits.and_then(|()| needs::check_row(&row)).map_err(error(number))?;
             self.rows.push(Arc::new(row));
         }
         let rows = self.rows[first..].to_vec();
@@ -246,7 +245,7 @@ fn read_row(line: &str, columns: &[(String, CodeKind)]) -> Result<Row, String> {
     if cells.len() != expected {
         return Err(format!("{} columns, but the heading has {expected}", cells.len()));
     }
-    let direction = Direction::BOTH.into_iter().find(|direction| direction.name() == cells[0]);
+    let direction = Direction::ALL.into_iter().find(|direction| direction.name() == cells[0]);
     let direction =
         direction.ok_or_else(|| format!("bad direction {:?}: to_server or to_client", cells[0]))?;
     grammar::check_name(cells[1])?;

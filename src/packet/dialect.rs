@@ -15,12 +15,11 @@ use std::sync::Arc;
 
 use rmpv::Value;
 
-use super::fit;
-use super::grammar::WrongArgument;
+use super::decoded::Decoded;
+use super::fit::{self, WrongArgument};
 use super::json;
 use super::msgpack::{self, Bounds, Broken, Rule};
 use super::row::{Code, Direction, Lane, Row};
-use super::visible;
 
 /// Why a message was not accepted as a packet.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,34 +75,6 @@ impl fmt::Display for PacketError {
 }
 
 impl std::error::Error for PacketError {}
-
-/// A decoded packet: its row, and one canonical value for each of the row's arguments.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Decoded<'a> {
-    /// The row of the table.
-    pub row: &'a Row,
-    /// One value for each argument of the row; missing trailing arguments are nil.
-    pub values: Vec<Value>,
-}
-
-impl Decoded<'_> {
-    /// The value of an argument, looked up by its name in the table; `None` if it is nil or the row
-    /// has no such argument.
-    pub fn get(&self, argument: &str) -> Option<&Value> {
-        self.values.get(self.row.argument(argument)?).filter(|value| !value.is_nil())
-    }
-}
-
-/// Prints one line: the packet's name and each argument by name.
-impl fmt::Display for Decoded<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.row.name)?;
-        for (argument, value) in self.row.arguments.iter().zip(&self.values) {
-            write!(out, " {}={}", argument.name, visible::line(&json::print(value)))?;
-        }
-        Ok(())
-    }
-}
 
 /// One column of the code tables.
 pub struct Dialect {

@@ -1,16 +1,36 @@
-//! Fits values to types: converts what the grammar tolerates to canonical form, and names what it
-//! does not tolerate.
+//! Fits values to types: a [`Type`] and any value give the value in canonical form (as our own
+//! encoder would write it), or a [`WrongArgument`].
 //!
-//! A [`Type`] and any value give the same value in canonical form (as our own encoder would write
-//! it), or a [`WrongArgument`]. Nothing is guessed: text is never parsed as a number, and a number
-//! with a fraction is not an integer.
+//! Canonical form is without what the types tolerate: a float without a fraction becomes an
+//! integer, 1 becomes true, missing trailing arguments become nil, a text that is too long is cut.
+//! Nothing is guessed: text is never parsed as a number, and a number with a fraction is not an
+//! integer.
+
+use std::fmt;
 
 use rmpv::Value;
 
 use crate::limits;
 
-use super::grammar::{Argument, Shape, Type, WrongArgument};
+use super::grammar::{Argument, Shape, Type};
 use super::msgpack::as_whole;
+
+/// A value that does not fit its type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WrongArgument {
+    /// The path to the value: names joined by dots, and indexes from 0, as in `players.2.x`.
+    pub argument: String,
+    /// The expected type, in the notation of the grammar.
+    pub expected: String,
+    /// A short description of the value found; text from the client is cut and quoted.
+    pub found: String,
+}
+
+impl fmt::Display for WrongArgument {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "argument {} should be {}, found {}", self.argument, self.expected, self.found)
+    }
+}
 
 /// Converts the arguments of one packet to canonical form, one value for each: missing trailing
 /// arguments become nil, and extra values are dropped.
@@ -61,10 +81,8 @@ fn scalar(shape: &Shape, value: &Value) -> Option<Value> {
     match shape {
         Shape::Bool => truth(value).map(Value::from),
         Shape::Flag => truth(value).map(|truth| Value::from(i64::from(truth))),
-        Shape::Int { width, most, .. } => {
-            let (lowest, highest) = width.range();
-            let fits = |number: &i64| (lowest..=most.unwrap_or(highest)).contains(number);
-            whole(value).filter(fits).map(Value::from)
+        Shape::Int { least, most, .. } => {
+            whole(value).filter(|number| (*least..=*most).contains(number)).map(Value::from)
         }
         Shape::Num { .. } => match value {
             Value::Integer(_) => Some(value.clone()),

@@ -18,22 +18,26 @@
 //! [`client_packet`] and [`server_packet`] (typed packets of the two directions), [`angle`].
 
 pub mod angle;
-mod assembled;
 pub mod client_packet;
 pub mod codes;
+pub mod decoded;
 pub mod dialect;
 pub mod endpoint;
 mod fit;
 pub mod grammar;
 pub mod json;
 pub mod msgpack;
+mod named;
+mod needs;
 pub mod row;
 pub mod server_packet;
 pub mod visible;
 
 pub use client_packet::ClientPacket;
 pub use codes::{Codes, TableError};
-pub use dialect::{Decoded, Dialect, PacketError};
+pub use decoded::Decoded;
+pub use dialect::{Dialect, PacketError};
+pub use fit::WrongArgument;
 pub use rmpv::Value;
 pub use row::{Code, Direction, Lane, Row};
 pub use server_packet::ServerPacket;

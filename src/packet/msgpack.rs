@@ -18,10 +18,11 @@ use rmpv::Value;
 
 use crate::limits;
 
+use super::named::named;
 use super::row::Direction;
 
 /// Bounds of one message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// The maximum nesting depth of containers, the outermost counted.
     pub depth: usize,
@@ -40,49 +41,22 @@ impl Bounds {
     }
 }
 
-/// Generates [`Rule`] and the names and sentences of the rules from the rows.
-macro_rules! rules {
-    ($($variant:ident $name:literal $sentence:literal;)+) => {
-        /// A rule of well-formedness. Breaking one closes the connection with 1007.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Rule {
-            $(#[doc = $sentence] $variant,)+
-        }
-
-        impl Rule {
-            /// All rules.
-            pub const ALL: &[Rule] = &[$(Rule::$variant),+];
-
-            /// The rule's name, as in PROTOCOL.md, close reasons and metric labels.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)+
-                }
-            }
-
-            /// What is wrong, in one sentence.
-            pub fn sentence(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $sentence,)+
-                }
-            }
-        }
-    };
-}
-
-rules! {
-    Truncated "packet_truncated" "the message ends within a value";
-    ReservedByte "packet_reserved_byte" "the byte c1 is never used in MessagePack";
-    DeclaredSize "packet_declared_size" "a length is larger than the bytes that follow it";
-    InvalidUtf8 "packet_invalid_utf8" "text is not UTF-8";
-    TrailingBytes "packet_trailing_bytes" "bytes follow the message's only value";
-    DuplicateKey "packet_duplicate_key" "a map has the same key twice";
-    KeyNotText "packet_key_not_text" "a map key is not text";
-    TooDeep "packet_too_deep" "containers are nested too deep";
-    TooManyValues "packet_too_many_values" "the message holds too many values";
-    ExtType "packet_ext_type" "extension types are not part of the protocol";
-    BadJson "packet_bad_json" "the text is not exactly one JSON value";
-    Envelope "packet_envelope" "the message is not an array that begins with a code";
+named! {
+    /// A rule of well-formedness. Breaking one closes the connection with 1007.
+    Rule {
+        Truncated "packet_truncated" "the message ends within a value";
+        ReservedByte "packet_reserved_byte" "the byte c1 is never used in MessagePack";
+        DeclaredSize "packet_declared_size" "a length is larger than the bytes that follow it";
+        InvalidUtf8 "packet_invalid_utf8" "text is not UTF-8";
+        TrailingBytes "packet_trailing_bytes" "bytes follow the message's only value";
+        DuplicateKey "packet_duplicate_key" "a map has the same key twice";
+        KeyNotText "packet_key_not_text" "a map key is not text";
+        TooDeep "packet_too_deep" "containers are nested too deep";
+        TooManyValues "packet_too_many_values" "the message holds too many values";
+        ExtType "packet_ext_type" "extension types are not part of the protocol";
+        BadJson "packet_bad_json" "the text is not exactly one JSON value";
+        Envelope "packet_envelope" "the message is not an array that begins with a code";
+    }
 }
 
 /// A broken rule and its offset.

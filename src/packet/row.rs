@@ -3,55 +3,30 @@
 use std::fmt;
 
 use super::grammar::Argument;
+use super::named::named;
 
-/// The direction of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Direction {
-    /// From the client to the server.
-    ToServer,
-    /// From the server to the client.
-    ToClient,
-}
-
-impl Direction {
-    /// Both directions, in the order of the tables.
-    pub const BOTH: [Direction; 2] = [Self::ToServer, Self::ToClient];
-
-    /// The name in the tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ToServer => "to_server",
-            Self::ToClient => "to_client",
-        }
+named! {
+    /// The direction of a packet.
+    Direction {
+        ToServer "to_server" "From the client to the server.";
+        ToClient "to_client" "From the server to the client.";
     }
 }
 
-/// What a packet to a client that falls behind comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Lane {
-    /// It is queued, in order, and never left out: an event or an answer.
-    Reliable,
-    /// It is not made while anything waits for the client, and a later one makes up for it: what
-    /// comes of comparing the state with what the client knows.
-    Latest,
-}
-
-impl Lane {
-    /// The name in the tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Reliable => "reliable",
-            Self::Latest => "latest",
-        }
+named! {
+    /// What becomes of a packet to a client that falls behind.
+    Lane {
+        Reliable "reliable" "It is queued in order and never left out: an event or an answer.";
+        Latest "latest" "It is not made while older bytes wait; a later one makes up for it.";
     }
 }
 
 /// The code of a packet in one dialect.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Code {
-    /// Text, as the MooMoo dialects have.
+    /// Text, as in the MooMoo dialects.
     Str(String),
-    /// A small number, as the native dialect has.
+    /// A small number, as in the native dialect.
     Int(u32),
 }
 
@@ -71,7 +46,7 @@ pub struct Row {
     pub direction: Direction,
     /// The packet's name, unique in its direction within each dialect.
     pub name: String,
-    /// What a packet to a client that falls behind comes to.
+    /// What becomes of the packet if the client falls behind.
     pub lane: Lane,
     /// The dialects that have the packet, with their codes, in the order of the table's columns.
     pub codes: Vec<(String, Code)>,

@@ -41,7 +41,7 @@ fn fixtures() -> Vec<Fixture> {
         let [dialect, direction, name, what, hex, arguments] =
             <[&str; 6]>::try_from(row.split('\t').collect::<Vec<_>>()).expect("six cells");
         let direction =
-            Direction::BOTH.into_iter().find(|known| known.name() == direction).expect("a direction");
+            Direction::ALL.into_iter().find(|known| known.name() == direction).expect("a direction");
         Fixture { dialect, direction, name, what, bytes: unhex(hex), arguments }
     })
     .collect()

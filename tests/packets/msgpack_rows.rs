@@ -116,7 +116,7 @@ fn envelopes_as_rows() {
 fn every_rule_has_a_row_and_a_name_of_its_own() {
     let names: std::collections::BTreeSet<&str> = Rule::ALL.iter().map(|rule| rule.name()).collect();
     assert_eq!(names.len(), Rule::ALL.len());
-    for &rule in Rule::ALL {
+    for rule in Rule::ALL {
         let elsewhere = matches!(rule, Rule::TooManyValues | Rule::BadJson | Rule::Envelope);
         assert!(elsewhere || REFUSED.iter().any(|row| row.2 == rule), "{rule:?} has no row");
         assert!(PacketError::Broken(msgpack::Broken::new(rule, 0)).closes());

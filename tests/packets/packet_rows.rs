@@ -29,7 +29,7 @@ fn each_row_is_the_packet_that_it_says_or_is_refused_as_it_says() {
 
 #[test]
 fn wrong_types_and_counts_of_every_packet_of_every_dialect() {
-    for direction in Direction::BOTH {
+    for direction in Direction::ALL {
         let (mut right, mut dropped) = (0, 0);
         for dialect in Codes::builtin().dialects() {
             for case in wrong::cases(dialect, direction) {

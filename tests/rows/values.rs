@@ -11,10 +11,8 @@ fn values_of(kind: &Type) -> BoxedStrategy<Value> {
         Shape::Bool => any::<bool>().prop_map(Value::from).boxed(),
         Shape::Flag => (0i64..=1).prop_map(Value::from).boxed(),
         Shape::Any => any::<i32>().prop_map(Value::from).boxed(),
-        Shape::Int { width, most, .. } => {
-            let (lowest, highest) = width.range();
-            let highest = most.unwrap_or(highest);
-            prop_oneof![Just(lowest), Just(highest), lowest..=highest].prop_map(Value::from).boxed()
+        Shape::Int { least, most, .. } => {
+            prop_oneof![Just(*least), Just(*most), *least..=*most].prop_map(Value::from).boxed()
         }
         Shape::Num { .. } => prop_oneof![
             any::<i32>().prop_map(Value::from),
@@ -58,7 +56,7 @@ pub fn for_every_row(
     let codes = Codes::builtin();
     let mut rows = 0;
     for dialect in codes.dialects() {
-        for direction in Direction::BOTH {
+        for direction in Direction::ALL {
             for row in dialect.rows(direction) {
                 let mut runner =
                     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });

@@ -11,7 +11,7 @@ pub fn run(mut bytes: &[u8]) {
     let codes = Codes::builtin();
     let choice = super::choose(&mut bytes, 4 * codes.dialects().count());
     let dialect = codes.dialects().nth(choice / 4).expect("among them");
-    let direction = Direction::BOTH[choice % 2];
+    let direction = Direction::ALL[choice % 2];
     let decoded = if choice & 2 == 0 {
         dialect.decode(direction, bytes)
     } else {

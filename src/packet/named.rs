@@ -1,0 +1,30 @@
+//! Enums whose variants have a name and a meaning, each written once.
+
+/// Generates an enum, and the names and meanings of its variants, from rows of variant, name and
+/// meaning.
+macro_rules! named {
+    ($(#[$meta:meta])* $kind:ident { $($variant:ident $name:literal $meaning:literal;)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $kind {
+            $(#[doc = $meaning] $variant,)+
+        }
+
+        impl $kind {
+            /// All of them, in order.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            /// The name in tables, documents, log lines and metric labels.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+
+            /// The meaning, in one sentence.
+            pub fn sentence(self) -> &'static str {
+                match self { $(Self::$variant => $meaning,)+ }
+            }
+        }
+    };
+}
+
+pub(super) use named;

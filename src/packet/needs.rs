@@ -1,0 +1,188 @@
+//! What the server needs of a table, checked when the table is loaded: the arguments that it reads
+//! from clients, and types that hold what it writes. A table that lacks them is rejected with the
+//! line; otherwise packets would be dropped or misread later, with no error to explain why.
+
+use rmpv::Value;
+
+use super::fit;
+use super::grammar::{Shape, Unit};
+use super::json;
+use super::msgpack::Bounds;
+use super::row::{Code, Direction, Row};
+
+/// Whether a type can hold what the server needs.
+type Need = fn(&Shape) -> bool;
+
+const WHOLE: Need = |shape| matches!(shape, Shape::Int { .. });
+const TRUTH: Need = |shape| matches!(shape, Shape::Bool | Shape::Flag);
+const TEXT: Need = |shape| matches!(shape, Shape::Str { .. });
+const MAP: Need = |shape| matches!(shape, Shape::Map(_));
+const ANGLE: Need = |shape| match shape {
+    Shape::Num { unit } => *unit == Some(Unit::Rad),
+    Shape::Int { unit, .. } => matches!(unit, Some(Unit::Turn16 | Unit::Turn8)),
+    _ => false,
+};
+
+/// Packets from clients and the arguments that they require; `|` separates dialects' names.
+const READ: [(&str, &str, Need); 17] = [
+    ("hello", "version", WHOLE),
+    ("hello", "mode", WHOLE),
+    ("enter", "name", TEXT),
+    ("enter_game", "player", MAP),
+    ("move", "direction", ANGLE),
+    ("aim", "heading", ANGLE),
+    ("attack", "state", TRUTH),
+    ("select", "id", WHOLE),
+    ("select", "is_weapon", TRUTH),
+    ("upgrade", "choice", WHOLE),
+    ("chat", "text", TEXT),
+    ("clan_create", "name", TEXT),
+    ("clan_request", "name", TEXT),
+    ("clan_answer", "player|sid", WHOLE),
+    ("clan_kick", "player|sid", WHOLE),
+    ("toggle", "what", TRUTH),
+    ("follow", "player", WHOLE),
+];
+
+/// What stands for the largest values in the arguments below.
+const LARGEST: [(&str, &str); 5] = [
+    ("ID", "65535"),
+    ("FAR", "2147483647"),
+    ("ALL", "4294967295"),
+    ("HEX", r#""0123456789abcdef""#),
+    ("NAME", r#""fifteen letters""#),
+];
+
+/// Typed packets to clients and the largest arguments that the server writes.
+const TYPED: &[(&str, &str)] = &[
+    ("io_init", "[HEX]"),
+    ("init_data", r#"[{"teams":[]}]"#),
+    ("disconnect", "[NAME]"),
+    ("setup", "[ID]"),
+    ("add_player", "[[HEX,ID,NAME,32767,32767,0.79,ID,ID,255,9],true]"),
+    ("remove_player", "[HEX]"),
+    ("chat", "[ID,NAME]"),
+    ("pong", "[ALL,ALL]"),
+    ("welcome", "[1,HEX,ALL,32767,60,60,HEX,ALL]"),
+    ("spawned", "[ID]"),
+    ("error", "[NAME,HEX]"),
+    ("watching", "[null]"),
+];
+
+/// The same for packets that the feed assembles for the MooMoo dialects.
+const MOOMOO: &[(&str, &str)] = &[
+    ("update_players", r#"[[ID,1,1,1.57,-1,0,0,null,0,0,0,0,0]]"#),
+    ("load_objects", r#"[[FAR,1,1,0,175,3,null,-1]]"#),
+    ("leaderboard", r#"[[ID,"a name",ALL]]"#),
+    ("gather", "[ID,1,255]"),
+    ("wiggle", "[-3.13,FAR]"),
+    ("health", "[ID,ID]"),
+    ("value", r#"["points",ALL,1]"#),
+    ("age", "[ALL,ALL,100]"),
+    ("died", "[]"),
+    ("remove_object", "[FAR]"),
+    ("items", "[[22],1]"),
+    ("upgrades", "[255,100]"),
+    ("item_count", "[13,255]"),
+    ("animals", "[[FAR,4,FAR,FAR,3,ID,44]]"),
+    ("animate_animal", "[FAR]"),
+    ("turret_shot", "[FAR,-3.13]"),
+    ("add_projectile", "[FAR,FAR,-3.13,1400,3.6,5,0,FAR]"),
+    ("remove_projectile", "[FAR,1400]"),
+    ("add_clan", r#"[{"sid":"clan","owner":ID}]"#),
+    ("remove_clan", r#"["clan"]"#),
+    ("join_request", r#"[ID,"a name"]"#),
+    ("own_clan", r#"["clan",1]"#),
+    ("clan_members", r#"[[ID,"a name"]]"#),
+    ("minimap", "[[FAR,FAR]]"),
+    ("map_ping", "[FAR,FAR]"),
+    ("floating_text", "[FAR,FAR,-ID,1]"),
+];
+
+/// The same for packets that the feed assembles for the native dialect.
+const NATIVE: &[(&str, &str)] = &[
+    (
+        "update",
+        r#"[ALL,[ALL,-32768,FAR,FAR,-FAR,-FAR,65535,65535],[1,ID],[ID,"a name",9,0,ID,255],[ID,65535,65535,255],[ID,-65535,65535],[ID,255]]"#,
+    ),
+    ("objects", "[[ALL,3,65535,65535,255]]"),
+    ("leaderboard", r#"[[ID,"a name",ALL],ID,ID]"#),
+    ("swings", "[[ID,255,1]]"),
+    ("shakes", "[[ALL,255]]"),
+    ("health", "[[ID,ID]]"),
+    ("stats", "[ALL,ALL,ALL,ALL,ALL,ALL,ALL,100,ALL]"),
+    ("died", r#"[ID,"a name"]"#),
+    ("structures", "[[ALL,22,ID,65535,65535,255]]"),
+    ("gone", "[[ALL]]"),
+    ("kit", "[[15],[22],[13,255]]"),
+    ("offers", "[255,9,[38]]"),
+    ("hands", "[[ID,15,null]]"),
+    ("shots", "[[ALL,5,ALL,65535,65535,65535,1400]]"),
+    ("shot_ends", "[[ALL,65535,65535]]"),
+    ("animals", "[[ALL,4,65535,65535,255,ID]]"),
+    ("animals_gone", "[[ALL]]"),
+    ("strikes", "[[ALL]]"),
+    ("clans", r#"[[ALL,"clan",ID]]"#),
+    ("clan_changes", r#"[[ALL],[ALL,"clan",ID]]"#),
+    ("clan", r#"[ALL,1,[ID,"a name"],[ID,"a name"]]"#),
+    ("mates", "[[ID,65535,65535]]"),
+    ("map_ping", "[ID,65535,65535]"),
+    ("say", r#"["a message from the operator"]"#),
+    ("tags", "[[ID,null]]"),
+    ("kill", r#"[ID,"a name",ID,"a name"]"#),
+];
+
+/// Checks a row against what the server reads or writes in it.
+pub(super) fn check_row(row: &Row) -> Result<(), String> {
+    match row.direction {
+        Direction::ToServer => check_read(row),
+        Direction::ToClient => samples(row).try_for_each(|sample| check_written(row, sample)),
+    }
+}
+
+fn check_read(row: &Row) -> Result<(), String> {
+    for (_, name, is_met_by) in READ.iter().filter(|(packet, ..)| *packet == row.name) {
+        let Some(at) = name.split('|').find_map(|name| row.argument(name)) else {
+            return Err(format!("the server needs an argument {name:?} in {}", row.name));
+        };
+        let argument = &row.arguments[at];
+        if !is_met_by(&argument.kind.shape) {
+            return Err(format!("the server cannot use {argument} in {}", row.name));
+        }
+    }
+    Ok(())
+}
+
+/// The arguments that the server writes in a packet of this row.
+fn samples(row: &Row) -> impl Iterator<Item = &'static str> {
+    let is_native = |(dialect, _): &(String, Code)| dialect == "native";
+    let feeds = [(row.codes.iter().any(is_native), NATIVE), (!row.codes.iter().all(is_native), MOOMOO)];
+    let feeds = feeds.into_iter().filter(|(is_written, _)| *is_written);
+    let packets = feeds.flat_map(|(_, packets)| packets).chain(TYPED);
+    packets.filter(|(name, _)| *name == row.name).map(|(_, arguments)| *arguments)
+}
+
+fn check_written(row: &Row, sample: &str) -> Result<(), String> {
+    let name = &row.name;
+    let text = LARGEST.iter().fold(sample.to_owned(), |text, (word, value)| text.replace(word, value));
+    let Ok(Value::Array(mut values)) = json::read(&text, Bounds::of(Direction::ToClient)) else {
+        return Err(format!("the sample {text} of {name} is not a list"));
+    };
+    if name == "pong" {
+        // The MooMoo dialects have no arguments for it.
+        values.truncate(row.arguments.len());
+    }
+    let count = values.len();
+    if count > row.arguments.len() {
+        return Err(format!("the server sends more arguments than {name} has"));
+    }
+    let written = json::print(&Value::Array(values.clone()));
+    let mut fitted = fit::fit_arguments(&row.arguments, values)
+        .map_err(|wrong| format!("the server's own packet {name} does not match the tables: {wrong}"))?;
+    fitted.truncate(count);
+    // Compared as text, because the keys of a map have no order.
+    if json::print(&Value::Array(fitted)) != written {
+        return Err(format!("the server's own packet {name} would be changed by the types of these tables"));
+    }
+    Ok(())
+}
