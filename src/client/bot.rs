@@ -369,7 +369,8 @@ mod tests {
             r#"["update",[6,[0,0,65536000,65536000,0,0,0,null],[],[9,"bot 3",3,2000,2000,0]]]"#,
         ];
         for text in json {
-            let message = dialect.msgpack_from_json(Direction::ToClient, text).unwrap();
+            let packet = dialect.decode_json(Direction::ToClient, text).unwrap();
+            let message = dialect.encode(Direction::ToClient, &packet.row.name, &packet.values).unwrap();
             tell(&mut bot, &mut conn, &message);
         }
         assert_eq!(bot.stage(), Stage::Playing);

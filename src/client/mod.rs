@@ -62,7 +62,8 @@
 //!     r#"["spawned",[9]]"#,
 //!     r#"["update",[6,[0,0,65536000,65536000,0,0,0,null],[],[9,"bot 0",3,2000,2000,0]]]"#,
 //! ] {
-//!     server.send_binary(&dialect.msgpack_from_json(Direction::ToClient, text)?);
+//!     let packet = dialect.decode_json(Direction::ToClient, text)?;
+//!     server.send_binary(&dialect.encode(Direction::ToClient, &packet.row.name, &packet.values)?);
 //! }
 //! let mut bytes = Vec::new();
 //! server.drain_output(&mut bytes);

@@ -8,7 +8,6 @@ use std::f64::consts::{PI, TAU};
 
 use rmpv::Value;
 
-use super::decoded::number;
 use super::grammar::{Shape, Unit};
 
 /// Steps of a binary angle in one turn.
@@ -50,8 +49,10 @@ pub fn round_2dec(number: f64) -> f64 {
 pub(super) fn read(value: &Value, shape: &Shape) -> Option<u16> {
     match shape {
         Shape::Num { .. } => from_radians(value.as_f64()?),
-        Shape::Int { unit: Some(Unit::Turn8), .. } => number::<u8>(value).map(|turn| u16::from(turn) << 8),
-        _ => number(value),
+        Shape::Int { unit: Some(Unit::Turn8), .. } => {
+            Some(u16::from(u8::try_from(value.as_u64()?).ok()?) << 8)
+        }
+        _ => u16::try_from(value.as_u64()?).ok(),
     }
 }
 

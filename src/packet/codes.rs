@@ -5,15 +5,9 @@
 //!   to_server  move  reliable  33          9            …  direction:num.rad|nil  walk this way; nil stops
 //! ```
 //!
-//! A table is tab-separated text with one row per packet and one column per dialect; `:str` and
-//! `:int` give the type of the codes on the wire, and `-` means that the dialect does not have the
-//! packet. The same code may mean different things in the two directions, but never in one. Where
-//! dialects differ in arguments, a packet has several rows of the same name, each for other
-//! dialects.
-//!
-//! The tables in `packet_codes/*.tsv` are built in. This module opens no file: the caller reads
-//! other tables and passes their text. The result is [`Codes`], which provides the [`Dialect`]s, or
-//! a [`TableError`] with file, line and reason.
+//! `packet_codes/README.md` describes the columns. The tables in `packet_codes/*.tsv` are built in.
+//! This module opens no file: the caller reads other tables and passes their text. The result is
+//! [`Codes`], which provides the [`Dialect`]s, or a [`TableError`] with file, line and reason.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -52,12 +46,14 @@ impl fmt::Display for TableError {
 impl std::error::Error for TableError {}
 
 /// All tables together.
+#[derive(Debug)]
 pub struct Codes {
     tables: Vec<Table>,
     dialects: Vec<Arc<Dialect>>,
 }
 
 /// One file: its dialects and its rows.
+#[derive(Debug)]
 pub struct Table {
     /// The file's name.
     pub file: String,
@@ -65,13 +61,6 @@ pub struct Table {
     pub dialects: Vec<String>,
     /// The table's rows, in order.
     pub rows: Vec<Arc<Row>>,
-}
-
-/// Prints only the file names, because the tables are long.
-impl fmt::Debug for Codes {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_list().entries(self.tables.iter().map(|table| &table.file)).finish()
-    }
 }
 
 impl Codes {
@@ -85,13 +74,13 @@ impl Codes {
     /// Reads tables from (file name, text) pairs.
     pub fn from_texts<F: AsRef<str>, T: AsRef<str>>(texts: &[(F, T)]) -> Result<Codes, TableError> {
         let mut reader = Reader::default();
-        let mut tables = Vec::new();
         for (file, text) in texts {
-            tables.push(reader.table(file.as_ref(), text.as_ref())?);
+            reader.read(file.as_ref(), text.as_ref())?;
         }
-        let rows = || reader.rows.iter().cloned();
-        let dialects = reader.columns.iter().map(|(name, _)| Arc::new(Dialect::new(name, rows())));
-        let dialects = dialects.collect();
+        let tables = reader.tables;
+        let rows = || tables.iter().flat_map(|table| table.rows.iter().cloned());
+        let names = tables.iter().flat_map(|table| &table.dialects);
+        let dialects = names.map(|name| Arc::new(Dialect::new(name, rows()))).collect();
         Ok(Codes { tables, dialects })
     }
 
@@ -105,6 +94,11 @@ impl Codes {
         self.tables.iter().flat_map(|table| table.rows.iter().map(Arc::as_ref))
     }
 
+    /// All dialects, in the order of the columns.
+    pub fn dialects(&self) -> impl Iterator<Item = &Arc<Dialect>> {
+        self.dialects.iter()
+    }
+
     /// A dialect by its name, as in the heading of a table and in `?dialect=`.
     pub fn dialect(&self, name: &str) -> Option<Arc<Dialect>> {
         self.dialects.iter().find(|dialect| dialect.name() == name).cloned()
@@ -114,45 +108,34 @@ impl Codes {
     /// makes it.
     pub fn check_lanes(&self) -> Result<(), String> {
         let builtin = Codes::builtin();
-        for (table, row) in
-            self.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)))
-        {
-            let is_other = |made: &&Row| {
-                made.direction == Direction::ToClient
-                    && (made.direction, &made.name) == (row.direction, &row.name)
-                    && made.codes.iter().any(|(dialect, _)| row.code(dialect).is_some())
-                    && made.lane != row.lane
-            };
-            if let Some(made) = builtin.rows().find(is_other) {
-                let (name, lane) = (&row.name, made.lane.name());
-                return Err(format!(
-                    "{}: lane of {name}: must be {lane}, the lane in the built-in tables",
-                    table.file
-                ));
+        let columns =
+            self.tables.iter().flat_map(|table| table.dialects.iter().map(move |name| (table, name)));
+        for (table, dialect) in columns {
+            let (Some(own), Some(made)) = (self.dialect(dialect), builtin.dialect(dialect)) else { continue };
+            for row in own.rows(Direction::ToClient) {
+                let made = made.row(Direction::ToClient, &row.name);
+                if let Some(lane) = made.map(|made| made.lane).filter(|lane| *lane != row.lane) {
+                    let (file, lane) = (&table.file, lane.name());
+                    return Err(format!(
+                        "{file}: lane of {}: must be {lane}, the lane in the built-in tables",
+                        row.name
+                    ));
+                }
             }
         }
         Ok(())
     }
-
-    /// All dialects, in the order of the columns.
-    pub fn dialects(&self) -> impl Iterator<Item = &Arc<Dialect>> {
-        self.dialects.iter()
-    }
 }
 
-/// Whether a column's codes are text or numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CodeKind {
-    Str,
-    Int,
-}
+/// A dialect's column: its name, and how its codes are read.
+type Column = (String, fn(&str) -> Option<Code>);
 
 /// The state of reading the tables.
 #[derive(Default)]
 struct Reader {
-    /// Dialects in order, each with the file in whose heading it appears.
-    columns: Vec<(String, String)>,
-    rows: Vec<Arc<Row>>,
+    tables: Vec<Table>,
+    /// The number of rows of all tables.
+    rows: usize,
     /// Codes and names by dialect and direction, each with the file and line of its first use.
     taken: BTreeMap<(String, Direction, String), String>,
 }
@@ -161,46 +144,70 @@ const LEADING: [&str; 3] = ["direction", "name", "lane"];
 const TRAILING: [&str; 2] = ["arguments", "meaning"];
 
 impl Reader {
-    fn table(&mut self, file: &str, text: &str) -> Result<Table, TableError> {
-        let error = |line: usize| {
-            let file = file.to_owned();
-            move |reason: String| TableError { file, line, reason }
-        };
-        let mut lines = text.lines();
-        let columns = heading(lines.next().unwrap_or("")).map_err(error(1))?;
-        for (dialect, _) in &columns {
-            if let Some((_, other)) = self.columns.iter().find(|(known, _)| known == dialect) {
-                return Err(error(1)(format!("the dialect {dialect:?} already has a column in {other}")));
-            }
-            self.columns.push((dialect.clone(), file.to_owned()));
+    fn read(&mut self, file: &str, text: &str) -> Result<(), TableError> {
+        let error = |line: usize, reason: String| TableError { file: file.to_owned(), line, reason };
+        let heading = text.lines().next().unwrap_or("");
+        let columns = self.heading(heading).map_err(|reason| error(1, reason))?;
+        let mut rows = Vec::new();
+        for (line, text) in text.lines().enumerate().skip(1).map(|(index, text)| (index + 1, text)) {
+            let row = self.row(text, &columns, &format!("{file}:{line}"));
+            rows.push(Arc::new(row.map_err(|reason| error(line, reason))?));
         }
-        let first = self.rows.len();
-        for (index, line) in lines.enumerate() {
-            let number = index + 2;
-            if self.rows.len() == limits::TABLE_ROWS {
-                return Err(error(number)(format!(
-                    "too many rows: the maximum for all tables is {}",
-                    limits::TABLE_ROWS
-                )));
-            }
-            let row = read_row(line, &columns).map_err(error(number))?;
-            let fits = self.claim(&row, &format!("{file}:{number}"));
-            fits.and_then(|()| needs::check_row(&row)).map_err(error(number))?;
-            self.rows.push(Arc::new(row));
-        }
-        let rows = self.rows[first..].to_vec();
         let dialects = columns.into_iter().map(|(dialect, _)| dialect).collect();
-        Ok(Table { file: file.to_owned(), dialects, rows })
+        self.tables.push(Table { file: file.to_owned(), dialects, rows });
+        Ok(())
+    }
+
+    /// Reads the first line: the fixed columns, and the dialects between them.
+    fn heading(&self, line: &str) -> Result<Vec<Column>, String> {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let middle = cells.strip_prefix(&LEADING).and_then(|cells| cells.strip_suffix(&TRAILING));
+        let Some(middle) = middle.filter(|dialects| !dialects.is_empty()) else {
+            let columns = "direction, name, lane, one or more dialects, arguments, meaning";
+            return Err(format!("the heading must be: {columns}"));
+        };
+        let mut columns: Vec<Column> = Vec::new();
+        for cell in middle {
+            let (name, read): (_, fn(&str) -> _) = match cell.split_once(':') {
+                Some((name, "str")) => (name, text_code),
+                Some((name, "int")) => (name, number_code),
+                _ => return Err(format!("the dialect column {cell:?} must end in :str or :int")),
+            };
+            let fits = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
+            if name.is_empty() || !name.chars().all(fits) {
+                return Err(format!("bad dialect name {name:?}: use lower-case letters, digits and -"));
+            }
+            if columns.iter().any(|(known, _)| known == name) {
+                return Err(format!("the dialect {name:?} has two columns"));
+            }
+            let mut tables = self.tables.iter();
+            if let Some(other) = tables.find(|table| table.dialects.iter().any(|known| known == name)) {
+                return Err(format!("the dialect {name:?} already has a column in {}", other.file));
+            }
+            columns.push((name.to_owned(), read));
+        }
+        Ok(columns)
+    }
+
+    /// Reads a row and checks it; `here` is its file and line.
+    fn row(&mut self, line: &str, columns: &[Column], here: &str) -> Result<Row, String> {
+        if self.rows == limits::TABLE_ROWS {
+            return Err(format!("too many rows: the maximum for all tables is {}", limits::TABLE_ROWS));
+        }
+        self.rows += 1;
+        let row = read_row(line, columns)?;
+        self.claim(&row, here)?;
+        needs::check_row(&row)?;
+        Ok(row)
     }
 
     /// Reserves the row's codes and names, which must be free in its direction.
     fn claim(&mut self, row: &Row, here: &str) -> Result<(), String> {
-        let direction = row.direction;
         for (dialect, code) in &row.codes {
             for what in [format!("code {code}"), format!("name {}", row.name)] {
-                let key = (dialect.clone(), direction, what.clone());
+                let key = (dialect.clone(), row.direction, what.clone());
                 if let Some(before) = self.taken.insert(key, here.to_owned()) {
-                    let direction = direction.name();
+                    let direction = row.direction.name();
                     return Err(format!("duplicate {what} of {dialect} {direction}, first at {before}"));
                 }
             }
@@ -209,77 +216,39 @@ impl Reader {
     }
 }
 
-/// Reads the first line: the fixed columns, and the dialects between them.
-fn heading(line: &str) -> Result<Vec<(String, CodeKind)>, String> {
-    let cells: Vec<&str> = line.split('\t').collect();
-    let middle = cells.len().checked_sub(LEADING.len() + TRAILING.len()).filter(|dialects| *dialects > 0);
-    let fixed = |from: usize, names: &[&str]| cells.get(from..from + names.len()) == Some(names);
-    let Some(middle) = middle.filter(|middle| fixed(0, &LEADING) && fixed(LEADING.len() + middle, &TRAILING))
-    else {
-        return Err(
-            "the heading must be: direction, name, lane, one or more dialects, arguments, meaning".to_owned()
-        );
-    };
-    let mut columns: Vec<(String, CodeKind)> = Vec::new();
-    for cell in &cells[LEADING.len()..LEADING.len() + middle] {
-        let (name, kind) = match cell.split_once(':') {
-            Some((name, "str")) => (name, CodeKind::Str),
-            Some((name, "int")) => (name, CodeKind::Int),
-            _ => return Err(format!("the dialect column {cell:?} must end in :str or :int")),
-        };
-        let fits = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
-        if name.is_empty() || !name.chars().all(fits) {
-            return Err(format!("bad dialect name {name:?}: use lower-case letters, digits and -"));
-        }
-        if columns.iter().any(|(known, _)| known == name) {
-            return Err(format!("the dialect {name:?} has two columns"));
-        }
-        columns.push((name.to_owned(), kind));
-    }
-    Ok(columns)
-}
-
-fn read_row(line: &str, columns: &[(String, CodeKind)]) -> Result<Row, String> {
+fn read_row(line: &str, columns: &[Column]) -> Result<Row, String> {
     let cells: Vec<&str> = line.split('\t').collect();
     let expected = LEADING.len() + columns.len() + TRAILING.len();
-    if cells.len() != expected {
+    let ([direction, name, lane, codes @ .., arguments, meaning], true) =
+        (&cells[..], cells.len() == expected)
+    else {
         return Err(format!("{} columns, but the heading has {expected}", cells.len()));
-    }
-    let direction = Direction::ALL.into_iter().find(|direction| direction.name() == cells[0]);
-    let direction =
-        direction.ok_or_else(|| format!("bad direction {:?}: to_server or to_client", cells[0]))?;
-    grammar::check_name(cells[1])?;
-    let lane = [Lane::Reliable, Lane::Latest].into_iter().find(|lane| lane.name() == cells[2]);
-    let lane = lane.ok_or_else(|| format!("bad lane {:?}: reliable or latest", cells[2]))?;
-    let mut codes = Vec::new();
-    for ((dialect, kind), cell) in columns.iter().zip(&cells[LEADING.len()..]) {
-        if *cell != "-" {
-            codes.push((dialect.clone(), read_code(cell, *kind)?));
-        }
-    }
+    };
+    let known = Direction::ALL.into_iter().find(|known| known.name() == *direction);
+    let direction = known.ok_or_else(|| format!("bad direction {direction:?}: to_server or to_client"))?;
+    grammar::check_name(name)?;
+    let known = Lane::ALL.into_iter().find(|known| known.name() == *lane);
+    let lane = known.ok_or_else(|| format!("bad lane {lane:?}: reliable or latest"))?;
+    let present = columns.iter().zip(codes).filter(|(_, cell)| **cell != "-");
+    let codes = present.map(|((dialect, read), cell)| {
+        Ok((dialect.clone(), read(cell).ok_or_else(|| format!("bad code {cell:?}"))?))
+    });
+    let codes: Vec<(String, Code)> = codes.collect::<Result<_, String>>()?;
     if codes.is_empty() {
         return Err("no dialect has a code for this packet".to_owned());
     }
-    let arguments = grammar::parse_arguments(cells[expected - 2])?;
-    let meaning = cells[expected - 1].to_owned();
-    Ok(Row { direction, name: cells[1].to_owned(), lane, codes, arguments, meaning })
+    let arguments = grammar::parse_arguments(arguments)?;
+    Ok(Row { direction, name: (*name).to_owned(), lane, codes, arguments, meaning: (*meaning).to_owned() })
 }
 
-/// Codes are short: text of 1 to 16 printable ASCII characters, or a number that MessagePack writes in one byte.
-fn read_code(cell: &str, kind: CodeKind) -> Result<Code, String> {
-    const LONGEST: usize = 16;
-    const LARGEST: u32 = 127;
-    let bad = || format!("bad code {cell:?}");
-    match kind {
-        CodeKind::Str => {
-            let fits =
-                (1..=LONGEST).contains(&cell.len()) && cell.bytes().all(|sign| sign.is_ascii_graphic());
-            fits.then(|| Code::Str(cell.to_owned())).ok_or_else(bad)
-        }
-        CodeKind::Int => {
-            let plain = cell.bytes().all(|digit| digit.is_ascii_digit());
-            let code = cell.parse().ok().filter(|code| plain && *code <= LARGEST);
-            code.map(Code::Int).ok_or_else(bad)
-        }
-    }
+/// A code of 1 to 16 printable ASCII characters.
+fn text_code(cell: &str) -> Option<Code> {
+    let fits = (1..=16).contains(&cell.len()) && cell.bytes().all(|sign| sign.is_ascii_graphic());
+    fits.then(|| Code::Str(cell.to_owned()))
+}
+
+/// A code that MessagePack writes in one byte.
+fn number_code(cell: &str) -> Option<Code> {
+    let is_plain = cell.bytes().all(|digit| digit.is_ascii_digit());
+    cell.parse().ok().filter(|code| is_plain && *code <= 127).map(Code::Int)
 }

@@ -3,7 +3,7 @@
 //! Decoding takes the payload of one message and its direction, and returns [`Decoded`], a row of
 //! the table with one canonical value for each argument, or a [`PacketError`]. Encoding checks the
 //! values against the same row, so that the bytes match what a reader of the table expects. The hot
-//! path skips this check: it takes [`Dialect::prefix`] and appends the array of arguments itself.
+//! path skips this check: it takes [`Dialect::opening`] and appends the array of arguments itself.
 //!
 //! The envelope of every dialect is the array `[code, [arguments…]]`. The decoder tolerates an
 //! envelope without arguments, values after the arguments, and a numeric code in any width or as a
@@ -58,12 +58,6 @@ impl PacketError {
     }
 }
 
-impl From<Broken> for PacketError {
-    fn from(broken: Broken) -> Self {
-        Self::Broken(broken)
-    }
-}
-
 impl fmt::Display for PacketError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -100,7 +94,6 @@ struct Side {
 
 struct Entry {
     row: Arc<Row>,
-    code: Code,
     /// The envelope up to the array of arguments: `92` and the code.
     prefix: Vec<u8>,
 }
@@ -118,9 +111,9 @@ impl Dialect {
                 Code::Str(code) => msgpack::write_str(&mut prefix, code),
                 Code::Int(code) => msgpack::write_uint(&mut prefix, u64::from(*code)),
             }
-            side.by_code.insert(code.clone(), side.entries.len());
+            side.by_code.insert(code, side.entries.len());
             side.by_name.insert(row.name.clone(), side.entries.len());
-            side.entries.push(Entry { row, code, prefix });
+            side.entries.push(Entry { row, prefix });
         }
         dialect
     }
@@ -132,29 +125,28 @@ impl Dialect {
 
     /// The rows of one direction, in table order.
     pub fn rows(&self, direction: Direction) -> impl Iterator<Item = &Row> {
-        self.side(direction).entries.iter().map(|entry| entry.row.as_ref())
+        self.sides[direction as usize].entries.iter().map(|entry| entry.row.as_ref())
     }
 
     /// A row by its name; `None` if the dialect does not have it.
     pub fn row(&self, direction: Direction, name: &str) -> Option<&Row> {
-        self.side(direction).named(name).map(|entry| entry.row.as_ref())
+        self.named(direction, name).map(|entry| entry.row.as_ref())
     }
 
     /// The encoded bytes of a packet up to its array of arguments (`92` and the code), to which the
     /// caller appends the array; `None` if the dialect does not have the packet.
     pub fn prefix(&self, direction: Direction, name: &str) -> Option<&[u8]> {
-        self.side(direction).named(name).map(|entry| entry.prefix.as_slice())
+        self.named(direction, name).map(|entry| entry.prefix.as_slice())
     }
 
     /// The `prefix` of a packet to a client, and its lane.
     pub fn opening(&self, name: &str) -> Option<(&[u8], Lane)> {
-        let entry = self.side(Direction::ToClient).named(name)?;
-        Some((&entry.prefix, entry.row.lane))
+        self.named(Direction::ToClient, name).map(|entry| (entry.prefix.as_slice(), entry.row.lane))
     }
 
     /// Decodes the payload of one binary message.
     pub fn decode(&self, direction: Direction, bytes: &[u8]) -> Result<Decoded<'_>, PacketError> {
-        let value = msgpack::read(bytes, Bounds::of(direction))?;
+        let value = msgpack::read(bytes, Bounds::of(direction)).map_err(PacketError::Broken)?;
         self.open(direction, value, false)
     }
 
@@ -162,7 +154,7 @@ impl Dialect {
     /// may replace its code, for people who type by hand; if a name is also the code of another
     /// packet, it is read as the code.
     pub fn decode_json(&self, direction: Direction, text: &str) -> Result<Decoded<'_>, PacketError> {
-        let value = json::read(text, Bounds::of(direction))?;
+        let value = json::read(text, Bounds::of(direction)).map_err(PacketError::Broken)?;
         self.open(direction, value, true)
     }
 
@@ -184,10 +176,9 @@ impl Dialect {
         name: &str,
         values: &[Value],
     ) -> Result<(), PacketError> {
-        let Some(entry) = self.side(direction).named(name) else {
-            return Err(PacketError::Unknown { code: fit::excerpt(name) });
-        };
-        let fitted = entry.fit(values.to_vec())?;
+        let entry = self.named(direction, name);
+        let entry = entry.ok_or_else(|| PacketError::Unknown { code: fit::excerpt(name) })?;
+        let fitted = fit_row(&entry.row, values.to_vec())?;
         out.extend_from_slice(&entry.prefix);
         let given = values.len().min(fitted.len());
         msgpack::write_array_len(out, given);
@@ -198,64 +189,45 @@ impl Dialect {
     /// Converts a message to JSON text: `[code,[arguments…]]`. Intended for messages that the
     /// server itself has encoded, so the arguments are not checked against the table.
     pub fn json_from_msgpack(&self, direction: Direction, bytes: &[u8]) -> Result<String, PacketError> {
-        Ok(json::print(&msgpack::read(bytes, Bounds::of(direction))?))
+        msgpack::read(bytes, Bounds::of(direction))
+            .map(|value| json::print(&value))
+            .map_err(PacketError::Broken)
     }
 
-    /// Converts JSON text, in which the packet may be given by code or by name, to MessagePack.
-    pub fn msgpack_from_json(&self, direction: Direction, text: &str) -> Result<Vec<u8>, PacketError> {
-        let decoded = self.decode_json(direction, text)?;
-        let mut values = decoded.values.as_slice();
-        while let [rest @ .., Value::Nil] = values {
-            values = rest;
-        }
-        self.encode(direction, &decoded.row.name, values)
-    }
-
-    fn side(&self, direction: Direction) -> &Side {
-        &self.sides[direction as usize]
+    fn named(&self, direction: Direction, name: &str) -> Option<&Entry> {
+        let side = &self.sides[direction as usize];
+        side.by_name.get(name).map(|place| &side.entries[*place])
     }
 
     /// Opens the envelope and checks the arguments against the row.
     fn open(&self, direction: Direction, value: Value, by_name: bool) -> Result<Decoded<'_>, PacketError> {
-        let envelope = || PacketError::from(Broken::new(Rule::Envelope, 0));
+        let envelope = || PacketError::Broken(Broken::new(Rule::Envelope, 0));
         let Value::Array(parts) = value else { return Err(envelope()) };
         let mut parts = parts.into_iter();
         let code = parts.next().as_ref().and_then(as_code).ok_or_else(envelope)?;
-        let side = self.side(direction);
+        let side = &self.sides[direction as usize];
         let entry = side.by_code.get(&code).map(|place| &side.entries[*place]);
-        let entry = entry.or_else(|| if by_name { side.named(&code.to_string()) } else { None });
-        let Some(entry) = entry else {
-            return Err(PacketError::Unknown { code: fit::excerpt(&code.to_string()) });
-        };
+        let entry = entry.or_else(|| if by_name { self.named(direction, &code.to_string()) } else { None });
+        let unknown = || PacketError::Unknown { code: fit::excerpt(&code.to_string()) };
+        let row = &*entry.ok_or_else(unknown)?.row;
         let values = match parts.next() {
             None | Some(Value::Nil) => Vec::new(),
             Some(Value::Array(values)) => values,
-            Some(_) => return Err(entry.not_a_list()),
+            Some(_) => {
+                let code = row.code(&self.name).map(Code::to_string).unwrap_or_default();
+                let found = format!("an unknown value after the code {code}");
+                let (argument, expected) = ("arguments".to_owned(), "an array".to_owned());
+                let wrong = WrongArgument { argument, expected, found };
+                return Err(PacketError::Arguments { packet: row.name.clone(), wrong });
+            }
         };
-        Ok(Decoded { row: &entry.row, values: entry.fit(values)? })
+        Ok(Decoded { row, values: fit_row(row, values)? })
     }
 }
 
-impl Side {
-    fn named(&self, name: &str) -> Option<&Entry> {
-        self.by_name.get(name).map(|place| &self.entries[*place])
-    }
-}
-
-impl Entry {
-    fn fit(&self, values: Vec<Value>) -> Result<Vec<Value>, PacketError> {
-        fit::fit_arguments(&self.row.arguments, values)
-            .map_err(|wrong| PacketError::Arguments { packet: self.row.name.clone(), wrong })
-    }
-
-    fn not_a_list(&self) -> PacketError {
-        let wrong = WrongArgument {
-            argument: "arguments".to_owned(),
-            expected: "an array".to_owned(),
-            found: format!("an unknown value after the code {}", self.code),
-        };
-        PacketError::Arguments { packet: self.row.name.clone(), wrong }
-    }
+fn fit_row(row: &Row, values: Vec<Value>) -> Result<Vec<Value>, PacketError> {
+    fit::fit_arguments(&row.arguments, values)
+        .map_err(|wrong| PacketError::Arguments { packet: row.name.clone(), wrong })
 }
 
 /// The code that a value represents: text, or a number from 0.

@@ -1,8 +1,7 @@
 //! Maps a request path to the dialect spoken there.
 //!
 //! The path of the upgrade request selects the dialect, because in the MooMoo dialects the server
-//! speaks first. Two fields of the query can select another dialect and JSON. This module does not
-//! parse requests: the caller, a server or a capture reader, extracts the path and the two fields.
+//! speaks first. Two fields of the query can select another dialect and JSON.
 
 use std::sync::Arc;
 

@@ -190,15 +190,11 @@ pub(super) fn excerpt(text: &str) -> String {
 /// Describes a value in a few words.
 fn describe(value: &Value) -> String {
     match value {
-        Value::Nil => "nil".to_owned(),
-        Value::Boolean(truth) => truth.to_string(),
-        Value::Integer(number) => number.to_string(),
-        Value::F32(number) => number.to_string(),
-        Value::F64(number) => number.to_string(),
         Value::String(text) => format!("text \"{}\"", excerpt(text.as_str().unwrap_or(""))),
         Value::Binary(bytes) => format!("{} bytes", bytes.len()),
         Value::Array(values) => format!("an array of {}", values.len()),
         Value::Map(pairs) => format!("a map of {}", pairs.len()),
         Value::Ext(..) => "an extension type".to_owned(),
+        scalar => scalar.to_string(),
     }
 }

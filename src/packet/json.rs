@@ -1,9 +1,8 @@
 //! JSON: the same packets in text frames, for people who type by hand (`?format=json`).
 //!
-//! Reading a text message gives the [`Value`] that the MessagePack message would have held;
-//! printing does the reverse. The same bounds hold: depth, number of values, one value per message,
-//! no duplicate key. Bytes (MessagePack `bin`), NaN and infinities, which JSON lacks, print as
-//! `null`; no packet of a table has them.
+//! Reading a text gives the [`Value`] that the MessagePack message would have held; printing does
+//! the reverse. The same bounds hold. Bytes (MessagePack `bin`), NaN and infinities, which JSON
+//! lacks, print as `null`; no packet of a table has them.
 
 use rmpv::Value;
 use serde_json::Value as Json;
@@ -19,13 +18,13 @@ pub fn read(text: &str, bounds: Bounds) -> Result<Value, Broken> {
             text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
         Broken::new(Rule::BadJson, (line_start + error.column()).min(text.len()))
     })?;
-    let mut counted = Counted::default();
-    let value = counted.value(json);
-    if counted.keys < colons {
+    let (mut values, mut keys) = (0, 0);
+    let value = from_json(json, &mut values, &mut keys);
+    if keys < colons {
         // A parsed map keeps only one of two equal keys, so a duplicate key shows as a missing one.
         return Err(Broken::new(Rule::DuplicateKey, 0));
     }
-    if counted.values > bounds.values {
+    if values + keys > bounds.values {
         return Err(Broken::new(Rule::TooManyValues, 0));
     }
     Ok(value)
@@ -65,34 +64,23 @@ fn survey(text: &str, bounds: Bounds) -> Result<usize, Broken> {
     Ok(colons)
 }
 
-/// Converts JSON to values and counts them, keys included.
-#[derive(Default)]
-struct Counted {
-    values: usize,
-    keys: usize,
-}
-
-impl Counted {
-    /// The survey has bounded the recursion.
-    fn value(&mut self, json: Json) -> Value {
-        self.values += 1;
-        match json {
-            Json::Null => Value::Nil,
-            Json::Bool(truth) => Value::Boolean(truth),
-            Json::Number(number) => match (number.as_i64(), number.as_u64()) {
-                (Some(signed), _) => Value::from(signed),
-                (None, Some(unsigned)) => Value::from(unsigned),
-                (None, None) => Value::F64(number.as_f64().unwrap_or(0.0)),
-            },
-            Json::String(text) => Value::from(text),
-            Json::Array(values) => Value::Array(values.into_iter().map(|value| self.value(value)).collect()),
-            Json::Object(pairs) => {
-                self.keys += pairs.len();
-                self.values += pairs.len();
-                Value::Map(
-                    pairs.into_iter().map(|(key, value)| (Value::from(key), self.value(value))).collect(),
-                )
-            }
+/// Converts JSON and counts its values and keys. The survey has bounded the recursion.
+fn from_json(json: Json, values: &mut usize, keys: &mut usize) -> Value {
+    *values += 1;
+    match json {
+        Json::Null => Value::Nil,
+        Json::Bool(truth) => Value::Boolean(truth),
+        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(signed), _) => Value::from(signed),
+            (None, Some(unsigned)) => Value::from(unsigned),
+            (None, None) => Value::F64(number.as_f64().unwrap_or(0.0)),
+        },
+        Json::String(text) => Value::from(text),
+        Json::Array(list) => list.into_iter().map(|value| from_json(value, values, keys)).collect(),
+        Json::Object(pairs) => {
+            *keys += pairs.len();
+            let pairs = pairs.into_iter();
+            Value::Map(pairs.map(|(key, value)| (Value::from(key), from_json(value, values, keys))).collect())
         }
     }
 }
@@ -108,11 +96,9 @@ fn to_json(value: &Value) -> Json {
         Value::F32(number) => Json::from(f64::from(*number)),
         Value::F64(number) => Json::from(*number),
         Value::String(text) => Json::from(text.as_str().unwrap_or("")),
-        Value::Array(values) => Json::Array(values.iter().map(to_json).collect()),
+        Value::Array(values) => values.iter().map(to_json).collect(),
         Value::Map(pairs) => {
-            let pair =
-                |(key, value): &(Value, Value)| (key.as_str().unwrap_or("").to_owned(), to_json(value));
-            Json::Object(pairs.iter().map(pair).collect())
+            pairs.iter().map(|(key, value)| (key.as_str().unwrap_or(""), to_json(value))).collect()
         }
     }
 }

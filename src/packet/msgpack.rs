@@ -1,16 +1,13 @@
 //! MessagePack: one bounded scan before reading, and a canonical writer.
 //!
-//! Reading turns the bytes of one message into one [`Value`], or the broken rule with its offset.
-//! Writing appends a value, or one item at a time, to a buffer that the caller owns; the feed does
-//! the latter on the hot path.
-//!
 //! `rmpv` decodes the values, but it accepts the reserved byte, text that is not UTF-8, bytes after
 //! the value and duplicate keys, and it allocates by declared length. So [`check`] scans the bytes
 //! first: once, from the front, with a stack of at most [`Bounds::depth`] entries and no recursion.
 //! It never reserves memory on the strength of a length field alone.
 //!
-//! The writer uses the shortest form of each integer, length and text, and writes floats without a
-//! fraction as integers, as the clients of the MooMoo dialects do.
+//! The writer appends to a buffer that the caller owns, uses the shortest form of each integer,
+//! length and text, and writes floats without a fraction as integers, as the clients of the MooMoo
+//! dialects do.
 
 use std::fmt;
 
@@ -85,22 +82,15 @@ impl std::error::Error for Broken {}
 
 /// The kind of value that a first byte starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are those of the MessagePack specification")]
 pub enum Kind {
-    /// `c0`
     Nil,
-    /// `c2` and `c3`
     Bool,
-    /// Any of the signed and unsigned integers.
     Int,
-    /// `ca` (32 bits) and `cb` (64 bits)
     Float,
-    /// Text.
     Str,
-    /// Bytes.
     Bin,
-    /// An array: [`Token::length`] values follow.
     Array,
-    /// A map: [`Token::length`] pairs of key and value follow.
     Map,
 }
 
@@ -152,7 +142,7 @@ pub fn token(bytes: &[u8], offset: usize) -> Result<Token, Broken> {
 struct Open {
     /// Values (keys counted) that have not started.
     left: usize,
-    map: bool,
+    is_map: bool,
     /// The index of this map's first key in the list of keys.
     keys_from: usize,
 }
@@ -162,28 +152,51 @@ struct Open {
 pub fn check(bytes: &[u8], bounds: Bounds) -> Result<(), Broken> {
     let mut open: Vec<Open> = Vec::with_capacity(bounds.depth);
     let mut keys: Vec<&[u8]> = Vec::new();
-    let mut at = 0;
-    let mut values = 0;
+    let (mut at, mut values) = (0, 0);
     loop {
-        let token = token(bytes, at)?;
+        let broken = |rule| Err(Broken::new(rule, at));
+        let Token { kind, head, length } = token(bytes, at)?;
         values += 1;
         if values > bounds.values {
-            return Err(Broken::new(Rule::TooManyValues, at));
+            return broken(Rule::TooManyValues);
         }
-        if let Some(parent) = open.last_mut() {
+        let key_of = open.last_mut().and_then(|parent| {
             parent.left -= 1;
-            if parent.map && parent.left % 2 == 1 {
-                note_key(bytes, at, token, &mut keys, parent.keys_from)?;
-            }
+            (parent.is_map && parent.left % 2 == 1).then_some(parent.keys_from)
+        });
+        if key_of.is_some() && kind != Kind::Str {
+            return broken(Rule::KeyNotText);
         }
-        at = match token.kind {
-            Kind::Array | Kind::Map => {
-                let opened = enter(bytes, at, token, open.len() < bounds.depth, keys.len())?;
-                open.push(opened);
-                at + token.head
+        let rest = &bytes[at + head..];
+        if let Kind::Array | Kind::Map = kind {
+            if open.len() >= bounds.depth {
+                return broken(Rule::TooDeep);
             }
-            _ => skip_content(bytes, at, token)?,
-        };
+            let is_map = kind == Kind::Map;
+            // Each value needs at least one byte.
+            let left = length.saturating_mul(if is_map { 2 } else { 1 });
+            if left > rest.len() {
+                return broken(Rule::DeclaredSize);
+            }
+            open.push(Open { left, is_map, keys_from: keys.len() });
+            at += head;
+        } else {
+            let Some(content) = rest.get(..length) else {
+                let is_number = matches!(kind, Kind::Int | Kind::Float);
+                return broken(if is_number { Rule::Truncated } else { Rule::DeclaredSize });
+            };
+            if kind == Kind::Str && std::str::from_utf8(content).is_err() {
+                return broken(Rule::InvalidUtf8);
+            }
+            if let Some(keys_from) = key_of {
+                // A packet has few keys, so they are compared one by one.
+                if keys[keys_from..].contains(&content) {
+                    return broken(Rule::DuplicateKey);
+                }
+                keys.push(content);
+            }
+            at += head + length;
+        }
         while open.last().is_some_and(|container| container.left == 0) {
             keys.truncate(open.pop().map_or(0, |done| done.keys_from));
         }
@@ -192,55 +205,6 @@ pub fn check(bytes: &[u8], bounds: Bounds) -> Result<(), Broken> {
         }
     }
     if at < bytes.len() { Err(Broken::new(Rule::TrailingBytes, at)) } else { Ok(()) }
-}
-
-/// Opens a container. Each of its values needs at least one byte, so a count above the number of
-/// remaining bytes is rejected.
-fn enter(bytes: &[u8], at: usize, token: Token, room: bool, keys_from: usize) -> Result<Open, Broken> {
-    if !room {
-        return Err(Broken::new(Rule::TooDeep, at));
-    }
-    let map = token.kind == Kind::Map;
-    let left = token.length.saturating_mul(if map { 2 } else { 1 });
-    if left > bytes.len() - at - token.head {
-        return Err(Broken::new(Rule::DeclaredSize, at));
-    }
-    Ok(Open { left, map, keys_from })
-}
-
-/// Checks a scalar's content and returns the offset after it.
-fn skip_content(bytes: &[u8], at: usize, token: Token) -> Result<usize, Broken> {
-    let start = at + token.head;
-    if token.length > bytes.len() - start {
-        let numeric = matches!(token.kind, Kind::Int | Kind::Float);
-        return Err(Broken::new(if numeric { Rule::Truncated } else { Rule::DeclaredSize }, at));
-    }
-    let content = &bytes[start..start + token.length];
-    if token.kind == Kind::Str && std::str::from_utf8(content).is_err() {
-        return Err(Broken::new(Rule::InvalidUtf8, at));
-    }
-    Ok(start + token.length)
-}
-
-/// Rejects a key that is not text, and a duplicate key. A packet has few keys, so they are compared
-/// one by one.
-fn note_key<'a>(
-    bytes: &'a [u8],
-    at: usize,
-    token: Token,
-    keys: &mut Vec<&'a [u8]>,
-    keys_from: usize,
-) -> Result<(), Broken> {
-    if token.kind != Kind::Str {
-        return Err(Broken::new(Rule::KeyNotText, at));
-    }
-    let end = skip_content(bytes, at, token)?;
-    let key = &bytes[at + token.head..end];
-    if keys[keys_from..].contains(&key) {
-        return Err(Broken::new(Rule::DuplicateKey, at));
-    }
-    keys.push(key);
-    Ok(())
 }
 
 /// Checks and reads the one value of a message.
@@ -276,12 +240,6 @@ pub fn write_int(out: &mut Vec<u8>, value: i64) {
 #[inline]
 pub fn write_nil(out: &mut Vec<u8>) {
     out.push(0xc0);
-}
-
-/// Appends `true` or `false`.
-#[inline]
-pub fn write_bool(out: &mut Vec<u8>, value: bool) {
-    out.push(if value { 0xc3 } else { 0xc2 });
 }
 
 /// Appends text with the shortest length field.
@@ -329,7 +287,7 @@ pub fn write_f64_2dec(out: &mut Vec<u8>, number: f64) {
 pub fn write_value(out: &mut Vec<u8>, value: &Value) {
     match value {
         Value::Nil | Value::Ext(..) => write_nil(out),
-        Value::Boolean(value) => write_bool(out, *value),
+        Value::Boolean(value) => out.push(if *value { 0xc3 } else { 0xc2 }),
         Value::Integer(value) => match (value.as_i64(), value.as_u64()) {
             (Some(signed), _) => write_int(out, signed),
             (None, unsigned) => write_uint(out, unsigned.unwrap_or(u64::MAX)),
