@@ -5,6 +5,7 @@
 //!   packet  link, IPv4 or IPv6, TCP ──► a segment                       ──► LINKTYPE_RAW
 //!   stream  segments ──► connections: both directions in sequence order
 //!   record  LINKTYPE_USER0 ──► what the world was told                  ──► bytes
+//!   writer                                    connections and records ──► blocks
 //! ```
 //!
 //! Reading gives the packets of a file, borrowed from its bytes; its TCP connections; and its world
@@ -17,6 +18,7 @@ pub mod packet;
 pub mod pcapng;
 pub mod record;
 pub mod stream;
+pub mod writer;
 
 pub use file::{Capture, CaptureError, Packet, Rule};
 pub use record::Record;

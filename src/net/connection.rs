@@ -29,7 +29,7 @@ use super::host::Host;
 use super::metrics::Metrics;
 use super::pages;
 use super::stream::{drain, read, write_all};
-use super::tap::Handshake;
+use super::tap::{What, Who};
 use super::wire;
 use crate::host::admission::Permit;
 use crate::host::budgets::Spending;
@@ -123,10 +123,10 @@ fn respond(
     let id = host.next_client.fetch_add(1, Ordering::Relaxed);
     info!(client = id, %address, dialect = endpoint.dialect.name(), json = endpoint.is_json, "client connected");
     let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));
-    let spoken = (Arc::clone(&endpoint.dialect), endpoint.is_json);
-    let begun = (Arc::clone(&room.options.name), now, room.tick());
     // A capture shows the connection as it is, with the proxy at its other end.
-    host.tap.opened(id, Handshake::new((peer, local), spoken, begun, raw, response));
+    let what = What::opened((peer, local), (endpoint.dialect.name(), endpoint.is_json), raw, response);
+    let who = Who { client: id, player: 0, at: now, tick: room.tick() };
+    host.tap.opened(who, &room.options.name, what);
     let (tap, bytes_out) = (host.tap.clone(), host.metrics.bytes_out.clone());
     let socket = Socket { stream: Arc::clone(stream), tap, bytes_out };
     Ok(Some(Arc::new(Client::new((id, address), socket, room, endpoint, now))))

@@ -11,14 +11,13 @@
 //! There is never more than one capture at a time, and no existing file is overwritten.
 
 mod files;
-mod scribe;
+pub mod scribe;
 
 use std::io;
 use std::mem;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -47,150 +46,7 @@ impl Default for Rotation {
     }
 }
 
-/// See the [module](self).
-#[derive(Debug)]
-pub struct Recorder {
-    tap: Tap,
-    rotation: Rotation,
-    counts: Counts,
-    /// When the server's clock began.
-    started: Instant,
-    running: Mutex<Option<Running>>,
-}
-
-/// A capture that was started, even if it has since ended by itself.
-#[derive(Debug)]
-struct Running {
-    listener: Arc<Listener>,
-    progress: Arc<Progress>,
-    ended: Receiver<()>,
-}
-
-/// The progress of a capture.
-#[derive(Debug, Default)]
-struct Progress {
-    name: Mutex<String>,
-    /// Its thread has nothing more to write.
-    is_over: AtomicBool,
-    /// Why it ended by itself.
-    error: Mutex<Option<String>>,
-    /// Files that were begun after the first. What follows counts all of them.
-    more_files: AtomicU64,
-    packets: AtomicU64,
-    bytes: AtomicU64,
-    lost: AtomicU64,
-}
-
-impl Progress {
-    fn text(&self) -> String {
-        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let (name, error) = (self.name.lock().clone(), self.error.lock().clone());
-        let ended = error.map_or(String::new(), |error| format!("; ended: {error}"));
-        let (packets, bytes, lost) = (of(&self.packets), of(&self.bytes), of(&self.lost));
-        match of(&self.more_files) {
-            0 => format!("{name}: {packets} packets, {bytes} bytes, {lost} lost{ended}"),
-            more => {
-                let files = more + 1;
-                format!(
-                    "{files} files, {packets} packets, {bytes} bytes, {lost} lost; the last is {name}{ended}"
-                )
-            }
-        }
-    }
-}
-
-impl Recorder {
-    /// A recorder of what this tap sees, with no capture running.
-    pub fn new(tap: Tap, rotation: Rotation, counts: Counts, started: Instant) -> Recorder {
-        Recorder { tap, rotation, counts, started, running: Mutex::default() }
-    }
-
-    /// Starts a capture of one client or of all. Returns the file's name.
-    ///
-    /// # Errors
-    /// A capture is already running, or the file cannot be created.
-    pub fn start(&self, target: Target, only: Option<u64>) -> Result<String, String> {
-        let mut running = self.running.lock();
-        if let Some(present) = running.as_ref().filter(|present| present.is_on()) {
-            return Err(format!("a capture is already running: {}", present.progress.name.lock()));
-        }
-        let named = match &target {
-            Target::File(path) => path.display().to_string(),
-            Target::Stdout => "standard output".to_owned(),
-        };
-        let output = Output::open(target).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => format!("{named} already exists"),
-            _ => format!("{named}: {error}"),
-        })?;
-        let name = output.name();
-        let progress = Arc::new(Progress::default());
-        name.clone_into(&mut progress.name.lock());
-        let listener = self.tap.listen_with_world(only, limits::CAPTURE_QUEUE_BYTES);
-        let (end, ended) = mpsc::channel();
-        let writing = Writing {
-            tap: self.tap.clone(),
-            listener: Arc::clone(&listener),
-            progress: Arc::clone(&progress),
-            output,
-            rotation: self.rotation,
-            scribe: Scribe::new(epoch_ns(self.started)),
-            counts: self.counts.clone(),
-            last: Duration::ZERO,
-        };
-        let spawned = thread::Builder::new().name("recorder".to_owned()).spawn(move || writing.run(end));
-        spawned.map_err(|error| format!("cannot start a thread to write {named}: {error}"))?;
-        *running = Some(Running { listener, progress, ended });
-        info!(file = name, client = only, "capture begins");
-        Ok(name)
-    }
-
-    /// Ends the capture, and waits briefly for its last bytes. Returns a summary.
-    ///
-    /// # Errors
-    /// No capture is running, or it cannot end because nothing reads the pipe that it writes to.
-    pub fn stop(&self) -> Result<String, String> {
-        let mut running = self.running.lock();
-        let present = running.as_ref().ok_or("no capture is running")?;
-        present.listener.close();
-        if present.ended.recv_timeout(limits::CAPTURE_END_TIME) == Err(RecvTimeoutError::Timeout) {
-            return Err(format!(
-                "{}; the reader has stopped reading, so the rest cannot be written",
-                present.progress.text()
-            ));
-        }
-        let text = present.progress.text();
-        *running = None;
-        Ok(text)
-    }
-
-    /// The progress of the capture.
-    pub fn status(&self) -> String {
-        self.running
-            .lock()
-            .as_ref()
-            .map_or("no capture is running".to_owned(), |running| running.progress.text())
-    }
-}
-
-impl Running {
-    fn is_on(&self) -> bool {
-        !self.progress.is_over.load(Ordering::Acquire)
-    }
-}
-
-/// The file of a capture that an operator command starts: the command cannot choose a path.
-pub fn file_of_tick(folder: &Path, tick: u32) -> Target {
-    Target::File(folder.join(format!("tickwire-{tick}.pcapng")))
-}
-
-/// Nanoseconds from 1970 to the start of the server's clock. Read once per capture, so that changes
-/// to the machine's clock do not affect the packets of one capture.
-fn epoch_ns(started: Instant) -> u64 {
-    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-    u64::try_from(now.saturating_sub(started.elapsed()).as_nanos()).unwrap_or_default()
-}
-
-/// Counters of captures, for the metrics.
+/// Counters of all captures, for the metrics.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
     /// Packets written.
@@ -201,11 +57,139 @@ pub struct Counts {
     pub lost: Counter,
 }
 
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Recorder {
+    tap: Tap,
+    rotation: Rotation,
+    counts: Counts,
+    /// When the server's clock began.
+    started: Instant,
+    capture: Mutex<Option<Capture>>,
+}
+
+/// A capture that was started, even if it has since ended by itself.
+#[derive(Debug)]
+struct Capture {
+    shared: Arc<Shared>,
+    /// Disconnected when its thread has nothing more to write.
+    ended: Receiver<()>,
+}
+
+/// What a capture and its thread share.
+#[derive(Debug)]
+struct Shared {
+    listener: Listener,
+    progress: Mutex<Progress>,
+}
+
+/// The progress of a capture, in all of its files.
+#[derive(Debug, Default)]
+struct Progress {
+    /// The last file's name.
+    name: String,
+    /// Files that were begun after the first.
+    more_files: u64,
+    packets: u64,
+    bytes: u64,
+    lost: u64,
+    /// Why it ended by itself.
+    error: Option<String>,
+}
+
+impl Progress {
+    fn text(&self) -> String {
+        let Progress { name, more_files, packets, bytes, lost, error } = self;
+        let ended = error.as_ref().map_or(String::new(), |error| format!("; ended: {error}"));
+        let counts = format!("{packets} packets, {bytes} bytes, {lost} lost");
+        match more_files {
+            0 => format!("{name}: {counts}{ended}"),
+            more => format!("{} files, {counts}; the last is {name}{ended}", more + 1),
+        }
+    }
+}
+
+impl Recorder {
+    /// A recorder of what this tap sees, with no capture running.
+    pub fn new(tap: Tap, rotation: Rotation, counts: Counts, started: Instant) -> Recorder {
+        Recorder { tap, rotation, counts, started, capture: Mutex::default() }
+    }
+
+    /// Starts a capture of one client or of all. Returns the file's name.
+    ///
+    /// # Errors
+    /// A capture is already running, or the file cannot be created.
+    pub fn start(&self, target: Target, only: Option<u64>) -> Result<String, String> {
+        let mut capture = self.capture.lock();
+        let is_on = |capture: &&Capture| capture.ended.try_recv() == Err(TryRecvError::Empty);
+        if let Some(present) = capture.as_ref().filter(is_on) {
+            return Err(format!("a capture is already running: {}", present.shared.progress.lock().name));
+        }
+        let name = target.to_string();
+        let output = Output::open(target).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => format!("{name} already exists"),
+            _ => format!("{name}: {error}"),
+        })?;
+        let listener = self.tap.listen_with_world(only, limits::CAPTURE_QUEUE_BYTES);
+        let progress = Progress { name: name.clone(), ..Progress::default() };
+        let shared = Arc::new(Shared { listener, progress: Mutex::new(progress) });
+        let writing = Writing {
+            tap: self.tap.clone(),
+            shared: Arc::clone(&shared),
+            output,
+            rotation: self.rotation,
+            scribe: Scribe::new(epoch(self.started)),
+            counts: self.counts.clone(),
+            last: Duration::ZERO,
+        };
+        let (end, ended) = mpsc::channel();
+        let spawned = thread::Builder::new().name("recorder".to_owned()).spawn(move || writing.run(end));
+        spawned.map_err(|error| format!("cannot start a thread to write {name}: {error}"))?;
+        *capture = Some(Capture { shared, ended });
+        info!(file = name, client = only, "capture begins");
+        Ok(name)
+    }
+
+    /// Ends the capture, and waits briefly for its last bytes. Returns a summary.
+    ///
+    /// # Errors
+    /// No capture is running, or it cannot end because nothing reads the pipe that it writes to.
+    pub fn stop(&self) -> Result<String, String> {
+        let mut capture = self.capture.lock();
+        let Capture { shared, ended } = capture.as_ref().ok_or("no capture is running")?;
+        shared.listener.close();
+        let waited = ended.recv_timeout(limits::CAPTURE_END_TIME);
+        let text = shared.progress.lock().text();
+        if waited == Err(RecvTimeoutError::Timeout) {
+            return Err(format!("{text}; the reader has stopped reading, so the rest cannot be written"));
+        }
+        *capture = None;
+        Ok(text)
+    }
+
+    /// The progress of the capture.
+    pub fn status(&self) -> String {
+        let capture = self.capture.lock();
+        let text = capture.as_ref().map(|capture| capture.shared.progress.lock().text());
+        text.unwrap_or("no capture is running".to_owned())
+    }
+}
+
+/// The file of a capture that an operator command starts: the command cannot choose a path.
+pub fn file_of_tick(folder: &Path, tick: u32) -> Target {
+    Target::File(folder.join(format!("tickwire-{tick}.pcapng")))
+}
+
+/// Time from 1970 to the start of the server's clock. Read once per capture, so that changes to the
+/// machine's clock do not affect the packets of one capture.
+fn epoch(started: Instant) -> Duration {
+    SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().saturating_sub(started.elapsed())
+}
+
 /// What the thread holds.
 struct Writing {
     tap: Tap,
-    listener: Arc<Listener>,
-    progress: Arc<Progress>,
+    shared: Arc<Shared>,
     output: Output,
     rotation: Rotation,
     scribe: Scribe,
@@ -219,86 +203,83 @@ impl Writing {
     fn run(mut self, _end: Sender<()>) {
         let written = self.write_all();
         // A listener that nobody takes from would fill up.
-        self.listener.close();
-        match written {
-            Ok(()) => info!("capture ends: {}", self.progress.text()),
-            Err(error) => {
-                *self.progress.error.lock() = Some(error.to_string());
-                warn!("capture ends: {}", self.progress.text());
-            }
+        self.shared.listener.close();
+        let mut progress = self.shared.progress.lock();
+        progress.error = written.err().map(|error| error.to_string());
+        if progress.error.is_some() {
+            warn!("capture ends: {}", progress.text());
+        } else {
+            info!("capture ends: {}", progress.text());
         }
-        self.progress.is_over.store(true, Ordering::Release);
     }
 
     fn write_all(&mut self) -> io::Result<()> {
-        let (mut buffer, mut began, mut is_full) = (Vec::new(), Duration::ZERO, false);
-        let (mut is_first, mut is_front) = (true, false);
+        let (mut began, mut awaits_worlds) = (Duration::ZERO, true);
         loop {
-            let taken = self.listener.take(limits::CAPTURE_LOOK);
+            let taken = self.shared.listener.take(limits::CAPTURE_LOOK);
             for seen in &taken.items {
                 self.last = seen.at;
-                // The worlds of all rooms come together, and the first of them begins a file.
-                let was_front = mem::replace(&mut is_front, matches!(seen.what, What::World { .. }));
-                if is_front && !was_front {
-                    self.flush(&mut buffer)?;
-                    if !is_first {
-                        self.output.next()?;
-                        self.output.name().clone_into(&mut self.progress.name.lock());
-                        self.progress.more_files.fetch_add(1, Ordering::Relaxed);
-                        info!(file = self.output.name(), "capture continues in the next file");
-                    }
-                    (began, is_first, is_full) = (seen.at, false, false);
+                // The first of the worlds of all rooms begins a file.
+                if matches!(seen.what, What::World { .. }) && mem::take(&mut awaits_worlds) {
+                    self.begin_file()?;
+                    began = seen.at;
                 }
-                if let What::Missed(missed) = seen.what {
-                    self.count_lost(missed.messages);
-                }
-                self.scribe.take(seen, &mut buffer);
-                if buffer.len() >= limits::CAPTURE_BUFFER_BYTES {
-                    self.flush(&mut buffer)?;
+                self.scribe.take(seen);
+                if self.scribe.writer.blocks.len() >= limits::CAPTURE_BUFFER_BYTES {
+                    self.flush()?;
                 }
             }
-            self.lose(&taken.lost, &mut buffer);
+            self.lose(&taken.lost);
             if taken.over {
-                self.scribe.finish(&mut buffer);
-                return self.flush(&mut buffer);
+                self.scribe.finish();
+                return self.flush();
             }
-            self.flush(&mut buffer)?;
+            self.flush()?;
             let is_old = self.rotation.time.is_some_and(|time| self.last.saturating_sub(began) >= time);
             let is_large = self.output.written_bytes() >= self.rotation.bytes;
-            if !is_first && !is_full && self.output.is_file() && (is_old || is_large) {
-                is_full = true;
-                self.listener.renew();
+            if !awaits_worlds && self.output.is_file() && (is_old || is_large) {
+                awaits_worlds = true;
+                self.shared.listener.renew();
             }
             thread::sleep(limits::CAPTURE_PAUSE);
         }
     }
 
-    /// What is lost is said, and who came or went meanwhile is found out.
-    fn lose(&mut self, lost: &Lost, buffer: &mut Vec<u8>) {
-        if lost.messages == 0 {
-            return;
+    fn begin_file(&mut self) -> io::Result<()> {
+        self.flush()?;
+        if self.scribe.has_begun {
+            let name = self.output.next()?;
+            info!(file = name, "capture continues in the next file");
+            let mut progress = self.shared.progress.lock();
+            progress.name = name;
+            progress.more_files += 1;
         }
-        warn!(messages = lost.messages, bytes = lost.bytes, "the capture cannot keep up and lacks messages");
-        self.count_lost(lost.messages);
-        let came = self.tap.introduce(&lost.opened);
-        self.scribe.lose(lost, &came, self.last, buffer);
+        self.scribe.begin_file();
+        Ok(())
     }
 
-    fn count_lost(&self, messages: u64) {
-        self.progress.lost.fetch_add(messages, Ordering::Relaxed);
-        self.counts.lost.inc_by(messages);
+    /// What is lost is said, and who came or went meanwhile is found out.
+    fn lose(&mut self, lost: &Lost) {
+        let (messages, bytes) = (lost.missed.messages, lost.missed.bytes);
+        if messages > 0 {
+            warn!(messages, bytes, "the capture cannot keep up and lacks messages");
+            self.scribe.lose(lost, &self.tap.introduce(&lost.opened), self.last);
+        }
     }
 
-    fn flush(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {
-        if buffer.is_empty() {
+    fn flush(&mut self) -> io::Result<()> {
+        let blocks = &mut self.scribe.writer.blocks;
+        if blocks.is_empty() {
             return Ok(());
         }
-        self.output.write(buffer)?;
-        let (packets, bytes) = (self.scribe.packets(), buffer.len() as u64);
-        self.counts.packets.inc_by(packets - self.progress.packets.swap(packets, Ordering::Relaxed));
+        self.output.write(blocks)?;
+        let (packets, bytes) = (self.scribe.writer.packets, blocks.len() as u64);
+        blocks.clear();
+        let mut progress = self.shared.progress.lock();
+        self.counts.packets.inc_by(packets - mem::replace(&mut progress.packets, packets));
         self.counts.bytes.inc_by(bytes);
-        self.progress.bytes.fetch_add(bytes, Ordering::Relaxed);
-        buffer.clear();
+        self.counts.lost.inc_by(self.scribe.lost - mem::replace(&mut progress.lost, self.scribe.lost));
+        progress.bytes += bytes;
         Ok(())
     }
 }

@@ -19,65 +19,24 @@ mod queue;
 mod seen;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use crate::packet::Dialect;
 use crate::peer::receiver::Piece;
 use crate::room::Wants;
-use crate::sync::Mutex;
+use crate::sync::{Condvar, Mutex};
 pub use crate::ws::Side;
 use queue::Queue;
-pub use queue::{Lost, Taken};
-pub use seen::{Missed, Seen, What};
+pub use seen::{Lost, Missed, Seen, What};
 
-/// The handshake of a client, stored compactly for as long as the client is connected.
-#[derive(Debug)]
-pub struct Handshake {
-    address: SocketAddr,
-    local: SocketAddr,
-    room: Arc<str>,
-    dialect: Arc<Dialect>,
-    json: bool,
-    opened: Duration,
-    tick: u32,
-    request: Box<[u8]>,
-    response: Box<[u8]>,
-}
+/// The number of the world among the clients, which count from 1.
+const THE_WORLD: u64 = 0;
+/// Stand for the client that is listened to if there is none, or more than one.
+const NOBODY: u64 = 0;
+const SEVERAL: u64 = u64::MAX;
 
-impl Handshake {
-    /// The handshake of a client in a room, and when it was, with the ticks that the room had
-    /// completed. Overwrites the secrets of the request's head before the head is stored.
-    pub fn new(
-        (address, local): (SocketAddr, SocketAddr),
-        (dialect, json): (Arc<Dialect>, bool),
-        (room, opened, tick): (Arc<str>, Duration, u32),
-        mut request: Vec<u8>,
-        response: Vec<u8>,
-    ) -> Handshake {
-        head::cover_secrets(&mut request);
-        let (request, response) = (request.into_boxed_slice(), response.into_boxed_slice());
-        Handshake { address, local, room, dialect, json, opened, tick, request, response }
-    }
-
-    /// Whether it has a player is reported with its next event.
-    fn seen(&self, client: u64) -> Seen {
-        let what = What::Opened {
-            address: self.address,
-            local: self.local,
-            dialect: self.dialect.name().to_owned(),
-            json: self.json,
-            request: self.request.to_vec(),
-            response: self.response.to_vec(),
-        };
-        let (room, at, tick) = (Arc::clone(&self.room), self.opened, self.tick);
-        Seen { client, player: 0, room, at, tick, what }
-    }
-}
-
-/// The origin and time that accompany each piece of bytes.
+/// The origin and time that accompany each event of a client.
 #[derive(Debug, Clone, Copy)]
 pub struct Who {
     /// The client's number.
@@ -90,6 +49,13 @@ pub struct Who {
     pub tick: u32,
 }
 
+impl Who {
+    fn seen(self, room: &Arc<str>, what: What) -> Seen {
+        let Who { client, player, at, tick } = self;
+        Seen { client, player, room: Arc::clone(room), at, tick, what }
+    }
+}
+
 /// See the [module](self). A clone is another handle to the same tap.
 #[derive(Debug, Clone, Default)]
 pub struct Tap {
@@ -98,55 +64,58 @@ pub struct Tap {
 
 #[derive(Debug, Default)]
 struct Inner {
-    is_on: AtomicBool,
-    /// The only client that is listened to; 0 for several or all.
-    only: AtomicU64,
+    /// The client that is listened to, [`NOBODY`] or [`SEVERAL`].
+    wanted: AtomicU64,
     wants_world: AtomicBool,
-    /// Copies made of what was seen.
-    #[cfg(test)]
-    copies: std::sync::atomic::AtomicU32,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    listeners: Vec<Arc<Queue>>,
-    /// The clients that are there.
-    clients: BTreeMap<u64, Handshake>,
+    queues: BTreeMap<u64, Queue>,
+    next_queue: u64,
+    /// The clients that are there, as they were opened.
+    clients: BTreeMap<u64, Arc<Seen>>,
     /// The rooms that tick.
     rooms: BTreeSet<Arc<str>>,
     is_over: bool,
 }
 
 impl Inner {
-    /// Updates the flags that say which clients have listeners.
+    /// Updates what the threads that have something to show look at.
     fn set_flags(&self, state: &State) {
-        let first = state.listeners.first().and_then(|queue| queue.only());
-        let is_only = state.listeners.iter().all(|queue| queue.only() == first);
-        self.only.store(first.filter(|_| is_only).unwrap_or(0), Ordering::Relaxed);
-        self.is_on.store(!state.listeners.is_empty(), Ordering::Relaxed);
-        let wants_world = state.listeners.iter().any(|queue| queue.wants_world());
-        self.wants_world.store(wants_world, Ordering::Relaxed);
+        let present = || state.queues.values().filter(|queue| !queue.is_over);
+        let wanted = present().map(|queue| queue.only.unwrap_or(SEVERAL));
+        let wanted = wanted.reduce(|one, other| if one == other { one } else { SEVERAL });
+        self.wanted.store(wanted.unwrap_or(NOBODY), Ordering::Relaxed);
+        self.wants_world.store(present().any(|queue| queue.wants_world), Ordering::Relaxed);
     }
 
-    fn forget(&self, queue: &Arc<Queue>) {
-        let mut state = self.state.lock();
-        state.listeners.retain(|known| !Arc::ptr_eq(known, queue));
-        self.set_flags(&state);
+    /// Passes an event of a client to the listeners that want it; it is made only if there is one.
+    fn pass(
+        queues: &mut BTreeMap<u64, Queue>,
+        client: u64,
+        seen: impl Fn() -> Arc<Seen>,
+        put: impl Fn(&mut Queue, &Arc<Seen>),
+    ) {
+        let mut made = None;
+        for queue in queues.values_mut().filter(|queue| queue.wants(client)) {
+            put(queue, made.get_or_insert_with(&seen));
+            queue.filled.notify_one();
+        }
     }
 }
 
 impl Tap {
     /// Whether there is a listener: one relaxed load.
     pub fn is_on(&self) -> bool {
-        self.inner.is_on.load(Ordering::Relaxed)
+        self.inner.wanted.load(Ordering::Relaxed) != NOBODY
     }
 
-    /// Whether a listener may want this client: two relaxed loads. Listening to a single client
-    /// costs the other clients nothing more.
+    /// Whether a listener may want this client: one relaxed load. Listening to a single client costs
+    /// the other clients nothing more.
     pub fn wants(&self, client: u64) -> bool {
-        let only = self.inner.only.load(Ordering::Relaxed);
-        self.is_on() && (only == 0 || only == client)
+        [client, SEVERAL].contains(&self.inner.wanted.load(Ordering::Relaxed))
     }
 
     /// Whether a listener also wants the world.
@@ -156,91 +125,77 @@ impl Tap {
 
     /// Starts listening to one client, or to all. At most `bound_bytes` are queued; events beyond
     /// the limit are lost, and counted.
-    pub fn listen(&self, only: Option<u64>, bound_bytes: usize) -> Arc<Listener> {
+    pub fn listen(&self, only: Option<u64>, bound_bytes: usize) -> Listener {
         self.add(Queue::new(only, bound_bytes, false))
     }
 
     /// As [`Tap::listen`], and also to the world: its state before the next tick, and then each
     /// tick.
-    pub fn listen_with_world(&self, only: Option<u64>, bound_bytes: usize) -> Arc<Listener> {
+    pub fn listen_with_world(&self, only: Option<u64>, bound_bytes: usize) -> Listener {
         self.add(Queue::new(only, bound_bytes, true))
     }
 
-    fn add(&self, queue: Queue) -> Arc<Listener> {
-        let queue = Arc::new(queue);
+    fn add(&self, mut queue: Queue) -> Listener {
         let mut state = self.inner.state.lock();
-        for (client, handshake) in &state.clients {
-            if queue.wants(*client) {
-                queue.introduce(Arc::new(handshake.seen(*client)));
+        for seen in state.clients.values() {
+            if queue.wants(seen.client) {
+                queue.put(seen);
             }
         }
-        if state.is_over {
-            queue.end();
-        } else {
-            state.listeners.push(Arc::clone(&queue));
-        }
+        queue.is_over = state.is_over;
+        state.next_queue += 1;
+        let (number, filled) = (state.next_queue, Arc::clone(&queue.filled));
+        state.queues.insert(number, queue);
         self.inner.set_flags(&state);
-        drop(state);
-        Arc::new(Listener { queue, tap: Arc::downgrade(&self.inner) })
+        Listener { number, filled, tap: Arc::clone(&self.inner) }
     }
 
     /// For a listener that has lost the handshakes of these clients: introduces the clients that
     /// are still connected. Later bytes of a client may arrive before this call, but its handshake
     /// may not.
-    pub fn introduce(&self, opened: &BTreeSet<u64>) -> Vec<Seen> {
+    pub fn introduce(&self, opened: &BTreeSet<u64>) -> Vec<Arc<Seen>> {
         let state = self.inner.state.lock();
-        let there = opened.iter().filter_map(|client| state.clients.get_key_value(client));
-        there.map(|(client, handshake)| handshake.seen(*client)).collect()
+        opened.iter().filter_map(|client| state.clients.get(client).map(Arc::clone)).collect()
     }
 
-    /// Records that a client was upgraded; from now on its bytes are seen.
-    pub fn opened(&self, client: u64, handshake: Handshake) {
-        let mut state = self.inner.state.lock();
-        if !state.listeners.is_empty() {
-            let seen = Arc::new(handshake.seen(client));
-            state.listeners.iter().filter(|queue| queue.wants(client)).for_each(|queue| queue.open(&seen));
-        }
-        state.clients.insert(client, handshake);
+    /// Records that a client was upgraded, by [`What::opened`]; from now on its bytes are seen.
+    /// Whether it has a player is reported with its next event.
+    pub fn opened(&self, who: Who, room: &Arc<str>, what: What) {
+        let seen = Arc::new(who.seen(room, what));
+        let state = &mut *self.inner.state.lock();
+        Inner::pass(&mut state.queues, who.client, || Arc::clone(&seen), Queue::open);
+        state.clients.insert(who.client, seen);
     }
 
     /// Records that a client's connection has ended, for this reason. Nothing more of it is seen.
     pub fn ended(&self, who: Who, rule: &'static str) {
-        let mut state = self.inner.state.lock();
-        if let Some(Handshake { room, .. }) = state.clients.remove(&who.client) {
-            let seen = self.seen(who, &room, What::Ended { rule });
-            state
-                .listeners
-                .iter()
-                .filter(|queue| queue.wants(who.client))
-                .for_each(|queue| queue.close(&seen));
+        let state = &mut *self.inner.state.lock();
+        if let Some(opened) = state.clients.remove(&who.client) {
+            let seen = || Arc::new(who.seen(&opened.room, What::Ended { rule }));
+            Inner::pass(&mut state.queues, who.client, seen, Queue::close);
         }
     }
 
     /// Records whole frames queued for a client. Called under the lock of its queue.
     pub fn said(&self, who: Who, frames: &[u8]) {
-        if !self.wants(who.client) {
-            return;
-        }
-        let state = self.inner.state.lock();
-        let Some(Handshake { room, .. }) = state.clients.get(&who.client) else { return };
-        let mut seen = None;
-        for queue in state.listeners.iter().filter(|queue| queue.wants(who.client)) {
-            queue.push(seen.get_or_insert_with(|| self.bytes((who, room), Side::Server, frames, true)));
-        }
+        self.bytes(who, Side::Server, frames, |queue, seen| _ = queue.put(seen));
     }
 
     /// Records bytes from a client; `saved` returns the state of its receiver before them.
     pub fn heard(&self, who: Who, piece: Piece<'_>, saved: &dyn Fn() -> Vec<u8>) {
+        self.bytes(who, Side::Client, piece.bytes, |queue, seen| {
+            queue.hear(seen, piece.begins, || who.seen(&seen.room, What::Session(saved())));
+        });
+    }
+
+    fn bytes(&self, who: Who, from: Side, bytes: &[u8], put: impl Fn(&mut Queue, &Arc<Seen>)) {
         if !self.wants(who.client) {
             return;
         }
-        let state = self.inner.state.lock();
-        let Some(Handshake { room, .. }) = state.clients.get(&who.client) else { return };
-        let mut seen = None;
-        for queue in state.listeners.iter().filter(|queue| queue.wants(who.client)) {
-            let seen = seen
-                .get_or_insert_with(|| self.bytes((who, room), Side::Client, piece.bytes, piece.is_whole));
-            queue.hear(seen, piece, || self.seen(who, room, What::Session(saved())));
+        let State { queues, clients, .. } = &mut *self.inner.state.lock();
+        if let Some(opened) = clients.get(&who.client) {
+            let seen = || Arc::new(who.seen(&opened.room, What::Bytes { from, bytes: bytes.to_vec() }));
+            Inner::pass(queues, who.client, seen, put);
         }
     }
 
@@ -251,17 +206,20 @@ impl Tap {
 
     /// Removes a room, which does not tick any more.
     pub fn room_ends(&self, room: &str) {
-        let mut state = self.inner.state.lock();
-        state.rooms.remove(room);
-        state.listeners.iter().for_each(|queue| queue.begin_if_complete(&state.rooms));
+        let State { queues, rooms, .. } = &mut *self.inner.state.lock();
+        rooms.remove(room);
+        for queue in queues.values_mut() {
+            queue.begin_if_complete(rooms);
+            queue.filled.notify_one();
+        }
     }
 
     /// What the listeners want of the next tick of a room: the world itself only if one does not
     /// have it yet.
     pub fn wants_of_world(&self, room: &str) -> Wants {
         let wants = self.wants_world();
-        let is_new = |queue: &Arc<Queue>| queue.wants_world() && queue.is_new_to(room);
-        let snapshot = wants && self.inner.state.lock().listeners.iter().any(is_new);
+        let awaits = |queue: &Queue| queue.wants(THE_WORLD) && queue.awaits_world_of(room);
+        let snapshot = wants && self.inner.state.lock().queues.values().any(awaits);
         Wants { frame: wants, checksum: wants, snapshot }
     }
 
@@ -274,82 +232,95 @@ impl Tap {
         frame: Arc<[u8]>,
         snapshot: Option<Arc<[u8]>>,
     ) {
-        let world = |what| Arc::new(Seen { client: 0, player: 0, room: Arc::clone(room), at, tick, what });
-        let state = self.inner.state.lock();
-        let (tick, snapshot) =
-            (world(What::Tick { checksum, frame }), snapshot.map(|snapshot| world(What::World { snapshot })));
-        for queue in state.listeners.iter().filter(|queue| queue.wants_world()) {
-            queue.tick(&tick, snapshot.as_ref(), &state.rooms);
-        }
+        let who = Who { client: THE_WORLD, player: 0, at, tick };
+        let world = snapshot.map(|snapshot| Arc::new(who.seen(room, What::World { snapshot })));
+        let tick = Arc::new(who.seen(room, What::Tick { checksum, frame }));
+        let State { queues, rooms, .. } = &mut *self.inner.state.lock();
+        Inner::pass(
+            queues,
+            THE_WORLD,
+            || Arc::clone(&tick),
+            |queue, tick| queue.tick(tick, world.as_ref(), rooms),
+        );
     }
 
     /// Records a tick that cannot be shown.
     pub fn tick_is_lost(&self, (room, at, tick): (&Arc<str>, Duration, u32)) {
         let what = What::Tick { checksum: 0, frame: Arc::default() };
-        let seen = Seen { client: 0, player: 0, room: Arc::clone(room), at, tick, what };
-        let state = self.inner.state.lock();
-        state.listeners.iter().filter(|queue| queue.wants_world()).for_each(|queue| queue.lose(&seen));
+        let seen = Arc::new(Who { client: THE_WORLD, player: 0, at, tick }.seen(room, what));
+        let lose = |queue: &mut Queue, seen: &Arc<Seen>| queue.lose(seen);
+        Inner::pass(&mut self.inner.state.lock().queues, THE_WORLD, || Arc::clone(&seen), lose);
     }
 
     /// Ends the tap: each listener finds the end after its queued events.
     pub fn end(&self) {
         let mut state = self.inner.state.lock();
         state.is_over = true;
-        state.listeners.drain(..).for_each(|queue| queue.end());
+        for queue in state.queues.values_mut() {
+            queue.end();
+            queue.filled.notify_one();
+        }
         self.inner.set_flags(&state);
-    }
-
-    /// A copy: only made when somebody is given it.
-    fn bytes(&self, (who, room): (Who, &Arc<str>), from: Side, bytes: &[u8], whole: bool) -> Arc<Seen> {
-        self.seen(who, room, What::Bytes { from, bytes: bytes.to_vec(), whole })
-    }
-
-    fn seen(&self, who: Who, room: &Arc<str>, what: What) -> Arc<Seen> {
-        #[cfg(test)]
-        self.inner.copies.fetch_add(1, Ordering::Relaxed);
-        let Who { client, player, at, tick } = who;
-        Arc::new(Seen { client, player, room: Arc::clone(room), at, tick, what })
     }
 }
 
 /// The reading end of a queue. The tap removes the queue when this is dropped.
 #[derive(Debug)]
 pub struct Listener {
-    queue: Arc<Queue>,
-    tap: Weak<Inner>,
+    number: u64,
+    filled: Arc<Condvar>,
+    tap: Arc<Inner>,
 }
 
 impl Listener {
-    fn forget(&self) {
-        if let Some(tap) = self.tap.upgrade() {
-            tap.forget(&self.queue);
-        }
-    }
-
     /// Takes all queued events, after waiting at most this long for the first. A listener to the
     /// world gets no events before the world.
     pub fn take(&self, wait: Duration) -> Taken {
-        self.queue.take(wait)
+        let mut state = self.tap.state.lock();
+        let is_empty = |state: &mut State| !state.queues[&self.number].has_something();
+        if is_empty(&mut state) {
+            self.filled.wait_while_for(&mut state, is_empty, wait);
+        }
+        let queue = state.queues.get_mut(&self.number).filter(|queue| queue.has_something());
+        queue.map(Queue::take).unwrap_or_default()
     }
 
     /// Requests the world of each room again: it arrives before the room's next tick, followed by the
     /// session of each of its clients before that client's next bytes.
     pub fn renew(&self) {
-        self.queue.renew();
+        self.change(|queue| queue.awaits_worlds = true);
     }
 
     /// Stops listening: the next take finds the end.
     pub fn close(&self) {
-        self.forget();
-        self.queue.end();
+        self.change(Queue::end);
+        self.filled.notify_one();
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Queue)) {
+        let mut state = self.tap.state.lock();
+        state.queues.get_mut(&self.number).map(change);
+        self.tap.set_flags(&state);
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.forget();
+        let mut state = self.tap.state.lock();
+        let queue = state.queues.remove(&self.number);
+        self.tap.set_flags(&state);
+        // What it holds is freed after the lock.
+        drop((state, queue));
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// The events taken from a queue.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The events, in order.
+    pub items: Vec<Arc<Seen>>,
+    /// The events missing after them.
+    pub lost: Lost,
+    /// No more events will follow.
+    pub over: bool,
+}

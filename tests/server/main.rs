@@ -26,9 +26,11 @@ mod rooms;
 mod rows_answers;
 mod rows_live;
 mod rows_wire;
+mod scribe;
 #[path = "../support/mod.rs"]
 mod support;
 mod talk;
+mod tap;
 mod wire;
 #[path = "../rows"]
 mod rows {

@@ -1,9 +1,11 @@
-//! What a listener of the tap sees: events on the wire and in the world.
+//! What a listener of the tap sees: events on the wire and in the world, and what it missed.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::head;
 use crate::ws::Side;
 
 /// An event on the wire or in the world.
@@ -21,13 +23,6 @@ pub struct Seen {
     pub tick: u32,
     /// The event.
     pub what: What,
-}
-
-impl Seen {
-    /// Something else of the same client, at the same time.
-    pub(super) fn but(&self, what: What) -> Seen {
-        Seen { what, room: Arc::clone(&self.room), ..*self }
-    }
 }
 
 /// The amount of a client's traffic skipped after a gap, until a message began.
@@ -63,14 +58,12 @@ pub enum What {
     /// receive all bytes from the beginning, and only if it also listens to the world. See
     /// [`crate::peer::Receiver::save`].
     Session(Vec<u8>),
-    /// Bytes as they travel: whole frames, unless they are the unfinished end of what a client sent.
+    /// Bytes as they travel: whole frames, or the unfinished end of what a client sent.
     Bytes {
         /// Who sent them.
         from: Side,
         /// The bytes.
         bytes: Vec<u8>,
-        /// Whether no message is left unfinished after them.
-        whole: bool,
     },
     /// Bytes of the client that were skipped. The client's next event begins a message, or is its
     /// end.
@@ -81,7 +74,8 @@ pub enum What {
         rule: &'static str,
     },
     /// The whole world of a room before its next [`What::Tick`]. Sent only to listeners of the
-    /// world, together for all rooms: what comes after is later than each of them.
+    /// world. Of the room, everything before it was seen before the worlds of all rooms, and
+    /// everything after it belongs to the same set of worlds.
     World {
         /// As [`crate::world::World::restore`] takes it.
         snapshot: Arc<[u8]>,
@@ -96,6 +90,20 @@ pub enum What {
 }
 
 impl What {
+    /// A handshake between these ends, the client's first. Overwrites the secrets of the request.
+    pub fn opened(
+        (address, local): (SocketAddr, SocketAddr),
+        (dialect, json): (&str, bool),
+        mut request: Vec<u8>,
+        mut response: Vec<u8>,
+    ) -> What {
+        head::cover_secrets(&mut request);
+        // They are kept as long as the client is connected.
+        request.shrink_to_fit();
+        response.shrink_to_fit();
+        What::Opened { address, local, dialect: dialect.to_owned(), json, request, response }
+    }
+
     /// Bytes that it holds, as bounds count them.
     pub(super) fn bytes(&self) -> usize {
         match self {
@@ -109,8 +117,46 @@ impl What {
 }
 
 impl Missed {
+    /// This, and then an event that is missed as well.
     pub(super) fn and(self, seen: &Seen) -> Missed {
-        let since_tick = if self.messages == 0 { seen.tick } else { self.since_tick };
-        Missed { messages: self.messages + 1, bytes: self.bytes + seen.what.bytes() as u64, since_tick }
+        let it = match seen.what {
+            What::Missed(missed) => missed,
+            _ => Missed { messages: 1, bytes: seen.what.bytes() as u64, since_tick: seen.tick },
+        };
+        let since_tick = if self.messages == 0 { it.since_tick } else { self.since_tick };
+        Missed { messages: self.messages + it.messages, bytes: self.bytes + it.bytes, since_tick }
+    }
+}
+
+/// The events that a listener missed because its queue was full.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// All of them.
+    pub missed: Missed,
+    /// Bytes of each client's connection that are missing: what it sent, what it was sent.
+    pub connections: BTreeMap<u64, [u64; 2]>,
+    /// Clients that arrived and must be introduced.
+    pub opened: BTreeSet<u64>,
+    /// Clients that left. A client that both arrived and left is in neither set.
+    pub ended: BTreeSet<u64>,
+}
+
+impl Lost {
+    pub(super) fn add(&mut self, seen: &Seen) {
+        let before = self.missed.bytes;
+        self.missed = self.missed.and(seen);
+        let bytes = self.missed.bytes - before;
+        match seen.what {
+            What::Bytes { from, .. } => {
+                self.connections.entry(seen.client).or_default()[usize::from(from == Side::Server)] += bytes;
+            }
+            What::Missed(_) => self.connections.entry(seen.client).or_default()[0] += bytes,
+            What::Opened { .. } => drop(self.opened.insert(seen.client)),
+            What::Ended { .. } if self.opened.remove(&seen.client) => {
+                self.connections.remove(&seen.client);
+            }
+            What::Ended { .. } => drop(self.ended.insert(seen.client)),
+            What::Session(_) | What::World { .. } | What::Tick { .. } => {}
+        }
     }
 }

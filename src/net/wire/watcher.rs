@@ -53,7 +53,7 @@ struct Watcher<'a> {
 /// The client that is watched.
 struct Watched {
     client: u64,
-    listener: Arc<Listener>,
+    listener: Listener,
     /// Its handshake and what it is spoken to in: seen before anything else of it.
     opened: Option<(Opened, Arc<Dialect>)>,
 }
@@ -227,7 +227,7 @@ impl<'a> Watcher<'a> {
     fn tell_frames(&mut self) {
         let Some(watched) = &mut self.watched else { return };
         let taken = watched.listener.take(Duration::ZERO);
-        let (mut cut, mut ended, mut lost) = (Vec::new(), None, taken.lost.messages);
+        let (mut cut, mut ended, mut lost) = (Vec::new(), None, taken.lost.missed.messages);
         for seen in &taken.items {
             match seen.what {
                 What::Ended { rule } => ended = Some(rule),

@@ -1,0 +1,367 @@
+//! Listeners of the tap: which client they listen to, from when on, and how events beyond the limit are lost.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use tickwire::limits;
+use tickwire::net::tap::{Listener, Lost, Missed, Seen, Side, Taken, Tap, What, Who};
+use tickwire::peer::receiver::Piece;
+
+const NOW: Duration = Duration::from_secs(7);
+const SOON: Duration = Duration::from_millis(1);
+const PLENTY: usize = 1 << 20;
+const ITEM: usize = limits::TAP_ITEM_BYTES;
+
+pub fn who(client: u64) -> Who {
+    Who { client, player: 3, at: NOW, tick: 9 }
+}
+
+pub fn open_with(tap: &Tap, who: Who, room: &str, request: &[u8]) {
+    let ends = (format!("192.0.2.7:{}", 50_000 + who.client), "[2001:db8::1]:3000");
+    let ends = (ends.0.parse().expect("an address"), ends.1.parse().expect("an address"));
+    let what = What::opened(ends, ("native", false), request.to_vec(), b"HTTP/1.1 101".to_vec());
+    tap.opened(who, &room.into(), what);
+}
+
+pub fn open(tap: &Tap, client: u64) {
+    open_with(tap, who(client), "", b"GET /");
+}
+
+/// A client that says one message after another.
+fn hear(tap: &Tap, client: u64, bytes: &[u8]) {
+    say(tap, client, bytes, true, b"session");
+}
+
+fn say(tap: &Tap, client: u64, bytes: &[u8], begins: bool, session: &[u8]) {
+    tap.heard(who(client), Piece { bytes, begins, is_whole: true }, &|| session.to_vec());
+}
+
+fn tick(tap: &Tap, tick: u32) {
+    tick_of(tap, "", tick);
+}
+
+fn tick_of(tap: &Tap, room: &str, tick: u32) {
+    let (checksum, snapshot) = (u64::from(tick) * 2, format!("at {tick}").into_bytes().into());
+    tap.ticked((&room.into(), NOW, tick), checksum, (*b"frame").into(), Some(snapshot));
+}
+
+/// What was taken, a word each.
+fn words(taken: &Taken) -> Vec<String> {
+    let word = |seen: &Arc<Seen>| match &seen.what {
+        What::Opened { .. } => format!("opened {}", seen.client),
+        What::Session(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        What::Bytes { from, bytes } => {
+            let from = if *from == Side::Client { '>' } else { '<' };
+            format!("{}{from}{}", seen.client, String::from_utf8_lossy(bytes))
+        }
+        What::Missed(missed) => format!("{} missed {}", seen.client, missed.bytes),
+        What::Ended { rule } => format!("ended {} {rule}", seen.client),
+        What::World { snapshot } => format!("world {}", String::from_utf8_lossy(snapshot)),
+        What::Tick { checksum, .. } => format!("tick {} {checksum}", seen.tick),
+    };
+    taken.items.iter().map(word).collect()
+}
+
+/// What a listener takes now, of which nothing is lost.
+#[track_caller]
+fn takes(listener: &Listener, expected: &[&str]) {
+    let taken = listener.take(SOON);
+    assert_eq!(words(&taken), expected);
+    assert_eq!(taken.lost, Lost::default());
+}
+
+#[test]
+fn only_clients_that_somebody_listens_to_are_wanted_and_all_listeners_share_one_copy() {
+    let tap = Tap::default();
+    let wanted = || [1, 2, 3].map(|client| tap.wants(client));
+    (1..4).for_each(|client| open(&tap, client));
+    assert_eq!((tap.is_on(), tap.wants_world(), wanted()), (false, false, [false; 3]));
+    tap.heard(who(1), Piece { bytes: b"hi", begins: true, is_whole: true }, &|| panic!("nobody listens"));
+    let (one, same) = (tap.listen(Some(2), PLENTY), tap.listen(Some(2), PLENTY));
+    assert_eq!((tap.is_on(), tap.wants_world(), wanted()), (true, false, [false, true, false]));
+    tap.said(who(2), b"hi");
+    assert!(Arc::ptr_eq(&one.take(SOON).items[1], &same.take(SOON).items[1]));
+    let other = tap.listen(Some(3), PLENTY);
+    assert!(tap.wants(2) && tap.wants(3));
+    drop(other);
+    assert_eq!(wanted(), [false, true, false]);
+    let all = tap.listen_with_world(None, PLENTY);
+    assert_eq!((tap.wants_world(), wanted()), (true, [true; 3]));
+    all.close();
+    assert_eq!((tap.wants_world(), wanted()), (false, [false, true, false]));
+    drop((one, same));
+    assert!(!tap.is_on());
+}
+
+#[test]
+fn one_client_or_all_are_heard_in_their_order() {
+    let tap = Tap::default();
+    let (one, all) = (tap.listen(Some(2), PLENTY), tap.listen(None, PLENTY));
+    for client in 1..3 {
+        open(&tap, client);
+        hear(&tap, client, b"hi");
+        tap.said(who(client), b"you");
+        tap.ended(who(client), "bye");
+        tap.said(who(client), b"late");
+        tap.ended(who(client), "again");
+    }
+    takes(&one, &["opened 2", "2>hi", "2<you", "ended 2 bye"]);
+    let taken = all.take(SOON);
+    assert_eq!((taken.items.len(), taken.items[1].player, taken.items[1].at), (8, 3, NOW));
+}
+
+#[test]
+fn a_tick_that_does_not_fit_is_reported_lost_to_listeners_of_the_world() {
+    let tap = Tap::default();
+    let (world, clients) = (tap.listen_with_world(None, PLENTY), tap.listen(None, PLENTY));
+    tick(&tap, 5);
+    tap.tick_is_lost((&"".into(), NOW, 6));
+    tick(&tap, 7);
+    let taken = world.take(SOON);
+    assert_eq!(words(&taken), ["world at 5", "tick 5 10"]);
+    assert_eq!((taken.lost.missed.messages, taken.lost.missed.since_tick), (2, 6));
+    takes(&clients, &[]);
+}
+
+#[test]
+fn a_late_listener_gets_introductions_and_begins_with_a_whole_message() {
+    let tap = Tap::default();
+    open(&tap, 1);
+    open(&tap, 2);
+    tap.ended(who(2), "gone");
+    let listener = tap.listen(None, PLENTY);
+    say(&tap, 1, b"rest", false, b"");
+    tap.said(who(1), b"whole");
+    say(&tap, 1, b"ne", true, b"");
+    say(&tap, 1, b"w", false, b"");
+    takes(&listener, &["opened 1", "1<whole", "1>ne", "1>w"]);
+}
+
+#[test]
+fn the_world_comes_before_its_next_tick_and_sessions_before_what_follows() {
+    let tap = Tap::default();
+    open(&tap, 1);
+    let (listener, other) = (tap.listen_with_world(None, PLENTY), tap.listen(None, PLENTY));
+    hear(&tap, 1, b"a");
+    takes(&listener, &[]);
+    tick(&tap, 5);
+    open(&tap, 2);
+    say(&tap, 1, b"b", false, b"s1");
+    say(&tap, 2, b"c", true, b"s2");
+    tick(&tap, 6);
+    let after = ["opened 2", "1>b", "2>c"];
+    takes(
+        &listener,
+        &[&["world at 5", "opened 1", "session", "1>a", "tick 5 10"], &after[..], &["tick 6 12"]].concat(),
+    );
+    takes(&other, &[&["opened 1", "1>a"], &after[..]].concat());
+    listener.renew();
+    hear(&tap, 2, b"d");
+    tick(&tap, 7);
+    hear(&tap, 2, b"e");
+    hear(&tap, 2, b"f");
+    takes(&listener, &["2>d", "world at 7", "tick 7 14", "session", "2>e", "2>f"]);
+}
+
+#[test]
+fn events_of_each_room_that_precede_its_world_precede_the_worlds_of_all_rooms() {
+    let tap = Tap::default();
+    ["a", "b", "c"].iter().for_each(|room| tap.room_begins(&(*room).into()));
+    let listener = tap.listen_with_world(None, PLENTY);
+    open_with(&tap, who(1), "a", b"GET /");
+    open_with(&tap, who(2), "b", b"GET /");
+    tick_of(&tap, "a", 1);
+    hear(&tap, 1, b"x");
+    takes(&listener, &[]);
+    tap.room_ends("c");
+    tick_of(&tap, "b", 70);
+    takes(
+        &listener,
+        &["world at 1", "world at 70", "opened 1", "opened 2", "tick 1 2", "1>x", "tick 70 140"],
+    );
+    listener.renew();
+    hear(&tap, 2, b"y");
+    tick_of(&tap, "a", 2);
+    hear(&tap, 1, b"z");
+    hear(&tap, 2, b"w");
+    takes(&listener, &[]);
+    tick_of(&tap, "b", 71);
+    takes(
+        &listener,
+        &["2>y", "2>w", "world at 2", "tick 2 4", "session", "1>z", "world at 71", "tick 71 142"],
+    );
+    listener.renew();
+    tick_of(&tap, "a", 3);
+    hear(&tap, 2, b"v");
+    tap.end();
+    takes(&listener, &["session", "2>v", "world at 3", "tick 3 6"]);
+}
+
+#[test]
+fn a_listener_that_loses_events_while_it_waits_for_a_world_is_shown_all_worlds_again() {
+    let tap = Tap::default();
+    ["a", "b"].iter().for_each(|room| tap.room_begins(&(*room).into()));
+    let listener = tap.listen_with_world(None, 4 * ITEM);
+    ["a", "b"].iter().for_each(|room| tick_of(&tap, room, 1));
+    listener.take(SOON);
+    listener.renew();
+    (2..9).for_each(|tick| tick_of(&tap, "a", tick));
+    let taken = listener.take(SOON);
+    assert_eq!(words(&taken), ["tick 2 4", "tick 3 6", "tick 4 8"]);
+    assert_eq!(taken.lost.missed.messages, 4);
+    ["a", "b"].iter().for_each(|room| tick_of(&tap, room, 9));
+    takes(&listener, &["world at 9", "tick 9 18", "world at 9", "tick 9 18"]);
+}
+
+#[test]
+fn traffic_over_the_bound_is_counted_after_the_accepted_traffic() {
+    let tap = Tap::default();
+    let listener = tap.listen(None, 3 * ITEM + 100);
+    open(&tap, 1);
+    hear(&tap, 1, b"fits");
+    tap.said(who(1), &[b'x'; 200]);
+    tap.said(who(1), b"would fit");
+    hear(&tap, 1, b"so would this");
+    let taken = listener.take(SOON);
+    assert_eq!(words(&taken), ["opened 1", "1>fits"]);
+    let missed = Missed { messages: 3, bytes: 222, since_tick: 9 };
+    let connections = BTreeMap::from([(1, [13, 209])]);
+    assert_eq!(taken.lost, Lost { missed, connections, ..Lost::default() });
+    say(&tap, 1, b"end", false, b"");
+    tap.said(who(1), b"server");
+    takes(&listener, &["1<server"]);
+    hear(&tap, 1, b"new");
+    tap.said(who(1), b"again");
+    takes(&listener, &["1 missed 3", "1>new", "1<again"]);
+}
+
+#[test]
+fn a_listener_that_loses_part_of_a_message_misses_the_rest_and_nothing_of_others() {
+    let tap = Tap::default();
+    let listener = tap.listen_with_world(None, 8 * ITEM);
+    (1..3).for_each(|client| open(&tap, client));
+    tick(&tap, 1);
+    say(&tap, 1, b"be", true, b"");
+    say(&tap, 1, &[7; 2_000], false, b"");
+    assert_eq!(listener.take(SOON).lost.connections, BTreeMap::from([(1, [2_000, 0])]));
+    for number in 2..5_u32 {
+        say(&tap, 1, b"more", false, b"");
+        hear(&tap, 2, b"hi");
+        tick(&tap, number);
+        takes(&listener, &["2>hi", &format!("tick {number} {}", number * 2)]);
+    }
+    tap.ended(who(1), "gone");
+    let taken = listener.take(SOON);
+    assert_eq!(taken.items[0].what, What::Missed(Missed { messages: 3, bytes: 12, since_tick: 9 }));
+    assert_eq!(words(&taken), ["1 missed 12", "ended 1 gone"]);
+}
+
+#[test]
+fn a_listener_that_does_not_drain_blocks_no_thread_and_keeps_at_most_its_bound() {
+    let tap = Tap::default();
+    let (idle, busy) = (tap.listen_with_world(None, 10_000), tap.listen(None, PLENTY));
+    open(&tap, 1);
+    tick(&tap, 1);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..500).for_each(|_| tap.said(who(1), &[7; 100])));
+        }
+    });
+    tick(&tap, 2);
+    idle.renew();
+    tick(&tap, 3);
+    assert_eq!(busy.take(SOON).items.len(), 2_001);
+    let taken = idle.take(SOON);
+    let said = taken.items.iter().filter(|seen| matches!(seen.what, What::Bytes { .. })).count();
+    assert!(said > 30 && said * (100 + ITEM) <= 10_000, "{said}");
+    let all = taken.items.len() as u64 + taken.lost.missed.messages;
+    assert_eq!(all, 2_001 + 2 + 2, "all is there or counted");
+    tick(&tap, 4);
+    takes(&idle, &["world at 4", "tick 4 8"]);
+}
+
+#[test]
+fn the_end_is_found_behind_what_waits() {
+    let tap = Tap::default();
+    let (listener, closed) = (tap.listen(None, PLENTY), tap.listen(None, PLENTY));
+    open(&tap, 1);
+    closed.close();
+    tap.end();
+    let taken = listener.take(SOON);
+    assert!(taken.over && taken.items.len() == 1 && !tap.is_on());
+    assert!(closed.take(Duration::from_secs(60)).over);
+    assert!(
+        tap.listen(None, PLENTY).take(Duration::from_secs(60)).over,
+        "a listener that joins after the end"
+    );
+}
+
+/// The head of a request as a listener sees it.
+fn covered(head: &str) -> String {
+    let tap = Tap::default();
+    open_with(&tap, who(1), "", head.as_bytes());
+    let taken = tap.listen(None, PLENTY).take(SOON);
+    let What::Opened { request, .. } = &taken.items[0].what else { panic!("{:?}", taken.items) };
+    String::from_utf8(request.clone()).expect("text")
+}
+
+#[test]
+fn secrets_of_a_request_are_overwritten_at_equal_length_and_nothing_else_is() {
+    let kept = "User-Agent: b\r\nOrigin: http://a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\
+                Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\
+                Sec-WebSocket-Extensions: permessage-deflate\r\nCache-Control: no-cache\r\nX-Forwarded-For: 203.0.113.9\r\n\
+                Accept-Language: de\r\nAccept-Encoding: gzip\r\nPragma: no-cache";
+    let of_target = [
+        ("/play?format=json&token=a%20b?c&x=token", "/play?format=json&token=xxxxxxx&x=token"),
+        ("/?key=1&auth=2&jwt=3&password=4&apiKey=5", "/?key=x&auth=x&jwt=x&password=x&apiKey=x"),
+        ("/?client_secret=6&dialect=native", "/?client_secret=x&dialect=native"),
+        // A secret behind a semicolon reaches to the next ampersand.
+        ("/?a=b;token=c;d&e=f", "/?a=b;token=xxx&e=f"),
+        ("/?token=c;d=e", "/?token=xxxxx"),
+        ("/?%74oken=abc", "/?%74oken=xxx"),
+        ("/?access_Token=abc&token", "/?access_Token=xxx&token"),
+        // A path is no query.
+        ("/token=abc", "/token=abc"),
+    ];
+    let of_headers = [
+        (kept, kept),
+        ("authorization: Bearer sesame open", "authorization: xxxxxx xxxxxx xxxx"),
+        ("Cookie:a=b; c=d\r\nX-Note: Cookie: a", "Cookie:xxxx xxx\r\nX-Note: Cookie: a"),
+        (
+            "X-Forwarded-Access: Bearer abc\r\nX-Note: bearer",
+            "X-Forwarded-Access: xxxxxx xxx\r\nX-Note: bearer",
+        ),
+        // Proxies repeat the target in headers.
+        (
+            "X-Original-URI: /play?a=b&token=abc\r\nX-Note: why? a=b",
+            "X-Original-URI: /play?a=b&token=xxx\r\nX-Note: why? a=b",
+        ),
+        // It only begins like a header of the handshake.
+        ("Sec-WebSocket-Token: abc", "Sec-WebSocket-Token: xxx"),
+        (
+            "Sec-WebSocket-Protocol: tickwire.v1, bearer.YS10b2tlbg ,bearer\r\nsec-websocket-protocol:Bearer.Yg,\tbearer.",
+            "Sec-WebSocket-Protocol: tickwire.v1, bearer.xxxxxxxxxx ,bearer\r\nsec-websocket-protocol:Bearer.xx,\tbearer.",
+        ),
+        ("X-Note: bearer.abc", "X-Note: bearer.abc"),
+    ];
+    for (given, expected) in of_target {
+        assert_eq!(
+            covered(&format!("GET {given} HTTP/1.1\r\nHost: a\r\n\r\n")),
+            format!("GET {expected} HTTP/1.1\r\nHost: a\r\n\r\n")
+        );
+    }
+    for (given, expected) in of_headers {
+        assert_eq!(
+            covered(&format!("GET / HTTP/1.1\r\n{given}\r\n\r\n")),
+            format!("GET / HTTP/1.1\r\n{expected}\r\n\r\n")
+        );
+    }
+    for name in "X-Api-Key x-auth-token Cf-Access-Jwt-Assertion X-CSRF-TOKEN Proxy-Authorization X-Amz-Signature X-Session-Id \
+                 My-Password X-Credentials Referer"
+        .split(' ')
+    {
+        assert_eq!(covered(&format!("GET / HTTP/1.1\r\n{name}: a b\r\n")), format!("GET / HTTP/1.1\r\n{name}: x x\r\n"));
+    }
+}
