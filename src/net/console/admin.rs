@@ -63,7 +63,7 @@ pub fn respond(
         return Err(Refused::plain(413, "too_many_lines"));
     }
     let source = Source::Admin(address.ip());
-    let answers: Vec<_> = lines.iter().filter_map(|line| run(host, host.room(), line, source)).collect();
+    let answers: Vec<_> = lines.iter().filter_map(|line| run(host, line, source)).collect();
     let status = if answers.iter().all(|answer| answer.done) { 200 } else { 422 };
     debug!(%address, status, lines = lines.len(), "operator commands over HTTP");
     let text: String = answers.into_iter().map(|answer| answer.text).collect();

@@ -1,0 +1,359 @@
+//! The operator's commands: a table, what each of them does, and how its arguments are read.
+
+use std::fmt::Write;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use tracing::{debug, info};
+
+use super::{Source, save};
+use crate::household::Household;
+use crate::limits;
+use crate::net::client::Client;
+use crate::net::host::{Host, Stage};
+use crate::net::recorder;
+use crate::peer::Ending;
+use crate::room::handle::Busy;
+use crate::room::seats::Seat;
+use crate::session::Breach;
+use crate::world::rules::{ANIMALS, Group, ITEMS};
+use crate::world::{Action, PlayerId, Resource, Spawned};
+
+/// A command: its name and arguments, its effect, and the function that carries it out.
+pub type Command = (&'static str, &'static str, fn(&Desk<'_>, &str) -> Done);
+
+/// All commands.
+const COMMANDS: [Command; 13] = [
+    ("help", "these lines", |_, _| Ok(help())),
+    ("players", "list the players: number, age, points, health, position, address, name", |desk, _| {
+        desk.players()
+    }),
+    ("say TEXT", "tell everyone", |desk, rest| desk.say(rest)),
+    ("spawn TYPE X Y", "spawn an animal or an object at X, Y, in pixels from the top left", |desk, rest| {
+        desk.spawn(rest)
+    }),
+    ("grant PLAYER RESOURCE N", "give a player wood, food, stone or gold", |desk, rest| desk.grant(rest)),
+    ("kick PLAYER", "close a player's connection", |desk, rest| desk.kick(rest)),
+    (
+        "ban ADDRESS",
+        "close the connections of an address, or of the /64 of an IPv6 address, and accept no more from it",
+        |desk, rest| desk.ban(rest),
+    ),
+    ("unban ADDRESS", "accept connections from an address, or from its /64, again", |desk, rest| {
+        desk.unban(rest)
+    }),
+    ("bans", "list the banned addresses", |desk, _| Ok(desk.bans())),
+    ("save", "write the world to a file, for --restore", |desk, _| desk.save()),
+    (
+        "capture [on [PLAYER] | off]",
+        "start or stop a capture for Wireshark; without an argument, show its state",
+        |desk, rest| desk.capture(rest),
+    ),
+    ("stats", "show the server's key figures", |desk, _| Ok(desk.stats())),
+    ("stop", "close all connections and stop the server", |desk, _| {
+        desk.host.reach(Stage::AskedToStop);
+        Ok("the server is shutting down".to_owned())
+    }),
+];
+
+fn help() -> String {
+    let width = COMMANDS.iter().map(|(usage, ..)| usage.len()).max().unwrap_or(0);
+    COMMANDS.iter().map(|(usage, does, _)| format!("{usage:<width$}  {does}\n")).collect()
+}
+
+/// Carries out a line. Returns the command's name, for metrics too, and the answer, or why there is
+/// none.
+pub fn carry_out(desk: &Desk<'_>, line: &str) -> (&'static str, Result<String, String>) {
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim_start();
+    let named = COMMANDS.iter().map(|row| (row.0.split(' ').next().unwrap_or_default(), row));
+    let Some((name, (usage, _, run))) = named.into_iter().find(|(name, _)| *name == word) else {
+        let word: String = word.chars().take(limits::PACKET_EXCERPT_CHARS).collect();
+        return ("unknown", Err(format!("there is no command {word:?}; help lists them")));
+    };
+    let only_looks =
+        ["help", "players", "bans", "stats"].contains(&name) || name == "capture" && rest.is_empty();
+    if only_looks {
+        // An open page asks this every second.
+        debug!(from = %desk.source, order = name, "order");
+    } else {
+        info!(from = %desk.source, order = name, arguments = rest, "order");
+    }
+    let done = match (desk.host.has_reached(Stage::AskedToStop), name == *usage && !rest.is_empty()) {
+        (true, _) => Err(No::Failed("the server is shutting down".to_owned())),
+        (false, true) => Err(No::Usage("it takes no arguments".to_owned())),
+        (false, false) => run(desk, rest),
+    };
+    let done = done.map_err(|no| match no {
+        No::Usage(expected) if expected.is_empty() => format!("usage: {usage}"),
+        No::Usage(expected) => format!("usage: {usage}; {expected}"),
+        No::Failed(reason) => reason,
+    });
+    (name, done)
+}
+
+/// Why a command was not carried out.
+pub enum No {
+    /// The arguments are invalid: what was expected, in words, or nothing if the usage says it all.
+    Usage(String),
+    /// The reason.
+    Failed(String),
+}
+
+impl From<String> for No {
+    fn from(reason: String) -> No {
+        No::Failed(reason)
+    }
+}
+
+/// Done, in words; or why not.
+type Done = Result<String, No>;
+
+/// Where a command is given.
+pub struct Desk<'a> {
+    /// The server, whose default room is meant.
+    pub host: &'a Host,
+    /// Who gives it.
+    pub source: Source,
+}
+
+/// Waits for the answer of a room, which comes with one of its next ticks.
+fn answer_to<A>(asked: Result<Receiver<A>, Busy>) -> Result<A, String> {
+    let answered = asked.map_err(|busy| busy.to_string())?.recv_timeout(limits::ANSWER_TIME);
+    let late = "the world did not answer in time; the command may still be executed";
+    answered.map_err(|_| late.to_owned())
+}
+
+impl Desk<'_> {
+    /// Queues a command that changes the world, which the world may reject.
+    fn command(&self, action: Action, done: String) -> Done {
+        match answer_to(self.host.room().command(action))? {
+            Ok(()) => Ok(done),
+            Err(refusal) => Err(format!("the world rejected the command: {}", refusal.name()).into()),
+        }
+    }
+
+    fn say(&self, rest: &str) -> Done {
+        if rest.is_empty() {
+            return Err(No::Usage(String::new()));
+        }
+        self.command(Action::Say { text: rest.to_owned() }, "said".to_owned())
+    }
+
+    fn spawn(&self, rest: &str) -> Done {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let [kind, x, y] = words[..] else { return Err(No::Usage(String::new())) };
+        let (what, x_px, y_px) = (spawned(kind)?, px("X", x)?, px("Y", y)?);
+        self.command(Action::Spawn { what, x_px, y_px }, format!("placed at {x_px}, {y_px}"))
+    }
+
+    fn grant(&self, rest: &str) -> Done {
+        // A name may hold spaces: what is last counts.
+        let mut words = rest.rsplitn(3, char::is_whitespace);
+        let (Some(amount), Some(resource), Some(who)) = (words.next(), words.next(), words.next()) else {
+            return Err(No::Usage(String::new()));
+        };
+        let names = ["wood", "food", "stone", "gold"];
+        let resource = names.iter().position(|name| *name == resource).map(|at| Resource::ALL[at]);
+        let resource =
+            resource.ok_or_else(|| No::Usage(format!("RESOURCE must be one of {}", names.join(", "))))?;
+        let most = u32::MAX;
+        let amount =
+            amount.parse().map_err(|_| No::Usage(format!("N must be a whole number, 0 to {most}")))?;
+        let player = self.find(who)?;
+        let done = format!("player {} received {amount}", player.0);
+        self.command(Action::Grant { player, resource, amount }, done)
+    }
+
+    /// The player of a number, or of a name, which is one whatever it looks like if it is in quotes.
+    fn find(&self, who: &str) -> Result<PlayerId, No> {
+        let who = who.trim();
+        let quoted = who.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        if who.is_empty() {
+            return Err(No::Usage("PLAYER must be a number from `players`, or a name".to_owned()));
+        }
+        if quoted.is_some() || who.bytes().any(|byte| !byte.is_ascii_digit()) {
+            let picture = answer_to(self.host.room().picture())?;
+            let players = picture.state.players.iter().map(|seen| (seen.player, &*seen.name));
+            return Ok(by_name(players, quoted.unwrap_or(who))?);
+        }
+        who.parse().ok().filter(|number| *number > 0).map(PlayerId).ok_or_else(|| {
+            let numbers = format!("PLAYER must be a number from 1 to {}", u16::MAX);
+            No::Usage(format!("{numbers}, or a name, in quotes if it looks like a number"))
+        })
+    }
+
+    /// The client that plays as this player.
+    fn client_of(&self, player: PlayerId) -> Option<Arc<Client>> {
+        match self.host.room().seat(player)? {
+            Seat::Connected(number) => self.host.clients.get(number),
+            _ => None,
+        }
+    }
+
+    /// A player, and the client that plays it.
+    fn named(&self, who: &str) -> Result<(PlayerId, Arc<Client>), No> {
+        let player = self.find(who)?;
+        let client = self.client_of(player);
+        Ok((player, client.ok_or_else(|| format!("no client plays as player {}", player.0))?))
+    }
+
+    fn players(&self) -> Done {
+        let picture = answer_to(self.host.room().picture())?;
+        if picture.state.players.is_empty() {
+            return Ok("no player is connected".to_owned());
+        }
+        let mut text = String::from("number  age   points  health      x      y  address          name\n");
+        for seen in picture.state.players.iter() {
+            let client = self.client_of(seen.player);
+            let address = client.map_or("-".to_owned(), |client| client.address.ip().to_string());
+            let health = if seen.alive { seen.health.to_string() } else { "dead".to_owned() };
+            let (number, age, score) = (seen.player.0, seen.stats.age, seen.stats.score);
+            let (x_px, y_px) = (seen.x.to_px(), seen.y.to_px());
+            writeln!(
+                text,
+                "{number:>6}  {age:>3}  {score:>7}  {health:>6}  {x_px:>5}  {y_px:>5}  {address:<15}  {:?}",
+                seen.name
+            )
+            .expect("writing to a string does not fail");
+        }
+        Ok(text)
+    }
+
+    fn kick(&self, rest: &str) -> Done {
+        let (player, client) = self.named(rest)?;
+        client.close(Ending::Breach(Breach::Kicked), self.host.now());
+        Ok(format!("player {} was kicked; its address is {}", player.0, client.address.ip()))
+    }
+
+    fn ban(&self, rest: &str) -> Done {
+        let address = address(rest)?;
+        let household = Household::of(address);
+        if matches!(self.source, Source::Admin(own) if Household::of(own) == household) {
+            let reason = "is your own address: a ban would lock you out of /admin";
+            return Err(format!("{household} {reason}").into());
+        }
+        let this_machine = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        if this_machine.map(Household::of).contains(&household) {
+            let reason =
+                "is this machine: a ban would lock out a proxy on it, and all clients behind the proxy";
+            return Err(format!("{household} {reason}").into());
+        }
+        let is_new = self.host.admission.ban(household).ok_or("the list of bans is full".to_owned())?;
+        if !is_new {
+            return Err(format!("{household} is banned already").into());
+        }
+        let mut theirs = self.host.clients.all();
+        theirs.retain(|client| Household::of(client.address.ip()) == household);
+        for client in &theirs {
+            client.close(Ending::Breach(Breach::Banned), self.host.now());
+        }
+        Ok(format!("{household} is banned; connections closed: {}", theirs.len()))
+    }
+
+    fn unban(&self, rest: &str) -> Done {
+        let address = address(rest)?;
+        let household = Household::of(address);
+        if self.host.admission.unban(household) {
+            Ok(format!("{household} is no longer banned"))
+        } else {
+            Err(format!("{household} is not banned").into())
+        }
+    }
+
+    fn bans(&self) -> String {
+        let bans = self.host.admission.bans();
+        if bans.is_empty() {
+            return "no address is banned".to_owned();
+        }
+        bans.iter().map(|household| format!("{household}\n")).collect()
+    }
+
+    fn save(&self) -> Done {
+        let snapshot = answer_to(self.host.room().snapshot())?;
+        let folder = &self.host.config.save_dir;
+        let name =
+            save::write(folder, &snapshot).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let (path, tick, bytes) = (folder.join(name), snapshot.tick, snapshot.bytes.len());
+        Ok(format!("{} now has the world after tick {tick}: {bytes} bytes", path.display()))
+    }
+
+    fn capture(&self, rest: &str) -> Done {
+        let (word, player) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        match word {
+            "" => Ok(self.host.recorder.status()),
+            "off" if player.is_empty() => Ok(self.host.recorder.stop()?),
+            "on" => {
+                let named = (!player.is_empty()).then(|| self.named(player)).transpose()?;
+                let only = named.map(|(_, client)| client.id);
+                let target = recorder::file_of_tick(&self.host.config.capture_dir, self.host.room().tick());
+                Ok(format!("{} is being written", self.host.recorder.start(target, only)?))
+            }
+            _ => Err(No::Usage(String::new())),
+        }
+    }
+
+    /// One figure a line: its name, spaces, its value.
+    fn stats(&self) -> String {
+        let metrics = &self.host.metrics;
+        let figures: [(&str, String); 12] = [
+            ("tick", self.host.room().tick().to_string()),
+            ("tick rate", format!("{} Hz", self.host.room().options.rates.tick_hz)),
+            ("up", format!("{} s", self.host.now().as_secs())),
+            ("clients", metrics.clients.get().to_string()),
+            ("players", metrics.players.get().to_string()),
+            ("connections", metrics.accepted.get().to_string()),
+            ("late ticks", metrics.late_ticks.get().to_string()),
+            ("skipped ticks", metrics.skipped_ticks.get().to_string()),
+            ("received", format!("{} bytes", metrics.bytes_in.get())),
+            ("sent", format!("{} bytes", metrics.bytes_out.get())),
+            ("bans", self.host.admission.bans().len().to_string()),
+            ("panics", metrics.panics.get().to_string()),
+        ];
+        figures.iter().map(|(name, value)| format!("{name:<13}  {value}\n")).collect()
+    }
+}
+
+/// The player with exactly this name; if there is none, the player whose name differs only in case.
+fn by_name<'a>(
+    players: impl Iterator<Item = (PlayerId, &'a str)> + Clone,
+    name: &str,
+) -> Result<PlayerId, String> {
+    let exact: Vec<PlayerId> = players.clone().filter(|(_, own)| *own == name).map(|(id, _)| id).collect();
+    let alike = || players.filter(|(_, own)| own.to_lowercase() == name.to_lowercase()).map(|(id, _)| id);
+    let found = if exact.is_empty() { alike().collect() } else { exact };
+    match found[..] {
+        [player] => Ok(player),
+        [] => Err(format!("no player is called {name:?}")),
+        [..] => {
+            let numbers: Vec<String> = found.iter().map(|player| player.0.to_string()).collect();
+            Err(format!("several players are called {name:?}: {}", numbers.join(", ")))
+        }
+    }
+}
+
+/// An address without a port, or the /64 of one of IPv6, as `bans` lists it. An IPv4 address that is
+/// written as one of IPv6 is one of IPv4, as the listener takes it.
+fn address(text: &str) -> Result<IpAddr, No> {
+    let text = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let (text, is_prefix) = text.strip_suffix("/64").map_or((text, false), |prefix| (prefix, true));
+    let address = text.parse().ok().map(|address: IpAddr| address.to_canonical());
+    let expected = "ADDRESS must be an IP address without a port, such as 203.0.113.9 or 2001:db8::9";
+    address.filter(|address| !is_prefix || address.is_ipv6()).ok_or_else(|| No::Usage(expected.to_owned()))
+}
+
+/// An animal, or an item that stands on the map, with `_` for spaces.
+fn spawned(kind: &str) -> Result<Spawned, No> {
+    let animals = ANIMALS.iter().map(|animal| (animal.name.to_owned(), Spawned::Animal(animal.kind)));
+    let items = ITEMS.iter().filter(|item| item.group != Group::Food);
+    let items = items.map(|item| (item.name.replace(' ', "_"), Spawned::Item(item.id)));
+    let (names, kinds): (Vec<String>, Vec<Spawned>) = animals.chain(items).unzip();
+    let known = names.iter().position(|name| name == kind).map(|at| kinds[at]);
+    known.ok_or_else(|| No::Usage(format!("TYPE must be one of {}", names.join(", "))))
+}
+
+fn px(name: &str, digits: &str) -> Result<u16, No> {
+    let expected = || format!("{name} must be a whole number of pixels, 0 to {}", u16::MAX);
+    digits.parse().map_err(|_| No::Usage(expected()))
+}
