@@ -18,8 +18,7 @@
 //! unfinished. It admits only as many clients as [`limits::ECHO_MEMORY_BYTES`] has room for with
 //! their longest messages.
 
-use std::collections::BTreeMap;
-use std::io::{self, ErrorKind, Read};
+use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,14 +28,15 @@ use std::time::{Duration, Instant};
 use tracing::{debug, info, warn};
 
 use super::platform::{self, Ceilings};
-use super::stream::{drain, is_timeout, write_all};
-use crate::host::admission::{Admission, Admitted, Caps, Permit, Place, RefusedBy};
+use super::registry::Registry;
+use super::stream::{drain, read, write_all};
+use crate::host::admission::{Admission, Admitted, Caps, Permit, Place};
+use crate::host::refused::Refused;
 use crate::household::Household;
 use crate::limits;
 use crate::peer::Life;
 use crate::peer::life::Due;
-use crate::sync::{Condvar, Mutex};
-use crate::ws::http::{self, HeadReader, Refusal};
+use crate::ws::http::HeadReader;
 use crate::ws::{CloseCode, Conn, Event, Limits, Role, upgrade};
 
 /// A running echo server. Dropping it without [`EchoServer::stop`] leaves its threads running.
@@ -54,9 +54,8 @@ struct House {
     limits: Limits,
     admission: Arc<Admission>,
     is_stopping: AtomicBool,
-    /// The sockets of all connections by number, so that a stop can cut them.
-    guests: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
-    all_gone: Condvar,
+    /// The sockets of all connections, so that a stop can cut them.
+    guests: Registry<Arc<TcpStream>>,
 }
 
 impl EchoServer {
@@ -74,8 +73,7 @@ impl EchoServer {
             limits: Limits { message_bytes, fragments: limits::ECHO_FRAGMENTS },
             admission: Admission::new(caps(message_bytes, connections)),
             is_stopping: AtomicBool::new(false),
-            guests: Mutex::default(),
-            all_gone: Condvar::new(),
+            guests: Registry::default(),
         });
         let for_thread = (Arc::clone(&house), Arc::clone(&listener));
         let accepting = thread::Builder::new()
@@ -96,11 +94,12 @@ impl EchoServer {
         platform::shut_listener(&self.listener);
         let _ = self.accepting.join();
         // Each thread looks up from reading now and then, sees that this is the end, and says goodbye.
-        if self.house.wait_for_all(limits::STOP_TIME) == 0 {
+        let guests = &self.house.guests;
+        if guests.wait_until_empty(Instant::now() + limits::STOP_TIME) == 0 {
             return 0;
         }
-        self.house.cut_all();
-        self.house.wait_for_all(limits::CUT_TIME)
+        guests.all().iter().for_each(cut);
+        guests.wait_until_empty(Instant::now() + limits::CUT_TIME)
     }
 }
 
@@ -137,14 +136,12 @@ fn accept(house: &Arc<House>, listener: &TcpListener) {
         };
         match house.admission.admit(Some(Household::of(address.ip()))) {
             Ok(Admitted { permit, displaced }) => {
-                if let Some(displaced) = displaced {
-                    house.cut(displaced);
-                }
+                displaced.and_then(|displaced| house.guests.get(displaced)).iter().for_each(cut);
                 house.give_thread(stream, address, permit);
             }
             Err(cap) => {
                 info!(%address, cap = cap.name(), "connection refused");
-                let _ = platform::send_now(&stream, [&refused_by(cap)[..]].into_iter());
+                let _ = platform::send_now(&stream, [&Refused::from(cap).response[..]].into_iter());
             }
         }
     }
@@ -152,16 +149,15 @@ fn accept(house: &Arc<House>, listener: &TcpListener) {
 
 /// A connection's thread: steps 3 to 8.
 fn serve(house: &House, stream: &TcpStream, address: SocketAddr, mut permit: Permit) {
-    let granted = match read_request(house, stream, Instant::now() + limits::HEAD_TIME) {
-        Ok(None) => return,
-        Ok(Some((response, rest))) => match permit.becomes(Place::Client) {
-            Ok(()) => Ok((response, rest)),
-            Err(cap) => Err((cap.name(), refused_by(cap))),
-        },
-        Err((rule, response)) => Err((rule, response)),
-    };
+    let granted = read_request(house, stream, Instant::now() + limits::HEAD_TIME).and_then(|granted| {
+        if granted.is_some() {
+            permit.becomes(Place::Client)?;
+        }
+        Ok(granted)
+    });
     let written = match granted {
-        Ok((response, rest)) => {
+        Ok(None) => return,
+        Ok(Some((response, rest))) => {
             info!(%address, "client connected");
             let how =
                 write_all(stream, &response, limits::HEAD_TIME).and_then(|()| converse(house, stream, &rest));
@@ -171,9 +167,9 @@ fn serve(house: &House, stream: &TcpStream, address: SocketAddr, mut permit: Per
             }
             how.is_ok()
         }
-        Err((rule, response)) => {
-            info!(%address, rule, "request refused");
-            write_all(stream, &response, limits::PAGE_TIME).is_ok()
+        Err(refused) => {
+            info!(%address, rule = refused.rule, "request refused");
+            write_all(stream, &refused.response, limits::PAGE_TIME).is_ok()
         }
     };
     // 8. Our last word has been written. Say that no more follows, and wait a moment for the peer's end: what is closed with bytes
@@ -187,27 +183,23 @@ fn serve(house: &House, stream: &TcpStream, address: SocketAddr, mut permit: Per
     }
 }
 
-/// A request that is not granted: the rule's name for the log, and the whole response.
-type Refused = (&'static str, Vec<u8>);
-
 /// A request that is granted: the 101 response, and the bytes behind the request, which are frames already.
 type Granted = (Vec<u8>, Vec<u8>);
 
 /// 3. Reads the request up to its empty line. 4. Judges it: the response is yet to be sent. `Ok(None)` when the peer has left,
 ///    or when this server stops before.
 fn read_request(house: &House, stream: &TcpStream, deadline: Instant) -> Result<Option<Granted>, Refused> {
-    let refused = |refusal: Refusal| (refusal.violation.name(), refusal.response());
     let (mut reader, mut buffer) = (HeadReader::new(), [0; limits::READ_BYTES]);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match read(stream, &mut buffer, left.min(limits::ECHO_LOOK)) {
             Ok(Some(0)) | Err(_) => return Ok(None),
-            Ok(None) if left.is_zero() => return Err(("head_late", plain_response(408, "head_late"))),
+            Ok(None) if left.is_zero() => return Err(Refused::plain(408, "head_late")),
             Ok(None) if house.is_stopping() => return Ok(None),
             Ok(None) => {}
             Ok(Some(count)) => {
-                if let Some(head) = reader.receive(&buffer[..count]).map_err(refused)? {
-                    let accepted = upgrade::accept(&head, &[]).map_err(refused)?;
+                if let Some(head) = reader.receive(&buffer[..count])? {
+                    let accepted = upgrade::accept(&head, &[])?;
                     return Ok(Some((accepted.response, reader.rest().to_vec())));
                 }
             }
@@ -280,30 +272,6 @@ fn echo(conn: &mut Conn, output: &mut Vec<u8>) -> (Option<String>, usize) {
     (ending.or_else(|| (!conn.is_open()).then(|| "closed by this server".to_owned())), events)
 }
 
-/// Reads once, waiting at most so long: a count of bytes, 0 at the end of the peer's bytes, `None` when the time is over.
-fn read(stream: &TcpStream, buffer: &mut [u8], time: Duration) -> io::Result<Option<usize>> {
-    if time.is_zero() {
-        return Ok(None);
-    }
-    stream.set_read_timeout(Some(time))?;
-    loop {
-        match (&mut &*stream).read(buffer) {
-            Ok(count) => return Ok(Some(count)),
-            Err(error) if is_timeout(&error) => return Ok(None),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-fn refused_by(cap: RefusedBy) -> Vec<u8> {
-    plain_response(cap.status(), cap.name())
-}
-
-fn plain_response(status: u16, rule: &str) -> Vec<u8> {
-    http::response(status, "text/plain; charset=utf-8", &[], format!("{rule}\n").as_bytes())
-}
-
 impl House {
     fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Acquire)
@@ -315,7 +283,7 @@ impl House {
         }
         let number = permit.number();
         let (house, stream) = (Arc::clone(self), Arc::new(stream));
-        self.guests.lock().insert(number, Arc::clone(&stream));
+        self.guests.add(number, Arc::clone(&stream));
         let leaving = Leaving { house, number };
         let spawned = thread::Builder::new()
             .name("client".to_owned())
@@ -325,28 +293,11 @@ impl House {
             warn!("cannot start a thread for a connection: {error}");
         }
     }
+}
 
-    /// Ends one connection immediately: a newcomer has taken its place.
-    fn cut(&self, number: u64) {
-        if let Some(stream) = self.guests.lock().get(&number) {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    }
-
-    /// Ends all connections immediately, whatever their threads are doing.
-    fn cut_all(&self) {
-        for stream in self.guests.lock().values() {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    }
-
-    /// Waits until the threads of all connections are over, at most so long. Returns how many are left.
-    fn wait_for_all(&self, time: Duration) -> usize {
-        let deadline = Instant::now() + time;
-        let mut guests = self.guests.lock();
-        while !guests.is_empty() && !self.all_gone.wait_until(&mut guests, deadline).timed_out() {}
-        guests.len()
-    }
+/// Ends a connection immediately, whatever its thread is doing.
+fn cut(stream: &Arc<TcpStream>) {
+    let _ = stream.shutdown(Shutdown::Both);
 }
 
 /// Takes a connection off the list when its thread ends, also by a panic.
@@ -357,11 +308,7 @@ struct Leaving {
 
 impl Drop for Leaving {
     fn drop(&mut self) {
-        let mut guests = self.house.guests.lock();
-        guests.remove(&self.number);
-        if guests.is_empty() {
-            self.house.all_gone.notify_all();
-        }
+        self.house.guests.remove(self.number);
     }
 }
 
@@ -369,20 +316,6 @@ impl Drop for Leaving {
 mod tests {
     use super::*;
     use crate::ws::frame;
-
-    #[test]
-    fn longer_messages_mean_fewer_clients() {
-        let most = limits::ECHO_MESSAGE_BYTES_MOST;
-        for (message_bytes, connections) in
-            [(1, 15_000), (1 << 20, 15_000), (most, 15_000), (most, 0), (1, 100)]
-        {
-            let Caps { clients, clients_per_address, .. } = caps(message_bytes, connections);
-            assert!(clients * limits::ECHO_COPIES * message_bytes <= limits::ECHO_MEMORY_BYTES);
-            assert!(clients > 0 && clients <= limits::ECHO_CLIENTS && clients_per_address > 0);
-            assert!(clients <= connections.max(1));
-        }
-        assert_eq!(caps(most, 15_000).clients, 16);
-    }
 
     #[test]
     fn complete_messages_are_a_sign_of_life_and_unfinished_frames_are_not() {
@@ -396,27 +329,5 @@ mod tests {
         }
         conn.receive(&[*last]);
         assert_eq!(echo(&mut conn, &mut output), (None, 1));
-        let mut pong = Vec::new();
-        frame::write(&mut pong, frame::Opcode::Pong, Some([9, 8, 7, 6]), b"");
-        conn.receive(&pong);
-        assert_eq!(echo(&mut conn, &mut output), (None, 1));
-    }
-
-    #[test]
-    fn pongs_and_messages_go_out_in_the_order_in_which_they_were_asked_for() {
-        let mut conn = Conn::new(Role::Server, Limits::SERVER);
-        let mut bytes = Vec::new();
-        for (opcode, payload) in [
-            (frame::Opcode::Binary, b"1"),
-            (frame::Opcode::Ping, b"2"),
-            (frame::Opcode::Text, b"3"),
-            (frame::Opcode::Ping, b"4"),
-        ] {
-            frame::write(&mut bytes, opcode, Some([9, 8, 7, 6]), payload);
-        }
-        conn.receive(&bytes);
-        let mut output = Vec::new();
-        assert_eq!(echo(&mut conn, &mut output), (None, 4));
-        assert_eq!(output, [0x82, 1, b'1', 0x8a, 1, b'2', 0x81, 1, b'3', 0x8a, 1, b'4']);
     }
 }

@@ -39,7 +39,7 @@ pub struct Host {
     /// The settings in force.
     pub config: Config,
     /// The metrics.
-    pub metrics: Metrics,
+    pub metrics: Arc<Metrics>,
     /// Counts wrong tokens per address.
     pub gate: Gate,
     /// Passes traffic to listeners.
@@ -68,8 +68,8 @@ pub struct Host {
 impl Host {
     /// A host that is starting. `rooms` begins with the default room.
     pub fn new(config: Config, rooms: Vec<Arc<Handle>>, admission: Arc<Admission>, workers: usize) -> Host {
-        let (tap, metrics, started) = (Tap::default(), Metrics::new(), Instant::now());
-        let recorder = Recorder::new(tap.clone(), config.rotation, metrics.capture.clone(), started);
+        let (tap, metrics, started) = (Tap::default(), Arc::new(Metrics::new()), Instant::now());
+        let recorder = Recorder::new(tap.clone(), config.rotation, Arc::clone(&metrics), started);
         rooms.iter().for_each(|room| tap.room_begins(&room.options.name));
         Host {
             budgets: Budgets::new(config.address_budgets),

@@ -54,7 +54,9 @@ pub fn run(host: &Arc<Host>, listener: &TcpListener) {
 
 fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
     host.metrics.accepted.inc();
-    let address = canonical(address);
+    // A socket bound to `[::]` reports IPv4 peers as `::ffff:127.0.0.1`: limits and the check for this
+    // machine use their IPv4 address.
+    let address = SocketAddr::new(address.ip().to_canonical(), address.port());
     let is_proxy = forwarded::is_trusted(&host.config.trusted_proxies, address.ip());
     let household = (!is_proxy).then(|| Household::of(address.ip()));
     if let Some(household) = household
@@ -91,35 +93,10 @@ fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
     }
 }
 
-/// A socket bound to `[::]` reports IPv4 peers as `::ffff:127.0.0.1`: limits and the check for this
-/// machine use their IPv4 address.
-fn canonical(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(address.ip().to_canonical(), address.port())
-}
-
 /// Sends a refusal without a thread. The send does not block; the kernel accepts it for a new
 /// connection.
 fn turn_away(host: &Host, stream: &TcpStream, address: SocketAddr, refused: &Refused) {
     Metrics::count(&host.metrics.refused_connections, "cap", refused.rule);
     debug!(%address, cap = refused.rule, "connection refused");
     let _ = platform::send_now(stream, [&refused.response[..]].into_iter());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mapped_ipv4_address_is_an_ipv4_address() {
-        for (given, expected) in [
-            ("[::ffff:127.0.0.1]:5000", "127.0.0.1:5000"),
-            ("[::1]:5000", "[::1]:5000"),
-            ("203.0.113.9:1", "203.0.113.9:1"),
-        ] {
-            let address = canonical(given.parse().expect("an address"));
-            assert_eq!(address, expected.parse().expect("an address"));
-        }
-        let near = canonical("[::ffff:127.0.0.1]:5000".parse().expect("an address"));
-        assert!(near.ip().is_loopback(), "it may see the inside");
-    }
 }

@@ -222,35 +222,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_smallest_ceiling_decides() {
-        let roomy = Ceilings { open_files: 20_000, mappings: 65_530, threads: 4_194_304 };
-        assert_eq!(roomy.connections(), (65_530 - limits::MAPPINGS_KEPT) / 4);
-        assert_eq!(Ceilings { open_files: 1_000, ..roomy }.connections(), 1_000 - limits::DESCRIPTORS_KEPT);
-        assert_eq!(Ceilings { threads: 400, ..roomy }.connections(), 200);
-    }
-
-    #[test]
-    fn too_few_descriptors_are_refused_with_what_is_needed() {
-        let roomy = Ceilings { open_files: 72, mappings: 65_530, threads: 4_194_304 };
-        assert_eq!(roomy.enough().expect("just enough"), limits::CONNECTIONS_LEAST);
-        for open_files in [0, 64, 71] {
-            let error = Ceilings { open_files, ..roomy }.enough().expect_err("too few").to_string();
-            assert!(
-                error.contains(&format!("open files (ulimit -n) are {open_files}, needed 72;")),
-                "{error}"
-            );
-        }
-    }
-
-    #[test]
     fn the_foreground_of_a_terminal_is_known_by_its_process_group() {
         assert_eq!(is_group_in_front("7 (a) b) c) S 1 7 7 34816 7 4194304"), Some(true));
         assert_eq!(is_group_in_front("7 (tickwire) S 1 7 5 34816 5 4194304"), Some(false));
         assert_eq!(is_group_in_front("7 (tickwire) S 1"), None);
-    }
-
-    #[test]
-    fn this_machine_has_ceilings() {
-        assert!(Ceilings::read().connections() > 100);
     }
 }

@@ -21,9 +21,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use prometheus_client::metrics::counter::Counter;
 use tracing::{info, warn};
 
+use super::metrics::Metrics;
 use super::tap::{Listener, Lost, Tap, What};
 use crate::limits;
 use crate::sync::Mutex;
@@ -46,23 +46,12 @@ impl Default for Rotation {
     }
 }
 
-/// Counters of all captures, for the metrics.
-#[derive(Debug, Clone, Default)]
-pub struct Counts {
-    /// Packets written.
-    pub packets: Counter,
-    /// Bytes written.
-    pub bytes: Counter,
-    /// Events that were not written.
-    pub lost: Counter,
-}
-
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Recorder {
     tap: Tap,
     rotation: Rotation,
-    counts: Counts,
+    metrics: Arc<Metrics>,
     /// When the server's clock began.
     started: Instant,
     capture: Mutex<Option<Capture>>,
@@ -111,8 +100,8 @@ impl Progress {
 
 impl Recorder {
     /// A recorder of what this tap sees, with no capture running.
-    pub fn new(tap: Tap, rotation: Rotation, counts: Counts, started: Instant) -> Recorder {
-        Recorder { tap, rotation, counts, started, capture: Mutex::default() }
+    pub fn new(tap: Tap, rotation: Rotation, metrics: Arc<Metrics>, started: Instant) -> Recorder {
+        Recorder { tap, rotation, metrics, started, capture: Mutex::default() }
     }
 
     /// Starts a capture of one client or of all. Returns the file's name.
@@ -139,7 +128,7 @@ impl Recorder {
             output,
             rotation: self.rotation,
             scribe: Scribe::new(epoch(self.started)),
-            counts: self.counts.clone(),
+            metrics: Arc::clone(&self.metrics),
             last: Duration::ZERO,
         };
         let (end, ended) = mpsc::channel();
@@ -193,7 +182,7 @@ struct Writing {
     output: Output,
     rotation: Rotation,
     scribe: Scribe,
-    counts: Counts,
+    metrics: Arc<Metrics>,
     /// When something was last seen.
     last: Duration,
 }
@@ -276,9 +265,11 @@ impl Writing {
         let (packets, bytes) = (self.scribe.writer.packets, blocks.len() as u64);
         blocks.clear();
         let mut progress = self.shared.progress.lock();
-        self.counts.packets.inc_by(packets - mem::replace(&mut progress.packets, packets));
-        self.counts.bytes.inc_by(bytes);
-        self.counts.lost.inc_by(self.scribe.lost - mem::replace(&mut progress.lost, self.scribe.lost));
+        self.metrics.capture_packets.inc_by(packets - mem::replace(&mut progress.packets, packets));
+        self.metrics.capture_bytes.inc_by(bytes);
+        self.metrics
+            .capture_lost
+            .inc_by(self.scribe.lost - mem::replace(&mut progress.lost, self.scribe.lost));
         progress.bytes += bytes;
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! `/admin` as a client meets it: who is let in, what is refused, and that the lines do what they do at standard input.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,7 @@ use crate::program::{Program, tickwire};
 use crate::support::{PATIENCE, Peer, server, server_with};
 use tickwire::limits;
 use tickwire::net::Server;
+use tickwire::net::console::gate::{Gate, GateRefusal};
 use tickwire::net::console::token::Token;
 
 pub const TOKEN: &str = "a-token-of-the-test";
@@ -334,4 +335,70 @@ fn a_token_that_is_made_at_the_start_is_shown_once_and_works() {
     assert_eq!(body(&answer), "no player is connected\n");
     let log = program.stop();
     assert!(!log.contains(&token), "{log}");
+}
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
+
+fn is_shut(gate: &Gate, address: &str, now: Duration) -> bool {
+    matches!(gate.attempt(ip(address), now, || true), Err(GateRefusal::TooOften(_)))
+}
+
+#[test]
+fn the_gate_is_shut_for_a_household_until_its_wrong_tokens_are_forgotten() {
+    let (gate, start, later) = (Gate::default(), Duration::from_secs(5), Duration::from_secs(7));
+    for number in 0..limits::ADMIN_FAILURES {
+        for address in ["203.0.113.9", &format!("2001:db8::{number:x}")] {
+            assert_eq!(gate.attempt(ip(address), start, || true), Ok(()));
+            assert_eq!(gate.attempt(ip(address), start, || false), Err(GateRefusal::Wrong));
+        }
+    }
+    let over = start + limits::ADMIN_FAILURE_TIME;
+    let looked_at = || panic!("a throttled token is not looked at");
+    assert_eq!(gate.attempt(ip("203.0.113.9"), later, looked_at), Err(GateRefusal::TooOften(over - later)));
+    let before = over - Duration::from_millis(1);
+    for (address, now, expected) in [
+        ("203.0.113.9", before, true),
+        ("203.0.113.10", start, false),
+        ("2001:db8::ffff", before, true),
+        ("2001:db8:0:1::1", start, false),
+        ("203.0.113.9", over, false),
+        ("2001:db8::ffff", over, false),
+    ] {
+        assert_eq!(is_shut(&gate, address, now), expected, "{address} at {now:?}");
+    }
+}
+
+#[test]
+fn the_gate_remembers_a_bounded_number_of_addresses_and_forgets_the_first() {
+    let gate = Gate::default();
+    for number in 0..=limits::ADMIN_FAILURE_ADDRESSES {
+        let (address, now) =
+            (Ipv4Addr::from_bits(number as u32).into(), Duration::from_millis(number as u64));
+        (0..limits::ADMIN_FAILURES).for_each(|_| drop(gate.attempt(address, now, || false)));
+    }
+    let now = Duration::from_millis(limits::ADMIN_FAILURE_ADDRESSES as u64);
+    assert_eq!(["0.0.0.0", "0.0.0.1"].map(|address| is_shut(&gate, address, now)), [false, true]);
+}
+
+#[test]
+fn only_the_whole_token_is_the_token_and_a_random_one_fits_a_header_and_a_url() {
+    let token = Token::new("0123456789abcdef").expect("16 characters");
+    assert!(token.is("0123456789abcdef"));
+    for wrong in
+        ["", "0", "0123456789abcde", "0123456789abcdeF", "1123456789abcdef", &"0123456789abcdef".repeat(2)]
+    {
+        assert!(!token.is(wrong), "{wrong}");
+    }
+    for text in ["", "0123456789abcde", "0123456789 abcdef", "0123456789abcdef\n", "0123456789abcdé"] {
+        let told = Token::new(text).expect_err(text);
+        assert!(text.is_empty() || !told.contains(text), "{told}");
+    }
+    assert!(Token::new(&"a".repeat(limits::TOKEN_CHARS_MOST)).is_ok());
+    assert!(Token::new(&"a".repeat(limits::TOKEN_CHARS_MOST + 1)).is_err());
+    let token = Token::random();
+    assert_eq!(Token::new(token.reveal()), Ok(token.clone()));
+    assert_ne!(token, Token::random());
+    assert!(!format!("{token:?}").contains(token.reveal()));
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::iter;
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -254,6 +255,10 @@ fn a_full_file_is_followed_by_one_that_stands_alone() {
     assert!(told.ends_with(&format!(" lost; the last is {last}\n")), "{told}");
     let bytes: u64 = files.iter().map(|file| fs::metadata(file).expect("the file").len()).sum();
     assert!(told.contains(&format!(" packets, {bytes} bytes, ")), "{told}");
+    for file in &files {
+        let mode = fs::metadata(file).expect("the file").permissions().mode();
+        assert_eq!(mode & 0o7777, 0o600, "{}", file.display());
+    }
     let mut sent = raw::request("/play?token=").1;
     let head_bytes = sent.len();
     for (number, file) in files.iter().enumerate() {
@@ -302,8 +307,12 @@ fn one_player_can_be_written_alone_and_a_file_is_not_overwritten() {
 }
 
 #[test]
-fn a_full_disk_ends_the_capture_and_not_the_server() {
-    let server = server();
+fn a_named_pipe_is_refused_and_a_full_disk_ends_the_capture_and_not_the_server() {
+    let (server, pipes) = (server(), Folder::new("capture-pipe"));
+    let pipe = pipes.file("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
+    let refused = server.capture(Target::File(pipe)).expect_err("nobody reads it");
+    assert!(refused.ends_with("use --capture - >PIPE"), "{refused}");
     server.capture(Target::File("/dev/full".into())).expect("it can be opened");
     wait_for(|| order(&server, "capture").contains("; ended: No space left on device"));
     let mut raw = Raw::connect(server.address(), "/play?token=");

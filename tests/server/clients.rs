@@ -45,6 +45,25 @@ fn pages_and_what_is_none() {
 }
 
 #[test]
+fn every_file_of_the_page_is_served_with_its_type() {
+    let server = server();
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/web")).expect("the folder") {
+        let name = entry.expect("an entry").file_name().into_string().expect("text");
+        let head = ask(server.address(), &format!("HEAD /{name} HTTP/1.1\nHost: localhost\n\n"));
+        let expected = match name.rsplit('.').next() {
+            Some("sources") => "HTTP/1.1 404",
+            Some("css") => "Content-Type: text/css; charset=utf-8",
+            Some("html") => "Content-Type: text/html; charset=utf-8",
+            Some("js") => "Content-Type: text/javascript; charset=utf-8",
+            Some("svg") => "Content-Type: image/svg+xml",
+            _ => "Content-Type: application/wasm",
+        };
+        assert!(head.contains(expected), "list the files of src/web/ in net/pages.rs: {name}\n{head}");
+    }
+    server.stop();
+}
+
+#[test]
 fn upgrades_are_refused_with_the_right_status() {
     let server = server_with(|config| config.allowed_origins = vec!["https://play.example".to_owned()]);
     for (path, more, expected) in [

@@ -75,6 +75,17 @@ fn section_5_4_fragments_come_back_as_one_message_and_a_ping_among_them_is_answe
     peer.get_mut().write_all(&parts.concat()).expect("sent");
     assert_eq!(peer.read().expect("a pong"), Message::Pong(b"now".to_vec().into()));
     assert_eq!(peer.read().expect("the echo"), Message::text("Hello"));
+    let parts = [
+        masked(Opcode::Binary, b"1"),
+        masked(Opcode::Ping, b"2"),
+        masked(Opcode::Text, b"3"),
+        masked(Opcode::Ping, b"4"),
+    ];
+    peer.get_mut().write_all(&parts.concat()).expect("sent");
+    let pong = |text: &str| Message::Pong(text.to_owned().into());
+    for expected in [Message::binary(b"1".to_vec()), pong("2"), Message::text("3"), pong("4")] {
+        assert_eq!(peer.read().expect("in the order of asking"), expected);
+    }
     assert_eq!(server.stop(), 0);
 }
 

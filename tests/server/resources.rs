@@ -14,6 +14,7 @@ use crate::raw::Raw;
 use crate::support::{PATIENCE, Peer, server};
 use tickwire::client::dial;
 use tickwire::limits;
+use tickwire::net::platform::Ceilings;
 use tickwire::packet::client_packet::Mode;
 use tickwire::packet::{ClientPacket, Codes, Direction};
 use tickwire::ws::frame::{self, Opcode};
@@ -205,6 +206,20 @@ fn the_cap_follows_from_open_files_is_shown_and_is_kept() {
     assert!(entries(&program, "task") < 96 + OTHER_THREADS);
     let log = program.stop();
     assert!(!log.contains("cannot accept another connection yet"), "descriptors were left: {log}");
+}
+
+#[test]
+fn the_smallest_ceiling_of_the_machine_decides() {
+    let roomy = Ceilings { open_files: 20_000, mappings: 65_530, threads: 4_194_304 };
+    for (ceilings, expected) in [
+        (roomy, (65_530 - limits::MAPPINGS_KEPT) / 4),
+        (Ceilings { open_files: 1_000, ..roomy }, 1_000 - limits::DESCRIPTORS_KEPT),
+        (Ceilings { open_files: 72, ..roomy }, limits::CONNECTIONS_LEAST),
+        (Ceilings { threads: 400, ..roomy }, 200),
+    ] {
+        assert_eq!((ceilings.connections(), ceilings.enough().ok()), (expected, Some(expected)));
+    }
+    assert!(Ceilings { open_files: 71, ..roomy }.enough().is_err());
 }
 
 #[test]

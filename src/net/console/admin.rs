@@ -9,7 +9,6 @@
 //! no header that lets another site's page read the response. Requests from this machine need the
 //! token as well, because any page in the operator's browser can send them.
 
-use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
 
@@ -20,7 +19,7 @@ use crate::host::refused::Refused;
 use crate::limits;
 use crate::net::access::{bearer, check_token, unauthorized};
 use crate::net::host::Host;
-use crate::net::stream::{is_timeout, write_all};
+use crate::net::stream::{read, write_all};
 use crate::ws::http::{self, RequestHead};
 
 /// The path of the page and of the commands.
@@ -80,16 +79,10 @@ fn read_body(
 ) -> Result<Vec<u8>, Refused> {
     let mut buffer = [0; limits::READ_BYTES];
     while body.len() < length {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(Refused::plain(408, "body_late"));
-        }
-        let read = stream.set_read_timeout(Some(left)).and_then(|()| (&mut &*stream).read(&mut buffer));
-        match read {
-            Ok(0) => return Err(Refused::plain(400, "body_cut")),
-            Ok(count) => body.extend_from_slice(&buffer[..count]),
-            Err(error) if is_timeout(&error) || error.kind() == ErrorKind::Interrupted => {}
-            Err(_) => return Err(Refused::plain(400, "body_cut")),
+        match read(stream, &mut buffer, deadline.saturating_duration_since(Instant::now())) {
+            Ok(Some(0)) | Err(_) => return Err(Refused::plain(400, "body_cut")),
+            Ok(Some(count)) => body.extend_from_slice(&buffer[..count]),
+            Ok(None) => return Err(Refused::plain(408, "body_late")),
         }
     }
     body.truncate(length);

@@ -74,8 +74,7 @@ pub enum What {
         rule: &'static str,
     },
     /// The whole world of a room before its next [`What::Tick`]. Sent only to listeners of the
-    /// world. Of the room, everything before it was seen before the worlds of all rooms, and
-    /// everything after it belongs to the same set of worlds.
+    /// world, for all rooms: what was seen of a room before its world precedes all of these worlds.
     World {
         /// As [`crate::world::World::restore`] takes it.
         snapshot: Arc<[u8]>,
