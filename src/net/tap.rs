@@ -28,10 +28,9 @@ use crate::room::Wants;
 use crate::sync::{Condvar, Mutex};
 pub use crate::ws::Side;
 use queue::Queue;
-pub use seen::{Lost, Missed, Seen, What};
+use seen::THE_WORLD;
+pub use seen::{Lost, Missed, Seen, Taken, What};
 
-/// The number of the world among the clients, which count from 1.
-const THE_WORLD: u64 = 0;
 /// Stand for the client that is listened to if there is none, or more than one.
 const NOBODY: u64 = 0;
 const SEVERAL: u64 = u64::MAX;
@@ -312,15 +311,4 @@ impl Drop for Listener {
         // What it holds is freed after the lock.
         drop((state, queue));
     }
-}
-
-/// The events taken from a queue.
-#[derive(Debug, Default)]
-pub struct Taken {
-    /// The events, in order.
-    pub items: Vec<Arc<Seen>>,
-    /// The events missing after them.
-    pub lost: Lost,
-    /// No more events will follow.
-    pub over: bool,
 }

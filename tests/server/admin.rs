@@ -376,7 +376,7 @@ fn the_gate_remembers_a_bounded_number_of_addresses_and_forgets_the_first() {
     for number in 0..=limits::ADMIN_FAILURE_ADDRESSES {
         let (address, now) =
             (Ipv4Addr::from_bits(number as u32).into(), Duration::from_millis(number as u64));
-        (0..limits::ADMIN_FAILURES).for_each(|_| drop(gate.attempt(address, now, || false)));
+        (0..limits::ADMIN_FAILURES).for_each(|_| _ = gate.attempt(address, now, || false));
     }
     let now = Duration::from_millis(limits::ADMIN_FAILURE_ADDRESSES as u64);
     assert_eq!(["0.0.0.0", "0.0.0.1"].map(|address| is_shut(&gate, address, now)), [false, true]);

@@ -1,13 +1,13 @@
 //! The operator's commands: a table, what each of them does, and how its arguments are read.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use tracing::{debug, info};
 
-use super::{Source, save};
+use super::save;
 use crate::household::Household;
 use crate::limits;
 use crate::net::client::Client;
@@ -109,6 +109,24 @@ impl From<String> for No {
 
 /// Done, in words; or why not.
 type Done = Result<String, No>;
+
+/// The source of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Standard input.
+    Terminal,
+    /// `/admin`, from this address.
+    Admin(IpAddr),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Terminal => out.write_str("terminal"),
+            Source::Admin(address) => write!(out, "{address}"),
+        }
+    }
+}
 
 /// Where a command is given.
 pub struct Desk<'a> {

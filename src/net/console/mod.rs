@@ -18,8 +18,6 @@ pub mod gate;
 pub mod save;
 pub mod token;
 
-use std::fmt;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use tracing::info;
@@ -28,24 +26,7 @@ use super::host::{Host, Stage};
 use super::metrics::Metrics;
 use crate::limits;
 use commands::Desk;
-
-/// The source of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
-    /// Standard input.
-    Terminal,
-    /// `/admin`, from this address.
-    Admin(IpAddr),
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Source::Terminal => out.write_str("terminal"),
-            Source::Admin(address) => write!(out, "{address}"),
-        }
-    }
-}
+pub use commands::Source;
 
 /// The result of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,8 +11,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::mem;
 use std::sync::Arc;
 
-use super::seen::{Lost, Missed, Seen, What};
-use super::{THE_WORLD, Taken};
+use super::seen::{Lost, Missed, Seen, THE_WORLD, Taken, What};
 use crate::limits;
 use crate::sync::Condvar;
 

@@ -8,6 +8,9 @@ use std::time::Duration;
 use super::head;
 use crate::ws::Side;
 
+/// The number of the world among the clients, which count from 1.
+pub(super) const THE_WORLD: u64 = 0;
+
 /// An event on the wire or in the world.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
@@ -125,6 +128,17 @@ impl Missed {
         let since_tick = if self.messages == 0 { it.since_tick } else { self.since_tick };
         Missed { messages: self.messages + it.messages, bytes: self.bytes + it.bytes, since_tick }
     }
+}
+
+/// The events taken from a queue.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The events, in order.
+    pub items: Vec<Arc<Seen>>,
+    /// The events missing after them.
+    pub lost: Lost,
+    /// No more events will follow.
+    pub over: bool,
 }
 
 /// The events that a listener missed because its queue was full.
