@@ -51,9 +51,7 @@ impl Answers {
 
     /// Adds whole frames that answer the bytes of a packet.
     pub fn add(&mut self, packet: usize, frames: &[u8]) {
-        let mut cutter = Cutter::default();
-        cutter.take(frames);
-        self.frames.extend(std::iter::from_fn(|| cutter.next()).map(|bytes| Frame { packet, bytes }));
+        self.frames.extend(cut(&mut frames.to_vec(), packet));
     }
 
     /// Holds the answers against those of the connection. Returns how many are the same, and the
@@ -157,49 +155,29 @@ fn is_external(answer: &Kind<'_>) -> bool {
 
 /// The server's frames of a connection, in order.
 fn frames<'a>(connection: &'a Connection<'_>) -> impl Iterator<Item = Frame> + 'a {
-    let mut pieces = connection.pieces.iter().filter(|piece| piece.from == End::Server);
-    let (mut cutter, mut packet, mut head) = (Cutter::default(), 0, Vec::new());
-    let mut is_open = false;
-    std::iter::from_fn(move || {
-        loop {
-            if let Some(bytes) = is_open.then(|| cutter.next()).flatten() {
-                return Some(Frame { packet, bytes });
-            }
-            let piece = pieces.next()?;
-            packet = piece.packet;
-            if is_open {
-                cutter.take(piece.bytes);
-                continue;
-            }
-            head.extend_from_slice(piece.bytes);
-            if let Some(end) = head.windows(4).position(|four| four == b"\r\n\r\n") {
-                is_open = true;
-                cutter.take(&head[end + 4..]);
-            }
+    let (mut bytes, mut is_open) = (Vec::new(), false);
+    let pieces = connection.pieces.iter().filter(|piece| piece.from == End::Server);
+    pieces.flat_map(move |piece| {
+        bytes.extend_from_slice(piece.bytes);
+        if !is_open && let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            is_open = true;
+            bytes.drain(..end + 4);
         }
+        if is_open { cut(&mut bytes, piece.packet) } else { Vec::new() }
     })
 }
 
-/// Cuts the server's bytes into frames.
-#[derive(Default)]
-struct Cutter {
-    bytes: Vec<u8>,
-    start: usize,
-}
-
-impl Cutter {
-    fn take(&mut self, bytes: &[u8]) {
-        self.bytes.drain(..self.start);
-        self.start = 0;
-        self.bytes.extend_from_slice(bytes);
+/// Cuts whole frames off the server's bytes, which this packet brought.
+fn cut(bytes: &mut Vec<u8>, packet: usize) -> Vec<Frame> {
+    let (mut frames, mut start) = (Vec::new(), 0);
+    while let Ok(Some((header, at))) = Header::decode(&bytes[start..], Side::Server)
+        && let Some(end) =
+            usize::try_from(header.length).ok().and_then(|length| length.checked_add(start + at))
+        && let Some(frame) = bytes.get(start..end)
+    {
+        frames.push(Frame { packet, bytes: frame.to_vec() });
+        start = end;
     }
-
-    fn next(&mut self) -> Option<Vec<u8>> {
-        let rest = &self.bytes[self.start..];
-        let (header, at) = Header::decode(rest, Side::Server).ok()??;
-        let end = at.checked_add(usize::try_from(header.length).ok()?)?;
-        let frame = rest.get(..end)?.to_vec();
-        self.start += end;
-        Some(frame)
-    }
+    bytes.drain(..start);
+    frames
 }

@@ -8,12 +8,18 @@
 use std::time::Duration;
 
 use super::answers::{self, Answers, Differing};
-use crate::capture::Connection;
+use super::recording::About;
+use super::refusal::NotReplayable;
+use crate::capture::{Capture, Connection, End};
+use crate::packet::endpoint;
 use crate::peer::receiver::{At, Denied, RoomFacts};
 use crate::peer::{Driver, Endpoint, Receiver};
 use crate::session::Profile;
 use crate::world::{Command, PlayerId};
 use crate::ws::http::{HeadReader, RequestHead};
+
+/// Returns what a request asks for; `None` if it is for no game.
+pub type Find<'a> = &'a dyn Fn(&RequestHead) -> Option<Endpoint>;
 
 /// A command that a client asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,118 +30,117 @@ pub struct Said {
     pub packet: usize,
 }
 
-/// One piece of a client's bytes.
-#[derive(Debug, Clone, Copy)]
-pub struct Heard<'a> {
-    /// The bytes.
-    pub bytes: &'a [u8],
-    /// The number of their packet.
-    pub packet: usize,
-    /// When they were read.
-    pub at: At,
-    /// The player of a join that the server granted for these bytes.
-    pub joins: Option<PlayerId>,
-}
-
-/// See the [module](self).
-pub struct Client<'a> {
-    find: &'a dyn Fn(&RequestHead) -> Option<Endpoint>,
-    room: RoomFacts,
-    endpoint: Option<Endpoint>,
-    state: State,
-    said: Vec<Said>,
-    answers: Answers,
+/// The client's commands, and the server's answers.
+pub struct Heard {
+    pub said: Vec<Said>,
+    /// The answers that are the same, and the first that differs.
+    pub answers: usize,
+    pub differing: Option<Differing>,
     /// The sequence of its last command before the capture.
     pub before: u64,
 }
 
-enum State {
-    Head(HeadReader),
-    Open(Box<Receiver>),
-    Over,
-}
-
-impl<'a> Client<'a> {
-    /// A client of this room that has sent nothing. `find` returns what a request asks for.
-    pub fn new(find: &'a dyn Fn(&RequestHead) -> Option<Endpoint>, room: RoomFacts) -> Client<'a> {
-        let state = State::Head(HeadReader::new());
-        Client { find, room, endpoint: None, state, said: Vec::new(), answers: Answers::default(), before: 0 }
-    }
-
-    /// Restores a saved receiver. Returns whether it is valid. Answers before it are not known.
-    pub fn resume(&mut self, saved: &[u8], now: Duration, packet: usize) -> bool {
-        let Some(endpoint) = self.endpoint.clone() else { return false };
-        let Some(receiver) = Receiver::restore(endpoint, self.room.clone(), saved, now) else {
-            return false;
-        };
-        self.before = receiver.sequence();
-        self.answers = Answers::from_packet(packet);
-        self.state = State::Open(Box::new(receiver));
-        true
-    }
-
-    /// Hears one piece.
-    pub fn hear(&mut self, heard: Heard<'_>, connection: &Connection<'_>) {
+/// Hears all bytes of a client of this room.
+pub fn hear(
+    capture: &Capture<'_>,
+    connection: &Connection<'_>,
+    about: About<'_>,
+    mut room: RoomFacts,
+    find: Find<'_>,
+) -> Result<Heard, NotReplayable> {
+    let (mut asked, mut before) = (Asked::default(), 0);
+    let (mut reader, mut endpoint, mut receiver) = (Some(HeadReader::new()), None, None);
+    let mut resumed = about.resumed;
+    let pieces: Vec<_> = connection.pieces.iter().filter(|piece| piece.from == End::Client).collect();
+    for (at, piece) in pieces.iter().enumerate() {
+        let now = Duration::from_nanos(piece.at_ns);
+        if let Some(past) = resumed.take_if(|past| past.packet < piece.packet) {
+            let past_now = Duration::from_nanos(past.at_ns);
+            let restore = |endpoint| Receiver::restore(endpoint, room.clone(), past.session, past_now);
+            let Some(restored) = endpoint.clone().and_then(restore) else {
+                let refused = NotReplayable::at(
+                    capture,
+                    (past.packet, past.at_ns),
+                    "the recorded state of the session cannot be decoded",
+                );
+                return Err(NotReplayable { client: Some(connection.client), ..refused });
+            };
+            // Answers before it are not known.
+            (before, asked.answers) = (restored.sequence(), Answers::from_packet(past.packet));
+            receiver = Some(restored);
+        }
+        // The server may reject a join. The record of a join comes before the client's next bytes.
+        let next = pieces.get(at + 1).map_or(usize::MAX, |next| next.packet);
+        let joins = about.joined.filter(|(packet, _)| (piece.packet..next).contains(packet));
+        (asked.packet, asked.joins) = (piece.packet, joins.map(|(_, player)| player));
         let mut rest = None;
-        if let State::Head(reader) = &mut self.state {
-            match reader.receive(heard.bytes) {
-                Ok(None) => return,
-                Ok(Some(head)) => {
-                    rest = Some(reader.rest().to_vec());
-                    self.begin(&head, heard, connection);
-                }
-                Err(_) => self.state = State::Over,
+        if let Some(reading) = &mut reader {
+            let head = match reading.receive(piece.bytes) {
+                Ok(None) => continue,
+                Ok(head) => head,
+                Err(_) => None,
+            };
+            rest = Some(reading.rest().to_vec());
+            reader = None;
+            endpoint = head.and_then(|head| find(&head));
+            if let Some(endpoint) = &endpoint {
+                let number = answers::learn(connection, endpoint, &mut room);
+                let begun = receiver.insert(Receiver::new(endpoint.clone(), room.clone(), now));
+                begun.begin(number, &mut asked);
             }
         }
-        let (State::Open(receiver), Some(endpoint)) = (&mut self.state, &self.endpoint) else { return };
-        let bytes = rest.as_deref().unwrap_or(heard.bytes);
-        let mut asked = Asked { heard, said: &mut self.said, answers: &mut self.answers };
-        if let Err(ending) = receiver.receive(bytes, heard.at, &mut asked) {
-            self.answers.add(heard.packet, &ending.frames(endpoint));
-            self.state = State::Over;
+        let (Some(open), Some(endpoint)) = (&mut receiver, &endpoint) else { continue };
+        let bytes = rest.as_deref().unwrap_or(piece.bytes);
+        let at = At { now, tick: tick_of(capture, piece.packet) };
+        if let Err(ending) = open.receive(bytes, at, &mut asked) {
+            asked.answers.add(piece.packet, &ending.frames(endpoint));
+            receiver = None;
         }
     }
+    let compared = endpoint.map(|endpoint| asked.answers.compare(connection, &endpoint));
+    let (answers, differing) = compared.unwrap_or_default();
+    Ok(Heard { said: asked.said, answers, differing, before })
+}
 
-    fn begin(&mut self, head: &RequestHead, heard: Heard<'_>, connection: &Connection<'_>) {
-        let Some(endpoint) = (self.find)(head) else {
-            self.state = State::Over;
-            return;
-        };
-        let number = answers::learn(connection, &endpoint, &mut self.room);
-        let mut receiver = Receiver::new(endpoint.clone(), self.room.clone(), heard.at.now);
-        let mut asked = Asked { heard, said: &mut self.said, answers: &mut self.answers };
-        receiver.begin(number, &mut asked);
-        (self.state, self.endpoint) = (State::Open(Box::new(receiver)), Some(endpoint));
-    }
+/// The name of the room that the request of a connection asks for.
+pub fn room_of(connection: &Connection<'_>) -> String {
+    let mut reader = HeadReader::new();
+    let mut pieces = connection.pieces.iter().filter(|piece| piece.from == End::Client);
+    let head = pieces.find_map(|piece| reader.receive(piece.bytes).ok().flatten());
+    head.map_or(String::new(), |head| endpoint::room_of(head.path()).0.to_owned())
+}
 
-    /// The client's commands, and the comparison of the server's answers.
-    pub fn finish(self, connection: &Connection<'_>) -> (Vec<Said>, (usize, Option<Differing>)) {
-        let compared = self.endpoint.map(|endpoint| self.answers.compare(connection, &endpoint));
-        (self.said, compared.unwrap_or_default())
-    }
+/// The ticks that the room had completed when a packet was captured: its comment has them.
+fn tick_of(capture: &Capture<'_>, packet: usize) -> u32 {
+    let comments = capture.packets.get(packet - 1).map_or(&[][..], |packet| &packet.comments[..]);
+    let mut words = comments.iter().flat_map(|comment| comment.split(' '));
+    words.find_map(|word| word.strip_prefix("tick=")?.parse().ok()).unwrap_or_default()
 }
 
 /// What the client's bytes ask for, as the recording grants it.
-struct Asked<'a> {
-    heard: Heard<'a>,
-    said: &'a mut Vec<Said>,
-    answers: &'a mut Answers,
+#[derive(Default)]
+struct Asked {
+    /// The packet of the bytes, and the player of a join that the server granted for them.
+    packet: usize,
+    joins: Option<PlayerId>,
+    said: Vec<Said>,
+    answers: Answers,
 }
 
-impl Driver for Asked<'_> {
+impl Driver for Asked {
     fn answer(&mut self, frames: &[u8]) {
-        self.answers.add(self.heard.packet, frames);
+        self.answers.add(self.packet, frames);
     }
 
     fn follow(&mut self) {}
 
     /// A join that the server rejected leaves the client watching, and the recording has the answer.
     fn join(&mut self, _profile: Profile) -> Result<PlayerId, Denied> {
-        self.heard.joins.ok_or(Denied::Unanswered)
+        self.joins.ok_or(Denied::Unanswered)
     }
 
     fn command(&mut self, command: Command, _intended: Option<u32>) -> Result<(), Denied> {
-        self.said.push(Said { command, packet: self.heard.packet });
+        self.said.push(Said { command, packet: self.packet });
         Ok(())
     }
 

@@ -20,20 +20,17 @@ mod refusal;
 
 use core::net::SocketAddr;
 use std::collections::HashMap;
-use std::time::Duration;
+use std::ops::Range;
 
 use crate::capture::{Capture, Connection, End, Hole};
 use crate::limits;
-use crate::packet::endpoint;
 use crate::peer::Endpoint;
-use crate::peer::receiver::At;
 use crate::world::{Action, Command, PlayerId, World, rules};
-use crate::ws::http::{HeadReader, RequestHead};
+use crate::ws::http::RequestHead;
 pub use answers::{Differing, Frame};
-use client::{Client, Heard, Said};
+use client::{Find, Said};
 use recording::{Recording, Tick};
 pub use refusal::NotReplayable;
-use refusal::after;
 
 /// The result of a replay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -110,41 +107,26 @@ pub fn replay(
     capture: &Capture<'_>,
     find: &dyn Fn(&RequestHead) -> Option<Endpoint>,
 ) -> Result<Vec<(String, Report)>, NotReplayable> {
-    let recordings = recording::read(capture)?;
     let connections = capture.connections();
+    let recordings = recording::read(capture, &connections)?;
     if let Some((client, hole)) = first_hole(&connections) {
         let from = if hole.from == End::Client { "the client" } else { "the server" };
         let reason = format!("{} bytes of {from} are missing", hole.bytes);
-        let place = Some((hole.packet, after(capture, hole.at_ns)));
-        return Err(NotReplayable { reason, place, client: Some(client) });
+        let refused = NotReplayable::at(capture, (hole.packet, hole.at_ns), reason);
+        return Err(NotReplayable { client: Some(client), ..refused });
     }
-    let rooms: Vec<String> = connections.iter().map(room_of).collect();
+    let rooms: Vec<String> = connections.iter().map(client::room_of).collect();
     let replayed = recordings.into_iter().map(|(name, recording)| {
         let theirs = || connections.iter().zip(&rooms).filter(|(_, room)| *room == name).map(|(one, _)| one);
         let mut decoded = Decoded::default();
         for connection in theirs() {
-            decoded.listen(capture, connection, &recording, find)?;
+            decoded.hear(capture, connection, &recording, find)?;
         }
         let (answers, answer) = (decoded.answers, decoded.answer.take());
         let report = run(recording, decoded, theirs().count());
         Ok((name.to_owned(), Report { cut_at: capture.cut_at, answers, answer, ..report }))
     });
     replayed.collect()
-}
-
-/// The name of the room that the request of a connection asks for.
-fn room_of(connection: &Connection<'_>) -> String {
-    let mut reader = HeadReader::new();
-    let mut pieces = connection.pieces.iter().filter(|piece| piece.from == End::Client);
-    let head = pieces.find_map(|piece| reader.receive(piece.bytes).ok().flatten());
-    head.map_or(String::new(), |head| endpoint::room_of(head.path()).0.to_owned())
-}
-
-/// The ticks that the room had completed when a packet was captured: its comment has them.
-fn tick_of(capture: &Capture<'_>, packet: usize) -> u32 {
-    let comments = capture.packets.get(packet - 1).map_or(&[][..], |packet| &packet.comments[..]);
-    let mut words = comments.iter().flat_map(|comment| comment.split(' '));
-    words.find_map(|word| word.strip_prefix("tick=")?.parse().ok()).unwrap_or_default()
 }
 
 fn first_hole(connections: &[Connection<'_>]) -> Option<(SocketAddr, Hole)> {
@@ -176,91 +158,71 @@ struct Owner {
 }
 
 impl Decoded {
-    fn listen(
+    fn hear(
         &mut self,
         capture: &Capture<'_>,
         connection: &Connection<'_>,
         recording: &Recording<'_>,
-        find: &dyn Fn(&RequestHead) -> Option<Endpoint>,
+        find: Find<'_>,
     ) -> Result<(), NotReplayable> {
-        let about = recording.client(connection.client, connection.first_packet);
-        let mut client = Client::new(find, recording.facts());
-        let mut resumed = about.resumed;
-        let pieces: Vec<_> = connection.pieces.iter().filter(|piece| piece.from == End::Client).collect();
-        for (at, piece) in pieces.iter().enumerate() {
-            let now = Duration::from_nanos(piece.at_ns);
-            if let Some(past) = resumed.take_if(|past| past.packet < piece.packet)
-                && !client.resume(past.session, Duration::from_nanos(past.at_ns), past.packet)
-            {
-                let reason = "the recorded state of the session cannot be decoded".to_owned();
-                let place = Some((past.packet, after(capture, past.at_ns)));
-                return Err(NotReplayable { reason, place, client: Some(connection.client) });
-            }
-            // The server may reject a join. The record of a join comes before the client's next bytes.
-            let next = pieces.get(at + 1).map_or(usize::MAX, |next| next.packet);
-            let joins = about.joined.filter(|(packet, _)| (piece.packet..next).contains(packet));
-            let joins = joins.map(|(_, player)| player);
-            let tick = tick_of(capture, piece.packet);
-            let heard = Heard { bytes: piece.bytes, packet: piece.packet, at: At { now, tick }, joins };
-            client.hear(heard, connection);
-        }
-        let before = client.before;
-        let (said, (answers, differing)) = client.finish(connection);
-        self.answers += answers;
+        let about = recording.clients.get(&connection.first_packet).copied().unwrap_or_default();
+        let heard = client::hear(capture, connection, about, recording.facts(), find)?;
+        self.answers += heard.answers;
         if self.answer.is_none() {
-            self.answer = differing.map(|differing| (connection.client, differing));
+            self.answer = heard.differing.map(|differing| (connection.client, differing));
         }
         if let Some(player) = about.player {
             let from_packet = about.joined.map_or(connection.first_packet, |(packet, _)| packet);
-            self.owners.entry(player).or_default().push(Owner { from_packet, before });
+            self.owners.entry(player).or_default().push(Owner { from_packet, before: heard.before });
         }
-        for said in said {
+        for said in heard.said {
             let key = (said.command.player, said.command.sequence);
             self.commands.entry(key).or_default().push(said);
         }
         Ok(())
     }
 
-    /// The last command of this number's owner with this sequence, before the packet of the tick
-    /// that ran it.
-    fn take(&mut self, recorded: &Command, before_packet: usize) -> Option<Command> {
-        let left = self.left.get(&recorded.player).copied();
+    /// The packets of the present owner of this number, before the packet of a tick.
+    fn packets(&self, player: PlayerId, tick: &Tick) -> Range<usize> {
+        self.left.get(&player).map_or(0, |left| left + 1)..tick.packet
+    }
+
+    /// The last command of this number's owner with this sequence, before the tick that ran it.
+    fn take(&mut self, recorded: &Command, tick: &Tick) -> Option<Command> {
+        let packets = self.packets(recorded.player, tick);
         let said = self.commands.get_mut(&(recorded.player, recorded.sequence))?;
-        let is_owners =
-            |said: &Said| said.packet < before_packet && left.is_none_or(|left| said.packet > left);
-        let at = said.iter().rposition(is_owners)?;
+        let at = said.iter().rposition(|said| packets.contains(&said.packet))?;
         Some(said.remove(at).command)
     }
 
     /// The client that has this number now, if it is in the capture.
-    fn owner(&self, player: PlayerId, before_packet: usize) -> Option<&Owner> {
-        let left = self.left.get(&player).copied();
-        let mut owners = self.owners.get(&player)?.iter();
-        owners.find(|owner| {
-            owner.from_packet < before_packet && left.is_none_or(|left| owner.from_packet > left)
-        })
+    fn owner(&self, player: PlayerId, tick: &Tick) -> Option<&Owner> {
+        let packets = self.packets(player, tick);
+        self.owners.get(&player)?.iter().find(|owner| packets.contains(&owner.from_packet))
     }
 
     /// Records the players that leave in a tick: from then on their numbers belong to other owners.
     fn note_leaves(&mut self, tick: &Tick) {
-        for command in &tick.frame.commands {
-            if let Action::Leave { player } = command.action {
-                self.left.insert(player, tick.packet);
-            }
-        }
+        self.left.extend(leaves(tick).map(|player| (player, tick.packet)));
     }
+}
+
+/// The players that leave in a tick.
+fn leaves(tick: &Tick) -> impl Iterator<Item = PlayerId> {
+    tick.frame.commands.iter().filter_map(|command| match command.action {
+        Action::Leave { player } => Some(player),
+        _ => None,
+    })
 }
 
 fn run(recording: Recording<'_>, mut decoded: Decoded, clients: usize) -> Report {
     let Recording { mut world, ticks, .. } = recording;
     let mut report = Report { first_tick: world.tick(), clients, ..Report::default() };
-    let mut changed: Option<(u32, Changed)> = None;
+    let (mut changed, mut differs): (Option<(u32, Changed)>, _) = (None, None);
     for (at, tick) in ticks.iter().enumerate() {
         let mut commands: Vec<Command> = Vec::new();
-        let of_server = of_server(&tick.frame.commands);
-        report.server += of_server;
-        report.operator += tick.frame.commands.iter().filter(|one| one.player == PlayerId::OPERATOR).count();
-        report.operator -= of_server;
+        let [server, operator] = issued(&tick.frame.commands);
+        (report.server, report.operator) = (report.server + server, report.operator + operator);
         for recorded in &tick.frame.commands {
             let command = explain(recorded, tick, &mut decoded, &mut report);
             if command.as_ref() != Some(recorded) && changed.is_none() {
@@ -275,42 +237,42 @@ fn run(recording: Recording<'_>, mut decoded: Decoded, clients: usize) -> Report
         let replayed = world.checksum();
         let recorded = ticks.get(at + 1).map_or(replayed, |next| next.checksum);
         if recorded != replayed {
-            let checksums = Some((recorded, replayed));
-            report.difference =
-                Some(Difference { tick: tick.frame.tick, command: changed.take(), checksums });
+            differs = Some((tick.frame.tick, Some((recorded, replayed))));
             break;
         }
     }
-    if let Some((tick, change)) = changed {
-        let command = Some((tick, change));
-        report.difference = Some(Difference { tick, command, checksums: None });
-    }
+    let differs = differs.or_else(|| Some((changed.as_ref()?.0, None)));
+    report.difference = differs.map(|(tick, checksums)| Difference { tick, command: changed, checksums });
     report.checksum = world.checksum();
     count_left(&ticks, &world, &decoded, &mut report);
     report
 }
 
-/// How many commands of a tick the server itself gave, under the operator's number: joins, leaves, and gifts. A gift is given with the join of
-/// a client that asks for it, so it stands right behind the join.
-fn of_server(commands: &[Command]) -> usize {
+/// How many commands of a tick the server itself gave (joins, leaves, and gifts), and how many the operator, under the same number. A
+/// gift is given with the join of a client that asks for it, so it stands right behind the join.
+fn issued(commands: &[Command]) -> [usize; 2] {
     // The player who joined last, and the sequence that its next gift has.
-    let mut gifts: Option<(PlayerId, u64)> = None;
-    let issued = commands.iter().filter(|command| command.player == PlayerId::OPERATOR);
-    let of_server = issued.filter(|command| match command.action {
-        Action::Join { player, .. } => {
-            gifts = Some((player, command.sequence.saturating_add(1)));
-            true
-        }
-        Action::Leave { .. } => true,
-        Action::Grant { player, amount: rules::MOOFOLL_GIFT, .. }
-            if gifts == Some((player, command.sequence)) =>
-        {
-            gifts = Some((player, command.sequence.saturating_add(1)));
-            true
-        }
-        _ => false,
-    });
-    of_server.count()
+    let mut gift: Option<(PlayerId, u64)> = None;
+    let mut counts = [0; 2];
+    for command in commands.iter().filter(|command| command.player == PlayerId::OPERATOR) {
+        let next = |player| Some((player, command.sequence.saturating_add(1)));
+        let is_of_server = match command.action {
+            Action::Join { player, .. } => {
+                gift = next(player);
+                true
+            }
+            Action::Grant { player, amount: rules::MOOFOLL_GIFT, .. }
+                if gift == Some((player, command.sequence)) =>
+            {
+                gift = next(player);
+                true
+            }
+            Action::Leave { .. } => true,
+            _ => false,
+        };
+        counts[usize::from(!is_of_server)] += 1;
+    }
+    counts
 }
 
 /// The source of a tick's command: the client's bytes, or the recording if it is no client's or
@@ -319,11 +281,11 @@ fn explain(recorded: &Command, tick: &Tick, decoded: &mut Decoded, report: &mut 
     if recorded.player == PlayerId::OPERATOR {
         return Some(recorded.clone());
     }
-    if let Some(command) = decoded.take(recorded, tick.packet) {
+    if let Some(command) = decoded.take(recorded, tick) {
         report.matched += 1;
         return Some(command);
     }
-    match decoded.owner(recorded.player, tick.packet) {
+    match decoded.owner(recorded.player, tick) {
         None => report.not_captured += 1,
         Some(owner) if recorded.sequence <= owner.before => report.sent_before += 1,
         Some(_) => return None,
@@ -337,18 +299,14 @@ fn count_left(ticks: &[Tick], world: &World, decoded: &Decoded, report: &mut Rep
     let hz = world.identity().tick_hz.get();
     let ahead = (limits::COMMAND_AHEAD_MS * hz).div_ceil(1000) as usize + 1;
     let last_safe = ticks.len().checked_sub(ahead).map_or(0, |at| ticks[at].packet);
-    let mut leaves: HashMap<PlayerId, Vec<usize>> = HashMap::new();
+    let mut left: HashMap<PlayerId, Vec<usize>> = HashMap::new();
     for (at, tick) in ticks.iter().enumerate() {
-        for command in &tick.frame.commands {
-            if let Action::Leave { player } = command.action {
-                leaves.entry(player).or_default().push(at);
-            }
-        }
+        leaves(tick).for_each(|player| left.entry(player).or_default().push(at));
     }
     for said in decoded.commands.values().flatten() {
         let first = ticks.partition_point(|tick| tick.packet < said.packet);
-        let leaves = leaves.get(&said.command.player).map_or(&[][..], Vec::as_slice);
-        let count = if leaves.iter().any(|at| (first..=first + ahead).contains(at)) {
+        let left = left.get(&said.command.player).map_or(&[][..], Vec::as_slice);
+        let count = if left.iter().any(|at| (first..=first + ahead).contains(at)) {
             &mut report.dropped_on_leave
         } else if said.packet < last_safe {
             &mut report.not_taken
@@ -372,25 +330,18 @@ mod tests {
         let grant = |player, amount| Action::Grant { player, resource: Resource::Wood, amount };
         let gift = rules::MOOFOLL_GIFT;
         for (actions, expected) in [
-            (vec![join(ann), Action::Leave { player: ann }], 2),
-            (vec![join(ann), grant(ann, gift), grant(ann, gift)], 3),
-            (vec![join(ann), grant(bob, gift)], 1),
-            (vec![join(ann), grant(ann, 5)], 1),
-            (vec![grant(ann, gift), Action::Say { text: String::new() }], 0),
-            (vec![join(ann), Action::Say { text: String::new() }, grant(ann, gift)], 1),
+            (vec![join(ann), Action::Leave { player: ann }], [2, 0]),
+            (vec![join(ann), grant(ann, gift), grant(ann, gift)], [3, 0]),
+            (vec![join(ann), grant(bob, gift)], [1, 1]),
+            (vec![join(ann), grant(ann, 5)], [1, 1]),
+            (vec![grant(ann, gift), Action::Say { text: String::new() }], [0, 2]),
+            (vec![join(ann), Action::Say { text: String::new() }, grant(ann, gift)], [1, 2]),
         ] {
-            let commands: Vec<Command> = (1..)
-                .zip(&actions)
-                .map(|(sequence, action)| Command {
-                    player: PlayerId::OPERATOR,
-                    sequence,
-                    action: action.clone(),
-                })
-                .collect();
-            assert_eq!(of_server(&commands), expected, "{actions:?}");
+            let command = |(sequence, action)| Command { player: PlayerId::OPERATOR, sequence, action };
+            let mut commands: Vec<Command> = (1..).zip(actions).map(command).collect();
+            commands.push(Command { player: ann, sequence: 1, action: Action::Leave { player: ann } });
+            assert_eq!(issued(&commands), expected, "{commands:?}");
         }
-        let own = Command { player: ann, sequence: 1, action: Action::Leave { player: ann } };
-        assert_eq!(of_server(&[own]), 0, "no command of issuer 0");
     }
 
     #[test]

@@ -6,8 +6,8 @@
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, HashMap};
 
-use super::refusal::{NotReplayable, after};
-use crate::capture::{Capture, Packet, Record};
+use super::refusal::NotReplayable;
+use crate::capture::{Capture, Connection, Record};
 use crate::peer::receiver::RoomFacts;
 use crate::world::command::{Frame, decode_frame};
 use crate::world::{Identity, PlayerId, World, code_hash};
@@ -18,8 +18,8 @@ pub struct Recording<'a> {
     pub world: World,
     /// The ticks, one after the other.
     pub ticks: Vec<Tick>,
-    /// By the client's address, in the order of the file: ports are used again.
-    clients: HashMap<SocketAddr, Vec<(usize, About<'a>)>>,
+    /// What is known of each client, by the first packet of its connection: ports are used again.
+    pub clients: HashMap<usize, About<'a>>,
 }
 
 /// A recorded tick.
@@ -37,7 +37,8 @@ pub struct Tick {
 pub struct About<'a> {
     /// Its body.
     pub player: Option<PlayerId>,
-    /// The packet of the record that says it has a body, and the body.
+    /// The packet of the record that says it has a body, and the body; none if it had the body
+    /// before the capture, whenever the capture first said so.
     pub joined: Option<(usize, PlayerId)>,
     /// The saved session, if the client was connected before the capture.
     pub resumed: Option<Resumed<'a>>,
@@ -54,73 +55,61 @@ pub struct Resumed<'a> {
     pub session: &'a [u8],
 }
 
-impl<'a> Recording<'a> {
+impl<'a> About<'a> {
+    /// Adds a later record of the same client.
+    fn add(&mut self, record: About<'a>) {
+        self.player = record.player.or(self.player);
+        self.joined = record.joined.or(self.joined);
+        self.resumed = record.resumed.or(self.resumed);
+        if record.resumed.is_some() && record.player.is_some() {
+            self.joined = None;
+        }
+    }
+}
+
+impl Recording<'_> {
     /// What a client may know of the room, as far as the records tell it.
     pub fn facts(&self) -> RoomFacts {
         let Identity { seed, map_size_px, tick_hz } = *self.world.identity();
         RoomFacts { epoch: String::new(), seed, map_size_px, tick_hz: tick_hz.get() as u8, update_hz: 0 }
-    }
-
-    /// The records of the client at this address whose connection begins with this packet.
-    pub fn client(&self, address: SocketAddr, first_packet: usize) -> About<'a> {
-        let records = self.clients.get(&address).into_iter().flatten();
-        let mut about = About::default();
-        // Records of a later connection from the same port come after those of this one, and each has its own beginning.
-        for (_, record) in records.filter(|(begin, _)| *begin == first_packet) {
-            about.player = record.player.or(about.player);
-            about.joined = record.joined.or(about.joined);
-            about.resumed = record.resumed.or(about.resumed);
-            if record.resumed.is_some() && record.player.is_some() {
-                // The client had its body before the capture, whenever the capture first said so.
-                about.joined = None;
-            }
-        }
-        about
     }
 }
 
 /// The records of one room read so far.
 #[derive(Default)]
 struct Room<'a> {
-    front: Front,
-    ticks: Vec<Tick>,
-    clients: HashMap<SocketAddr, Vec<(usize, About<'a>)>>,
-}
-
-/// The parts of the first snapshot read so far.
-#[derive(Default)]
-struct Front {
+    /// The parts of the snapshot read so far, the number of the next one, and how many there are.
     snapshot: Vec<u8>,
     next_part: u16,
     parts: u16,
     /// The fields of the world records, the same in each of them.
     says: Says,
+    ticks: Vec<Tick>,
+    clients: HashMap<usize, About<'a>>,
 }
 
 /// The fields of a record beside its part of the snapshot, by their names in PROTOCOL.md.
 type Says = [(&'static str, u64); 5];
 
-/// Fields of the record with their names.
-fn says((seed, map_size_px, tick_hz): (u32, u32, u32), code_hash: u64, tick: u32) -> Says {
-    [
-        ("seed", seed.into()),
-        ("map_size_px", map_size_px.into()),
-        ("tick_hz", tick_hz.into()),
-        ("code_hash", code_hash),
-        ("tick", tick.into()),
-    ]
+fn says(seed: u32, map_size_px: u32, tick_hz: u32, code_hash: u64, tick: u32) -> Says {
+    let numbers = [("seed", seed), ("map_size_px", map_size_px), ("tick_hz", tick_hz)];
+    let [seed, map_size_px, tick_hz] = numbers.map(|(name, number)| (name, number.into()));
+    [seed, map_size_px, tick_hz, ("code_hash", code_hash), ("tick", tick.into())]
 }
 
-/// Reads the records of all rooms.
-pub fn read<'a>(capture: &Capture<'a>) -> Result<BTreeMap<&'a str, Recording<'a>>, NotReplayable> {
+/// Reads the records of all rooms, and of their clients with these connections.
+pub fn read<'a>(
+    capture: &Capture<'a>,
+    connections: &[Connection<'_>],
+) -> Result<BTreeMap<&'a str, Recording<'a>>, NotReplayable> {
     // Of each client, in the order of the file.
     let mut begins: HashMap<SocketAddr, Vec<usize>> = HashMap::new();
-    for connection in capture.connections() {
+    for connection in connections {
         begins.entry(connection.client).or_default().push(connection.first_packet);
     }
     let mut rooms: BTreeMap<&str, Room<'a>> = BTreeMap::new();
     for (packet, record) in capture.records() {
-        let refuse = |reason: String| refuse(capture, packet, reason);
+        let refuse = |reason: String| NotReplayable::at(capture, (packet.number, packet.at_ns), reason);
         let (here, whole) = (packet.bytes.len(), packet.whole_bytes);
         if here < whole {
             return Err(refuse(format!(
@@ -129,36 +118,8 @@ pub fn read<'a>(capture: &Capture<'a>) -> Result<BTreeMap<&'a str, Recording<'a>
         }
         let (name, record) = record.map_err(|error| refuse(error.to_string()))?;
         let room = rooms.entry(name).or_default();
-        let (address, about) = match record {
-            Record::World { seed, map_size_px, tick_hz, code_hash, tick, part, parts, bytes } => {
-                let says = says((seed, map_size_px, tick_hz), code_hash, tick);
-                room.front.add((part, parts), says, bytes).map_err(refuse)?;
-                continue;
-            }
-            Record::Tick { checksum, frame } => {
-                let frame = decode_frame(frame).map_err(|error| refuse(error.to_string()))?;
-                let is_next =
-                    room.ticks.last().is_none_or(|last| last.frame.tick.wrapping_add(1) == frame.tick);
-                if !is_next {
-                    return Err(refuse(format!("tick {} does not follow the previous tick", frame.tick)));
-                }
-                room.ticks.push(Tick { packet: packet.number, checksum, frame });
-                continue;
-            }
-            Record::Lost { messages, bytes, since_tick } => {
-                let what =
-                    format!("{messages} messages with {bytes} bytes are missing since tick {since_tick}");
-                return Err(refuse(what));
-            }
-            Record::Client { address, player, session, .. } => {
-                let resumed = Resumed { packet: packet.number, at_ns: packet.at_ns, session };
-                (address, About { player: player_of(player), joined: None, resumed: Some(resumed) })
-            }
-            Record::Join { address, player, .. } => {
-                let player = player_of(player);
-                let joined = player.map(|player| (packet.number, player));
-                (address, About { player, joined, resumed: None })
-            }
+        let Some((address, about)) = room.add(record, (packet.number, packet.at_ns)).map_err(refuse)? else {
+            continue;
         };
         let address: SocketAddr =
             address.parse().map_err(|_| refuse(format!("{address:?} is not an address with a port")))?;
@@ -166,69 +127,95 @@ pub fn read<'a>(capture: &Capture<'a>) -> Result<BTreeMap<&'a str, Recording<'a>
         let known = begins.get(&address).map_or(&[][..], Vec::as_slice);
         let begun = known.partition_point(|first| *first < packet.number);
         if let Some(first) = begun.checked_sub(1).map(|last| known[last]) {
-            room.clients.entry(address).or_default().push((first, about));
+            room.clients.entry(first).or_default().add(about);
         }
     }
     if rooms.is_empty() {
         rooms.insert("", Room::default());
     }
-    let recording = |(name, Room { front, ticks, clients }): (&'a str, Room<'a>)| {
-        let world = front.world(&ticks).map_err(|none| none.of_room(name))?;
-        Ok((name, Recording { world, ticks, clients }))
+    let recording = |(name, room): (&'a str, Room<'a>)| {
+        let world = room.world().map_err(|reason| {
+            let reason = if name.is_empty() { reason } else { format!("room {name}: {reason}") };
+            NotReplayable { reason, place: None, client: None }
+        })?;
+        Ok((name, Recording { world, ticks: room.ticks, clients: room.clients }))
     };
     rooms.into_iter().map(recording).collect()
 }
 
-fn player_of(number: u16) -> Option<PlayerId> {
-    (number != 0).then_some(PlayerId(number))
-}
-
-fn refuse(capture: &Capture<'_>, packet: &Packet<'_>, reason: String) -> NotReplayable {
-    NotReplayable { reason, place: Some((packet.number, after(capture, packet.at_ns))), client: None }
-}
-
-impl Front {
-    /// Adds a part of the snapshot.
-    fn add(&mut self, (part, parts): (u16, u16), says: Says, bytes: &[u8]) -> Result<(), String> {
-        if part != self.next_part || part > 0 && parts != self.parts {
-            return Err("a second world begins, or part of the first one is missing".to_owned());
+impl<'a> Room<'a> {
+    /// Adds a record, of a packet with this number and time. Returns what it says of the client at
+    /// an address, if it is of a client.
+    fn add(
+        &mut self,
+        record: Record<'a>,
+        (packet, at_ns): (usize, u64),
+    ) -> Result<Option<(&'a str, About<'a>)>, String> {
+        let player_of = |number: u16| (number != 0).then_some(PlayerId(number));
+        match record {
+            Record::World { seed, map_size_px, tick_hz, code_hash, tick, part, parts, bytes } => {
+                if part != self.next_part || part > 0 && parts != self.parts {
+                    return Err("a second world begins, or part of the first one is missing".to_owned());
+                }
+                let says = says(seed, map_size_px, tick_hz, code_hash, tick);
+                if part > 0 {
+                    agree("the previous record", &self.says, "this one", &says)?;
+                }
+                (self.next_part, self.parts, self.says) = (part + 1, parts, says);
+                self.snapshot.extend_from_slice(bytes);
+                Ok(None)
+            }
+            Record::Tick { checksum, frame } => {
+                let frame = decode_frame(frame).map_err(|error| error.to_string())?;
+                if self.ticks.last().is_some_and(|last| last.frame.tick.wrapping_add(1) != frame.tick) {
+                    return Err(format!("tick {} does not follow the previous tick", frame.tick));
+                }
+                self.ticks.push(Tick { packet, checksum, frame });
+                Ok(None)
+            }
+            Record::Lost { messages, bytes, since_tick } => {
+                Err(format!("{messages} messages with {bytes} bytes are missing since tick {since_tick}"))
+            }
+            Record::Client { address, player, session, .. } => {
+                let resumed = Some(Resumed { packet, at_ns, session });
+                Ok(Some((address, About { player: player_of(player), joined: None, resumed })))
+            }
+            Record::Join { address, player, .. } => {
+                let player = player_of(player);
+                let joined = player.map(|player| (packet, player));
+                Ok(Some((address, About { player, joined, resumed: None })))
+            }
         }
-        if part > 0 {
-            agree("the previous record", &self.says, "this one", &says)?;
-        }
-        (self.next_part, self.parts, self.says) = (part + 1, parts, says);
-        self.snapshot.extend_from_slice(bytes);
-        Ok(())
     }
 
     /// The world of all parts; the first tick has to follow it.
-    fn world(&self, ticks: &[Tick]) -> Result<World, NotReplayable> {
-        let refuse = |reason: String| NotReplayable { reason, place: None, client: None };
-        if let (0, Some(first)) = (self.parts, ticks.first()) {
-            return Err(refuse(format!(
+    fn world(&self) -> Result<World, String> {
+        let first = self.ticks.first();
+        if let (0, Some(first)) = (self.parts, first) {
+            return Err(format!(
                 "the beginning of this capture is missing: it has ticks from {} on, but not the snapshot of the world before them",
                 first.frame.tick
-            )));
-        }
-        if self.parts == 0 {
-            return Err(refuse(
-                "this capture has no record of the world: it was not written by a tickwire server".to_owned(),
             ));
         }
+        if self.parts == 0 {
+            return Err(
+                "this capture has no record of the world: it was not written by a tickwire server".to_owned()
+            );
+        }
         if self.next_part != self.parts {
-            return Err(refuse("the snapshot of the world is not complete".to_owned()));
+            return Err("the snapshot of the world is not complete".to_owned());
         }
-        let world = World::restore(&self.snapshot).map_err(|error| refuse(error.to_string()))?;
+        let world = World::restore(&self.snapshot).map_err(|error| error.to_string())?;
         let Identity { seed, map_size_px, tick_hz } = *world.identity();
-        let own = says((seed, map_size_px, tick_hz.get()), code_hash(), world.tick());
-        agree("the record of the world", &self.says, "the snapshot in it", &own).map_err(refuse)?;
-        let Some(first) = ticks.first() else {
-            return Err(refuse("there is no tick in this capture".to_owned()));
-        };
-        if first.frame.tick != world.tick() || first.checksum != world.checksum() {
-            return Err(refuse("the first tick does not follow the snapshot".to_owned()));
+        let own = says(seed, map_size_px, tick_hz.get(), code_hash(), world.tick());
+        agree("the record of the world", &self.says, "the snapshot in it", &own)?;
+        match first {
+            None => Err("there is no tick in this capture".to_owned()),
+            Some(first) if first.frame.tick != world.tick() || first.checksum != world.checksum() => {
+                Err("the first tick does not follow the snapshot".to_owned())
+            }
+            Some(_) => Ok(world),
         }
-        Ok(world)
     }
 }
 

@@ -18,10 +18,15 @@ pub struct NotReplayable {
 }
 
 impl NotReplayable {
-    /// The same with the name of its room.
-    pub fn of_room(self, name: &str) -> NotReplayable {
-        let reason = if name.is_empty() { self.reason } else { format!("room {name}: {}", self.reason) };
-        NotReplayable { reason, ..self }
+    /// A problem at a packet, given by its number and time.
+    pub fn at(
+        capture: &Capture<'_>,
+        (packet, at_ns): (usize, u64),
+        reason: impl Into<String>,
+    ) -> NotReplayable {
+        let first = capture.packets.iter().map(|packet| packet.at_ns).min().unwrap_or_default();
+        let place = Some((packet, Duration::from_nanos(at_ns.saturating_sub(first))));
+        NotReplayable { reason: reason.into(), place, client: None }
     }
 }
 
@@ -39,9 +44,3 @@ impl fmt::Display for NotReplayable {
 }
 
 impl std::error::Error for NotReplayable {}
-
-/// Time since the first packet.
-pub fn after(capture: &Capture<'_>, at_ns: u64) -> Duration {
-    let first = capture.packets.iter().map(|packet| packet.at_ns).min().unwrap_or_default();
-    Duration::from_nanos(at_ns.saturating_sub(first))
-}
