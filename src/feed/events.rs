@@ -52,11 +52,7 @@ pub enum Event {
 }
 
 /// A player by number and name.
-#[derive(Debug)]
-pub struct Named {
-    pub player: PlayerId,
-    pub name: Arc<str>,
-}
+pub type Named = (PlayerId, Arc<str>);
 
 /// A shot fired in a tick, at its position at the end of the tick.
 #[derive(Debug)]
@@ -132,15 +128,14 @@ impl Shot {
 }
 
 /// The number of a shot on the wire.
-pub fn shot_number(id: EntityId) -> u64 {
-    u64::from(id.0.wrapping_sub(EntityId::FIRST_SHOT.0))
+pub fn shot_number(id: EntityId) -> u32 {
+    id.0.wrapping_sub(EntityId::FIRST_SHOT.0)
 }
 
 /// An event as clients are sent it; `None` if no client is, or if what it concerns is gone.
 fn of(event: &WorldEvent, world: &World, state: &State) -> Option<Event> {
     let place = |player| state.players.find(&player).map(Thing::place);
-    let named =
-        |player| state.players.find(&player).map(|seen| Named { player, name: Arc::clone(&seen.name) });
+    let named = |player| state.players.find(&player).map(|seen| (player, Arc::clone(&seen.name)));
     Some(match *event {
         WorldEvent::Chat { player, ref text } => Event::Chat { player, text: text.clone() },
         WorldEvent::Swung { player, weapon, hit } => Event::Swung { player, weapon, hit, at: place(player) },

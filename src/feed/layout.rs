@@ -7,21 +7,13 @@
 use std::sync::Arc;
 
 use super::events::Events;
+use super::interest::Layout;
 use super::messages::{Messages, Writer};
 use super::publish::WorldReader;
 use super::state::State;
 use super::{moomoo, native};
 use crate::packet::{Dialect, Lane};
 use crate::world::{PlayerId, World};
-
-/// The layout of a client's messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
-    /// Our own: differences, quantised.
-    Native,
-    /// The flat full records of all MooMoo dialects.
-    Moomoo,
-}
 
 /// Update rates per second of each kind of client; at most the tick rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,8 +48,7 @@ pub struct Published {
     /// The players, animals, objects and clans after it.
     pub state: Arc<State>,
     rates: Rates,
-    native: native::Encoded,
-    moomoo: moomoo::Encoded,
+    since: native::Since,
 }
 
 /// Publishes the world, tick after tick.
@@ -65,28 +56,26 @@ pub struct Published {
 pub struct Publisher {
     rates: Rates,
     reader: WorldReader,
-    native: native::Encoder,
-    moomoo: moomoo::Encoder,
+    /// The state of the last turn of native clients, from which the next turn counts differences.
+    turn: Option<Arc<State>>,
 }
 
 impl Publisher {
     /// A publisher for this world.
     pub fn new(world: &World, rates: Rates) -> Publisher {
-        let (native, moomoo) = Default::default();
-        Publisher { rates, reader: WorldReader::new(world), native, moomoo }
+        Publisher { rates, reader: WorldReader::new(world), turn: None }
     }
 
     /// Publishes the world's last tick. `margin` returns how early or late a player's last command
     /// arrived.
     pub fn publish(&mut self, world: &World, margin: impl Fn(PlayerId) -> i16) -> Published {
         let (events, state) = self.reader.read(world, margin);
-        Published {
-            rates: self.rates,
-            native: self.native.next(&state, self.rates.is_turn(Layout::Native, state.tick)),
-            moomoo: self.moomoo.next(&state),
-            events: Arc::new(events),
-            state: Arc::new(state),
+        let state = Arc::new(state);
+        let since = native::Since::turn(self.turn.clone());
+        if self.rates.is_turn(Layout::Native, state.tick) {
+            self.turn = Some(Arc::clone(&state));
         }
+        Published { events: Arc::new(events), state, rates: self.rates, since }
     }
 }
 
@@ -130,9 +119,11 @@ impl View {
 
     /// Sets the client's body, if any, and the player that it wants to watch without one.
     pub fn follow(&mut self, player: Option<PlayerId>, wish: Option<PlayerId>) {
-        let (View::Native(native::View { viewpoint, .. }) | View::Moomoo(moomoo::View { viewpoint, .. })) =
-            self;
-        (viewpoint.player, viewpoint.wish) = (player, wish);
+        let known = match self {
+            View::Native(view) => (&mut view.known.player, &mut view.known.wish),
+            View::Moomoo(view) => (&mut view.known.player, &mut view.known.wish),
+        };
+        (*known.0, *known.1) = (player, wish);
     }
 
     /// One update: the events of the ticks that the worker has missed, then the newest state, then
@@ -163,39 +154,20 @@ impl View {
             self.events(events, newest, scratch, &mut messages.writer(dialect, Lane::Reliable));
         }
         if turn == Turn::Written {
-            self.state(newest, scratch, &mut messages.writer(dialect, Lane::Latest));
+            let out = &mut messages.writer(dialect, Lane::Latest);
+            match self {
+                View::Native(view) => view.state(&newest.state, &newest.since, &mut scratch.native, out),
+                View::Moomoo(view) => view.state(&newest.state, &mut scratch.moomoo, out),
+            }
         }
         self.events(&newest.events, newest, scratch, &mut messages.writer(dialect, Lane::Reliable));
         turn
     }
 
-    /// What must arrive.
     fn events(&mut self, events: &Events, newest: &Published, scratch: &mut Scratch, out: &mut Writer<'_>) {
         match self {
             View::Native(view) => view.events(events, &newest.state, &mut scratch.native, out),
             View::Moomoo(view) => view.events(events, &newest.state, out),
         }
-    }
-
-    /// What a later state makes up for.
-    fn state(&mut self, newest: &Published, scratch: &mut Scratch, out: &mut Writer<'_>) {
-        match self {
-            View::Native(view) => view.state(&newest.state, &newest.native, &mut scratch.native, out),
-            View::Moomoo(view) => view.state(&newest.state, &newest.moomoo, &mut scratch.moomoo, out),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn turns_come_at_their_rate_and_evenly() {
-        let rates = Rates { tick_hz: 30, native_hz: 20, moomoo_hz: 10 };
-        let turns = |layout| (1..=30).filter(|tick| rates.is_turn(layout, *tick)).collect::<Vec<u32>>();
-        let native = turns(Layout::Native);
-        assert_eq!((native.len(), turns(Layout::Moomoo).len()), (20, 10));
-        assert!(native.windows(2).all(|pair| pair[1] - pair[0] <= 2), "{native:?}");
     }
 }

@@ -3,6 +3,7 @@
 //! The buffer keeps its memory between turns, so the steady state allocates nothing.
 
 use super::records::Section;
+use super::values::Values;
 use crate::packet::msgpack::write_array_len;
 use crate::packet::{Dialect, Lane, ServerPacket};
 
@@ -21,15 +22,8 @@ impl Messages {
     }
 
     /// A writer of messages of one lane in this dialect.
-    pub fn writer<'a>(&'a mut self, dialect: &'a Dialect, lane: Lane) -> Writer<'a> {
+    pub(super) fn writer<'a>(&'a mut self, dialect: &'a Dialect, lane: Lane) -> Writer<'a> {
         Writer { messages: self, dialect, lane }
-    }
-
-    /// Ends a message, unless it is empty.
-    fn end(&mut self) {
-        if self.bytes.len() > self.ends.last().copied().unwrap_or(0) {
-            self.ends.push(self.bytes.len());
-        }
     }
 
     /// Whether there are no messages.
@@ -53,32 +47,54 @@ pub struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Appends a packet that is assembled by hand: its envelope, the number of arguments, then the
-    /// output of `write`.
-    pub fn add(&mut self, name: &str, arguments: usize, write: impl FnOnce(&mut Vec<u8>)) {
-        let Some((envelope, lane)) = self.dialect.opening(name) else { return };
-        self.check_lane(name, lane);
-        let out = &mut self.messages.bytes;
-        out.extend_from_slice(envelope);
-        write_array_len(out, arguments);
-        write(out);
-        self.messages.end();
+    /// Appends a packet with these arguments.
+    pub fn send<V: Values>(&mut self, name: &str, arguments: V) {
+        self.add(name, V::COUNT, |out| arguments.write(out));
     }
 
     /// Appends a packet whose only argument is this list, unless it is empty, and empties the list.
-    pub fn list(&mut self, name: &str, records: &mut Section, stride: usize) {
-        if records.count > 0 {
-            self.add(name, 1, |out| records.append_to(out, stride));
+    pub fn list(&mut self, name: &str, records: &mut Section) {
+        if !records.is_empty() {
+            self.send(name, &*records);
             records.clear();
         }
+    }
+
+    /// Appends a packet unless its arguments are the `last` that were sent, and remembers them.
+    /// Returns whether they are new.
+    pub fn send_new<V: Values>(&mut self, name: &str, last: &mut Vec<u8>, arguments: V) -> bool {
+        let start = self.bytes();
+        arguments.write(&mut self.messages.bytes);
+        let is_new = self.messages.bytes[start..] != **last;
+        if is_new {
+            last.clear();
+            last.extend_from_slice(&self.messages.bytes[start..]);
+        }
+        self.messages.bytes.truncate(start);
+        if is_new {
+            self.add(name, V::COUNT, |out| out.extend_from_slice(last));
+        }
+        is_new
+    }
+
+    /// Appends a packet: its envelope, the number of arguments, then the output of `write`.
+    pub fn add(&mut self, name: &str, arguments: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        let Some((envelope, lane)) = self.dialect.opening(name) else { return };
+        self.check_lane(name, lane);
+        let Messages { bytes, ends } = &mut *self.messages;
+        bytes.extend_from_slice(envelope);
+        write_array_len(bytes, arguments);
+        write(bytes);
+        ends.push(bytes.len());
     }
 
     /// Appends a typed packet.
     pub fn packet(&mut self, packet: &ServerPacket<'_>) {
         let Some(row) = packet.row(self.dialect) else { return };
         self.check_lane(&row.name, row.lane);
-        packet.encode_into(self.dialect, &mut self.messages.bytes);
-        self.messages.end();
+        if packet.encode_into(self.dialect, &mut self.messages.bytes) {
+            self.messages.ends.push(self.messages.bytes.len());
+        }
     }
 
     /// The total size of all messages so far, in bytes.
@@ -90,26 +106,5 @@ impl Writer<'_> {
     /// lanes are refused when the server starts.
     fn check_lane(&self, name: &str, lane: Lane) {
         debug_assert_eq!(lane, self.lane, "{name} is sent in the wrong lane");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::packet::Codes;
-
-    #[test]
-    fn messages_come_out_as_they_went_in() {
-        let (dialect, mut messages) = (Codes::builtin().dialect("native"), Messages::default());
-        let dialect = dialect.expect("built in");
-        let mut out = messages.writer(&dialect, Lane::Reliable);
-        out.add("died", 2, |out| out.extend(b"\xc0\xc0"));
-        out.list("strikes", &mut Section::default(), 1);
-        out.add("of another dialect", 0, |_| {});
-        out.packet(&ServerPacket::Pong { nonce: 7, tick: 8 });
-        let expected = [&b"\x92\x0e\x92\xc0\xc0"[..], b"\x92\x07\x92\x07\x08"];
-        assert_eq!(messages.iter().collect::<Vec<_>>(), expected);
-        messages.clear();
-        assert!(messages.is_empty());
     }
 }

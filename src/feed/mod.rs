@@ -5,20 +5,20 @@
 //!            (world thread)  events, state, records once     └─► View of client 2 ──► Messages
 //! ```
 //!
-//! `publish` copies state and events out of the world after a tick, and knows no layout. A layout,
-//! `native` or `moomoo`, owns the records of its clients and what each of them knows. It writes the
-//! events, and brings a client up to date with the state in three steps: look (what is in view),
-//! compare (what of it the client does not know), write. `layout` chooses between the two. The
-//! output is whole messages (MessagePack), not frames. The feed uses no socket and no clock, and
-//! does not decide who may play.
+//! `publish` copies state and events out of the world after a tick, and knows no layout. A view
+//! brings its client up to date with the state in three steps: `look` finds what is in view,
+//! `known` compares it with what the client knows, and the layout, `native` or `moomoo`, writes
+//! records and messages of each change. `layout` chooses between the two. The output is whole
+//! messages (MessagePack), not frames. The feed uses no socket and no clock, and does not decide
+//! who may play.
 
-mod animals;
-mod clans;
 mod events;
 pub mod interest;
 mod known;
 mod known_clans;
 mod layout;
+mod look;
+mod merge;
 mod messages;
 mod moomoo;
 mod native;
@@ -27,8 +27,10 @@ mod pace;
 mod publish;
 mod records;
 mod state;
+mod values;
 
 pub use events::Events;
-pub use layout::{Layout, Published, Publisher, Rates, Scratch, Turn, View};
+pub use interest::Layout;
+pub use layout::{Published, Publisher, Rates, Scratch, Turn, View};
 pub use messages::Messages;
 pub use native::Pose;

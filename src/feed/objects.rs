@@ -123,6 +123,17 @@ pub struct KnownObjects {
     structures_from: Option<Window>,
 }
 
+/// A change of the objects that a client knows.
+#[derive(Debug, Clone, Copy)]
+pub enum ObjectChange {
+    /// The natural object of this index came into range.
+    Natural(usize),
+    /// This structure is gone.
+    Gone(EntityId),
+    /// The structure of this index came into range.
+    Built(usize),
+}
+
 impl KnownObjects {
     /// Whether the client knows this object.
     pub fn knows(&self, object: &Object) -> bool {
@@ -132,47 +143,43 @@ impl KnownObjects {
         }
     }
 
-    /// Adds the natural objects that came into range, and calls `new` with the index of each.
-    pub fn add_nature(&mut self, nature: &Things<Natural>, window: Window, mut new: impl FnMut(usize)) {
-        if is_near(self.nature_from, window) {
+    /// Calls `tell` with each change since the last update, in the order of [`ObjectChange`].
+    pub fn compare(
+        &mut self,
+        nature: &Things<Natural>,
+        Structures { version, things }: &Structures,
+        window: Window,
+        mut tell: impl FnMut(ObjectChange),
+    ) {
+        if !is_near(self.nature_from, window) {
+            self.nature_from = Some(window);
+            self.nature.resize(nature.len().div_ceil(64), 0);
+            nature.near(window, MARGIN_PX, |index| {
+                let (word, bit) = (&mut self.nature[index / 64], 1u64 << (index % 64));
+                if *word & bit == 0 {
+                    *word |= bit;
+                    tell(ObjectChange::Natural(index));
+                }
+            });
+        }
+        if self.version == *version && is_near(self.structures_from, window) {
             return;
         }
-        self.nature_from = Some(window);
-        self.nature.resize(nature.len().div_ceil(64), 0);
-        nature.near(window, MARGIN_PX, |index| {
-            let (word, bit) = (&mut self.nature[index / 64], 1u64 << (index % 64));
-            if *word & bit == 0 {
-                *word |= bit;
-                new(index);
-            }
-        });
-    }
-
-    /// Removes the structures that are gone, and calls `gone` with the number of each.
-    pub fn remove_structures(&mut self, structures: &Structures, mut gone: impl FnMut(EntityId)) {
-        if self.version == structures.version {
-            return;
+        if self.version != *version {
+            self.structures.retain(|id| {
+                let stands = things.index_of(id).is_some();
+                if !stands {
+                    tell(ObjectChange::Gone(*id));
+                }
+                stands
+            });
         }
-        self.structures.retain(|id| {
-            let stands = structures.things.index_of(id).is_some();
-            if !stands {
-                gone(*id);
-            }
-            stands
-        });
-    }
-
-    /// Adds the structures that came into range, and calls `new` with the index of each.
-    pub fn add_structures(&mut self, structures: &Structures, window: Window, mut new: impl FnMut(usize)) {
-        if self.version == structures.version && is_near(self.structures_from, window) {
-            return;
-        }
-        (self.version, self.structures_from) = (structures.version, Some(window));
-        structures.things.near(window, MARGIN_PX, |index| {
-            let id = structures.things[index].id;
+        (self.version, self.structures_from) = (*version, Some(window));
+        things.near(window, MARGIN_PX, |index| {
+            let id = things[index].id;
             if let Err(place) = self.structures.binary_search(&id) {
                 self.structures.insert(place, id);
-                new(index);
+                tell(ObjectChange::Built(index));
             }
         });
     }

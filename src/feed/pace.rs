@@ -57,39 +57,20 @@ mod tests {
     const HZ: u32 = 30;
 
     #[test]
-    fn a_pause_lasts_until_the_bytes_fit_the_rate() {
+    fn messages_wait_until_the_bytes_fit_the_rate_news_a_second_and_own_changes_until_the_credit_is_spent() {
         let mut pace = Pace::default();
-        assert!(pace.is_free(0));
+        assert!(pace.is_news_due(0));
         pace.spend(500, 0, HZ);
         assert_eq!([14, 15].map(|tick| pace.is_free(tick)), [false, true]);
-        pace.spend(1_000, 100, HZ);
-        assert_eq!([129, 130].map(|tick| pace.is_free(tick)), [false, true]);
-    }
-
-    #[test]
-    fn news_come_at_most_once_a_second_and_later_after_long_ones() {
-        let mut pace = Pace::default();
-        pace.sent_news(0, HZ);
-        assert_eq!([29, 30].map(|tick| pace.is_news_due(tick)), [false, true]);
-        pace.sent_news(30, HZ);
-        pace.spend(3_000, 30, HZ);
-        assert_eq!([119, 120].map(|tick| pace.is_news_due(tick)), [false, true]);
-    }
-
-    #[test]
-    fn credit_ends_and_comes_back() {
-        let mut pace = Pace::default();
-        pace.spend(4_000, 0, HZ);
-        assert!(!pace.is_free(0) && pace.has_credit(0, HZ));
-        pace.spend(1, 0, HZ);
-        assert_eq!([0, 1].map(|tick| pace.has_credit(tick, HZ)), [false, true]);
-    }
-
-    #[test]
-    fn the_last_ticks_of_a_world_end_nothing() {
-        let mut pace = Pace::default();
+        pace.sent_news(15, HZ);
+        assert_eq!([44, 45].map(|tick| pace.is_news_due(tick)), [false, true]);
+        pace.spend(4_000, 100, HZ);
+        assert_eq!([219, 220].map(|tick| pace.is_news_due(tick)), [false, true]);
+        assert!(pace.has_credit(100, HZ));
+        pace.spend(1, 100, HZ);
+        assert_eq!([100, 101].map(|tick| pace.has_credit(tick, HZ)), [false, true]);
         pace.spend(usize::MAX, u32::MAX, HZ);
         pace.sent_news(u32::MAX, HZ);
-        assert!(pace.is_news_due(u32::MAX));
+        assert!(pace.is_news_due(u32::MAX), "a world's last tick");
     }
 }

@@ -4,12 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use super::animals;
-use super::clans::Clans;
 use super::events::Events;
 use super::interest::Things;
 use super::objects::{self, Natural, Structures};
-use super::state::{Hand, Seen, State, Stats};
+use super::state::{Animal, Clans, Hand, Seen, State};
 use crate::world::{Event, PlayerId, PlayerView, World};
 
 /// Copies the public state out of the world, tick after tick, and shares what has not changed.
@@ -41,13 +39,17 @@ impl WorldReader {
         self.note_changes(world);
         let mut players: Vec<Seen> = world.players().map(|view| self.seen(&view, margin(view.id))).collect();
         note_killers(world, &mut players);
+        let animals = world.animals().map(|animal| {
+            let (id, kind, body) = (animal.id, animal.kind as u8, animal.body.clone());
+            Animal { id, kind, body }
+        });
         let state = State {
             tick,
             tick_hz: world.identity().tick_hz.get(),
             map_size_px,
             nature: Arc::clone(&self.nature),
             structures: Arc::clone(&self.structures),
-            animals: animals::of(world, map_size_px),
+            animals: Things::new(map_size_px, animals.collect()),
             clans: Arc::clone(&self.clans),
             leader: leader(&players),
             players: Things::new(map_size_px, players),
@@ -66,12 +68,8 @@ impl WorldReader {
         for event in &world.outcome().events {
             match event {
                 Event::Placed { .. } | Event::Destroyed { .. } => is_rebuilt = true,
-                Event::Asked { player, .. } => {
-                    self.asked.insert(*player, world.tick());
-                }
-                Event::Left { player } => {
-                    self.asked.remove(player);
-                }
+                Event::Asked { player, .. } => _ = self.asked.insert(*player, world.tick()),
+                Event::Left { player } => _ = self.asked.remove(player),
                 _ => {}
             }
         }
@@ -82,32 +80,24 @@ impl WorldReader {
     }
 
     fn seen(&self, view: &PlayerView<'_>, margin_ticks: i16) -> Seen {
-        let body = view.body;
         let asked = || self.asked.get(&view.id).copied().unwrap_or_default();
         Seen {
             player: view.id,
             joined_tick: view.joined_tick,
             name: Arc::clone(view.name),
             skin: view.skin,
-            x: body.x,
-            y: body.y,
-            vx: body.vx,
-            vy: body.vy,
-            heading: body.heading,
+            body: view.body.clone(),
             direction: view.direction,
-            radius_px: body.radius_px,
             alive: view.alive,
             killer: None,
             health: view.health,
             max_health: view.max_health,
-            stats: Stats {
-                resources: view.resources,
-                kills: view.kills,
-                xp: view.xp,
-                xp_next: view.xp_next,
-                age: view.age,
-                score: view.score,
-            },
+            resources: view.resources,
+            kills: view.kills,
+            xp: view.xp,
+            xp_next: view.xp_next,
+            age: view.age,
+            score: view.score,
             hand: Hand { weapon: view.weapon, item: view.item },
             kit: view.kit.clone(),
             tag: view.clan.and_then(|clan| self.clans.tag(clan, view.id)),
@@ -132,24 +122,9 @@ fn note_killers(world: &World, players: &mut [Seen]) {
 
 fn leader(players: &[Seen]) -> Option<usize> {
     let alive = (0..players.len()).filter(|index| players[*index].alive);
-    alive.max_by_key(|index| (players[*index].stats.score, std::cmp::Reverse(*index)))
+    alive.max_by_key(|index| (players[*index].score, std::cmp::Reverse(*index)))
 }
 
 fn map_size_px(world: &World) -> i32 {
     world.identity().map_size_px as i32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::world::{Identity, TickHz};
-
-    #[test]
-    fn nature_is_published_once_and_shared() {
-        let world = World::new(Identity { seed: 1, map_size_px: 14_400, tick_hz: TickHz::Hz30 });
-        let mut reader = WorldReader::new(&world);
-        let ((_, one), (_, two)) = (reader.read(&world, |_| 0), reader.read(&world, |_| 0));
-        assert!(Arc::ptr_eq(&one.nature, &two.nature));
-        assert_eq!(one.nature.len(), world.scenery().count());
-    }
 }

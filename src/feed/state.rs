@@ -1,17 +1,16 @@
 //! The public state after a tick, as all clients may see it: players, animals, objects, clans.
 //!
 //! A state holds no reference into the world, which moves on meanwhile, so any number of views can
-//! read it at once. It knows nothing of what is sent. What only some views need (the leaderboard,
-//! the members of clans) is made on first use.
+//! read it at once. What only some views need (the leaderboard, the members of clans, the records
+//! of things) is made on first use.
 
 use std::sync::{Arc, OnceLock};
 
-use super::animals::Animal;
-use super::clans::{Clans, Tag};
 use super::interest::{Place, Thing, Things, Window};
 use super::objects::{Natural, Structures};
+use crate::world::clan::Clan;
 use crate::world::controller::Kit;
-use crate::world::{Angle, ClanId, Fixed, PlayerId};
+use crate::world::{Angle, Body, ClanId, EntityId, PlayerId, World};
 
 /// Rows of a leaderboard.
 pub const BOARD_ROWS: usize = 10;
@@ -24,15 +23,9 @@ pub struct Seen {
     pub joined_tick: u32,
     pub name: Arc<str>,
     pub skin: u8,
-    /// Exact position, px, and velocity, px per tick.
-    pub x: Fixed,
-    pub y: Fixed,
-    pub vx: Fixed,
-    pub vy: Fixed,
-    pub heading: Angle,
+    pub body: Body,
     /// The walking direction, if the player walks.
     pub direction: Option<Angle>,
-    pub radius_px: i32,
     /// Whether the player is alive; no client sees a dead player.
     pub alive: bool,
     /// The player who killed it in this tick.
@@ -40,8 +33,14 @@ pub struct Seen {
     /// Health points; 0 when dead.
     pub health: u16,
     pub max_health: u16,
-    /// The stats sent to the player alone: resources, kills, experience, age, score.
-    pub stats: Stats,
+    /// The stats sent to the player alone: wood, food, stone and gold, kills, experience since the
+    /// last age, experience that the next age requires (0 at the last), age from 1, score.
+    pub resources: [u32; 4],
+    pub kills: u32,
+    pub xp: u32,
+    pub xp_next: u32,
+    pub age: u8,
+    pub score: u32,
     pub hand: Hand,
     pub kit: Kit,
     pub tag: Option<Tag>,
@@ -63,13 +62,18 @@ impl Thing for Seen {
     }
 
     fn place(&self) -> Place {
-        Place { x_px: self.x.to_px(), y_px: self.y.to_px(), radius_px: self.radius_px }
+        Place::of(&self.body)
     }
 }
 
 impl Seen {
     pub fn who(&self) -> Who {
         Who { player: self.player, joined_tick: self.joined_tick }
+    }
+
+    /// The number and the name.
+    pub fn named(&self) -> (PlayerId, &str) {
+        (self.player, &self.name)
     }
 
     /// The number of its clan.
@@ -93,23 +97,68 @@ pub struct Hand {
     pub item: Option<u8>,
 }
 
-/// A player's stats, sent to that player alone.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// Wood, food, stone, gold.
-    pub resources: [u32; 4],
-    pub kills: u32,
-    /// Experience since the last age.
-    pub xp: u32,
-    /// Experience that the next age requires; 0 at the last age.
-    pub xp_next: u32,
-    /// Age, from 1.
-    pub age: u8,
-    pub score: u32,
+/// A living animal as everyone may see it. Its intent is never published; clients see only its
+/// actions.
+#[derive(Debug, Clone)]
+pub struct Animal {
+    pub id: EntityId,
+    /// Its kind's number.
+    pub kind: u8,
+    pub body: Body,
+}
+
+impl Thing for Animal {
+    type Id = EntityId;
+
+    fn id(&self) -> EntityId {
+        self.id
+    }
+
+    fn place(&self) -> Place {
+        Place::of(&self.body)
+    }
+}
+
+/// The number of an animal on the wire.
+pub fn animal_number(id: EntityId) -> u32 {
+    id.0.wrapping_sub(EntityId::FIRST_ANIMAL.0)
+}
+
+/// The clan that a player shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tag {
+    pub id: ClanId,
+    pub name: Arc<str>,
+    /// Whether the player owns it.
+    pub is_owner: bool,
+}
+
+/// All clans, as of the last change.
+#[derive(Debug, Default)]
+pub struct Clans {
+    /// Counts the changes.
+    pub version: u32,
+    /// In the order of their numbers.
+    pub list: Vec<Clan>,
+}
+
+impl Clans {
+    /// The present clans; `None` if nothing has changed.
+    pub fn changed(&self, world: &World) -> Option<Clans> {
+        (self.list != world.clans())
+            .then(|| Clans { version: self.version.wrapping_add(1), list: world.clans().to_vec() })
+    }
+
+    /// The tag of a player in this clan.
+    pub fn tag(&self, clan: ClanId, player: PlayerId) -> Option<Tag> {
+        let place = self.list.binary_search_by_key(&clan, |clan| clan.id).ok()?;
+        let Clan { id, name, owner } = &self.list[place];
+        Some(Tag { id: *id, name: Arc::clone(name), is_owner: *owner == player })
+    }
 }
 
 /// The best players, and every player's rank.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Board {
     /// The best, as indexes into [`State::players`].
     pub best: Vec<usize>,
@@ -117,12 +166,8 @@ pub struct Board {
     pub places: Vec<u16>,
 }
 
-/// The members of each clan, and the players who ask to join it: indexes of players by clan.
-#[derive(Debug, Default)]
-pub(super) struct Rolls {
-    members: Vec<(ClanId, u32)>,
-    asking: Vec<(ClanId, u32)>,
-}
+/// The players of each clan, as indexes: its members, and then those who ask to join it.
+type Rolls = Vec<(ClanId, bool, u32)>;
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -158,26 +203,25 @@ impl State {
         self.board.get_or_init(|| Board::new(&self.players))
     }
 
+    /// The rows of the leaderboard: number and name, score.
+    pub fn board_rows(&self) -> impl Iterator<Item = ((PlayerId, &str), u32)> + Clone {
+        let best = self.board().best.iter().map(|index| &self.players[*index]);
+        best.map(|seen| (seen.named(), seen.score))
+    }
+
     pub fn members(&self, clan: ClanId) -> impl Iterator<Item = &Seen> + Clone {
-        self.roll(&self.rolls().members, clan)
+        self.roll((clan, false))
     }
 
     pub fn asking(&self, clan: ClanId) -> impl Iterator<Item = &Seen> + Clone {
-        self.roll(&self.rolls().asking, clan)
+        self.roll((clan, true))
     }
 
-    fn rolls(&self) -> &Rolls {
-        self.rolls.get_or_init(|| Rolls::new(&self.players))
-    }
-
-    fn roll<'a>(
-        &'a self,
-        roll: &'a [(ClanId, u32)],
-        clan: ClanId,
-    ) -> impl Iterator<Item = &'a Seen> + Clone + 'a {
-        let start = roll.partition_point(|(id, _)| *id < clan);
-        let same = roll[start..].iter().take_while(move |(id, _)| *id == clan);
-        same.map(|(_, index)| &self.players[*index as usize])
+    fn roll(&self, wanted: (ClanId, bool)) -> impl Iterator<Item = &Seen> + Clone {
+        let rolls = self.rolls.get_or_init(|| rolls(&self.players));
+        let start = rolls.partition_point(|(clan, asks, _)| (*clan, *asks) < wanted);
+        let same = rolls[start..].iter().take_while(move |(clan, asks, _)| (*clan, *asks) == wanted);
+        same.map(|(.., index)| &self.players[*index as usize])
     }
 
     /// The window around this player, or around the middle of the map.
@@ -187,20 +231,13 @@ impl State {
             None => Window { x: self.map_size_px / 2, y: self.map_size_px / 2 },
         }
     }
-
-    /// Collects the indexes of the living players in the window into `visible`, in order, without
-    /// the client's own.
-    pub fn look(&self, window: Window, own: Option<usize>, visible: &mut Vec<u32>) {
-        self.players.look(window, visible);
-        visible.retain(|index| self.players[*index as usize].alive && own != Some(*index as usize));
-    }
 }
 
 impl Board {
     fn new(players: &[Seen]) -> Board {
         let mut order: Vec<usize> = (0..players.len()).collect();
         // Equal scores: the lower number first, as the sort is stable.
-        order.sort_by_key(|index| std::cmp::Reverse(players[*index].stats.score));
+        order.sort_by_key(|index| std::cmp::Reverse(players[*index].score));
         let mut places = vec![0; players.len()];
         for (place, index) in order.iter().enumerate() {
             places[*index] = u16::try_from(place + 1).unwrap_or(u16::MAX);
@@ -210,15 +247,12 @@ impl Board {
     }
 }
 
-impl Rolls {
-    fn new(players: &[Seen]) -> Rolls {
-        let mut rolls = Rolls::default();
-        for (index, seen) in players.iter().enumerate() {
-            rolls.members.extend(seen.clan().map(|clan| (clan, index as u32)));
-            rolls.asking.extend(seen.asks.map(|(clan, _)| (clan, index as u32)));
-        }
-        rolls.members.sort_unstable();
-        rolls.asking.sort_unstable();
-        rolls
+fn rolls(players: &[Seen]) -> Rolls {
+    let mut rolls = Rolls::new();
+    for (index, seen) in (0..).zip(players) {
+        rolls.extend(seen.clan().map(|clan| (clan, false, index)));
+        rolls.extend(seen.asks.map(|(clan, _)| (clan, true, index)));
     }
+    rolls.sort_unstable();
+    rolls
 }

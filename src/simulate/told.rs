@@ -27,8 +27,8 @@ fn differences(picture: &Picture, index: usize, published: &Published) -> Result
     let state = &published.state;
     let (own, window) = (&state.players[index], state.window(Some(index)));
     same("its own player", picture.me, Some(own.player.0.into()))?;
-    same("its resources", picture.stock, own.stats.resources)?;
-    same("its age", picture.age.max(1), own.stats.age.into())?;
+    same("its resources", picture.stock, own.resources)?;
+    same("its age", picture.age.max(1), own.age.into())?;
     let most_px = if picture.is_native { 0.5 } else { 1.0 };
     let near = |what: &str, told: (f64, f64), x: Fixed, y: Fixed| {
         let is = (px(x), px(y));
@@ -44,7 +44,7 @@ fn differences(picture: &Picture, index: usize, published: &Published) -> Result
     for seen in visible() {
         let Some(known) = picture.players.get(&seen.player.0.into()) else { continue };
         let what = format!("player {}", seen.player.0);
-        near(&what, (known.x_px, known.y_px), seen.x, seen.y)?;
+        near(&what, (known.x_px, known.y_px), seen.body.x, seen.body.y)?;
         same(&format!("the health of {what}"), known.health, seen.health.into())?;
         same(&format!("the name of {what}"), known.name.as_str(), &seen.name)?;
     }
@@ -55,8 +55,8 @@ fn differences(picture: &Picture, index: usize, published: &Published) -> Result
     for animal in animals() {
         let Some(known) = picture.animals.get(&number(animal.id)) else { continue };
         let what = format!("animal {}", number(animal.id));
-        near(&what, (known.x_px, known.y_px), animal.x, animal.y)?;
-        same(&format!("the health of {what}"), known.health, animal.health.into())?;
+        near(&what, (known.x_px, known.y_px), animal.body.x, animal.body.y)?;
+        same(&format!("the health of {what}"), known.health, animal.body.health.into())?;
     }
     if picture.is_native {
         let structures = &state.structures.things;

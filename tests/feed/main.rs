@@ -4,6 +4,7 @@ mod clans;
 mod clicks;
 mod company;
 mod fight;
+mod interest;
 mod lanes;
 mod stream;
 #[path = "../support/told.rs"]

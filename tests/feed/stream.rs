@@ -164,15 +164,18 @@ impl Model {
         if !own.alive {
             return;
         }
-        let window = Window { x: own.x.to_px(), y: own.y.to_px() };
+        let window = Window { x: own.body.x.to_px(), y: own.body.y.to_px() };
         assert_eq!(self.own, Some(i64::from(me)));
-        assert_eq!(self.own_state[2..6], [own.x.0, own.y.0, own.vx.0, own.vy.0].map(i64::from));
+        assert_eq!(
+            self.own_state[2..6],
+            [own.body.x.0, own.body.y.0, own.body.vx.0, own.body.vy.0].map(i64::from)
+        );
         let expected: BTreeMap<i64, (i64, i64, i64)> = state
             .players
             .iter()
             .filter(|seen| seen.alive && seen.player != own.player && window.sees(seen.place()))
             .map(|seen| {
-                let Pose { x_hpx, y_hpx, heading } = Pose::of(seen.x, seen.y, seen.heading);
+                let Pose { x_hpx, y_hpx, heading } = Pose::of(&seen.body);
                 (seen.player.0.into(), (x_hpx.into(), y_hpx.into(), heading.into()))
             })
             .collect();

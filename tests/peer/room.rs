@@ -173,7 +173,7 @@ fn questions_are_answered_after_the_tick_and_one_snapshot_serves_all() {
     let ticked = running.tick();
     let outcomes = asked.map(|asked| asked.expect("not busy").try_recv());
     assert_eq!(outcomes, [Ok(Ok(())), Ok(Ok(())), Ok(Err(Refusal::UnknownPlayer))]);
-    assert_eq!(ticked.published.state.players.iter().next().expect("joined").stats.resources[0], 5);
+    assert_eq!(ticked.published.state.players.iter().next().expect("joined").resources[0], 5);
     let picture = picture.expect("not busy").try_recv().expect("answered");
     assert!(Arc::ptr_eq(&picture, &ticked.published));
     let [one, two] = [one, two].map(|asked| asked.expect("not busy").try_recv().expect("answered"));

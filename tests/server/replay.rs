@@ -96,7 +96,10 @@ fn a_session_of_all_dialects_comes_out_the_same_and_a_changed_angle_does_not() {
     assert_eq!(report["verdict"], "same");
     assert_eq!((number(&report, "clients"), number(&report, "sent_before")), (8, 0), "{report}");
     assert_eq!((number(&report, "not_captured"), number(&report, "not_taken")), (0, 0), "{report}");
-    assert!(number(&report, "matched") > 60 && number(&report, "server") >= 8, "the joins at least: {report}");
+    assert!(
+        number(&report, "matched") > 60 && number(&report, "server") >= 8,
+        "the joins at least: {report}"
+    );
     assert_eq!(number(&report, "operator"), 1, "only `say` is the operator's: {report}");
     let (text, _) = replay(&bytes, "text", &[]);
     assert!(text.ends_with("same\n"), "{text}");

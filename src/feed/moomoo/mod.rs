@@ -5,15 +5,9 @@
 //! setup before the client's own add-player, add-player before the first record of a player,
 //! objects once, then the update, then the leaderboard. Codes and types come from the dialect's
 //! table; the values are the same for all four dialects.
-//!
-//! An update of the state is three steps: a look at what is in view (in `view`), `compare`,
-//! `write`.
 
-mod compare;
 mod events;
 mod records;
-mod view;
-mod write;
+mod update;
 
-pub use records::{Encoded, Encoder};
-pub use view::{Scratch, View};
+pub use update::{Scratch, View};

@@ -15,15 +15,10 @@
 //! that differences add up to the exact quantised pose. A client that missed a turn receives full
 //! records of the players whose pose differs from the last one sent. PROTOCOL.md describes the same
 //! layout.
-//!
-//! An update of the state is three steps, each in its file: `look`, `compare`, `write`.
 
-mod compare;
 mod events;
-mod look;
 mod records;
-mod view;
-mod write;
+mod update;
 
-pub use records::{Encoded, Encoder, Pose};
-pub use view::{Scratch, View};
+pub use records::{Pose, Since};
+pub use update::{Scratch, View};

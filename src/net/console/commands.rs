@@ -227,8 +227,8 @@ impl Desk<'_> {
             let client = self.client_of(seen.player);
             let address = client.map_or("-".to_owned(), |client| client.address.ip().to_string());
             let health = if seen.alive { seen.health.to_string() } else { "dead".to_owned() };
-            let (number, age, score) = (seen.player.0, seen.stats.age, seen.stats.score);
-            let (x_px, y_px) = (seen.x.to_px(), seen.y.to_px());
+            let (number, age, score) = (seen.player.0, seen.age, seen.score);
+            let (x_px, y_px) = (seen.body.x.to_px(), seen.body.y.to_px());
             writeln!(
                 text,
                 "{number:>6}  {age:>3}  {score:>7}  {health:>6}  {x_px:>5}  {y_px:>5}  {address:<15}  {:?}",

@@ -1,0 +1,317 @@
+//! One MooMoo client's update of the state: for each kind of thing, the comparison with what the
+//! client knows, and the messages of what has changed, in the order in which a client needs them.
+
+use std::mem::{replace, take};
+
+use super::records::{self, object_number, round_px};
+use crate::feed::interest::Layout;
+use crate::feed::known::{Known, KnownPlayer};
+use crate::feed::known_clans::ClanChanges;
+use crate::feed::look::Look;
+use crate::feed::merge::is_due;
+use crate::feed::messages::Writer;
+use crate::feed::objects::ObjectChange;
+use crate::feed::records::Section;
+use crate::feed::state::{Seen, State};
+use crate::feed::values::{List, Values};
+use crate::limits;
+use crate::packet::ServerPacket;
+use crate::packet::msgpack::write_map_len;
+use crate::packet::server_packet::AddPlayer;
+use crate::world::PlayerId;
+use crate::world::controller::Kit;
+
+/// Seconds between two maps of the client's clan.
+const MINIMAP_EVERY_S: u32 = 3;
+
+/// The MooMoo clients' names for wood, food, stone, gold and kills.
+const VALUES: [&str; 5] = ["wood", "food", "stone", "points", "kills"];
+
+/// The view of one MooMoo client.
+#[derive(Debug, Default)]
+pub struct View {
+    pub known: Known<()>,
+    /// The last list of the members of its own clan.
+    members: Vec<u8>,
+    /// The players whose request to join has been sent, and when each of them asked.
+    asking: Vec<(PlayerId, u32)>,
+    /// Whether any positions of the clan have been sent.
+    has_minimap: bool,
+    /// The periods in which minimap and leaderboard were last sent.
+    minimap_period: Option<u32>,
+    board_second: Option<u32>,
+    /// Resources and kills, experience and age, kit and choices, as last sent.
+    values: Option<[u32; 5]>,
+    age: Vec<u8>,
+    kit: Option<(Kit, (u8, u8))>,
+    /// The client chose what is not offered, and must be shown its choices again.
+    pub is_refused: bool,
+}
+
+/// Buffers of a worker, shared by its views one after the other, so that the steady state allocates
+/// nothing.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    look: Look,
+    /// Health and records of players, which follow the other messages about them.
+    health: Vec<(PlayerId, u16)>,
+    players: Section,
+    list: Section,
+}
+
+impl View {
+    /// Writes everything in this state that the client sees. A client without a body is sent only
+    /// departures, clans and the leaderboard.
+    pub fn state(&mut self, state: &State, scratch: &mut Scratch, out: &mut Writer<'_>) {
+        let body = state.living(self.known.player);
+        self.departures(state, out);
+        let clan_bytes = self.clans(state, out);
+        let mut member_bytes = 0;
+        self.known.window = None;
+        if let Some(body) = body {
+            let own = &state.players[body];
+            scratch.look.take(state, Some(body), None);
+            self.known.window = Some(scratch.look.window);
+            self.players(state, scratch, body, out);
+            self.stats(own, out);
+            self.kit(own, out);
+            let Scratch { look, players, list, .. } = scratch;
+            self.objects(state, look, list, out);
+            out.list("update_players", players);
+            member_bytes = self.members(state, own, out);
+            self.animals(state, look, list, out);
+        }
+        if is_due(&mut self.board_second, state.second()) {
+            out.send("leaderboard", List(state.board_rows()));
+        }
+        self.known.clans.charge(clan_bytes, state);
+        self.known.clans.charge(member_bytes, state);
+    }
+
+    /// Players who have left the world; players who only go out of view stay known, as in the
+    /// original game.
+    fn departures(&mut self, state: &State, out: &mut Writer<'_>) {
+        let seen = |known: &KnownPlayer<()>| {
+            let seen = state.players.find(&known.who.player);
+            seen.filter(|seen| seen.who() == known.who)
+        };
+        let mut is_here = |known: &KnownPlayer<()>| {
+            let is_here = seen(known).is_some();
+            if !is_here {
+                write_removal(known.who.player, out);
+            }
+            is_here
+        };
+        self.known.others.retain(&mut is_here);
+        // A client whose player died is set up again when it plays again, as clients expect.
+        let own = self.known.own.filter(is_here);
+        self.known.own = own.filter(|own| !own.died && seen(own).is_some_and(|seen| seen.alive));
+    }
+
+    /// Clans, requests to join and the map of the clan; returns how many of the bytes are charged: all
+    /// but the first list and the map.
+    fn clans(&mut self, state: &State, out: &mut Writer<'_>) -> usize {
+        let (own, clans) = (self.known.own_player(state), &mut self.known.clans);
+        let (news, is_first) = clans.take_news(state);
+        let mut bytes_before = out.bytes();
+        write_clan_changes(news, out);
+        if is_first {
+            bytes_before = out.bytes();
+        }
+        let Some(own) = own else { return out.bytes() - bytes_before };
+        let tag = own.tag.as_ref();
+        let is_owner = tag.is_some_and(|tag| tag.is_owner);
+        if let Some(changes) = clans.take_own(state, tag) {
+            write_clan_changes(changes, out);
+            out.send("own_clan", (tag.map(|tag| &*tag.name), is_owner));
+            self.members.clear();
+            self.asking.clear();
+        }
+        if let Some(tag) = tag.filter(|tag| is_owner && clans.may_send_people(tag, false, state)) {
+            let asking = state.asking(tag.id).filter_map(|seen| Some((seen, (seen.player, seen.asks?.1))));
+            self.asking.retain(|known| asking.clone().any(|(_, asks)| asks == *known));
+            for (seen, asks) in asking {
+                if self.asking.len() < limits::CLAN_ASKS_TOLD && !self.asking.contains(&asks) {
+                    self.asking.push(asks);
+                    out.send("join_request", seen.named());
+                }
+            }
+        }
+        let charged = out.bytes() - bytes_before;
+        if is_due(&mut self.minimap_period, state.second() / MINIMAP_EVERY_S) {
+            if let Some(tag) = tag {
+                let mates = state.members(tag.id).filter(|mate| mate.player != own.player && mate.alive);
+                out.send("minimap", List(mates.map(|mate| [mate.body.x.to_px(), mate.body.y.to_px()])));
+            } else if self.has_minimap {
+                out.send("minimap", 0u8);
+            }
+            self.has_minimap = tag.is_some();
+        }
+        charged
+    }
+
+    /// The client's own player, the players in view that the client has not received since they
+    /// began to play, and health where it has changed. A player who plays again may have another
+    /// name and colour, so it is removed and added again. Players over the cap are deferred to the
+    /// next update.
+    fn players(&mut self, state: &State, scratch: &mut Scratch, body: usize, out: &mut Writer<'_>) {
+        let Scratch { look, health, players, .. } = scratch;
+        let records = state.players.records(Layout::Moomoo, records::player);
+        let mut add = |known: &mut KnownPlayer<()>, index: usize| {
+            let seen = &state.players[index];
+            if replace(&mut known.health, seen.health) != seen.health {
+                health.push((seen.player, seen.health));
+            }
+            players.copy(records, index);
+        };
+        let own = &state.players[body];
+        if self.known.own.is_none() {
+            out.packet(&ServerPacket::Setup { sid: own.player.0 });
+            write_player(own, true, out);
+            (self.values, self.kit) = (None, None);
+            self.age.clear();
+        }
+        add(self.known.own.get_or_insert_with(|| KnownPlayer::new(own, ())), body);
+        let (others, mut newcomers) = (&mut self.known.others, 0);
+        for index in look.players.iter().map(|index| *index as usize) {
+            let seen = &state.players[index];
+            let place = others.binary_search_by_key(&seen.who(), |known| known.who);
+            if !place.is_ok_and(|place| !others[place].died) {
+                if newcomers == limits::NEWCOMERS_PER_TURN {
+                    continue;
+                }
+                newcomers += 1;
+                match place {
+                    Ok(place) => {
+                        write_removal(seen.player, out);
+                        others[place] = KnownPlayer::new(seen, ());
+                    }
+                    Err(place) => others.insert(place, KnownPlayer::new(seen, ())),
+                }
+                write_player(seen, false, out);
+            }
+            let (Ok(place) | Err(place)) = place;
+            add(&mut others[place], index);
+        }
+        health.drain(..).for_each(|health| out.send("health", health));
+    }
+
+    /// The changed stats of the client's own player, and its age. Gold is called points.
+    fn stats(&mut self, own: &Seen, out: &mut Writer<'_>) {
+        let [wood, food, stone, gold] = own.resources;
+        let values = [wood, food, stone, gold, own.kills];
+        let known = self.values.replace(values);
+        for (at, (name, value)) in VALUES.into_iter().zip(values).enumerate() {
+            if known.is_none_or(|known| known[at] != value) {
+                let updates_view = 1u8;
+                out.send("value", (name, value, updates_view));
+            }
+        }
+        out.send_new("age", &mut self.age, (own.xp, own.xp_next, own.age));
+    }
+
+    /// The own player's kit, its choices and its structure counts.
+    fn kit(&mut self, own: &Seen, out: &mut Writer<'_>) {
+        let (kit, choices) = (&own.kit, own.choices);
+        let shown = |kit: &Kit, choices: (u8, u8)| (choices, kit.built, kit.weapons, kit.items);
+        let is_known = |(known, before): &(Kit, _)| shown(known, *before) == shown(kit, choices);
+        let is_new = !self.kit.as_ref().is_some_and(is_known);
+        if is_new {
+            for (numbers, are_weapons) in [(&kit.items[..], false), (&kit.weapons[..], true)] {
+                out.send("items", (List(numbers.iter().flatten()), are_weapons));
+            }
+        }
+        // The client computes the list of choices itself, from their number and their age.
+        if take(&mut self.is_refused) || is_new {
+            out.send("upgrades", choices);
+        }
+        if is_new {
+            let known = self.kit.replace((kit.clone(), choices)).map_or([0; _], |(known, _)| known.built);
+            for ((group, count), known) in (0u8..).zip(kit.built).zip(known) {
+                if count != known {
+                    out.send("item_count", (group, count));
+                }
+            }
+        }
+    }
+
+    /// Structures that were destroyed, and objects of either kind that came into range.
+    fn objects(&mut self, state: &State, look: &Look, list: &mut Section, out: &mut Writer<'_>) {
+        let (nature, structures) = (&state.nature, &state.structures);
+        let natural = nature.records(Layout::Moomoo, records::natural);
+        let built = structures.things.records(Layout::Moomoo, records::built);
+        self.known.objects.compare(nature, structures, look.window, |change| match change {
+            ObjectChange::Natural(index) => list.copy(natural, index),
+            ObjectChange::Gone(id) => out.send("remove_object", object_number(id)),
+            ObjectChange::Built(index) => list.copy(built, index),
+        });
+        out.list("load_objects", list);
+    }
+
+    /// The members of the client's clan. The original client lists them only after both `own_clan`
+    /// and the update have given its own player the clan. Returns the bytes.
+    fn members(&mut self, state: &State, own: &Seen, out: &mut Writer<'_>) -> usize {
+        let bytes_before = out.bytes();
+        if let Some(tag) = &own.tag
+            && self.known.clans.may_send_people(tag, self.members.is_empty(), state)
+        {
+            out.send_new("clan_members", &mut self.members, List(state.members(tag.id).map(Seen::named)));
+        }
+        out.bytes() - bytes_before
+    }
+
+    /// All animals in view, each time, and an empty list once when none is left.
+    fn animals(&mut self, state: &State, look: &Look, list: &mut Section, out: &mut Writer<'_>) {
+        let records = state.animals.records(Layout::Moomoo, records::animal);
+        let known = &mut self.known.animals;
+        let has_animals = !look.animals.is_empty() || !known.is_empty();
+        known.clear();
+        for index in look.animals.iter().map(|index| *index as usize) {
+            list.copy(records, index);
+            known.push(state.animals[index].clone());
+        }
+        if has_animals {
+            out.send("animals", &*list);
+            list.clear();
+        }
+    }
+}
+
+/// Each clan that has ended and each that was founded.
+fn write_clan_changes(changes: ClanChanges, out: &mut Writer<'_>) {
+    for clan in changes.ended {
+        out.send("remove_clan", &*clan.name);
+    }
+    for clan in changes.founded {
+        out.add("add_clan", 1, |out| {
+            write_map_len(out, 2);
+            (("sid", &*clan.name), ("owner", clan.owner)).write(out);
+        });
+    }
+}
+
+fn write_player(seen: &Seen, is_you: bool, out: &mut Writer<'_>) {
+    out.packet(&ServerPacket::AddPlayer(AddPlayer {
+        id: &id_of(seen.player),
+        sid: seen.player.0,
+        name: &seen.name,
+        x_px: round_px(seen.body.x) as i32,
+        y_px: round_px(seen.body.y) as i32,
+        heading: seen.body.heading.0,
+        health: seen.health,
+        max_health: seen.max_health,
+        scale_px: seen.body.radius_px,
+        skin: seen.skin,
+        is_you,
+    }));
+}
+
+fn write_removal(player: PlayerId, out: &mut Writer<'_>) {
+    out.packet(&ServerPacket::RemovePlayer { id: &id_of(player) });
+}
+
+/// The id string of a player: its number. A number is reused only after its previous owner was
+/// removed.
+fn id_of(player: PlayerId) -> String {
+    player.0.to_string()
+}

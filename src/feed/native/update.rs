@@ -1,0 +1,389 @@
+//! One native client's update of the state: for each kind of thing, the comparison with what the
+//! client knows, and the records of what has changed, in the order in which a client needs the
+//! messages.
+
+use super::records::{self, Pose, Since};
+use crate::feed::interest::Layout;
+use crate::feed::known::{Known, KnownPlayer};
+use crate::feed::known_clans::ClanChanges;
+use crate::feed::look::Look;
+use crate::feed::merge::{Change, changes, is_due};
+use crate::feed::messages::Writer;
+use crate::feed::objects::ObjectChange;
+use crate::feed::records::{Records, Section};
+use crate::feed::state::{Hand, Seen, State, animal_number};
+use crate::feed::values::{List, Values};
+use crate::limits;
+use crate::packet::ServerPacket;
+use crate::world::clan::Clan;
+use crate::world::{ClanId, PlayerId};
+
+/// What is sent of a player only when it changes, as last sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Last {
+    pose: Pose,
+    hand: Hand,
+    /// The clan that the player shows.
+    clan: Option<ClanId>,
+}
+
+/// The view of one native client.
+#[derive(Debug, Default)]
+pub struct View {
+    pub known: Known<Last>,
+    /// The tick of the last update.
+    tick: Option<u32>,
+    /// The watched player, while the client has no body.
+    watching: Option<Option<PlayerId>>,
+    /// The members of the client's clan, in order.
+    mates: Vec<PlayerId>,
+    /// Whether the positions of any mates were sent last.
+    has_mates: bool,
+    /// The seconds in which mates and leaderboard were last sent.
+    mates_second: Option<u32>,
+    board_second: Option<u32>,
+    /// The arguments of the last message of each kind.
+    own: Vec<u8>,
+    clan: Vec<u8>,
+    stats: Vec<u8>,
+    kit: Vec<u8>,
+    offers: Vec<u8>,
+    board: Vec<u8>,
+}
+
+/// Buffers of a worker, shared by its views one after the other, so that the steady state allocates
+/// nothing.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    look: Look,
+    pub lists: Lists,
+}
+
+/// Records that wait for the others of their message, or for a message before theirs.
+#[derive(Debug, Default)]
+pub struct Lists {
+    /// The sections of the packet `update`.
+    own: Section,
+    leaves: Section,
+    enters: Section,
+    full: Section,
+    moved: Section,
+    turned: Section,
+    health: Section,
+    hands: Section,
+    tags: Section,
+    /// Bytes of the tags of players that the client already knew.
+    known_tag_bytes: usize,
+    /// What is gone, what is here, and what was built, of the kind that is compared now.
+    gone: Section,
+    here: Section,
+    built: Section,
+    /// What is known of the players in view after the update.
+    next: Vec<KnownPlayer<Last>>,
+    /// Events that are sent in lists.
+    pub swings: Section,
+    pub shakes: Section,
+    pub strikes: Section,
+    pub shot_ends: Section,
+    pub shots: Section,
+}
+
+/// What is compared: the public state, and the client's view of it.
+#[derive(Clone, Copy)]
+struct Now<'a> {
+    state: &'a State,
+    look: &'a Look,
+    /// The client's own player, alive or dead, and its body, an index, if it is alive.
+    own: Option<&'a Seen>,
+    body: Option<usize>,
+}
+
+impl View {
+    /// Writes everything in this state that the client sees and does not know yet.
+    pub fn state(&mut self, state: &State, since: &Since, scratch: &mut Scratch, out: &mut Writer<'_>) {
+        let Scratch { look, lists, .. } = scratch;
+        let body = state.living(self.known.player);
+        let watched = if body.is_none() { self.watched(state) } else { None };
+        look.take(state, body, watched);
+        self.known.window = Some(look.window);
+        let now = Now { state, look, own: self.known.own_player(state), body };
+        self.watching(now, watched, out);
+        self.objects(now, lists, out);
+        self.players(now, since.tick(self.tick, state), lists);
+        self.own(now, lists, out);
+        write_update(state.tick, lists, out);
+        out.list("health", &mut lists.health);
+        out.list("hands", &mut lists.hands);
+        let clan_bytes = self.clans(now, out);
+        self.mates(now, &mut lists.here, out);
+        out.list("tags", &mut lists.tags);
+        self.animals(now, lists, out);
+        self.stats(now, out);
+        self.board(now, out);
+        self.known.clans.charge(clan_bytes, state);
+        self.known.clans.charge_tags(std::mem::take(&mut lists.known_tag_bytes), state);
+        self.tick = Some(state.tick);
+    }
+
+    /// The player that a client without a body watches: its wish, or who killed it just now, or the
+    /// player that it watched before, or the leader.
+    fn watched(&self, state: &State) -> Option<usize> {
+        let killer = || self.known.own_player(state).and_then(|own| own.killer);
+        let living = |player| state.living(player);
+        let before = self.watching.flatten();
+        living(self.known.wish).or_else(|| living(killer())).or_else(|| living(before)).or(state.leader)
+    }
+
+    fn watching(&mut self, now: Now<'_>, watched: Option<usize>, out: &mut Writer<'_>) {
+        let watched = watched.map(|index| now.state.players[index].player);
+        let watching = now.body.is_none().then_some(watched);
+        if let Some(player) = watching.filter(|_| self.watching != watching) {
+            out.packet(&ServerPacket::Watching { player: player.map(|player| player.0) });
+        }
+        self.watching = watching;
+    }
+
+    fn objects(&mut self, now: Now<'_>, lists: &mut Lists, out: &mut Writer<'_>) {
+        let (nature, structures) = (&now.state.nature, &now.state.structures);
+        let natural = nature.records(Layout::Native, records::natural);
+        let built = structures.things.records(Layout::Native, records::built);
+        self.known.objects.compare(nature, structures, now.look.window, |change| match change {
+            ObjectChange::Natural(index) => lists.here.copy(natural, index),
+            ObjectChange::Gone(id) => lists.gone.push(id),
+            ObjectChange::Built(index) => lists.built.copy(built, index),
+        });
+        out.list("objects", &mut lists.here);
+        out.list("gone", &mut lists.gone);
+        out.list("structures", &mut lists.built);
+    }
+
+    /// The other players: leaves, enters, and what has changed of those who stay.
+    fn players(&mut self, now: Now<'_>, changed: Option<&[Records; 2]>, lists: &mut Lists) {
+        let players = &now.state.players;
+        let full = players.records(Layout::Native, records::full);
+        let visible = now.look.players.iter().map(|index| (*index as usize, &players[*index as usize]));
+        let mut newcomers = 0;
+        lists.next.clear();
+        for change in changes(&self.known.others, |known| known.who, visible, |(_, seen)| seen.who()) {
+            let (index, seen, known) = match change {
+                Change::Here((index, seen), known) => (index, seen, known.copied()),
+                Change::Gone(gone) => {
+                    lists.leaves.push(gone.who.player);
+                    continue;
+                }
+            };
+            if known.is_some_and(|known| known.died) {
+                lists.leaves.push(seen.player);
+            }
+            let known = known.filter(|known| !known.died);
+            let pose = Pose::of(&seen.body);
+            match known {
+                None if newcomers == limits::NEWCOMERS_PER_TURN => {
+                    continue; // Unknown still, and so a newcomer in the next turn.
+                }
+                None => {
+                    newcomers += 1;
+                    lists.enters.push(records::enter(seen));
+                }
+                Some(known) => match changed {
+                    Some([moved, turned]) => {
+                        lists.moved.copy(moved, index);
+                        lists.turned.copy(turned, index);
+                    }
+                    None if known.last.pose != pose => lists.full.copy(full, index),
+                    None => {}
+                },
+            }
+            let is_newcomer = known.is_none();
+            let mut known = known.unwrap_or_else(|| newcomer(seen));
+            known.last.pose = pose;
+            lists.deeds(&mut known, seen);
+            let clan = seen.clan();
+            if known.last.clan != clan && self.known.clans.may_send_tag(clan, is_newcomer, now.state) {
+                let bytes = lists.tag(&mut known, seen);
+                lists.known_tag_bytes += if is_newcomer { 0 } else { bytes };
+            }
+            lists.next.push(known);
+        }
+        std::mem::swap(&mut self.known.others, &mut lists.next);
+    }
+
+    /// The client's own body: once when it appears, then its exact state whenever that changes.
+    fn own(&mut self, now: Now<'_>, lists: &mut Lists, out: &mut Writer<'_>) {
+        let seen = now.body.map(|index| &now.state.players[index]);
+        let known = &mut self.known.own;
+        if known.is_some_and(|own| own.died) || known.map(|own| own.who) != seen.map(Seen::who) {
+            if let Some(gone) = known {
+                lists.leaves.push(gone.who.player);
+            }
+            if let Some(seen) = seen {
+                out.packet(&ServerPacket::Spawned { player: seen.player.0 });
+                lists.enters.push(records::enter(seen));
+            }
+            *known = seen.map(newcomer);
+            self.own.clear();
+        }
+        let (Some(seen), Some(known)) = (seen, known) else { return };
+        lists.deeds(known, seen);
+        if known.last.clan != seen.clan() && self.known.clans.may_send_own_tag(seen.clan(), now.state) {
+            lists.tag(known, seen);
+        }
+        lists.own.push(records::own(seen));
+        if self.own == lists.own.bytes {
+            lists.own.clear();
+        } else {
+            self.own.clone_from(&lists.own.bytes);
+        }
+    }
+
+    /// Clans that began and ended, and the client's own clan. Returns how many of the bytes are
+    /// charged: all but the first list.
+    fn clans(&mut self, now: Now<'_>, out: &mut Writer<'_>) -> usize {
+        let (state, clans) = (now.state, &mut self.known.clans);
+        let (news, is_first) = clans.take_news(state);
+        let mut bytes_before = out.bytes();
+        if !is_first {
+            write_clan_changes(&news, out);
+        } else if !news.founded.is_empty() {
+            out.send("clans", clan_list(&news.founded));
+            bytes_before = out.bytes();
+        }
+        let Some(own) = now.own else { return out.bytes() - bytes_before };
+        let tag = own.tag.as_ref();
+        let own_changes = clans.take_own(state, tag);
+        if let Some(changes) = &own_changes {
+            write_clan_changes(changes, out);
+            self.clan.clear();
+            self.mates.clear();
+        }
+        if own_changes.is_some() || tag.is_some_and(|tag| clans.may_send_people(tag, false, state)) {
+            // The clan, its members, and for its owner who asks to join.
+            let owned = tag.filter(|tag| tag.is_owner);
+            let members = || tag.into_iter().flat_map(|tag| state.members(tag.id));
+            let asking = owned.into_iter().flat_map(|tag| state.asking(tag.id)).take(limits::CLAN_ASKS_TOLD);
+            let people = (List(members().map(Seen::named)), List(asking.map(Seen::named)));
+            if out.send_new("clan", &mut self.clan, (tag.map(|tag| tag.id), owned.is_some(), people)) {
+                self.mates.clear();
+                self.mates.extend(members().map(|seen| seen.player));
+            }
+        }
+        out.bytes() - bytes_before
+    }
+
+    /// Once a second, the positions of the living mates, and an empty list once when none is left.
+    fn mates(&mut self, now: Now<'_>, list: &mut Section, out: &mut Writer<'_>) {
+        let Some((own, tag)) = now.own.and_then(|own| Some((own, own.tag.as_ref()?))) else { return };
+        if !is_due(&mut self.mates_second, now.state.second()) {
+            return;
+        }
+        for mate in now.state.members(tag.id) {
+            if mate.player != own.player && mate.alive && self.is_known_mate(tag.id, mate.player) {
+                list.push((mate.player, [mate.body.x.to_px(), mate.body.y.to_px()]));
+            }
+        }
+        let has_mates = !list.is_empty();
+        if has_mates || self.has_mates {
+            out.send("mates", &*list);
+            list.clear();
+        }
+        self.has_mates = has_mates;
+    }
+
+    /// Whether the client knows this clan as its own, and the player as a member.
+    pub fn is_known_mate(&self, clan: ClanId, player: PlayerId) -> bool {
+        self.known.clans.is_in(clan) && self.mates.binary_search(&player).is_ok()
+    }
+
+    /// Animals that are gone, and those that are new or have changed.
+    fn animals(&mut self, now: Now<'_>, Lists { gone, here, .. }: &mut Lists, out: &mut Writer<'_>) {
+        let (animals, known) = (&now.state.animals, &mut self.known.animals);
+        let records = animals.records(Layout::Native, records::animal);
+        let visible = || now.look.animals.iter().map(|index| (*index as usize, &animals[*index as usize]));
+        for change in changes(known.iter(), |known| known.id, visible(), |(_, animal)| animal.id) {
+            match change {
+                Change::Gone(animal) => gone.push(animal_number(animal.id)),
+                Change::Here((index, animal), known) => {
+                    let [is, was] = [Some(animal), known]
+                        .map(|animal| animal.map(|animal| (Pose::of(&animal.body), animal.body.health)));
+                    if is != was {
+                        here.copy(records, index);
+                    }
+                }
+            }
+        }
+        known.clear();
+        known.extend(visible().map(|(_, animal)| animal.clone()));
+        out.list("animals_gone", gone);
+        out.list("animals", here);
+    }
+
+    /// The own player's stats, kit and choices.
+    fn stats(&mut self, now: Now<'_>, out: &mut Writer<'_>) {
+        let Some(own) = now.own else { return };
+        let (kit, (points, age)) = (&own.kit, own.choices);
+        let stats = (own.resources, own.kills, own.xp, own.xp_next, own.age, own.score);
+        out.send_new("stats", &mut self.stats, stats);
+        let standing = (0u8..).zip(kit.built).filter(|(_, count)| *count > 0);
+        let [weapons, items] =
+            [&kit.weapons[..], &kit.items[..]].map(|numbers| List(numbers.iter().flatten()));
+        out.send_new("kit", &mut self.kit, (weapons, items, List(standing)));
+        let offers: Vec<u8> = if points == 0 { Vec::new() } else { kit.offers(age).collect() };
+        out.send_new("offers", &mut self.offers, (points, age, List(offers.iter())));
+    }
+
+    fn board(&mut self, now: Now<'_>, out: &mut Writer<'_>) {
+        let state = now.state;
+        if is_due(&mut self.board_second, state.second()) {
+            let place = now.body.map(|index| state.board().places[index]);
+            let board = (List(state.board_rows()), place, state.players.len() as u64);
+            out.send_new("leaderboard", &mut self.board, board);
+        }
+    }
+}
+
+impl Lists {
+    /// Health and hand, where they differ from the ones last sent.
+    fn deeds(&mut self, known: &mut KnownPlayer<Last>, seen: &Seen) {
+        if std::mem::replace(&mut known.health, seen.health) != seen.health {
+            self.health.push((seen.player, seen.health));
+        }
+        if std::mem::replace(&mut known.last.hand, seen.hand) != seen.hand {
+            self.hands.push((seen.player, seen.hand.weapon, seen.hand.item));
+        }
+    }
+
+    /// The clan that a player shows now; returns the bytes.
+    fn tag(&mut self, known: &mut KnownPlayer<Last>, seen: &Seen) -> usize {
+        let bytes_before = self.tags.bytes.len();
+        known.last.clan = seen.clan();
+        self.tags.push((seen.player, seen.clan()));
+        self.tags.bytes.len() - bytes_before
+    }
+}
+
+/// A player that is sent now; a client assumes that a newcomer has the first weapon in hand.
+fn newcomer(seen: &Seen) -> KnownPlayer<Last> {
+    KnownPlayer::new(seen, Last { pose: Pose::of(&seen.body), ..Last::default() })
+}
+
+fn write_update(tick: u32, lists: &mut Lists, out: &mut Writer<'_>) {
+    let Lists { own, leaves, enters, full, moved, turned, .. } = lists;
+    let sections = [own, leaves, enters, full, moved, turned];
+    let Some(last) = sections.iter().rposition(|section| !section.is_empty()) else { return };
+    out.add("update", last + 2, |out| {
+        tick.write(out);
+        sections[..=last].iter().for_each(|section| section.write(out));
+    });
+    sections.into_iter().for_each(Section::clear);
+}
+
+fn write_clan_changes(ClanChanges { ended, founded }: &ClanChanges, out: &mut Writer<'_>) {
+    if !ended.is_empty() || !founded.is_empty() {
+        out.send("clan_changes", (List(ended.iter().map(|clan| clan.id)), clan_list(founded)));
+    }
+}
+
+/// Clans by number, name and owner.
+fn clan_list(clans: &[Clan]) -> impl Values {
+    List(clans.iter().map(|clan| (clan.id, &*clan.name, clan.owner)))
+}

@@ -1,0 +1,70 @@
+//! The area of interest, and how often clients are sent it.
+
+use std::sync::Arc;
+
+use tickwire::feed::interest::{Place, Thing, Things, Window};
+use tickwire::feed::{Layout, Messages, Published, Publisher, Rates, Scratch, Turn, View};
+use tickwire::packet::Codes;
+use tickwire::world::{Identity, TickHz, World};
+
+#[test]
+fn the_rim_counts_not_the_centre() {
+    let window = Window { x: 5000, y: 5000 };
+    let sees = |x_px, y_px, radius_px| window.sees(Place { x_px, y_px, radius_px });
+    assert!(sees(5000 + 1248 + 35, 5000, 35));
+    assert!(!sees(5000 + 1248 + 36, 5000, 35));
+    assert!(sees(5000, 5000 - 702 - 150, 150));
+    assert!(!sees(5000, 5000 - 702 - 151, 150));
+}
+
+struct Stone(i32);
+
+impl Thing for Stone {
+    type Id = i32;
+
+    fn id(&self) -> i32 {
+        self.0
+    }
+
+    fn place(&self) -> Place {
+        Place { x_px: self.0 * 7919 % 14_401, y_px: self.0 * 104_729 % 14_401, radius_px: 35 + self.0 % 140 }
+    }
+}
+
+#[test]
+fn the_grid_finds_all_that_a_look_at_everything_finds() {
+    let things = Things::new(14_400, (0..3_000).map(Stone).collect());
+    for (x, y) in [(0, 0), (14_400, 14_400), (7_000, 3_000), (13_999, 20)] {
+        let (window, mut found) = (Window { x, y }, Vec::new());
+        things.look(window, &mut found);
+        let expected: Vec<u32> =
+            (0..3_000).filter(|index| window.sees(things[*index as usize].place())).collect();
+        assert!(!expected.is_empty());
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn turns_come_at_their_rate_and_evenly_and_natural_objects_are_published_once() {
+    let mut world = World::new(Identity { seed: 1, map_size_px: 14_400, tick_hz: TickHz::Hz30 });
+    let mut publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz: 20, moomoo_hz: 10 });
+    let step = |_| {
+        world.step(&mut Vec::new());
+        publisher.publish(&world, |_| 0)
+    };
+    let ticks: Vec<Published> = (0..30).map(step).collect();
+    assert!(ticks.iter().all(|tick| Arc::ptr_eq(&tick.state.nature, &ticks[0].state.nature)));
+    assert_eq!(ticks[0].state.nature.len(), world.scenery().count());
+    for (dialect, layout, expected, most) in
+        [("native", Layout::Native, 20, 2), ("letters", Layout::Moomoo, 10, 3)]
+    {
+        let (dialect, mut view) = (Codes::builtin().dialect(dialect).expect("built in"), View::new(layout));
+        let (mut scratch, mut messages) = (Scratch::default(), Messages::default());
+        let is_turn = |tick: &&Published| {
+            view.update(&[], tick, false, &dialect, &mut scratch, &mut messages) == Turn::Written
+        };
+        let turns: Vec<u32> = ticks.iter().filter(is_turn).map(|tick| tick.state.tick).collect();
+        assert_eq!(turns.len(), expected, "{turns:?}");
+        assert!(turns.windows(2).all(|pair| pair[1] - pair[0] <= most), "{turns:?}");
+    }
+}
