@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# A hundred honest bots on a release server while many others attack it at once: what the hundred notice, what it costs the server, and
-# whether all is as before afterwards. Exits with 1 when something is not as it should be.
+# Runs a hundred honest bots on a release server while many other clients attack it at once. Reports the effect on the bots, the cost to the
+# server, and whether the server recovers completely afterwards. Exits with 1 if a check fails.
 #
 #   scripts/attack.sh [--seconds N] [--count N] [--brief] [--only KIND,KIND…]
 #
 # --seconds   measured time of each run, at least 4 (default 10)
 # --count     honest bots (default 100)
-# --brief     for machines that others use too: one pass, fewer attackers, and only counts are judged, no gaps
-# --only      these attacks and no others; `tickwire bots --help` has their names. half-open-pages alone runs without honest bots
+# --brief     for shared machines: one pass and fewer attackers; checks only counts, not the gaps between updates
+# --only      only these attacks (`tickwire bots --help` lists the names). half-open-pages alone runs without honest bots
 #
-# Each attack comes from this machine, and from other addresses of it than the bots. In the first pass the attackers share one address, so
-# that the caps and budgets of an address stop most of them; in the second they come from many, and these are lifted. The gap between two
-# updates is judged against the same attackers aimed at a sink that only takes what comes: what they cost the machine is not the
-# server's doing. Last comes half-open-pages: 4, 16 and 64 addresses, and one at 1,024 descriptors, ask for pages and never read them, 256
-# connections each, and newcomers from other addresses are timed.
+# Each attack comes from this machine, but from other addresses than the bots. In the first pass the attackers share one address, so
+# its limits and budgets stop most of them; in the second pass they use many addresses, and these limits are lifted. The gap between two
+# updates is compared with a run in which the same attackers target a sink that discards everything, so the attackers' own load on the
+# machine is not attributed to the server. The last attack is half-open-pages: 4, 16 and 64 addresses with 256 connections each, and one
+# run with 1,024 descriptors, request pages and never read them, while the script times new clients from other addresses.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -53,25 +53,26 @@ start_sink() {
     sink_port=$(port_of "$work/sink" sink)
 }
 
-# The honest ones: herd RUN SECONDS BOTS ARGUMENTS…
+# The honest bots: herd RUN SECONDS BOTS ARGUMENTS…
 herd() {
     local run=$1 time=$2 bots=$3
     shift 3
     "$tickwire" bots --count "$bots" --seconds "$time" --json "$@" "ws://127.0.0.1:$port" >"$work/$run.json" 2>"$work/$run.err" || true
 }
-# Whether all of a herd played: well RUN BOTS
+# Whether all honest bots of a run played: well RUN BOTS
 well() {
     [[ ! -s $work/$1.err ]] || say "  bots: $(cat "$work/$1.err")"
     expect "$1: all $2 played, no error, none disconnected" \
         "$(field "$1" playing)+0 == $2 && $(field "$1" error_count)+0 == 0 && $(field "$1" disconnect_count)+0 == 0"
 }
 
-# What the server holds: threads, descriptors, mappings.
+# The server's resources: threads, descriptors, mappings.
 holds() { say "$(ls "/proc/$server/task" | wc -l) $(ls "/proc/$server/fd" | wc -l) $(wc -l <"/proc/$server/maps")"; }
 peak_kb() { awk '/VmHWM/ { print $2 }' "/proc/$server/status"; }
-# Hundredths of a second of work so far.
+# CPU time used so far, in hundredths of a second.
 work_done() { sed 's/.*) //' "/proc/$server/stat" | awk '{ print $12 + $13 }'; }
-# Waits until threads and descriptors are what they were, and says how all of it is: recovers WHAT
+# Waits until threads and descriptors are back to their previous numbers, and prints all resources:
+# recovers WHAT
 recovers() {
     local threads files maps now
     read -r threads files maps <<<"$start"
@@ -84,10 +85,11 @@ recovers() {
     expect "$1: threads, descriptors and mappings are back" "${now[0]} <= $threads && ${now[1]} <= $files && ${now[2]} <= $maps"
 }
 
-# The herd and the attackers, these at a port: together RUN KIND ATTACKERS PORT
+# The bots and the attackers, the latter at a port: together RUN KIND ATTACKERS PORT
 together() {
     local bots
-    # One address has 28,000 ports, and each rests for a minute: attackers of the run before would be in the way.
+    # One address has 28,000 ports, each of which is unusable for a minute after use: attackers of
+    # the previous run would be in the way.
     runs=$((runs + 1))
     herd "$1" "$seconds" "$count" & bots=$!
     until_all_came "$count"
@@ -96,7 +98,7 @@ together() {
         { say "  FAILED  $2: $(cat "$work/$1.failed")"; failures=$((failures + 1)); }
     wait "$bots"
 }
-# Nothing is shown by an attack that did not happen: came RUN KIND
+# Checks that the attack happened, since otherwise the result means nothing: came RUN KIND
 came() {
     made() { sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p" "$work/$1.pressure"; }
     expect "$2: there were attackers, at the $([[ $1 == sink ]] && echo sink || echo server)" "$(made "$1" connections)+0 > 0"
@@ -106,7 +108,7 @@ came() {
 }
 row() { printf '  %-24s %8s %8s %8s\n' "$@"; }
 report() { row "$1" "$(field "$2" gap_p50_ms)" "$(field "$2" gap_p99_ms)" "$(field "$2" gap_max_ms)"; }
-# Whether the gap of one run is at most the slack above that of another: gaps RUN OTHER
+# Whether the gap of one run exceeds that of another by at most the slack: gaps RUN OTHER
 gaps() { printf '%s+0 <= %s + %s' "$(field "$1" gap_p99_ms)" "$(field "$2" gap_p99_ms)" "$slack_ms"; }
 
 # Both runs of one attack: measure KIND ATTACKERS
@@ -132,8 +134,8 @@ attack() {
     [[ -z $only || $only == *,$1,* ]] || return 0
     title "$1, $2 from $source"
     measure "$1" "$2"
-    # Other work on this machine lengthens gaps as well, and a long one at the sink would excuse any at the server. Then all are
-    # measured again, one right after the other.
+    # Other load on this machine lengthens gaps as well, and a long gap at the sink would excuse any
+    # gap at the server. So in that case all runs are repeated, one right after the other.
     for _ in 1 2 3; do
         [[ -z $brief ]] || break
         awk "BEGIN { exit !($(gaps "$1" sink) && $(gaps sink native)) }" && break
@@ -151,15 +153,17 @@ attacks() {
         attack command-flood 20; attack churn 200; attack reconnect 200; attack bombs 20; attack half-open 50
         return
     fi
-    # A tenth of 500 clients that read nothing; a thousand connections a second come and go.
+    # A tenth of 500 clients that read nothing; a thousand connections per second are opened and
+    # closed.
     attack slowloris 2000; attack stalled-readers 50; attack drip-readers 50; attack ping-flood 50; attack tiny-fragments 20
     attack command-flood 50; attack churn 1000; attack bombs 50; attack half-open 200
-    # From many addresses each of them is within its budget, and churn is much the same.
+    # From many addresses, each client stays within its budget, and churn makes little difference.
     [[ $source != *N* ]] || attack reconnect 2000
 }
 
-# What those who reconnect from one address make others hear, on a map so small that everyone is in view of everyone, and what the log
-# of a server that logs as usual grows by.
+# Measures how many chat lines clients that reconnect from one address send to others, on a map so
+# small that everyone is in view of everyone, and how much the server's log grows with its default
+# filter.
 reconnecting() {
     local rate=2000 made
     [[ -z $only || $only == *,reconnect,* ]] || return 0
@@ -179,7 +183,7 @@ reconnecting() {
     stop_server
 }
 
-# A pass: pass NAME SOURCE FLAGS…
+# One pass: pass NAME SOURCE FLAGS…
 pass() {
     local name=$1
     source=$2
@@ -187,8 +191,9 @@ pass() {
     title "$name"
     start_server "$@"
     sed -n '/this machine supports/s/^ */  /p' "$work/banner"
-    # So many once before all: afterwards the program keeps what it keeps for good (stacks to be used again, the heap).
-    # They stand still: a thousand that walk are more than the bots of two cores can follow, and it is the server that is looked at.
+    # Runs that many bots once beforehand, because the program keeps some memory for good (reusable
+    # stacks, the heap). The bots stand still: two cores cannot drive a thousand walking bots, and
+    # the server is what is measured.
     herd many 4 "$many" --still
     well many "$many"
     for _ in {1..100}; do (($(metric tickwire_clients) > 0)) || break; sleep 0.1; done
@@ -206,7 +211,8 @@ pass() {
     stop_server
 }
 
-# Twenty newcomers, each from an address of its own: how long a page takes, one after the other. newcomers NAME
+# Times a page for twenty new clients, each from its own address, one after the other: newcomers
+# NAME
 newcomers() {
     local number times slowest
     for number in {1..20}; do
@@ -219,7 +225,7 @@ newcomers() {
     expect "$1: all 20 newcomers get their page" "$(grep -c '^200 ' "$work/newcomers") == 20"
     [[ -n $brief ]] || expect "$1: the slowest newcomer is in within 1 s ($slowest ms)" "$slowest <= 1000"
 }
-# Addresses that hold as many unread pages as they get: pages ADDRESSES NAME
+# Addresses that hold as many unread pages as they can get: pages ADDRESSES NAME
 pages() {
     local attackers
     runs=$((runs + 1))
@@ -227,7 +233,7 @@ pages() {
     "$tickwire" bots --attack half-open-pages --count $(($1 * 256)) --addresses "$1" --seconds 15 --source '127.78.x.y' --json \
         "ws://127.0.0.1:$port" >"$work/pages.pressure" 2>"$work/pages.failed" &
     attackers=$!
-    # They have all that they get.
+    # They now hold as many as they can get.
     sleep 3
     newcomers "$2"
     wait "$attackers" || { say "  FAILED  $2: $(cat "$work/pages.failed")"; failures=$((failures + 1)); }
@@ -240,7 +246,7 @@ pages_pass() {
     pages 4 '4 addresses'
     [[ -n $brief ]] || { pages 16 '16 addresses'; pages 64 '64 addresses'; }
     stop_server
-    # The server and what it starts, not this script.
+    # Ends the server and its children, not this script.
     descriptors=1024 start_server
     sed -n '/this machine supports/s/^ */  /p' "$work/banner"
     pages 1 '1 address at 1,024 descriptors'

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# The Autobahn test suite against the WebSocket layer, in both roles at once: its fuzzing client against `tickwire echo`, and
-# `tickwire echo --connect` against its fuzzing server. Exits with 1 when a case does not end as it should.
+# Runs the Autobahn test suite against both roles of the WebSocket layer: its fuzzing client against `tickwire echo`, and
+# `tickwire echo --connect` against its fuzzing server. Exits with 1 if the result of a case is not the expected one.
 #
 #   scripts/autobahn.sh              all 301 cases; each result is compared with tests/autobahn/server.tsv and client.tsv
-#   scripts/autobahn.sh 6.4.* 9.*    only these
+#   scripts/autobahn.sh 6.4.* 9.*    only these cases
 #
-# Left out are the families 12 and 13, which are about compression: it is not negotiated, as PROTOCOL.md says, so they would end as
-# UNIMPLEMENTED. TICKWIRE_BLESS=1 writes the two tables anew. What should hold besides is in tests/autobahn/judge.py.
+# It skips families 12 and 13, which test compression: the layer never negotiates it (see PROTOCOL.md), so they would end as
+# UNIMPLEMENTED. TICKWIRE_BLESS=1 regenerates the two tables. tests/autobahn/judge.py contains the remaining checks.
 #
-# The suite runs under Python 2.7 alone, which Debian no longer has: $PYTHON27, one of pyenv, or `python2.7` in the path. It is
-# installed into target/autobahn. Without any of them nothing is run, and the last line says so.
+# The suite needs Python 2.7, which Debian no longer ships: the script uses $PYTHON27, one from pyenv, or `python2.7` in the path. It
+# installs the suite into target/autobahn. Without Python 2.7 nothing is run, and the last line says so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +19,7 @@ suite=$target/autobahn/$version
 tickwire=$target/release/tickwire
 # Longest message of the suite.
 message_bytes=$((16 * 1024 * 1024))
-# A case waits for 10 s at most, and the longest message takes some.
+# A case waits for at most 10 s, and the longest message also takes some time.
 case_seconds=60
 role_seconds=900
 
@@ -34,7 +34,7 @@ find_python() {
     return 1
 }
 
-# Whole or not at all: what an interrupted installation leaves behind is not taken for the suite.
+# The installation is complete or absent: an interrupted one is not mistaken for the suite.
 install_suite() {
     [[ -f $suite/zope/__init__.py ]] && return
     local parts=$suite.part
@@ -43,18 +43,21 @@ install_suite() {
     printf 'installing the Autobahn test suite %s\n' "$version"
     "$python" -m pip install --quiet --disable-pip-version-check --target "$parts" "autobahntestsuite==$version" \
         >"$target/autobahn/install.log" 2>&1 || { cat "$target/autobahn/install.log"; return 1; }
-    # Installed side by side, the packages below `zope` lack what makes them one.
+    # If they are installed side by side, the packages below `zope` do not form one namespace
+    # package.
     touch "$parts/zope/__init__.py"
     mv "$parts" "$suite"
 }
 
-# Runs the suite until it ends, or until it is killed with all that it has begun. $1: its mode. $2: the file that says what to run.
+# Runs the suite until it ends, or kills it with all its child processes. $1: its mode. $2: the file
+# with its configuration.
 wstest() {
     exec timeout --kill-after=5 "$role_seconds" env PYTHONPATH="$suite" PYTHONDONTWRITEBYTECODE=1 \
         "$python" "$suite/bin/wstest" --mode "$1" --spec "$2" --webport 0
 }
 
-# The suite as client, `tickwire echo` as server. A process of its own, so that what it begins ends with it.
+# The suite as client, `tickwire echo` as server. It is a separate process, so that its children end
+# with it.
 server_role() (
     local url='' echo
     "$tickwire" echo --bind 127.0.0.1:0 --max-message "$message_bytes" --log warn >"$work/echo" 2>&1 &
@@ -68,11 +71,12 @@ server_role() (
     printf '{"outdir": "%s", "servers": [{"agent": "tickwire", "url": "%s"}], "cases": [%s], "exclude-cases": ["12.*", "13.*"], "exclude-agent-cases": {}}\n' \
         "$work/server" "$url" "$cases" >"$work/server.json"
     (wstest fuzzingclient "$work/server.json") >"$work/server.log" 2>&1 || { tail "$work/server.log"; return 1; }
-    # The whole log: above `warn` it is silent.
+    # The log is complete: above `warn` there is nothing.
     [[ $(wc -l <"$work/echo") == 1 ]] || { cat "$work/echo"; return 1; }
 )
 
-# The suite as server, `tickwire echo --connect` as client: asks how many cases there are, runs each, and has the reports written.
+# The suite as server, `tickwire echo --connect` as client: asks for the number of cases, runs each,
+# and requests the reports.
 client_role() (
     local url count='' status number fuzzing
     url=ws://127.0.0.1:$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
@@ -90,7 +94,7 @@ client_role() (
         status=0
         timeout "$case_seconds" "$tickwire" echo --connect "$url/runCase?case=$number&agent=tickwire" \
             >/dev/null 2>"$work/case" || status=$?
-        # 1 says that the server broke a rule, which is what many cases do.
+        # Status 1 means that the server broke a rule, which is intended in many cases.
         ((status <= 1)) || { printf 'case number %s: exit status %s\n' "$number" "$status"; cat "$work/case"; return 1; }
     done
     "$tickwire" echo --connect "$url/updateReports?agent=tickwire" >/dev/null

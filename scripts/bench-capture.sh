@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# What a capture costs, and whether it is whole: bots walk on a release server without and with `--capture`; then tshark reads all of
-# what was written, and its messages are counted against those that the bots counted themselves.
+# Measures the cost of a capture and checks that it is complete: bots walk on a release server without and with `--capture`; then tshark
+# reads the whole capture, and its message counts are compared with those of the bots.
 #
 #   scripts/bench-capture.sh [--seconds N] [--count N] [--rounds N] [--judge all|counts]
 #
 # --seconds  measured time of each run (default 30)
 # --count    bots (default 200)
 # --rounds   pairs of runs; the medians of their p99 are compared (default 3)
-# --judge    counts leaves the tick's time unjudged (default all)
+# --judge    `counts` does not check the tick's time (default all)
 #
-# Needs tshark. Exits with 1 when a message is missing, when TCP has a warning, or when the capture costs more than 0.5 ms of the tick's
-# p99. That is a time: on a machine that others use, look at it twice.
+# Needs tshark. Exits with 1 if a message is missing, if TCP has a warning, or if the capture costs more than 0.5 ms of the tick's
+# p99. Timings are unreliable on a shared machine, so repeat the run before you trust a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,7 +28,8 @@ done
 source scripts/lib/measure.sh
 trap '[[ -z $server ]] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
 
-# The time below which 99 of 100 ticks stay, in ms: from the histogram, straight within a class.
+# The 99th percentile of the tick's time in ms, from the histogram, interpolated linearly within a
+# class.
 tick_p99_ms() {
     metrics | awk '
         match($0, /^tickwire_tick_seconds_bucket\{le="[^"]*"\}/) {
@@ -54,7 +55,7 @@ run() {
     server=
     cat "$work/log"
 }
-# A number of the bots: field NAME FIELD
+# A figure reported by the bots: field NAME FIELD
 field() { sed -n "s/.*\"$2\":\(-\{0,1\}[0-9.]*\).*/\1/p" "$work/$1.json"; }
 median() { sort -n "$1" | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'; }
 
@@ -81,7 +82,7 @@ flagged=$(tshark -r "$file" -Y 'tcp.analysis.flags' 2>/dev/null | wc -l)
 malformed=$(tshark -X "lua_script:$plugin" -o "tickwire.ports:$ports" -r "$file" -Y '_ws.malformed || tickwire.rule || _ws.lua.error' 2>/dev/null | wc -l)
 expect "TCP has no warning" "$flagged == 0"
 expect "nothing is malformed" "$malformed == 0"
-# A row `all` stands behind each direction's rows.
+# A row `all` follows the rows of each direction.
 read -r to_server to_client < <(awk '$1 == "all" { print $2 }' "$work/stats" | paste -sd ' ')
 echo "messages to the server: $to_server captured, $(field with all_messages_out) counted by the bots"
 echo "messages to the clients: $to_client captured, $(field with all_messages_in) counted by the bots"

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# What the server costs per client and tick, as a ratio to the floor: a program with a reading thread per client that sends each client one
-# frame per tick, and nothing else (tests/benches/floor.rs). With --against also as a ratio to another build of the server.
+# Measures the server's cost per client and tick, as a ratio to the floor: a program with a reading thread per client that sends each client
+# one frame per tick, and does nothing else (tests/benches/floor.rs). With --against, also as a ratio to another build of the server.
 #
 #   scripts/bench.sh [--rounds N] [--seconds N] [--clients N] [--case NAME] [--against PROGRAM]
 #
-# --rounds   rounds, in each of which every program runs once, in changing order (default 9; below 3 no interval is printed)
+# --rounds   rounds; each program runs once per round, in changing order (default 9; below 3 no interval is printed)
 # --seconds  measured time of each run (default 10)
-# --clients  clients at once (default 1000)
+# --clients  concurrent clients (default 1000)
 # --case     play         legacy clients that send 10 inputs a second (default)
 #            still        legacy clients that send nothing
 #            native       native clients that send 10 inputs a second
 #            spectators   native clients, of which 19 in 20 watch one player
 # --against  another tickwire program, such as one built from the commit before a change
 #
-# All send 30 updates a second to each client. The floor sends as many bytes as the server did in a first run that is not counted. It runs
-# twice in each round: the ratio of the two (A/A) shows how far apart equal programs come out on this machine at this time. A
-# ratio whose interval contains 1 shows no difference. The script judges nothing: it exits with 1 only if a client was lost.
+# Each program sends 30 updates a second to each client. The floor sends as many bytes as the server did in a first run, which is not counted. It
+# runs twice in each round: the ratio of these runs (A/A) shows how much equal programs differ on this machine at the moment. A ratio
+# whose interval contains 1 shows no difference. The script has no threshold: it exits with 1 only if a client lost its connection.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -47,7 +47,8 @@ examples=$(dirname "$tickwire")/examples
 floor=''
 trap 'for child in $server $floor; do kill "$child" 2>/dev/null && wait "$child" || true; done; rm -rf "$work"' EXIT
 
-# A run of the clients against a process; its line goes to the file of its name: measure NAME PID PORT FLAGS…
+# Runs the clients against a process and appends their report to the file of its name: measure NAME
+# PID PORT FLAGS…
 measure() {
     local name=$1 pid=$2 port=$3
     shift 3
@@ -56,7 +57,7 @@ measure() {
     grep -q '"lost":0}' < <(tail -n 1 "$work/$name.json") ||
         { say "clients were lost: $(tail -n 3 "$work/log" 2>/dev/null)"; exit 1; }
 }
-# A server of its own for each run, so that memory is counted from nothing: run_server NAME PROGRAM
+# Starts a new server for each run, so that its memory starts from zero: run_server NAME PROGRAM
 run_server() {
     local tickwire=$2
     start_server --moomoo-update-hz 30 --max-clients $((clients + 100))

@@ -31,7 +31,7 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 flags="--edition 2021 --target $target -C opt-level=3 -C codegen-units=1 -C panic=abort -C embed-bitcode=yes"
 
-# Paths of this machine would make the file differ from machine to machine.
+# Paths of this machine would make the file differ between machines.
 "$rustc" $flags --crate-type rlib --crate-name tickwire_world --remap-path-prefix "$PWD=." \
     --out-dir "$out" src/world/lib.rs
 "$rustc" $flags --crate-type cdylib --crate-name world --remap-path-prefix "$PWD=." \
@@ -42,7 +42,8 @@ mkdir -p src/web
 cp "$out/world.wasm" src/web/world.wasm
 chmod 644 src/web/world.wasm
 
-# The sources' hash: SHA-1 over the sorted list of "SHA-1  path" lines. Tests of the world are no part of the file.
+# The hash of the sources: SHA-1 over the sorted list of "SHA-1  path" lines. The tests of the world
+# do not affect the file.
 sources=$(find src/world -name '*.rs' -not -path 'src/world/tests/*' | LC_ALL=C sort | xargs sha1sum | sha1sum)
 {
     echo "sources ${sources%% *}"

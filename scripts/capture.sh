@@ -1,12 +1,12 @@
 #!/bin/sh
-# Shows what clients and a tickwire server on this machine say to each other, live: in Wireshark, or with tshark where there is no
+# Shows the traffic between clients and a tickwire server on this machine, live: in Wireshark, or with tshark if there is no
 # display.
 #
 #   scripts/capture.sh                                   port 3000 on the loopback interface
 #   scripts/capture.sh --port 3001 --interface eth0
 #   scripts/capture.sh --output FILE [--seconds N]       writes a file instead of showing it
 #
-# Nothing need be installed but Wireshark or tshark: the dissector of this repository is loaded for this run.
+# It needs only Wireshark or tshark: it loads the dissector of this repository for this run.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 port=3000 interface=lo output='' seconds=''

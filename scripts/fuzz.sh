@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Fuzzing: libFuzzer writes inputs, and each target of tests/fuzz/ holds what comes of them against its oracle.
+# Fuzzing: libFuzzer generates inputs, and each target in tests/fuzz/ checks the results against its oracle.
 #
 #   scripts/fuzz.sh [--seconds N | --runs N] [--keep] [TARGET...]
 #   scripts/fuzz.sh --planted [--seconds N] [TARGET...]
 #   scripts/fuzz.sh --again TARGET FILE
 #
-# --seconds  for each target (default 60)
+# --seconds  time for each target (default 60)
 # --runs     executions of each target, however long they take
-# --keep     writes the smallest inputs that reach all that was reached back to tests/fuzz/corpus/
-# --planted  each target has to find the bug that tests/fuzz/planted.tsv plants for it in a copy of the sources
-# --again    runs one input, such as one that failed
+# --keep     writes the smallest set of inputs with the full coverage back to tests/fuzz/corpus/
+# --planted  checks that each target finds the bug that tests/fuzz/planted.tsv plants for it in a copy of the sources
+# --again    runs one input, such as a failing one
 #
-# Everything is built once, into target/fuzz/, by the stable compiler. What a target found stays there for the next run.
+# The stable compiler builds everything once, into target/fuzz/. The findings of a target stay there for the next run.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
-# Name, longest input in bytes, the program that says more about an input.
+# Name, maximum input length in bytes, the program that can explain an input.
 targets=(
     'head 1024 explain'
     'frame 512 explain'
@@ -26,7 +26,7 @@ targets=(
     'session 400 -'
     'capture 2048 file'
 )
-# Bytes of an input that is kept in the repository.
+# Maximum length, in bytes, of an input that is kept in the repository.
 kept_bytes=512
 seconds=60 runs=-1 keep='' planted='' chosen=()
 usage() { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -48,7 +48,8 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 program=$work/$host/release/fuzz
 mkdir -p "$work/artifacts"
 
-# libFuzzer's hooks on the stable compiler, and every check that an optimised build leaves out (the rest is in Cargo.toml).
+# libFuzzer's instrumentation on the stable compiler, and every check that an optimised build omits
+# (the rest is in Cargo.toml).
 hooks='-Cpasses=sancov-module -Ccodegen-units=1 --cfg fuzzing'
 for hook in level=4 inline-8bit-counters pc-table trace-compares; do
     hooks+=" -Cllvm-args=-sanitizer-coverage-$hook"
@@ -56,22 +57,23 @@ done
 
 # $1: the folder of the sources.
 build() {
-    command -v c++ >/dev/null || { echo 'fuzz.sh: a C++ compiler is missing: libFuzzer is written in it (Debian: g++)' >&2; return 1; }
+    command -v c++ >/dev/null || { echo 'fuzz.sh: a C++ compiler is missing, which libFuzzer needs (Debian: g++)' >&2; return 1; }
     RUSTFLAGS=$hooks cargo build --manifest-path "$1/tests/fuzz/Cargo.toml" --release --locked \
         --target "$host" --target-dir "$work"
 }
 
-# The longest input of a target, and what says more about one.
+# The maximum input length of a target, and the program that can explain an input.
 about() { printf '%s\n' "${targets[@]}" | awk -v name="$1" -v field="$2" '$1 == name { print $field }'; }
 
-# Writes the inputs to begin with, those of the repository, into a folder. $1: the target. $2: the folder.
+# Writes the initial inputs, those of the repository, to a folder. $1: the target. $2: the folder.
 unpack() {
     rm -rf "$2" && mkdir -p "$2" || return
     [ ! -f "tests/fuzz/corpus/$1.hex" ] || "$program" unpack "tests/fuzz/corpus/$1.hex" "$2"
 }
 
-# Runs a target. $1: its name. $2: seconds. $3: executions. $4: where to keep what is found. $5: its log. The time of an input is that of
-# the clock on the wall: one that takes milliseconds may be kept waiting for seconds by other work.
+# Runs a target. $1: its name. $2: seconds. $3: executions. $4: the folder for findings. $5: its
+# log. libFuzzer measures wall-clock time, so on a busy machine an input that takes milliseconds may
+# seem to take seconds.
 run() {
     local seeds=$work/seeds/$1
     mkdir -p "$4" && unpack "$1" "$seeds" >"$5" 2>&1 || return
@@ -79,20 +81,20 @@ run() {
         -print_final_stats=1 -artifact_prefix="$work/artifacts/$1-" "$4" "$seeds" >"$5" 2>&1
 }
 
-# What the log of a run says. $1: the log. $2: the name of a figure.
+# A figure from the log of a run. $1: the log. $2: the name of the figure.
 figure() { sed -n "s/^stat::$2: *//p" "$1" | tail -n 1; }
 
-# Says what failed and how to see it again. $1: the target. $2: its log.
+# Prints the failure and how to reproduce it. $1: the target. $2: its log.
 explain_failure() {
     local input
     input=$(sed -n 's/.*Test unit written to //p' "$2" | tail -n 1)
     grep -v -e '^#' -e '^INFO' "$2" | head -n 30
     [ -f "$input" ] || { tail -n 5 "$2"; return; }
     echo "the input: ${input#"$PWD"/}, $(wc -c <"$input") bytes: $(od -An -v -tx1 -N 64 "$input" | tr -d ' \n')"
-    echo "once more: scripts/fuzz.sh --again $1 ${input#"$PWD"/}"
+    echo "to repeat: scripts/fuzz.sh --again $1 ${input#"$PWD"/}"
     case $(about "$1" 3) in
-        explain) echo "what it is: tickwire explain ${input#"$PWD"/}" ;;
-        file) echo "what it is: tickwire explain ${input#"$PWD"/}, or Wireshark" ;;
+        explain) echo "to explain: tickwire explain ${input#"$PWD"/}" ;;
+        file) echo "to explain: tickwire explain ${input#"$PWD"/}, or Wireshark" ;;
     esac
 }
 
@@ -113,7 +115,8 @@ fuzz() {
     [ -z "$keep" ] || keep_corpus "$name"
 }
 
-# The smallest set of inputs that reaches everything goes into the repository; long ones as far as the bytes there go.
+# Writes the smallest set of inputs with full coverage to the repository; long inputs only up to the
+# limit of bytes.
 keep_corpus() {
     local name=$1 folder=$work/kept/$1 most
     most=$(about "$name" 2)
@@ -124,7 +127,7 @@ keep_corpus() {
         echo "          kept $(wc -l <"tests/fuzz/corpus/$name.hex") inputs in tests/fuzz/corpus/$name.hex"
 }
 
-# A copy of the sources with every bug planted; each is asleep until its target is run.
+# Makes a copy of the sources with every bug planted; each bug is active only while its target runs.
 plant() {
     local copy=$work/planted name file old new text rest
     rm -rf "$copy" && mkdir -p "$copy/tests" && cp -r src packet_codes "$copy/" && cp -r tests/fuzz "$copy/tests/" || return
@@ -132,14 +135,14 @@ plant() {
         [ "$name" != target ] || continue
         text=$(<"$copy/$file") rest=${text#*"$old"}
         if [ "$rest" = "$text" ] || [[ $rest == *"$old"* ]]; then
-            echo "fuzz.sh: tests/fuzz/planted.tsv, $name: the code is not once in $file" >&2
+            echo "fuzz.sh: tests/fuzz/planted.tsv, $name: the code does not occur exactly once in $file" >&2
             return 1
         fi
         printf '%s\n' "${text%%"$old"*}$new$rest" >"$copy/$file"
     done <tests/fuzz/planted.tsv
 }
 
-# Whether a target finds its bug, beginning with the inputs of the repository alone.
+# Whether a target finds its bug, starting only from the inputs of the repository.
 find_planted() {
     local name=$1 log=$work/$1.planted.log found=$work/planted/found/$1 from
     from=$(date +%s%N)

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Mutation testing of the world's rules and controllers, or of the WebSocket layer: makes one small change of the code after
-# another, and each has to fail a test of the world, or of tests/rfc6455/. One that does not shows a hole in the tests, unless
-# tests/mutants.answered says why no test can see it. Exits with 1 when such a one is left. All of them take hours, so
-# scripts/test.sh does not run this.
+# Mutation testing of the world's rules and controllers, or of the WebSocket layer: makes small changes to the code, one at a
+# time; each must make a test of the world, or of tests/rfc6455/, fail. A surviving change shows a gap in the tests, unless
+# tests/mutants.answered says why no test can detect it. Exits with 1 if a change survives without such an answer. A full run takes hours,
+# so scripts/test.sh does not include it.
 #
 #   scripts/mutants.sh [--seconds N] [--ws] [FILE...]
 #
-# --seconds  when to stop; what was not reached is counted (default 3600)
-# --ws       the WebSocket layer instead of the world
+# --seconds  time limit; the remaining changes are counted (default 3600)
+# --ws       tests the WebSocket layer instead of the world
 # FILE       only these files of src/world/, such as fight.rs or controller/hand.rs; with --ws of src/ws/, such as frame.rs
 #
-# It works on a copy, one change at a time, at the lowest priority. cargo-mutants is installed into target/ where it is missing.
+# It works on a copy, one change at a time, at the lowest priority. It installs cargo-mutants into target/ if it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,7 +24,7 @@ while (($#)); do
     esac
     shift
 done
-# Which tests judge a change, and how the files of the package are called in the answers.
+# The tests that check a change, and the package's file names in the answers.
 tests=--lib mine='^[^#]*' others='^src/ws/'
 if [[ $package == ws ]]; then
     tests=--test=rfc6455 mine='^src/ws/' others='^$'
@@ -40,16 +40,16 @@ trap 'rm -rf "$work"' EXIT
 copy=$work/$package
 mkdir -p "$work/out"
 export CARGO_TARGET_DIR=$PWD/target/mutants
-# Random tests begin with the same number each time, so that a result holds when it is looked at again.
+# Random tests use the same seed each time, so that a result can be reproduced.
 export PROPTEST_RNG_SEED=1 PROPTEST_MAX_SHRINK_ITERS=0 RUST_BACKTRACE=0
 
-# Most important first; then the rest of the package, so that no new file is forgotten.
+# The most important files first, then the rest of the package, so that no new file is missed.
 important='fight.rs touch.rs deeds.rs life.rs apply.rs controller/player.rs controller/hand.rs terrain.rs'
-# What the world is made of is left out: numbers, fields, snapshots, views. Their tests compute everything a second time.
+# Basic types are left out: numbers, fields, snapshots, views. Their tests compute everything twice.
 material='^(checksum|command|difference|entity|fields|fixed|frame|grid|lib|rng|snapshot|state|text|trig|view)\.rs$'
-# The number of the code is pinned by tests/determinism/, which is another package's.
+# tests/determinism/, which belongs to another package, checks the code's hash.
 pinned='code_hash|::numbers'
-# A change may make a loop endless. Long, since others may need the processor more.
+# A change may cause an endless loop. The timeout is long, because other processes may use the CPU.
 seconds_each=180
 
 install_tool() {
@@ -58,14 +58,15 @@ install_tool() {
     CARGO_TARGET_DIR=$work/build nice -n 19 cargo install cargo-mutants --version "$version" --locked --jobs 1 --force --root "$tools"
 }
 
-# The package alone, quick to build, with checks of overflow.
+# Only this package, which builds quickly, with overflow checks.
 copy_package() {
     if [[ $package == ws ]]; then copy_ws; else cp -r src/world "$copy"; fi
     cp Cargo.lock "$copy/"
     printf '\n[workspace]\n[profile.dev]\nopt-level = 1\ndebug = false\n' >>"$copy/Cargo.toml"
 }
 
-# The layer sees nothing but the bounds, so with them it is a package; it has the name of the whole for its tests' sake.
+# The layer depends only on the limits, so together they form a package; it has the name of the main
+# package because its tests use that name.
 copy_ws() {
     mkdir -p "$copy/src" "$copy/tests"
     cp -r src/ws src/limits.rs "$copy/src/"
@@ -92,7 +93,7 @@ cargo_mutants() {
     nice -n 19 "$tools/bin/cargo-mutants" mutants --dir "$copy" --no-config --colors never --exclude-re "$pinned" "$@"
 }
 
-# Changes one file for so many seconds at most. A survivor or the end of the time is no error here.
+# Changes one file for at most that many seconds. Neither a survivor nor a timeout is an error here.
 change() {
     local file=$1 left=$2 status=0
     mkdir -p "$work/out/$file"
@@ -105,7 +106,8 @@ change() {
     esac
 }
 
-# Names of changes, each with the line of code and a mark at the place: what stays when lines above it come and go.
+# Names of changes, each with the line of code and a mark at the position, so that they remain valid
+# when lines above them change.
 places() {
     awk -v copy="$copy" '
         match($0, /^[^:]+:[0-9]+:[0-9]+: /) {
@@ -140,7 +142,7 @@ report() {
     echo 'every survivor is answered'
 }
 
-# Answers to changes that the code no longer has room for.
+# Answers to changes that no longer apply to the code.
 report_stale() {
     local stale
     stale=$(answered | grep -Fxv -f <(cargo_mutants --list | places) || true)
@@ -153,7 +155,7 @@ choose_files
 (cd "$copy" && nice -n 19 cargo test --quiet "$tests")
 end=$((SECONDS + seconds)) found=0
 for file in "${files[@]}"; do
-    [[ -f $copy/$file ]] || { echo "$file is not there" >&2; exit 2; }
+    [[ -f $copy/$file ]] || { echo "$file does not exist" >&2; exit 2; }
     found=$((found + $(cargo_mutants --list --file "$file" | wc -l)))
     ((SECONDS < end)) || continue
     printf '%s, with %s s left\n' "$file" "$((end - SECONDS))"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# A newcomer's first hour, in minutes: on a Debian that has nothing, follow docs/tools.md from "Your first frame in Wireshark" to a frame that
-# one understands. Times each command; exits with 1 when one fails, when the frame is not explained, or when it takes too long.
+# Checks the instructions for newcomers: follows docs/tools.md on a bare Debian, from "Your first frame in Wireshark" to an explained
+# frame. Times each command; exits with 1 if a command fails, if the frame is not explained, or if it takes too long.
 #
 #   scripts/newcomer.sh [FOLDER]
 #
-# FOLDER  a minimal Debian 12 to do it in (default: a new one by debootstrap, removed afterwards)
+# FOLDER  a minimal Debian 12 to use (default: a new one made by debootstrap, removed afterwards)
 #
-# Needs root, since it changes into that folder, and debootstrap. The compile does not count: the program is built before. Neither does
-# the making of the folder: it stands for the machine that the newcomer has.
+# Needs debootstrap, and root, since it changes its root directory to that folder. Neither the compilation, which is done beforehand, nor
+# the creation of the folder, which stands for the newcomer's machine, counts towards the time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,7 +22,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# The mirror that this machine uses; the scripts of Debian know no other.
+# The mirror that this machine uses; Debian's scripts know no other.
 mirror() {
     sed -n 's/^URIs: *//p' /etc/apt/sources.list.d/debian.sources 2>/dev/null | head -n 1
 }
@@ -35,7 +35,7 @@ if [[ -z $folder ]]; then
 fi
 cargo build --release --quiet
 
-# What this machine needs to reach its packages, the new one needs as well.
+# Copies the settings that this machine needs to reach its packages.
 cp /etc/resolv.conf /etc/hosts "$folder/etc/"
 cp -r /etc/apt/apt.conf.d "$folder/etc/apt/"
 mkdir -p "$folder/etc/ssl" && cp -rL /etc/ssl/certs "$folder/etc/ssl/"
@@ -46,7 +46,7 @@ rm -rf "$home" && mkdir -p "$home/target/release"
 git archive HEAD | tar -x -C "$home"
 cp target/release/tickwire "$home/target/release/"
 
-# The commands of the section, as they stand there.
+# The commands of the section, verbatim.
 commands=$(awk -v heading="$heading" '
     $0 == heading { inside = 1; next }
     inside && /^## / { exit }
@@ -62,7 +62,7 @@ chroot "$folder" /bin/bash -c "/bin/bash /root/tickwire/follow.sh 2>&1" | tee "$
 took=$((SECONDS - from))
 
 for word in 'tickwire packets, move' 'direction: ' 'masking key'; do
-    grep -q -- "$word" "$home/said" || { echo "newcomer.sh: nothing of \"$word\" was shown" >&2; exit 1; }
+    grep -q -- "$word" "$home/said" || { echo "newcomer.sh: the output does not contain \"$word\"" >&2; exit 1; }
 done
-echo "from docs/tools.md to an understood frame: $took s"
-((took <= most_seconds)) || { echo "newcomer.sh: more than $most_seconds s" >&2; exit 1; }
+echo "from docs/tools.md to an explained frame: $took s"
+((took <= most_seconds)) || { echo "newcomer.sh: took longer than $most_seconds s" >&2; exit 1; }

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Two hundred bots walk on a release server while others misbehave: what the two hundred notice of it, what it costs the
-# server, and how each of the others is closed. Exits with 1 when something is not as it should be.
+# Two hundred bots walk on a release server while other clients misbehave. Reports the effect on the bots, the cost to the
+# server, and how each misbehaving client is closed. Exits with 1 if a check fails.
 #
 #   scripts/pressure.sh [--seconds N] [--count N] [--slack-ms N] [--judge p50|p99] [--brief]
 #
-# --seconds   measured time of each run, at least 4 (default 10); two runs take longer, since closing takes its time there
+# --seconds   measured time of each run, at least 4 (default 10); two runs take longer, because their clients are slow to close
 # --count     bots (default 200)
-# --slack-ms  how much the judged gap may grow while others misbehave (default 34: one update)
-# --judge     which gap between updates is judged (default p99); on a machine that others use, p99 is theirs as much as
-#             the server's, and only p50 says something of the server
-# --brief     leaves out the kinds that differ little from others: ping-flood, byte-flood, idle
+# --slack-ms  how much the checked gap may grow while clients misbehave (default 34: one update)
+# --judge     which percentile of the gap between updates is checked (default p99); on a shared machine, p99 also depends on
+#             the other processes, and only p50 is meaningful
+# --brief     skips the kinds that resemble others: ping-flood, byte-flood, idle
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,7 +27,7 @@ while (($#)); do
 done
 
 ((seconds >= 4)) || seconds=4
-[[ $judged == p50 || $judged == p99 ]] || { printf 'pressure.sh: --judge is p50 or p99\n' >&2; exit 2; }
+[[ $judged == p50 || $judged == p99 ]] || { printf 'pressure.sh: --judge must be p50 or p99\n' >&2; exit 2; }
 memory_most_kb=$((128 * 1024))
 in_view_least=10
 ((count >= 200)) || in_view_least=0
@@ -43,14 +43,14 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# Runs the herd: herd NAME SECONDS ARGUMENTS…
+# Runs the honest bots: herd NAME SECONDS ARGUMENTS…
 herd() {
     local name=$1 time=$2
     shift 2
     "$tickwire" bots --count "$count" --seconds "$time" --json "$@" "ws://127.0.0.1:$port" \
         >"$work/$name.json" 2>"$work/$name.err" || true
 }
-# Whether a herd saw what it should: well NAME
+# Whether the honest bots received what they should: well NAME
 well() {
     if [[ -s $work/$1.err || ! -s $work/$1.json ]]; then
         say "  bots: $(cat "$work/$1.err" "$work/$1.json")"
@@ -69,7 +69,8 @@ report() {
 }
 heading() { row run 'p50 ms' 'p99 ms' 'max ms' 'B/s in' 'B/s out' messages 'in view' errors; }
 
-# The herd, and meanwhile somebody who misbehaves, as ${hostile[@]} says: together KIND HERD_SECONDS
+# The honest bots, together with the misbehaving clients in ${hostile[@]}: together KIND
+# HERD_SECONDS
 together() {
     local kind=$1 time=$2 late skipped
     late=$(metric tickwire_ticks_late_total) skipped=$(metric tickwire_ticks_skipped_total)
@@ -82,7 +83,7 @@ together() {
     say "  ticks   $(($(metric tickwire_ticks_late_total) - late)) late, $(($(metric tickwire_ticks_skipped_total) - skipped)) skipped"
     sed '1d; s/^/  closed/' "$work/$kind.endings"
 }
-# Whether the gaps are as long as without: unharmed KIND
+# Checks that the gaps are as short as without misbehaving clients: unharmed KIND
 gaps() { printf '%s+0 <= %s + %s' "$(field "$1" "gap_${judged}_ms")" "$(field native "gap_${judged}_ms")" "$slack_ms"; }
 unharmed() { awk "BEGIN { exit !($(gaps "$1")) }"; }
 # against KIND CODES HERD_SECONDS ARGUMENTS…
@@ -93,12 +94,13 @@ against() {
     title "the $count and $kind"
     together "$kind" "$time"
     closed=$(grep -cE "\"($expected)" "$work/$kind.endings" || true)
-    # The last one may have been cut off by the end of its time.
+    # The end of the measured time may have interrupted the last one.
     others=$(sed 1d "$work/$kind.endings" | grep -vcE "\"($expected)|still open" || true)
     expect "$kind is closed with $expected and nothing else" "$closed > 0 && $others == 0"
     well "$kind"
     if ! unharmed "$kind"; then
-        # Other work on this machine lengthens gaps as well. So both are measured again, one right after the other.
+        # Other load on this machine lengthens gaps as well. So both runs are repeated, one right
+        # after the other.
         say "  again   both measured anew, $(cut -d' ' -f1 /proc/loadavg) processes want to run"
         herd native "$seconds"
         together "$kind" "$time"
@@ -113,7 +115,8 @@ walked=$(metric tickwire_turns_total) sends=$(metric tickwire_turn_sends_total)
 left_at=$SECONDS
 
 title "standing still, $count bots"
-# It stays longer than is measured here, however slowly: all of it must still be there when it is counted.
+# It keeps running for longer than the measured time, however slow it is: all clients must still be
+# connected when they are counted.
 herd still $((seconds + 4)) --still & standing=$!
 until_all_came "$count"
 sleep 2
@@ -125,12 +128,14 @@ sent=$(($(metric tickwire_turn_sends_total) - sent))
 wait "$standing"
 well still
 say "  $clients clients, $ticks ticks, $turns turns with something to say, $sent sends"
-# An animal that walks by is told to those who see it, so not every tick is silent; but nobody is told of one all
-# the time. The two counters are read one after the other, while the game goes on.
+# An animal that walks by is sent to the clients that see it, so not every tick is empty; but no
+# client sees one all the time. The two counters are read one after the other while the game
+# continues.
 expect "no send for turns with nothing to say" "$clients == $count && $ticks > 0 && $sent - $turns < $turns / 10 + 200 && 2 * $turns < $count * $ticks"
 
 title "walking as legacy clients, and both beside each other"
-# Numbers of players rest for 10 s; then the lowest are given again, which take the fewest bytes, as in the run before.
+# Player numbers rest for 10 s; then the lowest numbers, which take the fewest bytes, are reused as
+# in the previous run.
 sleep $((SECONDS - left_at < 11 ? 11 - (SECONDS - left_at) : 0))
 herd legacy "$seconds" --dialect legacy
 heading; report native; report legacy
@@ -139,7 +144,7 @@ for run in native legacy; do
     expect "$run: at least $in_view_least others in view" "$(field $run in_view)+0 >= $in_view_least"
 done
 say "  native: $walked turns with something to say, $sends sends"
-# An answer that another thread hands over while a turn is being sent goes out in a send of its own.
+# An answer that another thread queues during a turn is sent by a separate call.
 expect "one send a client a turn, but for one in a hundred" "$walked > 0 && ($sends - $walked) ^ 2 <= ($walked / 100) ^ 2"
 
 against message-flood '1008 message_rate' "$seconds" --seconds $((seconds + 1))
@@ -151,7 +156,8 @@ if [[ -z $brief ]]; then
 fi
 against fragment-flood '1008 too_many_fragments' "$seconds" --seconds $((seconds + 1))
 against garbage '(100[237]|1009) ' "$seconds" --seconds $((seconds + 1))
-# It cannot see the close frame, since it does not read: for it the connection breaks, and the server says why.
+# It does not read, so it never sees the close frame: its connection breaks, and the server's log
+# has the reason.
 slow='tickwire_clients_closed_total{rule="slow_client"}'
 before=$(metric "$slow")
 against reads-nothing 'broken pipe|connection reset' $((seconds < 16 ? 16 : seconds)) --seconds 18

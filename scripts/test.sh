@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Every check of this repository. CI runs this and nothing else.
+# Runs every check of this repository. CI runs this script and nothing else.
 #
 #   scripts/test.sh              all groups
-#   scripts/test.sh GROUP...     only these (see the list at the end)
-#   scripts/test.sh --quick      format, lint and the unit tests: needs Rust alone, for the loop of editing
+#   scripts/test.sh GROUP...     only these groups (see the list at the end)
+#   scripts/test.sh --quick      format, lint and the unit tests: needs only Rust, for use while editing
 #
-# On a Debian 12 machine it installs what is missing (as root, or with sudo) or fails: no group is ever skipped. Rust itself
-# is the one thing that it expects, and Python 2.7, without which the group `autobahn` says NOT RUN. The network is only needed for
-# what is not there yet: packages, crates, the Autobahn test suite. The last line counts the tests.
+# On a Debian 12 machine it installs what is missing (as root, or with sudo) or fails: no group is ever skipped. It requires
+# Rust, and Python 2.7 for the group `autobahn`, which otherwise reports NOT RUN. It uses the network only to download what is
+# missing: packages, crates, the Autobahn test suite. The last line shows the number of tests.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 exec </dev/null
@@ -18,7 +18,8 @@ PATH="$PWD/target/node/bin:$PATH"
 export PATH DEBIAN_FRONTEND=noninteractive
 # Preparing for the next build makes the first one slower.
 [ -d target/debug ] || export CARGO_INCREMENTAL=0
-# The property tests have the same cases each time here; who runs `cargo test` has new ones, or those of a seed of one's own.
+# The property tests use the same cases each time here; a plain `cargo test` uses new cases, or
+# those of a given seed.
 export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-1}"
 
 node_major=20
@@ -67,10 +68,11 @@ tools() {
     command -v npm >/dev/null || missing+=(npm)
     command -v python3 >/dev/null || missing+=(python3)
     command -v openssl >/dev/null || missing+=(openssl)
-    # Where Debian puts them, only root looks.
+    # The directory in which Debian puts them is only in root's path.
     [ -x /usr/sbin/nginx ] || missing+=(nginx-light)
     [ -x /usr/sbin/haproxy ] || missing+=(haproxy)
-    # Asks whether others than root may capture, where it may ask; the tests only read files.
+    # Interactively, the package would ask whether other users than root may capture; the tests only
+    # read files.
     command -v tshark >/dev/null || missing+=(tshark)
     [ -x /usr/bin/chromium ] || missing+=(chromium fonts-liberation)
     if [ "${#missing[@]}" -gt 0 ]; then
@@ -103,7 +105,8 @@ packages_of_the_browser_test() {
 
 # ---- groups ------------------------------------------------------------------------------------------------------
 
-# A cap in seconds guards against hanging alone: it is several times what its group takes on a machine that has more to do.
+# The limit in seconds only guards against hanging: it is several times what its group takes on a
+# busy machine.
 
 scripts() {
     local script count=0
@@ -112,7 +115,7 @@ scripts() {
             *bash) bash -n "$script" || return ;;
             *) sh -n "$script" || return ;;
         esac
-        # What others read is not run.
+        # Files that other scripts source need not be executable.
         [ -x "$script" ] || [[ $script == scripts/lib/* ]] || say_and_fail "$script is not executable" || return
         count=$((count + 1))
     done
@@ -125,15 +128,16 @@ lint() { cargo clippy --workspace --all-targets --locked -- -D warnings; }
 
 documents() { cargo test --workspace --locked --doc && RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked; }
 
-# All test programs, built together; their list is for `debug`.
+# Builds all test programs together; the group `debug` uses their list.
 build() { cargo test --workspace --locked --no-run 2>&1 | tee "$logs/programs"; }
 
-# Two programs run at a time with four tests each, since most of them wait for clocks and sockets rather than work. The long ones
-# stand at the end of cargo's list and begin.
+# Two programs run at a time with four tests each, because most of them wait for clocks and sockets
+# rather than the CPU. The long ones are at the end of cargo's list and start first.
 debug() {
     local failed=0 list="$logs/programs" optimised
     [ -f "$list" ] || build || return
-    # Meanwhile the optimised program is built, behind the tests; the group `release` says what came of it.
+    # Meanwhile the optimised program is built at a lower priority; the group `release` reports the
+    # result.
     nice cargo build --release --locked --quiet >/dev/null 2>&1 &
     optimised=$!
     sed -n 's/^ *Executable .*(\(.*\))$/\1/p' "$list" | tac |
@@ -145,36 +149,37 @@ debug() {
     return "$failed"
 }
 
-# The tests inside the sources. They are part of `debug`, so they are a group of their own only for --quick.
+# The unit tests. They are part of `debug`, so they are a separate group only for --quick.
 unit() { cargo test --workspace --lib --locked; }
 
 release() { cargo build --release --locked; }
 
 determinism() { cargo test --release --locked -p tickwire-world-wasm --test determinism -- --nocapture; }
 
-# A hundred whole servers in virtual time, ten peers for a minute each.
+# Simulates a hundred servers in virtual time, with ten peers for a minute each.
 simulate() { cargo build --release --locked && target/release/tickwire simulate --seeds 100 --peers 10 --minutes 1; }
 
-# What tshark shows of the committed captures, and what `tickwire explain` says of the same bytes.
+# Compares tshark's output for the committed captures with that of `tickwire explain` for the same
+# bytes.
 wireshark() {
     local program=target/release/tickwire output=tests/output captures=()
     cargo build --release --locked && python3 -B tests/wireshark/make_lessons.py --check &&
         python3 -B tests/wireshark/record_bots.py "$program" "$output/bots.pcapng" || return
-    # What real pages said, if the group `browser` is run as well.
+    # Captures of real pages, if the group `browser` is run as well.
     has_ended browser && captures+=(--capture "$output/session.pcapng")
     timeout --kill-after=10 600 python3 -B tests/wireshark/run.py --program "$program" --capture "$output/bots.pcapng" "${captures[@]}"
 }
 
-# The time of the machine is not ours alone here: only counts are judged.
+# This machine may be shared, so only counts are checked.
 captures() { timeout --kill-after=10 600 scripts/bench-capture.sh --seconds 4 --rounds 1 --judge counts; }
 
-# Debian's compiler builds the world, and what it builds is what is committed.
+# Debian's compiler builds the world, and the result equals the committed file.
 world() {
     local kept="$logs/world.wasm" built=src/web/world.wasm
     cp -p "$built" "$kept" && scripts/build-web.sh || return
     cmp "$kept" "$built" ||
         say_and_fail "$built was stale: commit the one that scripts/build-web.sh has just built" || return
-    # With its old time, so that cargo need not build the program again.
+    # Restores its old modification time, so that cargo need not rebuild the program.
     cp -p "$kept" "$built"
 }
 
@@ -182,8 +187,8 @@ wasm() { node tests/wasm/check.mjs; }
 
 page() { node --test --test-reporter=tap tests/browser/unit/; }
 
-# The page and the browser's world after the lesson, in the copy in which its test has followed it: in the group `debug`, or
-# else here.
+# Tests the page and the browser's world after the lesson, in the copy in which the lesson's test
+# has followed it: in the group `debug`, or otherwise here.
 lesson() {
     local copy=target/tmp/your-first-rule
     has_ended debug || cargo test --locked --test your_first_rule || return
@@ -199,18 +204,18 @@ autobahn() { scripts/autobahn.sh; }
 
 proxy() { timeout --kill-after=10 600 node tests/proxy/run.mjs; }
 
-# The time of the machine is not ours alone here: only counts are judged.
+# This machine may be shared, so only counts are checked.
 attack() { timeout --kill-after=10 900 scripts/attack.sh --seconds 4 --brief; }
 
-# The time of the machine is not ours alone here: see --judge.
+# This machine may be shared: see --judge.
 pressure() { timeout --kill-after=10 900 scripts/pressure.sh --seconds 4 --judge p50 --brief; }
 
-# A look at each target with what it found so far; the long runs are scripts/fuzz.sh's own.
+# A short run of each target from its existing inputs; scripts/fuzz.sh does the long runs.
 fuzz() { nice scripts/fuzz.sh --seconds 3; }
 
 # ---- counting ----------------------------------------------------------------------------------------------------
 
-# How many tests of a log passed and failed, as two numbers. $1: how the group counts. $2: the log.
+# The numbers of passed and failed tests in a log. $1: how the group counts. $2: the log.
 count() {
     case $1 in
         cargo) awk '/^test result:/ { passed += $4; failed += $6 } END { print passed + 0, failed + 0 }' "$2" ;;
@@ -223,20 +228,21 @@ count() {
     esac
 }
 
-# The processor time that the ended children of this shell have used, in seconds. $1: a file to use. (In a pipe, `times` would be
-# that of another shell.)
+# The CPU time of this shell's ended children, in seconds. $1: a temporary file. (In a pipe, `times`
+# would report another shell.)
 cpu_seconds() {
     times >"$1"
     awk 'NR == 2 { split($0, part, /[ms ]+/); print int(60 * (part[1] + part[3]) + part[2] + part[4]) }' "$1"
 }
 
-# Runs a group, shows its output when it has ended, and writes its result to a file. $1: its function. $2: how it counts.
-# $3: its heading.
+# Runs a group, prints its output at its end, and writes its result to a file. $1: its function. $2:
+# how it counts. $3: its heading.
 group() {
     local name=$1 how=$2 heading=$3 log="$logs/$1" from=$SECONDS cpu status passed failed verdict=ok
     cpu=$(cpu_seconds "$log.times")
     flock "$logs/turn" printf '\n=== %s: %s\n' "$name" "$heading"
-    # Its log has its own name only when it is whole: by that another group sees that this one has run.
+    # The log gets its final name only when it is complete; another group uses this to see that this
+    # one has run.
     "$name" >"$log.part" 2>&1
     status=$?
     mv "$log.part" "$log"
@@ -257,7 +263,8 @@ group() {
     [ "$failed" = 0 ]
 }
 
-# Prints a line for each group that was begun, in the order of the list, and the sums. $@: what else went wrong.
+# Prints a line for each group that was started, in the order of the list, and the totals. $@: other
+# errors.
 finish() {
     local all_passed=0 all_failed=$# name passed failed seconds cpu verdict
     printf '\n=== summary\n'
@@ -265,7 +272,7 @@ finish() {
         if [ -f "$logs/$name.result" ]; then
             read -r name passed failed seconds cpu verdict <"$logs/$name.result"
         else
-            # Whoever should have run it was killed.
+            # The process that should have run it was killed.
             passed=0 failed=1 seconds=0 cpu=0 verdict='NO RESULT'
         fi
         printf '%-12s %6s passed %4s failed %5s s %5s s of CPU  %s\n' "$name" "$passed" "$failed" "$seconds" "$cpu" "$verdict"
@@ -278,7 +285,8 @@ finish() {
     exit
 }
 
-# Waits until a group has ended, which another lane may still be at; fails if it is not run at all. $1: the group.
+# Waits for a group that another lane may still be running; fails if it is not run at all. $1: the
+# group.
 has_ended() {
     [[ " ${chosen[*]} " == *" $1 "* ]] || return
     until [ -f "$logs/$1" ]; do sleep 1; done
@@ -286,9 +294,9 @@ has_ended() {
 
 # ---- the list ----------------------------------------------------------------------------------------------------
 
-# Each has a lane, a name, how it counts, and a heading. The lane `first` is run before the others. These run beside each other: what
-# drives a browser or waits for clocks and bots leaves time to what compiles, which takes no more than what is left over. Within a lane
-# the order counts.
+# Each entry has a lane, a name, how it counts, and a heading. The lane `first` runs before the
+# others. The other lanes run concurrently: groups that drive a browser or wait for clocks and bots
+# leave CPU time for those that compile, at a lower priority. Within a lane the order matters.
 groups=(
     'first scripts line every script parses and can be run'
     'first format one rustfmt changes nothing'
@@ -326,7 +334,7 @@ lane() {
     done
 }
 
-# Ends the lane that runs in the background, with all that it has begun.
+# Ends the lane that runs in the background, with all its child processes.
 stop() {
     trap - INT TERM
     [ -z "$beside" ] || kill -TERM -- "-$beside" 2>/dev/null
@@ -356,7 +364,7 @@ for name in "${names[@]}"; do
 done
 lane first "$@"
 trap stop INT TERM
-# In a process group of its own.
+# Runs in a process group of its own.
 set -m
 {
     renice -n 19 -p "$BASHPID" >/dev/null

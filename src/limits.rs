@@ -73,13 +73,13 @@ pub const MAP_PING_INTERVAL: Duration = Duration::from_millis(1000);
 /// Shortest time between two clan commands of one player: each change is sent to every client.
 /// Earlier commands are dropped and counted.
 pub const CLAN_INTERVAL: Duration = Duration::from_millis(250);
-/// Join requests that a clan's owner is sent at once. The others follow as these are answered.
+/// Join requests that a clan's owner is shown at a time. The others follow as these are answered.
 pub const CLAN_ASKS_TOLD: usize = 20;
 /// Shortest time between two messages that tell a client which clans were founded or dissolved and
 /// which clans the players in view belong to. A player may change clans four times a second, and
-/// every client is told. Changes in between are sent together.
+/// every client is informed. Changes in between are sent together.
 pub const CLAN_NEWS_EVERY: Duration = Duration::from_millis(1000);
-/// Bytes a second of clan news that one client is sent in the long run: sixty players who found and
+/// Average bytes per second about clans that one client is sent: sixty players who found and
 /// leave clans use all of it. Beyond: the changes are sent later, together.
 pub const CLAN_NEWS_BYTES_PER_SECOND: u32 = 1000;
 /// How far beyond that rate a client is still told at once that it joined or left a clan. The
@@ -262,7 +262,7 @@ pub const ADMIN_FAILURE_ADDRESSES: usize = 1024;
 /// question.
 pub const INQUIRIES: usize = 64;
 /// Time to wait for a room's answer, which comes with the next tick unless the machine is
-/// overloaded. Beyond: the operator is told that no answer came.
+/// overloaded. Beyond: the operator gets an error.
 pub const ANSWER_TIME: Duration = Duration::from_secs(5);
 /// Bytes of a file to restore: a world with three players has 25 kB, so thousands of players fit.
 /// Beyond: the server does not start.
@@ -315,8 +315,8 @@ pub const WIRE_TAP_BYTES: usize = 512 * 1024;
 /// Frames sent to a watcher in one turn: a client at its rate limit sends 240 at once. Beyond: left
 /// out, counted and shown.
 pub const WIRE_FRAMES_PER_TURN: usize = 512;
-/// A watcher's turn: it is sent news at most 20 times a second, and its requests are read at least
-/// that often.
+/// A watcher's turn: it is sent updates at most 20 times a second, and its requests are read at
+/// least that often.
 pub const WIRE_TURN: Duration = Duration::from_millis(50);
 /// Shortest wait for a watcher's request, even after a long turn: a socket reads a timeout of zero
 /// as no timeout.

@@ -1,13 +1,15 @@
-//! What the documents show is what the commands print: README.md, docs/server.md, docs/tools.md and the lessons. (What `scripts/wireshark/` shows is run by
-//! `tests/wireshark/run.py`.)
+//! Checks the examples in README.md, docs/server.md, docs/tools.md and the lessons against the
+//! output of the commands. (`tests/wireshark/run.py` does the same for `scripts/wireshark/`.)
 //!
-//! Comes in: blocks marked `console`, in which a line `$ command` is followed by what it prints. A line `…` stands for any lines, and
-//! `…` within a line for any text. Commands are run by `sh` in the top folder, with `tickwire` in the path; where one names
-//! `localhost:3000`, a server of the test's own stands there. `TICKWIRE_TOOLS=1 TICKWIRE_BLESS=1 cargo test --test documents
-//! -- --test-threads=1` writes the answers anew, as long as they are, one file after the other; those with a `…` stay as they are written.
+//! In a block marked `console`, a line `$ command` is followed by its output. A line `…` stands for
+//! any lines, and `…` within a line for any text. `sh` runs the commands in the root of the
+//! repository, with `tickwire` in the path; if a command names `localhost:3000`, the test replaces
+//! it by the address of its own server. `TICKWIRE_TOOLS=1 TICKWIRE_BLESS=1 cargo test --test
+//! documents -- --test-threads=1` regenerates the output, one file after the other, except in
+//! blocks that contain `…`.
 //!
-//! Commands that need more than this repository are run when `TICKWIRE_TOOLS` is set, as `scripts/test.sh` does, which installs what
-//! they need. A block that is not run is named here with the reason.
+//! Commands that need other programs run only if `TICKWIRE_TOOLS` is set, as in `scripts/test.sh`,
+//! which installs them. Blocks that are not run are listed here with the reason.
 
 #[path = "support/program.rs"]
 mod program;

@@ -1,4 +1,5 @@
-//! The examples that RFC 6455 itself gives, and the edges of its length field, as rows: name, hex, header, payload.
+//! The examples of RFC 6455 itself, and the limits of its length field, as rows: name, hex, header,
+//! payload.
 //!
 //! Flip a bit in a row and read the violation. Each row is decoded whole and one byte at a time, and encoded back.
 
@@ -114,7 +115,7 @@ fn each_row_encodes_to_its_bytes() {
 }
 
 #[test]
-fn a_whole_frame_is_written_in_one_call() {
+fn a_complete_frame_is_encoded_in_one_call() {
     for (name, frame, _, fin, opcode, mask, payload) in ROWS.iter().filter(|row| row.3) {
         let mut out = vec![0xEE];
         frame::write(&mut out, *opcode, *mask, &hex::bytes(payload));

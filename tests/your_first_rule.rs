@@ -1,10 +1,10 @@
-//! The lesson of docs/your-first-rule.md, followed: its diffs are applied to a copy of the tree, and the tests that they bring run
-//! there.
+//! Follows the lesson of docs/your-first-rule.md: applies its diffs to a copy of the tree, and runs
+//! the tests that they add.
 //!
-//! Comes in: the document and the tree. Goes out: a failure that names the step that no longer fits, or the test that no longer
-//! passes. Never: a change of the tree. The copy lies in the folder that cargo keeps for tests. It shares the folder of what is
-//! built, so that only the two packages of ours are built anew; they are, as libraries alone: a program of the same name would
-//! take the place of the real one while other tests run it.
+//! A failure names the step whose diff no longer applies, or the test that fails. The tree itself
+//! is not changed. The copy is in cargo's directory for tests. It shares the build directory, so
+//! only our two packages are rebuilt, and only as libraries: a program of the same name would
+//! replace the real one while other tests run it.
 
 #[path = "lesson/copy.rs"]
 mod copy;

@@ -24,7 +24,8 @@ expect() {
     fi
 }
 
-# Waits for a line of a program and gives the port in it: port_of FILE WORD_BEFORE_THE_ADDRESS
+# Waits for a line of a program's output and prints the port in it: port_of FILE
+# WORD_BEFORE_THE_ADDRESS
 port_of() {
     local port
     for _ in {1..100}; do
@@ -36,9 +37,9 @@ port_of() {
     return 1
 }
 
-# Its banner and its log are kept, $descriptors are its open files if set: start_server FLAGS…
+# Keeps its banner and its log; $descriptors is its limit of open files, if set: start_server FLAGS…
 start_server() {
-    # The server opens it in its own time; who reads first must find it.
+    # Created here because the server creates it later: a reader must find it at once.
     : >"$work/banner"
     (
         [[ -z ${descriptors:-} ]] || ulimit -n "$descriptors"
@@ -48,7 +49,7 @@ start_server() {
     port=$(port_of "$work/banner" bind) || { cat "$work/log"; exit 1; }
 }
 
-# Ends it, and shows what it logged last.
+# Ends the server, and prints the end of its log.
 stop_server() {
     kill "$server"
     if wait "$server"; then
@@ -61,20 +62,20 @@ stop_server() {
     tail -n 20 "$work/log" | sed 's/^/  log: /'
 }
 
-# A page of the server, by bash alone, without carriage returns.
+# A page of the server without carriage returns, using bash alone.
 metrics() {
     exec 3<>"/dev/tcp/127.0.0.1/$port"
     printf 'GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n' >&3
     tr -d '\r' <&3
     exec 3>&-
 }
-# The value of one metric, 0 when there is none yet; labels belong to the name.
+# The value of one metric, 0 if there is none yet; labels are part of the name.
 metric() { metrics | awk -v name="$1" '$1 == name { value = $2 } END { print value + 0 }'; }
 
-# A number from a report of the bots: field RUN NAME
+# A figure from a report of the bots: field RUN NAME
 field() { sed -n "s/.*\"$2\":\(-\{0,1\}[0-9.]*\).*/\1/p" "$work/$1.json"; }
 
-# Waits until so many clients are there.
+# Waits until that many clients are connected.
 until_all_came() {
     for _ in {1..150}; do
         (($(metric tickwire_clients) < $1)) || return 0

@@ -28,7 +28,8 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-# Each table as a line of dialects and a line for each packet: direction, name, a code for each dialect, arguments.
+# Each table as a line with its dialects and a line for each packet: direction, name, a code for
+# each dialect, arguments.
 table() {
     printf '%s\n' '-- table:begin, from packet_codes/' 'local TABLES = {'
     for file in "$codes"/*.tsv; do
@@ -49,8 +50,8 @@ table() {
     printf '%s\n' '}' '-- table:end' ''
 }
 
-# Each rule that a peer can break: where it is written, how the other end answers, and what it says. Rules of the wire and of HTTP are in
-# violation.rs, those of MessagePack and of the envelope in msgpack.rs.
+# Each rule that a peer can break: where it is defined, the response, and its sentence. Rules of
+# WebSocket and HTTP are in violation.rs, those of MessagePack and of the envelope in msgpack.rs.
 rules() {
     printf '%s\n' '-- rules:begin, from src/ws/ and src/packet/' 'local RULES = {'
     awk '
@@ -97,7 +98,7 @@ whole() {
     table
     rules
     cat "$here"/parts/[3-8]-*.lua
-    # A Lua file has room for 200 names, and nothing comes after those of the last part.
+    # A Lua file can have 200 local names, and no code follows the last part.
     printf 'do\n'
     cat "$here"/parts/9-*.lua
     printf 'end\n'

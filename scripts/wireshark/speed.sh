@@ -25,7 +25,7 @@ while (($#)); do
     esac
     shift 2
 done
-# Native clients are told of what has moved 30 times a second, the others of everybody 10 times.
+# Native clients are sent moved players 30 times a second, the others all players 10 times a second.
 bots=300
 [[ -n $seconds ]] || case $dialect in native) seconds=3 ;; *) seconds=8 ;; esac
 cargo build --release --quiet
@@ -50,7 +50,7 @@ server=
 with=(-X "lua_script:scripts/wireshark/tickwire.lua" -o "tickwire.ports:$port")
 without=(-d "tcp.port==$port,http")
 
-# One pass: its processor seconds. pass FLAGS…
+# The CPU time of one pass, in seconds: pass FLAGS…
 pass() {
     local TIMEFORMAT='%U %S'
     { time tshark -n "$@" -r "$work/bots.pcapng" >"$work/lines" 2>"$work/said"; } 2>&1 | awk '{ print $1 + $2 }'
@@ -59,7 +59,7 @@ pass() {
 for ((round = 1; round <= rounds; round++)); do
     pass "${with[@]}" >>"$work/with"
     frames=$(wc -l <"$work/lines")
-    # Each packet of ours has its arrow.
+    # Each of our packets has its arrow.
     packets=$(grep -oE '(→|←) [a-z_]+' "$work/lines" | wc -l)
     case $dialect in native) list=moved ;; *) list=players ;; esac
     entries=$(grep -oE "$list×[0-9]+" "$work/lines" | grep -oE '[0-9]+$' | sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }')

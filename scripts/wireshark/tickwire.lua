@@ -685,8 +685,8 @@ local F = {
     guess = ProtoField.string("tickwire.dialect.guess", "Dialect"),
     length = ProtoField.uint32("tickwire.length", "Length"),
     rule = ProtoField.string("tickwire.rule", "Broken rule"),
-    address = ProtoField.string("tickwire.rule.address", "Written in"),
-    answer = ProtoField.string("tickwire.rule.answer", "Answer"),
+    address = ProtoField.string("tickwire.rule.address", "Defined in"),
+    answer = ProtoField.string("tickwire.rule.answer", "Response"),
     not_read = ProtoField.uint32("tickwire.not_read", "Bytes not read"),
     absent = ProtoField.string("tickwire.absent", "Nil"),
 }
@@ -1430,7 +1430,7 @@ local function keep_line(side, bytes, line)
     side.lines[bytes] = line
 end
 -- ---- Conversations -------------------------------------------------------------------------------------------------
--- Which dialect a connection speaks and who its client is: from the upgrade, else by what fits.
+-- Which dialect a connection speaks and who its client is: from the upgrade, else by a guess.
 
 local PATHS = { ["/play"] = "native", ["/"] = "legacy", ["/moomoo"] = "legacy", ["/server"] = "letters" }
 -- Longest name of a room, whose paths are /r/NAME and one of these.
@@ -1439,13 +1439,13 @@ local ROOM_NAME_CHARS = 32
 local LIKELY = { "native", "letters", "legacy", "letters-2024", "letters-2023" }
 
 local prefs = tickwire.prefs
-prefs.ports = Pref.range("Ports of the server", "3000", "Its TCP ports: connections that begin before the capture are " ..
-    "read too, and tell who is the client. Connections on other ports are found by their upgrade.", 65535)
-local choices = { { 1, "by what fits", 0 } }
+prefs.ports = Pref.range("Ports of the server", "3000", "Its TCP ports. With them, connections that begin before the capture " ..
+    "are decoded too, and the client is known. Connections on other ports are found by their upgrade.", 65535)
+local choices = { { 1, "guess", 0 } }
 for place, name in ipairs(LIKELY) do choices[place + 1] = { place + 1, name, place } end
-prefs.dialect = Pref.enum("Dialect without an upgrade", 0, "What is spoken on connections whose upgrade is not in the " ..
-    "capture. Dialects share many codes: what fits can be two of them.", choices, false)
-prefs.values = Pref.bool("Arguments in the Info column", true, "Name the values of each packet beside its name.")
+prefs.dialect = Pref.enum("Dialect without an upgrade", 0, "The dialect of connections whose upgrade is missing from the " ..
+    "capture. Dialects share many codes, so a guess can be ambiguous.", choices, false)
+prefs.values = Pref.bool("Arguments in the Info column", true, "Show each packet's values after its name.")
 
 local streams = {}
 local ways = {} -- The two directions of every connection, by their ports: addresses are quicker compared than written.
@@ -1692,13 +1692,13 @@ end
 -- ---- Dissectors ----------------------------------------------------------------------------------------------------
 
 local E = {
-    malformed = ProtoExpert.new("tickwire.expert.malformed", "Not one well-formed packet", expert.group.MALFORMED,
+    malformed = ProtoExpert.new("tickwire.expert.malformed", "Malformed packet", expert.group.MALFORMED,
         expert.severity.ERROR),
     trailing = ProtoExpert.new("tickwire.expert.trailing_bytes", "Bytes after the packet", expert.group.MALFORMED,
         expert.severity.ERROR),
-    arguments = ProtoExpert.new("tickwire.expert.wrong_arguments", "Arguments do not fit the packet",
+    arguments = ProtoExpert.new("tickwire.expert.wrong_arguments", "Wrong arguments for this packet",
         expert.group.PROTOCOL, expert.severity.WARN),
-    unknown = ProtoExpert.new("tickwire.expert.unknown_code", "No packet of this dialect", expert.group.UNDECODED,
+    unknown = ProtoExpert.new("tickwire.expert.unknown_code", "Unknown code in this dialect", expert.group.UNDECODED,
         expert.severity.WARN),
     other = ProtoExpert.new("tickwire.expert.other_dialect", "Not a packet of the dialect that the preferences name",
         expert.group.UNDECODED, expert.severity.NOTE),
@@ -1706,7 +1706,7 @@ local E = {
     cut = ProtoExpert.new("tickwire.expert.cut", "Begins within a frame", expert.group.SEQUENCE, expert.severity.NOTE),
     not_read = ProtoExpert.new("tickwire.expert.not_read", "The other end has stopped reading", expert.group.SEQUENCE,
         expert.severity.NOTE),
-    bug = ProtoExpert.new("tickwire.expert.dissector_error", "A mistake of tickwire.lua", expert.group.DEBUG,
+    bug = ProtoExpert.new("tickwire.expert.dissector_error", "A bug in tickwire.lua", expert.group.DEBUG,
         expert.severity.ERROR),
 }
 tickwire.experts = { E.malformed, E.trailing, E.arguments, E.unknown, E.other, E.frame, E.cut, E.not_read, E.bug }
@@ -1720,7 +1720,7 @@ local INFO_CHARS = 160
 -- Rules that are not of the table: their answers are no close frame, or none of MessagePack's.
 RULES.frame_kind = { "PROTOCOL.md", "close 1003", "this endpoint accepts only the other frame type, binary or text" }
 RULES.wrong_arguments = { "PROTOCOL.md", "the packet is dropped", "" }
-RULES.unknown_code = { "PROTOCOL.md", "the packet is ignored", "" }
+RULES.unknown_code = { "PROTOCOL.md", "the packet is dropped", "" }
 
 -- A broken rule as `tickwire explain` has it in a line: its name, where it is written, and what the other end does.
 local function rule_line(rule)
@@ -2715,8 +2715,8 @@ local W = {
     tick = ProtoField.uint32("tickwire.world.tick", "Tick"),
     checksum = ProtoField.uint64("tickwire.world.checksum", "Checksum before the tick", base.HEX),
     seed = ProtoField.uint32("tickwire.world.seed", "Seed"),
-    map_size = ProtoField.uint32("tickwire.world.map_size", "Side of the map in px"),
-    tick_hz = ProtoField.uint32("tickwire.world.tick_hz", "Ticks a second"),
+    map_size = ProtoField.uint32("tickwire.world.map_size", "Side length of the map in px"),
+    tick_hz = ProtoField.uint32("tickwire.world.tick_hz", "Ticks per second"),
     code_hash = ProtoField.uint64("tickwire.world.code_hash", "Code hash", base.HEX),
     part = ProtoField.uint16("tickwire.world.part", "Part of the snapshot"),
     parts = ProtoField.uint16("tickwire.world.parts", "Parts of the snapshot"),
@@ -2729,7 +2729,7 @@ local W = {
     address = ProtoField.string("tickwire.world.address", "Address"),
     dialect = ProtoField.string("tickwire.world.dialect", "Dialect"),
     flags = ProtoField.uint8("tickwire.world.flags", "Session flags", base.HEX),
-    session = ProtoField.bytes("tickwire.world.session", "What the session remembers"),
+    session = ProtoField.bytes("tickwire.world.session", "State of the session"),
     lost = ProtoField.uint32("tickwire.world.lost_messages", "Messages lost"),
     lost_bytes = ProtoField.uint64("tickwire.world.lost_bytes", "Bytes lost"),
     port = ProtoField.uint16("tickwire.world.port", "Client's port"),
@@ -2855,7 +2855,7 @@ local RECORDS = {
         local branch = tree and tree:add_le(W.commands, view(from, 2))
         local names = {}
         for place = 1, count do names[place] = world_command(view, branch, read) end
-        if read.rest() > 0 then error({ at = read.at(), why = "the record goes on after its last command" }) end
+        if read.rest() > 0 then error({ at = read.at(), why = "the record has extra bytes after its last command" }) end
         return format("tick=%d checksum=%s commands=%d %s", view(at + 8, 4):le_uint(), view(at, 8):le_uint64():tohex(),
             count, concat(names, " "))
     end },

@@ -34,7 +34,7 @@ pub struct Capture<'a> {
     pub cut_at: Option<usize>,
 }
 
-/// A file that is no capture, or a damaged one.
+/// A file that is not a capture, or is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureError {
     /// The offset in the file, in bytes.

@@ -4,7 +4,7 @@
 //!   file    pcapng, pcap ──► packets with time and comment              ──► pcapng
 //!   packet  link, IPv4 or IPv6, TCP ──► a segment                       ──► LINKTYPE_RAW
 //!   stream  segments ──► connections: both directions in sequence order
-//!   record  LINKTYPE_USER0 ──► what the world was told                  ──► bytes
+//!   record  LINKTYPE_USER0 ──► the world, its commands and checksums    ──► bytes
 //!   writer                                    connections and records ──► blocks
 //! ```
 //!

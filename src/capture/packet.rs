@@ -42,7 +42,7 @@ const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
 const ETHERTYPE_VLAN: [u16; 2] = [0x8100, 0x88a8];
 const PROTOCOL_TCP: u8 = 6;
-/// Extension headers of IPv6 that may stand before TCP: hop-by-hop, routing, destination options.
+/// Extension headers of IPv6 that may precede TCP: hop-by-hop, routing, destination options.
 const IPV6_EXTENSIONS: [u8; 3] = [0, 43, 60];
 const IPV4_HEADER_BYTES: usize = 20;
 const IPV6_HEADER_BYTES: usize = 40;
@@ -172,7 +172,7 @@ fn ipv6(bytes: &[u8], cut: usize) -> Option<Segment<'_>> {
     tcp(bytes.get(at..)?, (length + IPV6_HEADER_BYTES).checked_sub(at)?, from, to)
 }
 
-/// A segment of so many bytes, of which perhaps not all are there; behind them there may be padding.
+/// A segment with that many bytes, some of which may be missing; padding may follow.
 fn tcp(bytes: &[u8], length: usize, from: IpAddr, to: IpAddr) -> Option<Segment<'_>> {
     let bytes = &bytes[..bytes.len().min(length)];
     let header_bytes = usize::from(*bytes.get(12)? >> 4) * 4;

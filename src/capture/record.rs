@@ -1,4 +1,4 @@
-//! The content of a capture's second interface: the world itself, so that its ticks can be run
+//! The content of a capture's second interface: the world itself, so that its ticks can be replayed
 //! again.
 //!
 //! The bytes of a packet of [`super::packet::LINK_WORLD`] decode to the name of a room, empty for
@@ -112,7 +112,7 @@ pub enum RecordError {
     Kind(u8),
     /// The bytes end before the record does.
     Truncated,
-    /// The bytes go on after the record.
+    /// Bytes follow the record.
     Trailing(usize),
     /// A text is not UTF-8.
     Text,

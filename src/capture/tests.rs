@@ -39,7 +39,7 @@ fn file(segments: &[(Head, &[u8])]) -> Vec<u8> {
     out
 }
 
-/// What each end said, with `_` for each hole, and the packets that brought it.
+/// The bytes of each end, with `_` for each hole, and the packets that carried them.
 fn told(bytes: &[u8]) -> (String, String, Vec<usize>) {
     let capture = read(bytes).expect("a capture");
     let connections = capture.connections();
@@ -79,7 +79,7 @@ fn written_captures_are_read_back() {
 }
 
 #[test]
-fn both_families_have_right_checksums_and_come_back() {
+fn both_families_have_correct_checksums_and_round_trip() {
     // The sums of RFC 1071 over a packet and what its pseudo-header adds come to zero.
     let folded = |bytes: &[u8]| {
         let sum: u32 =
@@ -223,7 +223,7 @@ fn sequence_numbers_begin_again_at_zero_and_ports_are_used_again() {
 }
 
 #[test]
-fn without_a_handshake_the_roles_come_from_the_bytes_or_the_ports() {
+fn without_a_handshake_the_roles_follow_from_the_bytes_or_the_ports() {
     let by_words = file(&[(answer(ACK, 5, 5), b"HTTP/1.1 101")]);
     let by_request =
         file(&[(Head { from: address(SERVER), to: address(CLIENT), ..head(ACK, 5, 5) }, b"GET / ")]);
@@ -304,7 +304,7 @@ fn pcap_is_read_in_either_order_and_unit() {
 }
 
 #[test]
-fn a_file_that_was_cut_off_is_read_as_far_as_it_goes() {
+fn a_truncated_file_is_read_up_to_its_end() {
     let whole = file(&[(head(ACK, 1, 1), b"abc"), (head(ACK, 4, 1), b"def")]);
     let first = file(&[(head(ACK, 1, 1), b"abc")]).len();
     for end in first + 1..whole.len() {
@@ -347,7 +347,7 @@ fn packet_offset(bytes: &[u8]) -> usize {
 }
 
 #[test]
-fn records_come_back_and_damaged_ones_say_why() {
+fn records_round_trip_and_damaged_ones_name_the_error() {
     let records = [
         Record::World {
             seed: 1,
@@ -457,7 +457,7 @@ proptest! {
 
     /// Whatever the order, and however often a part comes: everything comes out once and in order, if it came at all.
     #[test]
-    fn any_order_comes_to_the_same(
+    fn any_order_of_segments_gives_the_same_result(
         begin in any::<u32>(),
         cuts in proptest::collection::vec((0..40usize, 1..20usize), 1..30),
     ) {

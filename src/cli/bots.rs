@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn bots_speak_what_the_path_says() {
+    fn bots_use_the_dialect_of_the_path() {
         for (words, names) in [
             (&["ws://a:1"][..], &["native"][..]),
             (&["ws://a:1", "--dialect", "native,letters"], &["native", "letters"]),

@@ -20,7 +20,7 @@ pub const DIALECT: &str = "native";
 #[derive(Debug, Args)]
 pub struct CodesArgs {
     /// Output format.
-    #[arg(long, value_name = "FORM", default_value = "text", value_parser = ["text", "markdown", "json"])]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "markdown", "json"])]
     format: String,
     /// Directory of `.tsv` packet tables to print instead of the built-in tables.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_of_its_own_says_the_dialect_and_otherwise_the_flag() {
+    fn the_path_selects_the_dialect_and_otherwise_the_flag() {
         for (url, asked, name, json) in [
             ("ws://a:1", None, "native", false),
             ("ws://a:1/", Some("letters-2023"), "letters-2023", false),

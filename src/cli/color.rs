@@ -17,7 +17,7 @@ pub enum Color {
     Auto,
     /// Always, also in a file or pipe.
     Always,
-    /// None.
+    /// No colours.
     Never,
 }
 

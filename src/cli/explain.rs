@@ -60,7 +60,7 @@ pub struct ExplainArgs {
     /// Print one line of JSON; for a capture, one line per frame.
     #[arg(long)]
     json: bool,
-    /// For a capture: show only the connection with this number in the list.
+    /// For a capture: show only the connection with this number in the list of connections.
     #[arg(long, value_name = "NUMBER")]
     client: Option<usize>,
     /// For a capture: show only packets with this name or code, or frames of this type, such as

@@ -60,8 +60,8 @@ enum Command {
     /// replayed (for example, because part of the session is missing), or if the report cannot be
     /// written.
     Replay(replay::ReplayArgs),
-    /// Simulate a whole server in virtual time, from a seed: rooms, checking bots and failing
-    /// connections; check every invariant.
+    /// Simulate a whole server in virtual time, from a seed: rooms, bots that check what they
+    /// receive, and failing connections; check every invariant.
     Simulate(simulate::SimulateArgs),
     /// Print the packet tables in use.
     Codes(codes::CodesArgs),

@@ -134,15 +134,15 @@ fn counts(report: &Report) -> [(&'static str, &'static str, usize); 11] {
     [
         ("ticks", "ticks", report.ticks as usize),
         ("clients", "clients", report.clients),
-        ("matched", "commands of clients", report.matched),
-        ("server", "commands of the server", report.server),
-        ("operator", "commands of the operator", report.operator),
+        ("matched", "client commands", report.matched),
+        ("server", "server commands", report.server),
+        ("operator", "operator commands", report.operator),
         ("sent_before", "sent before the capture", report.sent_before),
         ("not_captured", "from clients not captured", report.not_captured),
         ("dropped_on_leave", "dropped on leave", report.dropped_on_leave),
         ("not_taken", "sent, but in no tick", report.not_taken),
         ("behind_end", "sent for a later tick", report.behind_end),
-        ("answers", "answers of the server", report.answers),
+        ("answers", "server answers", report.answers),
     ]
 }
 

@@ -264,7 +264,7 @@ fn capture_dir(args: &ServeArgs) -> PathBuf {
     }
 }
 
-/// The link and the settings in force. A newly generated token is printed here and nowhere else; a
+/// The link and the active settings. A newly generated token is printed here and nowhere else; a
 /// given token is already known.
 fn banner(server: &Server, is_new_token: bool) -> String {
     let (address, config) = (server.address(), server.config());
@@ -320,7 +320,7 @@ mod tests {
     use super::*;
     use crate::world::{Action, Command, PlayerId};
 
-    /// What comes of a world of which the operator has given a command with this sequence.
+    /// The restored world after an operator command with this sequence.
     fn restored(operator_sequence: u64) -> Result<u64, String> {
         let mut world = World::new(Identity { seed: 1, map_size_px: 2_000, tick_hz: TickHz::Hz30 });
         let say = Action::Say { text: "hello".to_owned() };

@@ -41,7 +41,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         if let Some(failure) = failure {
             let SimulateArgs { peers, minutes, rooms, .. } = args;
             let again = format!("--seed {seed} --peers {peers} --minutes {minutes} --rooms {rooms}");
-            return Err(format!("seed {seed}: {failure}\nagain: tickwire simulate {again}"));
+            return Err(format!("seed {seed}: {failure}\nreproduce with: tickwire simulate {again}"));
         }
         all.merge(&counts);
     }
@@ -67,7 +67,9 @@ fn figures(all: &Counts, cpu: Duration) -> [f64; 3] {
 fn text(args: &SimulateArgs, all: &Counts, cpu: Duration) -> String {
     let [hours, cpu_s, speed] = figures(all, cpu);
     let (seed, seeds, peers, minutes, rooms) = (args.seed, args.seeds, args.peers, args.minutes, args.rooms);
-    let mut text = format!("{seeds} seeds from {seed}, {peers} peers, {minutes} minutes, {rooms} rooms: ");
+    let last = seed.saturating_add(seeds - 1);
+    let named = if seeds == 1 { format!("seed {seed}") } else { format!("seeds {seed} to {last}") };
+    let mut text = format!("{named}, {peers} peers, {minutes} min, {rooms} rooms: ");
     let _ = writeln!(
         text,
         "{hours:.2} player-hours in {cpu_s:.1} CPU seconds, {speed:.0} player-hours per CPU-hour"

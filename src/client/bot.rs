@@ -40,9 +40,9 @@ pub enum Stage {
     Over,
 }
 
-/// What watches a bot's conversation.
+/// Observes a bot's traffic.
 pub trait Observer {
-    /// What is known of the world.
+    /// The picture of the world.
     fn picture(&self) -> &Picture;
 
     /// The bot sends a packet.
@@ -59,7 +59,7 @@ pub trait Observer {
     /// Something is wrong: its name, and a description.
     fn error(&mut self, _name: &str, _detail: String) {}
 
-    /// So many bytes were received, and so many are to be sent.
+    /// The numbers of bytes received and to be sent.
     fn moved(&mut self, _received: usize, _sent: usize) {}
 
     /// The connection ended before the bot wanted it to.
@@ -99,7 +99,7 @@ pub struct Bot<O> {
     nonce: u32,
     pinged: Option<Duration>,
     wishes: Vec<Wish>,
-    /// What watches it.
+    /// The observer.
     pub observer: O,
 }
 

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_with_its_status() {
+    fn a_refusal_is_reported_with_its_status() {
         let mut link = Link::new("localhost:3000", "/play", true, KEYS);
         link.receive(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
         assert_eq!(link.next_event(), Err(LinkError::Refused(503)));

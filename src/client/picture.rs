@@ -46,7 +46,7 @@ pub struct Society {
     pub is_owner: bool,
     /// Its members.
     pub members: Vec<u32>,
-    /// Players who ask to join it; only its owner is told.
+    /// Players who ask to join it; sent only to its owner.
     pub asks: Vec<u32>,
 }
 

@@ -1,5 +1,5 @@
 //! A bot that plays: it walks to where others meet, gathers, builds, pursues nearby players and
-//! objects, strikes and shoots, and sometimes talks.
+//! objects, attacks and shoots, and sometimes chats.
 //!
 //! Some bots are hunters; most are settlers, which strike back. The [`Picture`] and the time go in,
 //! [`Wish`]es come out. A bot thinks about five times a second, as a human player would. It handles

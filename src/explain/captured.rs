@@ -33,7 +33,7 @@ pub struct Found<'c> {
 pub enum What<'c> {
     /// The connection begins, or the capture does.
     Begin {
-        /// The evidence for the dialect, if the capture has no request that names it.
+        /// The evidence for the dialect, if the capture has no request that selects it.
         guess: Option<Guess<'c>>,
         /// The end that opened the connection.
         client: SocketAddr,

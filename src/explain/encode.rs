@@ -13,7 +13,7 @@ use super::{encoding, text};
 use crate::packet::Value;
 use crate::ws::frame::{self, KEY_BYTES};
 
-/// The bytes that the leaves stand for; `None` if a leaf is incomplete.
+/// The bytes that the leaves describe; `None` if a leaf is incomplete.
 pub fn encode(explanation: &Explanation<'_>) -> Option<Vec<u8>> {
     let mut out = Bits::default();
     explanation.frames.iter().try_for_each(|frame| out.frame(&frame.tree))?;

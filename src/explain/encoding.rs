@@ -108,7 +108,7 @@ pub fn head_bytes(name: &str) -> usize {
     }
 }
 
-/// Appends a first byte, and so many low bytes of a number, the most significant one first.
+/// Appends a first byte, and that many low bytes of a number, the most significant one first.
 fn number(out: &mut Vec<u8>, first: u8, width: usize, value: u64) {
     out.push(first);
     out.extend_from_slice(&value.to_be_bytes()[size_of::<u64>() - width..]);

@@ -5,7 +5,7 @@
 //! digits, white space, colons, commas and `0x`; a line may begin with `>` for bytes of a client
 //! and `<` for bytes of a server, and `#` begins a comment, up to the line's end. Other text is
 //! rejected, unless it is an HTTP head. Everything else is raw bytes. No frame and no HTTP head can
-//! be mistaken for such text: a frame begins with a byte that is no digit, and `GET` is not
+//! be mistaken for such text: a frame begins with a byte that is not a digit, and `GET` is not
 //! hexadecimal.
 
 use super::{head, hex};

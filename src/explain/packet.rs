@@ -84,7 +84,7 @@ pub fn problem_of(error: &PacketError, node: &Node, start: usize, length: usize)
             (place.map_or(node.bits.clone(), |node| node.bits.clone()), "the packet is dropped".to_owned())
         }
         PacketError::Unknown { .. } => {
-            (code.unwrap_or(node.bits.clone()), "the packet is ignored".to_owned())
+            (code.unwrap_or(node.bits.clone()), "the packet is dropped".to_owned())
         }
     };
     let sentence = match error {

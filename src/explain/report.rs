@@ -215,7 +215,7 @@ fn says(out: &mut String, frame: &Frame<'_>, from: Side) {
             let _ = writeln!(out, "\nText: {text:?}");
         }
         Content::Close(line) => {
-            let _ = writeln!(out, "\nThe end: {line}");
+            let _ = writeln!(out, "\nClose: {line}");
         }
         Content::Packet(None, _) => {}
         Content::Packet(Some(row), _) => packet(out, frame, row, from),

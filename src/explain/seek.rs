@@ -27,7 +27,7 @@ type Tongues<'t, 'c> = (&'t [&'c Dialect], Option<bool>);
 /// The progress of one side's search. Places count from the front of the waiting bytes.
 #[derive(Debug, Default)]
 pub struct Search {
-    /// No frame that makes sense begins before this place, whatever follows.
+    /// No plausible frame begins before this position, whatever follows.
     from: usize,
     /// The number of bytes at the last look.
     looked_at: usize,
@@ -184,7 +184,7 @@ impl Look<'_, '_> {
         Place::Not
     }
 
-    /// Whether a payload of so many bytes may still be decoded in every dialect.
+    /// Whether a payload of that length may still be decoded in every dialect.
     fn may_decode(&mut self, length: usize) -> bool {
         let cost = length * self.tongues.0.len();
         self.is_out_of_tries |= cost > self.left;

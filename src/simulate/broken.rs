@@ -1,12 +1,12 @@
 //! The failures that a simulation can report, each a broken invariant with a name; and the faults
 //! that tests plant.
 
-/// A fault that a test plants, to see that it is found.
+/// A fault that a test plants in order to check that the simulation finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Planted {
-    /// A token is not given back to an address when there was no place.
+    /// A token is not returned to an address if there was no place.
     BudgetKept,
-    /// A seat is not given back when its connection ends.
+    /// A seat is not released when its connection ends.
     SeatLeaked,
     /// A worker that missed ticks forgets their events, which are reliable messages.
     MessageDropped,
@@ -14,17 +14,17 @@ pub enum Planted {
     BytesLost,
 }
 
-/// A broken promise: its name, and what was seen.
+/// A broken invariant: its name, and what was observed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
-    /// The promise, or the bots' rule.
+    /// The invariant, or the rule that the bots check.
     pub rule: String,
-    /// What was seen.
+    /// The observation.
     pub detail: String,
 }
 
 impl Broken {
-    /// This promise is broken; `detail` is what was seen.
+    /// Reports a broken invariant; `detail` is what was observed.
     pub fn new(rule: &str, detail: impl Into<String>) -> Broken {
         Broken { rule: rule.to_owned(), detail: detail.into() }
     }

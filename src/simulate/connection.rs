@@ -19,13 +19,13 @@ use crate::peer::receiver::Denied;
 use crate::peer::{Ending, Receiver};
 use crate::ws::http::{self, HeadReader, RequestHead};
 
-/// A conversation.
+/// An established connection.
 pub struct Talk {
     /// The client.
     pub client: Arc<Client<ServerEnd>>,
     receiver: Receiver,
     twin: Twin,
-    /// Once it has ended: until when the last words have time, and the bytes dropped since.
+    /// After its end: the deadline for the last bytes, and the number of bytes dropped since.
     last: Option<(Duration, usize)>,
     /// Why it ended.
     pub ending: Option<Ending>,
@@ -33,7 +33,7 @@ pub struct Talk {
 
 enum Stage {
     Head(Box<HeadReader>),
-    /// Refused: waits for the peer's end, at most this long.
+    /// Refused: waits for the peer to close, at most until this time.
     Refused(Duration),
     Talking(Box<Talk>),
     Over,
@@ -50,7 +50,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection that the listener has accepted, or `None` if it got no thread.
+    /// A connection that the listener has accepted, or `None` if no thread is available for it.
     pub fn accept(
         address: SocketAddr,
         wire: &Arc<Wire>,
@@ -98,10 +98,10 @@ impl Connection {
         matches!(self.stage, Stage::Over)
     }
 
-    /// Reads what has arrived.
+    /// Reads the bytes that have arrived.
     ///
     /// # Errors
-    /// A promise is broken.
+    /// An invariant is broken.
     pub fn step(&mut self, house: &mut House, counts: &mut Counts) -> Result<(), Broken> {
         let now = house.clock.now();
         for _ in 0..16 {
@@ -132,7 +132,7 @@ impl Connection {
         }
     }
 
-    /// Deadlines, and the end of a conversation that others have closed.
+    /// Enforces deadlines, and ends a conversation that another thread has closed.
     fn look(&mut self, now: Duration, house: &mut House) {
         if matches!(self.stage, Stage::Head(_)) && now >= self.opened + limits::HEAD_TIME {
             self.refuse(408, now);
@@ -238,7 +238,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The thread ends, and gives everything back.
+    /// Ends the thread and releases everything that it holds.
     fn finish(&mut self, house: &mut House) {
         if let Stage::Talking(talk) = &self.stage {
             talk.leave_world(house);
@@ -261,7 +261,7 @@ impl Talk {
         twin.begin(client.id, noted)
     }
 
-    /// Passes bytes on, also to the twin.
+    /// Passes bytes to the receiver and to its twin.
     fn hear(&mut self, bytes: &[u8], house: &mut House) -> Result<Result<(), Ending>, Broken> {
         let Talk { client, receiver, twin, .. } = self;
         let at = client.at(house.clock.now());
@@ -317,7 +317,7 @@ fn ended(ending: &Ending) -> &'static str {
     }
 }
 
-/// The budget that was taken of for a call.
+/// The budget from which a call takes.
 fn spends(call: &Call) -> Option<Spending> {
     let is_spent = |granted: &Result<(), Denied>| !matches!(granted, Err(Denied::Rejected(..)));
     match call {

@@ -9,23 +9,23 @@ use crate::testkit::check::Deeds;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     by_name: BTreeMap<&'static str, u64>,
-    /// Time that players have spent in worlds, all together, in ticks of a thirtieth of a second.
+    /// Total time that players spent in worlds, in ticks of 1/30 s.
     pub player_ticks: u64,
-    /// Messages that bots have heard and checked.
+    /// Messages that bots received and checked.
     pub messages: u64,
-    /// What the bots did.
+    /// The actions of the bots.
     pub deeds: Deeds,
-    /// A hash over everything that was compared: the same seed gives the same.
+    /// A hash of everything that was compared: the same seed gives the same hash.
     pub hash: u64,
 }
 
 impl Counts {
-    /// Counts one.
+    /// Increments a count.
     pub fn add(&mut self, name: &'static str) {
         self.more(name, 1);
     }
 
-    /// Counts several.
+    /// Adds to a count.
     pub fn more(&mut self, name: &'static str, count: u64) {
         *self.by_name.entry(name).or_default() += count;
     }
@@ -35,7 +35,7 @@ impl Counts {
         self.hash = (self.hash ^ value).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
     }
 
-    /// Adds those of another run.
+    /// Adds the counts of another run.
     pub fn merge(&mut self, other: &Counts) {
         other.by_name.iter().for_each(|(name, count)| self.more(name, *count));
         self.player_ticks += other.player_ticks;
@@ -44,7 +44,7 @@ impl Counts {
         self.mix(other.hash);
     }
 
-    /// The time that players have spent in worlds.
+    /// Total time that players spent in worlds.
     pub fn player_time(&self) -> Duration {
         Duration::from_nanos(self.player_ticks * 1_000_000_000 / 30)
     }

@@ -9,7 +9,7 @@ use crate::client::picture::Picture;
 use crate::packet::ClientPacket;
 use crate::testkit::check::{Check, Deeds, Fault, Rule};
 
-/// Begins each line of the operator that the simulation counts.
+/// The prefix of the operator's lines that the simulation counts.
 pub const NOTICE: &str = "notice ";
 
 /// See the [module](self).
@@ -22,18 +22,19 @@ pub struct Ear {
     pub notices: Vec<u32>,
     /// Why the connection ended before the bot wanted it to.
     pub ending: Option<String>,
-    /// What the bot did.
+    /// The actions of the bot.
     pub deeds: Deeds,
-    /// Messages heard.
+    /// Messages received.
     pub messages: u64,
-    /// Whether the bot's line has been in trouble: packets without a tick may then arrive late.
+    /// Whether the bot's connection had network faults: packets without a tick may then arrive
+    /// late.
     pub is_troubled: bool,
-    /// Whether the operator has granted the bot something: it then has what it did not earn.
+    /// Whether the operator has granted the bot resources, so that it has more than it earned.
     pub is_granted: bool,
 }
 
 impl Ear {
-    /// The ear of a bot of this layout.
+    /// The checks of a bot of this layout.
     pub fn new(is_native: bool) -> Ear {
         Ear {
             check: Check::new(is_native),
@@ -47,15 +48,16 @@ impl Ear {
         }
     }
 
-    /// Whether the simulation itself, and not the server, is the cause of a fault.
+    /// Whether the simulation itself, and not the server, causes this fault.
     fn is_excused(&self, Fault { rule, detail }: &Fault) -> bool {
         let is_moomoo = !self.picture().is_native;
         match rule {
-            // Without a tick in the packet, time is the time of arrival, which a troubled line bends.
+            // A packet without a tick is dated by its time of arrival, which network faults
+            // distort.
             Rule::TooFast => self.is_troubled && is_moomoo,
             Rule::GainUnearned => self.is_granted || self.is_troubled && is_moomoo,
-            // A line that stalls hands over at once what was said in good time; and an address is
-            // shared with clients that misbehave.
+            // A stalled connection delivers at once what was sent over time; and the address is
+            // shared with misbehaving clients.
             Rule::ServerError => {
                 detail.starts_with("address_") || self.is_troubled && detail.contains("_too_soon")
             }

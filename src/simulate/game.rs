@@ -17,12 +17,12 @@ use crate::world::command::decode_frame;
 use crate::world::rules::AnimalKind;
 use crate::world::{Action, Identity, PlayerId, Refusal, Resource, Spawned, TickHz, World, rules};
 
-/// Ticks a second of every room.
+/// Ticks per second of every room.
 pub const TICK_HZ: u32 = 30;
-/// Shortest and longest time between two commands of the operator in one room.
+/// Shortest and longest time between two operator commands in a room.
 const ORDERS_EVERY: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(1_200)];
 
-/// What the operator asked, and where the answer comes.
+/// A query of the operator, and the channel for its answer.
 struct Question {
     answer: Receiver<Result<(), Refusal>>,
     /// The number of its notice, if it is one.
@@ -30,7 +30,7 @@ struct Question {
     asked: u32,
 }
 
-/// What the operator wants of the host.
+/// An action of the operator that the host must perform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Nothing.
@@ -39,9 +39,9 @@ pub enum Order {
     Kick(PlayerId),
     /// Ban the address of this player's client for a while.
     Ban(PlayerId),
-    /// Nothing: the grant to this player is queued.
+    /// Nothing: the grant to this player is already queued.
     Granted(PlayerId),
-    /// End the room, and begin it again from its snapshot.
+    /// End the room, and restart it from its snapshot.
     Restart,
 }
 
@@ -54,14 +54,15 @@ pub struct Game {
     dice: Dice,
     orders: Duration,
     questions: Vec<Question>,
-    /// The lines that the operator has said to everyone: after which tick, and their numbers.
+    /// The notices that the operator sent to everyone: the tick after which each was sent, and its
+    /// number.
     pub notices: Vec<(u32, u32)>,
     next_notice: u32,
     wants_restart: bool,
 }
 
 impl Game {
-    /// A room of this name on a map of its own.
+    /// A room with this name and a map of its own.
     pub fn new(name: &str, seed: u64) -> Game {
         let mut dice = Dice::new(seed);
         let seed = dice.bits() as u32;
@@ -95,7 +96,7 @@ impl Game {
     /// Runs one tick.
     ///
     /// # Errors
-    /// The second world is not the same, or the room broke a promise.
+    /// The second world differs, or the room broke an invariant.
     pub fn tick(&mut self, now: Duration, counts: &mut Counts) -> Result<Arc<Published>, Broken> {
         let is_second = self.handle.tick().is_multiple_of(TICK_HZ);
         let wants = Wants { frame: true, checksum: is_second, snapshot: self.wants_restart };
@@ -118,7 +119,7 @@ impl Game {
         Ok(published)
     }
 
-    /// The room ends, and another goes on from this world under its name.
+    /// Ends the room; another with the same name continues from this snapshot.
     fn begin_again(&mut self, snapshot: &[u8]) -> Result<(), Broken> {
         self.handle.set_over();
         let world = World::restore(snapshot)
@@ -128,9 +129,9 @@ impl Game {
         Ok(())
     }
 
-    /// Moves the second world by the command frame.
+    /// Steps the second world with the command frame.
     fn follow(&mut self, ticked: &Ticked, counts: &mut Counts) -> Result<(), Broken> {
-        let rule = "a world that the command frames move is the same";
+        let rule = "a second world with the same command frames stays identical";
         let frame = ticked.frame.as_ref().ok_or_else(|| Broken::new(rule, "a tick has no command frame"))?;
         let frame = decode_frame(frame).map_err(|error| Broken::new(rule, format!("{error:?}")))?;
         if let Some(checksum) = ticked.checksum {
@@ -157,19 +158,20 @@ impl Game {
                 true
             }
         });
-        let rule = "a question of the operator is answered after its tick";
-        late.map_or(Ok(()), |asked| Err(Broken::new(rule, format!("asked before tick {asked}"))))
+        let rule = "an operator's query is answered after its tick";
+        late.map_or(Ok(()), |asked| Err(Broken::new(rule, format!("query made before tick {asked}"))))
     }
 
-    /// Seats and commands within their bounds, and as many seats as there are players.
+    /// Checks that seats and commands are within their bounds, and that there are as many seats as
+    /// players.
     fn check_load(&self, players: usize, now: Duration) -> Result<(), Broken> {
         let ([taken, free, resting, highest], waiting) = self.handle.load();
         if taken != players || taken + free + resting != highest {
             let detail = format!(
-                "{taken} seats are taken, {free} free, {resting} rest, of {highest}; players {players}"
+                "{taken} seats are taken, {free} free and {resting} resting, of {highest}; {players} players"
             );
             return Err(Broken::new(
-                "seats taken are players in the world, and every number is somewhere",
+                "every taken seat has a player in the world, and every number is accounted for",
                 detail,
             ));
         }
@@ -182,7 +184,7 @@ impl Game {
         Ok(())
     }
 
-    /// The operator does something, now and then.
+    /// Occasionally performs an action of the operator.
     pub fn order(&mut self, now: Duration, counts: &mut Counts) -> Order {
         if now < self.orders || self.handle.is_over() {
             return Order::None;
@@ -235,44 +237,45 @@ impl Game {
     }
 
     fn ask(&mut self, action: Action, notice: Option<u32>) {
-        // Busy: the question was not asked.
+        // The room was busy, so the query was not queued.
         if let Ok(answer) = self.handle.command(action) {
             self.questions.push(Question { answer, notice, asked: self.handle.tick() });
         }
     }
 
-    /// Each taken seat belongs to a connection that is there.
+    /// Checks that each taken seat belongs to an open connection.
     ///
     /// # Errors
-    /// One does not.
+    /// A seat does not.
     pub fn check_seats(&self, is_there: impl Fn(u64) -> bool) -> Result<(), Broken> {
         for player in self.shadow.players() {
             if let Some(Seat::Connected(number)) = self.handle.seat(player.id)
                 && !is_there(number)
             {
-                let detail = format!("player {} is that of connection {number}, which is over", player.id.0);
-                return Err(Broken::new("a seat is given back when its connection ends", detail));
+                let detail =
+                    format!("player {} belongs to connection {number}, which has ended", player.id.0);
+                return Err(Broken::new("a seat is released when its connection ends", detail));
             }
         }
         Ok(())
     }
 
-    /// Whether everything has been given back.
+    /// Checks that everything has been released.
     ///
     /// # Errors
-    /// What has not.
+    /// Something has not.
     pub fn check_end(&self) -> Result<(), Broken> {
         let ([taken, ..], waiting) = self.handle.load();
         let players = self.shadow.players().count();
         if (taken, waiting, players) == (0, 0, 0) {
             return Ok(());
         }
-        let detail = format!("{taken} seats, {waiting} commands and {players} players are left");
-        Err(Broken::new("at the end every seat and every command has been given back", detail))
+        let detail = format!("{taken} seats, {waiting} commands and {players} players remain");
+        Err(Broken::new("every seat and command is released at the end", detail))
     }
 }
 
-/// Refusals are counted together: which they are is the world's own test.
+/// All rejections are counted together: the world's own tests distinguish them.
 fn rejected(_: Refusal) -> &'static str {
     "command rejected by the world"
 }

@@ -1,4 +1,4 @@
-//! Clients that misbehave, or use their limits to the full.
+//! Clients that misbehave, or that use their limits to the full.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use crate::session::NATIVE_VERSION;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::upgrade;
 
-/// What a client does.
+/// The behaviour of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Sends random bytes instead of frames.
     Garbage,
-    /// Sends broken MessagePack, unknown codes and wrong arguments in good frames.
+    /// Sends malformed MessagePack, unknown codes and wrong arguments in valid frames.
     BrokenPackets,
     /// Sends more messages than its budget allows.
     Flood,
@@ -23,22 +23,23 @@ pub enum Kind {
     AtBudget,
     /// Stops in the middle of a frame.
     HalfFrame,
-    /// Never says hello.
+    /// Never sends `hello`.
     NoHello,
-    /// Says hello late, but in time.
+    /// Sends `hello` late, but in time.
     LateHello,
     /// Stops in the middle of its request.
     HalfRequest,
-    /// Leaves as soon as it has come, and comes again.
+    /// Disconnects as soon as it has connected, and connects again.
     Storm,
-    /// Plays under a name that others have, and founds and leaves clans as fast as it may.
+    /// Plays under a name that other players have, and founds and leaves clans as fast as its
+    /// limits allow.
     ClanSpam,
     /// Watches without a body.
     Watcher,
 }
 
 impl Kind {
-    /// All of them.
+    /// All behaviours.
     pub const ALL: [Kind; 11] = [
         Kind::Garbage,
         Kind::BrokenPackets,
@@ -53,7 +54,7 @@ impl Kind {
         Kind::Watcher,
     ];
 
-    /// Its name in the summary.
+    /// The name in the summary.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Garbage => "hostile: garbage",
@@ -79,12 +80,12 @@ impl Kind {
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Hostile {
-    /// What it does.
+    /// The behaviour.
     pub kind: Kind,
     dialect: Arc<Dialect>,
     dice: Dice,
     began: Duration,
-    /// When the response came.
+    /// When the response arrived.
     opened: Option<Duration>,
     next: Duration,
     sequence: u32,
@@ -93,7 +94,7 @@ pub struct Hostile {
 }
 
 impl Hostile {
-    /// A client that begins `now`.
+    /// A client that begins at `now`.
     pub fn new(kind: Kind, dialect: Arc<Dialect>, seed: u64, now: Duration) -> Hostile {
         Hostile {
             kind,
@@ -108,7 +109,7 @@ impl Hostile {
         }
     }
 
-    /// Its request, or as much of it as it sends.
+    /// The request, or the part of it that the client sends.
     pub fn request(&self, target: &str) -> Vec<u8> {
         let key = upgrade::encode_key([7; upgrade::KEY_BYTES]);
         let mut request = upgrade::request("localhost:3000", target, &key, &[]);
@@ -118,12 +119,12 @@ impl Hostile {
         request
     }
 
-    /// Bytes have come: the first are the response.
+    /// Handles received bytes, which begin with the response.
     pub fn heard(&mut self, now: Duration) {
         self.opened.get_or_insert(now);
     }
 
-    /// Adds what it sends now; returns whether it leaves.
+    /// Appends what the client sends now; returns whether it disconnects.
     pub fn act(&mut self, now: Duration, out: &mut Vec<u8>) -> bool {
         let Some(opened) = self.opened else { return now > self.began + Duration::from_secs(20) };
         if now < self.next {

@@ -28,20 +28,21 @@ use crate::room::seats::Seat;
 use crate::session::Breach;
 use crate::ws::http::RequestHead;
 
-/// Clients of one address: fewer than there are connections of one address, so that some are refused.
+/// Maximum number of clients per address: fewer than the connections per address, so that some are
+/// refused.
 const PER_ADDRESS: usize = 5;
-/// Threads that would tell clients.
+/// Number of threads that send updates to clients.
 const WORKERS: usize = 2;
 
-/// A client that has just been told the newest state, and could take all of it.
+/// A client that was just sent the newest state, and could receive all of it.
 pub struct Told {
     /// The client.
     pub client: Arc<Client<ServerEnd>>,
-    /// What it was told of.
+    /// The published state that it was sent.
     pub published: Arc<Published>,
 }
 
-/// What a worker has of one room.
+/// A worker's view of one room.
 #[derive(Default)]
 struct Part {
     audience: Audience<ServerEnd>,
@@ -66,16 +67,16 @@ pub struct House {
     pub budgets: Budgets,
     /// The rooms.
     pub games: Vec<Game>,
-    /// The numbers of the notices that each native client must hear, by the client's number.
+    /// The numbers of the notices that each native client must receive, by the client's number.
     pub notices: BTreeMap<u64, Vec<u32>>,
-    /// The numbers of the clients that the operator has granted something.
+    /// The numbers of the clients to which the operator granted resources.
     pub granted: BTreeSet<u64>,
     codes: Arc<Codes>,
     handles: Vec<Arc<Handle>>,
     workers: Vec<Worker>,
     clients: BTreeMap<u64, Arc<Client<ServerEnd>>>,
     next_client: u64,
-    /// When each bucket is full again, by what was seen to be spent.
+    /// When each bucket is full again, computed from the observed spending.
     spent: BTreeMap<(Household, &'static str), (Spending, Duration)>,
     bans: Vec<(Duration, SocketAddr)>,
     dice: Dice,
@@ -83,7 +84,7 @@ pub struct House {
 }
 
 impl House {
-    /// A host with so many rooms, for so many connections.
+    /// A host with that many rooms, for that many connections.
     pub fn new(seed: u64, rooms: usize, peers: usize, planted: Option<Planted>) -> House {
         let mut dice = Dice::new(seed);
         let name = |room: usize| if room == 0 { String::new() } else { format!("room-{room}") };
@@ -113,7 +114,7 @@ impl House {
         }
     }
 
-    /// An address as limits count it.
+    /// The unit in which limits count this address.
     pub fn household(address: SocketAddr) -> Household {
         Household::of(address.ip())
     }
@@ -124,10 +125,10 @@ impl House {
         self.next_client
     }
 
-    /// Checks a request.
+    /// Admits or refuses a request.
     ///
     /// # Errors
-    /// It does not become a client.
+    /// It is refused.
     pub fn enter(
         &mut self,
         head: &RequestHead,
@@ -148,7 +149,7 @@ impl House {
         entered
     }
 
-    /// Gives a client to a worker.
+    /// Assigns a client to a worker.
     pub fn welcome(&mut self, client: &Arc<Client<ServerEnd>>) {
         self.clients.insert(client.id, Arc::clone(client));
         self.notices.insert(client.id, Vec::new());
@@ -157,15 +158,15 @@ impl House {
         self.workers[worker].parts[room].audience.members.push(Member::new(Arc::clone(client)));
     }
 
-    /// Planted: whether this client's seat is forgotten.
+    /// Planted fault: whether this client's seat is leaked.
     pub fn leaks_this_seat(&self, client: &Client<ServerEnd>) -> bool {
         self.planted == Some(Planted::SeatLeaked) && client.id.is_multiple_of(3)
     }
 
-    /// A tick of every room, and the operator's commands before it.
+    /// Runs the operator's commands and a tick of every room.
     ///
     /// # Errors
-    /// A promise is broken.
+    /// An invariant is broken.
     pub fn tick(&mut self, counts: &mut Counts) -> Result<(), Broken> {
         let now = self.clock.now();
         self.unban(now, counts);
@@ -174,7 +175,7 @@ impl House {
             self.carry_out(order, room, now, counts);
             let published = self.games[room].tick(now, counts)?;
             if !Arc::ptr_eq(&self.handles[room], &self.games[room].handle) {
-                // The room has begun again: the clients of its earlier run are closed.
+                // The room was restarted: the clients of its previous run are closed.
                 let over = std::mem::replace(&mut self.handles[room], Arc::clone(&self.games[room].handle));
                 for client in self.clients.values().filter(|client| Arc::ptr_eq(&client.room, &over)) {
                     client.close(Ending::Breach(Breach::GoingAway), now);
@@ -228,10 +229,10 @@ impl House {
         });
     }
 
-    /// The turns of the workers that are awake. Returns the clients that were told everything.
+    /// Runs the turns of the workers that are awake. Returns the clients that were sent everything.
     ///
     /// # Errors
-    /// A promise is broken.
+    /// An invariant is broken.
     pub fn tell(&mut self, counts: &mut Counts) -> Result<Vec<Told>, Broken> {
         let (now, mut told) = (self.clock.now(), Vec::new());
         for worker in &mut self.workers {
@@ -271,25 +272,25 @@ impl House {
         Ok(told)
     }
 
-    /// Books a token that was spent.
+    /// Records a token that was spent.
     pub fn spent(&mut self, address: SocketAddr, spending: Spending) {
         let (key, now) = ((House::household(address), spending.rule()), self.clock.now());
         let (_, full_at) = self.spent.entry(key).or_insert((spending, Duration::ZERO));
         *full_at = (*full_at).max(now) + spending.rate().every;
     }
 
-    /// Budgets and places are those of what was seen. A bucket that is full by now is full, whenever
-    /// it became so.
+    /// Compares budgets and places with the observations. A bucket that is full now counts as full,
+    /// whenever it became so.
     ///
     /// # Errors
-    /// They are not.
+    /// They differ.
     pub fn check(&self, clients: usize) -> Result<(), Broken> {
         let now = self.clock.now();
         for ((household, rule), (spending, full_at)) in &self.spent {
             let has = self.budgets.full_at(*household, *spending);
             if has.max(now) != (*full_at).max(now) {
                 let detail = format!("{rule} of {household} is full at {has:?} instead of {full_at:?}");
-                return Err(Broken::new("a budget holds what was not spent", detail));
+                return Err(Broken::new("a budget equals its unspent allowance", detail));
             }
         }
         let places = self.admission.held(Place::Client);
@@ -300,29 +301,30 @@ impl House {
         Ok(())
     }
 
-    /// Each taken seat belongs to a client that is there.
+    /// Checks that each taken seat belongs to a client.
     ///
     /// # Errors
-    /// One does not.
+    /// A seat does not.
     pub fn check_seats(&self) -> Result<(), Broken> {
         self.games.iter().try_for_each(|game| game.check_seats(|number| self.clients.contains_key(&number)))
     }
 
-    /// Everything has been given back.
+    /// Checks that everything has been released.
     ///
     /// # Errors
     /// Something has not.
     pub fn check_end(&self) -> Result<(), Broken> {
         self.check(0)?;
         if self.admission.held(Place::Pending) != 0 {
-            let detail = format!("{} requests are left", self.admission.held(Place::Pending));
+            let detail = format!("{} requests remain", self.admission.held(Place::Pending));
             return Err(Broken::new("every place belongs to a client", detail));
         }
         self.games.iter().try_for_each(Game::check_end)
     }
 }
 
-/// One client's turn. `None` if it was not told of the ticks; otherwise whether it knows everything.
+/// Runs one client's turn. `None` if it was not informed of the ticks; otherwise whether it knows
+/// the whole state.
 fn serve(
     member: &mut Member<ServerEnd>,
     backlog: &Backlog,

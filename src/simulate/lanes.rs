@@ -1,4 +1,5 @@
-//! The rule of the lanes: while anything waits for a client, no row of the lane `latest` is queued.
+//! Checks the rule of the lanes: while bytes are queued for a client, no packet of the lane
+//! `latest` is queued.
 
 use super::broken::Broken;
 use crate::packet::{Direction, Lane};
@@ -6,15 +7,15 @@ use crate::peer::Endpoint;
 use crate::ws::Side;
 use crate::ws::frame::{Header, Opcode};
 
-/// Looks at frames that were queued behind others.
+/// Checks frames that were queued behind others.
 ///
 /// # Errors
-/// One is of the lane `latest`, or is no frame of the server's.
+/// A packet has the lane `latest`, or the bytes are not a frame of the server.
 pub fn check(endpoint: &Endpoint, mut frames: &[u8]) -> Result<(), Broken> {
-    let rule = "no state is queued while anything waits";
+    let rule = "no state is queued while older bytes wait";
     while !frames.is_empty() {
         let Ok(Some((header, size))) = Header::decode(frames, Side::Server) else {
-            return Err(Broken::new(rule, "what is queued is no whole frame"));
+            return Err(Broken::new(rule, "a queued piece is not a whole frame"));
         };
         let end = size + header.length as usize;
         let payload = &frames[size..end];

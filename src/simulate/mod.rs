@@ -2,12 +2,12 @@
 //! checking bots, misbehaving clients and network faults.
 //!
 //! ```text
-//!   person ──► wire ──► connection ──► room ──► worker ──► wire ──► person
+//!   client ──► wire ──► connection ──► room ──► worker ──► wire ──► client
 //!   bot or     delays,  the same code as `net` drives:                checks
 //!   hostile    cuts     `host`, `peer`, `room`                        everything
 //! ```
 //!
-//! Everything follows from the seed: there is no clock, socket or thread, and the same seed gives
+//! The seed determines everything: there is no clock, socket or thread, and the same seed gives
 //! the same run. `run` ends with the name of the first broken invariant, or with the [`Counts`]
 //! of injected faults and their effects. After each tick and each second the simulation compares:
 //! received bytes with queued bytes (`wire`), queued states with waiting bytes (`lanes`), each
@@ -40,27 +40,27 @@ use self::slot::Slot;
 use crate::client::dice::Dice;
 use crate::client::play::Meeting;
 
-/// What is simulated.
+/// The parameters of a simulation.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Everything follows from it.
+    /// The seed, which determines everything.
     pub seed: u64,
     /// Number of concurrent connections.
     pub peers: usize,
-    /// Virtual time; a few seconds follow in which everybody leaves.
+    /// Virtual time to simulate; all clients then leave within a few more seconds.
     pub time: Duration,
     /// Number of rooms.
     pub rooms: usize,
 }
 
-/// The end of a simulation that found something.
+/// A broken invariant and its circumstances.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The promise that was broken.
+    /// The broken invariant.
     pub broken: Broken,
-    /// When.
+    /// The virtual time.
     pub at: Duration,
-    /// On which of the connections, if it was one.
+    /// The connection, if one is concerned.
     pub connection: Option<usize>,
 }
 
@@ -72,21 +72,21 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Ticks a second of virtual time.
+/// Ticks per second of virtual time.
 const STEP_HZ: u64 = game::TICK_HZ as u64;
-/// Time for everybody to leave at the end.
+/// Time for all clients to leave at the end.
 const LEAVING_TIME: Duration = Duration::from_secs(10);
-/// Of this many updates of a client that knows everything, one is compared with the state.
+/// One in this many updates of a client that knows the whole state is compared with that state.
 const COMPARED: u32 = 40;
-/// Connections that come in one tick.
+/// Maximum number of connections that begin in one tick.
 const BURST: usize = 20;
 
-/// Runs a simulation to its end, or to the first broken promise.
+/// Runs a simulation to its end, or to the first broken invariant.
 pub fn run(plan: &Plan) -> (Counts, Option<Failure>) {
     run_with(plan, None)
 }
 
-/// The same with a planted fault.
+/// The same, with a planted fault.
 pub fn run_with(plan: &Plan, planted: Option<Planted>) -> (Counts, Option<Failure>) {
     let mut simulation = Simulation::new(plan, planted);
     let failure = simulation.run(plan.time).err().map(|broken| Failure {
@@ -106,7 +106,7 @@ struct Simulation {
     steps: u64,
     burst: Duration,
     planted: Option<Planted>,
-    /// The connection at work.
+    /// The connection being processed.
     at: Option<usize>,
 }
 
@@ -131,7 +131,7 @@ impl Simulation {
         while self.now() < time {
             self.step(true)?;
         }
-        // Bots say goodbye; whoever is left then closes its socket.
+        // Bots close in an orderly way; the other clients then close their sockets.
         self.slots.iter_mut().for_each(Slot::leave);
         while self.now() < time + LEAVING_TIME {
             self.step(false)?;
@@ -143,7 +143,7 @@ impl Simulation {
         self.house.check_end()?;
         if let Some(slot) = self.slots.iter().position(|slot| !slot.is_empty()) {
             self.at = Some(slot);
-            return Err(Broken::new("at the end every connection is over", "it is not"));
+            return Err(Broken::new("every connection is closed at the end", "it is not closed"));
         }
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Several connections end, and come again in one tick.
+    /// Ends several connections and starts them again in one tick.
     fn begin_burst(&mut self, now: Duration) {
         self.burst = now + self.dice.between(Duration::from_secs(12), Duration::from_secs(40));
         self.counts.add("burst of joins");
@@ -195,19 +195,19 @@ impl Simulation {
         }
     }
 
-    /// What a client was told is what is.
+    /// Compares clients' pictures with the published state.
     fn compare(&mut self, told: &Told) -> Result<(), Broken> {
         let Some(number) = self.slots.iter().position(|slot| slot.client() == Some(told.client.id)) else {
             return Ok(());
         };
         self.at = Some(number);
         if self.slots[number].compare(told, self.house.clock.now())? {
-            self.counts.add("compared with what is");
+            self.counts.add("clients compared with the published state");
         }
         Ok(())
     }
 
-    /// What is checked each second.
+    /// The checks of each second.
     fn check(&mut self) -> Result<(), Broken> {
         self.house.check_seats()?;
         for (number, slot) in self.slots.iter().enumerate() {

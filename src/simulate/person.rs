@@ -14,10 +14,10 @@ use crate::client::dice::Dice;
 
 /// Time between two looks of a bot at its picture.
 const ACT_EVERY: Duration = Duration::from_millis(66);
-/// Bytes that a slow reader takes in one step, at most.
+/// Maximum number of bytes that a slow reader takes in one step.
 const SLOW_BYTES: u32 = 40;
 
-/// Who is at the far end.
+/// The kind of client.
 pub enum Who {
     /// A bot that checks everything.
     Bot(Box<Bot<Ear>>),
@@ -29,11 +29,11 @@ pub enum Who {
 pub struct Person {
     /// Its connection.
     pub wire: Arc<Wire>,
-    /// Who it is.
+    /// Its kind.
     pub who: Who,
-    /// Whether its line has had trouble that can make the server close it.
+    /// Whether it had network faults for which the server may close it.
     pub is_troubled: bool,
-    /// It reads and writes no more.
+    /// It neither reads nor writes any more.
     pub is_gone: bool,
     dice: Dice,
     out: Vec<u8>,
@@ -45,7 +45,7 @@ pub struct Person {
 }
 
 impl Person {
-    /// A person who begins `now`, with this to send first.
+    /// A client that begins at `now` and sends these bytes first.
     pub fn new(wire: Arc<Wire>, who: Who, out: Vec<u8>, seed: u64, now: Duration) -> Person {
         let mut dice = Dice::new(seed);
         let seconds = |dice: &mut Dice, least, most| {
@@ -66,10 +66,10 @@ impl Person {
         }
     }
 
-    /// Reads, acts and writes; the line may get into trouble.
+    /// Reads, acts and writes; may inject a network fault.
     ///
     /// # Errors
-    /// What the bot heard breaks a rule.
+    /// The bot received something that breaks a rule.
     pub fn step(&mut self, now: Duration, counts: &mut Counts) -> Result<(), Broken> {
         if self.is_gone {
             return Ok(());
@@ -88,7 +88,7 @@ impl Person {
         self.hear(counts)
     }
 
-    /// Ends its connection in an orderly way.
+    /// Closes its connection in an orderly way.
     pub fn leave(&mut self) {
         self.leaves = Duration::ZERO;
         self.slow_until = Duration::ZERO;
@@ -149,7 +149,8 @@ impl Person {
             }
             3 => {
                 counts.add("vanished");
-                // With small buffers the server meets a kernel that takes nothing, and else a silence.
+                // With small buffers the server's sends block; with large ones it only notices
+                // silence.
                 if self.dice.below(2) == 0 {
                     self.wire.set_buffer(SLOW_BUFFER_BYTES);
                 }
@@ -179,14 +180,14 @@ impl Person {
             let most = self.dice.below(SLOW_BYTES) as usize;
             return if most > 0 { self.read_once(most, now).map(drop) } else { Ok(()) };
         }
-        // A few pieces cut anywhere, then the rest.
+        // Splits a few messages at any byte, and sends the rest whole.
         let cuts = if self.dice.below(8) == 0 { self.dice.below(6) } else { 0 };
         for _ in 0..cuts {
             let most = 1 + self.dice.below(120) as usize;
             if !self.read_once(most, now)? {
                 return Ok(());
             }
-            counts.add("pieces cut anywhere");
+            counts.add("messages split at any byte");
         }
         self.read_up(now)
     }
@@ -200,14 +201,14 @@ impl Person {
         Ok(())
     }
 
-    /// Returns whether there were bytes.
+    /// Returns whether there were any bytes.
     fn read_once(&mut self, most: usize, now: Duration) -> Result<bool, Broken> {
         if self.is_gone {
             return Ok(false);
         }
         let read = self.wire.read(most);
         if let Some(place) = self.wire.mismatch() {
-            let detail = format!("byte {place} that arrived is not the one that was queued");
+            let detail = format!("received byte {place} differs from the queued one");
             return Err(Broken::new("every queued byte arrives once and in order", detail));
         }
         match (&mut self.who, read) {
@@ -232,7 +233,7 @@ impl Person {
         Ok(true)
     }
 
-    /// What the bot found wrong.
+    /// The faults that the bot found.
     fn hear(&mut self, counts: &mut Counts) -> Result<(), Broken> {
         let Who::Bot(bot) = &mut self.who else { return Ok(()) };
         counts.messages += std::mem::take(&mut bot.observer.messages);
@@ -242,7 +243,7 @@ impl Person {
         }
     }
 
-    /// The checking bot, if it is one that reads.
+    /// The checking bot, if it is one and still reads.
     pub fn bot(&self) -> Option<&Bot<Ear>> {
         match &self.who {
             Who::Bot(bot) if !self.is_gone => Some(bot),

@@ -1,5 +1,5 @@
-//! A slot for one connection at a time: its client and the server's end; when it ends, the next one
-//! begins.
+//! A slot for one connection at a time: the client and the server's end. When the connection ends,
+//! the slot begins another.
 
 use core::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -36,9 +36,9 @@ const SPOKEN: [(&str, bool); 10] = [
     ("legacy", false),
     ("letters", true),
 ];
-/// Of this many persons, one misbehaves.
+/// One in this many clients misbehaves.
 const HOSTILE: u32 = 7;
-/// Connections of one address.
+/// Number of connections per address.
 const PER_ADDRESS: usize = 6;
 
 /// See the [module](self).
@@ -54,7 +54,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// A slot that begins soon.
+    /// A slot whose first connection begins soon.
     pub fn new(number: usize, rooms: usize, seed: u64) -> Slot {
         let mut dice = Dice::new(seed);
         let ip = Ipv4Addr::from_bits(0x0a00_0001 + (number / PER_ADDRESS) as u32);
@@ -70,10 +70,10 @@ impl Slot {
         }
     }
 
-    /// Both ends do what they do in one step.
+    /// Runs one step of both ends.
     ///
     /// # Errors
-    /// A promise is broken.
+    /// An invariant is broken.
     pub fn step(
         &mut self,
         house: &mut House,
@@ -101,7 +101,7 @@ impl Slot {
         self.end(house, counts)
     }
 
-    /// Whether nobody is here.
+    /// Whether the slot has no connection.
     pub fn is_empty(&self) -> bool {
         self.person.is_none() && self.connection.is_none()
     }
@@ -116,7 +116,7 @@ impl Slot {
         self.client().is_some()
     }
 
-    /// The person leaves: a bot with a close, the others without.
+    /// The client disconnects: a bot with a close frame, other clients without.
     pub fn leave(&mut self) {
         let Some(person) = &mut self.person else { return };
         match person.who {
@@ -125,7 +125,7 @@ impl Slot {
         }
     }
 
-    /// The person closes its socket.
+    /// The client closes its socket.
     pub fn close(&mut self) {
         if let Some(person) = &mut self.person {
             person.is_gone = true;
@@ -133,21 +133,21 @@ impl Slot {
         }
     }
 
-    /// The person leaves, and the next comes at this time.
+    /// The client disconnects, and the next one begins at this time.
     pub fn come_again_at(&mut self, time: Duration) {
         self.leave();
         self.next = time;
     }
 
-    /// Plants a fault on its line.
+    /// Plants a fault on its connection.
     pub fn lose_bytes(&self) {
         if let Some(person) = self.person.as_ref().filter(|_| self.has_client()) {
             person.wire.lose_next();
         }
     }
 
-    /// Hears everything that is under way, and compares what the bot knows with what is. Returns
-    /// whether there was something to compare.
+    /// Delivers all bytes on their way, and compares the bot's picture with the published state.
+    /// Returns whether there was something to compare.
     ///
     /// # Errors
     /// They differ.
@@ -161,16 +161,16 @@ impl Slot {
         let missing = person.wire.missing();
         let Some(bot) = person.bot() else { return Ok(false) };
         if missing > 0 {
-            let detail = format!("{missing} bytes that were queued are nowhere");
+            let detail = format!("{missing} queued bytes are lost");
             return Err(Broken::new("every queued byte arrives once and in order", detail));
         }
         told::compare(bot.observer.picture(), told.client.player(), &told.published)
     }
 
-    /// What the bot heard of the operator is what the operator said, in order and each once.
+    /// Checks that the bot received the operator's notices in order, each once.
     ///
     /// # Errors
-    /// It is not.
+    /// It did not.
     pub fn check(&self, house: &House) -> Result<(), Broken> {
         let bot = self.person.as_ref().and_then(Person::bot);
         let Some((bot, client)) = bot.zip(self.client()) else { return Ok(()) };
@@ -239,7 +239,7 @@ impl Slot {
         bot
     }
 
-    /// Ends what is over.
+    /// Removes ended connections.
     fn end(&mut self, house: &House, counts: &mut Counts) -> Result<(), Broken> {
         let is_over = self.connection.as_ref().is_none_or(Connection::is_over);
         if is_over && let Some(connection) = self.connection.take() {
@@ -253,7 +253,7 @@ impl Slot {
         let Some(person) = self.person.as_ref().filter(|person| is_over && person.is_gone) else {
             return Ok(());
         };
-        counts.more("sends taken in part", person.wire.partial_sends());
+        counts.more("partial sends", person.wire.partial_sends());
         if let Who::Bot(bot) = &person.who {
             counts.deeds.add(&bot.observer.deeds);
         }
@@ -263,7 +263,7 @@ impl Slot {
         Ok(())
     }
 
-    /// The server closes nobody who broke no rule and had no trouble.
+    /// Checks that the server closed no client that broke no rule and had no network faults.
     fn check_ending(&self, ending: &Ending) -> Result<(), Broken> {
         let Some(person) = &self.person else { return Ok(()) };
         let is_lawful = match &person.who {
@@ -274,7 +274,7 @@ impl Slot {
         let by_trouble = [Breach::SlowClient, Breach::Silent, Breach::HelloLate];
         let is_right = match ending {
             Ending::PeerClosed(_) | Ending::PeerLost => true,
-            // A line that stalls hands over all at once what was within the budget.
+            // A stalled connection delivers at once what was within the budget over time.
             Ending::Breach(Breach::MessageRate) => person.is_troubled || !is_lawful,
             Ending::Breach(breach) if by_operator.contains(breach) => true,
             Ending::Breach(breach) if by_trouble.contains(breach) => {
@@ -283,7 +283,7 @@ impl Slot {
             Ending::Breach(Breach::InternalError | Breach::Overloaded | Breach::Full) => false,
             _ => !is_lawful,
         };
-        let rule = "the server closes nobody who breaks no rule";
+        let rule = "the server never closes a client that breaks no rule";
         if is_right { Ok(()) } else { Err(Broken::new(rule, format!("closed: {ending}"))) }
     }
 }

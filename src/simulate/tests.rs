@@ -6,13 +6,13 @@ fn plan(seed: u64, peers: usize, seconds: u64) -> Plan {
     Plan { seed, peers, time: Duration::from_secs(seconds), rooms: 2 }
 }
 
-/// Everything that a simulation of a few minutes injects, and what must come of it.
+/// The faults that a simulation of a few minutes injects, and their required effects.
 const INJECTED: [&str; 40] = [
     "bot: json",
     "bot: msgpack",
     "burst of joins",
     "command rejected by the world",
-    "compared with what is",
+    "clients compared with the published state",
     "ended: a rule of RFC 6455",
     "ended: banned",
     "ended: going_away",
@@ -42,7 +42,7 @@ const INJECTED: [&str; 40] = [
     "operator: kick",
     "operator: say",
     "operator: spawn",
-    "pieces cut anywhere",
+    "messages split at any byte",
     "refused: no place for a client",
     "room restarted from its snapshot",
     "slow reader",
@@ -74,8 +74,8 @@ fn the_same_seed_gives_the_same_run_and_another_seed_another() {
 #[test]
 fn each_planted_fault_is_found_within_a_minute_and_again_from_its_seed() {
     for (planted, rule) in [
-        (Planted::BudgetKept, "a budget holds what was not spent"),
-        (Planted::SeatLeaked, "a seat is given back when its connection ends"),
+        (Planted::BudgetKept, "a budget equals its unspent allowance"),
+        (Planted::SeatLeaked, "a seat is released when its connection ends"),
         (Planted::MessageDropped, "every reliable message arrives once and in order"),
         (Planted::BytesLost, "every queued byte arrives once and in order"),
     ] {
@@ -86,7 +86,7 @@ fn each_planted_fault_is_found_within_a_minute_and_again_from_its_seed() {
             assert_eq!(Some(&failure), found().as_ref(), "{planted:?}");
             assert!(failure.at <= Duration::from_secs(60), "{failure}");
             let is_named = failure.broken.rule == rule;
-            // What a lost message was about may be seen missing before the next notice comes.
+            // The effect of a lost message may be noticed before the next notice arrives.
             assert!(is_named || planted == Planted::MessageDropped, "{planted:?}: {failure}");
         }
     }

@@ -10,7 +10,7 @@ use crate::feed::interest::Thing;
 use crate::limits;
 use crate::world::{EntityId, Fixed, PlayerId};
 
-/// Compares a picture with the state that its client was told of. A client without a living body is
+/// Compares a picture with the state that its client was sent. A client without a living body is
 /// not compared.
 ///
 /// # Errors
@@ -18,7 +18,7 @@ use crate::world::{EntityId, Fixed, PlayerId};
 pub fn compare(picture: &Picture, own: Option<PlayerId>, published: &Published) -> Result<bool, Broken> {
     let Some(index) = published.state.living(own) else { return Ok(false) };
     let wrong = differences(picture, index, published).err();
-    let rule = "what a client was told is what is";
+    let rule = "a client's picture matches the published state";
     wrong
         .map_or(Ok(true), |detail| Err(Broken::new(rule, format!("tick {}: {detail}", published.state.tick))))
 }
@@ -33,7 +33,11 @@ fn differences(picture: &Picture, index: usize, published: &Published) -> Result
     let near = |what: &str, told: (f64, f64), x: Fixed, y: Fixed| {
         let is = (px(x), px(y));
         let off = (told.0 - is.0).abs().max((told.1 - is.1).abs());
-        if off <= most_px { Ok(()) } else { Err(format!("{what} is at {is:?}, told at {told:?}")) }
+        if off <= most_px {
+            Ok(())
+        } else {
+            Err(format!("{what} is at {is:?}, but the client has it at {told:?}"))
+        }
     };
     let visible = || state.players.iter().filter(|seen| seen.alive && window.sees(seen.place()));
     if visible().count() <= limits::NEWCOMERS_PER_TURN {
@@ -67,7 +71,7 @@ fn differences(picture: &Picture, index: usize, published: &Published) -> Result
         let known = picture.objects.values().filter(|object| object.built.is_some());
         let exists = |id: u32| structures.iter().any(|built| built.id.0 == id);
         if let Some(gone) = known.map(|object| object.id).find(|id| !exists(*id)) {
-            return Err(format!("structure {gone} is known and gone"));
+            return Err(format!("structure {gone} is known but gone"));
         }
     }
     Ok(())
@@ -78,5 +82,5 @@ fn px(length: Fixed) -> f64 {
 }
 
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, told: T, is: T) -> Result<(), String> {
-    if told == is { Ok(()) } else { Err(format!("{what}: told {told:?}, is {is:?}")) }
+    if told == is { Ok(()) } else { Err(format!("{what}: the client has {told:?}, but it is {is:?}")) }
 }

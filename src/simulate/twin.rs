@@ -12,7 +12,7 @@ use crate::peer::{Driver, Receiver};
 use crate::session::Profile;
 use crate::world::{Command, PlayerId};
 
-/// What a receiver asked of its driver, and what it was granted.
+/// A request of a receiver to its driver, and what was granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     /// [`Driver::follow`].
@@ -25,16 +25,16 @@ pub enum Call {
     Watch(Option<PlayerId>),
 }
 
-/// Notes what a receiver asks of the driver behind it.
+/// Records what a receiver requests of the driver behind it.
 pub struct Noted<'d> {
     driver: &'d mut dyn Driver,
-    /// In order.
+    /// The requests, in order.
     pub calls: Vec<Call>,
     answers: Vec<u8>,
 }
 
 impl<'d> Noted<'d> {
-    /// Nothing is noted yet.
+    /// An empty record.
     pub fn new(driver: &'d mut dyn Driver) -> Noted<'d> {
         Noted { driver, calls: Vec::new(), answers: Vec::new() }
     }
@@ -82,20 +82,20 @@ impl Twin {
         Twin { receiver: client.receiver(), dice: Dice::new(seed) }
     }
 
-    /// Begins as the receiver did.
+    /// Begins like the receiver.
     ///
     /// # Errors
-    /// It began otherwise.
+    /// It began differently.
     pub fn begin(&mut self, client: u64, noted: Noted<'_>) -> Result<(), Broken> {
         let mut again = Again::new(noted.calls);
         self.receiver.begin(client, &mut again);
         again.end(&noted.answers)
     }
 
-    /// Hears bytes that the receiver has heard, cut elsewhere.
+    /// Receives the bytes that the receiver received, split differently.
     ///
     /// # Errors
-    /// It asked for something else, or answered something else.
+    /// It made another request or gave another answer.
     pub fn hear(&mut self, bytes: &[u8], at: At, noted: Noted<'_>) -> Result<(), Broken> {
         let mut again = Again::new(noted.calls);
         let mut rest = bytes;
@@ -111,7 +111,7 @@ impl Twin {
     }
 }
 
-/// Grants what was granted before.
+/// Grants what the receiver was granted.
 struct Again {
     calls: VecDeque<Call>,
     answers: Vec<u8>,

@@ -1,14 +1,14 @@
 //! A model of one TCP connection: two byte streams with bounded buffers, delays and cuts.
 //!
 //! ```text
-//!   person ─ write ─► up:   sent, on its way, arrived ─► server_read ─► server
-//!   person ◄─ read ── down: arrived, on its way, sent ◄─ Line::send ─── server
+//!   client ─ write ─► up:   sent, on its way, arrived ─► server_read ─► server
+//!   client ◄─ read ── down: arrived, on its way, sent ◄─ Line::send ─── server
 //! ```
 //!
-//! Bytes arrive in order, after a delay, unless the line stalls. A person may vanish without a FIN,
-//! or be half open: it is gone, and the first bytes that reach it are answered by a reset. The model
-//! also keeps the frames that the server has queued for the person, and compares every byte that
-//! arrives with them.
+//! Bytes arrive in order, after a delay, unless the connection stalls. A client may vanish without
+//! a FIN, or be half open: it is gone, and a reset answers the first bytes that reach it. The model
+//! also keeps the frames that the server has queued for the client, and compares every received
+//! byte with them.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -20,12 +20,12 @@ use crate::client::dice::Dice;
 use crate::host::client::{Client, Line};
 use crate::sync::Mutex;
 
-/// Bytes of one direction that fit the buffers of both kernels.
+/// Capacity of both kernels' buffers in one direction, in bytes.
 pub const BUFFER_BYTES: usize = 64 * 1024;
 /// The same for a slow reader.
 pub const SLOW_BUFFER_BYTES: usize = 3 * 1024;
 
-/// Virtual time, shared by the host and the lines.
+/// Virtual time, shared by the host and the connections.
 #[derive(Debug, Clone, Default)]
 pub struct Clock(Arc<AtomicU64>);
 
@@ -35,13 +35,13 @@ impl Clock {
         Duration::from_nanos(self.0.load(Ordering::Relaxed))
     }
 
-    /// Moves on to this time.
+    /// Advances to this time.
     pub fn set(&self, now: Duration) {
         self.0.store(now.as_nanos() as u64, Ordering::Relaxed);
     }
 }
 
-/// What one end reads.
+/// The result of a read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Read {
     /// Nothing yet.
@@ -54,13 +54,13 @@ pub enum Read {
     Reset,
 }
 
-/// One direction.
+/// One direction of a connection.
 #[derive(Debug)]
 struct Pipe {
     pieces: VecDeque<(Duration, Vec<u8>)>,
     bytes: usize,
     capacity: usize,
-    /// When the last piece arrives: none overtakes another.
+    /// When the last piece arrives: pieces never overtake each other.
     last: Duration,
     has_ended: bool,
 }
@@ -110,15 +110,15 @@ impl Pipe {
     }
 }
 
-/// The state of a person, as the network has it.
+/// The state of a client in the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Person {
     Here,
-    /// It closed its socket: what is sent to it breaks the connection.
+    /// It closed its socket: bytes sent to it break the connection.
     Closed,
-    /// Its machine is gone without a word.
+    /// Its machine vanished silently.
     Vanished,
-    /// Its machine has started anew, and answers the next bytes with a reset.
+    /// Its machine has restarted, and answers the next bytes with a reset.
     HalfOpen,
 }
 
@@ -144,10 +144,10 @@ struct Inner {
     expected: Expected,
     /// Frames queued since [`Wire::note`].
     noted: Option<Vec<u8>>,
-    /// Planted: the next send of whole frames is lost although the kernel took it.
+    /// Planted fault: the next send of whole frames is lost although the kernel accepted it.
     loses_next: bool,
     partial_sends: u64,
-    /// When the kernel took a part, and takes no more at that time.
+    /// When the kernel accepted only a part; it accepts nothing more at that time.
     full_at: Option<Duration>,
 }
 
@@ -159,7 +159,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// A new connection with delays of this range.
+    /// A new connection with delays in this range.
     pub fn new(clock: &Clock, seed: u64, delay: [Duration; 2]) -> Arc<Wire> {
         let inner = Inner {
             up: Pipe::new(),
@@ -181,7 +181,7 @@ impl Wire {
 
     // ---- the person's end -----------------------------------------------------------------------
 
-    /// Writes as much as the buffers take; returns how much.
+    /// Writes as many bytes as the buffers accept; returns the number.
     pub fn write(&self, bytes: &[u8]) -> usize {
         let inner = &mut *self.inner.lock();
         let count = bytes.len().min(inner.up.space());
@@ -205,24 +205,24 @@ impl Wire {
         read
     }
 
-    /// Says that no more will be written.
+    /// Closes the writing half.
     pub fn end(&self) {
         self.inner.lock().up.has_ended = true;
     }
 
-    /// Closes the person's socket.
+    /// Closes the client's socket.
     pub fn close(&self) {
         let inner = &mut *self.inner.lock();
         inner.up.has_ended = true;
         inner.person = Person::Closed;
     }
 
-    /// The person is gone without a word: nothing is read or written any more.
+    /// The client vanishes silently: it neither reads nor writes any more.
     pub fn vanish(&self, is_half_open: bool) {
         self.inner.lock().person = if is_half_open { Person::HalfOpen } else { Person::Vanished };
     }
 
-    /// Nothing arrives, at either end, before this time.
+    /// Delays all bytes in both directions until this time.
     pub fn stall(&self, until: Duration) {
         let inner = &mut *self.inner.lock();
         inner.stalled_until = inner.stalled_until.max(until);
@@ -232,12 +232,12 @@ impl Wire {
         }
     }
 
-    /// The buffers of the direction to the person.
+    /// Sets the buffer size of the direction to the client.
     pub fn set_buffer(&self, bytes: usize) {
         self.inner.lock().down.capacity = bytes;
     }
 
-    /// Everything under way to the person arrives now.
+    /// Delivers all bytes on their way to the client.
     pub fn hurry(&self) {
         let (now, inner) = (self.clock.now(), &mut *self.inner.lock());
         inner.down.pieces.iter_mut().for_each(|(arrives, _)| *arrives = (*arrives).min(now));
@@ -246,7 +246,7 @@ impl Wire {
 
     // ---- the server's end -----------------------------------------------------------------------
 
-    /// Reads at most `most` bytes of the person.
+    /// Reads at most `most` bytes from the client.
     pub fn server_read(&self, most: usize) -> Read {
         let inner = &mut *self.inner.lock();
         match inner.person {
@@ -257,12 +257,12 @@ impl Wire {
         }
     }
 
-    /// The server says that it will send nothing more.
+    /// Closes the server's writing half.
     pub fn server_end(&self) {
         self.inner.lock().down.has_ended = true;
     }
 
-    /// Writes the response to a request: it fits, since it is the first that is sent.
+    /// Writes the response to a request, which always fits, since it is sent first.
     pub fn respond(&self, response: &[u8]) {
         let inner = &mut *self.inner.lock();
         inner.expected.queued(response);
@@ -272,17 +272,17 @@ impl Wire {
 
     // ---- what is checked ------------------------------------------------------------------------
 
-    /// The place of the first byte that arrived and was not the one that was queued.
+    /// The position of the first received byte that differs from the queued one.
     pub fn mismatch(&self) -> Option<usize> {
         self.inner.lock().expected.mismatch
     }
 
-    /// Bytes that were queued and have not arrived.
+    /// The number of bytes that were queued and have not arrived.
     pub fn missing(&self) -> usize {
         self.inner.lock().expected.missing()
     }
 
-    /// From now on the queued frames are kept for [`Wire::noted`].
+    /// Starts to keep the queued frames for [`Wire::noted`].
     pub fn note(&self) {
         self.inner.lock().noted = Some(Vec::new());
     }
@@ -297,7 +297,7 @@ impl Wire {
         self.inner.lock().loses_next = true;
     }
 
-    /// Sends that the kernel took only in part.
+    /// The number of sends that the kernel accepted only in part.
     pub fn partial_sends(&self) -> u64 {
         self.inner.lock().partial_sends
     }
@@ -333,7 +333,7 @@ impl Expected {
     }
 }
 
-/// The server's end of a wire, as a client's line.
+/// The server's end of a connection, as a client's line.
 #[derive(Debug)]
 pub struct ServerEnd(pub Arc<Wire>);
 
@@ -351,7 +351,7 @@ impl Line for ServerEnd {
         if inner.full_at == Some(now) {
             space = 0;
         } else if inner.dice.below(50) == 0 {
-            // A kernel may take any part, and then takes no more at once.
+            // A kernel may accept any part, and then accepts nothing more at once.
             space = space.min(inner.dice.below(400) as usize);
             inner.full_at = Some(now);
         }

@@ -306,7 +306,7 @@ impl Pressure {
             self.a_second(self.bytes),
         );
         if let Some(lines) = self.lines_heard {
-            let _ = writeln!(text, "  received     {lines} of their chat lines by a client on the same map");
+            let _ = writeln!(text, "  chat         {lines} lines, received by a client on the same map");
         }
         for (ending, count) in &self.endings {
             let _ = writeln!(text, "  {ending:?} {count} times");
@@ -405,7 +405,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("6 frames (3 a second), 100 bytes a second\n  received     3 of their chat lines by a client on the same map\n  \"status 503\" 7 times\n"),
+            text.contains("6 frames (3 a second), 100 bytes a second\n  chat         3 lines, received by a client on the same map\n  \"status 503\" 7 times\n"),
             "{text}"
         );
         let json: serde_json::Value = serde_json::from_str(&pressure.json(Attack::Churn)).expect("JSON");

@@ -2,7 +2,7 @@
 //! received, in order.
 //!
 //! The caller passes in the packets that the client sent ([`Check::said`]) and received
-//! ([`Check::hear`]) with their time of arrival. A received packet is held against the [`Picture`]
+//! ([`Check::hear`]) with their time of arrival. A received packet is compared with the [`Picture`]
 //! before it, and then the picture takes it. The results are [`Fault`]s, each a broken [`Rule`].
 //! After a fault the check continues as well as it can, so that one cause may show as several
 //! faults. It uses no socket and no clock.
@@ -74,7 +74,7 @@ impl Check {
         deeds
     }
 
-    /// What is known of the world.
+    /// The picture of the world.
     pub fn picture(&self) -> &Picture {
         &self.common.picture
     }

@@ -12,7 +12,7 @@ use crate::client::picture::Picture;
 use crate::client::policy::Policy;
 use crate::packet::{ClientPacket, Dialect, PacketError};
 
-/// A bot that checks what it is sent.
+/// A bot that checks what it receives.
 pub type CheckingBot = Bot<Checked>;
 
 /// See the [module](self).
@@ -21,9 +21,9 @@ pub struct Checked {
     /// The bot's name, for the details of faults.
     name: String,
     check: Check,
-    /// When the last update came, unless the bot has died since.
+    /// When the last update arrived, unless the bot has died since.
     updated: Option<Duration>,
-    /// What it measured.
+    /// Its measurements.
     pub tally: Tally,
 }
 

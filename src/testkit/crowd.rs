@@ -1,7 +1,7 @@
-//! Many bots on few threads: one `epoll` a thread over sockets that do not block.
+//! Many bots on few threads: one `epoll` per thread over sockets that do not block.
 //!
 //! ```text
-//!   dial, a few at a time ─► all have come (or had their time) ─► settle ─► measure ─► say goodbye
+//!   dial, a few at a time ─► all connected (or timed out) ─► settle ─► measure ─► say goodbye
 //! ```
 //!
 //! Bots do not reconnect: when the server has ended the last connection, the measurement ends as

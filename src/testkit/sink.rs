@@ -71,7 +71,7 @@ mod tests {
     use crate::packet::Codes;
 
     #[test]
-    fn it_grants_the_upgrade_and_says_nothing_more() {
+    fn it_grants_the_upgrade_and_sends_nothing_more() {
         let listener = bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
         let url: Url =
             format!("ws://{}/play", listener.local_addr().expect("its address")).parse().expect("a URL");

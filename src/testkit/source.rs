@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_address_stays_what_it_is_and_others_are_refused() {
+    fn a_plain_address_is_kept_and_invalid_patterns_are_refused() {
         let one: Source = "127.0.0.1".parse().unwrap();
         assert_eq!(one.address(5_000).to_string(), "127.0.0.1");
         for text in ["", "127.0.x", "localhost", "::1", "127.0.0.1x"] {

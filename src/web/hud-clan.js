@@ -43,7 +43,7 @@ export function clanPanel(clans, ownId) {
   /** @type {Row[]} */
   const members = own.members.map(({ id, name }) => ({
     key: `member-${id}`, name, note: [id === ownId ? 'you' : '', id === owner ? 'owner' : ''].filter(Boolean).join(', '), player: id,
-    acts: own.isOwner && plays && id !== ownId ? [{ act: 'kick', label: 'Put out', title: `Put ${name} out of the clan` }] : [],
+    acts: own.isOwner && plays && id !== ownId ? [{ act: 'kick', label: 'Kick', title: `Kick ${name} out of the clan` }] : [],
   }));
   /** @type {Row[]} */
   const asks = own.isOwner ? own.asks.map(({ id, name }) => ({
@@ -51,7 +51,7 @@ export function clanPanel(clans, ownId) {
     acts: plays ? [{ act: 'yes', label: 'Yes', title: `Let ${name} in` }, { act: 'no', label: 'No', title: `Do not let ${name} in` }] : [],
   })) : [];
   const title = `[${clans.all.get(own.id)?.name ?? ''}]`;
-  return { title, leave: plays ? (own.isOwner ? 'End the clan' : 'Leave the clan') : '', mayFound: false, members, asks, list };
+  return { title, leave: plays ? (own.isOwner ? 'Dissolve the clan' : 'Leave the clan') : '', mayFound: false, members, asks, list };
 }
 
 export class ClanHud {
@@ -83,7 +83,7 @@ export class ClanHud {
   found() {
     const name = cut(this.name.value, CLAN_CHARS);
     if (name === '') return;
-    if ([...this.world.clans.all.values()].some((clan) => clan.name === name)) this.tell(`There is a clan named ${name} already`);
+    if ([...this.world.clans.all.values()].some((clan) => clan.name === name)) this.tell(`There is already a clan named ${name}`);
     else if (this.wishes.found(name)) this.name.value = '';
     this.name.blur();
   }

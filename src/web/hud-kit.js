@@ -181,9 +181,9 @@ export function whyNot(world, heading) {
   const missing = RESOURCES.filter((_, resource) => world.stock[resource] < cost[resource]);
   if (missing.length > 0) return `Not enough ${missing.join(' and ')}`;
   if (!item) return '';
-  if (item.group === 'food') return own.health < MAX_HEALTH ? '' : 'You are well already';
-  if (!mayBuild(item, world.built.kit.counts)) return 'You have as many of these as there may be';
-  return ghostOf(world, heading)?.possible ? '' : 'There is no room for it here';
+  if (item.group === 'food') return own.health < MAX_HEALTH ? '' : 'You are at full health';
+  if (!mayBuild(item, world.built.kit.counts)) return 'You have the maximum number of these';
+  return ghostOf(world, heading)?.possible ? '' : 'There is no space for it here';
 }
 
 /** Name, what it does and what it costs, in words. @param {Slot} slot */

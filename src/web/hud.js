@@ -56,7 +56,7 @@ export class Hud {
   bindChat(say) {
     this.form.addEventListener('submit', (event) => {
       event.preventDefault();
-      if (this.field.value.trim() !== '' && !say(this.field.value)) this.tell('Not connected: nothing was said.');
+      if (this.field.value.trim() !== '' && !say(this.field.value)) this.tell('Not connected: the message was not sent.');
       this.closeChat();
     });
     this.field.addEventListener('keydown', (event) => {
@@ -122,9 +122,9 @@ export class Hud {
     let text = '';
     if (state === 'waiting') {
       const seconds = Math.ceil(Math.max(0, retryAt - nowMs) / 1000);
-      text = `Connection lost${reason ? ` (${reason})` : ''}. Next try in ${seconds} s`;
+      text = `Connection lost${reason ? ` (${reason})` : ''}. Retrying in ${seconds} s`;
     } else if (state === 'connecting') {
-      text = lives === 0 && attempt === 0 ? 'Connecting …' : `Connecting again, try ${attempt} …`;
+      text = lives === 0 && attempt === 0 ? 'Connecting …' : `Reconnecting, attempt ${attempt} …`;
     } else if (this.note.untilMs > nowMs) text = this.note.text;
     const status = element('status');
     status.hidden = text === '';

@@ -151,7 +151,7 @@ function command() {
 /** Shows one's place to one's clan. */
 function ping() {
   if (world.clans.own) commands.ping();
-  else if (world.ownId !== null) hud.tell('Only a clan is shown a place: press C');
+  else if (world.ownId !== null) hud.tell('Join a clan to show your position to it: press C');
 }
 
 function toggleSound() {
@@ -162,7 +162,7 @@ function toggleSound() {
 /** Strikes on without a button held, or no longer. */
 function toggleAuto() {
   input.auto = !input.auto;
-  hud.tell(input.auto ? 'You strike on and on (E ends it)' : 'You strike when you press');
+  hud.tell(input.auto ? 'Automatic attacks are on (E)' : 'Automatic attacks are off (E)');
   settingsHud.draw();
 }
 
@@ -179,7 +179,7 @@ function choose(choice) {
 function changed() {
   if (connection.state !== 'live' || connection.lives === livesSeen) return;
   livesSeen = connection.lives;
-  if (livesSeen > 1) hud.tell('Connected again');
+  if (livesSeen > 1) hud.tell('Reconnected');
 }
 
 /** @param {number} nowMs */

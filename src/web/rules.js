@@ -49,7 +49,7 @@ export const WEAPONS = Object.freeze([
   { id: 12, name: 'crossbow', ms: 700, strikes: false, shoots: 2, cost: [5, 0, 0, 0], does: 'Shoots bolts, faster and farther than a bow.' },
   { id: 13, name: 'repeater', ms: 230, strikes: false, shoots: 3, cost: [10, 0, 0, 0], does: 'Shoots darts, one after another.' },
   stroke(14, 'mc grabby', 700, 'Takes gold from others.'),
-  { id: 15, name: 'musket', ms: 1500, strikes: false, shoots: 5, cost: [0, 0, 10, 0], does: 'Shoots bullets: a heavy blow from afar, and it kicks.' },
+  { id: 15, name: 'musket', ms: 1500, strikes: false, shoots: 5, cost: [0, 0, 10, 0], does: 'Shoots bullets: heavy damage from afar, with strong recoil.' },
 ]);
 
 /** @type {readonly Item[]} */
@@ -57,8 +57,8 @@ export const ITEMS = Object.freeze([
   { id: 0, name: 'apple', group: 'food', cost: [0, 10, 0, 0], scale: 0, does: 'Heals 20.' },
   { id: 1, name: 'cookie', group: 'food', cost: [0, 15, 0, 0], scale: 0, does: 'Heals 40.' },
   { id: 2, name: 'cheese', group: 'food', cost: [0, 25, 0, 0], scale: 0, does: 'Heals 60.' },
-  { id: 3, name: 'wood wall', group: 'wall', cost: [10, 0, 0, 0], scale: 50, does: 'Stands in the way.' },
-  { id: 4, name: 'stone wall', group: 'wall', cost: [0, 0, 25, 0], scale: 50, does: 'Stands in the way, and stands longer.' },
+  { id: 3, name: 'wood wall', group: 'wall', cost: [10, 0, 0, 0], scale: 50, does: 'Blocks the way.' },
+  { id: 4, name: 'stone wall', group: 'wall', cost: [0, 0, 25, 0], scale: 50, does: 'Blocks the way, and lasts longer.' },
   { id: 5, name: 'castle wall', group: 'wall', cost: [0, 0, 35, 0], scale: 52, does: 'The strongest wall.' },
   { id: 6, name: 'spikes', group: 'spikes', cost: [20, 0, 5, 0], scale: 49, does: 'Hurt others who touch them: 20.' },
   { id: 7, name: 'greater spikes', group: 'spikes', cost: [30, 0, 10, 0], scale: 52, does: 'Hurt others who touch them: 35.' },
@@ -68,10 +68,10 @@ export const ITEMS = Object.freeze([
   { id: 11, name: 'faster windmill', group: 'mill', cost: [60, 0, 20, 0], scale: 47, does: 'Pays 3 points in 2 seconds.' },
   { id: 12, name: 'power mill', group: 'mill', cost: [100, 0, 50, 0], scale: 47, does: 'Pays 2 points a second.' },
   { id: 15, name: 'pit trap', group: 'trap', cost: [30, 0, 30, 0], scale: 50, does: 'Holds others who step on it; they hardly see it.' },
-  { id: 16, name: 'boost pad', group: 'boost', cost: [5, 0, 20, 0], scale: 45, does: 'Throws whoever steps on it along its arrow.' },
+  { id: 16, name: 'boost pad', group: 'boost', cost: [5, 0, 20, 0], scale: 45, does: 'Throws anyone who steps on it along its arrow.' },
   { id: 17, name: 'turret', group: 'turret', cost: [200, 0, 150, 0], scale: 43, does: 'Shoots at others who come near.' },
-  { id: 19, name: 'healing pad', group: 'heal', cost: [30, 10, 0, 0], scale: 45, does: 'Heals whoever stands on it.' },
-  { id: 20, name: 'spawn pad', group: 'spawn', cost: [100, 0, 100, 0], scale: 45, does: 'Here you play again after death.' },
+  { id: 19, name: 'healing pad', group: 'heal', cost: [30, 10, 0, 0], scale: 45, does: 'Heals anyone who stands on it.' },
+  { id: 20, name: 'spawn pad', group: 'spawn', cost: [100, 0, 100, 0], scale: 45, does: 'You respawn here after death.' },
 ]);
 
 /**

@@ -1,13 +1,15 @@
-//! Which names look alike: the same letters in another case or width, or letters of other scripts that are drawn the same.
+//! Detects names that look alike: the same letters in another case or width, or letters of other
+//! scripts that look the same.
 //!
-//! A name's skeleton is the row of letters that a reader takes it for. Two names look alike when their skeletons are equal. The
-//! table is a small part of Unicode's confusables (Technical Standard #39, `confusables.txt`): Cyrillic, Greek and Armenian
-//! letters and digits that can be taken for Latin letters. It is written out, since a compiler's own tables change with its
-//! version. Marks above letters count: `é` is not `e`. No name holds a mark as a character of its own (`text`).
+//! The skeleton of a name is the sequence of letters that a reader sees. Two names look alike if
+//! their skeletons are equal. The table is a small part of Unicode's confusables (Technical
+//! Standard #39, `confusables.txt`): Cyrillic, Greek and Armenian letters and digits that resemble
+//! Latin letters. It is written out because a compiler's own tables change with its version.
+//! Accents count: `é` is not `e`. Names contain no combining marks (see `text`).
 
 use crate::text::is_space;
 
-/// Whether two names look the same to a reader. Space does not count.
+/// Whether two names look the same to a reader. Spaces are ignored.
 pub(crate) fn look_alike(a: &str, b: &str) -> bool {
     skeleton(a).eq(skeleton(b))
 }
@@ -16,7 +18,7 @@ fn skeleton(name: &str) -> impl Iterator<Item = char> + '_ {
     name.chars().filter(|char| !is_space(*char)).map(|char| letter(lower(narrow(char))))
 }
 
-/// A character of double width as its usual one.
+/// The regular form of a full-width character.
 fn narrow(char: char) -> char {
     match char {
         '\u{ff01}'..='\u{ff5e}' => moved(char, -0xfee0),
@@ -24,10 +26,10 @@ fn narrow(char: char) -> char {
     }
 }
 
-/// The small letter, of the scripts in the table.
+/// The lower-case letter, for the scripts in the table.
 fn lower(char: char) -> char {
     match char {
-        // Capitals that are taken for others than their small letters are.
+        // Capitals that resemble other letters than their lower-case forms do.
         'Η' => 'h',
         'Ν' => 'n',
         'Υ' => 'y',
@@ -42,7 +44,8 @@ fn moved(char: char, by: i32) -> char {
     char::from_u32((char as i32 + by) as u32).unwrap_or(char)
 }
 
-/// The Latin letter that a small letter or a digit can be taken for, in either case; the one itself if there is none.
+/// The Latin letter that a lower-case letter or a digit resembles, in either case; otherwise the
+/// character itself.
 fn letter(char: char) -> char {
     match char {
         'а' | 'α' | 'ɑ' => 'a',
@@ -55,7 +58,7 @@ fn letter(char: char) -> char {
         'н' | 'һ' | 'Һ' | 'հ' => 'h',
         'ј' | 'ϳ' => 'j',
         'к' | 'κ' | 'K' => 'k',
-        // All upright strokes, and with them the small i: its capital is one of them.
+        // All vertical strokes, including the letter i, whose capital is one.
         'i' | '1' | '|' | 'ı' | 'ɩ' | 'ι' | 'і' | 'ӏ' | 'Ӏ' | 'ǀ' => 'l',
         'м' | 'μ' => 'm',
         'п' | 'η' | 'ո' => 'n',

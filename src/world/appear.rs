@@ -1,7 +1,7 @@
-//! What appears on the map by itself or by the operator's word: animals, and structures of nobody.
+//! Spawning of animals, and of structures without an owner, by nature or by the operator.
 //!
-//! Comes in: a world without animals, an animal whose time to come back has come, or an operator's command. Goes out: animals
-//! in their land, on free ground; structures where there is room. Never: a change of what the map grew, more than the bounds.
+//! Animals spawn on free ground in their biome, structures where there is space. The generated map
+//! is never changed, and the limits are never exceeded.
 
 use crate::command::{Command, Refusal, Spawned};
 use crate::controller::{Animal, Controller};
@@ -14,11 +14,11 @@ use crate::terrain::Terrain;
 use crate::world::World;
 use crate::Action;
 
-/// What the seed's generator is asked for here, so that the animals and the map do not share numbers.
+/// The generator's purpose here, so that animals and map use unrelated random numbers.
 const PURPOSE_ANIMALS: u32 = 3;
 
 impl World {
-    /// Lets nature place its animals. One for which no place is found comes later.
+    /// Places the initial animals. An animal for which no position is found is placed later.
     pub(crate) fn populate(&mut self) {
         let mut rng = Rng::new(self.state.identity.seed, PURPOSE_ANIMALS);
         for animal in &ANIMALS {
@@ -39,7 +39,7 @@ impl World {
         self.make_room();
     }
 
-    /// An animal that died comes back somewhere in its land; a little later when there is no room now.
+    /// Respawns a dead animal somewhere in its biome, or a little later if there is no space now.
     pub(crate) fn come_back(&mut self, at: usize) {
         let state = &mut self.state;
         if let Some((animal, body)) = state.animals[at].animal_mut() {
@@ -55,7 +55,7 @@ impl World {
         }
     }
 
-    /// Whether the operator can let something appear there.
+    /// Checks whether the operator can spawn something at a position.
     pub(crate) fn check_spawn(&self, command: &Command) -> Result<(), Refusal> {
         let (what, x, y) = match command.action {
             Action::Spawn { what, x_px, y_px } => (what, whole(x_px), whole(y_px)),
@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    /// Lets something appear, which can.
+    /// Spawns something that was checked.
     pub(crate) fn appear(&mut self, what: Spawned, (x_px, y_px): (u16, u16)) {
         let (x, y) = (whole(x_px), whole(y_px));
         match what {
@@ -103,7 +103,7 @@ impl World {
         structures.filter(|entity| entity.body.owner == PlayerId::OPERATOR).count()
     }
 
-    /// Adds an animal and returns its place in the list.
+    /// Adds an animal and returns its index.
     fn add_animal(&mut self, animal: Animal, (x, y): (Fixed, Fixed)) -> usize {
         let id = self.state.next_animal;
         self.state.next_animal = EntityId(id.0 + 1);
@@ -114,13 +114,14 @@ impl World {
     }
 }
 
-/// Time within which the animals of a new world begin to walk, milliseconds: not all at once.
+/// Time within which the animals of a new world start to walk, in milliseconds, so that they do not
+/// all start at once.
 const RANDOM_WAIT_MS: u32 = 5_000;
 
-/// Time for which an animal stands when it has appeared, milliseconds.
+/// Time for which an animal stands still after it spawns, in milliseconds.
 const STAND_FIRST_MS: u16 = 2_000;
 
-/// A body at rest that is nobody's.
+/// A body at rest without an owner.
 fn body(x: Fixed, y: Fixed, radius_px: i32, health: u16) -> Body {
     let still = Fixed::ZERO;
     Body { x, y, vx: still, vy: still, heading: Angle(0), radius_px, health, owner: PlayerId::OPERATOR }
@@ -130,12 +131,12 @@ fn whole(px: u16) -> Fixed {
     Fixed::from_px(i32::from(px))
 }
 
-/// The item of that number, if it is one that stands.
+/// The item with that number, if it can be built.
 fn placeable(id: u8) -> Option<&'static Item> {
     rules::item(id).filter(|item| item.group != Group::Food)
 }
 
-/// Free ground in the land of that kind, away from every player; `None` when none of some places will do.
+/// Free ground in that biome, away from every player; `None` if several attempts fail.
 fn place_at_home(
     kind: AnimalKind,
     terrain: &Terrain,

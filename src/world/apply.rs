@@ -1,7 +1,7 @@
-//! What a command does.
+//! Applies commands.
 //!
-//! Comes in: one command. Goes out: a changed state and perhaps an event, or a reason why not. Never: a half-applied
-//! command. Everything is checked before anything is changed, so a refused command leaves no trace.
+//! Everything is checked before anything is changed, so a rejected command leaves no trace in the
+//! state.
 
 use crate::command::{Action, Command, Refusal, Selection};
 use crate::controller::kit::Choice;
@@ -15,7 +15,7 @@ use crate::text::{check_chat, check_name, check_say};
 use crate::world::World;
 
 impl World {
-    /// Carries out a command, or notes why not.
+    /// Applies a command, or records why it was rejected.
     pub(crate) fn apply(&mut self, command: Command) {
         match self.check(&command) {
             Err(refusal) => {
@@ -30,7 +30,8 @@ impl World {
         }
     }
 
-    /// Clients of MooMoo.io work out by themselves what an age offers, and show it until they hear an answer.
+    /// MooMoo.io clients compute by themselves what an age offers, and show it until they receive
+    /// an answer.
     fn note_refused(&mut self, command: &Command, refusal: Refusal) {
         let chooses = matches!(command.action, Action::Upgrade { .. }) && refusal == Refusal::NotOffered;
         if chooses && self.player(command.player).map_or(false, |player| player.choices > 0) {
@@ -84,7 +85,7 @@ impl World {
         }
     }
 
-    /// What depends on what the player has and where it is.
+    /// Checks that depend on the player's belongings and position.
     fn check_deed(&self, command: &Command) -> Result<(), Refusal> {
         let at = self.find(command.player).map_err(|_| Refusal::UnknownIssuer)?;
         let Entity { body, controller, .. } = &self.state.players[at];

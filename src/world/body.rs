@@ -1,10 +1,11 @@
-//! Bodies: where a thing is. A body does nothing by itself; only its controller acts on it (see [`crate::controller`]).
+//! Bodies: the physical part of an entity. A body does nothing by itself; only its controller acts
+//! on it (see [`crate::controller`]).
 
 use crate::fields::fields;
 use crate::fixed::{is_within, Angle, Fixed};
 use crate::id::PlayerId;
 
-/// Where a thing is and what can be done to it.
+/// Position, velocity and health of an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Body {
     /// Centre, from the left edge of the map.
@@ -15,13 +16,13 @@ pub struct Body {
     pub vx: Fixed,
     /// Velocity downwards, pixels per tick.
     pub vy: Fixed,
-    /// Where it looks. Independent of where it goes.
+    /// Direction in which it looks, independent of the direction of movement.
     pub heading: Angle,
     /// Radius for collisions, pixels.
     pub radius_px: i32,
-    /// Health points. 0 for what cannot be hurt.
+    /// Health points; 0 for an entity that cannot be harmed.
     pub health: u16,
-    /// Whose it is: a player's own body is its own, nature's is nobody's (0).
+    /// The owner: for a player's body the player, for natural entities nobody (0).
     pub owner: PlayerId,
 }
 

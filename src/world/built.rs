@@ -1,7 +1,7 @@
-//! What was built, by place: the part of the terrain that changes.
+//! Structures by position: the part of the terrain that changes.
 //!
-//! Comes in: what is put up and taken down. Goes out: what is near. Never: state. It follows from the list of structures, and
-//! a cell holds them in the order of their numbers, so a world that was restored has the same one.
+//! This index is not part of the state. It can be derived from the list of structures, and each
+//! cell holds them in order of their numbers, so a restored world has the same index.
 
 use crate::body::Body;
 use crate::fixed::{is_within, Angle, Fixed};
@@ -9,30 +9,30 @@ use crate::grid::{Cells, Occupied, Shape};
 use crate::id::{EntityId, PlayerId};
 use crate::rules::{self, Item};
 
-/// Something that was built, as it is found by place.
+/// A structure, as the index stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Which it is.
+    /// Its id.
     pub id: EntityId,
-    /// Whose it is.
+    /// Its owner.
     pub owner: PlayerId,
-    /// What it is.
+    /// Its item.
     pub item: &'static Item,
     /// Centre from the left edge.
     pub x: Fixed,
     /// Centre from the top edge.
     pub y: Fixed,
-    /// Where it points.
+    /// Direction in which it points.
     pub heading: Angle,
 }
 
 impl Standing {
-    /// Whether a body touches it. Who runs into something solid is put on its rim, a hair outside; so far from it still
-    /// counts as a touch.
+    /// Whether a body touches it. A body that runs into a solid structure is put just outside its
+    /// rim; within this distance it still counts as touching.
     pub(crate) fn is_touched(&self, body: &Body) -> bool {
         let (dx, dy) = (self.x.apart(body.x), self.y.apart(body.y));
         let reach_of = |radius_px: i32| Fixed::from_px(radius_px + body.radius_px).0.unsigned_abs();
-        // Most are too far away, whatever they are.
+        // Most structures are too far away, whatever their item.
         let farthest = reach_of(rules::BUILT_SCALE_MAX_PX) + SLACK;
         if dx > farthest || dy > farthest {
             return false;
@@ -42,7 +42,7 @@ impl Standing {
     }
 }
 
-/// How far outside of a rim still counts as a touch: a sixteenth of a pixel.
+/// The distance from the rim that still counts as touching: a sixteenth of a pixel.
 const SLACK: u32 = 1 << 12;
 
 /// Structures by cell.
@@ -54,13 +54,14 @@ pub(crate) struct Built {
 }
 
 impl Built {
-    /// Nothing on a map.
+    /// An empty index for a map.
     pub(crate) fn new(map_size_px: u32) -> Built {
         let shape = Shape::new(map_size_px);
         Built { shape, cells: vec![Vec::new(); shape.cells()], occupied: Occupied::none(shape) }
     }
 
-    /// Puts it into each cell from which it can be touched, which is `reach_px` around its picture.
+    /// Adds the structure to each cell from which it can be touched: within `reach_px` of its
+    /// picture.
     pub(crate) fn add(&mut self, standing: Standing, reach_px: i32) {
         for cell in self.shape.each(self.cells_of(&standing, reach_px)) {
             let list = &mut self.cells[cell];
@@ -70,7 +71,7 @@ impl Built {
         }
     }
 
-    /// Takes it out of each of those cells.
+    /// Removes the structure from each of these cells.
     pub(crate) fn remove(&mut self, standing: &Standing, reach_px: i32) {
         for cell in self.shape.each(self.cells_of(standing, reach_px)) {
             let list = &mut self.cells[cell];
@@ -81,12 +82,12 @@ impl Built {
         }
     }
 
-    /// What can be touched from a point, in the order of its numbers.
+    /// The structures that can be touched from a point, in order of their numbers.
     pub(crate) fn near(&self, x: Fixed, y: Fixed) -> &[Standing] {
         &self.cells[self.shape.cell(x, y)]
     }
 
-    /// What may reach into the square around a point, and perhaps more, some of it more than once.
+    /// All structures that overlap the square around a point; may include others, and duplicates.
     pub(crate) fn around(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &Standing> {
         let stretches = self.shape.stretches(self.shape.around(x, y, reach));
         let used = stretches.filter_map(move |stretch| self.occupied.ends_of(stretch));

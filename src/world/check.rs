@@ -1,7 +1,6 @@
-//! Whether a state is one that a world can be in.
+//! Checks that a decoded state is one that a world can have.
 //!
-//! Comes in: a state that bytes claimed to hold. Goes out: yes, or the name of the first value that no world holds. Never: a
-//! repair.
+//! The result names the first impossible value; nothing is repaired.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +15,7 @@ use crate::snapshot::SnapshotError;
 use crate::state::State;
 use crate::text::{check_clan_name, check_name};
 
-/// Whether the rest of the code may rely on this state: order, sizes, places, speeds.
+/// Checks everything that the rest of the code relies on: order, sizes, positions, speeds.
 pub(crate) fn check(state: &State) -> Result<(), SnapshotError> {
     let size_px = state.identity.map_size_px;
     require((rules::MAP_SIZE_MIN_PX..=rules::MAP_SIZE_MAX_PX).contains(&size_px), "map_size_px")?;
@@ -39,11 +38,11 @@ pub(crate) fn check(state: &State) -> Result<(), SnapshotError> {
     check_shots(state)
 }
 
-/// Clans, and that players and owners agree about them.
+/// Checks the clans, and that players and owners agree with them.
 fn check_clans(state: &State) -> Result<(), SnapshotError> {
     let (clans, players) = (&state.clans, &state.players);
     require(clans.windows(2).all(|pair| pair[0].id < pair[1].id), "order of clans")?;
-    require(state.next_clan >= 1, "next number of a clan")?;
+    require(state.next_clan >= 1, "next clan number")?;
     require(clans.len() <= rules::CLANS_MOST, "number of clans")?;
     let mut members: BTreeMap<ClanId, usize> = BTreeMap::new();
     let mut names = BTreeSet::new();
@@ -73,7 +72,7 @@ fn check_clans(state: &State) -> Result<(), SnapshotError> {
     Ok(())
 }
 
-/// Structures against their table, and what their owners count against what stands.
+/// Checks structures against the item table, and the owners' counts against the structures.
 fn check_structures(state: &State) -> Result<(), SnapshotError> {
     let after =
         state.others.last().map_or(EntityId::FIRST_OTHER, |last| EntityId(last.id.0.saturating_add(1)));
@@ -107,7 +106,7 @@ fn check_structures(state: &State) -> Result<(), SnapshotError> {
     require(counted.is_empty(), "owner of a structure")
 }
 
-/// Animals against their table, and what they do against what such an animal can do.
+/// Checks animals against their table, and their behaviour against what such an animal can do.
 fn check_animals(state: &State) -> Result<(), SnapshotError> {
     let next = state.next_animal;
     require((EntityId::FIRST_ANIMAL..=EntityId::FIRST_SHOT).contains(&next), "next animal")?;
@@ -137,7 +136,7 @@ fn check_doing(animal: &Animal, body: &Body) -> Result<(), SnapshotError> {
     };
     let is_here = animal.natural || body.health > 0;
     require(is_here, "life of an animal")?;
-    require(body.health > 0 || *animal == animal.lying(), "walk of the dead")?;
+    require(body.health > 0 || *animal == animal.lying(), "state of a dead body")?;
     require(animal.prey.is_some() == (animal.mood == Mood::Hunts), "prey of an animal")?;
     let fits = match animal.mood {
         Mood::Wanders => true,
@@ -149,10 +148,10 @@ fn check_doing(animal: &Animal, body: &Body) -> Result<(), SnapshotError> {
         && animal.look_wait <= rules::thirds(rules::LOOK_PERIOD_MS)
         && animal.strike_wait <= rules::thirds(rules::STRIKE_PERIOD_MS)
         && animal.touch_wait <= rules::thirds(rules::TOUCH_PERIOD_MS);
-    require(in_time, "waiting of an animal")
+    require(in_time, "timer of an animal")
 }
 
-/// What a player has, against the tables.
+/// Checks a player's weapons and items against the tables.
 fn check_kit(player: &Player) -> Result<(), SnapshotError> {
     let Player { kit, hand, .. } = player;
     for (slot, id) in kit.weapons.iter().enumerate() {
@@ -163,7 +162,7 @@ fn check_kit(player: &Player) -> Result<(), SnapshotError> {
         let fits = |id: &u8| rules::item(*id).map_or(false, |item| item.group as usize == group);
         require(id.as_ref().map_or(true, fits), "item of a player")?;
     }
-    require(kit.earned < EARNED_MOST, "pay of a player")?;
+    require(kit.earned < EARNED_MOST, "income of a player")?;
     require(kit.has_weapon(hand.weapon), "weapon in the hand")?;
     require(hand.item.map_or(true, |id| kit.has_item(id)), "item in the hand")
 }
@@ -180,10 +179,10 @@ fn check_player(entity: &Entity) -> Result<(), SnapshotError> {
     require(player.alive == (entity.body.health > 0), "life of a player")?;
     require(
         player.alive || player.direction.is_none() && !player.hand.is_busy() && !player.stirred,
-        "walk of the dead",
+        "state of a dead body",
     )?;
     require(player.slow <= rules::SLOW_MOST, "slowness of a player")?;
-    require(player.heal_wait <= rules::thirds(rules::HEAL_DELAY_MS), "waiting of a player")?;
+    require(player.heal_wait <= rules::thirds(rules::HEAL_DELAY_MS), "timer of a player")?;
     let growth = &player.growth;
     require((1..=rules::MAX_AGE).contains(&growth.age), "age of a player")?;
     require(growth.xp < rules::xp_next(growth.age).max(1), "experience of a player")?;
@@ -191,17 +190,17 @@ fn check_player(entity: &Entity) -> Result<(), SnapshotError> {
         (rules::FIRST_CHOICE_AGE..=rules::LAST_CHOICE_AGE + 1).contains(&growth.choice_age),
         "choices of a player",
     )?;
-    require(player.ground.touch_wait <= rules::thirds(rules::TOUCH_PERIOD_MS), "touch of a player")?;
+    require(player.ground.touch_wait <= rules::thirds(rules::TOUCH_PERIOD_MS), "touch timer of a player")?;
     check_kit(player)
 }
 
-/// What waits to shoot, and what is in the blood.
+/// Checks the waiting times of turrets, and the poison of players.
 fn check_turrets_and_poison(state: &State) -> Result<(), SnapshotError> {
     for entity in &state.structures {
         if let (Some(standing), Controller::Structure(structure)) = (entity.standing(), &entity.controller) {
             let shoots = standing.item.group == Group::Turret;
             let most_ms = if shoots { rules::TURRET_PERIOD_MS } else { 0 };
-            require(structure.wait <= rules::thirds(most_ms), "waiting of a structure")?;
+            require(structure.wait <= rules::thirds(most_ms), "timer of a structure")?;
         }
     }
     for entity in &state.players {
@@ -216,13 +215,13 @@ fn check_turrets_and_poison(state: &State) -> Result<(), SnapshotError> {
     Ok(())
 }
 
-/// What flies, against its table and those whose it is.
+/// Checks projectiles against their table, their owners and their origins.
 fn check_shots(state: &State) -> Result<(), SnapshotError> {
     let rates = state.identity.tick_hz.rates();
     require(state.shots.len() <= rules::SHOTS_MOST, "number of shots")?;
     let after = state.shots.last().map_or(EntityId::FIRST_SHOT, |last| EntityId(last.id.0.saturating_add(1)));
     let begins_anew = !state.shots.is_empty() || state.next_shot == EntityId::FIRST_SHOT;
-    require(state.next_shot >= after && begins_anew, "next number of a shot")?;
+    require(state.next_shot >= after && begins_anew, "next projectile number")?;
     for Entity { id, body, controller } in &state.shots {
         let shot = match controller {
             Controller::Shot(shot) => shot,
@@ -230,11 +229,11 @@ fn check_shots(state: &State) -> Result<(), SnapshotError> {
         };
         let kind = rules::projectile(shot.kind).ok_or(SnapshotError::Value("kind of a shot"))?;
         require(*id >= EntityId::FIRST_SHOT, "number of a shot")?;
-        require((Fixed(1)..=Fixed::from_px(kind.range_px)).contains(&shot.left), "way of a shot")?;
+        require((Fixed(1)..=Fixed::from_px(kind.range_px)).contains(&shot.left), "range of a shot")?;
         require(is_here(state, body.owner), "owner of a shot")?;
         let by_turret = (EntityId::FIRST_OTHER..state.next_id).contains(&shot.by);
         let by_player = shot.by.player().map_or(false, |by| [by, PlayerId::OPERATOR].contains(&body.owner));
-        require(by_turret || by_player, "maker of a shot")?;
+        require(by_turret || by_player, "origin of a shot")?;
         require((body.radius_px, body.health) == (0, 0), "body of a shot")?;
         require((body.vx, body.vy) == velocity(kind, body, &rates), "velocity of a shot")?;
         check_body(body, state.identity.map_size_px)?;
@@ -242,7 +241,7 @@ fn check_shots(state: &State) -> Result<(), SnapshotError> {
     Ok(())
 }
 
-/// Whether somebody is in the world, or is nobody.
+/// Whether the player is in the world, or is the operator.
 fn is_here(state: &State, player: PlayerId) -> bool {
     let place = state.players.binary_search_by_key(&player.entity(), |entity| entity.id);
     player == PlayerId::OPERATOR || place.is_ok()

@@ -1,24 +1,25 @@
-//! A clan: a number, a name and an owner. Who is in it stands with the players; what clans do is in `clans`.
+//! A clan: a number, a name and an owner. Its members are stored with the players; its behaviour is
+//! in `clans`.
 
 use std::sync::Arc;
 
 use crate::fields::{fields, scalar};
 use crate::id::PlayerId;
 
-/// The number of a clan. It is never given twice.
+/// The number of a clan, which is never reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClanId(pub u32);
 
 scalar!(ClanId, 4, |value| u64::from(value.0), |raw| Some(ClanId(raw as u32)));
 
-/// A clan. Who is in it stands with the players.
+/// A clan. Its members are stored with the players.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clan {
-    /// Which.
+    /// The number.
     pub id: ClanId,
-    /// Its name; no other clan has it.
+    /// The name; unique among clans.
     pub name: Arc<str>,
-    /// Whose it is; a member.
+    /// The owner, who is a member.
     pub owner: PlayerId,
 }
 

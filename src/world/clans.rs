@@ -1,7 +1,6 @@
-//! Clans: players who do each other no harm.
+//! Clans: groups of players who cannot harm each other.
 //!
-//! Comes in: what players and owners want. Goes out: who belongs together. Never: a clan without its owner in it, or a player
-//! who is in a clan and asks for one.
+//! The owner of a clan is always a member, and a player in a clan never asks to join another one.
 
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use crate::rules;
 use crate::text::check_clan_name;
 use crate::world::World;
 
-/// Whether two players of the list are in one clan.
+/// Whether two players of the list are in the same clan.
 pub(crate) fn share_clan(a: &Entity, b: &Entity) -> bool {
     let clan = |entity| player_of(entity).and_then(|player| player.clan);
     clan(a).map_or(false, |of_a| clan(b) == Some(of_a))
@@ -29,7 +28,7 @@ fn player_of(entity: &Entity) -> Option<&Player> {
 }
 
 impl World {
-    /// Whether both players are here and in one clan: then they do each other no harm.
+    /// Whether both players exist and are in the same clan, so that they cannot harm each other.
     pub fn are_mates(&self, a: PlayerId, b: PlayerId) -> bool {
         match (self.find(a), self.find(b)) {
             (Ok(a), Ok(b)) => share_clan(&self.state.players[a], &self.state.players[b]),
@@ -37,10 +36,10 @@ impl World {
         }
     }
 
-    /// Whether a player may do this with its clan, or somebody else's.
+    /// Checks whether a player may perform this clan action.
     ///
     /// # Errors
-    /// The first reason why not.
+    /// The first reason against it.
     pub(crate) fn check_clan(&self, issuer: PlayerId, action: &Action) -> Result<(), Refusal> {
         let fits = |fits: bool, refusal| if fits { Ok(()) } else { Err(refusal) };
         match action {
@@ -70,7 +69,7 @@ impl World {
         }
     }
 
-    /// Does what was checked.
+    /// Performs an action that was checked.
     pub(crate) fn perform_clan(&mut self, issuer: PlayerId, action: Action) {
         match action {
             Action::ClanCreate { name } => self.found_clan(issuer, &name),
@@ -85,7 +84,7 @@ impl World {
     fn found_clan(&mut self, owner: PlayerId, name: &str) {
         let id = ClanId(self.state.next_clan);
         self.state.next_clan += 1;
-        // Numbers only rise, so the list stays in order.
+        // Numbers only increase, so the list stays sorted.
         self.state.clans.push(Clan { id, name: Arc::from(name), owner });
         self.enter_clan(owner, id);
     }
@@ -95,7 +94,7 @@ impl World {
             Some(clan) => (clan.id, clan.owner),
             None => return,
         };
-        // Who asks again is not told of again.
+        // A repeated request sends no second event.
         if let Some((player, _)) = self.player_mut(id).filter(|(player, _)| player.asks != Some(clan)) {
             player.asks = Some(clan);
             self.outcome.events.push(Event::Asked { player: id, owner });
@@ -125,7 +124,8 @@ impl World {
         }
     }
 
-    /// Takes a player out of its clan, if it is in one. With its owner the clan ends, for members and for those who ask.
+    /// Removes a player from its clan, if it is in one. If the owner leaves, the clan is dissolved,
+    /// and requests to join it are withdrawn.
     pub(crate) fn leave_clan(&mut self, id: PlayerId) {
         let clan = match self.player_mut(id) {
             Some((player, _)) => player.clan.take(),
@@ -168,7 +168,7 @@ impl World {
         }
     }
 
-    /// That player, if it asks to join; for 0 whoever asks and has the lowest number.
+    /// The player, if it asks to join; for 0, the applicant with the lowest number.
     fn who_asks(&self, clan: ClanId, id: PlayerId) -> Option<PlayerId> {
         let asks = |entity: &&Entity| player_of(entity).map_or(false, |player| player.asks == Some(clan));
         let entity = match id {

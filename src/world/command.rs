@@ -1,157 +1,159 @@
-//! Commands: everything that changes the world.
+//! Commands: the only way to change the world.
 //!
-//! Comes in: values from the session, or the bytes of a command frame. Goes out: the same. Never: trust. A command says
-//! what somebody wants; whether it happens is decided when it is applied.
+//! A command says what a player wants. The world validates it when it is applied.
 
 use crate::entity::PlayerId;
 use crate::fixed::Angle;
 pub use crate::frame::{decode_frame, encode_frame, Frame, FrameError, FRAME_COMMANDS, TEXT_BYTES};
 use crate::rules::{AnimalKind, Resource};
 
-/// What somebody wants, and who, and as which of their wishes. The tick is the one in which it is stepped.
+/// An action, its issuer and its sequence. The tick is the one in which it is executed.
 ///
-/// The order of the fields is the canonical order of commands within a tick. It is total, so that the order of arrival
-/// can never matter.
+/// The order of the fields is the canonical order of commands within a tick. It is total, so the
+/// order of arrival never matters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Command {
-    /// Who wants it; 0 for the operator.
+    /// The player; 0 for the operator.
     pub player: PlayerId,
-    /// Strictly increasing per issuer, from 1. A repeat is refused. Of 64 bits, so that no issuer runs out of them.
+    /// Strictly increasing for each issuer, from 1; a repeated sequence is rejected. With 64 bits,
+    /// no issuer runs out of them.
     pub sequence: u64,
-    /// What is wanted.
+    /// The action.
     pub action: Action,
 }
 
-/// What can be wanted. The order of the variants is the order of their kinds.
+/// The actions. The order of the variants is the order of their kinds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
-    /// A player gets a body. Operator only.
+    /// Adds a player with a body. Operator only.
     Join {
-        /// Who joins, 1 or more.
+        /// The new player's number, 1 or more.
         player: PlayerId,
-        /// At most [`crate::rules::NAME_CHARS`] characters without control characters; may be empty. One that looks like
-        /// another player's gets this player's number behind it.
+        /// At most [`crate::rules::NAME_CHARS`] characters without control characters; may be
+        /// empty. If it looks like another player's name, this player's number is appended.
         name: String,
-        /// Colour index. The world only keeps it.
+        /// Colour index, which has no effect in the world.
         skin: u8,
     },
-    /// A player's body goes. Operator only.
+    /// Removes a player's body. Operator only.
     Leave {
-        /// Who leaves.
+        /// The player to remove.
         player: PlayerId,
     },
-    /// Walk in a direction until told otherwise.
+    /// Walks in a direction until the next `Move`.
     Move {
         /// Any angle; `None` stops.
         direction: Option<Angle>,
     },
-    /// Look somewhere.
+    /// Looks in a direction.
     Aim {
         /// Any angle.
         heading: Angle,
     },
-    /// Say something to those around.
+    /// Says something to players nearby.
     Chat {
         /// 1 to [`crate::rules::CHAT_CHARS`] characters without control characters.
         text: String,
     },
-    /// Swing the weapon in the hand, at once if it is ready, and again and again until told otherwise; or use the item in
-    /// the hand once: eat it, or build it where one looks.
+    /// Attacks with the weapon in the hand, as soon as it is ready and repeatedly until stopped; or
+    /// uses the item in the hand once: eats it, or builds it in the direction of view.
     Attack {
-        /// Whether to go on, or to stop.
+        /// Whether to start or to stop.
         on: bool,
     },
-    /// Play again after death, by that name and in that colour.
+    /// Respawns after death, with that name and colour.
     Respawn {
         /// As in [`Action::Join`].
         name: String,
         /// As in [`Action::Join`].
         skin: u8,
     },
-    /// A player is given something. Operator only.
+    /// Gives a player a resource. Operator only.
     Grant {
-        /// Who is given it.
+        /// The player.
         player: PlayerId,
-        /// What.
+        /// The resource.
         resource: Resource,
-        /// How much. What goes beyond the bound of a `u32` is lost.
+        /// The amount. Resources saturate at the maximum of a `u32`.
         amount: u32,
     },
-    /// Take what an age offers.
+    /// Chooses an upgrade that an age offers.
     Upgrade {
         /// A weapon's number below [`crate::rules::CHOICE_ITEMS`], or that plus an item's number.
         choice: u8,
     },
-    /// Take something into the hand. An attack then swings the weapon, or uses the item once.
+    /// Takes something into the hand. An attack then swings the weapon, or uses the item once.
     Select {
-        /// What. An item that is in the hand already is put away.
+        /// The weapon or item. Selecting the held item puts it away.
         what: Selection,
     },
-    /// Found a clan and be its owner.
+    /// Founds a clan and becomes its owner.
     ClanCreate {
-        /// 1 to [`crate::rules::CLAN_CHARS`] characters without control characters; no other clan has one that looks like it.
+        /// 1 to [`crate::rules::CLAN_CHARS`] characters without control characters; must not look
+        /// like another clan's name.
         name: String,
     },
-    /// Leave one's clan; it ends when its owner leaves.
+    /// Leaves the clan, which is dissolved if its owner leaves.
     ClanLeave,
-    /// Ask to join a clan, instead of any other.
+    /// Asks to join a clan; replaces an earlier request.
     ClanRequest {
-        /// Its name.
+        /// The clan's name.
         name: String,
     },
-    /// Let somebody who asks into one's clan, or not. For its owner.
+    /// Answers a request to join the clan. Owner only.
     ClanAnswer {
-        /// Who asks; 0 is the one of those who ask with the lowest number.
+        /// The applicant; 0 means the applicant with the lowest number.
         player: PlayerId,
-        /// Whether it is let in.
+        /// Whether to accept the request.
         accept: bool,
     },
-    /// Put somebody out of one's clan. For its owner.
+    /// Removes a member from the clan. Owner only.
     ClanKick {
-        /// Who.
+        /// The member.
         player: PlayerId,
     },
-    /// Show one's place to the clan.
+    /// Shows the player's position to its clan.
     Ping,
-    /// Something appears on the map. Operator only.
+    /// Spawns an animal or a structure. Operator only.
     Spawn {
-        /// What.
+        /// The animal or structure.
         what: Spawned,
-        /// Centre from the left edge, pixels.
+        /// x coordinate of the centre, in pixels.
         x_px: u16,
-        /// Centre from the top edge, pixels.
+        /// y coordinate of the centre, in pixels.
         y_px: u16,
     },
-    /// Tell everyone something. Operator only.
+    /// Sends a message to everyone. Operator only.
     Say {
         /// 1 to [`crate::rules::SAY_CHARS`] characters without control characters.
         text: String,
     },
 }
 
-/// What an operator can let appear.
+/// What the operator can spawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Spawned {
-    /// An animal. It does not come back after death.
+    /// An animal. It does not respawn after death.
     Animal(AnimalKind),
-    /// Something that is built, whose owner is nobody: a number of [`crate::rules::ITEMS`].
+    /// A structure without an owner: a number of [`crate::rules::ITEMS`].
     Item(u8),
 }
 
-/// What can be taken into the hand.
+/// What a player can take into its hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Selection {
-    /// A weapon of one's own: a number of [`crate::rules::WEAPONS`].
+    /// A weapon that the player has: a number of [`crate::rules::WEAPONS`].
     Weapon(u8),
-    /// An item of one's own: a number of [`crate::rules::ITEMS`].
+    /// An item that the player has: a number of [`crate::rules::ITEMS`].
     Item(u8),
 }
 
-/// How many kinds of action there are.
+/// The number of kinds of actions.
 pub const KINDS: usize = 18;
 
 impl Action {
-    /// The kind's number: its place in the order, its byte in a command frame, its index in counts.
+    /// The kind's number: its position in the order, its byte in a command frame, its index in
+    /// counts.
     pub fn kind(&self) -> u8 {
         match self {
             Action::Join { .. } => 0,
@@ -176,68 +178,68 @@ impl Action {
     }
 }
 
-/// Why a command was not carried out. A refused command leaves no trace in the state.
+/// Why a command was rejected. A rejected command leaves no trace in the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Refusal {
-    /// The sequence is not above the last one applied for this issuer.
+    /// The sequence is not higher than that of the last command applied for this issuer.
     Repeated,
     /// The issuer has no body in the world.
     UnknownIssuer,
     /// Only the operator may do this.
     OperatorOnly,
-    /// Only a player may do this, since it needs a body.
+    /// Only a player may do this, because it needs a body.
     PlayerOnly,
-    /// The number 0 is the operator's and cannot join.
+    /// The number 0 is reserved for the operator and cannot join.
     ReservedPlayer,
-    /// This player has a body already.
+    /// This player already has a body.
     AlreadyJoined,
-    /// This player has no body that could go.
+    /// This player has no body to remove.
     UnknownPlayer,
     /// The name has more than [`crate::rules::NAME_CHARS`] characters.
     NameTooLong,
-    /// The name holds a control character.
+    /// The name contains a control character.
     NameForbidden,
-    /// There is nothing but space in the text.
+    /// The text contains only spaces.
     ChatEmpty,
-    /// The text has more than [`crate::rules::CHAT_CHARS`] characters; what the operator says, more than
-    /// [`crate::rules::SAY_CHARS`].
+    /// The text has more than [`crate::rules::CHAT_CHARS`] characters; an operator message, more
+    /// than [`crate::rules::SAY_CHARS`].
     ChatTooLong,
-    /// The text holds a control character.
+    /// The text contains a control character.
     ChatForbidden,
-    /// The issuer is dead; it has to play again first.
+    /// The issuer is dead and must respawn first.
     Dead,
-    /// The issuer lives, so it cannot begin again.
+    /// The issuer is alive, so it cannot respawn.
     Alive,
-    /// No age that the issuer has reached and not used offers this to it.
+    /// No age that the issuer has reached and not used offers this upgrade.
     NotOffered,
     /// The issuer does not have this weapon or item.
     NotOwned,
-    /// The issuer has not enough of what the item costs.
+    /// The issuer cannot pay for the item.
     TooDear,
-    /// The issuer has as many of this group standing as there may be, or there are no numbers left.
+    /// The issuer has the maximum number of structures of this group, or all numbers are used up.
     TooMany,
-    /// There is no room for it before the issuer.
+    /// There is no space in front of the issuer.
     NoRoom,
-    /// The issuer has all the health that it can have.
+    /// The issuer already has full health.
     Healthy,
-    /// The issuer is in a clan already.
+    /// The issuer is already in a clan.
     InClan,
-    /// The issuer is in no clan.
+    /// The issuer is not in a clan.
     NoClan,
     /// Only the owner of a clan may do this.
     ClanOwnerOnly,
-    /// There is no clan of this name.
+    /// There is no clan with this name.
     UnknownClan,
-    /// Another clan has this name, or one that looks like it.
+    /// Another clan has this name, or a name that looks like it.
     ClanNameTaken,
-    /// The name of a clan is nothing but space, has more than [`crate::rules::CLAN_CHARS`] characters, or holds a control
-    /// character.
+    /// The clan name contains only spaces, has more than [`crate::rules::CLAN_CHARS`] characters,
+    /// or contains a control character.
     ClanNameForbidden,
     /// This player does not ask to join.
     NotAsking,
     /// This player is not another member of the issuer's clan.
     NotMember,
-    /// Nothing of this number can appear on the map.
+    /// There is nothing with this number that can be spawned.
     UnknownThing,
 }
 

@@ -1,8 +1,8 @@
-//! Who of the players is where: those who live, by the square cell of the map in which they are.
+//! The positions of living players, by the square cells of a grid.
 //!
-//! Comes in: the list of players, whenever somebody has moved. Goes out: who is in a square, cell by cell, the lowest first in
-//! each. Never: state, or a look at an empty cell while it is made. It is made anew in each tick that needs it, so a world that
-//! was restored has the same one.
+//! The index can list the players in a square, cell by cell, lowest number first within each cell,
+//! without visiting empty cells when it is built. It is not part of the state: it is rebuilt in
+//! each tick that needs it, so a restored world has the same index.
 
 use std::ops::Range;
 
@@ -10,26 +10,27 @@ use crate::entity::{Body, Entity};
 use crate::fixed::{is_shorter, square, Fixed};
 use crate::grid::{Occupied, Shape, Stretch};
 
-/// Where a player is.
+/// A player's position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spot {
     pub(crate) x: Fixed,
     pub(crate) y: Fixed,
-    /// Its place in the list of players.
+    /// Index in the list of players.
     pub(crate) at: u32,
-    /// The cell in whose list it is.
+    /// Number of the cell that lists it.
     cell: u32,
 }
 
 impl Spot {
-    /// The square of the way to a point, with 32 binary places; `None` when it is further off than `reach` to a side.
+    /// The square of the distance to a point, with 32 binary places; `None` if it is further away
+    /// than `reach` along one axis.
     pub(crate) fn square_to(&self, x: Fixed, y: Fixed, reach: Fixed) -> Option<u64> {
         let (dx, dy) = (self.x.apart(x), self.y.apart(y));
         let reach = reach.0.unsigned_abs();
         (dx <= reach && dy <= reach).then(|| square(dx) + square(dy))
     }
 
-    /// Whether it is nearer to a point than that.
+    /// Whether the distance to a point is less than that.
     pub(crate) fn is_nearer(&self, x: Fixed, y: Fixed, reach: Fixed) -> bool {
         is_shorter(self.x.apart(x), self.y.apart(y), reach.0.unsigned_abs())
     }
@@ -39,27 +40,28 @@ impl Spot {
 #[derive(Clone, Debug)]
 pub(crate) struct Crowd {
     shape: Shape,
-    /// Where in `spots` each cell's list begins and ends; both are 0 for an empty one.
+    /// Where in `spots` each cell's list begins and ends; both are 0 for an empty cell.
     lists: Vec<(u32, u32)>,
     occupied: Occupied,
-    /// Cell by cell, line by line: what is in the cells of one line lies together.
+    /// The players, cell by cell and row by row, so the cells of a row are contiguous.
     spots: Vec<Spot>,
-    /// Where in `spots` each player is, by its place in the list; for who is dead, nowhere.
+    /// The slot in `spots` of each player, by its index in the list of players; `NOWHERE` for a
+    /// dead player.
     slots: Vec<u32>,
-    /// The places in the list of players of those who live.
+    /// The indices of the living players.
     living: Vec<u32>,
-    /// Who came to life since then.
+    /// Players that came to life since the last update.
     added: Vec<Spot>,
     is_true: bool,
 }
 
-/// The slot of who is dead, and the cell of who is in none.
+/// Marks a dead player, or one that is in no cell.
 const NOWHERE: u32 = u32::MAX;
-/// The slot of who has none yet.
+/// The slot of a player that has none yet.
 const ADDED: u32 = u32::MAX - 1;
 
 impl Crowd {
-    /// Nobody on a map.
+    /// An empty index for a map.
     pub(crate) fn new(map_size_px: u32) -> Crowd {
         let shape = Shape::new(map_size_px);
         Crowd {
@@ -74,7 +76,7 @@ impl Crowd {
         }
     }
 
-    /// Makes room for so many players, so that no tick has to.
+    /// Reserves space for that many players, so that no tick has to allocate.
     pub(crate) fn reserve(&mut self, players: usize) {
         self.spots.reserve(players.saturating_sub(self.spots.len()));
         self.slots.reserve(players.saturating_sub(self.slots.len()));
@@ -82,12 +84,12 @@ impl Crowd {
         self.added.reserve(players.saturating_sub(self.added.len()));
     }
 
-    /// Somebody has moved, come, gone or come to life: what is known here is no longer true.
+    /// A player moved, joined, left or came to life: the index is stale.
     pub(crate) fn forget(&mut self) {
         self.is_true = false;
     }
 
-    /// Finds out who is where, unless that is known.
+    /// Rebuilds the index if it is stale.
     pub(crate) fn update(&mut self, players: &[Entity]) {
         if self.is_true {
             return;
@@ -113,7 +115,7 @@ impl Crowd {
         }
     }
 
-    /// Counts who is in each cell, and notes each one's cell in the place of its slot.
+    /// Counts the players in each cell, and stores each player's cell in place of its slot.
     fn count(&mut self, players: &[Entity]) {
         for cell in self.occupied.each() {
             self.lists[cell] = (0, 0);
@@ -135,12 +137,12 @@ impl Crowd {
         }
     }
 
-    /// The cells that the square around a point touches.
+    /// The cells that overlap the square around a point.
     pub(crate) fn stretches_near(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = Stretch> {
         self.shape.stretches(self.shape.around(x, y, reach))
     }
 
-    /// The slots of those who are in the cells of a stretch, cell by cell.
+    /// The slots of the players in a run of cells, cell by cell.
     pub(crate) fn slots_in(&self, stretch: Stretch) -> Range<usize> {
         self.occupied.ends_of(stretch).map_or(0..0, |(first, last)| {
             let ((begin, _), (_, end)) = (self.lists[first], self.lists[last]);
@@ -148,13 +150,13 @@ impl Crowd {
         })
     }
 
-    /// Who is in the cells that the square around a point touches, cell by cell.
+    /// The players in the cells that overlap the square around a point, cell by cell.
     pub(crate) fn near(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &Spot> {
         self.stretches_near(x, y, reach).flat_map(move |stretch| &self.spots[self.slots_in(stretch)])
     }
 
-    /// Adds the player at that place in the list, which has just come to life, if the others are known. It is in no cell
-    /// until the next [`Crowd::update`], but among [`Crowd::added`].
+    /// Adds the player at that index, which has just come to life, if the index is up to date. The
+    /// player is in no cell until the next [`Crowd::update`], but in [`Crowd::added`].
     pub(crate) fn add(&mut self, at: usize, x: Fixed, y: Fixed) {
         if self.is_true {
             let at = at as u32;
@@ -165,30 +167,30 @@ impl Crowd {
         }
     }
 
-    /// Who was added.
+    /// The added players.
     pub(crate) fn added(&self) -> impl Iterator<Item = &Spot> {
         self.added.iter()
     }
 
-    /// The places in the list of players of those who live, lowest first; those who were added are among them.
+    /// The indices of the living players in ascending order, including the added ones.
     pub(crate) fn living(&self) -> &[u32] {
         &self.living
     }
 
-    /// Where the player at that place in the list is among the spots, if it lives.
+    /// The slot of the player at that index, if it lives.
     pub(crate) fn slot_of(&self, at: usize) -> usize {
         self.slots[at] as usize
     }
 
-    /// Who is there.
+    /// The players in these slots.
     pub(crate) fn spot(&self, slot: usize) -> Spot {
         self.spots[slot]
     }
 
-    /// Somebody was pushed. It stays in the list of its cell until the next [`Crowd::update`]; if it has left the cell, what is
-    /// known here is no longer true.
+    /// A player was pushed. It stays in the list of its cell until the next [`Crowd::update`]; if
+    /// it has left the cell, the index is stale.
     pub(crate) fn follow(&mut self, slot: usize, body: &Body) {
-        // Who is dead is in no list.
+        // A dead player is in no list.
         if let Some(spot) = self.spots.get_mut(slot) {
             (spot.x, spot.y) = (body.x, body.y);
             self.is_true &= self.shape.cell(body.x, body.y) == spot.cell as usize;

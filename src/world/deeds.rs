@@ -1,11 +1,10 @@
-//! Using what is in the hand: eating, building; and what was built going again.
+//! Using items: eating and building; and the removal of structures.
 //!
-//! Comes in: a player who uses an item. Goes out: health, or a structure before the player, and what it cost gone. Never: a
-//! structure where there is no room for it, or more of a group than its limit.
+//! A structure is never built without space for it, or beyond the limit of its group.
 //!
 //! ```text
 //!      player    structure        rim to rim, where the player looks; on the map, not in the river,
-//!       ( • )──►(    •    )       touching no thing of nature and no other structure's picture
+//!       ( • )──►(    •    )       touching neither scenery nor another structure's picture
 //! ```
 
 use crate::controller::{Controller, Player, Structure};
@@ -20,10 +19,10 @@ use crate::world::World;
 use crate::Refusal;
 
 impl World {
-    /// Whether a player can use this item now.
+    /// Checks whether a player can use this item now.
     ///
     /// # Errors
-    /// The first reason why not.
+    /// The first reason against it.
     pub(crate) fn check_use(&self, player: &Player, body: &Body, item: &Item) -> Result<(), Refusal> {
         if player.resources.iter().zip(item.cost).any(|(stock, cost)| *stock < cost) {
             return Err(Refusal::TooDear);
@@ -38,10 +37,11 @@ impl World {
         self.check_room(x, y, item)
     }
 
-    /// Whether an item can stand there.
+    /// Checks whether an item can be built at a position.
     ///
     /// # Errors
-    /// `TooMany` when there are no more numbers, `NoRoom` when something is in its way or it would stand in the river.
+    /// `TooMany` if no number is left, `NoRoom` if something is in the way or the position is in
+    /// the river.
     pub(crate) fn check_room(&self, x: Fixed, y: Fixed, item: &Item) -> Result<(), Refusal> {
         if self.state.next_id >= EntityId::FIRST_ANIMAL {
             return Err(Refusal::TooMany);
@@ -54,7 +54,7 @@ impl World {
         }
     }
 
-    /// Uses an item, which can be used; then the hand holds the weapon again.
+    /// Uses an item that was checked; then the hand holds the weapon again.
     pub(crate) fn use_item(&mut self, id: PlayerId, item: &'static Item) {
         let (player, body) = match self.player_mut(id) {
             Some(found) => found,
@@ -77,7 +77,7 @@ impl World {
         }
     }
 
-    /// Lets something stand there, for which there is room.
+    /// Adds a structure at a position that was checked.
     pub(crate) fn build(&mut self, body: Body, item: &'static Item) {
         let id = self.state.next_id;
         self.state.next_id = EntityId(id.0.saturating_add(1));
@@ -87,7 +87,7 @@ impl World {
             self.terrain.put_up(standing);
             self.make_way_for(&standing);
         }
-        // Whoever stands there must make way, even asleep.
+        // Players at this position must make way, even asleep.
         self.stir_animals(&entity.body, item.scale_px);
         let reach = Fixed::from_px(item.scale_px + rules::PLAYER_RADIUS_PX).0.unsigned_abs();
         for player in &mut self.state.players {
@@ -102,7 +102,7 @@ impl World {
         self.outcome.events.push(Event::Placed { object: id });
     }
 
-    /// Animals that stand where something was built must make way, even asleep.
+    /// Animals at this position must make way, even asleep.
     fn stir_animals(&mut self, built: &Body, scale_px: i32) {
         for at in 0..self.state.animals.len() {
             if let Some((animal, body)) = self.state.animals[at].animal_mut() {
@@ -112,7 +112,8 @@ impl World {
         }
     }
 
-    /// Whoever would be stuck in what was just built is put beside it at once; but a trap holds whom it has.
+    /// Moves every entity that would be stuck in a new structure to a position beside it; but a
+    /// trap holds the entities in it.
     fn make_way_for(&mut self, new: &Standing) {
         let State { players, animals, .. } = &mut self.state;
         let mut anyone = false;
@@ -134,7 +135,7 @@ impl World {
         }
     }
 
-    /// Takes health from the structure at that place in the list; at 0 it goes.
+    /// Takes health from the structure at that index; at 0 it is removed.
     pub(crate) fn damage_structure(&mut self, at: usize, damage: u16) {
         let health = &mut self.state.structures[at].body.health;
         *health = health.saturating_sub(damage);
@@ -155,7 +156,7 @@ impl World {
         self.outcome.events.push(Event::Destroyed { object: entity.id });
     }
 
-    /// Takes down everything that a player built, lowest number first.
+    /// Removes all structures of a player, lowest number first.
     pub(crate) fn demolish_all_of(&mut self, owner: PlayerId) {
         let mut at = 0;
         while at < self.state.structures.len() {
@@ -167,7 +168,7 @@ impl World {
         }
     }
 
-    /// Where a player's spawn pad is, if it has one.
+    /// The position of a player's spawn pad, if it has one.
     pub(crate) fn spawn_pad_of(&self, owner: PlayerId) -> Option<(Fixed, Fixed)> {
         if self.player(owner)?.kit.built[Group::Spawn as usize] == 0 {
             return None;
@@ -178,7 +179,8 @@ impl World {
     }
 }
 
-/// The place before a body for an item, rim to rim, at whole pixels: what is drawn is then exactly what is there.
+/// The position for an item in front of a body, rim to rim, in whole pixels, so that the drawn
+/// position is the exact one.
 fn before(body: &Body, item: &Item) -> (Fixed, Fixed) {
     let way = Fixed::from_px(rules::PLAYER_RADIUS_PX + item.scale_px);
     let whole = |at: Fixed| Fixed::from_px(at.plus(Fixed(1 << 15)).to_px());

@@ -1,23 +1,21 @@
-//! Where two worlds differ.
-//!
-//! Comes in: two worlds that should be equal. Goes out: the name of the first field that differs, and both values. Never:
-//! a judgement which of them is right.
+//! Finds the first difference between two worlds that should be equal: the name of the field, and
+//! both values.
 
 use std::fmt;
 
 use crate::fields::{Field, Sink};
 use crate::world::World;
 
-/// The first field, in the order of the walk, in which two worlds differ.
+/// The first field, in the order of [`crate::fields`], in which two worlds differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The field's name from the state downwards, as `players.body.x`.
+    /// The field's path from the state, such as `players.body.x`.
     pub path: String,
-    /// How many scalars of the walk are equal before it.
+    /// The number of equal scalars before it.
     pub index: usize,
-    /// The scalar in the first world; `None` when its walk has ended.
+    /// The scalar in the first world; `None` if it has no more scalars.
     pub ours: Option<u64>,
-    /// The scalar in the second world; `None` when its walk has ended.
+    /// The scalar in the second world; `None` if it has no more scalars.
     pub theirs: Option<u64>,
 }
 
@@ -29,7 +27,7 @@ impl fmt::Display for Difference {
 }
 
 impl World {
-    /// The first field in which this world differs from another one; `None` when they are equal.
+    /// The first field in which this world differs from another; `None` if they are equal.
     pub fn difference(&self, other: &World) -> Option<Difference> {
         let (ours, theirs) = (Scalars::of(self), Scalars::of(other));
         let longer = if ours.list.len() >= theirs.list.len() { &ours } else { &theirs };

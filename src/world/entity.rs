@@ -1,6 +1,4 @@
-//! What exists: an entity is a body and exactly one controller.
-//!
-//! Comes in: ids that a caller or the world gives out. Goes out: plain values, and what an entity is taken for.
+//! Entities: an entity is a body and exactly one controller.
 
 pub use crate::body::Body;
 use crate::built::Standing;
@@ -10,21 +8,22 @@ pub use crate::id::{EntityId, PlayerId};
 use crate::rules::{self, Biome, Rates};
 use crate::terrain::Terrain;
 
-/// A body and the one controller that may act on it.
+/// A body and the only controller that may act on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entity {
-    /// The number by which everyone names it.
+    /// The entity's unique number.
     pub id: EntityId,
-    /// Where it is.
+    /// Its body.
     pub body: Body,
-    /// What moves it.
+    /// Its controller.
     pub controller: Controller,
 }
 
 fields!(Entity: id: EntityId, body: Body, controller: Controller);
 
 impl Entity {
-    /// Lets its controller act for one tick, without any news and without anyone else. Tells whether it was awake.
+    /// Runs its controller for one tick, without commands or other entities. Returns whether it was
+    /// awake.
     pub fn act(&mut self, terrain: &Terrain, rates: &Rates) -> bool {
         let Entity { body, controller, .. } = self;
         let drifts = terrain.bands().biome_at(body.y) == Biome::River && controller.floats(body);
@@ -40,12 +39,12 @@ impl Entity {
         true
     }
 
-    /// Whether it is a player who plays.
+    /// Whether it is a living player.
     pub(crate) fn is_alive(&self) -> bool {
         matches!(&self.controller, Controller::Player(player) if player.alive)
     }
 
-    /// The animal that it is, and its body.
+    /// The animal and its body, if it is one.
     pub(crate) fn animal_mut(&mut self) -> Option<(&mut Animal, &mut Body)> {
         match &mut self.controller {
             Controller::Animal(animal) => Some((animal, &mut self.body)),
@@ -53,7 +52,7 @@ impl Entity {
         }
     }
 
-    /// The structure that it is, as it is found by place.
+    /// The structure as stored in the position index, if it is one.
     pub fn standing(&self) -> Option<Standing> {
         let Entity { id, body, controller } = self;
         match controller {

@@ -1,152 +1,154 @@
-//! What happened in a tick.
+//! The events of a tick.
 
 use crate::command::{Command, Refusal, KINDS};
 use crate::entity::{EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
 
-/// Something that happened in a tick and that others may want to hear of.
+/// An event that clients may be informed of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A player has a body now.
+    /// A player joined and has a body.
     Joined {
-        /// Who.
+        /// The player.
         player: PlayerId,
     },
-    /// A player's body is gone.
+    /// A player's body was removed.
     Left {
-        /// Who.
+        /// The player.
         player: PlayerId,
     },
     /// A player said something.
     Chat {
-        /// Who.
+        /// The player.
         player: PlayerId,
-        /// What.
+        /// The text.
         text: String,
     },
-    /// A player swung what it holds.
+    /// A player swung its weapon.
     Swung {
-        /// Who.
+        /// The player.
         player: PlayerId,
-        /// With what: a number of [`crate::rules::WEAPONS`].
+        /// The weapon: a number of [`crate::rules::WEAPONS`].
         weapon: u8,
-        /// Whether it struck anything or anyone; what follows says whom.
+        /// Whether it hit anything; the following events give the targets.
         hit: bool,
     },
-    /// A thing was struck. It shakes.
+    /// An object was hit and shakes.
     Struck {
-        /// Which.
+        /// The object.
         object: EntityId,
-        /// From who struck it to it.
+        /// The direction from the attacker to the object.
         direction: Angle,
-        /// Who struck it.
+        /// The attacker.
         player: PlayerId,
     },
     /// A player lost health.
     Hurt {
-        /// Who.
+        /// The player.
         player: PlayerId,
-        /// Whose doing it was, if it was somebody's.
+        /// The player responsible, if any.
         by: Option<PlayerId>,
-        /// How many points it truly lost: never more than it had.
+        /// The health actually lost: never more than the player had.
         amount: u16,
     },
     /// A player gained health.
     Healed {
-        /// Who.
+        /// The player.
         player: PlayerId,
-        /// How many points it truly gained.
+        /// The health actually gained.
         amount: u16,
     },
-    /// A player has no health left and no body in the game until it plays again.
+    /// A player died, and has no body in the game until it respawns.
     Died {
-        /// Who.
+        /// The player.
         player: PlayerId,
-        /// Whose doing it was, if it was somebody's.
+        /// The player responsible, if any.
         by: Option<PlayerId>,
     },
-    /// A player that was dead plays again.
+    /// A dead player respawned.
     Spawned {
-        /// Who.
+        /// The player.
         player: PlayerId,
     },
-    /// Something was built.
+    /// A structure was built.
     Placed {
-        /// Which; [`crate::World::structure`] says what and where.
+        /// The structure; [`crate::World::structure`] returns its item and position.
         object: EntityId,
     },
-    /// Something that was built is gone.
+    /// A structure was removed.
     Destroyed {
-        /// Which.
+        /// The structure.
         object: EntityId,
     },
-    /// Something was shot; [`crate::World::projectile`] says what and where, unless it has ended in the same tick.
+    /// A projectile was fired; [`crate::World::projectile`] returns its kind and position, unless
+    /// it ended in the same tick.
     Shot {
-        /// Which.
+        /// The projectile.
         projectile: EntityId,
     },
-    /// What was shot is gone: it hit something, or has flown its way.
+    /// A projectile ended: it hit something, or reached its range.
     ShotEnded {
-        /// Which.
+        /// The projectile.
         projectile: EntityId,
-        /// Where, from the left edge.
+        /// Horizontal position.
         x: Fixed,
-        /// Where, from the top edge.
+        /// Vertical position.
         y: Fixed,
     },
-    /// An animal strikes.
+    /// An animal attacked.
     AnimalStruck {
-        /// Which.
+        /// The animal.
         animal: EntityId,
     },
     /// An animal lost health.
     AnimalHurt {
-        /// Which.
+        /// The animal.
         animal: EntityId,
-        /// Whose doing it was, if it was somebody's.
+        /// The player responsible, if any.
         by: Option<PlayerId>,
-        /// How many points it truly lost.
+        /// The health actually lost.
         amount: u16,
     },
-    /// An animal has no health left and is gone.
+    /// An animal died.
     AnimalDied {
-        /// Which.
+        /// The animal.
         animal: EntityId,
-        /// Whose doing it was, if it was somebody's.
+        /// The player responsible, if any.
         by: Option<PlayerId>,
     },
     /// A player asks to join a clan.
     Asked {
-        /// Who.
+        /// The player.
         player: PlayerId,
         /// The clan's owner.
         owner: PlayerId,
     },
-    /// A player shows its place to its clan.
+    /// A player showed its position to its clan.
     Pinged {
-        /// Who.
+        /// The player.
         player: PlayerId,
     },
-    /// A player has a choice to make and named something that its age does not offer. The command was refused.
+    /// A player may choose an upgrade, but chose one that its age does not offer. The command was
+    /// rejected.
     NotOffered {
-        /// Who.
+        /// The player.
         player: PlayerId,
     },
-    /// The operator tells everyone something.
+    /// A message from the operator to everyone.
     Said {
-        /// What.
+        /// The text.
         text: String,
     },
 }
 
-/// What came of the commands of one tick. The world keeps one and reuses its room.
+/// The outcome of one tick's commands. The world keeps one and reuses its memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// In the order in which they happened.
+    /// In chronological order.
     pub events: Vec<Event>,
-    /// The commands that were not carried out, and why.
+    /// The rejected commands, with the reasons.
     pub refused: Vec<(Command, Refusal)>,
-    /// How many commands of each kind were carried out, by [`crate::Action::kind`].
+    /// The number of executed commands of each kind, by [`crate::Action::kind`].
     pub accepted: [u32; KINDS],
 }
 

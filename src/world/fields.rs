@@ -1,46 +1,46 @@
-//! The walk over every field of the state.
+//! Visits every field of the state in a fixed order.
 //!
-//! Comes in: a state, and a sink that wants its scalars; or bytes. Goes out: the scalars in one fixed order; or a state.
-//! Never: a field left out. Each type names its fields once ([`fields!`]), and the compiler refuses a list that misses
-//! one. Snapshot, checksum and comparison are only different sinks, so they cannot diverge.
+//! Each type lists its fields once ([`fields!`]), and the compiler rejects a list that omits one.
+//! Snapshot, checksum and comparison are only different sinks of the same visit, so they cannot
+//! diverge.
 
 use std::sync::Arc;
 
 use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
 
-/// Why bytes are not a snapshot of this code's world.
+/// Why bytes are not a snapshot that this code can restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SnapshotError {
-    /// The bytes do not begin as a snapshot does.
+    /// The bytes do not begin like a snapshot.
     NotASnapshot,
-    /// The layout is another one than this code writes.
+    /// The layout differs from the one that this code writes.
     Version {
-        /// The layout's number in the bytes.
+        /// The layout number in the bytes.
         found: u16,
     },
-    /// The world was made by other rules.
+    /// The world was made with other rules.
     Code {
-        /// The code's number in the bytes; see [`crate::rules::code_hash`].
+        /// The code hash in the bytes; see [`crate::rules::code_hash`].
         found: u64,
     },
     /// The bytes end before the state does.
     Truncated,
-    /// The bytes go on after the state.
+    /// Bytes follow the state.
     Trailing {
-        /// How many are too many.
+        /// The number of extra bytes.
         bytes: usize,
     },
-    /// A value that no world holds; says which.
+    /// The name of a value that no world can have.
     Value(&'static str),
-    /// Every value is possible, but they are not those that were written.
+    /// Each value is possible, but the checksum does not match.
     Checksum,
 }
 
-/// Takes the scalars of a state one by one.
+/// Receives the scalars of a state one by one.
 pub(crate) trait Sink {
-    /// One scalar, and how many bytes it has in a snapshot (1, 2, 4 or 8).
+    /// One scalar, and its size in bytes in a snapshot (1, 2, 4 or 8).
     fn put(&mut self, value: u64, bytes: usize);
 
     /// The scalars up to the matching [`Sink::leave`] belong to this field.
@@ -52,17 +52,18 @@ pub(crate) trait Sink {
 
 /// A value that is part of the state.
 pub(crate) trait Field: Sized {
-    /// Bytes that the smallest value takes, so that a declared count can be held against what is there.
+    /// Size in bytes of the smallest value, for checking a declared count against the remaining
+    /// bytes.
     const LEAST_BYTES: usize;
 
-    /// Gives its scalars to the sink.
+    /// Passes its scalars to the sink.
     fn write(&self, sink: &mut impl Sink);
 
-    /// Takes its scalars from a snapshot.
+    /// Reads its scalars from a snapshot.
     fn read(reader: &mut Reader<'_>) -> Result<Self, SnapshotError>;
 }
 
-/// Reads scalars from bytes, least significant byte first.
+/// Reads little-endian scalars from bytes.
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
 }
@@ -73,12 +74,12 @@ impl<'a> Reader<'a> {
         Reader { bytes }
     }
 
-    /// What has not been read yet.
+    /// The unread bytes.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The next so many bytes.
+    /// The next bytes, of that number.
     pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], SnapshotError> {
         if count > self.bytes.len() {
             return Err(SnapshotError::Truncated);
@@ -88,13 +89,13 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// The next scalar of so many bytes, at most 8.
+    /// The next scalar of that many bytes, at most 8.
     pub(crate) fn scalar(&mut self, bytes: usize) -> Result<u64, SnapshotError> {
         Ok(self.take(bytes)?.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
     }
 }
 
-/// Writes scalars as bytes, least significant byte first.
+/// Writes scalars as little-endian bytes.
 pub(crate) struct Bytes(pub(crate) Vec<u8>);
 
 impl Sink for Bytes {
@@ -103,8 +104,8 @@ impl Sink for Bytes {
     }
 }
 
-/// Makes a struct part of the state. Both directions name every field, so that a new field does not compile until it
-/// is in the list.
+/// Makes a struct part of the state. Both directions name every field, so a new field does not
+/// compile until it is in the list.
 macro_rules! fields {
     ($type:ident: $($field:ident: $kind:ty),+ $(,)?) => {
         impl crate::fields::Field for $type {
@@ -130,7 +131,7 @@ macro_rules! fields {
 }
 pub(crate) use fields;
 
-/// Makes a number, or a type around one number, part of the state.
+/// Makes a number, or a wrapper around a number, part of the state.
 macro_rules! scalar {
     ($type:ty, $bytes:literal, $to:expr, $from:expr) => {
         impl crate::fields::Field for $type {
@@ -195,7 +196,7 @@ impl Field for Arc<str> {
     const LEAST_BYTES: usize = 1;
 
     fn write(&self, sink: &mut impl Sink) {
-        // Every text of the state is bounded far below 256 bytes when it is applied.
+        // Every text of the state is limited to far less than 256 bytes when it is applied.
         sink.put(self.len() as u64, 1);
         self.bytes().for_each(|byte| sink.put(u64::from(byte), 1));
     }
@@ -217,7 +218,8 @@ impl<T: Field> Field for Vec<T> {
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, SnapshotError> {
         let length = reader.scalar(4)? as usize;
-        // Room is made only for as many as the bytes can hold, whatever the count says.
+        // Memory is reserved only for as many values as the bytes can hold, whatever the count
+        // says.
         if length > reader.rest().len() / T::LEAST_BYTES {
             return Err(SnapshotError::Truncated);
         }

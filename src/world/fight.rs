@@ -1,13 +1,14 @@
-//! Strokes: who swings in this tick, what is struck, and what comes of it. What shoots in place of a stroke is in `shoot`.
+//! Melee attacks: who swings in this tick, what each swing hits, and the effects. Weapons that
+//! shoot are in `shoot`.
 //!
-//! Comes in: the state after everyone has moved. Goes out: what was gathered, health lost, speed given, and the events that
-//! say so. Never: an order other than that of the numbers. Who swings first is who has the lower number, and what it strikes
-//! is struck in the order of its numbers; so who dies by a lower number's stroke does not strike back in the same tick.
+//! Attacks are processed after all movement, in the order of the attackers' numbers, and each
+//! attack hits its targets in the order of their numbers. So a player killed by one with a lower
+//! number does not strike back in the same tick.
 //!
 //! ```text
-//!          range + target's size
-//!     me ──────────────────────────►    struck is what lies so near, and no further than the arc
-//!        \  arc: 69.23° to each side    from where I look
+//!              range + target's size
+//!     attacker ────────────────────►    hits everything within this range and arc
+//!        \  arc: 69.23° to each side of the direction of view
 //! ```
 
 use crate::clans::share_clan;
@@ -21,7 +22,7 @@ use crate::scratch::Scratch;
 use crate::trig::{cosine, direction, sine};
 use crate::world::World;
 
-/// A stroke: from where, to where, how far.
+/// A melee attack (a swing): origin, direction and range.
 struct Stroke {
     x: Fixed,
     y: Fixed,
@@ -36,13 +37,13 @@ impl Stroke {
         self.reaches(x, y, size_px) && self.towards(x, y).off(self.heading) <= rules::ARC
     }
 
-    /// Whether it would reach that target if it were a stroke to all sides.
+    /// Whether it would reach that target if it hit in all directions.
     fn reaches(&self, x: Fixed, y: Fixed, size_px: i32) -> bool {
         let reach = Fixed::from_px(self.weapon.range_px + size_px);
         is_within(self.x.apart(x), self.y.apart(y), reach.0.unsigned_abs())
     }
 
-    /// The direction to a place; who stands on top of it looks at it.
+    /// The direction to a position; the direction of view if the position is the attacker's own.
     fn towards(&self, x: Fixed, y: Fixed) -> Angle {
         match self.way_to(x, y) {
             (0, 0) => self.heading,
@@ -54,7 +55,7 @@ impl Stroke {
         (i64::from(x.0) - i64::from(self.x.0), i64::from(y.0) - i64::from(self.y.0))
     }
 
-    /// The speed that it gives, per tick: away from who strikes.
+    /// The velocity that it gives to a target, per tick: away from the attacker.
     fn knock(&self, body: &Body, hz: u32) -> (Fixed, Fixed) {
         let px_per_s = i64::from(rules::KNOCK_PX_PER_S + self.weapon.knock_px_per_s);
         let speed = (px_per_s << 16) / i64::from(hz);
@@ -70,7 +71,8 @@ impl Stroke {
 }
 
 impl World {
-    /// Lets the time of one tick pass for everyone who lives, then carries out the strokes that are due.
+    /// Advances the attack timers of all living players by one tick, then performs the swings that
+    /// are due.
     pub(crate) fn fight(&mut self) {
         let mut scratch = std::mem::take(&mut self.scratch);
         self.let_time_pass(&mut scratch.swingers);
@@ -86,7 +88,7 @@ impl World {
         self.scratch = scratch;
     }
 
-    /// Heals, and lists whose stroke is due.
+    /// Heals players, and lists those whose swing is due.
     fn let_time_pass(&mut self, swingers: &mut Vec<u32>) {
         swingers.clear();
         let mut shots_free = self.shots_free();
@@ -142,7 +144,7 @@ impl World {
         }
     }
 
-    /// Every stroke costs who swings some speed. Who died since it was due swings no more.
+    /// Each swing slows the attacker. A player that died after its swing became due does not swing.
     fn begin_stroke(&mut self, at: usize) -> Option<Stroke> {
         let Entity { id, body, controller } = &mut self.state.players[at];
         match controller {
@@ -158,7 +160,7 @@ impl World {
     fn find_things(&self, stroke: &Stroke, found: &mut Vec<u32>) {
         let reach = Fixed::from_px(stroke.weapon.range_px + rules::SCENERY_SCALE_MAX_PX);
         let near = self.terrain.obstacles_around(stroke.x, stroke.y, reach);
-        // Most are too far away, whatever their size.
+        // Most targets are too far away, whatever their size.
         let reached = near.filter(|(_, it)| stroke.reaches(it.x, it.y, rules::SCENERY_SCALE_MAX_PX));
         found.clear();
         found.extend(reached.map(|(at, _)| at as u32));
@@ -208,7 +210,7 @@ impl World {
         found.sort_unstable();
     }
 
-    /// Something comes off it for who strikes.
+    /// Gives the attacker the resource of the object.
     fn strike_thing(&mut self, stroke: &Stroke, at: usize) {
         let Entity { id: object, body, controller } = &self.state.others[at];
         let (object, kind) = match controller {
@@ -222,7 +224,7 @@ impl World {
         }
     }
 
-    /// It loses health, whoever's it is.
+    /// Damages the structure, whoever owns it.
     fn strike_built(&mut self, stroke: &Stroke, object: EntityId) {
         if let Some(at) = self.find_structure(object) {
             let body = &self.state.structures[at].body;
@@ -255,7 +257,7 @@ impl World {
         }
     }
 
-    /// Moves gold, as much as the weapon takes and the other has.
+    /// Transfers gold: as much as the weapon takes, and at most what the victim has.
     fn steal(&mut self, from: usize, stroke: &Stroke) {
         let mut taken = 0;
         if let Controller::Player(victim) = &mut self.state.players[from].controller {
@@ -280,7 +282,7 @@ impl Player {
         self.growth.gain(amount * rules::GATHER_XP);
     }
 
-    /// Adds to what it has; beyond the bound of a `u32` it is lost.
+    /// Adds to a resource, saturating at the maximum of a `u32`.
     pub(crate) fn give(&mut self, resource: Resource, amount: u32) {
         let stock = &mut self.resources[resource as usize];
         *stock = stock.saturating_add(amount);

@@ -1,7 +1,8 @@
-//! Numbers that are the same on every machine: fixed-point lengths, binary angles, whole-number roots.
+//! Arithmetic that gives the same result on every machine: fixed-point lengths, binary angles,
+//! integer roots.
 //!
-//! Comes in: integers. Goes out: integers. Never: a floating-point number, since its rounding differs between
-//! compilers and machines, and one differing bit is a different world.
+//! There is no floating point, because its rounding differs between compilers and machines, and one
+//! different bit is a different world.
 
 /// A length in pixels with 16 binary places: `Fixed(65_536)` is one pixel.
 ///
@@ -12,10 +13,10 @@ pub struct Fixed(pub i32);
 impl Fixed {
     /// One pixel.
     pub const ONE: Fixed = Fixed(1 << 16);
-    /// No length.
+    /// Zero.
     pub const ZERO: Fixed = Fixed(0);
 
-    /// Whole pixels. What does not fit is taken at the bound.
+    /// Whole pixels, saturating at the limits.
     pub const fn from_px(px: i32) -> Fixed {
         Fixed(px.saturating_mul(1 << 16))
     }
@@ -30,30 +31,31 @@ impl Fixed {
         ((self.0 as i64 + (1 << 14)) >> 15) as i32
     }
 
-    /// How far apart two places are, to either side.
+    /// The distance between two coordinates.
     pub(crate) const fn apart(self, other: Fixed) -> u32 {
         self.0.abs_diff(other.0)
     }
 
-    /// The sum, taken at the bound when it does not fit.
+    /// The sum, saturating at the limits.
     pub const fn plus(self, other: Fixed) -> Fixed {
         Fixed(self.0.saturating_add(other.0))
     }
 
-    /// The difference, taken at the bound when it does not fit.
+    /// The difference, saturating at the limits.
     pub const fn minus(self, other: Fixed) -> Fixed {
         Fixed(self.0.saturating_sub(other.0))
     }
 
-    /// Times a factor with 16 binary places (65,536 is 1), rounded towards zero, so that friction ends at rest.
+    /// The product with a factor of 16 binary places (65,536 is 1), rounded towards zero, so that
+    /// friction ends at rest.
     pub const fn times(self, factor: i32) -> Fixed {
         let product = self.0 as i64 * factor as i64 / (1 << 16);
         Fixed(clamp_i32(product))
     }
 }
 
-/// Whether a way that goes so far to the side and so far up or down is at most that long, which is at most 2^31. Most are not, by
-/// one side alone.
+/// Whether the vector with these components is at most that long; the length may be at most 2^31.
+/// Most vectors already exceed it along one axis.
 pub(crate) const fn is_within(dx: u32, dy: u32, reach: u32) -> bool {
     dx <= reach && dy <= reach && square(dx) + square(dy) <= square(reach)
 }
@@ -63,12 +65,12 @@ pub(crate) const fn is_shorter(dx: u32, dy: u32, reach: u32) -> bool {
     dx < reach && dy < reach && square(dx) + square(dy) < square(reach)
 }
 
-/// The square of a side, with 32 binary places.
+/// The square of a component, with 32 binary places.
 pub(crate) const fn square(side: u32) -> u64 {
     side as u64 * side as u64
 }
 
-/// Takes a wide number at the bounds of a narrow one.
+/// Converts a wide number to a narrow one, saturating at the limits.
 pub(crate) const fn clamp_i32(wide: i64) -> i32 {
     if wide > i32::MAX as i64 {
         i32::MAX
@@ -79,17 +81,18 @@ pub(crate) const fn clamp_i32(wide: i64) -> i32 {
     }
 }
 
-/// A direction: 65,536 parts a turn, 0 to the right (+x), 16,384 down (+y), since y grows downwards.
+/// A direction in 1/65,536 of a turn: 0 to the right (+x), 16,384 down (+y), since y grows
+/// downwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Angle(pub u16);
 
 impl Angle {
-    /// The direction back.
+    /// The opposite direction.
     pub const fn opposite(self) -> Angle {
         Angle(self.0.wrapping_add(0x8000))
     }
 
-    /// How far another direction lies aside, to either side, in parts of a turn.
+    /// The absolute angle to another direction, in 1/65,536 of a turn.
     pub const fn off(self, other: Angle) -> u16 {
         let off = self.0.wrapping_sub(other.0);
         if off > 0x8000 {
@@ -100,8 +103,8 @@ impl Angle {
     }
 }
 
-/// A direction as a way and its length: the given way made longer, until rounding the length no longer matters. The way
-/// nowhere points to the right.
+/// The direction of a vector, as a vector and its length: the given vector scaled up until rounding
+/// the length no longer matters. The zero vector points to the right.
 pub(crate) fn ray(dx: i64, dy: i64) -> (i64, i64, i64) {
     let longest = dx.unsigned_abs().max(dy.unsigned_abs());
     if longest == 0 {
@@ -112,18 +115,20 @@ pub(crate) fn ray(dx: i64, dy: i64) -> (i64, i64, i64) {
     (dx, dy, square_root((dx * dx + dy * dy) as u64) as i64)
 }
 
-/// Binary digits of the longer side of a [`ray`]: its length is off by one in 2^28, which no distance on a map shows.
+/// The number of bits of the longer component of a [`ray`]: the relative error of its length is
+/// 2^-28, which is invisible at any distance on a map.
 const RAY_BITS: u32 = 28;
 
-/// The root of a square, rounded down.
+/// The square root, rounded down.
 pub fn square_root(square: u64) -> u64 {
     if square == 0 {
         return 0;
     }
-    // Shifted by an even number of bits, so that the root of the result is half as much too long.
+    // Shifted by an even number of bits, so that the root of the result is shifted by half as many.
     let shift = square.leading_zeros() & !1;
     let wide = square << shift;
-    // Each line doubles the digits of the root, from 2 to 32. The last one is off by one at most, upwards.
+    // Each line doubles the number of correct bits of the root, from 2 to 32. The last result is
+    // too large by at most one.
     let root = 1 + (wide >> 62);
     let root = (root << 1) + (wide >> 59) / root;
     let root = (root << 3) + (wide >> 53) / root;

@@ -1,7 +1,6 @@
 //! The command frame: the commands of one tick as bytes.
 //!
-//! Comes in: commands, or bytes that claim to be some. Goes out: the same the other way round. Never: a judgement of what a
-//! command wants; what can be written can be read again.
+//! Encoding and decoding do not check what a command does; every encoded frame can be decoded.
 //!
 //! ```text
 //!    0       4        6                              one command
@@ -30,7 +29,7 @@
 //!        17 say    text: length u8, UTF-8
 //! ```
 //!
-//! Numbers are written least significant byte first. The same bytes go over the wire, into the journal and into test
+//! Numbers are little-endian. The same bytes are used on the wire, in captures and in test
 //! fixtures.
 
 use std::fmt;
@@ -40,11 +39,12 @@ use crate::entity::PlayerId;
 use crate::fixed::Angle;
 use crate::rules::{self, AnimalKind, Resource};
 
-/// Bytes of a text in a command frame. A longer one is cut at a character; what is left of it still has more characters
-/// than any text may have, so it is refused just as the whole would have been.
+/// Bytes of a text in a command frame. A longer text is truncated at a character boundary; the rest
+/// still exceeds every limit on text, so it is rejected just as the whole text would be.
 pub const TEXT_BYTES: usize = 255;
 
-/// Commands that one frame can hold: its count has 16 bits. More are an error, so that no command is left out unnoticed.
+/// Maximum number of commands in a frame: its count has 16 bits. More are an error, so that no
+/// command is silently omitted.
 pub const FRAME_COMMANDS: usize = 65_535;
 
 const _: () = assert!(TEXT_BYTES / 4 > rules::CHAT_CHARS && TEXT_BYTES / 4 > rules::NAME_CHARS);
@@ -53,30 +53,30 @@ const _: () = assert!(TEXT_BYTES / 4 > rules::CLAN_CHARS && TEXT_BYTES / 4 > rul
 /// The commands of one tick.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// The tick in which they are stepped: [`crate::World::tick`] before that step.
+    /// The tick in which they are executed: [`crate::World::tick`] before that step.
     pub tick: u32,
     /// The commands, in any order.
     pub commands: Vec<Command>,
 }
 
-/// Why bytes are not a command frame, or commands do not become one.
+/// Why bytes are not a command frame, or commands cannot be encoded as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameError {
-    /// So many commands, more than [`FRAME_COMMANDS`], do not fit one frame.
+    /// This number of commands is more than [`FRAME_COMMANDS`].
     TooMany(usize),
-    /// The bytes end before the commands do.
+    /// The bytes end before the last command does.
     Truncated,
-    /// The bytes go on after the last command.
+    /// Bytes follow the last command.
     Trailing,
-    /// There is no action of that kind.
+    /// There is no action of this kind.
     Kind(u8),
-    /// A move neither stops nor has a direction.
+    /// The flag of a move is neither 0 (stop) nor 1 (a direction follows).
     Direction(u8),
     /// A flag is neither 0 nor 1.
     Flag(u8),
-    /// There is no resource of that number.
+    /// There is no resource with this number.
     Resource(u8),
-    /// There is no animal of that number.
+    /// There is no animal with this number.
     Animal(u8),
     /// A text is not UTF-8.
     Text,
@@ -88,13 +88,19 @@ impl fmt::Display for FrameError {
             FrameError::TooMany(count) => {
                 write!(f, "{count} commands in one tick: a command frame holds {FRAME_COMMANDS}")
             }
-            FrameError::Truncated => f.write_str("the command frame ends before its commands do"),
-            FrameError::Trailing => f.write_str("the command frame goes on after its last command"),
-            FrameError::Kind(kind) => write!(f, "the command frame holds a command of unknown kind {kind}"),
-            FrameError::Direction(flag) => write!(f, "a move in the command frame has {flag} directions"),
-            FrameError::Flag(flag) => write!(f, "a flag in the command frame is {flag}"),
-            FrameError::Resource(number) => write!(f, "the command frame names the resource {number}"),
-            FrameError::Animal(number) => write!(f, "the command frame names the animal {number}"),
+            FrameError::Truncated => f.write_str("the command frame is truncated"),
+            FrameError::Trailing => f.write_str("the command frame has extra bytes after its last command"),
+            FrameError::Kind(kind) => {
+                write!(f, "the command frame contains a command of unknown kind {kind}")
+            }
+            FrameError::Direction(flag) => {
+                write!(f, "a move in the command frame has the invalid direction flag {flag}")
+            }
+            FrameError::Flag(flag) => write!(f, "a flag in the command frame is {flag} instead of 0 or 1"),
+            FrameError::Resource(number) => {
+                write!(f, "the command frame names the unknown resource {number}")
+            }
+            FrameError::Animal(number) => write!(f, "the command frame names the unknown animal {number}"),
             FrameError::Text => f.write_str("a text in the command frame is not UTF-8"),
         }
     }
@@ -102,10 +108,10 @@ impl fmt::Display for FrameError {
 
 impl std::error::Error for FrameError {}
 
-/// Appends a frame of these commands.
+/// Appends a frame with these commands.
 ///
 /// # Errors
-/// [`FrameError::TooMany`] when there are more than [`FRAME_COMMANDS`]; then nothing is appended.
+/// [`FrameError::TooMany`] if there are more than [`FRAME_COMMANDS`]; then nothing is appended.
 pub fn encode_frame(tick: u32, commands: &[Command], out: &mut Vec<u8>) -> Result<(), FrameError> {
     if commands.len() > FRAME_COMMANDS {
         return Err(FrameError::TooMany(commands.len()));
@@ -118,15 +124,15 @@ pub fn encode_frame(tick: u32, commands: &[Command], out: &mut Vec<u8>) -> Resul
     Ok(())
 }
 
-/// The frame that the bytes hold.
+/// Decodes a frame.
 ///
 /// # Errors
-/// When they are not exactly one frame.
+/// The bytes are not exactly one frame.
 pub fn decode_frame(bytes: &[u8]) -> Result<Frame, FrameError> {
     let mut reader = Reader { bytes };
     let tick = reader.u32()?;
     let count = reader.u16()?;
-    // Room is made as commands are found, so a count that is not true costs nothing.
+    // Memory is reserved as commands are decoded, so a false count costs nothing.
     let mut commands = Vec::new();
     for _ in 0..count {
         commands.push(decode(&mut reader)?);

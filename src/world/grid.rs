@@ -1,11 +1,12 @@
-//! Who is near: things by the square cell of the map in which they are.
+//! Finds nearby objects by dividing the map into square cells.
 //!
-//! Comes in: positions by index. Goes out: the indices in a cell, lowest first; which cells are not empty. Never: state. A grid is
-//! rebuilt from positions whenever it is needed, so a world that was restored has the same one.
+//! A grid maps positions to cells, lists the indices in a cell, lowest first, and knows which cells
+//! are not empty. It is not part of the state: it is rebuilt from positions whenever it is needed,
+//! so a restored world has the same grid.
 //!
 //! ```text
-//!   a line of cells   ·  ·  3  ·  1,7 ·  ·  ·      a word says which are occupied: 0b00010100
-//!                       └── a stretch ──┘          so one look finds the first and the last of a stretch
+//!   a row of cells    ·  ·  3  ·  1,7 ·  ·  ·      a word of bits marks the occupied ones: 0b00010100
+//!                       └─── a run ─────┘          so the first and the last cell of a run are found at once
 //! ```
 
 use std::ops::Range;
@@ -13,17 +14,17 @@ use std::ops::Range;
 use crate::fixed::Fixed;
 use crate::rules::MAP_SIZE_MAX_PX;
 
-/// Side of a cell as a power of two: 256 px. About the size of the largest thing, so that few cells are looked at and
-/// few things are in each.
+/// Side length of a cell as a power of two: 256 px. This is about the size of the largest object,
+/// so a query visits few cells and each cell holds few objects.
 const CELL_BITS: u32 = 8;
 
-/// Cells of a word as a power of two: each has a bit.
+/// Cells per word as a power of two: each cell has a bit.
 const WORD_BITS: u32 = u64::BITS.trailing_zeros();
 
-// A line has one word, or two.
+// A row has one or two words.
 const _: () = assert!((MAP_SIZE_MAX_PX >> CELL_BITS) < 2 * u64::BITS);
 
-/// The cells from a top left to a bottom right one: `left` and `top` are included, `right` and `bottom` are not.
+/// A rectangle of cells: `left` and `top` are included, `right` and `bottom` are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cells {
     left: usize,
@@ -32,42 +33,43 @@ pub(crate) struct Cells {
     bottom: usize,
 }
 
-/// How a map is divided into cells.
+/// The division of a map into cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// Cells of a line, and lines.
+    /// Cells in a row, and rows.
     side: i32,
-    /// A line's cells are numbered from a multiple of this power of two on, so that nothing has to be divided.
+    /// The numbers of each row's cells start at a multiple of this power of two, which avoids
+    /// divisions.
     line_bits: u32,
 }
 
-/// Some cells of one line of a map that share a word, from left to right.
+/// A run of cells in one row of a map that share a word, from left to right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     word: usize,
-    /// One bit a cell, the lowest for the leftmost.
+    /// One bit per cell, the lowest for the leftmost.
     cells: u64,
 }
 
 impl Shape {
-    /// The cells of a map of that side.
+    /// The cells of a map with that side length.
     pub(crate) fn new(map_size_px: u32) -> Shape {
         let side = (map_size_px >> CELL_BITS) as i32 + 1;
         Shape { side, line_bits: if side <= u64::BITS as i32 { WORD_BITS } else { WORD_BITS + 1 } }
     }
 
-    /// How many numbers there are.
+    /// The number of cell numbers.
     pub(crate) fn cells(self) -> usize {
         (self.side as usize) << self.line_bits
     }
 
-    /// The number of the cell in which a point is. Points outside count as on the edge.
+    /// The number of the cell that contains a point. Points outside the map count as on its edge.
     pub(crate) fn cell(self, x: Fixed, y: Fixed) -> usize {
         self.along(y) << self.line_bits | self.along(x)
     }
 
-    /// The cells that the square around a point touches, which reaches so far to each side, or not at all. Points outside count as
-    /// on the edge.
+    /// The cells that overlap the square around a point, which extends so far to each side. Points
+    /// outside the map count as on its edge.
     pub(crate) fn around(self, x: Fixed, y: Fixed, reach: Fixed) -> Cells {
         Cells {
             left: self.along(x.minus(reach)),
@@ -77,18 +79,18 @@ impl Shape {
         }
     }
 
-    /// The numbers of the cells, line by line.
+    /// The numbers of the cells, row by row.
     pub(crate) fn each(self, cells: Cells) -> impl Iterator<Item = usize> {
         self.lines(cells).flatten()
     }
 
-    /// The same, a line at a time.
+    /// The numbers of the cells, one range per row.
     fn lines(self, cells: Cells) -> impl Iterator<Item = Range<usize>> {
         let Cells { left, top, right, bottom } = cells;
         (top..bottom).map(move |line| line << self.line_bits).map(move |first| first + left..first + right)
     }
 
-    /// The cells, line by line and a word at a time, to ask which of them are [`Occupied`].
+    /// The cells by row and word, for asking which of them are [`Occupied`].
     pub(crate) fn stretches(self, cells: Cells) -> impl Iterator<Item = Stretch> {
         let Cells { left, top, right, bottom } = cells;
         let word = u64::BITS as usize;
@@ -98,13 +100,13 @@ impl Shape {
         words.map(move |word| Stretch { word, cells: halves[word & second as usize] })
     }
 
-    /// In which cell of its line, or in which line, a coordinate is.
+    /// The column or row of a coordinate.
     fn along(self, at: Fixed) -> usize {
         (at.to_px().max(0) >> CELL_BITS).min(self.side - 1) as usize
     }
 }
 
-/// The bits from one to another, which is not included; none when that comes first.
+/// The bits of a range whose end is excluded; none if the range is empty.
 fn bits(from: usize, to: usize) -> u64 {
     match to.checked_sub(from) {
         None | Some(0) => 0,
@@ -117,35 +119,35 @@ fn bit(cell: usize) -> u64 {
     1 << (cell as u32 % u64::BITS)
 }
 
-/// Which cells are not empty. Most are, and whoever looks for something passes a line of them at once.
+/// Which cells are not empty. Most cells are empty, and a query skips a row of them at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Occupied {
-    /// One bit a cell.
+    /// One bit per cell.
     words: Vec<u64>,
 }
 
 impl Occupied {
-    /// None of a map's cells.
+    /// All cells of a map, empty.
     pub(crate) fn none(shape: Shape) -> Occupied {
         Occupied { words: vec![0; shape.cells() >> WORD_BITS] }
     }
 
-    /// Something is in that cell now.
+    /// Marks a cell as occupied.
     pub(crate) fn set(&mut self, cell: usize) {
         self.words[cell >> WORD_BITS] |= bit(cell);
     }
 
-    /// Nothing is in that cell any more.
+    /// Marks a cell as empty.
     pub(crate) fn unset(&mut self, cell: usize) {
         self.words[cell >> WORD_BITS] &= !bit(cell);
     }
 
-    /// Nothing is anywhere.
+    /// Marks all cells as empty.
     pub(crate) fn clear(&mut self) {
         self.words.fill(0);
     }
 
-    /// The cells that are not empty, line by line.
+    /// The occupied cells, row by row.
     pub(crate) fn each(&self) -> impl Iterator<Item = usize> + '_ {
         let bits = |mut left: u64| {
             std::iter::from_fn(move || {
@@ -158,7 +160,7 @@ impl Occupied {
         words.flat_map(move |(number, word)| bits(*word).map(move |cell| number << WORD_BITS | cell))
     }
 
-    /// The first and the last cell of a stretch that are not empty; `None` when all are.
+    /// The first and the last occupied cell of a run; `None` if all are empty.
     pub(crate) fn ends_of(&self, stretch: Stretch) -> Option<(usize, usize)> {
         let found = self.words[stretch.word] & stretch.cells;
         let last = u64::BITS.checked_sub(found.leading_zeros() + 1)?;
@@ -167,28 +169,29 @@ impl Occupied {
     }
 }
 
-/// Indices by cell, packed: the cells' lists lie behind one another.
+/// Indices by cell, packed: the lists of the cells follow one another.
 #[derive(Clone, Debug)]
 pub(crate) struct Grid {
     shape: Shape,
-    /// Where in `items` each cell's list ends; it begins where the cell before ends.
+    /// The end of each cell's list in `items`; the list begins where the previous one ends.
     ends: Vec<u32>,
     items: Vec<u32>,
 }
 
 impl Grid {
-    /// An empty grid over a map.
+    /// An empty grid for a map.
     pub(crate) fn new(map_size_px: u32) -> Grid {
         let shape = Shape::new(map_size_px);
         Grid { shape, ends: vec![0; shape.cells()], items: Vec::new() }
     }
 
-    /// The cells that the square around a point touches. Points outside count as on the edge.
+    /// The cells that overlap the square around a point. Points outside the map count as on its
+    /// edge.
     pub(crate) fn around(&self, x: Fixed, y: Fixed, reach: Fixed) -> Cells {
         self.shape.around(x, y, reach)
     }
 
-    /// Puts `count` things in, each in the cells that it is in. Reuses its room.
+    /// Inserts `count` objects, each into all cells that it overlaps. Reuses its memory.
     pub(crate) fn rebuild(&mut self, count: usize, cells_of: impl Fn(&Grid, usize) -> Cells) {
         self.ends.fill(0);
         for index in 0..count {
@@ -214,18 +217,18 @@ impl Grid {
         }
     }
 
-    /// The indices in the cells, cell by cell. What is in several of them comes several times.
+    /// The indices in the cells, cell by cell. An object in several cells occurs several times.
     pub(crate) fn within(&self, cells: Cells) -> impl Iterator<Item = usize> + '_ {
         self.shape.lines(cells).flat_map(move |line| self.cells(line)).map(|index| *index as usize)
     }
 
-    /// The indices in the cell in which a point is.
+    /// The indices in the cell that contains a point.
     pub(crate) fn at(&self, x: Fixed, y: Fixed) -> &[u32] {
         let cell = self.shape.cell(x, y);
         self.cells(cell..cell + 1)
     }
 
-    /// The indices in cells that follow one another.
+    /// The indices in consecutive cells.
     fn cells(&self, cells: Range<usize>) -> &[u32] {
         let begin = if cells.start == 0 { 0 } else { self.ends[cells.start - 1] };
         &self.items[begin as usize..self.ends[cells.end - 1] as usize]

@@ -1,12 +1,13 @@
-//! What animals decide and do: whom they hunt, from whom they flee, where they go, whom they strike, and how they die.
+//! The behaviour of animals: whom they hunt or flee, where they go, whom they attack, and how they
+//! die.
 //!
-//! Comes in: the state after everyone has moved and struck. Goes out: where each animal wants to go, harm to players, the
-//! dead back in their land. Never: all of them looking around in one tick; each has its own time for that.
+//! It runs after all movement and all swings. Each animal has its own schedule for looking around,
+//! so they never all look in the same tick.
 //!
 //! ```text
-//!              prey in sight                      time is over, or hurt and harmless: it flees
+//!              prey in sight       time is over       hurt, and of a kind that flees
 //!   wanders ──────────────────► hunts ──► rests ──► wanders ──────────────────► flees ──► wanders
-//!      ▲                          │  no stroke for a while
+//!      ▲                          │  no attack for a while
 //!      └──────────────────────────┘  prey dead, gone or too far
 //! ```
 
@@ -22,7 +23,7 @@ use crate::trig::{cosine, direction, sine};
 use crate::world::World;
 
 impl World {
-    /// Lets the time of one tick pass for each animal, which then decides and strikes.
+    /// Advances each animal's timers by one tick; then the animal decides and attacks.
     pub(crate) fn herd(&mut self) {
         let tick_thirds = self.rates.tick_thirds;
         for at in 0..self.state.animals.len() {
@@ -46,7 +47,7 @@ impl World {
         });
     }
 
-    /// It has done for long enough what it does.
+    /// Ends what the animal has been doing for long enough.
     fn change_mind(&mut self, at: usize) {
         let state = &mut self.state;
         if let Some((animal, body)) = state.animals[at].animal_mut() {
@@ -61,7 +62,7 @@ impl World {
         }
     }
 
-    /// It looks around: for prey, where its prey is, where it is going.
+    /// The animal looks around: for prey, for its current prey, and ahead.
     fn look(&mut self, at: usize) {
         let prey = match &self.state.animals[at] {
             Entity { body, controller: Controller::Animal(animal), .. } => match animal.mood {
@@ -83,7 +84,7 @@ impl World {
         }
     }
 
-    /// The nearest player that lives and is near enough; of equally near ones the one with the lowest number.
+    /// The nearest living player in range; of equally near players, the one with the lowest number.
     fn nearest_prey(&self, body: &Body) -> Option<PlayerId> {
         let living = self.state.players.iter().filter(|player| player.is_alive());
         let near = living.filter(|player| body.is_near(&player.body, rules::HUNT_BEGIN_PX));
@@ -95,7 +96,7 @@ impl World {
         found.map_or(false, |player| player.is_alive() && body.is_near(&player.body, reach_px))
     }
 
-    /// A hunter strikes its prey whenever it can reach it.
+    /// A hunting animal attacks its prey whenever it can reach it.
     fn strike_prey(&mut self, at: usize) {
         let Entity { id, body, controller } = &self.state.animals[at];
         let (prey, kind) = match controller {
@@ -121,7 +122,8 @@ impl World {
         }
     }
 
-    /// Takes health from the animal at that place in the list, which lives; at 0 it dies. Notes what it truly lost.
+    /// Takes health from the living animal at that index; at 0 it dies. Records the health actually
+    /// lost.
     pub(crate) fn hurt_animal(&mut self, at: usize, damage: u16, by: Option<PlayerId>) {
         let state = &mut self.state;
         let way = by.and_then(|by| way_to(&state.animals[at].body, &state.players, by));
@@ -147,7 +149,7 @@ impl World {
         }
     }
 
-    /// What the killer of an animal has of it, if it lives.
+    /// Pays the killer of an animal, if it is alive.
     fn reward(&mut self, killer: Option<PlayerId>, kind: &rules::Animal) {
         let killer = killer.and_then(|killer| self.player_mut(killer));
         if let Some((player, _)) = killer.filter(|(player, _)| player.alive) {
@@ -157,7 +159,7 @@ impl World {
         }
     }
 
-    /// What structures do to animals: traps hold them, spikes hurt them and throw them back.
+    /// The effects of structures on animals: traps hold them, spikes hurt them and push them back.
     pub(crate) fn touch_animals(&mut self) {
         for at in 0..self.state.animals.len() {
             let touched = self.touched_by(&self.state.animals[at].body);
@@ -192,22 +194,22 @@ impl World {
     }
 }
 
-/// What of the structures an animal touches does something to it.
+/// The effects of the structures that an animal touches.
 #[derive(Default)]
 struct Touched {
     held: bool,
-    /// Their damage, whose they are, and where.
+    /// The spikes' damage, owner and position.
     spikes: Option<(u16, PlayerId, (Fixed, Fixed, Angle))>,
 }
 
 impl Animal {
-    /// Whether it is one of those that hunt.
+    /// Whether it is of a kind that hunts.
     pub(crate) fn hunts(&self) -> bool {
         self.kind.animal().damage > 0
     }
 
-    /// Lets one tick pass. Tells whether it looks around in it. What of the tick is left beyond the wait counts for the next
-    /// look.
+    /// Advances the timer by one tick. Returns whether the animal looks around in it. The rest of
+    /// the tick beyond the timer counts towards the next look.
     fn pass(&mut self, tick_thirds: u16) -> bool {
         self.wait = self.wait.saturating_sub(u32::from(tick_thirds));
         self.strike_wait = self.strike_wait.saturating_sub(tick_thirds);
@@ -227,7 +229,7 @@ impl Animal {
         self.wait = time_between(rules::STAND_MS, rng);
     }
 
-    /// Walks about: homeward, give or take an eighth of a turn, when it is not at home.
+    /// Walks about: towards its biome, within an eighth of a turn, if it is outside.
     fn walk(&mut self, homeward: Option<Angle>, rng: &mut Rng) {
         let any = rng.below(1 << 16) as u16;
         self.direction = Some(match homeward {
@@ -237,7 +239,7 @@ impl Animal {
         self.wait = time_between(rules::WALK_MS, rng);
     }
 
-    /// Turns around, give or take a sixteenth of a turn, where its land ends.
+    /// Turns around, within a sixteenth of a turn, where its biome ends.
     fn mind_the_land(&mut self, body: &Body, terrain: &Terrain, rng: &mut Rng) {
         if let Some(way) = self.direction {
             let far = Fixed::from_px(rules::FORESIGHT_PX);
@@ -262,7 +264,8 @@ impl Animal {
         self.direction = way.or(self.direction);
     }
 
-    /// Runs away from where the harm came from, or on to where it looks if that is nowhere.
+    /// Flees from the source of the harm, or in the direction in which it looks if the source is at
+    /// its own position.
     fn flee(&mut self, body: &Body, way: Option<Angle>) {
         self.mood = Mood::Flees;
         self.prey = None;
@@ -270,26 +273,27 @@ impl Animal {
         self.wait = u32::from(thirds(rules::FLEE_MS));
     }
 
-    /// What death takes; and the time until it comes back begins.
+    /// Resets what death ends, and starts the timer until it respawns.
     fn lie_down(&mut self, body: &mut Body) {
         (body.vx, body.vy, body.health) = (Fixed::ZERO, Fixed::ZERO, 0);
         self.wait = 3 * u32::from(rules::RETURN_MS);
         *self = self.lying();
     }
 
-    /// A dead one that will wait as long, and look as soon when it is back.
+    /// A dead animal with the same remaining time, and the same schedule for looking after it
+    /// respawns.
     pub(crate) fn lying(&self) -> Animal {
         let &Animal { kind, natural, wait, look_wait, .. } = self;
         Animal { look_wait, stirred: false, ..Animal::new(kind, natural, wait) }
     }
 }
 
-/// A time of so many milliseconds at least and at most, in thirds of one.
+/// A random duration between these numbers of milliseconds, in thirds of a millisecond.
 fn time_between([least_ms, most_ms]: [i32; 2], rng: &mut Rng) -> u32 {
     3 * rng.between(least_ms, most_ms).unsigned_abs()
 }
 
-/// The direction from a body to a player, if it is there.
+/// The direction from a body to a player, if the player exists.
 fn way_to(from: &Body, players: &[Entity], player: PlayerId) -> Option<Angle> {
     let at = players.binary_search_by_key(&player.entity(), |entity| entity.id).ok()?;
     let to = &players[at].body;
@@ -302,7 +306,7 @@ fn square_apart(a: &Body, b: &Body) -> i64 {
     dx * dx + dy * dy
 }
 
-/// Gives a body speed away from a place; the way that the place looks if it is right there.
+/// Gives a body speed away from a position, or in the given direction if it is exactly there.
 fn knock(body: &mut Body, (x, y, heading): (Fixed, Fixed, Angle), px_per_s: i32, hz: u32) {
     let speed = (i64::from(px_per_s) << 16) / i64::from(hz);
     let (dx, dy) = (i64::from(body.x.0) - i64::from(x.0), i64::from(body.y.0) - i64::from(y.0));

@@ -1,40 +1,42 @@
-//! The numbers by which players and entities are named.
+//! The numbers of players and entities.
 
 use crate::fields::scalar;
 
-/// The number of a player, chosen by the server before the `Join` command. 0 is the operator, who has no body.
+/// The number of a player, chosen by the server before the `Join` command. 0 is the operator, who
+/// has no body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PlayerId(pub u16);
 
 impl PlayerId {
-    /// The issuer of what the server itself commands: join, leave.
+    /// The issuer of the server's own commands: join, leave.
     pub const OPERATOR: PlayerId = PlayerId(0);
 
-    /// The entity that a player of this number has.
+    /// The entity of the player with this number.
     pub const fn entity(self) -> EntityId {
         EntityId(self.0 as u32)
     }
 
-    /// The player, unless it is the operator: what the operator let appear is nobody's.
+    /// The player, unless it is the operator: structures spawned by the operator have no owner.
     pub fn somebody(self) -> Option<PlayerId> {
         Some(self).filter(|id| *id != PlayerId::OPERATOR)
     }
 }
 
-/// The number of an entity. A player's entity has the player's number; things count from
-/// [`EntityId::FIRST_OTHER`], animals from [`EntityId::FIRST_ANIMAL`], projectiles from [`EntityId::FIRST_SHOT`].
+/// The number of an entity. A player's entity has the player's number; objects are numbered from
+/// [`EntityId::FIRST_OTHER`], animals from [`EntityId::FIRST_ANIMAL`], projectiles from
+/// [`EntityId::FIRST_SHOT`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntityId(pub u32);
 
 impl EntityId {
-    /// The first number that is not a player's.
+    /// The lowest number that does not belong to a player.
     pub const FIRST_OTHER: EntityId = EntityId(65_536);
-    /// The first number of an animal; what nature placed and what was built are below.
+    /// The lowest number of an animal; scenery and structures have lower numbers.
     pub const FIRST_ANIMAL: EntityId = EntityId(0x4000_0000);
-    /// The first number of a projectile.
+    /// The lowest number of a projectile.
     pub const FIRST_SHOT: EntityId = EntityId(0x8000_0000);
 
-    /// The player whose entity this is, if it is one.
+    /// The player that this entity belongs to, if it is a player's.
     pub const fn player(self) -> Option<PlayerId> {
         if self.0 > 0 && self.0 < Self::FIRST_OTHER.0 {
             Some(PlayerId(self.0 as u16))

@@ -1,9 +1,9 @@
-//! The land: bands from north to south, of which a map's side alone decides.
+//! The biomes: bands from north to south, which depend only on the side length of the map.
 //!
 //! ```text
 //!   snow      0 ..  2,400 px
 //!   plains      ..  6,838 px
-//!   river       ..  7,562 px          nothing stands in the river
+//!   river       ..  7,562 px          the river has no scenery
 //!   plains      .. 12,000 px
 //!   desert      .. 14,400 px          other sizes of map: in proportion
 //! ```
@@ -11,21 +11,21 @@
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, Biome};
 
-/// Where the bands of land begin and end, pixels from the top.
+/// The boundaries of the biomes, in pixels from the top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bands {
-    /// The last line of the snow.
+    /// The last row of the snow.
     pub snow_end_px: i32,
-    /// The first line of the river.
+    /// The first row of the river.
     pub river_start_px: i32,
-    /// The last line of the river.
+    /// The last row of the river.
     pub river_end_px: i32,
-    /// The first line of the desert.
+    /// The first row of the desert.
     pub desert_start_px: i32,
 }
 
 impl Bands {
-    /// The bands of a map of that side.
+    /// The bands of a map with that side length.
     pub fn new(map_size_px: u32) -> Bands {
         let half = in_proportion(rules::RIVER_HALF_PX, map_size_px);
         let middle = (map_size_px / 2) as i32;
@@ -37,7 +37,7 @@ impl Bands {
         }
     }
 
-    /// The land at a height. It is the same from west to east.
+    /// The biome at a y coordinate. It is the same from west to east.
     pub fn biome_at(&self, y: Fixed) -> Biome {
         let y_px = y.to_px();
         if y_px <= self.snow_end_px {
@@ -51,7 +51,8 @@ impl Bands {
         }
     }
 
-    /// The straight way from a height to a land; `None` when it is there. The plains are on both sides of the river.
+    /// The vertical distance from a y coordinate to a biome; `None` if it is there. The plains are
+    /// on both sides of the river.
     pub(crate) fn way_home(&self, home: Biome, y: Fixed) -> Option<Angle> {
         let (up, down) = (Angle(0xc000), Angle(0x4000));
         let here = self.biome_at(y);

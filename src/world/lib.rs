@@ -1,21 +1,24 @@
-//! The world: integers only, made of commands, the same on every machine and in the browser.
+//! The world: a deterministic simulation in integers, driven by commands.
 //!
 //! ```text
 //!              seed ─► map ─► scenery ─┐
 //!                                      ▼
-//!   commands ─► apply ─► state ─► controllers act on terrain ─► bodies push ─► shots fly ─► the ground acts ─► strokes land
+//!   commands ─► apply ─► state ─► controllers act on terrain ─► bodies push ─► projectiles fly ─► structures act ─► attacks
 //!                          │
-//!                          └─► the walk over all fields ─► snapshot · checksum · comparison
+//!                          └─► visit of all fields ─► snapshot · checksum · comparison
 //! ```
 //!
-//! State is a function of an [`Identity`] and the commands of each tick. Equal ones make equal worlds: in debug and
-//! release, on every machine, in the browser. Therefore: whole numbers only, entities in the order of their numbers, an own
-//! generator, no clock, no global, no map with an order of its own, and no dependency.
+//! The state is a function of an [`Identity`] and the commands of each tick. Equal identities and
+//! equal commands give equal worlds: in debug and release, on every machine, and in the browser.
+//! For this reason, the world uses only integers, keeps entities in the order of their numbers, has
+//! its own random generator, and has no clock, no globals, no hash maps and no dependencies.
 //!
-//! The modules, in the order of the flow: [`rules`], [`map`], [`command`], [`entity`], [`controller`], [`terrain`],
-//! [`World`], [`snapshot`]. What they are made of: [`fixed`], [`trig`], [`rng`], [`text`].
+//! The modules, in the order of the flow: [`rules`], [`map`], [`command`], [`entity`],
+//! [`controller`], [`terrain`], [`World`], [`snapshot`]. They are built on [`fixed`], [`trig`],
+//! [`rng`] and [`text`].
 //!
-//! The package keeps to what Rust 1.63 knows, since that is the compiler that Debian carries with a WebAssembly target.
+//! The package compiles with Rust 1.63, because that is the version of Debian's compiler, which has
+//! a WebAssembly target.
 
 pub mod rules;
 

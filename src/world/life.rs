@@ -1,7 +1,7 @@
-//! Health: how it is lost and comes back, death, and playing again.
+//! Health: damage, healing, death and respawn.
 //!
-//! Comes in: a player and what befalls it. Goes out: its health, and the events that say so. Never: why it befell; that is
-//! for those who call.
+//! The callers decide why a player is hurt or healed; this module applies the effect and records
+//! the events.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::spawn;
 use crate::text::{numbered, NO_NAME};
 use crate::world::World;
 
-/// Marks before the number of a player whose name is taken: three names of others that were made to be in the way, and no more
-/// looking.
+/// Maximum number of `#` marks before the number that is appended to a taken name: enough for three
+/// names chosen to be in the way.
 const NUMBER_MARKS_MOST: usize = 4;
 
 impl Player {
-    /// Lets one tick pass. Returns how many points of health came back in it.
+    /// Advances the timer by one tick. Returns the number of health points regained in it.
     pub(crate) fn heal(&mut self, body: &mut Body, tick_thirds: u16) -> u16 {
         if body.health >= rules::PLAYER_HEALTH {
             return 0;
@@ -35,7 +35,8 @@ impl Player {
             self.heal_wait -= tick_thirds;
             return 0;
         }
-        // What of the tick is left beyond the wait counts for the next point. A tick is shorter than the wait for one.
+        // The rest of the tick beyond the timer counts towards the next point. A tick is shorter
+        // than the time for one point.
         self.heal_wait += period - tick_thirds;
         body.health += 1;
         1
@@ -43,12 +44,13 @@ impl Player {
 }
 
 impl Poison {
-    /// The poison of whose spikes somebody has touched.
+    /// Poison from the owner of the spikes.
     pub(crate) fn of(by: PlayerId) -> Poison {
         Poison { by, doses: rules::POISON_DOSES, wait: rules::thirds(rules::POISON_PERIOD_MS) }
     }
 
-    /// Lets one tick pass. Tells whose doing it is when it hurts in it.
+    /// Advances the timer by one tick. Returns the player responsible if the poison hurts in this
+    /// tick.
     fn work(&mut self, tick_thirds: u16) -> Option<PlayerId> {
         if self.wait > tick_thirds {
             self.wait -= tick_thirds;
@@ -65,8 +67,8 @@ impl Poison {
 }
 
 impl Entity {
-    /// What is left of a damage that comes from that direction: who holds a shield against it takes a part of it, rounded
-    /// to the nearest.
+    /// The damage that remains of an attack from that direction: a player with a shield towards it
+    /// takes only a part, rounded to the nearest.
     pub(crate) fn shielded(&self, damage: u16, from: Angle) -> u16 {
         let percent = match &self.controller {
             Controller::Player(player) if player.hand.item.is_none() => {
@@ -82,8 +84,8 @@ impl Entity {
 }
 
 impl World {
-    /// The name by which a player plays who wants this one: with its number behind it if it looks like another player's. Whoever
-    /// gave no name is told apart by nothing.
+    /// The name under which a player plays: the wanted one, with the player's number appended if it
+    /// looks like another player's. Players without a name are not distinguished.
     pub(crate) fn name_for<'a>(&self, id: PlayerId, name: &'a str) -> Cow<'a, str> {
         let is_taken = |name: &str| {
             let mut others = self.state.players.iter().filter(|entity| entity.id != id.entity());
@@ -101,7 +103,7 @@ impl World {
         given
     }
 
-    /// Lets the poison work that the player at that place in the list has in its blood.
+    /// Applies the poison of the player at that index.
     pub(crate) fn work_poison(&mut self, at: usize) {
         let due = match &mut self.state.players[at].controller {
             Controller::Player(player) if player.poison.doses > 0 => {
@@ -110,13 +112,14 @@ impl World {
             _ => return,
         };
         let own = self.state.players[at].body.owner;
-        // Whoever has become a mate since does no harm any more.
+        // A player that has since become a clan mate does no more harm.
         if let Some(by) = due.filter(|by| !self.are_mates(*by, own)) {
             self.hurt(at, rules::POISON_DAMAGE, by.somebody());
         }
     }
 
-    /// Takes health from the player at that place in the list, who lives; at 0 it dies. Notes what it truly lost.
+    /// Takes health from the living player at that index; at 0 it dies. Records the health actually
+    /// lost.
     pub(crate) fn hurt(&mut self, at: usize, damage: u16, by: Option<PlayerId>) {
         let Entity { id, body, controller } = &mut self.state.players[at];
         let (id, player) = match (id.player(), controller) {
@@ -141,7 +144,7 @@ impl World {
         }
         if let Some((killer, _)) = by.filter(|by| *by != id).and_then(|by| self.player_mut(by)) {
             killer.kills = killer.kills.saturating_add(1);
-            // The dead are not paid, as in MooMoo.io.
+            // Dead players earn nothing, as in MooMoo.io.
             if killer.alive {
                 killer.give(Resource::Gold, u32::from(age) * rules::KILL_GOLD);
             }
@@ -149,10 +152,10 @@ impl World {
         self.outcome.events.push(Event::Died { player: id, by });
     }
 
-    /// Lets a dead player play again.
+    /// Respawns a dead player.
     pub(crate) fn respawn(&mut self, id: PlayerId, name: &str, skin: u8) {
         let name = &*self.name_for(id, name);
-        // A pad that hunters stand around is no place to appear.
+        // A spawn pad with hunting animals around it is not used.
         let pad = self.spawn_pad_of(id);
         let pad = pad.filter(|(x, y)| spawn::is_far_from_hunters(&self.state.animals, *x, *y));
         let state = &mut self.state;
@@ -161,7 +164,7 @@ impl World {
             spawn::place((&state.players, &state.animals), &self.crowd, &self.terrain, &mut state.rng)
         });
         if let Some((player, body)) = self.player_mut(id) {
-            // Most come back by the name they had; then there is nothing to make.
+            // Most players respawn with the same name, which then need not be copied.
             if *player.name != *name {
                 player.name = Arc::from(name);
             }
@@ -180,14 +183,15 @@ impl World {
 }
 
 impl Player {
-    /// What death takes: the age, and everything that was under way. What was gathered, kills and points stay.
+    /// Resets what death ends: the age, and all actions in progress. Resources, kills and points
+    /// are kept.
     fn lie_down(&mut self, body: &mut Body) {
         self.alive = false;
         self.direction = None;
         self.stirred = false;
         self.slow = 0;
         self.heal_wait = 0;
-        // What ages offered goes with them; what was built stays.
+        // Items chosen at ages are lost; structures are kept.
         self.hand = Hand::new();
         self.ground = Ground::default();
         self.poison = Poison::default();

@@ -1,11 +1,8 @@
-//! The map: what grows where, from the seed alone.
-//!
-//! Comes in: a seed and the side of the map. Goes out: the things of nature as entities. The bands of land are in
-//! `land`. Never: chance that is not the seed's.
+//! Generates the map: all scenery, from the seed alone. The biomes are in `land`.
 //!
 //! ```text
 //!   each of the 7 x 7 areas: 9 trees, 3 bushes
-//!   anywhere: 32 rocks, 7 gold; nothing stands in the river
+//!   anywhere: 32 rocks, 7 gold; the river has no scenery
 //!   other sizes of map: in proportion
 //! ```
 
@@ -17,14 +14,14 @@ use crate::rng::Rng;
 use crate::rules;
 pub use crate::rules::Biome;
 
-/// What the seed's generator is asked for here, so that the map and later chance do not share numbers.
+/// The generator's purpose here, so that the map and later events use unrelated random numbers.
 const PURPOSE_MAP: u32 = 1;
 
-/// Places that are tried for one thing before it is left out. The land is so empty that this does not happen on maps of
-/// the usual size (a test counts them).
+/// Positions tried for an object before it is left out. The map is so sparse that this does not
+/// happen on maps of the usual size (a test counts them).
 const TRIES: u32 = 256;
 
-/// A square of land in which something is to be placed, pixels.
+/// A square area in which an object is placed, in pixels.
 #[derive(Clone, Copy)]
 struct Area {
     left: i32,
@@ -32,7 +29,7 @@ struct Area {
     side: i32,
 }
 
-/// Everything that nature places on a map, in the order of its numbers.
+/// All scenery of a map, in order of numbers.
 pub(crate) fn generate(seed: u32, map_size_px: u32) -> Vec<Entity> {
     let mut planter = Planter {
         rng: Rng::new(seed, PURPOSE_MAP),
@@ -50,14 +47,15 @@ pub(crate) fn generate(seed: u32, map_size_px: u32) -> Vec<Entity> {
     planter.placed
 }
 
-/// A count on a map of the usual size, for a map of that side: by its area, to the nearest.
+/// The count for a map with that side length, given the count for the default size: proportional to
+/// the area, rounded to the nearest.
 pub(crate) fn by_area(usual: u32, map_size_px: u32) -> u32 {
     let square = |px: u32| u64::from(px) * u64::from(px);
     let whole = square(rules::MAP_SIZE_PX);
     ((u64::from(usual) * square(map_size_px) + whole / 2) / whole) as u32
 }
 
-/// How many areas there are along one side of a map.
+/// The number of areas along one side of a map.
 pub(crate) fn areas_per_side(map_size_px: u32) -> u32 {
     ((map_size_px * rules::AREAS_PER_SIDE + rules::MAP_SIZE_PX / 2) / rules::MAP_SIZE_PX).max(1)
 }
@@ -85,7 +83,7 @@ impl Planter {
         }
     }
 
-    /// Places one thing where there is room, with a gap around it through which a player fits.
+    /// Places one object on free ground, with a gap around it that a player fits through.
     fn plant(&mut self, kind: SceneryKind, area: Area) {
         let scales = kind.scales_px();
         let scale_px = scales[self.rng.below(scales.len() as u32) as usize];

@@ -1,15 +1,16 @@
-//! Chance that can be had again: SplitMix64, a generator of one 64-bit number.
+//! A reproducible random generator: SplitMix64, with a state of one 64-bit number.
 //!
-//! Comes in: a seed. Goes out: numbers that look random. Never: secrets. Whoever knows the state knows every number.
+//! It is not for secrets: anyone who knows the state can predict all numbers.
 
-/// A generator. Its whole state is one number, so that it can be part of the world's.
+/// A generator. Its whole state is one number, which is part of the world's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
     pub(crate) state: u64,
 }
 
 impl Rng {
-    /// A generator for one purpose: worlds of one seed take unrelated numbers for the map and for what happens later.
+    /// A generator for one purpose: worlds with the same seed use unrelated numbers for the map and
+    /// for later events.
     pub fn new(seed: u32, purpose: u32) -> Rng {
         let mut rng = Rng { state: u64::from(seed) << 32 | u64::from(purpose) };
         rng.next_u64();
@@ -25,20 +26,20 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 up to, but without, the bound; 0 when the bound is 0. The bias is below one in four billion
-    /// per unit of the bound, which no game can notice.
+    /// A number from 0 up to the bound, which is excluded; 0 if the bound is 0. The bias is below
+    /// one in four billion per unit of the bound, which is too small to matter in a game.
     pub fn below(&mut self, bound: u32) -> u32 {
         let high = self.next_u64() >> 32;
         ((high * u64::from(bound)) >> 32) as u32
     }
 
-    /// A number from `low` to `high`, both included; `low` when they are in the wrong order.
+    /// A number from `low` to `high`, both included; `low` if they are in the wrong order.
     pub fn between(&mut self, low: i32, high: i32) -> i32 {
         let span = i64::from(high) - i64::from(low);
         if span < 0 {
             return low;
         }
-        // The span fits: no caller asks for more than the map.
+        // The span fits: no caller needs more than the size of the map.
         low.wrapping_add(self.below(span.min(i64::from(u32::MAX) - 1) as u32 + 1) as i32)
     }
 }

@@ -1,11 +1,11 @@
-//! Who is near, for a few: things in a row from west to east.
+//! Finds nearby objects among a few: a list sorted from west to east.
 //!
-//! Comes in: positions by index. Goes out: the indices in a stretch from west to east. Never: state. Where few things are
-//! on a large map, a row costs less than a grid: it has nothing to clear.
+//! It returns the indices in a range of x coordinates. It is not part of the state. For few objects
+//! on a large map it costs less than a grid, because there is nothing to clear.
 
 use crate::fixed::Fixed;
 
-/// Indices from west to east; at one place the lower one comes first.
+/// Indices from west to east; the lower index first at equal positions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
     places: Vec<(Fixed, u32)>,
@@ -13,19 +13,19 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Something has moved, come or gone: what is known here is no longer true.
+    /// An object moved, appeared or was removed: the list is stale.
     pub(crate) fn forget(&mut self) {
         self.is_true = false;
     }
 
-    /// Finds out where each of `count` things is, unless that is known. Costs little when they have not gone far since the
-    /// last time.
+    /// Sorts the positions of `count` objects if the list is stale. Costs little if they have not
+    /// moved far since the last time.
     pub(crate) fn update(&mut self, count: usize, x_of: impl Fn(usize) -> Fixed) {
         if self.is_true {
             return;
         }
         self.is_true = true;
-        // No two places are equal, so whichever way they are sorted has one result.
+        // No two entries are equal, so the result does not depend on the sorting algorithm.
         if self.places.len() == count {
             for (x, index) in &mut self.places {
                 *x = x_of(*index as usize);
@@ -38,7 +38,8 @@ impl Row {
         }
     }
 
-    /// Sorts what is nearly sorted: each place is moved past those before it that are greater, which are few.
+    /// Sorts an almost sorted list by insertion: each entry moves past the few greater entries
+    /// before it.
     fn put_in_order(&mut self) {
         for next in 1..self.places.len() {
             let place = self.places[next];
@@ -51,12 +52,12 @@ impl Row {
         }
     }
 
-    /// Makes room for so many things.
+    /// Reserves space for that many objects.
     pub(crate) fn reserve(&mut self, count: usize) {
         self.places.reserve(count.saturating_sub(self.places.len()));
     }
 
-    /// The indices of what is no further to the west or the east than that.
+    /// The indices of the objects within that distance to the west and the east.
     pub(crate) fn around(&self, x: Fixed, reach: Fixed) -> impl Iterator<Item = usize> + '_ {
         let (west, east) = (x.minus(reach), x.plus(reach));
         let first = self.places.partition_point(|(x, _)| *x < west);

@@ -1,11 +1,11 @@
-//! Every constant of the game, with its unit, and what follows from it for each tick rate.
+//! Every constant of the game with its unit, and the values derived from it for each tick rate.
 //!
-//! Comes in: a tick rate. Goes out: whole numbers. Never: a computation with fractions. What needs one was computed once
-//! and is committed here; a test computes it again.
+//! All values are integers. Values that need fractions were computed once and are written out here;
+//! a test computes them again.
 //!
-//! The values are those of MooMoo.io, measured at its own 9 ticks a second. There the speed of a player depends on the
-//! length of a tick; here it must not. So the constants per rate are chosen such that walking is the same curve, sampled
-//! more or less often.
+//! The values are those of MooMoo.io, measured at its 9 ticks a second. There, the speed of a
+//! player depends on the length of a tick; here it must not. So the constants for each tick rate
+//! are chosen such that walking follows the same curve, sampled more or less often.
 
 use crate::checksum::Checksum;
 use crate::fields::{scalar, Sink};
@@ -28,48 +28,49 @@ pub use time::thirds;
 pub(crate) use weapons::weapon_or_first;
 pub use weapons::{weapon, Weapon, FIRST_WEAPON, WEAPONS};
 
-/// Raised with each change of what the world does. Part of [`code_hash`], so that an old recording or a stale browser is
-/// told apart instead of drifting apart.
+/// Raised with each change of the world's behaviour. It is part of [`code_hash`], so that an old
+/// recording or a stale browser is detected instead of computing a different world.
 pub const CODE_VERSION: u32 = 5;
 
 // ---- texts ---------------------------------------------------------------------------------------------------
 
-/// Characters of a name.
+/// Maximum length of a name, in characters.
 pub const NAME_CHARS: usize = 15;
-/// Characters of a chat line.
+/// Maximum length of a chat line, in characters.
 pub const CHAT_CHARS: usize = 30;
-/// Characters of a clan's name.
+/// Maximum length of a clan's name, in characters.
 pub const CLAN_CHARS: usize = 7;
-/// Clans at once: each client is told of all of them, in one message.
+/// Maximum number of clans: each client receives all of them in one message.
 pub const CLANS_MOST: usize = 200;
-/// Members of a clan: each of them is told of all of them, in one message.
+/// Maximum number of members of a clan: each member receives all of them in one message.
 pub const CLAN_MEMBERS_MOST: usize = 50;
-/// Characters of what the operator tells everyone: all of them fit a command frame, however long each is.
+/// Maximum length of an operator message, in characters: it fits a command frame whatever the
+/// characters.
 pub const SAY_CHARS: usize = 60;
 
 // ---- map -----------------------------------------------------------------------------------------------------
 
-/// Side of the map unless the operator says otherwise, pixels. Everything below that scales does so from this size.
+/// Default side length of the map, in pixels. The values below that scale are given for this size.
 pub const MAP_SIZE_PX: u32 = 14_400;
-/// Smallest side of a map, pixels: one area still has room for what grows in it.
+/// Minimum side length of a map, in pixels: a single area still has space for its scenery.
 pub const MAP_SIZE_MIN_PX: u32 = 1_440;
-/// Largest side of a map, pixels: half pixels of it fit in 16 bits, whole ones in a `Fixed`.
+/// Maximum side length of a map, in pixels: half pixels fit in 16 bits, whole pixels in a `Fixed`.
 pub const MAP_SIZE_MAX_PX: u32 = 32_000;
-/// The snow reaches down to here on a map of [`MAP_SIZE_PX`], pixels from the top.
+/// Southern edge of the snow on a map of [`MAP_SIZE_PX`], in pixels from the top.
 pub const SNOW_END_PX: u32 = 2_400;
-/// The desert begins here on a map of [`MAP_SIZE_PX`], pixels from the top.
+/// Northern edge of the desert on a map of [`MAP_SIZE_PX`], in pixels from the top.
 pub const DESERT_START_PX: u32 = 12_000;
-/// Half of the river's width on a map of [`MAP_SIZE_PX`], pixels. It flows across the middle.
+/// Half of the river's width on a map of [`MAP_SIZE_PX`], in pixels. It flows across the middle.
 pub const RIVER_HALF_PX: u32 = 362;
-/// Areas along one side of a map of [`MAP_SIZE_PX`].
+/// Number of areas along one side of a map of [`MAP_SIZE_PX`].
 pub const AREAS_PER_SIDE: u32 = 7;
 /// Trees in each area.
 pub const TREES_PER_AREA: u32 = 9;
 /// Bushes in each area.
 pub const BUSHES_PER_AREA: u32 = 3;
-/// Rocks on a map of [`MAP_SIZE_PX`]; by its area on others, at least one.
+/// Rocks on a map of [`MAP_SIZE_PX`]; on other sizes in proportion to the area, at least one.
 pub const ROCKS: u32 = 32;
-/// Gold on a map of [`MAP_SIZE_PX`]; by its area on others, at least one.
+/// Gold on a map of [`MAP_SIZE_PX`]; on other sizes in proportion to the area, at least one.
 pub const GOLD: u32 = 7;
 /// Radii of the pictures of trees, pixels.
 pub const TREE_SCALES_PX: [i32; 4] = [150, 160, 165, 175];
@@ -77,46 +78,53 @@ pub const TREE_SCALES_PX: [i32; 4] = [150, 160, 165, 175];
 pub const BUSH_SCALES_PX: [i32; 3] = [80, 85, 95];
 /// Radii of the pictures of rocks and gold, pixels.
 pub const ROCK_SCALES_PX: [i32; 3] = [80, 85, 90];
-/// What one runs into of a tree or a bush, in hundredths of its picture; rock and gold are solid.
+/// Solid radius of a tree or a bush, in hundredths of its picture's radius; rock and gold are
+/// entirely solid.
 pub const LEAF_RADIUS_PERCENT: i32 = 60;
-/// Room between the rims of two things of nature, and between them and the edge, pixels. More than a player is wide, so
-/// that nobody can be wedged in: a body never touches two of them at once.
+/// Minimum distance between the rims of two scenery objects, and between them and the edge, in
+/// pixels. It is more than a player's width, so a body never touches two of them at once and cannot
+/// be wedged in.
 pub const SCENERY_GAP_PX: i32 = 80;
-/// Largest radius of the picture of a thing of nature, pixels.
+/// Maximum radius of the picture of a scenery object, in pixels.
 pub const SCENERY_SCALE_MAX_PX: i32 = 175;
 
 // ---- players -------------------------------------------------------------------------------------------------
 
 /// Radius of a player, pixels.
 pub const PLAYER_RADIUS_PX: i32 = 35;
-/// Health of a newcomer, points.
+/// Health of a new player, in points.
 pub const PLAYER_HEALTH: u16 = 100;
-/// Speed of a player that walks freely, pixels per second. It is what MooMoo.io's constants give at 9 ticks a second.
+/// Speed of a player that walks freely, in pixels per second, as follows from MooMoo.io's constants
+/// at 9 ticks a second.
 pub const SPEED_PX_PER_S: u32 = 328;
-/// A standing player slower than this is at rest, pixels per second.
+/// A standing player slower than this is considered at rest, in pixels per second.
 pub const REST_PX_PER_S: u32 = 10;
-/// Friction: what is left of the speed after each millisecond, in thousandths.
+/// Friction: the share of the speed that remains after each millisecond, in thousandths.
 pub const FRICTION_PER_MS_MILLI: u32 = 993;
-/// Contact: what is left of the speed after each ninth of a second against a thing of nature, in hundredths.
+/// Contact: the share of the speed that remains after each ninth of a second of contact with
+/// scenery, in hundredths.
 pub const CONTACT_PER_NINTH_PERCENT: u32 = 75;
-/// Longest way that a body goes before it is looked what it ran into, pixels. Less than the smallest thing's radius.
+/// Maximum distance that a body moves between two collision checks, in pixels. Less than the radius
+/// of the smallest obstacle.
 pub const SUB_STEP_PX: i32 = 40;
-/// Largest speed along one axis, pixels per tick. Nothing in the game comes near; it bounds the sub-steps of a tick.
+/// Maximum speed along one axis, in pixels per tick. Nothing in the game comes near it; it limits
+/// the sub-steps of a tick.
 pub const VELOCITY_MAX_PX: i32 = 320;
 
 // ---- snow and river --------------------------------------------------------------------------------------------
 
-/// What the snow leaves of the speed of who walks in it, in hundredths.
+/// Speed of walking in snow, in hundredths of the normal speed.
 pub const SNOW_SPEED_PERCENT: i32 = 75;
-/// What the river leaves of the speed of who walks in it, in hundredths.
+/// Speed of walking in the river, in hundredths of the normal speed.
 pub const RIVER_SPEED_PERCENT: i32 = 33;
-/// The current, which carries everyone in the river to the right: in sixteenths of the acceleration of who walks freely,
-/// since MooMoo.io's are 0.0011 and 0.0016. It drifts at 225 pixels per second.
+/// The current, which carries everyone in the river to the right, in sixteenths of the acceleration
+/// of free walking, because MooMoo.io's values are 0.0011 and 0.0016. It drifts at 225 pixels per
+/// second.
 pub const CURRENT_SIXTEENTHS: i32 = 11;
 
 // ---- what is gathered ----------------------------------------------------------------------------------------
 
-/// What a player can have. The numbers are those of the wire, and of the things of nature that give it.
+/// The resources. The numbers are those of the wire, and of the scenery that gives them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
     /// From trees.
@@ -130,184 +138,196 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// All of them, in the order of their numbers.
+    /// All resources, in order of their numbers.
     pub const ALL: [Resource; 4] = [Resource::Wood, Resource::Food, Resource::Stone, Resource::Gold];
 
-    /// The resource of that number.
+    /// The resource with that number.
     pub fn from_number(number: u8) -> Option<Resource> {
         Resource::ALL.get(usize::from(number)).copied()
     }
 }
 
-/// Of each resource so much is for a newcomer who asks for it, as clients of MooMoo.io can.
+/// Amount of each resource for a new player that requests it, as MooMoo.io clients can.
 pub const MOOFOLL_GIFT: u32 = 100;
-/// Experience for each unit that a weapon gathers at a stroke.
+/// Experience for each unit that a weapon gathers with a hit.
 pub const GATHER_XP: u32 = 4;
-/// Gold gained at a stroke beyond what the weapon gathers.
+/// Additional gold for a hit, beyond what the weapon gathers.
 pub const GOLD_EXTRA: u32 = 4;
 
 // ---- fighting ------------------------------------------------------------------------------------------------
 
-/// Half of the arc in which a stroke lands, in parts of a turn of 65,536: a turn / 5.2, which is pi / 2.6.
+/// Half of the arc of a swing, in 1/65,536 of a turn: a turn / 5.2, which is pi / 2.6.
 pub const ARC: u16 = 12_603;
-/// How large a player is for a stroke, in hundredths of its radius.
+/// Size of a player as a target of a swing, in hundredths of its radius.
 pub const TARGET_PERCENT: i32 = 180;
-/// Speed that a stroke gives to whom it hits, away from who struck, pixels per second.
+/// Knockback of a swing, away from the attacker, in pixels per second.
 pub const KNOCK_PX_PER_S: i32 = 300;
-/// Slowness when nothing is left of the speed. Slowness is counted in these parts, of which 8 go in a third of a
-/// millisecond: the 0.0008 per millisecond of the whole.
+/// Slowness at which no speed remains. Slowness is counted in these parts; 8 of them are lost in a
+/// third of a millisecond, which is 0.0008 of the whole per millisecond.
 pub const SLOW_WHOLE: u16 = 30_000;
-/// Slowness that goes away in a third of a millisecond.
+/// Slowness lost in a third of a millisecond.
 pub const SLOW_RECOVERY: u16 = 8;
-/// Largest slowness: three tenths of the speed are always left, so that who swings on can still walk.
+/// Maximum slowness: three tenths of the speed always remain, so that a player that keeps swinging
+/// can still walk.
 pub const SLOW_MOST: u16 = 21_000;
-/// Time after the last harm until health begins to come back, milliseconds.
+/// Time from the last damage until health begins to regenerate, in milliseconds.
 pub const HEAL_DELAY_MS: u16 = 5_000;
-/// Time in which a point of health comes back, milliseconds.
+/// Time for regenerating one health point, in milliseconds.
 pub const HEAL_PERIOD_MS: u16 = 1_000;
 /// Gold for killing a player, for each age of the victim.
 pub const KILL_GOLD: u32 = 100;
 
 // ---- items ---------------------------------------------------------------------------------------------------
 
-/// Speed of who holds an item, in hundredths of the usual.
+/// Speed of a player that holds an item, in hundredths of the normal speed.
 pub const ITEM_SPEED_PERCENT: i32 = 50;
-/// Largest radius of the picture of what is built, pixels.
+/// Maximum radius of a structure's picture, in pixels.
 pub const BUILT_SCALE_MAX_PX: i32 = 52;
-/// Time from one harm by touch to the next, milliseconds.
+/// Minimum time between two damages by touch, in milliseconds.
 pub const TOUCH_PERIOD_MS: u16 = 200;
-/// Speed that spikes give to whom they hurt, away from them, pixels per second.
+/// Knockback of spikes, in pixels per second.
 pub const SPIKE_KNOCK_PX_PER_S: i32 = 1_500;
-/// Speed of who is on a boost pad, in its direction, pixels per second.
+/// Speed of a player on a boost pad, in the pad's direction, in pixels per second.
 pub const BOOST_PX_PER_S: i32 = 1_500;
-/// Time in which a point of health comes back on a healing pad, thirds of a millisecond: 15 a second.
+/// Time for regenerating one point on a healing pad, in thirds of a millisecond: 15 a second.
 pub const PAD_HEAL_THIRDS: u16 = 200;
 
 // ---- animals -------------------------------------------------------------------------------------------------
 
-/// Animals at most, dead ones that come back included: more than nature places on the largest map, and so few that a tick in
-/// which all of them hunt keeps its budget.
+/// Maximum number of animals, including dead ones that will respawn: more than nature places on the
+/// largest map, and few enough that a tick in which all of them hunt stays within its budget.
 pub const ANIMALS_MOST: usize = 256;
-/// What stands and was let appear by the operator at most: enough for a town, and less to look through than what players
-/// build.
+/// Maximum number of structures spawned by the operator: enough for a town, and fewer than players
+/// may build.
 pub const SPAWNED_MOST: usize = 512;
-/// Radius of the largest animal, pixels. No body is larger.
+/// Radius of the largest animal, in pixels. No body is larger.
 pub const ANIMAL_RADIUS_MAX_PX: i32 = 84;
-/// Time from one look around to the next, milliseconds. Animals do not look in the same tick.
+/// Time between two looks of an animal, in milliseconds. Animals do not look in the same tick.
 pub const LOOK_PERIOD_MS: u16 = 250;
-/// Time that an animal walks about, milliseconds: at least, at most.
+/// Minimum and maximum time for which an animal wanders, in milliseconds.
 pub const WALK_MS: [i32; 2] = [2_000, 4_000];
-/// Time that an animal stands about, milliseconds: at least, at most.
+/// Minimum and maximum time for which an animal stands, in milliseconds.
 pub const STAND_MS: [i32; 2] = [3_000, 10_000];
-/// How far before it an animal that walks about sees its land end, pixels: more than it goes between two looks.
+/// Distance at which a wandering animal notices the end of its biome, in pixels: more than it walks
+/// between two looks.
 pub const FORESIGHT_PX: i32 = 150;
-/// Time that an animal flees, milliseconds.
+/// Time for which an animal flees, in milliseconds.
 pub const FLEE_MS: u16 = 3_000;
-/// Speed of an animal that flees, in hundredths of that at which it walks about.
+/// Speed of a fleeing animal, in hundredths of its wandering speed.
 pub const FLEE_PERCENT: u32 = 150;
-/// Speed of an animal that hunts, in hundredths of that at which it walks about: a little above a player's.
+/// Speed of a hunting animal, in hundredths of its wandering speed: slightly above a player's
+/// speed.
 pub const HUNT_PERCENT: u32 = 175;
-/// How near a player must be to be hunted, pixels from centre to centre.
+/// Distance within which an animal begins to hunt a player, in pixels between the centres.
 pub const HUNT_BEGIN_PX: i32 = 800;
-/// How far from the hunter the prey has got away, pixels from centre to centre.
+/// Distance at which the prey has escaped, in pixels between the centres.
 pub const HUNT_END_PX: i32 = 1_000;
-/// Time without a stroke after which a hunter gives up, milliseconds: what it cannot reach, it does not besiege.
+/// Time without an attack after which an animal ends its hunt, in milliseconds, so that it does not
+/// besiege unreachable prey.
 pub const HUNT_MS: u16 = 10_000;
-/// How near its prey must be for a hunter to strike, pixels from rim to rim.
+/// Attack range of a hunting animal, in pixels between the rims.
 pub const STRIKE_PX: i32 = 30;
-/// Time from one stroke of an animal to the next, milliseconds.
+/// Time between two attacks of an animal, in milliseconds.
 pub const STRIKE_PERIOD_MS: u16 = 1_000;
-/// Speed that an animal's stroke gives to its prey, away from it, pixels per second: about 17 px of way, so that five strokes
-/// in a row do not carry off a player that stands.
+/// Knockback of an animal's attack, in pixels per second: it moves the prey by about 17 px, so that
+/// five attacks in a row do not carry away a standing player.
 pub const STRIKE_KNOCK_PX_PER_S: i32 = 120;
-/// Time after its death until an animal that nature placed comes back, milliseconds.
+/// Time from the death of a natural animal to its respawn, in milliseconds.
 pub const RETURN_MS: u16 = 30_000;
-/// Time until it is tried again when its land had no room for it, milliseconds.
+/// Time until the next attempt if its biome had no space for it, in milliseconds.
 pub const RETURN_AGAIN_MS: u16 = 1_000;
-/// Places that are tried for an animal at a time.
+/// Positions tried for an animal in one attempt.
 pub const RETURN_TRIES: u32 = 32;
-/// Room between an animal that appears by itself and any player, pixels from centre to centre: it does not strike at once.
+/// Minimum distance between a spawning animal and any player, in pixels between the centres, so
+/// that it does not attack at once.
 pub const RETURN_ROOM_PX: i32 = 400;
 // ---- shooting ------------------------------------------------------------------------------------------------
 
-/// What flies at once before nobody shoots any more: what over a thousand players with the quickest weapon keep in the air.
-/// Each costs a look along its way in each tick.
+/// Maximum number of projectiles; while it is reached, nobody can shoot. It suffices for over a
+/// thousand players who shoot continuously with the fastest weapon. Each projectile costs a
+/// collision check along its path in each tick.
 pub const SHOTS_MOST: usize = 4_096;
-/// Half of the arc that a shield covers, in parts of a turn of 65,536: a turn / 6, which is pi / 3.
+/// Half of the arc that a shield covers, in 1/65,536 of a turn: a turn / 6, which is pi / 3.
 pub const SHIELD_ARC: u16 = 10_923;
-/// What a turret shoots: a number of [`PROJECTILES`].
+/// The projectile of a turret: a number of [`PROJECTILES`].
 pub const TURRET_SHOOTS: u8 = 1;
-/// How far from its centre a turret sees the centre of a player, pixels: as far as it shoots.
+/// Distance from a turret's centre within which it sees the centre of a player, in pixels: its
+/// range.
 pub const TURRET_RANGE_PX: i32 = 700;
-/// Time from one shot of a turret to the next, milliseconds.
+/// Time between two shots of a turret, in milliseconds.
 pub const TURRET_PERIOD_MS: u16 = 2_200;
-/// Time until a turret that saw nobody looks again, milliseconds. A whole number of ticks at each rate, as is its period.
+/// Time until a turret that saw no enemy looks again, in milliseconds. It is a whole number of
+/// ticks at each tick rate, like the time between shots.
 pub const TURRET_LOOK_MS: u16 = 200;
-/// Health points that poison takes each time.
+/// Damage of poison each time, in health points.
 pub const POISON_DAMAGE: u16 = 5;
-/// Time from the touch to the first harm of poison, and from one to the next, milliseconds.
+/// Time from the touch to the first damage by poison, and between two damages, in milliseconds.
 pub const POISON_PERIOD_MS: u16 = 1_000;
-/// How many times poison hurts after a touch.
+/// Number of damages by poison after a touch.
 pub const POISON_DOSES: u8 = 5;
 
 // ---- spawning ------------------------------------------------------------------------------------------------
 
-/// How far to either side of somebody a newcomer may appear, pixels: on the same screen.
+/// Maximum horizontal distance at which a player spawns near another, in pixels: on the same
+/// screen.
 pub const SPAWN_NEAR_X_PX: i32 = 600;
-/// How far above or below somebody a newcomer may appear, pixels: on the same screen.
+/// Maximum vertical distance at which a player spawns near another, in pixels: on the same screen.
 pub const SPAWN_NEAR_Y_PX: i32 = 400;
-/// Players in the view around a place from which on no more newcomers appear there.
+/// Number of players in the view around a position from which on no more players spawn there.
 pub const SPAWN_CROWD: usize = 20;
-/// Half the width of the view in which the crowd is counted, pixels.
+/// Half the width of the view in which these players are counted, in pixels.
 pub const SPAWN_VIEW_X_PX: i32 = 1_248;
-/// Half the height of the view in which the crowd is counted, pixels.
+/// Half the height of the view in which these players are counted, in pixels.
 pub const SPAWN_VIEW_Y_PX: i32 = 702;
-/// Room between a newcomer's centre and everything else's rim, pixels.
+/// Minimum distance between a new player's centre and the rim of any other entity, in pixels.
 pub const SPAWN_ROOM_PX: i32 = 60;
-/// Room between a newcomer's centre and that of any animal that hunts, pixels: nobody is attacked while appearing.
+/// Minimum distance between a new player's centre and that of any animal that hunts, in pixels, so
+/// that nobody is attacked while spawning.
 pub const SPAWN_HUNTER_ROOM_PX: i32 = 400;
-/// Places near others that are tried before any place will do.
+/// Positions near other players that are tried before positions anywhere.
 pub const SPAWN_TRIES: u32 = 12;
 
 // ---- tick rates ----------------------------------------------------------------------------------------------
 
-/// The tick rates for which constants are committed.
+/// The tick rates that have constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TickHz {
-    /// 15 ticks a second.
+    /// 15 ticks per second.
     Hz15,
-    /// 20 ticks a second.
+    /// 20 ticks per second.
     Hz20,
-    /// 30 ticks a second, the default of the server.
+    /// 30 ticks per second, the server's default.
     Hz30,
-    /// 60 ticks a second.
+    /// 60 ticks per second.
     Hz60,
 }
 
-/// What depends on the tick rate. Unless it says otherwise it has 16 binary places.
+/// The constants that depend on the tick rate. Unless stated otherwise, they have 16 binary places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates {
-    /// Ticks a second. Without binary places.
+    /// Ticks per second, as an integer.
     pub hz: u32,
-    /// Length of a tick, thirds of a millisecond. Without binary places.
+    /// Length of a tick in thirds of a millisecond, as an integer.
     pub tick_thirds: u16,
-    /// Added to the velocity each tick while walking, pixels per tick: `speed / hz * (1 - friction)`.
+    /// Added to the velocity in each tick of walking, in pixels per tick: `speed / hz * (1 -
+    /// friction)`.
     pub acceleration: i32,
-    /// What is left of the velocity after a tick: `0.993 ^ (1000 / hz)`.
+    /// The share of the velocity that remains after a tick: `0.993 ^ (1000 / hz)`.
     pub friction: i32,
-    /// A standing player slower than this is at rest, pixels per tick: `10 / hz`.
+    /// A standing player slower than this is considered at rest, in pixels per tick: `10 / hz`.
     pub rest: i32,
-    /// What is left of the velocity after a tick against a thing of nature: `0.75 ^ (9 / hz)`.
+    /// The share of the velocity that remains after a tick of contact with scenery: `0.75 ^ (9 /
+    /// hz)`.
     pub contact: i32,
 }
 
 scalar!(TickHz, 1, |value| u64::from(value.get()), |raw| TickHz::try_from(raw as u32).ok());
 
 impl TickHz {
-    /// All of them, slowest first.
+    /// All rates, slowest first.
     pub const ALL: [TickHz; 4] = [TickHz::Hz15, TickHz::Hz20, TickHz::Hz30, TickHz::Hz60];
 
-    /// Ticks a second.
+    /// Ticks per second.
     pub const fn get(self) -> u32 {
         match self {
             TickHz::Hz15 => 15,
@@ -333,14 +353,14 @@ impl TickHz {
 impl TryFrom<u32> for TickHz {
     type Error = u32;
 
-    /// The rate of that many ticks a second; gives the number back when there is none.
+    /// The rate with that many ticks per second; returns the number if there is none.
     fn try_from(hz: u32) -> Result<TickHz, u32> {
         TickHz::ALL.into_iter().find(|rate| rate.get() == hz).ok_or(hz)
     }
 }
 
-/// A number for this code: its version and every constant that decides what happens. Worlds of equal numbers can follow
-/// one another's commands.
+/// A hash of this code: its version and every constant that affects the simulation. Worlds with
+/// equal hashes can execute one another's commands with the same results.
 pub fn code_hash() -> u64 {
     let mut hash = Checksum::new();
     let mut put = |value: i64| hash.put(value as u64, 8);

@@ -1,27 +1,27 @@
-//! Room that the tick uses again, so that a stroke allocates nothing.
+//! Memory that each tick reuses, so that swings allocate nothing.
 
 use crate::id::EntityId;
 
-/// Room that is used again in each stroke.
+/// Buffers that each swing reuses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
-    /// Players whose stroke is due in this tick, by their place in the list.
+    /// The players whose swing is due in this tick, by index.
     pub(crate) swingers: Vec<u32>,
-    /// What a stroke hits of the things, by their place in the list.
+    /// Scenery hit by a swing, by index.
     pub(crate) things: Vec<u32>,
-    /// What a stroke hits of what was built.
+    /// Structures hit by a swing.
     pub(crate) built: Vec<EntityId>,
-    /// What a stroke hits of the animals, by their place in the list.
+    /// Animals hit by a swing, by index.
     pub(crate) animals: Vec<u32>,
-    /// What a stroke hits of the players, by their place in the list.
+    /// Players hit by a swing, by index.
     pub(crate) players: Vec<u32>,
 }
 
-/// Things or players that a stroke may find before it has to make more room: more than are ever so near.
+/// Targets of a swing for which space is reserved in advance: more than ever occur.
 const ROOM: usize = 256;
 
 impl Scratch {
-    /// Makes room for so many players, so that no tick has to.
+    /// Reserves space for that many players, so that no tick has to allocate.
     pub(crate) fn reserve(&mut self, players: usize) {
         let small = [&mut self.things, &mut self.animals, &mut self.players];
         for (list, room) in small.into_iter().map(|list| (list, ROOM)).chain([(&mut self.swingers, players)])

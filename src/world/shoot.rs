@@ -1,14 +1,15 @@
-//! Shooting: who shoots, what flies where, and what it hits.
+//! Projectiles: firing, flight and hits.
 //!
-//! Comes in: the state; for what flies, after everyone has moved. Goes out: projectiles, and what they do where they end.
-//! Never: a projectile that passes through anything, however fast it is: the whole way of a tick is looked at.
+//! Projectiles fly after all movement. A projectile never passes through anything, however fast it
+//! is, because its whole path in a tick is checked.
 //!
 //! ```text
-//!                    the way of this tick
-//!     ( me )─•──────────────────────────────►      what the way enters first is hit: nature, what is solid,
-//!            begins at the rim        ( • )        animals, players who are not mates; then it is gone
+//!                    the path in this tick
+//!     ( me )─•──────────────────────────────►      the first target on the path is hit: scenery, solid structures,
+//!            begins at the rim        ( • )        animals, enemies; then the projectile ends
 //! ```
-//! What is entered at the same place is hit in this order: nature, structures, animals, players, each by its number.
+//! Targets entered at the same point are hit in this order: scenery, structures, animals, players,
+//! each by number.
 
 use crate::controller::shot::velocity;
 use crate::controller::walk::bounded;
@@ -21,28 +22,29 @@ use crate::touch::per_tick;
 use crate::trig::{cosine, sine};
 use crate::world::World;
 
-/// What a shot hits. The order is the one in which things are hit that are entered at the same place.
+/// The target of a projectile. The order of the variants is the order in which targets entered at
+/// the same point are hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
-    /// A thing of nature, by its place in the list.
+    /// Scenery, by index.
     Thing(usize),
-    /// Something that was built.
+    /// A structure.
     Built(EntityId),
-    /// An animal, by its place in the list.
+    /// An animal, by index.
     Animal(usize),
-    /// A player, by its place in the list.
+    /// A player, by index.
     Player(usize),
     /// The edge of the map.
     Edge,
 }
 
-/// The way of one tick. Everything has 16 binary places.
+/// The path in one tick. All values have 16 binary places.
 struct Path {
     x: i64,
     y: i64,
-    /// How far.
+    /// The length.
     way: i64,
-    /// The direction, 65,536 long.
+    /// The direction, as a vector of length 65,536.
     cosine: i64,
     sine: i64,
 }
@@ -54,19 +56,21 @@ impl Path {
         Path { x, y, way: i64::from(way.0), cosine, sine }
     }
 
-    /// The point after so much of the way.
+    /// The point after that part of the path.
     fn at(&self, entry: i64) -> (Fixed, Fixed) {
         let along = |from: i64, part: i64| Fixed((from + entry * part / 65_536) as i32);
         (along(self.x, self.cosine), along(self.y, self.sine))
     }
 
-    /// The middle, and how far from it everything lies that can be hit, but for its radius.
+    /// The centre of the path, and a distance from it within which every possible target lies, not
+    /// counting the target's radius.
     fn middle(&self) -> (Fixed, Fixed, Fixed) {
         let (x, y) = self.at(self.way / 2);
         (x, y, Fixed((self.way / 2 + 1) as i32))
     }
 
-    /// After how much of the way it enters a circle; `None` when it does not. Who begins on the rim enters it only inwards.
+    /// The distance after which the path enters a circle; `None` if it does not. A path that begins
+    /// on the rim enters the circle only if it leads inwards.
     fn enters(&self, x: Fixed, y: Fixed, radius_px: i32) -> Option<i64> {
         let (dx, dy) = (i64::from(x.0) - self.x, i64::from(y.0) - self.y);
         let radius = i64::from(Fixed::from_px(radius_px).0);
@@ -85,13 +89,13 @@ impl Path {
         Some((along - half_chord).max(0)).filter(|entry| *entry <= self.way)
     }
 
-    /// After how much of the way it leaves the map; `None` when it does not.
+    /// The distance after which the path leaves the map; `None` if it does not.
     fn leaves(&self, map_size_px: u32) -> Option<i64> {
         let far = i64::from(map_size_px) << 16;
         let leave = |from: i64, part: i64| {
             let room = if part < 0 { from } else { far - from };
             let beyond = self.way * part.abs() / 65_536 > room;
-            // A way that is longer than the room has a part that is not 0.
+            // A path longer than the remaining space has a component that is not 0.
             beyond.then(|| room * 65_536 / part.abs())
         };
         let (x, y) = (leave(self.x, self.cosine), leave(self.y, self.sine));
@@ -100,7 +104,7 @@ impl Path {
 }
 
 impl World {
-    /// Lets everything fly that was shot before this tick.
+    /// Advances all projectiles that were fired before this tick.
     pub(crate) fn fly_shots(&mut self) {
         if self.state.shots.is_empty() {
             return;
@@ -114,7 +118,7 @@ impl World {
         }
     }
 
-    /// Lets one shot fly. Tells whether it flies on.
+    /// Advances one projectile. Returns whether it continues.
     fn fly(&mut self, entity: &mut Entity) -> bool {
         let shot = match &entity.controller {
             Controller::Shot(shot) => shot,
@@ -138,7 +142,7 @@ impl World {
         flies
     }
 
-    /// What a way enters first, and after how much of it.
+    /// The first target that a path enters, and the distance to it.
     fn first_hit(&self, path: &Path, owner: PlayerId, by: EntityId) -> Option<(i64, Target)> {
         let (x, y, reach) = path.middle();
         let things = self
@@ -165,13 +169,14 @@ impl World {
         things.chain(built).chain(animals).chain(players).chain(edge).min()
     }
 
-    /// Whether the player at that place in the list lives, is not the owner of a shot or a turret, and not a mate of its.
+    /// Whether the player at that index is alive, does not own the projectile or turret, and is not
+    /// a clan mate of its owner.
     pub(crate) fn is_enemy(&self, owner: PlayerId, at: usize) -> bool {
         let other = &self.state.players[at];
         other.is_alive() && other.body.owner != owner && !self.are_mates(owner, other.body.owner)
     }
 
-    /// What a shot does to what it hits.
+    /// The effect of a projectile on its target.
     fn land(&mut self, shot: &Body, damage: u16, target: Target) {
         let (direction, player) = (shot.heading, shot.owner);
         match target {
@@ -204,13 +209,15 @@ impl World {
         }
     }
 
-    /// How many more can be shot now. When the numbers are used up, nobody shoots until all have landed.
+    /// The number of projectiles that can still be fired now. When the numbers are used up, nobody
+    /// can shoot until all projectiles have ended.
     pub(crate) fn shots_free(&self) -> usize {
         let numbers = u32::MAX - self.state.next_shot.0;
         rules::SHOTS_MOST.saturating_sub(self.state.shots.len()).min(numbers as usize)
     }
 
-    /// Lets the player at that place in the list shoot, if it lives and what it holds shoots. Tells whether that is so.
+    /// Lets the player at that index shoot, if it is alive and its weapon shoots. Returns whether
+    /// that is so.
     pub(crate) fn shoot(&mut self, at: usize) -> bool {
         let Entity { id, body, controller } = &mut self.state.players[at];
         let player = match controller {
@@ -231,7 +238,7 @@ impl World {
         true
     }
 
-    /// Begins a shot at the rim of a body, where it looks.
+    /// Fires a projectile from the rim of a body, in the direction in which the body looks.
     pub(crate) fn launch(&mut self, from: &Body, kind: &Projectile, by: EntityId) {
         let rim = Fixed::from_px(from.radius_px);
         let x = from.x.plus(rim.times(cosine(from.heading)));
@@ -245,7 +252,7 @@ impl World {
         self.outcome.events.push(Event::Shot { projectile: id });
     }
 
-    /// Whose shots and poison it was who leaves, is nobody's from now on.
+    /// Projectiles and poison of a leaving player have no owner from now on.
     pub(crate) fn disown(&mut self, id: PlayerId) {
         for shot in self.state.shots.iter_mut().filter(|shot| shot.body.owner == id) {
             shot.body.owner = PlayerId::OPERATOR;
@@ -259,15 +266,15 @@ impl World {
     }
 }
 
-/// Gives a body a speed where the other one looks.
+/// Gives a body a speed in the direction in which another one looks.
 fn push(body: &mut Body, speed: Fixed, looks: &Body) {
     body.vx = bounded(body.vx.plus(speed.times(cosine(looks.heading))));
     body.vy = bounded(body.vy.plus(speed.times(sine(looks.heading))));
 }
 
 impl Player {
-    /// Whether what it holds strikes or shoots, if only so many more can be shot. A shield does neither, and who cannot pay
-    /// for a shot does not shoot.
+    /// Whether the held weapon swings or shoots, given how many projectiles can still be fired. A
+    /// shield does neither, and a player that cannot pay for a shot does not shoot.
     pub(crate) fn is_able(&self, shots_free: usize) -> bool {
         let weapon = rules::weapon_or_first(self.hand.weapon);
         let pays = self.resources.iter().zip(weapon.shot_cost).all(|(stock, cost)| *stock >= cost);

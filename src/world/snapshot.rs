@@ -1,8 +1,7 @@
 //! The state as bytes, and back.
 //!
-//! Comes in: a world, or bytes that claim to be one. Goes out: the same the other way round. Never: trust in bytes. Counts
-//! are held against what is there before room is made, values against what a world can hold, the whole against its
-//! checksum.
+//! Restoring does not trust the bytes: counts are checked against the remaining bytes before memory
+//! is reserved, values against what a world can have, and the whole against its checksum.
 //!
 //! ```text
 //!    0        4         6                14                        n-8        n
@@ -11,8 +10,8 @@
 //!    |        | u16     | u64            | of the state            | u64      |
 //!    +--------+---------+----------------+-------------------------+----------+
 //! ```
-//! Numbers are written least significant byte first. The identity is seed, map size and tick rate (u32, u32, u8); the rest
-//! follows the lists of fields of the types, top down from `State`.
+//! Numbers are little-endian. The identity is seed, map size and tick rate (u32, u32, u8); the rest
+//! follows the field lists of the types, from `State` downwards.
 
 use std::fmt;
 
@@ -25,9 +24,9 @@ use crate::world::World;
 
 /// The first bytes of every snapshot.
 const MAGIC: &[u8; 4] = b"TWSN";
-/// The layout that is written and read here.
+/// The layout that this code writes and reads.
 const VERSION: u16 = 1;
-/// Bytes of the checksum at the end.
+/// Size of the checksum at the end, in bytes.
 const CHECKSUM_BYTES: usize = 8;
 
 impl fmt::Display for SnapshotError {
@@ -39,14 +38,17 @@ impl fmt::Display for SnapshotError {
             }
             SnapshotError::Code { found } => {
                 let own = rules::code_hash();
-                write!(f, "the snapshot was made by other rules ({found:016x}, these are {own:016x})")
+                write!(
+                    f,
+                    "the snapshot was made with other rules ({found:016x}, this program has {own:016x})"
+                )
             }
-            SnapshotError::Truncated => f.write_str("the snapshot ends before the state does"),
+            SnapshotError::Truncated => f.write_str("the snapshot is truncated"),
             SnapshotError::Trailing { bytes } => {
-                write!(f, "the snapshot goes on for {bytes} bytes after the state")
+                write!(f, "the snapshot has {bytes} extra bytes at its end")
             }
-            SnapshotError::Value(what) => write!(f, "the snapshot holds an impossible value: {what}"),
-            SnapshotError::Checksum => f.write_str("the snapshot was damaged: its checksum does not fit"),
+            SnapshotError::Value(what) => write!(f, "the snapshot contains an impossible value: {what}"),
+            SnapshotError::Checksum => f.write_str("the snapshot is damaged: its checksum does not match"),
         }
     }
 }
@@ -54,7 +56,7 @@ impl fmt::Display for SnapshotError {
 impl std::error::Error for SnapshotError {}
 
 impl World {
-    /// The state as bytes, with a header that says of what.
+    /// Encodes the state, with a header that identifies the format and the rules.
     pub fn snapshot(&self) -> Vec<u8> {
         let mut out = Bytes(MAGIC.to_vec());
         out.put(u64::from(VERSION), 2);
@@ -64,10 +66,10 @@ impl World {
         out.0
     }
 
-    /// The world of a snapshot. It goes on exactly as the one did from which it was taken.
+    /// Restores the world of a snapshot. It continues exactly like the world that was saved.
     ///
     /// # Errors
-    /// When the bytes are not what [`World::snapshot`] of the same code made.
+    /// The bytes were not made by [`World::snapshot`] of the same code.
     pub fn restore(bytes: &[u8]) -> Result<World, SnapshotError> {
         let (state, checksum) = read(bytes)?;
         check(&state)?;
@@ -80,7 +82,7 @@ impl World {
     }
 }
 
-/// The state and the checksum that the bytes hold, neither of them checked.
+/// Decodes the state and the checksum, without checking either.
 pub(crate) fn read(bytes: &[u8]) -> Result<(State, u64), SnapshotError> {
     if !bytes.starts_with(MAGIC) {
         return Err(SnapshotError::NotASnapshot);

@@ -1,10 +1,10 @@
-//! Where a newcomer appears.
+//! Chooses where a new player spawns.
 //!
-//! Comes in: who and which animals are there, the terrain, the world's generator. Goes out: a place. Never: a place in a thing of nature, in
-//! the river, on top of somebody, or near an animal that hunts, as long as the map has any other.
+//! As long as the map has any other position, the player does not spawn on scenery, in the river,
+//! on another entity, or near an animal that hunts.
 //!
-//! A map for hundreds is empty for two. So a newcomer appears on the screen of somebody who is there, unless it is
-//! crowded already; the first one appears anywhere on the plains.
+//! A map for hundreds of players is empty for two. So a player spawns on the same screen as another
+//! one, unless that area is crowded; the first player spawns anywhere on the plains.
 
 use crate::controller::Controller;
 use crate::crowd::Crowd;
@@ -15,14 +15,15 @@ use crate::rng::Rng;
 use crate::rules;
 use crate::terrain::Terrain;
 
-/// Places anywhere that are tried before the map is searched row by row.
+/// Random positions tried before the map is searched row by row.
 const TRIES_ANYWHERE: u32 = 64;
 
-/// Distance between the places of that search, pixels, and how many are looked at: it must end on any map.
+/// Distance between the positions of that search in pixels, and the number of positions: the search
+/// must end on any map.
 const SEARCH_PX: u32 = 64;
 const SEARCH_PLACES: u32 = 16_384;
 
-/// A place for a newcomer among those who are there; the crowd knows where those are who live.
+/// A position for a new player near the others; the crowd has the positions of the living players.
 pub(crate) fn place(
     (players, animals): (&[Entity], &[Entity]),
     crowd: &Crowd,
@@ -71,9 +72,10 @@ impl Land<'_> {
         None
     }
 
-    /// The first dry place without a thing of nature and far from hunters, from a random one on, row by row; if there is none,
-    /// one near a hunter, and the middle of the northern plains at last. Somebody may stand there; then they push each other
-    /// apart.
+    /// The first dry position without scenery and far from hunting animals, searching row by row
+    /// from a random position. If there is none, a position near a hunting animal; and as a last
+    /// resort the middle of the northern plains. Another player may be there; then they push each
+    /// other apart.
     fn any_free(&self, rng: &mut Rng) -> (Fixed, Fixed) {
         let columns = self.terrain.map_size_px() / SEARCH_PX;
         let places = columns * columns;
@@ -122,7 +124,7 @@ impl Land<'_> {
         near.nth(rules::SPAWN_CROWD - 1).is_some()
     }
 
-    /// Where those are who may be in the square around a point.
+    /// The positions of the entities that may be in the square around a point.
     fn somebody_near(&self, x: Fixed, y: Fixed, reach_px: i32) -> impl Iterator<Item = (Fixed, Fixed)> + '_ {
         let near = self.crowd.near(x, y, Fixed::from_px(reach_px)).chain(self.crowd.added());
         near.map(|spot| (spot.x, spot.y))
@@ -134,7 +136,7 @@ fn is_in_box((at_x, at_y): (Fixed, Fixed), x: Fixed, y: Fixed, wide_px: i32, hig
         && at_y.apart(y) < Fixed::from_px(high_px).0.unsigned_abs()
 }
 
-/// Whether no living animal of a kind that hunts is near a place, whatever it is doing now.
+/// Whether no living animal of a kind that hunts is near a position, whatever it is doing now.
 pub(crate) fn is_far_from_hunters(animals: &[Entity], x: Fixed, y: Fixed) -> bool {
     let room = Fixed::from_px(rules::SPAWN_HUNTER_ROOM_PX).0.unsigned_abs();
     !animals.iter().any(|entity| {

@@ -1,4 +1,4 @@
-//! The beginning of a world: its map, then its animals.
+//! The start of a world: its map, then its animals.
 
 use crate::entity::EntityId;
 use crate::map;
@@ -7,11 +7,12 @@ use crate::rules;
 use crate::state::{Identity, State};
 use crate::world::World;
 
-/// What the seed's generator is asked for here, so that the map and later chance do not share numbers.
+/// The generator's purpose here, so that the map and later events use unrelated random numbers.
 const PURPOSE_LATER: u32 = 2;
 
 impl World {
-    /// The world before its first tick. A map size out of bounds is taken at the nearer bound.
+    /// The world before its first tick. A map size outside the limits is replaced by the nearest
+    /// limit.
     pub fn new(mut identity: Identity) -> World {
         identity.map_size_px = identity.map_size_px.clamp(rules::MAP_SIZE_MIN_PX, rules::MAP_SIZE_MAX_PX);
         let others = map::generate(identity.seed, identity.map_size_px);

@@ -1,4 +1,4 @@
-//! The state: everything that decides what happens next.
+//! The state: everything that determines the future of a world.
 
 use crate::clan::Clan;
 use crate::entity::{Entity, EntityId};
@@ -6,47 +6,50 @@ use crate::fields::fields;
 use crate::rng::Rng;
 use crate::rules::TickHz;
 
-/// What a world is made from. Equal identities and equal commands make equal worlds.
+/// The parameters of a world. Equal identities and equal commands give equal worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Decides the map and every later chance.
+    /// Seed of the map and of all later random events.
     pub seed: u32,
-    /// Side of the square map, pixels; [`crate::rules::MAP_SIZE_MIN_PX`] to [`crate::rules::MAP_SIZE_MAX_PX`].
+    /// Side length of the square map, in pixels; [`crate::rules::MAP_SIZE_MIN_PX`] to
+    /// [`crate::rules::MAP_SIZE_MAX_PX`].
     pub map_size_px: u32,
-    /// Ticks a second.
+    /// Ticks per second.
     pub tick_hz: TickHz,
 }
 
 fields!(Identity: seed: u32, map_size_px: u32, tick_hz: TickHz);
 
-/// Everything that decides what happens next. Snapshot and checksum hold all of it and nothing else.
+/// Everything that determines the future of a world. Snapshot and checksum contain all of it and
+/// nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) identity: Identity,
-    /// Ticks completed.
+    /// Number of completed ticks.
     pub(crate) tick: u32,
     pub(crate) rng: Rng,
-    /// The last sequence applied of the operator's commands.
+    /// The sequence of the last operator command applied.
     pub(crate) operator_sequence: u64,
-    /// In the order of their numbers.
+    /// Players, in order of their numbers.
     pub(crate) players: Vec<Entity>,
-    /// What nature placed, in the order of its numbers.
+    /// Scenery, in order of its numbers.
     pub(crate) others: Vec<Entity>,
-    /// What players built, in the order of its numbers, which are above those of nature.
+    /// Structures, in order of their numbers, which are higher than those of scenery.
     pub(crate) structures: Vec<Entity>,
-    /// The number of what is built next.
+    /// The number of the next structure.
     pub(crate) next_id: EntityId,
-    /// In the order of their numbers. Those of nature stay in the list when they are dead, until they come back.
+    /// Animals, in order of their numbers. Dead natural animals stay in the list until they
+    /// respawn.
     pub(crate) animals: Vec<Entity>,
-    /// The number of the animal that comes next.
+    /// The number of the next animal.
     pub(crate) next_animal: EntityId,
-    /// What flies, in the order of its numbers.
+    /// Projectiles, in order of their numbers.
     pub(crate) shots: Vec<Entity>,
-    /// The number of what is shot next. It begins anew when nothing flies.
+    /// The number of the next projectile. It is reset when no projectile is in flight.
     pub(crate) next_shot: EntityId,
-    /// In the order of their numbers.
+    /// Clans, in order of their numbers.
     pub(crate) clans: Vec<Clan>,
-    /// The number of the clan that is founded next.
+    /// The number of the next clan.
     pub(crate) next_clan: u32,
 }
 

@@ -1,15 +1,15 @@
-//! One tick: commands, then movement, then what bodies do to each other, then strokes.
+//! Executes one tick: commands, movement, interactions between bodies, attacks.
 //!
-//! Comes in: the commands of this tick in any order. Goes out: the state one tick later and what came of the commands.
-//! Never: a visit to what sleeps, an allocation in the steady state, a panic.
+//! The commands may be in any order. Sleeping entities are not visited, the steady state allocates
+//! nothing, and no input causes a panic.
 //!
 //! ```text
 //!   commands, in canonical order ─► each awake controller acts ─► overlapping players and animals are pushed apart
-//!                                                               ─► whoever was pushed is put where it can be
-//!                                                               ─► what was shot flies and hits (`shoot`)
-//!                                                               ─► structures do what they do (`touch`)
-//!                                                               ─► health comes back, strokes land (`fight`)
-//!                                                               ─► animals decide, and strike (`herd`)
+//!                                                               ─► pushed bodies are put in valid positions
+//!                                                               ─► projectiles fly and hit (`shoot`)
+//!                                                               ─► structures affect players (`touch`)
+//!                                                               ─► players heal and swing (`fight`)
+//!                                                               ─► animals decide and attack (`herd`)
 //!                                                               ─► turrets shoot (`turret`)
 //! ```
 
@@ -25,12 +25,13 @@ use crate::terrain::Terrain;
 use crate::world::World;
 
 impl World {
-    /// Carries out one tick's commands, in canonical order whatever their order in the list, then lets everything move.
-    /// Leaves the list empty with its room. Never panics, whatever the commands.
+    /// Executes one tick's commands, in canonical order whatever their order in the list, then
+    /// moves everything. Leaves the list empty, with its capacity. Never panics, whatever the
+    /// commands.
     pub fn step(&mut self, commands: &mut Vec<Command>) -> &Outcome {
         self.outcome.clear();
         self.crowd.forget();
-        // Equal commands are equal in every field, so an unstable sort still has one result.
+        // Equal commands are equal in every field, so the result of an unstable sort is unique.
         commands.sort_unstable();
         for command in commands.drain(..) {
             self.apply(command);
@@ -43,7 +44,8 @@ impl World {
                 self.settle_stirred();
             }
         }
-        // From here on nobody moves: who finds out where everyone is does it for the rest of the tick.
+        // From here on nothing moves, so positions need to be indexed only once for the rest of the
+        // tick.
         self.fly_shots();
         self.touch();
         self.touch_animals();
@@ -54,7 +56,7 @@ impl World {
         &self.outcome
     }
 
-    /// Lets each awake player act. Tells whether anyone was awake.
+    /// Runs each awake player. Returns whether any was awake.
     fn let_players_act(&mut self) -> bool {
         let mut anyone = false;
         self.awake.clear();
@@ -66,7 +68,7 @@ impl World {
         anyone
     }
 
-    /// Lets each awake animal act. Tells whether any was awake.
+    /// Runs each awake animal. Returns whether any was awake.
     fn let_animals_act(&mut self) -> bool {
         self.roused.clear();
         for entity in &mut self.state.animals {
@@ -75,8 +77,8 @@ impl World {
         self.roused.contains(&true)
     }
 
-    /// Moves players that overlap apart, each by half. Who sleeps starts nothing; two that sleep were seen to before. Tells
-    /// whether any were.
+    /// Pushes overlapping players apart, each by half. Sleeping players start nothing; two sleeping
+    /// players were separated before. Returns whether any were pushed.
     fn push_players_apart(&mut self) -> bool {
         let mut pushed = false;
         let players = &mut self.state.players;
@@ -107,9 +109,9 @@ impl World {
         pushed
     }
 
-    /// Moves animals that overlap apart, each by half. Animals are too heavy to be pushed by players, who are moved away from
-    /// them; but an animal that runs into a player that stands does not push it along: the animal is moved away. Tells whether
-    /// anyone was.
+    /// Pushes overlapping animals apart, each by half. Players cannot push animals and are pushed
+    /// away from them; but an animal that runs into a standing player does not push the player: the
+    /// animal is moved away. Returns whether any were moved.
     fn push_animals_apart(&mut self) -> bool {
         let mut pushed = false;
         let State { animals, players, .. } = &mut self.state;
@@ -126,7 +128,7 @@ impl World {
                 }
             }
             let animal = animals[at].body.clone();
-            // Who was pushed is still in the cell where it was before.
+            // A pushed player is still listed in its previous cell.
             let reach = Fixed::from_px(animal.radius_px + 2 * PLAYER_RADIUS_PX);
             let touch = Fixed::from_px(animal.radius_px + PLAYER_RADIUS_PX);
             for stretch in self.crowd.stretches_near(animal.x, animal.y, reach) {
@@ -150,7 +152,7 @@ impl World {
         pushed
     }
 
-    /// Nobody is left in a thing of nature or off the map by being pushed.
+    /// Ensures that no entity was pushed into scenery or off the map.
     fn settle_stirred(&mut self) {
         for (at, entity) in self.state.players.iter_mut().enumerate() {
             if is_stirred(entity) {
@@ -165,14 +167,14 @@ impl World {
     }
 }
 
-/// Puts a body where it can be, on the side of any narrow gap where it is.
+/// Puts a body in the nearest valid position, on its own side of any narrow gap.
 fn settle(terrain: &Terrain, body: &mut Body) {
     let from = (body.x, body.y);
     terrain.settle(body);
     terrain.keep_out_of_gaps(body, from);
 }
 
-/// Whether it is a player that does not walk.
+/// Whether it is a player that is not walking.
 fn stands(entity: &Entity) -> bool {
     matches!(&entity.controller, Controller::Player(player) if player.direction.is_none())
 }
@@ -193,7 +195,7 @@ fn stir(entity: &mut Entity) {
     }
 }
 
-/// Moves an entity that overlaps a body out of it. Tells whether it did.
+/// Moves an entity that overlaps a body away from it. Returns whether it did.
 fn push_away(from: &Body, entity: &mut Entity, terrain: &Terrain) -> bool {
     let overlap = half_overlap(from, &entity.body);
     if let Some((x, y)) = overlap {
@@ -202,7 +204,8 @@ fn push_away(from: &Body, entity: &mut Entity, terrain: &Terrain) -> bool {
     overlap.is_some()
 }
 
-/// Moves an entity by a way, but through no gap that is too narrow for it. It must look about in the next tick.
+/// Moves an entity by a vector, but not through a gap that is too narrow for it. Wakes the entity
+/// for the next tick.
 fn push(entity: &mut Entity, (x, y): (Fixed, Fixed), terrain: &Terrain) {
     let from = (entity.body.x, entity.body.y);
     (entity.body.x, entity.body.y) = (from.0.plus(x), from.1.plus(y));
@@ -210,8 +213,8 @@ fn push(entity: &mut Entity, (x, y): (Fixed, Fixed), terrain: &Terrain) {
     stir(entity);
 }
 
-/// Moves two overlapping bodies away from each other, each by half the overlap; left and right when their centres are
-/// one. Both must look about in the next tick. Tells whether they overlapped.
+/// Pushes two overlapping bodies apart, each by half the overlap; left and right if their centres
+/// coincide. Wakes both for the next tick. Returns whether they overlapped.
 fn push_apart(a: &mut Entity, b: &mut Entity, terrain: &Terrain) -> bool {
     let overlap = half_overlap(&a.body, &b.body);
     if let Some((x, y)) = overlap {
@@ -221,8 +224,8 @@ fn push_apart(a: &mut Entity, b: &mut Entity, terrain: &Terrain) -> bool {
     overlap.is_some()
 }
 
-/// Half of the way by which two bodies overlap, from the first to the second; `None` when it is too small to count, so
-/// that two who stand side by side come to rest.
+/// Half of the vector by which two bodies overlap, from the first to the second; `None` if it is
+/// too small, so that two players standing side by side come to rest.
 fn half_overlap(a: &Body, b: &Body) -> Option<(Fixed, Fixed)> {
     let reach = i64::from(Fixed::from_px(a.radius_px + b.radius_px).0);
     let (dx, dy) = (i64::from(b.x.0) - i64::from(a.x.0), i64::from(b.y.0) - i64::from(a.y.0));

@@ -1,7 +1,7 @@
-//! What a body stands on and runs into: the edges of the map and what does not move.
+//! The terrain: the edges of the map, and everything that bodies run into but that does not move.
 //!
-//! Comes in: obstacles, once, and what players build; then bodies. Goes out: bodies where they can be. Never: anything that
-//! moves. So a controller can be run on it alone, also by a client that knows only the obstacles it has seen.
+//! It contains no moving entities, so a controller can also run on a terrain alone, for example in
+//! a client that knows only the obstacles it has seen.
 
 use crate::built::Built;
 pub use crate::built::Standing;
@@ -12,18 +12,18 @@ use crate::map::Bands;
 use crate::rules::{ANIMAL_RADIUS_MAX_PX, MAP_SIZE_MAX_PX, SUB_STEP_PX};
 use crate::trig::{cosine, sine};
 
-/// A round thing that does not move.
+/// A circular obstacle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Obstacle {
-    /// Centre from the left edge.
+    /// x coordinate of the centre.
     pub x: Fixed,
-    /// Centre from the top edge.
+    /// y coordinate of the centre.
     pub y: Fixed,
     /// Radius, pixels.
     pub radius_px: i32,
 }
 
-/// A map with obstacles on it.
+/// A map and its obstacles.
 #[derive(Clone, Debug)]
 pub struct Terrain {
     map_size_px: u32,
@@ -33,16 +33,17 @@ pub struct Terrain {
     built: Built,
 }
 
-/// Bodies are looked for in one cell only, so an obstacle is put in each cell from which it can be touched. No body is
-/// larger than this, and no newcomer asks for more room.
+/// A query for a body looks into one cell only, so an obstacle is listed in each cell from which it
+/// can be touched. No body is larger than this, and no new player needs more space.
 const REACH_PX: i32 = ANIMAL_RADIUS_MAX_PX;
 
-/// In how many directions around something new a place is looked for, for a body that would be stuck in it.
+/// Number of directions around a new structure in which a position is tried for a body that would
+/// be stuck in it.
 const WAYS_AROUND: u32 = 32;
 
 impl Terrain {
-    /// A square map of that side (taken at [`MAP_SIZE_MAX_PX`] when larger), and obstacles on it: all of them, or those
-    /// that one knows of.
+    /// A square map with that side length (at most [`MAP_SIZE_MAX_PX`]), and its obstacles: all of
+    /// them, or those that the caller knows.
     pub fn new(map_size_px: u32, obstacles: Vec<Obstacle>) -> Terrain {
         let map_size_px = map_size_px.min(MAP_SIZE_MAX_PX);
         let mut grid = Grid::new(map_size_px);
@@ -59,17 +60,17 @@ impl Terrain {
         }
     }
 
-    /// Side of the map, pixels.
+    /// Side length of the map, in pixels.
     pub fn map_size_px(&self) -> u32 {
         self.map_size_px
     }
 
-    /// The bands of land.
+    /// The biomes.
     pub fn bands(&self) -> Bands {
         self.bands
     }
 
-    /// Whether a circle of at most 84 px there is on the map and touches no obstacle.
+    /// Whether a circle of at most 84 px at that position is on the map and touches no obstacle.
     pub fn is_free(&self, x: Fixed, y: Fixed, radius_px: i32) -> bool {
         let edge = Fixed::from_px(radius_px);
         let far = Fixed::from_px(self.map_size_px as i32).minus(edge);
@@ -83,28 +84,28 @@ impl Terrain {
             })
     }
 
-    /// Puts up something that was built, or that one sees to have been built.
+    /// Adds a structure.
     pub fn put_up(&mut self, standing: Standing) {
         self.built.add(standing, REACH_PX);
     }
 
-    /// Takes down what was put up so.
+    /// Removes a structure.
     pub fn take_down(&mut self, standing: &Standing) {
         self.built.remove(standing, REACH_PX);
     }
 
-    /// What was built and can be touched from a point, in the order of its numbers.
+    /// The structures that can be touched from a point, in order of their numbers.
     pub(crate) fn built_near(&self, x: Fixed, y: Fixed) -> &[Standing] {
         self.built.near(x, y)
     }
 
-    /// Moves a body by a way, in steps so short that it cannot pass through anything. Tells whether it ran into an
-    /// obstacle; at the edge of the map it loses the speed towards it.
+    /// Moves a body by a vector, in steps so short that it cannot pass through anything. Returns
+    /// whether it ran into an obstacle; at the edge of the map it loses its speed towards the edge.
     pub(crate) fn walk(&self, body: &mut Body, way_x: Fixed, way_y: Fixed) -> bool {
         let longest = way_x.0.unsigned_abs().max(way_y.0.unsigned_abs());
         let steps = i64::from(longest) / i64::from(Fixed::from_px(SUB_STEP_PX).0) + 1;
         if steps == 1 {
-            // Nearly everyone, who needs none of the divisions below.
+            // The common case, which needs none of the divisions below.
             let from = (body.x, body.y);
             (body.x, body.y) = (body.x.plus(way_x), body.y.plus(way_y));
             return self.settle(body) | self.keep_out_of_gaps(body, from);
@@ -130,13 +131,14 @@ impl Terrain {
         solids.any(|solid| overlaps(&solid, x, y, body.radius_px))
     }
 
-    /// Where a body goes that something new was built upon, when to be put on its rim would leave the body stuck: to the nearest
-    /// free place around the new thing, to which the way leads through no narrow gap that was there before. `None` when the body
-    /// is not stuck, or there is no such place.
+    /// The new position of a body on which a structure was built, if the body would be stuck when
+    /// put on its rim: the nearest free position around the structure that can be reached without
+    /// passing through an older narrow gap. `None` if the body is not stuck, or there is no such
+    /// position.
     ///
     /// ```text
-    ///      a    b     the body • stood before the gap a─b when c was built upon it. The gap keeps it from going up, and the
-    ///        •        new gaps a─c and b─c close the other ways; so it goes at once to the nearest place around c
+    ///      a    b     the body • stood below the gap a─b when c was built on it. It cannot pass up through that gap, and the
+    ///        •        new gaps a─c and b─c block the other ways, so it moves to the nearest position around c
     ///        c  •
     /// ```
     pub(crate) fn place_beside(&self, body: &Body, new: &Standing) -> Option<(Fixed, Fixed)> {
@@ -150,7 +152,7 @@ impl Terrain {
         put_on_rim(&mut straight, &new_solid);
         let (dx, dy) = (straight.x.minus(new_solid.x), straight.y.minus(new_solid.y));
         (0..WAYS_AROUND).find_map(|way| {
-            // 0, 1 to the one side, 1 to the other, 2 to the one side, and so on.
+            // 0, 1 to one side, 1 to the other side, 2 to the first side, and so on.
             let turn = (way + 1) / 2 * (0x1_0000 / WAYS_AROUND);
             let turn = Angle(if way % 2 == 0 { turn } else { 0x1_0000 - turn } as u16);
             let mut there = body.clone();
@@ -164,7 +166,7 @@ impl Terrain {
         })
     }
 
-    /// Whether a way leads through no narrow gap, but for those beside what is new.
+    /// Whether a path passes through no narrow gap, except gaps beside the new structure.
     fn is_way_open(&self, body: &Body, to: (Fixed, Fixed), new: &Standing) -> bool {
         let (dx, dy) = (to.0.minus(body.x), to.1.minus(body.y));
         let longest = dx.0.abs().max(dy.0.abs());
@@ -174,7 +176,7 @@ impl Terrain {
         (1..=steps).all(|step| {
             let from = (at.x, at.y);
             (at.x, at.y) = (body.x.plus(part(dx, step)), body.y.plus(part(dy, step)));
-            // What is new has the highest number of all.
+            // The new structure has the highest number.
             let older = match self.built.near(at.x, at.y).split_last() {
                 Some((last, older)) if last.id == new.id => older,
                 _ => self.built.near(at.x, at.y),
@@ -183,9 +185,10 @@ impl Terrain {
         })
     }
 
-    /// Puts a body back to where it came from if it went through a gap that is too narrow for it: between two things that
-    /// stand nearer to each other than the body is wide, or between one and the edge of the map. To be put on the rim of
-    /// each of them in turn would let it slip through. Tells whether it did.
+    /// Moves a body back if it passed through a gap that is too narrow for it: between two
+    /// obstacles that are closer together than the body is wide, or between an obstacle and the
+    /// edge of the map. Otherwise, putting the body on the rim of each in turn would let it slip
+    /// through. Returns whether it did.
     ///
     /// ```text
     ///      from •            a gap is too narrow when every point of the line a─b is nearer to a or b
@@ -195,12 +198,12 @@ impl Terrain {
     pub(crate) fn keep_out_of_gaps(&self, body: &mut Body, from: (Fixed, Fixed)) -> bool {
         let to = (body.x, body.y);
         let built = self.built.near(body.x, body.y);
-        // Things of nature leave room for everyone but the largest animals.
+        // Scenery leaves space for all bodies except the largest animals.
         if built.is_empty() || from == to || !self.passes_a_gap(built, from, body) {
             return false;
         }
         (body.x, body.y) = from;
-        // Who is pushed may have come from off the map.
+        // A pushed body may come from off the map.
         self.hold_on_map(body);
         true
     }
@@ -224,7 +227,7 @@ impl Terrain {
         })
     }
 
-    /// The points of the edges of the map beside something, of which it is less than a width away.
+    /// The points on the edges of the map next to an obstacle that is closer to them than a width.
     fn edges_near(&self, a: &Obstacle, width_px: i32) -> impl Iterator<Item = (Fixed, Fixed)> {
         let far = Fixed::from_px(self.map_size_px as i32);
         let room = Fixed::from_px(a.radius_px + width_px).0.unsigned_abs();
@@ -235,8 +238,8 @@ impl Terrain {
         IntoIterator::into_iter(edges).filter(is_near)
     }
 
-    /// Puts a body that is in an obstacle on its rim, and one that is off the map on the edge. Tells whether it touched
-    /// an obstacle.
+    /// Puts a body that overlaps an obstacle on the obstacle's rim, and a body off the map on the
+    /// edge. Returns whether it touched an obstacle.
     pub(crate) fn settle(&self, body: &mut Body) -> bool {
         let mut touched = false;
         for obstacle in self.near(body.x, body.y) {
@@ -257,7 +260,7 @@ impl Terrain {
         touched
     }
 
-    /// Puts a body that is off the map on the edge, where it loses the speed towards it.
+    /// Puts a body that is off the map on the edge, where it loses its speed towards the edge.
     fn hold_on_map(&self, body: &mut Body) {
         let edge = Fixed::from_px(body.radius_px);
         let far = Fixed::from_px(self.map_size_px as i32).minus(edge).max(edge);
@@ -265,8 +268,8 @@ impl Terrain {
         hold(&mut body.y, &mut body.vy, edge, far);
     }
 
-    /// The obstacles that may reach into the square around a point, with their places in the list. May hold some that lie
-    /// further off, and some more than once.
+    /// The obstacles that may overlap the square around a point, by index. May include more distant
+    /// ones, and duplicates.
     pub(crate) fn obstacles_around(
         &self,
         x: Fixed,
@@ -276,7 +279,8 @@ impl Terrain {
         self.grid.within(self.grid.around(x, y, reach)).map(move |index| (index, &self.obstacles[index]))
     }
 
-    /// What was built and may reach into the square around a point, likewise.
+    /// The structures that may overlap the square around a point; may also include others, and
+    /// duplicates.
     pub(crate) fn built_around(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &Standing> {
         self.built.around(x, y, reach)
     }
@@ -286,13 +290,14 @@ impl Terrain {
     }
 }
 
-/// What of a structure stands in the way.
+/// The solid part of a structure.
 fn solid(standing: &Standing) -> Option<Obstacle> {
     let Standing { x, y, item, .. } = *standing;
     Some(Obstacle { x, y, radius_px: item.radius_px }).filter(|_| item.group.is_solid())
 }
 
-/// Whether the way from one point to another crosses the line from `a` to `b`, or ends on it. Who stands on it may leave.
+/// Whether the path from one point to another crosses the line from `a` to `b`, or ends on it. A
+/// path may begin on the line.
 fn crosses(from: (Fixed, Fixed), to: (Fixed, Fixed), a: (Fixed, Fixed), b: (Fixed, Fixed)) -> bool {
     let wide = |at: Fixed| i64::from(at.0);
     let side = |p: (Fixed, Fixed), q: (Fixed, Fixed), at: (Fixed, Fixed)| {
@@ -303,13 +308,14 @@ fn crosses(from: (Fixed, Fixed), to: (Fixed, Fixed), a: (Fixed, Fixed), b: (Fixe
     before != 0 && before != after && side(from, to, a) != side(from, to, b)
 }
 
-/// Whether a circle there overlaps the obstacle.
+/// Whether a circle at that position overlaps the obstacle.
 fn overlaps(obstacle: &Obstacle, x: Fixed, y: Fixed, radius_px: i32) -> bool {
     let reach = Fixed::from_px(obstacle.radius_px.saturating_add(radius_px));
     is_shorter(obstacle.x.apart(x), obstacle.y.apart(y), reach.0.max(0) as u32)
 }
 
-/// Moves a body straight away from the obstacle's centre until they only touch; to the right if it is at the centre.
+/// Moves a body straight away from the obstacle's centre until they only touch; to the right if the
+/// centres coincide.
 fn put_on_rim(body: &mut Body, obstacle: &Obstacle) {
     let reach = i64::from(Fixed::from_px(obstacle.radius_px.saturating_add(body.radius_px)).0);
     let (dx, dy) =
@@ -319,13 +325,14 @@ fn put_on_rim(body: &mut Body, obstacle: &Obstacle) {
     body.y = Fixed(clamp_i32(i64::from(obstacle.y.0) + scale_up(dy, reach, length)));
 }
 
-/// `value * factor / divisor`, rounded away from zero: a body on the rim is never a hair inside.
+/// `value * factor / divisor`, rounded away from zero, so that a body on the rim never overlaps by
+/// a rounding error.
 fn scale_up(value: i64, factor: i64, divisor: i64) -> i64 {
     let magnitude = (value.abs() * factor + divisor - 1) / divisor;
     magnitude * value.signum()
 }
 
-/// Holds a coordinate on the map; against the edge the speed towards it is lost.
+/// Clamps a coordinate to the map; at the edge, the speed towards the edge is lost.
 fn hold(at: &mut Fixed, velocity: &mut Fixed, low: Fixed, high: Fixed) {
     if *at < low {
         *at = low;

@@ -1,13 +1,13 @@
-//! What a name, a clan's name, a chat line and what the operator says may hold.
+//! Checks names, clan names, chat lines and operator messages, and cleans text for them.
 //!
-//! Comes in: any text. Goes out: the same text fit for the world, or why it is not. Never: a look at a Unicode table.
-//! Tables change with the compiler's version, and then one machine would refuse what another one takes.
+//! It does not use the compiler's Unicode tables: they change with its version, and then one
+//! machine would refuse what another accepts.
 
 use crate::command::Refusal;
 use crate::rules::{CHAT_CHARS, CLAN_CHARS, NAME_CHARS, SAY_CHARS};
 
-/// Whether a name may enter the world: at most [`NAME_CHARS`] characters, none of them a control
-/// character, invisible or a mark on the letter before.
+/// Checks a player's name: at most [`NAME_CHARS`] characters, without control characters, invisible
+/// characters or combining marks.
 ///
 /// # Errors
 /// [`Refusal::NameTooLong`], [`Refusal::NameForbidden`].
@@ -21,8 +21,8 @@ pub fn check_name(name: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether a clan may have this name: 1 to [`CLAN_CHARS`] characters, none of them a control character, invisible or a mark on
-/// the letter before, not all of them space.
+/// Checks a clan's name: 1 to [`CLAN_CHARS`] characters, not only spaces, without control
+/// characters, invisible characters or combining marks.
 ///
 /// # Errors
 /// [`Refusal::ClanNameForbidden`].
@@ -30,8 +30,8 @@ pub fn check_clan_name(name: &str) -> Result<(), Refusal> {
     check_line(name, CLAN_CHARS, is_forbidden_in_names).map_err(|_| Refusal::ClanNameForbidden)
 }
 
-/// Whether a line may be said: 1 to [`CHAT_CHARS`] characters, none of them a control character or invisible, not all of
-/// them space.
+/// Checks a chat line: 1 to [`CHAT_CHARS`] characters, not only spaces, without control characters
+/// or invisible characters.
 ///
 /// # Errors
 /// [`Refusal::ChatTooLong`], [`Refusal::ChatForbidden`], [`Refusal::ChatEmpty`].
@@ -39,7 +39,7 @@ pub fn check_chat(text: &str) -> Result<(), Refusal> {
     check_line(text, CHAT_CHARS, is_forbidden)
 }
 
-/// Whether the operator may say this: as [`check_chat`], but up to [`SAY_CHARS`] characters.
+/// Checks an operator message: like [`check_chat`], but up to [`SAY_CHARS`] characters.
 ///
 /// # Errors
 /// [`Refusal::ChatTooLong`], [`Refusal::ChatForbidden`], [`Refusal::ChatEmpty`].
@@ -60,24 +60,25 @@ fn check_line(text: &str, most_chars: usize, is_forbidden: fn(char) -> bool) -> 
     Ok(())
 }
 
-/// The name that the world takes in place of any text: forbidden characters left out, trimmed, cut. May be empty.
+/// Makes a valid name of any text: removes forbidden characters, trims, truncates. May be empty.
 pub fn clean_name(text: &str) -> String {
     clean(text, NAME_CHARS, is_forbidden_in_names)
 }
 
-/// The clan's name that the world takes in place of any text: forbidden characters left out, trimmed, cut. `None` when
-/// nothing is left.
+/// Makes a valid clan name of any text: removes forbidden characters, trims, truncates. `None` if
+/// nothing remains.
 pub fn clean_clan_name(text: &str) -> Option<String> {
     clean_line(text, CLAN_CHARS, is_forbidden_in_names)
 }
 
-/// The line that the world takes in place of any text: forbidden characters left out, trimmed, cut. `None` when nothing
-/// is left.
+/// Makes a valid chat line of any text: removes forbidden characters, trims, truncates. `None` if
+/// nothing remains.
 pub fn clean_chat(text: &str) -> Option<String> {
     clean_line(text, CHAT_CHARS, is_forbidden)
 }
 
-/// What the operator says in place of any text, as [`clean_chat`], but up to [`SAY_CHARS`] characters.
+/// Makes a valid operator message of any text: like [`clean_chat`], but up to [`SAY_CHARS`]
+/// characters.
 pub fn clean_say(text: &str) -> Option<String> {
     clean_line(text, SAY_CHARS, is_forbidden)
 }
@@ -92,22 +93,23 @@ fn clean(text: &str, most_chars: usize, is_forbidden: fn(char) -> bool) -> Strin
     cut.trim_end_matches(is_space).to_string()
 }
 
-/// Control characters, line separators, and the marks that turn the direction of everything after them: on a terminal
-/// or beside another name they would do more than be shown. And what shows nothing at all, so that two names which differ only
-/// in it look the same.
+/// Control characters, line separators and marks that change the direction of the following text:
+/// on a terminal or next to another name they would do more than be displayed. Also invisible
+/// characters, with which two different names would look the same.
 fn is_forbidden(char: char) -> bool {
     matches!(char, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{2028}' | '\u{2029}') || is_invisible(char)
 }
 
-/// In names also the marks that are drawn on the letter before them (U+0300 to U+036F): with them, `é` could be written in two
-/// ways that look the same. A keyboard gives the one character.
+/// In names also combining marks (U+0300 to U+036F): with them, `é` could be written in two ways
+/// that look the same. A keyboard produces the single character.
 fn is_forbidden_in_names(char: char) -> bool {
     is_forbidden(char) || matches!(char, '\u{300}'..='\u{36f}')
 }
 
-/// Characters that show nothing and take no room: those with the property `Default_Ignorable_Code_Point` of Unicode 15, the
-/// other format characters, and two that only look empty (Braille without dots, tags of interlinear notes). Written out, since the
-/// compiler's own list changes with its version. An emoji of several parts falls into its parts.
+/// Invisible characters without width: those with the property `Default_Ignorable_Code_Point` of
+/// Unicode 15, the other format characters, and two that look empty (the blank Braille pattern and
+/// interlinear annotation characters). Written out because the compiler's own list changes with its
+/// version. An emoji composed of several characters is split into its parts.
 fn is_invisible(char: char) -> bool {
     matches!(char,
         '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{115f}' | '\u{1160}'
@@ -117,7 +119,7 @@ fn is_invisible(char: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Characters that are room without anything in it. Written out for the same reason.
+/// Characters that are blank but have width. Written out for the same reason.
 pub(crate) fn is_space(char: char) -> bool {
     matches!(
         char,
@@ -125,11 +127,11 @@ pub(crate) fn is_space(char: char) -> bool {
     )
 }
 
-/// The name of whoever gave none. Any number of players have it.
+/// The name of players that give none. Any number of players can have it.
 pub const NO_NAME: &str = "unknown";
 
-/// A name with a player's number behind it, cut to fit: for a player whose name looks like another's. Each more mark is for a
-/// player who took the one before as a name.
+/// A name with a player's number appended, truncated to fit: for a player whose name looks like
+/// another's. There is one more mark for each player that already took the result as its name.
 pub(crate) fn numbered(name: &str, number: u16, marks: usize) -> String {
     let end = format!("{}{number}", "#".repeat(marks));
     let kept: String = name.chars().take(NAME_CHARS.saturating_sub(end.len())).collect();

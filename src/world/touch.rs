@@ -1,7 +1,8 @@
-//! What structures do to whom they touch: spikes hurt and poison, traps hold, boost pads throw, healing pads heal.
+//! The effects of structures on players who touch them: spikes hurt and poison, traps hold, boost
+//! pads push, healing pads heal.
 //!
-//! Comes in: the state after everyone has moved. Goes out: what the ground does to each player, speed and health changed.
-//! Never: harm to the owner or to its clan. What touches several things is seen to by the one with the lowest number of each sort.
+//! It runs after all movement. Spikes never harm their owner or its clan. If a player touches
+//! several structures of a kind, the one with the lowest number takes effect.
 
 use crate::controller::walk::bounded;
 use crate::controller::{Controller, Poison};
@@ -12,7 +13,7 @@ use crate::terrain::Standing;
 use crate::trig::{cosine, sine};
 use crate::world::World;
 
-/// What a place does to a player.
+/// The effects at a player's position.
 #[derive(Default)]
 struct Contact {
     held: bool,
@@ -21,7 +22,7 @@ struct Contact {
     spikes: Option<Spikes>,
 }
 
-/// Spikes that are touched: whose, how much they hurt, and the way from them.
+/// Spikes that a player touches: owner, damage and position.
 struct Spikes {
     owner: PlayerId,
     damage: u16,
@@ -31,7 +32,7 @@ struct Spikes {
 }
 
 impl World {
-    /// Lets the ground act on everyone who lives.
+    /// Applies the effects of structures to all living players.
     pub(crate) fn touch(&mut self) {
         for at in 0..self.state.players.len() {
             self.work_poison(at);
@@ -92,7 +93,7 @@ impl World {
 }
 
 impl Spikes {
-    /// The speed that they give, per tick: away from them.
+    /// The velocity that the spikes give, per tick: away from them.
     fn knock(&self, hz: u32) -> (Fixed, Fixed) {
         let speed = i64::from(per_tick(rules::SPIKE_KNOCK_PX_PER_S, hz).0);
         let distance = square_root((self.dx * self.dx + self.dy * self.dy) as u64).max(1) as i64;
@@ -104,7 +105,7 @@ fn way_from(standing: &Standing, x: Fixed, y: Fixed) -> (i64, i64) {
     (i64::from(x.0) - i64::from(standing.x.0), i64::from(y.0) - i64::from(standing.y.0))
 }
 
-/// A speed as the world counts it.
+/// Converts a velocity to the world's units.
 pub(crate) fn per_tick(px_per_s: i32, hz: u32) -> Fixed {
     Fixed(((i64::from(px_per_s) << 16) / i64::from(hz)) as i32)
 }

@@ -1,12 +1,11 @@
-//! Sine and cosine from a table of whole numbers.
+//! Sine and cosine from a table of integers.
 //!
-//! Comes in: a binary angle. Goes out: a factor with 16 binary places. Never: a floating-point number. The table was
-//! computed once; a test computes it again. Between two entries the line between them is taken, which is off by at most
-//! one in 65,536.
+//! The table was computed once, and a test computes it again. Values between two entries are
+//! interpolated linearly, with an error of at most one in 65,536.
 
 use crate::fixed::Angle;
 
-/// Sine over the first quarter turn in 256 parts, 65,536 for 1.
+/// Sine of the first quarter turn in 256 steps; 65,536 is 1.
 pub(crate) const QUARTER: [i32; 257] = [
     0, 402, 804, 1206, 1608, 2010, 2412, 2814, 3216, 3617, 4019, 4420, 4821, 5222, 5623, 6023, 6424, 6824,
     7224, 7623, 8022, 8421, 8820, 9218, 9616, 10014, 10411, 10808, 11204, 11600, 11996, 12391, 12785, 13180,
@@ -27,7 +26,7 @@ pub(crate) const QUARTER: [i32; 257] = [
     65358, 65387, 65413, 65436, 65457, 65476, 65492, 65505, 65516, 65525, 65531, 65535, 65536,
 ];
 
-/// The angle's sine, 65,536 for 1.
+/// The sine of the angle; 65,536 is 1.
 pub const fn sine(angle: Angle) -> i32 {
     let turned = angle.0 & 0x7fff;
     let mirrored = if turned > 0x4000 { 0x8000 - turned } else { turned };
@@ -39,12 +38,13 @@ pub const fn sine(angle: Angle) -> i32 {
     }
 }
 
-/// The angle's cosine, 65,536 for 1.
+/// The cosine of the angle; 65,536 is 1.
 pub const fn cosine(angle: Angle) -> i32 {
     sine(Angle(angle.0.wrapping_add(0x4000)))
 }
 
-/// The direction of a way, to the nearest part of a turn; 0 for no way. The parts of the way are at most 2^32.
+/// The direction of a vector, to the nearest 1/65,536 of a turn; 0 for the zero vector. The
+/// components are at most 2^32.
 pub fn direction(dx: i64, dy: i64) -> Angle {
     let (across, along) = (dx.abs().min(dy.abs()), dx.abs().max(dy.abs()));
     if along == 0 {
@@ -60,7 +60,8 @@ pub fn direction(dx: i64, dy: i64) -> Angle {
     Angle(if dy < 0 { angle.wrapping_neg() } else { angle })
 }
 
-/// The angle, up to an eighth of a turn, of a way that goes so far along and not further across.
+/// The angle, up to an eighth of a turn, of a vector with these components; the second is at most
+/// the first.
 fn first_eighth(along: i64, across: i64) -> u16 {
     if across == along {
         return 0x2000;
@@ -69,7 +70,7 @@ fn first_eighth(along: i64, across: i64) -> u16 {
     let (at, within) = ((ratio >> 8) as usize, ratio & 0xff);
     let (low, high) = (u32::from(EIGHTH[at]), u32::from(EIGHTH[at + 1]));
     let mut low = (low + (high - low) * within / 256) as u16;
-    // The line between two entries is off by hardly a part.
+    // The error of the interpolation is well below one unit.
     while low > 0 && shortfall(low, along, across) < 0 {
         low -= 1;
     }
@@ -79,7 +80,7 @@ fn first_eighth(along: i64, across: i64) -> u16 {
     nearer(low, along, across)
 }
 
-/// The angles of the ways that go 256 along and 0 to 256 across.
+/// The angles of the vectors with the components 256 and 0 to 256.
 const EIGHTH: [u16; 257] = {
     let mut angles = [0; 257];
     let mut across = 0;
@@ -90,7 +91,7 @@ const EIGHTH: [u16; 257] = {
     angles
 };
 
-/// What [`first_eighth`] finds, by halving where it can be.
+/// The result of [`first_eighth`], found by bisection where possible.
 pub(crate) const fn searched(along: i64, across: i64) -> u16 {
     let (mut low, mut high) = (0, 0x2000);
     while high - low > 1 {
@@ -104,12 +105,14 @@ pub(crate) const fn searched(along: i64, across: i64) -> u16 {
     nearer(low, along, across)
 }
 
-/// By how much an angle is too small for a way, as far as more or less goes: negative when it is too large.
+/// The error of an angle for a vector: positive if the angle is too small, negative if it is too
+/// large.
 const fn shortfall(parts: u16, along: i64, across: i64) -> i64 {
     cosine(Angle(parts)) as i64 * across - sine(Angle(parts)) as i64 * along
 }
 
-/// This part of a turn or the next one, between which the way goes; this one if it is as near.
+/// This unit of a turn or the next one, whichever is nearer to the vector; this one if both are
+/// equally near.
 const fn nearer(low: u16, along: i64, across: i64) -> u16 {
     if shortfall(low, along, across) > -shortfall(low + 1, along, across) {
         low + 1
@@ -118,7 +121,7 @@ const fn nearer(low: u16, along: i64, across: i64) -> u16 {
     }
 }
 
-/// The sine of 0 to 16,384 parts of a turn.
+/// The sine of 0 to 16,384 units of a turn.
 const fn first_quarter(parts: u16) -> i32 {
     let at = (parts >> 6) as usize;
     let within = (parts & 0x3f) as i32;

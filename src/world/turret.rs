@@ -1,7 +1,7 @@
 //! Turrets: they look around, turn to the nearest enemy and shoot at it.
 //!
-//! Comes in: the state after everyone has moved and struck. Goes out: shots, and turrets that wait. Never: a shot at the
-//! owner or its mates, or a look in each tick: who has nobody in range looks again after a while.
+//! A turret never shoots at its owner or the owner's clan mates. A turret without an enemy in range
+//! does not look in each tick, but again after a while.
 
 use crate::controller::Controller;
 use crate::entity::Body;
@@ -11,7 +11,7 @@ use crate::trig::direction;
 use crate::world::World;
 
 impl World {
-    /// Lets each turret whose time has come look around, and shoot.
+    /// Runs each turret whose timer has expired: it looks around and shoots.
     pub(crate) fn tend_turrets(&mut self) {
         for index in 0..self.turrets.len() {
             let at = self.turrets[index] as usize;
@@ -22,7 +22,7 @@ impl World {
         }
     }
 
-    /// Lets one tick pass for the turret at that place in the list. Tells whether its time has come.
+    /// Advances the timer of the turret at that index by one tick. Returns whether it has expired.
     fn is_turret_due(&mut self, at: usize) -> bool {
         match &mut self.state.structures[at].controller {
             Controller::Structure(turret) => {
@@ -33,7 +33,7 @@ impl World {
         }
     }
 
-    /// Shoots at the nearest enemy, if there is one and there is room in the air.
+    /// Shoots at the nearest enemy, if there is one and the limit of projectiles allows it.
     fn look_around(&mut self, at: usize) {
         let target =
             if self.shots_free() > 0 { self.way_to_enemy(&self.state.structures[at].body) } else { None };
@@ -49,7 +49,8 @@ impl World {
         }
     }
 
-    /// The way from a turret to the nearest of those whom it shoots at; of equally near ones the one with the lowest number.
+    /// The vector from a turret to its nearest enemy; of equally near enemies, the one with the
+    /// lowest number.
     fn way_to_enemy(&self, turret: &Body) -> Option<(i64, i64)> {
         let range = Fixed::from_px(rules::TURRET_RANGE_PX);
         let farthest = square(range.0.unsigned_abs());

@@ -1,7 +1,5 @@
-//! What can be read of the world.
-//!
-//! Comes in: a world. Goes out: players, things of nature and what was built, each as others may see it. Never: a way to
-//! change any of them.
+//! The public view of a world: players, scenery and structures as other players may see them. It is
+//! read-only.
 
 use std::sync::Arc;
 
@@ -12,127 +10,129 @@ use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, AnimalKind, Item, Resource};
 use crate::world::World;
 
-/// A player as others read it.
+/// The public view of a player.
 #[derive(Clone, Copy, Debug)]
 pub struct PlayerView<'a> {
-    /// Who it is.
+    /// The player's number.
     pub id: PlayerId,
     /// Shown above the body; may be empty.
     pub name: &'a Arc<str>,
     /// Colour index.
     pub skin: u8,
-    /// Where it is.
+    /// Position.
     pub body: &'a Body,
     /// The tick in which it joined.
     pub joined_tick: u32,
-    /// Whether it plays. A dead one is not seen, not hit and not in the way; its body lies where it died.
+    /// Whether it is alive. A dead player is invisible, cannot be hit, and blocks nobody; its body
+    /// stays where it died.
     pub alive: bool,
     /// Health points; 0 when dead.
     pub health: u16,
-    /// Health points that it can have.
+    /// Maximum health points.
     pub max_health: u16,
-    /// What it has gathered and not spent, by [`Resource`].
+    /// Resources gathered and not spent, by [`Resource`].
     pub resources: [u32; 4],
     /// Experience since its last age.
     pub xp: u32,
-    /// Experience that the next age takes; 0 at the last age.
+    /// Experience needed for the next age; 0 at the last age.
     pub xp_next: u32,
-    /// 1 to [`rules::MAX_AGE`]; death begins again at 1.
+    /// 1 to [`rules::MAX_AGE`]; reset to 1 by death.
     pub age: u8,
     /// Players killed.
     pub kills: u32,
-    /// What is in its hand: a number of [`rules::WEAPONS`].
+    /// The weapon in its hand: a number of [`rules::WEAPONS`].
     pub weapon: u8,
-    /// What it holds in place of the weapon: a number of [`rules::ITEMS`].
+    /// The item that it holds in place of the weapon: a number of [`rules::ITEMS`].
     pub item: Option<u8>,
-    /// Whether it swings whenever it can.
+    /// Whether it attacks continuously.
     pub attacking: bool,
-    /// Its weapons and items, and how many of what it built stand.
+    /// Its weapons and items, and the number of its structures.
     pub kit: &'a Kit,
-    /// How many choices it may make now, by [`crate::Action::Upgrade`].
+    /// How many upgrades it may choose now, by [`crate::Action::Upgrade`].
     pub choices: u8,
-    /// The age whose offer is the next to be chosen from: the lowest one that was reached and has something for it.
+    /// The age whose upgrades are chosen next: the lowest age reached that still offers something.
     pub choice_age: u8,
-    /// The clan that it is in.
+    /// Its clan.
     pub clan: Option<ClanId>,
     /// The clan that it asks to join.
     pub asks: Option<ClanId>,
     /// Whether it is in a trap.
     pub held: bool,
-    /// Points: its gold. In MooMoo.io the two are one number.
+    /// Points: the player's gold. In MooMoo.io the two are the same number.
     pub score: u32,
-    /// The last sequence applied; 0 before the first.
+    /// The sequence of the last command applied; 0 before the first.
     pub sequence: u64,
-    /// Where it walks; `None` stands.
+    /// The direction in which it walks; `None` stands.
     pub direction: Option<Angle>,
 }
 
-/// A thing of nature as others read it.
+/// The public view of a scenery object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SceneryView {
-    /// Which it is.
+    /// The number.
     pub id: EntityId,
-    /// What it is.
+    /// The kind.
     pub kind: SceneryKind,
-    /// Centre from the left edge, pixels.
+    /// x coordinate of the centre, in pixels.
     pub x_px: i32,
-    /// Centre from the top edge, pixels.
+    /// y coordinate of the centre, in pixels.
     pub y_px: i32,
-    /// Radius of the picture, pixels.
+    /// Radius of the picture, in pixels.
     pub scale_px: i32,
-    /// Radius of what one runs into, pixels.
+    /// Radius of the solid part, in pixels.
     pub radius_px: i32,
 }
 
-/// Something that was built, as others read it.
+/// The public view of a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructureView {
-    /// Which it is.
+    /// The number.
     pub id: EntityId,
-    /// What it is.
+    /// The item.
     pub item: &'static Item,
-    /// Whose it is.
+    /// The owner.
     pub owner: PlayerId,
-    /// Centre from the left edge, pixels.
+    /// x coordinate of the centre, in pixels.
     pub x_px: i32,
-    /// Centre from the top edge, pixels.
+    /// y coordinate of the centre, in pixels.
     pub y_px: i32,
-    /// Where it points: where its owner looked.
+    /// The direction in which it points: its owner's direction of view when it was built.
     pub heading: Angle,
-    /// Health points that are left.
+    /// Remaining health points.
     pub health: u16,
 }
 
-/// An animal as others read it.
+/// The public view of an animal.
 #[derive(Clone, Copy, Debug)]
 pub struct AnimalView<'a> {
-    /// Which it is.
+    /// The number.
     pub id: EntityId,
-    /// What it is.
+    /// The kind.
     pub kind: AnimalKind,
-    /// Where it is, and its health.
+    /// Position and health.
     pub body: &'a Body,
-    /// Health points that it can have.
+    /// Maximum health points.
     pub max_health: u16,
 }
 
-/// What flies, as others read it.
+/// The public view of a projectile.
 #[derive(Clone, Copy, Debug)]
 pub struct ProjectileView<'a> {
-    /// Which it is.
+    /// The number.
     pub id: EntityId,
-    /// What it is: a number of [`rules::PROJECTILES`].
+    /// The kind: a number of [`rules::PROJECTILES`].
     pub kind: u8,
-    /// Where it is and where it goes; its owner is whose shot it is.
+    /// Position, velocity and owner.
     pub body: &'a Body,
-    /// What it came from: a player's entity, or a turret.
+    /// The player's entity or the turret that fired it.
     pub by: EntityId,
-    /// How far it still flies.
+    /// The remaining range.
     pub left: Fixed,
 }
 
 impl PlayerView<'_> {
-    /// What it may choose now: numbers for [`crate::Action::Upgrade`]. Empty when there is no choice to make.
+    /// The upgrades that it may choose now: numbers for [`crate::Action::Upgrade`]. Empty if it has
+    /// no choice.
     pub fn offers(&self) -> impl Iterator<Item = u8> + '_ {
         let choosing = self.choices > 0;
         self.kit.offers(self.choice_age).filter(move |_| choosing)
@@ -140,53 +140,53 @@ impl PlayerView<'_> {
 }
 
 impl World {
-    /// The players in the order of their numbers.
+    /// The players, in order of their numbers.
     pub fn players(&self) -> impl Iterator<Item = PlayerView<'_>> + '_ {
         self.state.players.iter().filter_map(player_view)
     }
 
-    /// One player, if it has a body.
+    /// A player, if it has a body.
     pub fn player(&self, id: PlayerId) -> Option<PlayerView<'_>> {
         self.find(id).ok().and_then(|at| player_view(&self.state.players[at]))
     }
 
-    /// How many players have a body.
+    /// The number of players with a body.
     pub fn player_count(&self) -> usize {
         self.state.players.len()
     }
 
-    /// The things of nature in the order of their numbers.
+    /// The scenery, in order of its numbers.
     pub fn scenery(&self) -> impl Iterator<Item = SceneryView> + '_ {
         self.state.others.iter().filter_map(scenery_view)
     }
 
-    /// What players built, in the order of its numbers.
+    /// The structures, in order of their numbers.
     pub fn structures(&self) -> impl Iterator<Item = StructureView> + '_ {
         self.state.structures.iter().filter_map(structure_view)
     }
 
-    /// The animals that live, in the order of their numbers.
+    /// The living animals, in order of their numbers.
     pub fn animals(&self) -> impl Iterator<Item = AnimalView<'_>> + '_ {
         self.state.animals.iter().filter_map(animal_view)
     }
 
-    /// What flies, in the order of its numbers.
+    /// The projectiles, in order of their numbers.
     pub fn projectiles(&self) -> impl Iterator<Item = ProjectileView<'_>> + '_ {
         self.state.shots.iter().filter_map(projectile_view)
     }
 
-    /// What flies by that number.
+    /// The projectile with that number.
     pub fn projectile(&self, id: EntityId) -> Option<ProjectileView<'_>> {
         let at = self.state.shots.binary_search_by_key(&id, |entity| entity.id).ok()?;
         projectile_view(&self.state.shots[at])
     }
 
-    /// The clans, in the order of their numbers.
+    /// The clans, in order of their numbers.
     pub fn clans(&self) -> &[Clan] {
         &self.state.clans
     }
 
-    /// Something that was built, if it stands.
+    /// The structure with that number, if it exists.
     pub fn structure(&self, id: EntityId) -> Option<StructureView> {
         self.find_structure(id).and_then(|at| structure_view(&self.state.structures[at]))
     }

@@ -1,7 +1,7 @@
-//! The world: the state, and what is made from it to be quick.
+//! The world: the state, and the indices derived from it.
 //!
-//! This file keeps the two in step and answers where a player or a structure is in its list. What happens in a tick is in `step`, what can
-//! be read of a world in `view`. Nothing changes the state but a command and the passing of ticks.
+//! This file keeps the two consistent and finds players and structures by number. Ticks are
+//! executed in `step`, and the public view is in `view`. Only commands and ticks change the state.
 
 use crate::checksum::Checksum;
 use crate::controller::{Controller, Player};
@@ -16,32 +16,32 @@ use crate::scratch::Scratch;
 use crate::state::{Identity, State};
 use crate::terrain::{Obstacle, Terrain};
 
-/// The whole world: the state, and what is made from it to be quick.
+/// The whole world: the state, and the indices derived from it.
 #[derive(Clone, Debug)]
 pub struct World {
     pub(crate) state: State,
     /// The constants of the tick rate.
     pub(crate) rates: Rates,
-    /// What of the state does not move, by place.
+    /// The immobile part of the state, by position.
     pub(crate) terrain: Terrain,
-    /// Who of the players is where; found out in each tick that needs it.
+    /// The positions of the players; rebuilt in each tick that needs them.
     pub(crate) crowd: Crowd,
-    /// Where in the list of structures the turrets are, in its order.
+    /// The indices of the turrets in the list of structures, in ascending order.
     pub(crate) turrets: Vec<u32>,
-    /// Which players acted in this tick, by their index.
+    /// Which players acted in this tick, by index.
     pub(crate) awake: Vec<bool>,
-    /// Animals by place; found out in each tick that needs it.
+    /// Animals by position; rebuilt in each tick that needs them.
     pub(crate) row: Row,
-    /// Which animals acted in this tick, by their index.
+    /// Which animals acted in this tick, by index.
     pub(crate) roused: Vec<bool>,
-    /// Room for what a stroke needs.
+    /// Buffers for swings.
     pub(crate) scratch: Scratch,
-    /// Where each player is in the list, by its number.
+    /// The index of each player, by its number.
     pub(crate) seats: Vec<u16>,
     pub(crate) outcome: Outcome,
 }
 
-/// Worlds are equal when their states are; what is made from a state follows it.
+/// Worlds are equal if their states are, because the indices are derived from the state.
 impl PartialEq for World {
     fn eq(&self, other: &World) -> bool {
         self.state == other.state
@@ -50,17 +50,19 @@ impl PartialEq for World {
 
 impl Eq for World {}
 
-/// Events for which there is room from the start: a stroke, and what it does to a few.
+/// Events per player for which space is reserved from the start: a swing and its effects on a few
+/// targets.
 const EVENTS_PER_PLAYER: usize = 6;
 
-/// Events for which there is room from the start: a stroke, whom it hurts, and a few that the animal takes.
+/// Events per animal for which space is reserved from the start: an attack, its victims, and a few
+/// hits on the animal.
 const EVENTS_PER_ANIMAL: usize = 6;
-/// Projectiles for which there is room from the start, beside one for each turret: what the quickest weapon keeps in the
-/// air.
+/// Projectiles for which space is reserved from the start, in addition to one per turret: as many
+/// as the fastest weapon keeps in flight.
 const SHOTS_PER_PLAYER: usize = 4;
 
 impl World {
-    /// A world of that state, with everything that follows from it.
+    /// A world with that state, and everything derived from it.
     pub(crate) fn from_state(state: State) -> World {
         let map_size_px = state.identity.map_size_px;
         let obstacle = |entity: &Entity| {
@@ -87,7 +89,8 @@ impl World {
         world
     }
 
-    /// Makes room for what the players who are here may do in a tick, so that none has to.
+    /// Reserves space for what the present players may do in a tick, so that no tick has to
+    /// allocate.
     pub(crate) fn make_room(&mut self) {
         let players = self.state.players.len();
         self.scratch.reserve(players);
@@ -101,44 +104,48 @@ impl World {
         self.state.shots.reserve(shots.saturating_sub(self.state.shots.len()));
     }
 
-    /// What it was made from.
+    /// The identity from which the world was made.
     pub fn identity(&self) -> &Identity {
         &self.state.identity
     }
 
-    /// Ticks completed.
+    /// Number of completed ticks.
     pub fn tick(&self) -> u32 {
         self.state.tick
     }
 
-    /// The last sequence applied of the operator's commands: who goes on from a restored world counts from here.
+    /// The sequence of the last operator command applied; an operator of a restored world continues
+    /// from here.
     pub fn operator_sequence(&self) -> u64 {
         self.state.operator_sequence
     }
 
-    /// What came of the last tick's commands: what [`World::step`] returned, for those who need the world as well.
+    /// The outcome of the last tick's commands: the return value of [`World::step`], for callers
+    /// that also need the world.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }
 
-    /// One number over every field of the state. Costs a walk over everything, so ask when it is due.
+    /// A checksum over every field of the state. It visits the whole state, so call it only when
+    /// needed.
     pub fn checksum(&self) -> u64 {
         let mut checksum = Checksum::new();
         self.state.write(&mut checksum);
         checksum.get()
     }
 
-    /// What stands on the map: what a controller needs to be run alone ([`crate::Entity::act`]).
+    /// The obstacles of the map, which a controller needs in order to run alone
+    /// ([`crate::Entity::act`]).
     pub fn terrain(&self) -> &Terrain {
         &self.terrain
     }
 
-    /// The bands of land of this map.
+    /// The biomes of this map.
     pub fn bands(&self) -> Bands {
         self.terrain.bands()
     }
 
-    /// Where a player is in the list, or where it would be.
+    /// The index of a player, or the index at which it would be inserted.
     pub(crate) fn find(&self, id: PlayerId) -> Result<usize, usize> {
         let players = &self.state.players;
         let noted = self.seats.get(usize::from(id.0)).map(|at| usize::from(*at));
@@ -148,7 +155,7 @@ impl World {
         }
     }
 
-    /// Notes where each player is in the list, so that nobody has to be looked for.
+    /// Stores the index of each player, so that players can be found without a search.
     pub(crate) fn note_seats(&mut self) {
         let last = self.state.players.last().and_then(|entity| entity.id.player());
         self.seats.clear();
@@ -169,12 +176,12 @@ impl World {
         }
     }
 
-    /// Where a structure is in the list.
+    /// The index of a structure.
     pub(crate) fn find_structure(&self, id: EntityId) -> Option<usize> {
         self.state.structures.binary_search_by_key(&id, |entity| entity.id).ok()
     }
 
-    /// Notes what was put at the end of the list of structures, if it is a turret.
+    /// Records the structure just appended to the list, if it is a turret.
     pub(crate) fn note_turret(&mut self, item: &Item) {
         if item.group == Group::Turret {
             self.turrets.push(self.state.structures.len() as u32 - 1);
@@ -182,7 +189,7 @@ impl World {
         }
     }
 
-    /// Notes that what stood at that place in the list of structures is gone, so that what follows has moved up.
+    /// Records that the structure at that index was removed, so that the following ones moved up.
     pub(crate) fn close_ranks(&mut self, gone: usize) {
         self.turrets.retain(|at| *at as usize != gone);
         for at in self.turrets.iter_mut().filter(|at| **at as usize > gone) {
@@ -190,13 +197,13 @@ impl World {
         }
     }
 
-    /// Somebody has moved.
+    /// An entity moved.
     pub(crate) fn forget_places(&mut self) {
         self.crowd.forget();
         self.row.forget();
     }
 
-    /// Finds out where everyone is, unless that is known. The dead animals are among them.
+    /// Rebuilds the positions of all animals, including dead ones, if they are stale.
     pub(crate) fn find_places(&mut self) {
         let State { players, animals, .. } = &self.state;
         self.crowd.update(players);
@@ -204,7 +211,7 @@ impl World {
     }
 }
 
-/// The places of the turrets in the list of structures, in the order of the list.
+/// The indices of the turrets in the list of structures, in ascending order.
 pub(crate) fn turrets_of(state: &State) -> Vec<u32> {
     let is_turret = |entity: &Entity| entity.standing().map_or(false, |it| it.item.group == Group::Turret);
     let places = state.structures.iter().zip(0..).filter(|(entity, _)| is_turret(entity));

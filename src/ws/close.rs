@@ -13,7 +13,7 @@ pub use super::close_code::CloseCode;
 use super::violation::Violation;
 use crate::limits::CONTROL_PAYLOAD_BYTES;
 
-/// Bytes that the code takes at the start of a close body.
+/// Length of the code at the start of a close body, in bytes.
 const CODE_BYTES: usize = 2;
 
 /// Longest reason, in bytes: a control frame's payload without the code.
@@ -22,9 +22,9 @@ pub const REASON_BYTES: usize = CONTROL_PAYLOAD_BYTES - CODE_BYTES;
 /// The body of a close frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Close<'a> {
-    /// Why the peer closes; `None` if the body is empty.
+    /// The close code; `None` if the body is empty.
     pub code: Option<CloseCode>,
-    /// Words for a log, at most [`REASON_BYTES`]; empty if the peer gave none.
+    /// A reason for the log, at most [`REASON_BYTES`]; empty if the peer gave none.
     pub reason: &'a str,
 }
 

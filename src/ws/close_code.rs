@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A close code that may travel in a frame: 1000 to 1014 without the reserved ones, and 3000 to 4999.
+/// A close code that is allowed in a frame: 1000 to 1014 without the reserved ones, and 3000 to 4999.
 ///
 /// 1005, 1006 and 1015 report a local observation (no code, no close frame, TLS failure) and must
 /// never be sent.
@@ -14,7 +14,7 @@ impl CloseCode {
     pub const NORMAL: CloseCode = CloseCode(1000);
     /// The server stops, or the browser leaves the page.
     pub const GOING_AWAY: CloseCode = CloseCode(1001);
-    /// A rule of the protocol was broken.
+    /// The peer broke a rule of the protocol.
     pub const PROTOCOL_ERROR: CloseCode = CloseCode(1002);
     /// A kind of data that this endpoint does not accept.
     pub const UNSUPPORTED: CloseCode = CloseCode(1003);
@@ -24,7 +24,7 @@ impl CloseCode {
     pub const POLICY: CloseCode = CloseCode(1008);
     /// A message that is longer than this endpoint accepts.
     pub const TOO_BIG: CloseCode = CloseCode(1009);
-    /// The server cannot go on.
+    /// The server cannot continue.
     pub const INTERNAL: CloseCode = CloseCode(1011);
 
     /// The code of this number, or `None` if section 7.4 forbids it in a frame.
@@ -35,7 +35,7 @@ impl CloseCode {
         }
     }
 
-    /// The number, as it travels.
+    /// The number on the wire.
     pub const fn get(self) -> u16 {
         self.0
     }

@@ -284,7 +284,7 @@ impl Sending {
         self.write(Opcode::Close, &body);
     }
 
-    /// Answers what has to be answered, and tells the driver.
+    /// Queues the answer to a control frame, and returns the event for the driver.
     fn react<'a>(&mut self, message: Message<'a>) -> Event<'a> {
         match message {
             Message::Text(text) => Event::Text(text),

@@ -98,13 +98,13 @@ impl Opcode {
 ///  |N|V|V|V|       |S|             |   if payload len is 126, 127  |
 ///  | |1|2|3|       |K|             |                               |
 ///  +-+-+-+-+-------+-+-------------+ - - - - - - - - - - - - - - - +
-///  |       extended payload length goes on, if payload len is 127  |
+///  |       extended payload length continued, if payload len is 127|
 ///  + - - - - - - - - - - - - - - - +-------------------------------+
 ///  |                               |  masking key, if MASK is 1    |
 ///  +-------------------------------+-------------------------------+
-///  |     masking key goes on       |         payload data          |
+///  |     masking key continued     |         payload data          |
 ///  +-------------------------------+ - - - - - - - - - - - - - - - +
-///  :                      payload data goes on                     :
+///  :                    payload data continued                     :
 ///  +---------------------------------------------------------------+
 /// ```
 ///

@@ -81,7 +81,7 @@ impl Headers {
     }
 }
 
-/// Strips the optional spaces and tabs around a value.
+/// Strips optional spaces and tabs around a value.
 fn trim(value: &str) -> &str {
     value.trim_matches([' ', '\t'])
 }
@@ -154,7 +154,7 @@ impl RequestHead {
     }
 }
 
-/// Whether a byte may stand in a host with port: names, IPv4, IPv6 in brackets (RFC 3986 3.2.2, without escapes).
+/// Whether a byte may occur in a host with port: names, IPv4, IPv6 in brackets (RFC 3986 3.2.2, without escapes).
 fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b':' | b'[' | b']')
 }
@@ -290,7 +290,7 @@ type TakesBody = fn(&RequestHead) -> bool;
 pub struct HeadReader {
     takes_body: TakesBody,
     lines: Lines,
-    /// The head as far as it has come.
+    /// The lines of the head received so far.
     head: Option<RequestHead>,
     rest: Vec<u8>,
     refused: Option<Violation>,
@@ -450,7 +450,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_503_and_429_says_once_when_to_come_again() {
+    fn every_503_and_429_has_one_retry_after() {
         for (status, more, expected) in [
             (503, &[][..], &["5"][..]),
             (429, &[], &["5"]),

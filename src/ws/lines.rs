@@ -1,6 +1,6 @@
 //! Lines of an HTTP head, one byte at a time: RFC 9112 section 2.2, interpreted strictly.
 //!
-//! The input is bytes, split anywhere; the output is lines without their CR LF, the last of them
+//! The input is bytes, split anywhere; the output is lines without CR LF, the last of them
 //! empty. Each byte is examined once, even if the bytes arrive one at a time. This module knows how
 //! long a head may be, and nothing about the contents of the lines.
 
@@ -10,7 +10,7 @@ use crate::limits::HEAD_BYTES;
 /// Splits a head into lines.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// The line that is coming in, or that was given out last.
+    /// The current line, or the line returned last.
     line: Vec<u8>,
     /// Bytes of the head so far.
     bytes: usize,
@@ -22,9 +22,9 @@ pub struct Lines {
 enum End {
     #[default]
     Ahead,
-    /// CR has come, and LF must follow.
+    /// CR was read, and LF must follow.
     Half,
-    /// The line was given out; the next byte begins another one.
+    /// The line was returned; the next byte begins another one.
     Whole,
 }
 
@@ -71,7 +71,7 @@ impl Lines {
     }
 }
 
-/// Whether a byte may stand in a token: RFC 9110 section 5.6.2.
+/// Whether a byte may occur in a token: RFC 9110 section 5.6.2.
 pub const fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(

@@ -100,9 +100,9 @@ pub struct Reader {
     /// Bytes as they came, from `start` to `end`, and room for more behind them; payload of `frame` is unmasked in place as far as
     /// `checked`.
     input: Vec<u8>,
-    /// Where in `input` the first byte lies that is not used up.
+    /// The index in `input` of the first unconsumed byte.
     start: usize,
-    /// Where in `input` the room begins.
+    /// The index in `input` of the free space.
     end: usize,
     /// Bytes used up since the last message.
     used: usize,
@@ -246,7 +246,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Unmasks and checks what has come of the payload, and says where it lies once it is complete.
+    /// Unmasks and checks the received part of the payload, and returns its range once it is
+    /// complete.
     fn receive_payload(&mut self, header: Header) -> Result<Option<Range<usize>>, Violation> {
         // Bounded by the limits or by the control frame's seven bits, so it fits.
         let length = header.length as usize;
@@ -273,7 +274,7 @@ impl Reader {
         Ok(Some(payload))
     }
 
-    /// What a complete frame makes ready, if anything.
+    /// The message or control frame that a complete frame completes, if any.
     fn end_frame(&mut self, header: Header, payload: Range<usize>) -> Result<Option<Ready>, Violation> {
         if header.opcode.is_control() {
             return Ok(Some(Ready::Control(header.opcode, payload)));

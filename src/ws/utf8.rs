@@ -17,7 +17,7 @@ pub struct NotUtf8;
 /// begin.
 #[derive(Clone, Debug, Default)]
 pub struct Utf8 {
-    /// The bytes of a character whose last byte has not come yet.
+    /// The bytes of an incomplete character.
     open: [u8; CHARACTER_BYTES],
     /// How many of them there are: 0 to 3.
     open_length: usize,

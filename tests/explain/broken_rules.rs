@@ -1,7 +1,9 @@
-//! tests/fixtures/broken_rules.tsv against the code: for each row, the verdict of `explain` is the verdict of the layers that the server
-//! and our client are made of, and the close frame that goes out carries the rule's name and code. A rule without a row fails.
+//! Compares tests/fixtures/broken_rules.tsv with the code: for each row, `explain` has the same
+//! verdict as the layers of the server and of our client, and the close frame carries the rule's
+//! name and code. A rule without a row fails.
 //!
-//! `tests/wireshark/checks_rules.py` holds the same rows against the dissector and against a live server.
+//! `tests/wireshark/checks_rules.py` compares the same rows with the dissector and with a live
+//! server.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -177,7 +179,7 @@ fn judged_frames(row: &Row, target: &str) -> Option<(String, String)> {
         if let Some(error) = decoded {
             let answer = match error.name() {
                 "wrong_arguments" => "the packet is dropped".to_owned(),
-                "unknown_code" => "the packet is ignored".to_owned(),
+                "unknown_code" => "the packet is dropped".to_owned(),
                 _ if error.closes() => "close 1007 inconsistent data".to_owned(),
                 other => panic!("{other}"),
             };
@@ -253,7 +255,7 @@ fn rules_of_frames_have_rows_of_both_sides() {
 }
 
 #[test]
-fn each_row_is_judged_as_it_says() {
+fn each_row_has_its_verdict() {
     for row in rows() {
         let (rule, (_, answer)) = (row.rule.clone(), row.verdict.clone());
         assert_eq!(judged(&row), Some((rule, answer)), "{}", row.rule);
@@ -261,7 +263,7 @@ fn each_row_is_judged_as_it_says() {
 }
 
 #[test]
-fn explain_says_of_each_row_what_the_server_does() {
+fn explain_gives_each_row_the_verdict_of_the_server() {
     for row in rows() {
         let (written, answer) = row.verdict.clone();
         let wanted = vec![(row.rule.clone(), written, answer)];
@@ -282,7 +284,7 @@ fn explain_says_of_each_row_what_the_server_does() {
 
 /// A path that every server has says nothing about the limits of the server; `/moomoo` is ours alone.
 #[test]
-fn limits_are_judged_only_where_the_path_says_whose_they_are() {
+fn limits_are_checked_only_if_the_path_identifies_the_server() {
     let header = [&[0x82, 0xfe][..], &(limits::MESSAGE_BYTES as u16 + 1).to_be_bytes(), &[0; 4]].concat();
     for (target, expected) in [("/", 0), ("/moomoo", 1), ("/nothing", 0)] {
         let row = Row {

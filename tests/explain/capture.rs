@@ -1,5 +1,5 @@
-//! `tickwire explain` of a capture: upgrade, frames over several segments and several in one, holes, captures that begin in the
-//! middle; and how it prints.
+//! `tickwire explain` of a capture: the upgrade, frames that span or share segments, holes,
+//! captures that begin in the middle, and the printed output.
 
 use crate::rows::hex;
 
@@ -130,7 +130,7 @@ pub(super) fn found(file: &[u8], dialect: Option<&str>) -> Vec<String> {
 }
 
 #[test]
-fn frames_have_the_packet_that_made_them_whole() {
+fn frames_have_the_packet_that_completed_them() {
     let mut writer = Writer::new();
     let mut ann = writer.connect("127.0.0.2:50001");
     upgrade(&mut writer, &mut ann, "/play");
@@ -162,7 +162,7 @@ fn frames_have_the_packet_that_made_them_whole() {
 }
 
 #[test]
-fn a_hole_is_told_and_the_next_frame_found() {
+fn a_hole_is_reported_and_the_next_frame_found() {
     let mut writer = Writer::new();
     let mut ann = writer.connect("127.0.0.2:50001");
     upgrade(&mut writer, &mut ann, "/play");
@@ -229,7 +229,7 @@ fn a_capture_that_begins_in_the_middle_is_read_from_the_first_frame_that_makes_s
 const QUICK: Duration = Duration::from_secs(10);
 
 #[test]
-fn a_search_that_finds_nothing_does_not_begin_again_with_each_segment() {
+fn a_fruitless_search_does_not_restart_with_each_segment() {
     let mut writer = Writer::new();
     let mut ann = writer.midway("127.0.0.2:50001");
     writer.say(&mut ann, Side::Server, &[0x82, 0x7e, 0x7f, 0xfc].repeat(15_000), true);
@@ -243,7 +243,7 @@ fn a_search_that_finds_nothing_does_not_begin_again_with_each_segment() {
 }
 
 #[test]
-fn what_nobody_looked_at_again_is_found_at_the_end() {
+fn a_frame_after_a_fruitless_search_is_found_at_the_end() {
     let mut writer = Writer::new();
     let mut ann = writer.midway("127.0.0.2:50001");
     writer.say(&mut ann, Side::Server, &[0; 1_000], true);
@@ -315,7 +315,7 @@ fn two_clients() -> Vec<u8> {
 }
 
 #[test]
-fn the_command_lists_connections_frames_and_what_is_wrong() {
+fn the_command_lists_connections_frames_and_violations() {
     let file = OnDisk::new("both", &two_clients());
     let (is_well, out, errors) = tickwire(&[file.path()]);
     assert!(is_well, "{errors}");
@@ -365,7 +365,7 @@ fn the_command_chooses_and_prints_as_asked() {
 }
 
 #[test]
-fn a_damaged_capture_is_read_as_far_as_it_goes() {
+fn a_damaged_capture_is_read_up_to_the_damage() {
     let whole = two_clients();
     let cut = OnDisk::new("cut", &whole[..whole.len() - 10]);
     let (is_well, out, errors) = tickwire(&[cut.path()]);
@@ -382,7 +382,7 @@ fn a_damaged_capture_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn what_is_not_read_is_named_instead_of_explained() {
+fn unread_bytes_are_named_instead_of_explained() {
     let packed = OnDisk::new("packed", &hex::bytes("1f 8b 08 00 00 00 00 00"));
     let (is_well, out, errors) = tickwire(&[packed.path()]);
     assert!(!is_well && out.is_empty() && errors.contains("decompress it first"), "{out}{errors}");
@@ -416,7 +416,7 @@ fn what_is_not_read_is_named_instead_of_explained() {
 }
 
 #[test]
-fn a_name_that_several_clients_share_is_nobodys() {
+fn a_name_shared_by_several_clients_is_not_shown() {
     let mut writer = Writer::new();
     pcapng::write_name(&mut writer.file, "127.0.0.2".parse().expect("an address"), "ann");
     for client in ["127.0.0.2:50001", "127.0.0.2:50002"] {

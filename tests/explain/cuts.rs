@@ -1,4 +1,5 @@
-//! Captures that begin in the middle: the committed ones, cut at places that a seed chooses, against what they say whole.
+//! Captures that begin in the middle: the committed captures, truncated at seeded positions,
+//! compared with the results for the whole captures.
 
 use std::collections::VecDeque;
 use std::fs;

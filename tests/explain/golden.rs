@@ -1,8 +1,8 @@
-//! What `tickwire explain` prints, held against `tests/golden/explain_*.txt`; and what holds for the explanation of
-//! any bytes.
+//! Compares the output of `tickwire explain` with `tests/golden/explain_*.txt`, and checks
+//! properties of the explanation of any bytes.
 //!
-//! After a change that is meant, `TICKWIRE_BLESS=1 cargo test --test explain golden` writes the files anew: read the
-//! difference.
+//! After an intended change, `TICKWIRE_BLESS=1 cargo test --test explain golden` regenerates the
+//! files: review the diff.
 
 use crate::rows::hex;
 

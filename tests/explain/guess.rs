@@ -1,4 +1,5 @@
-//! The dialect of a connection without its upgrade: the table of cases that the Wireshark dissector runs too.
+//! Guessing the dialect of a connection without its upgrade: the table of cases that the Wireshark
+//! dissector also runs.
 
 use tickwire::explain::guess::{Guess, LIKELY};
 use tickwire::packet::{Codes, Dialect, Direction};

@@ -1,4 +1,5 @@
-//! What would steer a terminal or not be seen on it never reaches it as it came, in any form of an explanation.
+//! Characters that would control a terminal, or be invisible on it, never reach it unescaped, in
+//! any form of an explanation.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -92,7 +93,7 @@ fn no_form_of_an_explanation_has_a_hidden_character_of_its_input() {
 }
 
 #[test]
-fn json_with_escapes_says_the_same_text() {
+fn json_with_escapes_decodes_to_the_same_text() {
     let codes = Codes::builtin();
     let (dialect, from, bytes) = inputs().swap_remove(0);
     let dialect = codes.dialect(dialect).expect("built in");

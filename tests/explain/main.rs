@@ -1,4 +1,5 @@
-//! What is said about bytes: drawings, trees, captures, and the table that Wireshark shares.
+//! Explanations of bytes: drawings, trees, captures, and the table shared with the Wireshark
+//! dissector.
 
 mod broken_rules;
 mod capture;

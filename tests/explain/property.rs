@@ -1,5 +1,6 @@
-//! What holds for the explanation of every packet of every dialect in both directions, and of any bytes: the leaves tile the
-//! input down to each bit field, they say enough to write the same bytes again, and what is wrong has a place and a name.
+//! Properties of the explanation of every packet of every dialect in both directions, and of any
+//! bytes: the leaves cover the input down to each bit field without gaps or overlaps, they suffice
+//! to encode the same bytes again, and each error has a position and a name.
 
 use crate::rows::values::for_every_row;
 use proptest::collection::vec;
@@ -205,7 +206,7 @@ fn messages() -> impl Strategy<Value = Vec<(bool, Vec<u8>, Vec<usize>, bool)>> {
     let message = (any::<bool>(), payload, vec(0..12usize, 0..4), any::<bool>());
     let message = message.prop_map(|(is_text, payload, cuts, has_ping)| match is_text {
         true => (true, payload, cuts, has_ping),
-        // For what is no envelope the server closes, and so would end the stream; an unknown packet is ignored.
+        // For what is no envelope the server closes, and so would end the stream; an unknown packet is dropped.
         false => (
             false,
             [&[0x92, 0xa1, b'?', 0x91, 0xc4, payload.len() as u8], &payload[..]].concat(),
@@ -309,7 +310,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stream_is_the_same_however_it_is_cut(messages in messages(), cuts in vec(1..20usize, 1..30), noise in vec(any::<u8>(), 0..6)) {
+    fn a_stream_is_explained_the_same_for_any_split(messages in messages(), cuts in vec(1..20usize, 1..30), noise in vec(any::<u8>(), 0..6)) {
         let dialect = Codes::builtin().dialect("native").expect("built in");
         let codes = Codes::builtin();
         let mut bytes = upgrade::request("localhost:3000", "/play", "dGhlIHNhbXBsZSBub25jZQ==", &["tickwire.v1"]);

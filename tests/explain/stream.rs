@@ -1,5 +1,5 @@
-//! Streams: the upgrade of both sides, messages in several frames, captures that begin in the middle; and `tickwire explain`
-//! itself, with what it reads and how it prints.
+//! Streams: the upgrade of both sides, fragmented messages, captures that begin in the middle; and
+//! the input and output of `tickwire explain` itself.
 
 use crate::rows::hex;
 
@@ -51,7 +51,7 @@ fn hear(pieces: &[(Side, &[u8])]) -> (Vec<String>, Vec<&'static str>) {
 }
 
 #[test]
-fn an_upgrade_of_both_sides_is_followed_and_its_path_says_the_dialect() {
+fn an_upgrade_is_followed_on_both_sides_and_its_path_selects_the_dialect() {
     let legacy = hex::bytes("82 05 92 a2 7070 90");
     for (target, line) in [("/", "pong"), ("/moomoo?x=1", "pong"), ("/play?dialect=legacy", "pong")] {
         let (lines, rules) = hear(&[
@@ -103,7 +103,7 @@ fn a_message_of_the_other_kind_is_refused_and_the_next_one_is_read() {
 }
 
 #[test]
-fn each_header_says_what_it_means_for_the_handshake() {
+fn each_header_is_explained_for_the_handshake() {
     let codes = Codes::builtin();
     let native = codes.dialect("native").expect("built in");
     let mut conversation = Conversation::new(&codes, &native);
@@ -119,7 +119,7 @@ fn each_header_says_what_it_means_for_the_handshake() {
 }
 
 #[test]
-fn an_answer_is_held_against_the_key_of_the_request() {
+fn a_response_is_checked_against_the_key_of_the_request() {
     let wrong = response(KEY);
     let (lines, rules) =
         hear(&[(Side::Client, request("/", "").as_bytes()), (Side::Server, wrong.as_bytes())]);
@@ -175,7 +175,7 @@ fn any_method_is_a_request_and_half_a_head_is_not_all_there() {
 }
 
 #[test]
-fn a_page_is_no_upgrade_and_its_body_no_frames() {
+fn a_page_is_not_an_upgrade_and_its_body_not_frames() {
     let page = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\x81\x02";
     let (lines, rules) = hear(&[(Side::Client, b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n"), (Side::Server, page)]);
     assert_eq!(lines, ["GET /x HTTP/1.1, no upgrade", "HTTP/1.1 200 OK, no upgrade", "2 bytes not decoded"]);
@@ -235,7 +235,7 @@ fn frames_that_may_not_follow_each_other_are_named() {
 }
 
 #[test]
-fn what_follows_the_end_of_a_side_is_not_read() {
+fn bytes_after_the_end_of_a_side_are_not_read() {
     for (bytes, lines) in [
         (
             "8102ff41 810161",
@@ -264,7 +264,7 @@ fn what_follows_the_end_of_a_side_is_not_read() {
 }
 
 #[test]
-fn input_is_told_apart() {
+fn kinds_of_input_are_distinguished() {
     let piece = |from, bytes: &str| Piece { from, bytes: hex::bytes(bytes) };
     let (client, server) = (Some(Side::Client), Some(Side::Server));
     for (contents, pieces) in [
@@ -345,7 +345,7 @@ fn the_command_reads_bytes_hexadecimal_and_both_sides() {
 }
 
 #[test]
-fn colours_come_when_asked_and_change_nothing_but_colour() {
+fn colours_are_optional_and_do_not_change_the_text() {
     let broken = "8285 37fa213d a5f9b22cfa";
     let (_, plain, _) = tickwire(&[broken], b"", false);
     assert!(!plain.contains('\x1b'), "a pipe is no terminal");
@@ -368,7 +368,7 @@ fn without_colours(text: &str) -> String {
 }
 
 #[test]
-fn what_cannot_be_explained_is_refused_in_one_line() {
+fn unexplainable_input_is_refused_in_one_line() {
     for (arguments, stdin) in [
         (&["--dialect", "klingon", "8100"][..], &b""[..]),
         (&["8g"], b""),
@@ -382,7 +382,7 @@ fn what_cannot_be_explained_is_refused_in_one_line() {
 }
 
 #[test]
-fn a_file_whose_name_has_no_point_is_read_and_errors_name_it() {
+fn a_file_whose_name_has_no_dot_is_read_and_errors_name_it() {
     // The tests run where Cargo.lock is; a name without a point is one of a folder's files.
     let name = "LICENSE-MIT";
     assert!(std::path::Path::new(name).is_file());
@@ -398,7 +398,7 @@ fn a_file_whose_name_has_no_point_is_read_and_errors_name_it() {
 }
 
 #[test]
-fn what_is_written_frame_by_frame_is_the_same_and_takes_little_memory() {
+fn output_frame_by_frame_is_the_same_and_takes_little_memory() {
     let codes = Codes::builtin();
     let native = codes.dialect("native").expect("built in");
     let head = request("/?dialect=legacy", "");
@@ -432,7 +432,7 @@ fn what_is_written_frame_by_frame_is_the_same_and_takes_little_memory() {
 }
 
 #[test]
-fn section_8_1_a_text_that_is_not_all_there_is_refused_as_soon_as_a_byte_says_so() {
+fn section_8_1_an_incomplete_text_is_rejected_at_its_first_invalid_byte() {
     let codes = Codes::builtin();
     let native = codes.dialect("native").expect("built in");
     for (bytes, is_refused) in [
@@ -456,7 +456,7 @@ fn section_8_1_a_text_that_is_not_all_there_is_refused_as_soon_as_a_byte_says_so
 }
 
 #[test]
-fn what_is_no_capture_has_a_bound() {
+fn input_that_is_not_a_capture_has_a_size_limit() {
     let bound = usize::try_from(tickwire::limits::EXPLAIN_PASTED_BYTES).expect("a few MiB");
     let file = std::env::temp_dir().join(format!("tickwire-explain-long-{}.hex", std::process::id()));
     std::fs::write(&file, b"\n".repeat(bound + 1)).expect("written");

@@ -1,8 +1,8 @@
-//! The Wireshark dissector against the code: its file is built from its parts and the tables, and what it repeats of the
-//! server's rules is what the server has.
+//! Compares the Wireshark dissector with the code: its file is up to date with its parts and the
+//! tables, and its copies of the server's rules are correct.
 //!
-//! Comes in: `scripts/wireshark/`. Goes out: a failure that says what to run. No Wireshark is needed: what it shows is the
-//! business of `tests/wireshark/run.py`.
+//! A failure names the command to run. Wireshark is not needed: `tests/wireshark/run.py` tests its
+//! output.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,11 +1,11 @@
-//! Corpora: a text file a target in the repository, a folder of files for libFuzzer.
+//! Corpora: one text file per target in the repository, one directory of files for libFuzzer.
 //!
 //! ```text
 //!   tests/fuzz/corpus/head.hex   one input a line, in hexadecimal, the shortest first ◄──pack── folder
 //!                                                                                     ──unpack─► folder
 //! ```
 //!
-//! Comes in: `unpack FILE FOLDER` or `pack FOLDER FILE`. Goes out: the other of the two. Never: an input twice.
+//! `unpack FILE FOLDER` and `pack FOLDER FILE` convert between them. No input occurs twice.
 
 use std::collections::BTreeSet;
 use std::fs;

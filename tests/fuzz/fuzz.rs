@@ -1,8 +1,10 @@
-//! The fuzz targets: one program, which libFuzzer drives, and a variable that says for which target.
+//! The fuzz targets: one program driven by libFuzzer, and an environment variable that selects the
+//! target.
 //!
-//! Comes in: `TICKWIRE_FUZZ`, the name of a target, and libFuzzer's arguments; or `unpack` and `pack`, see [`corpus`]. Goes out: nothing,
-//! or a panic in the first target whose oracle does not hold. Never: a file, a socket or a clock within a target, so that an input that
-//! fails once fails again. `scripts/fuzz.sh` builds and runs it.
+//! The program takes the name of a target in `TICKWIRE_FUZZ` and libFuzzer's arguments; or `unpack`
+//! and `pack`, see [`corpus`]. It panics in the first target whose oracle fails. Targets use no
+//! file, socket or clock, so that a failing input always fails again. `scripts/fuzz.sh` builds and
+//! runs it.
 
 #![no_main]
 
@@ -12,7 +14,7 @@ mod targets;
 
 use std::sync::OnceLock;
 
-/// What is run on each input.
+/// The code that runs on each input.
 static TARGET: OnceLock<targets::Target> = OnceLock::new();
 
 libfuzzer_sys::fuzz_target!(init: begin(), |bytes: &[u8]| {

@@ -1,7 +1,7 @@
-//! tickwire without `net`, `client` and `cli`: what is pure, and so what can be fuzzed.
+//! tickwire without `net`, `client` and `cli`: the pure part, which can be fuzzed.
 //!
-//! Comes in: the sources of `src/`, as they are. Goes out: the same modules under the same names, so that a target reads like a test.
-//! Never: a socket, a clock, a thread, or a package that only those need.
+//! It compiles the sources of `src/` unchanged, under the same module names, so that a target reads
+//! like a test.
 
 use std::sync::OnceLock;
 

@@ -1,7 +1,7 @@
-//! Differences that are allowed, by name, and how often each was met.
+//! Counts the allowed differences by name.
 //!
-//! Comes in: a name from a target. Goes out: a line for each name when the program ends, so that an allowance that hides too much is
-//! seen. Never: a decision; a difference without a name is a panic of the target's.
+//! It prints a line for each name when the program ends, so that a too generous allowance is
+//! noticed. A difference without a name is a panic in the target.
 
 use std::cell::RefCell;
 
@@ -12,7 +12,8 @@ thread_local! {
 struct Tally(Vec<(&'static str, &'static str, u64)>);
 
 impl Drop for Tally {
-    /// libFuzzer ends the program by leaving its main thread, and so each thread-local value is dropped.
+    /// libFuzzer ends the program by returning from its main thread, which drops each thread-local
+    /// value.
     fn drop(&mut self) {
         self.0.sort_unstable();
         for (what, name, count) in &self.0 {

@@ -1,14 +1,14 @@
-//! A copy of the tree in a folder of its own, in which one can build.
+//! A copy of the tree in its own directory, for building.
 //!
-//! Comes in: the repository; files as they shall be. Goes out: a folder with these and no others. Never: a file written that is
-//! there already as it shall be, so that a second build has little to do; nor anything outside of that folder.
+//! The directory then contains exactly the given files. A file that already has the wanted contents
+//! is not written, so that a second build is fast. Nothing outside the directory is changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::patch::Files;
 
-/// What a clone does not have, and what is nobody's source.
+/// Files and directories that are not in a clone, or are not sources.
 const LEFT_OUT: [&str; 3] = [".git", "target", "node_modules"];
 
 /// The repository's root.

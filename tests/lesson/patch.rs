@@ -1,18 +1,18 @@
-//! Diffs in a document, and files with them applied: as much of `patch` as a lesson needs, so that no tool has to be there.
+//! Applies the diffs of a document: as much of `patch` as the lesson needs, so that no tool is
+//! required.
 //!
-//! Comes in: a document with steps, and the files of a tree. Goes out: the files as they are after the last step. Never: a guess.
-//! The lines that a hunk knows must stand in its file exactly once below the hunk before it; their numbers are not looked at, so
-//! that a change elsewhere in the file does no harm.
+//! The context lines of a hunk must occur exactly once in the file after the previous hunk; line
+//! numbers are ignored, so that a change elsewhere in the file does no harm.
 
 use std::collections::BTreeMap;
 
-/// Path from the root of a tree, and what is in the file.
+/// Path from the root of a tree, and contents of the file.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// One file's part of a step.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The heading under which it stands.
+    /// The heading of the step.
     pub step: String,
     /// Which file.
     pub path: String,

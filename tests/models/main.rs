@@ -1,13 +1,15 @@
-//! The places of `net/` and `room/` where threads hand something over, run by a checker that chooses who goes on at every lock.
+//! Hand-over points between threads in `net/` and `room/`, run by a model checker that chooses the
+//! next thread at every lock.
 //!
 //! ```text
 //!  sender.rs, bell.rs, registry.rs, room/ of the product ────┐
 //!  sync.rs of this folder, in which every lock is the checker's ┴─► thousands of schedules, each from its seed
 //! ```
 //!
-//! Comes in: the product's own files, by their path. Goes out: an order of events in which something is lost, torn or waits for ever, with the
-//! schedule that replays it. Never: a clock; a wait that a time would end goes on for ever here, so that a wake-up that was lost shows.
-//! That the checker would find one is shown as well: [`planted`] loses some on purpose.
+//! The models compile the product's own files. A failure is an order of events in which something
+//! is lost, torn or waits for ever, with the schedule that replays it. There is no clock: a wait
+//! that would time out waits for ever, so a lost wake-up is noticed. [`planted`] loses some on
+//! purpose, to show that the checker finds them.
 
 use std::io::{self, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};

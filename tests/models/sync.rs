@@ -1,18 +1,19 @@
-//! What stands in for the locks of `src/sync.rs`: the same words, with the checker behind them.
+//! The model checker's replacements for the locks of `src/sync.rs`, with the same interface.
 //!
-//! Comes in: what the product asks of a lock. Goes out: the checker's choice of who goes on. Never: a time that is over, so nobody is woken but by
-//! somebody.
+//! The checker chooses the next thread at each operation. No wait ever times out, so a waiting
+//! thread continues only when another thread wakes it.
 
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
 
 thread_local! {
-    /// Whether [`Condvar`] lets go of the lock a moment before it waits: the fault of [`super::planted`].
+    /// Whether [`Condvar`] releases the lock shortly before it waits: the fault of
+    /// [`super::planted`].
     static LETS_GO_TOO_SOON: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs something with the fault in all that waits.
+/// Runs a function with this fault in every wait.
 pub fn with_a_gap_before_waiting<T>(run: impl FnOnce() -> T) -> T {
     struct Repaired;
     impl Drop for Repaired {

@@ -1,6 +1,6 @@
-//! Well-formed packets: what is tolerated because real clients differ, and what drops a packet, with the argument that
-//! is wrong and the type that was expected. Rows are JSON, which reads the same as the MessagePack in every respect but
-//! NaN and infinities; those are below in bytes.
+//! Well-formed packets: deviations that are accepted because real clients differ, and errors that
+//! drop a packet, with the wrong argument and the expected type. Rows are JSON, which is equivalent
+//! to MessagePack except for NaN and infinities; those follow below as bytes.
 
 #![allow(clippy::approx_constant, reason = "1.57 is what clients send")]
 

@@ -1,4 +1,5 @@
-//! The built-in tables: they load, they hold what the protocol has, and their codes are the ones on record.
+//! The built-in tables: they load, they contain the protocol's packets, and their codes are the
+//! documented ones.
 
 use tickwire::packet::{Code, Codes, Direction};
 

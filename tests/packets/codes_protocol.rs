@@ -1,5 +1,6 @@
-//! PROTOCOL.md against the code: its tables are what `tickwire codes --format markdown` prints, its rules and limits are
-//! the ones of the code. `TICKWIRE_BLESS=1 cargo test --test packets codes_protocol` refreshes the tables.
+//! Compares PROTOCOL.md with the code: its tables are the output of `tickwire codes --format
+//! markdown`, its rules and limits are those of the code. `TICKWIRE_BLESS=1 cargo test --test
+//! packets codes_protocol` regenerates the tables.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,5 @@
-//! Bad tables: each reason to refuse one has a row here, with the line and the words that must be in the answer.
+//! Invalid tables: each reason to refuse a table has a row, with the line and the words that the
+//! error must contain.
 
 use tickwire::limits;
 use tickwire::packet::codes::BUILTIN;

@@ -1,5 +1,5 @@
-//! Packets against bytes that another MessagePack library made (`tests/fixtures/packets.py`): decode, encode, as JSON,
-//! and the typed packets of both directions.
+//! Packets encoded by another MessagePack library (`tests/fixtures/packets.py`): decoded, encoded,
+//! as JSON, and as typed packets of both directions.
 
 #![allow(clippy::approx_constant, reason = "3.14 and 1.57 are what clients send")]
 

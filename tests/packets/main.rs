@@ -1,4 +1,4 @@
-//! Packets and their tables: what is read, what is refused, and that everything comes back as it went.
+//! Packets and their tables: accepted and rejected input, and round trips.
 
 mod angles;
 mod arguments;

@@ -1,5 +1,5 @@
-//! MessagePack as rows: what is refused, with rule and offset, and what is accepted, with its value. Each row is
-//! also tried with every shorter prefix, which must be refused without looking behind its end.
+//! MessagePack as rows: rejected messages with rule and offset, and accepted messages with their
+//! value. Each proper prefix of each row must also be rejected, without reading beyond its end.
 
 #![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
 

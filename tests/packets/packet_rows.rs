@@ -1,4 +1,5 @@
-//! Which packet a message is: the rows of `rows/packets.rs`, and those of `rows/wrong.rs`, which are made from the tables.
+//! Which packet a message is: the rows of `rows/packets.rs`, and the generated rows of
+//! `rows/wrong.rs`.
 
 #![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
 

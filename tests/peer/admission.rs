@@ -46,7 +46,7 @@ fn pending_caps_hold_in_all_and_per_address() {
 }
 
 #[test]
-fn a_displaced_request_becomes_nothing_and_gives_its_place_back_once() {
+fn a_displaced_request_is_refused_and_releases_its_place_once() {
     let admission = Admission::new(Caps { pending: 4, ..Caps::default() });
     let mut greedy = [1, 1].map(|number| admit(&admission, address(number)).unwrap());
     let near = admit(&admission, address(2)).unwrap();
@@ -77,7 +77,7 @@ fn a_newcomer_waits_for_the_end_of_a_displaced_connection() {
 }
 
 #[test]
-fn clients_and_watchers_are_never_displaced_and_their_places_come_back() {
+fn clients_and_watchers_are_never_displaced_and_their_places_are_released() {
     let admission = Admission::new(Caps { pending: 2, ..Caps::default() });
     let mut kept = Vec::new();
     for number in 0..40 {
@@ -154,7 +154,7 @@ fn a_network_of_ipv6_has_the_places_and_the_ban_of_one_address() {
 }
 
 #[test]
-fn client_caps_hold_and_places_come_back() {
+fn client_caps_hold_and_places_are_released() {
     let admission = Admission::new(Caps { clients: 2, clients_per_address: 1, ..Caps::default() });
     let client = |number| enter(&admission, Place::Client, address(number));
     let kept = [client(1).unwrap(), client(2).unwrap()];
@@ -165,7 +165,7 @@ fn client_caps_hold_and_places_come_back() {
 }
 
 #[test]
-fn addresses_that_want_all_clients_leave_room_for_others() {
+fn addresses_that_take_all_they_can_leave_places_for_others() {
     let admission = Admission::new(Caps { clients: 200, clients_per_address: 64, ..Caps::default() });
     let client = |number| enter(&admission, Place::Client, address(number)).ok();
     let greedy: Vec<_> = (0..200).flat_map(|_| (0..7).map(client).collect::<Vec<_>>()).flatten().collect();

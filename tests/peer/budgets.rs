@@ -23,7 +23,7 @@ fn taken(budgets: &Budgets, from: Household, spending: Spending, now: Duration) 
 }
 
 #[test]
-fn an_address_says_as_much_as_four_clients() {
+fn an_address_may_chat_as_much_as_four_clients() {
     let (budgets, from) = (Budgets::new(true), ip("203.0.113.9"));
     for (spending, interval) in [
         (Spending::Chat, limits::CHAT_INTERVAL),
@@ -47,7 +47,7 @@ fn a_class_of_forty_behind_one_address_loads_the_page_and_joins_at_once() {
 }
 
 #[test]
-fn a_spent_budget_says_when_there_is_a_token_again() {
+fn a_spent_budget_reports_when_a_token_is_available() {
     let (budgets, from) = (Budgets::new(true), ip("203.0.113.9"));
     for spending in [Spending::Connection, Spending::Client, Spending::Join, Spending::Chat] {
         taken(&budgets, from, spending, START);
@@ -71,7 +71,7 @@ fn addresses_and_kinds_of_spending_do_not_share_a_budget_but_a_network_of_ipv6_d
 }
 
 #[test]
-fn a_token_that_is_given_back_can_be_taken_again() {
+fn a_returned_token_can_be_taken_again() {
     let (budgets, from) = (Budgets::new(true), ip("203.0.113.9"));
     budgets.give_back(from, Spending::Client);
     let all = taken(&budgets, from, Spending::Client, START);

@@ -45,7 +45,7 @@ fn a_client_that_spends_half_of_a_budget_is_warned_once_until_it_was_full_again(
 }
 
 #[test]
-fn saved_budgets_go_on_as_they_would_have_with_their_warnings() {
+fn restored_budgets_continue_with_their_warnings() {
     let (later, elsewhere) = (START + Duration::from_millis(300), Duration::from_secs(1_000_000));
     let save = |budgets: &Budgets, now| {
         let mut out = Vec::new();
@@ -71,7 +71,7 @@ fn saved_budgets_go_on_as_they_would_have_with_their_warnings() {
 }
 
 #[test]
-fn each_deadline_comes_in_its_order_and_says_when_to_ask_again() {
+fn deadlines_expire_in_order_and_report_the_next_check() {
     let (at, ms) = (Duration::from_secs, Duration::from_millis(1));
     let life = Life::new(true, at(100));
     let due = |now| life.poll(now, limits::SILENCE);

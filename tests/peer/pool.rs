@@ -73,7 +73,7 @@ impl Siege {
 }
 
 #[test]
-fn newcomers_always_get_in_however_many_addresses_attack() {
+fn new_addresses_always_get_a_place_however_many_addresses_attack() {
     for (places, addresses) in
         [1024, 240].into_iter().flat_map(|places| [1, 4, 16, 64, 1000].map(|n| (places, n)))
     {
@@ -96,7 +96,7 @@ fn newcomers_always_get_in_however_many_addresses_attack() {
 }
 
 #[test]
-fn a_proxys_connections_get_in_and_leave_room_for_others() {
+fn a_proxys_connections_get_places_and_leave_some_for_others() {
     for addresses in [1, 64, 1000] {
         let mut siege = Siege::new(displacing(240, limits::HEADS_PENDING_PER_ADDRESS));
         for now_ms in 0..4_000 {
@@ -158,7 +158,7 @@ fn the_address_that_holds_most_loses_its_oldest_place_and_gives_it_back_once() {
 }
 
 #[test]
-fn an_address_above_its_share_takes_from_one_that_would_still_have_as_much() {
+fn an_address_above_its_share_displaces_only_an_address_that_keeps_as_much() {
     let mut pool = displacing(16, 16);
     (1..=6).for_each(|number| assert_eq!(pool.take(number, Some(address(1))), Ok(None)));
     (7..=14).for_each(|number| assert_eq!(pool.take(number, Some(address(number as usize))), Ok(None)));

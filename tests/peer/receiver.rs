@@ -1,4 +1,4 @@
-//! The receiving half: signs of life, answers in order, and what an observer sees.
+//! The receiving half: activity, the order of answers, and what an observer sees.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -65,7 +65,7 @@ fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn bytes_of_an_unfinished_frame_are_no_sign_of_life() {
+fn bytes_of_an_unfinished_frame_do_not_count_as_activity() {
     let (mut receiver, mut notes) = (receiver("legacy"), Notes::default());
     let pong = framed(Opcode::Pong, b"");
     let (last, first) = pong.split_last().expect("bytes");
@@ -76,7 +76,7 @@ fn bytes_of_an_unfinished_frame_are_no_sign_of_life() {
 }
 
 #[test]
-fn answers_of_one_read_go_out_together_in_the_order_of_the_requests() {
+fn answers_to_one_read_are_sent_together_in_the_order_of_the_requests() {
     let (mut receiver, mut notes) = (receiver("native"), Notes::default());
     // hello [1, 1, "Ada", 0], then a ping, ping [5], a ping.
     let hello = framed(Opcode::Binary, b"\x92\x01\x94\x01\x01\xa3Ada\x00");

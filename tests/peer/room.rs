@@ -1,5 +1,5 @@
-//! A room in virtual time: seats, questions, what is made only if it is wanted; and the clients of
-//! a room at one worker.
+//! A room in virtual time: seats, queries, outputs produced only on request; and the clients of a
+//! room at one worker.
 
 use std::io;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ fn a_player_without_connection_leaves_in_the_next_tick_if_seats_do_not_wait() {
 }
 
 #[test]
-fn the_players_of_a_restored_world_leave_and_their_numbers_are_not_taken_before() {
+fn the_players_of_a_restored_world_leave_before_their_numbers_are_reused() {
     let mut before = Running::new(1, Duration::ZERO);
     before.enter(1);
     before.enter(2);
@@ -123,7 +123,7 @@ fn the_players_of_a_restored_world_leave_and_their_numbers_are_not_taken_before(
 }
 
 #[test]
-fn a_number_whose_join_is_rejected_is_given_back() {
+fn a_number_whose_join_is_rejected_is_released() {
     let mut running = Running::new(1, Duration::ZERO);
     let player = running.handle.take_seat(7, running.now).expect("there are numbers");
     running.handle.push_operator(vec![join(player, "A name that is too long for the world")]);
@@ -132,7 +132,7 @@ fn a_number_whose_join_is_rejected_is_given_back() {
 }
 
 #[test]
-fn numbers_are_taken_from_the_lowest_and_rest_before_they_are_taken_again() {
+fn the_lowest_number_is_taken_and_released_numbers_rest_before_reuse() {
     let start = Duration::from_secs(1);
     let mut seats = Seats::resume([PlayerId(2), PlayerId(4)].into_iter(), start);
     assert_eq!([1, 2, 3].map(|_| seats.take(1, start)), [1, 3, 5].map(|number| Some(PlayerId(number))));

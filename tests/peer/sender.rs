@@ -1,4 +1,4 @@
-//! The sending half: what the kernel takes, in which order, and when the connection ends.
+//! The sending half: what the kernel accepts, in which order, and when the connection ends.
 
 use std::io;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl Line {
 }
 
 #[test]
-fn the_rest_of_a_frame_goes_before_later_frames_and_nothing_taken_is_kept() {
+fn the_rest_of_a_frame_precedes_later_frames_and_sent_bytes_are_not_kept() {
     let shared: Arc<[u8]> = b"SHARED".as_slice().into();
     for room in 0..14 {
         let mut line = Line::with_room(room);
@@ -90,7 +90,7 @@ fn the_rest_of_a_frame_goes_before_later_frames_and_nothing_taken_is_kept() {
 }
 
 #[test]
-fn shared_pieces_are_not_copied_and_many_go_out_in_several_calls() {
+fn shared_pieces_are_not_copied_and_many_are_sent_in_several_calls() {
     let mut line = Line::with_room(0);
     let shared: Vec<Arc<[u8]>> = (0..40).map(|number| vec![number; 10].into()).collect();
     for piece in &shared {
@@ -105,7 +105,7 @@ fn shared_pieces_are_not_copied_and_many_go_out_in_several_calls() {
 }
 
 #[test]
-fn the_bound_holds_for_everything_but_the_close_frame_which_is_the_last() {
+fn the_limit_holds_for_everything_but_the_final_close_frame() {
     let mut line = Line::with_room(0);
     assert_eq!(line.offer(Frames::Lent(&vec![7; limits::OUTBOX_BYTES]), START), Some(true));
     assert_eq!(line.offer(Frames::Lent(b"x"), START), Some(false));
@@ -121,7 +121,7 @@ fn the_bound_holds_for_everything_but_the_close_frame_which_is_the_last() {
 }
 
 #[test]
-fn a_kernel_that_takes_nothing_for_the_grace_period_makes_a_slow_client() {
+fn a_send_buffer_full_for_the_grace_period_makes_a_slow_client() {
     let mut line = Line::with_room(1);
     line.offer(Frames::Lent(b"abc"), START);
     let later = limits::OUTBOX_GRACE;

@@ -1,4 +1,4 @@
-//! A session row by row: the outputs of each packet in each state; and a session that was saved.
+//! A session, row by row: the outputs for each packet in each state; and a saved session.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ fn playing(native: bool) -> Session {
 }
 
 #[test]
-fn a_native_client_says_hello_first_in_our_version_and_then_watches_or_joins() {
+fn a_native_client_sends_hello_in_our_version_first_and_then_watches_or_joins() {
     for (packet, breach) in
         [(step(Some(1)), Breach::HelloFirst), (hello(2, Mode::Play), Breach::HelloVersion)]
     {
@@ -63,7 +63,7 @@ fn a_native_client_says_hello_first_in_our_version_and_then_watches_or_joins() {
 }
 
 #[test]
-fn a_sequence_must_rise_and_is_counted_where_there_is_none() {
+fn a_sequence_must_increase_and_is_counted_for_dialects_without_one() {
     let mut session = playing(true);
     assert!(matches!(handled(&mut session, step(Some(4)))[..], [Output::Command(..)]));
     assert_eq!(handled(&mut session, step(Some(4)))[0], Output::Dropped("repeated"));
@@ -132,7 +132,7 @@ fn save(session: &Session, now: Duration) -> Vec<u8> {
 }
 
 #[test]
-fn a_session_that_was_saved_goes_on_as_it_would_have() {
+fn a_restored_session_continues_unchanged() {
     let mut fresh = Session::new(true);
     let mut played = playing(false);
     let map_ping = ClientPacket::MapPing { sequence: None, tick: None };

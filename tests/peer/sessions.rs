@@ -1,7 +1,8 @@
-//! Generated sessions over real sockets, under capture: a peer alone, fed the capture's pieces and times, asks for the same commands and
-//! sends the same answers and close frames.
+//! Generated sessions over real sockets, under capture: a peer without sockets, given the capture's
+//! pieces and times, requests the same commands and sends the same answers and close frames.
 //!
-//! A session is a seed: an endpoint, and steps that are valid, wrong, broken, hostile or a pause, cut anywhere.
+//! A seed determines a session: an endpoint, and steps that are valid, wrong, malformed, hostile or
+//! a pause, split anywhere.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr};
@@ -219,7 +220,7 @@ fn closes(capture: &Capture<'_>) -> std::collections::BTreeMap<String, usize> {
 }
 
 #[test]
-fn a_peer_alone_does_with_a_capture_what_the_server_did_with_its_sockets() {
+fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     let server = server_with(|config| config.address_budgets = false);
     let path = std::env::temp_dir().join(format!("tickwire-sessions-{}.pcapng", std::process::id()));
     let _ = fs::remove_file(&path);

@@ -1,5 +1,5 @@
-//! A client that reads a few bytes a second for a minute, then everything, beside a twin that nothing hinders: both watch one player of a busy
-//! room, each through a view and a sender of its own.
+//! A client that reads a few bytes a second for a minute, then everything, compared with an
+//! unhindered twin: both watch one player of a busy room, each through its own view and sender.
 
 use std::time::Duration;
 

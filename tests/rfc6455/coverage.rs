@@ -1,4 +1,5 @@
-//! No rule without a row: every `Violation` stands in a table that is replayed, and the rules themselves make sense.
+//! Checks that every `Violation` is in a table of rows that is replayed, and that the rules
+//! themselves are consistent.
 
 #![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
 

@@ -1,5 +1,6 @@
-//! What a connection makes of frames, good and broken: the rows of `rows/frames*.rs`, each in both directions where both
-//! ends may send it, whole, one byte at a time, at places that a seed chooses, and cut in two at every place.
+//! How a connection handles valid and invalid frames: the rows of `rows/frames*.rs`, each in both
+//! directions if both ends may send it; whole, one byte at a time, split at seeded positions, and
+//! split in two at every position.
 
 #![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
 
@@ -160,7 +161,7 @@ fn each_row_of_one_side_as_it_is() {
 }
 
 #[test]
-fn what_is_not_finished_is_waited_for() {
+fn unfinished_input_is_awaited() {
     for (name, frames) in UNFINISHED {
         for from in [Side::Client, Side::Server] {
             let bytes = bytes_of(frames, from);
@@ -245,7 +246,7 @@ fn section_5_5_1_one_close_frame_and_nothing_after_it() {
 
 /// Section 7.1.5: the other half of a broken rule is that its close frame ends what we send.
 #[test]
-fn nothing_is_sent_after_a_broken_rule() {
+fn nothing_is_sent_after_a_violation() {
     let mut conn = conn_that_hears(Side::Server, Limits::SERVER);
     conn.receive(&hex::bytes("83 00"));
     assert_eq!(conn.next_event(), Err(Violation::ReservedOpcode));

@@ -1,7 +1,7 @@
-//! What other servers got wrong, each as a test of ours: work that grows with the square of what comes, memory for what is only
-//! declared, answers without a bound. What is a matter of rows is in `rows/`; PROTOCOL.md has the rules.
+//! Faults found in other servers, each as a test of ours: quadratic work, memory reserved for
+//! declared lengths, unbounded answers. Faults that single inputs can show are rows in `rows/`.
 //!
-//! Times are compared with one another, never with a clock's: the same bytes in many pieces against one piece.
+//! Times are compared only with one another: the same bytes in many pieces and in one piece.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -46,7 +46,7 @@ fn read_in_pieces(head: &[u8], bytes: usize) -> Option<RequestHead> {
 }
 
 #[test]
-fn a_head_that_drips_is_not_read_again_from_its_beginning() {
+fn a_head_that_arrives_byte_by_byte_is_not_parsed_again_from_the_start() {
     let lines = "X: 1\r\n".repeat(HEAD_HEADERS - 7);
     for head in [longest_head(""), longest_head(&lines)] {
         assert_eq!(read_in_pieces(&head, 1), read_in_pieces(&head, head.len()));
@@ -57,7 +57,7 @@ fn a_head_that_drips_is_not_read_again_from_its_beginning() {
 }
 
 #[test]
-fn after_too_many_headers_nothing_is_looked_at() {
+fn nothing_is_parsed_after_too_many_headers() {
     let mut head = format!("GET / HTTP/1.1\r\n{}", "X: 1\r\n".repeat(HEAD_HEADERS + 1)).into_bytes();
     for more in [&b""[..], b"\0", b"\n", b" folded\r\n", &[0; HEAD_BYTES]] {
         head.extend(more);
@@ -68,7 +68,7 @@ fn after_too_many_headers_nothing_is_looked_at() {
 }
 
 #[test]
-fn lists_of_subprotocols_are_looked_at_once_and_not_to_their_end() {
+fn lists_of_subprotocols_are_scanned_once_and_only_up_to_the_limit() {
     let room = HEAD_BYTES - longest_head("").iter().filter(|byte| **byte != b'x').count() - 40;
     let lists = [
         format!("Sec-WebSocket-Protocol: {}\r\n", ",".repeat(room)),
@@ -131,7 +131,7 @@ fn no_memory_is_reserved_for_a_length_that_is_only_declared() {
 }
 
 #[test]
-fn tiny_fragments_cost_their_bytes_and_are_no_objects() {
+fn tiny_fragments_cost_only_their_bytes() {
     const FRAGMENTS: usize = 65_536;
     let limits = Limits { message_bytes: FRAGMENTS, fragments: FRAGMENTS };
     let mut fragments = Vec::new();
@@ -162,7 +162,7 @@ fn tiny_fragments_cost_their_bytes_and_are_no_objects() {
 }
 
 #[test]
-fn pongs_are_no_more_than_the_pings_pay_for() {
+fn the_size_of_pongs_is_bounded_by_that_of_the_pings() {
     for payload in 0..=CONTROL_PAYLOAD_BYTES {
         for (role, key) in [(Role::Server, Some(KEY)), (Role::Client { mask_key: || KEY }, None)] {
             let (mut conn, mut pings) = (Conn::new(role, Limits::SERVER), Vec::new());
@@ -185,7 +185,7 @@ fn pongs_are_no_more_than_the_pings_pay_for() {
 }
 
 #[test]
-fn no_extension_is_agreed_to_whatever_is_offered() {
+fn no_offered_extension_is_accepted() {
     for offer in
         ["permessage-deflate", "permessage-deflate; client_max_window_bits", "x-webkit-deflate-frame, foo"]
     {

@@ -1,6 +1,7 @@
-//! An independent peer: `tungstenite` at the other end of in-memory bytes, handshake and all, in both roles.
+//! An independent peer, `tungstenite`, at the other end of an in-memory connection, including the
+//! handshake, in both roles.
 //!
-//! What one says the other must hear, and both must agree on how it ends.
+//! Each end must receive what the other sends, and both must agree on how the connection ends.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -130,7 +131,7 @@ fn payload(size: usize) -> Vec<u8> {
 }
 
 #[test]
-fn what_the_peer_says_we_hear() {
+fn we_receive_what_the_peer_sends() {
     both(|mut pair| {
         for &size in SIZES {
             pair.peer.send(Message::binary(payload(size))).unwrap();
@@ -143,7 +144,7 @@ fn what_the_peer_says_we_hear() {
 }
 
 #[test]
-fn what_we_say_the_peer_hears() {
+fn the_peer_receives_what_we_send() {
     both(|mut pair| {
         for &size in SIZES {
             pair.ours.send_binary(&payload(size));

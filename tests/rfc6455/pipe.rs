@@ -1,6 +1,6 @@
 //! Two connections joined by a simulated pipe, and properties that hold for all bytes.
 //!
-//! A failure prints the script that made it, made as small as possible.
+//! A failure prints a minimised script that reproduces it.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -111,7 +111,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_one_end_says_the_other_hears_in_order_and_both_end_clean(steps in steps()) {
+    fn messages_arrive_in_order_and_both_ends_close_cleanly(steps in steps()) {
         let mut ends = [
             End::new(Role::Server),
             End::new(Role::Client { mask_key: || [0x12, 0x34, 0x56, 0x78] }),
@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn fragments_however_cut_are_the_message(
+    fn fragments_of_any_size_give_the_message(
         pieces in vec((vec(any::<u8>(), 0..100), any::<bool>()), 1..20),
         key in any::<[u8; 4]>(),
         cut in 1..50usize,
@@ -172,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_however_cut_come_to_the_same(bytes in vec(any::<u8>(), 0..400), cut in 1..20usize, client: bool) {
+    fn any_split_of_the_bytes_gives_the_same_result(bytes in vec(any::<u8>(), 0..400), cut in 1..20usize, client: bool) {
         let outcome = |size: usize| {
             let role = if client { Role::Client { mask_key: || [1, 2, 3, 4] } } else { Role::Server };
             let mut conn = Conn::new(role, Limits { message_bytes: 200, fragments: 3 });
@@ -197,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn section_8_1_pieces_of_text_are_judged_as_the_whole_and_at_the_first_bad_byte(
+    fn section_8_1_split_text_has_the_same_verdict_at_the_first_invalid_byte(
         bytes in prop_oneof![vec(any::<u8>(), 0..12), ".{0,12}".prop_map(String::into_bytes)],
         cut in 1..5usize,
     ) {

@@ -1,4 +1,5 @@
-//! Bytes that a driver reads straight into a connection: how much room it gets, and that it makes no difference.
+//! Reading bytes directly into a connection's buffer: how much space it offers, and that the result
+//! is the same.
 
 use tickwire::limits::FRAME_AHEAD_BYTES;
 use tickwire::ws::frame::{HEADER_BYTES_MAX, Header, KEY_BYTES, Opcode, mask};
@@ -22,7 +23,7 @@ fn frame(fin: bool, opcode: Opcode, payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_length_that_was_only_declared_gets_no_more_room_than_the_bound() {
+fn a_declared_length_reserves_no_more_than_the_limit() {
     for (declared, expected) in [
         (0, 10),
         (1_000, 1_000 + HEADER_BYTES_MAX),
@@ -69,7 +70,7 @@ fn events(bytes: &[u8], most: usize, is_read: bool) -> Vec<String> {
 }
 
 #[test]
-fn reading_into_the_room_comes_to_the_same_as_handing_over() {
+fn reading_into_the_buffer_is_equivalent_to_passing_bytes() {
     let long: Vec<u8> = (0..200_000).map(|at| (at * 7) as u8).collect();
     let good = [
         frame(true, Opcode::Binary, &long),

@@ -1,5 +1,6 @@
-//! Each way in which a request can be wrong, and the status that answers it: the rows of `rows/heads*.rs`, each whole,
-//! one byte at a time, at places that a seed chooses, and cut in two at every place. And the client's half: the rows of `rows/answers.rs`.
+//! Every error in a request, and the status of the response: the rows of `rows/heads*.rs`, each
+//! whole, one byte at a time, split at seeded positions, and split in two at every position. Also
+//! the client's half: the rows of `rows/answers.rs`.
 
 #![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
 
@@ -25,7 +26,7 @@ fn serve<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Result<Option<Accepted>,
 }
 
 #[test]
-fn each_head_whole_and_byte_by_byte_and_cut_anywhere() {
+fn each_head_whole_byte_by_byte_and_split_anywhere() {
     let mut count = 0;
     for (name, head, expected) in heads::all().chain(heads_unfinished::PIPELINED) {
         let bytes = bytes_of(head);
@@ -58,7 +59,7 @@ fn a_head_without_an_end_is_waited_for() {
 }
 
 #[test]
-fn section_11_3_4_of_several_that_are_known_the_clients_first_is_taken() {
+fn section_11_3_4_the_first_known_subprotocol_of_the_client_is_selected() {
     let head = head(
         "/",
         "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
@@ -68,7 +69,7 @@ fn section_11_3_4_of_several_that_are_known_the_clients_first_is_taken() {
 }
 
 #[test]
-fn a_refusal_is_a_whole_response_that_names_the_rule() {
+fn a_refusal_is_a_complete_response_that_names_the_rule() {
     for violation in Violation::ALL.iter().filter(|violation| violation.status().is_some()) {
         let refusal = Refusal::from(*violation);
         let text = String::from_utf8(refusal.response()).unwrap();
@@ -97,7 +98,7 @@ fn section_4_2_2_the_response_of_the_example() {
 }
 
 #[test]
-fn what_follows_the_head_is_kept_for_the_frames() {
+fn bytes_after_the_head_are_kept_for_the_frames() {
     let mut bytes = bytes_of(&Head::With(""));
     let head_length = bytes.len();
     bytes.extend([0x89, 0x80, 0, 0, 0, 0]);
@@ -138,7 +139,7 @@ fn head(target: &str, more: &str) -> RequestHead {
 }
 
 #[test]
-fn section_6_3_a_body_is_taken_where_it_is_expected_and_never_behind_an_upgrade() {
+fn section_6_3_a_body_is_accepted_where_expected_and_never_after_an_upgrade() {
     let read = |bytes: &[u8], size: usize| {
         let mut reader = HeadReader::with_bodies(|head| head.method == "POST" && head.path() == "/in");
         let mut found = None;
@@ -220,7 +221,7 @@ fn section_10_2_an_empty_list_of_origins_allows_all() {
 }
 
 #[test]
-fn a_page_is_written_whole() {
+fn a_page_response_is_complete() {
     let page = response(200, "text/html", &[("Cache-Control", "no-store")], b"<p>");
     let expected = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/html\r\nContent-Length: 3\r\n\
                     Cache-Control: no-store\r\n\r\n<p>";
@@ -258,7 +259,7 @@ fn each_status_has_its_words() {
 }
 
 #[test]
-fn section_4_1_each_answer_whole_and_byte_by_byte() {
+fn section_4_1_each_response_whole_and_byte_by_byte() {
     for (name, lines, expected) in answers::ROWS {
         let bytes = format!("{}\r\n\r\n", lines.join("\r\n")).into_bytes();
         for size in [1, 7, bytes.len()] {

@@ -1,4 +1,4 @@
-//! Rows of answers to a client's request: what the client makes of them.
+//! Rows of responses to a client's request, and how the client handles them.
 
 use tickwire::ws::Violation::{self, *};
 

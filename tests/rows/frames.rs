@@ -1,9 +1,10 @@
-//! Rows of frames: what a connection makes of them.
+//! Rows of frames, and how a connection handles them.
 //!
-//! Frames are written unmasked and parted by `|`, `xN` behind one repeats it; the test masks them for the client's direction.
-//! The limits are those of the server. Rows about the limits are in `frames_limits.rs`, about text in `frames_text.rs`, about
-//! closing in `frames_close.rs`. Events are written as `kind` or `kind:payload`, text as text, bytes as hex. A
-//! binary message that others follow is a packet of no dialect, which a live server drops.
+//! Frames are written unmasked and separated by `|`; `xN` after a frame repeats it; the test masks
+//! them for the client's direction. The limits are those of the server. Rows about the limits are
+//! in `frames_limits.rs`, about text in `frames_text.rs`, about closing in `frames_close.rs`.
+//! Events are written as `kind` or `kind:payload`, text as text, bytes as hex. A binary message
+//! followed by others is not a packet of any dialect, so a live server drops it.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 

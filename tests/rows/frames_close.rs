@@ -1,4 +1,4 @@
-//! Rows of close frames: codes, reasons, and what comes after.
+//! Rows of close frames: codes, reasons, and bytes after the close frame.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 

@@ -1,4 +1,4 @@
-//! Rows of text messages: what is UTF-8, and when the first byte that is not is noticed.
+//! Rows of text messages: valid UTF-8, and the position at which invalid UTF-8 is detected.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 

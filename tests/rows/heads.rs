@@ -1,7 +1,8 @@
-//! Rows of request heads: what the server makes of them.
+//! Rows of request heads, and how the server handles them.
 //!
-//! Most rows are the example of RFC 6455 section 1.2, asked of a path of ours, with one thing changed. The rows about what two
-//! readers of HTTP could understand differently are in `heads_http.rs`, those about the upgrade itself in `heads_upgrade.rs`.
+//! Most rows are the example of RFC 6455 section 1.2 with a path of this server and one change.
+//! Rows about ambiguous HTTP are in `heads_http.rs`, rows about the upgrade itself in
+//! `heads_upgrade.rs`.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 

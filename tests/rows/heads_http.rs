@@ -1,5 +1,6 @@
-//! Rows of request heads that two readers of HTTP could understand differently: where a line ends, which of two headers
-//! counts, where the body begins. Each is refused, or there is only one way to read it.
+//! Rows of request heads that two HTTP parsers could interpret differently: the end of a line,
+//! which of two headers counts, the start of the body. Each is refused, or has only one
+//! interpretation.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 

@@ -1,5 +1,5 @@
-//! Heads that break no rule and have no end: the server waits, and says nothing when the peer leaves. And a request that is
-//! followed by another one at once.
+//! Incomplete heads that break no rule: the server waits, and sends nothing when the peer
+//! disconnects. Also a request that another one follows immediately.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 

@@ -1,4 +1,5 @@
-//! Rows of request heads about the upgrade itself: tokens in lists and in odd case, versions, keys, subprotocols, origins.
+//! Rows of request heads about the upgrade itself: tokens in lists and in mixed case, versions,
+//! keys, subprotocols, origins.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 

@@ -1,4 +1,5 @@
-//! The notation of the rows: hexadecimal with spaces, `xx*n` for `n` equal bytes; frames parted by `|`, `xn` behind one for `n` of it.
+//! The notation of the rows: hexadecimal with spaces, `xx*n` for `n` equal bytes; frames separated
+//! by `|`, with `xn` after a frame that occurs `n` times.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 

@@ -1,4 +1,5 @@
-//! Rows of MessagePack: what is refused, with rule and offset, what is accepted, with its value, and what is no envelope.
+//! Rows of MessagePack: rejected messages with rule and offset, accepted messages with their value,
+//! and values that are not envelopes.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 

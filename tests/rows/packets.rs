@@ -1,4 +1,5 @@
-//! Rows of packets in MessagePack: which packet a message is, what drops it, what closes.
+//! Rows of packets in MessagePack: the packet of each message, or the reason why it is dropped or
+//! closes the connection.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 

@@ -1,4 +1,4 @@
-//! How the bytes of a row are cut: whole, byte by byte, and at places that a seed chooses.
+//! The ways to split the bytes of a row: whole, byte by byte, and at seeded positions.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 

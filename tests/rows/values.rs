@@ -1,4 +1,4 @@
-//! Values made from the types of the tables: for tests that hold for every packet of every dialect.
+//! Values generated from the types of the tables, for tests of every packet of every dialect.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

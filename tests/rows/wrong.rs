@@ -1,5 +1,6 @@
-//! Messages with wrong types and wrong counts, made from the code tables: every packet of every dialect, each argument once with
-//! each kind of value, one argument too few, and one too many. What fits is said here again, in the words of PROTOCOL.md.
+//! Messages with wrong types and wrong counts, generated from the code tables: every packet of
+//! every dialect, each argument once with each kind of value, one argument too few, and one too
+//! many. The type rules of PROTOCOL.md are implemented here a second time.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 

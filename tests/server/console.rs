@@ -420,8 +420,8 @@ fn a_file_that_is_no_world_of_this_code_is_one_clear_line() {
     for (name, bytes, reason) in [
         ("text", b"hello".to_vec(), "not a snapshot"),
         ("large", vec![0; limits::RESTORE_BYTES as usize + 1], "not a file of at most"),
-        ("short", bytes[..bytes.len() / 2].to_vec(), "the snapshot ends before the state does"),
-        ("rules", of_other_rules, "the snapshot was made by other rules"),
+        ("short", bytes[..bytes.len() / 2].to_vec(), "the snapshot is truncated"),
+        ("rules", of_other_rules, "the snapshot was made with other rules"),
         ("damaged", damaged, "the snapshot "),
     ] {
         let path = folder.0.join(name);

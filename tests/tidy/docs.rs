@@ -1,11 +1,9 @@
-//! Rules that hold several files against one another: documents, manifests, bounds and who keeps them.
-//!
-//! Comes in: all files. Goes out: breaches. Never: an opinion on prose.
+//! Rules about several files: documents, manifests, limits and their uses.
 
 use super::rust;
 use super::tree::{Breach, File};
 
-/// Links and code spans of the documents that name a file which is not there.
+/// Links and code spans in the documents that name a missing file.
 pub fn dead_links(files: &[File]) -> Vec<Breach> {
     let mut breaches = Vec::new();
     for file in files.iter().filter(|file| file.extension() == "md") {

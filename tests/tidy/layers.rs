@@ -1,12 +1,12 @@
-//! Who may import whom: the picture in `src/lib.rs` as a table, held against every path in the code.
+//! Checks which layers import which: the picture in `src/lib.rs` as a table, compared with every
+//! path in the code.
 //!
-//! Comes in: a Rust file of `src/`. Goes out: each path that reaches into a layer it may not see. Never: a look at types; a
-//! layer is reached by naming it.
+//! It does not look at types: naming a layer counts as depending on it.
 
 use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
-/// Each layer, and the layers that it may name besides itself. The order is that of the flow.
+/// Each layer, and the layers that it may name besides itself, in the order of the flow.
 const LAYERS: [(&str, &[&str]); 20] = [
     ("limits", &[]),
     ("sync", &[]),

@@ -1,7 +1,7 @@
-//! The invariants of ARCHITECTURE.md that can be read from the files themselves, as tests.
+//! Tests for the invariants of ARCHITECTURE.md that can be checked in the files themselves.
 //!
-//! Comes in: every file of the repository. Goes out: one failure a rule, with file, line and what to do. Each checker is
-//! also given a snippet that breaks its rule, so that a checker which sees nothing fails.
+//! Each violated rule is one failure, with file, line and what to do. Each checker is also tested
+//! on a snippet that breaks its rule, so that a checker that detects nothing fails.
 
 mod circles;
 mod docs;

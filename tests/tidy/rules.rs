@@ -1,15 +1,13 @@
-//! Rules that one file keeps or breaks by itself: sizes, docs, leftovers, bounds, what the world may not contain.
-//!
-//! Comes in: a file. Goes out: its breaches. Never: a look at a second file.
+//! Rules about a single file: sizes, docs, leftovers, limits, and what the world must not contain.
 
 use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
-/// Lines of a file of code, tests included. Longer ones are two files.
+/// Maximum length of a code file in lines, including tests; split longer files.
 const FILE_LINES: usize = 500;
-/// Lines of a function, from its name to its closing brace. It has fewer.
+/// Functions must be shorter than this, from the name to the closing brace, in lines.
 const FUNCTION_LINES: usize = 70;
-/// Extensions of files that people write as code.
+/// Extensions of files with hand-written code.
 const CODE: [&str; 7] = ["rs", "js", "mjs", "sh", "py", "lua", "css"];
 /// Files of code that a script puts together from parts which keep these rules.
 const MADE: [&str; 1] = ["scripts/wireshark/tickwire.lua"];

@@ -1,11 +1,10 @@
-//! Rust source as tokens: enough of the language to tell code from comments, strings and tests.
+//! Splits Rust source into tokens, enough to distinguish code from comments, strings and tests.
 //!
-//! Comes in: the text of a file. Goes out: tokens with their lines, where the tests are, where functions begin and end.
-//! Never: a syntax tree; the compiler checks the syntax.
+//! It also finds tests and functions. There is no syntax tree; the compiler checks the syntax.
 
 use std::ops::Range;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A name or keyword.

@@ -1,7 +1,4 @@
-//! The repository's own files, as a clone has them.
-//!
-//! Comes in: the folder of the package. Goes out: every text file that is not named in `.gitignore`. Never: a file that a
-//! build made.
+//! The repository's own files, as in a clone: every text file that `.gitignore` does not name.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +7,7 @@ use std::path::Path;
 pub struct File {
     /// Path from the repository's root, with `/` on every system.
     pub path: String,
-    /// All of it.
+    /// The contents.
     pub text: String,
 }
 

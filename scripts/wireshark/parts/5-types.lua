@@ -142,8 +142,8 @@ local F = {
     guess = ProtoField.string("tickwire.dialect.guess", "Dialect"),
     length = ProtoField.uint32("tickwire.length", "Length"),
     rule = ProtoField.string("tickwire.rule", "Broken rule"),
-    address = ProtoField.string("tickwire.rule.address", "Written in"),
-    answer = ProtoField.string("tickwire.rule.answer", "Answer"),
+    address = ProtoField.string("tickwire.rule.address", "Defined in"),
+    answer = ProtoField.string("tickwire.rule.answer", "Response"),
     not_read = ProtoField.uint32("tickwire.not_read", "Bytes not read"),
     absent = ProtoField.string("tickwire.absent", "Nil"),
 }

@@ -10,8 +10,8 @@ local W = {
     tick = ProtoField.uint32("tickwire.world.tick", "Tick"),
     checksum = ProtoField.uint64("tickwire.world.checksum", "Checksum before the tick", base.HEX),
     seed = ProtoField.uint32("tickwire.world.seed", "Seed"),
-    map_size = ProtoField.uint32("tickwire.world.map_size", "Side of the map in px"),
-    tick_hz = ProtoField.uint32("tickwire.world.tick_hz", "Ticks a second"),
+    map_size = ProtoField.uint32("tickwire.world.map_size", "Side length of the map in px"),
+    tick_hz = ProtoField.uint32("tickwire.world.tick_hz", "Ticks per second"),
     code_hash = ProtoField.uint64("tickwire.world.code_hash", "Code hash", base.HEX),
     part = ProtoField.uint16("tickwire.world.part", "Part of the snapshot"),
     parts = ProtoField.uint16("tickwire.world.parts", "Parts of the snapshot"),
@@ -24,7 +24,7 @@ local W = {
     address = ProtoField.string("tickwire.world.address", "Address"),
     dialect = ProtoField.string("tickwire.world.dialect", "Dialect"),
     flags = ProtoField.uint8("tickwire.world.flags", "Session flags", base.HEX),
-    session = ProtoField.bytes("tickwire.world.session", "What the session remembers"),
+    session = ProtoField.bytes("tickwire.world.session", "State of the session"),
     lost = ProtoField.uint32("tickwire.world.lost_messages", "Messages lost"),
     lost_bytes = ProtoField.uint64("tickwire.world.lost_bytes", "Bytes lost"),
     port = ProtoField.uint16("tickwire.world.port", "Client's port"),
@@ -150,7 +150,7 @@ local RECORDS = {
         local branch = tree and tree:add_le(W.commands, view(from, 2))
         local names = {}
         for place = 1, count do names[place] = world_command(view, branch, read) end
-        if read.rest() > 0 then error({ at = read.at(), why = "the record goes on after its last command" }) end
+        if read.rest() > 0 then error({ at = read.at(), why = "the record has extra bytes after its last command" }) end
         return format("tick=%d checksum=%s commands=%d %s", view(at + 8, 4):le_uint(), view(at, 8):le_uint64():tohex(),
             count, concat(names, " "))
     end },

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// A stroke.
+/// A melee attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Swing {
     /// The player who swings.
@@ -20,7 +20,7 @@ pub struct Kit {
     pub weapons: Vec<u8>,
     /// Numbers of `rules::ITEMS`.
     pub items: Vec<u8>,
-    /// How many objects of each group stand, for groups with any.
+    /// The number of structures of each group, for groups with any.
     pub counts: BTreeMap<u8, u32>,
 }
 
@@ -47,9 +47,9 @@ pub struct Welcome {
     pub seed: u32,
     /// Side of the map, px.
     pub map_size_px: u32,
-    /// Ticks a second.
+    /// Ticks per second.
     pub tick_hz: u32,
-    /// Updates a second.
+    /// Updates per second.
     pub update_hz: u32,
     /// Distinguishes this start of the server from earlier ones.
     pub epoch: String,
@@ -277,7 +277,7 @@ pub struct OwnClan {
     pub is_owner: bool,
     /// Its members.
     pub members: Vec<u32>,
-    /// Players who ask to join; only the owner is told.
+    /// Players who ask to join; sent only to the owner.
     pub asks: Vec<u32>,
 }
 

@@ -76,7 +76,7 @@ fn growth(decoded: &Decoded<'_>) -> Option<Heard> {
     })
 }
 
-/// Strokes and their effects.
+/// Melee attacks and their effects.
 fn fight(decoded: &Decoded<'_>) -> Option<Heard> {
     let number = |name| decoded.get(name).and_then(whole);
     Some(match decoded.row.name.as_str() {

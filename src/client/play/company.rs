@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn founders_found_and_the_others_ask_where_there_is_a_clan() {
+    fn founders_found_clans_and_the_others_ask_to_join_one() {
         let mut picture = Picture::new();
         assert_eq!(wishes(false, &picture), []);
         let is_short = |wish: &Wish| {

@@ -33,7 +33,7 @@ pub(super) fn arm_for(picture: &Picture, goal: Goal) -> u8 {
     shooter.or_else(first).map_or(rules::FIRST_WEAPON, |weapon| weapon.id)
 }
 
-/// The size of a player as a target of a stroke, px.
+/// The size of a player as a target of a melee attack, px.
 pub(super) fn player_size_px() -> f64 {
     f64::from(rules::PLAYER_RADIUS_PX * rules::TARGET_PERCENT / 100)
 }
@@ -47,7 +47,7 @@ pub(super) fn others(picture: &Picture) -> impl Iterator<Item = (u32, &Known)> {
     others.map(|(id, known)| (*id, known))
 }
 
-/// Whether a stroke in that direction would hit, or nearly hit, a player.
+/// Whether a melee attack in that direction would hit, or nearly hit, a player.
 pub(super) fn hits_anyone(picture: &Picture, me: &Known, look: u16) -> bool {
     let arm = rules::weapon(arm_for(picture, Goal::Meeting));
     let range_px = arm.map_or(0.0, |weapon| f64::from(weapon.range_px));

@@ -66,7 +66,7 @@ fn a_stuck_bot_walks_around_the_obstacle() {
 }
 
 #[test]
-fn death_ends_all_and_a_new_life_begins_anew() {
+fn death_ends_the_current_goal_and_a_respawn_starts_over() {
     let mut player = player(1);
     wishes(&mut player, &picture(720.0), 0);
     assert_eq!(wishes(&mut player, &Picture { me: None, ..picture(720.0) }, 1), []);

@@ -193,7 +193,7 @@ fn find<'a>(dialect: &'a Dialect, name: &str) -> Result<&'a Row, String> {
     let has_code = |row: &&Row| row.code(dialect.name()).is_some_and(|code| code.to_string() == name);
     let by_code = dialect.rows(Direction::ToServer).find(has_code);
     by_code.or_else(|| dialect.row(Direction::ToServer, name)).ok_or_else(|| {
-        format!("{} has no packet {name:?} that a client can say; `packets` lists them", dialect.name())
+        format!("{} has no packet {name:?} that a client can send; `packets` lists them", dialect.name())
     })
 }
 
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_in_one_line() {
+    fn errors_are_one_line() {
         for (line, word) in [
             ("fly", "\"fly\""),
             ("welcome", "no packet"),

@@ -3,7 +3,7 @@
 /// The player's deeds, counted from the received packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Deeds {
-    /// Strokes that hit anything.
+    /// Melee attacks that hit anything.
     pub hits: u64,
     /// Units of all resources together: gathered, stolen, hunted.
     pub gathered: u64,

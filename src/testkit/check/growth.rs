@@ -1,8 +1,9 @@
 //! Checks equipment, upgrades and age, and counts what was built and chosen.
 //!
-//! An object was built when one more of its group stands. An upgrade was chosen when a new weapon
-//! or item appears that is not part of the initial equipment. In the first turn of a life MooMoo
-//! servers report the objects still standing from the previous one: these were not just built.
+//! An object was built when the count of its group rises by one. An upgrade was chosen when a new
+//! weapon or item appears that is not part of the initial equipment. In the first turn of a life
+//! MooMoo servers report the objects still standing from the previous one: these were not just
+//! built.
 
 use super::common::Common;
 use super::deeds::Deeds;
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn one_has_what_there_is_and_one_for_each_place() {
+    fn equipment_exists_and_has_one_entry_per_slot() {
         let twice = [offers(2, 2, None), bar(&[3, 5], true)];
         assert_eq!(heard(&twice).0, [Rule::Kit]);
         assert_eq!(heard(&[offers(1, 2, None), bar(&[0, 3, 6, 10, 99], false)]).0, [Rule::Kit]);

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn news_only_of_the_known() {
+    fn events_concern_only_known_players() {
         assert_eq!(after_birth(&[moved(11, 9, 1.0)]), [Rule::UpdateUnknown]);
         let full = Update { tick: 11, full: vec![pose(9, 500.0)], ..Update::default() };
         assert_eq!(after_birth(&[full]), [Rule::UpdateUnknown]);

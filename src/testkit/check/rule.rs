@@ -9,7 +9,7 @@ pub enum Rule {
     /// `setup`, then the client's own `add_player`, then updates; `spawned`, then the client's own
     /// enter, then its own record. Once, and again after each death.
     Birth,
-    /// A living player dies once, and is told nothing of its own body until it is born again.
+    /// A living player dies once, and receives nothing about its own body until it respawns.
     Death,
     /// The tick of an update is above that of the one before.
     TickBack,
@@ -17,7 +17,7 @@ pub enum Rule {
     EnterKnown,
     /// Only known players go out of view.
     LeaveUnknown,
-    /// News concerns only known players.
+    /// Events concern only known players.
     UpdateUnknown,
     /// No player occurs twice in one update.
     Twice,
@@ -76,7 +76,7 @@ pub enum Rule {
     ClanTwice,
     /// Players are in existing clans, owned by the stated player.
     ClanUnlisted,
-    /// The client's player is in its own clan, and only a clan member is told of mates.
+    /// The client's player is in its own clan, and only a clan member receives positions of mates.
     Mates,
     /// Members of one clan do each other no harm.
     MateHarm,

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shot_is_ones_own_when_it_is_near_and_goes_where_one_looks_and_no_turret_fires() {
+    fn a_shot_is_the_players_own_if_it_is_near_flies_in_its_direction_and_no_turret_fires() {
         let shots = |more: &[Heard]| heard(more).1.shots;
         assert_eq!(shots(&[begins(shot(0)), begins(shot(1))]), 2);
         assert_eq!(shots(&[Heard::TurretShot, begins(shot(0)), begins(shot(1))]), 1);

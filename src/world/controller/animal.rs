@@ -1,7 +1,7 @@
-//! The animal's controller: walks where it has decided to.
+//! The animal controller: walks where the animal has decided to go.
 //!
-//! Comes in: the body, the terrain, the constants of the tick rate. Goes out: the body one tick later. Never: a look at
-//! anyone else. What an animal decides, by looking around, is the world's business (`herd`).
+//! It never looks at another entity. The decisions of an animal, which depend on its surroundings,
+//! are made in `herd`.
 
 use crate::controller::walk::walk;
 use crate::entity::{Body, PlayerId};
@@ -11,24 +11,24 @@ use crate::rules::{self, AnimalKind, Rates};
 use crate::snapshot::SnapshotError;
 use crate::terrain::Terrain;
 
-/// What an animal is after.
+/// The goal of an animal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mood {
-    /// Walks about, and stands about.
+    /// It wanders and stands about.
     Wanders = 0,
-    /// Stands, and lets everyone pass: it has hunted in vain.
+    /// It stands and ignores everyone, after an unsuccessful hunt.
     Rests = 1,
-    /// Runs from who hurt it.
+    /// It flees from its attacker.
     Flees = 2,
-    /// Runs after its prey.
+    /// It chases its prey.
     Hunts = 3,
 }
 
 impl Mood {
-    /// All of them, in the order of their numbers.
+    /// All moods, in order of their numbers.
     pub const ALL: [Mood; 4] = [Mood::Wanders, Mood::Rests, Mood::Flees, Mood::Hunts];
 
-    /// How fast it goes, in hundredths of the speed at which it walks about.
+    /// The speed, in hundredths of the wandering speed.
     pub const fn pace_percent(self) -> u32 {
         match self {
             Mood::Wanders | Mood::Rests => 100,
@@ -50,30 +50,30 @@ impl Field for Mood {
     }
 }
 
-/// What an animal is and does. Times are in thirds of a millisecond.
+/// The state of an animal. Times are in thirds of a millisecond.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Animal {
-    /// What it is.
+    /// The kind of animal.
     pub kind: AnimalKind,
-    /// Whether nature placed it: then it comes back after death.
+    /// Whether nature placed it, so that it respawns after death.
     pub natural: bool,
-    /// What it is after.
+    /// Its current goal.
     pub mood: Mood,
-    /// Whom it hunts, while it hunts.
+    /// Its prey, while it hunts.
     pub prey: Option<PlayerId>,
-    /// Where it walks; `None` stands.
+    /// The direction in which it walks; `None` stands.
     pub direction: Option<Angle>,
-    /// Time until it changes its mind by itself; of a dead one, until it comes back.
+    /// Time until it changes its goal by itself; for a dead animal, until it respawns.
     pub wait: u32,
     /// Time until it looks around.
     pub look_wait: u16,
-    /// Time until it can strike.
+    /// Time until it can attack.
     pub strike_wait: u16,
     /// Time until a touch can hurt it again.
     pub touch_wait: u16,
-    /// It is in a trap and cannot move.
+    /// Whether it is in a trap and cannot move.
     pub held: bool,
-    /// It was pushed or appeared in the last tick, so it must see to where it stands now.
+    /// Whether it was pushed or spawned in the last tick, so that it must check its position now.
     pub stirred: bool,
 }
 
@@ -92,7 +92,7 @@ fields!(Animal:
 );
 
 impl Animal {
-    /// One that has just appeared, and stands for so long.
+    /// A newly spawned animal, which stands for that time.
     pub(crate) fn new(kind: AnimalKind, natural: bool, wait: u32) -> Animal {
         Animal {
             kind,
@@ -109,13 +109,14 @@ impl Animal {
         }
     }
 
-    /// Whether a turn on land would change nothing: it is dead, or it stands, is at rest, and nobody pushed it.
+    /// Whether a tick would change nothing: it is dead, or it stands, is at rest, and was not
+    /// pushed.
     pub fn is_asleep(&self, body: &Body) -> bool {
         let rests = self.direction.is_none() && body.vx.0 == 0 && body.vy.0 == 0;
         body.health == 0 || rests && !self.stirred
     }
 
-    /// One tick of walking. It looks where it goes.
+    /// Walks for one tick. An animal looks in the direction in which it walks.
     pub(crate) fn act(&mut self, body: &mut Body, terrain: &Terrain, rates: &Rates) {
         self.stirred = false;
         if self.held {
@@ -127,8 +128,8 @@ impl Animal {
         walk(body, self.direction.map(|angle| (angle, push)), terrain, rates);
     }
 
-    /// Its acceleration, from that of a player, whose friction it shares: its steady speed is then the table's, at the
-    /// pace of its mood.
+    /// Its acceleration, derived from that of a player, whose friction it shares, so that it
+    /// reaches the speed in the table, scaled by its mood.
     fn push(&self, acceleration: i32) -> i32 {
         let speed = i64::from(self.kind.animal().speed_px_per_s * self.mood.pace_percent());
         (i64::from(acceleration) * speed / i64::from(100 * rules::SPEED_PX_PER_S)) as i32

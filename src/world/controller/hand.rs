@@ -1,36 +1,36 @@
-//! A player's hand: what it holds, and when it may swing again.
-//!
-//! Comes in: the length of a tick. Goes out: whether it can swing in it. Never: whom the stroke hits (see `fight`).
+//! A player's hand: what it holds, and when it can swing again. `fight` determines what a swing
+//! hits.
 
 use crate::command::Selection;
 use crate::fields::fields;
 use crate::rules;
 
-/// What a player does with its hand.
+/// The state of a player's hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hand {
-    /// What it holds: a number of [`rules::WEAPONS`].
+    /// The weapon: a number of [`rules::WEAPONS`].
     pub weapon: u8,
-    /// The item that it holds in place of the weapon: a number of [`rules::ITEMS`].
+    /// The item held in place of the weapon: a number of [`rules::ITEMS`].
     pub item: Option<u8>,
-    /// Whether it swings whenever it can: the button is down.
+    /// Whether it attacks continuously: the button is down.
     pub attacking: bool,
-    /// The button was pressed and that press has not led to a stroke yet. It counts in its tick even if the button was let
-    /// go before, and one tick longer while the weapon still reloads.
+    /// Whether the button was pressed and that press has not led to a swing yet. It counts in its
+    /// tick even if the button was released before, and one tick longer while the weapon still
+    /// reloads.
     pub pressed: bool,
-    /// Time until it can swing, in thirds of a millisecond; 0 when it can.
+    /// Time until it can swing, in thirds of a millisecond; 0 if it can swing now.
     pub wait: u16,
 }
 
 fields!(Hand: weapon: u8, item: Option<u8>, attacking: bool, pressed: bool, wait: u16);
 
 impl Hand {
-    /// A hand at rest that holds what everyone begins with.
+    /// A hand at rest that holds the initial weapon.
     pub(crate) fn new() -> Hand {
         Hand { weapon: rules::FIRST_WEAPON, item: None, attacking: false, pressed: false, wait: 0 }
     }
 
-    /// Takes something of one's own into the hand; an item that is in it already is put away.
+    /// Takes a weapon or item into the hand; selecting the held item puts it away.
     pub(crate) fn select(&mut self, what: Selection) {
         match what {
             Selection::Weapon(id) => {
@@ -41,15 +41,16 @@ impl Hand {
         }
     }
 
-    /// The button is pressed or let go.
+    /// The button is pressed or released.
     pub(crate) fn attack(&mut self, on: bool) {
         self.attacking = on;
         self.pressed |= on;
     }
 
-    /// Lets one tick pass. When it can swing in it, that is what of the tick counts for the stroke after that: what is left
-    /// beyond the wait, so that the mean time between two strokes is the weapon's, whatever the tick rate. It does not
-    /// count while nobody swings: nobody can save up strokes.
+    /// Advances the timer by one tick. If the hand can swing in this tick, returns the part of the
+    /// tick beyond the timer, which counts towards the next swing, so that the average interval
+    /// between swings is the weapon's at every tick rate. The part is lost if the hand does not
+    /// swing, so swings cannot be saved up.
     pub(crate) fn pass(&mut self, tick_thirds: u16) -> Option<u16> {
         let waited = self.wait.min(tick_thirds);
         self.wait -= waited;
@@ -61,18 +62,19 @@ impl Hand {
         self.is_busy() && self.item.is_none()
     }
 
-    /// Whether its button is down, or was pressed for a stroke that is still to come.
+    /// Whether its button is down, or a press has not led to a swing yet.
     pub(crate) fn is_busy(&self) -> bool {
         self.attacking || self.pressed
     }
 
-    /// Ends a tick without a stroke. A press goes on to count only if the weapon will be ready within the next tick: whoever
-    /// clicks as often as the weapon reloads loses no click to the way that clicks and ticks fall, and an early click is lost.
+    /// Ends a tick without a swing. A press is kept only if the weapon will be ready within the
+    /// next tick: a player who clicks as fast as the weapon reloads loses no click to the alignment
+    /// of clicks and ticks, but an earlier click is lost.
     pub(crate) fn rest(&mut self, tick_thirds: u16) {
         self.pressed &= self.wait > 0 && self.wait <= tick_thirds;
     }
 
-    /// Swings; so much of the time until the next stroke has passed.
+    /// Swings; that much of the time until the next swing has already passed.
     pub(crate) fn swing(&mut self, passed: u16) {
         self.pressed = false;
         self.wait = rules::weapon_or_first(self.weapon).period_thirds().saturating_sub(passed);

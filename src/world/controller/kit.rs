@@ -1,22 +1,20 @@
-//! What a player has to use: weapons, items, and what of them stands.
-//!
-//! Comes in: choices. Goes out: what there is to choose and to use. Never: what using it does.
+//! A player's kit: weapons, items, and the number of its structures.
 
 use crate::fields::fields;
 use crate::rules::{self, Group, Item, Weapon, CHOICE_ITEMS, GROUPS};
 
-/// What a player has to use.
+/// What a player can use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kit {
-    /// The first and the second weapon: numbers of [`rules::WEAPONS`].
+    /// The primary and the secondary weapon: numbers of [`rules::WEAPONS`].
     pub weapons: [Option<u8>; 2],
-    /// One item for each group: numbers of [`rules::ITEMS`].
+    /// One item per group: numbers of [`rules::ITEMS`].
     pub items: [Option<u8>; GROUPS],
-    /// How many of each group stand on the map.
+    /// The number of structures of each group.
     pub built: [u8; GROUPS],
-    /// Half points that they pay in a second, together.
+    /// The income from structures, in half points per second.
     pub income_halves: u16,
-    /// What they have paid of the next point: half points times thirds of a millisecond.
+    /// The income towards the next point: half points times thirds of a millisecond.
     pub earned: u16,
 }
 
@@ -28,10 +26,10 @@ fields!(Kit:
     earned: u16,
 );
 
-/// What has to be paid for a point: two halves, times the 3,000 thirds of a second.
+/// The income that makes a point: two half points times the 3,000 thirds of a second.
 pub(crate) const EARNED_MOST: u16 = 6_000;
 
-/// What is chosen at an age.
+/// An upgrade that a player can choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Weapon(&'static Weapon),
@@ -39,7 +37,7 @@ pub(crate) enum Choice {
 }
 
 impl Choice {
-    /// The choice of that number, if there is one.
+    /// The upgrade with that number, if there is one.
     pub(crate) fn from_number(number: u8) -> Option<Choice> {
         match number.checked_sub(CHOICE_ITEMS) {
             None => rules::weapon(number).map(Choice::Weapon),
@@ -56,7 +54,7 @@ impl Choice {
 }
 
 impl Kit {
-    /// What everyone begins with.
+    /// The initial kit.
     pub(crate) fn new() -> Kit {
         let mut kit = Kit {
             weapons: [None; 2],
@@ -69,7 +67,7 @@ impl Kit {
         kit
     }
 
-    /// What everyone begins with, and what stands stays.
+    /// The initial weapons and items, with the current structures.
     pub(crate) fn begin_again(&mut self) {
         self.weapons = [Some(rules::FIRST_WEAPON), None];
         self.items = [None; GROUPS];
@@ -78,14 +76,14 @@ impl Kit {
         }
     }
 
-    /// The numbers of what an age offers to who has this.
+    /// The numbers of the upgrades that an age offers with this kit.
     pub fn offers(&self, age: u8) -> impl Iterator<Item = u8> + '_ {
         let weapons = rules::WEAPONS.iter().map(|weapon| weapon.id);
         let items = rules::ITEMS.iter().map(|item| item.id + CHOICE_ITEMS);
         weapons.chain(items).filter(move |number| self.is_offered(*number, age))
     }
 
-    /// Whether an age offers that choice to who has this.
+    /// Whether an age offers that upgrade with this kit.
     pub(crate) fn is_offered(&self, number: u8, age: u8) -> bool {
         Choice::from_number(number).map_or(false, |choice| {
             let has = || match choice {
@@ -96,7 +94,7 @@ impl Kit {
         })
     }
 
-    /// Takes what was chosen in place of what was there.
+    /// Replaces the previous weapon or item with the chosen one.
     pub(crate) fn take(&mut self, choice: Choice) {
         match choice {
             Choice::Weapon(weapon) => self.weapons[usize::from(weapon.slot)] = Some(weapon.id),
@@ -104,35 +102,35 @@ impl Kit {
         }
     }
 
-    /// Whether this weapon is there.
+    /// Whether the kit has this weapon.
     pub fn has_weapon(&self, id: u8) -> bool {
         self.weapons.contains(&Some(id))
     }
 
-    /// Whether this item is there.
+    /// Whether the kit has this item.
     pub fn has_item(&self, id: u8) -> bool {
         self.items.contains(&Some(id))
     }
 
-    /// Counts something that was built.
+    /// Counts a new structure.
     pub(crate) fn count(&mut self, item: &Item) {
         self.built[item.group as usize] += 1;
         self.income_halves += item.pays_halves;
     }
 
-    /// Counts something that is gone.
+    /// Counts a removed structure.
     pub(crate) fn discount(&mut self, item: &Item) {
         let built = &mut self.built[item.group as usize];
         *built = built.saturating_sub(1);
         self.income_halves = self.income_halves.saturating_sub(item.pays_halves);
     }
 
-    /// Whether one more of the group may stand.
+    /// Whether one more structure of the group is allowed.
     pub(crate) fn may_build(&self, group: Group) -> bool {
         self.built[group as usize] < group.limit()
     }
 
-    /// Lets one tick pass. Returns the points that were paid in it.
+    /// Advances the income by one tick. Returns the points paid in it.
     pub(crate) fn pay(&mut self, tick_thirds: u16) -> u32 {
         let earned = u32::from(self.earned) + u32::from(self.income_halves) * u32::from(tick_thirds);
         self.earned = (earned % u32::from(EARNED_MOST)) as u16;

@@ -1,10 +1,11 @@
-//! Controllers: who may act on a body.
+//! Controllers: the code that moves bodies.
 //!
-//! Comes in: a body, the terrain around it, the constants of the tick rate. Goes out: the body one tick later.
-//! Never: another body. What two bodies do to each other is the world's business (`step`).
+//! A controller's input is a body, the terrain around it and the constants of the tick rate; its
+//! output is the body one tick later. A controller never looks at another body: interactions are in
+//! `step`.
 //!
-//! That is why [`crate::Entity::act`] is also dead reckoning: a client that hears nothing of an entity runs its controller on the terrain
-//! that it knows. It is the same code that the server's tick runs.
+//! So [`crate::Entity::act`] also serves as dead reckoning: a client without news of an entity runs
+//! its controller on the terrain that it knows, with the same code as the server's tick.
 
 pub mod animal;
 pub mod growth;
@@ -28,14 +29,14 @@ pub use structure::Structure;
 use crate::body::Body;
 use crate::fields::{Field, Reader, Sink, SnapshotError};
 
-/// The one controller of an entity.
+/// The controller of an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Controller {
-    /// Walks where its player wants.
+    /// Walks as its player commands.
     Player(Player),
-    /// Stands where the map put it, and sleeps.
+    /// Stands where the map placed it, and sleeps.
     Scenery(Scenery),
-    /// Stands where a player built it, and sleeps.
+    /// Stands where it was built, and sleeps.
     Structure(Structure),
     /// Wanders, flees or hunts.
     Animal(Animal),
@@ -44,7 +45,7 @@ pub enum Controller {
 }
 
 impl Controller {
-    /// Whether a turn on land would change nothing. Who sleeps costs the tick nothing.
+    /// Whether a tick would change nothing. A sleeping entity costs the tick nothing.
     pub fn is_asleep(&self, body: &Body) -> bool {
         match self {
             Controller::Player(player) => player.is_asleep(body),
@@ -54,7 +55,7 @@ impl Controller {
         }
     }
 
-    /// Whether a river would carry it away, also while it sleeps.
+    /// Whether a river would carry it away, even while it sleeps.
     pub(crate) fn floats(&self, body: &Body) -> bool {
         match self {
             Controller::Player(player) => player.alive && !player.ground.held,

@@ -1,7 +1,6 @@
-//! The player's controller: walks where the player wants.
+//! The player controller: walks as the player commands.
 //!
-//! Comes in: the body, the terrain, the constants of the tick rate. Goes out: the body one tick later.
-//! Never: a look at anyone else, so that it can be run by whoever knows only this one player.
+//! It never looks at another entity, so a client can run it for a player without knowing any other.
 
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, Rates};
 use crate::terrain::Terrain;
 
-/// What a player wants and has.
+/// The state of a player.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Player {
     /// Shown above the body; may be empty.
@@ -24,33 +23,35 @@ pub struct Player {
     pub skin: u8,
     /// The tick in which it joined.
     pub joined_tick: u32,
-    /// The last sequence applied; 0 before the first.
+    /// The sequence of the last command applied; 0 before the first.
     pub sequence: u64,
-    /// Where it walks; `None` stands.
+    /// The direction in which it walks; `None` stands.
     pub direction: Option<Angle>,
-    /// It was pushed or appeared in the last tick, so it must see to where it stands now.
+    /// Whether it was pushed or spawned in the last tick, so that it must check its position now.
     pub stirred: bool,
-    /// Slowness: this of [`rules::SLOW_WHOLE`] parts of its speed are missing.
+    /// Slowness: the share of its speed that is lost, in parts of [`rules::SLOW_WHOLE`].
     pub slow: u16,
-    /// Whether it plays.
+    /// Whether it is alive.
     pub alive: bool,
-    /// Time until a point of health comes back, in thirds of a millisecond. Counts only while some is missing.
+    /// Time until a health point is regained, in thirds of a millisecond. It counts only while
+    /// health is missing.
     pub heal_wait: u16,
-    /// What it does with its hand.
+    /// Its hand.
     pub hand: Hand,
-    /// What it has to use.
+    /// Its weapons, items and structure counts.
     pub kit: Kit,
-    /// What the place where it stands does to it.
+    /// The effects of structures at its position.
     pub ground: Ground,
-    /// What is in its blood.
+    /// Its poison.
     pub poison: Poison,
-    /// The clan that it is in.
+    /// Its clan.
     pub clan: Option<ClanId>,
     /// The clan that it asks to join.
     pub asks: Option<ClanId>,
-    /// How far it has grown.
+    /// Its age and experience.
     pub growth: Growth,
-    /// What it has and has not spent, by [`rules::Resource`]. Its gold is its place on the leaderboard as well.
+    /// Resources gathered and not spent, by [`rules::Resource`]. Gold also determines the place on
+    /// the leaderboard.
     pub resources: [u32; 4],
     /// Players killed.
     pub kills: u32,
@@ -77,23 +78,23 @@ fields!(Player:
     kills: u32,
 );
 
-/// What the place where a player stands does to it.
+/// The effects of structures at a player's position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ground {
-    /// It is in a trap and cannot move.
+    /// Whether it is in a trap and cannot move.
     pub held: bool,
-    /// It is on a healing pad.
+    /// Whether it is on a healing pad.
     pub healing: bool,
     /// Time until a touch can hurt it again, in thirds of a millisecond.
     pub touch_wait: u16,
 }
 
-/// Poison that goes on hurting.
+/// Poison, which hurts repeatedly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Poison {
-    /// Whose doing it is.
+    /// The player responsible.
     pub by: PlayerId,
-    /// How many times it still hurts.
+    /// The number of times that it will still hurt.
     pub doses: u8,
     /// Time until it hurts next, in thirds of a millisecond.
     pub wait: u16,
@@ -104,7 +105,7 @@ fields!(Poison: by: PlayerId, doses: u8, wait: u16);
 fields!(Ground: held: bool, healing: bool, touch_wait: u16);
 
 impl Player {
-    /// One that has just come into the game.
+    /// A player that has just joined.
     pub(crate) fn new(name: &str, skin: u8, tick: u32) -> Player {
         Player {
             name: Arc::from(name),
@@ -112,7 +113,7 @@ impl Player {
             joined_tick: tick,
             sequence: 0,
             direction: None,
-            // It looks about once, in case there was no room for it.
+            // It checks its position once, in case there was no space for it.
             stirred: true,
             slow: 0,
             alive: true,
@@ -129,18 +130,19 @@ impl Player {
         }
     }
 
-    /// The ages that it may choose from now. One that has nothing for its kit is none of them, and gives no point.
+    /// The number of ages whose upgrade it may choose now. An age that offers nothing for its kit
+    /// does not count.
     pub(crate) fn choices(&self) -> impl Iterator<Item = u8> + '_ {
         self.growth.waiting().filter(move |age| self.kit.offers(*age).next().is_some())
     }
 
-    /// The first of them; without any, the age that comes next.
+    /// The first of these ages; if there are none, the next age.
     pub(crate) fn choice_age(&self) -> u8 {
         let next = self.growth.choice_age.max(self.growth.age.saturating_add(1));
         self.choices().next().unwrap_or(next.min(rules::LAST_CHOICE_AGE + 1))
     }
 
-    /// Takes what an age offers. What it replaces is no longer in the hand.
+    /// Takes an upgrade that an age offers. A replaced weapon or item is removed from the hand.
     pub(crate) fn choose(&mut self, choice: Choice) {
         let hand = &mut self.hand;
         match choice {
@@ -154,13 +156,14 @@ impl Player {
         self.kit.take(choice);
     }
 
-    /// Whether a turn on land would change nothing: it is dead, or it stands, is at rest and not slowed, and nobody pushed it.
+    /// Whether a tick would change nothing: it is dead, or it stands, is at rest, is not slowed,
+    /// and was not pushed.
     pub fn is_asleep(&self, body: &Body) -> bool {
         let rests = self.direction.is_none() && body.vx.0 == 0 && body.vy.0 == 0;
         !self.alive || rests && self.slow == 0 && !self.stirred
     }
 
-    /// One tick of walking.
+    /// Walks for one tick.
     pub(crate) fn act(&mut self, body: &mut Body, terrain: &Terrain, rates: &Rates) {
         self.stirred = false;
         self.slow = self.slow.saturating_sub(rules::SLOW_RECOVERY * rates.tick_thirds);
@@ -172,7 +175,7 @@ impl Player {
         walk(body, way, terrain, rates);
     }
 
-    /// What is left of an acceleration by slowness and by the weight of what is in the hand.
+    /// An acceleration, reduced by slowness and by the weight of the weapon or item in the hand.
     fn hindered(&self, acceleration: i32) -> i32 {
         let percent = i64::from(match self.hand.item {
             Some(_) => rules::ITEM_SPEED_PERCENT,

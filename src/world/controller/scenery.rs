@@ -1,11 +1,9 @@
-//! The controller of what nature placed: it stands and sleeps.
-//!
-//! Comes in: nothing. Goes out: nothing. Never: a turn. What sleeps is not visited by the tick at all.
+//! The controller of scenery, which stands and sleeps. The tick does not visit sleeping entities.
 
 use crate::fields::{fields, scalar};
 use crate::rules::{self, Resource};
 
-/// What nature placed. The numbers are those of the wire.
+/// The kinds of scenery. The numbers are those of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SceneryKind {
     /// Wood.
@@ -21,16 +19,16 @@ pub enum SceneryKind {
 scalar!(SceneryKind, 1, |value| *value as u64, |raw| SceneryKind::from_number(raw as u8));
 
 impl SceneryKind {
-    /// All of them, in the order of their numbers.
+    /// All kinds, in order of their numbers.
     pub const ALL: [SceneryKind; 4] =
         [SceneryKind::Tree, SceneryKind::Bush, SceneryKind::Rock, SceneryKind::Gold];
 
-    /// The kind of that number.
+    /// The kind with that number.
     pub fn from_number(number: u8) -> Option<SceneryKind> {
         SceneryKind::ALL.get(usize::from(number)).copied()
     }
 
-    /// What it gives when it is struck.
+    /// The resource that it gives when hit.
     pub fn gives(self) -> Resource {
         match self {
             SceneryKind::Tree => Resource::Wood,
@@ -40,7 +38,7 @@ impl SceneryKind {
         }
     }
 
-    /// The sizes in which it grows: radii of its picture, pixels.
+    /// The possible sizes: radii of its picture, in pixels.
     pub fn scales_px(self) -> &'static [i32] {
         match self {
             SceneryKind::Tree => &rules::TREE_SCALES_PX,
@@ -49,7 +47,7 @@ impl SceneryKind {
         }
     }
 
-    /// The radius of what one runs into, for a picture of that radius, pixels.
+    /// The radius of the solid part, for a picture with that radius, in pixels.
     pub fn radius_px(self, scale_px: i32) -> i32 {
         match self {
             SceneryKind::Tree | SceneryKind::Bush => scale_px * rules::LEAF_RADIUS_PERCENT / 100,
@@ -58,12 +56,12 @@ impl SceneryKind {
     }
 }
 
-/// What a thing of nature is.
+/// The state of a scenery object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenery {
-    /// What it is.
+    /// The kind.
     pub kind: SceneryKind,
-    /// How large it is drawn: the radius of the picture, pixels. The body's radius is what one runs into.
+    /// The size: the radius of the picture, in pixels. The body's radius is that of the solid part.
     pub scale_px: i32,
 }
 

@@ -1,7 +1,7 @@
-//! The projectile's controller: flies straight until it has flown its way.
+//! The projectile controller: flies straight until it reaches its range.
 //!
-//! Comes in: the body, the constants of the tick rate. Goes out: the body one tick later. Never: a look at what is in the
-//! way (see `shoot`), so that whoever heard of the shot knows where it is.
+//! It does not look at obstacles (see `shoot`), so a client that knows a projectile can compute its
+//! position.
 
 use crate::entity::{Body, EntityId};
 use crate::fields::fields;
@@ -9,27 +9,27 @@ use crate::fixed::Fixed;
 use crate::rules::{self, Projectile, Rates};
 use crate::trig::{cosine, sine};
 
-/// What was shot. The body's owner is the player whose shot it is, also when a turret fired it.
+/// The state of a projectile. Its body belongs to a player even if a turret fired it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shot {
-    /// What it is: a number of [`crate::rules::PROJECTILES`].
+    /// The kind: a number of [`crate::rules::PROJECTILES`].
     pub kind: u8,
-    /// What it came from: a player's entity, or a turret.
+    /// The player's entity or the turret that fired it.
     pub by: EntityId,
-    /// How far it still flies.
+    /// The remaining range.
     pub left: Fixed,
 }
 
 fields!(Shot: kind: u8, by: EntityId, left: Fixed);
 
 impl Shot {
-    /// How far it flies in the next tick.
+    /// The distance of the next tick.
     pub(crate) fn way(&self, rates: &Rates) -> Fixed {
         let speed = rules::projectile(self.kind).map_or(Fixed::ZERO, |kind| speed(kind, rates));
         speed.min(self.left)
     }
 
-    /// One tick of flying.
+    /// Flies for one tick.
     pub(crate) fn act(&mut self, body: &mut Body, rates: &Rates) {
         let way = self.way(rates);
         let (x, y) = along(body, way);
@@ -38,18 +38,18 @@ impl Shot {
     }
 }
 
-/// Pixels in a tick. Rounded up, so that a range that is a whole number of ticks is not flown in one more.
+/// Pixels per tick. Rounded up, so that a range of a whole number of ticks does not take one more.
 fn speed(kind: &Projectile, rates: &Rates) -> Fixed {
     let (px_per_s, hz) = (i64::from(kind.speed_px_per_s) << 16, i64::from(rates.hz));
     Fixed(((px_per_s + hz - 1) / hz) as i32)
 }
 
-/// The velocity of such a projectile that flies where the body looks.
+/// The velocity of a projectile that flies in the direction of the body.
 pub(crate) fn velocity(kind: &Projectile, body: &Body, rates: &Rates) -> (Fixed, Fixed) {
     along(body, speed(kind, rates))
 }
 
-/// A way where the body looks.
+/// A vector in the direction of the body.
 fn along(body: &Body, way: Fixed) -> (Fixed, Fixed) {
     (way.times(cosine(body.heading)), way.times(sine(body.heading)))
 }

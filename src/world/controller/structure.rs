@@ -1,15 +1,14 @@
-//! The controller of what was built: it stands and sleeps.
-//!
-//! Comes in: nothing. Goes out: nothing. Never: a turn. What it does to others is the world's business (`touch`).
+//! The controller of structures, which stand and sleep. Their effects on other entities are in
+//! `touch`.
 
 use crate::fields::fields;
 
-/// What was built.
+/// The state of a structure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Structure {
-    /// What it is: a number of [`crate::rules::ITEMS`].
+    /// The item: a number of [`crate::rules::ITEMS`].
     pub item: u8,
-    /// Time until it can shoot, if it does, in thirds of a millisecond.
+    /// Time until it can shoot, if it is a turret, in thirds of a millisecond.
     pub wait: u16,
 }
 

@@ -1,9 +1,9 @@
-//! Walking: what players and animals have in common.
+//! Walking, as players and animals share it.
 //!
-//! Comes in: a body, where it wants to go and how hard, the terrain. Goes out: the body one tick later. Never: a speed that
-//! depends on the tick rate.
+//! The speed does not depend on the tick rate.
 //!
-//! The land decides with: snow takes a quarter of every step, the river takes two thirds and carries everyone to the right.
+//! The biome has an effect: snow takes a quarter of the acceleration; the river takes two thirds
+//! and carries everyone to the right.
 
 use crate::entity::Body;
 use crate::fixed::{clamp_i32, square_root, Angle, Fixed};
@@ -11,12 +11,14 @@ use crate::rules::{self, Biome, Rates};
 use crate::terrain::Terrain;
 use crate::trig::{cosine, sine};
 
-/// One tick of walking: in that direction with that acceleration (pixels per tick, 16 binary places), or none.
+/// Walks for one tick: in that direction with that acceleration (in pixels per tick, with 16 binary
+/// places), or not at all.
 pub(crate) fn walk(body: &mut Body, way: Option<(Angle, i32)>, terrain: &Terrain, rates: &Rates) {
     let (old_vx, old_vy) = (bounded(body.vx), bounded(body.vy));
     (body.vx, body.vy) = (old_vx, old_vy);
     accelerate(body, way, terrain.bands().biome_at(body.y), rates);
-    // The mean of old and new speed: thus a start and a stop take the same way at each tick rate.
+    // The mean of the old and the new speed, so that starting and stopping cover the same distance
+    // at each tick rate.
     if terrain.walk(body, mean(old_vx, body.vx), mean(old_vy, body.vy)) {
         body.vx = body.vx.times(rates.contact);
         body.vy = body.vy.times(rates.contact);
@@ -38,7 +40,7 @@ fn accelerate(body: &mut Body, way: Option<(Angle, i32)>, land: Biome, rates: &R
     }
 }
 
-/// What the land leaves of an acceleration, in hundredths.
+/// The acceleration that remains in the biome, in hundredths.
 fn land_percent(land: Biome) -> i32 {
     match land {
         Biome::Snow => rules::SNOW_SPEED_PERCENT,
@@ -55,14 +57,15 @@ fn mean(a: Fixed, b: Fixed) -> Fixed {
     Fixed(clamp_i32((i64::from(a.0) + i64::from(b.0)) / 2))
 }
 
-/// The length of a way, in 1/65,536 px, rounded down.
+/// The length of a vector, in 1/65,536 px, rounded down.
 fn length(dx: Fixed, dy: Fixed) -> u32 {
     let square = |at: Fixed| u64::from(at.0.unsigned_abs()) * u64::from(at.0.unsigned_abs());
-    // At most the root of 2^63, which fits.
+    // At most the square root of 2^63, which fits.
     square_root(square(dx) + square(dy)) as u32
 }
 
-/// A speed that the sub-steps of one tick can follow. Friction takes more from this one than walking adds.
+/// A speed that the sub-steps of one tick can follow. At this speed, friction takes more than
+/// walking adds.
 pub(crate) fn bounded(velocity: Fixed) -> Fixed {
     let most = Fixed::from_px(rules::VELOCITY_MAX_PX);
     velocity.clamp(Fixed(-most.0), most)

@@ -1,12 +1,10 @@
-//! Growing up: how much experience each age takes.
-//!
-//! Comes in: an age. Goes out: a number of points. Never: a fraction.
+//! Ages, and the experience that each one needs.
 
 /// The last age.
 pub const MAX_AGE: u8 = 100;
 
-/// Experience from one age to the next, from age 1 on: 300 points, each step 1.2 times the one before, to the nearest,
-/// taken at the bound of a `u32` where it does not fit.
+/// Experience from one age to the next, from age 1 on: 300 points, each value 1.2 times the
+/// previous one, rounded to the nearest, at most the maximum of a `u32`.
 pub const XP_STEPS: [u32; MAX_AGE as usize - 1] = [
     300, 360, 432, 518, 622, 746, 896, 1075, 1290, 1548, 1858, 2229, 2675, 3210, 3852, 4622, 5547, 6656,
     7987, 9584, 11501, 13802, 16562, 19874, 23849, 28619, 34343, 41211, 49453, 59344, 71213, 85455, 102547,
@@ -19,14 +17,14 @@ pub const XP_STEPS: [u32; MAX_AGE as usize - 1] = [
     4294967295, 4294967295, 4294967295, 4294967295, 4294967295, 4294967295,
 ];
 
-/// Experience that takes somebody of this age to the next one; 0 at the last age.
+/// Experience from this age to the next; 0 at the last age.
 pub fn xp_next(age: u8) -> u32 {
     XP_STEPS.get(usize::from(age.max(1)) - 1).copied().unwrap_or(0)
 }
 
-/// The first age that offers something to choose.
+/// The first age that offers an upgrade.
 pub const FIRST_CHOICE_AGE: u8 = 2;
-/// The last age that offers something to choose.
+/// The last age that offers an upgrade.
 pub const LAST_CHOICE_AGE: u8 = 9;
-/// Choices below this number are weapons; from it on they are items, by number from 0.
+/// Upgrades below this number are weapons; from it on they are items, by number from 0.
 pub const CHOICE_ITEMS: u8 = 16;

@@ -1,11 +1,10 @@
-//! The animals, as one table.
-//!
-//! Comes in: a kind. Goes out: a row. Never: a rule; how a row is used is in `herd` and `controller::animal`.
+//! The table of animals. `herd` and `controller::animal` implement their behaviour.
 
 use super::Biome;
 use crate::fields::scalar;
 
-/// A kind of animal. The numbers are those of the wire; the one between belongs to an animal that this game does not have.
+/// A kind of animal. The numbers are those of the wire; the missing number belongs to an animal
+/// that this game does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AnimalKind {
     /// Flees.
@@ -18,30 +17,31 @@ pub enum AnimalKind {
     Wolf = 4,
 }
 
-/// What is the same for all animals of a kind.
+/// The properties of a kind of animal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Animal {
-    /// Which.
+    /// The kind.
     pub kind: AnimalKind,
-    /// In words, lower case.
+    /// The name, in lower case.
     pub name: &'static str,
-    /// How many live on a map of [`super::MAP_SIZE_PX`]; by its area on others, so that the smallest ones have none.
+    /// The number of animals on a map of [`super::MAP_SIZE_PX`]; on other sizes in proportion to
+    /// the area, so the smallest maps have none.
     pub count: u32,
     /// Health points.
     pub health: u16,
-    /// Speed when it walks about, pixels per second.
+    /// Speed when it wanders, in pixels per second.
     pub speed_px_per_s: u32,
-    /// Radius of its picture and of what one runs into, pixels.
+    /// Radius of its picture and its body, in pixels.
     pub radius_px: i32,
-    /// Health points that it takes at a stroke; 0 for one that flees.
+    /// Damage of an attack, in health points; 0 for an animal that flees.
     pub damage: u16,
-    /// Food for who kills it.
+    /// Food for the killer.
     pub food: u32,
-    /// Gold for who kills it.
+    /// Gold for the killer.
     pub gold: u32,
 }
 
-/// All of them, in the order of their numbers.
+/// All kinds, in order of their numbers.
 pub const ANIMALS: [Animal; 4] = [
     Animal {
         kind: AnimalKind::Cow,
@@ -92,12 +92,12 @@ pub const ANIMALS: [Animal; 4] = [
 scalar!(AnimalKind, 1, |value| *value as u64, |raw| AnimalKind::from_number(raw as u8));
 
 impl AnimalKind {
-    /// The kind of that number.
+    /// The kind with that number.
     pub fn from_number(number: u8) -> Option<AnimalKind> {
         ANIMALS.iter().map(|animal| animal.kind).find(|kind| *kind as u8 == number)
     }
 
-    /// The land where it lives.
+    /// The biome in which it lives.
     pub fn home(self) -> Biome {
         match self {
             AnimalKind::Cow | AnimalKind::Pig => Biome::Plains,
@@ -106,7 +106,7 @@ impl AnimalKind {
         }
     }
 
-    /// What is the same for all of this kind.
+    /// The properties of this kind.
     pub fn animal(self) -> &'static Animal {
         let [cow, pig, bull, wolf] = &ANIMALS;
         match self {
@@ -119,7 +119,7 @@ impl AnimalKind {
 }
 
 impl Animal {
-    /// Everything about it that decides what happens.
+    /// All of its properties that affect the simulation.
     pub(super) fn numbers(&self) -> [i32; 9] {
         let Animal { kind, name: _, count, health, speed_px_per_s, radius_px, damage, food, gold } = *self;
         [

@@ -1,11 +1,11 @@
-//! The kinds of land.
+//! The biomes.
 
-/// A kind of land. The numbers are those of the page.
+/// A biome. The numbers are those of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Biome {
     /// The north.
     Snow = 0,
-    /// What is not one of the others.
+    /// Everything else.
     Plains = 1,
     /// Across the middle.
     River = 2,

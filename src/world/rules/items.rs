@@ -1,36 +1,34 @@
-//! The items: what is eaten and what is built, as one table.
-//!
-//! Comes in: a number. Goes out: a row. Never: a rule; how a row is used is in `deeds`, `life` and `touch`.
+//! The table of items: food and structures. `deeds`, `life` and `touch` implement their effects.
 
-/// Items of one group take each other's place in a player's kit, and count together against the group's limit. The numbers
-/// are those of the wire.
+/// Items of a group replace each other in a player's kit, and count together towards the group's
+/// limit. The numbers are those of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
-    /// What is eaten.
+    /// Food.
     Food = 0,
-    /// What stands in the way.
+    /// Obstacles.
     Wall = 1,
-    /// What hurts who touches it.
+    /// Hurts players who touch it.
     Spikes = 2,
-    /// What pays.
+    /// Pays points to its owner.
     Mill = 3,
-    /// What holds who steps on it.
+    /// Holds players who step on it.
     Trap = 5,
-    /// What throws who steps on it.
+    /// Pushes players who step on it.
     Boost = 6,
-    /// What shoots at others.
+    /// Shoots at enemies.
     Turret = 7,
-    /// What heals who stands on it.
+    /// Heals players who stand on it.
     Heal = 9,
-    /// Where its owner plays again after death.
+    /// The place where its owner respawns.
     Spawn = 10,
 }
 
-/// How many numbers of groups there are, with those that this game does not use.
+/// The number of group numbers, including those that this game does not use.
 pub const GROUPS: usize = 14;
 
 impl Group {
-    /// All of them, in the order of their numbers.
+    /// All groups, in order of their numbers.
     pub const ALL: [Group; 9] = [
         Group::Food,
         Group::Wall,
@@ -43,7 +41,7 @@ impl Group {
         Group::Spawn,
     ];
 
-    /// How many of the group a player can have standing.
+    /// The maximum number of structures of the group per player.
     pub const fn limit(self) -> u8 {
         match self {
             Group::Food => 0,
@@ -58,7 +56,7 @@ impl Group {
         }
     }
 
-    /// Whether one runs into it, or over it.
+    /// Whether players run into it or walk over it.
     pub const fn is_solid(self) -> bool {
         matches!(self, Group::Wall | Group::Spikes | Group::Mill | Group::Turret)
     }
@@ -67,34 +65,34 @@ impl Group {
 /// An item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Its number on the wire.
+    /// The number on the wire.
     pub id: u8,
-    /// In words, lower case.
+    /// The name, in lower case.
     pub name: &'static str,
-    /// What it belongs to.
+    /// The group.
     pub group: Group,
-    /// The age that offers it; `None` for what everyone begins with.
+    /// The age that offers it; `None` if every player has it initially.
     pub age: Option<u8>,
-    /// The item that one must have to be offered it.
+    /// The item that a player must have to be offered it.
     pub needs: Option<u8>,
-    /// What it costs, by [`super::Resource`].
+    /// The cost, by [`super::Resource`].
     pub cost: [u32; 4],
-    /// Health points of what is built; for food those that it gives.
+    /// Health points of a structure; for food, the health points that it restores.
     pub health: u16,
-    /// Radius of the picture of what is built, and of the room that it needs, pixels.
+    /// Radius of a structure's picture, and of the space that it needs, in pixels.
     pub scale_px: i32,
-    /// Radius of what one runs into or steps on, pixels.
+    /// Radius of the part that players run into or step on, in pixels.
     pub radius_px: i32,
-    /// Health points that a touch takes from others than the owner.
+    /// Damage to enemies that touch it, in health points.
     pub damage: u16,
-    /// Half points that it pays to its owner in a second.
+    /// Income of its owner, in half points per second.
     pub pays_halves: u16,
-    /// Whether its touch poisons as well.
+    /// Whether touching it also poisons.
     pub poisons: bool,
 }
 
 impl Item {
-    /// Everything about it that decides what happens.
+    /// All of its properties that affect the simulation.
     pub(super) fn numbers(&self) -> [i32; 14] {
         let Item { id, name: _, group, age, needs, cost, health, scale_px, .. } = *self;
         let Item { radius_px, damage, pays_halves, poisons, .. } = *self;
@@ -119,7 +117,7 @@ impl Item {
     }
 }
 
-/// Food: what it costs and what it gives.
+/// A food item, with its cost and the health that it restores.
 const fn food(id: u8, name: &'static str, cost: u32, health: u16) -> Item {
     Item {
         group: Group::Food,
@@ -130,7 +128,7 @@ const fn food(id: u8, name: &'static str, cost: u32, health: u16) -> Item {
     }
 }
 
-/// Something that is built, as large to run into as it is drawn: health and scale.
+/// A structure whose solid radius is that of its picture, with its health and size.
 const fn built(
     id: u8,
     name: &'static str,
@@ -156,7 +154,7 @@ const fn built(
 
 use Group::{Boost, Heal, Mill, Spawn, Spikes, Trap, Turret, Wall};
 
-/// All of them, in the order of their numbers. Numbers that are missing belong to things that this game does not have.
+/// All items, in order of their numbers. Missing numbers belong to items that this game lacks.
 pub const ITEMS: [Item; 18] = [
     food(0, "apple", 10, 20),
     Item { age: Some(3), ..food(1, "cookie", 15, 40) },
@@ -199,10 +197,10 @@ pub const ITEMS: [Item; 18] = [
     Item { age: Some(9), radius_px: 22, ..built(20, "spawn pad", Spawn, [100, 0, 100, 0], (400, 45)) },
 ];
 
-/// The items of everyone: apple, wood wall, spikes, windmill.
+/// The initial items of every player: apple, wood wall, spikes, windmill.
 pub const FIRST_ITEMS: [u8; 4] = [0, 3, 6, 10];
 
-/// The item of that number, if there is one.
+/// The item with that number, if there is one.
 pub fn item(id: u8) -> Option<&'static Item> {
     ITEMS.binary_search_by_key(&id, |item| item.id).ok().map(|at| &ITEMS[at])
 }

@@ -1,6 +1,7 @@
-//! The unit of waiting.
+//! The unit of timers.
 
-/// Thirds of a millisecond: the unit of all waiting, since a tick is a whole number of them at each tick rate.
+/// Thirds of a millisecond: the unit of all timers, because a tick is a whole number of them at
+/// each tick rate.
 pub const fn thirds(ms: u16) -> u16 {
     ms * 3
 }

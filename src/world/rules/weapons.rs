@@ -1,62 +1,62 @@
-//! The weapons: what is swung, as one table.
-//!
-//! Comes in: a number. Goes out: a row. Never: a rule; how a row is used is in `fight`.
+//! The table of weapons. `fight` and `shoot` implement their effects.
 
 use super::time::thirds;
 
 /// A weapon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weapon {
-    /// Its number on the wire.
+    /// The number on the wire.
     pub id: u8,
-    /// In words, lower case.
+    /// The name, in lower case.
     pub name: &'static str,
-    /// Which of the two weapons of a player it can be: 0 for the first, 1 for the second.
+    /// The slot: 0 for a primary weapon, 1 for a secondary weapon.
     pub slot: u8,
-    /// The age that offers it; `None` for what everyone begins with.
+    /// The age that offers it; `None` if every player has it initially.
     pub age: Option<u8>,
-    /// The weapon that one must have to be offered it.
+    /// The weapon that a player must have to be offered it.
     pub needs: Option<u8>,
-    /// Health points that a stroke takes.
+    /// Damage of a swing, in health points.
     pub damage: u16,
-    /// How far it reaches beyond the rim of what it strikes, pixels.
+    /// Reach beyond the rim of the target, in pixels.
     pub range_px: i32,
-    /// Of what is struck in nature so much is gained.
+    /// Amount of a resource that a hit on scenery gives.
     pub gather: u32,
-    /// Time from one stroke to the next, milliseconds.
+    /// Time from one swing to the next, in milliseconds.
     pub period_ms: u16,
-    /// Speed of who holds it, in hundredths of the usual.
+    /// Speed of the player who holds it, in hundredths of the normal speed.
     pub speed_percent: i32,
-    /// Speed that a stroke gives beyond [`super::KNOCK_PX_PER_S`], pixels per second.
+    /// Knockback in addition to [`super::KNOCK_PX_PER_S`], in pixels per second.
     pub knock_px_per_s: i32,
-    /// Slowness that a stroke adds for who swings, in parts of [`super::SLOW_WHOLE`].
+    /// Slowness that a swing adds to the attacker, in parts of [`super::SLOW_WHOLE`].
     pub slow: u16,
-    /// Damage at what was built, in hundredths of the damage at players.
+    /// Damage to structures, in hundredths of the damage to players.
     pub built_percent: u16,
-    /// Gold that a stroke takes from a player and gives to who swings.
+    /// Gold that a hit takes from a player and gives to the attacker.
     pub steals: u32,
-    /// What it shoots in place of a stroke: a number of [`super::PROJECTILES`].
+    /// The projectile that it shoots: a number of [`super::PROJECTILES`]; such a weapon does not
+    /// swing.
     pub shoots: Option<u8>,
-    /// What a shot costs, by [`super::Resource`].
+    /// Cost of a shot, by [`super::Resource`].
     pub shot_cost: [u32; 4],
-    /// Speed that a shot gives to who shoots, away from where it goes, pixels per second.
+    /// Recoil: speed that a shot gives to the shooter, in pixels per second.
     pub recoil_px_per_s: i32,
-    /// What is left of harm that comes from before who holds it, in hundredths. Below 100 it is a shield, and strikes nothing.
+    /// Share of damage from the front that its holder takes, in hundredths. Below 100 it is a
+    /// shield, which cannot attack.
     pub shield_percent: u16,
 }
 
 impl Weapon {
-    /// Time from one stroke to the next, thirds of a millisecond.
+    /// Time from one swing to the next, in thirds of a millisecond.
     pub const fn period_thirds(&self) -> u16 {
         thirds(self.period_ms)
     }
 
-    /// What a stroke takes from what was built, health points.
+    /// Damage of a swing to structures, in health points.
     pub const fn built_damage(&self) -> u16 {
         (self.damage as u32 * self.built_percent as u32 / 100) as u16
     }
 
-    /// Everything about it that decides what happens.
+    /// All of its properties that affect the simulation.
     pub(super) fn numbers(&self) -> [i32; 20] {
         let Weapon {
             id,
@@ -105,7 +105,7 @@ impl Weapon {
     }
 }
 
-/// What everyone begins with, and what the others differ from.
+/// The initial weapon, which the other weapons modify.
 const HAMMER: Weapon = Weapon {
     id: 0,
     name: "tool hammer",
@@ -127,7 +127,7 @@ const HAMMER: Weapon = Weapon {
     shield_percent: 100,
 };
 
-/// A weapon of the first slot that the second age offers: damage, range, gather, period.
+/// A primary weapon that the second age offers: damage, range, gather, period.
 const fn first(
     id: u8,
     name: &'static str,
@@ -136,7 +136,8 @@ const fn first(
     Weapon { id, name, age: Some(2), damage, range_px, gather, period_ms, ..HAMMER }
 }
 
-/// A weapon that shoots: what, what a shot costs, the time between two, and the speed of who holds it.
+/// A weapon that shoots: the projectile, the cost of a shot, the period, and the speed of its
+/// holder.
 const fn shooter(
     id: u8,
     name: &'static str,
@@ -147,7 +148,7 @@ const fn shooter(
     Weapon { shoots, shot_cost, speed_percent, slot: 1, slow: 0, ..first(id, name, (0, 0, 0, period_ms)) }
 }
 
-/// All of them, in the order of their numbers.
+/// All weapons, in order of their numbers.
 pub const WEAPONS: [Weapon; 16] = [
     HAMMER,
     first(1, "hand axe", (30, 70, 2, 400)),
@@ -191,15 +192,15 @@ pub const WEAPONS: [Weapon; 16] = [
     },
 ];
 
-/// The first weapon of everyone.
+/// The initial primary weapon of every player.
 pub const FIRST_WEAPON: u8 = HAMMER.id;
 
-/// The weapon of that number, if there is one.
+/// The weapon with that number, if there is one.
 pub fn weapon(id: u8) -> Option<&'static Weapon> {
     WEAPONS.binary_search_by_key(&id, |weapon| weapon.id).ok().map(|at| &WEAPONS[at])
 }
 
-/// The weapon of that number; the first one of everyone when there is none.
+/// The weapon with that number; the initial weapon if there is none.
 pub(crate) fn weapon_or_first(id: u8) -> &'static Weapon {
     weapon(id).unwrap_or(&WEAPONS[0])
 }

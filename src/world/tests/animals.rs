@@ -64,7 +64,7 @@ pub(super) fn look(world: &mut World, at: usize) {
 }
 
 #[test]
-fn the_table_is_the_one_that_was_meant() {
+fn the_table_has_the_expected_values() {
     let rows = ANIMALS.map(|row| {
         let numbers = (row.count, row.health, row.speed_px_per_s, row.radius_px, row.damage);
         (row.kind as u8, row.name, numbers, row.food, row.gold, row.kind.home())
@@ -95,7 +95,7 @@ fn the_usual_map_has_36_animals_each_in_its_land_on_free_ground() {
 }
 
 #[test]
-fn other_maps_have_animals_by_their_area_and_the_same_things_as_without() {
+fn other_map_sizes_have_animals_by_area_and_unchanged_scenery() {
     for (map_size_px, counts) in [(1_440, [0, 0, 0, 0]), (7_200, [3, 3, 1, 2]), (32_000, [59, 59, 25, 35])] {
         let world = World::new(Identity { seed: 4, map_size_px, tick_hz: TickHz::Hz30 });
         let listed =
@@ -173,7 +173,7 @@ fn each_animal_looks_around_four_times_a_second_at_each_tick_rate() {
 }
 
 #[test]
-fn who_is_not_at_home_goes_home() {
+fn an_animal_outside_its_biome_returns() {
     let bands = world(1).bands();
     let way = |home, y_px| bands.way_home(home, Fixed::from_px(y_px)).map(|angle| angle.0);
     assert_eq!((way(Biome::Snow, 2_400), way(Biome::Snow, 2_401)), (None, Some(0xc000)));
@@ -191,7 +191,7 @@ fn who_is_not_at_home_goes_home() {
 }
 
 #[test]
-fn cows_and_pigs_flee_for_three_seconds_from_who_hurt_them() {
+fn cows_and_pigs_flee_from_an_attacker_for_three_seconds() {
     for rate in TickHz::ALL {
         for kind in [AnimalKind::Cow, AnimalKind::Pig] {
             let mut world = facing(rate, kind, 0);
@@ -216,7 +216,7 @@ fn cows_and_pigs_flee_for_three_seconds_from_who_hurt_them() {
 }
 
 #[test]
-fn hunters_see_800_px_far_and_lose_who_is_beyond_1000() {
+fn hunters_see_players_within_800_px_and_lose_them_beyond_1000() {
     for kind in HUNTERS {
         for (apart_px, hunts) in [(800, true), (801, false)] {
             let mut world = facing(TickHz::Hz30, kind, 0);
@@ -259,7 +259,7 @@ fn the_nearest_is_hunted_and_of_two_as_near_the_lower_number() {
 }
 
 #[test]
-fn cows_and_pigs_hunt_nobody() {
+fn cows_and_pigs_never_hunt() {
     for kind in [AnimalKind::Cow, AnimalKind::Pig] {
         let mut world = facing(TickHz::Hz30, kind, 10);
         wait(&mut world, 300);
@@ -285,7 +285,7 @@ fn hunters_strike_within_30_px_of_the_rims() {
 }
 
 #[test]
-fn hunters_strike_once_a_second_at_each_tick_rate_and_nobody_is_rewarded_for_a_death() {
+fn hunters_attack_once_a_second_at_each_tick_rate_and_their_kills_pay_nobody() {
     for rate in TickHz::ALL {
         for (kind, strokes) in [(AnimalKind::Bull, 5), (AnimalKind::Wolf, 13)] {
             let mut world = facing(rate, kind, 10);
@@ -330,7 +330,7 @@ fn a_hunter_gives_up_after_ten_seconds_without_a_stroke_and_rests() {
 }
 
 #[test]
-fn a_hunter_turns_on_who_hurts_it_from_afar() {
+fn a_hunter_attacks_a_player_that_hurts_it_from_afar() {
     let mut world = facing(TickHz::Hz30, AnimalKind::Bull, 0);
     body_mut(&mut world, 1).x = Fixed::from_px(5_950);
     world.hurt_animal(0, 5, Some(PlayerId(1)));
@@ -360,7 +360,7 @@ fn hunters_see_a_circle_and_no_square() {
 }
 
 #[test]
-fn the_nearest_is_who_is_nearest_in_a_straight_line() {
+fn the_nearest_player_has_the_least_euclidean_distance() {
     for (far, near) in [((100, 300), (250, 0)), ((300, -100), (0, 250)), ((200, 200), (-270, 10))] {
         let mut world = facing(TickHz::Hz30, AnimalKind::Wolf, 0);
         put(&mut world, 2, 9_000, 5_000);

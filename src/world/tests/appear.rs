@@ -70,7 +70,7 @@ fn there_are_256_animals_at_most() {
 }
 
 #[test]
-fn every_item_that_stands_appears_as_nobodys() {
+fn every_structure_can_be_spawned_without_an_owner() {
     for item in &ITEMS {
         let mut world = bare_world(TickHz::Hz30);
         let refusal = spawn(&mut world, Spawned::Item(item.id), 3_000, 3_000);
@@ -111,7 +111,7 @@ fn an_item_needs_the_room_that_building_needs() {
 }
 
 #[test]
-fn nobody_has_512_structures_at_most_and_no_kit_counts_them() {
+fn at_most_512_structures_have_no_owner_and_no_kit_counts_them() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 13_000, 13_000);
     for at in 0..512 {
@@ -137,7 +137,7 @@ fn numbers_of_structures_end_where_those_of_animals_begin() {
 }
 
 #[test]
-fn nobodys_spikes_hurt_everyone_and_nobody_has_killed() {
+fn spikes_without_an_owner_hurt_everyone_and_credit_nobody() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 3_500, 3_000);
     assert_eq!(spawn(&mut world, Spawned::Item(6), 3_000, 3_000), None);
@@ -157,7 +157,7 @@ fn nobodys_spikes_hurt_everyone_and_nobody_has_killed() {
 }
 
 #[test]
-fn nobodys_trap_holds_everyone() {
+fn a_trap_without_an_owner_holds_everyone() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 3_500, 3_000);
     assert_eq!(spawn(&mut world, Spawned::Item(15), 3_000, 3_000), None);
@@ -168,7 +168,7 @@ fn nobodys_trap_holds_everyone() {
 }
 
 #[test]
-fn only_the_operator_lets_things_appear() {
+fn only_the_operator_can_spawn() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 3_500, 3_000);
     let what = Spawned::Item(3);
@@ -191,7 +191,7 @@ fn one_pig() -> World {
 }
 
 #[test]
-fn who_comes_back_keeps_400_px_from_whoever_lives() {
+fn a_respawning_animal_keeps_400_px_from_living_players() {
     // Where it comes when nobody is near: no step is between, so that it tries the same places in each case.
     let world = one_pig();
     let mut alone = world.clone();
@@ -222,7 +222,7 @@ fn who_comes_back_keeps_400_px_from_whoever_lives() {
 }
 
 #[test]
-fn without_free_ground_the_animals_of_nature_lie_in_the_middle_and_come_when_there_is_some() {
+fn without_free_ground_natural_animals_wait_in_the_middle_and_spawn_later() {
     let mut world = without_animals(world(3));
     let middle = Fixed::from_px(7_200);
     let rock = Obstacle { x: middle, y: middle, radius_px: 14_400 };
@@ -286,7 +286,7 @@ fn each_animal_that_no_world_has_is_refused_by_name() {
         ("radius of an animal", |world| world.state.animals[0].body.radius_px = 73),
         ("health of an animal", |world| world.state.animals[0].body.health = 501),
         ("life of an animal", |world| world.state.animals[1].body.health = 0),
-        ("walk of the dead", |world| {
+        ("state of a dead body", |world| {
             (world.state.animals[0].body.health, animal_mut(world, 0).direction) = (0, Some(Angle(0)));
         }),
         ("prey of an animal", |world| animal_mut(world, 0).prey = Some(PlayerId(1))),
@@ -299,14 +299,14 @@ fn each_animal_that_no_world_has_is_refused_by_name() {
         ("mood of an animal", |world| {
             (animal_mut(world, 1).mood, animal_mut(world, 1).prey) = (Mood::Flees, None);
         }),
-        ("waiting of an animal", |world| animal_mut(world, 0).wait = 30_001),
-        ("waiting of an animal", |world| {
+        ("timer of an animal", |world| animal_mut(world, 0).wait = 30_001),
+        ("timer of an animal", |world| {
             (animal_mut(world, 0).mood, animal_mut(world, 0).wait) = (Mood::Flees, 9_001);
         }),
-        ("waiting of an animal", |world| animal_mut(world, 1).wait = 30_001),
-        ("waiting of an animal", |world| animal_mut(world, 0).look_wait = 751),
-        ("waiting of an animal", |world| animal_mut(world, 1).strike_wait = 3_001),
-        ("waiting of an animal", |world| animal_mut(world, 0).touch_wait = 601),
+        ("timer of an animal", |world| animal_mut(world, 1).wait = 30_001),
+        ("timer of an animal", |world| animal_mut(world, 0).look_wait = 751),
+        ("timer of an animal", |world| animal_mut(world, 1).strike_wait = 3_001),
+        ("timer of an animal", |world| animal_mut(world, 0).touch_wait = 601),
         ("place", |world| world.state.animals[0].body.x = Fixed((72 << 16) - 1)),
         ("velocity", |world| world.state.animals[0].body.vy = Fixed((320 << 16) + 1)),
         ("number of structures", |world| {

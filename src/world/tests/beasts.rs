@@ -14,7 +14,7 @@ use crate::tests::{
 use crate::world::World;
 
 #[test]
-fn who_kills_one_has_its_food_its_gold_and_experience() {
+fn killing_an_animal_gives_food_gold_and_experience() {
     for kind in KINDS {
         let mut world = facing(TickHz::Hz30, kind, 0);
         let animal = world.state.animals[0].id;
@@ -35,7 +35,7 @@ fn who_kills_one_has_its_food_its_gold_and_experience() {
 }
 
 #[test]
-fn those_of_nature_come_back_after_30_seconds_in_their_land() {
+fn natural_animals_respawn_in_their_biome_after_30_seconds() {
     for rate in [TickHz::Hz15, TickHz::Hz60] {
         let mut world = world_at(5, rate);
         let ids: Vec<EntityId> = world.animals().map(|view| view.id).collect();
@@ -90,7 +90,7 @@ fn a_stroke_reaches_an_animal_to_its_rim_and_knocks_it_back() {
 }
 
 #[test]
-fn a_stroke_that_hurts_nobody_throws_an_animal_and_leaves_it_as_calm_as_it_was() {
+fn a_harmless_swing_knocks_an_animal_back_without_alarming_it() {
     for kind in KINDS {
         let mut world = facing(TickHz::Hz30, kind, 0);
         body_mut(&mut world, 1).heading = Angle(0x8000);
@@ -104,7 +104,7 @@ fn a_stroke_that_hurts_nobody_throws_an_animal_and_leaves_it_as_calm_as_it_was()
 }
 
 #[test]
-fn who_runs_into_an_animal_is_pushed_away_and_the_animal_stands() {
+fn a_player_that_runs_into_an_animal_is_pushed_away() {
     for kind in KINDS {
         let mut world = facing(TickHz::Hz30, kind, -20);
         player_mut(&mut world, 1).direction = Some(Angle(0x8000));
@@ -123,7 +123,7 @@ fn who_runs_into_an_animal_is_pushed_away_and_the_animal_stands() {
 }
 
 #[test]
-fn the_dead_lie_where_they_are_whichever_animal_stands_on_them() {
+fn an_animal_does_not_move_a_dead_player() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 9_000, 5_000);
     for x_px in [5_000, 6_000] {
@@ -142,7 +142,7 @@ fn the_dead_lie_where_they_are_whichever_animal_stands_on_them() {
 }
 
 #[test]
-fn who_is_in_an_animal_is_put_on_its_rim_also_from_the_next_square_of_the_grid() {
+fn a_player_inside_an_animal_is_put_on_its_rim_even_across_grid_cells() {
     // A square begins at 5,120 px. In the second row the players push one another first: one of them into the animal.
     for (animal_px, one_px, two_px, rim_px) in
         [(5_038, 5_130, 9_000, 5_038 + 72 + 35), (5_000, 5_121, 5_131, 5_000 + 72 + 35)]
@@ -217,7 +217,7 @@ fn traps_hold_animals_and_spikes_hurt_them_for_their_owner() {
 }
 
 #[test]
-fn whom_nature_did_not_place_never_comes_back() {
+fn an_animal_spawned_by_the_operator_never_respawns() {
     for natural in [false, true] {
         let mut world = bare_world(TickHz::Hz30);
         let at = appear(&mut world, AnimalKind::Pig, 5_000, 5_000);
@@ -231,7 +231,7 @@ fn whom_nature_did_not_place_never_comes_back() {
 }
 
 #[test]
-fn a_dead_one_is_neither_held_nor_hurt_nor_thrown() {
+fn a_dead_animal_is_neither_held_nor_hurt_nor_knocked_back() {
     // Where traps and spikes of nobody can be touched.
     for (item, apart_px) in [(15, 40), (6, 49 + 72)] {
         let mut world = bare_world(TickHz::Hz30);
@@ -275,7 +275,7 @@ fn of_several_spikes_that_an_animal_touches_those_with_the_lowest_number_hurt_it
 }
 
 #[test]
-fn a_world_in_the_middle_of_a_hunt_goes_on_equally_after_a_restore() {
+fn a_world_restored_during_a_hunt_continues_identically() {
     for rate in TickHz::ALL {
         let mut world = world_at(9, rate);
         put(&mut world, 1, 5_000, 5_000);
@@ -297,7 +297,7 @@ fn a_world_in_the_middle_of_a_hunt_goes_on_equally_after_a_restore() {
 }
 
 #[test]
-fn the_controller_alone_goes_where_an_animal_walks_until_it_decides_anew() {
+fn the_controller_alone_predicts_an_animal_until_its_next_decision() {
     let mut world = bare_world(TickHz::Hz30);
     let at = appear(&mut world, AnimalKind::Pig, 5_000, 5_000);
     let walks = animal_mut(&mut world, at);

@@ -81,7 +81,7 @@ fn the_lands_end_at_their_lines() {
 }
 
 #[test]
-fn nobody_sleeps_in_the_river_and_who_leaves_it_comes_to_rest() {
+fn no_player_sleeps_in_the_river_and_one_that_leaves_it_comes_to_rest() {
     let mut world = alone_at(TickHz::Hz30, 7_200);
     let at = world.find(PlayerId(1)).expect("it is there");
     let (terrain, rates) = (world.terrain().clone(), TickHz::Hz30.rates());
@@ -93,7 +93,7 @@ fn nobody_sleeps_in_the_river_and_who_leaves_it_comes_to_rest() {
 }
 
 #[test]
-fn who_is_held_in_a_trap_is_not_carried_until_it_is_free() {
+fn the_river_does_not_carry_a_trapped_player() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 7_000, 6_710);
     put(&mut world, 2, 3_000, 5_000);
@@ -158,7 +158,7 @@ fn animals_have_the_same_lands_at_each_tick_rate() {
 }
 
 #[test]
-fn the_river_carries_animals_that_live_and_nothing_holds() {
+fn the_river_carries_living_animals_that_no_trap_holds() {
     for (health, held, carried) in [(500, false, true), (500, true, false), (0, false, false)] {
         let mut world = bare_world(TickHz::Hz30);
         let at = appear(&mut world, AnimalKind::Cow, 3_000, 6_840);

@@ -18,7 +18,7 @@ fn player(state: &mut State, at: usize, change: impl Fn(&mut Player)) {
 }
 
 #[test]
-fn a_state_at_the_bound_is_taken() {
+fn a_state_at_the_limit_is_accepted() {
     let rows: [(&str, Change); 23] = [
         ("slowness", |state| player(state, 1, |player| player.slow = 21_000)),
         ("waiting for health", |state| player(state, 1, |player| player.heal_wait = 15_000)),
@@ -74,7 +74,7 @@ fn a_state_at_the_bound_is_taken() {
 }
 
 #[test]
-fn the_smallest_and_the_largest_map_are_taken() {
+fn the_smallest_and_the_largest_map_are_accepted() {
     for map_size_px in [1_440, 32_000] {
         let world = World::new(Identity { seed: 1, map_size_px, tick_hz: TickHz::Hz15 });
         assert!(World::restore(&world.snapshot()).is_ok(), "{map_size_px}");

@@ -64,26 +64,26 @@ fn builder(state: &mut State, spoil: impl Fn(&mut Player)) {
 }
 
 #[test]
-fn a_player_has_nothing_that_the_rules_do_not_give() {
+fn a_player_with_anything_against_the_rules_is_refused() {
     let rows: [(&str, Spoil); 21] = [
         ("life of a player", |state| builder(state, |player| player.alive = false)),
         ("life of a player", |state| state.players[1].body.health = 0),
-        ("walk of the dead", |state| spoil_player(state, 4, |player| player.direction = Some(Angle(0)))),
-        ("walk of the dead", |state| spoil_player(state, 4, |player| player.hand.attacking = true)),
-        ("walk of the dead", |state| spoil_player(state, 4, |player| player.stirred = true)),
+        ("state of a dead body", |state| spoil_player(state, 4, |player| player.direction = Some(Angle(0)))),
+        ("state of a dead body", |state| spoil_player(state, 4, |player| player.hand.attacking = true)),
+        ("state of a dead body", |state| spoil_player(state, 4, |player| player.stirred = true)),
         ("slowness of a player", |state| builder(state, |player| player.slow = 21_001)),
-        ("waiting of a player", |state| builder(state, |player| player.heal_wait = 15_001)),
+        ("timer of a player", |state| builder(state, |player| player.heal_wait = 15_001)),
         ("age of a player", |state| builder(state, |player| player.growth.age = 0)),
         ("age of a player", |state| builder(state, |player| player.growth.age = 101)),
         ("experience of a player", |state| spoil_player(state, 0, |player| player.growth.xp = 300)),
         ("choices of a player", |state| builder(state, |player| player.growth.choice_age = 1)),
         ("choices of a player", |state| builder(state, |player| player.growth.choice_age = 11)),
-        ("touch of a player", |state| builder(state, |player| player.ground.touch_wait = 601)),
+        ("touch timer of a player", |state| builder(state, |player| player.ground.touch_wait = 601)),
         ("weapon of a player", |state| builder(state, |player| player.kit.weapons[0] = None)),
         ("weapon of a player", |state| builder(state, |player| player.kit.weapons[1] = Some(5))),
         ("item of a player", |state| builder(state, |player| player.kit.items[0] = Some(3))),
         ("item of a player", |state| builder(state, |player| player.kit.items[2] = Some(13))),
-        ("pay of a player", |state| builder(state, |player| player.kit.earned = 6_000)),
+        ("income of a player", |state| builder(state, |player| player.kit.earned = 6_000)),
         ("weapon in the hand", |state| builder(state, |player| player.hand.weapon = 7)),
         ("item in the hand", |state| builder(state, |player| player.hand.item = Some(20))),
         ("count of structures", |state| builder(state, |player| player.kit.income_halves += 1)),
@@ -96,7 +96,7 @@ fn item_of(state: &mut State, at: usize, item: u8) {
 }
 
 #[test]
-fn nothing_stands_that_nobody_can_have_built() {
+fn a_structure_that_nobody_can_have_built_is_refused() {
     let rows: [(&str, Spoil); 15] = [
         ("order of entities", |state| state.structures.swap(0, 1)),
         ("count of structures", |state| builder(state, |player| player.kit.built[1] += 1)),
@@ -128,7 +128,7 @@ fn nothing_stands_that_nobody_can_have_built() {
 }
 
 #[test]
-fn no_clan_stands_that_nobody_can_have_founded() {
+fn a_clan_that_nobody_can_have_founded_is_refused() {
     let rows: [(&str, Spoil); 15] = [
         ("order of clans", |state| state.clans.swap(0, 1)),
         ("order of clans", |state| state.clans[1].id = state.clans[0].id),
@@ -158,7 +158,7 @@ fn shot(state: &mut State, spoil: impl Fn(&mut Body, &mut Shot)) {
 }
 
 #[test]
-fn nothing_flies_that_nobody_can_have_shot() {
+fn a_projectile_that_nobody_can_have_fired_is_refused() {
     let rows: [(&str, Spoil); 19] = [
         ("order of entities", |state| state.shots.push(state.shots[0].clone())),
         ("number of shots", |state| {
@@ -168,17 +168,17 @@ fn nothing_flies_that_nobody_can_have_shot() {
                 state.next_shot.0 += 1;
             }
         }),
-        ("next number of a shot", |state| state.next_shot = EntityId::FIRST_SHOT),
-        ("next number of a shot", |state| state.shots.clear()),
+        ("next projectile number", |state| state.next_shot = EntityId::FIRST_SHOT),
+        ("next projectile number", |state| state.shots.clear()),
         ("controller of a shot", |state| state.shots[0].controller = state.others[0].controller.clone()),
         ("kind of a shot", |state| shot(state, |_, shot| shot.kind = 4)),
         ("number of a shot", |state| state.shots[0].id.0 -= 1),
-        ("way of a shot", |state| shot(state, |_, shot| shot.left = Fixed::ZERO)),
-        ("way of a shot", |state| shot(state, |_, shot| shot.left = Fixed::from_px(1_000).plus(Fixed(1)))),
+        ("range of a shot", |state| shot(state, |_, shot| shot.left = Fixed::ZERO)),
+        ("range of a shot", |state| shot(state, |_, shot| shot.left = Fixed::from_px(1_000).plus(Fixed(1)))),
         ("owner of a shot", |state| shot(state, |body, _| body.owner = PlayerId(600))),
-        ("maker of a shot", |state| shot(state, |_, shot| shot.by = PlayerId(400).entity())),
-        ("maker of a shot", |state| shot(state, |_, shot| shot.by = EntityId(0))),
-        ("maker of a shot", |state| {
+        ("origin of a shot", |state| shot(state, |_, shot| shot.by = PlayerId(400).entity())),
+        ("origin of a shot", |state| shot(state, |_, shot| shot.by = EntityId(0))),
+        ("origin of a shot", |state| {
             let next = state.next_id;
             shot(state, |_, shot| shot.by = next);
         }),
@@ -193,9 +193,9 @@ fn nothing_flies_that_nobody_can_have_shot() {
 }
 
 #[test]
-fn nobody_waits_or_is_poisoned_longer_than_the_rules_have_it() {
+fn timers_and_poison_beyond_the_rules_are_refused() {
     let rows: [(&str, Spoil); 8] = [
-        ("waiting of a structure", |state| {
+        ("timer of a structure", |state| {
             state.structures[0].controller = Controller::Structure(Structure { item: 3, wait: 1 })
         }),
         ("poison of a player", |state| spoil_player(state, 0, |player| player.poison.doses = 6)),

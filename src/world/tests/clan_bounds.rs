@@ -33,7 +33,7 @@ fn there_are_at_most_200_clans() {
 }
 
 #[test]
-fn at_most_50_are_in_a_clan_and_who_is_kept_out_still_asks() {
+fn a_clan_has_at_most_50_members_and_further_requests_stay_pending() {
     let most = CLAN_MEMBERS_MOST as u16;
     let mut world = several(most + 1);
     act(&mut world, 1, Action::ClanCreate { name: "full".to_string() });

@@ -75,7 +75,7 @@ fn names(world: &World) -> Vec<&str> {
 }
 
 #[test]
-fn who_founds_a_clan_owns_it_and_asks_no_more() {
+fn founding_a_clan_makes_its_owner_and_withdraws_its_request() {
     let mut world = several(2);
     act(&mut world, 1, found("one"));
     act(&mut world, 2, request("one"));
@@ -110,7 +110,7 @@ fn an_answer_lets_in_or_not_and_ends_the_request() {
 }
 
 #[test]
-fn an_answer_to_nobody_in_particular_is_for_who_asks_with_the_lowest_number() {
+fn an_answer_to_player_0_is_for_the_applicant_with_the_lowest_number() {
     let mut world = several(5);
     act(&mut world, 3, found("us"));
     act(&mut world, 4, found("them"));
@@ -265,7 +265,7 @@ fn each_reason_to_refuse() {
 }
 
 #[test]
-fn who_was_answered_asks_no_more() {
+fn an_answer_ends_the_request() {
     let mut world = society();
     act(&mut world, 1, answer(0, false));
     world.step(&mut vec![command(1, 90, answer(0, true))]);
@@ -283,7 +283,7 @@ fn no_clan_is_founded_when_the_numbers_are_used_up() {
 }
 
 #[test]
-fn any_text_can_be_made_a_name_of_a_clan_or_what_the_operator_says() {
+fn any_text_can_be_cleaned_to_a_clan_name_or_an_operator_message() {
     use crate::text::{check_clan_name, check_say, clean_clan_name, clean_say};
     let rows = [("  Ada  ", Some("Ada")), ("a\0b\u{202e}c", Some("abc")), ("12345 789", Some("12345 7"))];
     for (text, name) in rows.into_iter().chain([("\n \u{200b}", None), ("123456 8", Some("123456"))]) {
@@ -351,7 +351,7 @@ fn no_stroke_hits_a_mate_until_they_part() {
 }
 
 #[test]
-fn a_stroke_past_a_mate_hits_who_stands_behind() {
+fn a_swing_past_a_mate_hits_the_enemy_behind() {
     let mut world = clan_of(2);
     put(&mut world, 3, 9_000, 5_000);
     wait(&mut world, 2);
@@ -365,7 +365,7 @@ fn a_stroke_past_a_mate_hits_who_stands_behind() {
 }
 
 #[test]
-fn what_was_built_can_be_broken_by_a_mate() {
+fn a_mate_can_break_a_structure() {
     let mut world = clan_of(2);
     build(&mut world, 1, 3, 0);
     body_mut(&mut world, 2).x = Fixed::from_px(1_160);
@@ -387,7 +387,7 @@ fn at_the_mates(number: u8) -> World {
 }
 
 #[test]
-fn nothing_that_a_mate_built_harms_until_they_part() {
+fn structures_of_a_mate_harm_only_after_leaving_the_clan() {
     let harmful = ITEMS.iter().filter(|item| matches!(item.group, Group::Spikes | Group::Trap));
     let mut seen = 0;
     for item in harmful {
@@ -403,7 +403,7 @@ fn nothing_that_a_mate_built_harms_until_they_part() {
 }
 
 #[test]
-fn spikes_of_somebody_else_still_hurt_beside_those_of_a_mate() {
+fn enemy_spikes_hurt_even_beside_spikes_of_a_mate() {
     let mut world = at_the_mates(6);
     let between = body(&world, 2).x;
     // From the other side, so that what 3 builds has its rim where 2 stands.
@@ -428,7 +428,7 @@ fn pads_work_for_mates() {
 }
 
 #[test]
-fn clans_come_back_with_the_world() {
+fn clans_are_restored_with_the_world() {
     let mut world = society();
     let mut restored = World::restore(&world.snapshot()).expect("it is a snapshot");
     assert_eq!(restored.state, world.state);

@@ -74,7 +74,7 @@ fn a_click_while_the_weapon_reloads_waits_one_tick_at_most() {
 }
 
 #[test]
-fn a_press_that_is_let_go_leads_to_one_stroke_and_not_to_a_second() {
+fn a_released_press_leads_to_exactly_one_swing() {
     let mut world = armed(TickHz::Hz30, 0);
     let twice = click(&world).into_iter().chain(
         (3..)
@@ -90,7 +90,7 @@ fn a_press_that_is_let_go_leads_to_one_stroke_and_not_to_a_second() {
 }
 
 #[test]
-fn a_click_without_what_a_shot_costs_is_not_kept_until_there_is_some() {
+fn a_click_that_cannot_pay_for_a_shot_is_not_kept() {
     let mut world = armed(TickHz::Hz30, 9);
     player_mut(&mut world, 1).resources = [0; 4];
     world.step(&mut click(&world));
@@ -101,7 +101,7 @@ fn a_click_without_what_a_shot_costs_is_not_kept_until_there_is_some() {
 }
 
 #[test]
-fn a_click_with_an_item_in_the_hand_uses_it_once_and_swings_nothing() {
+fn a_click_with_an_item_uses_it_once_and_does_not_swing() {
     let mut world = armed(TickHz::Hz30, 0);
     crate::tests::body_mut(&mut world, 1).heading = Angle(0);
     hold(&mut world, 1, 3);

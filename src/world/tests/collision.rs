@@ -20,7 +20,7 @@ fn to_middle_px(world: &World) -> f64 {
 }
 
 #[test]
-fn who_runs_into_a_thing_stands_on_its_rim() {
+fn a_player_that_runs_into_an_object_stands_on_its_rim() {
     for rate in TickHz::ALL {
         for radius_px in [48, 105, 175] {
             let mut world = with_obstacle(rate, radius_px);
@@ -41,7 +41,7 @@ fn who_runs_into_a_thing_stands_on_its_rim() {
 }
 
 #[test]
-fn at_the_centre_of_a_thing_one_is_put_out_to_the_right() {
+fn a_player_at_the_centre_of_an_object_is_moved_to_the_right() {
     let mut world = with_obstacle(TickHz::Hz30, 90);
     put(&mut world, 1, 9_200, 9_200);
     world.player_mut(crate::PlayerId(1)).expect("the player is there").0.stirred = true;
@@ -91,7 +91,7 @@ fn in_a_tick_with_contact_both_parts_of_the_speed_are_less_by_the_constant() {
 }
 
 #[test]
-fn contact_costs_speed_alike_at_each_rate() {
+fn contact_costs_the_same_speed_at_each_tick_rate() {
     // Past the thing's upper half, sliding along it; the way is the same, so the time must be.
     let times = TickHz::ALL.map(|rate| {
         let mut world = with_obstacle(rate, 105);
@@ -153,7 +153,7 @@ fn a_faster_body_than_there_can_be_is_slowed_to_the_bound() {
 }
 
 #[test]
-fn nobody_is_ever_inside_a_thing_of_the_map() {
+fn no_player_is_ever_inside_scenery() {
     for rate in TickHz::ALL {
         let mut world = world_at(11, rate);
         let things: Vec<SceneryView> = world.scenery().collect();
@@ -211,7 +211,7 @@ fn two_players_push_each_other_half_the_overlap() {
 }
 
 #[test]
-fn two_players_on_one_spot_come_apart_and_to_rest() {
+fn two_players_at_one_position_are_separated_and_come_to_rest() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 9_000, 9_000);
     put(&mut world, 2, 9_000, 9_000);
@@ -223,7 +223,7 @@ fn two_players_on_one_spot_come_apart_and_to_rest() {
 }
 
 #[test]
-fn a_sleeper_is_pushed_by_whoever_comes_whatever_their_numbers() {
+fn a_sleeping_player_is_pushed_whatever_the_numbers() {
     for (walker, sleeper) in [(1, 2), (2, 1)] {
         let mut world = bare_world(TickHz::Hz30);
         put(&mut world, 1, 9_000, 9_000);
@@ -238,7 +238,7 @@ fn a_sleeper_is_pushed_by_whoever_comes_whatever_their_numbers() {
 }
 
 #[test]
-fn an_overlap_too_small_to_halve_keeps_nobody_awake() {
+fn an_overlap_too_small_to_halve_wakes_nobody() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 9_000, 9_000);
     put(&mut world, 2, 9_000, 9_000);
@@ -253,7 +253,7 @@ fn an_overlap_too_small_to_halve_keeps_nobody_awake() {
 }
 
 #[test]
-fn a_walker_pushes_a_row_of_sleepers_that_come_apart_and_to_rest() {
+fn a_walker_pushes_a_row_of_sleepers_which_separate_and_come_to_rest() {
     let mut world = bare_world(TickHz::Hz30);
     for id in 1..=5 {
         put(&mut world, id, 9_000 + i32::from(id) * 72, 9_000);
@@ -272,7 +272,7 @@ fn a_walker_pushes_a_row_of_sleepers_that_come_apart_and_to_rest() {
 }
 
 #[test]
-fn nobody_is_pushed_into_a_thing_or_off_the_map() {
+fn no_player_is_pushed_into_scenery_or_off_the_map() {
     let mut world = with_obstacle(TickHz::Hz30, 105);
     put(&mut world, 1, 9_060, 9_200);
     put(&mut world, 2, 8_990, 9_200);
@@ -288,7 +288,7 @@ fn nobody_is_pushed_into_a_thing_or_off_the_map() {
 }
 
 #[test]
-fn free_ground_is_on_the_map_and_off_every_thing() {
+fn free_ground_is_on_the_map_and_clear_of_scenery() {
     let world = with_obstacle(TickHz::Hz30, 100);
     let free = |x_px: i32, y_px: i32| world.terrain().is_free(Fixed::from_px(x_px), Fixed::from_px(y_px), 60);
     assert!(free(60, 60) && free(14_340, 14_340) && free(9_040, 9_200) && free(9_200, 9_361));

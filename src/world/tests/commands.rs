@@ -63,7 +63,7 @@ fn a_leave_takes_the_body() {
 }
 
 #[test]
-fn players_come_in_the_order_of_their_numbers() {
+fn players_are_listed_in_the_order_of_their_numbers() {
     let mut world = world(1);
     let numbers = [500, 3, 65_535, 77, 1];
     let mut joins = numbers.iter().zip(1..).map(|(player, sequence)| join(sequence, *player)).collect();
@@ -73,7 +73,7 @@ fn players_come_in_the_order_of_their_numbers() {
 }
 
 #[test]
-fn aim_turns_the_head_and_nothing_else() {
+fn aim_changes_only_the_heading() {
     let mut world = two();
     let before = body(&world, 1).clone();
     world.step(&mut vec![command(1, 1, Action::Aim { heading: Angle(777) })]);
@@ -82,7 +82,7 @@ fn aim_turns_the_head_and_nothing_else() {
 }
 
 #[test]
-fn chat_is_passed_on_as_it_was_said() {
+fn chat_is_relayed_unchanged() {
     let mut world = two();
     let outcome = world.step(&mut vec![command(2, 9, chat(" hi 🦊 "))]).clone();
     assert_eq!(outcome.events, [Event::Chat { player: PlayerId(2), text: " hi 🦊 ".to_string() }]);
@@ -190,7 +190,7 @@ fn the_first_and_last_of_each_range_of_forbidden_characters() {
 }
 
 #[test]
-fn the_longest_texts_are_taken() {
+fn texts_of_maximum_length_are_accepted() {
     let mut world = two();
     let (name, line) = ("🦊".repeat(15), "🦊".repeat(30));
     world.step(&mut vec![command(0, 3, named(3, &name)), command(1, 1, chat(&line))]);
@@ -218,7 +218,7 @@ fn any_text_can_be_made_fit() {
 }
 
 #[test]
-fn sequences_go_on_above_32_bits_and_such_a_world_is_restored() {
+fn sequences_exceed_32_bits_and_survive_a_restore() {
     let mut world = bare_world(TickHz::Hz30);
     world.state.operator_sequence = u64::from(u32::MAX) - 1;
     for id in 1..=4 {
@@ -232,7 +232,7 @@ fn sequences_go_on_above_32_bits_and_such_a_world_is_restored() {
 }
 
 #[test]
-fn a_sequence_may_jump_but_never_come_back() {
+fn a_sequence_may_skip_but_never_repeat() {
     let mut world = two();
     let aim = |sequence, heading| command(1, sequence, Action::Aim { heading: Angle(heading) });
     world.step(&mut vec![aim(5, 50), aim(3, 30), aim(5, 60)]);
@@ -247,7 +247,7 @@ fn a_sequence_may_jump_but_never_come_back() {
 }
 
 #[test]
-fn who_comes_back_counts_from_one_again() {
+fn a_player_that_joins_again_counts_from_one() {
     let mut world = two();
     world.step(&mut vec![command(1, 500, chat("hi"))]);
     world.step(&mut vec![command(0, 3, leave(1)), join(4, 1)]);
@@ -257,7 +257,7 @@ fn who_comes_back_counts_from_one_again() {
 }
 
 #[test]
-fn the_operator_comes_first_then_players_by_number() {
+fn the_operators_commands_precede_those_of_players_by_number() {
     let mut world = two();
     world.step(&mut vec![command(2, 1, chat("b")), command(1, 1, chat("a")), join(3, 9)]);
     let order: Vec<String> = world.outcome().events.iter().map(|event| format!("{event:?}")).collect();
@@ -268,7 +268,7 @@ fn the_operator_comes_first_then_players_by_number() {
 }
 
 #[test]
-fn the_list_comes_back_empty_with_its_room() {
+fn the_list_is_returned_empty_with_its_capacity() {
     let mut world = two();
     let mut commands = Vec::with_capacity(100);
     commands.push(command(1, 1, chat("hi")));

@@ -37,7 +37,7 @@ fn expected(players: &[Entity], (x, y, reach): (Fixed, Fixed, Fixed)) -> Vec<u32
 }
 
 #[test]
-fn everyone_who_lives_is_found_once_and_nobody_else() {
+fn exactly_the_living_players_are_found_once() {
     let mut rng = Rng::new(1, 1);
     let mut crowd = Crowd::new(SIZE_PX);
     let mut seen = 0;
@@ -58,7 +58,7 @@ fn everyone_who_lives_is_found_once_and_nobody_else() {
 }
 
 #[test]
-fn in_a_cell_the_lowest_number_comes_first_and_slots_lead_back() {
+fn in_a_cell_the_lowest_number_is_first_and_slots_refer_back() {
     let mut rng = Rng::new(2, 1);
     let world = throng(&mut rng);
     let mut crowd = Crowd::new(SIZE_PX);
@@ -79,7 +79,7 @@ fn in_a_cell_the_lowest_number_comes_first_and_slots_lead_back() {
 }
 
 #[test]
-fn it_is_made_anew_only_when_it_was_forgotten() {
+fn the_index_is_rebuilt_only_when_it_is_stale() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 200, 200);
     let mut crowd = Crowd::new(SIZE_PX);
@@ -126,7 +126,7 @@ fn each_tick_knows_where_everyone_is_after_it() {
 }
 
 #[test]
-fn who_comes_and_goes_is_found_where_it_is() {
+fn players_that_join_and_leave_are_found_at_their_positions() {
     let mut rng = Rng::new(4, 1);
     let mut world = bare_world(TickHz::Hz30);
     for sequence in 1..=300 {
@@ -146,7 +146,7 @@ fn who_comes_and_goes_is_found_where_it_is() {
 }
 
 #[test]
-fn who_plays_again_in_this_tick_is_among_those_near_whom_the_next_one_appears() {
+fn a_player_respawned_in_this_tick_counts_for_the_next_spawn() {
     let mut world = bare_world(TickHz::Hz30);
     (1..=3).for_each(|id| put(&mut world, id, 5_000, 5_000));
     for id in 1..=3 {

@@ -18,7 +18,7 @@ fn two() -> World {
 }
 
 #[test]
-fn whoever_may_touch_what_is_built_is_woken_and_nobody_else() {
+fn exactly_the_players_near_a_new_structure_are_woken() {
     for row in ITEMS.iter().filter(|row| row.scale_px > 0) {
         // A player is 35 px large. The square around both is looked at, since only who truly touches it is moved.
         let reach = (row.scale_px + 35) << 16;
@@ -47,7 +47,7 @@ fn whoever_may_touch_what_is_built_is_woken_and_nobody_else() {
 }
 
 #[test]
-fn who_is_awake_already_stays_awake_whatever_is_built_elsewhere() {
+fn an_awake_player_stays_awake_when_something_is_built_elsewhere() {
     let mut world = two();
     player_mut(&mut world, 2).stirred = true;
     world.use_item(PlayerId(1), item(3).expect("a wall"));
@@ -55,7 +55,7 @@ fn who_is_awake_already_stays_awake_whatever_is_built_elsewhere() {
 }
 
 #[test]
-fn an_animal_that_may_touch_what_is_built_is_woken_and_no_other() {
+fn exactly_the_animals_near_a_new_structure_are_woken() {
     for row in ITEMS.iter().filter(|row| row.scale_px > 0) {
         for kind in KINDS {
             let mut world = two();
@@ -101,7 +101,7 @@ fn a_wall_over_an_animal_that_sleeps_moves_it_to_its_rim() {
 }
 
 #[test]
-fn what_is_built_stands_at_the_nearest_whole_pixel() {
+fn a_structure_is_built_at_the_nearest_whole_pixel() {
     for row in ITEMS.iter().filter(|row| row.scale_px > 0) {
         for heading in (0..=u16::MAX).step_by(4_099) {
             let mut world = two();
@@ -120,7 +120,7 @@ fn what_is_built_stands_at_the_nearest_whole_pixel() {
 }
 
 #[test]
-fn only_ones_own_spawn_pad_is_found_among_all_that_stands() {
+fn a_player_finds_only_its_own_spawn_pad() {
     let mut world = two();
     build(&mut world, 2, 20, 0);
     build(&mut world, 1, 3, 0);
@@ -134,7 +134,7 @@ fn only_ones_own_spawn_pad_is_found_among_all_that_stands() {
 }
 
 #[test]
-fn who_stands_on_somebody_knocks_them_where_it_looks() {
+fn an_attacker_at_the_same_position_knocks_back_in_its_direction_of_view() {
     for rate in TickHz::ALL {
         for (heading, dx, dy) in [(0, 1, 0), (0x4000, 0, 1), (0x8000, -1, 0), (0xc000, 0, -1)] {
             let mut world = bare_world(rate);

@@ -38,7 +38,7 @@ fn respawn(name: &str) -> Action {
 }
 
 #[test]
-fn health_comes_back_a_point_a_second_from_5_s_after_the_last_harm_at_each_tick_rate() {
+fn health_regenerates_a_point_a_second_from_5_s_after_the_last_damage_at_each_tick_rate() {
     for rate in TickHz::ALL {
         let mut world = two(rate);
         swing(&mut world, 1);
@@ -58,7 +58,7 @@ fn health_comes_back_a_point_a_second_from_5_s_after_the_last_harm_at_each_tick_
 }
 
 #[test]
-fn no_more_is_lost_than_was_there() {
+fn damage_never_exceeds_the_remaining_health() {
     let mut world = two(TickHz::Hz30);
     wound(&mut world, 3);
     swing(&mut world, 1);
@@ -100,7 +100,7 @@ fn a_kill_is_worth_a_hundred_gold_for_each_age_of_the_victim_and_gold_is_the_sco
 }
 
 #[test]
-fn death_takes_the_age_and_nothing_else() {
+fn death_resets_only_the_age() {
     let mut world = two(TickHz::Hz30);
     let victim = player_mut(&mut world, 2);
     victim.resources = [1, 2, 3, 4];
@@ -133,7 +133,7 @@ fn the_dead_are_not_hit_not_healed_and_not_in_the_way() {
 }
 
 #[test]
-fn who_plays_again_is_whole_and_may_have_another_name() {
+fn a_respawned_player_has_full_health_and_may_have_another_name() {
     let mut world = two(TickHz::Hz30);
     player_mut(&mut world, 2).resources = [1, 2, 3, 4];
     kill(&mut world);
@@ -161,7 +161,7 @@ fn world_with(world: &mut World) -> World {
 }
 
 #[test]
-fn nobody_appears_beside_the_dead_because_of_them() {
+fn dead_players_do_not_attract_spawns() {
     // The only other player is dead, far in a corner: who comes is put anywhere, not there.
     let mut near = 0;
     for seed in 0..20 {
@@ -199,7 +199,7 @@ fn counts_at_their_bounds_stay_there() {
 }
 
 #[test]
-fn a_harm_that_nobody_did_kills_too() {
+fn damage_without_an_attacker_kills_too() {
     let mut world = two(TickHz::Hz30);
     for by in [None, Some(PlayerId(2)), Some(PlayerId(77))] {
         let mut world = world.clone();

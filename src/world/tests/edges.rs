@@ -76,7 +76,7 @@ fn around(reach: i32) -> Vec<(i32, i32, bool)> {
 }
 
 #[test]
-fn each_item_has_its_age_what_it_needs_and_its_radius() {
+fn each_item_has_its_age_prerequisite_and_radius() {
     for (id, name, age, needs, radius_px) in ROWS {
         let of = item(id).expect("it is in the table");
         assert_eq!((of.name, of.age, of.needs, of.radius_px), (name, age, needs, radius_px));
@@ -98,7 +98,7 @@ fn spikes_are_touched_up_to_a_sixteenth_of_a_pixel_from_their_rim_at_each_tick_r
 }
 
 #[test]
-fn pads_and_traps_act_on_who_overlaps_them_by_any_part_at_each_tick_rate() {
+fn pads_and_traps_act_on_any_overlap_at_each_tick_rate() {
     for rate in TickHz::ALL {
         for (number, reach_px) in [(15, 45), (16, 66), (19, 57)] {
             for (dx, dy, acts) in around((reach_px << 16) - 1) {
@@ -181,7 +181,7 @@ fn second(world: &mut World, number: u8, heading: u16, owner: u16) {
 }
 
 #[test]
-fn of_several_the_one_with_the_lowest_number_acts_and_ones_own_hold_and_hurt_nobody() {
+fn of_several_structures_the_lowest_number_acts_and_own_traps_and_spikes_do_not() {
     let speed = |world: &World| (body(world, 2).vx, body(world, 2).vy);
     let mut world = built(TickHz::Hz30, 16, 0, 0);
     second(&mut world, 16, 0x4000, 1);
@@ -208,7 +208,7 @@ fn of_several_the_one_with_the_lowest_number_acts_and_ones_own_hold_and_hurt_nob
 }
 
 #[test]
-fn who_is_held_is_not_thrown_by_a_boost_pad() {
+fn a_boost_pad_does_not_push_a_trapped_player() {
     let mut world = built(TickHz::Hz30, 15, 0, 0);
     second(&mut world, 16, 0, 1);
     world.touch();
@@ -222,7 +222,7 @@ fn who_is_held_is_not_thrown_by_a_boost_pad() {
 }
 
 #[test]
-fn what_stands_in_the_way_without_spikes_hurts_nobody() {
+fn obstacles_without_spikes_hurt_nobody() {
     for number in [3, 4, 5, 10, 11, 12, 20] {
         assert!(!matches!(item(number).expect("it is in the table").group, Group::Spikes));
         let mut world = built(TickHz::Hz30, number, 20 << 16, 0);

@@ -78,7 +78,7 @@ fn a_shot_hits_in_the_tick_in_which_its_way_ends_on_the_rim_and_not_before() {
 }
 
 #[test]
-fn a_shot_hits_nobody_further_to_one_side_than_its_way_and_the_rim_however_its_direction_is_rounded() {
+fn a_shot_never_hits_beyond_its_path_and_the_rim_despite_rounding() {
     // Here the table's sine and cosine together are a hair shorter than 1, so that what lies ahead seems a hair nearer.
     let aside = 33;
     for rate in TickHz::ALL {
@@ -121,7 +121,7 @@ fn a_shot_leaves_the_map_in_the_tick_in_which_its_way_is_longer_than_the_room() 
 }
 
 #[test]
-fn who_dies_by_a_stroke_of_the_same_tick_shoots_no_more() {
+fn a_player_killed_by_a_swing_does_not_shoot_in_the_same_tick() {
     for (health, shots) in [(100, 1), (1, 0)] {
         let mut world = bare_world(TickHz::Hz30);
         put(&mut world, 1, 7_000, 5_000);
@@ -143,7 +143,7 @@ fn who_dies_by_a_stroke_of_the_same_tick_shoots_no_more() {
 }
 
 #[test]
-fn the_dead_do_not_shoot_whatever_they_hold() {
+fn dead_players_do_not_shoot() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 7_000, 5_000);
     wait(&mut world, 2);
@@ -156,7 +156,7 @@ fn the_dead_do_not_shoot_whatever_they_hold() {
 }
 
 #[test]
-fn a_shot_finds_who_stands_just_where_its_way_ends_and_a_square_of_the_grid_begins() {
+fn a_shot_hits_a_player_at_the_end_of_its_path_and_the_start_of_a_grid_cell() {
     let square = Fixed::from_px(20 * 256);
     for rate in TickHz::ALL {
         for (heading, right) in [(0, true), (0x4000, false)] {

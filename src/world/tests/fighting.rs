@@ -44,7 +44,7 @@ fn was_hit(world: &World) -> bool {
 }
 
 #[test]
-fn the_table_is_the_one_that_was_meant() {
+fn the_table_has_the_expected_values() {
     let found: Vec<Row> = WEAPONS
         .iter()
         .filter(|of| of.shoots.is_none() && of.shield_percent == 100)
@@ -121,7 +121,7 @@ fn the_arc_turns_with_the_head() {
 }
 
 #[test]
-fn who_holds_the_button_swings_at_the_weapons_rate_at_each_tick_rate() {
+fn holding_the_button_swings_at_the_weapons_rate_at_each_tick_rate() {
     for (weapon, name, .., period_ms, _, _) in ROWS {
         for rate in TickHz::ALL {
             let mut world = facing(rate, weapon, Fixed::from_px(1_000));
@@ -140,7 +140,7 @@ fn who_holds_the_button_swings_at_the_weapons_rate_at_each_tick_rate() {
 }
 
 #[test]
-fn the_first_stroke_comes_at_once_and_no_tapping_is_faster() {
+fn the_first_swing_is_immediate_and_tapping_is_not_faster() {
     for rate in TickHz::ALL {
         let mut world = facing(rate, 0, Fixed::from_px(1_000));
         let mut times_ms = Vec::new();
@@ -158,7 +158,7 @@ fn the_first_stroke_comes_at_once_and_no_tapping_is_faster() {
 }
 
 #[test]
-fn nobody_saves_up_strokes() {
+fn swings_cannot_be_saved_up() {
     let mut world = facing(TickHz::Hz15, 0, Fixed::from_px(1_000));
     swing(&mut world, 1);
     wait(&mut world, 1_000);
@@ -199,7 +199,7 @@ fn a_stroke_knocks_back_the_same_way_at_each_tick_rate() {
 }
 
 #[test]
-fn who_is_struck_by_many_at_once_stays_within_the_bounds_of_speed() {
+fn knockback_from_many_swings_stays_within_the_speed_limit() {
     let mut world = bare_world(TickHz::Hz15);
     for id in 1..=40 {
         put(&mut world, id, 7_000, 5_000);
@@ -222,7 +222,7 @@ fn who_is_struck_by_many_at_once_stays_within_the_bounds_of_speed() {
 }
 
 #[test]
-fn a_stroke_slows_who_swings_by_three_tenths_for_375_ms() {
+fn a_swing_slows_the_attacker_by_three_tenths_for_375_ms() {
     for rate in TickHz::ALL {
         let mut world = facing(rate, 0, Fixed::from_px(1_000));
         swing(&mut world, 1);
@@ -238,7 +238,7 @@ fn a_stroke_slows_who_swings_by_three_tenths_for_375_ms() {
 }
 
 #[test]
-fn who_swings_on_walks_on_at_the_same_speed_at_each_tick_rate() {
+fn a_player_that_keeps_swinging_walks_at_the_same_speed_at_each_tick_rate() {
     let mut speeds = Vec::new();
     for rate in TickHz::ALL {
         let mut world = facing(rate, 0, Fixed::from_px(1_000));
@@ -282,7 +282,7 @@ fn a_stroke_lands_on_everyone_in_reach_in_the_order_of_their_numbers() {
 }
 
 #[test]
-fn of_two_who_would_kill_each_other_the_lower_number_lives() {
+fn of_two_players_that_would_kill_each_other_the_lower_number_survives() {
     let mut world = facing(TickHz::Hz30, 0, Fixed::from_px(80));
     body_mut(&mut world, 2).heading = Angle(0x8000);
     for id in [1, 2] {

@@ -34,7 +34,7 @@ fn fill(world: &mut World, count: usize) {
 }
 
 #[test]
-fn no_more_than_the_bound_flies_and_who_finds_no_room_spends_nothing() {
+fn at_the_limit_of_projectiles_a_shot_fails_without_cost() {
     for (free, shoot) in [(0, 0), (1, 1), (2, 2)] {
         let mut world = bare_world(TickHz::Hz30);
         for id in [1, 2, 3] {
@@ -62,7 +62,7 @@ fn no_more_than_the_bound_flies_and_who_finds_no_room_spends_nothing() {
 }
 
 #[test]
-fn numbers_begin_anew_when_nothing_flies_and_never_run_over() {
+fn projectile_numbers_restart_when_nothing_flies_and_never_overflow() {
     let mut world = shooters(TickHz::Hz30, 1);
     wait(&mut world, 1);
     assert_eq!(world.state.next_shot, EntityId(EntityId::FIRST_SHOT.0 + 1));
@@ -96,7 +96,7 @@ fn numbers_begin_anew_when_nothing_flies_and_never_run_over() {
 }
 
 #[test]
-fn who_heard_of_a_shot_knows_where_it_is() {
+fn the_controller_alone_predicts_a_shot() {
     for rate in TickHz::ALL {
         let mut world = shooters(rate, 1);
         wait(&mut world, 1);
@@ -115,7 +115,7 @@ fn who_heard_of_a_shot_knows_where_it_is() {
 }
 
 #[test]
-fn a_world_restored_in_mid_flight_goes_on_equally() {
+fn a_world_restored_in_mid_flight_continues_identically() {
     for rate in TickHz::ALL {
         let mut world = shooters(rate, 30);
         for round in 0..20 {
@@ -131,7 +131,7 @@ fn a_world_restored_in_mid_flight_goes_on_equally() {
 }
 
 #[test]
-fn shooting_on_makes_no_more_room() {
+fn continuous_shooting_allocates_nothing() {
     let mut world = shooters(TickHz::Hz60, 60);
     let live_on = |world: &mut World| {
         for entity in &mut world.state.players {

@@ -124,7 +124,7 @@ fn rows_of_clans_and_the_operator_both_ways() {
 }
 
 #[test]
-fn bytes_that_are_no_frame() {
+fn bytes_that_are_not_a_frame_are_refused() {
     let rows = [
         ("", FrameError::Truncated),
         ("00000000 00", FrameError::Truncated),
@@ -169,7 +169,7 @@ fn every_cut_of_a_frame_is_too_short() {
 }
 
 #[test]
-fn a_text_too_long_for_its_length_byte_is_cut_at_a_character() {
+fn a_text_too_long_for_its_length_byte_is_truncated_at_a_character() {
     let text = format!("a{}", "🦊".repeat(1_000));
     let bytes = encoded(1, &[command(1, 1, Action::Chat { text })]);
     let frame = decode_frame(&bytes).expect("it is a frame");
@@ -180,7 +180,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_is_read(tick in any::<u32>(), commands in prop::collection::vec(any_command(), 0..10)) {
+    fn encoded_frames_are_decoded(tick in any::<u32>(), commands in prop::collection::vec(any_command(), 0..10)) {
         let once = decode_frame(&encoded(tick, &commands)).expect("it is a frame");
         // Texts may have been cut; what was cut once stays as it is.
         prop_assert_eq!(decode_frame(&encoded(tick, &once.commands)), Ok(once.clone()));

@@ -79,7 +79,7 @@ fn speed_does_not_help_through_a_narrow_gap() {
 }
 
 #[test]
-fn nobody_is_pushed_through_a_narrow_gap() {
+fn no_player_is_pushed_through_a_narrow_gap() {
     for gap_px in [50, 60, 69] {
         let mut world = before_a_gap(TickHz::Hz30, gap_px, 0);
         for number in 1..=6 {
@@ -101,7 +101,7 @@ fn nobody_is_pushed_through_a_narrow_gap() {
 }
 
 #[test]
-fn nobody_slips_between_a_wall_and_the_edge_of_the_map() {
+fn no_player_slips_between_a_wall_and_the_edge_of_the_map() {
     for room_px in [0, 20, 50, 69] {
         let mut world = bare_world(TickHz::Hz30);
         put(&mut world, 1, 3_000, 3_000);
@@ -130,7 +130,7 @@ fn along_a_row_of_walls_one_walks_on() {
 }
 
 #[test]
-fn who_is_built_in_can_leave_to_the_side_where_it_stands() {
+fn a_player_that_is_built_in_can_leave_on_its_own_side() {
     // The second wall is built right beside a player that stands a little above the line.
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 3_000, 3_000);
@@ -187,7 +187,7 @@ fn a_player_that_a_third_wall_is_built_upon_walks_out_on_its_own_side() {
 }
 
 #[test]
-fn nobody_leaves_a_pen_because_something_is_built_upon_it() {
+fn building_on_a_player_does_not_free_it_from_a_pen() {
     let mut rng = crate::rng::Rng::new(11, 1);
     let mut put_beside = 0;
     for _ in 0..80 {
@@ -231,7 +231,7 @@ fn nobody_leaves_a_pen_because_something_is_built_upon_it() {
 }
 
 #[test]
-fn who_is_jammed_at_the_edge_among_walls_stays_on_the_map() {
+fn a_player_jammed_at_the_edge_among_walls_stays_on_the_map() {
     let mut rng = crate::rng::Rng::new(7, 1);
     for round in 0..60 {
         let mut world = bare_world(TickHz::ALL[round % TickHz::ALL.len()]);
@@ -278,7 +278,7 @@ fn who_is_jammed_at_the_edge_among_walls_stays_on_the_map() {
 }
 
 #[test]
-fn a_hunter_carries_a_player_that_stands_no_further_than_100_px_in_4_400_ms() {
+fn a_hunter_moves_a_standing_player_at_most_100_px_in_4_400_ms() {
     for rate in TickHz::ALL {
         for kind in [AnimalKind::Wolf, AnimalKind::Bull] {
             let mut world = facing(rate, kind, 300);
@@ -304,7 +304,7 @@ fn a_hunter_carries_a_player_that_stands_no_further_than_100_px_in_4_400_ms() {
 }
 
 #[test]
-fn no_animal_pushes_a_player_that_stands() {
+fn no_animal_pushes_a_standing_player() {
     for rate in TickHz::ALL {
         let mut world = bare_world(rate);
         put(&mut world, 1, 5_000, 5_000);
@@ -326,7 +326,7 @@ fn nearest_hunter_px(world: &World, id: u16) -> f64 {
 }
 
 #[test]
-fn nobody_appears_within_400_px_of_a_hunter() {
+fn no_player_spawns_within_400_px_of_a_hunter() {
     for seed in 0..40 {
         let mut world = world(seed);
         put(&mut world, 1, 7_000, 4_000);

@@ -27,7 +27,7 @@ fn before(kind: SceneryKind, scale_px: i32, apart: Fixed) -> World {
 }
 
 #[test]
-fn each_thing_gives_its_resource_and_only_gold_is_score() {
+fn each_kind_of_scenery_gives_its_resource_and_only_gold_is_score() {
     let rows = [
         (SceneryKind::Tree, 150, [1, 0, 0, 0], 0),
         (SceneryKind::Bush, 80, [0, 1, 0, 0], 0),
@@ -64,7 +64,7 @@ fn each_weapon_gathers_its_amount_and_learns_four_times_that() {
 }
 
 #[test]
-fn a_thing_is_reached_from_the_weapons_range_beyond_its_picture() {
+fn a_swing_reaches_scenery_within_its_range_of_the_picture() {
     for kind in SceneryKind::ALL {
         for scale_px in kind.scales_px() {
             let edge = Fixed::from_px(scale_px + 65);
@@ -83,7 +83,7 @@ fn a_thing_is_reached_from_the_weapons_range_beyond_its_picture() {
 }
 
 #[test]
-fn a_thing_is_reached_within_the_arc_only() {
+fn a_swing_reaches_scenery_only_within_its_arc() {
     for (off, hit) in [(ARC, true), (ARC + 1, false)] {
         for heading in [off, off.wrapping_neg()] {
             let mut world = before(SceneryKind::Rock, 80, Fixed::from_px(120));
@@ -95,7 +95,7 @@ fn a_thing_is_reached_within_the_arc_only() {
 }
 
 #[test]
-fn the_thing_shakes_away_from_who_strikes_it() {
+fn an_object_shakes_away_from_its_attacker() {
     let mut world = before(SceneryKind::Tree, 150, Fixed::ZERO);
     for (dx_px, dy_px, expected) in
         [(-170, 0, 0), (0, -170, 0x4000), (170, 0, 0x8000), (0, 170, 0xc000), (-120, -120, 0x2000)]
@@ -114,7 +114,7 @@ fn the_thing_shakes_away_from_who_strikes_it() {
 }
 
 #[test]
-fn one_stroke_takes_from_everything_in_reach() {
+fn one_swing_gathers_from_everything_in_reach() {
     let mut world = before(SceneryKind::Tree, 150, Fixed::from_px(200));
     let mut second = world.state.others[0].clone();
     second.id = EntityId(65_537);
@@ -148,7 +148,7 @@ fn gathering_for_a_minute_gives_one_unit_a_stroke_at_each_tick_rate() {
 }
 
 #[test]
-fn a_grant_adds_to_what_is_there_and_is_no_experience() {
+fn a_grant_adds_resources_but_no_experience() {
     let mut world = before(SceneryKind::Bush, 80, Fixed::from_px(500));
     let grant = |sequence, resource, amount| {
         command(0, sequence, Action::Grant { player: PlayerId(1), resource, amount })

@@ -22,7 +22,7 @@ fn body_at((x, y): (Fixed, Fixed)) -> Body {
 }
 
 #[test]
-fn who_only_touches_a_rim_is_not_in_the_thing() {
+fn touching_a_rim_is_not_an_overlap() {
     let middle = Fixed::from_px(7_200);
     let terrain = Terrain::new(14_400, vec![Obstacle { x: middle, y: middle, radius_px: 90 }]);
     // 35 and 90 px are 125 px: 75 and 100 px aside, or 125 px on one axis.
@@ -41,7 +41,7 @@ fn who_only_touches_a_rim_is_not_in_the_thing() {
 }
 
 #[test]
-fn the_edge_of_the_map_takes_the_speed_only_of_who_is_beyond_it() {
+fn only_a_body_beyond_the_edge_loses_its_speed() {
     let terrain = Terrain::new(14_400, Vec::new());
     let speed = Fixed::from_px(7);
     let back = Fixed(-speed.0);
@@ -112,7 +112,7 @@ fn a_sleeper_is_pushed_across_the_border_of_two_cells() {
 }
 
 #[test]
-fn what_grows_in_an_area_stands_in_it() {
+fn scenery_of_an_area_is_inside_the_area() {
     let side = 14_400 / 7;
     for seed in 0..30 {
         for (index, thing) in world(seed).scenery().take(7 * 7 * 12).enumerate() {
@@ -195,7 +195,7 @@ fn a_newcomer_appears_on_the_screen_of_nineteen_but_not_of_twenty() {
 }
 
 #[test]
-fn a_newcomer_has_95_px_of_room_on_an_axis_and_may_have_no_more() {
+fn a_new_player_has_95_px_of_space_along_an_axis() {
     let found = newcomers(&standing(&[((3_000, 4_000), 1)]), 60_000);
     let apart = |(x, y): &(i32, i32)| ((x - 3_000).abs(), (y - 4_000).abs());
     assert!(found.iter().map(apart).all(|(x, y)| x >= 95 || y >= 95), "nobody nearer");
@@ -206,7 +206,7 @@ fn a_newcomer_has_95_px_of_room_on_an_axis_and_may_have_no_more() {
 }
 
 #[test]
-fn who_is_just_out_of_view_adds_nothing_to_the_crowd() {
+fn a_player_just_out_of_view_does_not_count_for_the_crowd() {
     // The view reaches 1,248 px aside and 702 px up and down. Newcomers beside the first are in view of the others at most.
     for (other, axis) in [((3_000 + 1_248 + 600, 4_000), 0), ((3_000, 4_000 + 702 + 400), 1)] {
         let world = standing(&[((3_000, 4_000), 1), (other, 19)]);
@@ -236,7 +236,7 @@ fn heap(places_px: &[i32], awake: &[u16]) -> Vec<f64> {
 }
 
 #[test]
-fn in_a_heap_each_pair_is_pushed_once_in_the_order_of_who_is_awake() {
+fn in_a_heap_each_pair_is_pushed_once_in_the_order_of_awake_players() {
     // 1 and 2 first: -20 and 50. Then 1 and 3: -25 and 45. Then 2 and 3, by 32.5 each. Nobody looks back at 1.
     assert_eq!(heap(&[0, 30, 40], &[1, 2, 3]), [-25.0, 82.5, 12.5]);
     // 1 sleeps. 2 pushes it to -20 and goes to 50, then 3 to 10 and goes to 80; then 3 pushes 1 to -40 and goes to 30.
@@ -245,7 +245,7 @@ fn in_a_heap_each_pair_is_pushed_once_in_the_order_of_who_is_awake() {
 }
 
 #[test]
-fn half_an_overlap_is_rounded_up_so_that_two_are_apart_after_one_tick() {
+fn half_an_overlap_is_rounded_up_so_that_one_tick_separates_two_players() {
     for (overlap, half) in [(1, 1), (2, 1), (3, 2), (65_536, 32_768), (0, 0), (-1, 0), (-9, 0)] {
         let mut world = bare_world(TickHz::Hz30);
         put(&mut world, 1, 7_000, 5_000);
@@ -261,7 +261,7 @@ fn half_an_overlap_is_rounded_up_so_that_two_are_apart_after_one_tick() {
 }
 
 #[test]
-fn the_dead_lie_where_they_fell_whatever_is_built_there() {
+fn building_does_not_move_dead_players() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 7_000, 5_000);
     put(&mut world, 2, 9_000, 5_000);
@@ -276,7 +276,7 @@ fn the_dead_lie_where_they_fell_whatever_is_built_there() {
 }
 
 #[test]
-fn no_thing_is_so_large_and_so_far_that_its_distance_overflows() {
+fn distances_never_overflow() {
     // As far on one axis as a radius can be, and a bit further on the other, still in the same cell of the map.
     let (x, y) = at_px(31_999, 31_999);
     let radius = i64::from(i32::MAX);
@@ -288,7 +288,7 @@ fn no_thing_is_so_large_and_so_far_that_its_distance_overflows() {
 }
 
 #[test]
-fn free_ground_knows_what_reaches_over_from_the_next_cell() {
+fn free_ground_considers_obstacles_of_the_next_cell() {
     // Cells are 256 px wide: 4,096 px is a border. The rim is at 4,058 px; up to 70 px of room can be asked for.
     for (place_px, room_px, free) in
         [(4_127, 70, false), (4_128, 70, true), (4_117, 60, false), (4_118, 60, true)]

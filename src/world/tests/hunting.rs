@@ -72,7 +72,7 @@ fn an_animal_is_hit_at_the_edge_of_its_rim_and_missed_just_beyond() {
 }
 
 #[test]
-fn who_shoots_an_animal_dead_has_its_food_and_points() {
+fn shooting_an_animal_gives_its_food_and_points() {
     for row in &ANIMALS {
         let (world, all) = shoot_at(row.kind, 9, (Fixed::from_px(400), Fixed::ZERO), 20);
         let died = |event: &Event| matches!(event, Event::AnimalDied { by: Some(PlayerId(1)), .. });

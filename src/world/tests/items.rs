@@ -58,7 +58,7 @@ fn grow_to(world: &mut World, age: u8) {
 }
 
 #[test]
-fn the_table_is_the_one_that_was_meant() {
+fn the_table_has_the_expected_values() {
     let found: Vec<Row> = ITEMS
         .iter()
         .map(|of| {
@@ -123,7 +123,7 @@ fn each_age_offers_its_weapons_and_items() {
 }
 
 #[test]
-fn what_needs_something_else_is_offered_only_to_who_has_that() {
+fn an_upgrade_with_a_prerequisite_is_offered_only_with_it() {
     for (age, choice, needed) in [
         (8, 2, 1),
         (8, 4, 3),
@@ -148,7 +148,7 @@ fn what_needs_something_else_is_offered_only_to_who_has_that() {
 }
 
 #[test]
-fn an_age_with_nothing_for_a_kit_gives_no_point_and_is_passed_over() {
+fn an_age_that_offers_nothing_gives_no_point_and_is_skipped() {
     let mut world = alone();
     let count = |world: &World| world.player(PlayerId(1)).map(|view| (view.choices, view.choice_age));
     for age in (2..=9).filter(|age| *age != 8) {
@@ -172,7 +172,7 @@ fn an_age_with_nothing_for_a_kit_gives_no_point_and_is_passed_over() {
 }
 
 #[test]
-fn a_choice_of_what_is_not_there_changes_nothing_and_is_told() {
+fn an_unavailable_choice_changes_nothing_and_is_reported() {
     // Mine, sapling, platform, blocker, teleporter: what clients of MooMoo.io offer besides.
     for (age, choice) in [(5, 29), (5, 30), (7, 34), (7, 37), (7, 38), (7, 255)] {
         let mut world = alone();
@@ -199,7 +199,7 @@ fn several_ages_at_once_wait_to_be_chosen_from_in_their_order() {
 }
 
 #[test]
-fn a_new_weapon_is_in_the_hand_that_held_the_one_it_replaces() {
+fn a_new_weapon_replaces_the_held_one_in_the_hand() {
     let mut world = alone();
     grow_to(&mut world, 6);
     for choice in [5, 16 + 1, 16 + 15, 16 + 7] {
@@ -240,7 +240,7 @@ fn the_same_item_again_is_put_away_and_a_weapon_puts_any_away() {
 }
 
 #[test]
-fn who_holds_an_item_walks_half_as_fast_and_does_not_swing() {
+fn a_player_that_holds_an_item_walks_half_as_fast_and_does_not_swing() {
     let mut world = alone();
     player_mut(&mut world, 1).hand.attacking = true;
     hold(&mut world, 1, 3);
@@ -298,7 +298,7 @@ fn food_heals_and_costs_and_is_refused_to_the_healthy() {
 }
 
 #[test]
-fn death_takes_what_the_ages_gave() {
+fn death_removes_upgrades() {
     let mut world = alone();
     grow_to(&mut world, 3);
     act(&mut world, 1, Action::Upgrade { choice: 5 });

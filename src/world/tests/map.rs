@@ -38,13 +38,13 @@ fn other_sizes_have_as_much_by_their_area() {
 }
 
 #[test]
-fn a_size_out_of_bounds_is_taken_at_the_bound() {
+fn a_size_out_of_bounds_is_clamped() {
     assert_eq!(sized(1, 0).identity().map_size_px, 1_440);
     assert_eq!(sized(1, u32::MAX).identity().map_size_px, 32_000);
 }
 
 #[test]
-fn a_player_fits_between_any_two_things_and_the_edge() {
+fn a_player_fits_between_any_two_objects_and_the_edge() {
     for seed in 0..10 {
         let world = world(seed);
         let things: Vec<SceneryView> = world.scenery().collect();
@@ -60,7 +60,7 @@ fn a_player_fits_between_any_two_things_and_the_edge() {
 }
 
 #[test]
-fn nothing_stands_in_the_river() {
+fn the_river_has_no_scenery() {
     for seed in 0..20 {
         let dry = |thing: &SceneryView| {
             thing.y_px + thing.radius_px < 6_838 || thing.y_px - thing.radius_px > 7_562

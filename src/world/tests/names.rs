@@ -56,7 +56,7 @@ fn a_name_holds_no_mark_apart_from_its_letter() {
 }
 
 #[test]
-fn who_comes_with_a_name_like_another_players_has_its_number_behind_it() {
+fn a_name_that_looks_like_another_players_gets_the_number_appended() {
     let mut world = bare_world(TickHz::Hz30);
     for (id, asked, given) in [
         (1, "Anna", "Anna"),
@@ -76,7 +76,7 @@ fn who_comes_with_a_name_like_another_players_has_its_number_behind_it() {
 }
 
 #[test]
-fn whoever_gives_no_name_is_unknown_like_all_others() {
+fn players_without_a_name_are_all_unknown() {
     let mut world = bare_world(TickHz::Hz30);
     for id in 1..=4 {
         assert_eq!(enter(&mut world, id, "unknown"), "unknown");
@@ -98,7 +98,7 @@ fn the_longest_names_have_room_for_the_number() {
 }
 
 #[test]
-fn who_plays_again_keeps_the_name_it_has_and_may_take_one_that_is_free() {
+fn a_respawning_player_keeps_its_name_or_takes_a_free_one() {
     let mut world = bare_world(TickHz::Hz30);
     enter(&mut world, 1, "Anna");
     enter(&mut world, 2, "Anna");
@@ -114,7 +114,7 @@ fn who_plays_again_keeps_the_name_it_has_and_may_take_one_that_is_free() {
 }
 
 #[test]
-fn a_clan_name_that_looks_like_another_ones_is_taken() {
+fn a_clan_name_that_looks_like_another_counts_as_taken() {
     let mut world = bare_world(TickHz::Hz30);
     (1..=3).for_each(|id| drop(enter(&mut world, id, &format!("p{id}"))));
     act(&mut world, 1, Action::ClanCreate { name: "Wolves".to_string() });

@@ -74,7 +74,7 @@ fn a_direction_is_off_by_at_most_one_part_for_every_way() {
 }
 
 #[test]
-fn the_direction_that_is_guessed_is_the_one_that_a_search_finds() {
+fn the_estimated_direction_equals_the_searched_one() {
     let mut rng = Rng::new(7, 7);
     let small = (0..=300).flat_map(|along| (0..=along).map(move |across| (along, across)));
     let random = (0..100_000).map(|_| {
@@ -107,7 +107,7 @@ fn a_root_is_rounded_down() {
 }
 
 #[test]
-fn the_constants_of_each_rate_are_what_the_formulas_give() {
+fn the_constants_of_each_rate_match_the_formulas() {
     for rate in TickHz::ALL {
         let hz = f64::from(rate.get());
         let friction = (f64::from(rules::FRICTION_PER_MS_MILLI) / 1000.0).powf(1000.0 / hz);
@@ -165,7 +165,7 @@ fn the_checksum_uses_all_its_bits() {
 }
 
 #[test]
-fn each_outcome_of_chance_is_about_as_likely() {
+fn each_random_outcome_is_about_equally_likely() {
     let mut rng = Rng::new(1, 1);
     let mut counts = [0; 10];
     for _ in 0..100_000 {

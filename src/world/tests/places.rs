@@ -60,7 +60,7 @@ fn cells_are_noted_as_occupied_one_by_one() {
 }
 
 #[test]
-fn what_may_reach_into_a_square_is_found_on_every_map() {
+fn every_object_that_overlaps_a_square_is_found_on_every_map() {
     let mut rng = Rng::new(2, 1);
     for size_px in SIZES_PX {
         let things: Vec<Obstacle> = (0..400)
@@ -113,7 +113,7 @@ fn what_may_reach_into_a_square_is_found_on_every_map() {
 }
 
 #[test]
-fn a_row_is_in_order_however_far_its_things_have_gone() {
+fn a_row_is_sorted_however_far_its_entries_moved() {
     let mut rng = Rng::new(3, 1);
     let mut row = Row::default();
     let mut places: Vec<Fixed> = Vec::new();

@@ -59,7 +59,7 @@ fn a_touch_hurts_30_at_once_and_5_each_second_for_5_seconds_at_each_tick_rate() 
 }
 
 #[test]
-fn a_new_touch_begins_anew() {
+fn a_new_touch_restarts_the_poison() {
     let mut world = poisoned(TickHz::Hz30);
     assert_eq!(harm(&mut world, 2).len(), 2);
     body_mut(&mut world, 2).health = 100;
@@ -90,7 +90,7 @@ fn other_spikes_do_not_poison_and_the_owner_is_never_poisoned() {
 }
 
 #[test]
-fn poison_kills_for_whose_the_spikes_are_and_ends_with_death() {
+fn poison_kills_credit_the_owner_of_the_spikes_and_poison_ends_with_death() {
     let mut world = poisoned(TickHz::Hz30);
     body_mut(&mut world, 2).health = 7;
     player_mut(&mut world, 2).growth.age = 2;
@@ -103,7 +103,7 @@ fn poison_kills_for_whose_the_spikes_are_and_ends_with_death() {
 }
 
 #[test]
-fn who_dies_of_the_touch_is_not_poisoned() {
+fn a_player_killed_by_the_touch_is_not_poisoned() {
     let mut world = poisoned(TickHz::Hz30);
     player_mut(&mut world, 2).poison = Poison::default();
     wait(&mut world, 10);
@@ -113,7 +113,7 @@ fn who_dies_of_the_touch_is_not_poisoned() {
 }
 
 #[test]
-fn poison_works_on_for_nobody_when_its_owner_has_left() {
+fn poison_of_a_departed_player_credits_nobody() {
     let mut world = poisoned(TickHz::Hz30);
     world.step(&mut vec![command(0, 9, Action::Leave { player: PlayerId(1) })]);
     assert!(World::restore(&world.snapshot()).is_ok());
@@ -123,7 +123,7 @@ fn poison_works_on_for_nobody_when_its_owner_has_left() {
 }
 
 #[test]
-fn poison_stays_its_owners_when_somebody_else_leaves() {
+fn poison_keeps_its_owner_when_another_player_leaves() {
     let mut world = poisoned(TickHz::Hz30);
     put(&mut world, 3, 3_000, 3_000);
     world.step(&mut vec![command(0, 9, Action::Leave { player: PlayerId(3) })]);

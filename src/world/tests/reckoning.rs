@@ -6,7 +6,7 @@ use crate::terrain::{Obstacle, Terrain};
 use crate::tests::{put, wait, walk, without_animals, world_at};
 
 #[test]
-fn without_news_the_controller_goes_where_the_world_goes() {
+fn the_controller_alone_predicts_the_world() {
     for rate in TickHz::ALL {
         let mut world = without_animals(world_at(8, rate));
         put(&mut world, 1, 3_000, 3_000);
@@ -22,7 +22,7 @@ fn without_news_the_controller_goes_where_the_world_goes() {
 }
 
 #[test]
-fn it_works_on_a_world_of_which_one_knows_only_what_is_near() {
+fn prediction_needs_only_nearby_obstacles() {
     let mut world = world_at(8, TickHz::Hz30);
     let tree = world.scenery().next().expect("there is a tree");
     put(&mut world, 1, tree.x_px - 200, tree.y_px + 10);

@@ -17,7 +17,7 @@ fn moving(vx: i32, vy: i32) -> Body {
 }
 
 #[test]
-fn an_animal_sleeps_only_where_it_stands_is_at_rest_and_was_not_pushed() {
+fn an_animal_sleeps_only_if_it_stands_at_rest_and_was_not_pushed() {
     let standing = Animal { stirred: false, ..Animal::new(AnimalKind::Cow, true, 3_000) };
     assert!(standing.is_asleep(&moving(0, 0)));
     for (vx, vy) in [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1)] {
@@ -33,7 +33,7 @@ fn an_animal_sleeps_only_where_it_stands_is_at_rest_and_was_not_pushed() {
 }
 
 #[test]
-fn a_player_sleeps_only_where_it_stands_is_at_rest_not_slowed_and_not_pushed() {
+fn a_player_sleeps_only_if_it_stands_at_rest_not_slowed_and_not_pushed() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 5_000, 5_000);
     wait(&mut world, 2);
@@ -98,7 +98,7 @@ fn a_shot_has_the_velocity_at_which_it_flies() {
 }
 
 #[test]
-fn a_choice_takes_out_of_the_hand_only_what_it_replaces() {
+fn an_upgrade_removes_from_the_hand_only_what_it_replaces() {
     for held in ITEMS.iter().filter(|held| held.group != Group::Food) {
         for chosen in &ITEMS {
             let mut world = bare_world(TickHz::Hz30);

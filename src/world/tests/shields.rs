@@ -75,7 +75,7 @@ fn the_shield_covers_60_degrees_to_each_side_of_where_one_looks() {
 }
 
 #[test]
-fn an_arrow_is_stopped_by_where_it_comes_from_not_by_where_who_shot_it_is() {
+fn a_shield_stops_an_arrow_by_its_direction_not_by_the_position_of_the_shooter() {
     let mut world = facing(600);
     arm(&mut world, 1, 9);
     swing(&mut world, 1);
@@ -96,7 +96,7 @@ fn only_a_shield_in_the_hand_helps() {
 }
 
 #[test]
-fn who_is_behind_a_shield_is_knocked_back_all_the_same() {
+fn a_shield_does_not_prevent_knockback() {
     for number in [0, 8, 9] {
         let mut world = facing(100);
         let before = px(body(&world, 2).x);

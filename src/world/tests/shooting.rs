@@ -104,7 +104,7 @@ fn end_of(events: &[Event]) -> (f64, f64) {
 }
 
 #[test]
-fn the_tables_are_those_that_were_meant() {
+fn the_tables_have_the_expected_values() {
     let shooters = WEAPONS.iter().filter_map(|of| {
         let [wood, food, stone, gold] = of.shot_cost;
         assert_eq!((food, gold), (0, 0), "{}", of.name);
@@ -237,7 +237,7 @@ fn no_shot_passes_through_anyone_however_fast_it_is() {
 }
 
 #[test]
-fn who_holds_the_button_shoots_at_the_weapons_rate_at_each_tick_rate() {
+fn holding_the_button_shoots_at_the_weapons_rate_at_each_tick_rate() {
     for (number, name, .., period_ms, _, _) in ROWS {
         for rate in TickHz::ALL {
             let mut world = archer(rate, number);
@@ -256,7 +256,7 @@ fn who_holds_the_button_shoots_at_the_weapons_rate_at_each_tick_rate() {
 }
 
 #[test]
-fn who_cannot_pay_shoots_in_the_tick_in_which_it_can() {
+fn a_player_that_cannot_pay_shoots_in_the_tick_in_which_it_can() {
     for (number, name, _, wood, stone, ..) in ROWS {
         let mut world = archer(TickHz::Hz30, number);
         let short = [wood.saturating_sub(1), 9, stone.saturating_sub(1), 9];
@@ -277,7 +277,7 @@ fn who_cannot_pay_shoots_in_the_tick_in_which_it_can() {
 }
 
 #[test]
-fn a_musket_throws_back_who_shoots_and_nothing_else_does() {
+fn only_the_musket_has_recoil() {
     for (number, name, .., recoil) in ROWS {
         for rate in TickHz::ALL {
             let mut world = archer(rate, number);
@@ -308,7 +308,7 @@ fn a_shot_knocks_along_its_flight_at_each_tick_rate() {
 }
 
 #[test]
-fn walls_stop_a_shot_whosever_they_are_and_lose_health() {
+fn any_wall_stops_a_shot_and_loses_health() {
     for (number, name, kind, ..) in ROWS {
         let damage = projectile(kind).expect("in the table").damage;
         for builder in [1, 2] {
@@ -340,7 +340,7 @@ fn walls_stop_a_shot_whosever_they_are_and_lose_health() {
 }
 
 #[test]
-fn only_what_is_solid_stops_a_shot() {
+fn only_solid_structures_stop_a_shot() {
     for (number, stops) in [(3, true), (6, true), (8, true), (10, true), (17, true)].into_iter().chain([
         (15, false),
         (16, false),
@@ -363,7 +363,7 @@ fn only_what_is_solid_stops_a_shot() {
 }
 
 #[test]
-fn nature_stops_a_shot_and_shakes_but_gives_nothing() {
+fn scenery_stops_a_shot_and_shakes_but_gives_nothing() {
     for kind in SceneryKind::ALL {
         for rate in TickHz::ALL {
             let mut state = without_animals(world(1)).state;
@@ -436,7 +436,7 @@ fn the_nearest_is_hit_and_of_equally_near_ones_the_lowest_number() {
 }
 
 #[test]
-fn a_wall_comes_before_who_is_met_at_the_same_place() {
+fn a_wall_is_hit_before_a_player_at_the_same_point() {
     let mut world = archer(TickHz::Hz30, 9);
     body_mut(&mut world, 1).x = Fixed::from_px(7_200);
     let object = build(&mut world, 1, 3, 0);
@@ -460,7 +460,7 @@ fn a_wall_comes_before_who_is_met_at_the_same_place() {
 }
 
 #[test]
-fn who_shot_its_mates_and_the_dead_are_flown_through() {
+fn a_shot_passes_through_its_shooter_mates_and_dead_players() {
     let mut world = aim_at(TickHz::Hz30, 9, Fixed::from_px(300), Fixed::ZERO);
     target(&mut world, 3, Fixed::from_px(600), Fixed::ZERO);
     for id in [1, 2] {
@@ -478,7 +478,7 @@ fn who_shot_its_mates_and_the_dead_are_flown_through() {
 }
 
 #[test]
-fn an_arrow_kills_for_who_shot_it_also_after_its_death_but_not_when_it_has_left() {
+fn an_arrow_kill_credits_a_dead_shooter_but_not_a_departed_one() {
     for (gone, counts) in [("no", true), ("dead", true), ("left", false)] {
         let mut world = aim_at(TickHz::Hz30, 9, Fixed::from_px(600), Fixed::ZERO);
         body_mut(&mut world, 2).health = 20;

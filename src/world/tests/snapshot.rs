@@ -159,7 +159,7 @@ fn shoot(world: &mut World) {
 }
 
 #[test]
-fn a_restored_world_is_equal_and_goes_on_equally() {
+fn a_restored_world_is_equal_and_continues_identically() {
     for rate in TickHz::ALL {
         let mut world = lively(6, 14_400, rate);
         let mut restored = World::restore(&world.snapshot()).expect("it is a snapshot");
@@ -178,7 +178,7 @@ fn a_restored_world_is_equal_and_goes_on_equally() {
 }
 
 #[test]
-fn the_header_says_of_what() {
+fn the_header_identifies_the_format_and_the_rules() {
     let bytes =
         World::new(Identity { seed: 0x0102_0304, map_size_px: 14_400, tick_hz: TickHz::Hz20 }).snapshot();
     assert_eq!(bytes[..4], *b"TWSN");
@@ -188,7 +188,7 @@ fn the_header_says_of_what() {
 }
 
 #[test]
-fn bytes_of_something_else_are_refused_by_name() {
+fn other_bytes_are_refused_with_the_reason() {
     let whole = lively(1, 1_440, TickHz::Hz30).snapshot();
     let with = |at: usize, byte: u8| {
         let mut bytes = whole.clone();
@@ -213,7 +213,7 @@ fn bytes_of_something_else_are_refused_by_name() {
 }
 
 #[test]
-fn a_count_makes_no_more_room_than_its_bytes_can_fill() {
+fn a_false_count_reserves_no_more_than_its_bytes_can_fill() {
     let mut bytes = world(1).snapshot();
     let players_at = 14 + 9 + 4 + 8 + 8;
     assert_eq!(bytes[players_at..players_at + 4], [0; 4], "no players");
@@ -392,7 +392,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_one_scalar_is_changed_the_checksum_changes(
+    fn changing_any_scalar_changes_the_checksum(
         seed in any::<u32>(),
         rate in prop::sample::select(TickHz::ALL.to_vec()),
         flip in any::<u64>(),

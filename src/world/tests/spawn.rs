@@ -15,7 +15,7 @@ fn is_stuck(world: &World, id: PlayerId) -> bool {
 }
 
 #[test]
-fn nobody_appears_in_a_thing_in_the_river_or_on_somebody() {
+fn no_player_spawns_in_scenery_in_the_river_or_on_a_player() {
     for seed in 0..30 {
         let mut world = world(seed);
         for id in 1..=100 {
@@ -112,7 +112,7 @@ fn a_map_without_any_room_still_takes_a_newcomer() {
 }
 
 #[test]
-fn a_newcomer_has_room_beside_animals_that_live_and_the_dead_ask_for_none() {
+fn a_new_player_keeps_clear_of_living_animals_but_not_of_dead_ones() {
     let mut world = bare_world(TickHz::Hz30);
     appear(&mut world, AnimalKind::Cow, 7_000, 13_000);
     animal_mut(&mut world, 0).natural = true;

@@ -26,7 +26,7 @@ fn refusal(world: &mut World) -> Refusal {
 }
 
 #[test]
-fn each_item_stands_rim_to_rim_where_one_looks_and_has_cost_its_price() {
+fn each_item_is_built_rim_to_rim_in_the_direction_of_view_for_its_price() {
     for row in ITEMS.iter().filter(|row| row.group != Group::Food) {
         for heading in [0, 0x2000, 0x4000, 0x8000, 0xc123] {
             let mut world = alone();
@@ -51,7 +51,7 @@ fn each_item_stands_rim_to_rim_where_one_looks_and_has_cost_its_price() {
 }
 
 #[test]
-fn who_has_one_unit_too_few_cannot_build() {
+fn a_player_that_lacks_one_unit_cannot_build() {
     for row in ITEMS.iter().filter(|row| row.group != Group::Food) {
         for resource in (0..4).filter(|resource| row.cost[*resource] > 0) {
             let mut world = alone();
@@ -87,7 +87,7 @@ fn each_group_has_its_limit() {
 }
 
 #[test]
-fn nothing_stands_in_another_thing() {
+fn nothing_can_be_built_on_an_obstacle() {
     let mut world = alone();
     build(&mut world, 1, 3, 0);
     for (x_px, fits) in [(7_000, false), (6_901, false), (6_900, true)] {
@@ -103,7 +103,7 @@ fn nothing_stands_in_another_thing() {
 }
 
 #[test]
-fn nothing_stands_in_nature_in_the_river_or_off_the_map() {
+fn nothing_can_be_built_on_scenery_in_the_river_or_off_the_map() {
     let mut nature = world(1);
     let tree = nature.scenery().next().expect("there is a tree");
     put(&mut nature, 1, 7_000, 5_000);
@@ -142,7 +142,7 @@ fn walls_spikes_and_mills_stand_in_the_way_and_pads_and_traps_do_not() {
 }
 
 #[test]
-fn who_sleeps_where_something_is_built_makes_way() {
+fn a_sleeping_player_makes_way_for_a_structure() {
     let mut world = alone();
     put(&mut world, 2, 9_000, 5_000);
     wait(&mut world, 30);
@@ -184,7 +184,7 @@ fn strokes_break_it_and_its_owner_may_build_another_one() {
 }
 
 #[test]
-fn who_leaves_takes_everything_away() {
+fn the_structures_of_a_leaving_player_are_removed() {
     let mut world = alone();
     put(&mut world, 2, 9_000, 9_000);
     let ids = [3, 6, 10].map(|item| {
@@ -202,7 +202,7 @@ fn who_leaves_takes_everything_away() {
 }
 
 #[test]
-fn what_was_built_outlives_its_owner() {
+fn structures_survive_the_death_of_their_owner() {
     let mut world = alone();
     let id = build(&mut world, 1, 3, 0);
     world.hurt(0, 500, None);
@@ -229,7 +229,7 @@ fn a_restored_world_has_the_same_structures_in_the_same_places() {
 }
 
 #[test]
-fn newcomers_do_not_appear_in_what_was_built() {
+fn no_player_spawns_in_a_structure() {
     let mut world = alone();
     for id in 2..40 {
         world.step(&mut vec![join(100 + u64::from(id), id)]);

@@ -25,7 +25,7 @@ fn before(rate: TickHz, number: u8, apart_px: i32) -> World {
 }
 
 #[test]
-fn spikes_hurt_who_runs_into_them_and_throw_them_back() {
+fn spikes_hurt_and_knock_back_a_player_that_runs_into_them() {
     for rate in TickHz::ALL {
         for (number, damage, scale_px) in [(6, 20, 49), (7, 35, 52), (9, 45, 52)] {
             let mut world = before(rate, number, 120);
@@ -57,7 +57,7 @@ fn spikes_hurt_who_runs_into_them_and_throw_them_back() {
 }
 
 #[test]
-fn who_is_kept_at_spikes_is_hurt_five_times_a_second_at_each_tick_rate() {
+fn a_player_held_at_spikes_is_hurt_five_times_a_second_at_each_tick_rate() {
     for rate in TickHz::ALL {
         let mut world = before(rate, 6, 84);
         let mut times = 0;
@@ -190,7 +190,7 @@ fn several_windmills_pay_together() {
 }
 
 #[test]
-fn who_has_a_spawn_pad_plays_again_there() {
+fn a_player_respawns_on_its_spawn_pad() {
     let mut world = before(TickHz::Hz30, 20, 500);
     let pad = world.structures().next().expect("it stands");
     world.hurt(0, 500, None);

@@ -154,7 +154,7 @@ fn a_turret_does_no_harm_to_its_owner_its_mates_and_the_dead() {
 }
 
 #[test]
-fn a_turret_of_nobody_shoots_at_everyone_for_nobody() {
+fn a_turret_without_an_owner_shoots_at_everyone_and_credits_nobody() {
     let (mut world, object, x_px) = turret(TickHz::Hz30);
     let at = world.find_structure(object).expect("it stands");
     world.state.structures[at].body.owner = PlayerId::OPERATOR;
@@ -169,7 +169,7 @@ fn a_turret_of_nobody_shoots_at_everyone_for_nobody() {
 }
 
 #[test]
-fn a_turret_kills_for_its_owner_as_long_as_it_is_here() {
+fn a_turret_kill_credits_its_owner_until_the_owner_leaves() {
     for leaves in [false, true] {
         let (mut world, _, x_px) = turret(TickHz::Hz30);
         stand(&mut world, 2, Fixed::from_px(x_px + 600), Fixed::from_px(5_000));
@@ -212,7 +212,7 @@ fn walls_stop_a_turret_also_its_owners() {
 }
 
 #[test]
-fn a_turret_that_is_taken_down_shoots_no_more() {
+fn a_removed_turret_does_not_shoot() {
     let (mut world, object, x_px) = turret(TickHz::Hz30);
     stand(&mut world, 2, Fixed::from_px(x_px + 500), Fixed::from_px(5_000));
     assert_eq!(turrets(&world), [object]);
@@ -241,7 +241,7 @@ fn the_list_of_turrets_follows_from_the_state() {
 }
 
 #[test]
-fn the_list_of_turrets_follows_what_is_put_up_and_taken_down() {
+fn the_list_of_turrets_follows_added_and_removed_structures() {
     let (mut world, first, _) = turret(TickHz::Hz30);
     let wall = build(&mut world, 1, 3, 0);
     let second = build(&mut world, 1, 17, 0x8000);
@@ -263,6 +263,6 @@ fn no_turret_waits_longer_than_its_period() {
         let (mut world, ..) = turret(TickHz::Hz30);
         world.state.structures[0].controller = Controller::Structure(Structure { item: 17, wait });
         let restored = World::restore(&world.snapshot()).map(drop);
-        assert_eq!(restored, if fits { Ok(()) } else { Err(SnapshotError::Value("waiting of a structure")) });
+        assert_eq!(restored, if fits { Ok(()) } else { Err(SnapshotError::Value("timer of a structure")) });
     }
 }

@@ -83,7 +83,7 @@ fn nine_tenths_of_the_speed_are_reached_in_a_third_of_a_second() {
 }
 
 #[test]
-fn who_stops_rolls_out_the_same_way_at_each_rate_and_sleeps() {
+fn a_player_that_stops_slides_the_same_distance_at_each_rate_and_sleeps() {
     let mut ways = Vec::new();
     for rate in TickHz::ALL {
         let mut world = alone(rate);
@@ -103,7 +103,7 @@ fn who_stops_rolls_out_the_same_way_at_each_rate_and_sleeps() {
 }
 
 #[test]
-fn a_standing_player_changes_nothing_but_the_tick() {
+fn a_standing_player_changes_only_the_tick() {
     let mut world = alone(TickHz::Hz30);
     wait(&mut world, 30);
     let before = world.state.clone();
@@ -113,7 +113,7 @@ fn a_standing_player_changes_nothing_but_the_tick() {
 }
 
 #[test]
-fn who_walks_against_the_edge_stays_there() {
+fn a_player_that_walks_against_the_edge_stays_there() {
     let mut world = alone(TickHz::Hz30);
     body_mut(&mut world, 1).x = Fixed::from_px(35);
     walk(&mut world, 1, Some(32_768));

@@ -45,7 +45,7 @@ fn was_hit(world: &World) -> bool {
 }
 
 #[test]
-fn each_weapon_has_its_slot_its_age_and_what_it_needs() {
+fn each_weapon_has_its_slot_age_and_prerequisite() {
     for (id, name, slot, age, needs, slow, built_damage, steals) in ROWS {
         let of = weapon(id).expect("it is in the table");
         assert_eq!((of.name, of.slot, of.age, of.needs), (name, slot, age, needs));
@@ -70,7 +70,7 @@ fn each_weapon_is_carried_at_its_speed_at_each_tick_rate() {
 }
 
 #[test]
-fn each_weapon_slows_who_swings_it_for_its_time_at_each_tick_rate() {
+fn each_weapon_slows_its_holder_for_its_time_at_each_tick_rate() {
     for (id, name, _, _, _, slow, ..) in ROWS {
         for rate in TickHz::ALL {
             let mut world = facing(rate, id, Fixed::from_px(2_000), Fixed::ZERO);
@@ -102,7 +102,7 @@ fn slowness_adds_up_to_seven_tenths_and_no_further() {
 }
 
 #[test]
-fn each_weapon_takes_its_damage_from_what_was_built_at_each_tick_rate() {
+fn each_weapon_deals_its_damage_to_structures_at_each_tick_rate() {
     for (id, name, .., built_damage, _) in ROWS {
         for rate in TickHz::ALL {
             let mut world = facing(rate, id, Fixed::from_px(2_000), Fixed::ZERO);

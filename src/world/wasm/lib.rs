@@ -1,34 +1,37 @@
-//! The shim: the world as functions that a browser can call.
+//! The shim that exports the world to a browser as functions of numbers.
 //!
-//! Comes in: numbers, and bytes that the caller wrote into the input buffer. Goes out: numbers, and bytes in the output
-//! buffer. Never: a rule of the game; those are in `tickwire_world`, which this crate only passes through.
+//! Bytes are passed in an input buffer and an output buffer. The shim contains no game rules; those
+//! are in `tickwire_world`.
 //!
-//! This is the one crate with `unsafe`: WebAssembly knows numbers only, so an instance goes over the border as an address.
-//! Every function but [`instance_new`] demands the same of its caller: `instance` is 0, or what `instance_new` returned and
-//! [`instance_free`] has not been given. The address 0 is answered with [`NO_WORLD`] or 0 and does nothing. JavaScript on a
-//! page is single-threaded and calls one function at a time, so no two references to an instance exist at once.
+//! This is the only crate with `unsafe`: WebAssembly functions take only numbers, so an instance is
+//! passed as an address. Every function except [`instance_new`] has the same requirement:
+//! `instance` is 0, or an address that [`instance_new`] returned and that was not passed to
+//! [`instance_free`]. For the address 0 a function does nothing and returns [`NO_WORLD`] or 0.
+//! JavaScript on a page is single-threaded and calls one function at a time, so there are never two
+//! references to an instance at once.
 //!
-//! To give bytes: `instance_input(instance, length)`, then write them at the address that comes back. To take bytes:
-//! `instance_output(instance)` and `instance_output_length(instance)`. Addresses hold until the next call.
+//! To pass bytes, call `instance_input(instance, length)` and write them at the returned address.
+//! To read bytes, call `instance_output(instance)` and `instance_output_length(instance)`.
+//! Addresses are valid until the next call.
 
 #![deny(unsafe_op_in_unsafe_fn)]
 
 use tickwire_world::command::decode_frame;
 use tickwire_world::{code_hash, Identity, TickHz, World};
 
-/// It was done.
+/// Success.
 pub const DONE: u32 = 0;
 /// There is no world yet, or no instance at this address.
 pub const NO_WORLD: u32 = 1;
-/// The bytes or numbers that came in make no sense.
+/// The input bytes or numbers are invalid.
 pub const BAD_INPUT: u32 = 2;
-/// The command frame is for another tick than the next.
+/// The command frame is not for the next tick.
 pub const WRONG_TICK: u32 = 3;
 
-/// Bytes that a caller may write at once: more than the largest world's snapshot. More room is not made.
+/// Maximum length of the input, in bytes: more than the largest world's snapshot.
 pub const INPUT_BYTES: usize = 16 * 1024 * 1024;
 
-/// One world and the two buffers beside it.
+/// A world and its two buffers.
 #[derive(Default)]
 pub struct Instance {
     world: Option<World>,
@@ -36,16 +39,16 @@ pub struct Instance {
     output: Vec<u8>,
 }
 
-/// An instance without a world.
+/// Creates an instance without a world.
 #[no_mangle]
 pub extern "C" fn instance_new() -> *mut Instance {
     Box::into_raw(Box::default())
 }
 
-/// Ends an instance.
+/// Frees an instance.
 ///
 /// # Safety
-/// See the module; the address must not be used again.
+/// See the module docs; the address must not be used again.
 #[no_mangle]
 pub unsafe extern "C" fn instance_free(instance: *mut Instance) {
     if !instance.is_null() {
@@ -54,7 +57,8 @@ pub unsafe extern "C" fn instance_free(instance: *mut Instance) {
     }
 }
 
-/// Room for `length` bytes to come in, at most [`INPUT_BYTES`]; 0 when there is none.
+/// Reserves `length` bytes of input, at most [`INPUT_BYTES`], and returns their address; 0 if there
+/// is none.
 ///
 /// # Safety
 /// See the module.
@@ -71,7 +75,7 @@ pub unsafe extern "C" fn instance_input(instance: *mut Instance, length: usize) 
     }
 }
 
-/// The bytes that the last call put out.
+/// The address of the last call's output.
 ///
 /// # Safety
 /// See the module.
@@ -81,7 +85,7 @@ pub unsafe extern "C" fn instance_output(instance: *mut Instance) -> *const u8 {
     unsafe { instance.as_ref() }.map_or(std::ptr::null(), |instance| instance.output.as_ptr())
 }
 
-/// How many bytes the last call put out.
+/// The length of the last call's output, in bytes.
 ///
 /// # Safety
 /// See the module.
@@ -91,7 +95,7 @@ pub unsafe extern "C" fn instance_output_length(instance: *mut Instance) -> usiz
     unsafe { instance.as_ref() }.map_or(0, |instance| instance.output.len())
 }
 
-/// Puts a new world into the instance. [`BAD_INPUT`] for a tick rate that does not exist.
+/// Creates a world in the instance. [`BAD_INPUT`] if the tick rate does not exist.
 ///
 /// # Safety
 /// See the module.
@@ -111,8 +115,8 @@ pub unsafe extern "C" fn world_new(instance: *mut Instance, seed: u32, map_size_
     }
 }
 
-/// Puts the world of the snapshot in the input into the instance. [`BAD_INPUT`] when it is none; then the output says why,
-/// as text.
+/// Restores a world from the snapshot in the input. [`BAD_INPUT`] if it is not a snapshot; then the
+/// output is the reason, as text.
 ///
 /// # Safety
 /// See the module.
@@ -136,7 +140,8 @@ pub unsafe extern "C" fn world_restore(instance: *mut Instance) -> u32 {
     }
 }
 
-/// Steps the world by the command frame in the input. When that is not a frame, or one of another tick, nothing happens.
+/// Steps the world with the command frame in the input. If the input is not a frame, or a frame for
+/// another tick, nothing happens.
 ///
 /// # Safety
 /// See the module.
@@ -157,7 +162,7 @@ pub unsafe extern "C" fn world_step(instance: *mut Instance) -> u32 {
     }
 }
 
-/// How many commands of the last step were refused.
+/// The number of commands that the last step rejected.
 ///
 /// # Safety
 /// See the module.
@@ -167,7 +172,7 @@ pub unsafe extern "C" fn world_refused(instance: *mut Instance) -> u32 {
     unsafe { world(instance) }.map_or(0, |world| world.outcome().refused.len() as u32)
 }
 
-/// Ticks completed.
+/// The number of completed ticks.
 ///
 /// # Safety
 /// See the module.
@@ -177,7 +182,7 @@ pub unsafe extern "C" fn world_tick(instance: *mut Instance) -> u32 {
     unsafe { world(instance) }.map_or(0, World::tick)
 }
 
-/// The checksum over every field.
+/// The checksum of the world.
 ///
 /// # Safety
 /// See the module.

@@ -25,7 +25,7 @@ export async function restart(game) {
   await game.check('both pages show that the line is lost and what they do about it', async () => {
     for (const page of [ada, bo]) {
       await page.locator('#status').waitFor({ state: 'visible' });
-      await page.locator('#status-text', { hasText: /Connection lost|Connecting again/ }).waitFor();
+      await page.locator('#status-text', { hasText: /Connection lost|Reconnecting/ }).waitFor();
     }
     await sleep(1200);
     await keep(ada, 'lost');

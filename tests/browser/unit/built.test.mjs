@@ -132,11 +132,11 @@ test('what cannot be used has a reason', () => {
   take('stats', 20, 10, 5, 0, 0, 0, 300, 1, 0);
   assert.equal(whyNot(world, 0), '');
   take('structures', [70001, 6, 5, 1150, 4000, 0]);
-  assert.equal(whyNot(world, 0), 'There is no room for it here');
+  assert.equal(whyNot(world, 0), 'There is no space for it here');
   take('kit', [0], [0, 3, 6, 10], [2, 15]);
-  assert.equal(whyNot(world, Math.PI), 'You have as many of these as there may be');
+  assert.equal(whyNot(world, Math.PI), 'You have the maximum number of these');
   take('hands', [ME, 0, 0]);
-  assert.equal(whyNot(world, 0), 'You are well already');
+  assert.equal(whyNot(world, 0), 'You are at full health');
   take('health', [ME, 90]);
   assert.equal(whyNot(world, 0), '');
 });

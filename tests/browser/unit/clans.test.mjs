@@ -59,7 +59,7 @@ test('an owner puts others out and answers those who ask', () => {
   take('clan_changes', [], [3, 'ELM', ME]);
   take('clan', 3, 1, [ME, 'Me', BO, ''], [ADA, 'Ada']);
   const panel = clanPanel(clans, ME);
-  assert.equal(panel.leave, 'End the clan');
+  assert.equal(panel.leave, 'Dissolve the clan');
   assert.deepEqual(acts(panel.members), [['Me', 'you, owner', ''], [`guest ${BO}`, '', 'kick']]);
   assert.deepEqual(acts(panel.asks), [['Ada', '', 'yes no']]);
   assert.deepEqual(panel.asks[0].player, ADA);

@@ -1,8 +1,10 @@
-//! Capture files: any bytes are read or refused, what is read can be written and read again, and a session in it can be run again.
+//! Capture files: arbitrary bytes are read or refused, everything that was read can be written and
+//! read again, and a recorded session can be replayed.
 //!
-//! Comes in: a file. Holds: an error lies within the file; each packet, each connection and each record of the world can be asked for;
-//! packets that are written with our writer come back with time, direction, bytes and comment; a file cut off anywhere is read as far
-//! as it goes; a replay ends with a report or a reason.
+//! The input is a file. An error has a position within the file; all packets, connections and world
+//! records are accessible; packets written with our writer have the same time, direction, bytes and
+//! comment when read back; a truncated file is read up to its end; a replay ends with a report or
+//! an error.
 
 use tickwire::capture::pcapng::{About, write_interface, write_packet, write_section};
 use tickwire::capture::{self, Capture, Packet, Record, packet, record};

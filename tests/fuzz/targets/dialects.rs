@@ -1,8 +1,9 @@
-//! Packets of every dialect: what is decoded is encoded and decoded again to the same, in both formats.
+//! Packets of every dialect round-trip in both formats.
 //!
-//! Comes in: a byte that chooses dialect, direction and format, and a message. Holds: an accepted packet encodes, decodes to the same
-//! row and values, and encodes to the same bytes; as JSON it is the same packet, by code and when it is sent as MessagePack; a typed
-//! packet encodes to one that means the same. A refused one says why.
+//! The input is a byte that selects dialect, direction and format, followed by a message. An
+//! accepted packet encodes, decodes to the same row and values, and encodes to the same bytes; as
+//! JSON it is the same packet; a typed packet encodes to an equivalent one. A rejected packet has a
+//! reason.
 
 use tickwire::packet::{ClientPacket, Codes, Decoded, Dialect, Direction, PacketError, Value, json};
 

@@ -1,8 +1,10 @@
-//! Explanations of any bytes: leaves tile them, write them again, and judge as the server does.
+//! Explanations of arbitrary bytes cover them, encode back to them, and have the server's verdict.
 //!
-//! Comes in: a byte that chooses dialect, side and how the bytes begin, and what that side sends. Holds: each explanation tiles its bytes
-//! down to the bit and encodes to them; its JSON is JSON; what is broken has a rule and a place; the first rule for which
-//! the connection is closed is the one that the server names; cutting the bytes changes none of it.
+//! The input is a byte that selects the dialect, the side and the start of the stream, followed by
+//! the bytes of that side. Each explanation covers its bytes without gaps or overlaps and encodes
+//! back to them; its JSON is valid; each violation has a rule and a position; the first rule for
+//! which the connection is closed is the one that the server reports; splitting the bytes changes
+//! nothing.
 
 use tickwire::explain::{Content, Conversation, Explanation, Problem, REST};
 use tickwire::packet::{Codes, Dialect, Direction};

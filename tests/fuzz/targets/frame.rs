@@ -1,8 +1,8 @@
-//! Frame headers and masks: what is decoded is encoded to the same bytes, wherever they are cut.
+//! Frame headers and masks: decoding and encoding round-trip, however the bytes are split.
 //!
-//! Comes in: bytes of one direction. Holds, for a client's and for a server's: the shortest prefix that decides is as long as the
-//! header, and no longer one decides otherwise; encoding gives the same bytes; masking in pieces is masking at once, and both are the
-//! formula of RFC 6455 5.3.
+//! The input is bytes of one direction. For both roles, the shortest prefix that decides is as long
+//! as the header, and no longer prefix decides differently; encoding gives the same bytes; masking
+//! in pieces equals masking at once and the formula of RFC 6455 section 5.3.
 
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, HEADER_BYTES_MAX, Header};

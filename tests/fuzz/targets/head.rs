@@ -1,15 +1,17 @@
-//! Request and response heads: whole or byte by byte is the same, and what is accepted has one meaning.
+//! Request and response heads: the result does not depend on how the bytes are split, and an
+//! accepted head is unambiguous.
 //!
-//! Comes in: bytes of a connection before its upgrade. Holds: the same head, or the same broken rule, however the bytes are cut; an
-//! accepted head has none of the signs that two readers understand differently, is the same to `httparse`, a parser that we did not
-//! write, and comes back when it is written again. The answers to it are well-formed.
+//! The input is the bytes of a connection before its upgrade. The head, or the broken rule, is the
+//! same however the bytes are split. An accepted head contains nothing that two parsers could
+//! interpret differently, is the same for `httparse`, an independent parser, and round-trips. The
+//! responses are well-formed.
 
 use tickwire::limits::{HEAD_BYTES, HEAD_HEADERS};
 use tickwire::packet::{Codes, endpoint};
 use tickwire::ws::http::{HeadReader, RequestHead, ResponseHead, ResponseReader};
 use tickwire::ws::{Violation, upgrade};
 
-/// What came of a head, and how many bytes it took.
+/// The result of parsing a head, and the number of bytes consumed.
 type Read<T> = Result<Option<(T, usize)>, Violation>;
 
 /// See the [module](self).

@@ -1,7 +1,7 @@
-//! The targets, and what several of them need.
+//! The targets, and their common code.
 //!
-//! Comes in: any bytes. Goes out: nothing, or a panic that says what does not hold. Never: a state that outlives an input, but for
-//! tables that are built once.
+//! A target takes arbitrary bytes and panics if an invariant is violated. No state outlives an
+//! input, except tables that are built once.
 
 mod capture;
 mod dialects;
@@ -12,7 +12,7 @@ mod msgpack;
 mod session;
 mod stream;
 
-/// What is run on each input: it panics if something does not hold.
+/// The code that runs on each input: it panics if an invariant is violated.
 pub type Target = fn(&[u8]);
 
 /// All of them, by the name that `scripts/fuzz.sh` takes.

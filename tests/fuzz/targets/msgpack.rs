@@ -1,7 +1,8 @@
-//! MessagePack: what we accept `rmpv` accepts with an equal value, and what only we refuse breaks a rule that can be named.
+//! MessagePack: every message that we accept, `rmpv` accepts with an equal value; every message
+//! that only we reject breaks a named rule.
 //!
-//! Comes in: a message. Holds: an accepted one has the value that `rmpv` gives it, nothing behind it, and is the same when it is
-//! written and read again; of a refused one the rule is checked against the bytes or against the value that `rmpv` finds in them.
+//! An accepted message has the value that `rmpv` decodes, has no extra bytes, and round-trips. For
+//! a rejected one, the rule is checked against the bytes or against the value that `rmpv` decodes.
 
 use std::collections::HashSet;
 
@@ -10,7 +11,7 @@ use tickwire::packet::{Direction, Value};
 
 use crate::tally::allow;
 
-/// Containers within one another that `rmpv` is let into; it counts its own way.
+/// The nesting depth allowed for `rmpv`, which counts differently.
 const RMPV_DEPTH: usize = 1024;
 
 /// See the [module](self).

@@ -1,12 +1,14 @@
-//! A whole game without sockets: arbitrary bytes of several clients, the world that they change, and what they are told of it.
+//! A whole game without sockets: arbitrary bytes of several clients, the world that they change,
+//! and the messages that they receive.
 //!
 //! ```text
 //!   script ─► bytes ─► frames ─► packets ─► session ─► commands ─► world ─► published tick ─► views ─► messages
 //!                                                         └─► log ─► a second world: the same checksum before each tick
 //! ```
 //!
-//! Comes in: a script, see [`Game::act`]. Holds: everything that a client is told decodes in its dialect; a world that is made from a
-//! snapshot and the logged commands is the same after each tick; a snapshot of the last world and of each session comes back.
+//! The input is a script, see [`Game::act`]. Every message to a client decodes in its dialect; a
+//! world restored from a snapshot that executes the logged commands is identical after each tick;
+//! snapshots of the last world and of each session round-trip.
 
 mod client;
 mod log;

@@ -1,8 +1,9 @@
-//! A stream of frames: we and `tungstenite` hear the same, but for differences that have a name.
+//! A stream of frames: we decode the same messages as `tungstenite`, except for named differences.
 //!
-//! Comes in: all bytes of one direction after the upgrade; the mask bit of the first frame says whose they are. Holds: the same messages
-//! and the same end as `tungstenite` finds, or one of the differences in [`difference`]; for us the same however the bytes are cut; what
-//! we answer is well-formed and has a pong for each ping.
+//! The input is all bytes of one direction after the upgrade; the mask bit of the first frame
+//! selects the side. The messages and the end are those that `tungstenite` finds, or differ as
+//! listed in [`difference`]; our result does not depend on how the bytes are split; our answers are
+//! well-formed and contain a pong for each ping.
 
 use std::io::{self, Read, Write};
 

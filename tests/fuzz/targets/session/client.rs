@@ -1,7 +1,7 @@
-//! One client of the game: what it sends, as a server hears it, and what it is told.
+//! One client of the game: the bytes that it sends, and the messages that it receives.
 //!
-//! Comes in: bytes, or arguments that are framed first; published ticks. Goes out: commands, for the world and for the operator.
-//! Everything that it is told is decoded in its dialect.
+//! The input is bytes, or arguments that are framed first, and published ticks. The results are
+//! commands for the world. Every message to the client is decoded in its dialect.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! What changed the world, tick by tick, as bytes, and a second world that is changed by the same.
+//! The command frames of all ticks as bytes, and a second world that executes the same commands.
 //!
-//! Comes in: each tick before it is stepped. Goes out: nothing, or a panic at the first tick at which the two differ.
+//! It panics at the first tick at which the two worlds differ.
 
 use tickwire::world::Command;
 use tickwire::world::World;
@@ -11,7 +11,7 @@ use tickwire::world::command::{decode_frame, encode_frame};
 pub struct Log(Vec<(u64, Vec<u8>)>);
 
 impl Log {
-    /// Notes the tick that is about to be stepped.
+    /// Records the tick that is about to be executed.
     pub fn note(&mut self, world: &World, commands: &[Command]) {
         let mut frame = Vec::new();
         encode_frame(world.tick(), commands, &mut frame).expect("few commands");
