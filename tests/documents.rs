@@ -25,9 +25,9 @@ use support::PATIENCE;
 const BLESS: &str = "TICKWIRE_BLESS";
 const TOOLS: &str = "TICKWIRE_TOOLS";
 const ANY: &str = "…";
-/// Where the documents say that the server is.
+/// The address of the server in the documents.
 const SHOWN_ADDRESS: &str = "localhost:3000";
-/// How `tshark` warns an administrator.
+/// The warning that `tshark` prints to root.
 const AS_ROOT: &str = "Running as user \"root\"";
 /// The operator's token of that server, and the variable by which the documents mean it.
 const TOKEN: (&str, &str) = ("TOKEN", "token-for-the-documents");
@@ -39,21 +39,21 @@ const PLAIN: [(&str, &str); 9] = [
     ),
     ("apt-get update -q", "run by `the_first_frame_is_shown`, and on a bare Debian by scripts/newcomer.sh"),
     ("81 85 37 fa 21 3d 7f 9f 4d 51 58", "bytes"),
-    ("  7f 9f 4d 51 58     what travels", "bytes"),
+    ("  7f 9f 4d 51 58     the masked bytes", "bytes"),
     ("  9f   1001 1111", "bits"),
     ("GET /play HTTP/1.1", "a request"),
     ("HTTP/1.1 101 Switching Protocols", "an answer"),
     ("92 03 93 11 cd 04 b0 cd 40 00", "bytes"),
-    ("  82 88 …                  bytes of a client", "a picture"),
+    ("  82 88 …                  bytes from a client", "a picture"),
 ];
-/// What stands for a `sleep` of a second after the start of a server: a wait for the end of its banner, at most some 20 s. However the
-/// script ends, so does the server.
+/// Replaces a `sleep` of a second after the start of a server: waits for the end of its banner, for at most 20 s. However the
+/// script ends, the server is stopped.
 const UNTIL_IT_SERVES: &str = "\
 trap 'kill $server' EXIT
 tries=0
 until grep -qs 'command delay' server.txt; do tries=$((tries + 1)); [ $tries -le 200 ]; sleep 0.1; done
 ";
-/// Programs that a command may use without more being installed.
+/// Programs that are always available.
 const ALWAYS_THERE: [&str; 5] = ["tickwire", "printf", "echo", "cat", "head"];
 
 /// One command of a block and what the block says that it prints.
