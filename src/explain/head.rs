@@ -23,7 +23,7 @@ const HEAD_END: &[u8] = b"\r\n\r\n";
 const KNOWN: [&str; 1] = ["tickwire.v1"];
 
 /// The target of a request.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Asked {
     /// The path.
     pub path: String,

@@ -31,3 +31,8 @@ pub fn print(bytes: &[u8]) -> String {
     let groups: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     groups.join(" ")
 }
+
+/// Bytes as digits.
+pub fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 
 use super::explanation::{Content, Explanation, Frame, PAYLOAD, Problem, REST};
 use super::header::field;
+use super::hex::digits as hex;
 use super::tree::Node;
 use crate::packet::{Code, Dialect, Value, visible};
 use crate::ws::Side;
@@ -169,8 +170,4 @@ fn quoted(text: &str) -> String {
 /// Prints a value as JSON, with escapes for characters that a terminal would not show.
 fn printed(value: &Json) -> String {
     visible::line(&value.to_string()).into_owned()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -7,7 +7,7 @@ use crate::ws::message::Limits;
 use crate::ws::utf8::Utf8;
 
 /// The unfinished message.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) enum Open {
     /// Unknown, because the beginning of the stream was not seen.
     #[default]

@@ -25,7 +25,7 @@ const NEW_PART: usize = 4;
 type Tongues<'t, 'c> = (&'t [&'c Dialect], Option<bool>);
 
 /// The progress of one side's search. Places count from the front of the waiting bytes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Search {
     /// No plausible frame begins before this position, whatever follows.
     from: usize,

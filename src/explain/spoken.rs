@@ -11,7 +11,7 @@ use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
 /// See the [module](self).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Spoken<'c> {
     /// The tables that map a path to its dialect; without them the dialect is fixed.
     codes: Option<&'c Codes>,
@@ -40,6 +40,11 @@ impl<'c> Spoken<'c> {
     /// Sets whether packets are JSON in text messages.
     pub fn say_format(&mut self, json: bool) {
         self.json = Some(json);
+    }
+
+    /// Records that the server is ours, whatever the path.
+    pub fn be_ours(&mut self) {
+        self.is_ours = true;
     }
 
     /// The dialect, as far as it is known.

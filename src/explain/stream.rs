@@ -38,7 +38,7 @@ use crate::ws::utf8::Utf8;
 use crate::ws::{Side, Violation};
 
 /// A conversation of two sides, byte by byte: bytes of either go in, cut anywhere, and explanations of whole heads and frames come out.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Conversation<'c> {
     spoken: Spoken<'c>,
     /// The target of the request, once seen.
@@ -48,7 +48,7 @@ pub struct Conversation<'c> {
 }
 
 /// One direction.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Half {
     /// Bytes that do not form a whole item yet.
     waiting: Vec<u8>,
@@ -92,6 +92,11 @@ impl<'c> Conversation<'c> {
             half.stage = Stage::Frames;
             half.open = Open::Nothing;
         }
+    }
+
+    /// Records that the server is ours, so that its limits apply whatever the path.
+    pub fn with_our_server(&mut self) {
+        self.spoken.be_ours();
     }
 
     /// Whether both sides are past the upgrade, and neither has broken a rule that ends the

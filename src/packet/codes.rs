@@ -57,6 +57,8 @@ pub struct Codes {
 pub struct Table {
     /// The file's name.
     pub file: String,
+    /// The file's text.
+    pub text: String,
     /// The dialects, one for each code column.
     pub dialects: Vec<String>,
     /// The table's rows, in order.
@@ -154,7 +156,7 @@ impl Reader {
             rows.push(Arc::new(row.map_err(|reason| error(line, reason))?));
         }
         let dialects = columns.into_iter().map(|(dialect, _)| dialect).collect();
-        self.tables.push(Table { file: file.to_owned(), dialects, rows });
+        self.tables.push(Table { file: file.to_owned(), text: text.to_owned(), dialects, rows });
         Ok(())
     }
 
