@@ -20,7 +20,7 @@
 //!
 //! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`ws`], [`packet`], [`session`],
 //! [`peer`], [`world`], [`feed`], [`room`], [`host`],
-//! [`explain`], [`capture`], [`replay`], [`client`], [`testkit`], [`simulate`], [`net`].
+//! [`explain`], [`capture`], [`inspector`], [`replay`], [`client`], [`testkit`], [`simulate`], [`net`].
 
 pub mod limits;
 
@@ -47,6 +47,8 @@ pub mod host;
 pub mod explain;
 
 pub mod capture;
+
+pub mod inspector;
 
 pub mod replay;
 

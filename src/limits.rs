@@ -299,22 +299,14 @@ pub const CAPTURE_LOOK: Duration = Duration::from_millis(500);
 /// reports it and does not wait.
 pub const CAPTURE_END_TIME: Duration = Duration::from_secs(1);
 
-// ---- net: the inspector ---------------------------------------------------------------------
+// ---- the inspector --------------------------------------------------------------------------
 
-/// Watchers of `/wire` at once, half of them for one address: the server explains each frame of a
+/// Watchers of `/wire` at once, half of them for one address: the server copies the bytes of a
 /// client separately for each watcher. Beyond: 503.
 pub const WATCHERS: usize = 8;
-/// Frames in a watcher's ring: over a minute of one client. Beyond: the oldest is dropped.
-pub const WIRE_FRAMES: usize = 4096;
-/// Bytes of the frames in a watcher's ring: about ten seconds of the most crowded screen. Beyond:
-/// the oldest are dropped.
-pub const WIRE_RING_BYTES: usize = 2 * 1024 * 1024;
 /// Bytes that wait in the tap for a watcher: half a second of the most crowded screen. Beyond: left
 /// out, counted and shown.
 pub const WIRE_TAP_BYTES: usize = 512 * 1024;
-/// Frames sent to a watcher in one turn: a client at its rate limit sends 240 at once. Beyond: left
-/// out, counted and shown.
-pub const WIRE_FRAMES_PER_TURN: usize = 512;
 /// A watcher's turn: it is sent updates at most 20 times a second, and its requests are read at
 /// least that often.
 pub const WIRE_TURN: Duration = Duration::from_millis(50);
@@ -323,15 +315,21 @@ pub const WIRE_TURN: Duration = Duration::from_millis(50);
 pub const WIRE_WISH_TIME: Duration = Duration::from_millis(1);
 /// Time between two client lists for a watcher, if the list has changed.
 pub const WIRE_CLIENTS_EVERY: Duration = Duration::from_millis(500);
-/// Time between two byte counts for a watcher.
-pub const WIRE_FIELDS_EVERY: Duration = Duration::from_secs(1);
 /// Clients in a watcher's list. Beyond: only the most recent ones.
 pub const WIRE_CLIENTS: usize = 512;
-/// Kinds of packets counted for a watcher in a second, and fields of each: the largest has under
-/// 40. Beyond: counted as `other`.
-pub const WIRE_KINDS: usize = 64;
 /// Time that a watcher has to receive what it is sent. Beyond: its connection is dropped.
 pub const WIRE_WRITE_TIME: Duration = Duration::from_secs(5);
+/// Bytes of one message to the inspector: a full tap, as frames of two bytes with a record of 17
+/// bytes around each. Beyond: the inspector refuses it.
+pub const INSPECTOR_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
+/// Frames that the inspector keeps: over a minute of one client. Beyond: the oldest is dropped.
+pub const INSPECTOR_FRAMES: usize = 4096;
+/// Bytes of these frames: about ten seconds of the most crowded screen. Beyond: the oldest are
+/// dropped.
+pub const INSPECTOR_RING_BYTES: usize = 2 * 1024 * 1024;
+/// Kinds of packets that the inspector counts in a second, and fields of each: the largest has under
+/// 40. Beyond: counted as `other`.
+pub const INSPECTOR_KINDS: usize = 64;
 
 // ---- client: a connection of our own --------------------------------------------------------
 
@@ -486,6 +484,6 @@ const _: () = {
     assert!(TALK_LINE_BYTES > 4 * MESSAGE_BYTES, "the longest message can be typed in hexadecimal");
     assert!(TOKEN_CHARS_MOST * 4 < HEAD_BYTES);
     assert!(CAPTURE_SEGMENT_BYTES + 128 < 65_535, "an IP packet has 16 bits for its length");
-    assert!(OUTBOX_BYTES < WIRE_RING_BYTES);
-    assert!(CLIENT_MESSAGES_BURST < WIRE_FRAMES_PER_TURN as u32);
+    assert!(OUTBOX_BYTES < INSPECTOR_RING_BYTES);
+    assert!(WIRE_TAP_BYTES / 2 * (2 + 17) < INSPECTOR_MESSAGE_BYTES);
 };

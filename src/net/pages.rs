@@ -30,8 +30,8 @@ const FILES: &[(&str, &[u8])] = files! {
     "favicon.svg" "happenings.js" "hints.js" "hud-clan.js" "hud-kit.js" "hud-panels.js" "hud-play.js"
     "hud.js" "index.html" "input.js" "inspect.js" "interpolation.js" "main.js" "minimap.js" "moments.js"
     "msgpack.js" "palette.js" "panels.css" "player.js" "protocol.js" "random.js" "rates.js" "rules.js"
-    "settings.js" "shots.js" "sound.js" "sprites.js" "stage.js" "style.css" "swing.js" "title.js"
-    "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-draw.js" "wire-frame.js" "wire-frames.js"
+    "settings.js" "shots.js" "sound.js" "sprites.js" "stage.js" "style.css" "swing.js" "tab.wasm" "title.js"
+    "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-draw.js" "wire-explainer.js" "wire-frame.js" "wire-frames.js"
     "wire-line.js" "wire-list.js" "wire-rows.js" "wire-tree.js" "wire.css" "wire.html" "wire.js" "world.js"
     "world.wasm"
 };
@@ -47,8 +47,10 @@ fn kind(name: &str) -> &'static str {
     }
 }
 
-/// The page's content security policy: it may load from and connect to this server only.
-const POLICY: &str = "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; style-src 'self'; \
+/// The page's content security policy: it may load from and connect to this server only, and run
+/// WebAssembly from there.
+const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' ws: wss:; \
+                      img-src 'self' data:; style-src 'self'; \
                       object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 /// A response in two parts, so that the page's files need not be copied for each request.

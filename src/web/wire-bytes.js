@@ -1,7 +1,7 @@
 /**
- * Bytes a second by packet and by field, as the server counted them.
+ * Bytes a second by packet and by field, as the explainer counted them.
  *
- * Comes in: one count a second. Goes out: means over the last few, the largest first, with the fields of a packet together where they are
+ * Comes in: a count about every second. Goes out: means over the last few, the largest first, with the fields of a packet together where they are
  * parts of one argument.
  *
  * @module wire-bytes
@@ -18,13 +18,13 @@ const COUNTS = 4;
 
 export class Bytes {
   constructor() {
-    /** @type {Part[][]} */
+    /** @type {{ parts: Part[], seconds: number }[]} */
     this.counts = [];
   }
 
-  /** @param {Part[]} count of one second */
-  add(count) {
-    this.counts.push(count);
+  /** @param {Part[]} parts @param {number} seconds in which they were counted */
+  add(parts, seconds) {
+    this.counts.push({ parts, seconds });
     if (this.counts.length > COUNTS) this.counts.shift();
   }
 
@@ -36,7 +36,7 @@ export class Bytes {
   bars() {
     /** @type {Map<string, { packet: string, from: string, count: number, bytes: number, fields: Map<string, number> }>} */
     const sums = new Map();
-    for (const part of this.counts.flat()) {
+    for (const part of this.counts.flatMap((count) => count.parts)) {
       const key = `${part.from} ${part.packet}`;
       const sum = sums.get(key) ?? { packet: part.packet, from: part.from, count: 0, bytes: 0, fields: new Map() };
       sum.count += part.count;
@@ -44,7 +44,7 @@ export class Bytes {
       for (const { name, bytes } of part.fields) sum.fields.set(name, (sum.fields.get(name) ?? 0) + bytes);
       sums.set(key, sum);
     }
-    const seconds = Math.max(this.counts.length, 1);
+    const seconds = this.counts.reduce((sum, count) => sum + count.seconds, 0);
     const bars = [...sums.values()].map(({ packet, from, count, bytes, fields }) => ({
       packet, from, count: count / seconds, bytes: bytes / seconds, fields: grouped(fields, seconds),
     }));

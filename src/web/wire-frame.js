@@ -1,7 +1,7 @@
 /**
  * The chosen frame: its title, its drawing, its bytes and its tree, which light up together.
  *
- * Comes in: an explanation from the server. Goes out: nothing; what is pointed at in one of the three is lit in all three. Never: bytes read
+ * Comes in: an explanation. Goes out: nothing; what is pointed at in one of the three is lit in all three. Never: bytes read
  * here.
  *
  * @module wire-frame

@@ -2,7 +2,7 @@
  * The frames that the page keeps, and those of them that are wanted.
  *
  * Comes in: frames in their order, a filter. Goes out: the ones that pass it, in their order. Never: more frames than the bound;
- * the oldest go first, as they do in the server's ring.
+ * the oldest go first, as they do in the explainer.
  *
  * @module wire-frames
  */

@@ -1,7 +1,7 @@
 /**
  * The line to the server's `/wire`: asks whether one may watch, opens it, opens it again.
  *
- * Comes in: what the server says, as JSON, and files. Goes out: what the page wants. Never: the token in an address, a cookie or beyond
+ * Comes in: what the server says: JSON, and observed bytes. Goes out: what the page wants. Never: the token in an address, a cookie or beyond
  * the tab.
  *
  * @module wire-line
@@ -25,7 +25,7 @@ export function whyNot(status) {
 /** See the module. */
 export class Line {
   /**
-   * @param {{ opened: () => void, said: (message: Record<string, any>) => void, file: (bytes: ArrayBuffer) => void,
+   * @param {{ opened: () => void, said: (message: Record<string, any>, text: string) => void, observed: (message: ArrayBuffer) => void,
    *   state: (state: 'open' | 'waiting', text: string) => void, askForToken: (why: string) => void }} on
    */
   constructor(on) {
@@ -91,8 +91,8 @@ export class Line {
       this.on.opened();
     };
     socket.onmessage = ({ data }) => {
-      if (typeof data === 'string') this.on.said(JSON.parse(data));
-      else this.on.file(data);
+      if (typeof data === 'string') this.on.said(JSON.parse(data), data);
+      else this.on.observed(data);
     };
     socket.onclose = ({ reason }) => {
       if (socket !== this.socket) return;

@@ -1,8 +1,8 @@
 /**
  * The tree of an explanation as the drawing needs it: its leaves, its rows, and what lies where.
  *
- * Comes in: the tree of one frame, as the server's explainer made it. Goes out: leaves that tile the bytes, rows to show, and
- * places in 32 bits a row. Never: a byte read here; what a byte means is for the server to say.
+ * Comes in: the tree of one frame, as the explainer made it. Goes out: leaves that tile the bytes, rows to show, and
+ * places in 32 bits a row. Never: a byte read here; what a byte means is for the explainer to say.
  *
  * @module wire-tree
  */

@@ -2,13 +2,13 @@
  * `/wire`: what one client and the server say to each other, frame by frame, as it happens.
  *
  * ```text
- *  socket ─► line ─► frames ─► list            game (iframe) ─► whose frames
- *                 ├► explanation ─► drawing, bytes, tree
- *                 └► bytes a second ─► bars
+ *  socket ─► line ─► explainer ─► frames ─► list          game (iframe) ─► whose frames
+ *                    (WebAssembly) ├► explanation ─► drawing, bytes, tree
+ *                                  └► bytes a second ─► bars
  * ```
  *
- * Comes in: frames and explanations of the server, keys and presses. Goes out: which client, which frame, pause, save. Never: a frame
- * explained here; the server's one explainer does that.
+ * Comes in: observed bytes of a client, keys and presses. Goes out: which client. Never: a byte of a frame read in JavaScript; the server's one
+ * explainer, as WebAssembly, does that.
  *
  * @module wire
  */
@@ -16,25 +16,27 @@
 import { Bars } from './wire-bars.js';
 import { Beside } from './wire-beside.js';
 import { Bytes } from './wire-bytes.js';
+import { Explainer } from './wire-explainer.js';
 import { FrameView } from './wire-frame.js';
 import { Frames, parseFilter } from './wire-frames.js';
 import { Line } from './wire-line.js';
 import { List } from './wire-list.js';
 
-/** Frames kept before the server has said how many it keeps. */
-const FRAMES_AT_FIRST = 1000;
+/** How often bytes are counted. */
+const COUNT_MS = 1000;
 /** The newest frame is drawn so often at most while it is followed. */
 const DRAW_MS = 400;
 
 /** @param {string} id @returns {any} */
 const at = (id) => document.getElementById(id);
 
-const frames = new Frames(FRAMES_AT_FIRST);
+const explainer = await Explainer.load();
+const frames = new Frames(explainer.framesKept);
 const bytes = new Bytes();
 const view = new FrameView();
 const list = new List(at('list'), frames, { choose: (n) => choose(n), unfollow: () => setFollow(false) });
 const bars = new Bars(at('bars'), at('bytes-sum'), (packet) => setFilter(packet));
-const line = new Line({ opened, said, file, state: status, askForToken });
+const line = new Line({ opened, said, observed, state: status, askForToken });
 const beside = new Beside(at('beside'), at('inspector'));
 
 const state = {
@@ -50,7 +52,7 @@ const state = {
   /** Why the watched client has left. */
   ended: '',
   drawnMs: 0,
-  file: 'tickwire.pcapng',
+  countedMs: 0,
 };
 
 function opened() {
@@ -58,13 +60,12 @@ function opened() {
   // A server that was started anew counts its clients anew: whom one chose may be somebody else now.
   Object.assign(state, { clients: [], watched: null, byItself: true, ended: '', lost: 0, missed: 0 });
   clear();
-  if (state.paused) line.say({ pause: true });
 }
 
-/** @param {Record<string, any>} message */
-function said(message) {
+/** @param {Record<string, any>} message @param {string} text the same */
+function said(message, text) {
   if (message.welcome) {
-    frames.most = message.welcome.frames;
+    explainer.welcome(text);
     beside.met(message.welcome.epoch);
   }
   if (message.clients) {
@@ -73,23 +74,26 @@ function said(message) {
     drawClients();
     chooseClient();
   }
-  if (message.frames) take(message.frames);
-  if (message.ended) state.ended = message.ended.rule;
-  if (message.lost !== undefined) state.lost += message.lost;
-  if (message.missed !== undefined) state.missed = message.missed;
-  if (message.fields) {
-    bytes.add(message.fields);
-    bars.show(bytes.bars());
-  }
-  if (message.explained) explained(message.explained);
-  if (message.saved) state.file = message.saved.file;
+}
+
+/** @param {ArrayBuffer} message observed bytes */
+function observed(message) {
+  const told = explainer.receive(message);
+  if (told.frames) list.draw(frames.add(told.frames));
+  state.ended = told.ended ?? state.ended;
+  state.lost += told.lost ?? 0;
+  state.missed = told.missed ?? state.missed;
+  followNewest();
   note();
 }
 
-/** @param {import('./wire-frames.js').Entry[]} entries */
-function take(entries) {
-  list.draw(frames.add(entries));
-  followNewest();
+function count() {
+  const now = performance.now();
+  const seconds = (now - state.countedMs) / 1000;
+  state.countedMs = now;
+  if (state.watched === null || state.paused) return;
+  bytes.add(explainer.fields(), seconds);
+  bars.show(bytes.bars());
 }
 
 /** While the newest is followed it is drawn, calmly. */
@@ -111,15 +115,9 @@ function choose(n) {
 function pick(n) {
   list.chosen = n;
   list.draw();
-  line.say({ explain: n });
-}
-
-/** @param {any} message */
-function explained(message) {
-  const entry = frames.all.find((one) => one.n === message.n);
-  if (message.n !== list.chosen || !entry) return;
-  if (message.gone) at('frame-line').textContent = 'The server no longer keeps this frame.';
-  else view.show(message, entry);
+  const [explained, entry] = [explainer.explain(n), frames.all.find((one) => one.n === n)];
+  if (explained.gone) at('frame-line').textContent = 'This frame is no longer kept.';
+  else if (entry) view.show(explained, entry);
 }
 
 /** The game beside says whose frames; else whoever was chosen; else the newest who plays. */
@@ -138,6 +136,8 @@ function watch(id) {
   Object.assign(state, { watched: id, ended: '', lost: 0 });
   clear();
   note();
+  explainer.watch(id);
+  explainer.pause(state.paused);
   line.say({ watch: id });
   drawClients();
 }
@@ -184,7 +184,7 @@ function setPause(paused) {
   state.paused = paused;
   state.missed = 0;
   at('pause').setAttribute('aria-pressed', String(paused));
-  line.say({ pause: paused });
+  if (state.watched !== null) explainer.pause(paused);
   note();
 }
 
@@ -208,11 +208,14 @@ function setFrom(from) {
   filtered();
 }
 
-/** @param {ArrayBuffer} data a capture */
-function file(data) {
+/** Saves the frames that are kept, as a capture. */
+function save() {
+  const whose = state.clients.find((client) => client.id === state.watched) ?? { player: 0, name: '' };
+  const capture = state.watched === null ? null : explainer.save(whose);
+  if (!capture) return;
   const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([data], { type: 'application/x-pcapng' }));
-  link.download = state.file;
+  link.href = URL.createObjectURL(new Blob([capture], { type: 'application/x-pcapng' }));
+  link.download = `tickwire-client-${state.watched}.pcapng`;
   link.click();
   URL.revokeObjectURL(link.href);
 }
@@ -283,7 +286,7 @@ function wire() {
   at('from').onclick = (event) => { if (event.target.dataset.from !== undefined) setFrom(event.target.dataset.from); };
   at('pause').onclick = () => setPause(!state.paused);
   at('follow').onclick = () => setFollow(!list.follow);
-  at('save').onclick = () => line.say({ save: true });
+  at('save').onclick = save;
   at('unmask').onclick = () => view.unmask();
   at('game').onclick = openGame;
   at('token-form').addEventListener('submit', (event) => {
@@ -299,6 +302,7 @@ function wire() {
   });
   window.addEventListener('hashchange', () => { line.takeFragment(); line.open(); });
   setInterval(() => { followNewest(); chooseClient(); }, DRAW_MS);
+  setInterval(count, COUNT_MS);
 }
 
 wire();

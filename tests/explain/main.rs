@@ -7,6 +7,7 @@ mod cuts;
 mod golden;
 mod guess;
 mod hidden;
+mod in_wasm;
 mod property;
 mod stream;
 mod wireshark_table;

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use crate::support::{PATIENCE, Peer, server, server_with};
 use serde_json::Value as Json;
+use tickwire::inspector::{Inspector, Whose};
 use tickwire::limits;
 use tickwire::net::Server;
 use tickwire::net::console::token::Token;
 use tickwire::packet::{Codes, Direction, Value};
+use tickwire::ws::frame::{self, Opcode};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
@@ -33,9 +35,10 @@ fn status(address: SocketAddr, headers: &str) -> String {
     String::from_utf8_lossy(&answer[9..]).into_owned()
 }
 
-/// A watcher by another library.
+/// A watcher by another library, with the inspector of the page.
 struct Watcher {
     socket: WebSocket<TcpStream>,
+    inspector: Inspector,
 }
 
 impl Watcher {
@@ -46,8 +49,10 @@ impl Watcher {
         for (name, value) in headers {
             request.headers_mut().insert(*name, value.parse().expect("a header"));
         }
-        let (socket, _) = tungstenite::client(request, stream).map_err(|error| error.to_string())?;
-        Ok(Watcher { socket })
+        let (mut socket, _) = tungstenite::client(request, stream).map_err(|error| error.to_string())?;
+        let welcome = socket.read().map_err(|error| error.to_string())?;
+        let inspector = Inspector::new(welcome.to_text().expect("text")).expect("a welcome");
+        Ok(Watcher { socket, inspector })
     }
 
     fn here(address: SocketAddr) -> Watcher {
@@ -67,12 +72,14 @@ impl Watcher {
         }
     }
 
-    /// The next thing of this name for which something holds.
+    /// The next thing of this name for which something holds, said by the server or found by the inspector.
     fn hear<T>(&mut self, name: &str, wanted: impl Fn(&Json) -> Option<T>) -> T {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
-            let Message::Text(text) = self.read().unwrap_or_else(|error| panic!("{name}: {error}")) else {
-                continue;
+            let text = match self.read().unwrap_or_else(|error| panic!("{name}: {error}")) {
+                Message::Text(text) => text.to_string(),
+                Message::Binary(message) => self.inspector.receive(&message).expect("observed bytes"),
+                _ => continue,
             };
             let message: Json = serde_json::from_str(&text).expect("JSON");
             if let Some(found) = message.get(name).and_then(&wanted) {
@@ -87,6 +94,11 @@ impl Watcher {
         self.hear("frames", |frames| frames.as_array()?.iter().find(|frame| wanted(frame)).cloned())
     }
 
+    /// What the inspector says of a frame.
+    fn explain(&self, n: u64) -> Json {
+        serde_json::from_str(&self.inspector.explain(n)).expect("JSON")
+    }
+
     /// Watches the client whose player has this name, and waits until it does; gives its number.
     fn watch(&mut self, name: &str) -> u64 {
         let id = self.hear("clients", |clients| {
@@ -94,6 +106,7 @@ impl Watcher {
             client["id"].as_u64()
         });
         self.say(&format!(r#"{{"watch":{id}}}"#));
+        self.inspector.watch(Some(id));
         let request = self.frame(|frame| frame["opcode"] == "upgrade");
         assert!(
             request["from"] == "client" && request["client"] == id,
@@ -191,25 +204,30 @@ fn a_watcher_sees_its_client_and_what_each_frame_says() {
     );
     assert_eq!((&frame["from"], &frame["opcode"]), (&"client".into(), &"binary".into()));
     let n = frame["n"].as_u64().expect("a number");
-    watcher.say(&format!(r#"{{"explain":{n}}}"#));
-    let explained = watcher.hear("explained", |explained| (explained["n"] == n).then(|| explained.clone()));
+    let explained = watcher.explain(n);
     let told = &explained["frames"][0];
     assert_eq!((&told["packet"], &told["masked"], &told["code"]), (&"move".into(), &true.into(), &3.into()));
     let raw = explained["raw"].as_str().expect("hexadecimal");
     assert_eq!(raw.len() as u64, 2 * frame["bytes"].as_u64().expect("a number"));
     assert!(raw.starts_with("82") && told["tree"]["children"][7]["name"] == "masking_key", "{told}");
-    watcher.say(r#"{"explain":999999}"#);
-    assert!(watcher.hear("explained", |explained| explained["gone"].as_bool()));
-    let bytes = watcher.hear("fields", |kinds| {
-        kinds
-            .as_array()?
-            .iter()
-            .find(|kind| kind["packet"] == "update" && kind["count"].as_u64() > Some(1))
-            .cloned()
-    });
-    assert!(bytes["from"] == "server" && bytes["bytes"].as_f64() > Some(10.0), "{bytes}");
+    watcher.frame(is_packet("update"));
+    let fields: Json = serde_json::from_str(&watcher.inspector.fields()).expect("JSON");
+    let update = fields.as_array().and_then(|kinds| kinds.iter().find(|kind| kind["packet"] == "update"));
+    assert!(
+        update.is_some_and(|kind| kind["from"] == "server" && kind["bytes"].as_f64() > Some(10.0)),
+        "{fields}"
+    );
+    let player = 1;
+    let file = watcher.inspector.save(&Whose { player, name: "Ada".to_owned() }).expect("a handshake");
+    let capture = tickwire::capture::read(&file).expect("a capture");
+    let connections = capture.connections();
+    assert!(connections.len() == 1 && connections[0].holes.is_empty() && connections[0].has_begin);
     ada.peer.close();
-    assert_eq!(watcher.hear("ended", |ended| ended["client"].as_u64()), id);
+    assert_eq!(
+        watcher.hear("ended", |rule| rule.as_str().map(str::to_owned)),
+        "closed_by_peer",
+        "client {id}"
+    );
     server.stop();
 }
 
@@ -239,37 +257,6 @@ fn each_watcher_has_its_own_client_and_there_are_so_many_places() {
     server.stop();
 }
 
-#[test]
-fn while_paused_what_is_kept_stays_and_a_save_is_a_capture_of_it() {
-    let server = server();
-    let mut ada = Player::play(server.address(), "Ada");
-    let mut watcher = Watcher::here(server.address());
-    watcher.watch("Ada");
-    ada.say("move", &[1.into(), Value::Nil, 0.into()]);
-    let first = watcher.frame(is_packet("move"))["n"].as_u64().expect("a number");
-    watcher.say(r#"{"pause":true}"#);
-    // Ada walks on, so there are updates.
-    assert!(watcher.hear("missed", Json::as_u64) > 0);
-    watcher.say(&format!(r#"{{"explain":{first}}}"#));
-    assert!(watcher.hear("explained", |told| Some(told["gone"].is_null())), "it is still kept");
-    watcher.say(r#"{"save":true}"#);
-    let name = watcher.hear("saved", |saved| saved["file"].as_str().map(str::to_owned));
-    assert!(name.ends_with(".pcapng"), "{name}");
-    let Message::Binary(file) = watcher.read().expect("the file") else {
-        panic!("the file follows its name")
-    };
-    let capture = tickwire::capture::read(&file).expect("a capture");
-    let connections = capture.connections();
-    assert!(connections.len() == 1 && connections[0].holes.is_empty() && connections[0].has_begin);
-    assert!(
-        capture.packets.iter().any(|packet| packet.comments.iter().any(|comment| comment.ends_with(" Ada")))
-    );
-    watcher.say(r#"{"pause":false}"#);
-    let next = watcher.frame(|_| true)["n"].as_u64().expect("a number");
-    assert!(next > first, "{next} after {first}");
-    server.stop();
-}
-
 /// How long a player waits at most for an answer while a watcher does not read. The watcher's place comes back.
 fn longest_wait_beside_a_deaf_watcher() -> Duration {
     let server = server();
@@ -278,15 +265,16 @@ fn longest_wait_beside_a_deaf_watcher() -> Duration {
     let mut watcher = Watcher::here(address);
     watcher.watch("Ada");
     ada.say("move", &[1.into(), Value::Nil, 0.into()]);
-    let n = watcher.frame(is_packet("update"))["n"].as_u64().expect("a number");
-    // Far more answers than the kernel holds, and nobody takes them.
+    watcher.frame(is_packet("update"));
+    // Far more pongs than the kernel holds, and nobody takes them.
     let stream = watcher.socket.get_mut();
     stream.set_write_timeout(Some(Duration::from_millis(200))).expect("a timeout");
-    for _ in 0..20_000 {
-        if watcher.socket.send(Message::Text(format!(r#"{{"explain":{n}}}"#).into())).is_err() {
-            break;
-        }
+    let mut pings = Vec::new();
+    for _ in 0..1000 {
+        frame::write(&mut pings, Opcode::Ping, Some([1, 2, 3, 4]), &[0; frame::LENGTH_7_MAX as usize]);
     }
+    let taken = (0..1000).take_while(|_| stream.write_all(&pings).is_ok()).count();
+    assert!(taken < 1000, "the server reads on, and nobody takes its pongs");
     let waits = (0..20).map(|nonce| {
         let asked = Instant::now();
         ada.say("ping", &[nonce.into()]);
@@ -326,7 +314,6 @@ fn an_invalid_wish_closes_the_watcher_and_so_does_shutdown() {
         assert_eq!(ending, "1008 wire_wish", "{wish}");
     }
     let mut watcher = Watcher::here(server.address());
-    watcher.hear("welcome", |welcome| welcome["frames"].as_u64());
     let began = Instant::now();
     let reading = std::thread::spawn(move || {
         loop {

@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-const LAYERS: [(&str, &[&str]); 20] = [
+const LAYERS: [(&str, &[&str]); 22] = [
     ("limits", &[]),
     ("sync", &[]),
     ("household", &[]),
@@ -21,6 +21,8 @@ const LAYERS: [(&str, &[&str]); 20] = [
     ("host", &["ws", "packet", "world", "session", "peer", "feed", "room", "household", "sync", "limits"]),
     ("capture", &["world", "limits"]),
     ("explain", &["ws", "packet", "capture", "limits"]),
+    ("inspector", &["explain", "capture", "ws", "packet", "limits"]),
+    ("tab", &["inspector", "limits"]),
     ("replay", &["capture", "ws", "packet", "world", "session", "peer", "limits"]),
     ("client", &["ws", "packet", "world", "session", "feed", "explain", "capture", "limits"]),
     ("testkit", &["client", "ws", "packet", "world", "session", "limits"]),
@@ -53,8 +55,8 @@ const LAYERS: [(&str, &[&str]); 20] = [
             "feed",
             "room",
             "host",
-            "explain",
             "capture",
+            "inspector",
             "household",
             "sync",
             "limits",
@@ -73,6 +75,7 @@ const LAYERS: [(&str, &[&str]); 20] = [
             "host",
             "explain",
             "capture",
+            "inspector",
             "replay",
             "limits",
             "client",

@@ -211,12 +211,13 @@ fn nothing_is_left_over() {
 }
 
 #[test]
-fn unsafe_stays_in_the_shim() {
+fn unsafe_stays_in_the_shims() {
     keep(rules::no_unsafe);
     finds(rules::no_unsafe, "src/net/a.rs", "fn f() {\n    unsafe { g() }\n}\n", &[2]);
     finds(rules::no_unsafe, "src/net/a.rs", "#![allow(unsafe_code)]\n", &[1]);
     finds(rules::no_unsafe, "src/net/a.rs", "// unsafe\nconst A: &str = \"unsafe\";\n", &[]);
     finds(rules::no_unsafe, "src/world/wasm/lib.rs", "unsafe fn f() {}\n", &[]);
+    finds(rules::no_unsafe, "src/tab/lib.rs", "#[unsafe(no_mangle)]\nfn f() {}\n", &[]);
 }
 
 #[test]

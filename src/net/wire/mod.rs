@@ -1,21 +1,16 @@
-//! `/wire`: shows the traffic between one client and the server to authorized watchers, live.
+//! `/wire`: sends the observed bytes of one client to authorized watchers, live.
 //!
 //! ```text
-//!  tap ─► listener ─► frames ─► ring ─► explain ─┬─► entries, at most 20 times a second
-//!                                │               └─► bytes by packet and field, once a second
-//!                     wishes ────┴─► one frame explained, a capture of all that are kept
+//!  tap ─► listener ─► observed messages, at most 20 times a second ─► the page, which explains them
+//!                            clients, twice a second at most ───────┘
 //! ```
 //!
-//! A connection starts with an upgrade to `/wire`; the watcher then sends wishes (`says`), and the
-//! server sends JSON, and captures as binary messages. Each watcher has the thread of its
-//! connection and a ring of its own, and listens to the tap only while it watches a client, so
-//! `/wire` costs nothing while nobody watches. The game never waits for a watcher, there are at
+//! A connection starts with an upgrade to `/wire`; PROTOCOL.md, "The inspector", lists the messages.
+//! The server explains nothing: that is [`inspector`](crate::inspector)'s work, in the browser. Each
+//! watcher has the thread of its connection, and listens to the tap only while it watches a client,
+//! so `/wire` costs nothing while nobody watches. The game never waits for a watcher, there are at
 //! most [`limits::WATCHERS`] of them, and each must pass the check of [`access`].
 
-mod fields;
-mod ring;
-mod save;
-mod says;
 mod watcher;
 
 use std::net::{SocketAddr, TcpStream};

@@ -1,34 +1,24 @@
 //! One watcher: its requests, and the messages that it receives.
 //!
-//! A watcher's thread reads its wishes, and takes from the tap the traffic of the client that it
-//! watches; it sends the messages of [`says`]. It waits in `read` for at most a turn
-//! ([`limits::WIRE_TURN`]) and in `write` for at most [`limits::WIRE_WRITE_TIME`]; meanwhile the
-//! tap's bounded queue fills, and events that do not fit are counted. A frame is explained only if
-//! it is sent to the watcher.
+//! A watcher's thread waits in `read` for at most a turn ([`limits::WIRE_TURN`]) and in `write` for
+//! at most [`limits::WIRE_WRITE_TIME`]; meanwhile the tap's bounded queue fills, and events that do
+//! not fit are counted.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, TcpStream};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
-use super::fields::Fields;
-use super::ring::{Kept, Ring};
-use super::save::{self, Opened, Whose};
-use super::says::{self, Listed, Wish};
-use crate::explain::{Explanation, explain};
+use crate::inspector::observed::{self, Opened, Record, What};
 use crate::limits;
 use crate::net::host::Host;
 use crate::net::stream;
-use crate::net::tap::{Listener, Seen, What};
-use crate::packet::Dialect;
+use crate::net::tap::{self, Listener};
 use crate::peer::Life;
 use crate::peer::life::Due;
-use crate::ws::Side;
 use crate::ws::close::CloseCode;
 use crate::ws::conn::{Conn, Event, Role};
-use crate::ws::frame::Header;
 use crate::ws::message::Limits;
 
 /// What one watcher's thread holds.
@@ -37,30 +27,25 @@ struct Watcher<'a> {
     stream: &'a TcpStream,
     conn: Conn,
     /// The client that it watches.
-    watched: Option<Watched>,
-    ring: Ring,
-    next_n: u64,
-    /// While paused, frames that come are counted, not kept.
-    missed: Option<u64>,
-    fields: Fields,
-    /// The list of clients that it was told last.
-    listed: Option<Vec<Listed>>,
+    watched: Option<(u64, Listener)>,
+    /// The list of clients that it was sent last.
+    listed: String,
     clients_due: Duration,
-    fields_due: Duration,
     life: Life,
-}
-
-/// The client that is watched.
-struct Watched {
-    client: u64,
-    listener: Listener,
-    /// Its handshake and what it is spoken to in: seen before anything else of it.
-    opened: Option<(Opened, Arc<Dialect>)>,
 }
 
 /// Serves a watcher until one side closes; returns the reason.
 pub fn run(host: &Host, stream: &TcpStream, rest: &[u8]) -> &'static str {
-    let mut watcher = Watcher::new(host, stream, host.now());
+    let now = host.now();
+    let mut watcher = Watcher {
+        host,
+        stream,
+        conn: Conn::new(Role::Server, Limits::SERVER),
+        watched: None,
+        listed: String::new(),
+        clients_due: now,
+        life: Life::new(false, now),
+    };
     let why = watcher.live(rest).err().unwrap_or("over");
     // Its listener goes before the last words: the tap need not fill a queue that nobody reads.
     watcher.watched = None;
@@ -73,29 +58,9 @@ pub fn run(host: &Host, stream: &TcpStream, rest: &[u8]) -> &'static str {
 /// Ends a watcher's life, with the reason for the log.
 type Alive = Result<(), &'static str>;
 
-impl<'a> Watcher<'a> {
-    fn new(host: &'a Host, stream: &'a TcpStream, now: Duration) -> Watcher<'a> {
-        Watcher {
-            host,
-            stream,
-            conn: Conn::new(Role::Server, Limits::SERVER),
-            watched: None,
-            ring: Ring::default(),
-            next_n: 1,
-            missed: None,
-            fields: Fields::default(),
-            listed: None,
-            clients_due: now,
-            fields_due: now + limits::WIRE_FIELDS_EVERY,
-            life: Life::new(false, now),
-        }
-    }
-
+impl Watcher<'_> {
     fn live(&mut self, rest: &[u8]) -> Alive {
-        let hz = self.host.config.rates().tick_hz;
-        self.conn.send_text(
-            &json!({ "welcome": { "frames": limits::WIRE_FRAMES, "tick_hz": hz, "epoch": self.host.room().options.epoch } }).to_string(),
-        );
+        self.welcome();
         let mut buffer = [0; limits::READ_BYTES];
         self.hear(rest)?;
         let mut turn = self.host.now();
@@ -118,6 +83,19 @@ impl<'a> Watcher<'a> {
                 Err(_) => return Err("the connection broke"),
             }
         }
+    }
+
+    /// What an explainer needs: the code tables in force, and the time of day at which the server's
+    /// clock stood at zero.
+    fn welcome(&mut self) {
+        let host = self.host;
+        let tables = host.config.codes.tables().iter();
+        let tables: Vec<[&str; 2]> = tables.map(|table| [&*table.file, &*table.text]).collect();
+        let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let began_us = today.saturating_sub(host.now()).as_micros() as u64;
+        let epoch = &host.room().options.epoch;
+        let welcome = json!({ "epoch": epoch, "began_us": began_us, "codes": tables });
+        self.conn.send_text(&json!({ "welcome": welcome }).to_string());
     }
 
     /// Reads the bytes that arrive within this time.
@@ -151,66 +129,33 @@ impl<'a> Watcher<'a> {
                 self.life.alive(self.host.now());
             }
             let wish = match event {
-                Ok(Some(Event::Text(text))) => Wish::parse(text),
+                Ok(Some(Event::Text(text))) => watch_wish(text),
                 Ok(Some(Event::Binary(_))) => None,
                 Ok(Some(Event::Ping(_) | Event::Pong(_))) => continue,
                 Ok(Some(Event::Close { .. } | Event::Eof { .. })) => return Err("its close"),
                 Ok(None) => return Ok(()),
                 Err(violation) => return Err(violation.name()),
             };
-            let Some(wish) = wish else {
+            let Some(client) = wish else {
                 self.conn.close(CloseCode::POLICY, "wire_wish");
                 return Err("wire_wish");
             };
-            self.carry_out(wish)?;
+            // The old listener goes first, so that the tap never fills two.
+            self.watched = None;
+            let listen = |client| (client, self.host.tap.listen(Some(client), limits::WIRE_TAP_BYTES));
+            self.watched = client.map(listen);
         }
     }
 
-    fn carry_out(&mut self, wish: Wish) -> Alive {
-        match wish {
-            Wish::Watch(client) => self.watch(client),
-            Wish::Explain(n) => {
-                let told = match (self.ring.get(n), &self.watched) {
-                    (Some(kept), Some(watched)) => {
-                        watched.explain(kept).map(|explained| says::explained(kept, &explained))
-                    }
-                    _ => None,
-                }
-                .unwrap_or_else(|| says::gone(n));
-                self.conn.send_text(&told);
-            }
-            Wish::Pause(true) => self.missed = self.missed.or(Some(0)),
-            Wish::Pause(false) => self.missed = None,
-            Wish::Save => self.save(),
-        }
-        self.flush()
-    }
-
-    /// From now on this client is watched. What was kept of another one is forgotten.
-    fn watch(&mut self, client: Option<u64>) {
-        self.ring.clear();
-        self.fields = Fields::default();
-        // The old listener goes first, so that nobody listens for nobody.
-        self.watched = None;
-        self.watched = client.map(|client| Watched {
-            client,
-            listener: self.host.tap.listen(Some(client), limits::WIRE_TAP_BYTES),
-            opened: None,
-        });
-    }
-
-    /// Tells what has happened since the last turn.
+    /// Sends what has happened since the last turn.
     fn turn(&mut self, now: Duration) -> Alive {
-        self.tell_frames();
+        self.send_observed(now);
         if now >= self.clients_due {
             self.clients_due = now + limits::WIRE_CLIENTS_EVERY;
-            self.tell_clients();
-        }
-        if now >= self.fields_due {
-            self.fields_due = now + limits::WIRE_FIELDS_EVERY;
-            if self.watched.is_some() && self.missed.is_none() {
-                let told = self.fields.take();
-                self.conn.send_text(&told);
+            let list = clients(self.host);
+            if self.listed != list {
+                self.conn.send_text(&list);
+                self.listed = list;
             }
         }
         match self.life.poll(now, limits::SILENCE) {
@@ -224,137 +169,58 @@ impl<'a> Watcher<'a> {
         Ok(())
     }
 
-    fn tell_frames(&mut self) {
-        let Some(watched) = &mut self.watched else { return };
-        let taken = watched.listener.take(Duration::ZERO);
-        let (mut cut, mut ended, mut lost) = (Vec::new(), None, taken.lost.missed.messages);
+    fn send_observed(&mut self, now: Duration) {
+        let Some((client, listener)) = &self.watched else { return };
+        let taken = listener.take(Duration::ZERO);
+        let (mut message, mut lost) = (observed::begin(*client), taken.lost.missed.messages);
+        let begun = message.len();
         for seen in &taken.items {
-            match seen.what {
-                What::Ended { rule } => ended = Some(rule),
-                What::Missed(missed) => lost += missed.messages,
-                _ => {}
-            }
-            cut.extend(watched.receive(self.host, seen));
-        }
-        if let Some(missed) = &mut self.missed {
-            if !cut.is_empty() {
-                *missed += cut.len() as u64;
-                self.conn.send_text(&json!({ "missed": *missed }).to_string());
-            }
-        } else {
-            lost += cut.len().saturating_sub(limits::WIRE_FRAMES_PER_TURN) as u64;
-            cut.truncate(limits::WIRE_FRAMES_PER_TURN);
-            self.keep(cut);
+            let what = match &seen.what {
+                tap::What::Opened { address, local, dialect, json, request, response } => {
+                    let (dialect, request, response) = (dialect.clone(), request.clone(), response.clone());
+                    let (address, local, json) = (*address, *local, *json);
+                    What::Opened(Opened { address, local, dialect, json, request, response })
+                }
+                tap::What::Bytes { from, bytes, whole } => {
+                    What::Bytes { from: *from, bytes, is_whole: *whole }
+                }
+                tap::What::Ended { rule } => What::Ended(rule),
+                tap::What::Missed(missed) => {
+                    lost += missed.messages;
+                    continue;
+                }
+                _ => continue,
+            };
+            observed::write(&mut message, &Record { at: seen.at, tick: seen.tick, what });
         }
         if lost > 0 {
-            self.conn.send_text(&json!({ "lost": lost }).to_string());
+            let tick = taken.lost.missed.since_tick;
+            observed::write(&mut message, &Record { at: now, tick, what: What::Lost(lost) });
         }
-        if let Some((watched, rule)) = self.watched.as_ref().zip(ended) {
-            self.conn.send_text(&json!({ "ended": { "client": watched.client, "rule": rule } }).to_string());
+        if message.len() > begun {
+            self.conn.send_binary(&message);
         }
-    }
-
-    /// Keeps frames and tells of them.
-    fn keep(&mut self, cut: Vec<Kept>) {
-        let Some(watched) = &self.watched else { return };
-        let mut entries: Vec<Json> = Vec::new();
-        for mut kept in cut {
-            kept.n = self.next_n;
-            self.next_n += 1;
-            let Some(explained) = watched.explain(&kept) else { continue };
-            entries.push(says::entry(watched.client, &kept, &explained));
-            if !kept.is_head {
-                self.fields.add(&explained);
-            }
-            self.ring.push(kept);
-        }
-        if !entries.is_empty() {
-            self.conn.send_text(&json!({ "frames": entries }).to_string());
-        }
-    }
-
-    fn tell_clients(&mut self) {
-        let clients = self.host.clients.all();
-        let last = clients.len().saturating_sub(limits::WIRE_CLIENTS);
-        let list: Vec<Listed> = clients[last..]
-            .iter()
-            .map(|client| Listed {
-                id: client.id,
-                player: client.player().map_or(0, |player| player.0),
-                name: client.name(),
-                dialect: client.endpoint.dialect.name().to_owned(),
-                json: client.endpoint.is_json,
-                address: client.address,
-            })
-            .collect();
-        if self.listed.as_ref() != Some(&list) {
-            self.conn.send_text(&says::clients(&list));
-            self.listed = Some(list);
-        }
-    }
-
-    /// Tells the frames that are kept, as a capture.
-    fn save(&mut self) {
-        let opened =
-            self.watched.as_ref().and_then(|watched| watched.opened.as_ref().zip(Some(watched.client)));
-        let Some(((opened, _), id)) = opened else { return };
-        let client = self.host.clients.get(id);
-        let whose = Whose {
-            player: client.as_ref().and_then(|client| client.player()).map_or(0, |player| player.0),
-            name: client.map(|client| client.name()).unwrap_or_default(),
-        };
-        let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let began = today.saturating_sub(self.host.now());
-        let file = save::capture(opened, &whose, self.ring.iter(), began);
-        self.conn
-            .send_text(&json!({ "saved": { "file": format!("tickwire-client-{id}.pcapng") } }).to_string());
-        self.conn.send_binary(&file);
     }
 }
 
-impl Watched {
-    /// The frames that are complete with what was seen.
-    fn receive(&mut self, host: &Host, seen: &Seen) -> Vec<Kept> {
-        let keep = |from, bytes, is_head| Kept { n: 0, from, at: seen.at, tick: seen.tick, bytes, is_head };
-        match &seen.what {
-            What::Opened { address, local, dialect, request, response, .. } => {
-                let (request, response) = (request.clone(), response.clone());
-                let heads = vec![
-                    keep(Side::Client, request.clone(), true),
-                    keep(Side::Server, response.clone(), true),
-                ];
-                let opened = Opened { address: *address, local: *local, at: seen.at, request, response };
-                self.opened = host.config.codes.dialect(dialect).map(|dialect| (opened, dialect));
-                heads
-            }
-            What::Bytes { from, bytes, .. } => {
-                frames_of(bytes, *from).into_iter().map(|bytes| keep(*from, bytes.to_vec(), false)).collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    fn explain<'a>(&'a self, kept: &Kept) -> Option<Explanation<'a>> {
-        let (_, dialect) = self.opened.as_ref()?;
-        Some(explain(&kept.bytes, dialect, Some(kept.from)))
-    }
+/// A watcher's request: which client to watch, or none. `None` if the text is no request.
+fn watch_wish(text: &str) -> Option<Option<u64>> {
+    let object: Map<String, Json> = serde_json::from_str(text).ok()?;
+    let client = object.get("watch").filter(|_| object.len() == 1)?;
+    if client.is_null() { Some(None) } else { client.as_u64().map(Some) }
 }
 
-/// The frames of a piece: bytes that are no whole frame are the last.
-fn frames_of(mut bytes: &[u8], from: Side) -> Vec<&[u8]> {
-    let mut frames = Vec::new();
-    while !bytes.is_empty() {
-        let length = match Header::decode(bytes, from) {
-            Ok(Some((header, head))) => {
-                usize::try_from(header.length).map_or(usize::MAX, |length| head + length)
-            }
-            Ok(None) | Err(_) => usize::MAX,
-        };
-        let (frame, rest) = bytes.split_at(length.min(bytes.len()));
-        frames.push(frame);
-        bytes = rest;
-    }
-    frames
+/// `{"clients":[…]}`: the newest clients.
+fn clients(host: &Host) -> String {
+    let all = host.clients.all();
+    let list = all[all.len().saturating_sub(limits::WIRE_CLIENTS)..].iter().map(|client| {
+        let dialect = client.endpoint.dialect.name();
+        let dialect = if client.endpoint.is_json { format!("{dialect} as JSON") } else { dialect.to_owned() };
+        let player = client.player().map_or(0, |player| player.0);
+        let (id, name, address) = (client.id, client.name(), client.address.to_string());
+        json!({ "id": id, "player": player, "name": name, "dialect": dialect, "address": address })
+    });
+    json!({ "clients": list.collect::<Vec<_>>() }).to_string()
 }
 
 #[cfg(test)]
@@ -396,18 +262,21 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_is_cut_into_its_frames_and_what_is_broken_is_the_last() {
-        let mut bytes = Vec::new();
-        for length in [0, 1, 125, 126, 70_000] {
-            frame::write(&mut bytes, Opcode::Binary, Some([1, 2, 3, 4]), &vec![7; length]);
+    fn a_wish_is_one_object_with_one_entry() {
+        for (text, expected) in [
+            (r#"{"watch":7}"#, Some(Some(7))),
+            (r#" {"watch": null} "#, Some(None)),
+            (r#"{"watch":-1}"#, None),
+            (r#"{"watch":1.5}"#, None),
+            (r#"{"watch":1,"pause":true}"#, None),
+            (r#"{"explain":1}"#, None),
+            ("{}", None),
+            ("[]", None),
+            ("watch", None),
+            ("", None),
+        ] {
+            assert_eq!(watch_wish(text), expected, "{text}");
         }
-        let lengths =
-            |bytes: &[u8]| frames_of(bytes, Side::Client).into_iter().map(<[u8]>::len).collect::<Vec<_>>();
-        assert_eq!(lengths(&bytes), [6, 7, 131, 134, 70_014]);
-        assert_eq!(lengths(&bytes[..140]), [6, 7, 127], "the last is unfinished");
-        let unmasked = [0x82, 0x01, 0x07, 0x82];
-        assert_eq!(lengths(&[&bytes[..6], &unmasked].concat()), [6, 4]);
-        assert!(lengths(&[]).is_empty());
     }
 
     #[test]

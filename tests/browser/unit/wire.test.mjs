@@ -1,8 +1,10 @@
 // The inspector's pure parts: leaves and rows of a tree, places of the figure, the filter, the ring, means, whose frames are whose.
 import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { ownClient } from '../../../src/web/wire-beside.js';
 import { Bytes, readable } from '../../../src/web/wire-bytes.js';
+import { Explainer } from '../../../src/web/wire-explainer.js';
 import { Frames, parseFilter, passes } from '../../../src/web/wire-frames.js';
 import { bearer, whyNot } from '../../../src/web/wire-line.js';
 import { clock, linesAt } from '../../../src/web/wire-list.js';
@@ -87,6 +89,50 @@ test('a long tree begins with its groups closed; a short one open', () => {
 
 const entry = (n, packet, from = 'client', more = {}) => ({ n, client: 1, at_ms: n, tick: n, from, line: '', opcode: 'binary', packet, rule: null, bytes: 9, ...more });
 
+const file = (path) => readFileSync(new URL(`../../../${path}`, import.meta.url));
+const TABLES = readdirSync(new URL('../../../packet_codes/', import.meta.url)).filter((name) => name.endsWith('.tsv'));
+
+/** A message of observed bytes, as PROTOCOL.md has it. @param {[number, Buffer][]} records kind and body */
+function message(client, records) {
+  const parts = records.map(([kind, body]) => {
+    const head = Buffer.alloc(17);
+    head.writeUInt8(kind, 0);
+    head.writeUInt32BE(3, 1);
+    head.writeBigUInt64BE(5_000_000n, 5);
+    head.writeUInt32BE(body.length, 13);
+    return Buffer.concat([head, body]);
+  });
+  const front = Buffer.alloc(8);
+  front.writeBigUInt64BE(BigInt(client));
+  return Uint8Array.from(Buffer.concat([front, ...parts])).buffer;
+}
+
+test('the explainer lists, explains, counts and saves observed bytes by the tables of the server', async () => {
+  const explainer = await Explainer.from(file('src/web/tab.wasm'));
+  const request = 'GET /play HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'
+    + 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
+  const opened = [1, Buffer.from(`127.0.0.1:40000 127.0.0.1:3000 native msgpack ${request.length}\n${request}HTTP/1.1 101 Yes\r\n\r\n`)];
+  const move = [2, Buffer.from(MOVE_BYTES)];
+  for (const [code, packet, rule] of [[3, 'move', null], [30, null, 'unknown_code']]) {
+    const codes = TABLES.map((table) => [table, file(`packet_codes/${table}`).toString().replace('move\treliable\t3\t', `move\treliable\t${code}\t`)]);
+    explainer.welcome(JSON.stringify({ welcome: { began_us: 0, codes } }));
+    explainer.watch(7);
+    assert.deepEqual(explainer.receive(message(8, [opened, move])), {}, 'another client');
+    const told = explainer.receive(message(7, [opened, move, [6, Buffer.from('silent')]]));
+    assert.equal(told.ended, 'silent');
+    assert.deepEqual(told.frames.map((frame) => [frame.n, frame.opcode, frame.packet, frame.rule, frame.at_ms, frame.tick]),
+      [[1, 'upgrade', null, null, 5000, 3], [2, 'upgrade', null, 'answer_upgrade_missing', 5000, 3], [3, 'binary', packet, rule, 5000, 3]]);
+    const { raw, frames: [frame] } = explainer.explain(3);
+    assert.deepEqual([raw, frame.packet, frame.tree.children[7].name], ['828a37fa213da5f9b22cfafe91f077fa', packet, 'masking_key']);
+    assert.equal(explainer.explain(9).gone, true);
+    assert.deepEqual(explainer.fields().map((kind) => [kind.packet, kind.bytes]), [[packet ?? rule, 16]]);
+    assert.equal(Buffer.from(explainer.save({ player: 1, name: 'Ada' })).readUInt32BE(0), 0x0a0d0d0a);
+  }
+  assert.throws(() => explainer.receive(new ArrayBuffer(9)), /byte 8/);
+  explainer.watch(null);
+  assert.equal(explainer.save({ player: 1, name: 'Ada' }), null);
+});
+
 test('a filter knows names, parts of names, what is not wanted, and directions', () => {
   const yes = (text, from, one) => passes(parseFilter(text, from), one);
   assert.ok(yes('', '', entry(1, 'move')));
@@ -124,13 +170,13 @@ test('the arrow keys go to the next seen frame, also from one that is not seen',
 
 test('bytes a second are means over the last counts, the largest first', () => {
   const all = new Bytes();
-  all.add([{ packet: 'move', from: 'client', count: 2, bytes: 32, fields: [{ name: 'header', bytes: 12 }, { name: 'tick', bytes: 20 }] }]);
-  all.add([{ packet: 'update', from: 'server', count: 30, bytes: 900, fields: [{ name: 'own.x', bytes: 300 }, { name: 'own.y', bytes: 500 }, { name: 'own', bytes: 100 }] }]);
+  all.add([{ packet: 'move', from: 'client', count: 2, bytes: 32, fields: [{ name: 'header', bytes: 12 }, { name: 'tick', bytes: 20 }] }], 1);
+  all.add([{ packet: 'update', from: 'server', count: 30, bytes: 900, fields: [{ name: 'own.x', bytes: 300 }, { name: 'own.y', bytes: 500 }, { name: 'own', bytes: 100 }] }], 1);
   const [update, move] = all.bars();
   assert.deepEqual([update.packet, update.count, update.bytes], ['update', 15, 450]);
   assert.deepEqual(update.fields, [{ name: 'own', bytes: 450, parts: [{ name: 'y', bytes: 250 }, { name: 'x', bytes: 150 }] }]);
   assert.deepEqual([move.count, move.bytes, move.fields.map((field) => field.name)], [1, 16, ['header', 'tick']]);
-  for (let i = 0; i < 4; i += 1) all.add([]);
+  for (let i = 0; i < 4; i += 1) all.add([], 1);
   assert.deepEqual(all.bars(), []);
   assert.deepEqual([0, 3.25, 12.4, 1234, 45_678].map(readable), ['0 B', '3.3 B', '12 B', '1.2 kB', '46 kB']);
 });

@@ -1,13 +1,13 @@
 //! Counts bytes by packet and by field, from the explainer's trees.
 //!
 //! The input is explanations of single frames; the output is, for each packet, its count, its
-//! bytes, and the bytes of each field. It holds at most [`limits::WIRE_KINDS`] packets, and as many
+//! bytes, and the bytes of each field. It holds at most [`limits::INSPECTOR_KINDS`] packets, and as many
 //! fields per packet. Names invented by a client are never used: bytes without a name in a table
 //! are counted as `payload`.
 
 use serde_json::{Value as Json, json};
 
-use super::says;
+use super::shown;
 use crate::explain::tree::{BYTE, Node};
 use crate::explain::{Explanation, PAYLOAD};
 use crate::limits;
@@ -43,12 +43,12 @@ struct Named(Vec<(String, u64)>);
 
 impl Named {
     fn add(&mut self, name: &str, bits: u64) {
-        let is_full = self.0.len() >= limits::WIRE_KINDS;
+        let is_full = self.0.len() >= limits::INSPECTOR_KINDS;
         let at = self.0.iter().position(|(known, _)| known == name);
         let at = at.or_else(|| is_full.then(|| self.0.len() - 1));
         match at {
             Some(at) => self.0[at].1 += bits,
-            None if self.0.len() + 1 == limits::WIRE_KINDS => self.0.push((OTHER.to_owned(), bits)),
+            None if self.0.len() + 1 == limits::INSPECTOR_KINDS => self.0.push((OTHER.to_owned(), bits)),
             None => self.0.push((name.to_owned(), bits)),
         }
     }
@@ -58,9 +58,9 @@ impl Fields {
     /// Counts a frame.
     pub fn add(&mut self, explained: &Explanation<'_>) {
         let Some(frame) = explained.frames.first() else { return };
-        let packet = says::packet(explained);
+        let packet = shown::packet(explained);
         let name = packet
-            .or_else(|| says::rule(explained))
+            .or_else(|| shown::rule(explained))
             .or_else(|| frame.header.as_ref().map(|header| header.opcode.name()))
             .unwrap_or(OTHER);
         let kind = self.kind(name, explained.from);
@@ -79,7 +79,7 @@ impl Fields {
     }
 
     fn kind(&mut self, name: &str, from: Side) -> &mut Kind {
-        let is_full = self.kinds.len() >= limits::WIRE_KINDS;
+        let is_full = self.kinds.len() >= limits::INSPECTOR_KINDS;
         let name = if is_full { OTHER } else { name };
         let known = self.kinds.iter().position(|kind| kind.packet == name && kind.from == from);
         let at = known.unwrap_or_else(|| {
@@ -89,11 +89,10 @@ impl Fields {
         &mut self.kinds[at]
     }
 
-    /// `{"fields":[…]}` of everything since the last call.
+    /// A list of everything since the last call.
     pub fn take(&mut self) -> String {
-        let kinds = std::mem::take(&mut self.kinds);
-        let kinds: Vec<Json> = kinds.into_iter().map(Kind::json).collect();
-        json!({ "fields": kinds }).to_string()
+        let kinds = std::mem::take(&mut self.kinds).into_iter();
+        Json::from(kinds.map(Kind::json).collect::<Vec<_>>()).to_string()
     }
 }
 
@@ -105,7 +104,7 @@ impl Kind {
             self.bits.0.iter().map(|(name, bits)| json!({ "name": name, "bytes": bytes(*bits) })).collect();
         json!({
             "packet": self.packet,
-            "from": says::side(self.from),
+            "from": shown::side(self.from),
             "count": self.count,
             "bytes": bytes(sum),
             "fields": fields,
@@ -163,9 +162,9 @@ mod tests {
             let bytes = crate::explain::hex::parse(text).expect("hex");
             fields.add(&explain(&bytes, &dialect, None));
         }
-        let told: Json = serde_json::from_str(&fields.take()).expect("JSON");
-        assert_eq!(fields.take(), r#"{"fields":[]}"#, "counted once");
-        told["fields"].clone()
+        let told = serde_json::from_str(&fields.take()).expect("JSON");
+        assert_eq!(fields.take(), "[]", "counted once");
+        told
     }
 
     fn named(kind: &Json) -> Vec<(String, f64)> {
@@ -220,15 +219,15 @@ mod tests {
     #[test]
     fn names_are_bounded() {
         let mut named = Named::default();
-        for number in 0..3 * limits::WIRE_KINDS {
+        for number in 0..3 * limits::INSPECTOR_KINDS {
             named.add(&number.to_string(), 8);
         }
-        assert_eq!(named.0.len(), limits::WIRE_KINDS);
-        assert_eq!(named.0.last(), Some(&(OTHER.to_owned(), 8 * (2 * limits::WIRE_KINDS as u64 + 1))));
+        assert_eq!(named.0.len(), limits::INSPECTOR_KINDS);
+        assert_eq!(named.0.last(), Some(&(OTHER.to_owned(), 8 * (2 * limits::INSPECTOR_KINDS as u64 + 1))));
         let mut fields = Fields::default();
-        for number in 0..3 * limits::WIRE_KINDS {
+        for number in 0..3 * limits::INSPECTOR_KINDS {
             fields.kind(&number.to_string(), Side::Client).count += 1;
         }
-        assert_eq!(fields.kinds.len(), limits::WIRE_KINDS + 1);
+        assert_eq!(fields.kinds.len(), limits::INSPECTOR_KINDS + 1);
     }
 }

@@ -1,9 +1,10 @@
-//! The frames that a watcher can still request: the newest frames of one client, by number.
+//! The frames that can still be explained: the newest frames of one client, by number.
 //!
-//! The ring never holds more than [`limits::WIRE_FRAMES`] frames or [`limits::WIRE_RING_BYTES`]
+//! The ring never holds more than [`limits::INSPECTOR_FRAMES`] frames or [`limits::INSPECTOR_RING_BYTES`]
 //! bytes.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::limits;
@@ -12,7 +13,7 @@ use crate::ws::Side;
 /// One frame, or one head of the handshake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// The number of the frame, counted per watcher.
+    /// The number of the frame.
     pub n: u64,
     /// The side that sent it.
     pub from: Side,
@@ -20,10 +21,21 @@ pub struct Kept {
     pub at: Duration,
     /// The tick that was running.
     pub tick: u32,
-    /// The bytes as they travelled.
-    pub bytes: Vec<u8>,
+    /// The bytes with which it came, from the beginning of its message on; shared by their frames.
+    pub piece: Arc<[u8]>,
+    /// Where the frame begins in them.
+    pub begin: usize,
+    /// Where it ends.
+    pub end: usize,
     /// Whether it is a head of the handshake.
     pub is_head: bool,
+}
+
+impl Kept {
+    /// The bytes as they travelled.
+    pub fn bytes(&self) -> &[u8] {
+        &self.piece[self.begin..self.end]
+    }
 }
 
 /// See the [module](self).
@@ -37,11 +49,11 @@ impl Ring {
     /// Keeps a frame, whose number must be higher than all before it; drops the oldest frames if
     /// there is no room.
     pub fn push(&mut self, frame: Kept) {
-        self.bytes += frame.bytes.len();
+        self.bytes += frame.bytes().len();
         self.kept.push_back(frame);
-        while self.kept.len() > limits::WIRE_FRAMES || self.bytes > limits::WIRE_RING_BYTES {
+        while self.kept.len() > limits::INSPECTOR_FRAMES || self.bytes > limits::INSPECTOR_RING_BYTES {
             let Some(oldest) = self.kept.pop_front() else { return };
-            self.bytes -= oldest.bytes.len();
+            self.bytes -= oldest.bytes().len();
         }
     }
 
@@ -55,11 +67,6 @@ impl Ring {
     pub fn iter(&self) -> impl Iterator<Item = &Kept> {
         self.kept.iter()
     }
-
-    /// Forgets all frames.
-    pub fn clear(&mut self) {
-        *self = Ring::default();
-    }
 }
 
 #[cfg(test)]
@@ -67,32 +74,31 @@ mod tests {
     use super::*;
 
     fn frame(n: u64, length: usize) -> Kept {
-        Kept { n, from: Side::Client, at: Duration::ZERO, tick: 0, bytes: vec![0; length], is_head: false }
+        let (from, at, piece) = (Side::Client, Duration::ZERO, Arc::from(vec![0; length]));
+        Kept { n, from, at, tick: 0, piece, begin: 0, end: length, is_head: false }
     }
 
     #[test]
     fn the_newest_frames_are_kept_and_found_by_number() {
         let mut ring = Ring::default();
-        let most = limits::WIRE_FRAMES as u64;
+        let most = limits::INSPECTOR_FRAMES as u64;
         for n in 0..most + 10 {
             ring.push(frame(n, 3));
         }
         assert_eq!(ring.iter().count() as u64, most);
         assert_eq!((ring.get(9), ring.get(10).map(|kept| kept.n)), (None, Some(10)));
         assert_eq!(ring.get(most + 9).map(|kept| kept.n), Some(most + 9));
-        assert_eq!((ring.get(most + 10), ring.bytes), (None, 3 * limits::WIRE_FRAMES));
-        ring.clear();
-        assert_eq!((ring.iter().count(), ring.bytes), (0, 0));
+        assert_eq!((ring.get(most + 10), ring.bytes), (None, 3 * limits::INSPECTOR_FRAMES));
     }
 
     #[test]
     fn long_frames_push_out_more_than_one() {
         let mut ring = Ring::default();
         for n in 0..100 {
-            ring.push(frame(n, limits::WIRE_RING_BYTES / 50));
+            ring.push(frame(n, limits::INSPECTOR_RING_BYTES / 50));
         }
-        assert!(ring.bytes <= limits::WIRE_RING_BYTES && ring.iter().count() >= 49);
-        ring.push(frame(100, limits::WIRE_RING_BYTES));
+        assert!(ring.bytes <= limits::INSPECTOR_RING_BYTES && ring.iter().count() >= 49);
+        ring.push(frame(100, limits::INSPECTOR_RING_BYTES));
         assert_eq!(ring.iter().map(|kept| kept.n).collect::<Vec<_>>(), [100]);
     }
 }

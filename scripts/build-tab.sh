@@ -1,0 +1,36 @@
+#!/bin/sh
+# Builds the inspector for the browser: src/web/tab.wasm, and beside it tab.wasm.sources, which says what it was built from.
+#
+# Needs the target wasm32-unknown-unknown of the Rust that builds the server: rustup target add wasm32-unknown-unknown. A target
+# that is missing is added, or this script fails. The bytes depend on the compiler's version, which is noted, and not on the
+# machine.
+set -eu
+cd "$(dirname "$0")/.."
+
+target=wasm32-unknown-unknown
+[ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ] || {
+    echo "build-tab: adding the target $target" >&2
+    rustup target add "$target" >&2
+}
+
+# Paths of this machine would make the file differ from machine to machine.
+RUSTFLAGS="--remap-path-prefix=$PWD=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$(rustc --print sysroot)=rust"
+export RUSTFLAGS
+cargo build --quiet --locked --package tickwire-tab --target "$target" --profile tab --target-dir target/tab
+
+cp "target/tab/$target/tab/tickwire_tab.wasm" src/web/tab.wasm
+chmod 644 src/web/tab.wasm
+
+# The sources' hash: SHA-1 over the sorted list of "SHA-1  path" lines. Tests are no part of the file, and of src/limits.rs only
+# what these sources use.
+sources=$(find src/tab src/inspector src/explain src/capture src/packet src/ws -name '*.rs' -not -name tests.rs |
+    LC_ALL=C sort | xargs sha1sum | sha1sum)
+{
+    echo "sources ${sources%% *}"
+    wasm=$(sha1sum src/web/tab.wasm)
+    echo "wasm ${wasm%% *}"
+    echo "compiler $(rustc --version | cut -d ' ' -f 1,2)"
+} >src/web/tab.wasm.sources
+
+echo "src/web/tab.wasm: $(wc -c <src/web/tab.wasm) bytes, $(gzip -9c src/web/tab.wasm | wc -c) compressed"
+cat src/web/tab.wasm.sources

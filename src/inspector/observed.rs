@@ -1,0 +1,198 @@
+//! The messages in which the server sends a watcher what it observes of a client: bytes as they
+//! travelled, unexplained.
+//!
+//! ```text
+//!   client u64 │ record │ record │ …
+//!
+//!    0      1          5            13         17
+//!    +------+----------+------------+----------+------+     kind  1  opened: addresses, dialect, both heads
+//!    | kind | tick u32 | at_us u64  | size u32 | body |           2  bytes of the client, its message is whole
+//!    +------+----------+------------+----------+------+           3  bytes of the client, its message is unfinished
+//!                                                                 4  bytes of the server
+//!                                                                 5  lost: how many pieces, u64
+//!                                                                 6  ended: the name of the rule
+//! ```
+//!
+//! Numbers have the most significant byte first. The body of `opened` is a line of text, `ADDRESS
+//! LOCAL DIALECT msgpack|json REQUEST_BYTES`, and then the heads of request and response.
+
+use core::net::SocketAddr;
+use std::time::Duration;
+
+use crate::ws::Side;
+
+const OPENED: u8 = 1;
+const CLIENT: u8 = 2;
+const CLIENT_UNFINISHED: u8 = 3;
+const SERVER: u8 = 4;
+const LOST: u8 = 5;
+const ENDED: u8 = 6;
+
+/// One observation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// When, on the server's clock; in microseconds.
+    pub at: Duration,
+    /// The number of ticks that the client's room had completed.
+    pub tick: u32,
+    /// The observation.
+    pub what: What<'a>,
+}
+
+/// The kinds of observations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What<'a> {
+    /// The handshake: comes before anything else of the client.
+    Opened(Opened),
+    /// Bytes as they travelled: whole frames, unless they are the unfinished end of what a client
+    /// sent.
+    Bytes {
+        /// The sender.
+        from: Side,
+        /// The bytes.
+        bytes: &'a [u8],
+        /// Whether no message is left unfinished after them.
+        is_whole: bool,
+    },
+    /// So many pieces were left out. The next bytes begin a message.
+    Lost(u64),
+    /// The connection has ended by this rule.
+    Ended(&'a str),
+}
+
+/// The handshake of a client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opened {
+    /// The client's end.
+    pub address: SocketAddr,
+    /// Our end.
+    pub local: SocketAddr,
+    /// The dialect.
+    pub dialect: String,
+    /// Whether packets are JSON.
+    pub json: bool,
+    /// Head of the request, without secrets.
+    pub request: Vec<u8>,
+    /// Head of the response.
+    pub response: Vec<u8>,
+}
+
+/// A message without records.
+pub fn begin(client: u64) -> Vec<u8> {
+    client.to_be_bytes().to_vec()
+}
+
+/// Adds a record to a message.
+pub fn write(out: &mut Vec<u8>, record: &Record<'_>) {
+    let (kind, body): (u8, [&[u8]; 3]) = match &record.what {
+        What::Opened(opened) => {
+            let Opened { address, local, dialect, json, request, response } = opened;
+            let format = if *json { "json" } else { "msgpack" };
+            let line = format!("{address} {local} {dialect} {format} {}\n", request.len());
+            return put(out, record, OPENED, [line.as_bytes(), request, response]);
+        }
+        What::Bytes { from: Side::Server, bytes, .. } => (SERVER, [bytes, &[], &[]]),
+        What::Bytes { bytes, is_whole: true, .. } => (CLIENT, [bytes, &[], &[]]),
+        What::Bytes { bytes, .. } => (CLIENT_UNFINISHED, [bytes, &[], &[]]),
+        What::Lost(pieces) => return put(out, record, LOST, [&pieces.to_be_bytes(), &[], &[]]),
+        What::Ended(rule) => (ENDED, [rule.as_bytes(), &[], &[]]),
+    };
+    put(out, record, kind, body);
+}
+
+fn put(out: &mut Vec<u8>, record: &Record<'_>, kind: u8, body: [&[u8]; 3]) {
+    let size: usize = body.iter().map(|part| part.len()).sum();
+    out.push(kind);
+    out.extend_from_slice(&record.tick.to_be_bytes());
+    out.extend_from_slice(&(record.at.as_micros() as u64).to_be_bytes());
+    out.extend_from_slice(&(size as u32).to_be_bytes());
+    body.iter().for_each(|part| out.extend_from_slice(part));
+}
+
+/// Reads a message: the number of the client, and its records.
+///
+/// # Errors
+/// The offset of the first record that makes no sense.
+pub fn read(message: &[u8]) -> Result<(u64, Vec<Record<'_>>), usize> {
+    let mut rest = message;
+    let client = number(&mut rest, 8).ok_or(0_usize)?;
+    let mut records = Vec::new();
+    while !rest.is_empty() {
+        let at = message.len() - rest.len();
+        records.push(read_record(&mut rest).ok_or(at)?);
+    }
+    Ok((client, records))
+}
+
+fn read_record<'a>(rest: &mut &'a [u8]) -> Option<Record<'a>> {
+    let kind = number(rest, 1)? as u8;
+    let tick = number(rest, 4)? as u32;
+    let at = Duration::from_micros(number(rest, 8)?);
+    let size = number(rest, 4)? as usize;
+    let mut body = rest.split_off(..size)?;
+    let what = match kind {
+        OPENED => What::Opened(read_opened(body)?),
+        CLIENT | CLIENT_UNFINISHED => {
+            What::Bytes { from: Side::Client, bytes: body, is_whole: kind == CLIENT }
+        }
+        SERVER => What::Bytes { from: Side::Server, bytes: body, is_whole: true },
+        LOST => What::Lost(number(&mut body, 8).filter(|_| body.is_empty())?),
+        ENDED => What::Ended(std::str::from_utf8(body).ok()?),
+        _ => return None,
+    };
+    Some(Record { at, tick, what })
+}
+
+fn read_opened(body: &[u8]) -> Option<Opened> {
+    let end = body.iter().position(|byte| *byte == b'\n')?;
+    let mut words = std::str::from_utf8(&body[..end]).ok()?.split(' ');
+    let (address, local) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let (dialect, json) = (words.next()?.to_owned(), words.next()? == "json");
+    let (request, response) = body[end + 1..].split_at_checked(words.next()?.parse().ok()?)?;
+    Some(Opened { address, local, dialect, json, request: request.to_vec(), response: response.to_vec() })
+}
+
+/// The next number, of so many bytes.
+fn number(rest: &mut &[u8], bytes: usize) -> Option<u64> {
+    let taken = rest.split_off(..bytes)?;
+    Some(taken.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_reads_back_and_no_cut_of_it_does_between_its_records() {
+        let opened = Opened {
+            address: "[2001:db8::1]:40000".parse().expect("an address"),
+            local: "127.0.0.1:3000".parse().expect("an address"),
+            dialect: "letters-2024".to_owned(),
+            json: true,
+            request: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+            response: b"HTTP/1.1 101 Switching Protocols\r\n\r\n".to_vec(),
+        };
+        let bytes = &[0x82, 0x00][..];
+        let records = [
+            What::Opened(opened),
+            What::Bytes { from: Side::Client, bytes, is_whole: true },
+            What::Bytes { from: Side::Client, bytes, is_whole: false },
+            What::Bytes { from: Side::Server, bytes, is_whole: true },
+            What::Lost(7),
+            What::Ended("silent"),
+        ];
+        let records = records.map(|what| Record { at: Duration::from_micros(1 << 40), tick: u32::MAX, what });
+        let mut message = begin(u64::MAX);
+        let mut ends = vec![message.len()];
+        for record in &records {
+            write(&mut message, record);
+            ends.push(message.len());
+        }
+        assert_eq!(read(&message), Ok((u64::MAX, records.to_vec())));
+        for cut in 0..message.len() {
+            assert_eq!(read(&message[..cut]).is_ok(), ends.contains(&cut), "{cut} bytes");
+        }
+        let unknown = [&begin(1)[..], &[9; 17]].concat();
+        assert_eq!(read(&unknown), Err(8), "there is no kind 9");
+    }
+}

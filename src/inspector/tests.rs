@@ -1,0 +1,204 @@
+use super::*;
+use crate::explain::hex;
+use crate::packet::Direction;
+use crate::ws::frame::{self, Opcode};
+use crate::ws::upgrade;
+use observed::Record;
+
+const CLIENT: u64 = 7;
+const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
+
+fn welcome() -> String {
+    let codes = Codes::builtin();
+    let tables: Vec<[&str; 2]> = codes.tables().iter().map(|table| [&*table.file, &*table.text]).collect();
+    json!({ "welcome": { "began_us": 1_000_000, "codes": tables } }).to_string()
+}
+
+/// An inspector that watches the client, after its handshake at this path.
+fn opened(path: &str, dialect: &str, json: bool) -> Inspector {
+    let mut inspector = Inspector::new(&welcome()).expect("a welcome");
+    inspector.watch(Some(CLIENT));
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {KEY}\r\n\r\n"
+    );
+    let accept = upgrade::accept_key(KEY);
+    let response = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Accept: {accept}\r\n\r\n"
+    );
+    let told = receive(
+        &mut inspector,
+        [What::Opened(Opened {
+            address: "127.0.0.1:40000".parse().expect("an address"),
+            local: "127.0.0.1:3000".parse().expect("an address"),
+            dialect: dialect.to_owned(),
+            json,
+            request: request.into_bytes(),
+            response: response.into_bytes(),
+        })],
+    );
+    assert_eq!(listed(&told, "rule"), [Json::Null, Json::Null], "{told}");
+    assert_eq!(listed(&told, "opcode"), ["upgrade", "upgrade"]);
+    inspector
+}
+
+fn receive<'a>(inspector: &mut Inspector, what: impl IntoIterator<Item = What<'a>>) -> Json {
+    let mut message = observed::begin(CLIENT);
+    for what in what {
+        observed::write(&mut message, &Record { at: Duration::from_millis(5), tick: 3, what });
+    }
+    serde_json::from_str(&inspector.receive(&message).expect("records")).expect("JSON")
+}
+
+fn client(bytes: &[u8], is_whole: bool) -> What<'_> {
+    What::Bytes { from: Side::Client, bytes, is_whole }
+}
+
+fn server(bytes: &[u8]) -> What<'_> {
+    What::Bytes { from: Side::Server, bytes, is_whole: true }
+}
+
+/// One field of each entry.
+fn listed(told: &Json, name: &str) -> Vec<Json> {
+    told["frames"].as_array().into_iter().flatten().map(|entry| entry[name].clone()).collect()
+}
+
+fn explained(inspector: &Inspector, n: &Json) -> Json {
+    serde_json::from_str(&inspector.explain(n.as_u64().expect("a number"))).expect("JSON")
+}
+
+fn masked(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    frame::write(&mut bytes, opcode, Some([1, 2, 3, 4]), payload);
+    bytes
+}
+
+fn packet(name: &str, values: &[crate::packet::Value]) -> Vec<u8> {
+    let dialect = Codes::builtin().dialect("native").expect("built in");
+    dialect.encode(Direction::ToServer, name, values).expect("fits the table")
+}
+
+#[test]
+fn a_frame_is_listed_explained_counted_and_saved() {
+    let mut inspector = opened("/play", "native", false);
+    let bytes = hex::parse("828a37fa213da5f9b22cfafe91f077fa").expect("hex");
+    let told = receive(&mut inspector, [client(&bytes, true)]);
+    let entry = &told["frames"][0];
+    assert_eq!((&entry["packet"], &entry["tick"], &entry["at_ms"]), (&json!("move"), &json!(3), &json!(5)));
+    let whole = explained(&inspector, &entry["n"]);
+    assert_eq!((&whole["raw"], &whole["frames"][0]["code"]), (&json!(hex::digits(&bytes)), &json!(3)));
+    let request = explained(&inspector, &json!(1));
+    assert!(request["text"].as_str().is_some_and(|text| text.starts_with("GET /play")), "{request}");
+    let fields: Json = serde_json::from_str(&inspector.fields()).expect("JSON");
+    assert_eq!((&fields[0]["packet"], &fields[0]["bytes"]), (&json!("move"), &json!(16.0)), "no heads");
+    let whose = Whose { player: 2, name: "Ada".to_owned() };
+    let file = inspector.save(&whose).expect("a handshake");
+    let capture = crate::capture::read(&file).expect("a capture");
+    assert!(capture.packets.iter().any(|packet| packet.comments == ["tick=3 player=2 Ada"]));
+    assert_eq!(explained(&inspector, &json!(99))["gone"], true);
+}
+
+#[test]
+fn a_message_is_explained_with_its_earlier_frames_and_by_the_rules_of_its_connection() {
+    let mut inspector = opened("/play", "native", false);
+    let whole = packet("chat", &[1.into(), crate::packet::Value::Nil, "hello".into()]);
+    let (first, last) = whole.split_at(4);
+    let mut begun = masked(Opcode::Binary, first);
+    begun[0] &= !frame::FIN;
+    let ends = masked(Opcode::Continuation, last);
+    // In one piece, and in two with a ping between, whose message is not finished.
+    let told = receive(&mut inspector, [client(&[&begun[..], &ends].concat(), true)]);
+    assert_eq!(listed(&told, "packet"), [Json::Null, json!("chat")], "{told}");
+    let ping = masked(Opcode::Ping, b"");
+    let told = receive(&mut inspector, [client(&[&begun[..], &ping].concat(), false), client(&ends, true)]);
+    assert_eq!(listed(&told, "packet"), [Json::Null, Json::Null, json!("chat")], "{told}");
+    for entry in told["frames"].as_array().expect("a list") {
+        let again = explained(&inspector, &entry["n"]);
+        assert_eq!(
+            (&again["frames"][0]["line"], &again["frames"][0]["packet"]),
+            (&entry["line"], &entry["packet"])
+        );
+    }
+    let text = masked(Opcode::Text, b"[1]");
+    let told = receive(&mut inspector, [client(&begun, false), client(&text, true)]);
+    assert_eq!(listed(&told, "rule"), [Json::Null, json!("message_interrupted")], "{told}");
+    let told = receive(&mut inspector, [client(&text, true)]);
+    assert_eq!(listed(&told, "rule"), ["frame_kind"], "the endpoint accepts binary frames");
+    let long = masked(Opcode::Binary, &vec![0; limits::MESSAGE_BYTES + 1]);
+    for mut inspector in [inspector, opened("/", "legacy", false)] {
+        assert_eq!(listed(&receive(&mut inspector, [client(&long, true)]), "rule"), ["message_too_long"]);
+    }
+}
+
+#[test]
+fn after_lost_pieces_the_next_bytes_begin_a_message() {
+    let mut inspector = opened("/play", "native", false);
+    let mut begun = masked(Opcode::Binary, b"\x92");
+    begun[0] &= !frame::FIN;
+    receive(&mut inspector, [client(&begun, false)]);
+    let told = receive(&mut inspector, [What::Lost(3), client(&masked(Opcode::Ping, b"a"), true)]);
+    assert_eq!((&told["lost"], listed(&told, "rule")), (&json!(3), vec![Json::Null]));
+    let told = receive(&mut inspector, [client(&masked(Opcode::Binary, &packet("ping", &[1.into()])), true)]);
+    assert_eq!(listed(&told, "packet"), ["ping"], "{told}");
+    let told = receive(&mut inspector, [What::Ended("silent")]);
+    assert_eq!(told, json!({ "frames": [], "ended": "silent" }));
+}
+
+#[test]
+fn while_paused_frames_are_counted_and_those_before_stay() {
+    let mut inspector = opened("/?format=json", "legacy", true);
+    let text = hex::parse("8103 5b315d").expect("hex");
+    let n = receive(&mut inspector, [server(&text)])["frames"][0]["n"].clone();
+    inspector.pause(true);
+    let told = receive(&mut inspector, [server(&[&text[..], &text].concat()), server(&text)]);
+    assert_eq!(told, json!({ "frames": [], "missed": 3 }));
+    assert_eq!(explained(&inspector, &n)["frames"][0]["opcode"], "text");
+    inspector.pause(false);
+    let told = receive(&mut inspector, [server(&text)]);
+    assert_eq!(
+        (listed(&told, "n"), &told["missed"]),
+        (vec![json!(n.as_u64().expect("a number") + 1)], &Json::Null)
+    );
+}
+
+#[test]
+fn another_clients_messages_are_skipped_and_its_frames_forgotten() {
+    let mut inspector = opened("/play", "native", false);
+    let ping = masked(Opcode::Ping, b"");
+    let n = receive(&mut inspector, [client(&ping, true)])["frames"][0]["n"].clone();
+    inspector.watch(Some(CLIENT + 1));
+    assert_eq!(receive(&mut inspector, [client(&ping, true)]), json!({}));
+    assert_eq!(explained(&inspector, &n)["gone"], true);
+    assert_eq!(inspector.save(&Whose { player: 0, name: String::new() }), None);
+}
+
+#[test]
+fn a_message_that_makes_no_sense_is_refused() {
+    let mut inspector = opened("/play", "native", false);
+    assert_eq!(inspector.receive(&[0; 9]), Err("byte 8 of a message makes no sense".to_owned()));
+    for welcome in [
+        "",
+        "{}",
+        r#"{"welcome":{"codes":[],"began_us":-1}}"#,
+        r#"{"welcome":{"codes":[["a","b"]],"began_us":1}}"#,
+    ] {
+        assert!(Inspector::new(welcome).is_err(), "{welcome}");
+    }
+}
+
+#[test]
+fn a_piece_is_cut_into_its_frames_and_what_is_broken_is_the_last() {
+    let mut bytes = Vec::new();
+    for length in [0, 1, 125, 126, 70_000] {
+        bytes.extend(masked(Opcode::Binary, &vec![7; length]));
+    }
+    let lengths = |bytes: &[u8]| {
+        frames_of(bytes, Side::Client).into_iter().map(|(begin, end)| end - begin).collect::<Vec<_>>()
+    };
+    assert_eq!(lengths(&bytes), [6, 7, 131, 134, 70_014]);
+    assert_eq!(lengths(&bytes[..140]), [6, 7, 127], "the last is unfinished");
+    let unmasked = [0x82, 0x01, 0x07, 0x82];
+    assert_eq!(lengths(&[&bytes[..6], &unmasked].concat()), [6, 4]);
+    assert!(lengths(&[]).is_empty());
+}

@@ -1,0 +1,98 @@
+/**
+ * The inspector in WebAssembly (`src/tab/`): observed bytes of a client in, what the page shows of them out. It is the server's own code; nothing else
+ * in the page reads a byte of a frame.
+ *
+ * @module wire-explainer
+ */
+
+/** The first byte of JSON, and of no capture. */
+const BRACE = 0x7b;
+
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+/** See the module. */
+export class Explainer {
+  /** @param {BufferSource} bytes of tab.wasm */
+  static async from(bytes) {
+    const { instance } = await WebAssembly.instantiate(bytes, {});
+    return new Explainer(instance);
+  }
+
+  static async load() {
+    const { instance } = await WebAssembly.instantiateStreaming(fetch(new URL('tab.wasm', import.meta.url)), {});
+    return new Explainer(instance);
+  }
+
+  /** @param {WebAssembly.Instance} instance */
+  constructor(instance) {
+    /** @type {any} */
+    this.wasm = instance.exports;
+  }
+
+  /** How many frames can be explained again. @returns {number} */
+  get framesKept() {
+    return this.wasm.frames_kept();
+  }
+
+  /** Begins anew with the server's first message, which has the code tables in force. @param {string} text */
+  welcome(text) {
+    this.give(encoder.encode(text));
+    this.json(this.wasm.welcome());
+  }
+
+  /** Forgets all frames; from now on messages about this client are taken. @param {number | null} client */
+  watch(client) {
+    this.json(this.wasm.watch(BigInt(client ?? 0)));
+  }
+
+  /** @param {boolean} paused */
+  pause(paused) {
+    this.json(this.wasm.pause(Number(paused)));
+  }
+
+  /**
+   * Takes a message of the server; nothing is there of a client that is not watched.
+   * @param {ArrayBuffer} message @returns {{ frames?: import('./wire-frames.js').Entry[], lost?: number, missed?: number, ended?: string }}
+   */
+  receive(message) {
+    this.give(new Uint8Array(message));
+    return this.json(this.wasm.receive());
+  }
+
+  /** Everything about a frame, or `gone`. @param {number} n */
+  explain(n) {
+    return this.json(this.wasm.explain(BigInt(n)));
+  }
+
+  /** Bytes by packet and field since the last call. @returns {import('./wire-bytes.js').Part[]} */
+  fields() {
+    return this.json(this.wasm.fields());
+  }
+
+  /** The frames that are kept, as a pcapng file; null before the handshake is known. @param {{ player: number, name: string }} whose */
+  save({ player, name }) {
+    this.give(encoder.encode(JSON.stringify({ player, name })));
+    const bytes = this.bytes(this.wasm.save());
+    return bytes[0] === BRACE ? null : bytes.slice();
+  }
+
+  /** @param {Uint8Array} bytes */
+  give(bytes) {
+    const address = this.wasm.input(bytes.length);
+    if (address === 0) throw new Error(`${bytes.length} bytes are too many for the explainer`);
+    new Uint8Array(this.wasm.memory.buffer, address, bytes.length).set(bytes);
+  }
+
+  /** What a call put out; it holds until the next call. @param {number} length */
+  bytes(length) {
+    return new Uint8Array(this.wasm.memory.buffer, this.wasm.output(), length);
+  }
+
+  /** @param {number} length @returns {any} */
+  json(length) {
+    const told = JSON.parse(decoder.decode(this.bytes(length)));
+    if (told.error !== undefined) throw new Error(told.error);
+    return told;
+  }
+}

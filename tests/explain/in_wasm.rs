@@ -1,0 +1,299 @@
+//! The inspector: what it says of the frames of the committed captures is what the explainer says of the capture; and the
+//! WebAssembly module of the page, run by node, gives the same bytes as the native build, also for mutated frames of all dialects.
+//!
+//! Node runs if `TICKWIRE_TOOLS` is set, as `scripts/test.sh` does.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use tickwire::capture;
+use tickwire::explain::captured::{self, What as Found};
+use tickwire::explain::{Content, Explanation, hex};
+use tickwire::inspector::observed::{self, Opened, Record, What};
+use tickwire::inspector::{Inspector, Whose};
+use tickwire::packet::Codes;
+use tickwire::ws::frame::{self, Opcode};
+use tickwire::ws::{Side, upgrade};
+
+const TOOLS: &str = "TICKWIRE_TOOLS";
+const REFRESH: &str = "src/web/tab.wasm is not what the sources make: run scripts/build-tab.sh";
+const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
+const ADDRESS: &str = "127.0.0.1:40000";
+/// Mutants of each frame of the fixtures.
+const MUTANTS: usize = 10;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The native inspector, and the calls that another one is given as well.
+struct Twin {
+    inspector: Inspector,
+    calls: Vec<u8>,
+    answers: Vec<Vec<u8>>,
+    client: u64,
+}
+
+impl Twin {
+    fn new() -> Twin {
+        let codes = Codes::builtin();
+        let tables: Vec<[&str; 2]> =
+            codes.tables().iter().map(|table| [&*table.file, &*table.text]).collect();
+        let welcome = json!({ "welcome": { "began_us": 1_700_000_000_000_000_u64, "codes": tables } });
+        let welcome = welcome.to_string();
+        let inspector = Inspector::new(&welcome).expect("a welcome");
+        let mut twin = Twin { inspector, calls: Vec::new(), answers: Vec::new(), client: 0 };
+        twin.note(b'W', welcome.as_bytes(), "{}".to_owned());
+        twin
+    }
+
+    fn note(&mut self, verb: u8, input: &[u8], answer: impl Into<Vec<u8>>) {
+        self.calls.push(verb);
+        self.calls.extend_from_slice(&(input.len() as u32).to_be_bytes());
+        self.calls.extend_from_slice(input);
+        self.answers.push(answer.into());
+    }
+
+    /// Watches another client, whose handshake this is.
+    fn open(&mut self, opened: Opened) {
+        self.client += 1;
+        self.inspector.watch(Some(self.client));
+        self.note(b'w', &self.client.to_be_bytes(), "{}".to_owned());
+        let told = self.receive([What::Opened(opened)]);
+        assert_eq!(told.as_array().map(Vec::len), Some(2), "{told}");
+    }
+
+    /// Takes what was observed, and gives the entries of the frames.
+    fn receive<'a>(&mut self, all: impl IntoIterator<Item = What<'a>>) -> Json {
+        let mut message = observed::begin(self.client);
+        for what in all {
+            observed::write(&mut message, &Record { at: Duration::from_millis(9), tick: 7, what });
+        }
+        let answer = self.inspector.receive(&message).expect("records");
+        self.note(b'r', &message, answer.clone());
+        serde_json::from_str::<Json>(&answer).expect("JSON")["frames"].clone()
+    }
+
+    fn explain(&mut self, entry: &Json) -> String {
+        let n = entry["n"].as_u64().expect("a number");
+        let answer = self.inspector.explain(n);
+        self.note(b'e', &n.to_be_bytes(), answer.clone());
+        answer
+    }
+
+    /// Ends a client: its bytes by field, and its capture.
+    fn end(&mut self) {
+        let fields = self.inspector.fields();
+        self.note(b'f', &[], fields);
+        let file = self.inspector.save(&Whose { player: 3, name: "Ada".to_owned() }).expect("a handshake");
+        self.note(b's', br#"{"player":3,"name":"Ada"}"#, file);
+    }
+
+    /// What node puts out for the same calls.
+    fn in_wasm(&self) -> Vec<Vec<u8>> {
+        let mut node = Command::new("node")
+            .arg(root().join("tests/wasm/tab.mjs"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("node is there");
+        let mut stdin = node.stdin.take().expect("piped");
+        let calls = &self.calls;
+        let output = std::thread::scope(|scope| {
+            scope.spawn(move || stdin.write_all(calls).expect("node reads"));
+            node.wait_with_output().expect("node ends")
+        });
+        assert!(output.status.success(), "{}", output.status);
+        let (mut rest, mut answers) = (&output.stdout[..], Vec::new());
+        while let Some((size, after)) = rest.split_first_chunk() {
+            let (answer, after) = after.split_at(u32::from_be_bytes(*size) as usize);
+            answers.push(answer.to_vec());
+            rest = after;
+        }
+        answers
+    }
+}
+
+/// The captures of the repository.
+fn captures() -> Vec<PathBuf> {
+    let folders = ["docs/lessons", "scripts/wireshark/samples"];
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(root().join(folder)).expect("a folder"));
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let mut captures: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "pcapng")).collect();
+    captures.sort();
+    captures
+}
+
+/// A connection of a capture: the handshake, and then each frame with the explainer's JSON.
+#[derive(Default)]
+struct Talk {
+    ends: Option<(SocketAddr, SocketAddr)>,
+    heads: Vec<Vec<u8>>,
+    dialect: String,
+    frames: Vec<(Side, Vec<u8>, bool, String)>,
+    is_over: bool,
+}
+
+impl Talk {
+    fn take(&mut self, item: &Explanation<'_>, is_open: &mut bool) {
+        let frame = &item.frames[0];
+        match (&frame.content, frame.header) {
+            (Content::Head(_), _) => self.heads.push(item.bytes.clone()),
+            // After a broken rule the rest is one item in a capture, and no piece of the tap.
+            (Content::Unread, None) if frame.problem.is_none() => self.is_over = true,
+            _ if self.is_over => {}
+            (_, header) => {
+                let header = header.filter(|header| !header.opcode.is_control());
+                *is_open = header.map_or(*is_open, |header| !header.fin);
+                let is_whole = !*is_open && item.encode().is_some();
+                self.frames.push((item.from, item.bytes.clone(), is_whole, item.json()));
+            }
+        }
+        self.dialect = item.dialect.name().to_owned();
+    }
+
+    /// The handshake, if it was whole, and at a path that only our server has: elsewhere the explainer of a capture cannot know the format.
+    fn opened(&self) -> Option<Opened> {
+        let [request, response] = <[Vec<u8>; 2]>::try_from(self.heads.clone()).ok()?;
+        let (address, local) = self.ends?;
+        let json = String::from_utf8_lossy(&request).contains("format=json");
+        let opened = Opened { address, local, dialect: self.dialect.clone(), json, request, response };
+        let is_ours = !opened.request.starts_with(b"GET / ") && !opened.request.starts_with(b"GET /?");
+        (is_ours && opened.response.starts_with(b"HTTP/1.1 101")).then_some(opened)
+    }
+}
+
+/// The connections of a capture.
+fn talks(path: &Path) -> Vec<Talk> {
+    let bytes = std::fs::read(path).expect("the capture can be read");
+    let (codes, capture) = (Codes::builtin(), capture::read(&bytes).expect("a capture"));
+    let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
+    let mut talks: Vec<(Talk, bool)> = Vec::new();
+    captured::walk(&capture, &codes, (None, native), None, |found| {
+        talks.resize_with(talks.len().max(found.client), Default::default);
+        let (talk, is_open) = &mut talks[found.client - 1];
+        match found.what {
+            Found::Begin { client, server, .. } => talk.ends = Some((client, server)),
+            Found::Item(item) => talk.take(&item, is_open),
+            Found::Hole(..) => talk.is_over = true,
+        }
+    });
+    talks.into_iter().map(|(talk, _)| talk).collect()
+}
+
+/// Inspects every connection of the captures; gives the number of frames.
+fn inspect_captures(twin: &mut Twin) -> usize {
+    let mut frames = 0;
+    for path in captures() {
+        for talk in talks(&path) {
+            let Some(opened) = talk.opened() else { continue };
+            twin.open(opened);
+            for (from, bytes, is_whole, expected) in &talk.frames {
+                let entries = twin.receive([What::Bytes { from: *from, bytes, is_whole: *is_whole }]);
+                let explained = twin.explain(&entries[0]);
+                let from = explained.find(r#""from":"#).expect("the sender comes first");
+                assert_eq!(format!("{{{}", &explained[from..]), *expected, "{}", path.display());
+                frames += 1;
+            }
+            twin.end();
+        }
+    }
+    frames
+}
+
+/// Numbers that look random, the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+}
+
+fn mutate(bytes: &mut Vec<u8>, dice: &mut Dice) {
+    for _ in 0..=dice.below(3) {
+        let at = dice.below(bytes.len().max(1)).min(bytes.len());
+        match dice.below(6) {
+            0 | 1 if !bytes.is_empty() => bytes[at] ^= 1 << dice.below(8),
+            2 if !bytes.is_empty() => drop(bytes.remove(at)),
+            3 => bytes.insert(at, dice.below(256) as u8),
+            4 => bytes.truncate(at),
+            5 if !bytes.is_empty() => bytes[0] ^= frame::FIN,
+            _ => {}
+        }
+    }
+}
+
+/// Inspects mutants of the fixtures' packets in every dialect; gives the number of frames.
+fn inspect_mutants(twin: &mut Twin) -> usize {
+    let (mut dice, mut frames) = (Dice(1), 0);
+    let rows: Vec<Vec<&str>> = include_str!("../fixtures/packets.tsv")
+        .lines()
+        .skip(1)
+        .map(|row| row.split('\t').collect())
+        .collect();
+    for dialect in Codes::builtin().dialects().map(|dialect| dialect.name()) {
+        let target = format!("/play?dialect={dialect}");
+        let accept = upgrade::accept_key(KEY);
+        twin.open(Opened {
+            address: ADDRESS.parse().expect("an address"),
+            local: "127.0.0.1:3000".parse().expect("an address"),
+            dialect: dialect.to_owned(),
+            json: false,
+            request: upgrade::request("localhost:3000", &target, KEY, &[]),
+            response: format!(
+                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+                 Sec-WebSocket-Accept: {accept}\r\n\r\n"
+            )
+            .into_bytes(),
+        });
+        for row in rows.iter().filter(|row| row[0] == dialect) {
+            let from = if row[1] == "to_server" { Side::Client } else { Side::Server };
+            let payload = hex::parse(row[4]).expect("hexadecimal");
+            for mutant in 0..MUTANTS {
+                let mut bytes = Vec::new();
+                let key = (from == Side::Client).then_some([1, 2, 3, mutant as u8]);
+                frame::write(&mut bytes, Opcode::Binary, key, &payload);
+                mutate(&mut bytes, &mut dice);
+                let is_whole = dice.below(4) > 0;
+                let entries = twin.receive([What::Bytes { from, bytes: &bytes, is_whole }]);
+                for entry in entries.as_array().expect("a list") {
+                    twin.explain(entry);
+                    frames += 1;
+                }
+            }
+        }
+        twin.end();
+    }
+    frames
+}
+
+#[test]
+fn the_inspector_says_of_captured_frames_what_the_explainer_says() {
+    let frames = inspect_captures(&mut Twin::new());
+    assert!(frames > 300, "{frames} frames");
+}
+
+#[test]
+fn the_page_s_webassembly_gives_the_bytes_of_the_native_build() {
+    let mut twin = Twin::new();
+    let (captured, mutants) = (inspect_captures(&mut twin), inspect_mutants(&mut twin));
+    assert!(captured > 300 && mutants > 2500, "{captured} captured frames, {mutants} mutants");
+    if std::env::var_os(TOOLS).is_none() {
+        eprintln!("{TOOLS} is not set: src/web/tab.wasm was not run");
+        return;
+    }
+    let found = twin.in_wasm();
+    assert_eq!(found.len(), twin.answers.len());
+    for (call, (found, expected)) in found.iter().zip(&twin.answers).enumerate() {
+        let [found, expected] = [found, expected].map(|bytes| String::from_utf8_lossy(bytes));
+        assert_eq!(found, expected, "call {call}: {REFRESH}");
+    }
+    println!("{captured} captured frames and {mutants} mutants, {} answers: the same", found.len());
+}
