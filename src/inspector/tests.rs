@@ -1,3 +1,5 @@
+//! The inspector, given what a server observes: handshakes, frames whole and in pieces, gaps, ends.
+
 use super::*;
 use crate::explain::hex;
 use crate::packet::Direction;
