@@ -132,8 +132,8 @@ impl Inspector {
                     let mut greeting = self.begin(&codes);
                     self.keep(heads, greeting.as_mut(), &mut frames);
                 }
-                What::Bytes { from, bytes, is_whole } => {
-                    let (piece, begin) = self.piece(from, bytes, is_whole);
+                What::Bytes(from, bytes) => {
+                    let (piece, begin) = self.piece(from, bytes);
                     let ends = frames_of(&piece[begin..], from).into_iter();
                     let cut = ends.map(|(at, end)| kept(from, Arc::clone(&piece), begin + at, begin + end));
                     let mut talk = talk.clone();
@@ -160,14 +160,14 @@ impl Inspector {
     }
 
     /// A piece, behind the unfinished message that it goes on with; and where the piece begins.
-    fn piece(&mut self, from: Side, bytes: &[u8], is_whole: bool) -> (Arc<[u8]>, usize) {
+    fn piece(&mut self, from: Side, bytes: &[u8]) -> (Arc<[u8]>, usize) {
         if from == Side::Server {
             return (Arc::from(bytes), 0);
         }
         let begin = self.unfinished.len();
         self.unfinished.extend_from_slice(bytes);
         let piece = Arc::from(&self.unfinished[..]);
-        if is_whole || self.unfinished.len() > limits::INSPECTOR_RING_BYTES {
+        if !is_unfinished(&self.unfinished) || self.unfinished.len() > limits::INSPECTOR_RING_BYTES {
             self.unfinished.clear();
         }
         (piece, begin)
@@ -241,6 +241,13 @@ impl Inspector {
         let (opened, at) = self.opened.as_ref()?;
         Some(save::capture((opened, *at), whose, self.ring.iter(), self.began))
     }
+}
+
+/// Whether a message of a client goes on behind these frames.
+fn is_unfinished(frames: &[u8]) -> bool {
+    let places = frames_of(frames, Side::Client).into_iter();
+    let headers = places.filter_map(|(at, _)| Header::decode(&frames[at..], Side::Client).ok().flatten());
+    headers.filter(|(header, _)| !header.opcode.is_control()).last().is_some_and(|(header, _)| !header.fin)
 }
 
 /// The frames of a piece, each as its begin and its end: bytes that are no whole frame are the last.

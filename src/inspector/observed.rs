@@ -6,11 +6,10 @@
 //!
 //!    0      1          5            13         17
 //!    +------+----------+------------+----------+------+     kind  1  opened: addresses, dialect, both heads
-//!    | kind | tick u32 | at_us u64  | size u32 | body |           2  bytes of the client, its message is whole
-//!    +------+----------+------------+----------+------+           3  bytes of the client, its message is unfinished
-//!                                                                 4  bytes of the server
-//!                                                                 5  lost: how many pieces, u64
-//!                                                                 6  ended: the name of the rule
+//!    | kind | tick u32 | at_us u64  | size u32 | body |           2  bytes of the client
+//!    +------+----------+------------+----------+------+           3  bytes of the server
+//!                                                                 4  lost: how many pieces, u64
+//!                                                                 5  ended: the name of the rule
 //! ```
 //!
 //! Numbers have the most significant byte first. The body of `opened` is a line of text, `ADDRESS
@@ -23,10 +22,9 @@ use crate::ws::Side;
 
 const OPENED: u8 = 1;
 const CLIENT: u8 = 2;
-const CLIENT_UNFINISHED: u8 = 3;
-const SERVER: u8 = 4;
-const LOST: u8 = 5;
-const ENDED: u8 = 6;
+const SERVER: u8 = 3;
+const LOST: u8 = 4;
+const ENDED: u8 = 5;
 
 /// One observation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,16 +42,9 @@ pub struct Record<'a> {
 pub enum What<'a> {
     /// The handshake: comes before anything else of the client.
     Opened(Opened),
-    /// Bytes as they travelled: whole frames, unless they are the unfinished end of what a client
-    /// sent.
-    Bytes {
-        /// The sender.
-        from: Side,
-        /// The bytes.
-        bytes: &'a [u8],
-        /// Whether no message is left unfinished after them.
-        is_whole: bool,
-    },
+    /// Bytes as they travelled, and who sent them: whole frames, unless they are the unfinished end
+    /// of what a client sent.
+    Bytes(Side, &'a [u8]),
     /// So many pieces were left out. The next bytes begin a message.
     Lost(u64),
     /// The connection has ended by this rule.
@@ -91,9 +82,8 @@ pub fn write(out: &mut Vec<u8>, record: &Record<'_>) {
             let line = format!("{address} {local} {dialect} {format} {}\n", request.len());
             return put(out, record, OPENED, [line.as_bytes(), request, response]);
         }
-        What::Bytes { from: Side::Server, bytes, .. } => (SERVER, [bytes, &[], &[]]),
-        What::Bytes { bytes, is_whole: true, .. } => (CLIENT, [bytes, &[], &[]]),
-        What::Bytes { bytes, .. } => (CLIENT_UNFINISHED, [bytes, &[], &[]]),
+        What::Bytes(Side::Server, bytes) => (SERVER, [bytes, &[], &[]]),
+        What::Bytes(Side::Client, bytes) => (CLIENT, [bytes, &[], &[]]),
         What::Lost(pieces) => return put(out, record, LOST, [&pieces.to_be_bytes(), &[], &[]]),
         What::Ended(rule) => (ENDED, [rule.as_bytes(), &[], &[]]),
     };
@@ -132,10 +122,8 @@ fn read_record<'a>(rest: &mut &'a [u8]) -> Option<Record<'a>> {
     let mut body = rest.split_off(..size)?;
     let what = match kind {
         OPENED => What::Opened(read_opened(body)?),
-        CLIENT | CLIENT_UNFINISHED => {
-            What::Bytes { from: Side::Client, bytes: body, is_whole: kind == CLIENT }
-        }
-        SERVER => What::Bytes { from: Side::Server, bytes: body, is_whole: true },
+        CLIENT => What::Bytes(Side::Client, body),
+        SERVER => What::Bytes(Side::Server, body),
         LOST => What::Lost(number(&mut body, 8).filter(|_| body.is_empty())?),
         ENDED => What::Ended(std::str::from_utf8(body).ok()?),
         _ => return None,
@@ -175,9 +163,8 @@ mod tests {
         let bytes = &[0x82, 0x00][..];
         let records = [
             What::Opened(opened),
-            What::Bytes { from: Side::Client, bytes, is_whole: true },
-            What::Bytes { from: Side::Client, bytes, is_whole: false },
-            What::Bytes { from: Side::Server, bytes, is_whole: true },
+            What::Bytes(Side::Client, bytes),
+            What::Bytes(Side::Server, bytes),
             What::Lost(7),
             What::Ended("silent"),
         ];

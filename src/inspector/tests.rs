@@ -53,12 +53,12 @@ fn receive<'a>(inspector: &mut Inspector, what: impl IntoIterator<Item = What<'a
     serde_json::from_str(&inspector.receive(&message).expect("records")).expect("JSON")
 }
 
-fn client(bytes: &[u8], is_whole: bool) -> What<'_> {
-    What::Bytes { from: Side::Client, bytes, is_whole }
+fn client(bytes: &[u8]) -> What<'_> {
+    What::Bytes(Side::Client, bytes)
 }
 
 fn server(bytes: &[u8]) -> What<'_> {
-    What::Bytes { from: Side::Server, bytes, is_whole: true }
+    What::Bytes(Side::Server, bytes)
 }
 
 /// One field of each entry.
@@ -85,7 +85,7 @@ fn packet(name: &str, values: &[crate::packet::Value]) -> Vec<u8> {
 fn a_frame_is_listed_explained_counted_and_saved() {
     let mut inspector = opened("/play", "native", false);
     let bytes = hex::parse("828a37fa213da5f9b22cfafe91f077fa").expect("hex");
-    let told = receive(&mut inspector, [client(&bytes, true)]);
+    let told = receive(&mut inspector, [client(&bytes)]);
     let entry = &told["frames"][0];
     assert_eq!((&entry["packet"], &entry["tick"], &entry["at_ms"]), (&json!("move"), &json!(3), &json!(5)));
     let whole = explained(&inspector, &entry["n"]);
@@ -110,10 +110,10 @@ fn a_message_is_explained_with_its_earlier_frames_and_by_the_rules_of_its_connec
     begun[0] &= !frame::FIN;
     let ends = masked(Opcode::Continuation, last);
     // In one piece, and in two with a ping between, whose message is not finished.
-    let told = receive(&mut inspector, [client(&[&begun[..], &ends].concat(), true)]);
+    let told = receive(&mut inspector, [client(&[&begun[..], &ends].concat())]);
     assert_eq!(listed(&told, "packet"), [Json::Null, json!("chat")], "{told}");
     let ping = masked(Opcode::Ping, b"");
-    let told = receive(&mut inspector, [client(&[&begun[..], &ping].concat(), false), client(&ends, true)]);
+    let told = receive(&mut inspector, [client(&[&begun[..], &ping].concat()), client(&ends)]);
     assert_eq!(listed(&told, "packet"), [Json::Null, Json::Null, json!("chat")], "{told}");
     for entry in told["frames"].as_array().expect("a list") {
         let again = explained(&inspector, &entry["n"]);
@@ -123,13 +123,13 @@ fn a_message_is_explained_with_its_earlier_frames_and_by_the_rules_of_its_connec
         );
     }
     let text = masked(Opcode::Text, b"[1]");
-    let told = receive(&mut inspector, [client(&begun, false), client(&text, true)]);
+    let told = receive(&mut inspector, [client(&begun), client(&text)]);
     assert_eq!(listed(&told, "rule"), [Json::Null, json!("message_interrupted")], "{told}");
-    let told = receive(&mut inspector, [client(&text, true)]);
+    let told = receive(&mut inspector, [client(&text)]);
     assert_eq!(listed(&told, "rule"), ["frame_kind"], "the endpoint accepts binary frames");
     let long = masked(Opcode::Binary, &vec![0; limits::MESSAGE_BYTES + 1]);
     for mut inspector in [inspector, opened("/", "legacy", false)] {
-        assert_eq!(listed(&receive(&mut inspector, [client(&long, true)]), "rule"), ["message_too_long"]);
+        assert_eq!(listed(&receive(&mut inspector, [client(&long)]), "rule"), ["message_too_long"]);
     }
 }
 
@@ -138,10 +138,10 @@ fn after_lost_pieces_the_next_bytes_begin_a_message() {
     let mut inspector = opened("/play", "native", false);
     let mut begun = masked(Opcode::Binary, b"\x92");
     begun[0] &= !frame::FIN;
-    receive(&mut inspector, [client(&begun, false)]);
-    let told = receive(&mut inspector, [What::Lost(3), client(&masked(Opcode::Ping, b"a"), true)]);
+    receive(&mut inspector, [client(&begun)]);
+    let told = receive(&mut inspector, [What::Lost(3), client(&masked(Opcode::Ping, b"a"))]);
     assert_eq!((&told["lost"], listed(&told, "rule")), (&json!(3), vec![Json::Null]));
-    let told = receive(&mut inspector, [client(&masked(Opcode::Binary, &packet("ping", &[1.into()])), true)]);
+    let told = receive(&mut inspector, [client(&masked(Opcode::Binary, &packet("ping", &[1.into()])))]);
     assert_eq!(listed(&told, "packet"), ["ping"], "{told}");
     let told = receive(&mut inspector, [What::Ended("silent")]);
     assert_eq!(told, json!({ "frames": [], "ended": "silent" }));
@@ -168,9 +168,9 @@ fn while_paused_frames_are_counted_and_those_before_stay() {
 fn another_clients_messages_are_skipped_and_its_frames_forgotten() {
     let mut inspector = opened("/play", "native", false);
     let ping = masked(Opcode::Ping, b"");
-    let n = receive(&mut inspector, [client(&ping, true)])["frames"][0]["n"].clone();
+    let n = receive(&mut inspector, [client(&ping)])["frames"][0]["n"].clone();
     inspector.watch(Some(CLIENT + 1));
-    assert_eq!(receive(&mut inspector, [client(&ping, true)]), json!({}));
+    assert_eq!(receive(&mut inspector, [client(&ping)]), json!({}));
     assert_eq!(explained(&inspector, &n)["gone"], true);
     assert_eq!(inspector.save(&Whose { player: 0, name: String::new() }), None);
 }

@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use tickwire_world::command::{decode_frame, encode_frame};
-use tickwire_world::{Identity, TickHz, World, code_hash};
+use tickwire_world::{code_hash, Identity, TickHz, World};
 
 use crate::script::Script;
 

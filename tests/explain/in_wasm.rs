@@ -135,24 +135,19 @@ struct Talk {
     ends: Option<(SocketAddr, SocketAddr)>,
     heads: Vec<Vec<u8>>,
     dialect: String,
-    frames: Vec<(Side, Vec<u8>, bool, String)>,
+    frames: Vec<(Side, Vec<u8>, String)>,
     is_over: bool,
 }
 
 impl Talk {
-    fn take(&mut self, item: &Explanation<'_>, is_open: &mut bool) {
+    fn take(&mut self, item: &Explanation<'_>) {
         let frame = &item.frames[0];
-        match (&frame.content, frame.header) {
-            (Content::Head(_), _) => self.heads.push(item.bytes.clone()),
+        match &frame.content {
+            Content::Head(_) => self.heads.push(item.bytes.clone()),
             // After a broken rule the rest is one item in a capture, and no piece of the tap.
-            (Content::Unread, None) if frame.problem.is_none() => self.is_over = true,
+            Content::Unread if frame.problem.is_none() => self.is_over = true,
             _ if self.is_over => {}
-            (_, header) => {
-                let header = header.filter(|header| !header.opcode.is_control());
-                *is_open = header.map_or(*is_open, |header| !header.fin);
-                let is_whole = !*is_open && item.encode().is_some();
-                self.frames.push((item.from, item.bytes.clone(), is_whole, item.json()));
-            }
+            _ => self.frames.push((item.from, item.bytes.clone(), item.json())),
         }
         self.dialect = item.dialect.name().to_owned();
     }
@@ -173,17 +168,17 @@ fn talks(path: &Path) -> Vec<Talk> {
     let bytes = std::fs::read(path).expect("the capture can be read");
     let (codes, capture) = (Codes::builtin(), capture::read(&bytes).expect("a capture"));
     let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
-    let mut talks: Vec<(Talk, bool)> = Vec::new();
+    let mut talks: Vec<Talk> = Vec::new();
     captured::walk(&capture, &codes, (None, native), None, |found| {
         talks.resize_with(talks.len().max(found.client), Default::default);
-        let (talk, is_open) = &mut talks[found.client - 1];
+        let talk = &mut talks[found.client - 1];
         match found.what {
             Found::Begin { client, server, .. } => talk.ends = Some((client, server)),
-            Found::Item(item) => talk.take(&item, is_open),
+            Found::Item(item) => talk.take(&item),
             Found::Hole(..) => talk.is_over = true,
         }
     });
-    talks.into_iter().map(|(talk, _)| talk).collect()
+    talks
 }
 
 /// Inspects every connection of the captures; gives the number of frames.
@@ -193,8 +188,8 @@ fn inspect_captures(twin: &mut Twin) -> usize {
         for talk in talks(&path) {
             let Some(opened) = talk.opened() else { continue };
             twin.open(opened);
-            for (from, bytes, is_whole, expected) in &talk.frames {
-                let entries = twin.receive([What::Bytes { from: *from, bytes, is_whole: *is_whole }]);
+            for (from, bytes, expected) in &talk.frames {
+                let entries = twin.receive([What::Bytes(*from, bytes)]);
                 let explained = twin.explain(&entries[0]);
                 let from = explained.find(r#""from":"#).expect("the sender comes first");
                 assert_eq!(format!("{{{}", &explained[from..]), *expected, "{}", path.display());
@@ -261,8 +256,8 @@ fn inspect_mutants(twin: &mut Twin) -> usize {
                 let key = (from == Side::Client).then_some([1, 2, 3, mutant as u8]);
                 frame::write(&mut bytes, Opcode::Binary, key, &payload);
                 mutate(&mut bytes, &mut dice);
-                let is_whole = dice.below(4) > 0;
-                let entries = twin.receive([What::Bytes { from, bytes: &bytes, is_whole }]);
+                let lost = (dice.below(4) == 0).then_some(What::Lost(1));
+                let entries = twin.receive(lost.into_iter().chain([What::Bytes(from, &bytes)]));
                 for entry in entries.as_array().expect("a list") {
                     twin.explain(entry);
                     frames += 1;

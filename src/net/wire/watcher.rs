@@ -172,7 +172,7 @@ impl Watcher<'_> {
     fn send_observed(&mut self, now: Duration) {
         let Some((client, listener)) = &self.watched else { return };
         let taken = listener.take(Duration::ZERO);
-        let (mut message, mut lost) = (observed::begin(*client), taken.lost.missed.messages);
+        let mut message = observed::begin(*client);
         let begun = message.len();
         for seen in &taken.items {
             let what = match &seen.what {
@@ -181,21 +181,17 @@ impl Watcher<'_> {
                     let (address, local, json) = (*address, *local, *json);
                     What::Opened(Opened { address, local, dialect, json, request, response })
                 }
-                tap::What::Bytes { from, bytes, whole } => {
-                    What::Bytes { from: *from, bytes, is_whole: *whole }
-                }
+                tap::What::Bytes { from, bytes } => What::Bytes(*from, bytes),
+                tap::What::Missed(missed) => What::Lost(missed.messages),
                 tap::What::Ended { rule } => What::Ended(rule),
-                tap::What::Missed(missed) => {
-                    lost += missed.messages;
-                    continue;
-                }
                 _ => continue,
             };
             observed::write(&mut message, &Record { at: seen.at, tick: seen.tick, what });
         }
-        if lost > 0 {
-            let tick = taken.lost.missed.since_tick;
-            observed::write(&mut message, &Record { at: now, tick, what: What::Lost(lost) });
+        let missed = taken.lost.missed;
+        if missed.messages > 0 {
+            let what = What::Lost(missed.messages);
+            observed::write(&mut message, &Record { at: now, tick: missed.since_tick, what });
         }
         if message.len() > begun {
             self.conn.send_binary(&message);

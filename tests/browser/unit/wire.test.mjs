@@ -118,7 +118,7 @@ test('the explainer lists, explains, counts and saves observed bytes by the tabl
     explainer.welcome(JSON.stringify({ welcome: { began_us: 0, codes } }));
     explainer.watch(7);
     assert.deepEqual(explainer.receive(message(8, [opened, move])), {}, 'another client');
-    const told = explainer.receive(message(7, [opened, move, [6, Buffer.from('silent')]]));
+    const told = explainer.receive(message(7, [opened, move, [5, Buffer.from('silent')]]));
     assert.equal(told.ended, 'silent');
     assert.deepEqual(told.frames.map((frame) => [frame.n, frame.opcode, frame.packet, frame.rule, frame.at_ms, frame.tick]),
       [[1, 'upgrade', null, null, 5000, 3], [2, 'upgrade', null, 'answer_upgrade_missing', 5000, 3], [3, 'binary', packet, rule, 5000, 3]]);
