@@ -47,7 +47,7 @@ pub fn check(host: &Host, head: &RequestHead, address: SocketAddr) -> Result<(),
     if is_own && is_at_this_machine(head, address, &host.config.trusted_proxies) {
         return Ok(());
     }
-    match bearer(head).or_else(|| offered_token(head)) {
+    match bearer(head).filter(|said| !said.is_empty()).or_else(|| offered_token(head)) {
         Some(said) => check_token(host, &said, address),
         None => Err(Refused::plain(403, "wire_token_missing")),
     }

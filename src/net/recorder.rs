@@ -193,13 +193,13 @@ impl Writing {
         let written = self.write_all();
         // A listener that nobody takes from would fill up.
         self.shared.listener.close();
-        let mut progress = self.shared.progress.lock();
-        progress.error = written.err().map(|error| error.to_string());
-        if progress.error.is_some() {
-            warn!("capture ends: {}", progress.text());
-        } else {
-            info!("capture ends: {}", progress.text());
-        }
+        let is_error = written.is_err();
+        let text = {
+            let mut progress = self.shared.progress.lock();
+            progress.error = written.err().map(|error| error.to_string());
+            progress.text()
+        };
+        if is_error { warn!("capture ends: {text}") } else { info!("capture ends: {text}") }
     }
 
     fn write_all(&mut self) -> io::Result<()> {
@@ -257,6 +257,9 @@ impl Writing {
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        // Before the write, which may fail or wait.
+        let lost = self.scribe.lost;
+        self.metrics.capture_lost.inc_by(lost - mem::replace(&mut self.shared.progress.lock().lost, lost));
         let blocks = &mut self.scribe.writer.blocks;
         if blocks.is_empty() {
             return Ok(());
@@ -267,9 +270,6 @@ impl Writing {
         let mut progress = self.shared.progress.lock();
         self.metrics.capture_packets.inc_by(packets - mem::replace(&mut progress.packets, packets));
         self.metrics.capture_bytes.inc_by(bytes);
-        self.metrics
-            .capture_lost
-            .inc_by(self.scribe.lost - mem::replace(&mut progress.lost, self.scribe.lost));
         progress.bytes += bytes;
         Ok(())
     }

@@ -67,6 +67,7 @@ impl Breach {
         let (mut all, mut at) = ([Breach::MessageRate; ROWS.len()], 0);
         while at < all.len() {
             assert!(ROWS[at].0 as usize == at, "the rows have the order of the enum");
+            assert!(matches!(ROWS[at].2, 1000..=1003 | 1007..=1014), "a code that a close frame may have");
             all[at] = ROWS[at].0;
             at += 1;
         }

@@ -64,6 +64,19 @@ fn another_sites_page_is_refused_and_another_address_needs_the_token() {
         (far, "a\r\nAuthorization: Bearer wrong".to_owned(), Some((401, "admin_token_wrong"))),
         (far, "a\r\nAuthorization: Basic a-token-of-the-test".to_owned(), missing),
         (far, "a\r\nSec-WebSocket-Protocol: x, bearer.YS10b2tlbi1vZi10aGUtdGVzdA".to_owned(), None),
+        (far, "a\r\nAuthorization: Bearer".to_owned(), missing),
+        (
+            far,
+            "a\r\nAuthorization: Basic eDp5\r\nSec-WebSocket-Protocol: bearer.YS10b2tlbi1vZi10aGUtdGVzdA"
+                .to_owned(),
+            None,
+        ),
+        (
+            far,
+            "a\r\nAuthorization: Bearer\r\nSec-WebSocket-Protocol: bearer.YS10b2tlbi1vZi10aGUtdGVzdA"
+                .to_owned(),
+            None,
+        ),
         (far, "a\r\nSec-WebSocket-Protocol: x, bearer.***".to_owned(), missing),
         (far, "a\r\nSec-WebSocket-Protocol: x, bearer._w".to_owned(), missing),
         (far, "a\r\nSec-WebSocket-Protocol: x".to_owned(), missing),

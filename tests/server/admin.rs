@@ -139,6 +139,19 @@ fn metrics_are_served_to_local_requests_and_with_the_token() {
     server.stop();
 }
 
+/// On a machine without IPv6 there is no such socket, and nothing to check.
+#[test]
+fn an_ipv4_client_of_an_ipv6_socket_is_known_by_its_ipv4_address() {
+    let Ok(server) = Server::start(tickwire::net::Config::new("[::]:0".parse().expect("an address"))) else {
+        return;
+    };
+    let address = SocketAddr::from(([127, 0, 0, 1], server.address().port()));
+    // Only 127.0.0.1 is this machine, not ::ffff:127.0.0.1.
+    let answer = ask(address, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert_eq!(status(&answer), "200", "{answer}");
+    server.stop();
+}
+
 #[test]
 fn a_page_of_another_site_cannot_lock_the_operator_out() {
     let server = guarded();

@@ -74,13 +74,14 @@ pub fn carry_out(desk: &Desk<'_>, line: &str) -> (&'static str, Result<String, S
     };
     let only_looks =
         ["help", "players", "bans", "stats"].contains(&name) || name == "capture" && rest.is_empty();
-    if only_looks {
+    let takes_none = name == *usage && !rest.is_empty();
+    if only_looks || takes_none {
         // An open page asks this every second.
         debug!(from = %desk.source, order = name, "order");
     } else {
         info!(from = %desk.source, order = name, arguments = rest, "order");
     }
-    let done = match (desk.host.has_reached(Stage::AskedToStop), name == *usage && !rest.is_empty()) {
+    let done = match (desk.host.has_reached(Stage::AskedToStop), takes_none) {
         (true, _) => Err(No::Failed("the server is shutting down".to_owned())),
         (false, true) => Err(No::Usage("it takes no arguments".to_owned())),
         (false, false) => run(desk, rest),

@@ -37,6 +37,8 @@ pub(super) struct Queue {
     is_first: bool,
     /// The rooms of which it has the awaited world, while it waits for the others.
     shown: BTreeSet<Arc<str>>,
+    /// The place of the first of these worlds.
+    first_shown: usize,
 }
 
 impl Queue {
@@ -126,6 +128,9 @@ impl Queue {
     /// ticks before know nothing. Before a later one stands what was heard until now: behind it
     /// sessions are told anew, and of a client in the middle of a message the rest is skipped.
     fn show(&mut self, world: &Arc<Seen>, rooms: &BTreeSet<Arc<str>>) {
+        if self.shown.is_empty() {
+            self.first_shown = if self.is_first { 0 } else { self.items.len() };
+        }
         if self.is_first {
             self.items.insert(self.shown.len(), Arc::clone(world));
         } else {
@@ -153,16 +158,17 @@ impl Queue {
 
     /// Moves what each room's world is followed by behind what other rooms showed before theirs.
     fn sort(&mut self) {
-        self.shown.clear();
-        let (mut before, mut after, mut shown) = (Vec::new(), Vec::new(), BTreeSet::new());
-        for seen in mem::take(&mut self.items) {
+        if mem::take(&mut self.shown).is_empty() {
+            return;
+        }
+        let (mut after, mut shown) = (Vec::new(), BTreeSet::new());
+        for seen in self.items.split_off(self.first_shown) {
             if matches!(seen.what, What::World { .. }) {
                 shown.insert(Arc::clone(&seen.room));
             }
-            if shown.contains(&seen.room) { after.push(seen) } else { before.push(seen) }
+            if shown.contains(&seen.room) { after.push(seen) } else { self.items.push(seen) }
         }
-        before.append(&mut after);
-        self.items = before;
+        self.items.append(&mut after);
     }
 
     fn follow(&mut self, seen: &Seen, torn: Option<Missed>) {
