@@ -23,7 +23,7 @@ use tracing_subscriber::fmt::format::Format;
 
 use super::output::Failure;
 use crate::limits;
-use crate::packet::visible;
+use crate::visible;
 
 /// The log of this process, once started.
 #[derive(Debug)]

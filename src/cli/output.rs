@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;
 
-use crate::packet::visible;
+use crate::visible;
 
 /// A usage error, in one line.
 pub(super) type Failure = String;

@@ -26,7 +26,7 @@ pub fn print(codes: &Codes, format: Format) -> String {
         Format::Text => join_tables(codes, text_section),
         Format::Markdown => join_tables(codes, markdown_section),
         Format::Json => {
-            format!("{:#}\n", json!({ "tables": codes.tables().iter().map(json_table).collect::<Vec<_>>() }))
+            format!("{:#}\n", json!({ "tables": codes.tables.iter().map(json_table).collect::<Vec<_>>() }))
         }
     }
 }
@@ -34,7 +34,7 @@ pub fn print(codes: &Codes, format: Format) -> String {
 /// One section for each table and direction that has rows, separated by empty lines.
 fn join_tables(codes: &Codes, section: fn(&Table, Direction, &[&Row]) -> String) -> String {
     let mut sections = Vec::new();
-    for table in codes.tables() {
+    for table in &codes.tables {
         for direction in Direction::ALL {
             let rows: Vec<&Row> =
                 table.rows.iter().map(AsRef::as_ref).filter(|row| row.direction == direction).collect();

@@ -95,5 +95,6 @@ pub mod link;
 pub mod picture;
 pub mod play;
 pub mod policy;
+mod said;
 pub mod talk;
 pub mod url;

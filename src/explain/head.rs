@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::explanation::{Content, Frame, Problem};
 use super::packet::SIGN;
 use super::tree::{BYTE, Node, bits};
-use crate::packet::visible;
+use crate::visible;
 use crate::ws::http::{HeadReader, RequestHead, ResponseHead, ResponseReader};
 use crate::ws::{Side, Violation, upgrade};
 

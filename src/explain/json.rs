@@ -11,7 +11,8 @@ use super::explanation::{Content, Explanation, Frame, PAYLOAD, Problem, REST};
 use super::header::field;
 use super::hex::digits as hex;
 use super::tree::Node;
-use crate::packet::{Code, Dialect, Value, visible};
+use crate::packet::{Code, Dialect, Value};
+use crate::visible;
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 

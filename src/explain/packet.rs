@@ -9,7 +9,7 @@ use super::explanation::{PAYLOAD, Problem};
 use super::tree::{BYTE, Node};
 use super::units;
 use crate::packet::grammar::{Argument, Shape, Type};
-use crate::packet::msgpack::{self, Bounds, Kind};
+use crate::packet::msgpack::{self, Kind};
 use crate::packet::{Dialect, Direction, PacketError, Row};
 use crate::ws::CloseCode;
 
@@ -53,7 +53,7 @@ pub fn explain<'a>(
         Err(error) => (None, None, Some(error)),
     };
     // Bytes beyond a bound are not read, so that no packet can make the tree deep.
-    let stop = match msgpack::check(payload, Bounds::of(direction)) {
+    let stop = match msgpack::check(payload, direction) {
         Ok(()) => payload.len(),
         Err(broken) => broken.offset,
     };
@@ -222,7 +222,7 @@ impl Walk<'_> {
             return self.nothing(name);
         };
         self.at = end;
-        match msgpack::read(bytes, Bounds::of(Direction::ToServer)) {
+        match msgpack::read(bytes, Direction::ToServer) {
             Ok(value) => Node::leaf(name, self.bits(begin, end), units::print(&value, shape))
                 .raw(value)
                 .encoded(encoding::name(bytes[0])),

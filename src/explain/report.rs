@@ -13,7 +13,8 @@ use super::paint::{Ink, Paint};
 use super::tree::{BYTE, Node};
 use super::wording::{count, cut};
 use super::{drawing, encoding, guess, hex};
-use crate::packet::{Row, visible};
+use crate::packet::Row;
+use crate::visible;
 use crate::ws::Side;
 use crate::ws::frame::KEY_BYTES;
 

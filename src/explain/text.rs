@@ -9,7 +9,6 @@ use super::packet::{ARGUMENTS, HEAD, KEY, NOT_READ, SIGN};
 use super::tree::{Node, bits};
 use super::units;
 use crate::packet::grammar::{Argument, Shape};
-use crate::packet::msgpack::Bounds;
 use crate::packet::{Direction, Row, Value, json};
 
 /// The encoding of a value that is written as our own writer would.
@@ -195,7 +194,7 @@ impl<'a> Walk<'a> {
             _ => rest.find([',', ']', '}', ':', ' ', '\t', '\r', '\n']).unwrap_or(rest.len()),
         };
         let (leaf, text) = self.take(name, size);
-        let Ok(value) = json::read(text, Bounds::of(Direction::ToServer)) else { return leaf };
+        let Ok(value) = json::read(text, Direction::ToServer) else { return leaf };
         let encoding = if json::print(&value) == text { JSON.to_owned() } else { format!("{JSON_AS}{text}") };
         let shape = if let Names::Shape(shape) = names { Some(shape) } else { None };
         let shown = units::print(&value, shape);

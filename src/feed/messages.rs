@@ -5,7 +5,7 @@
 use super::records::Section;
 use super::values::Values;
 use crate::packet::msgpack::write_array_len;
-use crate::packet::{Dialect, Lane, ServerPacket};
+use crate::packet::{Dialect, Direction, Lane, ServerPacket};
 
 /// Messages in one buffer, one after the other.
 #[derive(Debug, Default)]
@@ -79,7 +79,7 @@ impl Writer<'_> {
 
     /// Appends a packet: its envelope, the number of arguments, then the output of `write`.
     pub fn add(&mut self, name: &str, arguments: usize, write: impl FnOnce(&mut Vec<u8>)) {
-        let Some((envelope, lane)) = self.dialect.opening(name) else { return };
+        let Some((envelope, lane)) = self.dialect.prefix(Direction::ToClient, name) else { return };
         self.check_lane(name, lane);
         let Messages { bytes, ends } = &mut *self.messages;
         bytes.extend_from_slice(envelope);

@@ -13,22 +13,18 @@ use super::grammar::{Shape, Unit};
 /// Steps of a binary angle in one turn.
 pub const STEPS_PER_TURN: f64 = 65_536.0;
 
-/// One eighth of a turn, in steps: the distance between two keyboard directions.
-const EIGHTH: i32 = 8_192;
-
-/// Converts an angle in radians, of any number of turns in either direction, to a binary angle.
-/// Returns `None` for NaN and infinities.
+/// Converts an angle in radians, of any number of turns in either direction, to a binary angle;
+/// `None` for NaN and infinities.
 ///
 /// A MooMoo client rounds angles to two decimals, so its keyboard sends 0.79 for an eighth of a
-/// turn. A value that is a rounded multiple of an eighth is therefore taken as that eighth, so that
-/// players of different dialects who walk down and right move in parallel. The error this
-/// introduces is no larger than the rounding error of the client.
+/// turn. A rounded multiple of an eighth is therefore taken as that eighth, so that players of
+/// different dialects who walk down and right move in parallel.
 pub fn from_radians(radians: f64) -> Option<u16> {
     if !radians.is_finite() {
         return None;
     }
     if let Some(eighth) = (-4..=4).find(|eighth| round_2dec(f64::from(*eighth) * PI / 4.0) == radians) {
-        return Some((eighth * EIGHTH) as u16);
+        return Some((eighth * 8_192) as u16);
     }
     let turns = (radians / TAU).rem_euclid(1.0);
     Some((turns * STEPS_PER_TURN).round() as u32 as u16)
@@ -53,14 +49,5 @@ pub(super) fn read(value: &Value, shape: &Shape) -> Option<u16> {
             Some(u16::from(u8::try_from(value.as_u64()?).ok()?) << 8)
         }
         _ => u16::try_from(value.as_u64()?).ok(),
-    }
-}
-
-/// The reverse of [`read`].
-pub(super) fn write(angle: u16, shape: &Shape) -> Value {
-    match shape {
-        Shape::Num { .. } => Value::from(to_radians_2dec(angle)),
-        Shape::Int { unit: Some(Unit::Turn8), .. } => Value::from(angle >> 8),
-        _ => Value::from(angle),
     }
 }

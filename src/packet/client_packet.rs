@@ -2,16 +2,12 @@
 //! dialect.
 //!
 //! A [`Decoded`] packet becomes a [`ClientPacket`], in which radians are converted to binary angles
-//! and the MooMoo map of `enter_game` looks like the native list. Our own client encodes a
-//! [`ClientPacket`] in a dialect. Arguments are found by name in the table, never by position;
-//! `needs` checks that the table has those which a packet requires.
+//! and the MooMoo map of `enter_game` looks like the native list. The reverse, which only clients
+//! need, is in `client::said`. Arguments are found by name in the table, never by position; `needs`
+//! checks that the table has those which a packet requires.
 
-use rmpv::Value;
-
-use super::angle;
 use super::decoded::Decoded;
-use super::dialect::Dialect;
-use super::row::{Direction, Row};
+use super::row::Row;
 
 /// The mode that a native client requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,8 +91,7 @@ impl<'a> ClientPacket<'a> {
                 Self::EnterGame { name: from.text("name"), skin: from.number("skin"), moofoll }
             }
             "move" => Self::Move { sequence, tick, direction: from.angle("direction") },
-            // The client sends this when its window regains focus and no key is known to be held:
-            // the player stops.
+            // Sent when the window regains focus and no key is known to be held.
             "reset_move" => Self::Move { sequence, tick, direction: None },
             "aim" => Self::Aim { sequence, tick, heading: from.angle("heading")? },
             "attack" => {
@@ -117,51 +112,6 @@ impl<'a> ClientPacket<'a> {
             _ => Self::Clan { sequence, tick, wish: ClanWish::typed(from)? },
         })
     }
-
-    /// Encodes the packet in a dialect; empty if the dialect does not have it.
-    pub fn encode(&self, dialect: &Dialect) -> Vec<u8> {
-        let draft = |name| Draft::new(dialect, name);
-        let command = |name, sequence: &Option<u32>, tick: &Option<u32>| {
-            draft(name).set("sequence", or_nil(*sequence)).set("tick", or_nil(*tick))
-        };
-        let draft = match self {
-            Self::Hello { version, mode, name, skin } => {
-                let hello =
-                    draft("hello").set("version", *version).set("mode", u8::from(*mode == Mode::Play));
-                hello.set("name", or_nil(name.as_deref())).set("skin", or_nil(*skin))
-            }
-            Self::EnterGame { name, skin, moofoll } => {
-                let (name, skin) = (or_nil(name.as_deref()), or_nil(*skin));
-                let is_native = dialect.row(Direction::ToServer, "enter_game").is_none();
-                let enter = draft(if is_native { "enter" } else { "enter_game" });
-                enter.set("name", name).set("skin", skin).set("moofoll", *moofoll)
-            }
-            Self::Move { sequence, tick, direction } => {
-                command("move", sequence, tick).set_angle("direction", *direction)
-            }
-            Self::Aim { sequence, tick, heading } => {
-                command("aim", sequence, tick).set_angle("heading", Some(*heading))
-            }
-            Self::Attack { sequence, tick, state, heading } => {
-                command("attack", sequence, tick).set("state", *state).set_angle("heading", *heading)
-            }
-            Self::Select { sequence, tick, id, is_weapon } => {
-                command("select", sequence, tick).set("id", *id).set("is_weapon", *is_weapon)
-            }
-            Self::Upgrade { sequence, tick, choice } => {
-                command("upgrade", sequence, tick).set("choice", *choice)
-            }
-            Self::Chat { sequence, tick, text } => command("chat", sequence, tick).set("text", text.as_str()),
-            Self::Clan { sequence, tick, wish } => wish.fill(|name| command(name, sequence, tick)),
-            // There is only one kind of ping.
-            Self::MapPing { sequence, tick } => command("map_ping", sequence, tick).set("kind", 1),
-            Self::ToggleAttack => draft("toggle").set("what", 1),
-            Self::Ping { nonce } => draft("ping").set("nonce", or_nil(*nonce)),
-            Self::Follow { player } => draft("follow").set("player", or_nil(*player)),
-            Self::Unused(_) => return Vec::new(),
-        };
-        draft.encode()
-    }
 }
 
 impl ClanWish {
@@ -173,75 +123,11 @@ impl ClanWish {
             "clan_request" => ClanWish::Request { name: from.text("name")? },
             "clan_answer" => match from.truth("accept") {
                 Some(accept) => ClanWish::Answer { player: player()?, accept },
-                // Some clients send the answer without a player: it applies to the first player in
-                // the queue.
+                // An answer without a player applies to the first in the queue.
                 None => ClanWish::Answer { player: 0, accept: player()? != 0 },
             },
             "clan_kick" => ClanWish::Kick { player: player()? },
             _ => return None,
         })
     }
-
-    fn fill<'d>(&self, command: impl Fn(&'static str) -> Draft<'d>) -> Draft<'d> {
-        let of_player = |name, player: u32| command(name).set("player", player).set("sid", player);
-        match self {
-            ClanWish::Create { name } => command("clan_create").set("name", name.as_str()),
-            ClanWish::Leave => command("clan_leave"),
-            ClanWish::Request { name } => command("clan_request").set("name", name.as_str()),
-            ClanWish::Answer { player, accept } => {
-                of_player("clan_answer", *player).set("accept", u8::from(*accept))
-            }
-            ClanWish::Kick { player } => of_player("clan_kick", *player),
-        }
-    }
-}
-
-/// A packet under construction: a value for each argument of its row. What the dialect lacks, the
-/// packet or an argument of it, is left out.
-struct Draft<'d> {
-    dialect: &'d Dialect,
-    row: Option<&'d Row>,
-    values: Vec<Value>,
-}
-
-impl<'d> Draft<'d> {
-    fn new(dialect: &'d Dialect, name: &str) -> Self {
-        let row = dialect.row(Direction::ToServer, name);
-        Draft { dialect, row, values: vec![Value::Nil; row.map_or(0, |row| row.arguments.len())] }
-    }
-
-    /// Sets an argument, or a key of an argument that is a map.
-    fn set(mut self, name: &str, value: impl Into<Value>) -> Self {
-        let arguments = self.row.map_or(&[][..], |row| &row.arguments);
-        for (argument, slot) in arguments.iter().zip(&mut self.values) {
-            if argument.name == name {
-                *slot = value.into();
-                break;
-            }
-            if argument.has_key(name) {
-                let pair = (Value::from(name), value.into());
-                match slot {
-                    Value::Map(pairs) => pairs.push(pair),
-                    empty => *empty = Value::Map(vec![pair]),
-                }
-                break;
-            }
-        }
-        self
-    }
-
-    fn set_angle(self, name: &str, angle: Option<u16>) -> Self {
-        let argument = self.row.and_then(|row| Some(&row.arguments[row.argument(name)?]));
-        let value = argument.zip(angle).map(|(argument, angle)| angle::write(angle, &argument.kind.shape));
-        self.set(name, or_nil(value))
-    }
-
-    fn encode(self) -> Vec<u8> {
-        let Some(row) = self.row else { return Vec::new() };
-        self.dialect.encode(Direction::ToServer, &row.name, &self.values).unwrap_or_default()
-    }
-}
-
-fn or_nil<T: Into<Value>>(value: Option<T>) -> Value {
-    value.map_or(Value::Nil, Into::into)
 }

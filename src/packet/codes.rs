@@ -5,9 +5,8 @@
 //!   to_server  move  reliable  33          9            …  direction:num.rad|nil  walk this way; nil stops
 //! ```
 //!
-//! `packet_codes/README.md` describes the columns. The tables in `packet_codes/*.tsv` are built in.
-//! This module opens no file: the caller reads other tables and passes their text. The result is
-//! [`Codes`], which provides the [`Dialect`]s, or a [`TableError`] with file, line and reason.
+//! `packet_codes/README.md` describes the columns. The tables in `packet_codes/*.tsv` are built in;
+//! the caller reads other tables and passes their text.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,9 +15,8 @@ use std::sync::{Arc, OnceLock};
 use crate::limits;
 
 use super::dialect::Dialect;
-use super::grammar;
-use super::needs;
 use super::row::{Code, Direction, Lane, Row};
+use super::{grammar, needs};
 
 /// The built-in tables, as file name and text.
 pub const BUILTIN: [(&str, &str); 2] = [
@@ -48,7 +46,8 @@ impl std::error::Error for TableError {}
 /// All tables together.
 #[derive(Debug)]
 pub struct Codes {
-    tables: Vec<Table>,
+    /// The tables in the order in which they were given.
+    pub tables: Vec<Table>,
     dialects: Vec<Arc<Dialect>>,
 }
 
@@ -86,11 +85,6 @@ impl Codes {
         Ok(Codes { tables, dialects })
     }
 
-    /// The tables in the order in which they were given.
-    pub fn tables(&self) -> &[Table] {
-        &self.tables
-    }
-
     /// All rows, table by table.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.tables.iter().flat_map(|table| table.rows.iter().map(Arc::as_ref))
@@ -106,8 +100,7 @@ impl Codes {
         self.dialects.iter().find(|dialect| dialect.name() == name).cloned()
     }
 
-    /// Checks that each row to a client has the lane of the built-in table, in which the server
-    /// makes it.
+    /// Checks that each row to a client has the lane in which the server makes it: the built-in one.
     pub fn check_lanes(&self) -> Result<(), String> {
         let builtin = Codes::builtin();
         let columns =
@@ -136,7 +129,6 @@ type Column = (String, fn(&str) -> Option<Code>);
 #[derive(Default)]
 struct Reader {
     tables: Vec<Table>,
-    /// The number of rows of all tables.
     rows: usize,
     /// Codes and names by dialect and direction, each with the file and line of its first use.
     taken: BTreeMap<(String, Direction, String), String>,

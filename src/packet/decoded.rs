@@ -5,7 +5,8 @@ use std::fmt;
 use rmpv::Value;
 
 use super::row::Row;
-use super::{angle, json, visible};
+use super::{angle, json};
+use crate::visible;
 
 /// A decoded packet: its row, and one canonical value for each of the row's arguments.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,17 +34,18 @@ impl Decoded<'_> {
 
     /// An argument that is a whole number.
     pub fn number<N: TryFrom<i64>>(&self, name: &str) -> Option<N> {
-        self.get(name).and_then(number)
+        self.get(name)?.as_i64().and_then(|number| N::try_from(number).ok())
     }
 
     /// An argument that is a text.
     pub fn text(&self, name: &str) -> Option<String> {
-        self.get(name).and_then(text)
+        self.get(name)?.as_str().map(str::to_owned)
     }
 
-    /// An argument that is a `bool` or a `flag`.
+    /// An argument that is a `bool`, or a `flag`, which is 0 or 1.
     pub fn truth(&self, name: &str) -> Option<bool> {
-        self.get(name).and_then(truth)
+        let value = self.get(name)?;
+        value.as_bool().or_else(|| value.as_i64().map(|number| number != 0))
     }
 
     /// An argument that is an angle, as a binary angle.
@@ -62,19 +64,4 @@ impl fmt::Display for Decoded<'_> {
         }
         Ok(())
     }
-}
-
-/// A canonical value as a whole number.
-pub fn number<N: TryFrom<i64>>(value: &Value) -> Option<N> {
-    value.as_i64().and_then(|number| N::try_from(number).ok())
-}
-
-/// A canonical value as text.
-pub fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
-}
-
-/// The truth of a canonical `bool`, or of a `flag`, which is 0 or 1.
-pub fn truth(value: &Value) -> Option<bool> {
-    value.as_bool().or_else(|| value.as_i64().map(|number| number != 0))
 }

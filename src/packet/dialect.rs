@@ -1,9 +1,7 @@
 //! One dialect: converts a message to a row with its values, and back.
 //!
-//! Decoding takes the payload of one message and its direction, and returns [`Decoded`], a row of
-//! the table with one canonical value for each argument, or a [`PacketError`]. Encoding checks the
-//! values against the same row, so that the bytes match what a reader of the table expects. The hot
-//! path skips this check: it takes [`Dialect::opening`] and appends the array of arguments itself.
+//! Encoding checks the values against the row, as decoding does. The hot path skips this check: it
+//! takes [`Dialect::prefix`] and appends the array of arguments itself.
 //!
 //! The envelope of every dialect is the array `[code, [arguments…]]`. The decoder tolerates an
 //! envelope without arguments, values after the arguments, and a numeric code in any width or as a
@@ -18,28 +16,21 @@ use rmpv::Value;
 use super::decoded::Decoded;
 use super::fit::{self, WrongArgument};
 use super::json;
-use super::msgpack::{self, Bounds, Broken, Rule};
+use super::msgpack::{self, Broken, Rule};
 use super::row::{Code, Direction, Lane, Row};
 
 /// Why a message was not accepted as a packet.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "fields are described with their variant")]
 pub enum PacketError {
     /// The message is not one well-formed value within the bounds, or not an envelope. The
     /// connection is closed with 1007.
     Broken(Broken),
     /// A known packet whose arguments do not fit its row. The packet is dropped and counted.
-    Arguments {
-        /// The packet's name in the table.
-        packet: String,
-        /// The wrong argument, the type expected and the value found.
-        wrong: WrongArgument,
-    },
-    /// A code (or, when encoding, a name) that this dialect does not have in this direction. The
+    Arguments { packet: String, wrong: WrongArgument },
+    /// A code (or, when encoding, a name) that this dialect lacks, cut for use in a log line. The
     /// packet is ignored and counted.
-    Unknown {
-        /// The code as text, truncated for use in a log line.
-        code: String,
-    },
+    Unknown { code: String },
 }
 
 impl PacketError {
@@ -134,41 +125,33 @@ impl Dialect {
     }
 
     /// The encoded bytes of a packet up to its array of arguments (`92` and the code), to which the
-    /// caller appends the array; `None` if the dialect does not have the packet.
-    pub fn prefix(&self, direction: Direction, name: &str) -> Option<&[u8]> {
-        self.named(direction, name).map(|entry| entry.prefix.as_slice())
-    }
-
-    /// The `prefix` of a packet to a client, and its lane.
-    pub fn opening(&self, name: &str) -> Option<(&[u8], Lane)> {
-        self.named(Direction::ToClient, name).map(|entry| (entry.prefix.as_slice(), entry.row.lane))
+    /// caller appends the array, and its lane; `None` if the dialect does not have the packet.
+    pub fn prefix(&self, direction: Direction, name: &str) -> Option<(&[u8], Lane)> {
+        self.named(direction, name).map(|entry| (entry.prefix.as_slice(), entry.row.lane))
     }
 
     /// Decodes the payload of one binary message.
     pub fn decode(&self, direction: Direction, bytes: &[u8]) -> Result<Decoded<'_>, PacketError> {
-        let value = msgpack::read(bytes, Bounds::of(direction)).map_err(PacketError::Broken)?;
+        let value = msgpack::read(bytes, direction).map_err(PacketError::Broken)?;
         self.open(direction, value, false)
     }
 
-    /// Decodes the payload of one text message of a `?format=json` connection. The packet's name
-    /// may replace its code, for people who type by hand; if a name is also the code of another
-    /// packet, it is read as the code.
+    /// Decodes the payload of one text message of a `?format=json` connection. The packet's name may
+    /// replace its code, for people who type by hand; a code takes precedence.
     pub fn decode_json(&self, direction: Direction, text: &str) -> Result<Decoded<'_>, PacketError> {
-        let value = json::read(text, Bounds::of(direction)).map_err(PacketError::Broken)?;
+        let value = json::read(text, direction).map_err(PacketError::Broken)?;
         self.open(direction, value, true)
     }
 
-    /// Encodes a packet by name. Values are converted to canonical form; trailing arguments may be
-    /// missing only if their types allow nil. Returns an error if the dialect does not have the
-    /// name, or if the values do not fit its row.
+    /// Encodes a packet by name, with its values in canonical form; trailing arguments may be missing
+    /// only if their types allow nil.
     pub fn encode(&self, direction: Direction, name: &str, values: &[Value]) -> Result<Vec<u8>, PacketError> {
         let mut out = Vec::new();
         self.encode_into(&mut out, direction, name, values)?;
         Ok(out)
     }
 
-    /// Like [`encode`](Self::encode), but appends to a buffer. An error leaves the buffer
-    /// unchanged.
+    /// Appends what [`encode`](Self::encode) returns; an error leaves the buffer unchanged.
     pub fn encode_into(
         &self,
         out: &mut Vec<u8>,
@@ -186,12 +169,9 @@ impl Dialect {
         Ok(())
     }
 
-    /// Converts a message to JSON text: `[code,[arguments…]]`. Intended for messages that the
-    /// server itself has encoded, so the arguments are not checked against the table.
+    /// Converts a message to JSON text: `[code,[arguments…]]`, unchecked against the table.
     pub fn json_from_msgpack(&self, direction: Direction, bytes: &[u8]) -> Result<String, PacketError> {
-        msgpack::read(bytes, Bounds::of(direction))
-            .map(|value| json::print(&value))
-            .map_err(PacketError::Broken)
+        msgpack::read(bytes, direction).map(|value| json::print(&value)).map_err(PacketError::Broken)
     }
 
     fn named(&self, direction: Direction, name: &str) -> Option<&Entry> {

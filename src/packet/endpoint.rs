@@ -1,7 +1,7 @@
 //! Maps a request path to the dialect spoken there.
 //!
-//! The path of the upgrade request selects the dialect, because in the MooMoo dialects the server
-//! speaks first. Two fields of the query can select another dialect and JSON.
+//! In the MooMoo dialects the server speaks first, so the path of the upgrade request selects the
+//! dialect. Two fields of the query can select another dialect and JSON.
 
 use std::sync::Arc;
 
@@ -54,11 +54,8 @@ impl NoEndpoint {
     }
 }
 
-/// Returns the dialect of a path, in whichever room, or the dialect that the query selects instead, and whether it is
-/// spoken as JSON.
-///
-/// # Errors
-/// [`NoEndpoint`] names the part of the request that is wrong.
+/// The dialect of a path in any room, or the one that the query selects instead, and whether it is
+/// spoken as JSON. The error names the part of the request that is wrong.
 pub fn find<'c>(
     codes: &'c Codes,
     path: &str,

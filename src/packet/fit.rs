@@ -3,8 +3,6 @@
 //!
 //! Canonical form is without what the types tolerate: a float without a fraction becomes an
 //! integer, 1 becomes true, missing trailing arguments become nil, a text that is too long is cut.
-//! Nothing is guessed: text is never parsed as a number, and a number with a fraction is not an
-//! integer.
 
 use std::fmt;
 
@@ -32,8 +30,7 @@ impl fmt::Display for WrongArgument {
     }
 }
 
-/// Converts the arguments of one packet to canonical form, one value for each: missing trailing
-/// arguments become nil, and extra values are dropped.
+/// Fits the arguments of one packet, one value for each; extra values are dropped.
 pub fn fit_arguments(arguments: &[Argument], values: Vec<Value>) -> Result<Vec<Value>, WrongArgument> {
     let mut values = values.into_iter();
     let fitted = arguments.iter().map(|argument| fit_named(argument, values.next().unwrap_or(Value::Nil)));
@@ -69,7 +66,7 @@ fn fit(kind: &Type, value: Value) -> Result<Value, WrongArgument> {
         (Shape::Groups { members, most }, Value::Array(values)) => fit_groups(members, *most, values),
         (Shape::List { each, most }, Value::Array(values)) => {
             check_count(values.len(), *most, "values")?;
-            fit_each(values, |value| fit(each, value))
+            fit_each(values, 1, |_, value| fit(each, value))
         }
         (Shape::Str { most }, value) if value.as_str().is_some() => Ok(cut(value, *most)),
         (shape, value) => scalar(shape, &value).ok_or_else(|| wrong(kind, describe(&value))),
@@ -84,11 +81,7 @@ fn scalar(shape: &Shape, value: &Value) -> Option<Value> {
         Shape::Int { least, most, .. } => {
             whole(value).filter(|number| (*least..=*most).contains(number)).map(Value::from)
         }
-        Shape::Num { .. } => match value {
-            Value::Integer(_) => Some(value.clone()),
-            Value::F32(_) | Value::F64(_) => finite(value),
-            _ => None,
-        },
+        Shape::Num { .. } => finite(value),
         _ => None,
     }
 }
@@ -108,18 +101,17 @@ fn fit_groups(members: &[Argument], most: Option<usize>, values: Vec<Value>) -> 
         return Err(wrong(format!("groups of {stride}"), format!("{} values", values.len())));
     }
     check_count(values.len() / stride, most, "groups")?;
-    let fitted = values.into_iter().enumerate().map(|(index, value)| {
-        fit_named(&members[index % stride], value).map_err(|wrong| within(index / stride, wrong))
-    });
-    fitted.collect::<Result<_, _>>().map(Value::Array)
+    fit_each(values, stride, |index, value| fit_named(&members[index % stride], value))
 }
 
 fn fit_each(
     values: Vec<Value>,
-    fit: impl Fn(Value) -> Result<Value, WrongArgument>,
+    stride: usize,
+    fit: impl Fn(usize, Value) -> Result<Value, WrongArgument>,
 ) -> Result<Value, WrongArgument> {
     let values = values.into_iter().enumerate();
-    let fitted = values.map(|(index, value)| fit(value).map_err(|wrong| within(index, wrong)));
+    let fitted =
+        values.map(|(index, value)| fit(index, value).map_err(|wrong| within(index / stride, wrong)));
     fitted.collect::<Result<_, _>>().map(Value::Array)
 }
 
@@ -145,7 +137,7 @@ fn fit_any(value: Value) -> Result<Value, WrongArgument> {
         Value::F32(_) | Value::F64(_) => {
             finite(&value).ok_or_else(|| wrong("a finite number", describe(&value)))
         }
-        Value::Array(values) => fit_each(values, fit_any),
+        Value::Array(values) => fit_each(values, 1, |_, value| fit_any(value)),
         Value::Map(pairs) => {
             let pairs = pairs.into_iter().enumerate();
             let fitted = pairs.map(|(index, (key, value))| {
@@ -158,8 +150,11 @@ fn fit_any(value: Value) -> Result<Value, WrongArgument> {
     }
 }
 
-/// A float in canonical form: an integer if it has no fraction; `None` for NaN and infinities.
+/// A number in canonical form: an integer if it has no fraction; `None` for NaN and infinities.
 fn finite(value: &Value) -> Option<Value> {
+    if let Value::Integer(_) = value {
+        return Some(value.clone());
+    }
     let number = value.as_f64().filter(|number| number.is_finite())?;
     Some(as_whole(number).map_or(Value::F64(number), Value::from))
 }

@@ -34,8 +34,7 @@ named! {
     }
 }
 
-/// The integer types: name, smallest and largest value. A name gives the range, not the number of
-/// bytes on the wire.
+/// The integer types: name, smallest and largest value.
 const INTEGERS: [(&str, i64, i64); 6] = [
     ("u8", 0, u8::MAX as i64),
     ("u16", 0, u16::MAX as i64),
@@ -94,7 +93,7 @@ pub struct Argument {
 
 impl Argument {
     /// Whether the argument is a map with this key.
-    pub(super) fn has_key(&self, name: &str) -> bool {
+    pub(crate) fn has_key(&self, name: &str) -> bool {
         matches!(&self.kind.shape, Shape::Map(members) if members.iter().any(|member| member.name == name))
     }
 }
@@ -119,8 +118,7 @@ pub fn print_arguments(arguments: &[Argument]) -> String {
     arguments.iter().map(Argument::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// Parses the `arguments` cell of a table; `-` is a packet without arguments. The error describes
-/// the problem.
+/// Parses the `arguments` cell of a table; `-` is a packet without arguments.
 pub fn parse_arguments(cell: &str) -> Result<Vec<Argument>, String> {
     if cell == "-" {
         return Ok(Vec::new());

@@ -7,12 +7,16 @@
 use rmpv::Value;
 use serde_json::Value as Json;
 
-use super::msgpack::{Bounds, Broken, Rule};
+use crate::limits;
 
-/// Reads the one JSON value of a message. A duplicate key, and a value count that exceeds the bound
-/// only because keys count too, are detected after the whole text is read: their offset is 0.
-pub fn read(text: &str, bounds: Bounds) -> Result<Value, Broken> {
-    let colons = survey(text, bounds)?;
+use super::msgpack::{Broken, Rule, most_values};
+use super::row::Direction;
+
+/// Reads the one JSON value of a message. A rule that is checked after the whole text is read has
+/// offset 0.
+pub fn read(text: &str, direction: Direction) -> Result<Value, Broken> {
+    let most = most_values(direction);
+    let colons = survey(text, most)?;
     let json: Json = serde_json::from_str(text).map_err(|error| {
         let line_start: usize =
             text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
@@ -24,7 +28,7 @@ pub fn read(text: &str, bounds: Bounds) -> Result<Value, Broken> {
         // A parsed map keeps only one of two equal keys, so a duplicate key shows as a missing one.
         return Err(Broken::new(Rule::DuplicateKey, 0));
     }
-    if values + keys > bounds.values {
+    if values + keys > most {
         return Err(Broken::new(Rule::TooManyValues, 0));
     }
     Ok(value)
@@ -35,9 +39,8 @@ pub fn print(value: &Value) -> String {
     to_json(value).to_string()
 }
 
-/// Scans the text once before it is parsed: the depth and the count bound the parser's work and
-/// memory. Returns the number of colons outside strings.
-fn survey(text: &str, bounds: Bounds) -> Result<usize, Broken> {
+/// Bounds the parser's work and memory by one scan; returns the number of colons outside strings.
+fn survey(text: &str, most_values: usize) -> Result<usize, Broken> {
     let (mut depth, mut commas, mut colons) = (0usize, 0usize, 0usize);
     let (mut in_string, mut escaped) = (false, false);
     for (at, sign) in text.bytes().enumerate() {
@@ -54,10 +57,10 @@ fn survey(text: &str, bounds: Bounds) -> Result<usize, Broken> {
             b':' => colons += 1,
             _ => {}
         }
-        if depth > bounds.depth {
+        if depth > limits::PACKET_DEPTH {
             return Err(Broken::new(Rule::TooDeep, at));
         }
-        if commas > bounds.values {
+        if commas > most_values {
             return Err(Broken::new(Rule::TooManyValues, at));
         }
     }

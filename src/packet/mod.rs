@@ -1,21 +1,18 @@
 //! MessagePack to packet and back, by table.
 //!
-//! The payload of one WebSocket message becomes a row of the code table and its values, one for
-//! each argument, in the form that the type grammar calls canonical; encoding does the reverse.
-//! `PROTOCOL.md` documents this layer.
+//! The payload of one WebSocket message becomes a row of the code table and its values in canonical
+//! form; encoding does the reverse. `PROTOCOL.md` documents this layer.
 //!
 //! ```text
 //!   bytes ──msgpack::check──► well-formed, bounded ──rmpv──► value ──Dialect──► row + values ──► ClientPacket
-//!   bytes ◄──msgpack::write── values ◄──grammar── arguments ◄──Dialect── name ◄────────────────── ServerPacket
+//!   bytes ◄──msgpack::write── values ◄────fit──── arguments ◄──Dialect── name ◄────────────────── ServerPacket
 //! ```
 //!
 //! This module opens no file, reads no clock and keeps no state between two messages. Its decoded
 //! values contain no NaN, no number outside its bound, and no text longer than its bound.
 //!
-//! In the order of the flow: [`msgpack`] and [`json`] (the two encodings of a value), [`grammar`]
-//! (the types of arguments; `fit` checks values against them), [`row`] (a packet of a table), [`codes`] (the tables), [`dialect`]
-//! (one column of the tables), [`endpoint`] (the path at which a dialect is spoken),
-//! [`client_packet`] and [`server_packet`] (typed packets of the two directions), [`angle`].
+//! The tables: [`grammar`], [`row`], [`codes`], `needs`. One column of them: [`dialect`], spoken at
+//! an [`endpoint`]. Typed packets of the two directions: [`client_packet`], [`server_packet`].
 
 pub mod angle;
 pub mod client_packet;
@@ -31,7 +28,6 @@ mod named;
 mod needs;
 pub mod row;
 pub mod server_packet;
-pub mod visible;
 
 pub use client_packet::ClientPacket;
 pub use codes::{Codes, TableError};

@@ -2,12 +2,11 @@
 //!
 //! `rmpv` decodes the values, but it accepts the reserved byte, text that is not UTF-8, bytes after
 //! the value and duplicate keys, and it allocates by declared length. So [`check`] scans the bytes
-//! first: once, from the front, with a stack of at most [`Bounds::depth`] entries and no recursion.
+//! first: once, from the front, with a stack of at most [`limits::PACKET_DEPTH`] entries and no recursion.
 //! It never reserves memory on the strength of a length field alone.
 //!
-//! The writer appends to a buffer that the caller owns, uses the shortest form of each integer,
-//! length and text, and writes floats without a fraction as integers, as the clients of the MooMoo
-//! dialects do.
+//! The writer uses the shortest form of each integer, length and text, and writes floats without a
+//! fraction as integers, as the clients of the MooMoo dialects do.
 
 use std::fmt;
 
@@ -18,23 +17,12 @@ use crate::limits;
 use super::named::named;
 use super::row::Direction;
 
-/// Bounds of one message.
-#[derive(Debug, Clone, Copy)]
-pub struct Bounds {
-    /// The maximum nesting depth of containers, the outermost counted.
-    pub depth: usize,
-    /// The maximum number of values, containers and keys counted.
-    pub values: usize,
-}
-
-impl Bounds {
-    /// The bounds for a direction: client messages are small, the server's updates are long.
-    pub fn of(direction: Direction) -> Self {
-        let values = match direction {
-            Direction::ToServer => limits::PACKET_VALUES,
-            Direction::ToClient => limits::CLIENT_PACKET_VALUES,
-        };
-        Self { depth: limits::PACKET_DEPTH, values }
+/// The maximum number of values of one message, containers and keys counted: client messages are
+/// small, the server's updates are long.
+pub(super) fn most_values(direction: Direction) -> usize {
+    match direction {
+        Direction::ToServer => limits::PACKET_VALUES,
+        Direction::ToClient => limits::CLIENT_PACKET_VALUES,
     }
 }
 
@@ -101,8 +89,7 @@ pub struct Token {
     pub kind: Kind,
     /// Bytes of the head: the first byte and its length field.
     pub head: usize,
-    /// Bytes of content after the head; for an array the number of values, for a map the number of
-    /// pairs.
+    /// Bytes of content after the head; of an array its values, of a map its pairs.
     pub length: usize,
 }
 
@@ -147,17 +134,16 @@ struct Open {
     keys_from: usize,
 }
 
-/// Checks that the bytes are exactly one well-formed value within the bounds. One pass, no
-/// recursion; memory use follows the bytes received, not the lengths they declare.
-pub fn check(bytes: &[u8], bounds: Bounds) -> Result<(), Broken> {
-    let mut open: Vec<Open> = Vec::with_capacity(bounds.depth);
+/// Checks that the bytes are exactly one well-formed value within the bounds of a direction.
+pub fn check(bytes: &[u8], direction: Direction) -> Result<(), Broken> {
+    let mut open: Vec<Open> = Vec::with_capacity(limits::PACKET_DEPTH);
     let mut keys: Vec<&[u8]> = Vec::new();
     let (mut at, mut values) = (0, 0);
     loop {
         let broken = |rule| Err(Broken::new(rule, at));
         let Token { kind, head, length } = token(bytes, at)?;
         values += 1;
-        if values > bounds.values {
+        if values > most_values(direction) {
             return broken(Rule::TooManyValues);
         }
         let key_of = open.last_mut().and_then(|parent| {
@@ -169,7 +155,7 @@ pub fn check(bytes: &[u8], bounds: Bounds) -> Result<(), Broken> {
         }
         let rest = &bytes[at + head..];
         if let Kind::Array | Kind::Map = kind {
-            if open.len() >= bounds.depth {
+            if open.len() == limits::PACKET_DEPTH {
                 return broken(Rule::TooDeep);
             }
             let is_map = kind == Kind::Map;
@@ -208,32 +194,26 @@ pub fn check(bytes: &[u8], bounds: Bounds) -> Result<(), Broken> {
 }
 
 /// Checks and reads the one value of a message.
-pub fn read(bytes: &[u8], bounds: Bounds) -> Result<Value, Broken> {
-    check(bytes, bounds)?;
-    // rmpv counts depth differently, about two for each container; the check above bounds the
-    // depth.
-    let rmpv_depth = bounds.depth * 2 + 4;
+pub fn read(bytes: &[u8], direction: Direction) -> Result<Value, Broken> {
+    check(bytes, direction)?;
+    // rmpv counts depth differently, about two for each container.
+    let rmpv_depth = limits::PACKET_DEPTH * 2 + 4;
     rmpv::decode::read_value_with_max_depth(&mut &bytes[..], rmpv_depth)
         .map_err(|_| Broken::new(Rule::Truncated, bytes.len()))
 }
 
-/// Writing into a `Vec` cannot fail; the result of `rmp` exists only because its interface is
-/// generic.
-#[inline]
-fn sure<T, E: fmt::Debug>(result: Result<T, E>) {
-    debug_assert!(result.is_ok(), "writing into a Vec failed: {:?}", result.err());
-}
+// Writing into a `Vec` cannot fail: the results of `rmp` exist because its interface is generic.
 
 /// Appends an unsigned integer in its shortest form.
 #[inline]
 pub fn write_uint(out: &mut Vec<u8>, value: u64) {
-    sure(rmp::encode::write_uint(out, value));
+    let _ = rmp::encode::write_uint(out, value);
 }
 
 /// Appends a signed integer in its shortest form.
 #[inline]
 pub fn write_int(out: &mut Vec<u8>, value: i64) {
-    sure(rmp::encode::write_sint(out, value));
+    let _ = rmp::encode::write_sint(out, value);
 }
 
 /// Appends `nil`.
@@ -245,19 +225,19 @@ pub fn write_nil(out: &mut Vec<u8>) {
 /// Appends text with the shortest length field.
 #[inline]
 pub fn write_str(out: &mut Vec<u8>, text: &str) {
-    sure(rmp::encode::write_str(out, text));
+    let _ = rmp::encode::write_str(out, text);
 }
 
 /// Appends the head of an array of `values` values, which the caller appends next.
 #[inline]
 pub fn write_array_len(out: &mut Vec<u8>, values: usize) {
-    sure(rmp::encode::write_array_len(out, u32::try_from(values).unwrap_or(u32::MAX)));
+    let _ = rmp::encode::write_array_len(out, u32::try_from(values).unwrap_or(u32::MAX));
 }
 
 /// Appends the head of a map of `pairs` pairs, which the caller appends next.
 #[inline]
 pub fn write_map_len(out: &mut Vec<u8>, pairs: usize) {
-    sure(rmp::encode::write_map_len(out, u32::try_from(pairs).unwrap_or(u32::MAX)));
+    let _ = rmp::encode::write_map_len(out, u32::try_from(pairs).unwrap_or(u32::MAX));
 }
 
 /// Appends a number: as an integer if it has no fraction, else as a 64-bit float.
@@ -265,13 +245,13 @@ pub fn write_map_len(out: &mut Vec<u8>, pairs: usize) {
 pub fn write_number(out: &mut Vec<u8>, number: f64) {
     match as_whole(number) {
         Some(whole) => write_int(out, whole),
-        None => sure(rmp::encode::write_f64(out, number)),
+        None => drop(rmp::encode::write_f64(out, number)),
     }
 }
 
 /// The integer that a number is, if it has no fraction.
 #[inline]
-pub fn as_whole(number: f64) -> Option<i64> {
+pub(super) fn as_whole(number: f64) -> Option<i64> {
     // Beyond 2^53 a float no longer identifies a single integer.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
@@ -295,7 +275,7 @@ pub fn write_value(out: &mut Vec<u8>, value: &Value) {
         Value::F32(value) => write_number(out, f64::from(*value)),
         Value::F64(value) => write_number(out, *value),
         Value::String(text) => write_str(out, text.as_str().unwrap_or("")),
-        Value::Binary(bytes) => sure(rmp::encode::write_bin(out, bytes)),
+        Value::Binary(bytes) => drop(rmp::encode::write_bin(out, bytes)),
         Value::Array(values) => {
             write_array_len(out, values.len());
             values.iter().for_each(|value| write_value(out, value));

@@ -1,7 +1,6 @@
 //! Enums whose variants have a name and a meaning, each written once.
 
-/// Generates an enum, and the names and meanings of its variants, from rows of variant, name and
-/// meaning.
+/// Generates an enum and its methods from rows of variant, name and meaning.
 macro_rules! named {
     ($(#[$meta:meta])* $kind:ident { $($variant:ident $name:literal $meaning:literal;)+ }) => {
         $(#[$meta])*

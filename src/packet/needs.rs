@@ -4,11 +4,9 @@
 
 use rmpv::Value;
 
-use super::fit;
 use super::grammar::{Shape, Unit};
-use super::json;
-use super::msgpack::Bounds;
 use super::row::{Code, Direction, Row};
+use super::{fit, json};
 
 /// Whether a type can hold what the server needs.
 type Need = fn(&Shape) -> bool;
@@ -165,7 +163,7 @@ fn samples(row: &Row) -> impl Iterator<Item = &'static str> {
 fn check_written(row: &Row, sample: &str) -> Result<(), String> {
     let name = &row.name;
     let text = LARGEST.iter().fold(sample.to_owned(), |text, (word, value)| text.replace(word, value));
-    let Ok(Value::Array(mut values)) = json::read(&text, Bounds::of(Direction::ToClient)) else {
+    let Ok(Value::Array(mut values)) = json::read(&text, Direction::ToClient) else {
         return Err(format!("the sample {text} of {name} is not a list"));
     };
     if name == "pong" {

@@ -3,7 +3,7 @@
 //! Encoding a [`ServerPacket`] appends its message in a dialect to a buffer. It appends nothing if
 //! the dialect does not have the packet, so callers need not check the dialect. Long packets that
 //! go to many clients are not here: the feed assembles them from shared records after
-//! [`Dialect::opening`]. `needs` checks the layouts of both when a table is loaded.
+//! [`Dialect::prefix`]. `needs` checks the layouts of both when a table is loaded.
 
 use rmpv::Value;
 
@@ -54,7 +54,6 @@ pub enum ServerPacket<'a> {
 pub struct AddPlayer<'a> {
     /// The player's identifier for this client; `remove_player` repeats it.
     pub id: &'a str,
-    /// The player's number.
     pub sid: u16,
     pub name: &'a str,
     pub x_px: i32,
@@ -63,11 +62,9 @@ pub struct AddPlayer<'a> {
     pub heading: u16,
     pub health: u16,
     pub max_health: u16,
-    /// Radius in pixels.
     pub scale_px: i32,
     /// Colour, 0 to 9.
     pub skin: u8,
-    /// Whether the player is the receiver's own.
     pub is_you: bool,
 }
 
@@ -75,12 +72,10 @@ pub struct AddPlayer<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs, reason = "a field that has no comment is the argument of the same name")]
 pub struct Welcome<'a> {
-    /// Version of the protocol.
     pub version: u16,
     /// Hash of the world's code and constants, 16 hexadecimal digits.
     pub code_hash: &'a str,
     pub seed: u32,
-    /// Width and height of the map.
     pub map_size_px: u32,
     pub tick_hz: u8,
     pub update_hz: u8,
@@ -137,37 +132,20 @@ impl ServerPacket<'_> {
             Self::InitData => values![vec![(Value::from("teams"), Value::Array(Vec::new()))]],
             Self::Disconnect { reason } => values![reason],
             Self::Setup { sid } => values![sid],
-            Self::AddPlayer(AddPlayer {
-                id,
-                sid,
-                name,
-                x_px,
-                y_px,
-                heading,
-                health,
-                max_health,
-                scale_px,
-                skin,
-                is_you,
-            }) => {
-                let direction = angle::to_radians_2dec(heading);
-                let player =
-                    values![id, sid, name, x_px, y_px, direction, health, max_health, scale_px, skin];
-                values![player, is_you]
+            Self::AddPlayer(added) => {
+                let AddPlayer { id, sid, name, x_px, y_px, heading, health, max_health, .. } = added;
+                let (direction, scale, skin) = (angle::to_radians_2dec(heading), added.scale_px, added.skin);
+                let player = values![id, sid, name, x_px, y_px, direction, health, max_health, scale, skin];
+                values![player, added.is_you]
             }
             Self::RemovePlayer { id } => values![id],
             Self::Chat { player, text } => values![player, text],
             Self::Pong { nonce, tick } => values![nonce, tick],
-            Self::Welcome(Welcome {
-                version,
-                code_hash,
-                seed,
-                map_size_px,
-                tick_hz,
-                update_hz,
-                epoch,
-                tick,
-            }) => values![version, code_hash, seed, map_size_px, tick_hz, update_hz, epoch, tick],
+            Self::Welcome(welcome) => {
+                let Welcome { version, code_hash, seed, map_size_px, tick_hz, update_hz, epoch, tick } =
+                    welcome;
+                values![version, code_hash, seed, map_size_px, tick_hz, update_hz, epoch, tick]
+            }
             Self::Spawned { player } => values![player],
             Self::Error { rule, detail } => values![rule, detail],
             Self::Watching { player } => vec![player.map_or(Value::Nil, Value::from)],

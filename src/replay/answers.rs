@@ -122,7 +122,7 @@ impl<'a> Kind<'a> {
                 let is_one = |name: &&str| {
                     dialect
                         .prefix(Direction::ToClient, name)
-                        .is_some_and(|prefix| payload.starts_with(prefix))
+                        .is_some_and(|(prefix, _)| payload.starts_with(prefix))
                 };
                 PACKETS.iter().find(|name| is_one(name))?;
                 dialect.decode(Direction::ToClient, payload).ok()?

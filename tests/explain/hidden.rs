@@ -6,7 +6,8 @@ use std::process::Command;
 
 use tickwire::explain::paint::Paint;
 use tickwire::explain::{self, Explanation};
-use tickwire::packet::{Codes, visible};
+use tickwire::packet::Codes;
+use tickwire::visible;
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
 

@@ -41,8 +41,7 @@ struct Twin {
 impl Twin {
     fn new() -> Twin {
         let codes = Codes::builtin();
-        let tables: Vec<[&str; 2]> =
-            codes.tables().iter().map(|table| [&*table.file, &*table.text]).collect();
+        let tables: Vec<[&str; 2]> = codes.tables.iter().map(|table| [&*table.file, &*table.text]).collect();
         let welcome = json!({ "welcome": { "began_us": 1_700_000_000_000_000_u64, "codes": tables } });
         let welcome = welcome.to_string();
         let inspector = Inspector::new(&welcome).expect("a welcome");

@@ -1,4 +1,5 @@
-//! tickwire without `net`, `client` and `cli`: the pure part, which can be fuzzed.
+//! tickwire without `net`, `client` and `cli`: the pure part, which can be fuzzed. Of `client` there is the encoder
+//! of typed packets.
 //!
 //! It compiles the sources of `src/` unchanged, under the same module names, so that a target reads
 //! like a test.
@@ -14,12 +15,15 @@ mod product {
     pub mod packet;
     pub mod peer;
     pub mod replay;
+    #[path = "client/said.rs"]
+    mod said;
     pub mod session;
     pub mod sync;
+    pub mod visible;
     pub mod ws;
 }
 
-pub use product::{capture, explain, feed, limits, packet, peer, replay, session, sync, ws};
+pub use product::{capture, explain, feed, limits, packet, peer, replay, session, sync, visible, ws};
 pub use tickwire_world as world;
 
 /// Whether the bug that `planted.tsv` has for a target is awake. Only the copy of the sources that `scripts/fuzz.sh --planted` makes

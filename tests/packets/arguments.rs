@@ -5,11 +5,11 @@
 #![allow(clippy::approx_constant, reason = "1.57 is what clients send")]
 
 use tickwire::packet::Direction::{self, ToClient, ToServer};
-use tickwire::packet::{ClientPacket, Codes, PacketError, Value, json, msgpack};
+use tickwire::packet::{ClientPacket, Codes, PacketError, Value, json};
 
 /// The message that JSON text describes, in MessagePack with floats as they are written.
 fn message(text: &str) -> Vec<u8> {
-    let value = json::read(text, msgpack::Bounds::of(ToClient)).expect("JSON");
+    let value = json::read(text, ToClient).expect("JSON");
     let mut out = Vec::new();
     rmpv::encode::write_value(&mut out, &value).expect("a Vec");
     out

@@ -1,7 +1,7 @@
 //! The built-in tables: they load, they contain the protocol's packets, and their codes are the
 //! documented ones.
 
-use tickwire::packet::{Code, Codes, Direction};
+use tickwire::packet::{Code, Codes, Direction, Lane};
 
 #[test]
 fn the_five_dialects_are_there() {
@@ -55,9 +55,10 @@ fn codes_are_the_ones_on_record() {
         native.row(Direction::ToClient, "update").and_then(|row| row.code("native")),
         Some(&Code::Int(2))
     );
-    assert_eq!(native.prefix(Direction::ToClient, "update"), Some(&[0x92, 0x02][..]));
+    assert_eq!(native.prefix(Direction::ToClient, "update"), Some((&[0x92, 0x02][..], Lane::Latest)));
     let legacy = codes.dialect("legacy").expect("built in");
-    assert_eq!(legacy.prefix(Direction::ToClient, "update_players"), Some(&[0x92, 0xa2, b'3', b'3'][..]));
+    let update = (&[0x92, 0xa2, b'3', b'3'][..], Lane::Latest);
+    assert_eq!(legacy.prefix(Direction::ToClient, "update_players"), Some(update));
     assert_eq!(legacy.prefix(Direction::ToClient, "update"), None);
 }
 

@@ -6,7 +6,7 @@
 use tickwire::packet::Direction;
 use tickwire::packet::client_packet::{ClanWish, Mode};
 use tickwire::packet::server_packet::{AddPlayer, Welcome};
-use tickwire::packet::{ClientPacket, Codes, Dialect, ServerPacket, Value, json, msgpack::Bounds};
+use tickwire::packet::{ClientPacket, Codes, Dialect, ServerPacket, Value, json};
 
 struct Fixture {
     dialect: &'static str,
@@ -19,7 +19,7 @@ struct Fixture {
 
 impl Fixture {
     fn values(&self) -> Vec<Value> {
-        match json::read(self.arguments, Bounds::of(Direction::ToClient)) {
+        match json::read(self.arguments, Direction::ToClient) {
             Ok(Value::Array(values)) => values,
             other => panic!("{}: {other:?}", self.what),
         }

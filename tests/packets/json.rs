@@ -1,7 +1,7 @@
 //! `?format=json`: the same packets as text, by code or by name, with the same bounds.
 
 use tickwire::limits;
-use tickwire::packet::msgpack::{Bounds, Rule};
+use tickwire::packet::msgpack::Rule;
 use tickwire::packet::{Codes, Direction, json};
 
 /// what, text, rule; offsets are told apart in the one test below
@@ -26,30 +26,26 @@ const REFUSED: [(&str, &str, Rule); 18] = [
     ("eight maps", r#"{"":{"":{"":{"":{"":{"":{"":{}}}}}}}}"#, Rule::TooDeep),
 ];
 
-fn bounds() -> Bounds {
-    Bounds::of(Direction::ToServer)
-}
-
 #[test]
 fn each_refused_text_names_its_rule() {
     for (what, text, rule) in REFUSED {
-        assert_eq!(json::read(text, bounds()).expect_err(what).rule, rule, "{what}");
+        assert_eq!(json::read(text, Direction::ToServer).expect_err(what).rule, rule, "{what}");
     }
 }
 
 #[test]
 fn offsets_are_bytes_of_the_text() {
     for (text, offset) in [("[1,]", 4), ("[1,\n2,\n x]", 9), ("[[[[[[[[]]]]]]]]", 7)] {
-        assert_eq!(json::read(text, bounds()).expect_err(text).offset, offset, "{text:?}");
+        assert_eq!(json::read(text, Direction::ToServer).expect_err(text).offset, offset, "{text:?}");
     }
 }
 
 #[test]
 fn the_number_of_values_is_bounded() {
     let array = |values: usize| format!("[{}]", vec!["0"; values].join(","));
-    assert!(json::read(&array(limits::PACKET_VALUES - 1), bounds()).is_ok());
+    assert!(json::read(&array(limits::PACKET_VALUES - 1), Direction::ToServer).is_ok());
     for values in [limits::PACKET_VALUES, limits::PACKET_VALUES + 2] {
-        let broken = json::read(&array(values), bounds()).expect_err("too many");
+        let broken = json::read(&array(values), Direction::ToServer).expect_err("too many");
         assert_eq!(broken.rule, Rule::TooManyValues);
     }
 }
@@ -57,7 +53,7 @@ fn the_number_of_values_is_bounded() {
 #[test]
 fn signs_within_strings_are_no_structure() {
     let text = r#"["[[[[[[[[[[:,:,{{{\"]:\\",{"a:b":":"}]"#;
-    let value = json::read(text, bounds()).expect("well-formed");
+    let value = json::read(text, Direction::ToServer).expect("well-formed");
     assert_eq!(json::print(&value), text);
 }
 

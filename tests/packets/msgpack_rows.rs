@@ -6,19 +6,15 @@
 use crate::rows::hex;
 use crate::rows::messages::{ACCEPTED, ENVELOPES, REFUSED};
 use tickwire::limits;
-use tickwire::packet::msgpack::{self, Bounds, Rule};
+use tickwire::packet::msgpack::{self, Rule};
 use tickwire::packet::{Codes, Direction, PacketError, Value, json};
-
-fn bounds() -> Bounds {
-    Bounds::of(Direction::ToServer)
-}
 
 #[test]
 fn each_refused_row_names_rule_and_offset() {
     for &(what, hex, rule, offset) in REFUSED {
-        let broken = msgpack::check(&hex::bytes(hex), bounds()).expect_err(what);
+        let broken = msgpack::check(&hex::bytes(hex), Direction::ToServer).expect_err(what);
         assert_eq!((broken.rule, broken.offset), (rule, offset), "{what}");
-        assert_eq!(msgpack::read(&hex::bytes(hex), bounds()), Err(broken), "{what}");
+        assert_eq!(msgpack::read(&hex::bytes(hex), Direction::ToServer), Err(broken), "{what}");
         assert!(broken.to_string().contains(rule.name()), "{what}");
     }
     println!("{} MessagePack values that are refused", REFUSED.len());
@@ -28,8 +24,8 @@ fn each_refused_row_names_rule_and_offset() {
 #[test]
 fn each_accepted_row_has_its_value() {
     for &(what, hex, expected) in ACCEPTED {
-        let value =
-            msgpack::read(&hex::bytes(hex), bounds()).unwrap_or_else(|broken| panic!("{what}: {broken}"));
+        let value = msgpack::read(&hex::bytes(hex), Direction::ToServer)
+            .unwrap_or_else(|broken| panic!("{what}: {broken}"));
         assert_eq!(json::print(&value), expected, "{what}");
     }
     println!("{} MessagePack values that are accepted", ACCEPTED.len());
@@ -41,7 +37,7 @@ fn no_prefix_of_a_row_is_a_value() {
     for (what, hex) in rows {
         let bytes = hex::bytes(hex);
         for cut in 0..bytes.len() {
-            let broken = msgpack::check(&bytes[..cut], bounds()).expect_err(what);
+            let broken = msgpack::check(&bytes[..cut], Direction::ToServer).expect_err(what);
             assert!(
                 matches!(broken.rule, Rule::Truncated | Rule::DeclaredSize),
                 "{what} cut at {cut}: {broken}"
@@ -61,8 +57,8 @@ fn the_number_of_values_is_bounded_by_direction() {
             bytes.resize(bytes.len() + values, 0xc0);
             bytes
         };
-        assert_eq!(msgpack::check(&array_of(most - 1), Bounds::of(direction)), Ok(()));
-        let broken = msgpack::check(&array_of(most), Bounds::of(direction)).expect_err("one more");
+        assert_eq!(msgpack::check(&array_of(most - 1), direction), Ok(()));
+        let broken = msgpack::check(&array_of(most), direction).expect_err("one more");
         assert_eq!(broken.rule, Rule::TooManyValues);
         assert_eq!(broken.offset, array_of(most).len() - 1);
     }
@@ -75,16 +71,16 @@ fn depth_is_counted_in_maps_as_in_arrays() {
         bytes.push(0x80);
         bytes
     };
-    assert_eq!(msgpack::check(&nested(limits::PACKET_DEPTH), bounds()), Ok(()));
+    assert_eq!(msgpack::check(&nested(limits::PACKET_DEPTH), Direction::ToServer), Ok(()));
     assert!(
-        msgpack::read(&nested(limits::PACKET_DEPTH), bounds()).is_ok(),
+        msgpack::read(&nested(limits::PACKET_DEPTH), Direction::ToServer).is_ok(),
         "rmpv reads what the check lets through"
     );
     let deep = nested(limits::PACKET_DEPTH + 1);
-    assert_eq!(msgpack::check(&deep, bounds()).expect_err("too deep").rule, Rule::TooDeep);
+    assert_eq!(msgpack::check(&deep, Direction::ToServer).expect_err("too deep").rule, Rule::TooDeep);
     // A message as long as the largest allowed one, nothing but open arrays: no recursion, so no stack to overflow.
     let bomb = vec![0x91; limits::MESSAGE_BYTES];
-    assert_eq!(msgpack::check(&bomb, bounds()).expect_err("too deep").rule, Rule::TooDeep);
+    assert_eq!(msgpack::check(&bomb, Direction::ToServer).expect_err("too deep").rule, Rule::TooDeep);
 }
 
 #[test]
@@ -98,7 +94,7 @@ fn a_map_may_have_as_many_keys_as_the_bounds_allow() {
         msgpack::write_nil(&mut bytes);
     }
     assert!(bytes.len() < limits::MESSAGE_BYTES);
-    assert_eq!(msgpack::check(&bytes, bounds()), Ok(()));
+    assert_eq!(msgpack::check(&bytes, Direction::ToServer), Ok(()));
 }
 
 #[test]
@@ -153,12 +149,12 @@ fn numbers_are_written_in_their_shortest_form() {
 #[test]
 fn any_value_is_written_so_that_it_reads_the_same() {
     for &(what, hex, expected) in ACCEPTED {
-        let value = msgpack::read(&hex::bytes(hex), bounds()).expect(what);
+        let value = msgpack::read(&hex::bytes(hex), Direction::ToServer).expect(what);
         let mut out = Vec::new();
         msgpack::write_value(&mut out, &value);
         // A 32-bit float is written with 64 bits, everything else in at most the bytes it came in.
         assert!(out.len() <= hex::bytes(hex).len() || what == "a 32-bit float", "{what}");
-        let again = msgpack::read(&out, bounds()).expect(what);
+        let again = msgpack::read(&out, Direction::ToServer).expect(what);
         let whole = expected.strip_suffix(".0").unwrap_or(expected);
         assert_eq!(json::print(&again), whole, "{what}");
     }

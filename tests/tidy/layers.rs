@@ -7,12 +7,13 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-const LAYERS: [(&str, &[&str]); 22] = [
+const LAYERS: [(&str, &[&str]); 23] = [
     ("limits", &[]),
     ("sync", &[]),
     ("household", &[]),
+    ("visible", &[]),
     ("ws", &["limits"]),
-    ("packet", &["limits"]),
+    ("packet", &["visible", "limits"]),
     ("world", &[]),
     ("session", &["packet", "world", "limits"]),
     ("peer", &["ws", "packet", "session", "world", "sync", "limits"]),
@@ -20,7 +21,7 @@ const LAYERS: [(&str, &[&str]); 22] = [
     ("room", &["feed", "world", "household", "sync", "limits"]),
     ("host", &["ws", "packet", "world", "session", "peer", "feed", "room", "household", "sync", "limits"]),
     ("capture", &["world", "limits"]),
-    ("explain", &["ws", "packet", "capture", "limits"]),
+    ("explain", &["ws", "packet", "capture", "visible", "limits"]),
     ("inspector", &["explain", "capture", "ws", "packet", "limits"]),
     ("tab", &["inspector", "limits"]),
     ("replay", &["capture", "ws", "packet", "world", "session", "peer", "limits"]),
@@ -84,6 +85,7 @@ const LAYERS: [(&str, &[&str]); 22] = [
             "net",
             "household",
             "sync",
+            "visible",
         ],
     ),
     ("main", &["cli"]),
@@ -93,7 +95,7 @@ const LAYERS: [(&str, &[&str]); 22] = [
 const IMPURE: [&str; 4] = ["net", "client", "testkit", "cli"];
 
 /// Files and folders of those layers that are pure nevertheless: a client or a checking bot runs without a socket and without a clock.
-const PURE: [&str; 11] = [
+const PURE: [&str; 12] = [
     "client/bot",
     "client/dice",
     "client/heard",
@@ -101,6 +103,7 @@ const PURE: [&str; 11] = [
     "client/picture",
     "client/play",
     "client/policy",
+    "client/said",
     "client/url",
     "testkit/check",
     "testkit/checked",

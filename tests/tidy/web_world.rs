@@ -4,24 +4,32 @@ use std::path::{Path, PathBuf};
 
 use sha1_smol::Sha1;
 
-/// A built file: its name, its script, the folders of its sources, and the most bytes that a page may load for it.
+/// A built file: its name, its script, the folders and files of its sources, and the most bytes that a page may load for it.
 struct Built {
     name: &'static str,
     script: &'static str,
-    folders: &'static [&'static str],
+    sources: &'static [&'static str],
     most_bytes: usize,
 }
 
 const WORLD: Built = Built {
     name: "src/web/world.wasm",
     script: "scripts/build-web.sh",
-    folders: &["src/world"],
+    sources: &["src/world"],
     most_bytes: 256 * 1024,
 };
 const TAB: Built = Built {
     name: "src/web/tab.wasm",
     script: "scripts/build-tab.sh",
-    folders: &["src/capture", "src/explain", "src/inspector", "src/packet", "src/tab", "src/ws"],
+    sources: &[
+        "src/capture",
+        "src/explain",
+        "src/inspector",
+        "src/packet",
+        "src/tab",
+        "src/visible.rs",
+        "src/ws",
+    ],
     most_bytes: 512 * 1024,
 };
 
@@ -33,8 +41,11 @@ fn sha1(bytes: &[u8]) -> String {
     Sha1::from(bytes).digest().to_string()
 }
 
-/// The Rust files below a folder, without tests.
+/// The Rust files below a folder, without tests; or the file itself.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    if folder.is_file() {
+        return found.push(folder.to_path_buf());
+    }
     for entry in std::fs::read_dir(folder).expect("the folder can be read") {
         let path = entry.expect("the entry can be read").path();
         let is_test = path.file_stem().is_some_and(|name| name == "tests");
@@ -50,7 +61,7 @@ impl Built {
     /// The hash that the script writes: SHA-1 over the sorted list of "SHA-1  path" lines, as `sha1sum` prints it.
     fn hash_of_sources(&self) -> String {
         let mut found = Vec::new();
-        self.folders.iter().for_each(|folder| sources(&root().join(folder), &mut found));
+        self.sources.iter().for_each(|source| sources(&root().join(source), &mut found));
         let mut lines: Vec<(String, String)> = found
             .iter()
             .map(|path| {

@@ -7,7 +7,6 @@
 use std::time::Duration;
 
 use crate::explain::hex;
-use crate::packet::msgpack::Bounds;
 use crate::packet::{Dialect, Direction, Row, Value, json};
 use crate::ws::frame::Opcode;
 
@@ -129,7 +128,7 @@ fn packet(line: &str, speech: Speech<'_>) -> Result<Order, String> {
 
 /// `["move", {"direction": 90}]`, `["move", [1, null, 90]]`, `[3, [1, null, 90]]`
 fn as_json<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>), String> {
-    let value = json::read(line, Bounds::of(Direction::ToServer)).map_err(|broken| broken.to_string())?;
+    let value = json::read(line, Direction::ToServer).map_err(|broken| broken.to_string())?;
     let Value::Array(mut parts) = value else { return Err("a packet must be an array".to_owned()) };
     if parts.is_empty() || parts.len() > 2 {
         return Err("a packet must be [name, arguments]".to_owned());
@@ -158,7 +157,7 @@ fn as_words<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>
         let (name, value) =
             word.split_once('=').ok_or_else(|| format!("{word:?} is not argument=value; see help"))?;
         // A value that is not JSON is taken as text.
-        let value = json::read(value, Bounds::of(Direction::ToServer)).unwrap_or_else(|_| Value::from(value));
+        let value = json::read(value, Direction::ToServer).unwrap_or_else(|_| Value::from(value));
         pairs.push((name.to_owned(), value));
     }
     in_order(row, pairs)

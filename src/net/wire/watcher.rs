@@ -89,7 +89,7 @@ impl Watcher<'_> {
     /// clock stood at zero.
     fn welcome(&mut self) {
         let host = self.host;
-        let tables = host.config.codes.tables().iter();
+        let tables = host.config.codes.tables.iter();
         let tables: Vec<[&str; 2]> = tables.map(|table| [&*table.file, &*table.text]).collect();
         let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let began_us = today.saturating_sub(host.now()).as_micros() as u64;

@@ -6,7 +6,8 @@
 
 use std::collections::HashSet;
 
-use tickwire::packet::msgpack::{self, Bounds, Kind, Rule};
+use tickwire::limits;
+use tickwire::packet::msgpack::{self, Kind, Rule};
 use tickwire::packet::{Direction, Value};
 
 use crate::tally::allow;
@@ -16,20 +17,19 @@ const RMPV_DEPTH: usize = 1024;
 
 /// See the [module](self).
 pub fn run(bytes: &[u8]) {
-    let bounds = Bounds::of(Direction::ToServer);
     let mut rest = bytes;
     let theirs = rmpv::decode::read_value_with_max_depth(&mut rest, RMPV_DEPTH);
-    match (msgpack::read(bytes, bounds), theirs) {
+    match (msgpack::read(bytes, Direction::ToServer), theirs) {
         (Ok(value), theirs) => {
             let theirs = theirs.expect("what we accept, rmpv accepts");
             assert!(rest.is_empty(), "{} bytes behind it", rest.len());
             assert_eq!(as_they_write(&value), as_they_write(&theirs));
-            accepted(bytes, &value, bounds);
+            accepted(bytes, &value);
         }
         (Err(broken), theirs) => {
             assert!(broken.offset <= bytes.len(), "{broken}");
             let theirs = theirs.ok().map(|value| (value, rest));
-            assert!(is_justified(broken.rule, broken.offset, bytes, theirs.as_ref(), bounds), "{broken}");
+            assert!(is_justified(broken.rule, broken.offset, bytes, theirs.as_ref()), "{broken}");
             if theirs.is_some() {
                 allow("rmpv accepts what we refuse", broken.rule.name());
             }
@@ -44,29 +44,26 @@ fn as_they_write(value: &Value) -> Vec<u8> {
     out
 }
 
-fn accepted(bytes: &[u8], value: &Value, bounds: Bounds) {
+fn accepted(bytes: &[u8], value: &Value) {
     let measured = Measured::of(value);
-    assert!(measured.depth <= bounds.depth && measured.values <= bounds.values);
+    assert!(measured.depth <= limits::PACKET_DEPTH && measured.values <= limits::PACKET_VALUES);
     assert!(!measured.has_ext && !measured.has_odd_key && !measured.has_same_key && !measured.has_bad_text);
     let mut written = Vec::new();
     msgpack::write_value(&mut written, value);
-    let again = msgpack::read(&written, bounds).expect("our own writing");
+    let again = msgpack::read(&written, Direction::ToServer).expect("our own writing");
     let mut twice = Vec::new();
     msgpack::write_value(&mut twice, &again);
     assert_eq!(written, twice, "writing is canonical");
     for end in [0, bytes.len() / 2, bytes.len() - 1] {
-        assert!(msgpack::check(&bytes[..end], bounds).is_err(), "{end} bytes of it are no message");
+        assert!(
+            msgpack::check(&bytes[..end], Direction::ToServer).is_err(),
+            "{end} bytes of it are no message"
+        );
     }
 }
 
 /// Whether the rule is broken where it is said to be.
-fn is_justified(
-    rule: Rule,
-    offset: usize,
-    bytes: &[u8],
-    theirs: Option<&(Value, &[u8])>,
-    bounds: Bounds,
-) -> bool {
+fn is_justified(rule: Rule, offset: usize, bytes: &[u8], theirs: Option<&(Value, &[u8])>) -> bool {
     let measured = || theirs.map(|(value, _)| Measured::of(value));
     let or_unread = |holds: fn(&Measured) -> bool| measured().is_none_or(|value| holds(&value));
     match rule {
@@ -81,8 +78,8 @@ fn is_justified(
         Rule::DuplicateKey => or_unread(|value| value.has_same_key),
         Rule::KeyNotText => or_unread(|value| value.has_odd_key),
         Rule::ExtType => or_unread(|value| value.has_ext),
-        Rule::TooDeep => measured().is_none_or(|value| value.depth > bounds.depth),
-        Rule::TooManyValues => measured().is_none_or(|value| value.values > bounds.values),
+        Rule::TooDeep => measured().is_none_or(|value| value.depth > limits::PACKET_DEPTH),
+        Rule::TooManyValues => measured().is_none_or(|value| value.values > limits::PACKET_VALUES),
         Rule::BadJson | Rule::Envelope => false,
     }
 }

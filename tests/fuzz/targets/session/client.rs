@@ -94,7 +94,7 @@ impl Client {
             return self.framed(format!("[\"{name}\",[{arguments}]]").as_bytes());
         }
         let mut payload =
-            self.endpoint.dialect.prefix(Direction::ToServer, name).expect("its own row").to_vec();
+            self.endpoint.dialect.prefix(Direction::ToServer, name).expect("its own row").0.to_vec();
         payload.extend_from_slice(arguments);
         self.framed(&payload)
     }
