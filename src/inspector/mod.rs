@@ -247,7 +247,10 @@ impl Inspector {
 fn is_unfinished(frames: &[u8]) -> bool {
     let places = frames_of(frames, Side::Client).into_iter();
     let headers = places.filter_map(|(at, _)| Header::decode(&frames[at..], Side::Client).ok().flatten());
-    headers.filter(|(header, _)| !header.opcode.is_control()).last().is_some_and(|(header, _)| !header.fin)
+    headers
+        .filter(|(header, _)| !header.opcode.is_control())
+        .next_back()
+        .is_some_and(|(header, _)| !header.fin)
 }
 
 /// The frames of a piece, each as its begin and its end: bytes that are no whole frame are the last.
