@@ -246,11 +246,8 @@ impl Inspector {
 /// Whether a message of a client goes on behind these frames.
 fn is_unfinished(frames: &[u8]) -> bool {
     let places = frames_of(frames, Side::Client).into_iter();
-    let headers = places.filter_map(|(at, _)| Header::decode(&frames[at..], Side::Client).ok().flatten());
-    headers
-        .filter(|(header, _)| !header.opcode.is_control())
-        .next_back()
-        .is_some_and(|(header, _)| !header.fin)
+    let mut headers = places.filter_map(|(at, _)| Header::decode(&frames[at..], Side::Client).ok().flatten());
+    headers.rfind(|(header, _)| !header.opcode.is_control()).is_some_and(|(header, _)| !header.fin)
 }
 
 /// The frames of a piece, each as its begin and its end: bytes that are no whole frame are the last.
