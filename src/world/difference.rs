@@ -6,7 +6,7 @@ use std::fmt;
 use crate::fields::{Field, Sink};
 use crate::world::World;
 
-/// The first field, in the order of [`crate::fields`], in which two worlds differ.
+/// The first field, in the order of the module `fields`, in which two worlds differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The field's path from the state, such as `players.body.x`.
