@@ -244,18 +244,19 @@ count() {
     esac
 }
 
-# The CPU time of this shell's ended children, in seconds. $1: a temporary file. (In a pipe, `times`
-# would report another shell.)
-cpu_seconds() {
+# Sets `cpu` to the CPU time of this shell's ended children, in seconds. $1: a temporary file. (In a
+# pipe or a substitution, `times` would report another shell.)
+take_cpu() {
     times >"$1"
-    awk 'NR == 2 { split($0, part, /[ms ]+/); print int(60 * (part[1] + part[3]) + part[2] + part[4]) }' "$1"
+    cpu=$(awk 'NR == 2 { split($0, part, /[ms ]+/); print int(60 * (part[1] + part[3]) + part[2] + part[4]) }' "$1")
 }
 
 # Runs a group, prints its output at its end, and writes its result to a file. $1: its function. $2:
 # how it counts. $3: its heading.
 group() {
-    local name=$1 how=$2 heading=$3 log="$logs/$1" from=$SECONDS cpu status passed failed verdict=ok
-    cpu=$(cpu_seconds "$log.times")
+    local name=$1 how=$2 heading=$3 log="$logs/$1" from=$SECONDS cpu before status passed failed verdict=ok
+    take_cpu "$log.times"
+    before=$cpu
     flock "$logs/turn" printf '\n=== %s: %s\n' "$name" "$heading"
     # The log gets its final name only when it is complete; another group uses this to see that this
     # one has run.
@@ -274,8 +275,8 @@ group() {
     [ "$failed" = 0 ] || verdict=FAILED
     flock "$logs/turn" bash -c 'cat "$1"; printf -- "--- %s: %s passed, %s failed, %s s\n" "${@:2}"' \
         - "$log" "$name" "$passed" "$failed" "$((SECONDS - from))"
-    cpu_seconds "$log.times" >"$log.cpu"
-    printf '%s\n' "$name $passed $failed $((SECONDS - from)) $(($(<"$log.cpu") - cpu)) $verdict" >"$logs/$name.result"
+    take_cpu "$log.times"
+    printf '%s\n' "$name $passed $failed $((SECONDS - from)) $((cpu - before)) $verdict" >"$logs/$name.result"
     [ "$failed" = 0 ]
 }
 
@@ -328,15 +329,15 @@ groups=(
     'works fuzz line each fuzz target goes on from its corpus for a moment'
     'works lesson node after docs/your-first-rule.md the page and the world build and pass'
     'works wireshark line tshark shows every packet of all captures, and agrees with explain'
+    'works attack marks players beside many who attack at once, and what is left of it afterwards'
     'waits debug cargo every test of the workspace, unoptimised'
     'waits release one the optimised program builds'
+    'waits pressure marks players beside clients that misbehave'
     'waits browser line two pages and a raw socket in one world'
     'waits inspector line one page plays, another watches its frames'
     'waits proxy line nginx and HAProxy before the server, plain and with TLS'
     'waits captures marks a capture of two hundred players holds every message'
     'waits autobahn line the Autobahn test suite, with the WebSocket layer as server and as client'
-    'waits pressure marks players beside clients that misbehave'
-    'waits attack marks players beside many who attack at once, and what is left of it afterwards'
 )
 
 # Runs the chosen groups of a lane, one after the other. $1: the lane. Then names; none means all.
