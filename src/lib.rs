@@ -13,15 +13,15 @@
 //! ```
 //!
 //! Input goes down the left side, the world ticks at the bottom, and output goes up the right side.
-//! The decoder and the encoder of a layer are in the same file, except for typed packets: the server
-//! decodes those of clients and encodes its own, and [`client`] does the reverse. Everything except [`net`],
-//! [`client`], [`testkit`] and [`cli`] is pure: bytes in, values out; no socket, no clock, no
-//! thread, no file. Without these four, and [`simulate`], which uses them, the library builds for
-//! WebAssembly.
+//! The decoder and the encoder of a layer are in the same file, except for typed packets: the
+//! server decodes those of clients and encodes its own, and [`client`] does the reverse. Everything
+//! except [`net`], [`client`], [`testkit`] and [`cli`] is pure: bytes in, values out; no socket, no
+//! clock, no thread, no file. The library builds for WebAssembly if these four modules, and
+//! [`simulate`], which uses them, are left out.
 //!
-//! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`visible`], [`ws`], [`packet`], [`session`],
-//! [`peer`], [`world`], [`feed`], [`room`], [`host`],
-//! [`explain`], [`capture`], [`inspector`], [`replay`], [`client`], [`testkit`], [`simulate`], [`net`].
+//! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`visible`], [`ws`],
+//! [`packet`], [`session`], [`peer`], [`world`], [`feed`], [`room`], [`host`], [`explain`],
+//! [`capture`], [`inspector`], [`replay`], [`client`], [`testkit`], [`simulate`], [`net`].
 
 pub mod limits;
 

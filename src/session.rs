@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!              hello (native)            enter game
-//!  Greeting ─────────────────► Watching ────────────► Playing      leaving is the connection's end, in any state:
-//!     MooMoo dialects begin here ──┘                               the driver then queues a Leave
+//!  Greeting ─────────────────► Watching ────────────► Playing      in any state, when the connection ends,
+//!     MooMoo dialects begin here ──┘                               the driver queues a Leave
 //! ```
 //!
 //! The driver calls [`Session::handle`] for each packet and carries out the [`Output`]s; a
-//! [`Breach`] closes the client. The session never trusts an issuer, a name or a number that a
-//! client claims for another player.
+//! [`Breach`] closes the client. The session issues commands only for the client's own
+//! player, whatever player a packet claims to come from.
 
 mod breach;
 mod memory;

@@ -53,8 +53,8 @@ pub struct BotsArgs {
     /// Seed of the bots' random choices.
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     seed: u64,
-    /// Run misbehaving clients instead of bots, one after the other (idle: all --count at once).
-    /// Only against a server on this machine.
+    /// Run misbehaving clients instead of bots: one after another, except that idle runs all
+    /// --count clients at once. Only against a server on this machine.
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     hostile: Option<Kind>,
     /// Attack the server with --count concurrent clients (churn and reconnect: --count connections

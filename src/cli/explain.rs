@@ -33,9 +33,9 @@ const NAME_CHARS: usize = 255;
 pub struct ExplainArgs {
     /// The bytes in hex, optionally separated by spaces, colons, `0x` or line breaks; or a file, or -
     /// for standard input. A file may be a capture, raw bytes, or text with only hex in it, where >
-    /// starts a line sent by the client and < a line sent by the server. If a file has this hex as
-    /// its name, the file is read and a note says so; put a space before the digits to mean the
-    /// bytes.
+    /// starts a line sent by the client and < a line sent by the server. If a file has these
+    /// digits as its name, the file is read and a note says so; to explain the digits instead, put
+    /// a space before them.
     #[arg(required = true, value_name = "HEX|-|FILE")]
     what: Vec<String>,
     /// Dialect of the packets: native, legacy, letters, letters-2024 or letters-2023. Default: the

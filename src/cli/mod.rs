@@ -52,7 +52,7 @@ enum Command {
     Talk(talk::TalkArgs),
     /// Run bots against a server, check everything they receive, and measure the traffic.
     Bots(bots::BotsArgs),
-    /// Echo every message to its sender: the smallest server on the WebSocket layer.
+    /// Echo every message to its sender: the smallest server built on the WebSocket layer.
     Echo(echo::EchoArgs),
     /// Replay a captured session, and check that it gives the same result.
     ///
@@ -60,8 +60,8 @@ enum Command {
     /// replayed (for example, because part of the session is missing), or if the report cannot be
     /// written.
     Replay(replay::ReplayArgs),
-    /// Simulate a whole server in virtual time, from a seed: rooms, bots that check what they
-    /// receive, and failing connections; check every invariant.
+    /// Simulate a whole server in virtual time, from a seed, and check every invariant. The
+    /// simulation includes rooms, bots that check what they receive, and failing connections.
     Simulate(simulate::SimulateArgs),
     /// Print the packet tables in use.
     Codes(codes::CodesArgs),

@@ -52,7 +52,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "PX", default_value_t = rules::MAP_SIZE_PX, env = "TICKWIRE_MAP_SIZE",
           value_parser = clap::value_parser!(u32).range(rules::MAP_SIZE_MIN_PX as i64..=rules::MAP_SIZE_MAX_PX as i64))]
     map_size: u32,
-    /// Maximum number of concurrent clients, lowered if this machine cannot support as many.
+    /// Maximum number of concurrent clients, lowered if this machine cannot support that many.
     /// Further clients are refused with status 503.
     #[arg(long, value_name = "COUNT", default_value_t = limits::CLIENTS_DEFAULT, env = "TICKWIRE_MAX_CLIENTS")]
     max_clients: usize,
@@ -61,19 +61,20 @@ pub struct ServeArgs {
     #[arg(long, value_name = "COUNT", default_value_t = limits::CLIENTS_PER_ADDRESS,
           env = "TICKWIRE_MAX_CLIENTS_PER_ADDRESS")]
     max_clients_per_address: usize,
-    /// Rate limits per address, shared by all its clients, for connecting, joining, chat, map pings
-    /// and clan requests: on, or off for a classroom behind one address. --max-clients-per-address
-    /// applies in either case.
+    /// Whether all clients of one address share rate limits for connecting, joining, chat, map
+    /// pings and clan requests: on or off. Turn this off for a classroom behind one address.
+    /// --max-clients-per-address applies in either case.
     #[arg(long, value_name = "SWITCH", default_value = "on", env = "TICKWIRE_ADDRESS_BUDGETS", value_parser = switch,
           action = clap::ArgAction::Set)]
     address_budgets: bool,
     /// Proxy whose X-Forwarded-For header is trusted, such as 127.0.0.1 or 10.0.0.0/8; may be
     /// repeated or comma-separated. Limits and bans then apply to the client's address from that
-    /// header. The proxy must replace the header or append to it. Include no address that a client
-    /// can use: a trusted peer can claim any client address.
+    /// header. The proxy must replace the header or append to it. Do not include an address from
+    /// which a client can connect: a trusted peer can claim any client address.
     #[arg(long, value_name = "ADDRESS[/PREFIX]", env = "TICKWIRE_TRUSTED_PROXY", value_delimiter = ',')]
     trusted_proxy: Vec<Network>,
-    /// Ticks of delay for a command whose dialect does not name its tick; at most one second.
+    /// Delay, in ticks, of a command that does not say in which tick to execute it, because its
+    /// dialect has no field for that; at most one second.
     #[arg(long, value_name = "TICKS", default_value = "0", env = "TICKWIRE_COMMAND_DELAY_TICKS")]
     command_delay_ticks: u32,
     /// Origin whose pages may connect, such as `https://example.org`; may be repeated or

@@ -1,8 +1,8 @@
 //! The second step of an update: compare what is in view with the known set of the client.
 //!
-//! The known set changes only together with the message that tells the client. A client is never
-//! sent anything about a player before the player itself, nor the end of a shot without its
-//! beginning.
+//! The known set changes only together with the message that tells the client of the change. A
+//! client is never sent anything about a player before the player itself, nor the end of a shot
+//! without its beginning.
 
 use super::events::{Event, Shot};
 use super::interest::{Place, Window};

@@ -2,10 +2,10 @@
 //!
 //! An accepted connection gets a [`Permit`], or the reason for a 503 or 403. A permit counts as
 //! *pending* until its request is answered, or until it becomes a *client* or a *watcher*; dropping
-//! the permit gives its place back. [`pool`](super::pool) decides which connection gets a place, and
-//! which pending connection loses its place to a new one.
+//! the permit gives its place back. [`pool`](super::pool) decides which connection gets a place,
+//! and which pending connection loses its place to a new one.
 //!
-//! A connection from a trusted proxy counts for no address until its head names the client's
+//! A connection from a trusted proxy counts towards no address until its head names the client's
 //! address, so clients behind a proxy do not share one budget.
 
 use std::collections::BTreeSet;

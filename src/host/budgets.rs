@@ -1,13 +1,13 @@
 //! Budgets per address: rate limits on actions that reach other clients, independent of reconnects.
 //!
-//! A client that reconnects gets a new session, so what a session limits is limited again for each
-//! address. Sessions are unaware of these budgets: a replay decodes a command that was rejected
-//! here, and finds it in no tick.
+//! Reconnecting gives a client a new session with fresh limits, so these actions are also limited
+//! per address. Sessions are unaware of these budgets: if a command was rejected here, a replay
+//! decodes it, but no recorded tick contains it.
 //!
 //! Each kind of spending has a token bucket, stored as the time at which the bucket is full again:
 //! taking a token moves that time forward. An address whose buckets are full is forgotten. If
-//! [`limits::BUDGET_ADDRESSES`] are known and none of them is full, the addresses whose buckets
-//! would be full soonest are forgotten: they have spent the least.
+//! [`limits::BUDGET_ADDRESSES`] are known and none of them has only full buckets, the addresses
+//! whose buckets would be full soonest are forgotten: they have spent the least.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -6,11 +6,12 @@
 //!             ticks of its room ─► audience ──┘  updates
 //! ```
 //!
-//! In the order in which a connection meets them: [`budgets`] (rate limits per address),
-//! [`admission`] with its [`pool`]s (places), [`door`] (which requests become clients), [`refused`],
-//! [`client`] (a connection that is in a room), [`conversation`] (what its bytes ask of the room),
-//! [`backlog`] (ticks that wait for a worker), [`audience`] (updates). The drivers are `net` (sockets,
-//! threads, a clock) and `simulate` (a model of the network in virtual time).
+//! The modules, in the order in which a connection meets them: [`budgets`] (rate limits per
+//! address), [`admission`] with its [`pool`]s (which connections get a thread), [`door`] (which
+//! requests become clients), [`refused`], [`client`] (a connection that is in a room),
+//! [`conversation`] (what its bytes ask of the room), [`backlog`] (ticks that wait for a worker),
+//! [`audience`] (updates). The drivers are `net` (sockets, threads, a clock) and `simulate` (a
+//! model of the network in virtual time).
 
 pub mod admission;
 pub mod audience;

@@ -8,12 +8,13 @@
 //! ```
 //!
 //! - An address without a place gets one as long as any is free, even from the reserve.
-//! - In a pool that displaces, an address without a place that finds nothing spare takes the place
-//!   of the oldest holding of the address that holds most. The displaced place becomes free only
-//!   when its connection has ended, so that the places in use never exceed the total; the reserve
-//!   bridges the time until then.
-//! - An address above its share displaces a holding of an address that holds at least twice as many
-//!   places as it would then hold itself.
+//! - In a pool that displaces, if nothing is spare, an address without a place gets one from the
+//!   reserve, and the oldest holding of the address with the most places is displaced. The
+//!   displaced place becomes free only when its connection has ended, so that the places in use
+//!   never exceed the total; the reserve bridges the time until then.
+//! - In such a pool, an address that has used up its share still gets a place if the address with
+//!   the most places holds at least twice as many as the first would then hold; the latter's oldest
+//!   holding is displaced.
 //! - A trusted proxy's connection has no address until its request arrives. Until then it needs no
 //!   share, and all such connections together may hold half of the pool; beyond that, a new one
 //!   displaces the oldest of them.

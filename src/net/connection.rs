@@ -2,16 +2,16 @@
 //! become a client.
 //!
 //! ```text
-//!  accept ─► head (absolute deadline) ─┬─ behind a trusted proxy ─► whose? 400, its place? 403, 503 ─► as below
+//!  accept ─► head (absolute deadline) ─┬─ from a trusted proxy ─► client's address, or 400; place, or 403, 503 ─► as below
 //!                                      ├─ no Upgrade ─► page, close
 //!                                      ├─ POST /admin ─► body (the same deadline), orders, answer, close
-//!                                      ├─ Upgrade to /wire ─► may it? place? ─► 101 ─► watcher
+//!                                      ├─ Upgrade to /wire ─► access? place? ─► 101 ─► watcher
 //!                                      ├─ broken rule ─► 4xx, close
 //!                                      └─ Upgrade ─► endpoint, origin, place? ─► 101 ─► conversation
 //! ```
 //!
-//! A head that drips for longer than [`limits::HEAD_TIME`] is refused, a place is never kept after
-//! the connection ends, and a panic never leaves this thread.
+//! A head that takes longer than [`limits::HEAD_TIME`] to arrive is refused, a place is never kept
+//! after the connection ends, and a panic never leaves this thread.
 
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};

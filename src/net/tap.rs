@@ -2,17 +2,18 @@
 //!
 //! ```text
 //!  connection: opened ───┐                                  ┌─► listener ─ bounded queue ─► the recorder's thread
-//!  receiver: messages ───┼─► is anyone listening? ─► shared ┼─► listener ─ bounded queue ─► somebody's inspector
+//!  receiver: messages ───┼─► is anyone listening? ─► shared ┼─► listener ─ bounded queue ─► a watcher's inspector
 //!  sender: our bytes ────┤    one relaxed load              └─► …
 //!  world: ticks ─────────┘
 //! ```
 //!
-//! The tap sees bytes as they travel: a client's bytes behind the frame reader, one message with all
-//! of its frames at a time; the server's bytes when they are queued, under the queue's lock, so that
-//! their order is that of the wire. Listeners receive [`Seen`] values through a [`Listener`]. A listener that joins later
-//! first gets an introduction of the connected clients, and then only whole messages. The tap never
-//! waits for a listener, copies nothing if nobody listens, and never passes on a secret of a
-//! request.
+//! The tap sees the bytes as they are on the wire. It copies a client's bytes after the frame
+//! reader, one message with all of its frames at a time. It copies the server's bytes when they are
+//! queued, under the queue's lock, so that they have the order of the wire. A listener receives
+//! [`Seen`] values through its [`Listener`]. A listener that joins later first receives a
+//! description of each connected client, and then only whole messages. The tap never waits for a
+//! listener, copies nothing if nobody listens, and never passes on a secret that a request
+//! contains.
 
 mod head;
 mod queue;

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A sign of life is a whole message or control frame: otherwise a peer could hold a place forever
-//! by sending one byte of an unfinished frame now and then. All times are the driver's clock. The
-//! fields are atomic, because one thread records what it reads while another polls.
+//! by sending one byte of an unfinished frame now and then. All times come from the driver's clock.
+//! The fields are atomic, because one thread records what it reads while another polls.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

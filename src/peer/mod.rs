@@ -1,17 +1,17 @@
 //! One connection's whole conversation with the server, without I/O.
 //!
 //! ```text
-//!  bytes in ─► Receiver: frames ─► packets ─► session ─► commands, joins, wishes ─► Driver
+//!  bytes in ─► Receiver: frames ─► packets ─► session ─► commands, joins, watch  ─► Driver
 //!                │                               └─ answers: pong, welcome, error ──┐
 //!                └─ a broken rule, a close ─► Ending ─► close frame ────────────────┤
 //!  updates of the room ─────────────────────────────────────────────────────────────┤
 //!  bytes out ◄── the driver's system call ◄── batches ◄── Sender: one ordered queue ◄┘
 //! ```
 //!
-//! The reading thread owns the [`Receiver`]; all threads that send or close share the [`Sender`].
-//! The driver passes bytes and time, and carries out what comes back: `net` (sockets), `replay` (a
-//! capture), `simulate` and tests. This module is the only code that turns a client's bytes into
-//! commands, and the only code that frames messages for a client.
+//! The reading thread owns the [`Receiver`]; all threads that send or close share the [`Sender`]. A
+//! driver passes in bytes and the time, and carries out the results. The drivers are `net`
+//! (sockets), `replay` (a capture), `simulate` and tests. This module is the only code that turns a
+//! client's bytes into commands, and the only code that frames messages for a client.
 
 pub mod budgets;
 pub mod ending;

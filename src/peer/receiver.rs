@@ -5,8 +5,8 @@
 //!                                              └─► answers ─► Driver: answer
 //! ```
 //!
-//! After each [`Receiver::receive`] everything that the bytes complete has been handled, and its
-//! answers have gone to the driver in the order of the requests. An error is the connection's
+//! When [`Receiver::receive`] returns, every message that the bytes completed has been handled, and
+//! the answers have gone to the driver in the order of the requests. An error is the connection's
 //! [`Ending`]; the driver then closes with [`Ending::frames`] and passes no more bytes.
 
 use std::time::Duration;

@@ -7,9 +7,10 @@
 //!  anyone: a close ────────┘    (no lock is held between)  └─► Batch: what waited meanwhile, to be sent next
 //! ```
 //!
-//! The driver's rule: the thread that gets a [`Batch`] is the only sender; it must send the batch
-//! and report with [`Sender::sent`], until that returns `None`. Other threads only add pieces to
-//! the queue; the sender finds them before it stops, so no piece is left unsent. Pieces are sent in
+//! The driver's rule: the thread that gets a [`Batch`] is the only one that sends; it must send the
+//! batch, report with [`Sender::sent`], and repeat this with each batch that `sent` returns, until
+//! it returns `None`. Other threads only add pieces to the queue; the sending thread finds them
+//! before it stops, so no piece is left unsent. Pieces are sent in
 //! the order in which they were offered, nothing follows the close frame, and at most
 //! [`limits::OUTBOX_BYTES`] wait.
 //!

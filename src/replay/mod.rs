@@ -1,5 +1,5 @@
-//! Replays a captured session: decodes the clients' bytes anew, steps their commands anew, and
-//! checks each tick against the recorded one.
+//! Replays a captured session: decodes the clients' bytes again, steps the world with the resulting
+//! commands, and checks each tick against the recorded one.
 //!
 //! ```text
 //!   capture ─┬─ clients' bytes ─► frames, packets, session ─► commands ─┐  by player and sequence
@@ -9,9 +9,9 @@
 //! The result is a [`Report`] of each room, or the reason why the capture cannot be replayed
 //! ([`NotReplayable`]). The world is stepped with the commands that were **decoded** from the
 //! clients' bytes; the recorded commands say only which tick each belongs to. Recorded commands are
-//! used as they are if they come from the server or the operator, or if the capture cannot have
-//! their bytes: they were sent before it began, or by a client that it leaves out. Missing data is
-//! never guessed.
+//! used as they are if they come from the server or the operator, or if the capture cannot contain
+//! their bytes because they were sent before the capture began or by a client that it leaves out.
+//! Missing data is never guessed.
 
 mod answers;
 mod client;

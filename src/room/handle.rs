@@ -1,8 +1,8 @@
 //! The half of a room that other threads use while the room steps: readers queue commands and take
 //! seats, the operator queues orders and asks questions.
 //!
-//! One lock guards all of it, which the room never holds during a step. A question waits until the
-//! tick after it has run; at most [`limits::INQUIRIES`] wait.
+//! One lock guards all of this state; the room never holds it during a step. A question is answered
+//! when the next tick has run; at most [`limits::INQUIRIES`] questions wait.
 
 use std::fmt;
 use std::sync::Arc;

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A room has two halves, because readers push commands while the world steps. The readers and the
-//! operator use the [`Handle`], whose only lock is never held during a step. [`Room`] owns the game.
-//! A room knows no other room, and no connection except by number.
+//! operator use the [`Handle`], whose only lock is never held during a step. [`Room`] owns the
+//! game. A room has no access to other rooms, and knows connections only by number.
 
 pub mod handle;
 pub mod inbox;

@@ -2,8 +2,9 @@
 //!
 //! A seat is a player as the room knows it; it may outlive its connection for a while, and another
 //! connection may then take it. A join takes the lowest free number, because small numbers take one
-//! byte on the wire. A number rests after its player has left, so that a late packet about the old
-//! player cannot be attributed to a new one; for a shorter while if no other number is free.
+//! byte on the wire. After a player has left, its number is not reused for a while, so that a late
+//! packet about the old player cannot be attributed to a new one. The wait is shorter if no other
+//! number is free.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;

@@ -2,15 +2,15 @@
 //!
 //! ```text
 //!  standard input ─┐
-//!                  ├─ line ─► command ─► what changes the world ─► its room ─► tick ─► done, or the world's refusal
-//!  POST /admin ────┘              ├────► what asks the world ────► its room ─► after the tick
-//!                                 └────► connections, bans, files, the end: here
+//!                  ├─ line ─► command ─► changes the world ─► room ─► tick ─► done, or rejected by the world
+//!  POST /admin ────┘              ├────► asks the world ────► room ─► answer after the tick
+//!                                 └────► connections, bans, files, shutdown: here
 //! ```
 //!
-//! [`commands`] is the table of commands and carries them out, and [`save`] writes the file;
-//! [`admin`] is the HTTP endpoint, with its [`token`] and its [`gate`]. The result of a line is an
-//! [`Answer`] in lines of text, and a log line. The console changes a world only through commands,
-//! and never makes its room wait.
+//! [`commands`] contains the table of commands and carries them out; [`save`] writes the world to a
+//! file; [`admin`] is the HTTP endpoint, with its [`token`] and its [`gate`]. Each line results in
+//! an [`Answer`], which is text of one or more lines, and in a log line. The console changes a
+//! world only through commands, and never makes its room wait.
 
 pub mod admin;
 pub mod commands;

@@ -5,11 +5,12 @@
 //!                            clients, twice a second at most ───────┘
 //! ```
 //!
-//! A connection starts with an upgrade to `/wire`; PROTOCOL.md, "The inspector", lists the messages.
-//! The server explains nothing: that is [`inspector`](crate::inspector)'s work, in the browser. Each
-//! watcher has the thread of its connection, and listens to the tap only while it watches a client,
-//! so `/wire` costs nothing while nobody watches. The game never waits for a watcher, there are at
-//! most [`limits::WATCHERS`] of them, and each must pass the check of [`access`].
+//! A connection starts with an upgrade to `/wire`; PROTOCOL.md, "The inspector", lists the
+//! messages. The server explains nothing: that is [`inspector`](crate::inspector)'s work, in the
+//! browser. Each watcher runs in its connection's thread, and listens to the tap only while it
+//! watches a client, so `/wire` costs nothing while nobody watches. The game never waits for a
+//! watcher, there are at most [`limits::WATCHERS`] of them, and each must pass the check of
+//! [`access`].
 
 mod watcher;
 
