@@ -183,7 +183,7 @@ world() {
     cp -p "$kept" "$built"
 }
 
-# Cargo builds the inspector, and what it builds is what is committed: where the compiler is the one that was noted.
+# Cargo rebuilds the inspector, and the result must equal the committed file. Compared only if the compiler is the recorded one.
 tab() {
     local kept="$logs/tab.wasm" built=src/web/tab.wasm noted version
     noted=$(sed -n 's/^compiler //p' "$built.sources") version=$(rustc --version | cut -d ' ' -f 1,2)

@@ -94,7 +94,7 @@ pub fn enter(seen: &Seen) -> impl Values {
     (seen.player, &*seen.name, seen.skin, Pose::of(&seen.body))
 }
 
-/// A known player of whom the client missed a turn: number, pose.
+/// A known player whose previous turn the client missed: number, pose.
 pub fn full(seen: &Seen) -> impl Values + use<> {
     (seen.player, Pose::of(&seen.body))
 }

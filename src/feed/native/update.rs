@@ -257,7 +257,7 @@ impl View {
             self.mates.clear();
         }
         if own_changes.is_some() || tag.is_some_and(|tag| clans.may_send_people(tag, false, state)) {
-            // The clan, its members, and for its owner who asks to join.
+            // The clan and its members; for its owner, also the players who have asked to join.
             let owned = tag.filter(|tag| tag.is_owner);
             let members = || tag.into_iter().flat_map(|tag| state.members(tag.id));
             let asking = owned.into_iter().flat_map(|tag| state.asking(tag.id)).take(limits::CLAN_ASKS_TOLD);
