@@ -13,6 +13,7 @@
 //! nothing on it. A frame is explained with the handshake and the earlier frames of its message, so
 //! the verdict is that of the connection and not of the frame alone.
 
+mod edit;
 mod fields;
 pub mod observed;
 mod ring;
@@ -199,9 +200,13 @@ impl Inspector {
 
     /// The conversation before its handshake; `None` before the server has told it.
     fn begin<'c>(&self, codes: &'c Codes) -> Option<Conversation<'c>> {
+        Some(Conversation::new(codes, self.dialect(codes)?))
+    }
+
+    /// The dialect of the connection; `None` before the server has told it.
+    fn dialect<'c>(&self, codes: &'c Codes) -> Option<&'c Dialect> {
         let (opened, _) = self.opened.as_ref()?;
-        let dialect: &Dialect = codes.dialects().find(|dialect| dialect.name() == opened.dialect)?;
-        Some(Conversation::new(codes, dialect))
+        codes.dialects().find(|dialect| dialect.name() == opened.dialect).map(|dialect| &**dialect)
     }
 
     /// The conversation after its handshake.

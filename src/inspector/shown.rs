@@ -41,6 +41,13 @@ pub fn explained(kept: &Kept, explained: &Explanation<'_>) -> String {
     format!("{{\"n\":{n},\"raw\":\"{raw}\",{text}{rest}")
 }
 
+/// The explainer's JSON for bytes that are in no frame of the list, with the bytes themselves.
+pub fn bytes(bytes: &[u8], explained: &Explanation<'_>) -> String {
+    let (raw, rest) = (hex::digits(bytes), explained.json());
+    let rest = rest.strip_prefix('{').unwrap_or("}");
+    format!("{{\"raw\":\"{raw}\",{rest}")
+}
+
 /// For a frame that is no longer kept.
 pub fn gone(n: u64) -> String {
     json!({ "n": n, "gone": true }).to_string()

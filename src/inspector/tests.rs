@@ -204,3 +204,61 @@ fn a_piece_is_cut_into_its_frames_and_what_is_broken_is_the_last() {
     assert_eq!(lengths(&[&bytes[..6], &unmasked].concat()), [6, 4]);
     assert!(lengths(&[]).is_empty());
 }
+
+#[test]
+fn edited_bytes_get_the_verdict_of_the_connection_and_change_nothing() {
+    let mut inspector = opened("/play", "native", false);
+    let verdict = |inspector: &Inspector, input: Json| -> Json {
+        serde_json::from_str(&inspector.explain_bytes(&input.to_string()).expect("bytes")).expect("JSON")
+    };
+    let unmasked = json!({ "from": "client", "bytes": "820a92039311cd04b0cd4000" });
+    let told = verdict(&inspector, unmasked.clone());
+    assert_eq!(told["frames"][0]["problem"]["rule"], "mask_missing", "{told}");
+    assert_eq!(told["raw"], unmasked["bytes"]);
+    // An unfinished message before it counts.
+    let mut begun = masked(Opcode::Binary, b"\x92");
+    begun[0] &= !frame::FIN;
+    let n = receive(&mut inspector, [client(&begun)])["frames"][0]["n"].clone();
+    let whole = json!({ "from": "client", "bytes": "828a37fa213da5f9b22cfafe91f077fa" });
+    assert_eq!(verdict(&inspector, whole.clone())["frames"][0]["problem"]["rule"], "message_interrupted");
+    assert_eq!(explained(&inspector, &n)["frames"][0]["problem"], Json::Null);
+    // On their own they stand after an upgrade.
+    let alone = json!({ "from": "client", "bytes": whole["bytes"], "dialect": "native" });
+    assert_eq!(verdict(&inspector, alone.clone())["frames"][0]["packet"], "move");
+    let fresh = Inspector::new(&welcome()).expect("a welcome");
+    assert_eq!(verdict(&fresh, alone)["frames"][0]["packet"], "move");
+    assert_eq!(fresh.explain_bytes(&whole.to_string()), Err("no handshake was seen".to_owned()));
+    for wrong in [
+        "",
+        "[]",
+        r#"{"from":"client"}"#,
+        r#"{"from":"client","bytes":"8"}"#,
+        r#"{"from":"nobody","bytes":"82"}"#,
+        r#"{"from":"client","bytes":"82","dialect":"other"}"#,
+    ] {
+        assert!(inspector.explain_bytes(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_packet_is_rewritten_with_other_values_under_the_same_key() {
+    let mut inspector = opened("/play", "native", false);
+    let bytes = hex::parse("828a37fa213da5f9b22cfafe91f077fa").expect("hex");
+    let n = receive(&mut inspector, [client(&bytes)])["frames"][0]["n"].as_u64().expect("a number");
+    let rewrite = |set: Json, next: bool| {
+        let input = json!({ "n": n, "set": set, "next": next }).to_string();
+        let told: Json = serde_json::from_str(&inspector.rewrite(&input)?).expect("JSON");
+        Ok::<_, String>(told["bytes"].as_str().expect("hex").to_owned())
+    };
+    assert_eq!(rewrite(json!({}), false), Ok("828a37fa213da5f9b22cfafe91f077fa".to_owned()));
+    let turned = rewrite(json!({ "direction": 49152 }), true).expect("fits the table");
+    let dialect = Codes::builtin().dialect("native").expect("built in");
+    let line = crate::explain::explain(&hex::parse(&turned).expect("hex"), &dialect, None).to_string();
+    assert!(turned.starts_with("828a37fa213d"), "{turned}");
+    assert!(line.contains("sequence=18") && line.contains("direction="), "{line}");
+    assert_eq!(rewrite(json!({ "speed": 1 }), false), Err("move has no argument \"speed\"".to_owned()));
+    assert!(rewrite(json!({ "direction": 70000 }), false).is_err());
+    assert!(rewrite(json!({ "direction": [1] }), false).is_err());
+    assert!(inspector.rewrite(r#"{"n":1}"#).is_err(), "a head is no packet");
+    assert!(inspector.rewrite(r#"{"n":99}"#).is_err());
+}

@@ -53,8 +53,7 @@ pub extern "C" fn frames_kept() -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn welcome() -> usize {
     answer(|tab| {
-        tab.inspector =
-            Some(Inspector::new(std::str::from_utf8(&tab.input).map_err(|error| error.to_string())?)?);
+        tab.inspector = Some(Inspector::new(text(&tab.input)?)?);
         Ok(b"{}".to_vec())
     })
 }
@@ -89,6 +88,20 @@ pub extern "C" fn explain(n: u64) -> usize {
     inspect(|inspector, _| Ok(inspector.explain(n).into_bytes()))
 }
 
+/// Puts out the explanation of the bytes in the input as the next ones of the connection. The input is
+/// `{"from":…,"bytes":HEX}`, see [`Inspector::explain_bytes`].
+#[unsafe(no_mangle)]
+pub extern "C" fn explain_bytes() -> usize {
+    inspect(|inspector, input| inspector.explain_bytes(text(input)?).map(String::into_bytes))
+}
+
+/// Puts out the bytes of a frame of the client with other values. The input is `{"n":…,"set":{…}}`,
+/// see [`Inspector::rewrite`].
+#[unsafe(no_mangle)]
+pub extern "C" fn rewrite() -> usize {
+    inspect(|inspector, input| inspector.rewrite(text(input)?).map(String::into_bytes))
+}
+
 /// Puts out the bytes by packet and field since the last call.
 #[unsafe(no_mangle)]
 pub extern "C" fn fields() -> usize {
@@ -105,6 +118,10 @@ pub extern "C" fn save() -> usize {
         let name = whose["name"].as_str().unwrap_or_default().to_owned();
         inspector.save(&Whose { player, name }).ok_or_else(|| "no handshake was seen".to_owned())
     })
+}
+
+fn text(input: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(input).map_err(|error| error.to_string())
 }
 
 fn inspect(call: impl FnOnce(&mut Inspector, &[u8]) -> Result<Vec<u8>, String>) -> usize {

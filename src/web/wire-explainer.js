@@ -65,6 +65,25 @@ export class Explainer {
     return this.json(this.wasm.explain(BigInt(n)));
   }
 
+  /**
+   * Everything about bytes that would come next in the connection; or, with a dialect, about bytes on their own.
+   * @param {{ from: 'client' | 'server', bytes: string, dialect?: string, json?: boolean }} given bytes in hexadecimal
+   */
+  explainBytes(given) {
+    this.give(encoder.encode(JSON.stringify(given)));
+    return this.json(this.wasm.explain_bytes());
+  }
+
+  /**
+   * The bytes of a frame of the client with other values, in hexadecimal; throws if there is no such packet.
+   * @param {{ n: number, set: Record<string, unknown>, next?: boolean }} wanted `next` takes the sequence number that the server expects
+   * @returns {string}
+   */
+  rewrite(wanted) {
+    this.give(encoder.encode(JSON.stringify(wanted)));
+    return this.json(this.wasm.rewrite()).bytes;
+  }
+
   /** Bytes by packet and field since the last call. @returns {import('./wire-bytes.js').Part[]} */
   fields() {
     return this.json(this.wasm.fields());

@@ -1,0 +1,119 @@
+//! Edited bytes: the verdict on bytes that somebody would like to send, and a kept packet with other
+//! values.
+//!
+//! Nothing is sent from here, and nothing that the inspector keeps changes.
+
+use serde_json::Value as Json;
+
+use super::{Inspector, shown};
+use crate::explain::{Conversation, hex};
+use crate::packet::{Decoded, Direction, Value};
+use crate::ws::Side;
+use crate::ws::frame::{self, Opcode};
+
+/// The argument that numbers the commands of a client: the server refuses one that repeats.
+const SEQUENCE: &str = "sequence";
+
+impl Inspector {
+    /// Explains bytes as the next ones of the watched connection, after its unfinished message. The
+    /// input is `{"from":"client"|"server","bytes":HEX}`. With `"dialect":NAME`, and `"json":true`
+    /// if packets are JSON, the bytes stand alone, after an upgrade.
+    ///
+    /// # Errors
+    /// One line that says what is wrong with the input.
+    pub fn explain_bytes(&self, input: &str) -> Result<String, String> {
+        let input = object(input)?;
+        let bytes = hex::parse(text(&input, "bytes")?)?;
+        let from = match text(&input, "from")? {
+            "client" => Side::Client,
+            "server" => Side::Server,
+            other => return Err(format!("from: {other:?} is neither client nor server")),
+        };
+        let mut talk = match input["dialect"].as_str() {
+            Some(name) => {
+                let dialect = self.codes.dialects().find(|dialect| dialect.name() == name);
+                let dialect = dialect.ok_or_else(|| format!("dialect: {name:?} is not in the tables"))?;
+                let mut talk = Conversation::in_dialect(dialect);
+                talk.begin_with_frames(input["json"].as_bool().unwrap_or(false));
+                talk.with_our_server();
+                talk
+            }
+            None => self.conversation(&self.codes).ok_or("no handshake was seen")?,
+        };
+        if from == Side::Client && input["dialect"].is_null() {
+            talk.receive_each(from, &self.unfinished, |_| ());
+        }
+        Ok(shown::bytes(&bytes, &talk.explain(from, &bytes)))
+    }
+
+    /// The bytes of a kept packet of the client with other values, under the same masking key. The input
+    /// is `{"n":FRAME,"set":{ARGUMENT:VALUE}}`; with `"next":true` the packet gets the sequence number
+    /// that the server expects next, so that it is not refused as repeated. The result is
+    /// `{"bytes":HEX}`.
+    ///
+    /// # Errors
+    /// One line that says why there is no such packet.
+    pub fn rewrite(&self, input: &str) -> Result<String, String> {
+        let input = object(input)?;
+        let n = input["n"].as_u64().ok_or("n: the number of a frame is missing")?;
+        let (decoded, key) = self.decoded(n).ok_or("not a whole binary packet of the client")?;
+        let Decoded { row, mut values } = decoded;
+        let place = |name: &str| {
+            let at = row.arguments.iter().position(|argument| argument.name == name);
+            at.ok_or_else(|| format!("{} has no argument {name:?}", row.name))
+        };
+        for (name, value) in input["set"].as_object().into_iter().flatten() {
+            values[place(name)?] = scalar(value).ok_or_else(|| format!("{name}: not a single value"))?;
+        }
+        if input["next"] == true {
+            values[place(SEQUENCE)?] = Value::from(self.next_sequence());
+        }
+        let dialect = self.dialect(&self.codes).ok_or("no handshake was seen")?;
+        let payload = dialect.encode(Direction::ToServer, &row.name, &values);
+        let payload = payload.map_err(|error| error.to_string())?;
+        let mut bytes = Vec::new();
+        frame::write(&mut bytes, Opcode::Binary, key, &payload);
+        Ok(format!("{{\"bytes\":\"{}\"}}", hex::digits(&bytes)))
+    }
+
+    /// One more than the highest sequence number that the client has sent in the frames that are kept.
+    fn next_sequence(&self) -> u64 {
+        let numbers = self.ring.iter().filter(|kept| kept.from == Side::Client).filter_map(|kept| {
+            let (decoded, _) = self.decoded(kept.n)?;
+            decoded.get(SEQUENCE)?.as_u64()
+        });
+        numbers.max().unwrap_or(0) + 1
+    }
+
+    /// A kept frame that is a whole binary packet of the client, and its masking key.
+    fn decoded(&self, n: u64) -> Option<(Decoded<'_>, Option<[u8; frame::KEY_BYTES]>)> {
+        let kept = self.ring.get(n).filter(|kept| kept.from == Side::Client && !kept.is_head)?;
+        let explained = self.explanation(kept)?;
+        let frame = explained.frames.first()?;
+        let header = frame.header.filter(|header| header.fin && header.opcode == Opcode::Binary)?;
+        let dialect = self.dialect(&self.codes)?;
+        Some((dialect.decode(Direction::ToServer, &frame.payload).ok()?, header.mask))
+    }
+}
+
+fn object(input: &str) -> Result<Json, String> {
+    serde_json::from_str(input).map_err(|error| error.to_string())
+}
+
+fn text<'a>(input: &'a Json, name: &str) -> Result<&'a str, String> {
+    input[name].as_str().ok_or_else(|| format!("{name}: text is missing"))
+}
+
+/// A value of a packet from JSON; `None` for lists and objects.
+fn scalar(value: &Json) -> Option<Value> {
+    match value {
+        Json::Null => Some(Value::Nil),
+        Json::Bool(truth) => Some(Value::from(*truth)),
+        Json::Number(number) => {
+            let whole = number.as_i64().map(Value::from).or_else(|| number.as_u64().map(Value::from));
+            whole.or_else(|| number.as_f64().map(Value::from))
+        }
+        Json::String(text) => Some(Value::from(text.as_str())),
+        Json::Array(_) | Json::Object(_) => None,
+    }
+}
