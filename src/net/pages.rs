@@ -23,15 +23,16 @@ macro_rules! files {
 
 /// Everything in `src/web/` that a browser asks for: name and bytes.
 const FILES: &[(&str, &[u8])] = files! {
-    "admin.css" "admin.html" "admin.js" "animals.js" "built.js" "camera.js" "clans.js" "commands.js"
-    "connection.js" "draw-animals.js" "draw-arms.js" "draw-effects.js" "draw-icons.js" "draw-items.js"
-    "draw-labels.js" "draw-players.js" "draw-scenery.js" "draw-shapes.js" "draw-shots.js"
+    "admin.css" "admin.html" "admin.js" "animals.js" "beside.css" "built.js" "camera.js" "clans.js"
+    "commands.js" "connection.js" "draw-animals.js" "draw-arms.js" "draw-effects.js" "draw-icons.js"
+    "draw-items.js" "draw-labels.js" "draw-players.js" "draw-scenery.js" "draw-shapes.js" "draw-shots.js"
     "draw-structures.js" "draw-terrain.js" "draw-text.js" "draw-tools.js" "draw-weather.js" "effects.js"
-    "favicon.svg" "happenings.js" "hints.js" "hud-clan.js" "hud-kit.js" "hud-panels.js" "hud-play.js"
-    "hud.js" "index.html" "input.js" "inspect.js" "interpolation.js" "main.js" "minimap.js" "moments.js"
-    "msgpack.js" "palette.js" "panels.css" "player.js" "protocol.js" "random.js" "rates.js" "rules.js"
-    "settings.js" "shots.js" "sound.js" "sprites.js" "stage.js" "style.css" "swing.js" "tab.wasm" "title.js"
-    "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-draw.js" "wire-explainer.js" "wire-frame.js" "wire-frames.js"
+    "favicon.svg" "happenings.js" "hints.js" "history.js" "hud-clan.js" "hud-graph.js" "hud-kit.js"
+    "hud-panels.js" "hud-play.js" "hud.js" "index.html" "input.js" "inspect.js" "interpolation.js"
+    "load-error.js" "main.js" "minimap.js" "moments.js" "msgpack.js" "palette.js" "pane.js" "panels.css"
+    "player.js" "protocol.js" "random.js" "rates.js" "rules.js" "settings.js" "shots.js" "socket.js"
+    "sound.js" "sprites.js" "stage.js" "style.css" "swing.js" "tab.wasm" "title.js" "wire-bars.js"
+    "wire-beside.js" "wire-bytes.js" "wire-draw.js" "wire-explainer.js" "wire-frame.js" "wire-frames.js"
     "wire-line.js" "wire-list.js" "wire-rows.js" "wire-tree.js" "wire.css" "wire.html" "wire.js" "world.js"
     "world.wasm"
 };

@@ -22,7 +22,7 @@ export class Camera {
     this.canvas = canvas;
     this.x = 7200;
     this.y = 7200;
-    /** CSS pixels of the window. */
+    /** CSS pixels of the game's part of the window. */
     this.width = 1;
     this.height = 1;
     /** Device pixels for one CSS pixel. */
@@ -34,12 +34,13 @@ export class Camera {
     this.placed = false;
   }
 
-  /** Takes the window's size as it is; cheap when nothing has changed, so it is called each frame. */
+  /** Takes the size of the game's part of the window as it is; cheap when nothing has changed, so it is called each frame. */
   fit() {
     const ratio = Math.min(MAX_RATIO, devicePixelRatio || 1);
-    if (this.width === innerWidth && this.height === innerHeight && this.ratio === ratio) return;
-    this.width = innerWidth;
-    this.height = innerHeight;
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    if (this.width === width && this.height === height && this.ratio === ratio) return;
+    this.width = width;
+    this.height = height;
     this.ratio = ratio;
     this.canvas.width = Math.round(this.width * ratio);
     this.canvas.height = Math.round(this.height * ratio);

@@ -5,7 +5,9 @@
  * @module connection
  */
 
+import { History } from './history.js';
 import { MODE, SUBPROTOCOL, VERSION, decode, encode } from './protocol.js';
+import { openSocket } from './socket.js';
 
 /** Waits before the tries of one outage; the last one repeats. A restarted server is back within the first three. */
 const WAITS_MS = [150, 400, 800, 1500, 3000, 6000, 10000];
@@ -41,12 +43,12 @@ export function waitMs(attempt, random) {
 
 export class Connection {
   /**
-   * @param {string} url of the endpoint
+   * @param {string} path of the endpoint, below the page's own
    * @param {(packet: { name: string, values: Record<string, any> }, nowMs: number) => void} onPacket
    * @param {() => void} onState called after each change of `state`
    */
-  constructor(url, onPacket, onState) {
-    this.url = url;
+  constructor(path, onPacket, onState) {
+    this.path = path;
     this.onPacket = onPacket;
     this.onState = onState;
     /** @type {State} */
@@ -65,12 +67,13 @@ export class Connection {
     this.stats = { bytesIn: 0, bytesOut: 0, messagesIn: 0, messagesOut: 0, updatesIn: 0, undecodable: 0 };
     /** Round trip of the last ping, ms; null before the first. @type {number | null} */
     this.pingMs = null;
+    this.history = new History();
     this.liveSince = 0;
     this.heardAt = 0;
     this.nonce = 0;
     /** @type {Map<number, number>} nonce and time of the pings that are not answered */
     this.pings = new Map();
-    /** @type {WebSocket | null} */
+    /** @type {import('./socket.js').Socket | null} */
     this.socket = null;
     this.timer = 0;
     setInterval(() => this.beat(), PING_MS);
@@ -82,10 +85,11 @@ export class Connection {
   open() {
     clearTimeout(this.timer);
     this.setState('connecting');
-    const socket = new WebSocket(this.url, SUBPROTOCOL);
+    const socket = openSocket(this.path, [SUBPROTOCOL]);
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     this.pings.clear();
+    this.history.begin();
     this.timer = setTimeout(() => this.broken(socket, 'no answer'), TRY_MS);
     socket.onopen = () => this.hello();
     socket.onmessage = (event) => { if (socket === this.socket) this.receive(event.data); };
@@ -135,7 +139,7 @@ export class Connection {
     if (!packet) return;
     if (packet.name === 'welcome') this.welcomed(now);
     else if (packet.name === 'pong') this.ponged(packet.values.nonce, now);
-    else if (packet.name === 'update') this.stats.updatesIn += 1;
+    else if (packet.name === 'update') this.updated(now);
     this.onPacket(packet, now);
   }
 
@@ -160,6 +164,13 @@ export class Connection {
     if (sent === undefined) return;
     this.pings.delete(nonce);
     this.pingMs = now - sent;
+    this.history.trip(this.pingMs, now);
+  }
+
+  /** @param {number} now */
+  updated(now) {
+    this.stats.updatesIn += 1;
+    this.history.update(now);
   }
 
   /** Every two seconds: a ping, and a look at whether the last ones were answered. */
@@ -171,7 +182,7 @@ export class Connection {
     else this.ping();
   }
 
-  /** @param {WebSocket} socket @param {string} reason */
+  /** @param {import('./socket.js').Socket} socket @param {string} reason */
   broken(socket, reason) {
     if (socket !== this.socket) return;
     clearTimeout(this.timer);

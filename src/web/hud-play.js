@@ -31,12 +31,17 @@ export class PlayHud {
     /** Made once for each message, so that it fades as a whole. @type {WeakMap<object, HTMLElement>} */
     this.rows = new WeakMap();
     this.wasDead = false;
-    this.narrow = matchMedia('(max-width: 720px), (max-height: 520px)');
-    this.wasNarrow = this.narrow.matches;
+    this.game = element('game');
+    this.wasNarrow = this.isNarrow;
     /** @type {Record<string, { value: number, atMs: number }>} */
     this.shown = Object.fromEntries(FIGURES.map((name) => [name, { value: -1, atMs: -Infinity }]));
     for (const canvas of document.querySelectorAll('canvas[data-icon]')) paintIcon(/** @type {HTMLCanvasElement} */ (canvas));
     element('again').addEventListener('click', () => this.again());
+  }
+
+  /** Whether the game's part of the window is as small as a phone's: as in the style sheet. */
+  get isNarrow() {
+    return this.game.clientWidth <= 720 || this.game.clientHeight <= 520;
   }
 
   /** Whether the death card can be answered. */
@@ -61,17 +66,18 @@ export class PlayHud {
 
   drawFigures(nowMs) {
     const { stats } = this.world;
+    const { isNarrow } = this;
     for (const name of FIGURES) {
       const shown = this.shown[name];
       const value = stats[name];
-      if (value !== shown.value || this.narrow.matches !== this.wasNarrow) {
+      if (value !== shown.value || isNarrow !== this.wasNarrow) {
         if (value > shown.value && shown.value >= 0) shown.atMs = nowMs;
         shown.value = value;
-        setText(`f-${name}`, short(value, this.narrow.matches));
+        setText(`f-${name}`, short(value, isNarrow));
       }
       element(`f-${name}`).parentElement?.classList.toggle('lit', ageMs(nowMs, shown.atMs) < LIT_MS);
     }
-    this.wasNarrow = this.narrow.matches;
+    this.wasNarrow = isNarrow;
     setText('age', `Age ${stats.age}`);
     const part = stats.xp_next > 0 ? Math.max(0, Math.min(1, stats.xp / stats.xp_next)) : 0;
     const fill = element('age-fill');

@@ -5,6 +5,7 @@
  * @module hud
  */
 
+import { drawGraph } from './hud-graph.js';
 import { ageMs } from './moments.js';
 
 /** Time that a chat line stays readable while nobody types. */
@@ -18,9 +19,9 @@ const EVERY_MS = 120;
 /** @param {string} id */
 export const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
-/** Lets a button act; after a mouse click the keyboard belongs to the game again. @param {string} id @param {() => void} action */
-export function onPress(id, action) {
-  const button = element(id);
+/** Lets a button act; after a mouse click the keyboard belongs to the game again. @param {string | HTMLElement} which @param {() => void} action */
+export function onPress(which, action) {
+  const button = typeof which === 'string' ? element(which) : which;
   button.addEventListener('click', (event) => {
     if (event.detail > 0) button.blur();
     action();
@@ -49,6 +50,7 @@ export class Hud {
     this.bindChat(say);
     element('retry').addEventListener('click', () => connection.retryNow());
     onPress('panel-button', () => this.togglePanel());
+    onPress('panel-close', () => this.togglePanel());
     onPress('chat-button', () => this.openChat());
   }
 
@@ -107,7 +109,7 @@ export class Hud {
     this.drawBoard();
     this.drawChat(nowMs);
     this.drawNotice(nowMs);
-    if (!element('panel').hidden) this.drawPanel();
+    if (!element('panel').hidden) this.drawPanel(nowMs);
     if (!element('speed').hidden) this.drawSpeed();
   }
 
@@ -122,7 +124,7 @@ export class Hud {
     let text = '';
     if (state === 'waiting') {
       const seconds = Math.ceil(Math.max(0, retryAt - nowMs) / 1000);
-      text = `Connection lost${reason ? ` (${reason})` : ''}. Retrying in ${seconds} s`;
+      text = `${lives === 0 ? 'No connection' : 'Connection lost'}${reason ? ` (${reason})` : ''}. Retrying in ${seconds} s`;
     } else if (state === 'connecting') {
       text = lives === 0 && attempt === 0 ? 'Connecting …' : `Reconnecting, attempt ${attempt} …`;
     } else if (this.note.untilMs > nowMs) text = this.note.text;
@@ -183,19 +185,23 @@ export class Hud {
     setText('speed', `${Math.round(this.rates.framesPerSecond)} fps · ${pingMs === null ? '–' : Math.round(pingMs)} ms`);
   }
 
-  drawPanel() {
+  /** @param {number} nowMs */
+  drawPanel(nowMs) {
     const { world, connection, rates } = this;
+    const gap = connection.history.longestGapMs(nowMs);
     const rate = (name) => Math.round(rates.perSecond[name] ?? 0);
     const margin = world.own?.marginTicks;
     setText('p-ping', connection.pingMs === null ? '–' : `${connection.pingMs.toFixed(connection.pingMs < 10 ? 1 : 0)} ms`);
     setText('p-tick', `${world.tick} at ${world.tickHz} Hz`);
     setText('p-updates', `${rate('updatesIn')} /s`);
+    setText('p-gap', gap === null ? '–' : `${Math.round(gap)} ms`);
     setText('p-in', `${bytes(rate('bytesIn'))}/s`);
     setText('p-out', `${bytes(rate('bytesOut'))}/s`);
     setText('p-view', String(world.players.size));
     setText('p-margin', margin === undefined ? '–' : `${margin > 0 ? '+' : ''}${margin} ticks`);
     setText('p-delay', `${Math.round(world.clock.delayMs)} ms`);
     setText('p-frames', `${Math.round(rates.framesPerSecond)} /s`);
+    drawGraph(/** @type {HTMLCanvasElement} */ (element('p-graph')), connection.history, nowMs);
   }
 }
 

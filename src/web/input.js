@@ -174,7 +174,7 @@ export class Input {
       this.presses += 1;
     } else {
       event.preventDefault();
-      const left = event.clientX < innerWidth / 2;
+      const left = event.clientX < this.canvas.clientWidth / 2;
       const order = left ? [this.walkThumb, this.strikeThumb] : [this.strikeThumb, this.walkThumb];
       const thumb = order.find((one) => one.pointer === null);
       thumb?.put(event);
@@ -206,7 +206,8 @@ export class Input {
 
   /** @param {PointerEvent} event */
   look(event) {
-    this.heading = Math.atan2(event.clientY - innerHeight / 2, event.clientX - innerWidth / 2);
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    this.heading = Math.atan2(event.clientY - height / 2, event.clientX - width / 2);
   }
 
   /** @param {PointerEvent} event */

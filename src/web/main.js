@@ -33,6 +33,7 @@ import { Input } from './input.js';
 import { expose } from './inspect.js';
 import { Minimap } from './minimap.js';
 import { ageMs } from './moments.js';
+import { Pane } from './pane.js';
 import { ENDPOINT } from './protocol.js';
 import { Rates } from './rates.js';
 import { Settings } from './settings.js';
@@ -44,6 +45,9 @@ import { World } from './world.js';
 /** Time in which the red edge fades. */
 const PAIN_MS = 600;
 
+/** Tells the inspector beside this page which client is its own. */
+const proof = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+
 const canvas = /** @type {HTMLCanvasElement} */ (element('world'));
 const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d', { alpha: false }));
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
@@ -52,7 +56,7 @@ const world = new World();
 const rates = new Rates();
 const camera = new Camera(canvas);
 const minimap = new Minimap(/** @type {HTMLCanvasElement} */ (element('minimap')));
-const connection = new Connection(endpoint(), receive, changed);
+const connection = new Connection(`${ENDPOINT}?inspect=${proof}`, receive, changed);
 const commands = new Commands(connection, world);
 const hud = new Hud(world, connection, rates, (text) => commands.chat(text));
 const effects = new Effects();
@@ -68,6 +72,7 @@ const stage = new Stage(world, camera, effects, sound);
 const title = new Title((player) => connection.enter(player));
 const playHud = new PlayHud(world, () => connection.enter(title.player));
 const panels = new Panels();
+new Pane();
 const hints = new Hints(world, (text) => hud.tell(text));
 const clanHud = new ClanHud(world, {
   found: (name) => commands.found(name),
@@ -109,7 +114,7 @@ let pressesSeen = 0;
 
 let livesSeen = 0;
 
-expose({ world, connection, rates, effects, sound, settings, input }, () => ghostOf(world, input.heading));
+expose({ world, connection, rates, effects, sound, settings, input, proof }, () => ghostOf(world, input.heading));
 applySettings();
 hud.showSound(sound.on);
 onPress('sound-button', toggleSound);
@@ -117,13 +122,6 @@ element('minimap').addEventListener('click', ping);
 for (const gesture of ['pointerup', 'keydown', 'touchend']) addEventListener(gesture, () => sound.touch(), { capture: true });
 connection.open();
 requestAnimationFrame(frame);
-
-/** The game's endpoint beside this page. */
-function endpoint() {
-  const url = new URL(ENDPOINT, location.href);
-  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
-  return url.href;
-}
 
 /** @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs */
 function receive(packet, nowMs) {

@@ -68,6 +68,8 @@ export class Title {
     this.card.hidden = true;
     document.body.classList.add('playing');
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+    // From the inspector beside the game too: the keys are the game's from now on.
+    window.focus();
     this.onPlay(player);
   }
 

@@ -7,6 +7,8 @@
  * @module wire-line
  */
 
+import { openSocket } from './socket.js';
+
 /** Shared with the operator's page, so that one token in a tab is enough. */
 const KEY = 'tickwire-admin-token';
 const SUBPROTOCOL = 'tickwire.wire';
@@ -31,9 +33,11 @@ export class Line {
   constructor(on) {
     this.on = on;
     this.token = sessionStorage.getItem(KEY) ?? '';
-    /** @type {WebSocket | null} */
+    /** @type {import('./socket.js').Socket | null} */
     this.socket = null;
     this.timer = 0;
+    /** Whether a line is wanted. */
+    this.isWanted = false;
   }
 
   /** Takes the token out of the address bar. */
@@ -54,6 +58,7 @@ export class Line {
   /** Asks, and opens the line if one may. */
   async open() {
     clearTimeout(this.timer);
+    this.isWanted = true;
     this.on.state('waiting', 'Connecting');
     let status = 0;
     try {
@@ -63,9 +68,10 @@ export class Line {
       await response.text();
       status = response.status;
     } catch {
-      this.later('No answer from the server');
+      if (this.isWanted) this.later('No answer from the server');
       return;
     }
+    if (!this.isWanted) return;
     if (status === 200) this.connect();
     else if (whyNot(status) === '') this.refused();
     else this.later(whyNot(status));
@@ -78,19 +84,17 @@ export class Line {
   }
 
   connect() {
-    const url = new URL('wire', location.href);
-    url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
-    url.search = '';
-    url.hash = '';
-    const socket = new WebSocket(url, this.token === '' ? [SUBPROTOCOL] : [SUBPROTOCOL, bearer(this.token)]);
+    const socket = openSocket('wire', this.token === '' ? [SUBPROTOCOL] : [SUBPROTOCOL, bearer(this.token)]);
     let isOpen = false;
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => {
+      if (socket !== this.socket) return;
       isOpen = true;
       this.on.state('open', 'Connected');
       this.on.opened();
     };
     socket.onmessage = ({ data }) => {
+      if (socket !== this.socket) return;
       if (typeof data === 'string') this.on.said(JSON.parse(data), data);
       else this.on.observed(data);
     };
@@ -100,6 +104,16 @@ export class Line {
       this.later(isOpen ? `Closed${reason ? `: ${reason}` : ''}` : 'No place: enough others watch');
     };
     this.socket = socket;
+  }
+
+  /** Closes the line until it is opened again. */
+  close() {
+    clearTimeout(this.timer);
+    this.isWanted = false;
+    const { socket } = this;
+    this.socket = null;
+    socket?.close();
+    this.on.state('waiting', 'Not connected');
   }
 
   /** @param {string} why */

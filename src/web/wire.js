@@ -2,7 +2,7 @@
  * `/wire`: what one client and the server say to each other, frame by frame, as it happens.
  *
  * ```text
- *  socket ─► line ─► explainer ─► frames ─► list          game (iframe) ─► whose frames
+ *  socket ─► line ─► explainer ─► frames ─► list          game around it ─► whose frames
  *                    (WebAssembly) ├► explanation ─► drawing, bytes, tree
  *                                  └► bytes a second ─► bars
  * ```
@@ -37,7 +37,7 @@ const view = new FrameView();
 const list = new List(at('list'), frames, { choose: (n) => choose(n), unfollow: () => setFollow(false) });
 const bars = new Bars(at('bars'), at('bytes-sum'), (packet) => setFilter(packet));
 const line = new Line({ opened, said, observed, state: status, askForToken });
-const beside = new Beside(at('beside'), at('inspector'));
+const beside = new Beside();
 
 const state = {
   /** @type {{ id: number, player: number, name: string, dialect: string, address: string }[]} */
@@ -64,13 +64,9 @@ function opened() {
 
 /** @param {Record<string, any>} message @param {string} text the same */
 function said(message, text) {
-  if (message.welcome) {
-    explainer.welcome(text);
-    beside.met(message.welcome.epoch);
-  }
+  if (message.welcome) explainer.welcome(text);
   if (message.clients) {
     state.clients = message.clients;
-    beside.heard(message.clients);
     drawClients();
     chooseClient();
   }
@@ -120,7 +116,7 @@ function pick(n) {
   else if (entry) view.show(explained, entry);
 }
 
-/** The game beside says whose frames; else whoever was chosen; else the newest who plays. */
+/** The game around this page says whose frames; else whoever was chosen; else the newest who plays. */
 function chooseClient() {
   const own = beside.own(state.clients);
   if (own !== null && state.byItself) watch(own);
@@ -231,7 +227,7 @@ function askForToken(why) {
   show(false);
   at('token-error').textContent = why;
   status('waiting', 'Not connected');
-  at('token').focus();
+  if (document.hasFocus()) at('token').focus();
 }
 
 /** @param {'open' | 'waiting'} lamp @param {string} text */
@@ -268,13 +264,17 @@ function move(by) {
   list.reveal(next.n);
 }
 
-function openGame() {
-  const isOpen = beside.toggle(state.clients);
-  at('game').setAttribute('aria-pressed', String(isOpen));
-  history.replaceState(null, '', isOpen ? '?game' : location.pathname);
-  state.byItself = true;
-  // In the game's page the client's frames are rare among the server's: they are what one looks for.
-  if (isOpen) setFrom('client');
+/** In the game's page the inspector closes; alone it goes to the game, which opens it beside itself. */
+function toGame() {
+  if (beside.isOpen) beside.close();
+  else location.href = './?wire';
+}
+
+/** In the game's page the client's frames are rare among the server's: they are what one looks for. */
+function beBeside() {
+  document.body.classList.add('game');
+  at('game').textContent = 'Close';
+  setFrom('client');
 }
 
 function wire() {
@@ -288,7 +288,7 @@ function wire() {
   at('follow').onclick = () => setFollow(!list.follow);
   at('save').onclick = save;
   at('unmask').onclick = () => view.unmask();
-  at('game').onclick = openGame;
+  at('game').onclick = toGame;
   at('token-form').addEventListener('submit', (event) => {
     event.preventDefault();
     line.keep(at('token').value.trim());
@@ -307,5 +307,5 @@ function wire() {
 
 wire();
 line.takeFragment();
-if (new URLSearchParams(location.search).has('game')) openGame();
-line.open();
+if (beside.isOpen) beBeside();
+beside.whileShown(() => line.open(), () => line.close());

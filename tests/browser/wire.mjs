@@ -10,6 +10,7 @@ import { FLAGS, Game } from './lib/game.mjs';
 const SAVED = fileURLToPath(new URL('../output/wire.pcapng', import.meta.url));
 const LARGE = { width: 1920, height: 1080 };
 const SMALL = { width: 1366, height: 768 };
+const DESK = { width: 1280, height: 720 };
 
 const game = await new Game().open(FLAGS);
 const { ada } = game;
@@ -167,7 +168,7 @@ async function keeping() {
     await download.saveAs(SAVED);
     const file = await readFile(SAVED);
     assert.equal(file.subarray(0, 4).toString('hex'), '0a0d0d0a');
-    assert.ok(file.includes('GET /play HTTP/1.1') && file.length > 2000, `${file.length} bytes`);
+    assert.ok(file.includes('GET /play?inspect=') && file.length > 2000, `${file.length} bytes`);
   });
   await game.check('then frames come again, and bytes a second are shown by packet and field', async () => {
     await wire.keyboard.press(' ');
@@ -184,29 +185,72 @@ async function keeping() {
   await game.check('the handshake is there as text, header by header', async () => {
     await filter('upgrade');
     await wire.locator('#list li').first().click();
-    await wire.locator('#frame-text', { hasText: 'GET /play HTTP/1.1' }).waitFor({ timeout: 15000 });
+    await wire.locator('#frame-text', { hasText: 'GET /play?inspect=' }).waitFor({ timeout: 15000 });
     await keep(wire, 'wire-upgrade');
   });
 }
 
+/** Whether each of these is wholly within the window. */
+const inWindow = (page, boxes) => {
+  const { width, height } = page.viewportSize();
+  for (const [name, box] of Object.entries(boxes)) {
+    assert.ok(box && box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height, `${name}: ${JSON.stringify(box)}`);
+  }
+};
+
 async function beside() {
-  const both = await game.page('both', { viewport: LARGE });
-  const inside = both.frameLocator('#beside iframe');
+  const both = await game.page('both', { viewport: DESK });
+  const inside = both.frameLocator('#wire');
+  const wired = () => both.locator('#title-form .see-wire');
+  await game.check('a button on the title card opens the inspector beside the game, and closes it', async () => {
+    await both.goto(game.server.url);
+    await until(both, () => window.tickwire.state === 'live');
+    await wired().click();
+    await inside.locator('#status[data-state="open"]').waitFor({ timeout: 15000 });
+    const [left, right] = [await both.locator('#game').boundingBox(), await both.locator('#wire').boundingBox()];
+    inWindow(both, { left, right });
+    assert.ok(left.x + left.width <= right.x + 1 && right.width > 0.54 * DESK.width, JSON.stringify([left, right]));
+    assert.equal(new URL(both.url()).search, '?wire');
+    await wired().click();
+    assert.equal(await both.locator('#wire').isVisible(), false);
+    assert.deepEqual([(await both.locator('#game').boundingBox()).width, new URL(both.url()).search], [DESK.width, '']);
+  });
   await game.check('beside the game one sees the frame of one\'s own key', async () => {
-    await both.goto(`${game.server.url}/wire?game`);
-    await inside.locator('#name').waitFor();
-    await both.waitForFunction(() => document.querySelector('#beside iframe').contentWindow.tickwire?.state === 'live', undefined, { timeout: 20000 });
-    await inside.locator('#name').fill('Cy');
-    await inside.locator('#name').press('Enter');
-    await both.locator('#client option:checked', { hasText: 'Cy' }).waitFor({ state: 'attached', timeout: 15000 });
-    await both.waitForFunction(() => document.querySelector('#beside iframe').contentWindow.tickwire.own !== null);
-    await keysUntil(both, both.locator('#frame-title', { hasText: /^move/ }));
-    const own = await both.evaluate(() => document.querySelector('#beside iframe').contentWindow.tickwire.id);
-    assert.notEqual(own, await state(ada, 'id'));
+    await both.goto(`${game.server.url}/?wire`);
+    await until(both, () => window.tickwire.state === 'live');
+    await both.locator('#name').fill('Cy');
+    await both.locator('#play').click();
+    await inside.locator('#client option:checked', { hasText: 'Cy' }).waitFor({ state: 'attached', timeout: 15000 });
+    await until(both, () => window.tickwire.own !== null);
+    await keysUntil(both, inside.locator('#frame-title', { hasText: /^move/ }));
+    assert.notEqual(await state(both, 'id'), await state(ada, 'id'));
     await keep(both, 'wire-beside');
-    await both.setViewportSize(SMALL);
-    await both.waitForTimeout(400);
-    await keep(both, 'wire-beside-small');
+  });
+  await game.check('the panel of the connection explains its figures, has a graph, and its button closes the inspector', async () => {
+    const lives = await state(both, 'lives');
+    await both.keyboard.press('p');
+    await both.locator('#p-gap', { hasText: /^\d+ ms$/ }).waitFor();
+    assert.equal(await both.locator('#panel dl p').count(), await both.locator('#panel dt').count());
+    assert.ok(await both.locator('#p-graph').evaluate((canvas) => new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer)
+      .filter((pixel) => pixel === 0xffddc269).length > 5), 'bars of gaps');
+    await keep(both, 'wire-panel');
+    await both.locator('#panel .see-wire').click();
+    assert.equal(await both.locator('#wire').isVisible(), false);
+    await both.locator('#panel .see-wire').click();
+    await inside.locator('#game', { hasText: 'Close' }).click();
+    assert.equal(await both.locator('#wire').isVisible(), false);
+    assert.equal(await state(both, 'lives'), lives, 'the game went on');
+  });
+  await game.check('on a phone the inspector is below the game, or beside it when held across', async () => {
+    await both.locator('#panel .see-wire').click();
+    for (const [width, height] of [[390, 844], [844, 390]]) {
+      await both.setViewportSize({ width, height });
+      const [first, second] = [await both.locator('#game').boundingBox(), await both.locator('#wire').boundingBox()];
+      inWindow(both, { first, second });
+      assert.ok(width < height ? first.y + first.height <= second.y + 1 : first.x + first.width <= second.x + 1, JSON.stringify([first, second]));
+      await until(both, () => document.querySelector('#world').width === Math.round(document.querySelector('#game').clientWidth * Math.min(2, devicePixelRatio)));
+      await keep(both, `wire-beside-${width}`);
+    }
   });
   await both.context().close();
 }

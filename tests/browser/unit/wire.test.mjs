@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
-import { ownClient } from '../../../src/web/wire-beside.js';
+import { Beside } from '../../../src/web/wire-beside.js';
 import { Bytes, readable } from '../../../src/web/wire-bytes.js';
 import { Explainer } from '../../../src/web/wire-explainer.js';
 import { Frames, parseFilter, passes } from '../../../src/web/wire-frames.js';
@@ -181,12 +181,36 @@ test('bytes a second are means over the last counts, the largest first', () => {
   assert.deepEqual([0, 3.25, 12.4, 1234, 45_678].map(readable), ['0 B', '3.3 B', '12 B', '1.2 kB', '46 kB']);
 });
 
-test('the game beside is the client with its player number, and before that the newest one', () => {
+/** A window of the inspector, in one of the game. @param {string} search @param {object | null} game what the game's page shows of itself */
+function windowIn(search, game) {
+  const frame = Object.assign(new EventTarget(), { hidden: true });
+  return { frame, page: /** @type {any} */ ({ location: { search }, frameElement: game && frame, parent: { tickwire: game } }) };
+}
+
+test('the game around the inspector is the client with its player number', () => {
   const clients = [{ id: 3, player: 1, dialect: 'native' }, { id: 7, player: 0, dialect: 'native' }, { id: 8, player: 2, dialect: 'letters' }];
-  assert.equal(ownClient(clients, null, 3), 7);
-  assert.equal(ownClient(clients, 1, 3), 3);
-  assert.equal(ownClient(clients, 9, 3), null, 'a player that the list does not know yet');
-  assert.equal(ownClient(clients, null, 8), null);
+  const own = (search, game) => new Beside(windowIn(search, game).page).own(clients);
+  assert.equal(own('?beside', { id: 2 }), 8);
+  assert.equal(own('?beside', { id: 9 }), null, 'a player that the list does not know yet');
+  assert.equal(own('?beside', { id: null }), null, 'one who only watches');
+  assert.equal(own('', { id: 2 }), null, 'not asked to be beside');
+  const page = { location: { search: '?beside' }, frameElement: null, get parent() { throw new Error('another site'); } };
+  assert.equal(new Beside(/** @type {any} */ (page)).isOpen, false);
+});
+
+test('the inspector beside the game works while it is shown, and asks to be closed', () => {
+  const { frame, page } = windowIn('?beside', { id: 2 });
+  const seen = [];
+  const beside = new Beside(page);
+  beside.whileShown(() => seen.push('shown'), () => seen.push('hidden'));
+  assert.deepEqual(seen, [], 'it is hidden as yet');
+  for (const name of ['show', 'hide', 'show']) frame.dispatchEvent(new Event(name));
+  assert.deepEqual(seen, ['shown', 'hidden', 'shown']);
+  frame.addEventListener('close', () => seen.push('close'));
+  beside.close();
+  assert.equal(seen.at(-1), 'close');
+  new Beside(windowIn('', null).page).whileShown(() => seen.push('alone'), () => {});
+  assert.equal(seen.at(-1), 'alone');
 });
 
 test('lines that are seen exist, also while the box is scrolled past the end of a list that a filter has shortened', () => {

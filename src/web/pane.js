@@ -1,0 +1,51 @@
+/**
+ * The inspector beside the game: its page in an iframe, shown by a button or by `?wire` in the address. The game goes on while it comes and goes. What
+ * the inspector does is its own business: it is told when it is shown and hidden, and may ask to be closed.
+ *
+ * @module pane
+ */
+
+import { onPress } from './hud.js';
+
+const PAGE = 'wire';
+
+export class Pane {
+  constructor() {
+    /** @type {HTMLIFrameElement | null} kept when it is hidden: what is loaded needs no network */
+    this.frame = null;
+    this.buttons = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.see-wire')]);
+    for (const button of this.buttons) onPress(button, () => this.show(!this.isOpen));
+    if (new URLSearchParams(location.search).has('wire')) this.show(true);
+  }
+
+  get isOpen() {
+    return this.frame !== null && !this.frame.hidden;
+  }
+
+  /** Loads the inspector, hidden. */
+  load() {
+    const frame = document.createElement('iframe');
+    frame.id = 'wire';
+    frame.title = 'The inspector: what this page and the server say to each other';
+    frame.hidden = true;
+    frame.src = `${PAGE}?beside`;
+    frame.addEventListener('close', () => this.show(false));
+    document.body.append(frame);
+    this.frame = frame;
+    return frame;
+  }
+
+  /** @param {boolean} isOpen */
+  show(isOpen) {
+    const frame = this.frame ?? this.load();
+    frame.hidden = !isOpen;
+    document.body.classList.toggle('beside', isOpen);
+    for (const button of this.buttons) {
+      button.textContent = isOpen ? 'Hide the wire' : 'See the wire';
+      button.setAttribute('aria-expanded', String(isOpen));
+    }
+    history.replaceState(null, '', isOpen ? '?wire' : location.pathname);
+    frame.dispatchEvent(new Event(isOpen ? 'show' : 'hide'));
+    if (!isOpen) window.focus();
+  }
+}
