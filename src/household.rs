@@ -1,5 +1,5 @@
-//! A household: the unit of addresses that every limit counts as one. Bans, shares, and the limit
-//! on wrong tokens apply to a whole household.
+//! A household: an IPv4 address, or a /64 of IPv6 addresses, which every limit counts as one
+//! address. Bans, shares, and the limit on wrong tokens apply to a whole household.
 
 // `core`: an address is a value; the sockets are in `std::net`.
 use core::net::{IpAddr, Ipv6Addr};

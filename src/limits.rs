@@ -53,7 +53,7 @@ pub const PACKET_EXCERPT_CHARS: usize = 24;
 /// Characters of a room's name: each record of a capture carries it. Beyond: the server does not
 /// start, and a path below a longer name is unknown.
 pub const ROOM_NAME_CHARS: usize = 32;
-/// Rows of all code tables together. Beyond: the server rejects the tables at startup.
+/// Rows of all packet tables together. Beyond: the server rejects the tables at startup.
 pub const TABLE_ROWS: usize = 1024;
 
 // ---- session: what a client may say ---------------------------------------------------------
@@ -73,8 +73,9 @@ pub const MAP_PING_INTERVAL: Duration = Duration::from_millis(1000);
 /// Shortest time between two clan commands of one player: each change is sent to every client.
 /// Earlier commands are dropped and counted.
 pub const CLAN_INTERVAL: Duration = Duration::from_millis(250);
-/// Join requests that a clan's owner is shown at a time. The others follow as these are answered.
-pub const CLAN_ASKS_TOLD: usize = 20;
+/// Join requests that a clan's owner is shown at once. Further requests are shown as these are
+/// answered.
+pub const CLAN_REQUESTS_SHOWN: usize = 20;
 /// Shortest time between two messages that tell a client which clans were founded or dissolved and
 /// which clans the players in view belong to. A player may change clans four times a second, and
 /// every client is informed. Changes in between are sent together.
@@ -82,8 +83,8 @@ pub const CLAN_NEWS_EVERY: Duration = Duration::from_millis(1000);
 /// Average bytes per second about clans that one client is sent: sixty players who found and
 /// leave clans use all of it. Beyond: the changes are sent later, together.
 pub const CLAN_NEWS_BYTES_PER_SECOND: u32 = 1000;
-/// How far beyond that rate a client is still told at once that it joined or left a clan. The
-/// longest member list uses three seconds of it.
+/// How far beyond that rate a client is still informed at once that it joined or left a clan. The
+/// longest member list uses three seconds of this credit.
 pub const CLAN_OWN_CREDIT: Duration = Duration::from_millis(4000);
 /// Messages a second that one client may send in the long run. Real MooMoo servers kick at 120.
 /// Beyond the burst: close 1008.
@@ -106,8 +107,8 @@ pub const HELLO_TIME: Duration = Duration::from_secs(10);
 
 // ---- net: connections -----------------------------------------------------------------------
 
-/// Connections waiting to be accepted. `std` requests 128, with which 9,900 connects take 52 s
-/// instead of 0.8 s.
+/// Connections waiting to be accepted. `std` requests 128, with which 9,900 simultaneous connection
+/// attempts take 52 s instead of 0.8 s.
 pub const LISTEN_BACKLOG: i32 = 4096;
 /// Clients after the handshake, unless `--max-clients` says otherwise. An address that already has
 /// clients gets another only while it has fewer than there are free places, which leaves room for
@@ -200,7 +201,7 @@ pub const ADDRESS_JOINS_BURST: u32 = 128;
 /// Rate limit of one address, as a multiple of one client's, for the chat lines, map pings and clan
 /// commands of all its clients together, unless `--address-budgets off` lifts it. Beyond: rejected
 /// and counted.
-pub const ADDRESS_SAYS_AS_CLIENTS: u32 = 4;
+pub const ADDRESS_ACTION_RATE_FACTOR: u32 = 4;
 /// Addresses whose budgets are kept, at 80 bytes each; full budgets are not kept. Beyond: an eighth
 /// of all are forgotten at once, those that have spent the least first.
 pub const BUDGET_ADDRESSES: usize = 16 * 1024;
@@ -237,9 +238,9 @@ pub const ECHO_WRITE_TIME: Duration = Duration::from_secs(30);
 
 // ---- net: the operator's console ------------------------------------------------------------
 
-/// Bytes of one operator line. The longest that the world accepts, `say` with 60 characters, is
-/// under 300. Beyond: refused.
-pub const ORDER_BYTES: usize = 512;
+/// Bytes of one line of the operator. The longest line that the world accepts, `say` with 60
+/// characters, has under 300. Beyond: the command is rejected.
+pub const OPERATOR_LINE_BYTES: usize = 512;
 /// Bytes of the body of a request to `/admin`: a page of lines. Beyond: 413.
 pub const ADMIN_BODY_BYTES: usize = 4 * 1024;
 /// Lines of one request to `/admin`, because each may wait for a tick. Beyond: 413.
@@ -258,16 +259,16 @@ pub const ADMIN_FAILURE_TIME: Duration = Duration::from_secs(60);
 /// Addresses whose wrong tokens are remembered. Beyond: the address whose count began first is
 /// forgotten.
 pub const ADMIN_FAILURE_ADDRESSES: usize = 1024;
-/// Operator questions that wait for a room. Beyond: refused; the operator may repeat the
-/// question.
+/// Questions of the operator that wait for a room. Beyond: the operator gets an error, and may ask
+/// again.
 pub const INQUIRIES: usize = 64;
 /// Time to wait for a room's answer, which comes with the next tick unless the machine is
 /// overloaded. Beyond: the operator gets an error.
 pub const ANSWER_TIME: Duration = Duration::from_secs(5);
-/// Bytes of a file to restore: a world with three players has 25 kB, so thousands of players fit.
+/// Bytes of a file to restore: a world with three players takes 25 kB, so thousands of players fit.
 /// Beyond: the server does not start.
 pub const RESTORE_BYTES: u64 = 64 * 1024 * 1024;
-/// Addresses, or /64 of IPv6, that the operator bans. Beyond: refused.
+/// Addresses, or /64 of IPv6, that the operator bans. Beyond: the command is rejected.
 pub const BANS: usize = 4096;
 
 // ---- capture: files for Wireshark -----------------------------------------------------------
@@ -286,7 +287,8 @@ pub const CAPTURE_BUFFER_BYTES: usize = 256 * 1024;
 /// Size of a capture file in millions of bytes, unless `--capture-file-mb` says otherwise:
 /// Wireshark opens it in a minute. Beyond: the next file.
 pub const CAPTURE_FILE_MB: u64 = 1_000;
-/// Bytes of a capture that is read back: the whole file is held in memory. Beyond: refused.
+/// Bytes of a capture that is read back: the whole file is held in memory. Beyond: the file is not
+/// read.
 pub const CAPTURE_READ_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 /// Files of one capture. Beyond: the capture ends.
 pub const CAPTURE_FILES: u32 = 9_999;
@@ -304,15 +306,15 @@ pub const CAPTURE_END_TIME: Duration = Duration::from_secs(1);
 /// Watchers of `/wire` at once, half of them for one address: the server copies the bytes of a
 /// client separately for each watcher. Beyond: 503.
 pub const WATCHERS: usize = 8;
-/// Bytes that wait in the tap for a watcher: half a second of the most crowded screen. Beyond: left
-/// out, counted and shown.
+/// Bytes that wait in the tap for a watcher: half a second of the most crowded screen. Beyond:
+/// omitted, counted and reported to the watcher.
 pub const WIRE_TAP_BYTES: usize = 512 * 1024;
 /// A watcher's turn: it is sent updates at most 20 times a second, and its requests are read at
 /// least that often.
 pub const WIRE_TURN: Duration = Duration::from_millis(50);
 /// Shortest wait for a watcher's request, even after a long turn: a socket reads a timeout of zero
 /// as no timeout.
-pub const WIRE_WISH_TIME: Duration = Duration::from_millis(1);
+pub const WIRE_READ_TIME_LEAST: Duration = Duration::from_millis(1);
 /// Time between two client lists for a watcher, if the list has changed.
 pub const WIRE_CLIENTS_EVERY: Duration = Duration::from_millis(500);
 /// Clients in a watcher's list. Beyond: only the most recent ones.
@@ -327,15 +329,15 @@ pub const INSPECTOR_FRAMES: usize = 4096;
 /// Bytes of these frames: about ten seconds of the most crowded screen. Beyond: the oldest are
 /// dropped.
 pub const INSPECTOR_RING_BYTES: usize = 2 * 1024 * 1024;
-/// Kinds of packets that the inspector counts in a second, and fields of each: the largest has under
-/// 40. Beyond: counted as `other`.
+/// Kinds of packets that the inspector counts in a second, and fields of each: the largest packet
+/// has under 40. Beyond: counted as `other`.
 pub const INSPECTOR_KINDS: usize = 64;
 
 // ---- client: a connection of our own --------------------------------------------------------
 
 /// Time for connecting, and for a server to answer the request. Beyond: the client gives up.
 pub const DIAL_TIME: Duration = Duration::from_secs(10);
-/// Silence after which `echo --connect` gives up its server: as long as common proxies wait.
+/// Silence after which `echo --connect` gives up on its server: as long as common proxies wait.
 pub const CLIENT_SILENCE: Duration = Duration::from_secs(60);
 /// Time that a server has to end the connection once both ends have closed: RFC 6455 section 7.1.1
 /// asks the server to end it first. Beyond: the client ends it.
@@ -365,16 +367,18 @@ pub const EXPLAIN_GUESS_BEHIND: usize = 8;
 // ---- cli: explain ---------------------------------------------------------------------------
 
 /// Bytes of a capture that `explain` reads: it is held in memory as a whole, with a list of its
-/// packets. Beyond: refused.
+/// packets. Beyond: the file is not read.
 pub const EXPLAIN_BYTES: u64 = 512 * 1024 * 1024;
 /// Bytes of a file or of standard input that is not a capture: pasted text, or a session in
-/// hexadecimal. Its drawing is a hundred times as long, which nobody reads. Beyond: refused.
+/// hexadecimal. Its drawing is a hundred times as long, which nobody reads. Beyond: the input is
+/// not read.
 pub const EXPLAIN_PASTED_BYTES: u64 = 8 * 1024 * 1024;
 
 // ---- cli: talk ------------------------------------------------------------------------------
 
 /// Bytes of one line typed at `talk`: the longest message that the server accepts fits, in
-/// hexadecimal with blanks, and somewhat longer ones to try its limit. Beyond: refused.
+/// hexadecimal with spaces, and somewhat longer ones to try the limit. Beyond: the line is
+/// rejected.
 pub const TALK_LINE_BYTES: usize = 64 * 1024;
 /// Time that `expect` waits by default. Beyond: the script fails.
 pub const TALK_EXPECT_TIME: Duration = Duration::from_secs(5);
@@ -442,12 +446,12 @@ pub const PLAYER_NUMBER_REST_LEAST: Duration = Duration::from_secs(2);
 /// Player commands that wait for the world, over all clients: 2,000 clients that send 120 messages
 /// a second, each scheduled 0.1 s ahead, have at most 24,000 waiting. An address with `k` waiting
 /// commands gets another only while `k` is below the room left, so that a few addresses cannot fill
-/// the inbox. Beyond: dropped and counted.
+/// the inbox. Beyond: rejected and counted.
 pub const INBOX_COMMANDS: usize = 48 * 1024;
 /// Operator commands, joins and leaves among them, in one tick: together with [`INBOX_COMMANDS`]
 /// they fit the 65,535 commands of one command frame. Beyond: moved to the next tick, in order.
 pub const OPERATOR_COMMANDS_PER_TICK: usize = 16 * 1024 - 1;
-/// Commands of one player in one tick. Beyond: dropped and counted.
+/// Commands of one player in one tick. Beyond: rejected and counted.
 pub const COMMANDS_PER_PLAYER_TICK: usize = 16;
 /// Bytes of the events of one room that wait for a fan-out worker: half a minute of a crowded fight,
 /// with 100 events a tick. Beyond: the worker's clients in that room are closed with 1013
@@ -461,12 +465,15 @@ pub const WORKER_IDLE: Duration = Duration::from_millis(100);
 const _: () = {
     assert!(CONTROL_PAYLOAD_BYTES < 126, "RFC 6455 5.5: a control frame has a 7-bit length");
     assert!(TARGET_BYTES < HEAD_BYTES);
-    assert!(MESSAGE_BYTES < CLIENT_BYTES_BURST as usize, "one full message must pass the byte budget");
+    assert!(MESSAGE_BYTES < CLIENT_BYTES_BURST as usize, "the longest message must fit the byte budget");
     assert!(READ_BYTES < CLIENT_STACK_BYTES / 8);
-    assert!(PING_EVERY.as_secs() <= 25, "nginx and HAProxy drop idle tunnels after 60 s: two pings must fit");
+    assert!(
+        PING_EVERY.as_secs() <= 25,
+        "nginx and HAProxy drop idle tunnels after 60 s: two pings must fit in that time"
+    );
     assert!(SILENCE.as_secs() > 3 * PING_EVERY.as_secs());
     assert!(HEADS_PENDING_PER_ADDRESS < HEADS_PENDING);
-    assert!(DISPLACED_TIME.as_millis() < STOP_TIME.as_millis(), "a stop joins the listener");
+    assert!(DISPLACED_TIME.as_millis() < STOP_TIME.as_millis(), "a stop waits for the listener");
     assert!(
         ADDRESS_CLIENTS_BURST as usize > CLIENTS_PER_ADDRESS
             && ADDRESS_JOINS_BURST as usize > CLIENTS_PER_ADDRESS
@@ -475,10 +482,10 @@ const _: () = {
     assert!(PLAYER_NUMBER_REST_LEAST.as_millis() > COMMAND_AHEAD_MS as u128);
     assert!(PLAYER_NUMBER_REST_LEAST.as_millis() < PLAYER_NUMBER_REST.as_millis());
     assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());
-    assert!(ORDER_BYTES < ADMIN_BODY_BYTES);
+    assert!(OPERATOR_LINE_BYTES < ADMIN_BODY_BYTES);
     assert!(
         ECHO_COPIES * ECHO_MESSAGE_BYTES_MOST <= ECHO_MEMORY_BYTES,
-        "there is room for one client at least"
+        "at least one client must fit in memory"
     );
     assert!(EXPLAIN_PASTED_BYTES < EXPLAIN_BYTES);
     assert!(TALK_LINE_BYTES > 4 * MESSAGE_BYTES, "the longest message can be typed in hexadecimal");

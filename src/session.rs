@@ -19,7 +19,7 @@ pub use breach::Breach;
 pub use memory::Saved;
 
 use crate::limits;
-use crate::packet::client_packet::{ClanWish, Mode};
+use crate::packet::client_packet::{ClanAction, Mode};
 use crate::packet::{ClientPacket, ServerPacket};
 use crate::world::{Action, Angle, Command, PlayerId, Selection, rules, text};
 
@@ -60,7 +60,7 @@ type Useless = (&'static str, Option<&'static str>);
 const PACES: [(Duration, &str, &str); 3] = [
     (limits::CHAT_INTERVAL, "chat_too_soon", "wait half a second between two chat lines"),
     (limits::MAP_PING_INTERVAL, "map_ping_too_soon", "wait a second between two map pings"),
-    (limits::CLAN_INTERVAL, "clan_too_soon", "wait a quarter of a second between two clan requests"),
+    (limits::CLAN_INTERVAL, "clan_too_soon", "wait a quarter of a second between two clan commands"),
 ];
 const CHAT: usize = 0;
 const MAP_PING: usize = 1;
@@ -90,8 +90,8 @@ pub struct Session {
 pub const NATIVE_VERSION: u16 = 1;
 
 const _: () = {
-    assert!(limits::NAME_CHARS == rules::NAME_CHARS, "what the tables promise, the world takes");
-    assert!(limits::CHAT_CHARS == rules::CHAT_CHARS, "what the tables promise, the world takes");
+    assert!(limits::NAME_CHARS == rules::NAME_CHARS, "the packet tables and the world agree on the maximum");
+    assert!(limits::CHAT_CHARS == rules::CHAT_CHARS, "the packet tables and the world agree on the maximum");
 };
 
 impl Session {
@@ -175,7 +175,7 @@ impl Session {
                 (sequence, tick, number(choice).map(|choice| Action::Upgrade { choice }))
             }
             ClientPacket::Chat { sequence, tick, text } => (sequence, tick, self.chat(&text, now)),
-            ClientPacket::Clan { sequence, tick, wish } => (sequence, tick, self.clan(wish, now)),
+            ClientPacket::Clan { sequence, tick, action } => (sequence, tick, self.clan(action, now)),
             ClientPacket::MapPing { sequence, tick } => {
                 (sequence, tick, self.pace(MAP_PING, now).map(|()| Action::Ping))
             }
@@ -233,16 +233,16 @@ impl Session {
     }
 
     /// Names are cleaned as chat is; the world rejects the empty rest of a name of only spaces.
-    fn clan(&mut self, wish: ClanWish, now: Duration) -> Result<Action, Useless> {
+    fn clan(&mut self, action: ClanAction, now: Duration) -> Result<Action, Useless> {
         self.pace(CLAN, now)?;
         let cleaned = |name: &str| text::clean_clan_name(name).unwrap_or_default();
         let number = |player: u32| PlayerId(u16::try_from(player).unwrap_or(u16::MAX));
-        Ok(match wish {
-            ClanWish::Create { name } => Action::ClanCreate { name: cleaned(&name) },
-            ClanWish::Leave => Action::ClanLeave,
-            ClanWish::Request { name } => Action::ClanRequest { name: cleaned(&name) },
-            ClanWish::Answer { player, accept } => Action::ClanAnswer { player: number(player), accept },
-            ClanWish::Kick { player } => Action::ClanKick { player: number(player) },
+        Ok(match action {
+            ClanAction::Create { name } => Action::ClanCreate { name: cleaned(&name) },
+            ClanAction::Leave => Action::ClanLeave,
+            ClanAction::Request { name } => Action::ClanRequest { name: cleaned(&name) },
+            ClanAction::Answer { player, accept } => Action::ClanAnswer { player: number(player), accept },
+            ClanAction::Kick { player } => Action::ClanKick { player: number(player) },
         })
     }
 

@@ -195,7 +195,7 @@ local RULES = {
     close_reason_not_utf8 = { "RFC 6455 section 8.1", "close 1007 inconsistent data", "The reason for closing is not UTF-8." },
     packet_truncated = { "PROTOCOL.md", "close 1007 inconsistent data", "the message ends within a value" },
     packet_reserved_byte = { "PROTOCOL.md", "close 1007 inconsistent data", "the byte c1 is never used in MessagePack" },
-    packet_declared_size = { "PROTOCOL.md", "close 1007 inconsistent data", "a length is larger than the bytes that follow it" },
+    packet_declared_size = { "PROTOCOL.md", "close 1007 inconsistent data", "a length is greater than the number of bytes that follow it" },
     packet_invalid_utf8 = { "PROTOCOL.md", "close 1007 inconsistent data", "text is not UTF-8" },
     packet_trailing_bytes = { "PROTOCOL.md", "close 1007 inconsistent data", "bytes follow the message's only value" },
     packet_duplicate_key = { "PROTOCOL.md", "close 1007 inconsistent data", "a map has the same key twice" },
@@ -1718,7 +1718,7 @@ local EXPERT_OF = {
 local INFO_CHARS = 160
 
 -- Rules that are not of the table: their answers are no close frame, or none of MessagePack's.
-RULES.frame_kind = { "PROTOCOL.md", "close 1003", "this endpoint accepts only the other frame type, binary or text" }
+RULES.frame_kind = { "PROTOCOL.md", "close 1003", "the frame type does not match the endpoint: send text frames with ?format=json, otherwise binary frames" }
 RULES.wrong_arguments = { "PROTOCOL.md", "the packet is dropped", "" }
 RULES.unknown_code = { "PROTOCOL.md", "the packet is dropped", "" }
 
@@ -2222,7 +2222,7 @@ do
         rule = request_rule(head)
         if rule then return rule end
         if not has_token(head, "upgrade", "websocket") and not head["sec-websocket-key"] then
-            -- A page. The server takes an order of the operator's with POST.
+            -- A page. The server accepts operator commands with POST.
             return head.method ~= "GET" and head.method ~= "HEAD" and "method_not_get" or nil
         end
         local key = head["sec-websocket-key"]

@@ -1,8 +1,8 @@
 //! The older format, pcap, as tcpdump writes it: read only.
 //!
 //! ```text
-//!   magic 4 · version 2+2 · zone 4 · accuracy 4 · longest 4 · link 4     then, for each packet:
-//!   seconds 4 · micro- or nanoseconds 4 · bytes here 4 · bytes it had 4 · its bytes
+//!   magic 4 · version 2+2 · time zone 4 · accuracy 4 · snapshot length 4 · link type 4     then, for each packet:
+//!   seconds 4 · micro- or nanoseconds 4 · captured length 4 · original length 4 · captured bytes
 //! ```
 //!
 //! A file of this format begins with one of four magic numbers. A packet that is shorter than it

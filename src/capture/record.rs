@@ -1,5 +1,5 @@
-//! The content of a capture's second interface: the world itself, so that its ticks can be replayed
-//! again.
+//! The records on a capture's second interface: the world itself, so that its ticks can be
+//! replayed.
 //!
 //! The bytes of a packet of [`super::packet::LINK_WORLD`] decode to the name of a room, empty for
 //! the default room, and its [`Record`], and back. Snapshots and command frames stay opaque here;
@@ -8,7 +8,7 @@
 //! ```text
 //!    0         1      2
 //!    +---------+------+------+---------------
-//!    | version | kind | room | the kind's own           numbers: least significant byte first
+//!    | version | kind | room | fields of the kind       numbers: least significant byte first
 //!    | u8 = 3  | u8   | text |                          text: length u8, UTF-8
 //!    +---------+------+------+---------------
 //!
@@ -129,7 +129,7 @@ impl fmt::Display for RecordError {
             RecordError::Kind(kind) => write!(out, "unknown kind of record: {kind}"),
             RecordError::Truncated => out.write_str("the record is too short"),
             RecordError::Trailing(bytes) => write!(out, "the record has {bytes} extra bytes at its end"),
-            RecordError::Text => out.write_str("a text of the record is not UTF-8"),
+            RecordError::Text => out.write_str("a string in the record is not UTF-8"),
             RecordError::Part(part) => write!(out, "part {part} is greater than the number of parts"),
         }
     }

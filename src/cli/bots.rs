@@ -40,8 +40,8 @@ pub struct BotsArgs {
     /// repeating the flag.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     dialect: Vec<String>,
-    /// Source addresses of the bots; x and y are replaced by numbers. Default for a server on this
-    /// machine: 127.0.x.y.
+    /// Source addresses of the bots: a pattern in which x and y are replaced by numbers. Default
+    /// for a server on this machine: 127.0.x.y.
     #[arg(long, value_name = "PATTERN")]
     source: Option<Source>,
     /// Stand still and send no chat.
@@ -57,16 +57,17 @@ pub struct BotsArgs {
     /// --count clients at once. Only against a server on this machine.
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     hostile: Option<Kind>,
-    /// Attack the server with --count concurrent clients (churn and reconnect: --count connections
-    /// per second), then print what the attack achieved. Only against a server on this machine.
+    /// Attack the server with --count concurrent clients, then print what the attack achieved. For
+    /// churn and reconnect, --count is the number of connections per second. Only against a server
+    /// on this machine.
     #[arg(long, value_name = "KIND", value_parser = attack_kinds(), conflicts_with = "hostile")]
     attack: Option<Attack>,
     /// Number of source addresses of --attack, used in turn. Default: one address for every 16
     /// connections.
     #[arg(long, value_name = "COUNT", requires = "attack", value_parser = clap::value_parser!(u32).range(1..=64_768))]
     addresses: Option<u32>,
-    /// Run a server at URL that accepts and discards everything, as a baseline for --attack. Runs
-    /// until interrupted; port 0 picks a free port.
+    /// Instead of bots, run a server at URL that accepts and discards everything, as a baseline for
+    /// --attack. It runs until interrupted; port 0 picks a free port.
     #[arg(long, conflicts_with_all = ["hostile", "attack"])]
     sink: bool,
     /// Print one line of JSON for each dialect.
@@ -132,7 +133,7 @@ pub fn run(args: &BotsArgs) -> Result<(), Failure> {
     let disconnects: u64 = reports.iter().map(Report::disconnects).sum();
     let absent: usize = reports.iter().map(|report| report.bots - report.playing).sum();
     let all_over = all_over(&reports, time).unwrap_or_default();
-    Err(format!("{all_over}{errors} errors, {disconnects} disconnects, {absent} never played"))
+    Err(format!("{all_over}{errors} errors, {disconnects} disconnects, {absent} bots never played"))
 }
 
 /// The text for a run that ended with its last connection instead of after its time: how all

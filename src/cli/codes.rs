@@ -1,4 +1,4 @@
-//! `tickwire codes`: the packet tables, the `--codes` folder, and the choice of a dialect.
+//! `tickwire codes`: the packet tables, the `--codes` directory, and the choice of a dialect.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,10 +39,11 @@ pub fn run(args: &CodesArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The built-in tables, or those of a folder: every `.tsv` file in it, in the order of their names.
+/// The built-in tables, or those of a directory: every `.tsv` file in it, in the order of the file
+/// names.
 ///
-/// # Errors
-/// The folder or a file cannot be read, or a table is bad: file, line and reason.
+/// # Errors The directory or a file cannot be read, or a table is invalid; the message names the
+/// file, the line and the reason.
 pub fn load(folder: Option<&Path>) -> Result<Arc<Codes>, Failure> {
     let Some(folder) = folder else { return Ok(Codes::builtin()) };
     let unreadable = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());

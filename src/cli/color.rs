@@ -1,7 +1,6 @@
 //! `--color`: whether the output has colours.
 //!
-//! The flag takes precedence over `NO_COLOR`, and `NO_COLOR` over whether standard output is a
-//! terminal.
+//! The flag takes precedence over `NO_COLOR`, and `NO_COLOR` over the check for a terminal.
 
 use std::io::{self, IsTerminal};
 

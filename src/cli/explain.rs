@@ -31,11 +31,11 @@ const NAME_CHARS: usize = 255;
 /// Options of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The bytes in hex, optionally separated by spaces, colons, `0x` or line breaks; or a file, or -
-    /// for standard input. A file may be a capture, raw bytes, or text with only hex in it, where >
-    /// starts a line sent by the client and < a line sent by the server. If a file has these
-    /// digits as its name, the file is read and a note says so; to explain the digits instead, put
-    /// a space before them.
+    /// The bytes in hex, with or without `0x`, optionally separated by spaces, colons, commas or
+    /// line breaks; or a file, or - for standard input. A file may be a capture, raw bytes, or text
+    /// that contains only hex, in which > begins a line of bytes from the client and < a line from
+    /// the server. If a file has these digits as its name, the file is read and a note says so; to
+    /// explain the digits instead, put a space before them.
     #[arg(required = true, value_name = "HEX|-|FILE")]
     what: Vec<String>,
     /// Dialect of the packets: native, legacy, letters, letters-2024 or letters-2023. Default: the
@@ -45,7 +45,7 @@ pub struct ExplainArgs {
     dialect: Option<String>,
     /// Sender of the bytes: client or server. Default: masked frames are from a client, unmasked
     /// frames from a server.
-    #[arg(long, value_name = "WHO", value_parser = ["client", "server"])]
+    #[arg(long, value_name = "SENDER", value_parser = ["client", "server"])]
     from: Option<String>,
     /// Directory of `.tsv` packet tables to use instead of the built-in tables.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]

@@ -61,7 +61,7 @@ enum Command {
     /// written.
     Replay(replay::ReplayArgs),
     /// Simulate a whole server in virtual time, from a seed, and check every invariant. The
-    /// simulation includes rooms, bots that check what they receive, and failing connections.
+    /// simulation includes rooms, bots that check everything they receive, and failing connections.
     Simulate(simulate::SimulateArgs),
     /// Print the packet tables in use.
     Codes(codes::CodesArgs),

@@ -49,7 +49,7 @@ pub struct ReplayArgs {
 }
 
 /// Why there is no report.
-enum Refusal {
+enum NoReport {
     Unreadable(Failure),
     NotReplayable(NotReplayable),
 }
@@ -67,11 +67,11 @@ pub fn run(args: &ReplayArgs) -> ExitCode {
         }
         Err(refusal) => {
             match refusal {
-                Refusal::NotReplayable(reason) if args.json => {
+                NoReport::NotReplayable(reason) if args.json => {
                     print(&format!("{:#}\n", refused_as_json(&reason)))
                 }
-                Refusal::NotReplayable(reason) => print(&format!("not replayable: {reason}\n")),
-                Refusal::Unreadable(reason) => tell_error(&reason),
+                NoReport::NotReplayable(reason) => print(&format!("not replayable: {reason}\n")),
+                NoReport::Unreadable(reason) => tell_error(&reason),
             }
             ExitCode::from(NO_VERDICT)
         }
@@ -85,12 +85,12 @@ pub fn run(args: &ReplayArgs) -> ExitCode {
     }
 }
 
-fn report(args: &ReplayArgs) -> Result<Vec<(String, Report)>, Refusal> {
-    let codes = codes::load(args.codes.as_deref()).map_err(Refusal::Unreadable)?;
-    let bytes = read(&args.file).map_err(Refusal::Unreadable)?;
-    let unreadable = |error| Refusal::Unreadable(format!("{}: {error}", name(&args.file)));
+fn report(args: &ReplayArgs) -> Result<Vec<(String, Report)>, NoReport> {
+    let codes = codes::load(args.codes.as_deref()).map_err(NoReport::Unreadable)?;
+    let bytes = read(&args.file).map_err(NoReport::Unreadable)?;
+    let unreadable = |error| NoReport::Unreadable(format!("{}: {error}", name(&args.file)));
     let capture = capture::read(&bytes).map_err(unreadable)?;
-    replay::replay(&capture, &|head| Endpoint::find(&codes, head).ok()).map_err(Refusal::NotReplayable)
+    replay::replay(&capture, &|head| Endpoint::find(&codes, head).ok()).map_err(NoReport::NotReplayable)
 }
 
 /// Reads a whole file, pipe or standard input, up to the bound.

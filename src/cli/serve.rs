@@ -62,7 +62,7 @@ pub struct ServeArgs {
           env = "TICKWIRE_MAX_CLIENTS_PER_ADDRESS")]
     max_clients_per_address: usize,
     /// Whether all clients of one address share rate limits for connecting, joining, chat, map
-    /// pings and clan requests: on or off. Turn this off for a classroom behind one address.
+    /// pings and clan commands: on or off. Turn this off for a classroom behind one address.
     /// --max-clients-per-address applies in either case.
     #[arg(long, value_name = "SWITCH", default_value = "on", env = "TICKWIRE_ADDRESS_BUDGETS", value_parser = switch,
           action = clap::ArgAction::Set)]
@@ -73,8 +73,8 @@ pub struct ServeArgs {
     /// which a client can connect: a trusted peer can claim any client address.
     #[arg(long, value_name = "ADDRESS[/PREFIX]", env = "TICKWIRE_TRUSTED_PROXY", value_delimiter = ',')]
     trusted_proxy: Vec<Network>,
-    /// Delay, in ticks, of a command that does not say in which tick to execute it, because its
-    /// dialect has no field for that; at most one second.
+    /// Delay, in ticks, before a command is executed if it does not name a tick (the MooMoo
+    /// dialects have no field for one); at most one second.
     #[arg(long, value_name = "TICKS", default_value = "0", env = "TICKWIRE_COMMAND_DELAY_TICKS")]
     command_delay_ticks: u32,
     /// Origin whose pages may connect, such as `https://example.org`; may be repeated or
@@ -88,11 +88,11 @@ pub struct ServeArgs {
     /// of this machine cannot see. Default: a new token, printed at startup.
     #[arg(long, value_name = "TOKEN", env = "TICKWIRE_ADMIN_TOKEN", hide_env_values = true)]
     admin_token: Option<Given>,
-    /// Directory in which the operator's command `save` writes the world.
+    /// Directory in which the operator command `save` writes the world.
     #[arg(long, value_name = "DIR", default_value = ".", env = "TICKWIRE_SAVE_DIR")]
     save_dir: PathBuf,
-    /// File written by `save` from which to restore the world. Its seed, map and tick rate override
-    /// the flags; its players are removed.
+    /// File written by `save` from which to restore the world. The seed, map size and tick rate in
+    /// the file override the flags; the players in it are removed.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_RESTORE")]
     restore: Option<PathBuf>,
     /// Capture all traffic to this file, for Wireshark. With `-`, the capture goes to standard
@@ -131,14 +131,14 @@ impl fmt::Debug for Given {
 
 fn tick_hz(text: &str) -> Result<TickHz, String> {
     let hz: u32 = text.parse().map_err(|_| "not a number".to_owned())?;
-    TickHz::try_from(hz).map_err(|_| "the tick rate must be 15, 20, 30 or 60".to_owned())
+    TickHz::try_from(hz).map_err(|_| "must be 15, 20, 30 or 60".to_owned())
 }
 
 fn switch(text: &str) -> Result<bool, String> {
     match text {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err("on or off".to_owned()),
+        _ => Err("must be on or off".to_owned()),
     }
 }
 
@@ -160,7 +160,7 @@ fn restore(file: &Path) -> Result<World, Failure> {
     let failure = |error: &dyn fmt::Display| format!("--restore {}: {error}", file.display());
     let about = fs::metadata(file).map_err(|error| failure(&error))?;
     if !about.is_file() || about.len() > limits::RESTORE_BYTES {
-        return Err(failure(&format!("not a file of at most {} bytes", limits::RESTORE_BYTES)));
+        return Err(failure(&format!("must be a regular file of at most {} bytes", limits::RESTORE_BYTES)));
     }
     let bytes = fs::read(file).map_err(|error| failure(&error))?;
     let world = World::restore(&bytes).map_err(|error| failure(&error))?;
@@ -182,7 +182,7 @@ fn serve(config: Config, world: World, args: &ServeArgs) -> Result<(), Failure> 
     ctrlc::set_handler(move || {
         let _ = stop.send(());
     })
-    .map_err(|error| format!("signals: {error}"))?;
+    .map_err(|error| format!("cannot handle signals: {error}"))?;
     let bind = config.bind;
     let (tick, players) = (world.tick(), world.player_count());
     let server = Server::start_from(config, world).map_err(|error| match error.kind() {
@@ -254,8 +254,8 @@ fn config(args: &ServeArgs) -> Result<Config, Failure> {
     })
 }
 
-/// The folder for captures started by an operator command: that of the command line's capture, or
-/// else that of `save`.
+/// The directory for captures started by an operator command: that of the command line's capture,
+/// or else that of `save`.
 fn capture_dir(args: &ServeArgs) -> PathBuf {
     let file = args.capture.as_deref().filter(|file| *file != Path::new(STDOUT));
     match file.and_then(Path::parent) {
@@ -279,7 +279,7 @@ fn banner(server: &Server, is_new_token: bool) -> String {
     text.push_str(&format!("  admin    http://{host}{}{token}\n", admin::PATH));
     let (identity, rates) = (config.identity, config.rates());
     text.push_str(&format!(
-        "\n  any other dialect with ?dialect=NAME, JSON instead of MessagePack with ?format=json\n\n  \
+        "\n  add ?dialect=NAME for another dialect, and ?format=json for JSON instead of MessagePack\n\n  \
          bind {address}, tick {} Hz, updates {} Hz (MooMoo dialects {} Hz), seed {}, map {} px,\n  \
          trusted proxies {},\n  this machine supports {},\n  \
          at most {} clients ({} per address, rate limits per address {}), command delay {} ticks, origins {}\n\n",

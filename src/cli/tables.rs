@@ -1,4 +1,4 @@
-//! Prints the code tables: for a terminal, for PROTOCOL.md, or for programs.
+//! Prints the packet tables: for a terminal, for PROTOCOL.md, or for programs.
 //!
 //! The text of [`Codes`] in a [`Format`] ends in a newline. PROTOCOL.md contains the Markdown form
 //! between markers, and a test compares the two.

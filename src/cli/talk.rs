@@ -17,8 +17,8 @@ use super::color::Color;
 use super::output::{Failure, print};
 use super::terminal::Lines;
 use crate::client::dial;
+use crate::client::talk::input::{self, Input, Speech};
 use crate::client::talk::live::Live;
-use crate::client::talk::order::{self, Order, Speech};
 use crate::client::url::Url;
 use crate::explain::paint::Paint;
 use crate::limits;
@@ -177,16 +177,16 @@ impl Talk<'_, '_> {
             return Err(format!("more than {} bytes", limits::TALK_LINE_BYTES));
         }
         let speech = Speech { dialect: self.live.dialect(), json: self.live.is_json() };
-        match order::parse(line, speech)? {
-            Order::Nothing => {}
-            Order::Quit => return Ok(false),
-            Order::Help => self.say(order::HELP),
-            Order::Packets => self.say(&self.packets()),
-            Order::Wait(time) => self.pause(time)?,
-            Order::Expect(name, time) => self.expect(&name, time)?,
+        match input::parse(line, speech)? {
+            Input::Nothing => {}
+            Input::Quit => return Ok(false),
+            Input::Help => self.say(input::HELP),
+            Input::Packets => self.say(&self.packets()),
+            Input::Wait(time) => self.pause(time)?,
+            Input::Expect(name, time) => self.expect(&name, time)?,
             _ if self.live.is_over() => return Err("the connection has ended".to_owned()),
-            Order::Frame(opcode, payload) => self.live.send(opcode, &payload).map_err(failure)?,
-            Order::Bytes(bytes) => self.live.send_bytes(&bytes).map_err(failure)?,
+            Input::Frame(opcode, payload) => self.live.send(opcode, &payload).map_err(failure)?,
+            Input::Bytes(bytes) => self.live.send_bytes(&bytes).map_err(failure)?,
         }
         Ok(true)
     }

@@ -2,9 +2,9 @@
 //! standard output, or to standard error if standard output carries a capture.
 //!
 //! Lines come from a terminal, a pipe or a file; a terminal gets a prompt. The end of the input
-//! ends only the console: a server started without input keeps running. At most
-//! [`limits::ORDER_BYTES`] of a line are kept, and the terminal is not read while another program
-//! is in its foreground.
+//! stops only the console: a server started without input keeps running. At most
+//! [`limits::OPERATOR_LINE_BYTES`] of a line are kept, and the console does not read the terminal
+//! while another program is in its foreground.
 
 use std::io::{self, ErrorKind, IsTerminal, Stdin};
 use std::thread;
@@ -30,7 +30,7 @@ pub fn start(console: Console, print: fn(&str)) -> Result<(), Failure> {
 fn run(console: &Console, print: fn(&str)) {
     let stdin = io::stdin();
     let is_terminal = stdin.is_terminal();
-    let (mut lines, mut buffer) = (Lines::default(), [0; limits::ORDER_BYTES]);
+    let (mut lines, mut buffer) = (Lines::default(), [0; limits::OPERATOR_LINE_BYTES]);
     if is_terminal {
         print("type help for a list of commands\n");
         print(PROMPT);
@@ -80,7 +80,7 @@ pub struct Lines {
 /// The operator's lines.
 impl Default for Lines {
     fn default() -> Lines {
-        Lines::within(limits::ORDER_BYTES)
+        Lines::within(limits::OPERATOR_LINE_BYTES)
     }
 }
 
@@ -137,9 +137,9 @@ mod tests {
 
     #[test]
     fn a_line_without_an_end_is_not_kept() {
-        let long = [vec![b'a'; 100 * limits::ORDER_BYTES], b"\nstats".to_vec()].concat();
+        let long = [vec![b'a'; 100 * limits::OPERATOR_LINE_BYTES], b"\nstats".to_vec()].concat();
         let heard = lines(&long);
-        assert_eq!(heard[0].len(), limits::ORDER_BYTES + 1, "one more than can be read");
+        assert_eq!(heard[0].len(), limits::OPERATOR_LINE_BYTES + 1, "one more than can be read");
         assert_eq!(heard[1], "stats");
     }
 }

@@ -1,4 +1,4 @@
-//! One bot: a link, a dialect, an observer and a policy put together, without I/O and without a clock.
+//! One bot: a link, a dialect, an observer and a policy, without I/O and without a clock.
 //!
 //! The driver passes in bytes, the end of bytes, and the time; the bot returns bytes to send. After each
 //! input, drain the output; call [`Bot::act`] about ten times a second. The observer sees every packet
@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::heard::Heard;
 use super::link::{Event, Link, LinkError};
 use super::picture::Picture;
-use super::policy::{Policy, Wish};
+use super::policy::{Intent, Policy};
 use crate::packet::client_packet::Mode;
 use crate::packet::{ClientPacket, Dialect, Direction, PacketError};
 use crate::session::NATIVE_VERSION;
@@ -98,7 +98,7 @@ pub struct Bot<O> {
     sequence: u32,
     nonce: u32,
     pinged: Option<Duration>,
-    wishes: Vec<Wish>,
+    intents: Vec<Intent>,
     /// The observer.
     pub observer: O,
 }
@@ -128,7 +128,7 @@ impl<O: Observer> Bot<O> {
             sequence: 0,
             nonce: 0,
             pinged: None,
-            wishes: Vec::new(),
+            intents: Vec::new(),
             observer,
         }
     }
@@ -155,7 +155,7 @@ impl<O: Observer> Bot<O> {
         self.take_events(now);
     }
 
-    /// Pings, respawns, and carries out the policy's wishes.
+    /// Pings, respawns, and carries out the policy's intents.
     pub fn act(&mut self, now: Duration) {
         if self.stage != Stage::Playing {
             return;
@@ -171,10 +171,10 @@ impl<O: Observer> Bot<O> {
         } else {
             self.returns = None;
         }
-        let mut wishes = std::mem::take(&mut self.wishes);
-        self.policy.decide(self.observer.picture(), now, &mut wishes);
-        wishes.drain(..).for_each(|wish| self.carry_out(wish));
-        self.wishes = wishes;
+        let mut intents = std::mem::take(&mut self.intents);
+        self.policy.decide(self.observer.picture(), now, &mut intents);
+        intents.drain(..).for_each(|intent| self.carry_out(intent));
+        self.intents = intents;
     }
 
     /// Waits, and enters again.
@@ -204,25 +204,25 @@ impl<O: Observer> Bot<O> {
         self.observer.moved(0, into.len() - before);
     }
 
-    fn carry_out(&mut self, wish: Wish) {
+    fn carry_out(&mut self, intent: Intent) {
         let sequence = self.is_native.then(|| {
             self.sequence += 1;
             self.sequence
         });
         let tick = None;
-        self.say(&match wish {
-            Wish::Walk(direction) => ClientPacket::Move { sequence, tick, direction },
-            Wish::Aim(heading) => ClientPacket::Aim { sequence, tick, heading },
-            Wish::Attack { on, heading } => {
+        self.say(&match intent {
+            Intent::Walk(direction) => ClientPacket::Move { sequence, tick, direction },
+            Intent::Aim(heading) => ClientPacket::Aim { sequence, tick, heading },
+            Intent::Attack { on, heading } => {
                 ClientPacket::Attack { sequence, tick, state: on, heading: Some(heading) }
             }
-            Wish::Select { id, is_weapon } => {
+            Intent::Select { id, is_weapon } => {
                 ClientPacket::Select { sequence, tick, id: id.into(), is_weapon }
             }
-            Wish::Upgrade(choice) => ClientPacket::Upgrade { sequence, tick, choice: choice.into() },
-            Wish::Clan(wish) => ClientPacket::Clan { sequence, tick, wish },
-            Wish::Ping => ClientPacket::MapPing { sequence, tick },
-            Wish::Chat(text) => ClientPacket::Chat { sequence, tick, text },
+            Intent::Upgrade(choice) => ClientPacket::Upgrade { sequence, tick, choice: choice.into() },
+            Intent::Clan(action) => ClientPacket::Clan { sequence, tick, action },
+            Intent::Ping => ClientPacket::MapPing { sequence, tick },
+            Intent::Chat(text) => ClientPacket::Chat { sequence, tick, text },
         });
     }
 

@@ -2,8 +2,8 @@
 //!
 //! A decoded packet becomes a [`Heard`], in which radians and 256ths of a turn are converted to
 //! binary angles (65,536 a turn) and positions are pixels. Arguments are found by their name in the
-//! table, never by position. [`Picture`](super::picture::Picture) puts them together. `parts` defines their components;
-//! `read` and `wild` convert them.
+//! table, never by position. [`Picture`](super::picture::Picture) assembles the values. `parts`
+//! defines their components; `read` and `wild` convert them.
 
 mod parts;
 mod read;

@@ -6,7 +6,7 @@
 //!
 //! Bytes and the end of bytes go in; [`Event`]s and bytes to send come out. After each input, take
 //! events until there is none, then drain the output. The link uses no socket and no clock, and
-//! knows no packet.
+//! does not decode packets.
 
 use std::fmt;
 

@@ -11,7 +11,7 @@ use super::heard::{
     Added, Animal, Clan, Enter, Heard, Kit, Object, Offers, OwnClan, Pose, Shown, Stock, Update,
 };
 use crate::packet::ClientPacket;
-use crate::packet::client_packet::ClanWish;
+use crate::packet::client_packet::ClanAction;
 use crate::world::rules::{self, CHOICE_ITEMS, Group};
 
 /// A known player.
@@ -138,7 +138,7 @@ impl Picture {
 
     /// Records a packet that the client sends.
     pub fn said(&mut self, packet: &ClientPacket<'_>) {
-        if let ClientPacket::Clan { wish: ClanWish::Answer { player, .. }, .. } = packet {
+        if let ClientPacket::Clan { action: ClanAction::Answer { player, .. }, .. } = packet {
             self.society.asks.retain(|asks| asks != player);
         }
     }

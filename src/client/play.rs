@@ -1,9 +1,9 @@
-//! A bot that plays: it walks to where others meet, gathers, builds, pursues nearby players and
+//! A bot that plays: it walks to a meeting point, gathers, builds, pursues nearby players and
 //! objects, attacks and shoots, and sometimes chats.
 //!
 //! Some bots are hunters; most are settlers, which strike back. The [`Picture`] and the time go in,
-//! [`Wish`]es come out. A bot thinks about five times a second, as a human player would. It handles
-//! no packets, reads no clock, and uses nothing that the picture does not hold.
+//! [`Intent`]s come out. A bot thinks about five times a second, as a human player would. It
+//! handles no packets, reads no clock, and knows only what the picture contains.
 
 mod company;
 mod craft;
@@ -23,7 +23,7 @@ use self::senses::{
 use super::dice::Dice;
 use super::heard::Object;
 use super::picture::{Known, Picture};
-use super::policy::{Policy, Tongue, Wish};
+use super::policy::{Intent, Policy, Tongue};
 use crate::world::rules::{self, AnimalKind};
 
 /// Time between two thoughts.
@@ -230,29 +230,29 @@ impl Player {
         self.walks.is_some() && way_px(me, self.place.0, self.place.1) < STUCK_PX
     }
 
-    /// Adds wishes only for changes to the current behaviour.
-    fn wish(&mut self, walk: Option<u16>, look: u16, attack: bool, wishes: &mut Vec<Wish>) {
+    /// Adds intents only for changes to the current behaviour.
+    fn intent(&mut self, walk: Option<u16>, look: u16, attack: bool, intents: &mut Vec<Intent>) {
         if self.walks != walk {
-            wishes.push(Wish::Walk(walk));
+            intents.push(Intent::Walk(walk));
         }
         let off = self.looks.map(|looks| looks.wrapping_sub(look));
         if off.is_none_or(|off| off.min(off.wrapping_neg()) > OFF) {
-            wishes.push(Wish::Aim(look));
+            intents.push(Intent::Aim(look));
             self.looks = Some(look);
         }
         if self.attacks != attack {
-            wishes.push(Wish::Attack { on: attack, heading: look });
+            intents.push(Intent::Attack { on: attack, heading: look });
         }
         (self.walks, self.attacks) = (walk, attack);
     }
 
     /// Selects the weapon that the goal needs.
-    fn arm(&mut self, picture: &Picture, wishes: &mut Vec<Wish>) {
+    fn arm(&mut self, picture: &Picture, intents: &mut Vec<Intent>) {
         let arm = self.goal.map_or(self.holds, |goal| arm_for(picture, goal));
         // An upgrade may have removed the selected weapon.
         if self.holds != arm && picture.kit.weapons.contains(&arm) {
             self.holds = arm;
-            wishes.push(Wish::Select { id: arm, is_weapon: true });
+            intents.push(Intent::Select { id: arm, is_weapon: true });
         }
     }
 
@@ -277,11 +277,11 @@ impl Player {
         }
     }
 
-    fn think(&mut self, picture: &Picture, me: &Known, now: Duration, wishes: &mut Vec<Wish>) {
-        if let Some(heading) = self.craft.work(picture, me, (self.holds, now), &mut self.dice, wishes) {
+    fn think(&mut self, picture: &Picture, me: &Known, now: Duration, intents: &mut Vec<Intent>) {
+        if let Some(heading) = self.craft.work(picture, me, (self.holds, now), &mut self.dice, intents) {
             self.looks = Some(heading);
         }
-        self.company.act(picture, now, &mut self.dice, wishes);
+        self.company.act(picture, now, &mut self.dice, intents);
         self.react(picture, me, now);
         let goal = self.goal.filter(|_| now < self.goal_ends);
         let mut target = goal.and_then(|goal| self.target(picture, me, goal));
@@ -290,7 +290,7 @@ impl Player {
             self.goal_ends = now + self.dice.between(PURPOSE[0], PURPOSE[1]);
             target = self.goal.and_then(|goal| self.target(picture, me, goal));
         }
-        self.arm(picture, wishes);
+        self.arm(picture, intents);
         // Without any object or player, the middle of the map is as good as anywhere.
         let middle_px = picture.map_size_px / 2.0;
         let nowhere = Target { x_px: middle_px, y_px: middle_px, reach_px: 0.0, swing_px: -1.0 };
@@ -306,13 +306,13 @@ impl Player {
                 self.goal = None;
             }
         }
-        self.wish(walk, look, strikes, wishes);
+        self.intent(walk, look, strikes, intents);
         self.place = (me.x_px, me.y_px);
     }
 }
 
 impl Policy for Player {
-    fn decide(&mut self, picture: &Picture, now: Duration, wishes: &mut Vec<Wish>) {
+    fn decide(&mut self, picture: &Picture, now: Duration, intents: &mut Vec<Intent>) {
         let Some(me) = picture.own() else {
             // Death ends everything that was under way.
             (self.goal, self.walks, self.looks, self.attacks) = (None, None, None, false);
@@ -321,9 +321,9 @@ impl Policy for Player {
         };
         if now >= self.thinks {
             self.thinks = now + self.dice.between(THOUGHT[0], THOUGHT[1]);
-            self.think(picture, me, now, wishes);
+            self.think(picture, me, now, intents);
         }
-        self.tongue.speak(&mut self.dice, now, wishes);
+        self.tongue.speak(&mut self.dice, now, intents);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Decides where a bot walks and looks, and what it says, from the [`Picture`] of the world and the
 //! time.
 //!
-//! The result is a list of [`Wish`]es, which [`super::bot`] turns into packets. A policy knows
+//! The result is a list of [`Intent`]s, which [`super::bot`] turns into packets. A policy knows
 //! nothing of packets, sockets or rules of the protocol, and reads no clock.
 
 use std::f64::consts::TAU;
@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use super::dice::Dice;
 use super::picture::{Known, Picture};
-use crate::packet::client_packet::ClanWish;
+use crate::packet::client_packet::ClanAction;
 
 /// What a body should do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wish {
+pub enum Intent {
     /// Walk in this direction, a binary angle; `None` stands still.
     Walk(Option<u16>),
     /// Look in this direction, a binary angle.
@@ -35,7 +35,7 @@ pub enum Wish {
     /// Take an upgrade that an age offers: weapons, then items from `rules::CHOICE_ITEMS` on.
     Upgrade(u8),
     /// Issue a clan command.
-    Clan(ClanWish),
+    Clan(ClanAction),
     /// Show the bot's position to its clan.
     Ping,
     /// Send this chat line.
@@ -44,9 +44,9 @@ pub enum Wish {
 
 /// Decides for one body.
 pub trait Policy: Send {
-    /// Called as soon as there is a body, and then at least about ten times a second. Wishes are
+    /// Called as soon as there is a body, and then at least about ten times a second. Intents are
     /// carried out in order.
-    fn decide(&mut self, picture: &Picture, now: Duration, wishes: &mut Vec<Wish>);
+    fn decide(&mut self, picture: &Picture, now: Duration, intents: &mut Vec<Intent>);
 }
 
 /// Stands still and says nothing.
@@ -54,7 +54,7 @@ pub trait Policy: Send {
 pub struct Still;
 
 impl Policy for Still {
-    fn decide(&mut self, _: &Picture, _: Duration, _: &mut Vec<Wish>) {}
+    fn decide(&mut self, _: &Picture, _: Duration, _: &mut Vec<Intent>) {}
 }
 
 /// Time between two changes of direction.
@@ -93,7 +93,7 @@ pub(super) struct Tongue {
 
 impl Tongue {
     /// Talks now and then.
-    pub(super) fn speak(&mut self, dice: &mut Dice, now: Duration, wishes: &mut Vec<Wish>) {
+    pub(super) fn speak(&mut self, dice: &mut Dice, now: Duration, intents: &mut Vec<Intent>) {
         // The first line comes at a random time of the first silence, so that a crowd does not talk
         // all at once.
         let first = dice.between(Duration::from_secs(2), SILENCE[1]);
@@ -101,7 +101,7 @@ impl Tongue {
         if now >= silence_ends {
             self.silence_ends = Some(now + dice.between(SILENCE[0], SILENCE[1]));
             let line = LINES[dice.below(LINES.len() as u32) as usize];
-            wishes.push(Wish::Chat(line.to_owned()));
+            intents.push(Intent::Chat(line.to_owned()));
         }
     }
 }
@@ -147,15 +147,15 @@ impl Wanderer {
 }
 
 impl Policy for Wanderer {
-    fn decide(&mut self, picture: &Picture, now: Duration, wishes: &mut Vec<Wish>) {
+    fn decide(&mut self, picture: &Picture, now: Duration, intents: &mut Vec<Intent>) {
         let Some(me) = picture.own() else { return };
         if now >= self.stride_ends {
             self.stride_ends = now + self.dice.between(STRIDE[0], STRIDE[1]);
             let direction = self.direction(picture, me);
-            wishes.push(Wish::Walk(direction));
-            wishes.push(Wish::Aim(direction.unwrap_or(self.dice.bits() as u16)));
+            intents.push(Intent::Walk(direction));
+            intents.push(Intent::Aim(direction.unwrap_or(self.dice.bits() as u16)));
         }
-        self.tongue.speak(&mut self.dice, now, wishes);
+        self.tongue.speak(&mut self.dice, now, intents);
     }
 }
 
@@ -170,14 +170,14 @@ mod tests {
         Picture { me: Some(1), players, others_in_view, ..Picture::new() }
     }
 
-    /// Carries out the wishes at walking speed for `seconds`; returns the final position.
+    /// Carries out the intents at walking speed for `seconds`; returns the final position.
     fn walk(wanderer: &mut Wanderer, mut picture: Picture, seconds: u64) -> (f64, f64) {
         let mut direction = None;
         for tenth in 0..seconds * 10 {
-            let mut wishes = Vec::new();
-            wanderer.decide(&picture, Duration::from_millis(tenth * 100), &mut wishes);
-            for wish in wishes {
-                if let Wish::Walk(walk) = wish {
+            let mut intents = Vec::new();
+            wanderer.decide(&picture, Duration::from_millis(tenth * 100), &mut intents);
+            for intent in intents {
+                if let Intent::Walk(walk) = intent {
                     direction = walk;
                 }
             }
@@ -213,13 +213,13 @@ mod tests {
 
     #[test]
     fn it_talks_rarely_and_not_without_a_body() {
-        let (mut wanderer, mut wishes) = (Wanderer::new(1, 1), Vec::new());
-        wanderer.decide(&Picture::new(), Duration::from_secs(100), &mut wishes);
-        assert_eq!(wishes, []);
+        let (mut wanderer, mut intents) = (Wanderer::new(1, 1), Vec::new());
+        wanderer.decide(&Picture::new(), Duration::from_secs(100), &mut intents);
+        assert_eq!(intents, []);
         for second in 0..600 {
-            wanderer.decide(&picture(100.0, 100.0, 20), Duration::from_secs(second), &mut wishes);
+            wanderer.decide(&picture(100.0, 100.0, 20), Duration::from_secs(second), &mut intents);
         }
-        let lines = wishes.iter().filter(|wish| matches!(wish, Wish::Chat(_))).count();
+        let lines = intents.iter().filter(|intent| matches!(intent, Intent::Chat(_))).count();
         assert!((10..=30).contains(&lines), "{lines} lines in ten minutes");
     }
 }

@@ -1,8 +1,8 @@
-//! Encodes typed client packets in a dialect: the reverse of [`ClientPacket::from_decoded`], as
-//! `heard` is the reverse of the server's encoder. Arguments are found by name in the table.
+//! Encodes typed client packets in a dialect: the reverse of [`ClientPacket::from_decoded`].
+//! Arguments are found by name in the table.
 
 use crate::packet::angle::to_radians_2dec;
-use crate::packet::client_packet::{ClanWish, Mode};
+use crate::packet::client_packet::{ClanAction, Mode};
 use crate::packet::grammar::{Shape, Unit};
 use crate::packet::{ClientPacket, Dialect, Direction, Row, Value};
 
@@ -41,7 +41,7 @@ impl ClientPacket<'_> {
                 command("upgrade", sequence, tick).set("choice", *choice)
             }
             Self::Chat { sequence, tick, text } => command("chat", sequence, tick).set("text", text.as_str()),
-            Self::Clan { sequence, tick, wish } => wish.fill(|name| command(name, sequence, tick)),
+            Self::Clan { sequence, tick, action } => action.fill(|name| command(name, sequence, tick)),
             // There is only one kind of ping.
             Self::MapPing { sequence, tick } => command("map_ping", sequence, tick).set("kind", 1),
             Self::ToggleAttack => draft("toggle").set("what", 1),
@@ -53,17 +53,17 @@ impl ClientPacket<'_> {
     }
 }
 
-impl ClanWish {
+impl ClanAction {
     fn fill<'d>(&self, command: impl Fn(&'static str) -> Draft<'d>) -> Draft<'d> {
         let of_player = |name, player: u32| command(name).set("player", player).set("sid", player);
         match self {
-            ClanWish::Create { name } => command("clan_create").set("name", name.as_str()),
-            ClanWish::Leave => command("clan_leave"),
-            ClanWish::Request { name } => command("clan_request").set("name", name.as_str()),
-            ClanWish::Answer { player, accept } => {
+            ClanAction::Create { name } => command("clan_create").set("name", name.as_str()),
+            ClanAction::Leave => command("clan_leave"),
+            ClanAction::Request { name } => command("clan_request").set("name", name.as_str()),
+            ClanAction::Answer { player, accept } => {
                 of_player("clan_answer", *player).set("accept", u8::from(*accept))
             }
-            ClanWish::Kick { player } => of_player("clan_kick", *player),
+            ClanAction::Kick { player } => of_player("clan_kick", *player),
         }
     }
 }

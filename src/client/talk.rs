@@ -1,12 +1,12 @@
 //! One client that waits for answers, for tests and for tools that send one packet after the other.
 //!
 //! The caller sends packets and states how long to wait; it gets the received packets, and how the
-//! connection ended. Received packets are not judged; see `testkit::check`. [`live`] and [`order`]
+//! connection ended. Received packets are not checked; see `testkit::check`. [`live`] and [`input`]
 //! serve an interactive prompt: each frame sent and received is explained bit by bit, and may be
 //! broken.
 
+pub mod input;
 pub mod live;
-pub mod order;
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};

@@ -104,8 +104,8 @@ pub enum Content<'a> {
     Text(String),
     /// The body of a close frame, in one line.
     Close(String),
-    /// A packet: its row of the code table, if the dialect has it, and its one-line form, if it is
-    /// valid.
+    /// A packet: its row of the packet tables, if the dialect has it, and its one-line form, if it
+    /// is valid.
     Packet(Option<&'a Row>, Option<String>),
 }
 

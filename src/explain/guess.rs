@@ -8,7 +8,7 @@
 //!    is in the table and its arguments have the right types. A binary message is read as
 //!    MessagePack, a text message as JSON.
 //! 3. Each message of either side counts for every dialect that reads it. A message that no dialect
-//!    reads counts for none, so that a broken packet rules nothing out.
+//!    reads counts for none, so that a broken packet rules out no dialect.
 //! 4. The **candidates** are the dialects that read the most messages. Until a message is read,
 //!    these are all dialects.
 //! 5. The **best guess** is the first of the candidates in the order of [`LIKELY`]. The format is

@@ -204,7 +204,7 @@ fn check(response: &ResponseHead, asked: Option<&Asked>) -> (Option<Violation>, 
     let violation = upgrade::check_response(response, &asked.key, &offered).err();
     let right = upgrade::accept_key(&asked.key);
     let words = match violation {
-        Some(Violation::AcceptWrong) => format!("wrong: the key of the request makes {right}"),
+        Some(Violation::AcceptWrong) => format!("wrong: the request's key gives {right}"),
         _ => "right: base64 of SHA-1 of the request's key and the GUID of RFC 6455".to_owned(),
     };
     (violation, words)

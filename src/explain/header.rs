@@ -1,4 +1,4 @@
-//! A frame header to its fields, as they lie in the bytes.
+//! Splits a frame header into its fields, in the order of the bytes.
 //!
 //! The input is bytes; the output is one node per field, as far as the bytes go. This module does
 //! not validate the header: [`Header::decode`] does that, and the rule it names is given the field

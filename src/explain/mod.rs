@@ -1,9 +1,9 @@
 //! Explains any bytes as a tree of named ranges: the meaning of each bit, and the rule that is
 //! broken.
 //!
-//! The input is the bytes of one direction of a connection, with its upgrade or after it: one frame
-//! or several; or the bytes of both directions as they travel, in a [`Conversation`]. The result is
-//! an [`Explanation`], whose leaves tile the bytes: [`Display`](std::fmt::Display) prints it in one
+//! The input is bytes of one direction of a connection: its upgrade, frames, or both. A
+//! [`Conversation`] takes the bytes of both directions as they arrive. The result is an
+//! [`Explanation`], whose leaves tile the bytes: [`Display`](std::fmt::Display) prints it in one
 //! line, [`Explanation::report`] as a report for people, [`Explanation::json`] for programs, and
 //! [`Explanation::encode`] reconstructs the bytes from the leaves. [`ws`](crate::ws) and
 //! [`packet`](crate::packet) themselves judge the bytes, so the verdict on a frame is the server's

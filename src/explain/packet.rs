@@ -1,8 +1,8 @@
-//! Explains a MessagePack payload: its values, named by the packet's row of the code table.
+//! Explains a MessagePack payload: its values, named by the packet's row of the packet tables.
 //!
 //! An unmasked payload becomes a tree with one leaf for each value, even if no table knows the
 //! packet. If the bytes become malformed, the rest is one leaf that says so. The depth of recursion
-//! is bounded, because [`msgpack::check`] has scanned the bytes before.
+//! is bounded, because [`msgpack::check`] has already scanned the bytes.
 
 use super::encoding;
 use super::explanation::{PAYLOAD, Problem};

@@ -1,5 +1,5 @@
-//! Writes an explanation frame by frame, because the tree of a frame takes a thousand times its
-//! bytes.
+//! Writes an explanation frame by frame, because the tree of a frame needs a thousand times the
+//! memory of the frame.
 //!
 //! The output equals that of an [`Explanation`] of all bytes of one side, in parts. A first pass
 //! counts the frames and finds the final dialect. At most one tree is kept.

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! In a conversation begun mid-stream it is unknown whether a message is unfinished, so a
-//! continuation is then accepted as it comes. After missing bytes, the next frame has to be
+//! continuation frame is accepted. After missing bytes, the next frame has to be
 //! [sought](super::seek). A conversation keeps at most one unfinished item and one unfinished
 //! message per side, and applies the limits of the server only if the path is unique to our server.
 

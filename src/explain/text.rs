@@ -1,4 +1,4 @@
-//! Explains a JSON text: its values, named by the packet's row of the code table, as
+//! Explains a JSON text: its values, named by the packet's row of the packet tables, as
 //! [`packet`](super::packet) does for MessagePack.
 //!
 //! A text that the packet layer has read becomes a tree whose leaves are values, keys, brackets and

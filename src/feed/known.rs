@@ -1,7 +1,7 @@
 //! The second step of an update: compare what is in view with the known set of the client.
 //!
 //! The known set changes only together with the message that tells the client of the change. A
-//! client is never sent anything about a player before the player itself, nor the end of a shot
+//! client never receives anything about a player before the player itself, nor the end of a shot
 //! without its beginning.
 
 use super::events::{Event, Shot};
@@ -17,7 +17,7 @@ pub struct Known<T> {
     /// The client's player, if it plays; it may be dead.
     pub player: Option<PlayerId>,
     /// The player that the client wants to watch while it has no body; `None` is the leader.
-    pub wish: Option<PlayerId>,
+    pub watched: Option<PlayerId>,
     /// The window of the last update; `None` while nothing is shown.
     pub window: Option<Window>,
     /// The client's own body, once sent.

@@ -1,8 +1,9 @@
 //! The choice between the two layouts: their shared publisher, and one client's view in either
 //! layout.
 //!
-//! This is the only file that knows both. What is published of a tick is made once, and shared by
-//! the views of all workers; each layout's records are made when its first view needs them.
+//! This is the only file that knows both layouts. The published state of a tick is created once and
+//! shared by the views of all workers; each layout's records are created when its first view needs
+//! them.
 
 use std::sync::Arc;
 
@@ -118,12 +119,12 @@ impl View {
     }
 
     /// Sets the client's body, if any, and the player that it wants to watch without one.
-    pub fn follow(&mut self, player: Option<PlayerId>, wish: Option<PlayerId>) {
+    pub fn follow(&mut self, player: Option<PlayerId>, watched: Option<PlayerId>) {
         let known = match self {
-            View::Native(view) => (&mut view.known.player, &mut view.known.wish),
-            View::Moomoo(view) => (&mut view.known.player, &mut view.known.wish),
+            View::Native(view) => (&mut view.known.player, &mut view.known.watched),
+            View::Moomoo(view) => (&mut view.known.player, &mut view.known.watched),
         };
-        (*known.0, *known.1) = (player, wish);
+        (*known.0, *known.1) = (player, watched);
     }
 
     /// One update: the events of the ticks that the worker has missed, then the newest state, then

@@ -1,5 +1,4 @@
-//! What has changed between what a client knows and what is there: one walk over two lists in the
-//! same order.
+//! Compares a client's known set with the current state: one walk over two lists in the same order.
 
 use std::cmp::Ordering;
 

@@ -7,8 +7,8 @@
 //!
 //! `publish` copies state and events out of the world after a tick, and does not depend on a
 //! layout. A view brings its client up to date with the state in three steps: `look` finds what is
-//! in view, `known` compares it with what the client knows, and the layout, `native` or `moomoo`,
-//! writes records and messages of each change. `layout` chooses between the two. The output is
+//! in view, `known` compares it with the client's known set, and the layout, `native` or `moomoo`,
+//! writes the records and messages for each change. `layout` chooses between the two. The output is
 //! whole messages (MessagePack), not frames. The feed uses no socket and no clock, and does not
 //! decide who may play.
 

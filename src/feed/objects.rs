@@ -2,7 +2,8 @@
 //! objects that one client knows.
 //!
 //! Structures are listed and indexed again only after one was built or destroyed. A client is sent
-//! each object once, when it first comes near, so that most turns need not look for objects at all.
+//! each object once, when it first comes near the object, so most turns need not look for objects
+//! at all.
 
 use super::interest::{Place, Thing, Things, Window};
 use crate::world::{Angle, EntityId, PlayerId, SceneryKind, World};

@@ -1,4 +1,4 @@
-//! What is published of a tick: the public state and the events, copied out of the world once and
+//! The published state of a tick: the public state and the events, copied out of the world once and
 //! shared by all views.
 
 use std::collections::BTreeMap;

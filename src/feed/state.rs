@@ -1,8 +1,8 @@
 //! The public state after a tick, as all clients may see it: players, animals, objects, clans.
 //!
 //! A state holds no reference into the world, which moves on meanwhile, so any number of views can
-//! read it at once. What only some views need (the leaderboard, the members of clans, the records
-//! of things) is made on first use.
+//! read it at once. The parts that only some views need (the leaderboard, the members of clans, the
+//! records of things) are created on first use.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,5 +1,5 @@
-//! What goes on the wire, as Rust values: a tuple is a record, or the arguments of a packet, in the
-//! order in which they are sent.
+//! The values on the wire, as Rust values: a tuple is a record, or the arguments of a packet, in
+//! the order in which they are sent.
 
 use std::sync::Arc;
 

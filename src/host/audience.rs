@@ -101,7 +101,7 @@ impl<L: Line> Member<L> {
         let (client, Desk { scratch, messages, frames }) = (&self.client, desk);
         messages.clear();
         frames.clear();
-        self.view.follow(client.player(), client.wish());
+        self.view.follow(client.player(), client.watched());
         let is_behind = !client.sender.takes_state();
         let dialect = &client.endpoint.dialect;
         let turn = self.view.update(missed, newest, is_behind, dialect, scratch, messages);

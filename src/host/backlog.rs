@@ -1,5 +1,5 @@
-//! The ticks that a room has published since a worker's last turn: all events in order, at most
-//! [`limits::MISSED_EVENT_BYTES`] of them, and only the newest state.
+//! The ticks that a room has published since a worker's last turn: all events in order, up to
+//! [`limits::MISSED_EVENT_BYTES`], and only the newest state.
 
 use std::sync::Arc;
 

@@ -68,7 +68,7 @@ impl Rate {
 
     /// What some clients may do that each wait `interval` in between.
     fn of_clients(interval: Duration) -> Rate {
-        let clients = limits::ADDRESS_SAYS_AS_CLIENTS;
+        let clients = limits::ADDRESS_ACTION_RATE_FACTOR;
         Rate { every: interval / clients, burst: clients }
     }
 }
@@ -104,14 +104,12 @@ impl Spending {
     pub fn detail(self) -> &'static str {
         match self {
             Spending::Connection | Spending::Client => {
-                "the clients of your address connect too often: wait a few seconds"
+                "too many connections from your address: wait a few seconds"
             }
-            Spending::Join => {
-                "the clients of your address join too often: wait a few seconds and enter again"
-            }
-            Spending::Chat => "the clients of your address chat too much: wait a second",
-            Spending::MapPing => "the clients of your address ping too often: wait a second",
-            Spending::Clan => "the clients of your address send too many clan requests: wait a second",
+            Spending::Join => "too many joins from your address: wait a few seconds and enter again",
+            Spending::Chat => "too many chat messages from your address: wait a second",
+            Spending::MapPing => "too many map pings from your address: wait a second",
+            Spending::Clan => "too many clan commands from your address: wait a second",
         }
     }
 

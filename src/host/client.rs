@@ -55,7 +55,7 @@ pub struct Client<L> {
     /// The name with which it entered last.
     name: Mutex<String>,
     /// The player that it wants to watch, 0 for the leader.
-    wish: AtomicU32,
+    watched: AtomicU32,
     /// Whether it gets updates.
     follows: AtomicBool,
     /// Its reader is over.
@@ -81,7 +81,7 @@ impl<L: Line> Client<L> {
             line,
             player: AtomicU32::new(0),
             name: Mutex::default(),
-            wish: AtomicU32::new(0),
+            watched: AtomicU32::new(0),
             follows: AtomicBool::new(false),
             gone: AtomicBool::new(false),
         }
@@ -127,13 +127,13 @@ impl<L: Line> Client<L> {
     }
 
     /// The player that it wants to watch while it has none of its own.
-    pub fn wish(&self) -> Option<PlayerId> {
-        player(self.wish.load(Ordering::Acquire))
+    pub fn watched(&self) -> Option<PlayerId> {
+        player(self.watched.load(Ordering::Acquire))
     }
 
     /// Sets the player that it wants to watch.
-    pub fn set_wish(&self, player: Option<PlayerId>) {
-        self.wish.store(player.map_or(0, |player| player.0.into()), Ordering::Release);
+    pub fn set_watched(&self, player: Option<PlayerId>) {
+        self.watched.store(player.map_or(0, |player| player.0.into()), Ordering::Release);
     }
 
     /// Begins the updates: the client's earlier answers are queued.

@@ -1,5 +1,5 @@
-//! Carries out what a client's packets request from its host and room: the [`Driver`] of its
-//! [`Receiver`].
+//! Carries out the requests of a client's packets to its host and room, as the [`Driver`] of the
+//! client's [`Receiver`].
 //!
 //! Rate limits per address apply here, outside the receiver, so that a replay of the bytes gives the
 //! same result without them.
@@ -95,7 +95,7 @@ impl<L: Line> Driver for Asked<'_, L> {
     }
 
     fn watch(&mut self, player: Option<PlayerId>) {
-        self.client.set_wish(player);
+        self.client.set_watched(player);
     }
 
     fn books(&self) -> &dyn Books {

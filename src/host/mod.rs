@@ -9,9 +9,9 @@
 //! The modules, in the order in which a connection meets them: [`budgets`] (rate limits per
 //! address), [`admission`] with its [`pool`]s (which connections get a thread), [`door`] (which
 //! requests become clients), [`refused`], [`client`] (a connection that is in a room),
-//! [`conversation`] (what its bytes ask of the room), [`backlog`] (ticks that wait for a worker),
-//! [`audience`] (updates). The drivers are `net` (sockets, threads, a clock) and `simulate` (a
-//! model of the network in virtual time).
+//! [`conversation`] (carries out the client's requests), [`backlog`] (ticks that wait for a
+//! worker), [`audience`] (updates). The drivers are `net` (sockets, threads, a clock) and
+//! `simulate` (a model of the network in virtual time).
 
 pub mod admission;
 pub mod audience;

@@ -1,7 +1,6 @@
-//! Edited bytes: the verdict on bytes that somebody would like to send, and a kept packet with other
-//! values.
+//! Edited bytes: explains bytes that a user might send, and writes a kept packet with other values.
 //!
-//! Nothing is sent from here, and nothing that the inspector keeps changes.
+//! This module sends nothing, and does not change what the inspector keeps.
 
 use serde_json::Value as Json;
 
@@ -11,7 +10,8 @@ use crate::packet::{Decoded, Direction, Value};
 use crate::ws::Side;
 use crate::ws::frame::{self, Opcode};
 
-/// The argument that numbers the commands of a client: the server refuses one that repeats.
+/// The argument that numbers the commands of a client: the server drops a packet that repeats a
+/// number.
 const SEQUENCE: &str = "sequence";
 
 impl Inspector {
@@ -46,10 +46,10 @@ impl Inspector {
         Ok(shown::bytes(&bytes, &talk.explain(from, &bytes)))
     }
 
-    /// The bytes of a kept packet of the client with other values, under the same masking key. The input
-    /// is `{"n":FRAME,"set":{ARGUMENT:VALUE}}`; with `"next":true` the packet gets the sequence number
-    /// that the server expects next, so that it is not refused as repeated. The result is
-    /// `{"bytes":HEX}`.
+    /// The bytes of a kept packet of the client with other values, under the same masking key. The
+    /// input is `{"n":FRAME,"set":{ARGUMENT:VALUE}}`; with `"next":true` the packet gets the
+    /// sequence number that the server expects next, so that it is not dropped as repeated. The
+    /// result is `{"bytes":HEX}`.
     ///
     /// # Errors
     /// One line that says why there is no such packet.

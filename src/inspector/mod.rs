@@ -1,5 +1,5 @@
-//! The inspector without I/O: observed bytes of one client in, and everything that the page shows of
-//! them out.
+//! The inspector without I/O: its input is the observed bytes of one client, its output everything
+//! that the page shows of them.
 //!
 //! ```text
 //!  server: tap ─► observed ─► WebSocket ─► observed ─┬─► frames ─► ring ─► explain ─┬─► entries of the list
@@ -10,8 +10,8 @@
 //!
 //! The server only writes [`observed`] messages. The rest runs in the browser, as WebAssembly
 //! (`src/tab/`), so that each frame is explained by the server's own code and the server spends
-//! nothing on it. A frame is explained with the handshake and the earlier frames of its message, so
-//! the verdict is that of the connection and not of the frame alone.
+//! nothing on it. Each frame is explained together with the handshake and the earlier frames of its
+//! message, so the inspector reports the same violations as the connection itself.
 
 mod edit;
 mod fields;
@@ -99,11 +99,10 @@ impl Inspector {
     /// Takes a message of the server: `{"frames":[…]}` of the frames that are new, with `lost`,
     /// `missed` and `ended` if there is something to tell.
     ///
-    /// # Errors
-    /// One line that says where the message makes no sense.
+    /// # Errors One line that says where the message is invalid.
     pub fn receive(&mut self, message: &[u8]) -> Result<String, String> {
         let (client, records) =
-            observed::read(message).map_err(|at| format!("byte {at} of a message makes no sense"))?;
+            observed::read(message).map_err(|at| format!("a message is invalid at byte {at}"))?;
         if self.watched != Some(client) {
             return Ok(json!({}).to_string());
         }

@@ -1,5 +1,5 @@
-//! The messages in which the server sends a watcher what it observes of a client: bytes as they
-//! travelled, unexplained.
+//! The messages that carry the observed bytes of a client from the server to a watcher: as they
+//! were on the wire, and unexplained.
 //!
 //! ```text
 //!   client u64 │ record │ record │ …
@@ -101,8 +101,7 @@ fn put(out: &mut Vec<u8>, record: &Record<'_>, kind: u8, body: [&[u8]; 3]) {
 
 /// Reads a message: the number of the client, and its records.
 ///
-/// # Errors
-/// The offset of the first record that makes no sense.
+/// # Errors The offset of the first invalid record.
 pub fn read(message: &[u8]) -> Result<(u64, Vec<Record<'_>>), usize> {
     let mut rest = message;
     let client = number(&mut rest, 8).ok_or(0_usize)?;

@@ -1,4 +1,4 @@
-//! What the page is given of a frame: an entry of its list, and the whole explanation.
+//! The page's data for a frame: an entry of its list, and the whole explanation.
 
 use serde_json::{Value as Json, json};
 

@@ -178,7 +178,7 @@ fn another_clients_messages_are_skipped_and_its_frames_forgotten() {
 #[test]
 fn a_message_that_makes_no_sense_is_refused() {
     let mut inspector = opened("/play", "native", false);
-    assert_eq!(inspector.receive(&[0; 9]), Err("byte 8 of a message makes no sense".to_owned()));
+    assert_eq!(inspector.receive(&[0; 9]), Err("a message is invalid at byte 8".to_owned()));
     for welcome in [
         "",
         "{}",

@@ -1,5 +1,5 @@
-//! Access to the internal pages (`/wire`, `/metrics`, `/admin`): only for requests that pass every
-//! check for coming from this machine, and for requests with the operator's token.
+//! Controls access to the internal pages (`/wire`, `/metrics`, `/admin`): a request must pass every
+//! check that it comes from this machine, or carry the operator's token.
 //!
 //! Browsers let any page open a WebSocket to any host, so a page's `Origin` must be the server's own.
 

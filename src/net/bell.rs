@@ -1,7 +1,7 @@
-//! Wakes a worker: the ticks that rooms have published, and the clients that the worker takes over.
+//! Wakes a worker when a room has published a tick, or when the worker takes over a client.
 //!
-//! The one worker that waits takes everything that has arrived since its last call, and never sleeps
-//! while something is waiting for it.
+//! Each bell belongs to one worker, which takes everything that has arrived since its last call,
+//! and never sleeps while something is waiting for it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The schedule of a room's ticks: each at its intended time, whatever the duration of the ticks
-//! before, so that the tick rate cannot drift.
+//! The schedule of a room's ticks: each begins at its intended time, however long the earlier ticks
+//! took, so that the tick rate cannot drift.
 //!
 //! A *late* tick begins more than half a period after its time; periods that have passed before
 //! their tick could begin are *skipped*, so that no burst of ticks follows a stall.

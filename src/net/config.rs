@@ -1,5 +1,4 @@
-//! The settings of a server as plain values: the command line fills them in, and tests write them
-//! down.
+//! The settings of a server as plain values, which the command line or a test fills in.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -40,7 +39,7 @@ pub struct Config {
     pub command_delay_ticks: u32,
     /// Origins whose pages may connect from a browser; empty allows any origin.
     pub allowed_origins: Vec<String>,
-    /// The code tables.
+    /// The packet tables.
     pub codes: Arc<Codes>,
     /// The token that `/admin` requires.
     pub admin_token: Token,

@@ -4,7 +4,7 @@
 //! ```text
 //!  accept ─► head (absolute deadline) ─┬─ from a trusted proxy ─► client's address, or 400; place, or 403, 503 ─► as below
 //!                                      ├─ no Upgrade ─► page, close
-//!                                      ├─ POST /admin ─► body (the same deadline), orders, answer, close
+//!                                      ├─ POST /admin ─► body (the same deadline), commands, answer, close
 //!                                      ├─ Upgrade to /wire ─► access? place? ─► 101 ─► watcher
 //!                                      ├─ broken rule ─► 4xx, close
 //!                                      └─ Upgrade ─► endpoint, origin, place? ─► 101 ─► conversation
@@ -83,8 +83,8 @@ fn begin(
     }
 }
 
-/// Answers a request with orders' answers, a page or a watcher's conversation, or makes a client of
-/// it. `rest` is the bytes after it, and `address` the client's.
+/// Answers a request with the answers to operator commands, a page or a watcher's conversation, or
+/// makes a client of it. `rest` is the bytes after it, and `address` the client's.
 fn respond(
     host: &Arc<Host>,
     stream: &Arc<TcpStream>,

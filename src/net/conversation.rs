@@ -1,7 +1,7 @@
 //! A client's own thread after the handshake: reads bytes and passes them to the receiver.
 //!
-//! The thread blocks in `read` and nowhere else; the fan-out worker handles a silent, slow
-//! or closing client, and shuts down its socket.
+//! The thread blocks in `read` and nowhere else. A client that is silent, slow or closing is
+//! handled by its fan-out worker, which shuts down the socket.
 
 use std::cell::Cell;
 use std::io::{ErrorKind, Read};

@@ -42,24 +42,24 @@ use crate::ws::{CloseCode, Conn, Event, Limits, Role, upgrade};
 /// A running echo server. Dropping it without [`EchoServer::stop`] leaves its threads running.
 #[derive(Debug)]
 pub struct EchoServer {
-    house: Arc<House>,
+    shared: Arc<Shared>,
     listener: Arc<TcpListener>,
     address: SocketAddr,
     accepting: JoinHandle<()>,
 }
 
-/// What all threads share.
+/// The state that all threads share.
 #[derive(Debug)]
-struct House {
+struct Shared {
     limits: Limits,
     admission: Arc<Admission>,
     is_stopping: AtomicBool,
     /// The sockets of all connections, so that a stop can cut them.
-    guests: Registry<Arc<TcpStream>>,
+    connections: Registry<Arc<TcpStream>>,
 }
 
 impl EchoServer {
-    /// 1. Listens, and takes messages of at most `message_bytes`.
+    /// 1. Listens, and accepts messages of at most `message_bytes`.
     ///
     /// # Errors
     /// The machine supports too few connections, the address cannot be bound, or a thread cannot be
@@ -69,17 +69,17 @@ impl EchoServer {
         let listener = Arc::new(TcpListener::bind(bind)?);
         platform::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
-        let house = Arc::new(House {
+        let shared = Arc::new(Shared {
             limits: Limits { message_bytes, fragments: limits::ECHO_FRAGMENTS },
             admission: Admission::new(caps(message_bytes, connections)),
             is_stopping: AtomicBool::new(false),
-            guests: Registry::default(),
+            connections: Registry::default(),
         });
-        let for_thread = (Arc::clone(&house), Arc::clone(&listener));
+        let for_thread = (Arc::clone(&shared), Arc::clone(&listener));
         let accepting = thread::Builder::new()
             .name("listener".to_owned())
             .spawn(move || accept(&for_thread.0, &for_thread.1))?;
-        Ok(EchoServer { house, listener, address, accepting })
+        Ok(EchoServer { shared, listener, address, accepting })
     }
 
     /// The address on which it listens, with the actual port if port 0 was requested.
@@ -90,20 +90,20 @@ impl EchoServer {
     /// Accepts no new connections and closes all clients with 1001. Returns the number of
     /// connections left open: 0 unless a thread hangs.
     pub fn stop(self) -> usize {
-        self.house.is_stopping.store(true, Ordering::Release);
+        self.shared.is_stopping.store(true, Ordering::Release);
         platform::shut_listener(&self.listener);
         let _ = self.accepting.join();
-        // Each thread looks up from reading now and then, sees that this is the end, and says goodbye.
-        let guests = &self.house.guests;
-        if guests.wait_until_empty(Instant::now() + limits::STOP_TIME) == 0 {
+        // Each thread pauses reading now and then, notices the stop, and sends a close frame.
+        let connections = &self.shared.connections;
+        if connections.wait_until_empty(Instant::now() + limits::STOP_TIME) == 0 {
             return 0;
         }
-        guests.all().iter().for_each(cut);
-        guests.wait_until_empty(Instant::now() + limits::CUT_TIME)
+        connections.all().iter().for_each(cut);
+        connections.wait_until_empty(Instant::now() + limits::CUT_TIME)
     }
 }
 
-impl House {
+impl Shared {
     /// Silence that a client may keep while its message is unfinished.
     fn message_time(&self) -> Duration {
         let bytes = self.limits.message_bytes as u64;
@@ -111,7 +111,8 @@ impl House {
     }
 }
 
-/// As many clients as there is memory for: each may come to hold its longest message in several places.
+/// The caps: at most as many clients as there is memory for, since each may hold several copies of
+/// its longest message.
 fn caps(message_bytes: usize, connections: usize) -> Caps {
     let by_memory = limits::ECHO_MEMORY_BYTES / (limits::ECHO_COPIES * message_bytes.max(1));
     let clients = by_memory.min(limits::ECHO_CLIENTS).min(connections / 2).max(1);
@@ -119,13 +120,13 @@ fn caps(message_bytes: usize, connections: usize) -> Caps {
     Caps { clients, clients_per_address: clients.div_ceil(2), pending, ..Caps::default() }
 }
 
-/// 2. Each connection gets a place and a thread, or a status that says why not.
-fn accept(house: &Arc<House>, listener: &TcpListener) {
+/// 2. Each connection gets a place and a thread, or a response whose status says why not.
+fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
     loop {
         let (stream, address) = match listener.accept() {
-            Ok(_) if house.is_stopping() => return,
+            Ok(_) if shared.is_stopping() => return,
             Ok(accepted) => accepted,
-            Err(_) if house.is_stopping() => return,
+            Err(_) if shared.is_stopping() => return,
             Err(error) => {
                 debug!("accept: {error}");
                 if platform::is_exhausted(&error) {
@@ -134,10 +135,10 @@ fn accept(house: &Arc<House>, listener: &TcpListener) {
                 continue;
             }
         };
-        match house.admission.admit(Some(Household::of(address.ip()))) {
+        match shared.admission.admit(Some(Household::of(address.ip()))) {
             Ok(Admitted { permit, displaced }) => {
-                displaced.and_then(|displaced| house.guests.get(displaced)).iter().for_each(cut);
-                house.give_thread(stream, address, permit);
+                displaced.and_then(|displaced| shared.connections.get(displaced)).iter().for_each(cut);
+                shared.give_thread(stream, address, permit);
             }
             Err(cap) => {
                 info!(%address, cap = cap.name(), "connection refused");
@@ -148,8 +149,8 @@ fn accept(house: &Arc<House>, listener: &TcpListener) {
 }
 
 /// A connection's thread: steps 3 to 8.
-fn serve(house: &House, stream: &TcpStream, address: SocketAddr, mut permit: Permit) {
-    let granted = read_request(house, stream, Instant::now() + limits::HEAD_TIME).and_then(|granted| {
+fn serve(shared: &Shared, stream: &TcpStream, address: SocketAddr, mut permit: Permit) {
+    let granted = read_request(shared, stream, Instant::now() + limits::HEAD_TIME).and_then(|granted| {
         if granted.is_some() {
             permit.becomes(Place::Client)?;
         }
@@ -159,8 +160,8 @@ fn serve(house: &House, stream: &TcpStream, address: SocketAddr, mut permit: Per
         Ok(None) => return,
         Ok(Some((response, rest))) => {
             info!(%address, "client connected");
-            let how =
-                write_all(stream, &response, limits::HEAD_TIME).and_then(|()| converse(house, stream, &rest));
+            let how = write_all(stream, &response, limits::HEAD_TIME)
+                .and_then(|()| converse(shared, stream, &rest));
             match &how {
                 Ok(how) => info!(%address, "client left: {how}"),
                 Err(error) => info!(%address, "client lost: {error}"),
@@ -172,30 +173,31 @@ fn serve(house: &House, stream: &TcpStream, address: SocketAddr, mut permit: Per
             write_all(stream, &refused.response, limits::PAGE_TIME).is_ok()
         }
     };
-    // 8. Our last word has been written. Say that no more follows, and wait a moment for the peer's end: what is closed with bytes
-    // unread is reset, and a reset takes the last word with it. So the rest of a message that was too long is still read; who goes on
-    // behind it is no longer read, and waits with us.
+    // 8. The last bytes have been written. Shut down the sending side, and wait a moment for the
+    //    peer to close: closing a socket with unread bytes resets the connection, and a reset can
+    //    discard the last bytes. So the rest of a message that was too long is still read, up to a
+    //    bound.
     if written {
         let deadline = Instant::now() + limits::CLOSE_TIME;
         let _ = stream.shutdown(Shutdown::Write);
-        drain(stream, limits::CLOSE_TIME, house.limits.message_bytes + limits::DRAIN_BYTES, |_| {});
+        drain(stream, limits::CLOSE_TIME, shared.limits.message_bytes + limits::DRAIN_BYTES, |_| {});
         platform::wait_until_gone(stream, deadline.saturating_duration_since(Instant::now()));
     }
 }
 
-/// A request that is granted: the 101 response, and the bytes behind the request, which are frames already.
+/// A granted request: the 101 response, and the bytes after the request, which are frames.
 type Granted = (Vec<u8>, Vec<u8>);
 
-/// 3. Reads the request up to its empty line. 4. Judges it: the response is yet to be sent. `Ok(None)` when the peer has left,
-///    or when this server stops before.
-fn read_request(house: &House, stream: &TcpStream, deadline: Instant) -> Result<Option<Granted>, Refused> {
+/// 3. Reads the request up to its empty line. 4. Checks it, and returns the response, which is not
+///    sent yet; `Ok(None)` if the peer has left, or if this server stops first.
+fn read_request(shared: &Shared, stream: &TcpStream, deadline: Instant) -> Result<Option<Granted>, Refused> {
     let (mut reader, mut buffer) = (HeadReader::new(), [0; limits::READ_BYTES]);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match read(stream, &mut buffer, left.min(limits::ECHO_LOOK)) {
             Ok(Some(0)) | Err(_) => return Ok(None),
             Ok(None) if left.is_zero() => return Err(Refused::plain(408, "head_late")),
-            Ok(None) if house.is_stopping() => return Ok(None),
+            Ok(None) if shared.is_stopping() => return Ok(None),
             Ok(None) => {}
             Ok(Some(count)) => {
                 if let Some(head) = reader.receive(&buffer[..count])? {
@@ -207,38 +209,42 @@ fn read_request(house: &House, stream: &TcpStream, deadline: Instant) -> Result<
     }
 }
 
-/// The conversation: 5 read, 6 echo, 7 write, until one end closes. Says how it ended.
-fn converse(house: &House, stream: &TcpStream, rest: &[u8]) -> io::Result<String> {
-    let mut conn = Conn::new(Role::Server, house.limits);
+/// The conversation: 5 read, 6 echo, 7 write, until one end closes. Returns how it ended.
+fn converse(shared: &Shared, stream: &TcpStream, rest: &[u8]) -> io::Result<String> {
+    let mut conn = Conn::new(Role::Server, shared.limits);
     let mut output = Vec::new();
     let began = Instant::now();
     let life = Life::new(false, Duration::ZERO);
-    // What came behind the request was sent before our answer was there, and is read like anything else.
+    // The bytes after the request were sent before our response arrived; they are read like all
+    // others.
     conn.receive(rest);
     loop {
         let (ending, events) = echo(&mut conn, &mut output);
         if events > 0 {
-            // Only what is whole is a sign of life: one byte of a frame now and then would hold a place for ever.
+            // Only a whole message or control frame is a sign of life: otherwise a peer could hold
+            // a place forever by sending a byte now and then.
             life.alive(began.elapsed());
         }
-        // 7. All of it, by a deadline: who does not read what it asked for is let go.
+        // 7. Writes all answers within a deadline: a client that does not read its answers is
+        //    closed.
         write_all(stream, &output, limits::ECHO_WRITE_TIME)?;
         output.clear();
         if let Some(how) = ending {
             return Ok(how);
         }
-        if house.is_stopping() {
+        if shared.is_stopping() {
             conn.close(CloseCode::GOING_AWAY, "going_away");
             continue;
         }
-        // 5. Whatever the network brings at once, which is seldom just one frame.
+        // 5. Reads whatever has arrived, which is seldom exactly one frame.
         match read(stream, conn.room(limits::ECHO_READ_BYTES), limits::ECHO_LOOK)? {
             Some(0) => conn.receive_eof(),
             Some(count) => conn.received(count),
             None => {}
         }
-        // A long message on a slow line takes its time, and its sender cannot answer a ping in the middle of a frame.
-        let patience = if conn.is_between_messages() { limits::SILENCE } else { house.message_time() };
+        // A long message takes long on a slow line, and its sender cannot answer a ping in the
+        // middle of a frame.
+        let patience = if conn.is_between_messages() { limits::SILENCE } else { shared.message_time() };
         match life.poll(began.elapsed(), patience) {
             Due::Ping => conn.send_ping(b""),
             Due::Close(breach) => conn.close(CloseCode::INTERNAL, breach.name()),
@@ -247,7 +253,8 @@ fn converse(house: &House, stream: &TcpStream, rest: &[u8]) -> io::Result<String
     }
 }
 
-/// 6. Takes out every event there is, and puts the answers into `output`. Says how it ended, once it has, and how many events there were.
+/// 6. Takes all events, and puts the answers into `output`. Returns how the connection ended, if it
+///    has, and the number of events.
 fn echo(conn: &mut Conn, output: &mut Vec<u8>) -> (Option<String>, usize) {
     let (mut ending, mut events) = (None, 0);
     loop {
@@ -257,7 +264,7 @@ fn echo(conn: &mut Conn, output: &mut Vec<u8>) -> (Option<String>, usize) {
                 match event {
                     Event::Text(text) => sending.text(text),
                     Event::Binary(payload) => sending.binary(payload),
-                    // A ping is answered by `conn` itself, and nobody answers a pong.
+                    // `conn` itself answers a ping, and a pong needs no answer.
                     Event::Ping(_) | Event::Pong(_) => {}
                     Event::Close { .. } | Event::Eof { .. } => ending = Some(event.to_string()),
                 }
@@ -272,23 +279,23 @@ fn echo(conn: &mut Conn, output: &mut Vec<u8>) -> (Option<String>, usize) {
     (ending.or_else(|| (!conn.is_open()).then(|| "closed by this server".to_owned())), events)
 }
 
-impl House {
+impl Shared {
     fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Acquire)
     }
 
-    fn give_thread(self: &Arc<House>, stream: TcpStream, address: SocketAddr, permit: Permit) {
+    fn give_thread(self: &Arc<Shared>, stream: TcpStream, address: SocketAddr, permit: Permit) {
         if stream.set_nodelay(true).is_err() {
             return; // The peer has gone already.
         }
         let number = permit.number();
-        let (house, stream) = (Arc::clone(self), Arc::new(stream));
-        self.guests.add(number, Arc::clone(&stream));
-        let leaving = Leaving { house, number };
+        let (shared, stream) = (Arc::clone(self), Arc::new(stream));
+        self.connections.add(number, Arc::clone(&stream));
+        let leaving = Leaving { shared, number };
         let spawned = thread::Builder::new()
             .name("client".to_owned())
             .stack_size(limits::CLIENT_STACK_BYTES)
-            .spawn(move || serve(&leaving.house, &stream, address, permit));
+            .spawn(move || serve(&leaving.shared, &stream, address, permit));
         if let Err(error) = spawned {
             warn!("cannot start a thread for a connection: {error}");
         }
@@ -302,13 +309,13 @@ fn cut(stream: &Arc<TcpStream>) {
 
 /// Takes a connection off the list when its thread ends, also by a panic.
 struct Leaving {
-    house: Arc<House>,
+    shared: Arc<Shared>,
     number: u64,
 }
 
 impl Drop for Leaving {
     fn drop(&mut self) {
-        self.house.guests.remove(self.number);
+        self.shared.connections.remove(self.number);
     }
 }
 

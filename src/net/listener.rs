@@ -1,7 +1,7 @@
 //! The listener: accepts connections, asks admission, and starts a thread for each.
 //!
-//! The listener neither reads nor blocks in a write, never starts a thread above the cap, and does
-//! not spin when descriptors run out.
+//! The listener never reads, never blocks in a write, never starts a thread above the cap, and does
+//! not spin when the process runs out of descriptors.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream};

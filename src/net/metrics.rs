@@ -1,9 +1,9 @@
 //! Counters of the server's work, as Prometheus text at `/metrics` and in the status line.
 //!
-//! Every thread increments the counters, each a relaxed atomic; the text is rendered on request.
-//! Labels are the names of rules and caps, never text from a client. No thread waits for a reader
-//! of the metrics; the tick histogram and the labelled counters have locks of the library, held for
-//! one increment or for printing one metric.
+//! Any thread may increment the counters, which are relaxed atomics; the text is rendered on
+//! request. Labels are the names of rules and caps, never text from a client. No thread waits for a
+//! reader of the metrics; the tick histogram and the labelled counters have locks of the library,
+//! held for one increment or for printing one metric.
 
 use std::time::Duration;
 
@@ -56,22 +56,22 @@ metrics! {
     refused: Named, "requests_refused" number, "Requests refused, by rule";
     closed: Named, "clients_closed" number, "Clients closed by the server, by rule";
     panics: Counter, "panics" number, "Panics caught";
-    orders: Named, "orders" number, "Operator commands executed, by name";
-    orders_refused: Named, "orders_refused" number, "Operator commands that were invalid or failed";
+    operator_commands: Named, "operator_commands" number, "Operator commands executed, by name";
+    operator_commands_failed: Named, "operator_commands_failed" number, "Operator commands that were invalid or failed";
     dropped_packets: Named, "packets_dropped" number, "Packets dropped or ignored, by rule";
     rejected_commands: Named, "commands_rejected" number, "Commands rejected, by reason";
     messages_in: Counter, "messages_in" number, "Messages from clients";
     bytes_in: Counter, "received" bytes, "Bytes from clients";
-    bytes_out: Counter, "sent" bytes, "Bytes queued for clients, every frame counted";
-    turns: Counter, "turns" number, "Turns in which a worker had something to send to a client";
-    turn_sends: Counter, "turn_sends" number, "Send calls made in those turns";
+    bytes_out: Counter, "sent" bytes, "Bytes queued for clients, including frame headers";
+    turns: Counter, "turns" number, "Turns of a worker in which it had something to send to a client";
+    turn_sends: Counter, "turn_sends" number, "Send calls that workers made while sending updates";
     turns_held_back: Counter, "turns_held_back" number, "Turns held back for a slow client";
     ticks: Counter, "ticks" number, "Ticks of the world";
     late_ticks: Counter, "ticks_late" number, "Ticks that began more than half a period late";
     skipped_ticks: Counter, "ticks_skipped" number, "Ticks skipped because the world fell behind";
     capture_packets: Counter, "capture_packets" number, "Packets written into captures";
     capture_bytes: Counter, "capture_written" bytes, "Bytes written into captures";
-    capture_lost: Counter, "capture_lost" number, "Messages and ticks missing in captures";
+    capture_lost: Counter, "capture_lost" number, "Messages and ticks missing from captures";
 }
 
 impl Metrics {

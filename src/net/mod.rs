@@ -9,10 +9,9 @@
 //!
 //! The modules, in the order in which a connection meets them: [`listener`], [`connection`] (reads
 //! the head, finds the client's address with [`forwarded`], then serves [`pages`] or selects an
-//! endpoint),
-//! [`conversation`], [`room_thread`], [`fan_out`]. [`server`] starts and stops them, [`host`] holds
-//! what they share, [`console`] executes operator commands, [`tap`] copies traffic for [`recorder`]
-//! and [`wire`], and [`echo`] is a separate server without the game.
+//! endpoint), [`conversation`], [`room_thread`], [`fan_out`]. [`server`] starts and stops them,
+//! [`host`] holds what they share, [`console`] executes operator commands, [`tap`] copies traffic
+//! for [`recorder`] and [`wire`], and [`echo`] is a separate server without the game.
 
 pub mod access;
 pub mod bell;

@@ -71,7 +71,12 @@ pub fn respond(host: &Host, head: &RequestHead, address: SocketAddr) -> Response
         find(host, head, address)
     } else {
         let allowed = if head.path() == admin::PATH { "GET, HEAD, POST" } else { "GET, HEAD" };
-        (405, TEXT, [("Allow", allowed)], format!("only {allowed}\n").into_bytes().into())
+        (
+            405,
+            TEXT,
+            [("Allow", allowed)],
+            format!("only the methods {allowed} are allowed\n").into_bytes().into(),
+        )
     };
     let head = http::response_head(status, kind, &headers(more), body.len());
     Response { status, head, body: if is_head { Cow::default() } else { body } }
@@ -108,7 +113,8 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
     if endpoint::PATHS.iter().any(|(path, _)| *path == head.path() && *path != "/") {
         return (426, TEXT, [("Upgrade", "websocket")], b"this is a WebSocket endpoint\n".as_slice().into());
     }
-    // Who may not watch gets the page all the same, which then asks for the token; its status says so.
+    // A client that may not watch gets the page all the same, which asks for the token; the status
+    // says that it is needed.
     let status = if head.path() == wire::PATH { access::status(host, head, address) } else { 200 };
     match FILES.iter().find(|(known, _)| *known == name) {
         Some((_, bytes)) => (status, kind(name), FRESH, Cow::Borrowed(*bytes)),

@@ -195,9 +195,9 @@ impl Ceilings {
         let threads = 2 * least;
         let Ceilings { open_files, mappings: has_mappings, threads: has_threads } = self;
         let said = format!(
-            "this machine supports {connections} connections, and a server needs at least {least}: open files (ulimit -n) are \
-             {open_files}, needed {files}; memory mappings (vm.max_map_count) {has_mappings}, needed {mappings}; threads \
-             (kernel.pid_max) {has_threads}, needed {threads}"
+            "this machine supports {connections} connections, and a server needs at least {least}: open \
+             files (ulimit -n): {open_files}, needed: {files}; memory mappings (vm.max_map_count): {has_mappings}, \
+             needed: {mappings}; threads (kernel.pid_max): {has_threads}, needed: {threads}"
         );
         Err(io::Error::new(io::ErrorKind::QuotaExceeded, said))
     }

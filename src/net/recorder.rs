@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The recorder starts and stops on command, and writes files that Wireshark can open; see
-//! PROTOCOL.md, "The capture file". Only its thread waits for a slow disk: data that does not fit
-//! its queue is lost and counted. A disk error or a closed pipe ends the capture, not the server.
-//! There is never more than one capture at a time, and no existing file is overwritten.
+//! PROTOCOL.md, "The capture file". Only the recorder's thread waits for a slow disk: data that
+//! does not fit its queue is lost and counted. A disk error or a closed pipe ends the capture, not
+//! the server. There is never more than one capture at a time, and no existing file is overwritten.
 
 mod files;
 pub mod scribe;
@@ -191,7 +191,7 @@ impl Writing {
     /// The thread's life.
     fn run(mut self, _end: Sender<()>) {
         let written = self.write_all();
-        // A listener that nobody takes from would fill up.
+        // A listener's queue would fill up if nothing emptied it.
         self.shared.listener.close();
         let is_error = written.is_err();
         let text = {
@@ -247,11 +247,11 @@ impl Writing {
         Ok(())
     }
 
-    /// What is lost is said, and who came or went meanwhile is found out.
+    /// Writes what was lost, and finds which clients came or left meanwhile.
     fn lose(&mut self, lost: &Lost) {
         let (messages, bytes) = (lost.missed.messages, lost.missed.bytes);
         if messages > 0 {
-            warn!(messages, bytes, "the capture cannot keep up and lacks messages");
+            warn!(messages, bytes, "the capture cannot keep up: messages are missing");
             self.scribe.lose(lost, &self.tap.introduce(&lost.opened), self.last);
         }
     }

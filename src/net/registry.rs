@@ -1,4 +1,4 @@
-//! The registry of open connections or clients by number, with a wait until all have ended.
+//! A registry of open connections or clients by number, which can wait until all have ended.
 //!
 //! An entry is never dropped under the lock, because closing a socket takes time.
 

@@ -1,5 +1,5 @@
 //! The thread of a room: runs its ticks on schedule, wakes the workers, and counts the results of
-//! each tick. It never sends, and never waits for a client or a disk. A panic ends this room alone.
+//! each tick. It never sends, and never waits for a client or a disk. A panic ends only this room.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -82,16 +82,16 @@ fn show(host: &Host, room: &Handle, began: Duration, ticked: &Ticked) {
     if let (Some(frame), Some(checksum)) = (&ticked.frame, ticked.checksum) {
         host.tap.ticked(about, checksum, Arc::clone(frame), snapshot);
     } else {
-        warn!(room = name(room), tick = ticked.tick, "a tick is missing in captures");
+        warn!(room = name(room), tick = ticked.tick, "a tick is missing from the captures");
         host.tap.tick_is_lost(about);
     }
 }
 
 fn book(host: &Host, room: &Handle, ticked: &Ticked) {
-    for (player, refusal) in &ticked.rejected {
-        let reason = refusal.name();
+    for (player, rejection) in &ticked.rejected {
+        let reason = rejection.name();
         Metrics::count(&host.metrics.rejected_commands, "reason", reason);
-        debug!(room = name(room), tick = room.tick(), player = player.0, reason, "command refused");
+        debug!(room = name(room), tick = room.tick(), player = player.0, reason, "command rejected");
     }
 }
 

@@ -76,7 +76,7 @@ impl Server {
         let address = listener.local_addr()?;
         config.identity = handles[0].identity;
         let pending = pending(connections);
-        // An operator who lets one address have all clients wants no shares. What the machine cuts off is nobody's wish.
+        // No shares if the operator lets one address have all clients. The configured maximum counts here, not the machine's.
         let shares_clients = config.max_clients_per_address < config.max_clients;
         config.max_clients = config.max_clients.min(connections - pending);
         config.command_delay_ticks =
@@ -192,7 +192,10 @@ const fn pending(connections: usize) -> usize {
     if quarter < limits::HEADS_PENDING { quarter } else { limits::HEADS_PENDING }
 }
 
-const _: () = assert!(pending(limits::CONNECTIONS_LEAST) >= 2, "a small machine has room for requests");
+const _: () = assert!(
+    pending(limits::CONNECTIONS_LEAST) >= 2,
+    "the smallest supported machine has at least two connections for requests"
+);
 
 fn spawn(
     host: &Arc<Host>,

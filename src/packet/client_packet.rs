@@ -4,7 +4,7 @@
 //! A [`Decoded`] packet becomes a [`ClientPacket`], in which radians are converted to binary angles
 //! and the MooMoo map of `enter_game` looks like the native list. The reverse, which only clients
 //! need, is in `client::said`. Arguments are found by name in the table, never by position; `needs`
-//! checks that the table has those which a packet requires.
+//! checks that the table has the arguments that each packet requires.
 
 use super::decoded::Decoded;
 use super::row::Row;
@@ -18,17 +18,17 @@ pub enum Mode {
     Play,
 }
 
-/// A clan request. Names are as typed, at most 7 characters; a player is given by its number.
+/// A clan command. Names are as typed, at most 7 characters; a player is given by its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "name and player are described once, for all variants")]
-pub enum ClanWish {
+pub enum ClanAction {
     /// Found a clan.
     Create { name: String },
     /// Leave the player's own clan, or disband it if the player owns it.
     Leave,
     /// Ask to join a clan.
     Request { name: String },
-    /// Accept or refuse a player who asks to join; player 0 is the first in the queue.
+    /// Accept or decline a player who asks to join; player 0 is the first in the queue.
     Answer { player: u32, accept: bool },
     /// Remove a member from the clan.
     Kick { player: u32 },
@@ -57,8 +57,8 @@ pub enum ClientPacket<'a> {
     Upgrade { sequence: Option<u32>, tick: Option<u32>, choice: u16 },
     /// The player sends a chat message of at most 30 characters.
     Chat { sequence: Option<u32>, tick: Option<u32>, text: String },
-    /// The player makes a clan request.
-    Clan { sequence: Option<u32>, tick: Option<u32>, wish: ClanWish },
+    /// A clan command of the player.
+    Clan { sequence: Option<u32>, tick: Option<u32>, action: ClanAction },
     /// The player shows its position to its clan.
     MapPing { sequence: Option<u32>, tick: Option<u32> },
     /// The MooMoo dialects' auto-attack switch: attack without holding a button, or stop doing so.
@@ -109,24 +109,24 @@ impl<'a> ClientPacket<'a> {
             "toggle" if from.truth("what") == Some(true) => Self::ToggleAttack,
             "ping" => Self::Ping { nonce: from.number("nonce") },
             "follow" => Self::Follow { player: from.number("player") },
-            _ => Self::Clan { sequence, tick, wish: ClanWish::typed(from)? },
+            _ => Self::Clan { sequence, tick, action: ClanAction::typed(from)? },
         })
     }
 }
 
-impl ClanWish {
-    fn typed(from: &Decoded<'_>) -> Option<ClanWish> {
+impl ClanAction {
+    fn typed(from: &Decoded<'_>) -> Option<ClanAction> {
         let player = || from.number("player").or_else(|| from.number("sid"));
         Some(match from.row.name.as_str() {
-            "clan_create" => ClanWish::Create { name: from.text("name")? },
-            "clan_leave" => ClanWish::Leave,
-            "clan_request" => ClanWish::Request { name: from.text("name")? },
+            "clan_create" => ClanAction::Create { name: from.text("name")? },
+            "clan_leave" => ClanAction::Leave,
+            "clan_request" => ClanAction::Request { name: from.text("name")? },
             "clan_answer" => match from.truth("accept") {
-                Some(accept) => ClanWish::Answer { player: player()?, accept },
+                Some(accept) => ClanAction::Answer { player: player()?, accept },
                 // An answer without a player applies to the first in the queue.
-                None => ClanWish::Answer { player: 0, accept: player()? != 0 },
+                None => ClanAction::Answer { player: 0, accept: player()? != 0 },
             },
-            "clan_kick" => ClanWish::Kick { player: player()? },
+            "clan_kick" => ClanAction::Kick { player: player()? },
             _ => return None,
         })
     }

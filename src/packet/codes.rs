@@ -1,4 +1,4 @@
-//! The code tables: which packets exist, their names, and their codes in each dialect.
+//! The packet tables: which packets exist, their names, and their codes in each dialect.
 //!
 //! ```text
 //!   direction  name  lane      legacy:str  letters:str  …  arguments              meaning

@@ -61,7 +61,7 @@ impl fmt::Display for PacketError {
 
 impl std::error::Error for PacketError {}
 
-/// One column of the code tables.
+/// One column of the packet tables.
 pub struct Dialect {
     name: String,
     /// By direction.

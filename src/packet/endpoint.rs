@@ -29,8 +29,11 @@ pub fn room_of(path: &str) -> (&str, &str) {
 
 /// The rule broken by a message of the wrong frame type, text where packets are binary, or binary
 /// where they are JSON: its name, its sentence and the close code.
-pub const FRAME_KIND: (&str, &str, u16) =
-    ("frame_kind", "this endpoint accepts only the other frame type, binary or text", 1003);
+pub const FRAME_KIND: (&str, &str, u16) = (
+    "frame_kind",
+    "the frame type does not match the endpoint: send text frames with ?format=json, otherwise binary frames",
+    1003,
+);
 
 /// Why no endpoint matches the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Fits values to types: a [`Type`] and any value give the value in canonical form (as our own
 //! encoder would write it), or a [`WrongArgument`].
 //!
-//! Canonical form is without what the types tolerate: a float without a fraction becomes an
-//! integer, 1 becomes true, missing trailing arguments become nil, a text that is too long is cut.
+//! Canonical form removes the variations that the types tolerate: a float without a fraction
+//! becomes an integer, 1 becomes true, missing trailing arguments become nil, a text that is too
+//! long is cut.
 
 use std::fmt;
 

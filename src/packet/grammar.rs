@@ -1,4 +1,4 @@
-//! The type grammar of the code tables: parses the `arguments` cell of a row.
+//! The type grammar of the packet tables: parses the `arguments` cell of a row.
 //!
 //! ```text
 //!   arguments = "-" | argument { " " argument }          argument = name ":" type
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! PROTOCOL.md defines the grammar for people who do not read Rust. A [`Type`] keeps its notation,
-//! so it is printed as the table has it.
+//! so it prints exactly as in the table.
 
 use std::fmt;
 

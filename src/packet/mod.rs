@@ -1,7 +1,7 @@
 //! MessagePack to packet and back, by table.
 //!
-//! The payload of one WebSocket message becomes a row of the code table and its values in canonical
-//! form; encoding does the reverse. `PROTOCOL.md` documents this layer.
+//! Decoding finds the row of the packet tables for the payload of one WebSocket message, and brings
+//! the values into canonical form; encoding does the reverse. `PROTOCOL.md` documents this layer.
 //!
 //! ```text
 //!   bytes ──msgpack::check──► well-formed, bounded ──rmpv──► value ──Dialect──► row + values ──► ClientPacket
@@ -11,8 +11,9 @@
 //! This module opens no file, reads no clock and keeps no state between two messages. Its decoded
 //! values contain no NaN, no number outside its bound, and no text longer than its bound.
 //!
-//! The tables: [`grammar`], [`row`], [`codes`], `needs`. One column of them: [`dialect`], spoken at
-//! an [`endpoint`]. Typed packets of the two directions: [`client_packet`], [`server_packet`].
+//! The tables are in [`grammar`], [`row`], [`codes`] and `needs`. A [`dialect`] is one column of
+//! the tables, and an [`endpoint`] speaks one dialect. [`client_packet`] and [`server_packet`] are
+//! the typed packets of the two directions.
 
 pub mod angle;
 pub mod client_packet;

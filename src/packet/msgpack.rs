@@ -31,7 +31,7 @@ named! {
     Rule {
         Truncated "packet_truncated" "the message ends within a value";
         ReservedByte "packet_reserved_byte" "the byte c1 is never used in MessagePack";
-        DeclaredSize "packet_declared_size" "a length is larger than the bytes that follow it";
+        DeclaredSize "packet_declared_size" "a length is greater than the number of bytes that follow it";
         InvalidUtf8 "packet_invalid_utf8" "text is not UTF-8";
         TrailingBytes "packet_trailing_bytes" "bytes follow the message's only value";
         DuplicateKey "packet_duplicate_key" "a map has the same key twice";

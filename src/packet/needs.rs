@@ -1,6 +1,7 @@
-//! What the server needs of a table, checked when the table is loaded: the arguments that it reads
-//! from clients, and types that hold what it writes. A table that lacks them is rejected with the
-//! line; otherwise packets would be dropped or misread later, with no error to explain why.
+//! Checks, when a table is loaded, that it fits the server: it must have the arguments that the
+//! server reads, and types that can hold the values that the server writes. Other tables are
+//! rejected, with the number of the line; otherwise packets would be dropped or misread later, with
+//! no error to explain why.
 
 use rmpv::Value;
 
@@ -141,11 +142,14 @@ pub(super) fn check_row(row: &Row) -> Result<(), String> {
 fn check_read(row: &Row) -> Result<(), String> {
     for (_, name, is_met_by) in READ.iter().filter(|(packet, ..)| *packet == row.name) {
         let Some(at) = name.split('|').find_map(|name| row.argument(name)) else {
-            return Err(format!("the server needs an argument {name:?} in {}", row.name));
+            return Err(format!("{} lacks the argument {name:?}, which the server needs", row.name));
         };
         let argument = &row.arguments[at];
         if !is_met_by(&argument.kind.shape) {
-            return Err(format!("the server cannot use {argument} in {}", row.name));
+            return Err(format!(
+                "the argument {argument} of {} has a type that the server cannot use",
+                row.name
+            ));
         }
     }
     Ok(())
@@ -172,7 +176,7 @@ fn check_written(row: &Row, sample: &str) -> Result<(), String> {
     }
     let count = values.len();
     if count > row.arguments.len() {
-        return Err(format!("the server sends more arguments than {name} has"));
+        return Err(format!("the server sends more arguments than {name} has in these tables"));
     }
     let written = json::print(&Value::Array(values.clone()));
     let mut fitted = fit::fit_arguments(&row.arguments, values)
@@ -180,7 +184,9 @@ fn check_written(row: &Row, sample: &str) -> Result<(), String> {
     fitted.truncate(count);
     // Compared as text, because the keys of a map have no order.
     if json::print(&Value::Array(fitted)) != written {
-        return Err(format!("the server's own packet {name} would be changed by the types of these tables"));
+        return Err(format!(
+            "the types of these tables would change the values of the server's own packet {name}"
+        ));
     }
     Ok(())
 }

@@ -14,10 +14,10 @@ named! {
 }
 
 named! {
-    /// What becomes of a packet to a client that falls behind.
+    /// What happens to a packet if its client falls behind.
     Lane {
-        Reliable "reliable" "It is queued in order and never left out: an event or an answer.";
-        Latest "latest" "It is not made while older bytes wait; a later one makes up for it.";
+        Reliable "reliable" "Queued in order and never dropped; for events and answers.";
+        Latest "latest" "Not sent while older bytes are queued; a later packet replaces it.";
     }
 }
 
@@ -46,7 +46,7 @@ pub struct Row {
     pub direction: Direction,
     /// The packet's name, unique in its direction within each dialect.
     pub name: String,
-    /// What becomes of the packet if the client falls behind.
+    /// What happens to the packet if its client falls behind.
     pub lane: Lane,
     /// The dialects that have the packet, with their codes, in the order of the table's columns.
     pub codes: Vec<(String, Code)>,

@@ -10,9 +10,8 @@
 //! The driver's rule: the thread that gets a [`Batch`] is the only one that sends; it must send the
 //! batch, report with [`Sender::sent`], and repeat this with each batch that `sent` returns, until
 //! it returns `None`. Other threads only add pieces to the queue; the sending thread finds them
-//! before it stops, so no piece is left unsent. Pieces are sent in
-//! the order in which they were offered, nothing follows the close frame, and at most
-//! [`limits::OUTBOX_BYTES`] wait.
+//! before it stops, so no piece is left unsent. Pieces are sent in the order in which they were
+//! offered, nothing follows the close frame, and at most [`limits::OUTBOX_BYTES`] wait.
 //!
 //! A [`Piece`] of the queue belongs to this client or is shared with others: one encoding can serve
 //! many clients, and a snapshot is never copied.
@@ -209,7 +208,7 @@ impl Sender {
         Offered::Send(Batch::Offered(frames))
     }
 
-    /// What waits, if nobody sends it: the caller is the sender then.
+    /// The waiting pieces, unless another thread is sending: the caller must then send them.
     pub fn waiting(&self) -> Option<Batch<'static>> {
         let mut queue = self.queue.lock();
         if queue.is_sending || queue.is_lost { None } else { queue.take() }
@@ -268,7 +267,7 @@ impl Sender {
             queued(frames);
             queue.waiting.push_own(frames);
         }
-        // Whoever sees the ending finds the close frame queued and its deadline running.
+        // A thread that sees the ending finds the close frame queued and its deadline running.
         self.life.close(now);
         queue.ending = Some(ending);
         true

@@ -1,4 +1,4 @@
-//! The server's answers to one client: compares those in a capture with those of a replay.
+//! Compares the server's answers to one client in a capture with those in a replay.
 //!
 //! An answer is a frame that follows from the client's own bytes: a pong, the packets of
 //! [`PACKETS`], and the close frame. Updates of the room are not answers. Some answers depend on

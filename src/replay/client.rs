@@ -1,9 +1,9 @@
 //! One client of a capture: passes its bytes to a [`Receiver`], as the server did.
 //!
-//! The input is the pieces of the client's side in order, each with its time, its tick and the
-//! player of a join that the server granted then, and the saved receiver from the capture, if any.
-//! The output is [`Said`] commands, and the server's answers. The replayed client ends for the same
-//! reason as on the server; later bytes are ignored.
+//! The input is the pieces of the client's side in order, each with its time, its tick and, if the
+//! server then granted a join, its player; and the saved receiver from the capture, if any. The
+//! output is the commands ([`Said`]) and the server's answers. The replayed client ends for the
+//! same reason as on the server; later bytes are ignored.
 
 use std::time::Duration;
 

@@ -225,6 +225,6 @@ fn agree(one: &str, says: &Says, other: &str, also: &Says) -> Result<(), String>
     differing.map_or(Ok(()), |((field, said), (_, meant))| {
         let shown =
             |value: u64| if *field == "code_hash" { format!("{value:016x}") } else { value.to_string() };
-        Err(format!("{one} says {field} {}, and {other} {}", shown(*said), shown(*meant)))
+        Err(format!("{one} has {field} {}, but {other} has {}", shown(*said), shown(*meant)))
     })
 }

@@ -1,5 +1,5 @@
 //! The half of a room that other threads use while the room steps: readers queue commands and take
-//! seats, the operator queues orders and asks questions.
+//! seats; the operator queues commands and asks questions.
 //!
 //! One lock guards all of this state; the room never holds it during a step. A question is answered
 //! when the next tick has run; at most [`limits::INQUIRIES`] questions wait.
@@ -16,7 +16,7 @@ use crate::feed::{Published, Rates};
 use crate::household::Household;
 use crate::limits;
 use crate::sync::Mutex;
-use crate::world::{Action, Command, Event, Identity, Outcome, PlayerId, Refusal, World};
+use crate::world::{Action, Command, Event, Identity, Outcome, PlayerId, Rejection, World};
 
 /// The settings of a room.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ pub(crate) enum Question {
     /// The whole world as bytes.
     Snapshot(Sender<Arc<Snapshot>>),
     /// The outcome of an operator command.
-    Outcome(Ticket, Sender<Result<(), Refusal>>),
+    Outcome(Ticket, Sender<Result<(), Rejection>>),
 }
 
 /// The world as bytes, and after which tick.
@@ -186,7 +186,7 @@ impl Handle {
     ///
     /// # Errors
     /// [`Busy`].
-    pub fn command(&self, action: Action) -> Result<Receiver<Result<(), Refusal>>, Busy> {
+    pub fn command(&self, action: Action) -> Result<Receiver<Result<(), Rejection>>, Busy> {
         self.ask(|inbox, answer| Question::Outcome(inbox.push_operator(vec![action]), answer))
     }
 
@@ -228,7 +228,7 @@ impl Handle {
             Event::Left { player } => Some(*player),
             _ => None,
         });
-        let rejected = outcome.refused.iter().filter_map(|(command, _)| match &command.action {
+        let rejected = outcome.rejected.iter().filter_map(|(command, _)| match &command.action {
             Action::Join { player, .. } => Some(*player),
             _ => None,
         });

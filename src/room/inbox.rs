@@ -4,9 +4,9 @@
 //! limit of an address is a dynamic threshold: an address that has `k` commands waiting may add
 //! another only while `k` is less than the number of free entries. So `n` addresses that push
 //! without end leave one part in `n + 1` free, and an address that has no command waiting can
-//! always add one. A player's queued commands are dropped when the player leaves.
+//! always add one. A player's queued commands are discarded when the player leaves.
 //!
-//! Operator commands (including joins and leaves) are never dropped: a tick takes
+//! Operator commands (including joins and leaves) are never rejected here: a tick takes
 //! [`limits::OPERATOR_COMMANDS_PER_TICK`] of them, and the others move to the next tick in order.
 //! Both limits together fit one command frame, so a capture has every command of a tick.
 

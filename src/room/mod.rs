@@ -1,9 +1,9 @@
 //! A room: one running game, without I/O.
 //!
 //! ```text
-//!  readers  ─ commands, seats ─►┐                    ┌─► what views need
-//!  operator ─ orders, questions ┼─► Handle ─► Room ──┼─► command frame, checksum, snapshot, if wanted
-//!                               └── answers ◄────────┴─► rejected commands
+//!  readers  ─ commands, seats ─────►┐                    ┌─► the published tick
+//!  operator ─ commands, questions ─►┼─► Handle ─► Room ──┼─► command frame, checksum, snapshot, if wanted
+//!                                   └── answers ◄────────┴─► rejected commands
 //! ```
 //!
 //! A room has two halves, because readers push commands while the world steps. The readers and the
@@ -24,7 +24,7 @@ pub use inbox::Rejected;
 use crate::feed::{Published, Publisher};
 use crate::limits;
 use crate::world::command::encode_frame;
-use crate::world::{Command, Event, PlayerId, Refusal, World};
+use crate::world::{Command, Event, PlayerId, Rejection, World};
 
 /// What the driver of a room asks of one tick besides the tick itself: nothing of this is made
 /// unless it is wanted.
@@ -43,7 +43,7 @@ pub struct Wants {
 pub struct Ticked {
     /// Ticks completed before it: the number in its command frame.
     pub tick: u32,
-    /// What views need.
+    /// The published state and events, for the views.
     pub published: Arc<Published>,
     /// See [`Wants`]; also `None` if the commands do not fit a frame, which the inbox prevents.
     pub frame: Option<Arc<[u8]>>,
@@ -52,7 +52,7 @@ pub struct Ticked {
     /// See [`Wants`]; also made for an operator's `save`.
     pub snapshot: Option<Arc<Snapshot>>,
     /// The commands that the world rejected: their issuer, and why.
-    pub rejected: Vec<(PlayerId, Refusal)>,
+    pub rejected: Vec<(PlayerId, Rejection)>,
 }
 
 /// A room as its driver sees it, whatever game it plays.
@@ -98,9 +98,9 @@ impl Room {
     }
 
     fn answer(&self, asked: Vec<Question>, published: &Arc<Published>, snapshot: Option<&Arc<Snapshot>>) {
-        let refused = &self.world.outcome().refused;
+        let rejected = &self.world.outcome().rejected;
         for question in asked {
-            // That nobody waits for an answer any more is no error.
+            // It is no error if the operator no longer waits for the answer.
             match question {
                 Question::Picture(answer) => drop(answer.send(Arc::clone(published))),
                 Question::Snapshot(answer) => drop(snapshot.map(|one| answer.send(Arc::clone(one)))),
@@ -108,8 +108,8 @@ impl Room {
                     let is_it = |command: &Command| {
                         command.player == PlayerId::OPERATOR && command.sequence == ticket.sequence
                     };
-                    let refusal = refused.iter().find(|(command, _)| is_it(command));
-                    let _ = answer.send(refusal.map_or(Ok(()), |(_, refusal)| Err(*refusal)));
+                    let rejection = rejected.iter().find(|(command, _)| is_it(command));
+                    let _ = answer.send(rejection.map_or(Ok(()), |(_, rejection)| Err(*rejection)));
                 }
             }
         }
@@ -138,7 +138,8 @@ impl Core for Room {
             }
         }
         self.handle.end(self.world.tick(), outcome, now);
-        let rejected = outcome.refused.iter().map(|(command, refusal)| (command.player, *refusal)).collect();
+        let rejected =
+            outcome.rejected.iter().map(|(command, rejection)| (command.player, *rejection)).collect();
         let margin = |player: PlayerId| self.margins.get(usize::from(player.0)).copied().unwrap_or_default();
         let published = Arc::new(self.publisher.publish(&self.world, margin));
         self.answer(asked, &published, snapshot.as_ref());

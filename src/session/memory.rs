@@ -1,7 +1,7 @@
 //! A session's state as bytes, for a capture that begins in the middle of a connection.
 //!
 //! ```text
-//!   state u8 · player u16 · sequence u64 · attacks u8 · since chat, ping, wish u64 each
+//!   state u8 · player u16 · sequence u64 · attacks u8 · since chat, ping, clan command: u64 each
 //! ```
 //!
 //! Times are ages in nanoseconds, and the largest number means never; all numbers are little-endian.

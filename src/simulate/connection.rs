@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::broken::Broken;
 use super::counts::Counts;
-use super::house::House;
+use super::host::SimHost;
 use super::twin::{Call, Noted, Twin};
 use super::wire::{Read, ServerEnd, Wire};
 use crate::client::dice::Dice;
@@ -55,21 +55,21 @@ impl Connection {
         address: SocketAddr,
         wire: &Arc<Wire>,
         seed: u64,
-        house: &mut House,
+        host: &mut SimHost,
         counts: &mut Counts,
     ) -> Option<Connection> {
-        let now = house.clock.now();
+        let now = host.clock.now();
         let refuse = |rule: &'static str, counts: &mut Counts| {
             counts.add(rule);
             wire.respond(&http::response(503, "text/plain; charset=utf-8", &[], rule.as_bytes()));
             wire.server_end();
         };
-        if house.budgets.take(House::household(address), Spending::Connection, now).is_err() {
-            refuse("refused: connects too often", counts);
+        if host.budgets.take(SimHost::household(address), Spending::Connection, now).is_err() {
+            refuse("refused: connection rate", counts);
             return None;
         }
-        house.spent(address, Spending::Connection);
-        match house.admission.admit(Some(House::household(address))) {
+        host.spent(address, Spending::Connection);
+        match host.admission.admit(Some(SimHost::household(address))) {
             Ok(admitted) => Some(Connection {
                 address,
                 wire: Arc::clone(wire),
@@ -102,8 +102,8 @@ impl Connection {
     ///
     /// # Errors
     /// An invariant is broken.
-    pub fn step(&mut self, house: &mut House, counts: &mut Counts) -> Result<(), Broken> {
-        let now = house.clock.now();
+    pub fn step(&mut self, host: &mut SimHost, counts: &mut Counts) -> Result<(), Broken> {
+        let now = host.clock.now();
         for _ in 0..16 {
             if self.is_over() || self.is_past_deadline(now) {
                 break;
@@ -116,9 +116,9 @@ impl Connection {
             if read == Read::Nothing {
                 break;
             }
-            self.take(read, house, counts)?;
+            self.take(read, host, counts)?;
         }
-        self.look(now, house);
+        self.look(now, host);
         Ok(())
     }
 
@@ -133,7 +133,7 @@ impl Connection {
     }
 
     /// Enforces deadlines, and ends a conversation that another thread has closed.
-    fn look(&mut self, now: Duration, house: &mut House) {
+    fn look(&mut self, now: Duration, host: &mut SimHost) {
         if matches!(self.stage, Stage::Head(_)) && now >= self.opened + limits::HEAD_TIME {
             self.refuse(408, now);
         }
@@ -147,19 +147,19 @@ impl Connection {
             }
         }
         if self.is_past_deadline(now) {
-            self.finish(house);
+            self.finish(host);
         }
     }
 
-    fn take(&mut self, read: Read, house: &mut House, counts: &mut Counts) -> Result<(), Broken> {
-        let now = house.clock.now();
+    fn take(&mut self, read: Read, host: &mut SimHost, counts: &mut Counts) -> Result<(), Broken> {
+        let now = host.clock.now();
         match (&mut self.stage, read) {
             (_, Read::Nothing) | (Stage::Over, _) => Ok(()),
             (Stage::Head(reader), Read::Bytes(bytes)) => match reader.receive(&bytes) {
                 Ok(None) => Ok(()),
                 Ok(Some(head)) => {
                     let rest = reader.rest().to_vec();
-                    self.enter(&head, &rest, house, counts)
+                    self.enter(&head, &rest, host, counts)
                 }
                 Err(refusal) => {
                     counts.add("refused: not a request");
@@ -168,7 +168,7 @@ impl Connection {
                 }
             },
             (Stage::Head(_) | Stage::Refused(_), Read::End | Read::Reset) => {
-                self.finish(house);
+                self.finish(host);
                 Ok(())
             }
             (Stage::Refused(_), Read::Bytes(_)) => Ok(()),
@@ -177,17 +177,17 @@ impl Connection {
                 Ok(())
             }
             (Stage::Talking(talk), Read::Bytes(bytes)) => {
-                let heard = talk.hear(&bytes, house)?;
+                let heard = talk.hear(&bytes, host)?;
                 if let Err(ending) = heard {
-                    talk.end(ending, house, counts);
+                    talk.end(ending, host, counts);
                 }
                 Ok(())
             }
             (Stage::Talking(talk), Read::End | Read::Reset) => {
                 if talk.last.is_none() {
-                    talk.end(Ending::PeerLost, house, counts);
+                    talk.end(Ending::PeerLost, host, counts);
                 }
-                self.finish(house);
+                self.finish(host);
                 Ok(())
             }
         }
@@ -203,17 +203,17 @@ impl Connection {
         &mut self,
         head: &RequestHead,
         rest: &[u8],
-        house: &mut House,
+        host: &mut SimHost,
         counts: &mut Counts,
     ) -> Result<(), Broken> {
-        let now = house.clock.now();
+        let now = host.clock.now();
         let Some(permit) = &mut self.permit else { return Ok(()) };
-        let entered = house.enter(head, self.address, permit);
+        let entered = host.enter(head, self.address, permit);
         let entry = match entered {
             Ok(entry) => entry,
             Err(no) => {
                 counts.add(match (no.is_cap, no.status) {
-                    (true, 429) => "refused: comes too often",
+                    (true, 429) => "refused: client rate",
                     (true, _) => "refused: no place for a client",
                     _ => "refused: request",
                 });
@@ -222,26 +222,26 @@ impl Connection {
             }
         };
         self.wire.respond(&entry.response);
-        let who = (house.next_client(), self.address);
+        let who = (host.next_client(), self.address);
         let line = ServerEnd(Arc::clone(&self.wire));
         let client = Arc::new(Client::new(who, line, entry.room, entry.endpoint, now));
         let twin = Twin::new(&client, self.dice.bits());
         let receiver = client.receiver();
         let mut talk = Box::new(Talk { client, receiver, twin, last: None, ending: None });
-        talk.begin(house)?;
-        house.welcome(&talk.client);
-        let heard = if rest.is_empty() { Ok(()) } else { talk.hear(rest, house)? };
+        talk.begin(host)?;
+        host.welcome(&talk.client);
+        let heard = if rest.is_empty() { Ok(()) } else { talk.hear(rest, host)? };
         if let Err(ending) = heard {
-            talk.end(ending, house, counts);
+            talk.end(ending, host, counts);
         }
         self.stage = Stage::Talking(talk);
         Ok(())
     }
 
     /// Ends the thread and releases everything that it holds.
-    fn finish(&mut self, house: &mut House) {
+    fn finish(&mut self, host: &mut SimHost) {
         if let Stage::Talking(talk) = &self.stage {
-            talk.leave_world(house);
+            talk.leave_world(host);
             talk.client.set_gone();
             talk.client.line.cut();
         }
@@ -252,44 +252,44 @@ impl Connection {
 }
 
 impl Talk {
-    fn begin(&mut self, house: &House) -> Result<(), Broken> {
+    fn begin(&mut self, host: &SimHost) -> Result<(), Broken> {
         let Talk { client, receiver, twin, .. } = self;
         let at = client.at(client.connected);
-        let mut asked = Asked { client, budgets: &house.budgets, books: &(), at };
+        let mut asked = Asked { client, budgets: &host.budgets, books: &(), at };
         let mut noted = Noted::new(&mut asked);
         receiver.begin(client.id, &mut noted);
         twin.begin(client.id, noted)
     }
 
     /// Passes bytes to the receiver and to its twin.
-    fn hear(&mut self, bytes: &[u8], house: &mut House) -> Result<Result<(), Ending>, Broken> {
+    fn hear(&mut self, bytes: &[u8], host: &mut SimHost) -> Result<Result<(), Ending>, Broken> {
         let Talk { client, receiver, twin, .. } = self;
-        let at = client.at(house.clock.now());
+        let at = client.at(host.clock.now());
         let is_closing = client.sender.ending().is_some();
-        let mut asked = Asked { client, budgets: &house.budgets, books: &(), at };
+        let mut asked = Asked { client, budgets: &host.budgets, books: &(), at };
         let mut noted = Noted::new(&mut asked);
         let heard = conversation::hear(client, receiver, bytes, at, &mut noted);
         let spent: Vec<Spending> = noted.calls.iter().filter_map(spends).collect();
         if !is_closing {
             twin.hear(bytes, at, noted)?;
         }
-        spent.into_iter().for_each(|spending| house.spent(client.address, spending));
+        spent.into_iter().for_each(|spending| host.spent(client.address, spending));
         Ok(heard)
     }
 
-    fn end(&mut self, ending: Ending, house: &mut House, counts: &mut Counts) {
-        let now = house.clock.now();
+    fn end(&mut self, ending: Ending, host: &mut SimHost, counts: &mut Counts) {
+        let now = host.clock.now();
         self.client.close(ending.clone(), now);
         let ending = self.client.sender.ending().unwrap_or(ending);
         counts.add(ended(&ending));
         self.ending = Some(ending);
-        self.leave_world(house);
+        self.leave_world(host);
         self.last = Some((now + limits::CLOSE_TIME, 0));
     }
 
-    fn leave_world(&self, house: &mut House) {
-        if !house.leaks_this_seat(&self.client) {
-            self.client.leave_world(house.clock.now());
+    fn leave_world(&self, host: &mut SimHost) {
+        if !host.leaks_this_seat(&self.client) {
+            self.client.leave_world(host.clock.now());
         }
     }
 }

@@ -6,8 +6,8 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use super::broken::Broken;
+use super::checker::NOTICE;
 use super::counts::Counts;
-use super::ear::NOTICE;
 use crate::client::dice::Dice;
 use crate::feed::{Published, Rates};
 use crate::limits;
@@ -15,16 +15,16 @@ use crate::room::seats::Seat;
 use crate::room::{Core, Handle, Options, Room, Ticked, Wants};
 use crate::world::command::decode_frame;
 use crate::world::rules::AnimalKind;
-use crate::world::{Action, Identity, PlayerId, Refusal, Resource, Spawned, TickHz, World, rules};
+use crate::world::{Action, Identity, PlayerId, Rejection, Resource, Spawned, TickHz, World, rules};
 
 /// Ticks per second of every room.
 pub const TICK_HZ: u32 = 30;
-/// Shortest and longest time between two operator commands in a room.
-const ORDERS_EVERY: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(1_200)];
+/// Shortest and longest time between two actions of the operator in a room.
+const OPERATOR_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(1_200)];
 
 /// A query of the operator, and the channel for its answer.
 struct Question {
-    answer: Receiver<Result<(), Refusal>>,
+    answer: Receiver<Result<(), Rejection>>,
     /// The number of its notice, if it is one.
     notice: Option<u32>,
     asked: u32,
@@ -32,7 +32,7 @@ struct Question {
 
 /// An action of the operator that the host must perform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum OperatorAction {
     /// Nothing.
     None,
     /// Close the client of this player.
@@ -52,7 +52,7 @@ pub struct Game {
     pub handle: Arc<Handle>,
     shadow: World,
     dice: Dice,
-    orders: Duration,
+    operates_at: Duration,
     questions: Vec<Question>,
     /// The notices that the operator sent to everyone: the tick after which each was sent, and its
     /// number.
@@ -85,7 +85,7 @@ impl Game {
             room,
             shadow,
             dice,
-            orders: Duration::ZERO,
+            operates_at: Duration::ZERO,
             questions: Vec::new(),
             notices: Vec::new(),
             next_notice,
@@ -103,8 +103,8 @@ impl Game {
         let ticked = self.room.tick(now, wants);
         self.follow(&ticked, counts)?;
         self.hear_answers(ticked.tick + 1)?;
-        for (_, refusal) in &ticked.rejected {
-            counts.add(rejected(*refusal));
+        for (_, rejection) in &ticked.rejected {
+            counts.add(rejected(*rejection));
         }
         let players = ticked.published.state.players.len();
         counts.player_ticks += players as u64;
@@ -185,27 +185,27 @@ impl Game {
     }
 
     /// Occasionally performs an action of the operator.
-    pub fn order(&mut self, now: Duration, counts: &mut Counts) -> Order {
-        if now < self.orders || self.handle.is_over() {
-            return Order::None;
+    pub fn operate(&mut self, now: Duration, counts: &mut Counts) -> OperatorAction {
+        if now < self.operates_at || self.handle.is_over() {
+            return OperatorAction::None;
         }
-        self.orders = now + self.dice.between(ORDERS_EVERY[0], ORDERS_EVERY[1]);
+        self.operates_at = now + self.dice.between(OPERATOR_INTERVAL[0], OPERATOR_INTERVAL[1]);
         let players: Vec<PlayerId> = self.shadow.players().map(|player| player.id).collect();
         let one = self.dice.bits() as usize;
         let player = if players.is_empty() { None } else { Some(players[one % players.len()]) };
         match (self.dice.below(400), player) {
             (0, _) => {
                 self.wants_restart = true;
-                return Order::Restart;
+                return OperatorAction::Restart;
             }
-            (1..=4, Some(player)) => return Order::Kick(player),
-            (5..=6, Some(player)) => return Order::Ban(player),
+            (1..=4, Some(player)) => return OperatorAction::Kick(player),
+            (5..=6, Some(player)) => return OperatorAction::Ban(player),
             (7..=60, Some(player)) => {
                 counts.add("operator: grant");
                 let resource = Resource::ALL[self.dice.below(4) as usize];
                 let amount = self.dice.below(300);
                 self.ask(Action::Grant { player, resource, amount }, None);
-                return Order::Granted(player);
+                return OperatorAction::Granted(player);
             }
             (61..=130, Some(player)) => {
                 counts.add("operator: spawn");
@@ -218,7 +218,7 @@ impl Game {
                 self.ask(Action::Say { text }, Some(self.next_notice));
             }
         }
-        Order::None
+        OperatorAction::None
     }
 
     fn spawn(&mut self, player: PlayerId) {
@@ -276,6 +276,6 @@ impl Game {
 }
 
 /// All rejections are counted together: the world's own tests distinguish them.
-fn rejected(_: Refusal) -> &'static str {
+fn rejected(_: Rejection) -> &'static str {
     "command rejected by the world"
 }

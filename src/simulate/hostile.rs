@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::dice::Dice;
-use crate::packet::client_packet::{ClanWish, Mode};
+use crate::packet::client_packet::{ClanAction, Mode};
 use crate::packet::{ClientPacket, Dialect};
 use crate::session::NATIVE_VERSION;
 use crate::ws::frame::{self, Opcode};
@@ -202,11 +202,11 @@ impl Hostile {
         self.hello(Mode::Play, out);
         let (sequence, tick) = (self.next_sequence(), None);
         self.has_clan = !self.has_clan;
-        let wish = match !self.has_clan {
-            true => ClanWish::Leave,
-            false => ClanWish::Create { name: "owls".to_owned() },
+        let action = match !self.has_clan {
+            true => ClanAction::Leave,
+            false => ClanAction::Create { name: "owls".to_owned() },
         };
-        self.say(&ClientPacket::Clan { sequence, tick, wish }, out);
+        self.say(&ClientPacket::Clan { sequence, tick, action }, out);
     }
 
     fn broken(&mut self, out: &mut Vec<u8>) {

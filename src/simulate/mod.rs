@@ -11,21 +11,21 @@
 //! the same run. `run` ends with the name of the first broken invariant, or with the [`Counts`]
 //! of injected faults and their effects. After each tick and each second the simulation compares
 //! received bytes with queued bytes (`wire`), queued states with waiting bytes (`lanes`), what each
-//! client was told with the published state (`told`), a second world with the first (`game`),
+//! client was told with the published state (`agreement`), a second world with the first (`game`),
 //! a second receiver with the first (`twin`), seats with players (`game`), and rate limits and
-//! places with their use (`house`); and each bot checks what it receives (`ear`).
+//! places with their use (`host`); and each bot checks what it receives (`checker`).
 
+mod agreement;
 mod broken;
+mod checker;
+mod client_end;
 mod connection;
 mod counts;
-mod ear;
 mod game;
+mod host;
 mod hostile;
-mod house;
 mod lanes;
-mod person;
 mod slot;
-mod told;
 mod twin;
 mod wire;
 
@@ -35,7 +35,7 @@ pub use counts::Counts;
 use std::fmt;
 use std::time::Duration;
 
-use self::house::{House, Told};
+use self::host::{Served, SimHost};
 use self::slot::Slot;
 use crate::client::dice::Dice;
 use crate::client::play::Meeting;
@@ -91,14 +91,14 @@ pub fn run_with(plan: &Plan, planted: Option<Planted>) -> (Counts, Option<Failur
     let mut simulation = Simulation::new(plan, planted);
     let failure = simulation.run(plan.time).err().map(|broken| Failure {
         broken,
-        at: simulation.house.clock.now(),
+        at: simulation.host.clock.now(),
         connection: simulation.at,
     });
     (simulation.counts, failure)
 }
 
 struct Simulation {
-    house: House,
+    host: SimHost,
     slots: Vec<Slot>,
     counts: Counts,
     dice: Dice,
@@ -115,7 +115,7 @@ impl Simulation {
         let mut dice = Dice::new(plan.seed.wrapping_mul(0x9e37_79b9) ^ 0x5eed);
         let rooms = plan.rooms.max(1);
         Simulation {
-            house: House::new(dice.bits(), rooms, plan.peers, planted),
+            host: SimHost::new(dice.bits(), rooms, plan.peers, planted),
             slots: (0..plan.peers).map(|number| Slot::new(number, rooms, dice.bits())).collect(),
             counts: Counts::default(),
             meeting: Meeting::new(plan.seed, plan.peers),
@@ -140,7 +140,7 @@ impl Simulation {
             }
         }
         self.at = None;
-        self.house.check_end()?;
+        self.host.check_end()?;
         if let Some(slot) = self.slots.iter().position(|slot| !slot.is_empty()) {
             self.at = Some(slot);
             return Err(Broken::new("every connection is closed at the end", "it is not closed"));
@@ -155,7 +155,7 @@ impl Simulation {
     fn step(&mut self, may_begin: bool) -> Result<(), Broken> {
         self.steps += 1;
         let now = self.now();
-        self.house.clock.set(now);
+        self.host.clock.set(now);
         if may_begin && now >= self.burst {
             self.begin_burst(now);
         }
@@ -165,18 +165,18 @@ impl Simulation {
             let number = (first % count + turn) % count;
             self.at = Some(number);
             let slot = &mut self.slots[number];
-            slot.step(&mut self.house, &self.meeting, &mut self.counts, may_begin)?;
+            slot.step(&mut self.host, &self.meeting, &mut self.counts, may_begin)?;
         }
         self.at = None;
-        self.house.tick(&mut self.counts)?;
-        for told in self.house.tell(&mut self.counts)? {
+        self.host.tick(&mut self.counts)?;
+        for served in self.host.tell(&mut self.counts)? {
             if self.dice.below(COMPARED) == 0 {
-                self.compare(&told)?;
+                self.compare(&served)?;
             }
         }
         self.at = None;
         let clients = self.slots.iter().filter(|slot| slot.has_client()).count();
-        self.house.check(clients)?;
+        self.host.check(clients)?;
         if self.steps.is_multiple_of(STEP_HZ) {
             self.check()?;
         }
@@ -196,12 +196,12 @@ impl Simulation {
     }
 
     /// Compares clients' pictures with the published state.
-    fn compare(&mut self, told: &Told) -> Result<(), Broken> {
-        let Some(number) = self.slots.iter().position(|slot| slot.client() == Some(told.client.id)) else {
+    fn compare(&mut self, served: &Served) -> Result<(), Broken> {
+        let Some(number) = self.slots.iter().position(|slot| slot.client() == Some(served.client.id)) else {
             return Ok(());
         };
         self.at = Some(number);
-        if self.slots[number].compare(told, self.house.clock.now())? {
+        if self.slots[number].compare(served, self.host.clock.now())? {
             self.counts.add("clients compared with the published state");
         }
         Ok(())
@@ -209,10 +209,10 @@ impl Simulation {
 
     /// The checks of each second.
     fn check(&mut self) -> Result<(), Broken> {
-        self.house.check_seats()?;
+        self.host.check_seats()?;
         for (number, slot) in self.slots.iter().enumerate() {
             self.at = Some(number);
-            slot.check(&self.house)?;
+            slot.check(&self.host)?;
         }
         self.at = None;
         if self.planted == Some(Planted::BytesLost) {

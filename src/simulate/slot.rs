@@ -5,14 +5,14 @@ use core::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::agreement;
 use super::broken::Broken;
+use super::checker::Checker;
+use super::client_end::{ClientEnd, Who};
 use super::connection::Connection;
 use super::counts::Counts;
-use super::ear::Ear;
+use super::host::{Served, SimHost};
 use super::hostile::{Hostile, Kind};
-use super::house::{House, Told};
-use super::person::{Person, Who};
-use super::told;
 use super::wire::Wire;
 use crate::client::bot::{Bot, Observer};
 use crate::client::dice::Dice;
@@ -47,7 +47,7 @@ pub struct Slot {
     rooms: usize,
     address: SocketAddr,
     dice: Dice,
-    person: Option<Person>,
+    client_end: Option<ClientEnd>,
     connection: Option<Connection>,
     next: Duration,
     generation: usize,
@@ -64,7 +64,7 @@ impl Slot {
             address: SocketAddr::from((ip, 10_000 + number as u16)),
             next: dice.between(Duration::ZERO, Duration::from_secs(5)),
             dice,
-            person: None,
+            client_end: None,
             connection: None,
             generation: 0,
         }
@@ -76,34 +76,34 @@ impl Slot {
     /// An invariant is broken.
     pub fn step(
         &mut self,
-        house: &mut House,
+        host: &mut SimHost,
         meeting: &Meeting,
         counts: &mut Counts,
         may_begin: bool,
     ) -> Result<(), Broken> {
-        let now = house.clock.now();
+        let now = host.clock.now();
         if self.is_empty() {
             if may_begin && now >= self.next {
-                self.begin(house, meeting, counts);
+                self.begin(host, meeting, counts);
             }
             return Ok(());
         }
-        let is_granted = self.client().is_some_and(|client| house.granted.contains(&client));
-        if let Some(person) = &mut self.person {
-            if let Who::Bot(bot) = &mut person.who {
+        let is_granted = self.client().is_some_and(|client| host.granted.contains(&client));
+        if let Some(client_end) = &mut self.client_end {
+            if let Who::Bot(bot) = &mut client_end.who {
                 bot.observer.is_granted |= is_granted;
             }
-            person.step(now, counts)?;
+            client_end.step(now, counts)?;
         }
         if let Some(connection) = &mut self.connection {
-            connection.step(house, counts)?;
+            connection.step(host, counts)?;
         }
-        self.end(house, counts)
+        self.end(host, counts)
     }
 
     /// Whether the slot has no connection.
     pub fn is_empty(&self) -> bool {
-        self.person.is_none() && self.connection.is_none()
+        self.client_end.is_none() && self.connection.is_none()
     }
 
     /// The number of the client.
@@ -118,18 +118,18 @@ impl Slot {
 
     /// The client disconnects: a bot with a close frame, other clients without.
     pub fn leave(&mut self) {
-        let Some(person) = &mut self.person else { return };
-        match person.who {
-            Who::Bot(_) if !person.is_gone => person.leave(),
+        let Some(client_end) = &mut self.client_end else { return };
+        match client_end.who {
+            Who::Bot(_) if !client_end.is_gone => client_end.leave(),
             _ => self.close(),
         }
     }
 
     /// The client closes its socket.
     pub fn close(&mut self) {
-        if let Some(person) = &mut self.person {
-            person.is_gone = true;
-            person.wire.close();
+        if let Some(client_end) = &mut self.client_end {
+            client_end.is_gone = true;
+            client_end.wire.close();
         }
     }
 
@@ -141,8 +141,8 @@ impl Slot {
 
     /// Plants a fault on its connection.
     pub fn lose_bytes(&self) {
-        if let Some(person) = self.person.as_ref().filter(|_| self.has_client()) {
-            person.wire.lose_next();
+        if let Some(client_end) = self.client_end.as_ref().filter(|_| self.has_client()) {
+            client_end.wire.lose_next();
         }
     }
 
@@ -151,35 +151,35 @@ impl Slot {
     ///
     /// # Errors
     /// They differ.
-    pub fn compare(&mut self, told: &Told, now: Duration) -> Result<bool, Broken> {
-        let Some(person) = self.person.as_mut() else { return Ok(false) };
-        if person.bot().is_none() {
+    pub fn compare(&mut self, served: &Served, now: Duration) -> Result<bool, Broken> {
+        let Some(client_end) = self.client_end.as_mut() else { return Ok(false) };
+        if client_end.bot().is_none() {
             return Ok(false);
         }
-        person.wire.hurry();
-        person.read_up(now)?;
-        let missing = person.wire.missing();
-        let Some(bot) = person.bot() else { return Ok(false) };
+        client_end.wire.hurry();
+        client_end.read_up(now)?;
+        let missing = client_end.wire.missing();
+        let Some(bot) = client_end.bot() else { return Ok(false) };
         if missing > 0 {
             let detail = format!("{missing} queued bytes are lost");
             return Err(Broken::new("every queued byte arrives once and in order", detail));
         }
-        told::compare(bot.observer.picture(), told.client.player(), &told.published)
+        agreement::compare(bot.observer.picture(), served.client.player(), &served.published)
     }
 
     /// Checks that the bot received the operator's notices in order, each once.
     ///
     /// # Errors
     /// It did not.
-    pub fn check(&self, house: &House) -> Result<(), Broken> {
-        let bot = self.person.as_ref().and_then(Person::bot);
+    pub fn check(&self, host: &SimHost) -> Result<(), Broken> {
+        let bot = self.client_end.as_ref().and_then(ClientEnd::bot);
         let Some((bot, client)) = bot.zip(self.client()) else { return Ok(()) };
         let heard = &bot.observer.notices;
         let rule = "every reliable message arrives once and in order";
         if !heard.is_sorted_by(|before, after| before < after) {
             return Err(Broken::new(rule, format!("heard notices {heard:?}")));
         }
-        let expected = house.notices.get(&client).filter(|_| SPOKEN[self.spoken()].0 == "native");
+        let expected = host.notices.get(&client).filter(|_| SPOKEN[self.spoken()].0 == "native");
         let is_wrong = expected.is_some_and(|expected| !expected.starts_with(heard));
         if is_wrong {
             return Err(Broken::new(rule, format!("heard notices {heard:?} of {expected:?}")));
@@ -191,13 +191,13 @@ impl Slot {
         (self.number + self.generation) % SPOKEN.len()
     }
 
-    fn begin(&mut self, house: &mut House, meeting: &Meeting, counts: &mut Counts) {
-        let now = house.clock.now();
+    fn begin(&mut self, host: &mut SimHost, meeting: &Meeting, counts: &mut Counts) {
+        let now = host.clock.now();
         self.generation += 1;
         let (name, is_json) = SPOKEN[self.spoken()];
         let Some(dialect) = Codes::builtin().dialect(name) else { return };
         let least = Duration::from_millis(self.dice.below(60).into());
-        let wire = Wire::new(&house.clock, self.dice.bits(), [least, least + Duration::from_millis(40)]);
+        let wire = Wire::new(&host.clock, self.dice.bits(), [least, least + Duration::from_millis(40)]);
         let is_hostile = self.dice.below(HOSTILE) == 0;
         let target = self.target(name, is_json && !is_hostile);
         let (who, out) = if is_hostile {
@@ -210,8 +210,8 @@ impl Slot {
             counts.add(if is_json { "bot: json" } else { "bot: msgpack" });
             (Who::Bot(Box::new(self.bot(dialect, is_json, &target, meeting))), Vec::new())
         };
-        self.connection = Connection::accept(self.address, &wire, self.dice.bits(), house, counts);
-        self.person = Some(Person::new(wire, who, out, self.dice.bits(), now));
+        self.connection = Connection::accept(self.address, &wire, self.dice.bits(), host, counts);
+        self.client_end = Some(ClientEnd::new(wire, who, out, self.dice.bits(), now));
     }
 
     fn target(&mut self, dialect: &str, is_json: bool) -> String {
@@ -224,7 +224,7 @@ impl Slot {
         format!("{room}{path}?dialect={dialect}{format}")
     }
 
-    fn bot(&mut self, dialect: Arc<Dialect>, is_json: bool, target: &str, meeting: &Meeting) -> Bot<Ear> {
+    fn bot(&mut self, dialect: Arc<Dialect>, is_json: bool, target: &str, meeting: &Meeting) -> Bot<Checker> {
         let keys = Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
         let is_native = dialect.name() == "native";
         let link = Link::new("localhost:3000", target, is_native, keys);
@@ -234,13 +234,13 @@ impl Slot {
             _ => Box::new(Player::new(seed, meeting.clone())),
         };
         let index = self.number + 1_000 * self.generation;
-        let mut bot = Bot::new(index, link, dialect, policy, Ear::new(is_native));
+        let mut bot = Bot::new(index, link, dialect, policy, Checker::new(is_native));
         bot.is_json = is_json;
         bot
     }
 
     /// Removes ended connections.
-    fn end(&mut self, house: &House, counts: &mut Counts) -> Result<(), Broken> {
+    fn end(&mut self, host: &SimHost, counts: &mut Counts) -> Result<(), Broken> {
         let is_over = self.connection.as_ref().is_none_or(Connection::is_over);
         if is_over && let Some(connection) = self.connection.take() {
             drop(connection);
@@ -250,23 +250,24 @@ impl Slot {
         {
             self.check_ending(ending)?;
         }
-        let Some(person) = self.person.as_ref().filter(|person| is_over && person.is_gone) else {
+        let Some(client_end) = self.client_end.as_ref().filter(|client_end| is_over && client_end.is_gone)
+        else {
             return Ok(());
         };
-        counts.more("partial sends", person.wire.partial_sends());
-        if let Who::Bot(bot) = &person.who {
+        counts.more("partial sends", client_end.wire.partial_sends());
+        if let Who::Bot(bot) = &client_end.who {
             counts.deeds.add(&bot.observer.deeds);
         }
-        self.person = None;
+        self.client_end = None;
         let pause = self.dice.between(Duration::from_millis(100), Duration::from_secs(4));
-        self.next = self.next.max(house.clock.now() + pause);
+        self.next = self.next.max(host.clock.now() + pause);
         Ok(())
     }
 
     /// Checks that the server closed no client that broke no rule and had no network faults.
     fn check_ending(&self, ending: &Ending) -> Result<(), Broken> {
-        let Some(person) = &self.person else { return Ok(()) };
-        let is_lawful = match &person.who {
+        let Some(client_end) = &self.client_end else { return Ok(()) };
+        let is_lawful = match &client_end.who {
             Who::Bot(_) => true,
             Who::Hostile(hostile) => hostile.kind.is_lawful(),
         };
@@ -275,10 +276,10 @@ impl Slot {
         let is_right = match ending {
             Ending::PeerClosed(_) | Ending::PeerLost => true,
             // A stalled connection delivers at once what was within the budget over time.
-            Ending::Breach(Breach::MessageRate) => person.is_troubled || !is_lawful,
+            Ending::Breach(Breach::MessageRate) => client_end.is_troubled || !is_lawful,
             Ending::Breach(breach) if by_operator.contains(breach) => true,
             Ending::Breach(breach) if by_trouble.contains(breach) => {
-                person.is_troubled || person.is_gone || !is_lawful
+                client_end.is_troubled || client_end.is_gone || !is_lawful
             }
             Ending::Breach(Breach::InternalError | Breach::Overloaded | Breach::Full) => false,
             _ => !is_lawful,

@@ -126,14 +126,14 @@ impl Again {
     fn next(&mut self, asks: &dyn Fn(&Call) -> bool, what: &str) -> Option<Call> {
         let call = self.calls.pop_front();
         if call.as_ref().is_none_or(|call| !asks(call)) {
-            self.broken.get_or_insert_with(|| format!("asks for {what}, and not for {call:?}"));
+            self.broken.get_or_insert_with(|| format!("requests {what} instead of {call:?}"));
         }
         call
     }
 
     fn end(mut self, answers: &[u8]) -> Result<(), Broken> {
         if let Some(call) = self.calls.front() {
-            self.broken.get_or_insert_with(|| format!("does not ask for {call:?}"));
+            self.broken.get_or_insert_with(|| format!("does not request {call:?}"));
         }
         if self.answers != answers {
             let sizes = (self.answers.len(), answers.len());

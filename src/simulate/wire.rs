@@ -112,7 +112,7 @@ impl Pipe {
 
 /// The state of a client in the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Person {
+enum ClientState {
     Here,
     /// It closed its socket: bytes sent to it break the connection.
     Closed,
@@ -138,7 +138,7 @@ struct Inner {
     dice: Dice,
     delay: [Duration; 2],
     stalled_until: Duration,
-    person: Person,
+    client: ClientState,
     is_reset: bool,
     is_cut: bool,
     expected: Expected,
@@ -167,7 +167,7 @@ impl Wire {
             dice: Dice::new(seed),
             delay,
             stalled_until: Duration::ZERO,
-            person: Person::Here,
+            client: ClientState::Here,
             is_reset: false,
             is_cut: false,
             expected: Expected::default(),
@@ -179,7 +179,7 @@ impl Wire {
         Arc::new(Wire { clock: clock.clone(), inner: Mutex::new(inner) })
     }
 
-    // ---- the person's end -----------------------------------------------------------------------
+    // ---- the client's end -----------------------------------------------------------------------
 
     /// Writes as many bytes as the buffers accept; returns the number.
     pub fn write(&self, bytes: &[u8]) -> usize {
@@ -214,12 +214,12 @@ impl Wire {
     pub fn close(&self) {
         let inner = &mut *self.inner.lock();
         inner.up.has_ended = true;
-        inner.person = Person::Closed;
+        inner.client = ClientState::Closed;
     }
 
     /// The client vanishes silently: it neither reads nor writes any more.
     pub fn vanish(&self, is_half_open: bool) {
-        self.inner.lock().person = if is_half_open { Person::HalfOpen } else { Person::Vanished };
+        self.inner.lock().client = if is_half_open { ClientState::HalfOpen } else { ClientState::Vanished };
     }
 
     /// Delays all bytes in both directions until this time.
@@ -249,11 +249,11 @@ impl Wire {
     /// Reads at most `most` bytes from the client.
     pub fn server_read(&self, most: usize) -> Read {
         let inner = &mut *self.inner.lock();
-        match inner.person {
+        match inner.client {
             _ if inner.is_cut => Read::End,
             _ if inner.is_reset => Read::Reset,
-            Person::Vanished | Person::HalfOpen => Read::Nothing,
-            Person::Here | Person::Closed => inner.up.pull(self.clock.now(), most),
+            ClientState::Vanished | ClientState::HalfOpen => Read::Nothing,
+            ClientState::Here | ClientState::Closed => inner.up.pull(self.clock.now(), most),
         }
     }
 
@@ -340,7 +340,10 @@ pub struct ServerEnd(pub Arc<Wire>);
 impl Line for ServerEnd {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         let inner = &mut *self.0.inner.lock();
-        if matches!(inner.person, Person::Closed | Person::HalfOpen) || inner.is_reset || inner.is_cut {
+        if matches!(inner.client, ClientState::Closed | ClientState::HalfOpen)
+            || inner.is_reset
+            || inner.is_cut
+        {
             inner.is_reset = true;
             return Err(ErrorKind::ConnectionReset.into());
         }

@@ -1,11 +1,12 @@
 //! The shim: the inspector as functions that a browser can call.
 //!
-//! A module holds one inspector; a page that wants two instantiates it twice. To give bytes:
-//! `input(length)`, then write them at the address that comes back. To take bytes: `output()` and the
-//! length that the last call returned. Addresses hold until the next call. Bytes that come out are
-//! JSON in UTF-8, unless a function says otherwise; `{"error":"…"}` says what is wrong with the input.
+//! A module holds one inspector; a page that needs two instantiates the module twice. To pass
+//! bytes, call `input(length)` and write them at the returned address. To read bytes, call
+//! `output()`; their number is what the last call returned. Addresses are valid until the next
+//! call. Output is JSON in UTF-8, unless a function's documentation says otherwise; `{"error":"…"}`
+//! says what is wrong with the input.
 //!
-//! The attribute of an exported name is the only `unsafe` here: no address is ever read.
+//! The attribute that exports a name is the only `unsafe` here: no address is ever dereferenced.
 
 use std::cell::RefCell;
 
@@ -24,7 +25,7 @@ thread_local! {
     static TAB: RefCell<Tab> = RefCell::default();
 }
 
-/// Room for so many bytes to come in; 0 if these are too many.
+/// The address of an input buffer of this many bytes; 0 if that is too many.
 #[unsafe(no_mangle)]
 pub extern "C" fn input(length: usize) -> *mut u8 {
     TAB.with_borrow_mut(|tab| {
@@ -37,7 +38,7 @@ pub extern "C" fn input(length: usize) -> *mut u8 {
     })
 }
 
-/// The bytes that the last call put out.
+/// The output of the last call.
 #[unsafe(no_mangle)]
 pub extern "C" fn output() -> *const u8 {
     TAB.with_borrow(|tab| tab.output.as_ptr())

@@ -1,10 +1,11 @@
-//! Many clients that misbehave at once: the behaviour of each kind, and a summary of the results.
+//! Many clients that misbehave at once: the behaviour of each kind of attack, and a summary of the
+//! results.
 //!
 //! An [`Attack`] runs against a server on this machine, or against a [`sink`](super::sink) for
-//! comparison; other machines are refused. The result is the achieved [`Pressure`] and how the
-//! connections ended. One thread runs all attackers, each at its own pace, so that the pressure
-//! does not depend on the target. [`super::hostile`] instead runs one client after the other, each
-//! as fast as the server lets it.
+//! comparison; addresses of other machines are refused. The result is the achieved [`Pressure`] and
+//! how the connections ended. One thread runs all attackers, each at its own pace, so that the
+//! pressure does not depend on the target. [`super::hostile`] instead runs one client after the
+//! other, each as fast as the server lets it.
 
 pub mod bombs;
 mod swarm;

@@ -1,4 +1,4 @@
-//! Clients that misbehave, one after the other, to see how the server treats them and its other
+//! Clients that misbehave, one after another, to show how the server treats them and its other
 //! clients.
 //!
 //! A [`Kind`] runs against a server on this machine; the result is how the server ended each

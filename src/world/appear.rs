@@ -3,7 +3,7 @@
 //! Animals spawn on free ground in their biome, structures where there is space. The generated map
 //! is never changed, and the limits are never exceeded.
 
-use crate::command::{Command, Refusal, Spawned};
+use crate::command::{Command, Rejection, Spawned};
 use crate::controller::{Animal, Controller};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
@@ -56,25 +56,25 @@ impl World {
     }
 
     /// Checks whether the operator can spawn something at a position.
-    pub(crate) fn check_spawn(&self, command: &Command) -> Result<(), Refusal> {
+    pub(crate) fn check_spawn(&self, command: &Command) -> Result<(), Rejection> {
         let (what, x, y) = match command.action {
             Action::Spawn { what, x_px, y_px } => (what, whole(x_px), whole(y_px)),
-            _ => return Err(Refusal::UnknownThing),
+            _ => return Err(Rejection::UnknownThing),
         };
         match what {
             Spawned::Animal(kind) => {
                 if self.state.animals.len() >= rules::ANIMALS_MOST
                     || self.state.next_animal >= EntityId::FIRST_SHOT
                 {
-                    return Err(Refusal::TooMany);
+                    return Err(Rejection::TooMany);
                 }
                 let is_free = self.terrain.is_free(x, y, kind.animal().radius_px);
-                is_free.then_some(()).ok_or(Refusal::NoRoom)
+                is_free.then_some(()).ok_or(Rejection::NoRoom)
             }
             Spawned::Item(id) => {
-                let item = placeable(id).ok_or(Refusal::UnknownThing)?;
+                let item = placeable(id).ok_or(Rejection::UnknownThing)?;
                 if self.spawned_count() >= rules::SPAWNED_MOST {
-                    return Err(Refusal::TooMany);
+                    return Err(Rejection::TooMany);
                 }
                 self.check_room(x, y, item)
             }

@@ -1,9 +1,9 @@
 //! Applies commands.
 //!
-//! Everything is checked before anything is changed, so a rejected command leaves no trace in the
-//! state.
+//! A command is checked completely before it changes anything, so a rejected command leaves no
+//! trace in the state.
 
-use crate::command::{Action, Command, Refusal, Selection};
+use crate::command::{Action, Command, Rejection, Selection};
 use crate::controller::kit::Choice;
 use crate::controller::{Controller, Player};
 use crate::entity::{Body, Entity, PlayerId};
@@ -18,9 +18,9 @@ impl World {
     /// Applies a command, or records why it was rejected.
     pub(crate) fn apply(&mut self, command: Command) {
         match self.check(&command) {
-            Err(refusal) => {
-                self.note_refused(&command, refusal);
-                self.outcome.refused.push((command, refusal));
+            Err(rejection) => {
+                self.note_rejected(&command, rejection);
+                self.outcome.rejected.push((command, rejection));
             }
             Ok(()) => {
                 self.outcome.accepted[usize::from(command.action.kind())] += 1;
@@ -32,46 +32,46 @@ impl World {
 
     /// MooMoo.io clients compute by themselves what an age offers, and show it until they receive
     /// an answer.
-    fn note_refused(&mut self, command: &Command, refusal: Refusal) {
-        let chooses = matches!(command.action, Action::Upgrade { .. }) && refusal == Refusal::NotOffered;
+    fn note_rejected(&mut self, command: &Command, rejection: Rejection) {
+        let chooses = matches!(command.action, Action::Upgrade { .. }) && rejection == Rejection::NotOffered;
         if chooses && self.player(command.player).map_or(false, |player| player.choices > 0) {
             self.outcome.events.push(Event::NotOffered { player: command.player });
         }
     }
 
-    fn check(&self, command: &Command) -> Result<(), Refusal> {
+    fn check(&self, command: &Command) -> Result<(), Rejection> {
         let last = self.last_sequence(command.player)?;
         if command.sequence <= last {
-            return Err(Refusal::Repeated);
+            return Err(Rejection::Repeated);
         }
         let by_operator = command.player == PlayerId::OPERATOR;
         match &command.action {
-            Action::Spawn { .. } | Action::Say { .. } if !by_operator => Err(Refusal::OperatorOnly),
+            Action::Spawn { .. } | Action::Say { .. } if !by_operator => Err(Rejection::OperatorOnly),
             Action::Join { .. } | Action::Leave { .. } | Action::Grant { .. } if !by_operator => {
-                Err(Refusal::OperatorOnly)
+                Err(Rejection::OperatorOnly)
             }
             Action::Move { .. } | Action::Aim { .. } | Action::Chat { .. } if by_operator => {
-                Err(Refusal::PlayerOnly)
+                Err(Rejection::PlayerOnly)
             }
-            Action::Attack { .. } | Action::Respawn { .. } if by_operator => Err(Refusal::PlayerOnly),
-            Action::Upgrade { .. } | Action::Select { .. } if by_operator => Err(Refusal::PlayerOnly),
+            Action::Attack { .. } | Action::Respawn { .. } if by_operator => Err(Rejection::PlayerOnly),
+            Action::Upgrade { .. } | Action::Select { .. } if by_operator => Err(Rejection::PlayerOnly),
             Action::ClanCreate { .. } | Action::ClanLeave | Action::ClanRequest { .. } if by_operator => {
-                Err(Refusal::PlayerOnly)
+                Err(Rejection::PlayerOnly)
             }
             Action::ClanAnswer { .. } | Action::ClanKick { .. } | Action::Ping if by_operator => {
-                Err(Refusal::PlayerOnly)
+                Err(Rejection::PlayerOnly)
             }
             Action::Spawn { .. } => self.check_spawn(command),
             Action::Say { text } => check_say(text),
-            Action::Join { player, .. } if *player == PlayerId::OPERATOR => Err(Refusal::ReservedPlayer),
-            Action::Join { player, .. } if self.find(*player).is_ok() => Err(Refusal::AlreadyJoined),
+            Action::Join { player, .. } if *player == PlayerId::OPERATOR => Err(Rejection::ReservedPlayer),
+            Action::Join { player, .. } if self.find(*player).is_ok() => Err(Rejection::AlreadyJoined),
             Action::Join { name, .. } => check_name(name),
             Action::Leave { player } | Action::Grant { player, .. } => {
-                self.find(*player).map(drop).map_err(|_| Refusal::UnknownPlayer)
+                self.find(*player).map(drop).map_err(|_| Rejection::UnknownPlayer)
             }
-            Action::Respawn { .. } if self.lives(command.player) => Err(Refusal::Alive),
+            Action::Respawn { .. } if self.lives(command.player) => Err(Rejection::Alive),
             Action::Respawn { name, .. } => check_name(name),
-            _ if !self.lives(command.player) => Err(Refusal::Dead),
+            _ if !self.lives(command.player) => Err(Rejection::Dead),
             Action::Move { .. } | Action::Aim { .. } => Ok(()),
             Action::Chat { text } => check_chat(text),
             Action::ClanCreate { .. } | Action::ClanLeave | Action::ClanRequest { .. } => {
@@ -86,12 +86,12 @@ impl World {
     }
 
     /// Checks that depend on the player's belongings and position.
-    fn check_deed(&self, command: &Command) -> Result<(), Refusal> {
-        let at = self.find(command.player).map_err(|_| Refusal::UnknownIssuer)?;
+    fn check_deed(&self, command: &Command) -> Result<(), Rejection> {
+        let at = self.find(command.player).map_err(|_| Rejection::UnknownIssuer)?;
         let Entity { body, controller, .. } = &self.state.players[at];
         let player = match controller {
             Controller::Player(player) => player,
-            _ => return Err(Refusal::UnknownIssuer),
+            _ => return Err(Rejection::UnknownIssuer),
         };
         let (offered, owned) = match &command.action {
             Action::Attack { on: true } => match player.hand.item.and_then(rules::item) {
@@ -107,8 +107,8 @@ impl World {
             _ => (true, true),
         };
         match (offered, owned) {
-            (false, _) => Err(Refusal::NotOffered),
-            (_, false) => Err(Refusal::NotOwned),
+            (false, _) => Err(Rejection::NotOffered),
+            (_, false) => Err(Rejection::NotOwned),
             (true, true) => Ok(()),
         }
     }
@@ -117,14 +117,14 @@ impl World {
         self.find(player).map_or(false, |at| self.state.players[at].is_alive())
     }
 
-    fn last_sequence(&self, issuer: PlayerId) -> Result<u64, Refusal> {
+    fn last_sequence(&self, issuer: PlayerId) -> Result<u64, Rejection> {
         if issuer == PlayerId::OPERATOR {
             return Ok(self.state.operator_sequence);
         }
-        let at = self.find(issuer).map_err(|_| Refusal::UnknownIssuer)?;
+        let at = self.find(issuer).map_err(|_| Rejection::UnknownIssuer)?;
         match &self.state.players[at].controller {
             Controller::Player(player) => Ok(player.sequence),
-            _ => Err(Refusal::UnknownIssuer),
+            _ => Err(Rejection::UnknownIssuer),
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::alike::look_alike;
 use crate::clan::{Clan, ClanId};
-use crate::command::{Action, Refusal};
+use crate::command::{Action, Rejection};
 use crate::controller::{Controller, Player};
 use crate::entity::{Entity, PlayerId};
 use crate::event::Event;
@@ -40,30 +40,30 @@ impl World {
     ///
     /// # Errors
     /// The first reason against it.
-    pub(crate) fn check_clan(&self, issuer: PlayerId, action: &Action) -> Result<(), Refusal> {
-        let fits = |fits: bool, refusal| if fits { Ok(()) } else { Err(refusal) };
+    pub(crate) fn check_clan(&self, issuer: PlayerId, action: &Action) -> Result<(), Rejection> {
+        let fits = |fits: bool, rejection| if fits { Ok(()) } else { Err(rejection) };
         match action {
             Action::ClanCreate { name } => {
-                fits(self.clan_of(issuer).is_none(), Refusal::InClan)?;
+                fits(self.clan_of(issuer).is_none(), Rejection::InClan)?;
                 check_clan_name(name)?;
                 let is_taken = self.state.clans.iter().any(|clan| look_alike(&clan.name, name));
-                fits(!is_taken, Refusal::ClanNameTaken)?;
+                fits(!is_taken, Rejection::ClanNameTaken)?;
                 let is_room = self.state.clans.len() < rules::CLANS_MOST && self.state.next_clan < u32::MAX;
-                fits(is_room, Refusal::TooMany)
+                fits(is_room, Rejection::TooMany)
             }
             Action::ClanRequest { name } => {
-                fits(self.clan_of(issuer).is_none(), Refusal::InClan)?;
-                fits(self.clan_named(name).is_some(), Refusal::UnknownClan)
+                fits(self.clan_of(issuer).is_none(), Rejection::InClan)?;
+                fits(self.clan_named(name).is_some(), Rejection::UnknownClan)
             }
-            Action::ClanLeave => fits(self.clan_of(issuer).is_some(), Refusal::NoClan),
+            Action::ClanLeave => fits(self.clan_of(issuer).is_some(), Rejection::NoClan),
             Action::ClanAnswer { player, accept } => {
                 let own = self.clan_owned_by(issuer)?;
-                fits(self.who_asks(own, *player).is_some(), Refusal::NotAsking)?;
-                fits(!accept || self.members_of(own) < rules::CLAN_MEMBERS_MOST, Refusal::TooMany)
+                fits(self.who_asks(own, *player).is_some(), Rejection::NotAsking)?;
+                fits(!accept || self.members_of(own) < rules::CLAN_MEMBERS_MOST, Rejection::TooMany)
             }
             Action::ClanKick { player } => {
                 let own = self.clan_owned_by(issuer)?;
-                fits(*player != issuer && self.clan_of(*player) == Some(own), Refusal::NotMember)
+                fits(*player != issuer && self.clan_of(*player) == Some(own), Rejection::NotMember)
             }
             _ => Ok(()),
         }
@@ -158,13 +158,13 @@ impl World {
         self.state.clans.iter().find(|clan| *clan.name == *name)
     }
 
-    fn clan_owned_by(&self, id: PlayerId) -> Result<ClanId, Refusal> {
-        let clan = self.clan_of(id).ok_or(Refusal::NoClan)?;
+    fn clan_owned_by(&self, id: PlayerId) -> Result<ClanId, Rejection> {
+        let clan = self.clan_of(id).ok_or(Rejection::NoClan)?;
         let is_owner = self.state.clans.iter().any(|of| of.id == clan && of.owner == id);
         if is_owner {
             Ok(clan)
         } else {
-            Err(Refusal::ClanOwnerOnly)
+            Err(Rejection::ClanOwnerOnly)
         }
     }
 

@@ -180,7 +180,7 @@ impl Action {
 
 /// Why a command was rejected. A rejected command leaves no trace in the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Refusal {
+pub enum Rejection {
     /// The sequence is not higher than that of the last command applied for this issuer.
     Repeated,
     /// The issuer has no body in the world.
@@ -243,39 +243,39 @@ pub enum Refusal {
     UnknownThing,
 }
 
-impl Refusal {
+impl Rejection {
     /// The reason's name in logs, metrics and the wire's `error` packet.
     pub fn name(self) -> &'static str {
         match self {
-            Refusal::Repeated => "repeated",
-            Refusal::UnknownIssuer => "unknown_issuer",
-            Refusal::OperatorOnly => "operator_only",
-            Refusal::PlayerOnly => "player_only",
-            Refusal::ReservedPlayer => "reserved_player",
-            Refusal::AlreadyJoined => "already_joined",
-            Refusal::UnknownPlayer => "unknown_player",
-            Refusal::NameTooLong => "name_too_long",
-            Refusal::NameForbidden => "name_forbidden",
-            Refusal::ChatEmpty => "chat_empty",
-            Refusal::ChatTooLong => "chat_too_long",
-            Refusal::ChatForbidden => "chat_forbidden",
-            Refusal::Dead => "dead",
-            Refusal::Alive => "alive",
-            Refusal::NotOffered => "not_offered",
-            Refusal::NotOwned => "not_owned",
-            Refusal::TooDear => "too_dear",
-            Refusal::TooMany => "too_many",
-            Refusal::NoRoom => "no_room",
-            Refusal::Healthy => "healthy",
-            Refusal::InClan => "in_clan",
-            Refusal::NoClan => "no_clan",
-            Refusal::ClanOwnerOnly => "clan_owner_only",
-            Refusal::UnknownClan => "unknown_clan",
-            Refusal::ClanNameTaken => "clan_name_taken",
-            Refusal::ClanNameForbidden => "clan_name_forbidden",
-            Refusal::NotAsking => "not_asking",
-            Refusal::NotMember => "not_member",
-            Refusal::UnknownThing => "unknown_thing",
+            Rejection::Repeated => "repeated",
+            Rejection::UnknownIssuer => "unknown_issuer",
+            Rejection::OperatorOnly => "operator_only",
+            Rejection::PlayerOnly => "player_only",
+            Rejection::ReservedPlayer => "reserved_player",
+            Rejection::AlreadyJoined => "already_joined",
+            Rejection::UnknownPlayer => "unknown_player",
+            Rejection::NameTooLong => "name_too_long",
+            Rejection::NameForbidden => "name_forbidden",
+            Rejection::ChatEmpty => "chat_empty",
+            Rejection::ChatTooLong => "chat_too_long",
+            Rejection::ChatForbidden => "chat_forbidden",
+            Rejection::Dead => "dead",
+            Rejection::Alive => "alive",
+            Rejection::NotOffered => "not_offered",
+            Rejection::NotOwned => "not_owned",
+            Rejection::TooDear => "too_dear",
+            Rejection::TooMany => "too_many",
+            Rejection::NoRoom => "no_room",
+            Rejection::Healthy => "healthy",
+            Rejection::InClan => "in_clan",
+            Rejection::NoClan => "no_clan",
+            Rejection::ClanOwnerOnly => "clan_owner_only",
+            Rejection::UnknownClan => "unknown_clan",
+            Rejection::ClanNameTaken => "clan_name_taken",
+            Rejection::ClanNameForbidden => "clan_name_forbidden",
+            Rejection::NotAsking => "not_asking",
+            Rejection::NotMember => "not_member",
+            Rejection::UnknownThing => "unknown_thing",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Using items: eating and building; and the removal of structures.
 //!
-//! A structure is never built without space for it, or beyond the limit of its group.
+//! A structure is built only where there is space for it, and never beyond the limit of its group.
 //!
 //! ```text
 //!      player    structure        rim to rim, where the player looks; on the map, not in the river,
@@ -16,22 +16,22 @@ use crate::state::State;
 use crate::terrain::Standing;
 use crate::trig::{cosine, sine};
 use crate::world::World;
-use crate::Refusal;
+use crate::Rejection;
 
 impl World {
     /// Checks whether a player can use this item now.
     ///
     /// # Errors
     /// The first reason against it.
-    pub(crate) fn check_use(&self, player: &Player, body: &Body, item: &Item) -> Result<(), Refusal> {
+    pub(crate) fn check_use(&self, player: &Player, body: &Body, item: &Item) -> Result<(), Rejection> {
         if player.resources.iter().zip(item.cost).any(|(stock, cost)| *stock < cost) {
-            return Err(Refusal::TooDear);
+            return Err(Rejection::TooDear);
         }
         if item.group == Group::Food {
-            return if body.health < rules::PLAYER_HEALTH { Ok(()) } else { Err(Refusal::Healthy) };
+            return if body.health < rules::PLAYER_HEALTH { Ok(()) } else { Err(Rejection::Healthy) };
         }
         if !player.kit.may_build(item.group) {
-            return Err(Refusal::TooMany);
+            return Err(Rejection::TooMany);
         }
         let (x, y) = before(body, item);
         self.check_room(x, y, item)
@@ -42,15 +42,15 @@ impl World {
     /// # Errors
     /// `TooMany` if no number is left, `NoRoom` if something is in the way or the position is in
     /// the river.
-    pub(crate) fn check_room(&self, x: Fixed, y: Fixed, item: &Item) -> Result<(), Refusal> {
+    pub(crate) fn check_room(&self, x: Fixed, y: Fixed, item: &Item) -> Result<(), Rejection> {
         if self.state.next_id >= EntityId::FIRST_ANIMAL {
-            return Err(Refusal::TooMany);
+            return Err(Rejection::TooMany);
         }
         let is_dry = self.bands().biome_at(y) != Biome::River;
         if is_dry && self.terrain.is_free(x, y, item.scale_px) {
             Ok(())
         } else {
-            Err(Refusal::NoRoom)
+            Err(Rejection::NoRoom)
         }
     }
 

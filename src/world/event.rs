@@ -1,6 +1,6 @@
 //! The events of a tick.
 
-use crate::command::{Command, Refusal, KINDS};
+use crate::command::{Command, Rejection, KINDS};
 use crate::entity::{EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
 
@@ -147,7 +147,7 @@ pub struct Outcome {
     /// In chronological order.
     pub events: Vec<Event>,
     /// The rejected commands, with the reasons.
-    pub refused: Vec<(Command, Refusal)>,
+    pub rejected: Vec<(Command, Rejection)>,
     /// The number of executed commands of each kind, by [`crate::Action::kind`].
     pub accepted: [u32; KINDS],
 }
@@ -155,7 +155,7 @@ pub struct Outcome {
 impl Outcome {
     pub(crate) fn clear(&mut self) {
         self.events.clear();
-        self.refused.clear();
+        self.rejected.clear();
         self.accepted = [0; KINDS];
     }
 }

@@ -1,9 +1,9 @@
-//! Melee attacks: who swings in this tick, what each swing hits, and the effects. Weapons that
-//! shoot are in `shoot`.
+//! Melee attacks: which players swing in this tick, what each swing hits, and the effects. Weapons
+//! that shoot are in `shoot`.
 //!
 //! Attacks are processed after all movement, in the order of the attackers' numbers, and each
-//! attack hits its targets in the order of their numbers. So a player killed by one with a lower
-//! number does not strike back in the same tick.
+//! attack hits its targets in the order of their numbers. So a player killed by a player with a
+//! lower number does not strike back in the same tick.
 //!
 //! ```text
 //!              range + target's size

@@ -1,8 +1,7 @@
-//! The behaviour of animals: whom they hunt or flee, where they go, whom they attack, and how they
-//! die.
+//! The behaviour of animals: hunting, fleeing, wandering, attacking and dying.
 //!
 //! It runs after all movement and all swings. Each animal has its own schedule for looking around,
-//! so they never all look in the same tick.
+//! so that they do not all look in the same tick.
 //!
 //! ```text
 //!              prey in sight       time is over       hurt, and of a kind that flees

@@ -1,4 +1,5 @@
-//! The biomes: bands from north to south, which depend only on the side length of the map.
+//! The biomes: horizontal bands, from north to south, which depend only on the side length of the
+//! map.
 //!
 //! ```text
 //!   snow      0 ..  2,400 px

@@ -76,7 +76,7 @@ pub mod trig;
 mod tests;
 
 pub use clan::ClanId;
-pub use command::{Action, Command, Refusal, Selection, Spawned};
+pub use command::{Action, Command, Rejection, Selection, Spawned};
 pub use controller::{Controller, SceneryKind};
 pub use difference::Difference;
 pub use entity::{Body, Entity, EntityId, PlayerId};

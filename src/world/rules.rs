@@ -432,25 +432,31 @@ pub fn code_hash() -> u64 {
 }
 
 const _: () = {
-    assert!(MAP_SIZE_MAX_PX * 2 <= 0xffff, "half pixels of the map fit in 16 bits");
+    assert!(MAP_SIZE_MAX_PX * 2 <= 0xffff, "positions in half pixels must fit in 16 bits");
     assert!(MAP_SIZE_MIN_PX <= MAP_SIZE_PX && MAP_SIZE_PX <= MAP_SIZE_MAX_PX);
-    assert!(SCENERY_GAP_PX > 2 * PLAYER_RADIUS_PX, "a player fits between any two things");
-    assert!(SPAWN_ROOM_PX > PLAYER_RADIUS_PX, "a newcomer touches nothing");
+    assert!(SCENERY_GAP_PX > 2 * PLAYER_RADIUS_PX, "a player must fit between any two pieces of scenery");
+    assert!(SPAWN_ROOM_PX > PLAYER_RADIUS_PX, "a new player must not touch anything");
     assert!(
         thirds(HEAL_PERIOD_MS) >= TickHz::Hz15.rates().tick_thirds,
-        "no more than a point comes back in a tick"
+        "at most one point of health may heal in a tick"
     );
-    assert!(PAD_HEAL_THIRDS >= TickHz::Hz15.rates().tick_thirds, "nor on a healing pad");
-    assert!(thirds(POISON_PERIOD_MS) >= TickHz::Hz15.rates().tick_thirds, "poison hurts once in a tick");
-    assert!(SLOW_MOST < SLOW_WHOLE, "nobody is slowed to a stand");
+    assert!(
+        PAD_HEAL_THIRDS >= TickHz::Hz15.rates().tick_thirds,
+        "at most one point of health may heal in a tick on a healing pad"
+    );
+    assert!(
+        thirds(POISON_PERIOD_MS) >= TickHz::Hz15.rates().tick_thirds,
+        "poison may hurt at most once in a tick"
+    );
+    assert!(SLOW_MOST < SLOW_WHOLE, "slowing must not stop a player");
     let [cow, pig, bull, wolf] = &ANIMALS;
     assert!(cow.radius_px <= ANIMAL_RADIUS_MAX_PX && pig.radius_px <= ANIMAL_RADIUS_MAX_PX);
     assert!(bull.radius_px <= ANIMAL_RADIUS_MAX_PX && wolf.radius_px <= ANIMAL_RADIUS_MAX_PX);
     assert!(PLAYER_RADIUS_PX <= ANIMAL_RADIUS_MAX_PX && SPAWN_ROOM_PX <= ANIMAL_RADIUS_MAX_PX);
-    assert!(HUNT_BEGIN_PX <= HUNT_END_PX, "no hunt ends as it begins");
+    assert!(HUNT_BEGIN_PX <= HUNT_END_PX, "a hunt must not end in the tick in which it begins");
     assert!(
         thirds(LOOK_PERIOD_MS) >= TickHz::Hz15.rates().tick_thirds,
-        "no more than one look around in a tick"
+        "an animal may look around at most once in a tick"
     );
     assert!(SUB_STEP_PX < PLAYER_RADIUS_PX + BUSH_SCALES_PX[0] * LEAF_RADIUS_PERCENT / 100);
 };

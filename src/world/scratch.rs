@@ -1,4 +1,4 @@
-//! Memory that each tick reuses, so that swings allocate nothing.
+//! Memory that every tick reuses, so that swings allocate nothing.
 
 use crate::id::EntityId;
 

@@ -34,7 +34,7 @@ impl fmt::Display for SnapshotError {
         match self {
             SnapshotError::NotASnapshot => f.write_str("these bytes are not a snapshot of a world"),
             SnapshotError::Version { found } => {
-                write!(f, "the snapshot has layout {found}, this code reads {VERSION}")
+                write!(f, "the snapshot has layout {found}, but this program reads layout {VERSION}")
             }
             SnapshotError::Code { found } => {
                 let own = rules::code_hash();

@@ -3,8 +3,8 @@
 //! As long as the map has any other position, the player does not spawn on scenery, in the river,
 //! on another entity, or near an animal that hunts.
 //!
-//! A map for hundreds of players is empty for two. So a player spawns on the same screen as another
-//! one, unless that area is crowded; the first player spawns anywhere on the plains.
+//! On a map for hundreds of players, two players would never meet. So a player spawns on the same
+//! screen as another, unless that area is crowded; the first player spawns anywhere on the plains.
 
 use crate::controller::Controller;
 use crate::crowd::Crowd;

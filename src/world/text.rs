@@ -1,22 +1,22 @@
 //! Checks names, clan names, chat lines and operator messages, and cleans text for them.
 //!
 //! It does not use the compiler's Unicode tables: they change with its version, and then one
-//! machine would refuse what another accepts.
+//! machine would reject what another accepts.
 
-use crate::command::Refusal;
+use crate::command::Rejection;
 use crate::rules::{CHAT_CHARS, CLAN_CHARS, NAME_CHARS, SAY_CHARS};
 
 /// Checks a player's name: at most [`NAME_CHARS`] characters, without control characters, invisible
 /// characters or combining marks.
 ///
 /// # Errors
-/// [`Refusal::NameTooLong`], [`Refusal::NameForbidden`].
-pub fn check_name(name: &str) -> Result<(), Refusal> {
+/// [`Rejection::NameTooLong`], [`Rejection::NameForbidden`].
+pub fn check_name(name: &str) -> Result<(), Rejection> {
     if name.chars().nth(NAME_CHARS).is_some() {
-        return Err(Refusal::NameTooLong);
+        return Err(Rejection::NameTooLong);
     }
     if name.chars().any(is_forbidden_in_names) {
-        return Err(Refusal::NameForbidden);
+        return Err(Rejection::NameForbidden);
     }
     Ok(())
 }
@@ -25,37 +25,37 @@ pub fn check_name(name: &str) -> Result<(), Refusal> {
 /// characters, invisible characters or combining marks.
 ///
 /// # Errors
-/// [`Refusal::ClanNameForbidden`].
-pub fn check_clan_name(name: &str) -> Result<(), Refusal> {
-    check_line(name, CLAN_CHARS, is_forbidden_in_names).map_err(|_| Refusal::ClanNameForbidden)
+/// [`Rejection::ClanNameForbidden`].
+pub fn check_clan_name(name: &str) -> Result<(), Rejection> {
+    check_line(name, CLAN_CHARS, is_forbidden_in_names).map_err(|_| Rejection::ClanNameForbidden)
 }
 
 /// Checks a chat line: 1 to [`CHAT_CHARS`] characters, not only spaces, without control characters
 /// or invisible characters.
 ///
 /// # Errors
-/// [`Refusal::ChatTooLong`], [`Refusal::ChatForbidden`], [`Refusal::ChatEmpty`].
-pub fn check_chat(text: &str) -> Result<(), Refusal> {
+/// [`Rejection::ChatTooLong`], [`Rejection::ChatForbidden`], [`Rejection::ChatEmpty`].
+pub fn check_chat(text: &str) -> Result<(), Rejection> {
     check_line(text, CHAT_CHARS, is_forbidden)
 }
 
 /// Checks an operator message: like [`check_chat`], but up to [`SAY_CHARS`] characters.
 ///
 /// # Errors
-/// [`Refusal::ChatTooLong`], [`Refusal::ChatForbidden`], [`Refusal::ChatEmpty`].
-pub fn check_say(text: &str) -> Result<(), Refusal> {
+/// [`Rejection::ChatTooLong`], [`Rejection::ChatForbidden`], [`Rejection::ChatEmpty`].
+pub fn check_say(text: &str) -> Result<(), Rejection> {
     check_line(text, SAY_CHARS, is_forbidden)
 }
 
-fn check_line(text: &str, most_chars: usize, is_forbidden: fn(char) -> bool) -> Result<(), Refusal> {
+fn check_line(text: &str, most_chars: usize, is_forbidden: fn(char) -> bool) -> Result<(), Rejection> {
     if text.chars().nth(most_chars).is_some() {
-        return Err(Refusal::ChatTooLong);
+        return Err(Rejection::ChatTooLong);
     }
     if text.chars().any(is_forbidden) {
-        return Err(Refusal::ChatForbidden);
+        return Err(Rejection::ChatForbidden);
     }
     if text.chars().all(is_space) {
-        return Err(Refusal::ChatEmpty);
+        return Err(Rejection::ChatEmpty);
     }
     Ok(())
 }

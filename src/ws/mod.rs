@@ -21,10 +21,10 @@
 //! Read in this order: [`frame`], [`message`], [`close`], [`conn`], and then the opening handshake:
 //! [`http`], [`upgrade`].
 //!
-//! The module leaves out extensions, and therefore compression (it lets a few bytes expand to
-//! megabytes, and common versions of Wireshark cannot decompress it); sending fragments, since our
-//! messages are short; a clock, so the driver enforces the deadlines of RFC 6455 7.1.1; and
-//! randomness, so the driver supplies a client's masking keys.
+//! The module has no extensions, and therefore no compression (which would let a few bytes expand
+//! to megabytes, and which common versions of Wireshark cannot decompress). It never sends
+//! fragments, since our messages are short. It has no clock, so the driver enforces the deadlines
+//! of RFC 6455 7.1.1, and no randomness, so the driver supplies a client's masking keys.
 
 pub mod close;
 mod close_code;

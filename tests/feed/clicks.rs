@@ -111,7 +111,7 @@ fn grown(dialect: &'static str) -> Game {
             break;
         }
     }
-    assert_eq!(game.world.animals().count(), 1, "{:?}", game.world.outcome().refused);
+    assert_eq!(game.world.animals().count(), 1, "{:?}", game.world.outcome().rejected);
     let aim = game.said(|sequence| ClientPacket::Aim { sequence, tick: None, heading: 0x8000 });
     game.tick(&[aim]);
     for _ in 0..30 {
@@ -130,8 +130,8 @@ fn an_upgrade_that_the_game_lacks_is_answered_and_the_choice_is_sent_again() {
         // Mine, sapling, platform, blocker, teleporter.
         for choice in [29, 30, 34, 37, 38] {
             game.client.heard.clear();
-            let wish = game.said(|sequence| ClientPacket::Upgrade { sequence, tick: None, choice });
-            game.tick(&[wish.clone(), wish]);
+            let command = game.said(|sequence| ClientPacket::Upgrade { sequence, tick: None, choice });
+            game.tick(&[command.clone(), command]);
             // The choice is shown with the next turn: one of three ticks.
             (0..3).for_each(|_| game.tick(&[]));
             let upgrades = [&vec![Value::from(2), 2.into()]];
@@ -139,9 +139,9 @@ fn an_upgrade_that_the_game_lacks_is_answered_and_the_choice_is_sent_again() {
             let said = vec![Value::from(OWN), "This server does not support that".into()];
             assert_eq!(game.client.all("chat"), [&said], "{dialect}: {choice}");
         }
-        let wish = game.said(|sequence| ClientPacket::Upgrade { sequence, tick: None, choice: 5 });
+        let command = game.said(|sequence| ClientPacket::Upgrade { sequence, tick: None, choice: 5 });
         game.client.heard.clear();
-        game.tick(&[wish]);
+        game.tick(&[command]);
         (0..3).for_each(|_| game.tick(&[]));
         assert_eq!(game.client.all("upgrades"), [&vec![Value::from(1), 3.into()]], "{dialect}");
     }

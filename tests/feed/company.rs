@@ -55,8 +55,8 @@ impl Company {
 
     fn do_it(&mut self, player: u16, action: Action) {
         self.step(vec![(player, action)]);
-        let refused = &self.world.outcome().refused;
-        assert!(refused.is_empty(), "{refused:?}");
+        let rejected = &self.world.outcome().rejected;
+        assert!(rejected.is_empty(), "{rejected:?}");
     }
 
     fn wait(&mut self, ticks: u32) {
@@ -72,7 +72,7 @@ impl Company {
             let (x, y) = (x + dx * 90, y + dy * 90);
             let (Ok(x_px), Ok(y_px)) = (u16::try_from(x), u16::try_from(y)) else { continue };
             self.step(vec![(0, Action::Spawn { what, x_px, y_px })]);
-            if self.world.outcome().refused.is_empty() {
+            if self.world.outcome().rejected.is_empty() {
                 return;
             }
         }

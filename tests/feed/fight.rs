@@ -7,7 +7,7 @@ use std::f64::consts::TAU;
 use tickwire::feed::{Publisher, Rates};
 use tickwire::packet::Value;
 use tickwire::world::rules::Resource;
-use tickwire::world::{Action, Angle, Command, Identity, PlayerId, Refusal, Selection, TickHz, World};
+use tickwire::world::{Action, Angle, Command, Identity, PlayerId, Rejection, Selection, TickHz, World};
 
 use crate::told::Client;
 
@@ -48,9 +48,9 @@ impl Fight {
             commands.push(Command { player: PlayerId(player), sequence: *sequence, action });
         }
         self.world.step(&mut commands);
-        let refused = &self.world.outcome().refused;
+        let rejected = &self.world.outcome().rejected;
         // Who builds tries one side after the other.
-        assert!(refused.iter().all(|(_, reason)| *reason == Refusal::NoRoom), "{refused:?}");
+        assert!(rejected.iter().all(|(_, reason)| *reason == Rejection::NoRoom), "{rejected:?}");
         let published = self.publisher.publish(&self.world, |_| 0);
         self.clients.iter_mut().for_each(|client| client.hear(&published));
     }

@@ -104,12 +104,12 @@ fn the_limits_of_the_document_are_the_limits_of_the_code() {
         ("ADDRESS_CLIENTS_BURST", u64::from(ADDRESS_CLIENTS_BURST)),
         ("ADDRESS_JOINS_PER_SECOND", u64::from(ADDRESS_JOINS_PER_SECOND)),
         ("ADDRESS_JOINS_BURST", u64::from(ADDRESS_JOINS_BURST)),
-        ("ADDRESS_SAYS_AS_CLIENTS", u64::from(ADDRESS_SAYS_AS_CLIENTS)),
+        ("ADDRESS_ACTION_RATE_FACTOR", u64::from(ADDRESS_ACTION_RATE_FACTOR)),
         ("COMMANDS_PER_PLAYER_TICK", COMMANDS_PER_PLAYER_TICK as u64),
         ("INBOX_COMMANDS", INBOX_COMMANDS as u64),
         ("ADMIN_BODY_BYTES", ADMIN_BODY_BYTES as u64),
         ("ADMIN_LINES", ADMIN_LINES as u64),
-        ("ORDER_BYTES", ORDER_BYTES as u64),
+        ("OPERATOR_LINE_BYTES", OPERATOR_LINE_BYTES as u64),
     ];
     for (name, value) in constants {
         let cell = format!("| `{name}` | {value} |");

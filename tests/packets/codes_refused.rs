@@ -205,12 +205,12 @@ fn spoiled(from: &str, to: &str) -> Result<Codes, TableError> {
 #[test]
 fn packets_that_the_server_speaks_or_needs_must_fit() {
     for (from, to, reason) in [
-        ("direction:num.rad|nil", "angle:num.rad|nil", "needs an argument \"direction\" in move"),
-        ("direction:num.rad|nil", "direction:str", "cannot use direction:str in move"),
-        ("mode:u8<=1", "mode:str", "cannot use mode:str in hello"),
-        ("text:str<=30", "text:u8", "cannot use text:u8 in chat"),
+        ("direction:num.rad|nil", "angle:num.rad|nil", "move lacks the argument \"direction\""),
+        ("direction:num.rad|nil", "direction:str", "the argument direction:str of move has a type"),
+        ("mode:u8<=1", "mode:str", "the argument mode:str of hello has a type"),
+        ("text:str<=30", "text:u8", "the argument text:u8 of chat has a type"),
         (" is_you:bool", "", "sends more arguments than add_player has"),
-        (" is_you:bool", " is_you:flag", "own packet add_player would be changed"),
+        (" is_you:bool", " is_you:flag", "change the values of the server's own packet add_player"),
         ("players:[sid:u32,", "players:[sid:u32,clan:u32,", "own packet update_players does not match"),
         ("hat:u16,", "hat:str,", "own packet update_players does not match"),
         (

@@ -4,7 +4,7 @@
 #![allow(clippy::approx_constant, reason = "3.14 and 1.57 are what clients send")]
 
 use tickwire::packet::Direction;
-use tickwire::packet::client_packet::{ClanWish, Mode};
+use tickwire::packet::client_packet::{ClanAction, Mode};
 use tickwire::packet::server_packet::{AddPlayer, Welcome};
 use tickwire::packet::{ClientPacket, Codes, Dialect, ServerPacket, Value, json};
 
@@ -126,7 +126,7 @@ fn meaning(fixture: &Fixture) -> Option<ClientPacket<'static>> {
 /// The same for what goes beyond walking and talking.
 fn deed(fixture: &Fixture, native: bool) -> Option<ClientPacket<'static>> {
     let sequence = |number: u32| native.then_some(number);
-    let clan = |number: u32, wish| ClientPacket::Clan { sequence: sequence(number), tick: None, wish };
+    let clan = |number: u32, action| ClientPacket::Clan { sequence: sequence(number), tick: None, action };
     let name = || "wolves".to_owned();
     Some(match fixture.what {
         "swing" => ClientPacket::Attack { sequence: Some(5), tick: Some(70_003), state: true, heading: None },
@@ -137,12 +137,12 @@ fn deed(fixture: &Fixture, native: bool) -> Option<ClientPacket<'static>> {
         "choose" => ClientPacket::Upgrade { sequence: Some(7), tick: None, choice: 9 },
         "attack by itself" => ClientPacket::ToggleAttack,
         "show one's place" => ClientPacket::MapPing { sequence: sequence(13), tick: sequence(70_009) },
-        "found a clan" => clan(8, ClanWish::Create { name: name() }),
-        "leave a clan" => clan(9, ClanWish::Leave),
-        "ask to join" => clan(10, ClanWish::Request { name: name() }),
-        "let in" => clan(11, ClanWish::Answer { player: 2, accept: true }),
-        "keep out" => clan(0, ClanWish::Answer { player: 2, accept: false }),
-        "put out" => clan(12, ClanWish::Kick { player: 2 }),
+        "found a clan" => clan(8, ClanAction::Create { name: name() }),
+        "leave a clan" => clan(9, ClanAction::Leave),
+        "ask to join" => clan(10, ClanAction::Request { name: name() }),
+        "let in" => clan(11, ClanAction::Answer { player: 2, accept: true }),
+        "keep out" => clan(0, ClanAction::Answer { player: 2, accept: false }),
+        "put out" => clan(12, ClanAction::Kick { player: 2 }),
         _ => return None,
     })
 }
@@ -152,8 +152,8 @@ fn an_answer_alone_is_for_whoever_asks_first() {
     for (bytes, accept) in [(&b"\x92\xa1P\x91\x01"[..], true), (b"\x92\xa1P\x91\x00", false)] {
         let dialect = dialect("letters");
         let decoded = dialect.decode(Direction::ToServer, bytes).expect("a packet");
-        let wish = ClanWish::Answer { player: 0, accept };
-        let meant = ClientPacket::Clan { sequence: None, tick: None, wish };
+        let action = ClanAction::Answer { player: 0, accept };
+        let meant = ClientPacket::Clan { sequence: None, tick: None, action };
         assert_eq!(ClientPacket::from_decoded(&decoded), meant);
     }
 }

@@ -18,7 +18,7 @@ use tickwire::room::seats::{Seat, Seats};
 use tickwire::room::{Busy, Core, Handle, Options, Room, Ticked, Wants};
 use tickwire::session::Breach;
 use tickwire::world::command::decode_frame;
-use tickwire::world::{Action, Command, Identity, PlayerId, Refusal, Resource, TickHz, World};
+use tickwire::world::{Action, Command, Identity, PlayerId, Rejection, Resource, TickHz, World};
 
 pub const PERIOD: Duration = Duration::from_nanos(1_000_000_000 / 30);
 const ALL: Wants = Wants { frame: true, checksum: true, snapshot: true };
@@ -127,7 +127,7 @@ fn a_number_whose_join_is_rejected_is_released() {
     let mut running = Running::new(1, Duration::ZERO);
     let player = running.handle.take_seat(7, running.now).expect("there are numbers");
     running.handle.push_operator(vec![join(player, "A name that is too long for the world")]);
-    assert_eq!(running.tick().rejected, [(PlayerId::OPERATOR, Refusal::NameTooLong)]);
+    assert_eq!(running.tick().rejected, [(PlayerId::OPERATOR, Rejection::NameTooLong)]);
     assert_eq!(running.handle.seat(player), None);
 }
 
@@ -172,7 +172,7 @@ fn questions_are_answered_after_the_tick_and_one_snapshot_serves_all() {
     let (picture, one, two) = (handle.picture(), handle.snapshot(), handle.snapshot());
     let ticked = running.tick();
     let outcomes = asked.map(|asked| asked.expect("not busy").try_recv());
-    assert_eq!(outcomes, [Ok(Ok(())), Ok(Ok(())), Ok(Err(Refusal::UnknownPlayer))]);
+    assert_eq!(outcomes, [Ok(Ok(())), Ok(Ok(())), Ok(Err(Rejection::UnknownPlayer))]);
     assert_eq!(ticked.published.state.players.iter().next().expect("joined").resources[0], 5);
     let picture = picture.expect("not busy").try_recv().expect("answered");
     assert!(Arc::ptr_eq(&picture, &ticked.published));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tickwire::limits;
 use tickwire::packet::ClientPacket;
-use tickwire::packet::client_packet::{ClanWish, Mode};
+use tickwire::packet::client_packet::{ClanAction, Mode};
 use tickwire::session::{Breach, Output, Profile, Saved, Session};
 use tickwire::world::{Action, Command, PlayerId};
 
@@ -23,7 +23,7 @@ fn chat(text: &str) -> ClientPacket<'static> {
 }
 
 fn leave_clan() -> ClientPacket<'static> {
-    ClientPacket::Clan { sequence: None, tick: None, wish: ClanWish::Leave }
+    ClientPacket::Clan { sequence: None, tick: None, action: ClanAction::Leave }
 }
 
 fn handled_at(now: Duration, session: &mut Session, packet: ClientPacket<'_>) -> Vec<Output> {

@@ -12,7 +12,7 @@ use std::{fs, thread};
 
 use tickwire::capture::{self, Capture, End};
 use tickwire::net::recorder::Target;
-use tickwire::packet::client_packet::{ClanWish, Mode};
+use tickwire::packet::client_packet::{ClanAction, Mode};
 use tickwire::packet::{ClientPacket, Codes, Dialect, Direction};
 use tickwire::peer::Endpoint;
 use tickwire::replay;
@@ -74,7 +74,11 @@ impl Script {
             4 => ClientPacket::Select { sequence, tick, id: number * 9, is_weapon: number.is_multiple_of(2) },
             5 => ClientPacket::Upgrade { sequence, tick, choice: number * 9 },
             6 => ClientPacket::Chat { sequence, tick, text: "hello ".repeat(usize::from(number % 4)) },
-            7 => ClientPacket::Clan { sequence, tick, wish: ClanWish::Create { name: format!("c{number}") } },
+            7 => ClientPacket::Clan {
+                sequence,
+                tick,
+                action: ClanAction::Create { name: format!("c{number}") },
+            },
             8 => ClientPacket::MapPing { sequence, tick },
             9 => ClientPacket::ToggleAttack,
             10 | 11 => ClientPacket::Ping { nonce: Some(number.into()) },

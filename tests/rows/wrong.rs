@@ -1,4 +1,4 @@
-//! Messages with wrong types and wrong counts, generated from the code tables: every packet of
+//! Messages with wrong types and wrong counts, generated from the packet tables: every packet of
 //! every dialect, each argument once with each kind of value, one argument too few, and one too
 //! many. The type rules of PROTOCOL.md are implemented here a second time.
 

@@ -37,7 +37,7 @@ fn post(address: SocketAddr, more: &str, body: &str) -> String {
 }
 
 /// Lines with the right token.
-pub fn orders(address: SocketAddr, body: &str) -> String {
+pub fn send_commands(address: SocketAddr, body: &str) -> String {
     post(address, &format!("Authorization: Bearer {TOKEN}\r\n"), body)
 }
 
@@ -87,7 +87,7 @@ fn an_address_that_is_wrong_too_often_is_refused_whatever_it_sends() {
         "GET /metrics HTTP/1.1\r\nHost: play.example\r\nAuthorization: Bearer a-token-of-the-test\r\n\r\n";
     for answer in [
         post(address, "Authorization: Bearer wrong\r\n", "stats"),
-        orders(address, "stats"),
+        send_commands(address, "stats"),
         ask(address, with_both),
         ask(address, &with_both.replace("/metrics", "/wire")),
     ] {
@@ -111,7 +111,7 @@ fn guesses_in_parallel_are_as_few_as_one_after_the_other() {
     let guess = || {
         let guesses = (0..6).map(|_| post(address, "Authorization: Bearer wrong\r\n", "stats"));
         let looked_at = guesses.filter(|answer| status(answer) == "401").count();
-        looked_at + usize::from(status(&orders(address, "stats")) == "200")
+        looked_at + usize::from(status(&send_commands(address, "stats")) == "200")
     };
     let looked_at: usize = thread::scope(|scope| {
         let guessers: Vec<_> = (0..8).map(|_| scope.spawn(guess)).collect();
@@ -160,12 +160,12 @@ fn a_page_of_another_site_cannot_lock_the_operator_out() {
         let more = "Origin: https://evil.example\r\nContent-Type: text/plain\r\n";
         assert_eq!(status(&post(server.address(), more, "stop")), "401");
     }
-    assert_eq!(status(&orders(server.address(), "stats")), "200");
+    assert_eq!(status(&send_commands(server.address(), "stats")), "200");
     let preflight = "OPTIONS /admin HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\n\
                      Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization\r\n\r\n";
     let answer = ask(server.address(), preflight);
     assert_eq!(status(&answer), "405", "{answer}");
-    let answered = orders(server.address(), "stats");
+    let answered = send_commands(server.address(), "stats");
     assert!(!format!("{answer}{answered}").to_lowercase().contains("access-control"), "{answer}{answered}");
     server.stop();
 }
@@ -198,16 +198,16 @@ fn requests_that_are_wrong_are_refused_with_the_right_status() {
     }
     let allowed = ask(server.address(), &head("PUT /admin", ""));
     assert!(allowed.contains("\r\nAllow: GET, HEAD, POST\r\n"), "{allowed}");
-    assert_eq!(status(&orders(server.address(), &"\n".repeat(limits::ADMIN_BODY_BYTES))), "200");
-    assert_eq!(status(&orders(server.address(), &"bans\n".repeat(limits::ADMIN_LINES))), "200");
-    assert_eq!(status(&orders(server.address(), &"bans\n".repeat(limits::ADMIN_LINES + 1))), "413");
+    assert_eq!(status(&send_commands(server.address(), &"\n".repeat(limits::ADMIN_BODY_BYTES))), "200");
+    assert_eq!(status(&send_commands(server.address(), &"bans\n".repeat(limits::ADMIN_LINES))), "200");
+    assert_eq!(status(&send_commands(server.address(), &"bans\n".repeat(limits::ADMIN_LINES + 1))), "413");
     server.stop();
 }
 
 #[test]
 fn the_same_commands_give_the_same_answers_and_the_host_does_not_matter() {
     let server = guarded();
-    let answer = orders(server.address(), "players\nbans\r\n\nban 192.0.2.7\nbans");
+    let answer = send_commands(server.address(), "players\nbans\r\n\nban 192.0.2.7\nbans");
     assert_eq!(status(&answer), "200");
     assert_eq!(
         body(&answer),
@@ -215,19 +215,23 @@ fn the_same_commands_give_the_same_answers_and_the_host_does_not_matter() {
     );
     assert!(answer.contains("Content-Type: text/plain; charset=utf-8\r\nContent-Length: "), "{answer}");
     assert!(answer.contains("\r\nCache-Control: no-store\r\n"), "{answer}");
-    let answer = orders(server.address(), "bans\nkick 7\nnonsense");
+    let answer = send_commands(server.address(), "bans\nkick 7\nnonsense");
     assert_eq!(status(&answer), "422", "not all was done");
     assert_eq!(
         body(&answer),
-        "192.0.2.7\nerror: no client plays as player 7\nerror: there is no command \"nonsense\"; help lists them\n"
+        "192.0.2.7\nerror: no client plays as player 7\nerror: there is no command \"nonsense\"; type help for a list of commands\n"
     );
     let foreign = format!(
         "POST /admin HTTP/1.1\r\nHost: game.example\r\nX-Forwarded-For: 203.0.113.9\r\n\
          authorization: bearer {TOKEN}\r\nContent-Length: 4\r\n\r\nbans"
     );
     assert_eq!(body(&ask(server.address(), &foreign)), "192.0.2.7\n");
-    assert!(counted(&server, "tickwire_orders_total{order=\"bans\"} 4"), "{}", server.metrics_text());
-    assert!(counted(&server, "tickwire_orders_refused_total{order=\"unknown\"} 1"));
+    assert!(
+        counted(&server, "tickwire_operator_commands_total{command=\"bans\"} 4"),
+        "{}",
+        server.metrics_text()
+    );
+    assert!(counted(&server, "tickwire_operator_commands_failed_total{command=\"unknown\"} 1"));
     server.stop();
 }
 
@@ -238,7 +242,7 @@ fn a_client_kicked_over_http_gets_the_reason_and_the_operator_cannot_ban_itself(
     peer.send_text(r#"["enter_game",[{"name":"Ann","skin":0}]]"#);
     let deadline = Instant::now() + PATIENCE;
     let player = loop {
-        let answer = orders(server.address(), "players");
+        let answer = send_commands(server.address(), "players");
         let row = body(&answer)
             .lines()
             .nth(1)
@@ -248,14 +252,14 @@ fn a_client_kicked_over_http_gets_the_reason_and_the_operator_cannot_ban_itself(
             None => assert!(Instant::now() < deadline, "{answer}"),
         }
     };
-    let answer = orders(server.address(), "ban 127.0.0.1");
+    let answer = send_commands(server.address(), "ban 127.0.0.1");
     assert_eq!(body(&answer), "error: 127.0.0.1 is your own address: a ban would lock you out of /admin\n");
     assert_eq!(
-        body(&orders(server.address(), "kick ann")),
+        body(&send_commands(server.address(), "kick ann")),
         format!("player {player} was kicked; its address is 127.0.0.1\n")
     );
     assert_eq!(peer.receive_close(), "1008 kicked");
-    let answer = orders(server.address(), "stop\nban 192.0.2.7");
+    let answer = send_commands(server.address(), "stop\nban 192.0.2.7");
     assert_eq!(body(&answer), "the server is shutting down\nerror: the server is shutting down\n");
     assert!(server.is_asked_to_stop());
     server.stop();
@@ -327,10 +331,10 @@ fn the_token_is_in_no_log_and_no_metric() {
         program.banner
     );
     assert_eq!(status(&post(program.address, &format!("Authorization: Bearer {wrong}\r\n"), "stats")), "401");
-    assert_eq!(status(&orders(program.address, "stats\nkick 7\nsay")), "422");
+    assert_eq!(status(&send_commands(program.address, "stats\nkick 7\nsay")), "422");
     let metrics = ask(program.address, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let log = program.stop();
-    assert!(log.contains("order refused from=127.0.0.1 order=\"kick\""), "{log}");
+    assert!(log.contains("operator command failed from=127.0.0.1 command=\"kick\""), "{log}");
     assert!(log.contains("rule=\"admin_token_wrong\""), "{log}");
     for secret in [TOKEN, wrong] {
         assert!(!log.contains(secret) && !metrics.contains(secret), "{log}{metrics}");

@@ -55,7 +55,7 @@ fn walk(sequence: Option<u32>) -> ClientPacket<'static> {
     ClientPacket::Move { sequence, tick: None, direction: Some(7) }
 }
 
-fn order(server: &Server, line: &str) -> String {
+fn operate(server: &Server, line: &str) -> String {
     server.console().run(line, Source::Terminal).expect("a line").text
 }
 
@@ -108,7 +108,7 @@ fn wait_for(what: impl Fn() -> bool) {
 /// Waits until so many play.
 fn wait_for_players(server: &Server, count: usize) {
     // Each has a line below the heading.
-    wait_for(|| order(server, "players").lines().count() == 1 + count);
+    wait_for(|| operate(server, "players").lines().count() == 1 + count);
 }
 
 #[test]
@@ -182,10 +182,10 @@ fn a_client_that_was_there_before_begins_with_its_handshake_and_a_whole_message(
     wait_for_players(&server, 1);
     let before = early.sent.len();
     let head = raw::request("/play?token=").1;
-    let answer = order(&server, "capture on");
+    let answer = operate(&server, "capture on");
     let name = answer.strip_suffix(" is being written\n").expect("a name").to_owned();
     assert!(Path::new(&name).starts_with(&folder.0), "{name}");
-    assert_eq!(order(&server, "capture on"), format!("error: a capture is already running: {name}\n"));
+    assert_eq!(operate(&server, "capture on"), format!("error: a capture is already running: {name}\n"));
     wait_for(|| fs::metadata(&name).is_ok_and(|about| about.len() > 0));
     early.send_bytes(&cut[5..]);
     let from = early.sent.len();
@@ -195,10 +195,10 @@ fn a_client_that_was_there_before_begins_with_its_handshake_and_a_whole_message(
     early.say("native", &walk(Some(9)));
     early.finish();
     wait_for(|| server.metrics_text().contains("tickwire_clients 0\n"));
-    let told = order(&server, "capture off");
+    let told = operate(&server, "capture off");
     assert!(told.starts_with(&format!("{name}: ")) && told.ends_with(" bytes, 0 lost\n"), "{told}");
-    assert_eq!(order(&server, "capture"), "no capture is running\n");
-    assert_eq!(order(&server, "capture off"), "error: no capture is running\n");
+    assert_eq!(operate(&server, "capture"), "no capture is running\n");
+    assert_eq!(operate(&server, "capture off"), "error: no capture is running\n");
 
     let bytes = fs::read(&name).expect("the file");
     let capture = capture::read(&bytes).expect("a capture");
@@ -244,7 +244,7 @@ fn a_full_file_is_followed_by_one_that_stands_alone() {
         raw.say("native", &walk(Some(sequence)));
     }
     raw.finish();
-    let told = order(&server, "capture off");
+    let told = operate(&server, "capture off");
     server.stop();
     assert_eq!(fs::read(folder.file("a.1.pcapng")).expect("the file"), b"of somebody else");
     let files: Vec<PathBuf> =
@@ -285,8 +285,8 @@ fn one_player_can_be_written_alone_and_a_file_is_not_overwritten() {
         raw.say("native", &hello());
         wait_for_players(&server, before + 1);
     }
-    assert_eq!(order(&server, "capture on 9"), "error: no client plays as player 9\n");
-    let answer = order(&server, "capture on 2");
+    assert_eq!(operate(&server, "capture on 9"), "error: no client plays as player 9\n");
+    let answer = operate(&server, "capture on 2");
     let name = answer.strip_suffix(" is being written\n").expect("a name").to_owned();
     wait_for(|| fs::metadata(&name).is_ok_and(|about| about.len() > 0));
     for raw in &mut both {
@@ -295,7 +295,7 @@ fn one_player_can_be_written_alone_and_a_file_is_not_overwritten() {
     both.iter_mut().for_each(Raw::finish);
     let taken = server.capture(Target::File(PathBuf::from(&name)));
     assert!(taken.expect_err("it is on").starts_with("a capture is already running"));
-    order(&server, "capture off");
+    operate(&server, "capture off");
     let taken = server.capture(Target::File(PathBuf::from(&name)));
     assert_eq!(taken, Err(format!("{name} already exists")));
     let bytes = fs::read(&name).expect("the file");
@@ -314,7 +314,7 @@ fn a_named_pipe_is_refused_and_a_full_disk_ends_the_capture_and_not_the_server()
     let refused = server.capture(Target::File(pipe)).expect_err("nobody reads it");
     assert!(refused.ends_with("use --capture - >PIPE"), "{refused}");
     server.capture(Target::File("/dev/full".into())).expect("it can be opened");
-    wait_for(|| order(&server, "capture").contains("; ended: No space left on device"));
+    wait_for(|| operate(&server, "capture").contains("; ended: No space left on device"));
     let mut raw = Raw::connect(server.address(), "/play?token=");
     raw.say("native", &hello());
     raw.finish();

@@ -82,9 +82,9 @@ fn a_grant_is_felt_by_the_player_by_number_and_by_name() {
 
 /// Each line and what its answer has: of players 1 `Ann`, 2 `Bo`, 3 and 4 `unknown`, 5 `Änne`.
 const LINES: [(&str, &str); 72] = [
-    ("frobnicate now", "error: there is no command \"frobnicate\"; help lists them"),
-    ("HELP", "error: there is no command \"HELP\"; help lists them"),
-    ("\u{1b}[2J", "error: there is no command \"\\u{1b}[2J\"; help lists them"),
+    ("frobnicate now", "error: there is no command \"frobnicate\"; type help for a list of commands"),
+    ("HELP", "error: there is no command \"HELP\"; type help for a list of commands"),
+    ("\u{1b}[2J", "error: there is no command \"\\u{1b}[2J\"; type help for a list of commands"),
     ("  stop now", "error: usage: stop; it takes no arguments"),
     ("players 7", "error: usage: players; it takes no arguments"),
     ("  bans\t", "no address is banned\n"),
@@ -145,7 +145,7 @@ const LINES: [(&str, &str); 72] = [
     ("unban 203.0.113.9", "error: 203.0.113.9 is not banned\n"),
     ("unban 2001:db8::/64", "2001:db8::/64 is no longer banned\n"),
     ("unban ::1", "error: ::/64 is not banned\n"),
-    ("save", ".world now has the world after tick "),
+    ("save", "saved the world after tick "),
     ("capture now", "error: usage: capture [on [PLAYER] | off]\n"),
     ("capture off 7", "error: usage: capture [on [PLAYER] | off]\n"),
     ("capture on 0", "PLAYER must be a number from 1 to 65535"),
@@ -172,7 +172,7 @@ fn each_command_answers_or_says_what_was_expected() {
         assert_eq!(answer.done, !answer.text.starts_with("error: "), "{line}: {}", answer.text);
     }
     assert_eq!(run(" \t\r"), None);
-    let longest = "a".repeat(limits::ORDER_BYTES);
+    let longest = "a".repeat(limits::OPERATOR_LINE_BYTES);
     assert!(run(&longest).expect("an answer").text.contains("there is no command"));
     let longer = run(&format!("{longest}a")).expect("an answer");
     assert_eq!(longer.text, "error: a line may have at most 512 bytes\n");
@@ -282,7 +282,7 @@ fn a_kicked_player_gets_a_reason_and_may_reconnect() {
     bo.hear_until(PATIENCE, |heard| matches!(heard, Heard::Pong { nonce: Some(7), .. })).expect("an answer");
     join(program.address, "127.0.0.1", "Ann");
     let log = program.stop();
-    assert!(log.contains("order from=terminal order=\"kick\" arguments=\"Ann\""), "{log}");
+    assert!(log.contains("operator command from=terminal command=\"kick\" arguments=\"Ann\""), "{log}");
 }
 
 #[test]
@@ -363,10 +363,9 @@ fn save(folder: &Folder) -> (PathBuf, (i32, i32)) {
     program.type_line(&format!("grant {number} wood 25"));
     let spot = spawn(&mut program, "turret", (2_000, 1_200));
     let answer = program.type_line("save");
-    let (path, rest) =
-        answer.split_once(" now has the world after tick ").unwrap_or_else(|| panic!("{answer}"));
-    let path = PathBuf::from(path);
-    let tick = rest.split(':').next().unwrap_or_default();
+    let saved = answer.strip_prefix("saved the world after tick ").and_then(|rest| rest.split_once(" to "));
+    let (tick, rest) = saved.unwrap_or_else(|| panic!("{answer}"));
+    let path = PathBuf::from(rest.rsplit_once(": ").map_or(rest, |(path, _)| path));
     assert_eq!(path, folder.0.join(format!("tickwire-{tick}.world")));
     assert_eq!(fs::read_dir(&folder.0).expect("the folder").count(), 1, "nothing unfinished is left");
     program.stop();
@@ -419,7 +418,7 @@ fn a_file_that_is_no_world_of_this_code_is_one_clear_line() {
     damaged[40] ^= 1;
     for (name, bytes, reason) in [
         ("text", b"hello".to_vec(), "not a snapshot"),
-        ("large", vec![0; limits::RESTORE_BYTES as usize + 1], "not a file of at most"),
+        ("large", vec![0; limits::RESTORE_BYTES as usize + 1], "must be a regular file of at most"),
         ("short", bytes[..bytes.len() / 2].to_vec(), "the snapshot is truncated"),
         ("rules", of_other_rules, "the snapshot was made with other rules"),
         ("damaged", damaged, "the snapshot "),

@@ -11,7 +11,7 @@ use tickwire::limits;
 use tickwire::net::{EchoServer, Server};
 use tickwire::ws::frame::Opcode;
 
-use crate::admin::{TOKEN, ask, guarded, orders};
+use crate::admin::{TOKEN, ask, guarded, send_commands};
 use crate::raw::{Raw, masked, request};
 use crate::support::{PATIENCE, server, to_hex};
 
@@ -142,7 +142,7 @@ fn a_client_that_is_closed_before_its_hello_ends_in_the_time_of_a_close_and_neve
     let server = guarded();
     let mut stream = silent(server.address(), "127.0.0.3");
     let banned = Instant::now();
-    let answer = orders(server.address(), "ban 127.0.0.3");
+    let answer = send_commands(server.address(), "ban 127.0.0.3");
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     // [1, [1, 1, "late"]]: it would play.
     stream.write_all(&masked(Opcode::Binary, b"\x92\x01\x93\x01\x01\xa4late")).expect("sent");
@@ -150,7 +150,7 @@ fn a_client_that_is_closed_before_its_hello_ends_in_the_time_of_a_close_and_neve
     stream.read_to_end(&mut heard).expect("an end");
     assert_eq!(frames(&heard), [(8, b"\x03\xf0banned".to_vec())], "{}", to_hex(&heard));
     assert!(banned.elapsed() < limits::HELLO_TIME, "{:?}", banned.elapsed());
-    let players = orders(server.address(), "players");
+    let players = send_commands(server.address(), "players");
     assert!(players.ends_with("no player is connected\n"), "{players}");
     server.stop();
 }

@@ -147,16 +147,16 @@ fn a_ban_of_an_ipv6_address_is_for_its_64() {
         thread::sleep(Duration::from_millis(10));
     }
     let console = server.console();
-    let order =
+    let operate =
         |line: &str| console.run(line, Source::Terminal).expect("an answer").text.trim_end().to_owned();
-    assert_eq!(order("ban 2001:db8::9"), "2001:db8::/64 is banned; connections closed: 1");
+    assert_eq!(operate("ban 2001:db8::9"), "2001:db8::/64 is banned; connections closed: 1");
     let mut told = Vec::new();
     banned.read_to_end(&mut told).expect("an end");
     assert!(told.ends_with(b"\x03\xf0banned"), "1008 with the rule's name");
-    assert_eq!(order("bans"), "2001:db8::/64");
+    assert_eq!(operate("bans"), "2001:db8::/64");
     assert_eq!(join(&server, PROXY, "2001:db8::ffff:1").1, "403");
     assert_eq!(join(&server, PROXY, "2001:db8:0:1::1").1, "101");
-    assert_eq!(order("unban 2001:db8::1"), "2001:db8::/64 is no longer banned");
+    assert_eq!(operate("unban 2001:db8::1"), "2001:db8::/64 is no longer banned");
     assert_eq!(join(&server, PROXY, "2001:db8::7").1, "101");
     server.stop();
 }

@@ -288,7 +288,7 @@ fn a_record_that_says_another_world_than_its_snapshot_is_refused_by_the_field() 
         let mut changed = bytes.clone();
         changed[begin + at] ^= 1;
         let (text, status) = replay(&changed, "header", &[]);
-        let expected = format!("not replayable: the record of the world says {field} ");
+        let expected = format!("not replayable: the record of the world has {field} ");
         assert!(status == 2 && text.starts_with(&expected), "{text}");
     }
     let mut older = bytes;

@@ -235,7 +235,7 @@ fn with_too_few_open_files_it_does_not_start_and_says_what_it_needs() {
         let done = said_at_its_end(command.spawn().expect("the program starts"));
         let said = String::from_utf8_lossy(&done.stderr);
         assert_eq!(done.status.code(), Some(1), "{said}");
-        let why = "tickwire: this machine supports 0 connections, and a server needs at least 8: open files (ulimit -n) are 64, needed 72; ";
+        let why = "tickwire: this machine supports 0 connections, and a server needs at least 8: open files (ulimit -n): 64, needed: 72; ";
         assert!(said.starts_with(why), "{said}");
     }
 }

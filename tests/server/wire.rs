@@ -59,8 +59,8 @@ impl Watcher {
         Watcher::connect(address, &[]).expect("from this machine")
     }
 
-    fn say(&mut self, wish: &str) {
-        self.socket.send(Message::Text(wish.into())).expect("sent");
+    fn say(&mut self, request: &str) {
+        self.socket.send(Message::Text(request.into())).expect("sent");
     }
 
     /// The next message; the reason when there is none.
@@ -297,17 +297,17 @@ fn a_watcher_that_does_not_read_costs_its_place_only_and_only_for_a_while() {
 }
 
 #[test]
-fn an_invalid_wish_closes_the_watcher_and_so_does_shutdown() {
+fn an_invalid_request_closes_the_watcher_and_so_does_shutdown() {
     let server = server();
-    for wish in ["{}", "watch", r#"{"watch":"Ada"}"#, r#"{"save":false}"#] {
+    for request in ["{}", "watch", r#"{"watch":"Ada"}"#, r#"{"save":false}"#] {
         let mut watcher = Watcher::here(server.address());
-        watcher.say(wish);
+        watcher.say(request);
         let ending = loop {
             if let Err(ending) = watcher.read() {
                 break ending;
             }
         };
-        assert_eq!(ending, "1008 wire_wish", "{wish}");
+        assert_eq!(ending, "1008 wire_request", "{request}");
     }
     let mut watcher = Watcher::here(server.address());
     let began = Instant::now();

@@ -56,8 +56,8 @@ impl Client {
         self.view.update(&[], published, is_behind, &self.dialect, &mut self.scratch, messages);
     }
 
-    pub fn watch(&mut self, wish: Option<u16>) {
-        self.view.follow(None, wish.map(PlayerId));
+    pub fn watch(&mut self, watched: Option<u16>) {
+        self.view.follow(None, watched.map(PlayerId));
     }
 
     pub fn name(&self, message: &[u8]) -> String {

@@ -287,7 +287,7 @@ local EXPERT_OF = {
 local INFO_CHARS = 160
 
 -- Rules that are not of the table: their answers are no close frame, or none of MessagePack's.
-RULES.frame_kind = { "PROTOCOL.md", "close 1003", "this endpoint accepts only the other frame type, binary or text" }
+RULES.frame_kind = { "PROTOCOL.md", "close 1003", "the frame type does not match the endpoint: send text frames with ?format=json, otherwise binary frames" }
 RULES.wrong_arguments = { "PROTOCOL.md", "the packet is dropped", "" }
 RULES.unknown_code = { "PROTOCOL.md", "the packet is dropped", "" }
 

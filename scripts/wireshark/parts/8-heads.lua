@@ -135,7 +135,7 @@ do
         rule = request_rule(head)
         if rule then return rule end
         if not has_token(head, "upgrade", "websocket") and not head["sec-websocket-key"] then
-            -- A page. The server takes an order of the operator's with POST.
+            -- A page. The server accepts operator commands with POST.
             return head.method ~= "GET" and head.method ~= "HEAD" and "method_not_get" or nil
         end
         local key = head["sec-websocket-key"]

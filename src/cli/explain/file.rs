@@ -66,9 +66,8 @@ pub fn run(
     }
     let missed = wanted.packet.filter(|_| is_silent);
     let missed = missed.map(|name| format!("there is no packet or frame {name:?} in this capture"));
-    let cut = capture
-        .cut_at
-        .map(|offset| format!("the file ends in the middle of a block, which begins before byte {offset}"));
+    let cut =
+        capture.cut_at.map(|offset| format!("the file ends in the middle of a block, at byte {offset}"));
     let wrong: Vec<Failure> = missed.into_iter().chain(cut).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
@@ -171,7 +170,7 @@ fn table(tallies: &[(usize, Tally)]) -> String {
         );
     }
     if tallies.iter().any(|(_, tally)| tally.is_guess) {
-        out += "? a guess: the capture has no request to determine the dialect from\n";
+        out += "? a guess: the capture lacks the request, which would determine the dialect\n";
     }
     out
 }

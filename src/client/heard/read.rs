@@ -188,7 +188,7 @@ fn native_structure(values: &[Value; 6]) -> Option<Object> {
 
 fn moomoo_object(values: &[Value; 8]) -> Option<Object> {
     let [id, x, y, _direction, scale, kind, item, owner] = values;
-    // The owner of what the operator built is -1, nobody; natively it is 0.
+    // The owner of structures that the operator built is -1; in the native dialect it is 0.
     let built = whole(item).map(|item| (item, whole(owner).unwrap_or(0)));
     Some(Object { built, ..object(id, whole(kind), [x, y], scale.as_f64()?)? })
 }

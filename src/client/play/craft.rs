@@ -1,15 +1,15 @@
 //! How a bot uses its resources: it chooses upgrades, eats when hurt, and builds where there is
 //! room.
 //!
-//! The [`Wish`]es begin and end with the weapon selected, whether or not the server grants them. A
-//! bot attempts nothing that it cannot pay.
+//! A sequence of [`Intent`]s begins and ends with the weapon selected, whether or not the server
+//! grants them. A bot attempts nothing that it cannot pay for.
 
 use std::f64::consts::TAU;
 use std::time::Duration;
 
 use crate::client::dice::Dice;
 use crate::client::picture::{Known, Picture};
-use crate::client::policy::Wish;
+use crate::client::policy::Intent;
 use crate::world::rules::{self, Group, Item};
 
 /// Time between two choices, and between two meals: the server needs time to report the result of
@@ -42,7 +42,7 @@ pub(super) struct Craft {
 }
 
 impl Craft {
-    /// Adds the current wishes; returns the direction in which the bot must look for them. `weapon`
+    /// Adds the current intents; returns the direction in which the bot must look for them. `weapon`
     /// is selected.
     pub(super) fn work(
         &mut self,
@@ -50,21 +50,21 @@ impl Craft {
         me: &Known,
         (weapon, now): (u8, Duration),
         dice: &mut Dice,
-        wishes: &mut Vec<Wish>,
+        intents: &mut Vec<Intent>,
     ) -> Option<u16> {
-        self.choose(picture, now, dice, wishes);
+        self.choose(picture, now, dice, intents);
         let (item, heading) = self.meal(picture, me, now).or_else(|| self.build(picture, me, now, dice))?;
-        wishes.extend([
-            Wish::Aim(heading),
-            Wish::Select { id: item.id, is_weapon: false },
-            Wish::Attack { on: true, heading },
+        intents.extend([
+            Intent::Aim(heading),
+            Intent::Select { id: item.id, is_weapon: false },
+            Intent::Attack { on: true, heading },
             // An item that was not placed would otherwise stay selected.
-            Wish::Select { id: weapon, is_weapon: true },
+            Intent::Select { id: weapon, is_weapon: true },
         ]);
         Some(heading)
     }
 
-    fn choose(&mut self, picture: &Picture, now: Duration, dice: &mut Dice, wishes: &mut Vec<Wish>) {
+    fn choose(&mut self, picture: &Picture, now: Duration, dice: &mut Dice, intents: &mut Vec<Intent>) {
         let choices = picture.offers.choices.as_deref().unwrap_or_default();
         if picture.offers.points > 0 && !choices.is_empty() && now >= self.chooses {
             self.chooses = now + PAUSE;
@@ -73,7 +73,7 @@ impl Craft {
             let gathers = |choice: &&u8| rules::weapon(**choice).map_or(0, |weapon| weapon.gather);
             let best = choices.iter().max_by_key(gathers).filter(|best| gathers(best) > 1);
             let choice = best.copied().filter(|_| dice.below(2) == 0).unwrap_or(any);
-            wishes.push(Wish::Upgrade(choice));
+            intents.push(Intent::Upgrade(choice));
         }
     }
 
@@ -140,22 +140,22 @@ mod tests {
         Known { name: String::new(), x_px, y_px, heading, in_view: true, health, max_health }
     }
 
-    /// The immediate wishes of a bot with these resources and this health.
-    fn wishes(picture: &Picture, me: &Known) -> Vec<Wish> {
-        let mut wishes = Vec::new();
-        Craft::default().work(picture, me, (0, Duration::ZERO), &mut Dice::new(1), &mut wishes);
-        wishes
+    /// The immediate intents of a bot with these resources and this health.
+    fn intents(picture: &Picture, me: &Known) -> Vec<Intent> {
+        let mut intents = Vec::new();
+        Craft::default().work(picture, me, (0, Duration::ZERO), &mut Dice::new(1), &mut intents);
+        intents
     }
 
-    fn uses(wishes: &[Wish]) -> Option<u8> {
-        match wishes {
+    fn uses(intents: &[Intent]) -> Option<u8> {
+        match intents {
             [
                 ..,
-                Wish::Aim(aim),
-                Wish::Select { id, is_weapon: false },
-                Wish::Attack { on: true, heading },
+                Intent::Aim(aim),
+                Intent::Select { id, is_weapon: false },
+                Intent::Attack { on: true, heading },
                 last,
-            ] if aim == heading && *last == (Wish::Select { id: 0, is_weapon: true }) => Some(*id),
+            ] if aim == heading && *last == (Intent::Select { id: 0, is_weapon: true }) => Some(*id),
             _ => None,
         }
     }
@@ -163,11 +163,11 @@ mod tests {
     #[test]
     fn it_builds_what_it_can_pay_until_it_has_enough() {
         let mut picture = Picture { stock: [9, 0, 0, 0], ..Picture::new() };
-        assert_eq!(wishes(&picture, &me(100)), []);
+        assert_eq!(intents(&picture, &me(100)), []);
         picture.stock[0] = 10;
-        assert_eq!(uses(&wishes(&picture, &me(100))), Some(3), "a wood wall");
+        assert_eq!(uses(&intents(&picture, &me(100))), Some(3), "a wood wall");
         picture.kit.counts.insert(Group::Wall as u8, wanted(Group::Wall));
-        assert_eq!(wishes(&picture, &me(100)), []);
+        assert_eq!(intents(&picture, &me(100)), []);
     }
 
     #[test]
@@ -176,16 +176,16 @@ mod tests {
             |scale_px| Object { id: 7, kind: Some(0), x_px: 500.0, y_px: 500.0, scale_px, built: None };
         let mut picture = Picture { stock: [10, 0, 0, 0], ..Picture::new() };
         picture.objects.insert(7, around(30.0));
-        assert_eq!(uses(&wishes(&picture, &me(100))), Some(3));
+        assert_eq!(uses(&intents(&picture, &me(100))), Some(3));
         picture.objects.insert(7, around(36.0));
-        assert_eq!(wishes(&picture, &me(100)), []);
+        assert_eq!(intents(&picture, &me(100)), []);
     }
 
     #[test]
     fn it_eats_when_hurt_and_not_again_at_once() {
         let picture = Picture { stock: [0, 20, 0, 0], ..Picture::new() };
-        assert_eq!(wishes(&picture, &me(100)), []);
-        assert_eq!(uses(&wishes(&picture, &me(40))), Some(0), "an apple");
+        assert_eq!(intents(&picture, &me(100)), []);
+        assert_eq!(uses(&intents(&picture, &me(40))), Some(0), "an apple");
         let (mut craft, mut said) = (Craft::default(), Vec::new());
         for ms in [0, 900, 1_100] {
             let now = Duration::from_millis(ms);
@@ -203,7 +203,7 @@ mod tests {
             Craft::default().choose(&picture, Duration::ZERO, &mut Dice::new(seed), &mut chosen);
         }
         for choice in [5, 7] {
-            assert!(chosen.contains(&Wish::Upgrade(choice)), "{chosen:?}");
+            assert!(chosen.contains(&Intent::Upgrade(choice)), "{chosen:?}");
         }
         chosen.clear();
         for seed in 0..60 {
@@ -211,8 +211,8 @@ mod tests {
             let picture = Picture { offers: all, ..Picture::new() };
             Craft::default().choose(&picture, Duration::ZERO, &mut Dice::new(seed), &mut chosen);
         }
-        let sticks = chosen.iter().filter(|wish| **wish == Wish::Upgrade(8)).count();
+        let sticks = chosen.iter().filter(|intent| **intent == Intent::Upgrade(8)).count();
         assert!((20..50).contains(&sticks), "{sticks} of 60 take the stick");
-        assert_eq!(wishes(&Picture { offers: offers(0), ..Picture::new() }, &me(100)), []);
+        assert_eq!(intents(&Picture { offers: offers(0), ..Picture::new() }, &me(100)), []);
     }
 }

@@ -27,19 +27,19 @@ fn picture(me_px: f64) -> Picture {
     }
 }
 
-fn wishes(player: &mut Player, picture: &Picture, seconds: u64) -> Vec<Wish> {
-    let mut wishes = Vec::new();
-    player.decide(picture, Duration::from_secs(seconds), &mut wishes);
-    wishes
+fn intents(player: &mut Player, picture: &Picture, seconds: u64) -> Vec<Intent> {
+    let mut intents = Vec::new();
+    player.decide(picture, Duration::from_secs(seconds), &mut intents);
+    intents
 }
 
 #[test]
 fn alone_it_walks_to_a_thing_and_strikes_it_within_reach() {
     let mut player = player(1);
-    assert_eq!(wishes(&mut player, &picture(500.0), 0), [Wish::Walk(Some(0)), Wish::Aim(0)]);
-    let near = wishes(&mut player, &picture(720.0), 1);
-    assert_eq!(near, [Wish::Walk(None), Wish::Attack { on: true, heading: 0 }]);
-    assert_eq!(wishes(&mut player, &picture(720.0), 2), [], "it goes on");
+    assert_eq!(intents(&mut player, &picture(500.0), 0), [Intent::Walk(Some(0)), Intent::Aim(0)]);
+    let near = intents(&mut player, &picture(720.0), 1);
+    assert_eq!(near, [Intent::Walk(None), Intent::Attack { on: true, heading: 0 }]);
+    assert_eq!(intents(&mut player, &picture(720.0), 2), [], "it goes on");
 }
 
 #[test]
@@ -49,9 +49,9 @@ fn a_bot_pursues_a_near_player_in_any_direction() {
         let (mut hunter, mut picture) = (player(seed), picture(720.0));
         hunter.is_hunter = true;
         picture.players.insert(2, known(650.0));
-        let wishes = wishes(&mut hunter, &picture, 0);
-        let towards = Wish::Attack { on: true, heading: 1 << 15 };
-        hunts += u32::from(wishes.contains(&towards));
+        let intents = intents(&mut hunter, &picture, 0);
+        let towards = Intent::Attack { on: true, heading: 1 << 15 };
+        hunts += u32::from(intents.contains(&towards));
     }
     assert!((10..30).contains(&hunts), "{hunts} of 30 strike");
 }
@@ -59,26 +59,26 @@ fn a_bot_pursues_a_near_player_in_any_direction() {
 #[test]
 fn a_stuck_bot_walks_around_the_obstacle() {
     let mut player = player(1);
-    wishes(&mut player, &picture(500.0), 0);
-    let around = wishes(&mut player, &picture(500.0), 1);
-    let sides = [Wish::Walk(Some(QUARTER)), Wish::Walk(Some(QUARTER.wrapping_neg()))];
-    assert!(around.iter().any(|wish| sides.contains(wish)), "{around:?}");
+    intents(&mut player, &picture(500.0), 0);
+    let around = intents(&mut player, &picture(500.0), 1);
+    let sides = [Intent::Walk(Some(QUARTER)), Intent::Walk(Some(QUARTER.wrapping_neg()))];
+    assert!(around.iter().any(|intent| sides.contains(intent)), "{around:?}");
 }
 
 #[test]
 fn death_ends_the_current_goal_and_a_respawn_starts_over() {
     let mut player = player(1);
-    wishes(&mut player, &picture(720.0), 0);
-    assert_eq!(wishes(&mut player, &Picture { me: None, ..picture(720.0) }, 1), []);
-    let again = wishes(&mut player, &picture(720.0), 2);
-    assert!(again.contains(&Wish::Attack { on: true, heading: 0 }), "{again:?}");
+    intents(&mut player, &picture(720.0), 0);
+    assert_eq!(intents(&mut player, &Picture { me: None, ..picture(720.0) }, 1), []);
+    let again = intents(&mut player, &picture(720.0), 2);
+    assert!(again.contains(&Intent::Attack { on: true, heading: 0 }), "{again:?}");
 }
 
 #[test]
 fn far_from_where_others_meet_it_goes_there_and_strikes_nothing() {
     let mut player = Player::new(1, Meeting::at(0.5, 500.0 / 14_400.0));
     player.is_hunter = false;
-    assert_eq!(wishes(&mut player, &picture(500.0), 0), [Wish::Walk(Some(0)), Wish::Aim(0)]);
+    assert_eq!(intents(&mut player, &picture(500.0), 0), [Intent::Walk(Some(0)), Intent::Aim(0)]);
     assert_eq!(player.goal, Some(Goal::Meeting));
 }
 
@@ -87,13 +87,13 @@ fn a_settler_sometimes_strikes_back_at_its_attacker() {
     let mut answers = 0;
     for seed in 0..60 {
         let (mut player, mut picture) = (player(seed), picture(720.0));
-        wishes(&mut player, &picture, 0);
+        intents(&mut player, &picture, 0);
         assert_eq!(player.goal, Some(Goal::Thing(TREE.id)));
         picture.players.insert(2, known(650.0));
         picture.players.get_mut(&1).expect("oneself").health = 75;
-        let wishes = wishes(&mut player, &picture, 1);
-        let does = wishes.contains(&Wish::Aim(1 << 15));
-        assert_eq!(does, player.goal == Some(Goal::Player(2)), "{wishes:?}");
+        let intents = intents(&mut player, &picture, 1);
+        let does = intents.contains(&Intent::Aim(1 << 15));
+        assert_eq!(does, player.goal == Some(Goal::Player(2)), "{intents:?}");
         answers += u32::from(does);
     }
     assert!((5..30).contains(&answers), "{answers} of 60");
@@ -103,11 +103,11 @@ fn a_settler_sometimes_strikes_back_at_its_attacker() {
 fn a_settler_does_not_strike_a_player_that_gathers_beside_it() {
     let (mut player, mut picture) = (player(1), picture(720.0));
     picture.players.insert(2, known(760.0));
-    let strike = Wish::Attack { on: true, heading: 0 };
-    assert!(!wishes(&mut player, &picture, 0).contains(&strike));
+    let strike = Intent::Attack { on: true, heading: 0 };
+    assert!(!intents(&mut player, &picture, 0).contains(&strike));
     picture.players.insert(2, known(600.0));
     player.goal = Some(Goal::Thing(TREE.id));
-    assert!(wishes(&mut player, &picture, 1).contains(&strike), "who is behind is not in the way");
+    assert!(intents(&mut player, &picture, 1).contains(&strike), "who is behind is not in the way");
 }
 
 #[test]
@@ -116,8 +116,9 @@ fn a_walled_in_bot_strikes_the_wall() {
     let wall = Object { id: 8, kind: None, x_px: 590.0, scale_px: 50.0, built: Some((3, 2)), ..TREE };
     picture.objects.insert(wall.id, wall);
     let strikes = (0..20).any(|second| {
-        let wishes = wishes(&mut player, &picture, second);
-        player.goal == Some(Goal::Thing(wall.id)) && wishes.contains(&Wish::Attack { on: true, heading: 0 })
+        let intents = intents(&mut player, &picture, second);
+        player.goal == Some(Goal::Thing(wall.id))
+            && intents.contains(&Intent::Attack { on: true, heading: 0 })
     });
     assert!(strikes);
 }
@@ -129,7 +130,7 @@ fn it_gathers_what_it_lacks() {
     picture.objects.insert(rock.id, rock);
     picture.stock = [500, 500, 0, 500];
     let mut player = player(1);
-    wishes(&mut player, &picture, 0);
+    intents(&mut player, &picture, 0);
     assert_eq!(player.goal, Some(Goal::Thing(rock.id)), "although the tree is nearer");
 }
 
@@ -141,17 +142,17 @@ fn with_a_bow_it_shoots_from_afar_while_it_can_pay() {
     let with = |hunter: &mut Player, picture: &Picture, second| {
         hunter.goal = Some(Goal::Player(2));
         hunter.goal_ends = Duration::from_secs(100);
-        wishes(hunter, picture, second)
+        intents(hunter, picture, second)
     };
     picture.stock = [4, 0, 0, 0];
     let shoots = with(&mut hunter, &picture, 0);
-    assert!(shoots.contains(&Wish::Select { id: 9, is_weapon: true }), "{shoots:?}");
-    assert!(shoots.contains(&Wish::Attack { on: true, heading: 1 << 15 }), "{shoots:?}");
+    assert!(shoots.contains(&Intent::Select { id: 9, is_weapon: true }), "{shoots:?}");
+    assert!(shoots.contains(&Intent::Attack { on: true, heading: 1 << 15 }), "{shoots:?}");
     picture.stock = [3, 0, 0, 0];
     let strikes = with(&mut hunter, &picture, 1);
-    assert!(strikes.contains(&Wish::Select { id: 0, is_weapon: true }), "{strikes:?}");
+    assert!(strikes.contains(&Intent::Select { id: 0, is_weapon: true }), "{strikes:?}");
     assert!(
-        strikes.contains(&Wish::Attack { on: false, heading: 1 << 15 }),
+        strikes.contains(&Intent::Attack { on: false, heading: 1 << 15 }),
         "it is too far away: {strikes:?}"
     );
 }
@@ -167,7 +168,7 @@ fn it_spares_its_clan_and_hunts_animals() {
         picture.society.members = vec![1, 2];
         let cow = Animal { id: 3, kind: 0, x_px: 500.0, y_px: 500.0, health: 500 };
         picture.animals.insert(3, cow);
-        wishes(&mut hunter, &picture, 0);
+        intents(&mut hunter, &picture, 0);
         hunters += u32::from(hunter.goal == Some(Goal::Player(2)));
         herders += u32::from(hunter.goal == Some(Goal::Animal(3)));
     }

@@ -1,5 +1,5 @@
-//! One MooMoo client's update of the state: for each kind of thing, the comparison with what the
-//! client knows, and the messages of what has changed, in the order in which a client needs them.
+//! One MooMoo client's update: for each kind of thing, compares the state with the client's known
+//! set, and writes the messages for the changes, in the order in which a client needs them.
 
 use std::mem::{replace, take};
 
@@ -131,7 +131,7 @@ impl View {
             let asking = state.asking(tag.id).filter_map(|seen| Some((seen, (seen.player, seen.asks?.1))));
             self.asking.retain(|known| asking.clone().any(|(_, asks)| asks == *known));
             for (seen, asks) in asking {
-                if self.asking.len() < limits::CLAN_ASKS_TOLD && !self.asking.contains(&asks) {
+                if self.asking.len() < limits::CLAN_REQUESTS_SHOWN && !self.asking.contains(&asks) {
                     self.asking.push(asks);
                     out.send("join_request", seen.named());
                 }

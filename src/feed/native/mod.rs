@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!  update [tick, own, leaves, enters, full, moved, turned]     positions in half px, headings in 1/256 turn
-//!          │     │    │       │       │     │      └ id, heading          who turned since the previous turn
-//!          │     │    │       │       │     └ id, dx, dy                  who moved since the previous turn
-//!          │     │    │       │       └ id, x, y, heading                 known, but a turn was missed
-//!          │     │    │       └ id, name, skin, x, y, heading             came into view
-//!          │     │    └ id                                                went out of view or away
-//!          │     └ sequence, margin, x, y, vx, vy, heading, direction     one's own exact state, when it changed
-//!          └ what is empty at the end is left out; an update that says nothing is not sent
+//!          │     │    │       │       │     │      └ id, heading          players that turned since the previous turn
+//!          │     │    │       │       │     └ id, dx, dy                  players that moved since the previous turn
+//!          │     │    │       │       └ id, x, y, heading                 known players, after a missed turn
+//!          │     │    │       └ id, name, skin, x, y, heading             players that came into view
+//!          │     │    └ id                                                players that left the view or the game
+//!          │     └ sequence, margin, x, y, vx, vy, heading, direction     the client's own exact state, if it changed
+//!          └ empty fields at the end are omitted; an empty update is not sent
 //! ```
 //!
 //! The base of a difference is the pose of the previous native turn, quantised like the new one, so

@@ -1,6 +1,5 @@
-//! One native client's update of the state: for each kind of thing, the comparison with what the
-//! client knows, and the records of what has changed, in the order in which a client needs the
-//! messages.
+//! One native client's update: for each kind of thing, compares the state with the client's known
+//! set, and writes the records of the changes, in the order in which a client needs the messages.
 
 use super::records::{self, Pose, Since};
 use crate::feed::interest::Layout;
@@ -125,13 +124,13 @@ impl View {
         self.tick = Some(state.tick);
     }
 
-    /// The player that a client without a body watches: its wish, or who killed it just now, or the
+    /// The player that a client without a body watches: the requested player, or its killer, or the
     /// player that it watched before, or the leader.
     fn watched(&self, state: &State) -> Option<usize> {
         let killer = || self.known.own_player(state).and_then(|own| own.killer);
         let living = |player| state.living(player);
         let before = self.watching.flatten();
-        living(self.known.wish).or_else(|| living(killer())).or_else(|| living(before)).or(state.leader)
+        living(self.known.watched).or_else(|| living(killer())).or_else(|| living(before)).or(state.leader)
     }
 
     fn watching(&mut self, now: Now<'_>, watched: Option<usize>, out: &mut Writer<'_>) {
@@ -260,7 +259,8 @@ impl View {
             // The clan and its members; for its owner, also the players who have asked to join.
             let owned = tag.filter(|tag| tag.is_owner);
             let members = || tag.into_iter().flat_map(|tag| state.members(tag.id));
-            let asking = owned.into_iter().flat_map(|tag| state.asking(tag.id)).take(limits::CLAN_ASKS_TOLD);
+            let asking =
+                owned.into_iter().flat_map(|tag| state.asking(tag.id)).take(limits::CLAN_REQUESTS_SHOWN);
             let people = (List(members().map(Seen::named)), List(asking.map(Seen::named)));
             if out.send_new("clan", &mut self.clan, (tag.map(|tag| tag.id), owned.is_some(), people)) {
                 self.mates.clear();

@@ -51,7 +51,8 @@ pub fn respond(
         return Err(Refused::plain(413, "body_too_long"));
     }
     if rest.len() < length && head.headers.has_token("Expect", "100-continue") {
-        // RFC 9110 section 10.1.1: who asks first waits for a word before it sends the body.
+        // RFC 9110 section 10.1.1: a client that sent `Expect: 100-continue` waits for this before
+        // it sends the body.
         let left = deadline.saturating_duration_since(Instant::now());
         let _ = write_all(stream, b"HTTP/1.1 100 Continue\r\n\r\n", left);
     }

@@ -25,7 +25,7 @@ pub type Command = (&'static str, &'static str, fn(&Desk<'_>, &str) -> Done);
 
 /// All commands.
 const COMMANDS: [Command; 13] = [
-    ("help", "these lines", |_, _| Ok(help())),
+    ("help", "list the commands", |_, _| Ok(help())),
     ("players", "list the players: number, age, points, health, position, address, name", |desk, _| {
         desk.players()
     }),
@@ -62,24 +62,24 @@ fn help() -> String {
     COMMANDS.iter().map(|(usage, does, _)| format!("{usage:<width$}  {does}\n")).collect()
 }
 
-/// Carries out a line. Returns the command's name, for metrics too, and the answer, or why there is
-/// none.
+/// Carries out a line. Returns the command's name, which is also its metric label, and the answer
+/// or the error.
 pub fn carry_out(desk: &Desk<'_>, line: &str) -> (&'static str, Result<String, String>) {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim_start();
     let named = COMMANDS.iter().map(|row| (row.0.split(' ').next().unwrap_or_default(), row));
     let Some((name, (usage, _, run))) = named.into_iter().find(|(name, _)| *name == word) else {
         let word: String = word.chars().take(limits::PACKET_EXCERPT_CHARS).collect();
-        return ("unknown", Err(format!("there is no command {word:?}; help lists them")));
+        return ("unknown", Err(format!("there is no command {word:?}; type help for a list of commands")));
     };
     let only_looks =
         ["help", "players", "bans", "stats"].contains(&name) || name == "capture" && rest.is_empty();
     let takes_none = name == *usage && !rest.is_empty();
     if only_looks || takes_none {
-        // An open page asks this every second.
-        debug!(from = %desk.source, order = name, "order");
+        // An open /admin page sends these every second.
+        debug!(from = %desk.source, command = name, "operator command");
     } else {
-        info!(from = %desk.source, order = name, arguments = rest, "order");
+        info!(from = %desk.source, command = name, arguments = rest, "operator command");
     }
     let done = match (desk.host.has_reached(Stage::AskedToStop), takes_none) {
         (true, _) => Err(No::Failed("the server is shutting down".to_owned())),
@@ -94,7 +94,7 @@ pub fn carry_out(desk: &Desk<'_>, line: &str) -> (&'static str, Result<String, S
     (name, done)
 }
 
-/// Why a command was not carried out.
+/// The reason why a command was not carried out.
 pub enum No {
     /// The arguments are invalid: what was expected, in words, or nothing if the usage says it all.
     Usage(String),
@@ -108,7 +108,7 @@ impl From<String> for No {
     }
 }
 
-/// Done, in words; or why not.
+/// The answer in words, or the error.
 type Done = Result<String, No>;
 
 /// The source of a line.
@@ -129,11 +129,11 @@ impl fmt::Display for Source {
     }
 }
 
-/// Where a command is given.
+/// The context of a command.
 pub struct Desk<'a> {
     /// The server, whose default room is meant.
     pub host: &'a Host,
-    /// Who gives it.
+    /// The source of the line.
     pub source: Source,
 }
 
@@ -149,7 +149,7 @@ impl Desk<'_> {
     fn command(&self, action: Action, done: String) -> Done {
         match answer_to(self.host.room().command(action))? {
             Ok(()) => Ok(done),
-            Err(refusal) => Err(format!("the world rejected the command: {}", refusal.name()).into()),
+            Err(rejection) => Err(format!("the world rejected the command: {}", rejection.name()).into()),
         }
     }
 
@@ -168,7 +168,7 @@ impl Desk<'_> {
     }
 
     fn grant(&self, rest: &str) -> Done {
-        // A name may hold spaces: what is last counts.
+        // A name may contain spaces, so the line is split from its end.
         let mut words = rest.rsplitn(3, char::is_whitespace);
         let (Some(amount), Some(resource), Some(who)) = (words.next(), words.next(), words.next()) else {
             return Err(No::Usage(String::new()));
@@ -185,7 +185,7 @@ impl Desk<'_> {
         self.command(Action::Grant { player, resource, amount }, done)
     }
 
-    /// The player of a number, or of a name, which is one whatever it looks like if it is in quotes.
+    /// The player with this number or name. Text in quotes is always a name.
     fn find(&self, who: &str) -> Result<PlayerId, No> {
         let who = who.trim();
         let quoted = who.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -295,7 +295,7 @@ impl Desk<'_> {
         let name =
             save::write(folder, &snapshot).map_err(|error| format!("{}: {error}", folder.display()))?;
         let (path, tick, bytes) = (folder.join(name), snapshot.tick, snapshot.bytes.len());
-        Ok(format!("{} now has the world after tick {tick}: {bytes} bytes", path.display()))
+        Ok(format!("saved the world after tick {tick} to {}: {bytes} bytes", path.display()))
     }
 
     fn capture(&self, rest: &str) -> Done {

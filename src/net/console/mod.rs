@@ -63,17 +63,18 @@ impl Console {
 /// As [`Console::run`].
 pub fn run(host: &Host, line: &str, source: Source) -> Option<Answer> {
     let (name, done) = match line.trim() {
-        _ if line.len() > limits::ORDER_BYTES => {
-            ("unknown", Err(format!("a line may have at most {} bytes", limits::ORDER_BYTES)))
+        _ if line.len() > limits::OPERATOR_LINE_BYTES => {
+            ("unknown", Err(format!("a line may have at most {} bytes", limits::OPERATOR_LINE_BYTES)))
         }
         "" => return None,
         line => commands::carry_out(&Desk { host, source }, line),
     };
     if let Err(reason) = &done {
-        info!(from = %source, order = name, reason, "order refused");
+        info!(from = %source, command = name, reason, "operator command failed");
     }
-    let family = if done.is_ok() { &host.metrics.orders } else { &host.metrics.orders_refused };
-    Metrics::count(family, "order", name);
+    let metrics = &host.metrics;
+    let family = if done.is_ok() { &metrics.operator_commands } else { &metrics.operator_commands_failed };
+    Metrics::count(family, "command", name);
     let is_done = done.is_ok();
     let mut text = done.unwrap_or_else(|reason| format!("error: {reason}"));
     if !text.ends_with('\n') {

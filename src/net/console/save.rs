@@ -1,7 +1,7 @@
 //! The file that `save` writes.
 //!
-//! The world is written as `tickwire-TICK.world` to the given folder, completely or not at all. An
-//! existing file is never changed, and no room waits.
+//! The world is written as `tickwire-TICK.world` to the given directory, completely or not at all.
+//! An existing file is never changed, and no room waits.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -27,7 +27,8 @@ pub fn write(folder: &Path, snapshot: &Snapshot) -> io::Result<String> {
         let _ = fs::remove_file(&unfinished);
     }
     written?;
-    // The name as well has to outlive a power cut. A folder that cannot be synced has the file all the same.
+    // The name, too, must survive a power failure. If the directory cannot be synced, the file
+    // exists all the same.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(name)
 }

@@ -1,8 +1,8 @@
 //! The token of `/admin`.
 //!
-//! The operator chooses the token, or the kernel's random generator does. Its text never appears in
-//! a log, in an error or in `Debug` output, and comparing it takes the same time however much of a
-//! guess is right.
+//! The operator chooses the token, or the kernel's random generator does. The token never appears
+//! in a log, in an error or in `Debug` output, and comparing it takes the same time however much of
+//! a guess is right.
 
 use std::fmt;
 use std::hint::black_box;

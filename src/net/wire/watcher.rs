@@ -47,7 +47,8 @@ pub fn run(host: &Host, stream: &TcpStream, rest: &[u8]) -> &'static str {
         life: Life::new(false, now),
     };
     let why = watcher.live(rest).err().unwrap_or("over");
-    // Its listener goes before the last words: the tap need not fill a queue that nobody reads.
+    // The listener is removed before the close frame is sent, so that the tap does not fill a queue
+    // without a reader.
     watcher.watched = None;
     let _ = watcher.flush();
     let _ = stream.shutdown(Shutdown::Write);
@@ -85,8 +86,8 @@ impl Watcher<'_> {
         }
     }
 
-    /// What an explainer needs: the code tables in force, and the time of day at which the server's
-    /// clock stood at zero.
+    /// The data that an explainer needs: the packet tables in use, and the time of day at which the
+    /// server's clock stood at zero.
     fn welcome(&mut self) {
         let host = self.host;
         let tables = host.config.codes.tables.iter();
@@ -100,7 +101,7 @@ impl Watcher<'_> {
 
     /// Reads the bytes that arrive within this time.
     fn read(&self, buffer: &mut [u8], left: Duration) -> io::Result<Option<usize>> {
-        self.stream.set_read_timeout(Some(left.max(limits::WIRE_WISH_TIME)))?;
+        self.stream.set_read_timeout(Some(left.max(limits::WIRE_READ_TIME_LEAST)))?;
         match (&mut &*self.stream).read(buffer) {
             Ok(count) => Ok(Some(count)),
             Err(error) if stream::is_timeout(&error) || error.kind() == ErrorKind::Interrupted => Ok(None),
@@ -128,17 +129,17 @@ impl Watcher<'_> {
             if matches!(event, Ok(Some(_))) {
                 self.life.alive(self.host.now());
             }
-            let wish = match event {
-                Ok(Some(Event::Text(text))) => watch_wish(text),
+            let request = match event {
+                Ok(Some(Event::Text(text))) => watch_request(text),
                 Ok(Some(Event::Binary(_))) => None,
                 Ok(Some(Event::Ping(_) | Event::Pong(_))) => continue,
                 Ok(Some(Event::Close { .. } | Event::Eof { .. })) => return Err("its close"),
                 Ok(None) => return Ok(()),
                 Err(violation) => return Err(violation.name()),
             };
-            let Some(client) = wish else {
-                self.conn.close(CloseCode::POLICY, "wire_wish");
-                return Err("wire_wish");
+            let Some(client) = request else {
+                self.conn.close(CloseCode::POLICY, "wire_request");
+                return Err("wire_request");
             };
             // The old listener goes first, so that the tap never fills two.
             self.watched = None;
@@ -200,7 +201,7 @@ impl Watcher<'_> {
 }
 
 /// A watcher's request: which client to watch, or none. `None` if the text is no request.
-fn watch_wish(text: &str) -> Option<Option<u64>> {
+fn watch_request(text: &str) -> Option<Option<u64>> {
     let object: Map<String, Json> = serde_json::from_str(text).ok()?;
     let client = object.get("watch").filter(|_| object.len() == 1)?;
     if client.is_null() { Some(None) } else { client.as_u64().map(Some) }
@@ -241,10 +242,10 @@ mod tests {
         (near, listener.accept().expect("the same").0)
     }
 
-    fn say(mut stream: &TcpStream, wish: &str) {
+    fn say(mut stream: &TcpStream, request: &str) {
         use std::io::Write as _;
         let mut bytes = Vec::new();
-        frame::write(&mut bytes, Opcode::Text, Some([1, 2, 3, 4]), wish.as_bytes());
+        frame::write(&mut bytes, Opcode::Text, Some([1, 2, 3, 4]), request.as_bytes());
         stream.write_all(&bytes).expect("sent");
     }
 
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_is_one_object_with_one_entry() {
+    fn a_request_is_one_object_with_one_entry() {
         for (text, expected) in [
             (r#"{"watch":7}"#, Some(Some(7))),
             (r#" {"watch": null} "#, Some(None)),
@@ -271,7 +272,7 @@ mod tests {
             ("watch", None),
             ("", None),
         ] {
-            assert_eq!(watch_wish(text), expected, "{text}");
+            assert_eq!(watch_request(text), expected, "{text}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! MessagePack that claims to be large or deep.
 //!
-//! Each number gives a whole masked frame with one such value. The server must reject each of them
-//! and close the connection.
+//! Each number selects one such value, in a whole masked frame. The server must close the
+//! connection for each of them.
 
 use crate::limits;
 use crate::testkit::hostile::KEY;

@@ -1,10 +1,10 @@
 //! Checks clan packets.
 //!
-//! Natively clans have numbers: all are listed once, then the changes; MooMoo servers announce each
-//! change by name. Only the native dialect states the cause of a player's death, so only there is
-//! it checked that clan mates spare each other. Other events are announced at once, but a server
-//! may announce clan changes together and later. A contradiction to the known clans is therefore a
-//! fault only if it persists for a while.
+//! In the native dialect, clans have numbers, and all are listed once, then the changes; MooMoo
+//! servers announce each change by name. Only the native dialect states the cause of a player's
+//! death, so only there is it checked that clan mates spare each other. Other events are announced
+//! at once, but a server may announce clan changes together and later. A contradiction of the known
+//! clans is therefore a fault only if it persists for a while.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -349,11 +349,11 @@ mod tests {
     #[test]
     fn a_clan_request_is_remembered_until_it_is_answered() {
         use crate::packet::ClientPacket;
-        use crate::packet::client_packet::ClanWish;
+        use crate::packet::client_packet::ClanAction;
         let (faults, mut check) = moomoo(&[Heard::Asks { player: 3 }]);
         assert_eq!((faults, &check.picture().society.asks[..]), (vec![], &[3][..]));
-        let wish = ClanWish::Answer { player: 3, accept: true };
-        check.said(&ClientPacket::Clan { sequence: None, tick: None, wish });
+        let action = ClanAction::Answer { player: 3, accept: true };
+        check.said(&ClientPacket::Clan { sequence: None, tick: None, action });
         assert_eq!(check.picture().society.asks, [0; 0]);
     }
 }

@@ -1,4 +1,4 @@
-//! What a player did, counted.
+//! Counts of what a player did.
 
 /// The player's deeds, counted from the received packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

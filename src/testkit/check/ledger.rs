@@ -1,13 +1,13 @@
-//! The player's deeds, and whether its resources rise only because of them.
+//! Checks that the player's resources rise only because of what the player did.
 //!
 //! Strokes are announced when they happen, resources once a turn, and a turn reports its own tick
 //! before that tick's strokes. A rise must therefore be earned by the player's own strokes
-//! announced since the turn before it, or announced before the turn after it: that is the window.
-//! Natively, the packet does not say whose stroke shook an object: every object of that kind that
-//! shakes together with one of the player's own hits could be the one. Gold also comes from theft,
-//! which is a hit of its own, from windmills, at most as fast as the best kind pays for each that
-//! stands, and from kills and hunts; food also from animals that are gone, and from those that the player's spikes
-//! and turrets kill out of its view. While the player is
+//! announced in a window: since the turn before the rise, and before the turn after it. In the
+//! native dialect, the packet does not say whose stroke shook an object, so every object of that
+//! kind that shakes together with one of the player's own hits could be the one. Gold also comes
+//! from theft, which is a hit of its own; from windmills, at most as fast as the best kind pays for
+//! each standing windmill; and from kills and hunts. Food also comes from animals that are gone,
+//! and from animals that the player's spikes and turrets kill out of its view. While the player is
 //! dead, and in the first turn of a life, no rise is a fault: a stroke in the tick of the player's
 //! death is announced to no one.
 
@@ -126,7 +126,8 @@ impl Ledger {
             Heard::Value { what: Stock::Resource(kind), amount } => self.has(*kind, *amount),
             Heard::Value { what: Stock::Kills, amount } => self.killed(*amount, common),
             Heard::Players(_) => self.end_turn(common),
-            // Natively a turn begins with it. What the previous turn owes is due by now.
+            // In the native dialect a turn begins with it, so everything that the previous turn
+            // owed must be paid by now.
             Heard::Update(_) => self.settle(common),
             Heard::Died => {
                 self.deeds.deaths += 1;

@@ -1,8 +1,8 @@
 //! The native layout: `welcome`, then updates that contain differences.
 //!
 //! Within an update: leaves, enters, full records, differences, turns. The client's own body is
-//! announced by `spawned` before the update in which it enters, and then occurs only in `own`; when
-//! it dies it leaves, in the turn before `died` or one after.
+//! announced by `spawned` before the update in which it enters, and then occurs only in `own`. When
+//! it dies, it leaves in a turn before or after `died`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -29,7 +29,7 @@ fn operate(world: &mut World, action: Action) {
 pub(super) fn appear(world: &mut World, kind: AnimalKind, x_px: i32, y_px: i32) -> usize {
     let what = Spawned::Animal(kind);
     operate(world, Action::Spawn { what, x_px: x_px as u16, y_px: y_px as u16 });
-    assert_eq!(world.outcome().refused, []);
+    assert_eq!(world.outcome().rejected, []);
     world.state.animals.len() - 1
 }
 

@@ -11,13 +11,13 @@ use crate::terrain::{Obstacle, Terrain};
 use crate::tests::animals::{animal_mut, appear};
 use crate::tests::{bare_world, body, body_mut, command, events, player, put, wait, without_animals, world};
 use crate::world::World;
-use crate::Refusal;
+use crate::Rejection;
 
-/// What comes of the operator's wish.
-fn spawn(world: &mut World, what: Spawned, x_px: u16, y_px: u16) -> Option<Refusal> {
+/// What comes of the operator's command.
+fn spawn(world: &mut World, what: Spawned, x_px: u16, y_px: u16) -> Option<Rejection> {
     let sequence = world.state.operator_sequence + 1;
     world.step(&mut vec![command(0, sequence, Action::Spawn { what, x_px, y_px })]);
-    world.outcome().refused.first().map(|(_, refusal)| *refusal)
+    world.outcome().rejected.first().map(|(_, rejection)| *rejection)
 }
 
 #[test]
@@ -25,21 +25,21 @@ fn an_animal_appears_on_free_ground_within_the_map() {
     use AnimalKind::{Bull, Cow, Wolf};
     let rows = [
         (Cow, 72, 72, None),
-        (Cow, 71, 72, Some(Refusal::NoRoom)),
-        (Cow, 72, 71, Some(Refusal::NoRoom)),
+        (Cow, 71, 72, Some(Rejection::NoRoom)),
+        (Cow, 72, 71, Some(Rejection::NoRoom)),
         (Bull, 14_400 - 78, 14_400 - 78, None),
-        (Bull, 14_400 - 77, 14_400 - 78, Some(Refusal::NoRoom)),
-        (Wolf, 14_400, 84, Some(Refusal::NoRoom)),
-        (Wolf, u16::MAX, u16::MAX, Some(Refusal::NoRoom)),
+        (Bull, 14_400 - 77, 14_400 - 78, Some(Rejection::NoRoom)),
+        (Wolf, 14_400, 84, Some(Rejection::NoRoom)),
+        (Wolf, u16::MAX, u16::MAX, Some(Rejection::NoRoom)),
     ];
-    for (kind, x_px, y_px, refusal) in rows {
+    for (kind, x_px, y_px, rejection) in rows {
         let mut world = bare_world(TickHz::Hz30);
         assert_eq!(
             spawn(&mut world, Spawned::Animal(kind), x_px, y_px),
-            refusal,
+            rejection,
             "{kind:?} at {x_px} {y_px}"
         );
-        assert_eq!(world.animals().count(), usize::from(refusal.is_none()));
+        assert_eq!(world.animals().count(), usize::from(rejection.is_none()));
         for view in world.animals() {
             assert_eq!((view.body.x.to_px(), view.body.y.to_px()), (x_px.into(), y_px.into()));
             assert_eq!((view.kind, view.body.health), (kind, kind.animal().health));
@@ -48,7 +48,7 @@ fn an_animal_appears_on_free_ground_within_the_map() {
     let mut world = without_animals(world(1));
     let tree = world.scenery().next().expect("a tree");
     let (x_px, y_px) = ((tree.x_px + tree.radius_px + 71) as u16, tree.y_px as u16);
-    assert_eq!(spawn(&mut world, Spawned::Animal(Cow), x_px, y_px), Some(Refusal::NoRoom));
+    assert_eq!(spawn(&mut world, Spawned::Animal(Cow), x_px, y_px), Some(Rejection::NoRoom));
     assert_eq!(spawn(&mut world, Spawned::Animal(Cow), x_px + 1, y_px), None);
 }
 
@@ -59,26 +59,26 @@ fn there_are_256_animals_at_most() {
         appear(&mut world, AnimalKind::Pig, 200 + at % 40 * 150, 3_000 + at / 40 * 150);
     }
     let pig = Spawned::Animal(AnimalKind::Pig);
-    assert_eq!(spawn(&mut world, pig, 9_000, 9_000), Some(Refusal::TooMany));
+    assert_eq!(spawn(&mut world, pig, 9_000, 9_000), Some(Rejection::TooMany));
     world.hurt_animal(0, 800, None);
     wait(&mut world, 1);
     assert_eq!(spawn(&mut world, pig, 9_000, 9_000), None);
     world.state.next_animal = EntityId::FIRST_SHOT;
     world.hurt_animal(0, 800, None);
     wait(&mut world, 1);
-    assert_eq!(spawn(&mut world, pig, 9_000, 9_200), Some(Refusal::TooMany), "no numbers are left");
+    assert_eq!(spawn(&mut world, pig, 9_000, 9_200), Some(Rejection::TooMany), "no numbers are left");
 }
 
 #[test]
 fn every_structure_can_be_spawned_without_an_owner() {
     for item in &ITEMS {
         let mut world = bare_world(TickHz::Hz30);
-        let refusal = spawn(&mut world, Spawned::Item(item.id), 3_000, 3_000);
+        let rejection = spawn(&mut world, Spawned::Item(item.id), 3_000, 3_000);
         if item.scale_px == 0 {
-            assert_eq!(refusal, Some(Refusal::UnknownThing), "{}", item.name);
+            assert_eq!(rejection, Some(Rejection::UnknownThing), "{}", item.name);
             continue;
         }
-        assert_eq!(refusal, None, "{}", item.name);
+        assert_eq!(rejection, None, "{}", item.name);
         let view = world.structures().next().expect("it stands");
         assert_eq!((view.item.id, view.owner, view.heading), (item.id, PlayerId(0), Angle(0)));
         assert_eq!((view.x_px, view.y_px, view.health), (3_000, 3_000, item.health));
@@ -94,19 +94,19 @@ fn an_item_needs_the_room_that_building_needs() {
     let wall = Spawned::Item(3);
     let rows = [
         (3_000, 3_000, None),
-        (3_099, 3_000, Some(Refusal::NoRoom)),
+        (3_099, 3_000, Some(Rejection::NoRoom)),
         (3_100, 3_000, None),
         (5_000, 6_837, None),
-        (5_200, 6_838, Some(Refusal::NoRoom)),
-        (49, 3_000, Some(Refusal::NoRoom)),
-        (14_400, 3_000, Some(Refusal::NoRoom)),
-        (u16::MAX, u16::MAX, Some(Refusal::NoRoom)),
+        (5_200, 6_838, Some(Rejection::NoRoom)),
+        (49, 3_000, Some(Rejection::NoRoom)),
+        (14_400, 3_000, Some(Rejection::NoRoom)),
+        (u16::MAX, u16::MAX, Some(Rejection::NoRoom)),
     ];
-    for (x_px, y_px, refusal) in rows {
-        assert_eq!(spawn(&mut world, wall, x_px, y_px), refusal, "at {x_px} {y_px}");
+    for (x_px, y_px, rejection) in rows {
+        assert_eq!(spawn(&mut world, wall, x_px, y_px), rejection, "at {x_px} {y_px}");
     }
     for id in [13, 14, 18, 21, 22, 255] {
-        assert_eq!(spawn(&mut world, Spawned::Item(id), 9_000, 3_000), Some(Refusal::UnknownThing), "{id}");
+        assert_eq!(spawn(&mut world, Spawned::Item(id), 9_000, 3_000), Some(Rejection::UnknownThing), "{id}");
     }
 }
 
@@ -115,10 +115,10 @@ fn at_most_512_structures_have_no_owner_and_no_kit_counts_them() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 13_000, 13_000);
     for at in 0..512 {
-        let refusal = spawn(&mut world, Spawned::Item(3), 200 + at % 60 * 150, 3_000 + at / 60 * 150);
-        assert_eq!(refusal, None, "{at}");
+        let rejection = spawn(&mut world, Spawned::Item(3), 200 + at % 60 * 150, 3_000 + at / 60 * 150);
+        assert_eq!(rejection, None, "{at}");
     }
-    assert_eq!(spawn(&mut world, Spawned::Item(3), 9_000, 9_000), Some(Refusal::TooMany));
+    assert_eq!(spawn(&mut world, Spawned::Item(3), 9_000, 9_000), Some(Rejection::TooMany));
     assert_eq!(player(&world, 1).kit.built, [0; rules::GROUPS]);
     assert!(World::restore(&world.snapshot()).is_ok());
     world.damage_structure(0, 380);
@@ -133,7 +133,7 @@ fn numbers_of_structures_end_where_those_of_animals_begin() {
     let mut world = bare_world(TickHz::Hz30);
     world.state.next_id = EntityId(EntityId::FIRST_ANIMAL.0 - 1);
     assert_eq!(spawn(&mut world, Spawned::Item(3), 3_000, 3_000), None);
-    assert_eq!(spawn(&mut world, Spawned::Item(3), 3_500, 3_000), Some(Refusal::TooMany));
+    assert_eq!(spawn(&mut world, Spawned::Item(3), 3_500, 3_000), Some(Rejection::TooMany));
 }
 
 #[test]
@@ -172,9 +172,9 @@ fn only_the_operator_can_spawn() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 3_500, 3_000);
     let what = Spawned::Item(3);
-    let wish = command(1, 1, Action::Spawn { what, x_px: 9_000, y_px: 9_000 });
-    world.step(&mut vec![wish.clone()]);
-    assert_eq!(world.outcome().refused, [(wish, Refusal::OperatorOnly)]);
+    let command = command(1, 1, Action::Spawn { what, x_px: 9_000, y_px: 9_000 });
+    world.step(&mut vec![command.clone()]);
+    assert_eq!(world.outcome().rejected, [(command, Rejection::OperatorOnly)]);
 }
 
 /// A world with one pig of nature, player 1 and the dead player 2, on which nothing grows.

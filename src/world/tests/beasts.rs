@@ -263,7 +263,7 @@ fn of_several_spikes_that_an_animal_touches_those_with_the_lowest_number_hurt_it
             let sequence = world.state.operator_sequence + 1;
             let what = Spawned::Item(number);
             world.step(&mut vec![command(0, sequence, Action::Spawn { what, x_px, y_px: 5_000 })]);
-            assert_eq!(world.outcome().refused, []);
+            assert_eq!(world.outcome().rejected, []);
         }
         let body = &mut world.state.animals[at].body;
         (body.x, body.y) = (Fixed::from_px(5_000), Fixed::from_px(5_000));

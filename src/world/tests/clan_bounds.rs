@@ -1,6 +1,6 @@
 //! How many clans there may be, and how many may be in one.
 
-use crate::command::{Action, Refusal};
+use crate::command::{Action, Rejection};
 use crate::entity::PlayerId;
 use crate::rules::{TickHz, CLANS_MOST, CLAN_MEMBERS_MOST};
 use crate::tests::{act, bare_world, command, join, player};
@@ -12,10 +12,10 @@ fn several(players: u16) -> World {
     world
 }
 
-fn refused(world: &mut World, id: u16, action: Action) -> Vec<Refusal> {
+fn refused(world: &mut World, id: u16, action: Action) -> Vec<Rejection> {
     let sequence = player(world, id).sequence + 1;
     world.step(&mut vec![command(id, sequence, action)]);
-    world.outcome().refused.iter().map(|(_, refusal)| *refusal).collect()
+    world.outcome().rejected.iter().map(|(_, rejection)| *rejection).collect()
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn there_are_at_most_200_clans() {
         act(&mut world, id, Action::ClanCreate { name: format!("c{id}") });
     }
     let one_more = || Action::ClanCreate { name: "more".to_string() };
-    assert_eq!(refused(&mut world, most + 1, one_more()), [Refusal::TooMany]);
+    assert_eq!(refused(&mut world, most + 1, one_more()), [Rejection::TooMany]);
     act(&mut world, 7, Action::ClanLeave);
     act(&mut world, most + 1, one_more());
     assert_eq!(world.clans().len(), CLANS_MOST);
@@ -43,7 +43,7 @@ fn a_clan_has_at_most_50_members_and_further_requests_stay_pending() {
         act(&mut world, 1, let_in(id));
     }
     act(&mut world, most + 1, Action::ClanRequest { name: "full".to_string() });
-    assert_eq!(refused(&mut world, 1, let_in(most + 1)), [Refusal::TooMany]);
+    assert_eq!(refused(&mut world, 1, let_in(most + 1)), [Rejection::TooMany]);
     assert!(player(&world, most + 1).asks.is_some());
     act(&mut world, 1, Action::ClanKick { player: PlayerId(2) });
     act(&mut world, 1, let_in(most + 1));

@@ -1,7 +1,7 @@
 //! Clans: each reason to refuse, who belongs together, no harm among mates; the ping, and what the operator says.
 
 use crate::clan::ClanId;
-use crate::command::{Action, Command, Refusal, KINDS};
+use crate::command::{Action, Command, Rejection, KINDS};
 use crate::entity::PlayerId;
 use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
@@ -61,7 +61,7 @@ fn clan_of(players: u16) -> World {
 fn leave_world(world: &mut World, id: u16) {
     let sequence = world.state.operator_sequence + 1;
     world.step(&mut vec![command(0, sequence, Action::Leave { player: PlayerId(id) })]);
-    assert_eq!(world.outcome().refused, []);
+    assert_eq!(world.outcome().rejected, []);
 }
 
 /// Clan and request of a player.
@@ -211,53 +211,53 @@ fn society() -> World {
 #[test]
 fn each_reason_to_refuse() {
     let (long, longer) = ("x".repeat(CLAN_CHARS + 1), "x".repeat(SAY_CHARS + 1));
-    let rows: Vec<(Command, Refusal)> = vec![
-        (command(0, 90, found("x")), Refusal::PlayerOnly),
-        (command(0, 90, Action::ClanLeave), Refusal::PlayerOnly),
-        (command(0, 90, request("us")), Refusal::PlayerOnly),
-        (command(0, 90, answer(3, true)), Refusal::PlayerOnly),
-        (command(0, 90, kick(2)), Refusal::PlayerOnly),
-        (command(0, 90, Action::Ping), Refusal::PlayerOnly),
-        (command(6, 90, found("x")), Refusal::Dead),
-        (command(6, 90, Action::ClanLeave), Refusal::Dead),
-        (command(6, 90, Action::Ping), Refusal::Dead),
-        (command(1, 90, found("x")), Refusal::InClan),
-        (command(2, 90, found("x")), Refusal::InClan),
-        (command(2, 90, request("them")), Refusal::InClan),
-        (command(2, 90, request("us")), Refusal::InClan),
-        (command(7, 90, found("us")), Refusal::ClanNameTaken),
-        (command(7, 90, found("")), Refusal::ClanNameForbidden),
-        (command(7, 90, found(" \u{a0}\u{200b}")), Refusal::ClanNameForbidden),
-        (command(7, 90, found(&long)), Refusal::ClanNameForbidden),
-        (command(7, 90, found("a\nb")), Refusal::ClanNameForbidden),
-        (command(7, 90, request("Us")), Refusal::UnknownClan),
-        (command(7, 90, request("")), Refusal::UnknownClan),
-        (command(7, 90, Action::ClanLeave), Refusal::NoClan),
-        (command(3, 90, Action::ClanLeave), Refusal::NoClan),
-        (command(7, 90, answer(3, true)), Refusal::NoClan),
-        (command(7, 90, kick(2)), Refusal::NoClan),
-        (command(2, 90, answer(3, true)), Refusal::ClanOwnerOnly),
-        (command(2, 90, kick(1)), Refusal::ClanOwnerOnly),
-        (command(1, 90, answer(5, true)), Refusal::NotAsking),
-        (command(1, 90, answer(2, false)), Refusal::NotAsking),
-        (command(1, 90, answer(99, true)), Refusal::NotAsking),
-        (command(1, 90, kick(1)), Refusal::NotMember),
-        (command(1, 90, kick(3)), Refusal::NotMember),
-        (command(1, 90, kick(4)), Refusal::NotMember),
-        (command(1, 90, kick(0)), Refusal::NotMember),
-        (command(1, 90, kick(99)), Refusal::NotMember),
-        (command(1, 90, say("hi")), Refusal::OperatorOnly),
-        (command(0, 90, say("")), Refusal::ChatEmpty),
-        (command(0, 90, say("\u{2003} ")), Refusal::ChatEmpty),
-        (command(0, 90, say(&longer)), Refusal::ChatTooLong),
-        (command(0, 90, say("a\u{1b}[2Jb")), Refusal::ChatForbidden),
+    let rows: Vec<(Command, Rejection)> = vec![
+        (command(0, 90, found("x")), Rejection::PlayerOnly),
+        (command(0, 90, Action::ClanLeave), Rejection::PlayerOnly),
+        (command(0, 90, request("us")), Rejection::PlayerOnly),
+        (command(0, 90, answer(3, true)), Rejection::PlayerOnly),
+        (command(0, 90, kick(2)), Rejection::PlayerOnly),
+        (command(0, 90, Action::Ping), Rejection::PlayerOnly),
+        (command(6, 90, found("x")), Rejection::Dead),
+        (command(6, 90, Action::ClanLeave), Rejection::Dead),
+        (command(6, 90, Action::Ping), Rejection::Dead),
+        (command(1, 90, found("x")), Rejection::InClan),
+        (command(2, 90, found("x")), Rejection::InClan),
+        (command(2, 90, request("them")), Rejection::InClan),
+        (command(2, 90, request("us")), Rejection::InClan),
+        (command(7, 90, found("us")), Rejection::ClanNameTaken),
+        (command(7, 90, found("")), Rejection::ClanNameForbidden),
+        (command(7, 90, found(" \u{a0}\u{200b}")), Rejection::ClanNameForbidden),
+        (command(7, 90, found(&long)), Rejection::ClanNameForbidden),
+        (command(7, 90, found("a\nb")), Rejection::ClanNameForbidden),
+        (command(7, 90, request("Us")), Rejection::UnknownClan),
+        (command(7, 90, request("")), Rejection::UnknownClan),
+        (command(7, 90, Action::ClanLeave), Rejection::NoClan),
+        (command(3, 90, Action::ClanLeave), Rejection::NoClan),
+        (command(7, 90, answer(3, true)), Rejection::NoClan),
+        (command(7, 90, kick(2)), Rejection::NoClan),
+        (command(2, 90, answer(3, true)), Rejection::ClanOwnerOnly),
+        (command(2, 90, kick(1)), Rejection::ClanOwnerOnly),
+        (command(1, 90, answer(5, true)), Rejection::NotAsking),
+        (command(1, 90, answer(2, false)), Rejection::NotAsking),
+        (command(1, 90, answer(99, true)), Rejection::NotAsking),
+        (command(1, 90, kick(1)), Rejection::NotMember),
+        (command(1, 90, kick(3)), Rejection::NotMember),
+        (command(1, 90, kick(4)), Rejection::NotMember),
+        (command(1, 90, kick(0)), Rejection::NotMember),
+        (command(1, 90, kick(99)), Rejection::NotMember),
+        (command(1, 90, say("hi")), Rejection::OperatorOnly),
+        (command(0, 90, say("")), Rejection::ChatEmpty),
+        (command(0, 90, say("\u{2003} ")), Rejection::ChatEmpty),
+        (command(0, 90, say(&longer)), Rejection::ChatTooLong),
+        (command(0, 90, say("a\u{1b}[2Jb")), Rejection::ChatForbidden),
     ];
-    for (command, refusal) in rows {
+    for (command, rejection) in rows {
         let mut world = society();
         wait(&mut world, 1);
         let mut expected = world.state.clone();
         world.step(&mut vec![command.clone()]);
-        assert_eq!(world.outcome().refused, [(command.clone(), refusal)]);
+        assert_eq!(world.outcome().rejected, [(command.clone(), rejection)]);
         assert_eq!((world.outcome().accepted, world.outcome().events.len()), ([0; KINDS], 0));
         expected.tick += 1;
         assert_eq!(world.state, expected, "{command:?} left a trace");
@@ -269,7 +269,7 @@ fn an_answer_ends_the_request() {
     let mut world = society();
     act(&mut world, 1, answer(0, false));
     world.step(&mut vec![command(1, 90, answer(0, true))]);
-    assert_eq!(world.outcome().refused, [(command(1, 90, answer(0, true)), Refusal::NotAsking)]);
+    assert_eq!(world.outcome().rejected, [(command(1, 90, answer(0, true)), Rejection::NotAsking)]);
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn no_clan_is_founded_when_the_numbers_are_used_up() {
     world.state.next_clan = u32::MAX - 1;
     act(&mut world, 1, found("last"));
     world.step(&mut vec![command(2, 90, found("more"))]);
-    assert_eq!(world.outcome().refused, [(command(2, 90, found("more")), Refusal::TooMany)]);
+    assert_eq!(world.outcome().rejected, [(command(2, 90, found("more")), Rejection::TooMany)]);
     assert!(World::restore(&world.snapshot()).is_ok());
 }
 
@@ -437,7 +437,7 @@ fn clans_are_restored_with_the_world() {
     {
         for each in [&mut world, &mut restored] {
             each.step(&mut commands.clone());
-            assert_eq!(each.outcome().refused, []);
+            assert_eq!(each.outcome().rejected, []);
         }
         assert_eq!(world.difference(&restored), None);
     }

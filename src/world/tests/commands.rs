@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::command::{Action, Command, Refusal, Selection, Spawned, KINDS};
+use crate::command::{Action, Command, Rejection, Selection, Spawned, KINDS};
 use crate::entity::PlayerId;
 use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
@@ -46,7 +46,7 @@ fn a_join_gives_a_body_of_that_name_and_skin() {
     assert_eq!(outcome.events, [Event::Joined { player: PlayerId(7) }]);
     let mut only_joins = [0; crate::command::KINDS];
     only_joins[0] = 1;
-    assert_eq!((outcome.accepted, outcome.refused.len()), (only_joins, 0));
+    assert_eq!((outcome.accepted, outcome.rejected.len()), (only_joins, 0));
     let view = world.player(PlayerId(7)).expect("it joined");
     assert_eq!((&**view.name, view.skin, view.joined_tick, view.score), ("Zoë 🦊", 1, 0, 0));
     assert_eq!((view.sequence, view.direction, view.body.owner), (0, None, PlayerId(7)));
@@ -98,7 +98,7 @@ fn select(what: Selection) -> Action {
 fn with_full_hands(world: &mut World) {
     for (id, item, stock) in [(3, 3, 9), (4, 0, 99), (5, 10, 99), (6, 3, 99)] {
         world.step(&mut vec![join(10 + u64::from(id), id), command(id, 4, select(Selection::Item(item)))]);
-        assert_eq!(world.outcome().refused, []);
+        assert_eq!(world.outcome().rejected, []);
         player_mut(world, id).resources = [stock; 4];
     }
     player_mut(world, 5).kit.built[3] = 7;
@@ -109,54 +109,54 @@ fn with_full_hands(world: &mut World) {
 #[test]
 fn each_reason_to_refuse() {
     let long = "x".repeat(31);
-    let rows: Vec<(Command, Refusal)> = vec![
-        (command(0, 2, leave(1)), Refusal::Repeated),
-        (command(0, 0, leave(1)), Refusal::Repeated),
-        (command(1, 0, chat("hi")), Refusal::Repeated),
-        (command(9, 1, chat("hi")), Refusal::UnknownIssuer),
-        (command(9, 1, leave(1)), Refusal::UnknownIssuer),
-        (command(1, 1, leave(2)), Refusal::OperatorOnly),
-        (command(1, 1, named(9, "x")), Refusal::OperatorOnly),
-        (command(1, 1, grant(2)), Refusal::OperatorOnly),
-        (command(0, 30, chat("hi")), Refusal::PlayerOnly),
-        (command(0, 30, Action::Attack { on: true }), Refusal::PlayerOnly),
-        (command(0, 30, respawn("x")), Refusal::PlayerOnly),
-        (command(0, 30, grant(9)), Refusal::UnknownPlayer),
-        (command(1, 1, respawn("x")), Refusal::Alive),
-        (command(0, 30, Action::Upgrade { choice: 1 }), Refusal::PlayerOnly),
-        (command(0, 30, select(Selection::Weapon(0))), Refusal::PlayerOnly),
-        (command(2, 1, Action::Upgrade { choice: 1 }), Refusal::Dead),
-        (command(2, 1, select(Selection::Weapon(0))), Refusal::Dead),
-        (command(1, 1, Action::Upgrade { choice: 1 }), Refusal::NotOffered),
-        (command(1, 1, select(Selection::Weapon(1))), Refusal::NotOwned),
-        (command(1, 1, select(Selection::Item(1))), Refusal::NotOwned),
-        (command(1, 1, select(Selection::Item(255))), Refusal::NotOwned),
-        (command(3, 5, Action::Attack { on: true }), Refusal::TooDear),
-        (command(4, 5, Action::Attack { on: true }), Refusal::Healthy),
-        (command(5, 5, Action::Attack { on: true }), Refusal::TooMany),
-        (command(6, 5, Action::Attack { on: true }), Refusal::NoRoom),
-        (command(2, 1, Action::Attack { on: true }), Refusal::Dead),
-        (command(2, 1, Action::Move { direction: None }), Refusal::Dead),
-        (command(2, 1, Action::Aim { heading: Angle(1) }), Refusal::Dead),
-        (command(2, 1, chat("hi")), Refusal::Dead),
-        (command(2, 1, respawn("1234567890123456")), Refusal::NameTooLong),
-        (command(2, 1, respawn("a\nb")), Refusal::NameForbidden),
-        (command(0, 30, Action::Move { direction: None }), Refusal::PlayerOnly),
-        (command(0, 30, Action::Aim { heading: Angle(1) }), Refusal::PlayerOnly),
-        (command(0, 30, named(0, "x")), Refusal::ReservedPlayer),
-        (command(0, 30, named(2, "x")), Refusal::AlreadyJoined),
-        (command(0, 30, leave(9)), Refusal::UnknownPlayer),
-        (command(0, 30, leave(0)), Refusal::UnknownPlayer),
-        (command(0, 30, named(9, "1234567890123456")), Refusal::NameTooLong),
-        (command(0, 30, named(9, "a\nb")), Refusal::NameForbidden),
-        (command(0, 30, named(9, "a\u{202e}b")), Refusal::NameForbidden),
-        (command(1, 1, chat("")), Refusal::ChatEmpty),
-        (command(1, 1, chat(" \u{a0}\u{2003} ")), Refusal::ChatEmpty),
-        (command(1, 1, chat(&long)), Refusal::ChatTooLong),
-        (command(1, 1, chat("a\u{1b}[2Jb")), Refusal::ChatForbidden),
+    let rows: Vec<(Command, Rejection)> = vec![
+        (command(0, 2, leave(1)), Rejection::Repeated),
+        (command(0, 0, leave(1)), Rejection::Repeated),
+        (command(1, 0, chat("hi")), Rejection::Repeated),
+        (command(9, 1, chat("hi")), Rejection::UnknownIssuer),
+        (command(9, 1, leave(1)), Rejection::UnknownIssuer),
+        (command(1, 1, leave(2)), Rejection::OperatorOnly),
+        (command(1, 1, named(9, "x")), Rejection::OperatorOnly),
+        (command(1, 1, grant(2)), Rejection::OperatorOnly),
+        (command(0, 30, chat("hi")), Rejection::PlayerOnly),
+        (command(0, 30, Action::Attack { on: true }), Rejection::PlayerOnly),
+        (command(0, 30, respawn("x")), Rejection::PlayerOnly),
+        (command(0, 30, grant(9)), Rejection::UnknownPlayer),
+        (command(1, 1, respawn("x")), Rejection::Alive),
+        (command(0, 30, Action::Upgrade { choice: 1 }), Rejection::PlayerOnly),
+        (command(0, 30, select(Selection::Weapon(0))), Rejection::PlayerOnly),
+        (command(2, 1, Action::Upgrade { choice: 1 }), Rejection::Dead),
+        (command(2, 1, select(Selection::Weapon(0))), Rejection::Dead),
+        (command(1, 1, Action::Upgrade { choice: 1 }), Rejection::NotOffered),
+        (command(1, 1, select(Selection::Weapon(1))), Rejection::NotOwned),
+        (command(1, 1, select(Selection::Item(1))), Rejection::NotOwned),
+        (command(1, 1, select(Selection::Item(255))), Rejection::NotOwned),
+        (command(3, 5, Action::Attack { on: true }), Rejection::TooDear),
+        (command(4, 5, Action::Attack { on: true }), Rejection::Healthy),
+        (command(5, 5, Action::Attack { on: true }), Rejection::TooMany),
+        (command(6, 5, Action::Attack { on: true }), Rejection::NoRoom),
+        (command(2, 1, Action::Attack { on: true }), Rejection::Dead),
+        (command(2, 1, Action::Move { direction: None }), Rejection::Dead),
+        (command(2, 1, Action::Aim { heading: Angle(1) }), Rejection::Dead),
+        (command(2, 1, chat("hi")), Rejection::Dead),
+        (command(2, 1, respawn("1234567890123456")), Rejection::NameTooLong),
+        (command(2, 1, respawn("a\nb")), Rejection::NameForbidden),
+        (command(0, 30, Action::Move { direction: None }), Rejection::PlayerOnly),
+        (command(0, 30, Action::Aim { heading: Angle(1) }), Rejection::PlayerOnly),
+        (command(0, 30, named(0, "x")), Rejection::ReservedPlayer),
+        (command(0, 30, named(2, "x")), Rejection::AlreadyJoined),
+        (command(0, 30, leave(9)), Rejection::UnknownPlayer),
+        (command(0, 30, leave(0)), Rejection::UnknownPlayer),
+        (command(0, 30, named(9, "1234567890123456")), Rejection::NameTooLong),
+        (command(0, 30, named(9, "a\nb")), Rejection::NameForbidden),
+        (command(0, 30, named(9, "a\u{202e}b")), Rejection::NameForbidden),
+        (command(1, 1, chat("")), Rejection::ChatEmpty),
+        (command(1, 1, chat(" \u{a0}\u{2003} ")), Rejection::ChatEmpty),
+        (command(1, 1, chat(&long)), Rejection::ChatTooLong),
+        (command(1, 1, chat("a\u{1b}[2Jb")), Rejection::ChatForbidden),
     ];
     let mut seen = std::collections::BTreeSet::new();
-    for (command, refusal) in rows {
+    for (command, rejection) in rows {
         let mut world = two();
         let (player, body) = world.player_mut(PlayerId(2)).expect("it joined");
         (player.alive, body.health) = (false, 0);
@@ -164,11 +164,11 @@ fn each_reason_to_refuse() {
         world.step(&mut Vec::new());
         let mut expected = world.state.clone();
         world.step(&mut vec![command.clone()]);
-        assert_eq!(world.outcome().refused, [(command.clone(), refusal)]);
+        assert_eq!(world.outcome().rejected, [(command.clone(), rejection)]);
         assert_eq!((world.outcome().accepted, world.outcome().events.len()), ([0; KINDS], 0));
         expected.tick += 1;
         assert_eq!(world.state, expected, "{command:?} left a trace");
-        seen.insert((refusal, refusal.name()));
+        seen.insert((rejection, rejection.name()));
     }
     assert_eq!(seen.len(), 20, "a row for each reason: {seen:?}");
 }
@@ -181,8 +181,8 @@ fn the_first_and_last_of_each_range_of_forbidden_characters() {
         \u{1d173}\u{1d17a}\u{e0000}\u{e0fff}";
     for char in "\0\x1f\x7f\u{9f}\u{2028}\u{2029}".chars().chain(invisible.chars()) {
         let text = format!("a{char}b");
-        assert_eq!(check_name(&text), Err(Refusal::NameForbidden), "{char:?}");
-        assert_eq!(check_chat(&text), Err(Refusal::ChatForbidden), "{char:?}");
+        assert_eq!(check_name(&text), Err(Rejection::NameForbidden), "{char:?}");
+        assert_eq!(check_chat(&text), Err(Rejection::ChatForbidden), "{char:?}");
     }
     for char in " ~\u{a0}\u{ac}\u{ae}\u{2ff}\u{370}\u{606}\u{200a}\u{2027}\u{202f}\u{205f}\u{2070}\u{27ff}\u{2801}\u{3165}\u{fdff}\u{fe10}\u{fefe}\u{ff00}\u{fffc}\u{e1000}".chars() {
         assert_eq!(check_name(&format!("a{char}b")), Ok(()), "{char:?}");
@@ -194,7 +194,7 @@ fn texts_of_maximum_length_are_accepted() {
     let mut world = two();
     let (name, line) = ("🦊".repeat(15), "🦊".repeat(30));
     world.step(&mut vec![command(0, 3, named(3, &name)), command(1, 1, chat(&line))]);
-    assert_eq!(world.outcome().refused, []);
+    assert_eq!(world.outcome().rejected, []);
     assert_eq!(&*player(&world, 3).name, name);
 }
 
@@ -237,10 +237,10 @@ fn a_sequence_may_skip_but_never_repeat() {
     let aim = |sequence, heading| command(1, sequence, Action::Aim { heading: Angle(heading) });
     world.step(&mut vec![aim(5, 50), aim(3, 30), aim(5, 60)]);
     // In order of their sequences: 3, then 5 with the smaller heading; the second 5 is a repeat.
-    assert_eq!(world.outcome().refused, [(aim(5, 60), Refusal::Repeated)]);
+    assert_eq!(world.outcome().rejected, [(aim(5, 60), Rejection::Repeated)]);
     assert_eq!((body(&world, 1).heading, player(&world, 1).sequence), (Angle(50), 5));
     world.step(&mut vec![aim(5, 70), aim(4, 40)]);
-    assert_eq!(world.outcome().refused.len(), 2);
+    assert_eq!(world.outcome().rejected.len(), 2);
     world.step(&mut vec![aim(u64::MAX, 99)]);
     world.step(&mut vec![aim(u64::MAX, 98), aim(0, 97)]);
     assert_eq!(body(&world, 1).heading, Angle(99));
@@ -251,7 +251,7 @@ fn a_player_that_joins_again_counts_from_one() {
     let mut world = two();
     world.step(&mut vec![command(1, 500, chat("hi"))]);
     world.step(&mut vec![command(0, 3, leave(1)), join(4, 1)]);
-    assert_eq!(world.outcome().refused, []);
+    assert_eq!(world.outcome().rejected, []);
     world.step(&mut vec![command(1, 1, chat("again"))]);
     assert_eq!(world.outcome().accepted[4], 1);
 }
@@ -351,7 +351,7 @@ proptest! {
             let given = commands.len();
             let outcome = world.step(&mut commands);
             let accepted: u32 = outcome.accepted.iter().sum();
-            prop_assert_eq!(accepted as usize + outcome.refused.len(), given);
+            prop_assert_eq!(accepted as usize + outcome.rejected.len(), given);
             prop_assert_eq!(world.tick() as usize, tick + 1);
         }
         prop_assert!(World::restore(&world.snapshot()).is_ok());

@@ -159,7 +159,7 @@ fn a_player_respawned_in_this_tick_counts_for_the_next_spawn() {
         command(id, sequence, Action::Respawn { name: String::new(), skin: 0 })
     };
     world.step(&mut (1..=3).map(respawn).collect());
-    assert_eq!(world.outcome().refused, []);
+    assert_eq!(world.outcome().rejected, []);
     for (a, b) in [(1, 2), (1, 3), (2, 3)] {
         let (a, b) = (body(&world, a), body(&world, b));
         let (aside, above) = (a.x.0.abs_diff(b.x.0) >> 16, a.y.0.abs_diff(b.y.0) >> 16);

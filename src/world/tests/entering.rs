@@ -135,7 +135,7 @@ fn a_player_killed_by_a_swing_does_not_shoot_in_the_same_tick() {
             command(id, sequence, Action::Attack { on: true })
         });
         world.step(&mut both.to_vec());
-        assert_eq!(world.outcome().refused, []);
+        assert_eq!(world.outcome().rejected, []);
         let hurt = events(&world).iter().any(|it| matches!(it, Event::Hurt { player: PlayerId(2), .. }));
         assert!(hurt, "the stroke hits");
         assert_eq!(world.projectiles().count(), shots, "with {health} points of health");
@@ -189,7 +189,7 @@ fn a_turret_shoots_only_when_there_is_room_in_the_air() {
         let what = Spawned::Item(17);
         let turret = Action::Spawn { what, x_px: 2_400, y_px: 10_000 };
         world.step(&mut vec![command(0, sequence, turret)]);
-        assert_eq!(world.outcome().refused, []);
+        assert_eq!(world.outcome().rejected, []);
         // Whatever the wait of the first look was, it is over.
         wait(&mut world, 90);
         body_mut(&mut world, 2).y = Fixed::from_px(10_000);

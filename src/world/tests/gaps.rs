@@ -15,7 +15,7 @@ use crate::world::World;
 fn wall(world: &mut World, x_px: u16, y_px: u16) {
     let sequence = world.operator_sequence() + 1;
     world.step(&mut vec![command(0, sequence, Action::Spawn { what: Spawned::Item(3), x_px, y_px })]);
-    assert_eq!(world.outcome().refused, []);
+    assert_eq!(world.outcome().rejected, []);
 }
 
 /// Two walls side by side with that gap between them, below a player that is so far aside from its middle.

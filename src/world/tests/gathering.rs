@@ -156,7 +156,7 @@ fn a_grant_adds_resources_but_no_experience() {
     for (resource, number) in Resource::ALL.into_iter().zip(0u32..) {
         let sequence = 10 + u64::from(number) * 2;
         world.step(&mut vec![grant(sequence, resource, 7), grant(sequence + 1, resource, number)]);
-        assert_eq!(world.outcome().refused, []);
+        assert_eq!(world.outcome().rejected, []);
     }
     assert_eq!(player(&world, 1).resources, [7, 8, 9, 10]);
     assert_eq!((world.player(PlayerId(1)).expect("it is there").score, player(&world, 1).growth.xp), (10, 0));

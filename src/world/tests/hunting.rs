@@ -13,7 +13,7 @@ use crate::world::World;
 fn appear(world: &mut World, what: Spawned, x_px: u16, y_px: u16) {
     let sequence = world.state.operator_sequence + 1;
     world.step(&mut vec![command(0, sequence, Action::Spawn { what, x_px, y_px })]);
-    assert_eq!(world.outcome().refused, []);
+    assert_eq!(world.outcome().rejected, []);
 }
 
 /// Player 1 shoots to the right, and an animal is put so far from it before the shot flies. Nothing but the shot moves.

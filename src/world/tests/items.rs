@@ -1,6 +1,6 @@
 //! The items' table, choices at ages, the hand, and food.
 
-use crate::command::{Action, Refusal, Selection};
+use crate::command::{Action, Rejection, Selection};
 use crate::entity::PlayerId;
 use crate::event::Event;
 use crate::fixed::Angle;
@@ -43,10 +43,10 @@ fn alone() -> World {
     world
 }
 
-fn refusal(world: &mut World, action: Action) -> Refusal {
+fn rejection(world: &mut World, action: Action) -> Rejection {
     let sequence = player(world, 1).sequence + 1;
     world.step(&mut vec![command(1, sequence, action)]);
-    world.outcome().refused[0].1
+    world.outcome().rejected[0].1
 }
 
 fn offers(world: &World) -> Vec<u8> {
@@ -113,7 +113,7 @@ fn each_age_offers_its_weapons_and_items() {
         assert_eq!(offers(&world), expected, "age {age}");
         act(&mut world, 1, Action::Upgrade { choice });
         assert_eq!(offers(&world), [], "one choice for age {age}");
-        assert_eq!(refusal(&mut world, Action::Upgrade { choice }), Refusal::NotOffered);
+        assert_eq!(rejection(&mut world, Action::Upgrade { choice }), Rejection::NotOffered);
     }
     let kit = &player(&world, 1).kit;
     assert_eq!(kit.weapons, [Some(3), Some(12)]);
@@ -139,7 +139,7 @@ fn an_upgrade_with_a_prerequisite_is_offered_only_with_it() {
         grow_to(&mut world, age);
         player_mut(&mut world, 1).growth.choice_age = age;
         assert!(!offers(&world).contains(&choice), "{choice} without {needed}");
-        assert_eq!(refusal(&mut world, Action::Upgrade { choice }), Refusal::NotOffered);
+        assert_eq!(rejection(&mut world, Action::Upgrade { choice }), Rejection::NotOffered);
         let needed = crate::controller::kit::Choice::from_number(needed).expect("it is in the table");
         player_mut(&mut world, 1).kit.take(needed);
         assert!(offers(&world).contains(&choice));
@@ -162,7 +162,7 @@ fn an_age_that_offers_nothing_gives_no_point_and_is_skipped() {
     assert_eq!(count(&world), Some((0, 8)));
     grow_to(&mut world, 8);
     assert_eq!((count(&world), offers(&world)), (Some((0, 9)), vec![]));
-    assert_eq!(refusal(&mut world, Action::Upgrade { choice: 16 + 12 }), Refusal::NotOffered);
+    assert_eq!(rejection(&mut world, Action::Upgrade { choice: 16 + 12 }), Rejection::NotOffered);
     assert_eq!(events(&world), [], "there is no choice to be shown again");
     grow_to(&mut world, 9);
     assert_eq!((count(&world), offers(&world)), (Some((1, 9)), vec![16 + 8, 16 + 9, 16 + 20]));
@@ -179,7 +179,7 @@ fn an_unavailable_choice_changes_nothing_and_is_reported() {
         grow_to(&mut world, age);
         player_mut(&mut world, 1).growth.choice_age = age;
         let before = player(&world, 1).clone();
-        assert_eq!(refusal(&mut world, Action::Upgrade { choice }), Refusal::NotOffered);
+        assert_eq!(rejection(&mut world, Action::Upgrade { choice }), Rejection::NotOffered);
         assert_eq!(events(&world), [Event::NotOffered { player: PlayerId(1) }], "{choice}");
         assert_eq!(*player(&world, 1), before);
         assert!(!offers(&world).is_empty(), "the choice is still to be made");
@@ -191,7 +191,11 @@ fn several_ages_at_once_wait_to_be_chosen_from_in_their_order() {
     let mut world = alone();
     assert_eq!(player_mut(&mut world, 1).growth.gain(300 + 360 + 432), 3);
     assert_eq!(player(&world, 1).choices().count(), 3);
-    assert_eq!(refusal(&mut world, Action::Upgrade { choice: 16 + 4 }), Refusal::NotOffered, "first age 2");
+    assert_eq!(
+        rejection(&mut world, Action::Upgrade { choice: 16 + 4 }),
+        Rejection::NotOffered,
+        "first age 2"
+    );
     for (choice, left) in [(5, 2), (16 + 1, 1), (16 + 16, 0)] {
         act(&mut world, 1, Action::Upgrade { choice });
         assert_eq!(player(&world, 1).choices().count(), left);
@@ -211,7 +215,7 @@ fn a_new_weapon_replaces_the_held_one_in_the_hand() {
     act(&mut world, 1, Action::Select { what: Selection::Weapon(10) });
     swing(&mut world, 1);
     assert_eq!(events(&world), [Event::Swung { player: PlayerId(1), weapon: 10, hit: false }]);
-    assert_eq!(refusal(&mut world, Action::Select { what: Selection::Weapon(0) }), Refusal::NotOwned);
+    assert_eq!(rejection(&mut world, Action::Select { what: Selection::Weapon(0) }), Rejection::NotOwned);
 }
 
 #[test]
@@ -289,11 +293,11 @@ fn food_heals_and_costs_and_is_refused_to_the_healthy() {
         }
         let mut world = alone();
         hold(&mut world, 1, row.id);
-        assert_eq!(refusal(&mut world, Action::Attack { on: true }), Refusal::Healthy);
+        assert_eq!(rejection(&mut world, Action::Attack { on: true }), Rejection::Healthy);
         body_mut(&mut world, 1).health = 50;
         player_mut(&mut world, 1).heal_wait = 15_000;
         player_mut(&mut world, 1).resources[1] = row.cost[1] - 1;
-        assert_eq!(refusal(&mut world, Action::Attack { on: true }), Refusal::TooDear);
+        assert_eq!(rejection(&mut world, Action::Attack { on: true }), Rejection::TooDear);
     }
 }
 

@@ -86,7 +86,7 @@ fn join(sequence: u64, player: u16) -> Command {
 fn put(world: &mut World, player: u16, x_px: i32, y_px: i32) {
     let sequence = world.state.operator_sequence + 1;
     world.step(&mut vec![join(sequence, player)]);
-    assert_eq!(world.outcome().refused, []);
+    assert_eq!(world.outcome().rejected, []);
     let body = body_mut(world, player);
     body.x = Fixed::from_px(x_px);
     body.y = Fixed::from_px(y_px);
@@ -112,14 +112,14 @@ fn player(world: &World, player: u16) -> &Player {
 fn walk(world: &mut World, player: u16, direction: Option<u16>) {
     let sequence = world.player(PlayerId(player)).expect("the player is there").sequence + 1;
     world.step(&mut vec![command(player, sequence, Action::Move { direction: direction.map(Angle) })]);
-    assert_eq!(world.outcome().refused, []);
+    assert_eq!(world.outcome().rejected, []);
 }
 
 /// Lets a player do something, and ticks once.
 fn act(world: &mut World, player: u16, action: Action) {
     let sequence = world.player(PlayerId(player)).expect("the player is there").sequence + 1;
     world.step(&mut vec![command(player, sequence, action)]);
-    assert_eq!(world.outcome().refused, []);
+    assert_eq!(world.outcome().rejected, []);
 }
 
 /// Lets a player swing once, and ticks once: where it looks, with what it holds.

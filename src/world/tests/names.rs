@@ -1,7 +1,7 @@
 //! Names that look alike: of players, who are told apart by their number, and of clans, of which one has it.
 
 use crate::alike::look_alike;
-use crate::command::{Action, Refusal};
+use crate::command::{Action, Rejection};
 use crate::entity::PlayerId;
 use crate::rules::{TickHz, NAME_CHARS};
 use crate::tests::{act, bare_world, command, player};
@@ -13,7 +13,7 @@ fn enter(world: &mut World, id: u16, name: &str) -> String {
     let sequence = world.operator_sequence() + 1;
     let join = Action::Join { player: PlayerId(id), name: name.to_string(), skin: 0 };
     world.step(&mut vec![command(0, sequence, join)]);
-    assert_eq!(world.outcome().refused, []);
+    assert_eq!(world.outcome().rejected, []);
     player(world, id).name.to_string()
 }
 
@@ -44,8 +44,8 @@ fn names_in_another_case_width_or_script_look_alike() {
 #[test]
 fn a_name_holds_no_mark_apart_from_its_letter() {
     for apart in ["e\u{301}lan", "Ele\u{300}ve", "a\u{350}", "a\u{36f}"] {
-        assert_eq!(check_name(apart), Err(Refusal::NameForbidden), "{apart}");
-        assert_eq!(check_clan_name(apart), Err(Refusal::ClanNameForbidden), "{apart}");
+        assert_eq!(check_name(apart), Err(Rejection::NameForbidden), "{apart}");
+        assert_eq!(check_clan_name(apart), Err(Rejection::ClanNameForbidden), "{apart}");
         assert_eq!(check_chat(apart), Ok(()), "{apart}");
     }
     assert_eq!((check_name("élan"), check_clan_name("élan")), (Ok(()), Ok(())));
@@ -121,10 +121,10 @@ fn a_clan_name_that_looks_like_another_counts_as_taken() {
     for name in ["Wolves", "wolves", "Wоlves", "W0LVES"] {
         let sequence = player(&world, 2).sequence + 1;
         world.step(&mut vec![command(2, sequence, Action::ClanCreate { name: name.to_string() })]);
-        assert_eq!(world.outcome().refused[0].1, Refusal::ClanNameTaken, "{name}");
+        assert_eq!(world.outcome().rejected[0].1, Rejection::ClanNameTaken, "{name}");
     }
     act(&mut world, 2, Action::ClanCreate { name: "Wolfs".to_string() });
     let asks = Action::ClanRequest { name: "wolves".to_string() };
     world.step(&mut vec![command(3, 1, asks)]);
-    assert_eq!(world.outcome().refused[0].1, Refusal::UnknownClan, "a request names it exactly");
+    assert_eq!(world.outcome().rejected[0].1, Rejection::UnknownClan, "a request names it exactly");
 }

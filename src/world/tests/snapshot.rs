@@ -66,7 +66,7 @@ fn let_animals_appear(world: &mut World) {
         let found = places.any(|(x_px, y_px)| {
             let sequence = world.state.operator_sequence + 1;
             world.step(&mut vec![command(0, sequence, Action::Spawn { what, x_px, y_px })]);
-            world.outcome().refused.is_empty()
+            world.outcome().rejected.is_empty()
         });
         assert!(found, "there is room somewhere");
     }
@@ -81,7 +81,7 @@ fn found_clans(world: &mut World) {
     }
     let sequence = player(world, 200).sequence + 1;
     world.step(&mut vec![command(200, sequence, Action::ClanRequest { name: "first".to_string() })]);
-    assert_eq!(world.outcome().refused, []);
+    assert_eq!(world.outcome().rejected, []);
 }
 
 /// A place with room for a player, and to the right of it for what it may build.

@@ -1,6 +1,6 @@
 //! Building: what it costs, where there is room, how many there may be, how it is broken, whose it is.
 
-use crate::command::{Action, Refusal, Selection};
+use crate::command::{Action, Rejection, Selection};
 use crate::entity::{EntityId, PlayerId};
 use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
@@ -19,10 +19,10 @@ fn alone() -> World {
     world
 }
 
-fn refusal(world: &mut World) -> Refusal {
+fn rejection(world: &mut World) -> Rejection {
     let sequence = player(world, 1).sequence + 1;
     world.step(&mut vec![command(1, sequence, Action::Attack { on: true })]);
-    world.outcome().refused[0].1
+    world.outcome().rejected[0].1
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_player_that_lacks_one_unit_cannot_build() {
             hold(&mut world, 1, row.id);
             player_mut(&mut world, 1).resources = row.cost;
             player_mut(&mut world, 1).resources[resource] -= 1;
-            assert_eq!(refusal(&mut world), Refusal::TooDear, "{}", row.name);
+            assert_eq!(rejection(&mut world), Rejection::TooDear, "{}", row.name);
             player_mut(&mut world, 1).resources = row.cost;
             act(&mut world, 1, Action::Attack { on: true });
             assert_eq!(player(&world, 1).resources, [0; 4], "{}", row.name);
@@ -77,7 +77,7 @@ fn each_group_has_its_limit() {
         }
         body_mut(&mut world, 1).y = Fixed::from_px(9_000);
         hold(&mut world, 1, row.id);
-        assert_eq!(refusal(&mut world), Refusal::TooMany, "{} of {limit}", row.name);
+        assert_eq!(rejection(&mut world), Rejection::TooMany, "{} of {limit}", row.name);
         assert_eq!(world.structures().count(), usize::from(limit));
         // One less, and there may be another one.
         world.damage_structure(0, u16::MAX);
@@ -96,7 +96,7 @@ fn nothing_can_be_built_on_an_obstacle() {
         let sequence = player(&world, 1).sequence + 1;
         let before = world.state.clone();
         world.step(&mut vec![command(1, sequence, Action::Attack { on: true })]);
-        assert_eq!(world.outcome().refused.is_empty(), fits, "from {x_px}");
+        assert_eq!(world.outcome().rejected.is_empty(), fits, "from {x_px}");
         assert_eq!(world.state.structures.len() > before.structures.len(), fits);
         act(&mut world, 1, Action::Select { what: Selection::Weapon(0) });
     }
@@ -118,7 +118,7 @@ fn nothing_can_be_built_on_scenery_in_the_river_or_off_the_map() {
         let body = body_mut(&mut nature, 1);
         (body.x, body.y) = (Fixed::from_px(x_px), Fixed::from_px(y_px));
         body.heading = Angle(heading);
-        assert_eq!(refusal(&mut nature), Refusal::NoRoom, "from {x_px}, {y_px}");
+        assert_eq!(rejection(&mut nature), Rejection::NoRoom, "from {x_px}, {y_px}");
         act(&mut nature, 1, Action::Select { what: Selection::Weapon(0) });
     }
 }

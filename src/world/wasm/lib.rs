@@ -169,7 +169,7 @@ pub unsafe extern "C" fn world_step(instance: *mut Instance) -> u32 {
 #[no_mangle]
 pub unsafe extern "C" fn world_refused(instance: *mut Instance) -> u32 {
     // SAFETY: see the module.
-    unsafe { world(instance) }.map_or(0, |world| world.outcome().refused.len() as u32)
+    unsafe { world(instance) }.map_or(0, |world| world.outcome().rejected.len() as u32)
 }
 
 /// The number of completed ticks.

@@ -102,7 +102,7 @@ impl Game {
     ///   0 bytes as they travel      length, bytes          4 ticks             how many
     ///   1 payload of a message      length, bytes          5 time passes       tens of ms
     ///   2 arguments of a packet     row, length, bytes     6 the client goes, and another one comes
-    ///   3 a packet of numbers       row, numbers' count…   7 an order of the operator
+    ///   3 a packet of numbers       row, numbers' count…   7 an operator command
     /// ```
     fn act(&mut self, rest: &mut &[u8]) {
         let step = take(rest);
@@ -130,7 +130,7 @@ impl Game {
             4 => (0..=take(rest) % 8).for_each(|_| self.tick()),
             5 => self.now += Duration::from_millis(10) * u32::from(take(rest)),
             6 => self.change(who),
-            _ => self.order(take(rest), take(rest)),
+            _ => self.operate(take(rest), take(rest)),
         }
     }
 
@@ -167,7 +167,7 @@ impl Game {
         self.clients[who].begin_again(self.now);
     }
 
-    fn order(&mut self, what: u8, about: u8) {
+    fn operate(&mut self, what: u8, about: u8) {
         let player = PlayerId(u16::from(about % 8));
         let body = self.world.player(player).map(|view| view.body);
         let place = body.map_or((700, 700), |body| (body.x.to_px(), body.y.to_px()));

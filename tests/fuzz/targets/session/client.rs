@@ -31,7 +31,7 @@ pub struct Client {
     player: Option<PlayerId>,
     /// Nothing more is heard of it.
     is_over: bool,
-    wish: Option<PlayerId>,
+    watched: Option<PlayerId>,
     view: View,
     scratch: Scratch,
 }
@@ -45,7 +45,7 @@ impl Client {
             endpoint,
             player: None,
             is_over: false,
-            wish: None,
+            watched: None,
             scratch: Scratch::default(),
         }
     }
@@ -120,7 +120,7 @@ impl Client {
         let mut server = Server {
             asked: &mut asked,
             players,
-            wish: &mut self.wish,
+            watched: &mut self.watched,
             player: &mut self.player,
             said: Vec::new(),
         };
@@ -140,7 +140,7 @@ impl Client {
             return;
         }
         let mut messages = Messages::default();
-        self.view.follow(self.player, self.wish);
+        self.view.follow(self.player, self.watched);
         self.view.update(&[], published, false, &self.endpoint.dialect, &mut self.scratch, &mut messages);
         for message in messages.iter() {
             if let Err(error) = self.endpoint.dialect.decode(Direction::ToClient, message) {
@@ -158,7 +158,7 @@ fn room() -> RoomFacts {
 struct Server<'a> {
     asked: &'a mut Asked,
     players: &'a mut u16,
-    wish: &'a mut Option<PlayerId>,
+    watched: &'a mut Option<PlayerId>,
     player: &'a mut Option<PlayerId>,
     said: Vec<u8>,
 }
@@ -186,7 +186,7 @@ impl Driver for Server<'_> {
     }
 
     fn watch(&mut self, player: Option<PlayerId>) {
-        *self.wish = player;
+        *self.watched = player;
     }
 }
 

@@ -14,7 +14,7 @@ pub const NOTICE: &str = "notice ";
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Ear {
+pub struct Checker {
     check: Check,
     /// Rules that the server broke, with details.
     pub faults: Vec<(&'static str, String)>,
@@ -33,10 +33,10 @@ pub struct Ear {
     pub is_granted: bool,
 }
 
-impl Ear {
+impl Checker {
     /// The checks of a bot of this layout.
-    pub fn new(is_native: bool) -> Ear {
-        Ear {
+    pub fn new(is_native: bool) -> Checker {
+        Checker {
             check: Check::new(is_native),
             faults: Vec::new(),
             notices: Vec::new(),
@@ -66,7 +66,7 @@ impl Ear {
     }
 }
 
-impl Observer for Ear {
+impl Observer for Checker {
     fn picture(&self) -> &Picture {
         self.check.picture()
     }

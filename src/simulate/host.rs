@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::broken::{Broken, Planted};
 use super::counts::Counts;
-use super::game::{Game, Order};
+use super::game::{Game, OperatorAction};
 use super::lanes;
 use super::wire::{Clock, ServerEnd};
 use crate::client::dice::Dice;
@@ -35,7 +35,7 @@ const PER_ADDRESS: usize = 5;
 const WORKERS: usize = 2;
 
 /// A client that was just sent the newest state, and could receive all of it.
-pub struct Told {
+pub struct Served {
     /// The client.
     pub client: Arc<Client<ServerEnd>>,
     /// The published state that it was sent.
@@ -58,7 +58,7 @@ struct Worker {
 }
 
 /// See the [module](self).
-pub struct House {
+pub struct SimHost {
     /// Virtual time.
     pub clock: Clock,
     /// The places.
@@ -83,9 +83,9 @@ pub struct House {
     planted: Option<Planted>,
 }
 
-impl House {
+impl SimHost {
     /// A host with that many rooms, for that many connections.
-    pub fn new(seed: u64, rooms: usize, peers: usize, planted: Option<Planted>) -> House {
+    pub fn new(seed: u64, rooms: usize, peers: usize, planted: Option<Planted>) -> SimHost {
         let mut dice = Dice::new(seed);
         let name = |room: usize| if room == 0 { String::new() } else { format!("room-{room}") };
         let games: Vec<Game> = (0..rooms).map(|room| Game::new(&name(room), dice.bits())).collect();
@@ -95,7 +95,7 @@ impl House {
             asleep_until: Duration::ZERO,
             desk: Desk::default(),
         };
-        House {
+        SimHost {
             clock: Clock::default(),
             admission: Admission::new(caps),
             budgets: Budgets::new(true),
@@ -135,7 +135,7 @@ impl House {
         address: SocketAddr,
         permit: &mut Permit,
     ) -> Result<Entry, Refused> {
-        let (now, household) = (self.clock.now(), House::household(address));
+        let (now, household) = (self.clock.now(), SimHost::household(address));
         let (codes, rooms, budgets) = (&*self.codes, &self.handles[..], &self.budgets);
         let door = Door { origins: &[], codes, rooms, budgets, is_stopping: false };
         let entered = door.enter(head, household, permit, now);
@@ -171,8 +171,8 @@ impl House {
         let now = self.clock.now();
         self.unban(now, counts);
         for room in 0..self.games.len() {
-            let order = self.games[room].order(now, counts);
-            self.carry_out(order, room, now, counts);
+            let action = self.games[room].operate(now, counts);
+            self.carry_out(action, room, now, counts);
             let published = self.games[room].tick(now, counts)?;
             if !Arc::ptr_eq(&self.handles[room], &self.games[room].handle) {
                 // The room was restarted: the clients of its previous run are closed.
@@ -196,15 +196,19 @@ impl House {
         Ok(())
     }
 
-    fn carry_out(&mut self, order: Order, room: usize, now: Duration, counts: &mut Counts) {
-        let (Order::Kick(player) | Order::Ban(player) | Order::Granted(player)) = order else { return };
+    fn carry_out(&mut self, action: OperatorAction, room: usize, now: Duration, counts: &mut Counts) {
+        let (OperatorAction::Kick(player) | OperatorAction::Ban(player) | OperatorAction::Granted(player)) =
+            action
+        else {
+            return;
+        };
         let Some(Seat::Connected(number)) = self.handles[room].seat(player) else { return };
         let Some(client) = self.clients.get(&number).map(Arc::clone) else { return };
-        if matches!(order, Order::Granted(_)) {
+        if matches!(action, OperatorAction::Granted(_)) {
             self.granted.insert(number);
             return;
         }
-        if matches!(order, Order::Kick(_)) {
+        if matches!(action, OperatorAction::Kick(_)) {
             counts.add("operator: kick");
             client.close(Ending::Breach(Breach::Kicked), now);
             return;
@@ -222,7 +226,7 @@ impl House {
         let admission = &self.admission;
         self.bans.retain(|(until, address)| {
             let is_over = now >= *until;
-            if is_over && admission.unban(House::household(*address)) {
+            if is_over && admission.unban(SimHost::household(*address)) {
                 counts.add("operator: unban");
             }
             !is_over
@@ -233,8 +237,8 @@ impl House {
     ///
     /// # Errors
     /// An invariant is broken.
-    pub fn tell(&mut self, counts: &mut Counts) -> Result<Vec<Told>, Broken> {
-        let (now, mut told) = (self.clock.now(), Vec::new());
+    pub fn tell(&mut self, counts: &mut Counts) -> Result<Vec<Served>, Broken> {
+        let (now, mut served) = (self.clock.now(), Vec::new());
         for worker in &mut self.workers {
             if now < worker.asleep_until {
                 counts.add("tick missed by a worker");
@@ -264,17 +268,17 @@ impl House {
                     }
                     if is_told == Some(true) {
                         let (client, published) = (Arc::clone(&member.client), Arc::clone(&backlog.newest));
-                        told.push(Told { client, published });
+                        served.push(Served { client, published });
                     }
                 }
             }
         }
-        Ok(told)
+        Ok(served)
     }
 
     /// Records a token that was spent.
     pub fn spent(&mut self, address: SocketAddr, spending: Spending) {
-        let (key, now) = ((House::household(address), spending.rule()), self.clock.now());
+        let (key, now) = ((SimHost::household(address), spending.rule()), self.clock.now());
         let (_, full_at) = self.spent.entry(key).or_insert((spending, Duration::ZERO));
         *full_at = (*full_at).max(now) + spending.rate().every;
     }

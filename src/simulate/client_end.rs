@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::broken::Broken;
+use super::checker::Checker;
 use super::counts::Counts;
-use super::ear::Ear;
 use super::hostile::Hostile;
 use super::wire::{BUFFER_BYTES, Read, SLOW_BUFFER_BYTES, Wire};
 use crate::client::bot::{Bot, Stage};
@@ -20,13 +20,13 @@ const SLOW_BYTES: u32 = 40;
 /// The kind of client.
 pub enum Who {
     /// A bot that checks everything.
-    Bot(Box<Bot<Ear>>),
+    Bot(Box<Bot<Checker>>),
     /// A client that misbehaves.
     Hostile(Box<Hostile>),
 }
 
 /// See the [module](self).
-pub struct Person {
+pub struct ClientEnd {
     /// Its connection.
     pub wire: Arc<Wire>,
     /// Its kind.
@@ -44,14 +44,14 @@ pub struct Person {
     is_leaving: bool,
 }
 
-impl Person {
+impl ClientEnd {
     /// A client that begins at `now` and sends these bytes first.
-    pub fn new(wire: Arc<Wire>, who: Who, out: Vec<u8>, seed: u64, now: Duration) -> Person {
+    pub fn new(wire: Arc<Wire>, who: Who, out: Vec<u8>, seed: u64, now: Duration) -> ClientEnd {
         let mut dice = Dice::new(seed);
         let seconds = |dice: &mut Dice, least, most| {
             now + dice.between(Duration::from_secs(least), Duration::from_secs(most))
         };
-        Person {
+        ClientEnd {
             wire,
             who,
             is_troubled: false,
@@ -244,7 +244,7 @@ impl Person {
     }
 
     /// The checking bot, if it is one and still reads.
-    pub fn bot(&self) -> Option<&Bot<Ear>> {
+    pub fn bot(&self) -> Option<&Bot<Checker>> {
         match &self.who {
             Who::Bot(bot) if !self.is_gone => Some(bot),
             _ => None,

@@ -1,4 +1,4 @@
-//! Parses a line typed at the prompt of `tickwire talk` into an [`Order`].
+//! Parses a line typed at the prompt of `tickwire talk` into an [`Input`].
 //!
 //! The line is read in the connection's dialect; an error states what is wrong with the line. A
 //! packet is typed as JSON, by its name or its code, with its arguments in order or by name; or as
@@ -31,7 +31,7 @@ quit                                 close the connection and exit
 
 /// A parsed line.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Order {
+pub enum Input {
     /// An empty line, or a comment that begins with `#`.
     Nothing,
     /// A single frame, masked like every client frame.
@@ -63,25 +63,25 @@ pub struct Speech<'a> {
 ///
 /// # Errors
 /// One line that states what is wrong.
-pub fn parse(line: &str, speech: Speech<'_>) -> Result<Order, String> {
+pub fn parse(line: &str, speech: Speech<'_>) -> Result<Input, String> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     let is_packet = first_word(rest).contains('=');
     let text = || rest.as_bytes().to_vec();
     match word {
-        "" => Ok(Order::Nothing),
-        _ if word.starts_with('#') => Ok(Order::Nothing),
-        "ping" if !is_packet => Ok(Order::Frame(Opcode::Ping, text())),
-        "pong" if !is_packet => Ok(Order::Frame(Opcode::Pong, text())),
-        "text" => Ok(Order::Frame(Opcode::Text, text())),
-        "close" => close(rest).map(|body| Order::Frame(Opcode::Close, body)),
-        "hex" => hex::parse(rest).map(Order::Bytes),
-        "wait" => seconds(rest).map(Order::Wait),
+        "" => Ok(Input::Nothing),
+        _ if word.starts_with('#') => Ok(Input::Nothing),
+        "ping" if !is_packet => Ok(Input::Frame(Opcode::Ping, text())),
+        "pong" if !is_packet => Ok(Input::Frame(Opcode::Pong, text())),
+        "text" => Ok(Input::Frame(Opcode::Text, text())),
+        "close" => close(rest).map(|body| Input::Frame(Opcode::Close, body)),
+        "hex" => hex::parse(rest).map(Input::Bytes),
+        "wait" => seconds(rest).map(Input::Wait),
         "expect" => expect(rest),
-        "help" if rest.is_empty() => Ok(Order::Help),
-        "packets" if rest.is_empty() => Ok(Order::Packets),
-        "quit" if rest.is_empty() => Ok(Order::Quit),
+        "help" if rest.is_empty() => Ok(Input::Help),
+        "packets" if rest.is_empty() => Ok(Input::Packets),
+        "quit" if rest.is_empty() => Ok(Input::Quit),
         _ => packet(line, speech),
     }
 }
@@ -101,17 +101,17 @@ fn seconds(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("{text:?} is not a number of seconds"))
 }
 
-fn expect(rest: &str) -> Result<Order, String> {
+fn expect(rest: &str) -> Result<Input, String> {
     let (name, time) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     match (name, time.trim()) {
-        ("", _) => Err("expect what?".to_owned()),
-        (name, "") => Ok(Order::Expect(name.to_owned(), None)),
-        (name, time) => Ok(Order::Expect(name.to_owned(), Some(seconds(time)?))),
+        ("", _) => Err("expect needs the name of a packet or a frame".to_owned()),
+        (name, "") => Ok(Input::Expect(name.to_owned(), None)),
+        (name, time) => Ok(Input::Expect(name.to_owned(), Some(seconds(time)?))),
     }
 }
 
 /// The message for a packet typed in any of its forms.
-fn packet(line: &str, speech: Speech<'_>) -> Result<Order, String> {
+fn packet(line: &str, speech: Speech<'_>) -> Result<Input, String> {
     let (row, values) = match line.starts_with('[') {
         true => as_json(line, speech.dialect)?,
         false => as_words(line, speech.dialect)?,
@@ -119,11 +119,11 @@ fn packet(line: &str, speech: Speech<'_>) -> Result<Order, String> {
     let encoded = speech.dialect.encode(Direction::ToServer, &row.name, &values);
     let message = encoded.map_err(|error| error.to_string())?;
     if !speech.json {
-        return Ok(Order::Frame(Opcode::Binary, message));
+        return Ok(Input::Frame(Opcode::Binary, message));
     }
     let text = speech.dialect.json_from_msgpack(Direction::ToServer, &message);
     let text = text.map_err(|error| error.to_string())?;
-    Ok(Order::Frame(Opcode::Text, text.into_bytes()))
+    Ok(Input::Frame(Opcode::Text, text.into_bytes()))
 }
 
 /// `["move", {"direction": 90}]`, `["move", [1, null, 90]]`, `[3, [1, null, 90]]`
@@ -217,14 +217,14 @@ mod tests {
     use super::*;
     use crate::packet::Codes;
 
-    fn order(dialect: &str, json: bool, line: &str) -> Result<Order, String> {
+    fn parsed(dialect: &str, json: bool, line: &str) -> Result<Input, String> {
         let dialect = Codes::builtin().dialect(dialect).expect("built in");
         parse(line, Speech { dialect: &dialect, json })
     }
 
     #[test]
     fn a_packet_is_the_same_in_all_its_forms() {
-        let expected = Order::Frame(Opcode::Binary, vec![0x92, 3, 0x93, 1, 0xc0, 0xcd, 0x40, 0]);
+        let expected = Input::Frame(Opcode::Binary, vec![0x92, 3, 0x93, 1, 0xc0, 0xcd, 0x40, 0]);
         for line in [
             "move sequence=1 direction=16384",
             "  move  direction=16384   sequence=1 ",
@@ -233,38 +233,38 @@ mod tests {
             "[3,[1,null,16384]]",
             "3 sequence=1 direction=16384",
         ] {
-            assert_eq!(order("native", false, line), Ok(expected.clone()), "{line}");
+            assert_eq!(parsed("native", false, line), Ok(expected.clone()), "{line}");
         }
-        let text = Order::Frame(Opcode::Text, b"[3,[1,null,16384]]".to_vec());
-        assert_eq!(order("native", true, "move sequence=1 direction=16384"), Ok(text));
-        let named = order("native", false, r#"chat sequence=2 text="hi \"you\" there""#);
-        assert_eq!(named, order("native", false, r#"[5, [2, null, "hi \"you\" there"]]"#));
-        let within = order("legacy", false, r#"enter_game data={"name": "ann", "skin": 3}"#);
+        let text = Input::Frame(Opcode::Text, b"[3,[1,null,16384]]".to_vec());
+        assert_eq!(parsed("native", true, "move sequence=1 direction=16384"), Ok(text));
+        let named = parsed("native", false, r#"chat sequence=2 text="hi \"you\" there""#);
+        assert_eq!(named, parsed("native", false, r#"[5, [2, null, "hi \"you\" there"]]"#));
+        let within = parsed("legacy", false, r#"enter_game data={"name": "ann", "skin": 3}"#);
         assert!(within.is_err(), "the argument has another name: {within:?}");
-        let nested = order("legacy", false, r#"["enter_game", [{"name": "ann", "skin": 3}]]"#);
-        assert!(matches!(nested, Ok(Order::Frame(Opcode::Binary, _))), "{nested:?}");
+        let nested = parsed("legacy", false, r#"["enter_game", [{"name": "ann", "skin": 3}]]"#);
+        assert!(matches!(nested, Ok(Input::Frame(Opcode::Binary, _))), "{nested:?}");
     }
 
     #[test]
-    fn other_orders() {
+    fn other_inputs() {
         for (line, expected) in [
-            ("", Order::Nothing),
-            ("# wait 3", Order::Nothing),
-            ("ping", Order::Frame(Opcode::Ping, Vec::new())),
-            ("ping are you there", Order::Frame(Opcode::Ping, b"are you there".to_vec())),
-            ("ping nonce=7", Order::Frame(Opcode::Binary, vec![0x92, 6, 0x91, 7])),
-            ("text [1]", Order::Frame(Opcode::Text, b"[1]".to_vec())),
-            ("close", Order::Frame(Opcode::Close, Vec::new())),
-            ("close 1000 bye bye", Order::Frame(Opcode::Close, [&[3, 0xe8][..], b"bye bye"].concat())),
-            ("hex 81 00", Order::Bytes(vec![0x81, 0])),
-            ("wait 0.5", Order::Wait(Duration::from_millis(500))),
-            ("expect welcome", Order::Expect("welcome".to_owned(), None)),
-            ("expect close 2", Order::Expect("close".to_owned(), Some(Duration::from_secs(2)))),
-            ("help", Order::Help),
-            ("packets", Order::Packets),
-            ("quit", Order::Quit),
+            ("", Input::Nothing),
+            ("# wait 3", Input::Nothing),
+            ("ping", Input::Frame(Opcode::Ping, Vec::new())),
+            ("ping are you there", Input::Frame(Opcode::Ping, b"are you there".to_vec())),
+            ("ping nonce=7", Input::Frame(Opcode::Binary, vec![0x92, 6, 0x91, 7])),
+            ("text [1]", Input::Frame(Opcode::Text, b"[1]".to_vec())),
+            ("close", Input::Frame(Opcode::Close, Vec::new())),
+            ("close 1000 bye bye", Input::Frame(Opcode::Close, [&[3, 0xe8][..], b"bye bye"].concat())),
+            ("hex 81 00", Input::Bytes(vec![0x81, 0])),
+            ("wait 0.5", Input::Wait(Duration::from_millis(500))),
+            ("expect welcome", Input::Expect("welcome".to_owned(), None)),
+            ("expect close 2", Input::Expect("close".to_owned(), Some(Duration::from_secs(2)))),
+            ("help", Input::Help),
+            ("packets", Input::Packets),
+            ("quit", Input::Quit),
         ] {
-            assert_eq!(order("native", false, line), Ok(expected), "{line}");
+            assert_eq!(parsed("native", false, line), Ok(expected), "{line}");
         }
     }
 
@@ -285,9 +285,9 @@ mod tests {
             ("wait", "seconds"),
             ("wait -1", "seconds"),
             ("wait 1e99", "seconds"),
-            ("expect", "what"),
+            ("expect", "needs the name"),
         ] {
-            let error = order("native", false, line).expect_err(line);
+            let error = parsed("native", false, line).expect_err(line);
             assert!(error.contains(word) && error.lines().count() == 1, "{line}: {error}");
         }
     }
