@@ -29,7 +29,7 @@
 //! use tickwire::client::bot::{Bot, Stage};
 //! use tickwire::client::link::{Keys, Link};
 //! use tickwire::client::picture::Picture;
-//! use tickwire::client::policy::{Policy, Intent};
+//! use tickwire::client::policy::{Intent, Policy};
 //! use tickwire::packet::{Codes, Direction};
 //! use tickwire::ws::conn::{Conn, Event, Role};
 //! use tickwire::ws::http::HeadReader;
@@ -58,20 +58,35 @@
 //! let request = HeadReader::new().receive(&out)?.ok_or("half a request")?;
 //! bot.receive(&upgrade::accept(&request, &["tickwire.v1"])?.response, now);
 //!
-//! // The bot has sent hello. The server sends it the world and its own player. let mut server =
-//! Conn::new(Role::Server, Limits::SERVER); for text in [
-//! r#"["welcome",[1,"0",1,14400,30,30,"0",5]]"#, r#"["spawned",[9]]"#,
-//! r#"["update",[6,[0,0,65536000,65536000,0,0,0,null],[],[9,"bot 0",3,2000,2000,0]]]"#, ] { let
-//! packet = dialect.decode_json(Direction::ToClient, text)?;
-//! server.send_binary(&dialect.encode(Direction::ToClient, &packet.row.name, &packet.values)?); }
-//! let mut bytes = Vec::new(); server.drain_output(&mut bytes); bot.receive(&bytes, now);
+//! // The bot has sent hello. The server sends it the world and its own player.
+//! let mut server = Conn::new(Role::Server, Limits::SERVER);
+//! for text in [
+//!     r#"["welcome",[1,"0",1,14400,30,30,"0",5]]"#,
+//!     r#"["spawned",[9]]"#,
+//!     r#"["update",[6,[0,0,65536000,65536000,0,0,0,null],[],[9,"bot 0",3,2000,2000,0]]]"#,
+//! ] {
+//!     let packet = dialect.decode_json(Direction::ToClient, text)?;
+//!     server.send_binary(&dialect.encode(Direction::ToClient, &packet.row.name, &packet.values)?);
+//! }
+//! let mut bytes = Vec::new();
+//! server.drain_output(&mut bytes);
+//! bot.receive(&bytes, now);
 //! assert_eq!(bot.stage(), Stage::Playing);
 //!
-//! // The bot walks. now += Duration::from_millis(100); bot.act(now); out.clear();
-//! bot.drain_output(&mut out); server.receive(&out); let mut said = Vec::new(); while let
-//! Some(event) = server.next_event()? { if let Event::Binary(message) = event {
-//! said.push(dialect.decode(Direction::ToServer, message)?.row.name.clone()); } } assert_eq!(said,
-//! ["hello", "ping", "move"]); # Ok::<(), Box<dyn std::error::Error>>(())
+//! // The bot walks.
+//! now += Duration::from_millis(100);
+//! bot.act(now);
+//! out.clear();
+//! bot.drain_output(&mut out);
+//! server.receive(&out);
+//! let mut said = Vec::new();
+//! while let Some(event) = server.next_event()? {
+//!     if let Event::Binary(message) = event {
+//!         said.push(dialect.decode(Direction::ToServer, message)?.row.name.clone());
+//!     }
+//! }
+//! assert_eq!(said, ["hello", "ping", "move"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod bot;

@@ -16,7 +16,7 @@ use crate::household::Household;
 use crate::limits;
 use crate::sync::{Condvar, Mutex};
 
-/// What a place is for.
+/// The purpose of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// An unfinished request.
@@ -27,12 +27,12 @@ pub enum Place {
     Watcher,
 }
 
-/// The reason for turning a connection away.
+/// The reason for refusing a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusedBy {
     /// There is no place, in total or for this address.
     NoPlace(Place, NoPlace),
-    /// A newcomer took the place of this unfinished request.
+    /// A new connection took the place of this unfinished request.
     Displaced,
     /// The server is stopping or could not start a thread.
     Unavailable,
@@ -62,7 +62,7 @@ impl RefusedBy {
     }
 }
 
-/// The caps in force: those of [`limits`], the flags and the machine.
+/// The caps in use, from [`limits`], the flags and the machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Caps {
     /// Clients in total.

@@ -18,7 +18,7 @@ use crate::ws::upgrade;
 /// The subprotocols we speak: that of the native dialect.
 pub const SUBPROTOCOLS: [&str; 1] = ["tickwire.v1"];
 
-/// What a request is checked against.
+/// The settings and state against which a request is checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Door<'a> {
     /// Origins whose pages may connect; empty allows any.

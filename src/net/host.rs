@@ -20,7 +20,7 @@ use crate::room::Handle;
 /// The bell that wakes a worker.
 pub type Bell = bell::Bell<Arc<Client>>;
 
-/// How far a shutdown has come; it never goes back.
+/// The stage of a shutdown; it never goes back.
 #[derive(Debug, Clone, Copy)]
 pub enum Stage {
     /// The server runs.
@@ -36,7 +36,7 @@ pub enum Stage {
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Host {
-    /// The settings in force.
+    /// The settings in use.
     pub config: Config,
     /// The metrics.
     pub metrics: Arc<Metrics>,
@@ -102,12 +102,12 @@ impl Host {
         self.started.elapsed()
     }
 
-    /// Whether a shutdown has come so far.
+    /// Whether a shutdown has reached this stage.
     pub fn has_reached(&self, stage: Stage) -> bool {
         self.stage.load(Ordering::Acquire) >= stage as u8
     }
 
-    /// Records that a shutdown has come so far.
+    /// Records that a shutdown has reached this stage.
     pub fn reach(&self, stage: Stage) {
         self.stage.fetch_max(stage as u8, Ordering::AcqRel);
     }

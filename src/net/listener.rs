@@ -62,11 +62,11 @@ fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
     if let Some(household) = household
         && let Err(wait) = host.budgets.take(household, Spending::Connection, host.now())
     {
-        return turn_away(host, &stream, address, &Refused::too_often(Spending::Connection, wait));
+        return refuse(host, &stream, address, &Refused::too_often(Spending::Connection, wait));
     }
     let Admitted { permit, displaced } = match host.admission.admit(household) {
         Ok(admitted) => admitted,
-        Err(cap) => return turn_away(host, &stream, address, &cap.into()),
+        Err(cap) => return refuse(host, &stream, address, &cap.into()),
     };
     if let Some(displaced) = displaced {
         Metrics::count(&host.metrics.refused_connections, "cap", RefusedBy::Displaced.name());
@@ -95,7 +95,7 @@ fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
 
 /// Sends a refusal without a thread. The send does not block; the kernel accepts it for a new
 /// connection.
-fn turn_away(host: &Host, stream: &TcpStream, address: SocketAddr, refused: &Refused) {
+fn refuse(host: &Host, stream: &TcpStream, address: SocketAddr, refused: &Refused) {
     Metrics::count(&host.metrics.refused_connections, "cap", refused.rule);
     debug!(%address, cap = refused.rule, "connection refused");
     let _ = platform::send_now(stream, [&refused.response[..]].into_iter());

@@ -1,5 +1,5 @@
-//! Compares the picture that a bot has made from all its messages with the
-//! published state of the last message.
+//! Compares the picture that a bot has assembled from all its messages with the published state
+//! that the last message describes.
 
 use std::collections::BTreeSet;
 

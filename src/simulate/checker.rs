@@ -1,5 +1,5 @@
-//! The checks on everything that a bot of the simulation receives: all checks of the test kit, and
-//! the comparisons of the simulation itself.
+//! Checks everything that a bot of the simulation receives, with all checks of the test kit and
+//! those of the simulation itself.
 
 use std::time::Duration;
 
