@@ -32,12 +32,12 @@ pub struct BotsArgs {
     /// Number of concurrent bots.
     #[arg(long, value_name = "COUNT", default_value = "200", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     count: u32,
-    /// Seconds to measure, counted from when all bots have connected.
+    /// Seconds to measure, starting when all bots have connected.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
     /// Dialect of the bots: native (the default), legacy, letters, letters-2024 or letters-2023.
-    /// The bots are divided evenly among several dialects, given as a comma-separated list or by
-    /// repeating the flag.
+    /// For several dialects, give a comma-separated list or repeat the flag: the bots are divided
+    /// evenly among them.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     dialect: Vec<String>,
     /// Source addresses of the bots: a pattern in which x and y are replaced by numbers. Default
@@ -62,7 +62,7 @@ pub struct BotsArgs {
     /// on this machine.
     #[arg(long, value_name = "KIND", value_parser = attack_kinds(), conflicts_with = "hostile")]
     attack: Option<Attack>,
-    /// Number of source addresses of --attack, used in turn. Default: one address for every 16
+    /// Number of source addresses for --attack, used in turn. Default: one address for every 16
     /// connections.
     #[arg(long, value_name = "COUNT", requires = "attack", value_parser = clap::value_parser!(u32).range(1..=64_768))]
     addresses: Option<u32>,

@@ -34,8 +34,8 @@ pub struct ExplainArgs {
     /// The bytes in hex, with or without `0x`, optionally separated by spaces, colons, commas or
     /// line breaks; or a file, or - for standard input. A file may be a capture, raw bytes, or text
     /// that contains only hex, in which > begins a line of bytes from the client and < a line from
-    /// the server. If a file has these digits as its name, the file is read and a note says so; to
-    /// explain the digits instead, put a space before them.
+    /// the server. If there is a file with these digits as its name, it is read, and a note says
+    /// so; to explain the digits instead, put a space before them.
     #[arg(required = true, value_name = "HEX|-|FILE")]
     what: Vec<String>,
     /// Dialect of the packets: native, legacy, letters, letters-2024 or letters-2023. Default: the

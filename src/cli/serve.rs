@@ -68,13 +68,13 @@ pub struct ServeArgs {
           action = clap::ArgAction::Set)]
     address_budgets: bool,
     /// Proxy whose X-Forwarded-For header is trusted, such as 127.0.0.1 or 10.0.0.0/8; may be
-    /// repeated or comma-separated. Limits and bans then apply to the client's address from that
-    /// header. The proxy must replace the header or append to it. Do not include an address from
-    /// which a client can connect: a trusted peer can claim any client address.
+    /// repeated or comma-separated. Limits and bans then apply to the client address that the
+    /// header names. The proxy must replace the header or append to it. Do not include an address
+    /// from which a client can connect: a trusted peer can claim any client address.
     #[arg(long, value_name = "ADDRESS[/PREFIX]", env = "TICKWIRE_TRUSTED_PROXY", value_delimiter = ',')]
     trusted_proxy: Vec<Network>,
-    /// Delay, in ticks, before a command is executed if it does not name a tick (the MooMoo
-    /// dialects have no field for one); at most one second.
+    /// Delay, in ticks, of commands that do not name a tick (the MooMoo dialects have no field for
+    /// one); at most one second.
     #[arg(long, value_name = "TICKS", default_value = "0", env = "TICKWIRE_COMMAND_DELAY_TICKS")]
     command_delay_ticks: u32,
     /// Origin whose pages may connect, such as `https://example.org`; may be repeated or

@@ -66,7 +66,7 @@ impl FromStr for Url {
 fn split_authority(authority: &str) -> Result<(&str, u16), String> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
-            let (host, after) = rest.split_once(']').ok_or("the URL's [ has no ]")?;
+            let (host, after) = rest.split_once(']').ok_or("the URL has a [ without a ]")?;
             (host, after.strip_prefix(':'))
         }
         None => match authority.split_once(':') {
