@@ -2,12 +2,12 @@
 //! read in the order of the numbers.
 //!
 //! ```text
-//!  1 listen ─► 2 accept, a place, a thread ─► 3 request ─► 4 answer: 101 ─► 5 what came before ─┐
-//!                                                             └─ or why not ─► 8           ┌────┘
+//!  1 listen ─► 2 accept, a place, a thread ─► 3 request ─► 4 answer: 101 ─► 5 early frames ─────┐
+//!                                                             └─ or refused ─► 8           ┌────┘
 //!                                             ┌────────────────────────────────────────────▼─┐
 //!                                             │ 6 events, each echoed ─► 7 write ─► 5 read ─►│
 //!                                             └──────────────┬───────────────────────────────┘
-//!                                                            └─ over ─► 8 last words, and the end
+//!                                                            └─ over ─► 8 shut down, wait for the peer, end
 //! ```
 //!
 //! Each client gets its own messages back, pongs, and a close frame at the end. One thread serves

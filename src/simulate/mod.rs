@@ -7,11 +7,11 @@
 //!   hostile    cuts     `host`, `peer`, `room`                        everything
 //! ```
 //!
-//! The seed determines everything: there is no clock, socket or thread, and the same seed gives
-//! the same run. `run` ends with the name of the first broken invariant, or with the [`Counts`]
-//! of injected faults and their effects. After each tick and each second the simulation compares
-//! received bytes with queued bytes (`wire`), queued states with waiting bytes (`lanes`), what each
-//! client was told with the published state (`agreement`), a second world with the first (`game`),
+//! The seed determines everything: there is no clock, socket or thread, and the same seed gives the
+//! same run. `run` ends with the name of the first broken invariant, or with the [`Counts`] of
+//! injected faults and their effects. After each tick and each second the simulation compares
+//! received bytes with queued bytes (`wire`), queued states with waiting bytes (`lanes`), each
+//! client's picture with the published state (`agreement`), a second world with the first (`game`),
 //! a second receiver with the first (`twin`), seats with players (`game`), and rate limits and
 //! places with their use (`host`); and each bot checks what it receives (`checker`).
 

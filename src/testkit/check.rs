@@ -3,9 +3,9 @@
 //!
 //! The caller passes in the packets that the client sent ([`Check::said`]) and received
 //! ([`Check::hear`]) with their time of arrival. A received packet is compared with the [`Picture`]
-//! before it, and then the picture takes it. The results are [`Fault`]s, each a broken [`Rule`].
-//! After a fault the check continues as well as it can, so that one cause may show as several
-//! faults. It uses no socket and no clock.
+//! of the packets before it, and then added to the picture. The results are [`Fault`]s, each a
+//! broken [`Rule`]. After a fault the check continues as well as it can, so that one cause may show
+//! as several faults. It uses no socket and no clock.
 //!
 //! Each layout has its own file, `native` and `moomoo`. What both have in common is in `common`, `ledger`
 //! (resources and fighting), `growth` (building and choosing), `wild` (projectiles and animals) and

@@ -4,8 +4,7 @@
 //!   dial, a few at a time ─► all connected (or timed out) ─► settle ─► measure ─► say goodbye
 //! ```
 //!
-//! Bots do not reconnect: when the server has ended the last connection, the measurement ends as
-//! well.
+//! Bots do not reconnect: when the last connection has ended, so does the measurement.
 //!
 //! The load generator must cost little, or it measures itself: no thread per bot, and no waiting
 //! for a single bot. It runs a [`Plan`], and returns a [`Report`] for each dialect.

@@ -1,7 +1,7 @@
 //! A connection at which every byte is explained: for the prompt of `tickwire talk`.
 //!
 //! ```text
-//!   what to say ──► frame, masked ──► socket ──► server
+//!   payload ──────► frame, masked ──► socket ──► server
 //!                        └──────► explanations ◄────┘
 //! ```
 //!

@@ -1,14 +1,15 @@
-//! Writes the tap's traffic as a capture, without a file, a clock or a thread: the recorder has
-//! those.
+//! Writes the tap's traffic as a capture, without a file, a clock or a thread, which the recorder
+//! supplies.
 //!
 //! ```text
-//!   opened ─► the handshake of TCP, request, response   session ─► record 3 of the world's interface
-//!   bytes  ─► segments                                  worlds  ─► of each room record 1, handshakes
-//!   ended  ─► the end of TCP                            tick    ─► record 2
+//!   opened ─► TCP handshake, request, response   session ─► record 3
+//!   bytes  ─► segments                           world   ─► record 1, then the clients' handshakes
+//!   ended  ─► TCP close                          tick    ─► record 2
 //! ```
 //!
-//! The input is [`Seen`] values in order, and what is [`Lost`]; the output is blocks. Bytes of a
-//! client whose beginning is unknown are never written.
+//! The input is [`Seen`] values in order, and the [`Lost`] ones; the output is blocks. `record 1` and
+//! so on are the records of the world's interface. Bytes of a client whose beginning is unknown are
+//! never written.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};

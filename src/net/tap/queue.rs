@@ -1,11 +1,11 @@
 //! The bounded queue of a listener of the tap, and how far the listener follows each client.
 //!
 //! Any thread adds events; the listener takes all of them at once as [`Taken`]. A full queue
-//! accepts no more events until it is emptied, so the missing events lie between the taken events
-//! and the later ones. After bytes of a client are missing, the listener resumes that client at the
-//! start of a message; the number of skipped bytes is reported first, and no other client is
-//! affected. The queue never blocks, never exceeds its limit, and never holds half a message after
-//! a gap.
+//! accepts no more events until it is emptied, so all missing events are later than the taken
+//! events and earlier than the next ones. After bytes of a client are missing, the listener resumes
+//! that client at the start of a message; the number of skipped bytes is reported first, and no
+//! other client is affected. The queue never blocks, never exceeds its limit, and never holds half
+//! a message after a gap.
 
 use std::collections::{BTreeSet, HashMap};
 use std::mem;

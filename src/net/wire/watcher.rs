@@ -281,7 +281,7 @@ mod tests {
         let (host, (near, far)) = (host(), pair());
         thread::scope(|scope| {
             let watcher = scope.spawn(|| run(&host, &far, &[]));
-            assert!(!host.tap.is_on(), "a watcher of nobody costs nobody anything");
+            assert!(!host.tap.is_on(), "a watcher that watches no client costs nothing");
             for _ in 0..2 {
                 say(&near, r#"{"watch":7}"#);
                 wait_until(|| host.tap.is_on());

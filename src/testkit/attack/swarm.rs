@@ -1,8 +1,9 @@
 //! All attackers together, on one thread.
 //!
 //! The swarm runs a plan and returns the [`Pressure`]. It never has more connections at once than
-//! planned, and no connection waits for another. For attacks counted by the second, at most
-//! [`CHURN_SECONDS`] of connections exist at once, in case the server does not answer.
+//! planned, and no connection waits for another. If an attack is defined by connections per second,
+//! at most [`CHURN_SECONDS`] seconds' worth of connections exist at once, in case the server does
+//! not answer.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -1,8 +1,8 @@
 //! Checks equipment, upgrades and age, and counts what was built and chosen.
 //!
-//! An object was built when the count of its group rises by one. An upgrade was chosen when a new
-//! weapon or item appears that is not part of the initial equipment. In the first turn of a life
-//! MooMoo servers report the objects still standing from the previous one: these were not just
+//! An object was built if the count of its group rises by one. An upgrade was chosen if a new
+//! weapon or item appears that is not part of the initial equipment. In the first turn of a life,
+//! MooMoo servers report the objects that still stand from the previous life: these were not just
 //! built.
 
 use super::common::Common;

@@ -1,5 +1,5 @@
-//! The layout of the MooMoo dialects: `io_init`, `init_data`, then after entering `setup`, the
-//! client's own `add_player`, and all players in view in each update.
+//! The layout of the MooMoo dialects: `io_init`, `init_data`, and after entering, `setup`, the
+//! client's own `add_player`, and in each update all players in view.
 //!
 //! These dialects carry no tick, so the time between arrivals limits how far a player may have
 //! moved. A player out of view stays known: only `remove_player` ends that. A player who dies is
