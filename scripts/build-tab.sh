@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the inspector for the browser: src/web/tab.wasm, and beside it tab.wasm.sources, which says what it was built from.
+# Builds the server and the inspector for the browser: src/web/tab.wasm, and beside it tab.wasm.sources, which says what it was built from.
 #
 # Needs the target wasm32-unknown-unknown of the Rust that builds the server: rustup target add wasm32-unknown-unknown. A target
 # that is missing is added, or this script fails. The bytes depend on the compiler's version, which is noted, and not on the
@@ -21,10 +21,11 @@ cargo build --quiet --locked --package tickwire-tab --target "$target" --profile
 cp "target/tab/$target/tab/tickwire_tab.wasm" src/web/tab.wasm
 chmod 644 src/web/tab.wasm
 
-# The sources' hash: SHA-1 over the sorted list of "SHA-1  path" lines. Tests are no part of the file, and of src/limits.rs only
-# what these sources use.
-sources=$(find src/tab src/inspector src/explain src/capture src/packet src/visible.rs src/ws -name '*.rs' -not -name tests.rs |
-    LC_ALL=C sort | xargs sha1sum | sha1sum)
+# The hash of the sources: SHA-1 over the sorted list of "SHA-1  path" lines. Tests are no part of
+# the file, and of src/limits.rs only what these sources use.
+sources=$(find src -name '*.rs' -not -name tests.rs -not -path 'src/*/tests/*' \
+    -not -path 'src/net/*' -not -path 'src/cli/*' -not -path 'src/testkit/*' -not -path 'src/simulate/*' \
+    -not -path src/main.rs -not -path 'src/limits*' | LC_ALL=C sort | xargs sha1sum | sha1sum)
 {
     echo "sources ${sources%% *}"
     wasm=$(sha1sum src/web/tab.wasm)

@@ -16,12 +16,12 @@
 //! The decoder and the encoder of a layer are in the same file, except for typed packets: the
 //! server decodes those of clients and encodes its own, and [`client`] does the reverse. Everything
 //! except [`net`], [`client`], [`testkit`] and [`cli`] is pure: bytes in, values out; no socket, no
-//! clock, no thread, no file. The library builds for WebAssembly if these four modules, and
-//! [`simulate`], which uses them, are left out.
+//! clock, no thread, no file. The library builds for WebAssembly without [`net`], [`testkit`],
+//! [`cli`], the sockets of [`client`], and [`simulate`], which uses [`testkit`].
 //!
 //! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`visible`], [`ws`],
 //! [`packet`], [`session`], [`peer`], [`world`], [`feed`], [`room`], [`host`], [`explain`],
-//! [`capture`], [`inspector`], [`replay`], [`client`], [`testkit`], [`simulate`], [`net`].
+//! [`capture`], [`inspector`], [`replay`], [`client`], [`embedded`], [`testkit`], [`simulate`], [`net`].
 
 pub mod limits;
 
@@ -55,8 +55,9 @@ pub mod inspector;
 
 pub mod replay;
 
-#[cfg(not(target_family = "wasm"))]
 pub mod client;
+
+pub mod embedded;
 
 #[cfg(not(target_family = "wasm"))]
 pub mod testkit;

@@ -1,9 +1,11 @@
 //! Every bound of the server in one place: value, unit, reason, and what happens beyond it.
 //!
 //! No other module of the server holds a bound as a bare number; bots and attackers define their
-//! own rates. The compile-time checks at the end compare the bounds with one another. The world's
+//! own rates. The compile-time checks in `checks` compare the bounds with one another. The world's
 //! constants (speed, radius, map) are rules of the game, not bounds of the server; they are in
 //! `world::rules`.
+
+mod checks;
 
 use std::time::Duration;
 
@@ -321,6 +323,9 @@ pub const WIRE_CLIENTS_EVERY: Duration = Duration::from_millis(500);
 pub const WIRE_CLIENTS: usize = 512;
 /// Time that a watcher has to receive what it is sent. Beyond: its connection is dropped.
 pub const WIRE_WRITE_TIME: Duration = Duration::from_secs(5);
+/// Bytes that a watcher may pass on as those of its own client at once: any frame that is worth
+/// editing by hand. Beyond: the request is not understood, and the watcher is closed.
+pub const INJECTED_BYTES: usize = 4 * 1024;
 /// Bytes of one message to the inspector: a full tap, as frames of two bytes with a record of 17
 /// bytes around each. Beyond: the inspector refuses it.
 pub const INSPECTOR_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
@@ -332,6 +337,17 @@ pub const INSPECTOR_RING_BYTES: usize = 2 * 1024 * 1024;
 /// Kinds of packets that the inspector counts in a second, and fields of each: the largest packet
 /// has under 40. Beyond: counted as `other`.
 pub const INSPECTOR_KINDS: usize = 64;
+
+// ---- embedded: a server inside another program -----------------------------------------------
+
+/// Connections of an embedded server, those of its bots included. Beyond: a connection is refused.
+pub const EMBEDDED_CONNECTIONS: usize = 128;
+/// Bots of an embedded server: each has a connection, and a browser must run them all in one thread.
+/// Beyond: fewer are made.
+pub const EMBEDDED_BOTS: usize = 64;
+/// Ticks that an embedded server makes up for at once after its program was busy: a third of a
+/// second. Beyond: the ticks are skipped.
+pub const EMBEDDED_CATCH_UP: u32 = 10;
 
 // ---- client: a connection of our own --------------------------------------------------------
 
@@ -461,36 +477,3 @@ pub const MISSED_EVENT_BYTES: usize = 8 * 1024 * 1024;
 pub const WORLD_LOOK: Duration = Duration::from_millis(500);
 /// How long a worker sleeps when no tick comes, so that it still checks its clients' deadlines.
 pub const WORKER_IDLE: Duration = Duration::from_millis(100);
-
-const _: () = {
-    assert!(CONTROL_PAYLOAD_BYTES < 126, "RFC 6455 5.5: a control frame has a 7-bit length");
-    assert!(TARGET_BYTES < HEAD_BYTES);
-    assert!(MESSAGE_BYTES < CLIENT_BYTES_BURST as usize, "the longest message must fit the byte budget");
-    assert!(READ_BYTES < CLIENT_STACK_BYTES / 8);
-    assert!(
-        PING_EVERY.as_secs() <= 25,
-        "nginx and HAProxy drop idle tunnels after 60 s: two pings must fit in that time"
-    );
-    assert!(SILENCE.as_secs() > 3 * PING_EVERY.as_secs());
-    assert!(HEADS_PENDING_PER_ADDRESS < HEADS_PENDING);
-    assert!(DISPLACED_TIME.as_millis() < STOP_TIME.as_millis(), "a stop waits for the listener");
-    assert!(
-        ADDRESS_CLIENTS_BURST as usize > CLIENTS_PER_ADDRESS
-            && ADDRESS_JOINS_BURST as usize > CLIENTS_PER_ADDRESS
-    );
-    assert!(ADDRESS_CLIENTS_BURST < ADDRESS_CONNECTIONS_BURST, "a client is a connection first");
-    assert!(PLAYER_NUMBER_REST_LEAST.as_millis() > COMMAND_AHEAD_MS as u128);
-    assert!(PLAYER_NUMBER_REST_LEAST.as_millis() < PLAYER_NUMBER_REST.as_millis());
-    assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());
-    assert!(OPERATOR_LINE_BYTES < ADMIN_BODY_BYTES);
-    assert!(
-        ECHO_COPIES * ECHO_MESSAGE_BYTES_MOST <= ECHO_MEMORY_BYTES,
-        "at least one client must fit in memory"
-    );
-    assert!(EXPLAIN_PASTED_BYTES < EXPLAIN_BYTES);
-    assert!(TALK_LINE_BYTES > 4 * MESSAGE_BYTES, "the longest message can be typed in hexadecimal");
-    assert!(TOKEN_CHARS_MOST * 4 < HEAD_BYTES);
-    assert!(CAPTURE_SEGMENT_BYTES + 128 < 65_535, "an IP packet has 16 bits for its length");
-    assert!(OUTBOX_BYTES < INSPECTOR_RING_BYTES);
-    assert!(WIRE_TAP_BYTES / 2 * (2 + 17) < INSPECTOR_MESSAGE_BYTES);
-};

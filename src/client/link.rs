@@ -107,10 +107,16 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link that requests an upgrade at `target`.
+    /// A link that requests an upgrade at `target`; one to a `native` endpoint offers our
+    /// subprotocol.
     pub fn new(host: &str, target: &str, native: bool, keys: Keys) -> Link {
+        Link::with_protocol(host, target, native.then_some(SUBPROTOCOL), keys)
+    }
+
+    /// The same with a subprotocol, or none.
+    pub fn with_protocol(host: &str, target: &str, protocol: Option<&'static str>, keys: Keys) -> Link {
         let key = upgrade::encode_key(keys.upgrade);
-        let offered = if native { vec![SUBPROTOCOL] } else { Vec::new() };
+        let offered: Vec<&str> = protocol.into_iter().collect();
         let output = upgrade::request(host, target, &key, &offered);
         let state = State::Waiting { reader: ResponseReader::new(), key, mask: keys.mask };
         Link { state, offered, output, failure: None, ended_early: false }

@@ -90,8 +90,10 @@
 //! ```
 
 pub mod bot;
+#[cfg(not(target_family = "wasm"))]
 pub mod dial;
 pub mod dice;
+#[cfg(not(target_family = "wasm"))]
 pub mod echo;
 pub mod heard;
 pub mod link;
@@ -99,5 +101,6 @@ pub mod picture;
 pub mod play;
 pub mod policy;
 mod said;
+#[cfg(not(target_family = "wasm"))]
 pub mod talk;
 pub mod url;

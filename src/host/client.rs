@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use super::door::Entry;
+use super::inspect_key::InspectKey;
 use crate::household::Household;
 use crate::peer::life::Due;
 use crate::peer::receiver::{At, RoomFacts};
@@ -48,8 +50,13 @@ pub struct Client<L> {
     pub endpoint: Endpoint,
     /// What carries its bytes: read by its own reader only, written as `sender` asks only.
     pub line: L,
+    /// All state that its bytes can change. Its own reader holds the lock while it handles what it
+    /// has read; a watcher that passes on bytes as the client's holds it for these.
+    pub receiver: Mutex<Receiver>,
     /// What waits to be sent, why the connection ends, and its deadlines.
     pub sender: Sender,
+    /// The key by which a page proves at `/wire` that the client is its own.
+    pub inspect_key: Option<InspectKey>,
     /// The number of its player, 0 without one.
     player: AtomicU32,
     /// The name with which it entered last.
@@ -64,14 +71,11 @@ pub struct Client<L> {
 
 impl<L: Line> Client<L> {
     /// A newly upgraded client.
-    pub fn new(
-        (id, address): (u64, SocketAddr),
-        line: L,
-        room: Arc<Handle>,
-        endpoint: Endpoint,
-        now: Duration,
-    ) -> Client<L> {
+    pub fn new((id, address): (u64, SocketAddr), line: L, entry: Entry, now: Duration) -> Client<L> {
+        let Entry { room, endpoint, inspect_key, .. } = entry;
         Client {
+            receiver: Mutex::new(receiver(&room, &endpoint, now)),
+            inspect_key,
             id,
             address,
             connected: now,
@@ -92,17 +96,9 @@ impl<L: Line> Client<L> {
         Household::of(self.address.ip())
     }
 
-    /// The receiver of its bytes.
-    pub fn receiver(&self) -> Receiver {
-        let (options, identity) = (&self.room.options, &self.room.identity);
-        let facts = RoomFacts {
-            epoch: options.epoch.clone(),
-            seed: identity.seed,
-            map_size_px: identity.map_size_px,
-            tick_hz: options.rates.tick_hz as u8,
-            update_hz: options.rates.native_hz as u8,
-        };
-        Receiver::new(self.endpoint.clone(), facts, self.connected)
+    /// Another receiver for the same bytes.
+    pub fn second_receiver(&self) -> Receiver {
+        receiver(&self.room, &self.endpoint, self.connected)
     }
 
     /// The time of what its reader reads `now`.
@@ -208,6 +204,19 @@ impl<L: Line> Client<L> {
     pub fn is_gone(&self) -> bool {
         self.gone.load(Ordering::Acquire)
     }
+}
+
+/// The receiver of a client of this room and endpoint.
+fn receiver(room: &Handle, endpoint: &Endpoint, now: Duration) -> Receiver {
+    let (options, identity) = (&room.options, &room.identity);
+    let facts = RoomFacts {
+        epoch: options.epoch.clone(),
+        seed: identity.seed,
+        map_size_px: identity.map_size_px,
+        tick_hz: options.rates.tick_hz as u8,
+        update_hz: options.rates.native_hz as u8,
+    };
+    Receiver::new(endpoint.clone(), facts, now)
 }
 
 fn player(number: u32) -> Option<PlayerId> {

@@ -31,6 +31,15 @@ pub struct Asked<'a, L> {
 /// The connection ends, or is ending.
 pub fn hear<L: Line>(
     client: &Client<L>,
+    bytes: &[u8],
+    at: At,
+    driver: &mut dyn Driver,
+) -> Result<(), Ending> {
+    hear_locked(client, &mut client.receiver.lock(), bytes, at, driver)
+}
+
+fn hear_locked<L: Line>(
+    client: &Client<L>,
     receiver: &mut Receiver,
     bytes: &[u8],
     at: At,
@@ -46,6 +55,31 @@ pub fn hear<L: Line>(
         sender.life.alive(at.now);
     }
     sender.ending().map_or(Ok(()), Err)
+}
+
+/// Passes bytes on as those of a client, exactly as they are, for a watcher that proved that the
+/// client is its own. Only where a message may begin, so that the client's own messages stay whole.
+///
+/// # Errors
+/// Why the bytes were not passed on.
+pub fn inject<L: Line>(
+    client: &Client<L>,
+    bytes: &[u8],
+    at: At,
+    driver: &mut dyn Driver,
+) -> Result<(), &'static str> {
+    if client.sender.ending().is_some() {
+        return Err("the connection is closing");
+    }
+    let mut receiver = client.receiver.lock();
+    if !receiver.is_between_messages() {
+        return Err("the client has sent half of a message: try again");
+    }
+    receiver.mark_injected();
+    if let Err(ending) = hear_locked(client, &mut receiver, bytes, at, driver) {
+        client.close(ending, at.now);
+    }
+    Ok(())
 }
 
 impl<L: Line> Asked<'_, L> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::admission::{Permit, Place};
 use super::budgets::{Budgets, Spending};
+use super::inspect_key::InspectKey;
 use super::refused::Refused;
 use crate::household::Household;
 use crate::packet::Codes;
@@ -40,6 +41,8 @@ pub struct Entry {
     pub room: Arc<Handle>,
     /// The dialect and format of its path and query.
     pub endpoint: Endpoint,
+    /// The key by which a page proves at `/wire` that the client is its own.
+    pub inspect_key: Option<InspectKey>,
     /// The response.
     pub response: Vec<u8>,
 }
@@ -70,6 +73,7 @@ impl Door<'_> {
         let taken = self.budgets.take(address, Spending::Client, now);
         taken.map_err(|wait| Refused::too_often(Spending::Client, wait))?;
         permit.becomes(Place::Client).inspect_err(|_| self.budgets.give_back(address, Spending::Client))?;
-        Ok(Entry { room: Arc::clone(room), endpoint, response: accepted.response })
+        let (room, inspect_key) = (Arc::clone(room), InspectKey::of(head));
+        Ok(Entry { room, endpoint, inspect_key, response: accepted.response })
     }
 }

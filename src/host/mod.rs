@@ -9,9 +9,10 @@
 //! The modules, in the order in which a connection meets them: [`budgets`] (rate limits per
 //! address), [`admission`] with its [`pool`]s (which connections get a thread), [`door`] (which
 //! requests become clients), [`refused`], [`client`] (a connection that is in a room),
-//! [`conversation`] (carries out the client's requests), [`backlog`] (ticks that wait for a
-//! worker), [`audience`] (updates). The drivers are `net` (sockets, threads, a clock) and
-//! `simulate` (a model of the network in virtual time).
+//! [`conversation`] (what its bytes ask of the room), [`backlog`] (ticks that wait for a worker),
+//! [`audience`] (updates). A request for `/wire` becomes a [`watch`]. The drivers are `net` (sockets,
+//! threads, a clock), `embedded` (function calls) and `simulate` (a model of the network in virtual
+//! time). [`secrets`] are overwritten before anybody sees a request.
 
 pub mod admission;
 pub mod audience;
@@ -20,5 +21,8 @@ pub mod budgets;
 pub mod client;
 pub mod conversation;
 pub mod door;
+pub mod inspect_key;
 pub mod pool;
 pub mod refused;
+pub mod secrets;
+pub mod watch;

@@ -110,6 +110,7 @@ impl Inspector {
         let (codes, mut lost, mut frames) = (Arc::clone(&self.codes), 0, Vec::new());
         let mut talk = self.conversation(&codes);
         for record in records {
+            let is_injected = matches!(record.what, What::Injected(_));
             let kept = |from, piece, begin, end| Kept {
                 n: 0,
                 from,
@@ -119,7 +120,18 @@ impl Inspector {
                 begin,
                 end,
                 is_head: false,
+                is_injected,
             };
+            if let Some((from, bytes)) = record.what.bytes() {
+                let (piece, begin) = self.piece(from, bytes);
+                let ends = frames_of(&piece[begin..], from).into_iter();
+                let cut = ends.map(|(at, end)| kept(from, Arc::clone(&piece), begin + at, begin + end));
+                let mut talk = talk.clone();
+                if let Some(talk) = &mut talk {
+                    talk.receive_each(from, &piece[..begin], |_| ());
+                }
+                self.keep(cut, talk.as_mut(), &mut frames);
+            }
             match record.what {
                 What::Opened(opened) => {
                     let heads = [(Side::Client, &opened.request), (Side::Server, &opened.response)];
@@ -132,21 +144,12 @@ impl Inspector {
                     let mut greeting = self.begin(&codes);
                     self.keep(heads, greeting.as_mut(), &mut frames);
                 }
-                What::Bytes(from, bytes) => {
-                    let (piece, begin) = self.piece(from, bytes);
-                    let ends = frames_of(&piece[begin..], from).into_iter();
-                    let cut = ends.map(|(at, end)| kept(from, Arc::clone(&piece), begin + at, begin + end));
-                    let mut talk = talk.clone();
-                    if let Some(talk) = &mut talk {
-                        talk.receive_each(from, &piece[..begin], |_| ());
-                    }
-                    self.keep(cut, talk.as_mut(), &mut frames);
-                }
                 What::Lost(pieces) => {
                     lost += pieces;
                     self.unfinished.clear();
                 }
                 What::Ended(rule) => told["ended"] = Json::from(rule),
+                What::Bytes(..) | What::Injected(_) => {}
             }
         }
         told["frames"] = Json::from(frames);

@@ -10,6 +10,7 @@
 //!    +------+----------+------------+----------+------+           3  bytes of the server
 //!                                                                 4  lost: how many pieces, u64
 //!                                                                 5  ended: the name of the rule
+//!                                                                 6  bytes of the client that a watcher injected
 //! ```
 //!
 //! Numbers have the most significant byte first. The body of `opened` is a line of text, `ADDRESS
@@ -25,6 +26,7 @@ const CLIENT: u8 = 2;
 const SERVER: u8 = 3;
 const LOST: u8 = 4;
 const ENDED: u8 = 5;
+const INJECTED: u8 = 6;
 
 /// One observation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,10 +47,23 @@ pub enum What<'a> {
     /// Bytes as they travelled, and who sent them: whole frames, unless they are the unfinished end
     /// of what a client sent.
     Bytes(Side, &'a [u8]),
+    /// Bytes of the client, some of which a watcher sent as the client.
+    Injected(&'a [u8]),
     /// So many pieces were left out. The next bytes begin a message.
     Lost(u64),
     /// The connection has ended by this rule.
     Ended(&'a str),
+}
+
+impl<'a> What<'a> {
+    /// Bytes as they travelled, and who sent them.
+    pub fn bytes(&self) -> Option<(Side, &'a [u8])> {
+        match self {
+            What::Bytes(from, bytes) => Some((*from, bytes)),
+            What::Injected(bytes) => Some((Side::Client, bytes)),
+            What::Opened(_) | What::Lost(_) | What::Ended(_) => None,
+        }
+    }
 }
 
 /// The handshake of a client.
@@ -84,6 +99,7 @@ pub fn write(out: &mut Vec<u8>, record: &Record<'_>) {
         }
         What::Bytes(Side::Server, bytes) => (SERVER, [bytes, &[], &[]]),
         What::Bytes(Side::Client, bytes) => (CLIENT, [bytes, &[], &[]]),
+        What::Injected(bytes) => (INJECTED, [bytes, &[], &[]]),
         What::Lost(pieces) => return put(out, record, LOST, [&pieces.to_be_bytes(), &[], &[]]),
         What::Ended(rule) => (ENDED, [rule.as_bytes(), &[], &[]]),
     };
@@ -123,6 +139,7 @@ fn read_record<'a>(rest: &mut &'a [u8]) -> Option<Record<'a>> {
         OPENED => What::Opened(read_opened(body)?),
         CLIENT => What::Bytes(Side::Client, body),
         SERVER => What::Bytes(Side::Server, body),
+        INJECTED => What::Injected(body),
         LOST => What::Lost(number(&mut body, 8).filter(|_| body.is_empty())?),
         ENDED => What::Ended(std::str::from_utf8(body).ok()?),
         _ => return None,
@@ -164,6 +181,7 @@ mod tests {
             What::Opened(opened),
             What::Bytes(Side::Client, bytes),
             What::Bytes(Side::Server, bytes),
+            What::Injected(bytes),
             What::Lost(7),
             What::Ended("silent"),
         ];

@@ -29,6 +29,8 @@ pub struct Kept {
     pub end: usize,
     /// Whether it is a head of the handshake.
     pub is_head: bool,
+    /// Whether a watcher sent it as the client.
+    pub is_injected: bool,
 }
 
 impl Kept {
@@ -75,7 +77,7 @@ mod tests {
 
     fn frame(n: u64, length: usize) -> Kept {
         let (from, at, piece) = (Side::Client, Duration::ZERO, Arc::from(vec![0; length]));
-        Kept { n, from, at, tick: 0, piece, begin: 0, end: length, is_head: false }
+        Kept { n, from, at, tick: 0, piece, begin: 0, end: length, is_head: false, is_injected: false }
     }
 
     #[test]

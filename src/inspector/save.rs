@@ -73,6 +73,7 @@ mod tests {
             begin: 0,
             end: length,
             is_head: n < 3,
+            is_injected: false,
         };
         let frames = [
             frame(1, Side::Client, 9),

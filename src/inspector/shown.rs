@@ -14,7 +14,7 @@ pub fn entry(client: u64, kept: &Kept, explained: &Explanation<'_>) -> Json {
         Some(header) => Some(header.opcode.name()),
         None => kept.is_head.then_some("upgrade"),
     };
-    json!({
+    let mut entry = json!({
         "n": kept.n,
         "client": client,
         "at_ms": kept.at.as_millis() as u64,
@@ -25,7 +25,11 @@ pub fn entry(client: u64, kept: &Kept, explained: &Explanation<'_>) -> Json {
         "packet": packet(explained),
         "rule": rule(explained),
         "bytes": kept.bytes().len(),
-    })
+    });
+    if kept.is_injected {
+        entry["injected"] = Json::from(true);
+    }
+    entry
 }
 
 /// The explainer's JSON, with the frame's number and its bytes as they travelled; a head also as

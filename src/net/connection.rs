@@ -115,21 +115,22 @@ fn respond(
         budgets: &host.budgets,
         is_stopping: host.is_stopping(),
     };
-    let Entry { room, endpoint, response } =
-        door.enter(head, Household::of(address.ip()), permit, host.now())?;
-    if write_all(stream, &response, limits::HEAD_TIME).is_err() {
+    let entry = door.enter(head, Household::of(address.ip()), permit, host.now())?;
+    if write_all(stream, &entry.response, limits::HEAD_TIME).is_err() {
         return Ok(None);
     }
     let id = host.next_client.fetch_add(1, Ordering::Relaxed);
+    let Entry { room, endpoint, response, .. } = &entry;
     info!(client = id, %address, dialect = endpoint.dialect.name(), json = endpoint.is_json, "client connected");
     let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));
     // A capture shows the connection as it is, with the proxy at its other end.
-    let what = What::opened((peer, local), (endpoint.dialect.name(), endpoint.is_json), raw, response);
+    let what =
+        What::opened((peer, local), (endpoint.dialect.name(), endpoint.is_json), raw, response.clone());
     let who = Who { client: id, player: 0, at: now, tick: room.tick() };
     host.tap.opened(who, &room.options.name, what);
     let (tap, bytes_out) = (host.tap.clone(), host.metrics.bytes_out.clone());
     let socket = Socket { stream: Arc::clone(stream), tap, bytes_out };
-    Ok(Some(Arc::new(Client::new((id, address), socket, room, endpoint, now))))
+    Ok(Some(Arc::new(Client::new((id, address), socket, entry, now))))
 }
 
 /// A head that was read, its bytes, and those that came after it.

@@ -17,35 +17,41 @@ use super::stream::drain;
 use crate::host::client::Line;
 use crate::host::conversation::{self, Asked};
 use crate::limits;
+use crate::peer::Ending;
 use crate::peer::receiver::{At, Books, Piece};
-use crate::peer::{Ending, Receiver};
 use crate::session::Breach;
 use crate::world::PlayerId;
 
-/// A client's conversation, as metrics, log and tap note it. Gives everything back when the thread
-/// ends, also by a panic.
+/// A client's conversation, as metrics, log and tap note it.
+#[derive(Clone, Copy)]
 struct Noted<'a> {
     host: &'a Host,
     client: &'a Client,
+}
+
+/// Gives everything back when the thread ends, also by a panic.
+struct Lived<'a> {
+    noted: Noted<'a>,
     /// The rule that ended the connection, for listeners of the tap.
     rule: Cell<&'static str>,
 }
 
-impl Drop for Noted<'_> {
+impl Drop for Lived<'_> {
     fn drop(&mut self) {
-        self.client.leave_world(self.host.now());
-        self.host.tap.ended(self.client.who(self.host.now(), self.client.room.tick()), self.rule.get());
-        self.client.set_gone();
-        self.host.clients.remove(self.client.id);
-        self.host.metrics.clients.dec();
-        self.client.line.cut();
+        let Noted { host, client } = self.noted;
+        client.leave_world(host.now());
+        host.tap.ended(client.who(host.now(), client.room.tick()), self.rule.get());
+        client.set_gone();
+        host.clients.remove(client.id);
+        host.metrics.clients.dec();
+        client.line.cut();
     }
 }
 
 impl Noted<'_> {
     /// What the client's bytes may ask, when they are read now.
     fn asked(&self) -> Asked<'_, Socket> {
-        let Noted { host, client, .. } = self;
+        let Noted { host, client } = self;
         Asked { client, budgets: &host.budgets, books: self, at: client.at(host.now()) }
     }
 }
@@ -54,7 +60,8 @@ impl Noted<'_> {
 pub fn run(host: &Host, client: &Arc<Client>, rest: &[u8]) {
     host.clients.add(client.id, Arc::clone(client));
     host.metrics.clients.inc();
-    let noted = Noted { host, client, rule: Cell::new(Breach::InternalError.name()) };
+    let noted = Noted { host, client };
+    let lived = Lived { noted, rule: Cell::new(Breach::InternalError.name()) };
     if host.is_stopping() {
         client.close(Ending::Breach(Breach::GoingAway), host.now());
     }
@@ -67,18 +74,27 @@ pub fn run(host: &Host, client: &Arc<Client>, rest: &[u8]) {
     if host.admission.is_banned(client.household()) {
         client.close(Ending::Breach(Breach::Banned), host.now());
     }
-    let mut receiver = client.receiver();
-    receiver.begin(client.id, &mut noted.asked());
+    client.receiver.lock().begin(client.id, &mut noted.asked());
     // From now on the client receives updates.
     host.bells[client.id as usize % host.bells.len()].welcome(Arc::clone(client));
-    let ending = talk(&noted, &mut receiver, rest);
+    let ending = talk(noted, rest);
     client.close(ending.clone(), host.now());
     let ending = client.sender.ending().unwrap_or(ending);
-    noted.rule.set(ending.name());
+    lived.rule.set(ending.name());
     log_ending(host, client, &ending);
     // It does not stand about while the last words go.
     client.leave_world(host.now());
-    last_words(&noted, &mut receiver);
+    last_words(noted);
+}
+
+/// Passes bytes of a watcher on as those of its own client.
+///
+/// # Errors
+/// Why they were not passed on.
+pub fn inject(host: &Host, client: &Client, bytes: &[u8]) -> Result<(), &'static str> {
+    let noted = Noted { host, client };
+    let mut asked = noted.asked();
+    conversation::inject(client, bytes, asked.at, &mut asked)
 }
 
 fn log_ending(host: &Host, client: &Client, ending: &Ending) {
@@ -93,13 +109,13 @@ fn log_ending(host: &Host, client: &Client, ending: &Ending) {
 }
 
 /// Reads until one side ends it; returns why.
-fn talk(noted: &Noted<'_>, receiver: &mut Receiver, rest: &[u8]) -> Ending {
-    let Noted { host, client, .. } = noted;
+fn talk(noted: Noted<'_>, rest: &[u8]) -> Ending {
+    let Noted { host, client } = noted;
     let (mut stream, mut buffer) = (&*client.line.stream, [0; limits::READ_BYTES]);
-    let mut hear = |bytes: &[u8]| {
+    let hear = |bytes: &[u8]| {
         host.metrics.bytes_in.inc_by(bytes.len() as u64);
         let mut asked = noted.asked();
-        conversation::hear(client, receiver, bytes, asked.at, &mut asked)
+        conversation::hear(client, bytes, asked.at, &mut asked)
     };
     // The head was read by a deadline. From here on the worker looks after the client.
     let mut heard = stream.set_read_timeout(None).map_err(|_| Ending::PeerLost);
@@ -117,9 +133,9 @@ fn talk(noted: &Noted<'_>, receiver: &mut Receiver, rest: &[u8]) -> Ending {
 
 /// Lets what is queued go out, says that no more will come, and waits for the peer's end, all within
 /// a bound.
-fn last_words(noted: &Noted<'_>, receiver: &mut Receiver) {
-    let Noted { host, client, .. } = noted;
-    let mut ignore = |bytes: &[u8]| receiver.ignore(bytes, client.at(host.now()), noted);
+fn last_words(noted: Noted<'_>) {
+    let Noted { host, client } = noted;
+    let ignore = |bytes: &[u8]| client.receiver.lock().ignore(bytes, client.at(host.now()), &noted);
     ignore(&[]);
     let deadline = host.now() + limits::CLOSE_TIME;
     while client.sender.backlog() > 0 && host.now() < deadline {

@@ -15,7 +15,6 @@
 //! listener, copies nothing if nobody listens, and never passes on a secret that a request
 //! contains.
 
-mod head;
 mod queue;
 mod seen;
 
@@ -178,23 +177,26 @@ impl Tap {
 
     /// Records whole frames queued for a client. Called under the lock of its queue.
     pub fn said(&self, who: Who, frames: &[u8]) {
-        self.bytes(who, Side::Server, frames, |queue, seen| _ = queue.put(seen));
+        let bytes = || What::Bytes { from: Side::Server, bytes: frames.to_vec(), is_injected: false };
+        self.bytes(who, bytes, |queue, seen| _ = queue.put(seen));
     }
 
     /// Records bytes from a client; `saved` returns the state of its receiver before them.
     pub fn heard(&self, who: Who, piece: Piece<'_>, saved: &dyn Fn() -> Vec<u8>) {
-        self.bytes(who, Side::Client, piece.bytes, |queue, seen| {
+        let Piece { bytes, is_injected, .. } = piece;
+        let bytes = || What::Bytes { from: Side::Client, bytes: bytes.to_vec(), is_injected };
+        self.bytes(who, bytes, |queue, seen| {
             queue.hear(seen, piece.begins, || who.seen(&seen.room, What::Session(saved())));
         });
     }
 
-    fn bytes(&self, who: Who, from: Side, bytes: &[u8], put: impl Fn(&mut Queue, &Arc<Seen>)) {
+    fn bytes(&self, who: Who, what: impl Fn() -> What, put: impl Fn(&mut Queue, &Arc<Seen>)) {
         if !self.wants(who.client) {
             return;
         }
         let State { queues, clients, .. } = &mut *self.inner.state.lock();
         if let Some(opened) = clients.get(&who.client) {
-            let seen = || Arc::new(who.seen(&opened.room, What::Bytes { from, bytes: bytes.to_vec() }));
+            let seen = || Arc::new(who.seen(&opened.room, what()));
             Inner::pass(queues, who.client, seen, put);
         }
     }

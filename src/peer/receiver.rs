@@ -65,6 +65,8 @@ pub struct Piece<'a> {
     pub begins: bool,
     /// Whether no message is unfinished behind them.
     pub is_whole: bool,
+    /// Whether some of them come from a watcher that proved that the client is its own.
+    pub is_injected: bool,
 }
 
 /// What a conversation may ask for. Limits per address are judged here, so that a replay comes to
@@ -142,6 +144,8 @@ struct Observed {
     bytes: Vec<u8>,
     /// Whether a message begins with `bytes`.
     begins: bool,
+    /// Whether some of `bytes` come from a watcher.
+    is_injected: bool,
 }
 
 impl Receiver {
@@ -184,6 +188,11 @@ impl Receiver {
         result
     }
 
+    /// Marks the bytes that are received next as those of a watcher, until they are observed.
+    pub fn mark_injected(&mut self) {
+        self.observed.is_injected = true;
+    }
+
     fn handle(&mut self, at: At, driver: &mut dyn Driver) -> Result<usize, Ending> {
         let Receiver { frames, talk, observed } = self;
         let mut count = 0;
@@ -202,6 +211,11 @@ impl Receiver {
     pub fn ignore(&mut self, bytes: &[u8], at: At, books: &dyn Books) {
         self.observed.take(bytes, self.frames.is_between_messages(), books);
         self.observed.end(at, &|| self.talk.save(at.now), books);
+    }
+
+    /// Whether no message of the client is unfinished.
+    pub fn is_between_messages(&self) -> bool {
+        self.frames.is_between_messages()
     }
 
     /// Whether the client still has to say hello.
@@ -385,9 +399,11 @@ impl Observed {
     ) {
         if self.follows {
             let end = wire_bytes.min(self.bytes.len());
-            books.observed(at, Piece { bytes: &self.bytes[..end], begins: self.begins, is_whole }, saved);
+            let (bytes, begins, is_injected) = (&self.bytes[..end], self.begins, self.is_injected);
+            books.observed(at, Piece { bytes, begins, is_whole, is_injected }, saved);
             self.bytes.drain(..end);
             self.begins = is_whole;
+            self.is_injected &= !self.bytes.is_empty();
         }
     }
 

@@ -15,15 +15,14 @@ use crate::host::budgets::Spending;
 use crate::host::client::{Client, Line};
 use crate::host::conversation::{self, Asked};
 use crate::limits;
+use crate::peer::Ending;
 use crate::peer::receiver::Denied;
-use crate::peer::{Ending, Receiver};
 use crate::ws::http::{self, HeadReader, RequestHead};
 
 /// An established connection.
 pub struct Talk {
     /// The client.
     pub client: Arc<Client<ServerEnd>>,
-    receiver: Receiver,
     twin: Twin,
     /// After its end: the deadline for the last bytes, and the number of bytes dropped since.
     last: Option<(Duration, usize)>,
@@ -224,10 +223,9 @@ impl Connection {
         self.wire.respond(&entry.response);
         let who = (host.next_client(), self.address);
         let line = ServerEnd(Arc::clone(&self.wire));
-        let client = Arc::new(Client::new(who, line, entry.room, entry.endpoint, now));
+        let client = Arc::new(Client::new(who, line, entry, now));
         let twin = Twin::new(&client, self.dice.bits());
-        let receiver = client.receiver();
-        let mut talk = Box::new(Talk { client, receiver, twin, last: None, ending: None });
+        let mut talk = Box::new(Talk { client, twin, last: None, ending: None });
         talk.begin(host)?;
         host.welcome(&talk.client);
         let heard = if rest.is_empty() { Ok(()) } else { talk.hear(rest, host)? };
@@ -253,22 +251,22 @@ impl Connection {
 
 impl Talk {
     fn begin(&mut self, host: &SimHost) -> Result<(), Broken> {
-        let Talk { client, receiver, twin, .. } = self;
+        let Talk { client, twin, .. } = self;
         let at = client.at(client.connected);
         let mut asked = Asked { client, budgets: &host.budgets, books: &(), at };
         let mut noted = Noted::new(&mut asked);
-        receiver.begin(client.id, &mut noted);
+        client.receiver.lock().begin(client.id, &mut noted);
         twin.begin(client.id, noted)
     }
 
     /// Passes bytes to the receiver and to its twin.
     fn hear(&mut self, bytes: &[u8], host: &mut SimHost) -> Result<Result<(), Ending>, Broken> {
-        let Talk { client, receiver, twin, .. } = self;
+        let Talk { client, twin, .. } = self;
         let at = client.at(host.clock.now());
         let is_closing = client.sender.ending().is_some();
         let mut asked = Asked { client, budgets: &host.budgets, books: &(), at };
         let mut noted = Noted::new(&mut asked);
-        let heard = conversation::hear(client, receiver, bytes, at, &mut noted);
+        let heard = conversation::hear(client, bytes, at, &mut noted);
         let spent: Vec<Spending> = noted.calls.iter().filter_map(spends).collect();
         if !is_closing {
             twin.hear(bytes, at, noted)?;

@@ -79,7 +79,7 @@ pub struct Twin {
 impl Twin {
     /// The twin of this client's receiver.
     pub fn new<L: Line>(client: &Client<L>, seed: u64) -> Twin {
-        Twin { receiver: client.receiver(), dice: Dice::new(seed) }
+        Twin { receiver: client.second_receiver(), dice: Dice::new(seed) }
     }
 
     /// Begins like the receiver.

@@ -1,141 +1,19 @@
-//! The shim: the inspector as functions that a browser can call.
+//! The shim: everything that runs in a browser, as functions that a page can call.
 //!
-//! A module holds one inspector; a page that needs two instantiates the module twice. To pass
-//! bytes, call `input(length)` and write them at the returned address. To read bytes, call
-//! `output()`; their number is what the last call returned. Addresses are valid until the next
-//! call. Output is JSON in UTF-8, unless a function's documentation says otherwise; `{"error":"…"}`
-//! says what is wrong with the input.
+//! ```text
+//!  page ── link ──► bytes ──► server (in a worker) ──► bytes ──► inspector ──► page
+//! ```
+//!
+//! A module instance holds one [`inspector`], one [`server`] and any number of [`link`]s; a page
+//! that wants two instantiates the module twice. To give bytes: `input(length)`, then write them at
+//! the address that comes back. To take bytes: `output()` and the length that the last call
+//! returned. Addresses hold until the next call. Bytes that come out are JSON in UTF-8, unless a
+//! function says otherwise. Times are milliseconds on any one clock.
 //!
 //! The attribute that exports a name is the only `unsafe` here: no address is ever dereferenced.
 
-use std::cell::RefCell;
-
-use serde_json::{Value, json};
-use tickwire::inspector::{Inspector, Whose};
-use tickwire::limits;
-
-#[derive(Default)]
-struct Tab {
-    inspector: Option<Inspector>,
-    input: Vec<u8>,
-    output: Vec<u8>,
-}
-
-thread_local! {
-    static TAB: RefCell<Tab> = RefCell::default();
-}
-
-/// The address of an input buffer of this many bytes; 0 if that is too many.
-#[unsafe(no_mangle)]
-pub extern "C" fn input(length: usize) -> *mut u8 {
-    TAB.with_borrow_mut(|tab| {
-        if length > limits::INSPECTOR_MESSAGE_BYTES {
-            return std::ptr::null_mut();
-        }
-        tab.input.clear();
-        tab.input.resize(length, 0);
-        tab.input.as_mut_ptr()
-    })
-}
-
-/// The output of the last call.
-#[unsafe(no_mangle)]
-pub extern "C" fn output() -> *const u8 {
-    TAB.with_borrow(|tab| tab.output.as_ptr())
-}
-
-/// How many frames the inspector keeps.
-#[unsafe(no_mangle)]
-pub extern "C" fn frames_kept() -> usize {
-    limits::INSPECTOR_FRAMES
-}
-
-/// Begins anew with the server's first message, which is in the input. Puts out `{}`.
-#[unsafe(no_mangle)]
-pub extern "C" fn welcome() -> usize {
-    answer(|tab| {
-        tab.inspector = Some(Inspector::new(text(&tab.input)?)?);
-        Ok(b"{}".to_vec())
-    })
-}
-
-/// Watches a client by its number, or none by 0. Puts out `{}`.
-#[unsafe(no_mangle)]
-pub extern "C" fn watch(client: u64) -> usize {
-    inspect(|inspector, _| {
-        inspector.watch(Some(client).filter(|client| *client != 0));
-        Ok(b"{}".to_vec())
-    })
-}
-
-/// Pauses, or goes on after 0. Puts out `{}`.
-#[unsafe(no_mangle)]
-pub extern "C" fn pause(is_paused: u32) -> usize {
-    inspect(|inspector, _| {
-        inspector.pause(is_paused != 0);
-        Ok(b"{}".to_vec())
-    })
-}
-
-/// Takes the observed message in the input; puts out what is new: `frames`, `lost`, `missed`, `ended`.
-#[unsafe(no_mangle)]
-pub extern "C" fn receive() -> usize {
-    inspect(|inspector, input| inspector.receive(input).map(String::into_bytes))
-}
-
-/// Puts out the explanation of a frame by its number.
-#[unsafe(no_mangle)]
-pub extern "C" fn explain(n: u64) -> usize {
-    inspect(|inspector, _| Ok(inspector.explain(n).into_bytes()))
-}
-
-/// Puts out the explanation of the bytes in the input as the next ones of the connection. The input is
-/// `{"from":…,"bytes":HEX}`, see [`Inspector::explain_bytes`].
-#[unsafe(no_mangle)]
-pub extern "C" fn explain_bytes() -> usize {
-    inspect(|inspector, input| inspector.explain_bytes(text(input)?).map(String::into_bytes))
-}
-
-/// Puts out the bytes of a frame of the client with other values. The input is `{"n":…,"set":{…}}`,
-/// see [`Inspector::rewrite`].
-#[unsafe(no_mangle)]
-pub extern "C" fn rewrite() -> usize {
-    inspect(|inspector, input| inspector.rewrite(text(input)?).map(String::into_bytes))
-}
-
-/// Puts out the bytes by packet and field since the last call.
-#[unsafe(no_mangle)]
-pub extern "C" fn fields() -> usize {
-    inspect(|inspector, _| Ok(inspector.fields().into_bytes()))
-}
-
-/// Puts out the frames that are kept as the bytes of a pcapng file. The input is
-/// `{"player":…,"name":…}`.
-#[unsafe(no_mangle)]
-pub extern "C" fn save() -> usize {
-    inspect(|inspector, input| {
-        let whose: Value = serde_json::from_slice(input).map_err(|error| error.to_string())?;
-        let player = whose["player"].as_u64().and_then(|player| u16::try_from(player).ok()).unwrap_or(0);
-        let name = whose["name"].as_str().unwrap_or_default().to_owned();
-        inspector.save(&Whose { player, name }).ok_or_else(|| "no handshake was seen".to_owned())
-    })
-}
-
-fn text(input: &[u8]) -> Result<&str, String> {
-    std::str::from_utf8(input).map_err(|error| error.to_string())
-}
-
-fn inspect(call: impl FnOnce(&mut Inspector, &[u8]) -> Result<Vec<u8>, String>) -> usize {
-    answer(|Tab { inspector, input, .. }| {
-        let inspector = inspector.as_mut().ok_or("the server's first message is missing")?;
-        call(inspector, input)
-    })
-}
-
-fn answer(call: impl FnOnce(&mut Tab) -> Result<Vec<u8>, String>) -> usize {
-    TAB.with_borrow_mut(|tab| {
-        let output = call(tab).unwrap_or_else(|error| json!({ "error": error }).to_string().into_bytes());
-        tab.output = output;
-        tab.output.len()
-    })
-}
+pub mod buffers;
+pub mod inspector;
+pub mod link;
+pub mod random;
+pub mod server;

@@ -10,6 +10,7 @@ use tickwire::feed::{Events, Rates};
 use tickwire::host::audience::Audience;
 use tickwire::host::backlog::Backlog;
 use tickwire::host::client::{Client, Line};
+use tickwire::host::door::Entry;
 use tickwire::household::Household;
 use tickwire::limits;
 use tickwire::packet::Codes;
@@ -218,7 +219,9 @@ fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_clo
     let client = |id| {
         let endpoint = Endpoint::new(Codes::builtin().dialect("legacy").expect("built in"), false);
         let who = (id, "127.0.0.1:5000".parse().expect("an address"));
-        Arc::new(Client::new(who, Open, Arc::clone(&running.handle), endpoint, Duration::ZERO))
+        let room = Arc::clone(&running.handle);
+        let entry = Entry { room, endpoint, inspect_key: None, response: Vec::new() };
+        Arc::new(Client::new(who, Open, entry, Duration::ZERO))
     };
     let (early, late) = (client(1), client(2));
     let ticks = [(); 3].map(|()| running.tick().published);

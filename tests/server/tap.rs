@@ -35,7 +35,7 @@ fn hear(tap: &Tap, client: u64, bytes: &[u8]) {
 }
 
 fn say(tap: &Tap, client: u64, bytes: &[u8], begins: bool, session: &[u8]) {
-    tap.heard(who(client), Piece { bytes, begins, is_whole: true }, &|| session.to_vec());
+    tap.heard(who(client), Piece { bytes, begins, is_whole: true, is_injected: false }, &|| session.to_vec());
 }
 
 fn tick(tap: &Tap, tick: u32) {
@@ -52,7 +52,7 @@ fn words(taken: &Taken) -> Vec<String> {
     let word = |seen: &Arc<Seen>| match &seen.what {
         What::Opened { .. } => format!("opened {}", seen.client),
         What::Session(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        What::Bytes { from, bytes } => {
+        What::Bytes { from, bytes, .. } => {
             let from = if *from == Side::Client { '>' } else { '<' };
             format!("{}{from}{}", seen.client, String::from_utf8_lossy(bytes))
         }
@@ -78,7 +78,9 @@ fn only_clients_that_somebody_listens_to_are_wanted_and_all_listeners_share_one_
     let wanted = || [1, 2, 3].map(|client| tap.wants(client));
     (1..4).for_each(|client| open(&tap, client));
     assert_eq!((tap.is_on(), tap.wants_world(), wanted()), (false, false, [false; 3]));
-    tap.heard(who(1), Piece { bytes: b"hi", begins: true, is_whole: true }, &|| panic!("nobody listens"));
+    tap.heard(who(1), Piece { bytes: b"hi", begins: true, is_whole: true, is_injected: false }, &|| {
+        panic!("nobody listens")
+    });
     let (one, same) = (tap.listen(Some(2), PLENTY), tap.listen(Some(2), PLENTY));
     assert_eq!((tap.is_on(), tap.wants_world(), wanted()), (true, false, [false, true, false]));
     tap.said(who(2), b"hi");

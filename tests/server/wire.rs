@@ -123,7 +123,11 @@ struct Player {
 
 impl Player {
     fn play(address: SocketAddr, name: &str) -> Player {
-        let mut player = Player { peer: Peer::connect(address, "/play") };
+        Player::play_at(address, "/play", name)
+    }
+
+    fn play_at(address: SocketAddr, target: &str, name: &str) -> Player {
+        let mut player = Player { peer: Peer::connect(address, target) };
         player.say("hello", &[1.into(), 1.into(), name.into(), 2.into()]);
         player.hear("spawned");
         player
@@ -225,6 +229,37 @@ fn a_watcher_sees_its_client_and_what_each_frame_says() {
     ada.peer.close();
     assert_eq!(watcher.hear("ended", |rule| rule.as_str().map(str::to_owned)), "peer_closed", "client {id}");
     server.stop();
+}
+
+#[test]
+fn injected_bytes_reach_the_client_that_has_the_key_and_are_marked() {
+    let server = guarded();
+    let address = server.address();
+    let (key, other) = ("0123456789abcdef".repeat(2), "f".repeat(32));
+    let mut ann = Player::play_at(address, &format!("/play?inspect_key={key}"), "Ann");
+    let mut watcher = Watcher::here(address);
+    let id = watcher.watch("Ann");
+    watcher.say(&format!(r#"{{"own":"{other}"}}"#));
+    assert_eq!(watcher.hear("own", |own| Some(own.clone())), Json::Null);
+    watcher.say(&format!(r#"{{"own":"{key}"}}"#));
+    assert_eq!(watcher.hear("own", Json::as_u64), id);
+    watcher.say(&format!(r#"{{"inject":"{other}","bytes":"8900"}}"#));
+    let why = watcher.hear("error", |why| why.as_str().map(str::to_owned));
+    assert_eq!(why, "no connected client has this key");
+    // Half of a masked ping, and the rest.
+    for half in ["898100", "000000", "41"] {
+        watcher.say(&format!(r#"{{"inject":"{key}","bytes":"{half}"}}"#));
+        let answer = watcher.hear("injected", |answer| Some(answer.clone()));
+        assert_eq!(answer, if half == "898100" { Json::from(id) } else { Json::Null });
+    }
+    // The client's own bytes complete the frame.
+    ann.peer.stream().write_all(&[0, 0, 0, 0x41]).expect("sent");
+    let ping = watcher.frame(|frame| frame["opcode"] == "ping" && frame["from"] == "client");
+    assert_eq!(ping["injected"], true, "{ping}");
+    watcher.say(&format!(r#"{{"inject":"{key}","bytes":"8200"}}"#));
+    let broken = watcher.frame(|frame| frame["rule"] == "mask_missing");
+    assert_eq!(broken["injected"], true, "{broken}");
+    assert_eq!(ann.peer.receive_close(), "1002 mask_missing");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-const LAYERS: [(&str, &[&str]); 23] = [
+const LAYERS: [(&str, &[&str]); 24] = [
     ("limits", &[]),
     ("sync", &[]),
     ("household", &[]),
@@ -23,9 +23,26 @@ const LAYERS: [(&str, &[&str]); 23] = [
     ("capture", &["world", "limits"]),
     ("explain", &["ws", "packet", "capture", "visible", "limits"]),
     ("inspector", &["explain", "capture", "ws", "packet", "limits"]),
-    ("tab", &["inspector", "limits"]),
     ("replay", &["capture", "ws", "packet", "world", "session", "peer", "limits"]),
     ("client", &["ws", "packet", "world", "session", "feed", "explain", "capture", "limits"]),
+    (
+        "embedded",
+        &[
+            "client",
+            "inspector",
+            "host",
+            "room",
+            "peer",
+            "feed",
+            "ws",
+            "packet",
+            "world",
+            "household",
+            "sync",
+            "limits",
+        ],
+    ),
+    ("tab", &["embedded", "client", "inspector", "host", "limits"]),
     ("testkit", &["client", "ws", "packet", "world", "session", "limits"]),
     (
         "simulate",

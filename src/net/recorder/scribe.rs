@@ -83,7 +83,9 @@ impl Scribe {
                 }
             }
             What::Session(session) => self.resume(seen, session),
-            What::Bytes { from, bytes } => self.bytes(seen, *from, bytes),
+            What::Bytes { from, bytes, is_injected } => {
+                self.bytes(seen, *from, bytes, if *is_injected { " injected" } else { "" });
+            }
             What::Missed(missed) => {
                 self.lack(*missed, &seen.room, seen.at);
                 self.skip(seen.client, [missed.bytes, 0]);
@@ -163,9 +165,9 @@ impl Scribe {
         self.name(seen.client);
     }
 
-    fn bytes(&mut self, seen: &Seen, from: Side, bytes: &[u8]) {
+    fn bytes(&mut self, seen: &Seen, from: Side, bytes: &[u8], mark: &str) {
         self.notice_body(seen);
-        let comment = self.comment(seen, "");
+        let comment = self.comment(seen, mark);
         if let Some(flow) = self.talkers.get_mut(&seen.client).and_then(|talker| talker.flow.as_mut()) {
             let from = if from == Side::Client { End::Client } else { End::Server };
             flow.bytes(&mut self.writer, from, bytes, (seen.at, &comment));

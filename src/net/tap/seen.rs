@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::head;
+use crate::host::secrets;
 use crate::ws::Side;
 
 /// The number of the world among the clients, which count from 1.
@@ -67,6 +67,8 @@ pub enum What {
         from: Side,
         /// The bytes.
         bytes: Vec<u8>,
+        /// Whether some of them come from a watcher that proved that the client is its own.
+        is_injected: bool,
     },
     /// Bytes of the client that were skipped. The client's next event begins a message, or is its
     /// end.
@@ -99,7 +101,7 @@ impl What {
         mut request: Vec<u8>,
         mut response: Vec<u8>,
     ) -> What {
-        head::cover_secrets(&mut request);
+        secrets::cover_secrets(&mut request);
         // They are kept as long as the client is connected.
         request.shrink_to_fit();
         response.shrink_to_fit();

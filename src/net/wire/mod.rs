@@ -23,15 +23,10 @@ use super::host::Host;
 use super::stream::write_all;
 use crate::host::admission::{Permit, Place};
 use crate::host::refused::Refused;
+pub use crate::host::watch::{PATH, SUBPROTOCOL};
 use crate::limits;
 use crate::ws::http::RequestHead;
 use crate::ws::upgrade;
-
-/// The path of the page and of the endpoint.
-pub const PATH: &str = "/wire";
-
-/// The subprotocol of watchers.
-pub const SUBPROTOCOL: &str = "tickwire.wire";
 
 /// Whether a request is for `/wire`.
 pub fn is_meant(head: &RequestHead) -> bool {

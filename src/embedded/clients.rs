@@ -1,0 +1,84 @@
+//! The clients of the embedded server, and what they are told of each tick.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::line::{Pipe, Sight};
+use crate::feed::Published;
+use crate::host::audience::{Audience, Desk, Member};
+use crate::host::backlog::Backlog;
+use crate::host::client::Client;
+use crate::host::inspect_key::InspectKey;
+use crate::host::watch;
+use crate::inspector::observed::Opened;
+
+/// A client, and its handshake for a watcher who comes later.
+pub struct Listed {
+    /// The client.
+    pub client: Arc<Client<Pipe>>,
+    /// Its handshake, without secrets.
+    pub opened: Opened,
+}
+
+/// See the [module](self).
+#[derive(Default)]
+pub struct Clients {
+    /// In the order of their numbers.
+    pub listed: Vec<Listed>,
+    /// What watchers see.
+    pub sight: Sight,
+    audience: Audience<Pipe>,
+    desk: Desk,
+    players: usize,
+    last: u64,
+}
+
+impl Clients {
+    /// A number for a new client.
+    pub fn next_number(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    /// Adds a client, which follows the room as soon as it wants to.
+    pub fn add(&mut self, client: &Arc<Client<Pipe>>, opened: Opened) {
+        self.listed.push(Listed { client: Arc::clone(client), opened });
+        self.audience.members.push(Member::new(Arc::clone(client)));
+    }
+
+    /// Removes a client.
+    pub fn remove(&mut self, number: u64) {
+        self.listed.retain(|listed| listed.client.id != number);
+    }
+
+    /// The number of clients.
+    pub fn len(&self) -> usize {
+        self.listed.len()
+    }
+
+    /// The number of players after the last tick.
+    pub fn players(&self) -> usize {
+        self.players
+    }
+
+    /// The newest client with this key.
+    pub fn own(&self, key: InspectKey) -> Option<&Arc<Client<Pipe>>> {
+        let own = self.listed.iter().rfind(|listed| listed.client.inspect_key == Some(key));
+        own.map(|listed| &listed.client)
+    }
+
+    /// The list that watchers are sent.
+    pub fn list(&self) -> String {
+        watch::list(self.listed.iter().map(|listed| &*listed.client))
+    }
+
+    /// Sends each client the update of a tick, and does what is due by its deadlines.
+    pub fn tell(&mut self, published: Arc<Published>, now: Duration) {
+        self.players = published.state.players.len();
+        let backlog = Backlog::new(published);
+        self.audience.visit(Some(&backlog), std::iter::empty(), now);
+        for member in &mut self.audience.members {
+            member.serve(Some(&backlog), &mut self.desk, now);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! A whole server inside another program, such as a page in a browser: one room with its game,
+//! connections whose bytes the program carries, bots, and `/wire`.
+//!
+//! ```text
+//!  program: open, receive ─► connection ─► head ─┬─► client ─► room ─► updates ─┐
+//!                                                └─► watcher ◄─ observed bytes ─┤
+//!           take ◄──────────────────────────────────────────────────────────────┘
+//!           advance(now) ─► ticks, bots, deadlines
+//! ```
+//!
+//! The code is that of the server with sockets: `host`, `peer`, `room`. There is no clock and no
+//! thread: the program calls [`Server::advance`] in time, and then takes the bytes for each of its
+//! connections. A bot is a client like any other, over a connection of its own.
+
+mod bots;
+mod clients;
+mod connection;
+mod host;
+mod line;
+
+use core::net::{Ipv4Addr, SocketAddr};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bots::LocalBot;
+use clients::Clients;
+use connection::Connection;
+use host::{Host, OWN};
+
+use crate::client::dice::Dice;
+use crate::client::link::Keys;
+use crate::client::play::Meeting;
+use crate::feed::Rates;
+use crate::host::admission::{Admission, Caps};
+use crate::host::budgets::Budgets;
+use crate::limits;
+use crate::packet::Codes;
+use crate::room::{Core, Options as RoomOptions, Room, Wants};
+use crate::world::{Identity, TickHz, World, rules};
+
+/// Ticks and updates per second.
+const TICK_HZ: u32 = 30;
+/// Updates per second in the MooMoo dialects.
+const MOOMOO_HZ: u32 = 10;
+
+/// The settings of a server.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The seed of the map and of the bots.
+    pub seed: u32,
+    /// Number of bots; at most [`limits::EMBEDDED_BOTS`] are made.
+    pub bots: usize,
+    /// The time of day at which the program's clock stood at zero, in microseconds since 1970.
+    pub began_us: u64,
+    /// Makes the keys of each bot's connection.
+    pub keys: fn() -> Keys,
+}
+
+/// Counters, for a display.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Ticks that the world has completed.
+    pub tick: u32,
+    /// Connections that are clients, bots included.
+    pub clients: usize,
+    /// Players in the world.
+    pub players: usize,
+    /// Ticks that were given up because the program called too late.
+    pub skipped: u64,
+}
+
+/// See the [module](self).
+pub struct Server {
+    host: Host,
+    room: Room,
+    connections: BTreeMap<u32, Connection>,
+    last_connection: u32,
+    bots: Vec<LocalBot>,
+    /// The time of the first tick that is not skipped, and the ticks since.
+    schedule: (Duration, u32),
+    stats: Stats,
+}
+
+impl Server {
+    /// A server whose clock stands at `now`.
+    pub fn new(options: &Options, now: Duration) -> Server {
+        let identity =
+            Identity { seed: options.seed, map_size_px: rules::MAP_SIZE_PX, tick_hz: TickHz::Hz30 };
+        let mut dice = Dice::new(u64::from(options.seed) ^ options.began_us);
+        let room = Room::new(
+            World::new(identity),
+            RoomOptions {
+                name: "".into(),
+                epoch: format!("{:016x}", dice.bits()),
+                rates: Rates { tick_hz: TICK_HZ, native_hz: TICK_HZ, moomoo_hz: MOOMOO_HZ },
+                delay_ticks: 0,
+                seat_time: Duration::ZERO,
+            },
+        );
+        let host = Host {
+            now,
+            room: Arc::clone(room.handle()),
+            codes: Codes::builtin(),
+            admission: Admission::new(Caps::default()),
+            budgets: Budgets::new(true),
+            clients: Clients::default(),
+            began_us: options.began_us,
+        };
+        let meeting = Meeting::new(dice.bits(), options.bots);
+        let bots = (0..options.bots.min(limits::EMBEDDED_BOTS))
+            .map(|number| LocalBot::new(number, dice.bits(), meeting.clone(), options.keys))
+            .collect();
+        Server {
+            host,
+            room,
+            connections: BTreeMap::new(),
+            last_connection: 0,
+            bots,
+            schedule: (now, 0),
+            stats: Stats::default(),
+        }
+    }
+
+    /// Opens a connection of the program, which begins with an HTTP request. Returns its number, or
+    /// `None` beyond [`limits::EMBEDDED_CONNECTIONS`].
+    pub fn open(&mut self) -> Option<u32> {
+        self.open_from(OWN)
+    }
+
+    fn open_from(&mut self, ip: Ipv4Addr) -> Option<u32> {
+        if self.connections.len() >= limits::EMBEDDED_CONNECTIONS {
+            return None;
+        }
+        self.last_connection += 1;
+        let number = self.last_connection;
+        // Ports of clients that an operating system would choose.
+        let address = SocketAddr::from((ip, 49_152 + (number % 16_384) as u16));
+        self.connections.insert(number, Connection::new(address, &self.host)?);
+        Some(number)
+    }
+
+    /// Takes bytes that the other end of a connection sent.
+    pub fn receive(&mut self, connection: u32, bytes: &[u8], now: Duration) {
+        self.host.set_now(now);
+        if let Some(connection) = self.connections.get_mut(&connection) {
+            connection.receive(bytes, &mut self.host);
+        }
+    }
+
+    /// The other end of a connection is gone.
+    pub fn close(&mut self, connection: u32, now: Duration) {
+        self.host.set_now(now);
+        if let Some(mut connection) = self.connections.remove(&connection) {
+            connection.lost(&mut self.host);
+        }
+    }
+
+    /// Moves the bytes for the other end of a connection to the end of `into`. Returns whether more
+    /// may follow; if not, the connection has ended.
+    pub fn take(&mut self, connection: u32, into: &mut Vec<u8>) -> bool {
+        let Some(found) = self.connections.get_mut(&connection) else { return false };
+        found.take(into);
+        let is_over = found.is_over();
+        if is_over {
+            self.connections.remove(&connection);
+        }
+        !is_over
+    }
+
+    /// Whether a connection has not ended, or bytes of it were not taken.
+    pub fn is_open(&self, connection: u32) -> bool {
+        self.connections.get(&connection).is_some_and(|connection| !connection.is_over())
+    }
+
+    /// Runs what is due: ticks, bots, deadlines, turns of watchers. Returns the time until the next
+    /// tick.
+    pub fn advance(&mut self, now: Duration) -> Duration {
+        self.host.set_now(now);
+        let now = self.host.now;
+        for _ in 0..limits::EMBEDDED_CATCH_UP {
+            if self.next_tick() > now {
+                break;
+            }
+            self.schedule.1 += 1;
+            self.tick();
+        }
+        if self.next_tick() <= now {
+            // The program was away, such as a laptop that slept: the world goes on from where it stood.
+            let late = now.saturating_sub(self.next_tick());
+            self.stats.skipped += 1 + late.as_nanos() as u64 * u64::from(TICK_HZ) / 1_000_000_000;
+            self.schedule = (now, 1);
+        }
+        self.next_tick().saturating_sub(now)
+    }
+
+    /// The counters.
+    pub fn stats(&self) -> Stats {
+        let players = self.host.clients.players();
+        Stats { tick: self.host.room.tick(), clients: self.host.clients.len(), players, ..self.stats }
+    }
+
+    fn next_tick(&self) -> Duration {
+        let (from, ticks) = self.schedule;
+        from + Duration::from_nanos(u64::from(ticks) * 1_000_000_000 / u64::from(TICK_HZ))
+    }
+
+    fn tick(&mut self) {
+        let ticked = self.room.tick(self.host.now, Wants::default());
+        self.host.clients.tell(ticked.published, self.host.now);
+        self.step_bots();
+        for connection in self.connections.values_mut() {
+            connection.turn(&mut self.host);
+        }
+    }
+
+    /// Each bot reads, acts and writes, as a client in another program would.
+    fn step_bots(&mut self) {
+        let mut bots = std::mem::take(&mut self.bots);
+        let now = self.host.now;
+        let mut bytes = Vec::new();
+        for bot in bots.iter_mut().filter(|bot| !bot.is_away(now)) {
+            let Some(connection) = bot.connection.or_else(|| self.open_from(bot.ip())) else { continue };
+            bot.connection = Some(connection);
+            bytes.clear();
+            let goes_on = self.take(connection, &mut bytes);
+            bot.receive(&bytes, goes_on, now);
+            bytes.clear();
+            bot.act(now, &mut bytes);
+            if !bytes.is_empty() {
+                self.receive(connection, &bytes, now);
+            }
+            if bot.is_over() {
+                self.close(connection, now);
+                bot.come_again(now);
+            }
+        }
+        self.bots = bots;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! A page's proof that a client is its own: 32 hex digits that the page chose and sent in the query
+//! of its upgrade request. `/wire` tells which client is the page's own, and passes bytes on as that
+//! client's, for this key only. It is a secret, see [`secrets`](super::secrets).
+
+use std::fmt;
+
+use crate::ws::http::RequestHead;
+
+/// See the [module](self).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct InspectKey([u8; 16]);
+
+impl InspectKey {
+    /// The field of the query.
+    pub const FIELD: &str = "inspect_key";
+
+    /// The key in 32 hex digits.
+    pub fn parse(digits: &str) -> Option<InspectKey> {
+        let is_key = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let number = is_key.then(|| u128::from_str_radix(digits, 16).ok()).flatten();
+        number.map(|number| InspectKey(number.to_be_bytes()))
+    }
+
+    /// The key of an upgrade request, if it has one.
+    pub fn of(head: &RequestHead) -> Option<InspectKey> {
+        InspectKey::parse(&head.query(InspectKey::FIELD)?)
+    }
+}
+
+impl fmt::Debug for InspectKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("InspectKey")
+    }
+}

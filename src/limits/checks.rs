@@ -1,0 +1,36 @@
+//! What holds between the bounds, checked when the program is compiled.
+
+use super::*;
+
+const _: () = {
+    assert!(CONTROL_PAYLOAD_BYTES < 126, "RFC 6455 5.5: a control frame has a 7-bit length");
+    assert!(TARGET_BYTES < HEAD_BYTES);
+    assert!(MESSAGE_BYTES < CLIENT_BYTES_BURST as usize, "the longest message must fit the byte budget");
+    assert!(READ_BYTES < CLIENT_STACK_BYTES / 8);
+    assert!(
+        PING_EVERY.as_secs() <= 25,
+        "nginx and HAProxy drop idle tunnels after 60 s: two pings must fit in that time"
+    );
+    assert!(SILENCE.as_secs() > 3 * PING_EVERY.as_secs());
+    assert!(HEADS_PENDING_PER_ADDRESS < HEADS_PENDING);
+    assert!(DISPLACED_TIME.as_millis() < STOP_TIME.as_millis(), "a stop waits for the listener");
+    assert!(
+        ADDRESS_CLIENTS_BURST as usize > CLIENTS_PER_ADDRESS
+            && ADDRESS_JOINS_BURST as usize > CLIENTS_PER_ADDRESS
+    );
+    assert!(ADDRESS_CLIENTS_BURST < ADDRESS_CONNECTIONS_BURST, "a client is a connection first");
+    assert!(PLAYER_NUMBER_REST_LEAST.as_millis() > COMMAND_AHEAD_MS as u128);
+    assert!(PLAYER_NUMBER_REST_LEAST.as_millis() < PLAYER_NUMBER_REST.as_millis());
+    assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());
+    assert!(OPERATOR_LINE_BYTES < ADMIN_BODY_BYTES);
+    assert!(
+        ECHO_COPIES * ECHO_MESSAGE_BYTES_MOST <= ECHO_MEMORY_BYTES,
+        "at least one client must fit in memory"
+    );
+    assert!(EXPLAIN_PASTED_BYTES < EXPLAIN_BYTES);
+    assert!(TALK_LINE_BYTES > 4 * MESSAGE_BYTES, "the longest message can be typed in hexadecimal");
+    assert!(TOKEN_CHARS_MOST * 4 < HEAD_BYTES);
+    assert!(CAPTURE_SEGMENT_BYTES + 128 < 65_535, "an IP packet has 16 bits for its length");
+    assert!(OUTBOX_BYTES < INSPECTOR_RING_BYTES);
+    assert!(WIRE_TAP_BYTES / 2 * (2 + 17) < INSPECTOR_MESSAGE_BYTES);
+};
