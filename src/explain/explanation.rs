@@ -7,7 +7,7 @@ use super::paint::{Ink, Paint};
 use super::tree::Node;
 use super::wording::{count, cut};
 use super::{guess, hex};
-use crate::packet::{Dialect, Row};
+use crate::packet::{Decoded, Dialect, Direction, Row};
 use crate::visible;
 use crate::ws::frame::{Header, KEY_BYTES, Opcode};
 use crate::ws::violation::Answer;
@@ -191,6 +191,14 @@ impl Explanation<'_> {
     /// The problem, if any.
     pub fn problem(&self) -> Option<&Problem> {
         self.frames.iter().find_map(|frame| frame.problem.as_ref())
+    }
+
+    /// The values of the packet, and the masking key, if the first frame is a whole binary packet of a
+    /// client.
+    pub fn decoded(&self) -> Option<(Decoded<'_>, Option<[u8; KEY_BYTES]>)> {
+        let frame = self.frames.first().filter(|_| self.from == Side::Client)?;
+        frame.header.filter(|header| header.fin && header.opcode == Opcode::Binary)?;
+        Some((self.dialect.decode(Direction::ToServer, &frame.payload).ok()?, frame.key))
     }
 
     /// One line for each frame, with its sender.

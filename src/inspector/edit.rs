@@ -5,7 +5,7 @@
 use serde_json::Value as Json;
 
 use super::{Inspector, shown};
-use crate::explain::{Conversation, hex};
+use crate::explain::{Conversation, Explanation, hex};
 use crate::packet::{Decoded, Direction, Value};
 use crate::ws::Side;
 use crate::ws::frame::{self, Opcode};
@@ -56,8 +56,9 @@ impl Inspector {
     pub fn rewrite(&self, input: &str) -> Result<String, String> {
         let input = object(input)?;
         let n = input["n"].as_u64().ok_or("n: the number of a frame is missing")?;
-        let (decoded, key) = self.decoded(n).ok_or("not a whole binary packet of the client")?;
-        let Decoded { row, mut values } = decoded;
+        let explained = self.ring.get(n).and_then(|kept| self.explanation(kept));
+        let decoded = explained.as_ref().and_then(Explanation::decoded);
+        let (Decoded { row, mut values }, key) = decoded.ok_or("not a whole binary packet of the client")?;
         let place = |name: &str| {
             let at = row.arguments.iter().position(|argument| argument.name == name);
             at.ok_or_else(|| format!("{} has no argument {name:?}", row.name))
@@ -79,20 +80,11 @@ impl Inspector {
     /// One more than the highest sequence number that the client has sent in the frames that are kept.
     fn next_sequence(&self) -> u64 {
         let numbers = self.ring.iter().filter(|kept| kept.from == Side::Client).filter_map(|kept| {
-            let (decoded, _) = self.decoded(kept.n)?;
+            let explained = self.explanation(kept)?;
+            let (decoded, _) = explained.decoded()?;
             decoded.get(SEQUENCE)?.as_u64()
         });
         numbers.max().unwrap_or(0) + 1
-    }
-
-    /// A kept frame that is a whole binary packet of the client, and its masking key.
-    fn decoded(&self, n: u64) -> Option<(Decoded<'_>, Option<[u8; frame::KEY_BYTES]>)> {
-        let kept = self.ring.get(n).filter(|kept| kept.from == Side::Client && !kept.is_head)?;
-        let explained = self.explanation(kept)?;
-        let frame = explained.frames.first()?;
-        let header = frame.header.filter(|header| header.fin && header.opcode == Opcode::Binary)?;
-        let dialect = self.dialect(&self.codes)?;
-        Some((dialect.decode(Direction::ToServer, &frame.payload).ok()?, header.mask))
     }
 }
 

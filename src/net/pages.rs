@@ -32,8 +32,10 @@ const FILES: &[(&str, &[u8])] = files! {
     "load-error.js" "main.js" "minimap.js" "moments.js" "msgpack.js" "palette.js" "pane.js" "panels.css"
     "player.js" "protocol.js" "random.js" "rates.js" "rules.js" "settings.js" "shots.js" "socket.js"
     "sound.js" "sprites.js" "stage.js" "style.css" "swing.js" "tab.wasm" "title.js" "wire-bars.js"
-    "wire-beside.js" "wire-bytes.js" "wire-draw.js" "wire-explainer.js" "wire-frame.js" "wire-frames.js"
-    "wire-line.js" "wire-list.js" "wire-rows.js" "wire-tree.js" "wire.css" "wire.html" "wire.js" "world.js"
+    "wire-beside.js" "wire-bytes.js" "wire-draw.js" "wire-edit.js" "wire-explainer.js" "wire-flip.js"
+    "wire-frame.css" "wire-frame.js" "wire-frames.js" "wire-lanes.js" "wire-line.js" "wire-list.js"
+    "wire-more.js" "wire-own.js" "wire-press.js" "wire-rows.js" "wire-story.js" "wire-tree.js"
+    "wire-unmask.js" "wire-xor.js" "wire.css" "wire.html" "wire.js" "world.js"
     "world.wasm"
 };
 

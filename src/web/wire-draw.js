@@ -1,23 +1,17 @@
 /**
- * A frame drawn bit by bit, as in RFC 6455 section 5.2, and all its bytes below.
+ * A frame drawn: its header bit by bit, as in RFC 6455 section 5.2, and the bytes behind it in lanes.
  *
- * Comes in: leaves that tile the bytes, the bytes. Goes out: boxes and cells, each with the place that it stands for, so that whatever is pointed at
- * can light up the others. Never: a judgement on the bytes; that is the explainer's.
+ * Each box stands for a place in the bytes, so that whatever is pointed at lights up everywhere. The payload of a masked frame is never drawn under a
+ * label of the unmasked one.
  *
  * @module wire-draw
  */
 
-import { BYTE, FIGURE_BITS, bitAt, bytesOf, hex, leafAt, segments, touch } from './wire-tree.js';
+import { Lanes } from './wire-lanes.js';
+import { BYTE, FIGURE_BITS, bitAt, bytesOf, segments, touch } from './wire-tree.js';
 
-/** Rows of the figure; what is longer goes on in the bytes below. */
-const FIGURE_ROWS = 8;
-/** Bytes in a row of the bytes below. */
-const CELLS = 16;
-/** Bytes that are shown there. */
-const CELLS_MOST = 4096;
-/** Bits below which a box is too narrow for its name, unless that stands upright. */
-const UPRIGHT_BITS = 2;
-const WORDS = { payload_length: 'payload len', masking_key: 'masking key' };
+/** Names as in the RFC's figure. */
+const WORDS = { fin: 'FIN', rsv1: 'RSV1', rsv2: 'RSV2', rsv3: 'RSV3', mask: 'MASK', payload_length: 'payload length', extended_payload_length: 'length, extended' };
 
 /** @param {string} kind @param {string} [text] */
 export function element(kind, text) {
@@ -29,7 +23,8 @@ export function element(kind, text) {
 
 /**
  * @typedef {{ start: number, end: number }} Place in bits
- * @typedef {{ leaves: import('./wire-tree.js').Leaf[], bytes: Uint8Array, meant: Uint8Array, masked: boolean, problem: Place | null }} Drawn
+ * @typedef {{ leaves: import('./wire-tree.js').Leaf[], bytes: Uint8Array, meant: Uint8Array, header: number, parts: import('./wire-tree.js').Part[],
+ *   problem: Place | null, changed: number[], editable: boolean }} Drawn `header` is where the header ends, in bytes; `changed` are bits
  */
 
 /** Scrolls a box, and nothing around it, until something in it is seen. @param {HTMLElement} box @param {HTMLElement} inside */
@@ -42,93 +37,96 @@ export function scrollTo(box, inside) {
 export class Drawing {
   /**
    * @param {HTMLElement} figure @param {HTMLElement} cells
-   * @param {(place: Place | null, by: string) => void} onPoint what is pointed at
-   * @param {(place: Place) => void} onPin what was pressed
+   * @param {{ point: (place: Place | null, by: string) => void, pin: (place: Place) => void, bit: (bit: number) => void, byte: (at: number) => void,
+   *   redrawn: () => void }} on what is pointed at and pressed: a bit only while it can be edited
    */
-  constructor(figure, cells, onPoint, onPin) {
+  constructor(figure, cells, on) {
     this.figure = figure;
     this.cells = cells;
-    /** @type {Drawn} */
-    this.drawn = { leaves: [], bytes: new Uint8Array(), meant: new Uint8Array(), masked: false, problem: null };
-    /** Whether the bits of a masked payload are shown as they are meant. */
-    this.isUnmasked = false;
+    this.on = on;
+    /** @type {Drawn | null} */
+    this.drawn = null;
     /** @type {{ box: HTMLElement, start: number, end: number }[]} */
     this.places = [];
+    this.lanes = new Lanes(cells, (box, start, end) => this.place(box, start, end));
     for (const part of [figure, cells]) {
-      part.addEventListener('pointerover', (event) => onPoint(placeOf(event), part.id));
-      part.addEventListener('pointerleave', () => onPoint(null, part.id));
-      part.addEventListener('click', (event) => { const place = placeOf(event); if (place) onPin(place); });
+      part.addEventListener('pointerover', (event) => on.point(placeOf(event), part.id));
+      part.addEventListener('pointerleave', () => on.point(null, part.id));
+      part.addEventListener('click', (event) => this.pressed(event));
     }
+    new ResizeObserver(() => this.resized()).observe(cells);
+  }
+
+  /** @param {Event} event */
+  pressed(event) {
+    const target = /** @type {HTMLElement} */ (event.target);
+    const [bit, cell] = [target.closest('[data-bit]'), target.closest('[data-at]')];
+    if (this.drawn?.editable && bit instanceof HTMLElement) this.on.bit(Number(bit.dataset.bit));
+    else if (cell instanceof HTMLElement) this.on.byte(Number(cell.dataset.at));
+    if (this.drawn?.editable) return;
+    const place = placeOf(event);
+    if (place) this.on.pin(place);
   }
 
   /** @param {Drawn} drawn */
   show(drawn) {
     this.drawn = drawn;
     this.places = [];
-    this.drawFigure();
-    this.drawCells();
-    if (drawn.problem) for (const one of this.places) one.box.classList.toggle('bad', touch(one, drawn.problem));
+    this.drawFigure(drawn);
+    this.drawLanes(drawn);
+    for (const one of this.places) {
+      if (drawn.problem) one.box.classList.toggle('bad', touch(one, drawn.problem));
+      one.box.classList.toggle('changed', drawn.changed.some((bit) => one.start <= bit && bit < one.end));
+    }
+  }
+
+  /** @param {Drawn} drawn */
+  drawLanes({ bytes, meant, leaves, parts, editable }) {
+    const key = parts.find((part) => part.kind === 'key');
+    this.lanes.draw({ bytes, meant, leaves, key: key ? [key.start, key.end] : null, editable }, parts);
+  }
+
+  /** Where a row has room for more bytes, or for fewer, all is drawn anew. */
+  resized() {
+    if (!this.drawn || this.lanes.wanted(this.drawn.parts) === this.lanes.columns) return;
+    this.show(this.drawn);
+    this.on.redrawn();
   }
 
   clear() {
+    this.drawn = null;
     this.places = [];
     this.figure.replaceChildren();
     this.cells.replaceChildren();
   }
 
-  drawFigure() {
-    const { leaves, bytes } = this.drawn;
-    const bits = bytes.length * BYTE;
-    const end = Math.min(bits, FIGURE_ROWS * FIGURE_BITS);
-    const boxes = segments(leaves, end).map((segment) => this.box(segment));
-    const more = (bits - end) / BYTE;
-    if (more > 0) {
-      const rest = element('more', `${more} more byte${more === 1 ? '' : 's'} below`);
-      rest.style.gridRow = String(FIGURE_ROWS + 2);
-      boxes.push(rest);
-    }
-    this.figure.replaceChildren(...ruler(), ...boxes);
+  /** @param {Drawn} drawn */
+  drawFigure({ leaves, bytes, header, changed, editable }) {
+    this.figure.classList.toggle('editable', editable);
+    const boxes = segments(leaves, header * BYTE).map((segment) => this.box(segment, leaves[segment.leaf], bytes, changed));
+    this.figure.replaceChildren(...boxes);
   }
 
-  /** @param {ReturnType<typeof segments>[number]} segment */
-  box(segment) {
-    const { leaves } = this.drawn;
-    const bytes = this.isUnmasked ? this.drawn.meant : this.drawn.bytes;
-    const one = leaves[segment.leaf];
+  /** @param {ReturnType<typeof segments>[number]} segment @param {import('./wire-tree.js').Leaf} one @param {Uint8Array} bytes @param {number[]} changed */
+  box(segment, one, bytes, changed) {
     const box = element(`box t-${one.tint}`);
-    box.style.gridRow = String(segment.row + 2);
+    box.style.gridRow = String(segment.row + 1);
     box.style.gridColumn = `${segment.column + 1} / span ${segment.bits}`;
     const bits = element('bits');
-    for (let bit = segment.start; bit < segment.end; bit += 1) bits.append(element('', String(bitAt(bytes, bit))));
-    const upright = segment.bits < UPRIGHT_BITS;
+    for (let bit = segment.start; bit < segment.end; bit += 1) {
+      const digit = element('bit', String(bitAt(bytes, bit)));
+      digit.dataset.bit = String(bit);
+      digit.classList.toggle('changed', changed.includes(bit));
+      bits.append(digit);
+    }
     const name = WORDS[one.name] ?? one.name;
     const goesOn = segment.start > one.start;
-    const label = element(upright ? 'name upright' : 'name', goesOn ? `${name} goes on` : name);
-    box.append(bits, label);
-    if (!upright) box.append(element('value', segment.main ? short(one) : ''));
+    box.append(bits, element('name', goesOn ? `${name} goes on` : name), element('value', segment.main ? short(one) : ''));
     if (goesOn) box.classList.add('from');
     if (segment.end < one.end) box.classList.add('to');
     box.title = `${one.name}: ${one.value}`;
     this.place(box, one.start, one.end);
     return box;
-  }
-
-  drawCells() {
-    const { bytes, meant, masked, leaves } = this.drawn;
-    const shown = Math.min(bytes.length, CELLS_MOST);
-    const cells = [];
-    this.cells.classList.toggle('masked', masked);
-    for (let at = 0; at < shown; at += 1) {
-      if (at % CELLS === 0) cells.push(element('offset', String(at)));
-      const leaf = leafAt(leaves, at * BYTE);
-      const cell = element(`cell t-${leaf < 0 ? 'code' : leaves[leaf].tint}`);
-      if (masked) cell.append(element('travels', hex(bytes[at])));
-      cell.append(element('meant', hex(meant[at])), element('sign', sign(meant[at])));
-      this.place(cell, at * BYTE, (at + 1) * BYTE);
-      cells.push(cell);
-    }
-    if (bytes.length > shown) cells.push(element('more', `${bytes.length - shown} more bytes`));
-    this.cells.replaceChildren(...cells);
   }
 
   /** @param {HTMLElement} box @param {number} start @param {number} end */
@@ -158,20 +156,12 @@ function placeOf(event) {
   return box instanceof HTMLElement ? { start: Number(box.dataset.start), end: Number(box.dataset.end) } : null;
 }
 
-/** The numbers of the bits, tens above ones. */
-function ruler() {
-  return Array.from({ length: FIGURE_BITS }, (_, bit) => {
-    const mark = element('mark', bit % 10 === 0 ? `${bit / 10}\n0` : `\n${bit % 10}`);
-    mark.style.gridColumn = String(bit + 1);
-    return mark;
-  });
-}
-
-/** A value as a box has room for it: without what it means. @param {{ name: string, value: string }} leaf */
+/** A value as a box has room for it: one bit needs no words. @param {{ name: string, value: string }} leaf */
 function short({ name, value }) {
-  if (['mask', 'fin', 'rsv1', 'rsv2', 'rsv3'].includes(name)) return value.split(',')[0];
+  if (['fin', 'rsv1', 'rsv2', 'rsv3'].includes(name)) return value.startsWith('1') && name !== 'fin' ? 'set' : SHORT[name]?.[value[0]] ?? 'unused';
+  if (name === 'mask') return value.startsWith('1') ? 'masked' : 'not set';
+  if (name === 'payload_length') return /^\d+$/.test(value) ? `${value} byte${value === '1' ? '' : 's'}` : value.replace(': the length follows in', ':');
   return value;
 }
 
-/** @param {number} byte */
-const sign = (byte) => (byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : byte === 0x20 ? '␣' : '\u00a0');
+const SHORT = { fin: { 0: 'goes on', 1: 'last' } };

@@ -1,16 +1,16 @@
 /**
- * The chosen frame: its title, its drawing, its bytes and its tree, which light up together.
- *
- * Comes in: an explanation. Goes out: nothing; what is pointed at in one of the three is lit in all three. Never: bytes read
- * here.
+ * The chosen frame: its title, its header, its bytes in lanes, one byte bit by bit, and its fields, which light up together; and the same frame while
+ * it is edited.
  *
  * @module wire-frame
  */
 
 import { Drawing } from './wire-draw.js';
+import { Flip, sentence } from './wire-flip.js';
 import { clock } from './wire-list.js';
 import { Rows } from './wire-rows.js';
-import { layOut, meant, unhex } from './wire-tree.js';
+import { BYTE, layOut, meant, partsOf, unhex } from './wire-tree.js';
+import { Unmasking } from './wire-unmask.js';
 
 /** @param {string} id @returns {any} */
 const at = (id) => document.getElementById(id);
@@ -18,21 +18,35 @@ const at = (id) => document.getElementById(id);
 /** @typedef {{ start: number, end: number }} Place in bits */
 
 export class FrameView {
-  constructor() {
-    const onPoint = (place, by) => this.point(place, by);
-    const onPin = (place) => this.pin(place);
-    this.drawing = new Drawing(at('figure'), at('cells'), onPoint, onPin);
-    this.rows = new Rows(at('tree'), onPoint, onPin);
+  /** @param {import('./wire-explainer.js').Explainer} explainer @param {import('./wire-own.js').Own} own */
+  constructor(explainer, own) {
+    const point = (place, by) => this.point(place, by);
+    const pin = (place) => this.pin(place);
+    const bit = (bit) => { this.selected = Math.floor(bit / BYTE); this.flip.flip(bit); };
+    this.drawing = new Drawing(at('figure'), at('cells'), { point, pin, bit, byte: (byte) => this.take(byte), redrawn: () => this.unmasking.drawLanes() });
+    this.rows = new Rows(at('tree'), point, pin);
+    this.unmasking = new Unmasking(at('cells'), { flip: (bit) => this.flip.flip(bit), set: (byte, text) => this.flip.set(byte, text) });
+    this.flip = new Flip(explainer, own, {
+      edited: (explained, changed) => this.edited(explained, changed),
+      closed: () => this.closed(),
+      sent: () => this.on.sent?.(),
+    });
+    this.on = { sent: /** @type {(() => void) | null} */ (null) };
     /** What was pressed stays lit. @type {Place | null} */
     this.pinned = null;
+    /** What is shown, so that it can be edited. @type {{ explained: any, entry: import('./wire-frames.js').Entry } | null} */
+    this.shown = null;
+    /** The byte that is edited. */
+    this.selected = 0;
+    at('flip').onclick = () => this.toggleFlip();
   }
 
   /** @param {Place | null} place @param {string} by the part where the pointer is */
   point(place, by) {
     for (const part of [this.drawing, this.rows]) part.light(place, 'lit');
-    if (!place) return;
+    if (by === 'cells') this.unmasking.point(place && Math.floor(place.start / BYTE));
     // The part that is pointed into does not move under the pointer.
-    if (by !== 'tree') this.rows.reveal(place);
+    if (place && by !== 'tree') this.rows.reveal(place);
   }
 
   /** @param {Place | null} place again lets go */
@@ -43,33 +57,81 @@ export class FrameView {
     if (this.pinned) this.drawing.reveal(this.pinned);
   }
 
-  /** @param {any} explained @param {import('./wire-frames.js').Entry} entry */
-  show(explained, entry) {
-    this.title(entry);
-    const frame = explained.frames[0];
-    at('frame-text').hidden = explained.text === undefined;
-    at('frame-text').textContent = explained.text ?? '';
-    // The head of a request or response is text, which has no bits to speak of.
-    at('figure').hidden = explained.text !== undefined;
-    this.problem(frame.problem);
-    this.pinned = null;
-    const bytes = unhex(explained.raw);
-    const payload = unhex(frame.payload);
-    const laid = layOut(frame.tree);
-    const problem = frame.problem ? { start: frame.problem.bits[0], end: frame.problem.bits[1] } : null;
-    const plain = meant(bytes, payload);
-    const masked = frame.masked === true && payload.length > 0;
-    this.drawing.show({ leaves: laid.leaves, bytes, meant: plain, masked, problem });
-    this.rows.show(laid.rows, plain, problem);
-    at('unmask').hidden = !masked;
-    at('cells-title').textContent = masked ? 'All bytes: as they travel, and unmasked' : 'All bytes';
+  /** A byte was pressed. @param {number} byte in the frame */
+  take(byte) {
+    if (!this.flip.isOpen) {
+      this.unmasking.take(byte);
+      return;
+    }
+    this.selected = byte;
+    this.drawSelected();
   }
 
-  /** Shows the bits of a masked payload as they travel, or as they are meant. */
-  unmask() {
-    this.drawing.isUnmasked = !this.drawing.isUnmasked;
-    at('unmask').setAttribute('aria-pressed', String(this.drawing.isUnmasked));
-    this.drawing.show(this.drawing.drawn);
+  /** @param {any} explained @param {import('./wire-frames.js').Entry} entry */
+  show(explained, entry) {
+    this.flip.close();
+    this.shown = { explained, entry };
+    this.title(entry);
+    at('flip').hidden = explained.text !== undefined;
+    this.draw(explained, []);
+  }
+
+  /** @param {any} explained @param {number[]} changed bits */
+  draw(explained, changed) {
+    const { frames, text } = explained;
+    at('frame-text').hidden = text === undefined;
+    at('frame-text').textContent = text ?? '';
+    // The head of a request or response is text, which has no bits to speak of.
+    at('figure').hidden = text !== undefined;
+    const problem = frames.find((frame) => frame.problem)?.problem ?? null;
+    if (this.flip.isOpen) at('frame-problem').hidden = true;
+    else this.problem(problem);
+    this.pinned = null;
+    const bytes = unhex(explained.raw);
+    const [first] = frames;
+    const payload = unhex(first.payload);
+    const laid = layOut(first.tree);
+    const leaves = frames.flatMap((frame) => layOut(frame.tree).leaves);
+    const plain = meant(bytes.subarray(0, first.end), payload);
+    const whole = bytes.slice();
+    whole.set(plain);
+    const { header, parts } = partsOf(frames, text !== undefined);
+    const place = problem ? { start: problem.bits[0], end: problem.bits[1] } : null;
+    this.drawing.show({ leaves, bytes, meant: whole, header, parts, problem: place, changed, editable: this.flip.isOpen });
+    this.rows.show(laid.rows, whole, place);
+    const [masked, key] = [parts.find((part) => part.kind === 'masked'), parts.find((part) => part.kind === 'key')];
+    this.masked = masked && key ? { bytes, meant: whole, payload: [masked.start, masked.end], key: [key.start, key.end] } : null;
+    this.bytes = bytes;
+    if (this.flip.isOpen) this.drawSelected();
+    else this.unmasking.show(this.masked);
+  }
+
+  drawSelected() {
+    this.selected = Math.min(this.selected, this.bytes.length - 1);
+    this.unmasking.edit(this.selected, this.bytes, this.masked);
+  }
+
+  toggleFlip() {
+    if (this.flip.isOpen) this.flip.close();
+    else if (this.shown && this.shown.explained.text === undefined) {
+      this.selected = this.masked?.payload[0] ?? 0;
+      this.flip.open(this.shown.explained, this.shown.entry);
+    }
+    at('flip').setAttribute('aria-pressed', String(this.flip.isOpen));
+    at('flip-word').textContent = this.flip.isOpen ? 'Done' : 'Flip a bit';
+  }
+
+  /** @param {any} explained @param {number[]} changed */
+  edited(explained, changed) {
+    at('chosen').classList.add('editing');
+    this.draw(explained, changed);
+  }
+
+  closed() {
+    at('chosen').classList.remove('editing');
+    at('flip').setAttribute('aria-pressed', 'false');
+    at('flip-word').textContent = 'Flip a bit';
+    if (this.shown) this.draw(this.shown.explained, []);
   }
 
   /** @param {import('./wire-frames.js').Entry} entry */
@@ -78,7 +140,7 @@ export class FrameView {
     at('chosen').hidden = false;
     at('chosen').dataset.n = String(entry.n);
     at('frame-title').textContent = entry.packet ?? entry.opcode ?? entry.rule ?? 'bytes';
-    const who = entry.from === 'client' ? 'from the client' : 'from the server';
+    const who = /** @type {any} */ (entry).injected ? 'sent by you as the client' : entry.from === 'client' ? 'from the client' : 'from the server';
     const facts = [who, `${entry.bytes} byte${entry.bytes === 1 ? '' : 's'}`, `tick ${entry.tick}`, clock(entry.at_ms), `frame ${entry.n}`];
     const small = document.createElement('span');
     small.textContent = facts.join(' · ');
@@ -90,16 +152,19 @@ export class FrameView {
   problem(problem) {
     at('frame-problem').hidden = problem === null;
     if (!problem) return;
-    const [rule, sentence, rest] = at('frame-problem').children;
-    rule.textContent = problem.rule;
-    sentence.textContent = problem.sentence;
-    rest.textContent = problem.address ? `${problem.address} — ${problem.answer}` : '';
+    const answer = problem.answer === 'wait' ? '' : ` Answer: ${problem.answer}.`;
+    at('frame-problem').replaceChildren(...sentence(problem.rule, `${problem.sentence.replace(/\.$/, '')}.${answer}`, problem.address));
   }
 
+  /** Forgets the frame; but not one whose story is being told. */
   clear() {
+    this.flip.close();
+    if (this.flip.story.isActive) return;
     at('hint').hidden = false;
     at('chosen').hidden = true;
+    this.shown = null;
     this.drawing.clear();
     this.rows.clear();
+    this.unmasking.show(null);
   }
 }

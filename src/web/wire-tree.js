@@ -1,19 +1,19 @@
 /**
  * The tree of an explanation as the drawing needs it: its leaves, its rows, and what lies where.
  *
- * Comes in: the tree of one frame, as the explainer made it. Goes out: leaves that tile the bytes, rows to show, and
- * places in 32 bits a row. Never: a byte read here; what a byte means is for the explainer to say.
+ * The tree comes from the explainer, which alone says what a byte means. From it come leaves that tile the bytes, rows to show, and the places of
+ * the header's fields in a figure of 16 bits a row.
  *
  * @module wire-tree
  */
 
 export const BYTE = 8;
-/** Bits in a row of the figure, as in RFC 6455. */
-export const FIGURE_BITS = 32;
+/** Bits in a row of the figure: the header, two bytes a row. */
+export const FIGURE_BITS = 16;
 /** The leaf with which a container begins; the container's row speaks for it. */
 const HEAD = 'head';
 const HEADER_TINTS = { fin: 'flags', rsv1: 'flags', rsv2: 'flags', rsv3: 'flags', opcode: 'opcode', mask: 'mask', payload_length: 'length',
-  masking_key: 'key' };
+  extended_payload_length: 'length', masking_key: 'key' };
 /** Colours for arguments; the next one begins again. */
 export const TINTS = 6;
 
@@ -25,12 +25,42 @@ export const TINTS = 6;
  */
 
 /**
- * Leaves in the order of the input, and rows in the order in which they are shown.
+ * @typedef {{ kind: 'key' | 'masked' | 'plain' | 'unread' | 'next', start: number, end: number, masked: boolean, name: string }} Part places in
+ *   bytes: the masking key, a payload, bytes that are not read, and a further frame
+ */
+
+/**
+ * The bytes behind the header, part by part. What is not read is neither key nor payload.
+ * @param {{ tree: Node, masked: boolean | null, start: number, end: number, line: string }[]} frames @param {boolean} isText whether these are
+ *   the lines of a head
+ * @returns {{ header: number, parts: Part[] }} where the header ends, and what follows
+ */
+export function partsOf(frames, isText) {
+  const [first, ...rest] = frames;
+  const parts = [];
+  let header = isText ? 0 : first.start;
+  if (isText) parts.push({ kind: 'plain', start: first.start, end: first.end, masked: false, name: 'bytes' });
+  for (const { name, bits: [from, to] } of isText ? [] : first.tree.children) {
+    const [start, end] = bytesOf(from, to);
+    if (name === 'masking_key') parts.push({ kind: 'key', start, end, masked: false, name });
+    else if (HEADER_TINTS[name]) header = end;
+    else if (name === 'payload') parts.push({ kind: first.masked ? 'masked' : 'plain', start, end, masked: first.masked === true, name });
+    else parts.push({ kind: 'unread', start, end, masked: false, name });
+  }
+  for (const { start, end, line } of rest) parts.push({ kind: 'next', start, end, masked: false, name: line });
+  return { header, parts };
+}
+
+/**
+ * Leaves in the order of the input, and rows in the order in which they are shown: the header, which is drawn above them, comes last.
  * @param {Node} tree of one frame @returns {{ leaves: Leaf[], rows: Row[] }}
  */
 export function layOut(tree) {
   const laid = { leaves: /** @type {Leaf[]} */ ([]), rows: /** @type {Row[]} */ ([]) };
-  for (const child of tree.children) add(laid, child, 0, -1, HEADER_TINTS[child.name] ?? 'code');
+  const tintOf = (child) => HEADER_TINTS[child.name];
+  for (const child of tree.children.filter((one) => !tintOf(one))) add(laid, child, 0, -1, 'code');
+  for (const child of tree.children.filter(tintOf)) add(laid, child, 0, -1, tintOf(child));
+  laid.leaves.sort((a, b) => a.start - b.start);
   return laid;
 }
 

@@ -21,6 +21,9 @@ import { FrameView } from './wire-frame.js';
 import { Frames, parseFilter } from './wire-frames.js';
 import { Line } from './wire-line.js';
 import { List } from './wire-list.js';
+import { showMore } from './wire-more.js';
+import { Own } from './wire-own.js';
+import { Presses } from './wire-press.js';
 
 /** How often bytes are counted. */
 const COUNT_MS = 1000;
@@ -33,11 +36,13 @@ const at = (id) => document.getElementById(id);
 const explainer = await Explainer.load();
 const frames = new Frames(explainer.framesKept);
 const bytes = new Bytes();
-const view = new FrameView();
 const list = new List(at('list'), frames, { choose: (n) => choose(n), unfollow: () => setFollow(false) });
 const bars = new Bars(at('bars'), at('bytes-sum'), (packet) => setFilter(packet));
 const line = new Line({ opened, said, observed, state: status, askForToken });
 const beside = new Beside();
+const own = new Own((wish) => line.say(wish));
+const view = new FrameView(explainer, own);
+const presses = new Presses((n) => explainer.explain(n));
 
 const state = {
   /** @type {{ id: number, player: number, name: string, dialect: string, address: string }[]} */
@@ -52,6 +57,8 @@ const state = {
   /** Why the watched client has left. */
   ended: '',
   drawnMs: 0,
+  /** The key press that was drawn last. */
+  pressed: 0,
   countedMs: 0,
 };
 
@@ -70,13 +77,26 @@ function said(message, text) {
     drawClients();
     chooseClient();
   }
+  if (message.own !== undefined) {
+    own.heard(message.own);
+    chooseClient();
+    view.flip.back(message.own);
+  }
+  if (message.injected !== undefined) view.flip.answered({ injected: message.injected, error: message.error });
 }
 
 /** @param {ArrayBuffer} message observed bytes */
 function observed(message) {
   const told = explainer.receive(message);
-  if (told.frames) list.draw(frames.add(told.frames));
-  state.ended = told.ended ?? state.ended;
+  if (told.frames) {
+    list.draw(frames.add(told.frames));
+    const sent = view.flip.observed(told.frames);
+    if (sent) pick(sent.n);
+  }
+  if (told.ended !== undefined) {
+    state.ended = told.ended;
+    view.flip.ended(told.ended);
+  }
   state.lost += told.lost ?? 0;
   state.missed = told.missed ?? state.missed;
   followNewest();
@@ -92,12 +112,14 @@ function count() {
   bars.show(bytes.bars());
 }
 
-/** While the newest is followed it is drawn, calmly. */
+/** While the newest is followed it is drawn, calmly; beside the game that is the newest key press, and nothing else takes its place. */
 function followNewest() {
   const now = performance.now();
-  const newest = frames.seen.at(-1);
-  if (!list.follow || !newest || newest.n === list.chosen || now - state.drawnMs < DRAW_MS) return;
-  state.drawnMs = now;
+  if (!list.follow || view.flip.isOpen || now - state.drawnMs < DRAW_MS) return;
+  const press = own.proof === null ? null : presses.of(frames.all);
+  const newest = press ?? frames.seen.at(-1);
+  if (!newest || newest.n === list.chosen || (press && press.n === state.pressed)) return;
+  Object.assign(state, { drawnMs: now, pressed: press?.n ?? 0 });
   pick(newest.n);
 }
 
@@ -118,8 +140,8 @@ function pick(n) {
 
 /** The game around this page says whose frames; else whoever was chosen; else the newest who plays. */
 function chooseClient() {
-  const own = beside.own(state.clients);
-  if (own !== null && state.byItself) watch(own);
+  const id = own.id ?? beside.own(state.clients);
+  if (id !== null && state.byItself) watch(id);
   else if (state.watched === null && state.byItself && !beside.isOpen) {
     const newest = state.clients.findLast((client) => client.player !== 0) ?? state.clients.at(-1);
     if (newest) watch(newest.id);
@@ -251,7 +273,10 @@ function key(event) {
   else if (event.key === ' ' && !target.closest('button')) setPause(!state.paused);
   else if (event.key === '/') at('filter').focus();
   else if (event.key === 'f') setFollow(!list.follow);
-  else if (event.key === 'u') view.unmask();
+  else if (event.key === 'e') view.toggleFlip();
+  else if (event.key === 'x') view.unmasking.toggle();
+  else if (event.key === 'ArrowLeft') view.unmasking.step(-1);
+  else if (event.key === 'ArrowRight') view.unmasking.step(1);
   else return;
   event.preventDefault();
 }
@@ -274,7 +299,10 @@ function toGame() {
 function beBeside() {
   document.body.classList.add('game');
   at('game').textContent = 'Close';
+  at('hint').textContent = 'Press a key in the game: its frame is shown here, bit by bit.';
   setFrom('client');
+  // Pings come by themselves, and an aim with each move of the mouse.
+  setFilter('-ping -aim');
 }
 
 function wire() {
@@ -287,7 +315,6 @@ function wire() {
   at('pause').onclick = () => setPause(!state.paused);
   at('follow').onclick = () => setFollow(!list.follow);
   at('save').onclick = save;
-  at('unmask').onclick = () => view.unmask();
   at('game').onclick = toGame;
   at('token-form').addEventListener('submit', (event) => {
     event.preventDefault();
@@ -301,6 +328,7 @@ function wire() {
     if (event.detail > 0) /** @type {HTMLElement} */ (event.target).closest('button')?.blur();
   });
   window.addEventListener('hashchange', () => { line.takeFragment(); line.open(); });
+  showMore(document.querySelectorAll('.actions, #examples, #fields'));
   setInterval(() => { followNewest(); chooseClient(); }, DRAW_MS);
   setInterval(count, COUNT_MS);
 }

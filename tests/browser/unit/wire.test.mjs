@@ -30,14 +30,14 @@ test('leaves tile the frame, and a container\'s row speaks for its head', () => 
   assert.equal(leaves[0].start, 0);
   leaves.slice(1).forEach((leaf, i) => assert.equal(leaf.start, leaves[i].end, leaf.name));
   assert.equal(leaves.at(-1).end, 16 * 8);
-  assert.deepEqual(rows.map((row) => row.name), ['fin', 'rsv1', 'rsv2', 'rsv3', 'opcode', 'mask', 'payload_length', 'masking_key', 'payload', 'move', 'code',
-    'arguments', 'sequence', 'tick', 'direction']);
-  const move = rows[9];
+  assert.deepEqual(rows.map((row) => row.name), ['payload', 'move', 'code', 'arguments', 'sequence', 'tick', 'direction',
+    'fin', 'rsv1', 'rsv2', 'rsv3', 'opcode', 'mask', 'payload_length', 'masking_key'], 'the header, which is drawn, comes last');
+  const move = rows[1];
   assert.deepEqual([move.start, move.headEnd, move.end], [48, 56, 128]);
   assert.deepEqual([move.depth, rows[move.parent].name, rows[move.last].name], [1, 'payload', 'direction']);
   assert.equal(leaves.find((leaf) => leaf.start === 48).name, 'move');
   assert.deepEqual(leaves.slice(-3).map((leaf) => leaf.tint), ['a0', 'a1', 'a2']);
-  assert.equal(rows[8].headEnd, rows[8].start, 'the payload has no bytes of its own');
+  assert.equal(rows[0].headEnd, rows[0].start, 'the payload has no bytes of its own');
 });
 
 test('the leaf at each bit is the one that holds it', () => {
@@ -50,15 +50,15 @@ test('the leaf at each bit is the one that holds it', () => {
   assert.equal(leafAt([], 0), -1);
 });
 
-test('the figure has 32 bits a row, and each leaf one part with its name', () => {
+test('the figure has 16 bits a row, and each leaf one part with its name', () => {
   const { leaves } = layOut(MOVE);
   const parts = segments(leaves, 128);
   const key = parts.filter((part) => leaves[part.leaf].name === 'masking_key');
-  assert.deepEqual(key.map(({ row, column, bits, main }) => [row, column, bits, main]), [[0, 16, 16, true], [1, 0, 16, false]]);
+  assert.deepEqual(key.map(({ row, column, bits, main }) => [row, column, bits, main]), [[1, 0, 16, true], [2, 0, 16, false]]);
   assert.equal(parts.reduce((sum, part) => sum + part.bits, 0), 128);
   assert.equal(parts.filter((part) => part.main).length, leaves.length);
   const tick = parts.filter((part) => leaves[part.leaf].name === 'tick');
-  assert.deepEqual(tick.map(({ row, column, bits, main }) => [row, column, bits, main]), [[2, 16, 16, true], [3, 0, 8, false]]);
+  assert.deepEqual(tick.map(({ row, column, bits, main }) => [row, column, bits, main]), [[5, 0, 16, true], [6, 0, 8, false]]);
   assert.ok(segments(leaves, 64).every((part) => part.end <= 64), 'cut where the figure ends');
 });
 

@@ -1,0 +1,142 @@
+/**
+ * What happened to bytes that were sent as one's own client: what the server read, what it answered, and how the game came back.
+ *
+ * All of it is seen in the observed traffic and told by the explainer; this puts it in order, in plain sentences.
+ *
+ * @module wire-story
+ */
+
+import { find } from './wire-edit.js';
+
+const RFC = /^RFC (\d+) section ([\d.]+)$/;
+
+/** The address of a rule's section; null if it is no RFC's. @param {string} address */
+export function linkOf(address) {
+  const [, rfc, section] = RFC.exec(address) ?? [];
+  return rfc ? `https://www.rfc-editor.org/rfc/rfc${rfc}#section-${section}` : null;
+}
+
+/** The first problem of an explanation; null if there is none. @param {any} explained @returns {{ rule: string, address: string, sentence: string, answer: string, bits: [number, number] } | null} */
+export const problemOf = (explained) => explained.frames.find((frame) => frame.problem)?.problem ?? null;
+
+/** What the end that receives bytes does with them, in one sentence. @param {any} explained */
+export function verdict(explained) {
+  const problem = problemOf(explained);
+  const line = explained.frames[0]?.line ?? '';
+  if (!problem) return { kind: 'fine', rule: '', text: `No rule is broken. The server reads ${line}`, address: '' };
+  if (problem.rule === 'incomplete') {
+    const text = `No rule is broken yet: ${problem.sentence}. The server waits, and takes whatever your game sends next as the rest of this frame.`;
+    return { kind: 'wait', rule: '', text, address: '' };
+  }
+  const answer = problem.answer.startsWith('close ') ? `The server answers with a close frame, ${problem.answer.slice('close '.length)}.` : `What the server does: ${problem.answer}.`;
+  return { kind: 'broken', rule: problem.rule, text: `${upper(problem.sentence)}. ${answer}`, address: problem.address };
+}
+
+/** A sentence with a large first letter and without its full stop. @param {string} text */
+const upper = (text) => (text.charAt(0).toUpperCase() + text.slice(1)).replace(/\.$/, '');
+
+/**
+ * @typedef {{ kind: 'sent' | 'no' | 'broken' | 'fine' | 'wait' | 'close' | 'over' | 'back', rule?: string, text: string, address?: string }} Line
+ */
+
+/** See the module. */
+export class Story {
+  constructor() {
+    /** @type {Line[]} */
+    this.lines = [];
+    this.isActive = false;
+    /** The client as which the bytes were sent. @type {number | null} */
+    this.client = null;
+    this.isOver = false;
+    this.isRead = false;
+    /** The direction that was sent, while no update has told it. @type {number | null} */
+    this.direction = null;
+  }
+
+  /** @param {number} bytes @param {string} difference in words */
+  begin(bytes, difference) {
+    Object.assign(this, { isActive: true, client: null, isOver: false, isRead: false, direction: null });
+    this.lines = [{ kind: 'sent', text: `You sent ${bytes} bytes as your own client. ${difference}` }];
+  }
+
+  close() {
+    this.isActive = false;
+    this.lines = [];
+  }
+
+  /** @param {{ injected: number | null, error?: string }} answer of the server */
+  answered({ injected, error }) {
+    if (!this.isActive) return;
+    this.client = injected;
+    if (injected === null) this.lines.push({ kind: 'no', text: `Not sent: ${error ?? 'the server refuses'}.` });
+  }
+
+  /**
+   * A frame that was observed.
+   * @param {import('./wire-frames.js').Entry & { injected?: boolean }} entry @param {(n: number) => any} explain
+   * @returns {boolean} whether it is part of the story
+   */
+  observed(entry, explain) {
+    if (!this.isActive || this.isOver) return false;
+    if (entry.injected && entry.from === 'client') return this.read(explain(entry.n));
+    if (!this.isRead || entry.from !== 'server') return false;
+    if (entry.opcode === 'close') return this.closed(explain(entry.n));
+    if (entry.packet === 'error') return this.tell('no', `The server answered: ${after(entry.line)}.`);
+    if (entry.packet === 'update' && this.direction !== null) return this.updated(explain(entry.n));
+    return false;
+  }
+
+  /** @param {any} explained */
+  read(explained) {
+    if (explained.gone) return false;
+    const isFirst = !this.isRead;
+    this.isRead = true;
+    const { kind, rule, text, address } = verdict(explained);
+    const [frame] = explained.frames;
+    const direction = kind === 'fine' && frame.packet === 'move' ? find(frame.tree, 'direction') : undefined;
+    this.direction = typeof direction?.raw === 'number' ? direction.raw : null;
+    if (kind === 'fine') return this.tell('fine', isFirst ? `Nothing was broken: the server read ${after(frame.line)}.` : `Then it read ${after(frame.line)}.`);
+    if (kind === 'wait') return this.tell('wait', text);
+    this.lines.push({ kind: 'broken', rule, text: `${upper(problemOf(explained)?.sentence ?? '')}.`, address });
+    return true;
+  }
+
+  /** @param {any} explained */
+  closed(explained) {
+    const [code, reason] = ['code', 'reason'].map((name) => explained.frames && find(explained.frames[0].tree, name)?.value);
+    const why = reason ? `, reason ${reason}` : '';
+    return this.tell('close', code ? `The server answered with a close frame: ${code}${why}.` : 'The server answered with a close frame.');
+  }
+
+  /** @param {any} explained */
+  updated(explained) {
+    const own = explained.frames && find(explained.frames[0].tree, 'own');
+    const direction = own && find(own, 'direction');
+    if (direction?.raw !== this.direction) return false;
+    this.direction = null;
+    return this.tell('fine', `The next update of your player says: direction ${direction.value}. It walks there until you press or release a key.`);
+  }
+
+  /** @param {string} rule that ended the connection */
+  ended(rule) {
+    if (!this.isActive || this.isOver || this.client === null) return;
+    this.isOver = true;
+    this.tell('over', `The connection ended: ${rule}.`);
+  }
+
+  /** @param {number} id of one's own client, when the game plays again */
+  back(id) {
+    if (!this.isActive || !this.isOver || id === this.client) return;
+    this.client = id;
+    this.tell('back', `Your game has connected again, as client ${id}. Press a key to see its next frame.`);
+  }
+
+  /** @param {Line['kind']} kind @param {string} text @returns {true} */
+  tell(kind, text) {
+    this.lines.push({ kind, text });
+    return true;
+  }
+}
+
+/** What a line of the explainer says behind the header. @param {string} line */
+const after = (line) => line.slice(line.indexOf(': ') + 2);
