@@ -329,7 +329,6 @@ groups=(
     'works fuzz line each fuzz target goes on from its corpus for a moment'
     'works lesson node after docs/your-first-rule.md the page and the world build and pass'
     'works wireshark line tshark shows every packet of all captures, and agrees with explain'
-    'works attack marks players beside many who attack at once, and what is left of it afterwards'
     'waits debug cargo every test of the workspace, unoptimised'
     'waits release one the optimised program builds'
     'waits pressure marks players beside clients that misbehave'
@@ -337,6 +336,7 @@ groups=(
     'waits inspector line one page plays, another watches its frames'
     'waits proxy line nginx and HAProxy before the server, plain and with TLS'
     'waits captures marks a capture of two hundred players holds every message'
+    'waits attack marks players beside many who attack at once, and what is left of it afterwards'
     'waits autobahn line the Autobahn test suite, with the WebSocket layer as server and as client'
 )
 

@@ -142,8 +142,8 @@ const MACHINE: [&[&str]; 11] = [
     &["tracing"],
 ];
 
-/// The layers that decode packets to the server: the one way from a client's bytes to commands, and the explainer.
-const DECODERS: [&str; 3] = ["packet", "peer", "explain"];
+/// The layers that decode packets to the server: the one way from a client's bytes to commands, and what explains.
+const DECODERS: [&str; 4] = ["packet", "peer", "explain", "inspector"];
 
 /// Places outside [`DECODERS`] that decode packets to the server.
 pub fn decoders(file: &File) -> Vec<Breach> {
@@ -161,7 +161,13 @@ pub fn decoders(file: &File) -> Vec<Breach> {
     };
     let found = (0..tokens.len()).filter(|at| decodes(at) && !is_test(at));
     found
-        .map(|at| Breach::new(file, tokens[at].line, "only peer and explain decode packets to the server"))
+        .map(|at| {
+            Breach::new(
+                file,
+                tokens[at].line,
+                "only peer, explain and inspector decode packets to the server",
+            )
+        })
         .collect()
 }
 

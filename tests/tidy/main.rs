@@ -158,7 +158,7 @@ fn only_the_outer_layers_touch_the_machine() {
 }
 
 #[test]
-fn only_peer_and_explain_decode_packets_to_the_server() {
+fn only_peer_explain_and_inspector_decode_packets_to_the_server() {
     keep(layers::decoders);
     let decode =
         "fn f() {\n    dialect.decode(Direction::ToServer, bytes);\n    ClientPacket::from_decoded(&a);\n}\n";
