@@ -15,13 +15,15 @@
 //! Input goes down the left side, the world ticks at the bottom, and output goes up the right side.
 //! The decoder and the encoder of a layer are in the same file, except for typed packets: the
 //! server decodes those of clients and encodes its own, and [`client`] does the reverse. Everything
-//! except [`net`], [`client`], [`testkit`] and [`cli`] is pure: bytes in, values out; no socket, no
-//! clock, no thread, no file. The library builds for WebAssembly without [`net`], [`testkit`],
-//! [`cli`], the sockets of [`client`], and [`simulate`], which uses [`testkit`].
+//! except [`platform`], [`net`], [`client`], [`testkit`] and [`cli`] is pure: bytes in, values out;
+//! no socket, no clock, no thread, no file. The library builds for WebAssembly without
+//! [`platform`], [`net`], [`testkit`], [`cli`], the sockets of [`client`], and [`simulate`], which
+//! uses [`testkit`].
 //!
 //! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`visible`], [`ws`],
 //! [`packet`], [`session`], [`peer`], [`world`], [`feed`], [`room`], [`host`], [`explain`],
-//! [`capture`], [`inspector`], [`replay`], [`client`], [`embedded`], [`testkit`], [`simulate`], [`net`].
+//! [`capture`], [`inspector`], [`platform`], [`replay`], [`client`], [`embedded`], [`testkit`], [`simulate`],
+//! [`net`].
 
 pub mod limits;
 
@@ -52,6 +54,9 @@ pub mod explain;
 pub mod capture;
 
 pub mod inspector;
+
+#[cfg(not(target_family = "wasm"))]
+pub mod platform;
 
 pub mod replay;
 

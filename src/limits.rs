@@ -359,6 +359,11 @@ pub const CLIENT_SILENCE: Duration = Duration::from_secs(60);
 /// asks the server to end it first. Beyond: the client ends it.
 pub const CLIENT_END_TIME: Duration = Duration::from_secs(5);
 
+/// How often `platform/plain.rs` looks at sockets that it cannot wait for: 200 calls a second each.
+pub const PLAIN_LOOK: Duration = Duration::from_millis(5);
+/// How often its reads without a timeout look up: a shutdown by another thread may not wake them.
+pub const PLAIN_READ: Duration = Duration::from_secs(1);
+
 // ---- cli: the terminal ----------------------------------------------------------------------
 
 /// How often the console checks whether the program is in the terminal's foreground: a background

@@ -12,6 +12,7 @@ use super::codes;
 use super::output::{Failure, print};
 use crate::client::{dial, url::Url};
 use crate::packet::{Codes, Dialect};
+use crate::platform;
 use crate::testkit::attack::{self, Attack};
 use crate::testkit::crowd::{self, Manner, Plan};
 use crate::testkit::hostile::{self, Endings, Kind};
@@ -94,7 +95,10 @@ pub fn run(args: &BotsArgs) -> Result<(), Failure> {
     let dialects = dialects(args)?;
     let to = dial::resolve(&args.url).map_err(|error| format!("{}: {error}", args.url))?;
     let local = || LOCAL_SOURCE.parse().expect("a pattern");
-    let source = args.source.clone().or_else(|| (to.is_ipv4() && to.ip().is_loopback()).then(local));
+    let source = args
+        .source
+        .clone()
+        .or_else(|| (platform::CHOOSES_SOURCE && to.is_ipv4() && to.ip().is_loopback()).then(local));
     let time = Duration::from_secs(args.seconds.into());
     if (args.hostile.is_some() || args.attack.is_some()) && args.url.target != "/" {
         // Misbehaving clients speak the native dialect.

@@ -27,6 +27,8 @@ use clap::{Parser, Subcommand};
 use output::{Failure, keep_failure, tell_error, written};
 pub use serve::ServeArgs;
 
+use crate::platform;
+
 /// A multiplayer game server whose every byte you can inspect.
 ///
 /// Without a command it runs the server: open the printed URL in two browser tabs, walk and chat.
@@ -69,6 +71,7 @@ enum Command {
 
 /// Runs the requested command.
 pub fn run() -> ExitCode {
+    platform::prepare_terminal();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(answer) => return refuse_or_help(&answer),

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::output::{Failure, print};
+use crate::platform;
 use crate::simulate::{self, Counts, Plan};
 
 /// Options of `simulate`.
@@ -33,7 +34,7 @@ pub struct SimulateArgs {
 
 /// Runs the seeds; the first broken invariant ends the run, and is a failure.
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
-    let (began, cpu_before, mut all) = (Instant::now(), cpu_time(), Counts::default());
+    let (began, cpu_before, mut all) = (Instant::now(), platform::thread_cpu_time(), Counts::default());
     let time = Duration::from_secs(60) * args.minutes;
     let (peers, rooms) = (args.peers as usize, args.rooms as usize);
     for seed in args.seed..args.seed.saturating_add(args.seeds) {
@@ -46,16 +47,10 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         all.merge(&counts);
     }
     // Without the kernel's figure the time that has passed is the best there is: the program has one thread.
-    let cpu = cpu_time().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
+    let cpu = platform::thread_cpu_time().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
     let cpu = cpu.unwrap_or_else(|| began.elapsed());
     print(&if args.json { json(args, &all, cpu) } else { text(args, &all, cpu) });
     Ok(())
-}
-
-/// The CPU time of this thread so far, as Linux counts it.
-fn cpu_time() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
 /// Player-hours, CPU seconds, player-hours per CPU-hour.

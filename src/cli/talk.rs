@@ -10,20 +10,18 @@ use std::io::{self, ErrorKind, IsTerminal};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use rustix::event::{PollFd, PollFlags};
 
 use super::codes;
 use super::color::Color;
 use super::output::{Failure, print};
 use super::terminal::Lines;
-use crate::client::dial;
 use crate::client::talk::input::{self, Input, Speech};
 use crate::client::talk::live::Live;
 use crate::client::url::Url;
 use crate::explain::paint::Paint;
 use crate::limits;
-use crate::net::platform;
 use crate::packet::{Dialect, Direction, Row, grammar};
+use crate::platform::{self, StandardInput};
 use crate::ws::frame::Opcode;
 use crate::ws::{CloseCode, Side};
 
@@ -80,6 +78,7 @@ pub fn run(args: &TalkArgs) -> Result<(), Failure> {
         args,
         paint: args.color.paint(),
         is_terminal: io::stdin().is_terminal(),
+        input: StandardInput::open().map_err(failure)?,
         is_prompted: false,
         lines: Lines::within(limits::TALK_LINE_BYTES),
         typed: VecDeque::new(),
@@ -120,6 +119,7 @@ struct Talk<'a, 'c> {
     args: &'a TalkArgs,
     paint: Paint,
     is_terminal: bool,
+    input: StandardInput,
     /// Whether the prompt is on the screen, with nothing known after it.
     is_prompted: bool,
     lines: Lines,
@@ -236,24 +236,10 @@ impl Talk<'_, '_> {
     /// Waits for the server, and for a line if one is wanted, until the deadline.
     fn wait(&mut self, deadline: Option<Instant>, wants_line: bool) -> Result<(), Failure> {
         let time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let stdin = io::stdin();
-        let (is_spoken, is_typed) = {
-            let mut waited = Vec::new();
-            if !self.live.is_over() {
-                waited.push(PollFd::new(self.live.socket(), PollFlags::IN));
-            }
-            if wants_line {
-                waited.push(PollFd::new(&stdin, PollFlags::IN));
-            }
-            match dial::wait(&mut waited, time.unwrap_or(limits::TALK_LOOK)) {
-                Ok(()) => {}
-                Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(()),
-                Err(error) => return Err(error.to_string()),
-            }
-            let is_ready = |at: Option<usize>| at.is_some_and(|at| !waited[at].revents().is_empty());
-            let last = waited.len().checked_sub(1);
-            (is_ready(Some(0).filter(|_| !self.live.is_over())), is_ready(last.filter(|_| wants_line)))
-        };
+        let socket = Some(self.live.socket()).filter(|_| !self.live.is_over());
+        let input = Some(&mut self.input).filter(|_| wants_line);
+        let waited = platform::poll_with_input(socket, input, time.unwrap_or(limits::TALK_LOOK));
+        let (is_spoken, is_typed) = waited.map_err(failure)?;
         if is_spoken {
             self.live.read().map_err(failure)?;
         }
@@ -262,7 +248,7 @@ impl Talk<'_, '_> {
 
     fn read_lines(&mut self) -> Result<(), Failure> {
         let mut buffer = [0; limits::READ_BYTES];
-        let count = match platform::read(&io::stdin(), &mut buffer) {
+        let count = match self.input.read(&mut buffer) {
             Ok(count) => count,
             Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {
                 return Ok(());

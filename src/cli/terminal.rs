@@ -6,13 +6,14 @@
 //! [`limits::OPERATOR_LINE_BYTES`] of a line are kept, and the console does not read the terminal
 //! while another program is in its foreground.
 
-use std::io::{self, ErrorKind, IsTerminal, Stdin};
+use std::io::{self, ErrorKind, IsTerminal};
 use std::thread;
 
 use super::output::Failure;
 use crate::limits;
+use crate::net::Console;
 use crate::net::console::Source;
-use crate::net::{Console, platform};
+use crate::platform::{self, StandardInput};
 
 /// The operator's prompt on a terminal.
 const PROMPT: &str = "> ";
@@ -28,15 +29,15 @@ pub fn start(console: Console, print: fn(&str)) -> Result<(), Failure> {
 }
 
 fn run(console: &Console, print: fn(&str)) {
-    let stdin = io::stdin();
-    let is_terminal = stdin.is_terminal();
+    let is_terminal = io::stdin().is_terminal();
+    let Ok(mut input) = StandardInput::open() else { return };
     let (mut lines, mut buffer) = (Lines::default(), [0; limits::OPERATOR_LINE_BYTES]);
     if is_terminal {
         print("type help for a list of commands\n");
         print(PROMPT);
     }
     loop {
-        let count = match read(&stdin, is_terminal, &mut buffer) {
+        let count = match read(&mut input, is_terminal, &mut buffer) {
             Ok(count) => count,
             Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => continue,
             Err(_) => return,
@@ -61,13 +62,13 @@ fn run(console: &Console, print: fn(&str)) {
 
 /// Waits for bytes; 0 is the end. The terminal is read only in the foreground: a shell stops a
 /// program that reads in the background.
-fn read(stdin: &Stdin, is_terminal: bool, buffer: &mut [u8]) -> io::Result<usize> {
-    while !platform::is_readable(stdin, limits::TERMINAL_LOOK)? || is_terminal && !platform::is_in_front() {
+fn read(input: &mut StandardInput, is_terminal: bool, buffer: &mut [u8]) -> io::Result<usize> {
+    while !input.wait(limits::TERMINAL_LOOK)? || is_terminal && !platform::is_in_front() {
         if is_terminal && !platform::is_in_front() {
             thread::sleep(limits::TERMINAL_LOOK);
         }
     }
-    platform::read(stdin, buffer)
+    input.read(buffer)
 }
 
 /// Splits bytes into lines.

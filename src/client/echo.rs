@@ -112,7 +112,10 @@ fn read_on(
     lost: io::Error,
     heard: &mut impl FnMut(&Event<'_>),
 ) -> io::Result<()> {
-    if !matches!(lost.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) {
+    if !matches!(
+        lost.kind(),
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
+    ) {
         return Err(lost);
     }
     let (mut is_closed, mut unsent) = (false, Vec::new());

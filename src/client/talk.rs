@@ -14,14 +14,13 @@ use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags};
-
 use super::dial;
 use super::heard::Heard;
 use super::link::{Event, Link};
 use super::url::Url;
 use crate::limits;
 use crate::packet::{ClientPacket, Dialect, Direction};
+use crate::platform::Watched;
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -85,7 +84,7 @@ impl Talk {
             match self.stream.write(bytes) {
                 Ok(count) => bytes = &bytes[count..],
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    dial::wait(&mut [PollFd::new(&self.stream, PollFlags::OUT)], limits::DIAL_TIME)?;
+                    dial::wait(Watched::writing(&self.stream), limits::DIAL_TIME)?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -171,7 +170,12 @@ impl Talk {
         self.link.drain_output(&mut bytes);
         match self.send_bytes(&bytes) {
             // A write after the end: the server's earlier bytes matter.
-            Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
+                ) =>
+            {
                 Ok(())
             }
             sent => sent,
@@ -181,7 +185,7 @@ impl Talk {
     /// Reads once, until a deadline.
     fn read(&mut self, deadline: Instant) -> io::Result<()> {
         let left = deadline.saturating_duration_since(Instant::now());
-        dial::wait(&mut [PollFd::new(&self.stream, PollFlags::IN)], left)?;
+        dial::wait(Watched::reading(&self.stream), left)?;
         let mut buffer = [0; 16 * 1024];
         match self.stream.read(&mut buffer) {
             Ok(0) => self.link.receive_eof(),

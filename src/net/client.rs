@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
 
-use super::platform;
 use super::tap::{Tap, Who};
 use crate::host::client::Line;
+use crate::platform;
 
 /// A client of the server.
 pub type Client = crate::host::client::Client<Socket>;

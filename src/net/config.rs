@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use super::console::token::Token;
 use super::forwarded::Network;
-use super::platform;
 use super::recorder::Rotation;
 use crate::feed::Rates;
 use crate::limits;
 use crate::packet::Codes;
+use crate::platform;
 use crate::room::{Options, Room};
 use crate::world::{Identity, TickHz, World, rules};
 

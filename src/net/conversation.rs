@@ -4,7 +4,7 @@
 //! handled by its fan-out worker, which shuts down the socket.
 
 use std::cell::Cell;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::net::Shutdown;
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ use crate::host::conversation::{self, Asked};
 use crate::limits;
 use crate::peer::Ending;
 use crate::peer::receiver::{At, Books, Piece};
+use crate::platform;
 use crate::session::Breach;
 use crate::world::PlayerId;
 
@@ -111,7 +112,7 @@ fn log_ending(host: &Host, client: &Client, ending: &Ending) {
 /// Reads until one side ends it; returns why.
 fn talk(noted: Noted<'_>, rest: &[u8]) -> Ending {
     let Noted { host, client } = noted;
-    let (mut stream, mut buffer) = (&*client.line.stream, [0; limits::READ_BYTES]);
+    let (stream, mut buffer) = (&*client.line.stream, [0; limits::READ_BYTES]);
     let hear = |bytes: &[u8]| {
         host.metrics.bytes_in.inc_by(bytes.len() as u64);
         let mut asked = noted.asked();
@@ -121,7 +122,7 @@ fn talk(noted: Noted<'_>, rest: &[u8]) -> Ending {
     let mut heard = stream.set_read_timeout(None).map_err(|_| Ending::PeerLost);
     heard = heard.and_then(|()| hear(rest));
     while heard.is_ok() {
-        heard = match stream.read(&mut buffer) {
+        heard = match platform::read(stream, &mut buffer) {
             Ok(0) => Err(Ending::PeerLost),
             Ok(count) => hear(&buffer[..count]),
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),

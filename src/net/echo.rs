@@ -27,7 +27,6 @@ use std::time::{Duration, Instant};
 
 use tracing::{debug, info, warn};
 
-use super::platform::{self, Ceilings};
 use super::registry::Registry;
 use super::stream::{drain, read, write_all};
 use crate::host::admission::{Admission, Admitted, Caps, Permit, Place};
@@ -36,6 +35,7 @@ use crate::household::Household;
 use crate::limits;
 use crate::peer::Life;
 use crate::peer::life::Due;
+use crate::platform;
 use crate::ws::http::HeadReader;
 use crate::ws::{CloseCode, Conn, Event, Limits, Role, upgrade};
 
@@ -65,7 +65,7 @@ impl EchoServer {
     /// The machine supports too few connections, the address cannot be bound, or a thread cannot be
     /// started.
     pub fn start(bind: SocketAddr, message_bytes: usize) -> io::Result<EchoServer> {
-        let connections = Ceilings::read().enough()?;
+        let connections = platform::ceilings().enough()?;
         let listener = Arc::new(TcpListener::bind(bind)?);
         platform::widen_backlog(&listener)?;
         let address = listener.local_addr()?;

@@ -14,12 +14,12 @@ use super::connection;
 use super::forwarded;
 use super::host::Host;
 use super::metrics::Metrics;
-use super::platform;
 use crate::host::admission::{Admitted, RefusedBy};
 use crate::host::budgets::Spending;
 use crate::host::refused::Refused;
 use crate::household::Household;
 use crate::limits;
+use crate::platform;
 
 /// The listener's loop, until its socket is shut down.
 pub fn run(host: &Arc<Host>, listener: &TcpListener) {

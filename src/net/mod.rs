@@ -28,7 +28,6 @@ pub mod host;
 pub mod listener;
 pub mod metrics;
 pub mod pages;
-pub mod platform;
 pub mod recorder;
 pub mod registry;
 pub mod room_thread;

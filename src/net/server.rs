@@ -10,7 +10,6 @@ use std::time::Instant;
 use super::config::Config;
 use super::console::Console;
 use super::host::{Bell, Host, Stage};
-use super::platform::{self, Ceilings};
 use super::recorder::Target;
 use super::tap::Tap;
 use super::{fan_out, listener, room_thread};
@@ -18,6 +17,7 @@ use crate::host::admission::{Admission, Caps};
 use crate::limits;
 use crate::packet::endpoint::is_room_name;
 use crate::peer::Ending;
+use crate::platform::{self, Ceilings};
 use crate::room::{Core, handle};
 use crate::session::Breach;
 use crate::world::World;
@@ -69,7 +69,7 @@ impl Server {
             let rule = "the first room must have no name; the others need distinct names of a-z, 0-9 and -";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
         }
-        let ceilings = Ceilings::read();
+        let ceilings = platform::ceilings();
         let connections = ceilings.enough()?;
         let listener = Arc::new(TcpListener::bind(config.bind)?);
         platform::widen_backlog(&listener)?;

@@ -1,10 +1,11 @@
 //! Blocking calls on a socket with absolute deadlines, for connections that have no worker.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use crate::limits;
+use crate::platform;
 
 /// Writes everything by an absolute deadline, blocking: for connections that have no worker yet.
 pub fn write_all(stream: &TcpStream, mut bytes: &[u8], time: Duration) -> std::io::Result<()> {
@@ -45,7 +46,7 @@ pub fn read(stream: &TcpStream, buffer: &mut [u8], time: Duration) -> std::io::R
     }
     stream.set_read_timeout(Some(time))?;
     loop {
-        match (&mut &*stream).read(buffer) {
+        match platform::read(stream, buffer) {
             Ok(count) => return Ok(Some(count)),
             Err(error) if is_timeout(&error) => return Ok(None),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

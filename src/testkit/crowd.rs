@@ -1,4 +1,4 @@
-//! Many bots on few threads: one `epoll` per thread over sockets that do not block.
+//! Many bots on few threads: one [`Poller`] per thread over sockets that do not block.
 //!
 //! ```text
 //!   dial, a few at a time ─► all connected (or timed out) ─► settle ─► measure ─► say goodbye
@@ -11,15 +11,10 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use rustix::buffer::spare_capacity;
-use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
-use rustix::io::Errno;
 
 use super::checked::{self, CheckingBot};
 use super::source::Source;
@@ -31,6 +26,7 @@ use crate::client::play::{Meeting, Player};
 use crate::client::policy::{Policy, Still, Wanderer};
 use crate::client::url::Url;
 use crate::packet::Dialect;
+use crate::platform::Poller;
 
 /// Bots per thread.
 const BOTS_PER_THREAD: usize = 500;
@@ -113,7 +109,7 @@ struct Shared<'a> {
 /// Runs a crowd to its end; returns a report for each dialect, in their order.
 ///
 /// # Errors
-/// There is no dialect, the host has no address, or the kernel cannot create an `epoll`. Failures
+/// There is no dialect, the host has no address, or the system cannot create a [`Poller`]. Failures
 /// of single bots are in the reports.
 pub fn run(plan: &Plan) -> io::Result<Vec<Report>> {
     if plan.dialects.is_empty() {
@@ -161,7 +157,7 @@ struct Member {
     /// The index of its dialect in the plan.
     dialect: usize,
     /// `None` once it is over.
-    stream: Option<TcpStream>,
+    stream: Option<Arc<TcpStream>>,
     unsent: Vec<u8>,
     is_ready: bool,
     /// Whether it is counted as over.
@@ -171,7 +167,7 @@ struct Member {
 /// The bots of one thread.
 struct Pen<'a> {
     shared: &'a Shared<'a>,
-    epoll: OwnedFd,
+    poller: Poller,
     /// Bots that have not connected yet, the next one last.
     coming: Vec<usize>,
     members: Vec<Member>,
@@ -184,7 +180,7 @@ impl<'a> Pen<'a> {
         indexes.reverse();
         Ok(Pen {
             shared,
-            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            poller: Poller::new()?,
             coming: indexes,
             members: Vec::new(),
             acted: Duration::ZERO,
@@ -280,8 +276,8 @@ impl<'a> Pen<'a> {
         let mut member = Member { bot, dialect: number, stream, unsent, is_ready: false, is_over: false };
         match dial::dial(*to, plan.source.as_ref().map(|source| source.address(index))) {
             Ok(stream) => {
-                let data = EventData::new_u64(self.members.len() as u64);
-                epoll::add(&self.epoll, &stream, data, EventFlags::IN | EventFlags::RDHUP)?;
+                let stream = Arc::new(stream);
+                self.poller.add(&stream, self.members.len())?;
                 member.stream = Some(stream);
                 member.flush(self.shared);
             }
@@ -293,14 +289,8 @@ impl<'a> Pen<'a> {
 
     /// Waits for bytes, at most for this long, and passes them to their bots.
     fn hear(&mut self, wait: Duration) -> io::Result<()> {
-        let mut events = Vec::with_capacity(256);
-        match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&dial::timespec(wait))) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        for event in events {
-            let member = &mut self.members[event.data.u64() as usize];
-            member.read(&mut self.buffer, self.shared);
+        for number in self.poller.wait(wait)? {
+            self.members[number].read(&mut self.buffer, self.shared);
         }
         Ok(())
     }
@@ -320,7 +310,7 @@ impl<'a> Pen<'a> {
 
 impl Member {
     fn read(&mut self, buffer: &mut [u8], shared: &Shared<'_>) {
-        let Some(mut stream) = self.stream.as_ref() else { return };
+        let Some(mut stream) = self.stream.as_deref() else { return };
         match stream.read(buffer) {
             Ok(0) => self.end(None, shared),
             Ok(count) => {
@@ -336,7 +326,7 @@ impl Member {
     /// bot's stage.
     fn flush(&mut self, shared: &Shared<'_>) {
         self.bot.drain_output(&mut self.unsent);
-        if let Some(mut stream) = self.stream.as_ref().filter(|_| !self.unsent.is_empty()) {
+        if let Some(mut stream) = self.stream.as_deref().filter(|_| !self.unsent.is_empty()) {
             match stream.write(&self.unsent) {
                 Ok(count) => drop(self.unsent.drain(..count)),
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}

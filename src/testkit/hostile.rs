@@ -12,8 +12,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags};
-
 use super::source::Source;
 use crate::client::dial;
 use crate::client::dice::Dice;
@@ -22,6 +20,7 @@ use crate::client::talk::Talk;
 use crate::client::url::Url;
 use crate::packet::client_packet::Mode;
 use crate::packet::{ClientPacket, Codes, Dialect};
+use crate::platform::{self, Watched};
 use crate::session::NATIVE_VERSION;
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::http::ResponseReader;
@@ -220,12 +219,10 @@ fn round(
         if is_open && unsent.is_empty() {
             unsent.extend_from_slice(&block);
         }
-        let mut flags = PollFlags::IN;
-        flags.set(PollFlags::OUT, !unsent.is_empty());
         let left = deadline.saturating_duration_since(Instant::now());
-        match dial::wait(&mut [PollFd::new(stream, flags)], left) {
+        match dial::wait(Watched { stream, reads: true, writes: !unsent.is_empty() }, left) {
             Err(error) if error.kind() == ErrorKind::TimedOut => break,
-            waited => waited?,
+            waited => drop(waited?),
         }
         if let Err(error) = read(stream, &mut link) {
             return Ok(error.kind().to_string());
@@ -309,12 +306,8 @@ pub fn idle(count: usize, url: &Url, source: &Source, time: Duration) -> io::Res
     }
     let (mut endings, deadline) = (Endings::default(), Instant::now() + time);
     while !waiting.is_empty() && Instant::now() < deadline {
-        let mut sockets: Vec<_> =
-            waiting.iter().map(|(stream, ..)| PollFd::new(stream, PollFlags::IN)).collect();
-        let waited = dial::wait(&mut sockets, deadline.saturating_duration_since(Instant::now()));
-        if waited.is_err() {
-            break;
-        }
+        let sockets: Vec<_> = waiting.iter().map(|(stream, ..)| Watched::reading(stream)).collect();
+        platform::poll(&sockets, deadline.saturating_duration_since(Instant::now()))?;
         waiting.retain_mut(|(stream, reader, started)| match answer(stream, reader) {
             Some(ending) => {
                 endings.add(ending, started.elapsed());

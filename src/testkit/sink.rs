@@ -9,6 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 use crate::client::link::SUBPROTOCOL;
+use crate::platform;
 use crate::ws::http::HeadReader;
 use crate::ws::upgrade;
 
@@ -27,7 +28,7 @@ pub fn bind(to: SocketAddr) -> io::Result<TcpListener> {
     }
     let listener = TcpListener::bind(to)?;
     // The 128 of `std` would delay an attacker that the server does not delay.
-    rustix::net::listen(&listener, crate::limits::LISTEN_BACKLOG)?;
+    platform::widen_backlog(&listener)?;
     Ok(listener)
 }
 

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use tickwire::limits;
-use tickwire::net::platform;
+use tickwire::platform;
 use tickwire::ws::frame;
 use tickwire::ws::http::HeadReader;
 use tickwire::ws::upgrade;

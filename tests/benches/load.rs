@@ -23,13 +23,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use rustix::buffer::spare_capacity;
-use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use tickwire::client::dial;
 use tickwire::client::link::{Event, Link};
 use tickwire::client::url::Url;
 use tickwire::packet::client_packet::Mode;
 use tickwire::packet::{ClientPacket, Codes, Dialect};
+use tickwire::platform::Poller;
 use tickwire::testkit::source::Source;
 
 /// Between two arrivals of one update, when a send came in two pieces.
@@ -76,7 +75,8 @@ struct Cost {
 
 struct Client {
     link: Link,
-    stream: TcpStream,
+    /// `None` once it is lost.
+    stream: Option<Arc<TcpStream>>,
     is_open: bool,
     plays: bool,
     arrived: Option<Instant>,
@@ -88,7 +88,7 @@ struct Load {
     dialect: Arc<Dialect>,
     to: SocketAddr,
     clients: Vec<Client>,
-    epoll: std::os::fd::OwnedFd,
+    poller: Poller,
     buffer: Vec<u8>,
     gaps_us: Vec<u32>,
     bytes: u64,
@@ -105,7 +105,7 @@ fn main() -> std::io::Result<()> {
         dialect,
         to,
         clients: Vec::new(),
-        epoll: epoll::create(CreateFlags::CLOEXEC)?,
+        poller: Poller::new()?,
         buffer: vec![0; 64 * 1024],
         gaps_us: Vec::new(),
         bytes: 0,
@@ -127,9 +127,10 @@ impl Load {
         let source: Source = "127.0.x.y".parse().expect("a pattern");
         let url = self.options.url.clone().for_dialect(self.dialect.name());
         for index in 0..self.options.clients as usize {
-            let stream = dial::dial(self.to, Some(source.address(index)))?;
+            let stream = Arc::new(dial::dial(self.to, Some(source.address(index)))?);
             let link = Link::new(&url.authority(), &url.target, self.is_native(), dial::keys());
-            epoll::add(&self.epoll, &stream, EventData::new_u64(index as u64), EventFlags::IN)?;
+            self.poller.add(&stream, index)?;
+            let stream = Some(stream);
             let plays = index >= self.options.spectators as usize;
             self.clients.push(Client { link, stream, is_open: false, plays, arrived: None, sequence: 0 });
             self.clients[index].flush();
@@ -181,28 +182,24 @@ impl Load {
     }
 
     fn hear(&mut self, wait: Duration) -> std::io::Result<()> {
-        let mut events = Vec::with_capacity(1024);
-        match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&dial::timespec(wait))) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+        let ready = self.poller.wait(wait)?;
         let now = Instant::now();
-        for event in events {
-            self.read(event.data.u64() as usize, now)?;
-        }
+        ready.into_iter().for_each(|index| self.read(index, now));
         Ok(())
     }
 
-    fn read(&mut self, index: usize, now: Instant) -> std::io::Result<()> {
+    fn read(&mut self, index: usize, now: Instant) {
         let client = &mut self.clients[index];
-        let count = match client.stream.read(&mut self.buffer) {
+        let Some(mut stream) = client.stream.as_deref() else { return };
+        let count = match stream.read(&mut self.buffer) {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                return Ok(());
+                return;
             }
             Ok(count @ 1..) => count,
             _ => {
                 self.lost += 1;
-                return Ok(epoll::delete(&self.epoll, &client.stream)?);
+                client.stream = None;
+                return;
             }
         };
         self.bytes += count as u64;
@@ -224,7 +221,6 @@ impl Load {
             }
         }
         client.flush();
-        Ok(())
     }
 
     fn cost(&self) -> Cost {
@@ -258,8 +254,9 @@ impl Client {
     fn flush(&mut self) {
         let mut bytes = Vec::new();
         self.link.drain_output(&mut bytes);
-        if !bytes.is_empty() && self.stream.write(&bytes).ok() != Some(bytes.len()) {
-            let _ = self.stream.shutdown(std::net::Shutdown::Both);
+        let Some(mut stream) = self.stream.as_deref() else { return };
+        if !bytes.is_empty() && stream.write(&bytes).ok() != Some(bytes.len()) {
+            let _ = stream.shutdown(std::net::Shutdown::Both);
         }
     }
 }

@@ -6,14 +6,19 @@ mod bots_agree;
 mod bots_play;
 mod bots_walk;
 mod budgets;
+#[cfg(target_os = "linux")]
 mod capture;
 mod clients;
 mod clock;
+#[cfg(target_os = "linux")]
 mod command;
+#[cfg(target_os = "linux")]
 mod console;
 mod conversations;
+#[cfg(target_os = "linux")]
 mod echo;
 mod hostile_clients;
+#[cfg(target_os = "linux")]
 mod last_words;
 #[path = "../support/program.rs"]
 mod program;
@@ -21,6 +26,7 @@ mod proxied;
 #[path = "../support/raw.rs"]
 mod raw;
 mod replay;
+#[cfg(target_os = "linux")]
 mod resources;
 mod rooms;
 mod rows_answers;

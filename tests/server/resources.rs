@@ -14,9 +14,9 @@ use crate::raw::Raw;
 use crate::support::{PATIENCE, Peer, server};
 use tickwire::client::dial;
 use tickwire::limits;
-use tickwire::net::platform::Ceilings;
 use tickwire::packet::client_packet::Mode;
 use tickwire::packet::{ClientPacket, Codes, Direction};
+use tickwire::platform::Ceilings;
 use tickwire::ws::frame::{self, Opcode};
 
 const UPGRADE: &str = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\

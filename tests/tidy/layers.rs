@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-const LAYERS: [(&str, &[&str]); 24] = [
+const LAYERS: [(&str, &[&str]); 25] = [
     ("limits", &[]),
     ("sync", &[]),
     ("household", &[]),
@@ -23,8 +23,9 @@ const LAYERS: [(&str, &[&str]); 24] = [
     ("capture", &["world", "limits"]),
     ("explain", &["ws", "packet", "capture", "visible", "limits"]),
     ("inspector", &["explain", "capture", "ws", "packet", "limits"]),
+    ("platform", &["limits"]),
     ("replay", &["capture", "ws", "packet", "world", "session", "peer", "limits"]),
-    ("client", &["ws", "packet", "world", "session", "feed", "explain", "capture", "limits"]),
+    ("client", &["ws", "packet", "world", "session", "feed", "explain", "capture", "platform", "limits"]),
     (
         "embedded",
         &[
@@ -43,7 +44,7 @@ const LAYERS: [(&str, &[&str]); 24] = [
         ],
     ),
     ("tab", &["embedded", "client", "inspector", "host", "limits"]),
-    ("testkit", &["client", "ws", "packet", "world", "session", "limits"]),
+    ("testkit", &["client", "ws", "packet", "world", "session", "platform", "limits"]),
     (
         "simulate",
         &[
@@ -75,6 +76,7 @@ const LAYERS: [(&str, &[&str]); 24] = [
             "host",
             "capture",
             "inspector",
+            "platform",
             "household",
             "sync",
             "limits",
@@ -99,6 +101,7 @@ const LAYERS: [(&str, &[&str]); 24] = [
             "client",
             "testkit",
             "simulate",
+            "platform",
             "net",
             "household",
             "sync",
@@ -109,7 +112,7 @@ const LAYERS: [(&str, &[&str]); 24] = [
 ];
 
 /// The layers that may touch the machine.
-const IMPURE: [&str; 4] = ["net", "client", "testkit", "cli"];
+const IMPURE: [&str; 5] = ["platform", "net", "client", "testkit", "cli"];
 
 /// Files and folders of those layers that are pure nevertheless: a client or a checking bot runs without a socket and without a clock.
 const PURE: [&str; 12] = [
@@ -141,6 +144,10 @@ const MACHINE: [&[&str]; 11] = [
     &["ctrlc"],
     &["tracing"],
 ];
+
+/// What depends on the operating system, and is only in `src/platform/`.
+const SYSTEM: [&[&str]; 6] =
+    [&["rustix"], &["libc"], &["std", ":", ":", "os"], &["target_os"], &["unix", ")"], &["windows", ")"]];
 
 /// The layers that decode packets to the server: the one way from a client's bytes to commands, and what explains.
 const DECODERS: [&str; 4] = ["packet", "peer", "explain", "inspector"];
@@ -205,6 +212,18 @@ pub fn imports(file: &File) -> Vec<Breach> {
         }
     }
     breaches
+}
+
+/// Code for one operating system outside the files that are for it.
+pub fn systems(file: &File) -> Vec<Breach> {
+    if layer(file).is_none_or(|layer| layer == "platform") || file.is_test() {
+        return Vec::new();
+    }
+    let tokens = rust::tokens(&file.text);
+    let is_system = |at: &usize| SYSTEM.iter().any(|words| rust::reads(&tokens, *at, words));
+    let found = (0..tokens.len()).filter(|at| tokens[*at].kind == Kind::Word && is_system(at));
+    let rule = "calls of one system belong to src/platform/, which has a form of them for every system";
+    found.map(|at| Breach::new(file, tokens[at].line, rule)).collect()
 }
 
 /// Uses of sockets, threads, files and clocks where only values belong.

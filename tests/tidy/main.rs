@@ -158,6 +158,16 @@ fn only_the_outer_layers_touch_the_machine() {
 }
 
 #[test]
+fn only_the_platform_depends_on_the_system() {
+    keep(layers::systems);
+    let linux = "use rustix::net::send;\n#[cfg(target_os = \"linux\")]\nuse std::os::fd::AsFd;\n";
+    finds(layers::systems, "src/net/a.rs", linux, &[1, 2, 3]);
+    finds(layers::systems, "src/platform/linux.rs", linux, &[]);
+    finds(layers::systems, "src/cli/a.rs", "fn f() {\n    g(cfg!(windows));\n}\n", &[2]);
+    finds(layers::systems, "src/cli/a.rs", "#[cfg(not(target_family = \"wasm\"))]\nmod a;\n", &[]);
+}
+
+#[test]
 fn only_peer_explain_and_inspector_decode_packets_to_the_server() {
     keep(layers::decoders);
     let decode =

@@ -14,14 +14,13 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
-use rustix::event::{PollFd, PollFlags};
-
 use crate::client::dial;
 use crate::client::link::SUBPROTOCOL;
 use crate::client::url::Url;
 use crate::explain::{Content, Conversation, Explanation};
 use crate::limits;
 use crate::packet::{Codes, Dialect, endpoint};
+use crate::platform::Watched;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::{Side, upgrade};
 
@@ -117,7 +116,7 @@ impl<'c> Live<'c> {
             match self.stream.write(bytes) {
                 Ok(count) => bytes = &bytes[count..],
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    dial::wait(&mut [PollFd::new(&self.stream, PollFlags::OUT)], limits::DIAL_TIME)?;
+                    dial::wait(Watched::writing(&self.stream), limits::DIAL_TIME)?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // The server's last bytes matter more.
@@ -182,5 +181,5 @@ fn answer(item: &Explanation<'_>) -> Option<(Opcode, Vec<u8>)> {
 }
 
 fn is_gone(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset)
+    matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
 }

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::net::platform;
+use crate::platform;
 use crate::room::Snapshot;
 
 /// Writes a snapshot, and returns the name of the file.

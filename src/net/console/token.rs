@@ -8,7 +8,7 @@ use std::fmt;
 use std::hint::black_box;
 
 use crate::limits;
-use crate::net::platform;
+use crate::platform;
 
 /// See the [module](self).
 #[derive(Clone, PartialEq, Eq)]

@@ -5,11 +5,10 @@
 use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::PathBuf;
 
 use crate::limits;
-use crate::net::platform;
+use crate::platform;
 
 /// The requested destination of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +49,7 @@ impl Output {
         let (first, sink): (_, Box<dyn Write + Send>) = match target {
             Target::Stdout => (None, Box::new(io::stdout())),
             Target::File(path) => match path.metadata() {
-                Ok(about) if about.file_type().is_fifo() => {
+                Ok(about) if platform::is_named_pipe(&about) => {
                     let rule = "opening a named pipe blocks until it has a reader; use --capture - >PIPE";
                     return Err(io::Error::new(ErrorKind::InvalidInput, rule));
                 }

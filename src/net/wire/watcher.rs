@@ -4,7 +4,7 @@
 //! at most [`limits::WIRE_WRITE_TIME`]; meanwhile the tap's bounded queue fills, and events that do
 //! not fit are counted.
 
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,6 +18,7 @@ use crate::net::conversation;
 use crate::net::host::Host;
 use crate::net::stream;
 use crate::net::tap::{self, Listener};
+use crate::platform;
 
 /// What one watcher's thread holds.
 struct Watcher<'a> {
@@ -82,7 +83,7 @@ impl Watcher<'_> {
     /// Reads the bytes that arrive within this time.
     fn read(&self, buffer: &mut [u8], left: Duration) -> io::Result<Option<usize>> {
         self.stream.set_read_timeout(Some(left.max(limits::WIRE_READ_TIME_LEAST)))?;
-        match (&mut &*self.stream).read(buffer) {
+        match platform::read(self.stream, buffer) {
             Ok(count) => Ok(Some(count)),
             Err(error) if stream::is_timeout(&error) || error.kind() == ErrorKind::Interrupted => Ok(None),
             Err(error) => Err(error),

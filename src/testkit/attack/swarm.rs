@@ -10,12 +10,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags};
-
 use super::{Attack, LINE, Manner, Pressure, Reads, victim};
 use crate::client::dial;
 use crate::client::link::Link;
 use crate::client::url::Url;
+use crate::platform::{self, Ready, Watched};
 use crate::testkit::hostile::{self, Told};
 use crate::testkit::source::Source;
 
@@ -201,13 +200,9 @@ impl<'a> Swarm<'a> {
     }
 
     /// Polls all attackers at once: a read for each would cost more than the attack.
-    fn happened(&self) -> Vec<PollFlags> {
-        let flags = PollFlags::IN | PollFlags::RDHUP;
-        let mut sockets: Vec<PollFd<'_>> =
-            self.peers.iter().map(|peer| PollFd::new(&peer.stream, flags)).collect();
-        // No ready socket is not an error here.
-        let _ = dial::wait(&mut sockets, Duration::ZERO);
-        sockets.iter().map(PollFd::revents).collect()
+    fn happened(&self) -> Vec<Ready> {
+        let sockets: Vec<_> = self.peers.iter().map(|peer| Watched::reading(&peer.stream)).collect();
+        platform::poll(&sockets, Duration::ZERO).unwrap_or_else(|_| vec![Ready::default(); sockets.len()])
     }
 
     /// Each attacker reads, and sends its next bytes.
@@ -231,12 +226,12 @@ impl<'a> Swarm<'a> {
 
 impl Peer {
     /// Reads and sends; returns how the connection ended, if it did.
-    fn turn(&mut self, now: Instant, happened: PollFlags, pressure: &mut Pressure) -> Option<String> {
-        if let Some(ending) = (!happened.is_empty()).then(|| self.hear(now)).flatten() {
+    fn turn(&mut self, now: Instant, happened: Ready, pressure: &mut Pressure) -> Option<String> {
+        if let Some(ending) = happened.is_any().then(|| self.hear(now)).flatten() {
             return Some(ending);
         }
         if let Some(stays) = self.manner.stays {
-            if happened.intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR) {
+            if happened.ended {
                 return Some(ENDED.to_owned());
             }
             if now.saturating_duration_since(self.since) >= stays {

@@ -1,0 +1,34 @@
+//! Calls of the operating system that `std` does not offer, behind one interface.
+//!
+//! `linux.rs` makes them, with `rustix`. `plain.rs` does without them, for macOS, Windows and any
+//! other system that has threads and sockets; each of its functions says what it lacks. No other
+//! file depends on the system, which `tests/tidy` checks. The functions take and return sockets,
+//! plain values and `io::Error`. They decide nothing about the protocol.
+//!
+//! A server built with `RUSTFLAGS="--cfg tickwire_plain"` uses `plain.rs` on Linux too, so that it
+//! can be tried there; its unit tests always run there.
+
+mod ceilings;
+mod sockets;
+
+#[cfg(all(target_os = "linux", not(tickwire_plain)))]
+mod linux;
+#[cfg(any(test, tickwire_plain, not(target_os = "linux")))]
+#[cfg_attr(test, allow(dead_code, reason = "what only the program uses has no test here"))]
+mod plain;
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(all(target_os = "linux", not(tickwire_plain)))]
+use linux as system;
+#[cfg(any(tickwire_plain, not(target_os = "linux")))]
+use plain as system;
+
+pub use ceilings::Ceilings;
+pub use sockets::{Ready, Watched};
+pub use system::{
+    CHOOSES_SOURCE, Poller, StandardInput, ceilings, connect, create_private, is_exhausted, is_in_front,
+    is_named_pipe, poll, poll_with_input, prepare, prepare_terminal, random, read, send_now, shut_listener,
+    thread_cpu_time, wait_until_gone, widen_backlog,
+};
