@@ -125,7 +125,8 @@ export class Commands {
   command(name, values) {
     const next = this.world.clock.commandTick(performance.now());
     if (next !== null) this.lastTick = Math.max(this.lastTick, next);
-    this.sequence += 1;
+    // The inspector may have sent a command for this page, whose number the server has counted.
+    this.sequence = Math.max(this.sequence, this.world.own?.sequence ?? 0) + 1;
     return this.connection.send(name, { sequence: this.sequence, tick: next === null ? null : this.lastTick, ...values });
   }
 }

@@ -56,7 +56,7 @@ const world = new World();
 const rates = new Rates();
 const camera = new Camera(canvas);
 const minimap = new Minimap(/** @type {HTMLCanvasElement} */ (element('minimap')));
-const connection = new Connection(`${ENDPOINT}?inspect=${proof}`, receive, changed);
+const connection = new Connection(`${ENDPOINT}?inspect_key=${proof}`, receive, changed);
 const commands = new Commands(connection, world);
 const hud = new Hud(world, connection, rates, (text) => commands.chat(text));
 const effects = new Effects();

@@ -21,25 +21,21 @@ export function isRelease(explained) {
     || (frame.packet === 'attack' && (state?.raw === 0 || state?.raw === false));
 }
 
-/** The newest frame of a press; a key that is let go does not count, unless nothing else is kept. */
+/** The newest frame of a press; a key that is let go does not count. */
 export class Presses {
   /** @param {(n: number) => any} explain */
   constructor(explain) {
     this.explain = explain;
-    this.newest = 0;
     /** @type {import('./wire-frames.js').Entry | null} */
-    this.press = null;
+    this.newest = null;
   }
 
-  /** @param {import('./wire-frames.js').Entry[]} entries all that are kept, in their order */
-  of(entries) {
-    if (this.press && (entries[0]?.n ?? Infinity) > this.press.n) this.press = null;
-    for (let at = entries.length - 1; at >= 0 && entries[at].n > this.newest; at -= 1) {
-      if (!isCommand(entries[at]) || isRelease(this.explain(entries[at].n))) continue;
-      this.press = entries[at];
-      break;
-    }
-    this.newest = entries.at(-1)?.n ?? 0;
-    return this.press;
+  /** @param {import('./wire-frames.js').Entry[]} entries that are new, in their order */
+  add(entries) {
+    this.newest = entries.findLast((entry) => isCommand(entry) && !isRelease(this.explain(entry.n))) ?? this.newest;
+  }
+
+  clear() {
+    this.newest = null;
   }
 }

@@ -81,7 +81,7 @@ export class Story {
     if (entry.injected && entry.from === 'client') return this.read(explain(entry.n));
     if (!this.isRead || entry.from !== 'server') return false;
     if (entry.opcode === 'close') return this.closed(explain(entry.n));
-    if (entry.packet === 'error') return this.tell('no', `The server answered: ${after(entry.line)}.`);
+    if (entry.packet === 'error') return this.refused(explain(entry.n));
     if (entry.packet === 'update' && this.direction !== null) return this.updated(explain(entry.n));
     return false;
   }
@@ -106,6 +106,12 @@ export class Story {
     const [code, reason] = ['code', 'reason'].map((name) => explained.frames && find(explained.frames[0].tree, name)?.value);
     const why = reason ? `, reason ${reason}` : '';
     return this.tell('close', code ? `The server answered with a close frame: ${code}${why}.` : 'The server answered with a close frame.');
+  }
+
+  /** @param {any} explained */
+  refused(explained) {
+    const [rule, detail] = ['rule', 'detail'].map((name) => explained.frames && find(explained.frames[0].tree, name)?.raw);
+    return this.tell('no', `The server dropped it: ${rule ?? 'an error'}${detail ? `, ${detail}` : ''}.`);
   }
 
   /** @param {any} explained */

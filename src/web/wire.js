@@ -76,6 +76,7 @@ function said(message, text) {
     state.clients = message.clients;
     drawClients();
     chooseClient();
+    own.ask();
   }
   if (message.own !== undefined) {
     own.heard(message.own);
@@ -90,6 +91,7 @@ function observed(message) {
   const told = explainer.receive(message);
   if (told.frames) {
     list.draw(frames.add(told.frames));
+    presses.add(told.frames);
     const sent = view.flip.observed(told.frames);
     if (sent) pick(sent.n);
   }
@@ -116,7 +118,7 @@ function count() {
 function followNewest() {
   const now = performance.now();
   if (!list.follow || view.flip.isOpen || now - state.drawnMs < DRAW_MS) return;
-  const press = own.proof === null ? null : presses.of(frames.all);
+  const press = own.proof === null ? null : presses.newest;
   const newest = press ?? frames.seen.at(-1);
   if (!newest || newest.n === list.chosen || (press && press.n === state.pressed)) return;
   Object.assign(state, { drawnMs: now, pressed: press?.n ?? 0 });
@@ -166,6 +168,7 @@ function clear() {
   list.chosen = 0;
   list.draw();
   bars.show([]);
+  presses.clear();
   view.clear();
 }
 

@@ -1,7 +1,7 @@
 // What the inspector teaches: a masked frame as a whole in sight, unmasked step by step, and a frame with a flipped bit.
 
 import assert from 'node:assert/strict';
-import { keep, until } from '../lib/browser.mjs';
+import { keep, state, until } from '../lib/browser.mjs';
 
 const DESK = { width: 1280, height: 720 };
 const LANES = ['key', 'sent', 'again', 'meant', 'means'];
@@ -108,6 +108,39 @@ export async function flipping(game, keysUntil, inWindow) {
     await page.waitForTimeout(1500);
     assert.equal(await chosen.getAttribute('data-n'), before, 'updates, pings and aims do not take its place');
     await keep(page, 'wire-pinned');
+  });
+  const send = async (example) => {
+    await inside.locator('#flip').click();
+    await inside.locator(`#examples [data-example="${example}"]`).click();
+    await inside.locator('#send').click();
+  };
+  const kinds = () => inside.locator('#story-lines li').evaluateAll((lines) => lines.map((line) => line.dataset.kind));
+  await game.check('a flipped bit is sent as one\'s own client: the rule, the close frame, and back in the game', async () => {
+    const lives = await state(page, 'lives');
+    await send('mask');
+    await inside.locator('#story-lines [data-kind="back"]').waitFor({ timeout: 15000 });
+    assert.deepEqual(await kinds(), ['sent', 'broken', 'close', 'over', 'back']);
+    const story = await inside.locator('#story-lines').innerText();
+    for (const part of ['mask_missing', 'RFC 6455 section 5.1', '1002 protocol error', 'reason "mask_missing"']) assert.ok(story.includes(part), `${part}: ${story}`);
+    inWindow(page, { story: await inside.locator('#story').boundingBox() });
+    await until(page, (before) => window.tickwire.lives === before + 1 && window.tickwire.own !== null, lives);
+    await keep(page, 'wire-story');
+    const broken = await inside.locator('#chosen').getAttribute('data-n');
+    await keysUntil(page, inside.locator(`#chosen:not([data-n="${broken}"]) #frame-title`, { hasText: /^move/ }));
+  });
+  await game.check('another direction breaks no rule: the server acts on it, and the next key is the page\'s again', async () => {
+    await until(page, () => window.tickwire.own.direction === null);
+    const wanted = await state(page, 'own').then((own) => own.sequence);
+    await send('direction');
+    await inside.locator('#story-lines li', { hasText: 'The next update of your player' }).waitFor({ timeout: 15000 });
+    assert.deepEqual(await kinds(), ['sent', 'fine', 'fine']);
+    await until(page, (before) => window.tickwire.own.direction !== null && window.tickwire.own.sequence > before, wanted);
+    await keep(page, 'wire-direction');
+    await inside.locator('#story-close').click();
+    await page.bringToFront();
+    await page.keyboard.down('w');
+    await page.keyboard.up('w');
+    await until(page, () => window.tickwire.own.direction === null);
   });
   await page.context().close();
 }

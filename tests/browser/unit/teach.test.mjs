@@ -149,13 +149,14 @@ test('a press is a command of one\'s own that begins something', async () => {
   assert.equal(isRelease(released), true);
   const told = { 1: explainer.explain(move.n), 2: explainer.explain(move.n), 3: released, 4: explainer.explain(move.n) };
   const presses = new Presses((n) => told[n]);
-  assert.equal(presses.of([]), null);
-  const all = [entry(1, 'move'), entry(2, 'ping')];
-  assert.equal(presses.of(all).n, 1);
-  all.push(entry(3, 'move'), entry(5, 'update', 'server'));
-  assert.equal(presses.of(all).n, 1, 'a key that is let go takes no place');
-  assert.equal(presses.of([...all, { ...entry(6, 'move'), n: 4 }].sort((a, b) => a.n - b.n)).n, 1, 'only what is new is looked at');
-  assert.equal(presses.of(all.slice(2)), null, 'a frame that is no longer kept');
+  presses.add([entry(1, 'move'), entry(2, 'ping')]);
+  assert.equal(presses.newest.n, 1);
+  presses.add([entry(3, 'move'), entry(5, 'update', 'server')]);
+  assert.equal(presses.newest.n, 1, 'a key that is let go takes no place');
+  presses.add([entry(4, 'move'), entry(6, 'aim')]);
+  assert.equal(presses.newest.n, 4);
+  presses.clear();
+  assert.equal(presses.newest, null);
 });
 
 test('only with the proof of the game around the page is a connection one\'s own', () => {
@@ -203,8 +204,9 @@ test('the story of a frame that breaks nothing, and of one that the server did n
   story.answered({ injected: CLIENT });
   story.observed({ ...entry, injected: true }, (n) => explainer.explain(n));
   assert.match(story.lines[1].text, /Nothing was broken: the server read move sequence=17/);
-  story.observed({ ...entry, from: 'server', packet: 'error', line: 'binary, 9 bytes: error rule=repeated' }, () => null);
-  assert.match(story.lines[2].text, /error rule=repeated/);
+  const refusal = { frames: [{ tree: { name: 'frame', children: [{ name: 'rule', raw: 'repeated', children: [] }, { name: 'detail', raw: 'a sequence number', children: [] }] } }] };
+  story.observed({ ...entry, from: 'server', packet: 'error' }, () => refusal);
+  assert.equal(story.lines[2].text, 'The server dropped it: repeated, a sequence number.');
   story.begin(16, '');
   story.answered({ injected: null, error: 'no such client' });
   assert.deepEqual([story.lines[1].kind, story.lines[1].text], ['no', 'Not sent: no such client.']);
