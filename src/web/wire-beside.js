@@ -36,6 +36,18 @@ export class Beside {
     this.page.frameElement?.dispatchEvent(new Event('close'));
   }
 
+  /** Gives the keys to the game. */
+  focusGame() {
+    if (this.isOpen) this.page.parent.focus();
+  }
+
+  /** A key that means nothing here is the game's, and so are the next ones: whoever pressed a button here can walk on. @param {KeyboardEvent} event */
+  pass({ key, code, repeat, shiftKey }) {
+    if (!this.isOpen) return;
+    this.focusGame();
+    this.page.parent.document.body.dispatchEvent(new KeyboardEvent('keydown', { key, code, repeat, shiftKey, bubbles: true, cancelable: true }));
+  }
+
   /** Calls back when the game's page shows the inspector, at once if it does, and when it hides it. @param {() => void} shown @param {() => void} hidden */
   whileShown(shown, hidden) {
     const frame = /** @type {HTMLElement | null} */ (this.isOpen ? this.page.frameElement : null);

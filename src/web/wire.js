@@ -119,7 +119,8 @@ function followNewest() {
   const now = performance.now();
   if (!list.follow || view.flip.isOpen || now - state.drawnMs < DRAW_MS) return;
   const press = own.proof === null ? null : presses.newest;
-  const newest = press ?? frames.seen.at(-1);
+  // The frame that was sent stays while its story is told.
+  const newest = press ?? (view.flip.story.isActive ? undefined : frames.seen.at(-1));
   if (!newest || newest.n === list.chosen || (press && press.n === state.pressed)) return;
   Object.assign(state, { drawnMs: now, pressed: press?.n ?? 0 });
   pick(newest.n);
@@ -280,7 +281,7 @@ function key(event) {
   else if (event.key === 'x') view.unmasking.toggle();
   else if (event.key === 'ArrowLeft') view.unmasking.step(-1);
   else if (event.key === 'ArrowRight') view.unmasking.step(1);
-  else return;
+  else return beside.pass(event);
   event.preventDefault();
 }
 
@@ -331,6 +332,7 @@ function wire() {
     if (event.detail > 0) /** @type {HTMLElement} */ (event.target).closest('button')?.blur();
   });
   window.addEventListener('hashchange', () => { line.takeFragment(); line.open(); });
+  view.on.sent = () => beside.focusGame();
   showMore(document.querySelectorAll('.actions, #examples, #fields'));
   setInterval(() => { followNewest(); chooseClient(); }, DRAW_MS);
   setInterval(count, COUNT_MS);
