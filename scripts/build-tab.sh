@@ -1,5 +1,8 @@
 #!/bin/sh
-# Builds the server and the inspector for the browser: src/web/tab.wasm, and beside it tab.wasm.sources, which says what it was built from.
+# Builds what runs in a browser: src/web/tab.wasm, and beside it tab.wasm.sources, which says what it was built from. Then writes
+# the tab edition, the pages whose server is in the browser, into a folder that any static host can serve.
+#
+# usage: scripts/build-tab.sh [FOLDER]    as scripts/tab-edition.sh
 #
 # Needs the target wasm32-unknown-unknown of the Rust that builds the server: rustup target add wasm32-unknown-unknown. A target
 # that is missing is added, or this script fails. The bytes depend on the compiler's version, which is noted, and not on the
@@ -36,3 +39,5 @@ sources=$(find src -name '*.rs' -not -name tests.rs -not -path 'src/*/tests/*' \
 
 echo "src/web/tab.wasm: $(wc -c <src/web/tab.wasm) bytes, $(gzip -9c src/web/tab.wasm | wc -c) compressed"
 cat src/web/tab.wasm.sources
+
+scripts/tab-edition.sh ${1+"$1"}

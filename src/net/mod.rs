@@ -33,6 +33,7 @@ pub mod registry;
 pub mod room_thread;
 pub mod server;
 pub mod stream;
+pub mod tab_edition;
 pub mod tap;
 pub mod wire;
 

@@ -11,6 +11,7 @@ use super::access;
 use super::console::admin;
 use super::host::Host;
 use super::metrics::Metrics;
+use super::tab_edition;
 use super::wire;
 use crate::packet::endpoint;
 use crate::ws::http::{self, RequestHead};
@@ -22,21 +23,22 @@ macro_rules! files {
 }
 
 /// Everything in `src/web/` that a browser asks for: name and bytes.
-const FILES: &[(&str, &[u8])] = files! {
+pub(super) const FILES: &[(&str, &[u8])] = files! {
     "admin.css" "admin.html" "admin.js" "animals.js" "beside.css" "built.js" "camera.js" "clans.js"
     "commands.js" "connection.js" "draw-animals.js" "draw-arms.js" "draw-effects.js" "draw-icons.js"
     "draw-items.js" "draw-labels.js" "draw-players.js" "draw-scenery.js" "draw-shapes.js" "draw-shots.js"
-    "draw-structures.js" "draw-terrain.js" "draw-text.js" "draw-tools.js" "draw-weather.js" "effects.js"
-    "favicon.svg" "happenings.js" "hints.js" "history.js" "hud-clan.js" "hud-graph.js" "hud-kit.js"
-    "hud-panels.js" "hud-play.js" "hud.js" "index.html" "input.js" "inspect.js" "interpolation.js"
-    "load-error.js" "main.js" "minimap.js" "moments.js" "msgpack.js" "palette.js" "pane.js" "panels.css"
-    "player.js" "protocol.js" "random.js" "rates.js" "rules.js" "settings.js" "shots.js" "socket.js"
-    "sound.js" "sprites.js" "stage.js" "style.css" "swing.js" "tab.wasm" "title.js" "wire-bars.js"
-    "wire-beside.js" "wire-bytes.js" "wire-draw.js" "wire-edit.js" "wire-explainer.js" "wire-flip.js"
-    "wire-frame.css" "wire-frame.js" "wire-frames.js" "wire-lanes.js" "wire-line.js" "wire-list.js"
-    "wire-more.js" "wire-own.js" "wire-press.js" "wire-rows.js" "wire-story.js" "wire-tree.js"
-    "wire-unmask.js" "wire-xor.js" "wire.css" "wire.html" "wire.js" "world.js"
-    "world.wasm"
+    "draw-structures.js" "draw-terrain.js" "draw-text.js" "draw-tools.js" "draw-weather.js" "edition-tab.js"
+    "edition.js" "effects.js" "favicon.svg" "happenings.js" "hints.js" "history.js" "hud-clan.js"
+    "hud-graph.js" "hud-kit.js" "hud-panels.js" "hud-play.js" "hud.js" "index.html" "input.js" "inspect.js"
+    "interpolation.js" "load-error.js" "main.js" "minimap.js" "moments.js" "msgpack.js" "palette.js"
+    "pane.js" "panels.css" "player.js" "protocol.js" "random.js" "rates.js" "rules.js" "settings.js"
+    "shots.js" "socket.js" "sound.js" "sprites.js" "stage.js" "style.css" "swing.js" "tab-cache.js"
+    "tab-host.js" "tab-module.js" "tab-page.js" "tab-socket.js" "tab-wasm.js" "tab-worker.js" "tab.wasm"
+    "title.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-draw.js" "wire-edit.js"
+    "wire-explainer.js" "wire-flip.js" "wire-frame.css" "wire-frame.js" "wire-frames.js" "wire-lanes.js"
+    "wire-line.js" "wire-list.js" "wire-more.js" "wire-own.js" "wire-press.js" "wire-rows.js"
+    "wire-story.js" "wire-tree.js" "wire-unmask.js" "wire-xor.js" "wire.css" "wire.html" "wire.js"
+    "world.js" "world.wasm"
 };
 
 /// The type of a file, by the end of its name.
@@ -104,6 +106,13 @@ fn headers(more: [(&'static str, &'static str); 1]) -> [(&'static str, &'static 
 type Found = (u16, &'static str, [(&'static str, &'static str); 1], Cow<'static, [u8]>);
 
 fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
+    if head.path() == tab_edition::FOLDER.trim_end_matches('/') {
+        return (308, TEXT, [("Location", "tab/")], b"the tab edition is at tab/\n".as_slice().into());
+    }
+    if let Some(name) = head.path().strip_prefix(tab_edition::FOLDER) {
+        let name = if name.is_empty() { "index.html" } else { name };
+        return found(200, name, tab_edition::find(name));
+    }
     let name = match head.path() {
         "/" => "index.html",
         admin::PATH => "admin.html",
@@ -118,8 +127,17 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
     // A client that may not watch gets the page all the same, which asks for the token; the status
     // says that it is needed.
     let status = if head.path() == wire::PATH { access::status(host, head, address) } else { 200 };
-    match FILES.iter().find(|(known, _)| *known == name) {
-        Some((_, bytes)) => (status, kind(name), FRESH, Cow::Borrowed(*bytes)),
+    found(status, name, file(name))
+}
+
+/// A file of `src/web/`.
+pub(super) fn file(name: &str) -> Option<Cow<'static, [u8]>> {
+    FILES.iter().find(|(known, _)| *known == name).map(|(_, bytes)| Cow::Borrowed(*bytes))
+}
+
+fn found(status: u16, name: &str, file: Option<Cow<'static, [u8]>>) -> Found {
+    match file {
+        Some(bytes) => (status, kind(name), FRESH, bytes),
         None => (404, TEXT, FRESH, b"no such page\n".as_slice().into()),
     }
 }

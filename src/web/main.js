@@ -39,6 +39,7 @@ import { Rates } from './rates.js';
 import { Settings } from './settings.js';
 import { Sound } from './sound.js';
 import { Stage } from './stage.js';
+import { begin } from './tab-page.js';
 import { Title } from './title.js';
 import { World } from './world.js';
 
@@ -72,7 +73,7 @@ const stage = new Stage(world, camera, effects, sound);
 const title = new Title((player) => connection.enter(player));
 const playHud = new PlayHud(world, () => connection.enter(title.player));
 const panels = new Panels();
-new Pane();
+const pane = new Pane();
 const hints = new Hints(world, (text) => hud.tell(text));
 const clanHud = new ClanHud(world, {
   found: (name) => commands.found(name),
@@ -120,7 +121,7 @@ hud.showSound(sound.on);
 onPress('sound-button', toggleSound);
 element('minimap').addEventListener('click', ping);
 for (const gesture of ['pointerup', 'keydown', 'touchend']) addEventListener(gesture, () => sound.touch(), { capture: true });
-connection.open();
+begin(pane, (why) => title.fail(why)).then(() => connection.open(), ({ message }) => title.fail(message));
 requestAnimationFrame(frame);
 
 /** @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs */

@@ -5,9 +5,11 @@
  * @module pane
  */
 
+import { EDITION } from './edition.js';
 import { onPress } from './hud.js';
 
-const PAGE = 'wire';
+/** A server answers for `wire` with the status that says whether one may watch; other hosts only have the file. */
+const PAGE = EDITION === 'tab' ? 'wire.html' : 'wire';
 
 export class Pane {
   constructor() {

@@ -21,6 +21,8 @@ export class Title {
     this.preview = /** @type {HTMLCanvasElement} */ (element('preview'));
     this.ctx = /** @type {CanvasRenderingContext2D} */ (this.preview.getContext('2d'));
     this.pointer = { x: 0, y: 0 };
+    /** Why there is no game; empty while there may be one. */
+    this.failed = '';
     const { name, skin } = remembered();
     this.skin = skin;
     this.name.value = name;
@@ -58,6 +60,12 @@ export class Title {
     return { name: cut(this.name.value || this.name.placeholder, NAME_CHARS), skin: this.skin };
   }
 
+  /** Says in place of the number of players why there is no game. @param {string} why */
+  fail(why) {
+    this.failed = why;
+    element('title-count').classList.add('failed');
+  }
+
   play() {
     const { player } = this;
     try {
@@ -78,7 +86,7 @@ export class Title {
     if (this.card.hidden) return;
     const { players } = world.leaderboard;
     const leader = world.focus?.name;
-    const text = !live ? 'Connecting …' : players === 0 ? 'Nobody is here yet. Be the first.'
+    const text = this.failed !== '' ? this.failed : !live ? 'Connecting …' : players === 0 ? 'Nobody is here yet. Be the first.'
       : `${players} playing now${leader ? ` · watching ${leader}` : ''}`;
     const line = element('title-count');
     if (line.textContent !== text) line.textContent = text;

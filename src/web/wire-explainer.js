@@ -5,14 +5,14 @@
  * @module wire-explainer
  */
 
+import { tabModule } from './tab-module.js';
+import { Wasm } from './tab-wasm.js';
+
 /** The first byte of JSON, and of no capture. */
 const BRACE = 0x7b;
 
-const decoder = new TextDecoder();
-const encoder = new TextEncoder();
-
 /** See the module. */
-export class Explainer {
+export class Explainer extends Wasm {
   /** @param {BufferSource} bytes of tab.wasm */
   static async from(bytes) {
     const { instance } = await WebAssembly.instantiate(bytes, {});
@@ -20,14 +20,7 @@ export class Explainer {
   }
 
   static async load() {
-    const { instance } = await WebAssembly.instantiateStreaming(fetch(new URL('tab.wasm', import.meta.url)), {});
-    return new Explainer(instance);
-  }
-
-  /** @param {WebAssembly.Instance} instance */
-  constructor(instance) {
-    /** @type {any} */
-    this.wasm = instance.exports;
+    return new Explainer(await WebAssembly.instantiate(await tabModule(), {}));
   }
 
   /** How many frames can be explained again. @returns {number} */
@@ -37,7 +30,7 @@ export class Explainer {
 
   /** Begins anew with the server's first message, which has the code tables in force. @param {string} text */
   welcome(text) {
-    this.give(encoder.encode(text));
+    this.giveText(text);
     this.json(this.wasm.welcome());
   }
 
@@ -91,27 +84,8 @@ export class Explainer {
 
   /** The frames that are kept, as a pcapng file; null before the handshake is known. @param {{ player: number, name: string }} whose */
   save({ player, name }) {
-    this.give(encoder.encode(JSON.stringify({ player, name })));
+    this.giveText(JSON.stringify({ player, name }));
     const bytes = this.bytes(this.wasm.save());
     return bytes[0] === BRACE ? null : bytes.slice();
-  }
-
-  /** @param {Uint8Array} bytes */
-  give(bytes) {
-    const address = this.wasm.input(bytes.length);
-    if (address === 0) throw new Error(`${bytes.length} bytes are too many for the explainer`);
-    new Uint8Array(this.wasm.memory.buffer, address, bytes.length).set(bytes);
-  }
-
-  /** What a call put out; it holds until the next call. @param {number} length */
-  bytes(length) {
-    return new Uint8Array(this.wasm.memory.buffer, this.wasm.output(), length);
-  }
-
-  /** @param {number} length @returns {any} */
-  json(length) {
-    const told = JSON.parse(decoder.decode(this.bytes(length)));
-    if (told.error !== undefined) throw new Error(told.error);
-    return told;
   }
 }

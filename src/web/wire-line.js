@@ -7,6 +7,7 @@
  * @module wire-line
  */
 
+import { EDITION } from './edition.js';
 import { openSocket } from './socket.js';
 
 /** Shared with the operator's page, so that one token in a tab is enough. */
@@ -60,6 +61,8 @@ export class Line {
     clearTimeout(this.timer);
     this.isWanted = true;
     this.on.state('waiting', 'Connecting');
+    // The server of a tab belongs to who looks at it.
+    if (EDITION === 'tab') return this.connect();
     let status = 0;
     try {
       const headers = this.token === '' ? {} : { Authorization: `Bearer ${this.token}` };

@@ -1,0 +1,115 @@
+/**
+ * The server of the tab edition, in a worker: it runs the server's ticks, and carries the bytes of each connection between the server and a port. No byte of
+ * them is read here.
+ *
+ * ```text
+ *  page ── TabSocket ──► port ──► Carrier ──► server (WebAssembly)
+ * ```
+ *
+ * @module tab-worker
+ */
+
+import { Wasm } from './tab-wasm.js';
+
+/** Bytes that a page may leave unread before the server keeps them to itself, as behind a full socket. */
+export const WINDOW_BYTES = 256 * 1024;
+
+/** One connection: its port, and how many bytes the page has been given and has not read yet. @typedef {{ port: MessagePort, unread: number }} Line */
+
+export class Carrier {
+  /** @param {WebAssembly.Instance} instance */
+  constructor(instance) {
+    this.tab = new Wasm(instance);
+    /** @type {Map<number, Line>} by the server's number */
+    this.lines = new Map();
+    /** Time that all this has taken, ms. */
+    this.busyMs = 0;
+  }
+
+  /** Starts the server. @param {{ seed: number, bots: number }} options */
+  start({ seed, bots }) {
+    this.tab.seed();
+    this.tab.giveText(JSON.stringify({ seed, bots, epoch_ms: Date.now() }));
+    this.tab.json(this.tab.wasm.server_start(performance.now()));
+  }
+
+  /** Opens a connection whose other end is this port. @param {MessagePort} port */
+  connect(port) {
+    const number = this.tab.wasm.server_open();
+    if (number === 0) return port.postMessage(null);
+    const line = { port, unread: 0 };
+    this.lines.set(number, line);
+    port.onmessage = ({ data }) => this.timed(() => this.hear(number, line, data));
+  }
+
+  /** @param {number} number @param {Line} line @param {ArrayBuffer | number | null} data bytes, how many were read, or the end */
+  hear(number, line, data) {
+    if (!this.lines.has(number)) return;
+    if (typeof data === 'number') line.unread -= data;
+    else if (data !== null) {
+      this.tab.give(new Uint8Array(data));
+      this.tab.wasm.server_receive(number, performance.now());
+    } else {
+      this.lines.delete(number);
+      this.tab.wasm.server_close(number, performance.now());
+      return;
+    }
+    this.deliver(number, line);
+  }
+
+  /** Gives the page what the server has for it. @param {number} number @param {Line} line */
+  deliver(number, line) {
+    if (line.unread >= WINDOW_BYTES) return;
+    const length = this.tab.wasm.server_take(number);
+    if (length > 0) {
+      const { buffer } = this.tab.bytes(length).slice();
+      line.unread += length;
+      line.port.postMessage(buffer, [buffer]);
+    }
+    if (this.tab.wasm.server_is_over(number) !== 1) return;
+    this.lines.delete(number);
+    line.port.postMessage(null);
+  }
+
+  /** Runs what is due. @returns {number} ms until something is due again */
+  advance() {
+    return this.timed(() => {
+      const wait = this.tab.wasm.server_advance(performance.now());
+      for (const [number, line] of this.lines) this.deliver(number, line);
+      return wait;
+    });
+  }
+
+  /** @template T @param {() => T} work @returns {T} */
+  timed(work) {
+    const from = performance.now();
+    const result = work();
+    this.busyMs += performance.now() - from;
+    return result;
+  }
+
+  stats() {
+    return { ...this.tab.json(this.tab.wasm.server_stats()), busyMs: this.busyMs, memoryBytes: this.tab.wasm.memory.buffer.byteLength };
+  }
+}
+
+/** Listens to the page, which says first what to start. @param {any} scope of the worker */
+function serve(scope) {
+  /** @type {Carrier | null} */
+  let carrier = null;
+  const tick = () => setTimeout(tick, carrier?.advance());
+  scope.onmessage = async ({ data }) => {
+    if (data.start) {
+      const started = new Carrier(await WebAssembly.instantiate(data.start.module, {}));
+      started.start(data.start);
+      carrier = started;
+      tick();
+      scope.postMessage({ started: true });
+    } else if (data.connect) carrier?.connect(data.connect);
+    else if (data.stats) scope.postMessage({ stats: carrier?.stats() });
+  };
+  // A promise that fails is an error as any other: the page says so.
+  scope.onunhandledrejection = (event) => { throw event.reason; };
+}
+
+if (typeof WorkerGlobalScope !== 'undefined') serve(self);

@@ -1,0 +1,173 @@
+// The tab edition, and the game's page with the inspector beside it: from a link to the unmasked bytes of one's own key press, with a real mouse and
+// a real key. The tab edition comes from a plain static server below the top of its host, and its network is cut once it has loaded.
+// `node tab.mjs [path of the server]`; screenshots go to tests/output/.
+
+import assert from 'node:assert/strict';
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { keep, press, state, until } from './lib/browser.mjs';
+import { Game } from './lib/game.mjs';
+import { serve, tabEdition } from './lib/static.mjs';
+
+const VIEWPORT = { width: 1280, height: 720 };
+/** Time from a link to one's own bytes. Measured, and printed; the check is that it is not several times as long on a busy machine. */
+const TARGET_MS = 10_000;
+const SLACK = 4;
+
+const folder = tabEdition();
+const game = await new Game().open();
+
+/** What one must see of one's own frame, without scrolling. */
+const SEEN = ['#frame-title', '#cells'];
+
+/**
+ * Two clicks and one key, at the page that is open.
+ * @param {import('playwright-core').Page} page @param {string} name of the screenshot @returns what the unmasked bytes are
+ */
+async function steps(page, name) {
+  const inside = page.frameLocator('#wire');
+  await press(page, '#title-form .see-wire');
+  await press(page, '#play');
+  await page.keyboard.down('d');
+  await inside.locator('#frame-title', { hasText: /^move/ }).waitFor({ timeout: 30_000 });
+  const unmasked = await inside.locator('#cells .meant').allInnerTexts();
+  await page.keyboard.up('d');
+  for (const selector of SEEN) {
+    const box = await inside.locator(selector).boundingBox();
+    assert.ok(box && box.x >= 0 && box.y >= 0 && box.x + box.width <= VIEWPORT.width && box.y + box.height <= VIEWPORT.height, `${selector}: ${JSON.stringify(box)}`);
+  }
+  await keep(page, name);
+  // An array of two: the code of `move`, and its arguments.
+  assert.deepEqual(unmasked.slice(0, 2), ['92', '03'], unmasked.join(' '));
+  return unmasked.join(' ');
+}
+
+/** A page of its own at the tab edition. @param {string} who @param {object} [options] of the context */
+const tab = (who, options = {}) => game.page(who, { viewport: VIEWPORT, ...options });
+
+/** Opens the tab edition, and waits until all that it needs is there. @param {import('playwright-core').Page} page @param {string} url */
+async function load(page, url) {
+  await page.goto(url);
+  await until(page, () => window.tickwire?.state === 'live');
+  await page.locator('#edition-offline').waitFor();
+}
+
+/** No page, worker or service worker of a context gets anything from now on. */
+async function cut(page, site) {
+  await site.cut();
+  await page.context().setOffline(true);
+}
+
+async function offline() {
+  const site = await serve(folder);
+  const page = await tab('tab');
+  await game.check('the tab edition says what it is, from a plain static server below the top of its host', async () => {
+    await load(page, site.url);
+    const text = await page.locator('#title-edition').innerText();
+    assert.match(text, /whole server, running in this tab, with 20 bots .* works offline.* cargo run --release/s);
+    await keep(page, 'tab-title');
+    await page.goto('about:blank');
+  });
+  await game.check('from the link to the unmasked bytes of one\'s own key: two clicks, one key, no network', async () => {
+    const from = performance.now();
+    await load(page, site.url);
+    const loaded = performance.now() - from;
+    await cut(page, site);
+    const asked = site.asked.length;
+    const bytes = await steps(page, 'tab-move');
+    const took = performance.now() - from;
+    assert.equal(site.asked.length, asked, 'nothing was asked for after the cut');
+    assert.ok(took < TARGET_MS * SLACK, `${took} ms`);
+    return `${bytes}; loaded after ${(loaded / 1000).toFixed(1)} s, seen after ${(took / 1000).toFixed(1)} s (target: ${TARGET_MS / 1000} s)`;
+  });
+  await game.check('two tabs have a world each, and a reload works without the network', async () => {
+    const first = await state(page, 'epoch');
+    const other = await page.context().newPage();
+    game.complaints.watch(other, 'other tab');
+    await other.goto(`${site.url}?wire`);
+    await until(other, () => window.tickwire?.state === 'live');
+    await other.frameLocator('#wire').locator('#status[data-state="open"]').waitFor();
+    await page.bringToFront();
+    assert.notEqual(await state(other, 'seed'), await state(page, 'seed'));
+    await page.reload();
+    await until(page, () => window.tickwire?.state === 'live');
+    assert.notEqual(await state(page, 'epoch'), first, 'a world of its own each time');
+    assert.equal(await other.frameLocator('#wire').locator('#status').getAttribute('data-state'), 'open');
+  });
+  await page.context().close();
+}
+
+async function withoutWorker() {
+  const site = await serve(folder, { types: { wasm: 'application/octet-stream' } });
+  const page = await tab('no service worker');
+  // As over http from another machine.
+  await page.addInitScript(() => { delete Navigator.prototype.serviceWorker; });
+  await game.check('without a service worker, and from a host that does not know WebAssembly, what was loaded works on', async () => {
+    await page.goto(site.url);
+    await until(page, () => window.tickwire?.state === 'live');
+    await page.locator('#wire').waitFor({ state: 'attached' });
+    await until(page, () => document.querySelector('#wire').contentDocument.readyState === 'complete');
+    await page.frameLocator('#wire').locator('body.game').waitFor({ state: 'attached' });
+    await cut(page, site);
+    await steps(page, 'tab-no-worker');
+    assert.equal(await page.locator('#edition-offline').isVisible(), false);
+  });
+  await page.context().close();
+}
+
+async function failures() {
+  const told = async (name, options, prepare, expected) => {
+    await game.check(`${name}: the page says so`, async () => {
+      const site = await serve(folder, options);
+      // What fails here is meant to, so nobody complains.
+      const page = await (await game.browser.newContext({ viewport: VIEWPORT })).newPage();
+      await prepare(page);
+      await page.goto(site.url);
+      await page.locator('#title-count.failed', { hasText: expected }).waitFor({ timeout: 15_000 });
+      await page.context().close();
+      await site.cut();
+    });
+  };
+  await told('no WebAssembly', {}, (page) => page.addInitScript(() => { delete window.WebAssembly; }), /needs WebAssembly/);
+  await told('tab.wasm is missing', { missing: 'tab.wasm' }, async () => {}, /tab\.wasm could not be loaded: 404/);
+  await told('the worker is missing', { missing: 'tab-worker.js' }, async () => {}, /server in this tab could not be loaded/);
+  await told('a file of the page is missing', { missing: 'stage.js' }, async () => {}, /file of this page could not be loaded/);
+}
+
+async function served() {
+  await game.check('the server has the same files at /tab/', async () => {
+    for (const name of await readdir(folder)) {
+      const response = await fetch(`${game.server.url}/tab/${name}`);
+      assert.ok(response.ok && Buffer.from(await response.arrayBuffer()).equals(await readFile(join(folder, name))), name);
+    }
+  });
+  const page = await tab('served');
+  await game.check('the same steps at /tab of the server', async () => {
+    await load(page, `${game.server.url}/tab`);
+    assert.equal(page.url(), `${game.server.url}/tab/`);
+    await steps(page, 'tab-served');
+  });
+  await page.context().close();
+  const real = await tab('real');
+  await game.check('the same steps at the page of the real server', async () => {
+    const from = performance.now();
+    await real.goto(game.server.url);
+    await until(real, () => window.tickwire?.state === 'live');
+    assert.equal(await real.locator('#title-edition').isVisible(), false);
+    const bytes = await steps(real, 'tab-real');
+    return `${bytes}; seen after ${((performance.now() - from) / 1000).toFixed(1)} s`;
+  });
+  await real.context().close();
+}
+
+try {
+  for (const part of [offline, withoutWorker, failures, served]) await part();
+  await game.check('no page error, console error, warning or failed request', () => {
+    assert.deepEqual(game.complaints.list, []);
+  });
+} finally {
+  await game.browser.close();
+  await game.server.stop().catch(() => game.server.kill());
+}
+console.log(`${game.passed} passed, ${game.failed} failed`);
+process.exitCode = game.failed === 0 ? 0 : 1;
