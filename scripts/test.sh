@@ -216,6 +216,8 @@ browser() { timeout --kill-after=10 900 node tests/browser/run.mjs; }
 
 inspector() { timeout --kill-after=10 600 node tests/browser/wire.mjs; }
 
+tabpage() { timeout --kill-after=10 600 node tests/browser/tab.mjs; }
+
 autobahn() { scripts/autobahn.sh; }
 
 proxy() { timeout --kill-after=10 600 node tests/proxy/run.mjs; }
@@ -334,6 +336,7 @@ groups=(
     'waits pressure marks players beside clients that misbehave'
     'waits browser line two pages and a raw socket in one world'
     'waits inspector line one page plays, another watches its frames'
+    'waits tabpage line from a link to the bytes of a key press, with the server in the tab'
     'waits proxy line nginx and HAProxy before the server, plain and with TLS'
     'waits captures marks a capture of two hundred players holds every message'
     'waits attack marks players beside many who attack at once, and what is left of it afterwards'

@@ -23,7 +23,7 @@ macro_rules! files {
 }
 
 /// Everything in `src/web/` that a browser asks for: name and bytes.
-pub(super) const FILES: &[(&str, &[u8])] = files! {
+const FILES: tab_edition::Files = files! {
     "admin.css" "admin.html" "admin.js" "animals.js" "beside.css" "built.js" "camera.js" "clans.js"
     "commands.js" "connection.js" "draw-animals.js" "draw-arms.js" "draw-effects.js" "draw-icons.js"
     "draw-items.js" "draw-labels.js" "draw-players.js" "draw-scenery.js" "draw-shapes.js" "draw-shots.js"
@@ -111,7 +111,7 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
     }
     if let Some(name) = head.path().strip_prefix(tab_edition::FOLDER) {
         let name = if name.is_empty() { "index.html" } else { name };
-        return found(200, name, tab_edition::find(name));
+        return found(200, name, tab_edition::find(FILES, name));
     }
     let name = match head.path() {
         "/" => "index.html",
@@ -131,7 +131,7 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
 }
 
 /// A file of `src/web/`.
-pub(super) fn file(name: &str) -> Option<Cow<'static, [u8]>> {
+fn file(name: &str) -> Option<Cow<'static, [u8]>> {
     FILES.iter().find(|(known, _)| *known == name).map(|(_, bytes)| Cow::Borrowed(*bytes))
 }
 

@@ -6,11 +6,11 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::sync::LazyLock;
 
 use sha1_smol::Sha1;
 
-use super::pages::{FILES, file};
+/// Names and bytes of the embedded files.
+pub type Files = &'static [(&'static str, &'static [u8])];
 
 /// The path of the folder; without its last slash it leads there.
 pub const FOLDER: &str = "/tab/";
@@ -19,13 +19,13 @@ pub const FOLDER: &str = "/tab/";
 const LIST: &str = "tab-files.js";
 
 /// A file of the edition by its name in the folder.
-pub fn find(name: &str) -> Option<Cow<'static, [u8]>> {
-    match name {
-        LIST => Some(Cow::Borrowed(LIST_TEXT.as_bytes())),
-        "edition.js" => file("edition-tab.js"),
-        name if is_left_out(name) => None,
-        name => file(name),
+pub fn find(files: Files, name: &str) -> Option<Cow<'static, [u8]>> {
+    if name == LIST {
+        return Some(Cow::Owned(list(files).into_bytes()));
     }
+    let name =
+        if name == "edition.js" { "edition-tab.js" } else { Some(name).filter(|name| !is_left_out(name))? };
+    files.iter().find(|(known, _)| *known == name).map(|(_, bytes)| Cow::Borrowed(*bytes))
 }
 
 /// Whether a file is not part of the edition: the operator's page, the world, which is in the
@@ -34,49 +34,56 @@ fn is_left_out(name: &str) -> bool {
     name.starts_with("admin.") || ["edition-tab.js", "world.wasm"].contains(&name)
 }
 
-/// Made from constants alone, so that one for all servers of a process will do.
-static LIST_TEXT: LazyLock<String> = LazyLock::new(|| {
-    // The service worker is kept by the browser itself.
-    let mut names: Vec<&str> =
-        FILES.iter().map(|(name, _)| *name).filter(|name| !is_left_out(name)).collect();
-    names.retain(|name| *name != "tab-cache.js");
+/// All files but the service worker, which the browser keeps by itself, and a version that changes
+/// with any of them.
+fn list(files: Files) -> String {
+    let mut names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
+    names.retain(|name| !is_left_out(name) && *name != "tab-cache.js");
     names.sort_unstable();
     let mut sums = String::new();
     for name in &names {
-        let bytes = find(name).unwrap_or_default();
+        let bytes = find(files, name).unwrap_or_default();
         let _ = writeln!(sums, "{}  {name}", Sha1::from(&bytes).digest());
     }
     let names = names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
     format!("self.TAB_FILES = {{ version: '{}', files: [{names}] }};\n", Sha1::from(sums).digest())
-});
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn text(name: &str) -> String {
-        String::from_utf8(find(name).unwrap_or_else(|| panic!("no {name}")).into_owned()).expect("text")
+    const FILES: Files = &[
+        ("admin.html", b"the operator's"),
+        ("edition-tab.js", b"tab"),
+        ("edition.js", b"server"),
+        ("main.js", b"game"),
+        ("tab-cache.js", b"cache"),
+        ("tab.wasm", b"code"),
+        ("world.wasm", b"world"),
+    ];
+
+    fn text(files: Files, name: &str) -> Option<String> {
+        find(files, name).map(|bytes| String::from_utf8(bytes.into_owned()).expect("text"))
     }
 
     #[test]
     fn the_tab_edition_differs_in_its_edition_and_has_no_page_for_the_operator() {
-        assert!(text("edition.js").contains("EDITION = 'tab'"));
-        assert!(file("edition.js").is_some_and(|bytes| bytes.windows(8).any(|part| part == b"'server'")));
-        assert_eq!(find("main.js"), file("main.js"));
-        for name in
-            ["admin.html", "admin.js", "edition-tab.js", "world.wasm", "wire", "nothing", "", "/main.js"]
-        {
-            assert_eq!(find(name), None, "{name}");
+        assert_eq!(text(FILES, "edition.js").as_deref(), Some("tab"));
+        for name in ["main.js", "tab-cache.js", "tab.wasm"] {
+            assert!(find(FILES, name).is_some(), "{name}");
+        }
+        for name in ["admin.html", "edition-tab.js", "world.wasm", "wire", "", "/main.js"] {
+            assert_eq!(find(FILES, name), None, "{name}");
         }
     }
 
     #[test]
-    fn the_list_for_the_service_worker_has_every_file_once_and_no_other() {
-        let list = text(LIST);
-        for (name, _) in FILES {
-            let expected = usize::from(!is_left_out(name) && *name != "tab-cache.js");
-            assert_eq!(list.matches(&format!("'{name}'")).count(), expected, "{name}");
-        }
+    fn the_list_has_every_file_once_and_its_version_changes_with_each() {
+        let list = text(FILES, LIST).expect("the list");
         assert!(list.starts_with("self.TAB_FILES = { version: '"), "{list}");
+        assert!(list.ends_with("', files: ['edition.js', 'main.js', 'tab.wasm'] };\n"), "{list}");
+        const OTHER: Files = &[("edition-tab.js", b"tab"), ("main.js", b"another"), ("tab.wasm", b"code")];
+        assert_ne!(text(OTHER, LIST).expect("the list"), list);
     }
 }

@@ -12,11 +12,14 @@ import { onPress } from './hud.js';
 const PAGE = EDITION === 'tab' ? 'wire.html' : 'wire';
 
 export class Pane {
-  constructor() {
+  /** @param {() => void} onKeysGone called when the inspector gets the keyboard */
+  constructor(onKeysGone) {
     /** @type {HTMLIFrameElement | null} kept when it is hidden: what is loaded needs no network */
     this.frame = null;
     this.buttons = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.see-wire')]);
     for (const button of this.buttons) onPress(button, () => this.show(!this.isOpen));
+    // Only after the window has lost the focus is it told what has got it.
+    addEventListener('blur', () => setTimeout(() => { if (this.isOpen && document.activeElement === this.frame) onKeysGone(); }));
     if (new URLSearchParams(location.search).has('wire')) this.show(true);
   }
 

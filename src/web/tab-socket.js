@@ -18,8 +18,9 @@ const decoder = new TextDecoder();
 /** One instance for all links of a page. @type {Promise<Wasm> | null} */
 let links = null;
 
-function instance() {
-  links ??= tabHost().module.then(async (module) => {
+/** @param {import('./tab-host.js').TabHost} host */
+function instance(host) {
+  links ??= host.module.then(async (module) => {
     const made = new Wasm(await WebAssembly.instantiate(module, {}));
     made.seed();
     return made;
@@ -61,7 +62,7 @@ export class TabSocket {
     this.failed = () => this.over(host.failed);
     this.host = host;
     host.addEventListener('failed', this.failed);
-    host.ready.then(instance).then((links) => this.begin(links, path, protocols)).catch(({ message }) => this.over(message));
+    host.ready.then(() => instance(host)).then((links) => this.begin(links, path, protocols)).catch(({ message }) => this.over(message));
     // A page that goes away takes its connections along; the worker would not hear of it.
     if (window.parent !== window) addEventListener('pagehide', () => this.port.postMessage(null));
   }

@@ -1,0 +1,128 @@
+// The tab edition without a browser: its carrier and its sockets around the real server in WebAssembly, and where that comes from.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { afterEach, test } from 'node:test';
+import { MODE, VERSION, decode, encode } from '../../../src/web/protocol.js';
+import { compile } from '../../../src/web/tab-module.js';
+import { TabSocket, events } from '../../../src/web/tab-socket.js';
+import { Carrier, WINDOW_BYTES } from '../../../src/web/tab-worker.js';
+
+const module = await WebAssembly.compile(await readFile(new URL('../../../src/web/tab.wasm', import.meta.url)));
+
+/** What a page has and Node has not. */
+globalThis.WebSocket ??= /** @type {any} */ ({ CONNECTING: 0, OPEN: 1, CLOSING: 2, CLOSED: 3 });
+globalThis.window ??= /** @type {any} */ ({});
+Object.assign(globalThis.window, { parent: globalThis.window });
+
+/** @type {MessagePort[]} */
+const ports = [];
+afterEach(() => ports.splice(0).forEach((port) => port.close()));
+
+/** A host whose server runs only when it is told to. */
+async function hosted(bots = 2) {
+  const carrier = new Carrier(await WebAssembly.instantiate(module, {}));
+  carrier.start({ seed: 7, bots });
+  return Object.assign(new EventTarget(), {
+    carrier, module: Promise.resolve(module), ready: Promise.resolve(), failed: '',
+    connect() {
+      const { port1, port2 } = new MessageChannel();
+      ports.push(port1, port2);
+      carrier.connect(port2);
+      return port1;
+    },
+  });
+}
+
+/** Lets the server run until something is true. */
+async function runUntil(carrier, test) {
+  for (let turn = 0; turn < 2000 && !test(); turn += 1) {
+    carrier.advance();
+    await new Promise((next) => { setTimeout(next, 1); });
+  }
+  assert.ok(test());
+}
+
+/** A socket to the game, and what comes by it. */
+function player(host) {
+  const socket = new TabSocket('play?inspect_key=00112233445566778899aabbccddeeff', ['tickwire.v1'], /** @type {any} */ (host));
+  const seen = { packets: /** @type {string[]} */ ([]), closed: /** @type {any} */ (null) };
+  socket.onopen = () => socket.send(encode('hello', { version: VERSION, mode: MODE.watch }));
+  socket.onmessage = ({ data }) => seen.packets.push(decode(new Uint8Array(/** @type {ArrayBuffer} */ (data)))?.name ?? '');
+  socket.onclose = (event) => { seen.closed = event; };
+  return { socket, seen };
+}
+
+test('a page and the server in the tab talk in frames: hello, welcome, updates, close', async () => {
+  const host = await hosted();
+  const { socket, seen } = player(host);
+  assert.equal(socket.readyState, 0);
+  await runUntil(host.carrier, () => seen.packets.includes('welcome') && seen.packets.includes('leaderboard'));
+  assert.equal(socket.readyState, 1);
+  assert.equal(host.carrier.stats().clients, 3, 'two bots and the page');
+  socket.close();
+  assert.equal(socket.readyState, 2);
+  await runUntil(host.carrier, () => seen.closed !== null && host.carrier.stats().clients === 2);
+  assert.deepEqual([socket.readyState, host.carrier.lines.size], [3, 0]);
+});
+
+test('what breaks the protocol is closed with its code and reason', async () => {
+  const host = await hosted(0);
+  const { socket, seen } = player(host);
+  await runUntil(host.carrier, () => seen.packets.includes('welcome'));
+  socket.send('text where packets are binary');
+  await runUntil(host.carrier, () => seen.closed !== null);
+  assert.deepEqual(seen.closed, { code: 1003, reason: 'frame_kind' });
+});
+
+test('an inspector in the tab is told which client is its own', async () => {
+  const host = await hosted(1);
+  player(host);
+  const told = [];
+  const wire = new TabSocket('wire', ['tickwire.wire'], /** @type {any} */ (host));
+  wire.onmessage = ({ data }) => { if (typeof data === 'string') told.push(JSON.parse(data)); };
+  wire.onopen = () => {};
+  await runUntil(host.carrier, () => told.some((one) => one.clients?.length === 2));
+  wire.send(JSON.stringify({ own: '00112233445566778899aabbccddeeff' }));
+  await runUntil(host.carrier, () => told.some((one) => one.own));
+  assert.deepEqual(Object.keys(told[0]), ['welcome']);
+});
+
+test('a page that reads nothing is given no more than its window', async () => {
+  const host = await hosted(0);
+  const { socket, seen } = player(host);
+  await runUntil(host.carrier, () => seen.packets.includes('welcome'));
+  const [[number, line]] = host.carrier.lines;
+  const pongs = () => seen.packets.filter((name) => name === 'pong').length;
+  line.unread = WINDOW_BYTES * 2;
+  socket.send(encode('ping', { nonce: 1 }));
+  let turns = 0;
+  await runUntil(host.carrier, () => (turns += 1) > 50);
+  assert.equal(pongs(), 0, 'the server keeps it');
+  host.carrier.hear(number, line, WINDOW_BYTES * 2);
+  await runUntil(host.carrier, () => pongs() === 1);
+});
+
+test('a server that has ended, or never began, ends its sockets with its sentence', async () => {
+  const host = await hosted(0);
+  const { seen } = player(host);
+  await runUntil(host.carrier, () => seen.packets.includes('welcome'));
+  host.failed = 'The server in this tab has stopped.';
+  host.dispatchEvent(new Event('failed'));
+  assert.deepEqual(seen.closed, { code: 1006, reason: host.failed });
+  const late = player(host);
+  await runUntil(host.carrier, () => late.seen.closed !== null);
+  assert.equal(late.seen.closed.reason, host.failed);
+});
+
+test('events of a link are taken apart', () => {
+  assert.deepEqual(events(new Uint8Array([1, 0, 0, 0, 0, 3, 0, 0, 0, 2, 104, 105])).map(([kind, body]) => [kind, [...body]]), [[1, []], [3, [104, 105]]]);
+  assert.deepEqual(events(new Uint8Array()), []);
+});
+
+test('tab.wasm is compiled whatever type a host gives it; a host without it is told of', async () => {
+  const bytes = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
+  const get = (type, status = 200) => async () => new Response(bytes, { status, headers: { 'Content-Type': type } });
+  const url = new URL('http://host/tab.wasm');
+  for (const type of ['application/wasm', 'application/octet-stream', 'text/plain']) assert.ok(await compile(url, get(type)) instanceof WebAssembly.Module, type);
+  await assert.rejects(compile(url, get('text/html', 404)), /tab\.wasm could not be loaded: 404/);
+});
