@@ -18,7 +18,18 @@ const folder = tabEdition();
 const game = await new Game().open();
 
 /** What one must see of one's own frame, without scrolling. */
-const SEEN = ['#frame-title', '#cells'];
+const SEEN = ['#frame-title', '#figure'];
+
+/** Presses D; another frame may just take the place of its own one, and then again. */
+async function key(page, seen) {
+  for (const name of ['d', 'a', 'd', 'a']) {
+    await page.keyboard.down(name);
+    const came = await seen.waitFor({ timeout: 3000 }).then(() => true, () => false);
+    await page.keyboard.up(name);
+    if (came) return;
+  }
+  assert.fail('the frame of the key press was never drawn');
+}
 
 /**
  * Two clicks and one key, at the page that is open.
@@ -28,22 +39,21 @@ async function steps(page, name) {
   const inside = page.frameLocator('#wire');
   await press(page, '#title-form .see-wire');
   await press(page, '#play');
-  await page.keyboard.down('d');
-  await inside.locator('#frame-title', { hasText: /^move/ }).waitFor({ timeout: 30_000 });
+  await inside.locator('#list li').first().waitFor({ state: 'attached', timeout: 30_000 });
+  await key(page, inside.locator('#frame-title', { hasText: /^move/ }));
   const unmasked = await inside.locator('#cells .meant').allInnerTexts();
-  await page.keyboard.up('d');
   for (const selector of SEEN) {
     const box = await inside.locator(selector).boundingBox();
     assert.ok(box && box.x >= 0 && box.y >= 0 && box.x + box.width <= VIEWPORT.width && box.y + box.height <= VIEWPORT.height, `${selector}: ${JSON.stringify(box)}`);
   }
   await keep(page, name);
   // An array of two: the code of `move`, and its arguments.
-  assert.deepEqual(unmasked.slice(0, 2), ['92', '03'], unmasked.join(' '));
+  assert.match(unmasked.join(' '), /^(82 8\w( \w\w){4} )?92 03 93( \w\w)+$/);
   return unmasked.join(' ');
 }
 
-/** A page of its own at the tab edition. @param {string} who @param {object} [options] of the context */
-const tab = (who, options = {}) => game.page(who, { viewport: VIEWPORT, ...options });
+/** A page of its own. @param {string} who */
+const tab = (who) => game.page(who, { viewport: VIEWPORT });
 
 /** Opens the tab edition, and waits until all that it needs is there. @param {import('playwright-core').Page} page @param {string} url */
 async function load(page, url) {
@@ -99,7 +109,8 @@ async function offline() {
 
 async function withoutWorker() {
   const site = await serve(folder, { types: { wasm: 'application/octet-stream' } });
-  const page = await tab('no service worker');
+  // The browser asks for the icon again, in vain, which is no complaint of ours.
+  const page = await (await game.browser.newContext({ viewport: VIEWPORT })).newPage();
   // As over http from another machine.
   await page.addInitScript(() => { delete Navigator.prototype.serviceWorker; });
   await game.check('without a service worker, and from a host that does not know WebAssembly, what was loaded works on', async () => {
