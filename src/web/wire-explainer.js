@@ -63,7 +63,7 @@ export class Explainer extends Wasm {
    * @param {{ from: 'client' | 'server', bytes: string, dialect?: string, json?: boolean }} given bytes in hexadecimal
    */
   explainBytes(given) {
-    this.give(encoder.encode(JSON.stringify(given)));
+    this.giveText(JSON.stringify(given));
     return this.json(this.wasm.explain_bytes());
   }
 
@@ -73,7 +73,7 @@ export class Explainer extends Wasm {
    * @returns {string}
    */
   rewrite(wanted) {
-    this.give(encoder.encode(JSON.stringify(wanted)));
+    this.giveText(JSON.stringify(wanted));
     return this.json(this.wasm.rewrite()).bytes;
   }
 
