@@ -14,7 +14,7 @@ pub enum Color {
     /// Only on a terminal, and only if `NO_COLOR` is not set.
     #[default]
     Auto,
-    /// Always, also in a file or pipe.
+    /// Always, even if the output is a file or a pipe.
     Always,
     /// No colours.
     Never,

@@ -56,7 +56,7 @@ pub fn run(args: &EchoArgs) -> Result<(), Failure> {
     ctrlc::set_handler(move || {
         let _ = stop.send(());
     })
-    .map_err(|error| format!("signals: {error}"))?;
+    .map_err(|error| format!("cannot handle signals: {error}"))?;
     let server =
         EchoServer::start(args.bind, args.max_message as usize).map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => {

@@ -230,7 +230,7 @@ mod tests {
         );
         for (words, error) in [
             (&["81", "zz"][..], "'z' is not a hexadecimal digit"),
-            (&["818"], "3 digits in \"818\": a byte needs two"),
+            (&["818"], "\"818\" has an odd number of digits: each byte needs two"),
             (&["x1"], "'x' is not a hexadecimal digit"),
             (&[&"81 ".repeat(100), "z"], "'z' is not a hexadecimal digit"),
             (&[&"z".repeat(NAME_CHARS + 1)], "'z' is not a hexadecimal digit"),

@@ -140,8 +140,8 @@ fn counts(report: &Report) -> [(&'static str, &'static str, usize); 11] {
         ("sent_before", "sent before the capture", report.sent_before),
         ("not_captured", "from clients not captured", report.not_captured),
         ("dropped_on_leave", "dropped on leave", report.dropped_on_leave),
-        ("not_taken", "sent, but in no tick", report.not_taken),
-        ("behind_end", "sent for a later tick", report.behind_end),
+        ("not_taken", "dropped while connected", report.not_taken),
+        ("behind_end", "for a tick after the end", report.behind_end),
         ("answers", "server answers", report.answers),
     ]
 }
@@ -203,7 +203,7 @@ fn as_text(report: &Report) -> String {
     if let Some((tick, Changed { recorded, decoded })) = &difference.command {
         let (player, sequence) = (recorded.player.0, recorded.sequence);
         text.push_str(&format!(
-            "first different command: tick {tick}, player {player}, sequence {sequence}\n"
+            "first differing command: tick {tick}, player {player}, sequence {sequence}\n"
         ));
         text.push_str(&format!("  recorded  {}\n", wording::words(&recorded.action)));
         match decoded {

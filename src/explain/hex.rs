@@ -16,8 +16,7 @@ pub fn parse(text: &str) -> Result<Vec<u8>, String> {
             return Err(format!("{sign:?} is not a hexadecimal digit"));
         }
         if digits.len() % 2 != 0 {
-            let many = super::wording::count(digits.len(), "digit");
-            return Err(format!("{many} in {digits:?}: a byte needs two"));
+            return Err(format!("{digits:?} has an odd number of digits: each byte needs two"));
         }
         let values: Vec<u8> =
             digits.chars().filter_map(|sign| sign.to_digit(16)).map(|digit| digit as u8).collect();

@@ -303,7 +303,7 @@ fn problem(out: &mut String, frame: &Frame<'_>, paint: Paint) {
                 0 if bits.len() % BYTE == 0 => String::new(),
                 bit => format!(", bit {bit}"),
             };
-            let kind = if answer.starts_with("close") { "Broken rule" } else { "Not taken" };
+            let kind = if answer.starts_with("close") { "Broken rule" } else { "Not accepted" };
             let line = format!("{kind}, at byte {}{bit}: {rule}", bits.start / BYTE);
             let _ = writeln!(out, "\n{}\n", paint.ink(Ink::Error, &line));
             let _ = writeln!(

@@ -1,10 +1,10 @@
 //! Pace: a long-run byte rate for messages to one client about things that other clients
 //! can change without limit.
 //!
-//! A message of n bytes is followed by a pause in which n bytes fit the rate. Changes during the
-//! pause are sent together after it, in their latest state, so an idle client never receives more
-//! than this rate, regardless of the other clients. Time is the current tick: the same ticks give
-//! the same messages.
+//! After a message of n bytes, there is a pause: the time that n bytes take at this rate. Changes
+//! during the pause are sent together after it, in their latest state, so an idle client never
+//! receives more than this rate, regardless of the other clients. Time is the current tick: the
+//! same ticks give the same messages.
 
 use crate::limits;
 

@@ -1,7 +1,8 @@
-//! The head of a request as listeners may see it: complete, with its secrets overwritten.
+//! The head of a request as recorders and watchers may see it: complete, with its secrets
+//! overwritten.
 //!
 //! The input is the bytes of a valid head; the output is the same bytes, with secrets overwritten
-//! at equal length. The length of the head and its lines never change.
+//! at equal length. The lengths of the head and of its lines never change.
 
 use crate::ws::http::percent_decode;
 

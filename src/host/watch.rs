@@ -81,7 +81,7 @@ impl Watch {
                 Ok(Some(Event::Text(text))) => read(text),
                 Ok(Some(Event::Binary(_))) => None,
                 Ok(Some(Event::Ping(_) | Event::Pong(_))) => continue,
-                Ok(Some(Event::Close { .. } | Event::Eof { .. })) => return Err("its close"),
+                Ok(Some(Event::Close { .. } | Event::Eof { .. })) => return Err("closed by the watcher"),
                 Ok(None) => return Ok(()),
                 Err(violation) => return Err(violation.name()),
             };

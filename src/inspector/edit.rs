@@ -58,7 +58,8 @@ impl Inspector {
         let n = input["n"].as_u64().ok_or("n: the number of a frame is missing")?;
         let explained = self.ring.get(n).and_then(|kept| self.explanation(kept));
         let decoded = explained.as_ref().and_then(Explanation::decoded);
-        let (Decoded { row, mut values }, key) = decoded.ok_or("not a whole binary packet of the client")?;
+        let (Decoded { row, mut values }, key) =
+            decoded.ok_or_else(|| format!("frame {n} is not a complete binary packet from the client"))?;
         let place = |name: &str| {
             let at = row.arguments.iter().position(|argument| argument.name == name);
             at.ok_or_else(|| format!("{} has no argument {name:?}", row.name))

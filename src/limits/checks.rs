@@ -13,12 +13,15 @@ const _: () = {
     );
     assert!(SILENCE.as_secs() > 3 * PING_EVERY.as_secs());
     assert!(HEADS_PENDING_PER_ADDRESS < HEADS_PENDING);
-    assert!(DISPLACED_TIME.as_millis() < STOP_TIME.as_millis(), "a stop waits for the listener");
+    assert!(
+        DISPLACED_TIME.as_millis() < STOP_TIME.as_millis(),
+        "shutdown waits for the listener, which may wait this long"
+    );
     assert!(
         ADDRESS_CLIENTS_BURST as usize > CLIENTS_PER_ADDRESS
             && ADDRESS_JOINS_BURST as usize > CLIENTS_PER_ADDRESS
     );
-    assert!(ADDRESS_CLIENTS_BURST < ADDRESS_CONNECTIONS_BURST, "a client is a connection first");
+    assert!(ADDRESS_CLIENTS_BURST < ADDRESS_CONNECTIONS_BURST, "every new client is also a new connection");
     assert!(PLAYER_NUMBER_REST_LEAST.as_millis() > COMMAND_AHEAD_MS as u128);
     assert!(PLAYER_NUMBER_REST_LEAST.as_millis() < PLAYER_NUMBER_REST.as_millis());
     assert!(HEAD_TIME.as_secs() < HELLO_TIME.as_secs());

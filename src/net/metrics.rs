@@ -2,8 +2,8 @@
 //!
 //! Any thread may increment the counters, which are relaxed atomics; the text is rendered on
 //! request. Labels are the names of rules and caps, never text from a client. No thread waits for a
-//! reader of the metrics; the tick histogram and the labelled counters have locks of the library,
-//! held for one increment or for printing one metric.
+//! reader of the metrics; the tick histogram and the labelled counters use locks of the metrics
+//! library, each held only to increment or print one metric.
 
 use std::time::Duration;
 
@@ -63,9 +63,9 @@ metrics! {
     messages_in: Counter, "messages_in" number, "Messages from clients";
     bytes_in: Counter, "received" bytes, "Bytes from clients";
     bytes_out: Counter, "sent" bytes, "Bytes queued for clients, including frame headers";
-    turns: Counter, "turns" number, "Turns of a worker in which it had something to send to a client";
+    turns: Counter, "turns" number, "Times that a worker had something to send to a client";
     turn_sends: Counter, "turn_sends" number, "Send calls that workers made while sending updates";
-    turns_held_back: Counter, "turns_held_back" number, "Turns held back for a slow client";
+    turns_held_back: Counter, "turns_held_back" number, "Times that a client got no new state because older bytes were still queued";
     ticks: Counter, "ticks" number, "Ticks of the world";
     late_ticks: Counter, "ticks_late" number, "Ticks that began more than half a period late";
     skipped_ticks: Counter, "ticks_skipped" number, "Ticks skipped because the world fell behind";

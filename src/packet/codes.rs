@@ -219,10 +219,11 @@ fn read_row(line: &str, columns: &[Column]) -> Result<Row, String> {
         return Err(format!("{} columns, but the heading has {expected}", cells.len()));
     };
     let known = Direction::ALL.into_iter().find(|known| known.name() == *direction);
-    let direction = known.ok_or_else(|| format!("bad direction {direction:?}: to_server or to_client"))?;
+    let direction =
+        known.ok_or_else(|| format!("bad direction {direction:?}: expected to_server or to_client"))?;
     grammar::check_name(name)?;
     let known = Lane::ALL.into_iter().find(|known| known.name() == *lane);
-    let lane = known.ok_or_else(|| format!("bad lane {lane:?}: reliable or latest"))?;
+    let lane = known.ok_or_else(|| format!("bad lane {lane:?}: expected reliable or latest"))?;
     let present = columns.iter().zip(codes).filter(|(_, cell)| **cell != "-");
     let codes = present.map(|((dialect, read), cell)| {
         Ok((dialect.clone(), read(cell).ok_or_else(|| format!("bad code {cell:?}"))?))

@@ -103,7 +103,7 @@ impl ClientEnd {
                 self.acts = now + ACT_EVERY;
                 bot.act(now);
                 if now >= self.leaves && !std::mem::replace(&mut self.is_leaving, true) {
-                    counts.add("left with a close");
+                    counts.add("left with a close frame");
                     bot.leave();
                 }
                 if bot.stage() == Stage::Over {
@@ -163,7 +163,7 @@ impl ClientEnd {
                 self.is_gone = true;
             }
             _ => {
-                counts.add("left without a close");
+                counts.add("left without a close frame");
                 self.is_gone = true;
                 if self.dice.below(2) == 0 { self.wire.end() } else { self.wire.close() }
             }

@@ -297,7 +297,7 @@ fn ended(ending: &Ending) -> &'static str {
     match ending {
         Ending::PeerClosed(_) => "ended: the peer closed",
         Ending::PeerLost => "ended: the peer was lost",
-        Ending::Violation(_) => "ended: a rule of RFC 6455",
+        Ending::Violation(_) => "ended: broke a rule of RFC 6455",
         Ending::Packet(_) => "ended: a broken packet",
         Ending::Breach(breach) => match breach.name() {
             "message_rate" => "ended: message_rate",
@@ -310,7 +310,7 @@ fn ended(ending: &Ending) -> &'static str {
             "going_away" => "ended: going_away",
             "frame_kind" => "ended: frame_kind",
             "hello_first" => "ended: hello_first",
-            _ => "ended: another rule of the server",
+            _ => "ended: broke another rule of the server",
         },
     }
 }

@@ -1,6 +1,6 @@
 //! A second receiver for each connection, which receives the same bytes at the same times, but
-//! split differently. It gets the same grants as the first, and must make the same requests and
-//! give the same answers.
+//! split differently. It must make the same requests as the first, which are then granted or denied
+//! as for the first, and must give the same answers.
 
 use std::collections::VecDeque;
 

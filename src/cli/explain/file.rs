@@ -139,7 +139,7 @@ fn shown(found: &Found<'_>, names: &Names<'_>, begin_ns: u64, wanted: &Wanted<'_
         What::Begin { guess, client, server, is_whole } => {
             let name =
                 names.get(&client.ip().to_canonical()).map(|name| format!(" {name:?}")).unwrap_or_default();
-            let whole = if *is_whole { "" } else { ", the capture lacks its beginning" };
+            let whole = if *is_whole { "" } else { " (the capture lacks the beginning of the connection)" };
             let guess =
                 guess.as_ref().map(|guess| format!("{at}    {}\n", guess.words())).unwrap_or_default();
             format!("{at}    {client}{name} at {server}{whole}\n{guess}")

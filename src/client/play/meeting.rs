@@ -1,4 +1,4 @@
-//! Meeting points of bots: points of the plains that all bots of a crowd derive from the same seed,
+//! Meeting points of bots: points on the plains that all bots of a crowd derive from the same seed,
 //! so that they meet without communicating.
 //!
 //! No point is in the river, the snow or the desert.

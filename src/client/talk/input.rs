@@ -18,7 +18,7 @@ pub const HELP: &str = "\
 move sequence=1 direction=16384      a packet by its name; omitted arguments are nil
 [\"move\", {\"sequence\": 1}]            the same as JSON, with the name or the code
 [\"move\", [1, null, 16384]]           the same, with the arguments in order
-ping WORDS, pong WORDS               a control frame, unless an argument=value follows
+ping WORDS, pong WORDS               a control frame; with argument=value, the packet of that name
 text WORDS                           a text message
 close 1000 WORDS                     a close frame; without a code, its body is empty
 hex 81 85 37fa213d 7f9f4d5158        these bytes unchanged, whether or not they are frames

@@ -97,7 +97,7 @@ impl Output {
                 Err(error) => return Err(error),
             }
         }
-        Err(io::Error::other(format!("{} files with this name already exist", limits::CAPTURE_FILES)))
+        Err(io::Error::other(format!("the file numbers 1 to {} are already in use", limits::CAPTURE_FILES)))
     }
 
     /// Writes bytes through to the file.

@@ -72,7 +72,7 @@ impl Watcher<'_> {
             self.flush()?;
             let left = turn.saturating_sub(self.host.now());
             match self.read(&mut buffer, left) {
-                Ok(Some(0)) => return Err("its end"),
+                Ok(Some(0)) => return Err("ended by the watcher"),
                 Ok(Some(count)) => self.hear(&buffer[..count])?,
                 Ok(None) => {}
                 Err(_) => return Err("the connection broke"),
@@ -218,7 +218,7 @@ mod tests {
             wait_until(|| host.tap.is_on());
             near.shutdown(Shutdown::Both).expect("open");
             wait_until(|| !host.tap.is_on());
-            assert_eq!(watcher.join().expect("it ends"), "its end");
+            assert_eq!(watcher.join().expect("it ends"), "ended by the watcher");
         });
     }
 }
