@@ -101,7 +101,7 @@ impl fmt::Display for FrameError {
                 write!(f, "the command frame names the unknown resource {number}")
             }
             FrameError::Animal(number) => write!(f, "the command frame names the unknown animal {number}"),
-            FrameError::Text => f.write_str("a text in the command frame is not UTF-8"),
+            FrameError::Text => f.write_str("a string in the command frame is not UTF-8"),
         }
     }
 }
