@@ -305,9 +305,9 @@ pub const CAPTURE_END_TIME: Duration = Duration::from_secs(1);
 
 // ---- the inspector --------------------------------------------------------------------------
 
-/// Watchers of `/wire` at once, half of them for one address: the server copies the bytes of a
-/// client separately for each watcher. Beyond: 503.
-pub const WATCHERS: usize = 8;
+/// Watchers of `/wire` at once, half of them for one address: a class at one address. Each has a
+/// thread and at most [`WIRE_TAP_BYTES`] of copies. Beyond: 503.
+pub const WATCHERS: usize = 24;
 /// Bytes that wait in the tap for a watcher: half a second of the most crowded screen. Beyond:
 /// omitted, counted and reported to the watcher.
 pub const WIRE_TAP_BYTES: usize = 512 * 1024;
