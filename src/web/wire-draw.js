@@ -159,7 +159,7 @@ function placeOf(event) {
 /** A value as a box has room for it: one bit needs no words. @param {{ name: string, value: string }} leaf */
 function short({ name, value }) {
   if (['fin', 'rsv1', 'rsv2', 'rsv3'].includes(name)) return value.startsWith('1') && name !== 'fin' ? 'set' : SHORT[name]?.[value[0]] ?? 'unused';
-  if (name === 'mask') return value.startsWith('1') ? 'masked' : 'not set';
+  if (name === 'mask') return value.startsWith('1') ? 'masked' : 'off';
   if (name === 'payload_length') return /^\d+$/.test(value) ? `${value} byte${value === '1' ? '' : 's'}` : value.replace(': the length follows in', ':');
   return value;
 }

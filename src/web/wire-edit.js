@@ -126,10 +126,12 @@ export function find(tree, name) {
 
 /**
  * What differs, in words: the field of each bit comes from the explainer's leaves of the original.
- * @param {Edit} edit @param {{ name: string, start: number, end: number }[]} leaves of the original
+ * @param {Edit} edit @param {{ name: string, start: number, end: number }[]} leaves of the original @param {string[]} [rewritten] values that
+ *   were written anew
  */
-export function difference(edit, leaves) {
+export function difference(edit, leaves, rewritten = []) {
   const bits = edit.differing();
+  if (rewritten.length > 0) return `New values: ${rewritten.join(' and ')}; the masking key is as it was.`;
   if (bits === null) return `The frame has ${edit.bytes.length} bytes instead of ${edit.original.length}.`;
   if (bits.length === 0) return 'Nothing is changed yet: click a bit or a byte.';
   const names = new Set(bits.map((bit) => leaves.find((leaf) => leaf.start <= bit && bit < leaf.end)?.name ?? 'payload'));

@@ -36,6 +36,8 @@ export class Flip {
     this.tree = /** @type {any} */ (null);
     this.leaves = /** @type {import('./wire-tree.js').Leaf[]} */ ([]);
     this.teaches = '';
+    /** Names of the values that the explainer wrote anew. @type {string[]} */
+    this.rewritten = [];
     at('send').onclick = () => this.send();
     at('undo').onclick = () => this.undo();
     at('story-close').onclick = () => this.closeStory();
@@ -52,7 +54,7 @@ export class Flip {
     this.entry = entry;
     this.tree = explained.frames[0].tree;
     this.leaves = layOut(this.tree).leaves;
-    this.teaches = '';
+    this.forget();
     at('editor').hidden = false;
     this.drawExamples();
     this.changed();
@@ -68,7 +70,7 @@ export class Flip {
   /** @param {number} bit */
   flip(bit) {
     this.edit?.flip(bit);
-    this.teaches = '';
+    this.forget();
     this.changed();
   }
 
@@ -77,21 +79,27 @@ export class Flip {
     const value = hexByte(text);
     if (value === null) return;
     this.edit?.set(place, value);
-    this.teaches = '';
+    this.forget();
     this.changed();
   }
 
   undo() {
     this.edit?.undo();
-    this.teaches = '';
+    this.forget();
     this.changed();
+  }
+
+  /** Of the suggested flip, if what is edited was one. */
+  forget() {
+    this.teaches = '';
+    this.rewritten = [];
   }
 
   changed() {
     if (!this.edit || !this.entry) return;
     const explained = this.explainer.explainBytes({ from: this.entry.from, bytes: digits(this.edit.bytes) });
     const changed = this.edit.differing() ?? [];
-    at('difference').textContent = difference(this.edit, this.leaves);
+    at('difference').textContent = difference(this.edit, this.leaves, this.rewritten);
     this.drawVerdict(explained);
     this.drawSending();
     this.on.edited(explained, changed);
@@ -115,6 +123,7 @@ export class Flip {
     if (!this.edit || !this.entry) return;
     this.edit.replace(example.bytes ?? unhex(this.explainer.rewrite({ n: this.entry.n, set: example.values ?? {}, next: true })));
     this.teaches = example.teaches;
+    this.rewritten = example.values ? [...Object.keys(example.values), 'sequence (the next number, or the server drops the frame as repeated)'] : [];
     this.changed();
   }
 
@@ -144,7 +153,7 @@ export class Flip {
   send() {
     const { edit } = this;
     if (!edit || this.whyNot() !== '') return;
-    const told = difference(edit, this.leaves);
+    const told = difference(edit, this.leaves, this.rewritten);
     if (!this.own.inject(digits(edit.bytes))) return;
     this.close();
     this.story.begin(edit.bytes.length, told);
