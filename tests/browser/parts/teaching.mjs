@@ -87,6 +87,33 @@ export async function teaching(game, wire, inWindow) {
   });
 }
 
+/** Sends a suggested flip. @param {import('playwright-core').FrameLocator} inside @param {string} example */
+async function send(inside, example) {
+  await inside.locator('#flip').click();
+  await inside.locator(`#examples [data-example="${example}"]`).click();
+  await inside.locator('#send').click();
+}
+
+/** What the story's lines are. @param {import('playwright-core').FrameLocator} inside */
+const kinds = (inside) => inside.locator('#story-lines li').evaluateAll((lines) => lines.map((line) => line.dataset.kind));
+
+/**
+ * Sends the frame of the last key press without its MASK bit, reads the rule, and is back in the game.
+ * @param {import('playwright-core').Page} page of the game, with the inspector beside it
+ * @param {(page: import('playwright-core').Page, boxes: Record<string, any>) => void} inWindow
+ */
+export async function breakARule(page, inWindow) {
+  const inside = page.frameLocator('#wire');
+  const lives = await state(page, 'lives');
+  await send(inside, 'mask');
+  await inside.locator('#story-lines [data-kind="back"]').waitFor({ timeout: 15000 });
+  assert.deepEqual(await kinds(inside), ['sent', 'broken', 'close', 'over', 'back']);
+  const story = await inside.locator('#story-lines').innerText();
+  for (const part of ['mask_missing', 'RFC 6455 section 5.1', '1002 protocol error', 'reason "mask_missing"']) assert.ok(story.includes(part), `${part}: ${story}`);
+  inWindow(page, { story: await inside.locator('#story').boundingBox() });
+  await until(page, (before) => window.tickwire.lives === before + 1 && window.tickwire.own !== null, lives);
+}
+
 /** The same beside the game. @param {import('../lib/game.mjs').Game} game */
 export async function flipping(game, keysUntil, inWindow) {
   const page = await game.page('flip', { viewport: DESK });
@@ -109,21 +136,8 @@ export async function flipping(game, keysUntil, inWindow) {
     assert.equal(await chosen.getAttribute('data-n'), before, 'updates, pings and aims do not take its place');
     await keep(page, 'wire-pinned');
   });
-  const send = async (example) => {
-    await inside.locator('#flip').click();
-    await inside.locator(`#examples [data-example="${example}"]`).click();
-    await inside.locator('#send').click();
-  };
-  const kinds = () => inside.locator('#story-lines li').evaluateAll((lines) => lines.map((line) => line.dataset.kind));
   await game.check('a flipped bit is sent as one\'s own client: the rule, the close frame, and back in the game', async () => {
-    const lives = await state(page, 'lives');
-    await send('mask');
-    await inside.locator('#story-lines [data-kind="back"]').waitFor({ timeout: 15000 });
-    assert.deepEqual(await kinds(), ['sent', 'broken', 'close', 'over', 'back']);
-    const story = await inside.locator('#story-lines').innerText();
-    for (const part of ['mask_missing', 'RFC 6455 section 5.1', '1002 protocol error', 'reason "mask_missing"']) assert.ok(story.includes(part), `${part}: ${story}`);
-    inWindow(page, { story: await inside.locator('#story').boundingBox() });
-    await until(page, (before) => window.tickwire.lives === before + 1 && window.tickwire.own !== null, lives);
+    await breakARule(page, inWindow);
     await keep(page, 'wire-story');
     const broken = await inside.locator('#chosen').getAttribute('data-n');
     await keysUntil(page, inside.locator(`#chosen:not([data-n="${broken}"]) #frame-title`, { hasText: /^move/ }));
@@ -131,9 +145,9 @@ export async function flipping(game, keysUntil, inWindow) {
   await game.check('another direction breaks no rule: the server acts on it, and the next key is the page\'s again', async () => {
     await until(page, () => window.tickwire.own.direction === null);
     const wanted = await state(page, 'own').then((own) => own.sequence);
-    await send('direction');
+    await send(inside, 'direction');
     await inside.locator('#story-lines li', { hasText: 'The next update of your player' }).waitFor({ timeout: 15000 });
-    assert.deepEqual(await kinds(), ['sent', 'fine', 'fine']);
+    assert.deepEqual(await kinds(inside), ['sent', 'fine', 'fine']);
     await until(page, (before) => window.tickwire.own.direction !== null && window.tickwire.own.sequence > before, wanted);
     await keep(page, 'wire-direction');
     await inside.locator('#story-close').click();
