@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { keep, press, state, until } from './lib/browser.mjs';
 import { Game } from './lib/game.mjs';
 import { serve, tabEdition } from './lib/static.mjs';
+import { breakARule } from './parts/teaching.mjs';
 
 const VIEWPORT = { width: 1280, height: 720 };
 /** Time from a link to one's own bytes. Measured, and printed; the check is that it is not several times as long on a busy machine. */
@@ -52,6 +53,14 @@ async function steps(page, name) {
   return unmasked;
 }
 
+/** A bit of the frame is flipped and sent; the rule is read, and the game plays on. @param {import('playwright-core').Page} page */
+async function flipAndPlayOn(page) {
+  await breakARule(page, (_, { story: box }) => assert.ok(box && box.y >= 0 && box.y + box.height <= VIEWPORT.height && box.x + box.width <= VIEWPORT.width, JSON.stringify(box)));
+  const inside = page.frameLocator('#wire');
+  const broken = await inside.locator('#chosen').getAttribute('data-n');
+  await key(page, inside.locator(`#chosen:not([data-n="${broken}"]) #frame-title`, { hasText: /^move/ }));
+}
+
 /** A page of its own. @param {string} who */
 const tab = (who) => game.page(who, { viewport: VIEWPORT });
 
@@ -89,6 +98,10 @@ async function offline() {
     assert.equal(site.asked.length, asked, 'nothing was asked for after the cut');
     assert.ok(took < TARGET_MS * SLACK, `${took} ms`);
     return `${bytes}; loaded after ${(loaded / 1000).toFixed(1)} s, seen after ${(took / 1000).toFixed(1)} s (target: ${TARGET_MS / 1000} s)`;
+  });
+  await game.check('flip a bit, read the rule, be back in the game: in the tab', async () => {
+    await flipAndPlayOn(page);
+    await keep(page, 'tab-flip');
   });
   await game.check('two tabs have a world each, and a reload works without the network', async () => {
     const first = await state(page, 'epoch');
@@ -168,6 +181,7 @@ async function served() {
     const bytes = await steps(real, 'tab-real');
     return `${bytes}; seen after ${((performance.now() - from) / 1000).toFixed(1)} s`;
   });
+  await game.check('flip a bit, read the rule, be back in the game: at the real server', () => flipAndPlayOn(real));
   await real.context().close();
 }
 
