@@ -334,8 +334,28 @@ pub const INSPECTOR_FRAMES: usize = 4096;
 /// Bytes of these frames: about ten seconds of the most crowded screen. Beyond: the oldest are
 /// dropped.
 pub const INSPECTOR_RING_BYTES: usize = 2 * 1024 * 1024;
-/// Kinds of packets that the inspector counts in a second, and fields of each: the largest packet
-/// has under 40. Beyond: counted as `other`.
+/// Watched clients whose frames the inspector keeps. Beyond: the one watched longest ago is forgotten.
+pub const INSPECTOR_CLIENTS: usize = 8;
+/// Bytes of a capture that the page opens: the tab holds the file, and about as much again for the
+/// list of its frames. Beyond: refused, with a hint at `tickwire explain`.
+pub const INSPECTOR_FILE_BYTES: usize = 256 * 1024 * 1024;
+/// Frames of a capture that the page lists, at about 80 bytes each. Beyond: left out, as it says.
+pub const INSPECTOR_FILE_FRAMES: usize = 2_000_000;
+/// Frames of a connection between two checkpoints: so many are read again before one is explained.
+pub const INSPECTOR_CHECKPOINT_FRAMES: usize = 256;
+/// Pings of a connection that wait for their pong. Beyond: the oldest is forgotten.
+pub const INSPECTOR_PINGS: usize = 64;
+/// Characters of a filter. Beyond: refused, with the place.
+pub const INSPECTOR_FILTER_CHARS: usize = 500;
+/// Lines that the page gets at once: a screen has under a hundred. Beyond: left out.
+pub const INSPECTOR_ROWS: usize = 2000;
+/// Entries that are searched for an earlier frame. Beyond: taken as not there.
+pub const INSPECTOR_LOOK_BACK: usize = 50_000;
+/// Fields that differ between two frames, as the page shows them. Beyond: counted only.
+pub const INSPECTOR_CHANGES: usize = 200;
+/// Bytes of a frame in a link: browsers accept an address of 32,000 characters. Beyond: refused.
+pub const INSPECTOR_LINK_BYTES: usize = 16_000;
+/// Kinds of packets that are counted in a second, and fields of each. Beyond: counted as `other`.
 pub const INSPECTOR_KINDS: usize = 64;
 
 // ---- embedded: a server inside another program -----------------------------------------------

@@ -7,11 +7,12 @@
 //! kept.
 
 use core::net::SocketAddr;
+use std::collections::BTreeSet;
 
 use super::Conversation;
 use super::explanation::{Explanation, Problem};
 use super::guess::Guess;
-use crate::capture::{Capture, Connection, End, Hole, Piece};
+use crate::capture::{Capture, Connection, End, Hole, Piece, packet};
 use crate::packet::{Codes, Dialect};
 use crate::ws::Side;
 
@@ -65,10 +66,13 @@ pub struct Tally {
     pub missing_bytes: u64,
 }
 
-/// A connection being read.
-struct Reading<'a, 'c> {
+/// A connection being read, piece by piece.
+#[derive(Clone, Debug)]
+pub struct Reading<'c> {
     number: usize,
-    connection: &'a Connection<'a>,
+    ends: [SocketAddr; 2],
+    is_whole: bool,
+    holes: Vec<Hole>,
     conversation: Conversation<'c>,
     has_begun: bool,
     pieces_left: usize,
@@ -91,47 +95,76 @@ pub fn walk<'c>(
     let connections = capture.connections();
     let numbered = connections.iter().enumerate().map(|(index, connection)| (index + 1, connection));
     let wanted = numbered.filter(|(number, _)| only.is_none_or(|only| only == *number));
-    let mut readings: Vec<Reading<'_, 'c>> = Vec::new();
-    let mut pieces: Vec<(usize, usize, &Piece<'_>)> = Vec::new();
-    for (number, connection) in wanted {
-        let mut readable = connection.first_packet;
-        for piece in &connection.pieces {
-            readable = readable.max(piece.packet);
-            pieces.push((readable, readings.len(), piece));
-        }
-        let mut conversation = match dialect {
-            Some(dialect) => Conversation::in_dialect(dialect),
-            None => Conversation::new(codes, otherwise),
+    let (numbers, wanted): (Vec<_>, Vec<_>) = wanted.unzip();
+    let begin = |(number, connection): (&usize, &&Connection<'_>)| {
+        let conversation = match dialect {
+            Some(dialect) => midway(connection, Conversation::in_dialect(dialect)),
+            None => conversation(connection, connection.pieces.iter().copied(), codes, otherwise),
         };
-        if let Some(guess) = dialect.map_or_else(|| survey(connection, codes, otherwise), |_| None) {
-            conversation.take_guess(guess);
-        }
-        if !connection.has_begin {
-            conversation.begin_midway();
-        }
-        let (has_begun, pieces_left, tally) = (false, connection.pieces.len(), Tally::default());
-        let told = vec![false; connection.holes.len()];
-        readings.push(Reading { number, connection, conversation, has_begun, pieces_left, told, tally });
-    }
-    // Within a connection the pieces are already in order.
-    pieces.sort_by_key(|(readable, ..)| *readable);
-    for (readable, index, piece) in pieces {
-        readings[index].receive(readable, piece, &mut each);
+        Reading::new(*number, connection, conversation)
+    };
+    let mut readings: Vec<Reading<'c>> = numbers.iter().zip(&wanted).map(begin).collect();
+    for (readable, index, at) in order(wanted.iter().copied()) {
+        readings[index].receive(readable, &wanted[index].pieces[at], &mut each);
     }
     readings.into_iter().map(|reading| (reading.number, reading.tally)).collect()
 }
 
-/// The evidence for a connection's dialect, from everything that the capture has of it; `None` if a
-/// request names the dialect.
-fn survey<'c>(connection: &Connection<'_>, codes: &'c Codes, otherwise: &'c Dialect) -> Option<Guess<'c>> {
-    if connection.has_begin && connection.holes.is_empty() {
-        return None;
+/// The pieces of connections in the order in which they could be read: each as the packet after
+/// which it could, the index of its connection, and its index there.
+pub fn order<'a, 'b: 'a>(
+    connections: impl Iterator<Item = &'a Connection<'b>>,
+) -> Vec<(usize, usize, usize)> {
+    let mut order = Vec::new();
+    for (index, connection) in connections.enumerate() {
+        let mut readable = connection.first_packet;
+        for (at, piece) in connection.pieces.iter().enumerate() {
+            readable = readable.max(piece.packet);
+            order.push((readable, index, at));
+        }
     }
+    // Within a connection the pieces are already in order.
+    order.sort_by_key(|(readable, ..)| *readable);
+    order
+}
+
+/// The conversation of a connection before its first piece, in the dialect that its request will
+/// name, or that is guessed from all of its pieces. Of `connection` only the beginning and the holes
+/// are used.
+pub fn conversation<'a, 'c>(
+    connection: &Connection<'_>,
+    pieces: impl Iterator<Item = Piece<'a>>,
+    codes: &'c Codes,
+    otherwise: &'c Dialect,
+) -> Conversation<'c> {
     let mut conversation = Conversation::new(codes, otherwise);
+    if let Some(guess) = survey(connection, pieces, codes, otherwise) {
+        conversation.take_guess(guess);
+    }
+    midway(connection, conversation)
+}
+
+fn midway<'c>(connection: &Connection<'_>, mut conversation: Conversation<'c>) -> Conversation<'c> {
     if !connection.has_begin {
         conversation.begin_midway();
     }
-    for piece in &connection.pieces {
+    conversation
+}
+
+/// The evidence for a connection's dialect, from everything that the capture has of it; `None` if a
+/// request names the dialect.
+fn survey<'a, 'c>(
+    connection: &Connection<'_>,
+    pieces: impl Iterator<Item = Piece<'a>>,
+    codes: &'c Codes,
+    otherwise: &'c Dialect,
+) -> Option<Guess<'c>> {
+    if connection.has_begin && connection.holes.is_empty() {
+        return None;
+    }
+    let mut conversation = midway(connection, Conversation::new(codes, otherwise));
+    conversation.be_brief(true);
+    for piece in pieces {
         if piece.hole_before {
             conversation.skip(side(piece.from));
         }
@@ -147,7 +180,47 @@ fn survey<'c>(connection: &Connection<'_>, codes: &'c Codes, otherwise: &'c Dial
     conversation.guess().cloned().map(Guess::made_final)
 }
 
-fn side(end: End) -> Side {
+/// The items that a piece completes, without the holes between: what [`Reading::receive`] reports of
+/// them.
+pub fn items<'c>(
+    conversation: &mut Conversation<'c>,
+    piece: &Piece<'_>,
+    is_last: bool,
+    mut each: impl FnMut(Explanation<'c>),
+) {
+    let from = side(piece.from);
+    if piece.hole_before {
+        conversation.skip(from).into_iter().for_each(&mut each);
+    }
+    conversation.receive_each(from, piece.bytes, &mut each);
+    if is_last {
+        let ends = [Side::Client, Side::Server].into_iter();
+        ends.flat_map(|from| conversation.finish(from)).for_each(each);
+    }
+}
+
+/// The kinds of packets on a link type that is not supported, in words; `None` if there are none.
+pub fn unread(capture: &Capture<'_>) -> Option<String> {
+    let links = capture.packets.iter().map(|packet| packet.link).filter(|link| !packet::is_read(*link));
+    let links: BTreeSet<u32> = links.collect();
+    let numbers: Vec<String> = links.iter().map(ToString::to_string).collect();
+    if numbers.is_empty() {
+        return None;
+    }
+    let packets = capture.packets.iter().filter(|packet| links.contains(&packet.link)).count();
+    Some(format!(
+        "{packets} packets of unsupported link type {}: only Ethernet, Linux cooked, loopback and raw IP are supported",
+        numbers.join(" or ")
+    ))
+}
+
+/// The end of a file in the middle of a block, in words; `None` if the file is whole.
+pub fn cut(capture: &Capture<'_>) -> Option<String> {
+    capture.cut_at.map(|offset| format!("the file ends in the middle of a block, at byte {offset}"))
+}
+
+/// The side that an end is.
+pub fn side(end: End) -> Side {
     match end {
         End::Client => Side::Client,
         End::Server => Side::Server,
@@ -167,17 +240,36 @@ fn hole_before(holes: &[Hole], piece: &Piece<'_>, told: &mut [bool]) -> u64 {
     })
 }
 
-impl<'c> Reading<'_, 'c> {
-    fn receive(&mut self, packet: usize, piece: &Piece<'_>, each: &mut impl FnMut(Found<'c>)) {
+impl<'c> Reading<'c> {
+    /// The connection with this number, of which nothing was read yet.
+    pub fn new(number: usize, connection: &Connection<'_>, conversation: Conversation<'c>) -> Reading<'c> {
+        let (ends, is_whole) = ([connection.client, connection.server], connection.has_begin);
+        let (holes, told) = (connection.holes.clone(), vec![false; connection.holes.len()]);
+        let (has_begun, pieces_left, tally) = (false, connection.pieces.len(), Tally::default());
+        Reading { number, ends, is_whole, holes, conversation, has_begun, pieces_left, told, tally }
+    }
+
+    /// The conversation so far.
+    pub fn conversation(&mut self) -> &mut Conversation<'c> {
+        &mut self.conversation
+    }
+
+    /// The summary so far.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Reports what a piece completes, which could be read after this packet.
+    pub fn receive(&mut self, packet: usize, piece: &Piece<'_>, each: &mut impl FnMut(Found<'c>)) {
         let (client, at_ns, from) = (self.number, piece.at_ns, side(piece.from));
         let mut tell = |what| each(Found { client, packet, at_ns, what });
         if !std::mem::replace(&mut self.has_begun, true) {
-            let Connection { client, server, has_begin, .. } = *self.connection;
+            let ([client, server], is_whole) = (self.ends, self.is_whole);
             let guess = self.conversation.guess().cloned();
-            tell(What::Begin { guess, client, server, is_whole: has_begin });
+            tell(What::Begin { guess, client, server, is_whole });
         }
         if piece.hole_before {
-            let bytes = hole_before(&self.connection.holes, piece, &mut self.told);
+            let bytes = hole_before(&self.holes, piece, &mut self.told);
             self.conversation.skip(from).into_iter().for_each(|item| self.tally.item(item, &mut tell));
             self.tally.missing_bytes += bytes;
             tell(What::Hole(from, bytes));
@@ -197,7 +289,7 @@ impl<'c> Reading<'_, 'c> {
             for item in self.conversation.finish(side(end)) {
                 self.tally.item(item, tell);
             }
-            let holes = self.connection.holes.iter().zip(&self.told);
+            let holes = self.holes.iter().zip(&self.told);
             for (hole, _) in holes.filter(|(hole, is_told)| hole.from == end && !**is_told) {
                 self.tally.missing_bytes += hole.bytes;
                 tell(What::Hole(side(end), hole.bytes));

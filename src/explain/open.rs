@@ -1,6 +1,11 @@
-//! The unfinished message of one side, and whether a frame may follow: RFC 6455 section 5.4, and
+//! The unfinished message of one side, how a frame goes on with it, and whether one may: RFC 6455 section 5.4, and
 //! the limits of the receiving end.
 
+use std::mem;
+
+use super::explanation::{Problem, Whole};
+use super::payload::Inside;
+use super::tree::{BYTE, bits};
 use crate::ws::Violation;
 use crate::ws::frame::{Header, Opcode};
 use crate::ws::message::Limits;
@@ -22,6 +27,11 @@ pub(super) enum Open {
 }
 
 impl Open {
+    /// Bytes of the unfinished message.
+    pub(super) fn bytes(&self) -> usize {
+        if let Open::Begun { payload, .. } = self { payload.len() } else { 0 }
+    }
+
     /// Whether a frame may follow: RFC 6455 section 5.4, and the limits of the receiving end, if
     /// known.
     pub(super) fn admit(&self, header: Header, limits: Option<Limits>) -> Result<(), Violation> {
@@ -38,5 +48,53 @@ impl Open {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// A continuation: a part of a message, or its end.
+pub(super) fn go_on<'c>(
+    open: &mut Open,
+    payload: &[u8],
+    begin: usize,
+    fin: bool,
+    mut explain: impl FnMut(&[u8], usize, Opcode) -> Inside<'c>,
+) -> (Inside<'c>, Option<Whole>) {
+    let Open::Begun { opcode, payload: joined, frames, text } = open else {
+        if fin {
+            *open = Open::Nothing;
+        }
+        return (Inside::bytes(payload, begin), None);
+    };
+    let (opcode, before) = (*opcode, joined.len());
+    joined.extend_from_slice(payload);
+    *frames += 1;
+    let inside = fragment(payload, begin, opcode, text);
+    if !fin || inside.problem.is_some() {
+        return (inside, None);
+    }
+    let (frames, joined) = (*frames, mem::take(joined));
+    *open = Open::Nothing;
+    let message = explain(&joined, 0, opcode);
+    // A problem of the message is shown at its place in this frame, or at the frame's front.
+    let end = (begin + payload.len()) * BYTE;
+    let here = |bit: usize| ((bit + begin * BYTE).saturating_sub(before * BYTE)).clamp(begin * BYTE, end);
+    let problem = message.problem.map(|problem| problem.at(|bits| here(bits.start)..here(bits.end)));
+    let whole = Whole { frames, opcode, payload: joined, tree: message.node };
+    let (node, content, otherwise) = (inside.node, message.content, message.otherwise);
+    (Inside { node, content, problem, otherwise }, Some(whole))
+}
+
+/// A single fragment. A text that can no longer be UTF-8 is rejected at the first bytes that show
+/// it.
+pub(super) fn fragment<'c>(payload: &[u8], begin: usize, opcode: Opcode, text: &mut Utf8) -> Inside<'c> {
+    if opcode == Opcode::Text && text.receive(payload).is_err() {
+        let good = std::str::from_utf8(payload).err().map_or(0, |error| error.valid_up_to());
+        let culprit = bits(begin + good..begin + payload.len());
+        let problem = Problem::violation(Violation::TextNotUtf8, culprit);
+        return Inside::bytes(payload, begin).with(Some(problem));
+    }
+    match std::str::from_utf8(payload) {
+        Ok(text) if opcode == Opcode::Text => Inside::text(text, begin),
+        _ => Inside::bytes(payload, begin),
     }
 }

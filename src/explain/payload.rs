@@ -23,6 +23,8 @@ pub struct Speaker<'a> {
     pub dialect: &'a Dialect,
     /// Whether its packets are JSON in text messages, if known.
     pub json: Option<bool>,
+    /// Whether only names and verdicts are asked for, and no tree of the payload.
+    pub is_brief: bool,
 }
 
 impl Speaker<'_> {
@@ -79,12 +81,29 @@ pub fn explain<'a>(payload: &[u8], begin: usize, opcode: Opcode, speaker: Speake
         Opcode::Close => explain_close(payload, begin),
         Opcode::Text => explain_text(payload, begin, speaker),
         Opcode::Binary if speaker.json == Some(true) => of_the_other_kind(Inside::bytes(payload, begin)),
+        Opcode::Binary if speaker.is_brief => {
+            let decoded = speaker.dialect.decode(speaker.direction(), payload);
+            briefly(payload, begin, speaker, decoded.map(|decoded| decoded.row))
+        }
         Opcode::Binary => {
             let packet = packet::explain(payload, begin, speaker.dialect, speaker.direction());
             let content = Content::Packet(packet.row, packet.line);
             Inside::new(packet.node, content, packet.problem)
         }
     }
+}
+
+/// A packet's name, or its problem, without a tree.
+fn briefly<'a>(
+    payload: &[u8],
+    begin: usize,
+    speaker: Speaker<'a>,
+    decoded: Result<&'a crate::packet::Row, PacketError>,
+) -> Inside<'a> {
+    let Inside { node, .. } = Inside::bytes(payload, begin);
+    let row = decoded.as_ref().map_or_else(|error| named(speaker, error), |row| Some(*row));
+    let problem = decoded.err().map(|error| packet::problem_of(&error, &node, begin, payload.len()));
+    Inside::new(node, Content::Packet(row, None), problem)
 }
 
 /// A message that the connection rejects for its type, whatever its content.
@@ -112,7 +131,16 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Insid
         return of_the_other_kind(inside);
     }
     let direction = speaker.direction();
-    let (row, line, error) = match speaker.dialect.decode_json(direction, text) {
+    let decoded = speaker.dialect.decode_json(direction, text);
+    if speaker.is_brief {
+        return match decoded {
+            Err(error) if speaker.json != Some(true) && !matches!(error, PacketError::Arguments { .. }) => {
+                inside
+            }
+            decoded => briefly(payload, begin, speaker, decoded.map(|decoded| decoded.row)),
+        };
+    }
+    let (row, line, error) = match decoded {
         Ok(decoded) => (Some(decoded.row), Some(decoded.to_string()), None),
         Err(error @ PacketError::Arguments { .. }) => (named(speaker, &error), None, Some(error)),
         Err(error) if speaker.json == Some(true) => (None, None, Some(error)),

@@ -22,6 +22,8 @@ pub struct Spoken<'c> {
     is_ours: bool,
     /// The user or a path named the dialect.
     is_settled: bool,
+    /// Whether only names and verdicts are asked for.
+    is_brief: bool,
     /// The evidence from the messages, if the request was not seen.
     guess: Option<Guess<'c>>,
 }
@@ -34,12 +36,25 @@ impl<'c> Spoken<'c> {
 
     /// Uses this dialect, whatever the path.
     pub fn in_dialect(dialect: &'c Dialect) -> Spoken<'c> {
-        Spoken { codes: None, dialect, json: None, is_ours: false, is_settled: true, guess: None }
+        Spoken {
+            codes: None,
+            dialect,
+            json: None,
+            is_ours: false,
+            is_settled: true,
+            is_brief: false,
+            guess: None,
+        }
     }
 
     /// Sets whether packets are JSON in text messages.
     pub fn say_format(&mut self, json: bool) {
         self.json = Some(json);
+    }
+
+    /// Sets whether only names and verdicts are asked for.
+    pub fn be_brief(&mut self, is_brief: bool) {
+        self.is_brief = is_brief;
     }
 
     /// Records that the server is ours, whatever the path.
@@ -117,7 +132,7 @@ impl<'c> Spoken<'c> {
             self.dialect = guess.best().unwrap_or(self.dialect);
             otherwise = guess.otherwise(from, opcode, payload);
         }
-        let speaker = Speaker { from, dialect: self.dialect, json: self.json };
+        let speaker = Speaker { from, dialect: self.dialect, json: self.json, is_brief: self.is_brief };
         Inside { otherwise, ..payload::explain(payload, begin, opcode, speaker) }
     }
 }

@@ -24,18 +24,18 @@ use super::explanation::{Content, Explanation, Frame, Problem, REST, Whole};
 use super::guess::Guess;
 use super::head::{self, Asked};
 use super::header;
-use super::open::Open;
+use super::open::{Open, fragment, go_on};
 use super::packet;
 use super::payload::Inside;
 use super::seek::Search;
 use super::spoken::Spoken;
-use super::tree::{BYTE, Node, bits};
+use super::tree::{BYTE, Node};
 use crate::limits;
 use crate::packet::{Codes, Dialect};
+use crate::ws::Side;
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::message::Limits;
 use crate::ws::utf8::Utf8;
-use crate::ws::{Side, Violation};
 
 /// A conversation of two sides, byte by byte: bytes of either go in, cut anywhere, and explanations of whole heads and frames come out.
 #[derive(Clone, Debug)]
@@ -97,6 +97,28 @@ impl<'c> Conversation<'c> {
     /// Records that the server is ours, so that its limits apply whatever the path.
     pub fn with_our_server(&mut self) {
         self.spoken.be_ours();
+    }
+
+    /// From now on only names and verdicts are found out, several times as fast: the trees have a payload as one leaf.
+    /// Or everything again.
+    pub fn be_brief(&mut self, is_brief: bool) {
+        self.spoken.be_brief(is_brief);
+    }
+
+    /// Whether packets travel as JSON, if known.
+    pub fn json(&self) -> Option<bool> {
+        self.spoken.json()
+    }
+
+    /// Whether the path is unique to our server, so that its limits are known.
+    pub fn is_ours(&self) -> bool {
+        self.spoken.is_ours()
+    }
+
+    /// Bytes that the conversation holds: unfinished items and messages.
+    pub fn held_bytes(&self) -> usize {
+        let held = |half: &Half| half.waiting.len() + half.open.bytes();
+        held(&self.client) + held(&self.server)
     }
 
     /// Whether both sides are past the upgrade, and neither has broken a rule that ends the
@@ -417,54 +439,6 @@ impl<'c> Conversation<'c> {
                 (inside, None)
             }
         }
-    }
-}
-
-/// A continuation: a part of a message, or its end.
-fn go_on<'c>(
-    open: &mut Open,
-    payload: &[u8],
-    begin: usize,
-    fin: bool,
-    mut explain: impl FnMut(&[u8], usize, Opcode) -> Inside<'c>,
-) -> (Inside<'c>, Option<Whole>) {
-    let Open::Begun { opcode, payload: joined, frames, text } = open else {
-        if fin {
-            *open = Open::Nothing;
-        }
-        return (Inside::bytes(payload, begin), None);
-    };
-    let (opcode, before) = (*opcode, joined.len());
-    joined.extend_from_slice(payload);
-    *frames += 1;
-    let inside = fragment(payload, begin, opcode, text);
-    if !fin || inside.problem.is_some() {
-        return (inside, None);
-    }
-    let (frames, joined) = (*frames, mem::take(joined));
-    *open = Open::Nothing;
-    let message = explain(&joined, 0, opcode);
-    // A problem of the message is shown at its place in this frame, or at the frame's front.
-    let end = (begin + payload.len()) * BYTE;
-    let here = |bit: usize| ((bit + begin * BYTE).saturating_sub(before * BYTE)).clamp(begin * BYTE, end);
-    let problem = message.problem.map(|problem| problem.at(|bits| here(bits.start)..here(bits.end)));
-    let whole = Whole { frames, opcode, payload: joined, tree: message.node };
-    let (node, content, otherwise) = (inside.node, message.content, message.otherwise);
-    (Inside { node, content, problem, otherwise }, Some(whole))
-}
-
-/// A single fragment. A text that can no longer be UTF-8 is rejected at the first bytes that show
-/// it.
-fn fragment<'c>(payload: &[u8], begin: usize, opcode: Opcode, text: &mut Utf8) -> Inside<'c> {
-    if opcode == Opcode::Text && text.receive(payload).is_err() {
-        let good = std::str::from_utf8(payload).err().map_or(0, |error| error.valid_up_to());
-        let culprit = bits(begin + good..begin + payload.len());
-        let problem = Problem::violation(Violation::TextNotUtf8, culprit);
-        return Inside::bytes(payload, begin).with(Some(problem));
-    }
-    match std::str::from_utf8(payload) {
-        Ok(text) if opcode == Opcode::Text => Inside::text(text, begin),
-        _ => Inside::bytes(payload, begin),
     }
 }
 

@@ -38,11 +38,15 @@ impl Inspector {
                 talk.with_our_server();
                 talk
             }
-            None => self.conversation(&self.codes).ok_or("no handshake was seen")?,
+            None => {
+                let log = self.log().ok_or("no client is watched")?;
+                let mut talk = log.conversation(&self.codes).ok_or("no handshake was seen")?;
+                if from == Side::Client {
+                    talk.receive_each(from, log.unfinished(), |_| ());
+                }
+                talk
+            }
         };
-        if from == Side::Client && input["dialect"].is_null() {
-            talk.receive_each(from, &self.unfinished, |_| ());
-        }
         Ok(shown::bytes(&bytes, &talk.explain(from, &bytes)))
     }
 
@@ -56,7 +60,8 @@ impl Inspector {
     pub fn rewrite(&self, input: &str) -> Result<String, String> {
         let input = object(input)?;
         let n = input["n"].as_u64().ok_or("n: the number of a frame is missing")?;
-        let explained = self.ring.get(n).and_then(|kept| self.explanation(kept));
+        let explained = self.log().and_then(|log| log.explanation(n, &self.codes));
+        let explained = explained.map(|(_, explained)| explained);
         let decoded = explained.as_ref().and_then(Explanation::decoded);
         let (Decoded { row, mut values }, key) =
             decoded.ok_or_else(|| format!("frame {n} is not a complete binary packet from the client"))?;
@@ -70,7 +75,7 @@ impl Inspector {
         if input["next"] == true {
             values[place(SEQUENCE)?] = Value::from(self.next_sequence());
         }
-        let dialect = self.dialect(&self.codes).ok_or("no handshake was seen")?;
+        let dialect = self.log().and_then(|log| log.dialect(&self.codes)).ok_or("no handshake was seen")?;
         let payload = dialect.encode(Direction::ToServer, &row.name, &values);
         let payload = payload.map_err(|error| error.to_string())?;
         let mut bytes = Vec::new();
@@ -80,8 +85,9 @@ impl Inspector {
 
     /// One more than the highest sequence number that the client has sent in the frames that are kept.
     fn next_sequence(&self) -> u64 {
-        let numbers = self.ring.iter().filter(|kept| kept.from == Side::Client).filter_map(|kept| {
-            let explained = self.explanation(kept)?;
+        let Some(log) = self.log() else { return 1 };
+        let numbers = log.ring.iter().filter(|kept| kept.from == Side::Client).filter_map(|kept| {
+            let (_, explained) = log.explanation(kept.n, &self.codes)?;
             let (decoded, _) = explained.decoded()?;
             decoded.get(SEQUENCE)?.as_u64()
         });

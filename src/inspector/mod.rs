@@ -8,14 +8,26 @@
 //!                                                    └─► lost, ended
 //! ```
 //!
+//! The same list, filters and explanations also serve a [capture file](file) and a frame that came
+//! with a [link].
+//!
 //! The server only writes [`observed`] messages. The rest runs in the browser, as WebAssembly
 //! (`src/tab/`), so that each frame is explained by the server's own code and the server spends
 //! nothing on it. Each frame is explained together with the handshake and the earlier frames of its
 //! message, so the inspector reports the same violations as the connection itself.
 
+mod difference;
 mod edit;
+mod entry;
 mod fields;
+pub mod file;
+mod filter;
+mod judge;
+pub mod link;
+mod list;
+mod log;
 pub mod observed;
+mod pairs;
 mod ring;
 mod save;
 mod shown;
@@ -25,14 +37,16 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use crate::explain::{Conversation, Explanation};
+use crate::explain::Conversation;
 use crate::limits;
-use crate::packet::{Codes, Dialect};
+use crate::packet::Codes;
 use crate::ws::Side;
-use crate::ws::frame::Header;
 use fields::Fields;
-use observed::{Opened, What};
-use ring::{Kept, Ring};
+pub use filter::FilterError;
+pub use list::{List, Wish};
+use log::{Log, Start, frames_of};
+use observed::What;
+use ring::Kept;
 pub use save::Whose;
 
 /// See the [module](self).
@@ -41,16 +55,30 @@ pub struct Inspector {
     codes: Arc<Codes>,
     /// The time of day at which the server's clock stood at zero.
     began: Duration,
-    watched: Option<u64>,
-    /// The handshake, and when it was.
-    opened: Option<(Opened, Duration)>,
-    /// The client's bytes of an unfinished message.
-    unfinished: Vec<u8>,
-    ring: Ring,
+    /// What is kept of each client that was watched; the one watched last is the last.
+    logs: Vec<Log>,
+    is_watching: bool,
     next_n: u64,
     /// While paused, frames are counted and not kept.
     missed: Option<u64>,
     fields: Fields,
+    wish: Wish,
+}
+
+impl Default for Inspector {
+    /// Without a server: the tables are the built-in ones.
+    fn default() -> Inspector {
+        Inspector {
+            codes: Codes::builtin(),
+            began: Duration::ZERO,
+            logs: Vec::new(),
+            is_watching: false,
+            next_n: 1,
+            missed: None,
+            fields: Fields::default(),
+            wish: Wish::default(),
+        }
+    }
 }
 
 impl Inspector {
@@ -69,26 +97,35 @@ impl Inspector {
         let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
         let tables: Vec<_> = tables.iter().map(|table| (text(&table[0]), text(&table[1]))).collect();
         let codes = Codes::from_texts(&tables).map_err(|error| error.to_string())?;
-        Ok(Inspector {
-            codes: Arc::new(codes),
-            began: Duration::from_micros(began_us),
-            watched: None,
-            opened: None,
-            unfinished: Vec::new(),
-            ring: Ring::default(),
-            next_n: 1,
-            missed: None,
-            fields: Fields::default(),
-        })
+        let (codes, began) = (Arc::new(codes), Duration::from_micros(began_us));
+        Ok(Inspector { codes, began, ..Inspector::default() })
     }
 
-    /// From now on this client is watched. Everything of another one is forgotten, and messages about
-    /// another one are skipped.
+    /// From now on this client is watched; messages about another one are skipped. What was kept of it
+    /// before is there again; of the clients watched longest ago everything is forgotten.
     pub fn watch(&mut self, client: Option<u64>) {
-        (self.watched, self.opened) = (client, None);
-        self.unfinished.clear();
-        self.ring = Ring::default();
+        if let Some(log) = self.logs.last_mut().filter(|_| self.is_watching) {
+            log.leave();
+        }
+        self.is_watching = client.is_some();
         self.fields = Fields::default();
+        let Some(client) = client else { return };
+        let known = self.logs.iter().position(|log| log.client == client);
+        let mut log = known.map_or_else(|| Log::new(client), |at| self.logs.remove(at));
+        log.list.set(&self.wish);
+        self.logs.push(log);
+        if self.logs.len() > limits::INSPECTOR_CLIENTS {
+            self.logs.remove(0);
+        }
+    }
+
+    /// Everything that is kept of the watched client.
+    fn log(&self) -> Option<&Log> {
+        self.logs.last().filter(|_| self.is_watching)
+    }
+
+    fn log_mut(&mut self) -> Option<&mut Log> {
+        self.logs.last_mut().filter(|_| self.is_watching)
     }
 
     /// Pauses: the frames that come are counted and not kept. Or goes on.
@@ -97,19 +134,22 @@ impl Inspector {
     }
 
     /// Takes a message of the server: `{"frames":[…]}` of the frames that are new, with `lost`,
-    /// `missed` and `ended` if there is something to tell.
+    /// `missed` and `ended` if there is something to tell; and `gone`, how many lines left the list.
     ///
-    /// # Errors One line that says where the message is invalid.
+    /// # Errors
+    /// One line that says where the message is invalid.
     pub fn receive(&mut self, message: &[u8]) -> Result<String, String> {
         let (client, records) =
             observed::read(message).map_err(|at| format!("a message is invalid at byte {at}"))?;
-        if self.watched != Some(client) {
+        let codes = Arc::clone(&self.codes);
+        if self.log().is_none_or(|log| log.client != client) {
             return Ok(json!({}).to_string());
         }
         let mut told = json!({});
-        let (codes, mut lost, mut frames) = (Arc::clone(&self.codes), 0, Vec::new());
-        let mut talk = self.conversation(&codes);
+        let (mut lost, mut frames, mut gone) = (0, Vec::new(), 0);
+        let mut talk = self.log().and_then(|log| log.conversation(&codes));
         for record in records {
+            let Some(log) = self.logs.last_mut() else { break };
             let is_injected = matches!(record.what, What::Injected(_));
             let kept = |from, piece, begin, end| Kept {
                 n: 0,
@@ -123,14 +163,8 @@ impl Inspector {
                 is_injected,
             };
             if let Some((from, bytes)) = record.what.bytes() {
-                let (piece, begin) = self.piece(from, bytes);
-                let ends = frames_of(&piece[begin..], from).into_iter();
-                let cut = ends.map(|(at, end)| kept(from, Arc::clone(&piece), begin + at, begin + end));
-                let mut talk = talk.clone();
-                if let Some(talk) = &mut talk {
-                    talk.receive_each(from, &piece[..begin], |_| ());
-                }
-                self.keep(cut, talk.as_mut(), &mut frames);
+                gone += self.take(from, bytes, record.at, kept, talk.clone(), &mut frames);
+                continue;
             }
             match record.what {
                 What::Opened(opened) => {
@@ -139,22 +173,29 @@ impl Inspector {
                         is_head: true,
                         ..kept(from, Arc::from(&head[..]), 0, head.len())
                     });
-                    self.opened = Some((opened, record.at));
-                    talk = self.conversation(&codes);
-                    let mut greeting = self.begin(&codes);
-                    self.keep(heads, greeting.as_mut(), &mut frames);
+                    let start = Some(Start::Handshake(opened, record.at));
+                    // A client that is watched again is told with its handshake again.
+                    let is_known = log.start == start;
+                    log.start = start;
+                    talk = log.conversation(&codes);
+                    let mut greeting = log.begin(&codes);
+                    if !is_known {
+                        gone += self.keep(heads, greeting.as_mut(), &mut frames);
+                    }
                 }
                 What::Lost(pieces) => {
                     lost += pieces;
-                    self.unfinished.clear();
+                    log.forget_unfinished();
                 }
                 What::Ended(rule) => told["ended"] = Json::from(rule),
                 What::Bytes(..) | What::Injected(_) => {}
             }
         }
         told["frames"] = Json::from(frames);
-        if lost > 0 {
-            told["lost"] = Json::from(lost);
+        for (name, count) in [("lost", lost), ("gone", gone as u64)] {
+            if count > 0 {
+                told[name] = Json::from(count);
+            }
         }
         if let Some(missed) = self.missed {
             told["missed"] = Json::from(missed);
@@ -162,28 +203,39 @@ impl Inspector {
         Ok(told.to_string())
     }
 
-    /// A piece, behind the unfinished message that it goes on with; and where the piece begins.
-    fn piece(&mut self, from: Side, bytes: &[u8]) -> (Arc<[u8]>, usize) {
-        if from == Side::Server {
-            return (Arc::from(bytes), 0);
+    /// Takes a piece of bytes: keeps its frames, and adds an entry for each; returns how many lines left
+    /// the list.
+    fn take(
+        &mut self,
+        from: Side,
+        bytes: &[u8],
+        at: Duration,
+        kept: impl Fn(Side, Arc<[u8]>, usize, usize) -> Kept,
+        mut talk: Option<Conversation<'_>>,
+        entries: &mut Vec<Json>,
+    ) -> usize {
+        let Some(log) = self.logs.last_mut() else { return 0 };
+        if self.missed.is_none() && log.come_back(self.next_n, from, at) {
+            self.next_n += 1;
         }
-        let begin = self.unfinished.len();
-        self.unfinished.extend_from_slice(bytes);
-        let piece = Arc::from(&self.unfinished[..]);
-        if !is_unfinished(&self.unfinished) || self.unfinished.len() > limits::INSPECTOR_RING_BYTES {
-            self.unfinished.clear();
+        let (piece, begin) = log.piece(from, bytes);
+        let ends = frames_of(&piece[begin..], from).into_iter();
+        let cut = ends.map(|(at, end)| kept(from, Arc::clone(&piece), begin + at, begin + end));
+        if let Some(talk) = &mut talk {
+            talk.receive_each(from, &piece[..begin], |_| ());
         }
-        (piece, begin)
+        self.keep(cut, talk.as_mut(), entries)
     }
 
-    /// Keeps the frames of a piece, and adds an entry for each.
+    /// Keeps the frames of a piece, and adds an entry for each; returns how many lines left the list.
     fn keep(
         &mut self,
         cut: impl IntoIterator<Item = Kept>,
         talk: Option<&mut Conversation<'_>>,
         entries: &mut Vec<Json>,
-    ) {
-        let (Some(talk), Some(client)) = (talk, self.watched) else { return };
+    ) -> usize {
+        let (Some(talk), Some(log)) = (talk, self.logs.last_mut()) else { return 0 };
+        let mut gone = 0;
         for mut kept in cut {
             if let Some(missed) = &mut self.missed {
                 *missed += 1;
@@ -192,50 +244,110 @@ impl Inspector {
             kept.n = self.next_n;
             self.next_n += 1;
             let explained = talk.explain(kept.from, kept.bytes());
-            entries.push(shown::entry(client, &kept, &explained));
+            entries.push(shown::entry(log.client, &kept, &explained));
             if !kept.is_head {
                 self.fields.add(&explained);
             }
-            self.ring.push(kept);
+            gone += log.keep(kept, &explained);
         }
-    }
-
-    /// The conversation before its handshake; `None` before the server has told it.
-    fn begin<'c>(&self, codes: &'c Codes) -> Option<Conversation<'c>> {
-        Some(Conversation::new(codes, self.dialect(codes)?))
-    }
-
-    /// The dialect of the connection; `None` before the server has told it.
-    fn dialect<'c>(&self, codes: &'c Codes) -> Option<&'c Dialect> {
-        let (opened, _) = self.opened.as_ref()?;
-        codes.dialects().find(|dialect| dialect.name() == opened.dialect).map(|dialect| &**dialect)
-    }
-
-    /// The conversation after its handshake.
-    fn conversation<'c>(&self, codes: &'c Codes) -> Option<Conversation<'c>> {
-        let (opened, _) = self.opened.as_ref()?;
-        let mut talk = self.begin(codes)?;
-        talk.receive_each(Side::Client, &opened.request, |_| ());
-        talk.receive_each(Side::Server, &opened.response, |_| ());
-        talk.begin_with_frames(opened.json);
-        talk.with_our_server();
-        Some(talk)
+        gone
     }
 
     /// The frame with this number as JSON: the explainer's, with the frame's bytes as they travelled;
     /// or `gone` if it is no longer kept.
     pub fn explain(&self, n: u64) -> String {
-        let explained = self.ring.get(n).and_then(|kept| Some((kept, self.explanation(kept)?)));
+        let explained = self.log().and_then(|log| log.explanation(n, &self.codes));
         explained.map_or_else(|| shown::gone(n), |(kept, explained)| shown::explained(kept, &explained))
     }
 
-    fn explanation(&self, kept: &Kept) -> Option<Explanation<'_>> {
-        let mut talk = if kept.is_head { self.begin(&self.codes) } else { self.conversation(&self.codes) }?;
-        if kept.is_head && kept.from == Side::Server {
-            talk.receive_each(Side::Client, &self.opened.as_ref()?.0.request, |_| ());
+    /// What changed since the previous frame of the same packet, as JSON.
+    pub fn difference(&self, n: u64) -> String {
+        let difference = || {
+            let log = self.log()?;
+            let before = log.list.previous(n)?.n;
+            let explained = |n| log.explanation(n, &self.codes).map(|(_, explained)| explained);
+            Some(difference::json(before, &explained(before)?, &explained(n)?))
+        };
+        difference().unwrap_or_else(|| json!({})).to_string()
+    }
+
+    /// The frame with this number as a [link], as JSON.
+    pub fn link(&self, n: u64) -> Result<String, String> {
+        let log = self.log().ok_or("no client is watched")?;
+        let kept = log.ring.get(n).ok_or("this frame is no longer kept")?;
+        let (dialect, json, is_ours) = match &log.start {
+            Some(Start::Handshake(opened, _)) => (opened.dialect.clone(), Some(opened.json), true),
+            Some(Start::Frames { dialect, json, is_ours }) => (dialect.clone(), *json, *is_ours),
+            None => return Err("no handshake was seen".to_owned()),
+        };
+        let before = link::of_message(&kept.piece[..kept.begin], kept.from);
+        let bytes = kept.bytes().to_vec();
+        link::Link { bytes, before, dialect, from: kept.from, json, is_ours, is_head: kept.is_head }.print()
+    }
+
+    /// Shows the frame of a [link], and nothing else.
+    ///
+    /// # Errors
+    /// One sentence that says what is wrong with the link.
+    pub fn open_link(&mut self, text: &str) -> Result<(), String> {
+        let link = link::Link::read(text)?;
+        let codes = Arc::clone(&self.codes);
+        if codes.dialects().all(|dialect| dialect.name() != link.dialect) {
+            return Err(format!("the link names the dialect {:?}, which no table has", link.dialect));
         }
-        talk.receive_each(kept.from, &kept.piece[..kept.begin], |_| ());
-        Some(talk.explain(kept.from, kept.bytes()))
+        self.watch(Some(0));
+        let Some(log) = self.logs.last_mut() else { return Ok(()) };
+        *log = Log::new(0);
+        log.list.set(&self.wish);
+        log.start = Some(Start::Frames { dialect: link.dialect, json: link.json, is_ours: link.is_ours });
+        let talk = if link.is_head { log.begin(&codes) } else { log.conversation(&codes) };
+        let begin = link.before.len();
+        let piece: Arc<[u8]> = Arc::from([link.before, link.bytes].concat());
+        let Some(mut talk) = talk else { return Ok(()) };
+        talk.receive_each(link.from, &piece[..begin], |_| ());
+        let (at, tick, end) = (Duration::ZERO, 0, piece.len());
+        let kept = Kept {
+            n: 0,
+            from: link.from,
+            at,
+            tick,
+            piece,
+            begin,
+            end,
+            is_head: link.is_head,
+            is_injected: false,
+        };
+        self.keep([kept], Some(&mut talk), &mut Vec::new());
+        Ok(())
+    }
+
+    /// The list that the page shows; `None` while no client is watched.
+    pub fn list(&self) -> Option<&List> {
+        self.log().map(|log| &log.list)
+    }
+
+    /// Asks for something else.
+    pub fn filter(&mut self, wish: Wish) {
+        self.wish = wish;
+        if let Some(log) = self.logs.last_mut().filter(|_| self.is_watching) {
+            log.list.set(&self.wish);
+        }
+    }
+
+    /// Judges frames that are kept until so many of their bytes were explained. Says whether some are
+    /// left.
+    pub fn work(&mut self, bytes: usize) -> bool {
+        let (codes, mut left) = (Arc::clone(&self.codes), bytes as i64);
+        let Some(log) = self.log_mut() else { return false };
+        while let Some(n) = log.list.next_to_explain() {
+            if left <= 0 {
+                return true;
+            }
+            let explained = log.explanation(n, &codes).map(|(_, explained)| explained);
+            left -= explained.as_ref().map_or(1, |explained| explained.bytes.len() as i64 + 1);
+            log.list.judge_next(explained.as_ref());
+        }
+        false
     }
 
     /// The bytes by packet and field since the last call, as a JSON list.
@@ -245,33 +357,10 @@ impl Inspector {
 
     /// The frames that are kept, as a pcapng file; `None` without a handshake.
     pub fn save(&self, whose: &Whose) -> Option<Vec<u8>> {
-        let (opened, at) = self.opened.as_ref()?;
-        Some(save::capture((opened, *at), whose, self.ring.iter(), self.began))
+        let log = self.log()?;
+        let Some(Start::Handshake(opened, at)) = &log.start else { return None };
+        Some(save::capture((opened, *at), whose, log.ring.iter(), self.began))
     }
-}
-
-/// Whether a message of a client goes on behind these frames.
-fn is_unfinished(frames: &[u8]) -> bool {
-    let places = frames_of(frames, Side::Client).into_iter();
-    let mut headers = places.filter_map(|(at, _)| Header::decode(&frames[at..], Side::Client).ok().flatten());
-    headers.rfind(|(header, _)| !header.opcode.is_control()).is_some_and(|(header, _)| !header.fin)
-}
-
-/// The frames of a piece, each as its begin and its end: bytes that are no whole frame are the last.
-fn frames_of(bytes: &[u8], from: Side) -> Vec<(usize, usize)> {
-    let (mut frames, mut at) = (Vec::new(), 0);
-    while at < bytes.len() {
-        let size = match Header::decode(&bytes[at..], from) {
-            Ok(Some((header, head))) => {
-                usize::try_from(header.length).ok().and_then(|size| size.checked_add(head))
-            }
-            Ok(None) | Err(_) => None,
-        };
-        let end = size.and_then(|size| at.checked_add(size)).map_or(bytes.len(), |end| end.min(bytes.len()));
-        frames.push((at, end));
-        at = end;
-    }
-    frames
 }
 
 #[cfg(test)]

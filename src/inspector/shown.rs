@@ -52,6 +52,18 @@ pub fn bytes(bytes: &[u8], explained: &Explanation<'_>) -> String {
     format!("{{\"raw\":\"{raw}\",{rest}")
 }
 
+/// The explainer's JSON of one item, with its number and its bytes as they travelled.
+pub fn item(n: u64, explained: &Explanation<'_>) -> String {
+    let (raw, rest) = (hex::digits(&explained.bytes), explained.json());
+    let rest = rest.strip_prefix('{').unwrap_or("}");
+    let is_head = explained.frames.first().is_some_and(|frame| matches!(frame.content, Content::Head(_)));
+    let text = match is_head {
+        true => format!("\"text\":{},", Json::from(String::from_utf8_lossy(&explained.bytes))),
+        false => String::new(),
+    };
+    format!("{{\"n\":{n},\"raw\":\"{raw}\",{text}{rest}")
+}
+
 /// For a frame that is no longer kept.
 pub fn gone(n: u64) -> String {
     json!({ "n": n, "gone": true }).to_string()

@@ -5,7 +5,7 @@ use crate::explain::hex;
 use crate::packet::Direction;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::upgrade;
-use observed::Record;
+use observed::{Opened, Record};
 
 const CLIENT: u64 = 7;
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
@@ -165,14 +165,93 @@ fn while_paused_frames_are_counted_and_those_before_stay() {
 }
 
 #[test]
-fn another_clients_messages_are_skipped_and_its_frames_forgotten() {
+fn another_clients_messages_are_skipped_and_each_client_keeps_its_own_frames() {
     let mut inspector = opened("/play", "native", false);
     let ping = masked(Opcode::Ping, b"");
     let n = receive(&mut inspector, [client(&ping)])["frames"][0]["n"].clone();
+    let seen = |inspector: &Inspector| inspector.list().map(|list| list.count()["seen"].clone());
+    assert_eq!(seen(&inspector), Some(json!(3)));
     inspector.watch(Some(CLIENT + 1));
     assert_eq!(receive(&mut inspector, [client(&ping)]), json!({}));
-    assert_eq!(explained(&inspector, &n)["gone"], true);
+    assert_eq!((explained(&inspector, &n)["gone"].clone(), seen(&inspector)), (json!(true), Some(json!(0))));
     assert_eq!(inspector.save(&Whose { player: 0, name: String::new() }), None);
+    // Back again: its frames are there, and a line where it was not watched.
+    inspector.watch(Some(CLIENT));
+    assert_eq!(explained(&inspector, &n)["frames"][0]["opcode"], "ping");
+    receive(&mut inspector, [client(&ping)]);
+    let rows = inspector.list().expect("a list").rows(0, 9);
+    let gaps: Vec<_> = rows.as_array().expect("rows").iter().map(|row| row["gap"].as_str()).collect();
+    assert_eq!(gaps, [None, None, None, Some("not watched for 0.0 s"), None]);
+    inspector.watch(None);
+    assert!(inspector.list().is_none());
+    for other in 0..limits::INSPECTOR_CLIENTS as u64 {
+        inspector.watch(Some(100 + other));
+    }
+    inspector.watch(Some(CLIENT));
+    assert_eq!(explained(&inspector, &n)["gone"], true, "watched longest ago");
+}
+
+#[test]
+fn a_filter_holds_for_frames_that_are_kept_and_for_those_that_come() {
+    let mut inspector = opened("/play", "native", false);
+    let moves = |direction: u16| {
+        masked(Opcode::Binary, &packet("move", &[1.into(), crate::packet::Value::Nil, direction.into()]))
+    };
+    receive(
+        &mut inspector,
+        [client(&moves(5000)), client(&moves(9000)), client(&masked(Opcode::Ping, b"a"))],
+    );
+    let wish = |text: &str| Wish::read(&json!({ "text": text, "automatic": false })).expect("a filter");
+    inspector.filter(wish("move.direction > 7000"));
+    let told = receive(&mut inspector, [client(&moves(9001))]);
+    assert_eq!(told["frames"].as_array().map(Vec::len), Some(1));
+    while inspector.work(1) {}
+    let list = inspector.list().expect("a list");
+    let found: Vec<_> =
+        list.rows(0, 9).as_array().expect("rows").iter().map(|row| row["n"].clone()).collect();
+    assert_eq!(found, [json!(4), json!(6)]);
+    assert_eq!((list.place(4), list.place(6), list.place(5), list.place(9)), (0, 1, -2, -3));
+    inspector.filter(wish("direction > 9999"));
+    while inspector.work(1) {}
+    let why = inspector.list().expect("a list").count()["why"].as_str().unwrap_or_default().to_owned();
+    assert!(
+        why.starts_with("No frame matches `direction > 9999`; 2 frames have no field direction"),
+        "{why}"
+    );
+    assert!(why.ends_with("1 frame of ping and pong is hidden."), "{why}");
+    let difference: Json = serde_json::from_str(&inspector.difference(6)).expect("JSON");
+    assert_eq!((&difference["before"], &difference["count"]), (&json!(4), &json!(1)), "{difference}");
+}
+
+#[test]
+fn a_link_carries_a_frame_and_what_its_verdict_needs() {
+    let mut inspector = opened("/play", "native", false);
+    let whole = packet("chat", &[1.into(), crate::packet::Value::Nil, "hello".into()]);
+    let mut begun = masked(Opcode::Binary, &whole[..4]);
+    begun[0] &= !frame::FIN;
+    let told = receive(
+        &mut inspector,
+        [
+            client(&begun),
+            client(&masked(Opcode::Continuation, &whole[4..])),
+            client(&masked(Opcode::Text, b"[1]")),
+        ],
+    );
+    for n in listed(&told, "n") {
+        let link = inspector.link(n.as_u64().expect("a number")).expect("short");
+        let mut other = Inspector::default();
+        other.open_link(&link).expect("a link");
+        let [here, mut there] = [explained(&inspector, &n), explained(&other, &json!(1))];
+        there["n"] = n;
+        assert_eq!(here, there, "{link}");
+    }
+    for n in [1, 2] {
+        let mut other = Inspector::default();
+        other.open_link(&inspector.link(n).expect("short")).expect("a link");
+        assert!(explained(&other, &json!(1))["text"].as_str().is_some_and(|text| text.contains("HTTP/1.1")));
+    }
+    let error = Inspector::default().open_link("frame=8100&dialect=none").expect_err("no such dialect");
+    assert!(error.contains("\"none\""), "{error}");
 }
 
 #[test]

@@ -67,9 +67,14 @@ pub struct Table {
 impl Codes {
     /// The tables that are built into the program. The tests check them like any other table.
     pub fn builtin() -> Arc<Codes> {
+        Arc::clone(Codes::builtin_ref())
+    }
+
+    /// The same, for values that borrow tables for as long as the program runs.
+    pub fn builtin_ref() -> &'static Arc<Codes> {
         static BUILT: OnceLock<Arc<Codes>> = OnceLock::new();
         let build = || Arc::new(Codes::from_texts(&BUILTIN).expect("the built-in tables are tested"));
-        Arc::clone(BUILT.get_or_init(build))
+        BUILT.get_or_init(build)
     }
 
     /// Reads tables from (file name, text) pairs.

@@ -4,13 +4,30 @@
 use std::cell::RefCell;
 
 use serde_json::{Value, json};
+use tickwire::inspector::file::File;
 use tickwire::inspector::{Inspector, Whose};
 use tickwire::limits;
 
 use super::buffers::with;
 
+/// What an instance shows.
+#[derive(Default)]
+pub struct Tab {
+    /// The clients of a server, or the frame of a link.
+    pub inspector: Option<Inspector>,
+    /// A capture file: while there is one, it is shown.
+    pub file: Option<File>,
+    /// The bytes of the next capture file.
+    pub file_input: Vec<u8>,
+}
+
 thread_local! {
-    static INSPECTOR: RefCell<Option<Inspector>> = RefCell::default();
+    static TAB: RefCell<Tab> = RefCell::default();
+}
+
+/// Calls with what the instance shows.
+pub fn with_tab<T>(call: impl FnOnce(&mut Tab) -> T) -> T {
+    TAB.with_borrow_mut(call)
 }
 
 /// How many frames the inspector keeps.
@@ -22,8 +39,8 @@ pub extern "C" fn frames_kept() -> usize {
 /// Begins anew with the server's first message, which is in the input. Puts out `{}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn welcome() -> usize {
-    answer(|inspector, input| {
-        *inspector = Some(Inspector::new(text(input)?)?);
+    answer(|tab, input| {
+        tab.inspector = Some(Inspector::new(text(input)?)?);
         Ok(b"{}".to_vec())
     })
 }
@@ -55,7 +72,13 @@ pub extern "C" fn receive() -> usize {
 /// Puts out the explanation of a frame by its number.
 #[unsafe(no_mangle)]
 pub extern "C" fn explain(n: u64) -> usize {
-    inspect(|inspector, _| Ok(inspector.explain(n).into_bytes()))
+    answer(|tab, _| {
+        let told = match (&mut tab.file, &tab.inspector) {
+            (Some(file), _) => file.explain(n),
+            (None, inspector) => inspector.as_ref().ok_or(NO_WELCOME)?.explain(n),
+        };
+        Ok(told.into_bytes())
+    })
 }
 
 /// Puts out the explanation of the bytes in the input as the next ones of the connection. The input is
@@ -94,16 +117,16 @@ fn text(input: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(input).map_err(|error| error.to_string())
 }
 
+const NO_WELCOME: &str = "the server's first message is missing";
+
 fn inspect(call: impl FnOnce(&mut Inspector, &[u8]) -> Result<Vec<u8>, String>) -> usize {
-    answer(|inspector, input| {
-        let inspector = inspector.as_mut().ok_or("the server's first message is missing")?;
-        call(inspector, input)
-    })
+    answer(|tab, input| call(tab.inspector.as_mut().ok_or(NO_WELCOME)?, input))
 }
 
-fn answer(call: impl FnOnce(&mut Option<Inspector>, &[u8]) -> Result<Vec<u8>, String>) -> usize {
+/// Puts out what a call with the input returns; or `{"error":…}`.
+pub fn answer(call: impl FnOnce(&mut Tab, &[u8]) -> Result<Vec<u8>, String>) -> usize {
     with(|buffers| {
-        let answered = INSPECTOR.with_borrow_mut(|inspector| call(inspector, &buffers.input));
+        let answered = with_tab(|tab| call(tab, &buffers.input));
         let output = answered.unwrap_or_else(|error| json!({ "error": error }).to_string().into_bytes());
         buffers.put_out(output)
     })

@@ -15,5 +15,6 @@
 pub mod buffers;
 pub mod inspector;
 pub mod link;
+pub mod list;
 pub mod random;
 pub mod server;

@@ -13,8 +13,9 @@ use serde_json::{Value as Json, json};
 use tickwire::capture;
 use tickwire::explain::captured::{self, What as Found};
 use tickwire::explain::{Content, Explanation, hex};
+use tickwire::inspector::file::File;
 use tickwire::inspector::observed::{self, Opened, Record, What};
-use tickwire::inspector::{Inspector, Whose};
+use tickwire::inspector::{Inspector, Whose, Wish};
 use tickwire::packet::Codes;
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::{Side, upgrade};
@@ -200,6 +201,78 @@ fn inspect_captures(twin: &mut Twin) -> usize {
     frames
 }
 
+/// Opens every capture as a file; gives the number of frames. Their explanations are those of `tickwire explain`.
+fn open_captures(twin: &mut Twin) -> usize {
+    let (mut frames, mut linked) = (0, 0);
+    for path in captures() {
+        let bytes = std::fs::read(&path).expect("the capture can be read");
+        let (codes, found) = (Codes::builtin(), capture::read(&bytes).expect("a capture"));
+        let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
+        let mut expected = Vec::new();
+        let mut file = File::open(bytes.clone()).expect("a capture");
+        twin.note(b'F', &bytes, file.about().to_string());
+        captured::walk(&found, &codes, (None, native), None, |found| match found.what {
+            Found::Item(item) => {
+                expected.push((found.client, found.packet, Some((item.json(), item.names()))))
+            }
+            Found::Hole(..) => expected.push((found.client, found.packet, None)),
+            Found::Begin { .. } => {}
+        });
+        while file.work(5000) {}
+        twin.note(b'k', &[], file.about().to_string());
+        let rows = Json::from(
+            (0..expected.len())
+                .step_by(50)
+                .flat_map(|first| file.list().rows(first, 50).as_array().expect("rows").clone())
+                .collect::<Vec<_>>(),
+        );
+        let rows = rows.as_array().expect("rows");
+        assert_eq!(rows.len(), expected.len(), "{}", path.display());
+        // From the last to the first, so that each is explained from a checkpoint.
+        for (at, (row, (client, packet, item))) in rows.iter().zip(&expected).enumerate().rev() {
+            let here = format!("{}, packet {packet}", path.display());
+            assert_eq!((&row["client"], &row["tick"]), (&json!(client), &json!(packet)), "{here}");
+            let Some((item, names)) = item else {
+                assert!(row["gap"].is_string(), "{here}");
+                continue;
+            };
+            let explained = file.explain(at as u64 + 1);
+            let from = explained.find(r#""from":"#).expect("the sender comes first");
+            assert_eq!(format!("{{{}", &explained[from..]), *item, "{here}");
+            for name in ["packet", "rule"]
+                .iter()
+                .filter_map(|name| row[name].as_str())
+                .filter(|name| *name != "incomplete")
+            {
+                assert!(names.iter().any(|known| known == name), "{here}: {name}");
+            }
+            linked += usize::from(reads_alike_from_a_link(&mut file, at as u64 + 1, &explained, &here));
+            twin.note(b'e', &(at as u64 + 1).to_be_bytes(), explained);
+            frames += 1;
+        }
+        let wish = r#"{"text":"tick > 3 or hex 81 or name ~ a"}"#;
+        file.filter(&Wish::read(&serde_json::from_str(wish).expect("JSON")).expect("a filter"));
+        twin.note(b'l', wish.as_bytes(), "{}");
+        while file.work(777) {}
+        twin.note(b'k', &[], file.about().to_string());
+        twin.note(b'R', &[], json!({ "rows": file.list().rows(0, 50) }).to_string());
+        twin.note(b'X', &[], "");
+    }
+    assert!(linked * 10 > frames * 9, "{linked} of {frames} frames read alike from a link");
+    frames
+}
+
+/// Whether a link to a frame of a capture has the same line: not where the verdict depends on the connection, such as after its close.
+fn reads_alike_from_a_link(file: &mut File, n: u64, explained: &str, here: &str) -> bool {
+    let link = file.link(n).unwrap_or_else(|error| panic!("{here}: {error}"));
+    let mut inspector = Inspector::default();
+    inspector.open_link(&link).unwrap_or_else(|error| panic!("{here}: {error}"));
+    let [one, other] =
+        [explained, &inspector.explain(1)].map(|json| serde_json::from_str::<Json>(json).expect("JSON"));
+    assert_eq!(one["raw"], other["raw"], "{here}");
+    one["frames"][0]["line"] == other["frames"][0]["line"]
+}
+
 /// Numbers that look random, the same each time.
 struct Dice(u64);
 
@@ -275,9 +348,16 @@ fn the_inspector_says_of_captured_frames_what_the_explainer_says() {
 }
 
 #[test]
+fn a_capture_file_has_the_frames_and_verdicts_of_explain() {
+    let frames = open_captures(&mut Twin::new());
+    assert!(frames > 900, "{frames} frames");
+}
+
+#[test]
 fn the_page_s_webassembly_gives_the_bytes_of_the_native_build() {
     let mut twin = Twin::new();
     let (captured, mutants) = (inspect_captures(&mut twin), inspect_mutants(&mut twin));
+    open_captures(&mut twin);
     assert!(captured > 300 && mutants > 2500, "{captured} captured frames, {mutants} mutants");
     if std::env::var_os(TOOLS).is_none() {
         eprintln!("{TOOLS} is not set: src/web/tab.wasm was not run");

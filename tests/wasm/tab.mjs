@@ -14,6 +14,11 @@ const CALLS = {
   e: (input) => wasm.explain(input.readBigUInt64BE()),
   f: () => wasm.fields(),
   s: () => wasm.save(),
+  F: (input) => { explainer.giveFile(input); return wasm.file_open(); },
+  k: () => { while (explainer.work(5000).more); return wasm.file_about(); },
+  l: () => wasm.filter(),
+  R: () => wasm.rows(0, 50),
+  X: () => { explainer.giveFile(new Uint8Array()); return 0; },
 };
 
 const calls = readFileSync(0);

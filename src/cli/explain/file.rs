@@ -5,7 +5,7 @@
 //! or a line of JSON for each frame. It is printed while the file is decoded, so that a long
 //! capture needs no more memory than its file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
@@ -40,7 +40,7 @@ pub fn run(
     wanted: &Wanted<'_>,
 ) -> Result<(), Failure> {
     let capture = capture::read(contents).map_err(|error| error.to_string())?;
-    let unread = unread(&capture);
+    let unread = captured::unread(&capture);
     if let Some(words) = &unread
         && capture.packets.iter().all(|packet| !packet::is_read(packet.link))
     {
@@ -66,9 +66,7 @@ pub fn run(
     }
     let missed = wanted.packet.filter(|_| is_silent);
     let missed = missed.map(|name| format!("there is no packet or frame {name:?} in this capture"));
-    let cut =
-        capture.cut_at.map(|offset| format!("the file ends in the middle of a block, at byte {offset}"));
-    let wrong: Vec<Failure> = missed.into_iter().chain(cut).collect();
+    let wrong: Vec<Failure> = missed.into_iter().chain(captured::cut(&capture)).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
 
@@ -83,21 +81,6 @@ fn names<'a>(capture: &Capture<'a>) -> Names<'a> {
         *clients.entry(connection.client.ip().to_canonical()).or_default() += 1;
     }
     capture.names.iter().copied().filter(|(address, _)| clients.get(address) == Some(&1)).collect()
-}
-
-/// The kinds of packets on a link type that is not supported, in words; `None` if there are none.
-fn unread(capture: &Capture<'_>) -> Option<String> {
-    let links = capture.packets.iter().map(|packet| packet.link).filter(|link| !packet::is_read(*link));
-    let links: BTreeSet<u32> = links.collect();
-    let numbers: Vec<String> = links.iter().map(ToString::to_string).collect();
-    if numbers.is_empty() {
-        return None;
-    }
-    let packets = capture.packets.iter().filter(|packet| links.contains(&packet.link)).count();
-    Some(format!(
-        "{packets} packets of unsupported link type {}: only Ethernet, Linux cooked, loopback and raw IP are supported",
-        numbers.join(" or ")
-    ))
 }
 
 fn heading(capture: &Capture<'_>, unread: Option<&str>) -> String {
