@@ -34,11 +34,12 @@ const FILES: tab_edition::Files = files! {
     "pane.js" "panels.css" "player.js" "protocol.js" "random.js" "rates.js" "rules.js" "settings.js"
     "shots.js" "socket.js" "sound.js" "sprites.js" "stage.js" "style.css" "swing.js" "tab-cache.js"
     "tab-host.js" "tab-module.js" "tab-page.js" "tab-socket.js" "tab-wasm.js" "tab-worker.js" "tab.wasm"
-    "title.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-draw.js" "wire-edit.js"
-    "wire-explainer.js" "wire-flip.js" "wire-frame.css" "wire-frame.js" "wire-frames.js" "wire-lanes.js"
-    "wire-line.js" "wire-list.js" "wire-more.js" "wire-own.js" "wire-press.js" "wire-rows.js"
-    "wire-story.js" "wire-tree.js" "wire-unmask.js" "wire-xor.js" "wire.css" "wire.html" "wire.js"
-    "world.js" "world.wasm"
+    "title.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-changes.js" "wire-copy.js"
+    "wire-draw.js" "wire-edit.js" "wire-explainer.js" "wire-filter.js" "wire-flip.js" "wire-frame.css"
+    "wire-frame.js" "wire-frames.js" "wire-keys.js" "wire-lanes.js" "wire-line.js" "wire-list.css"
+    "wire-list.js" "wire-marks.js" "wire-more.js" "wire-note.js" "wire-open.js" "wire-own.js"
+    "wire-press.js" "wire-rows.js" "wire-source.js" "wire-story.js" "wire-time.js" "wire-tree.js"
+    "wire-unmask.js" "wire-work.js" "wire-xor.js" "wire.css" "wire.html" "wire.js" "world.js" "world.wasm"
 };
 
 /// The type of a file, by the end of its name.

@@ -141,7 +141,7 @@ export class FrameView {
     at('chosen').dataset.n = String(entry.n);
     at('frame-title').textContent = entry.packet ?? entry.opcode ?? entry.rule ?? 'bytes';
     const who = /** @type {any} */ (entry).injected ? 'sent by you as the client' : entry.from === 'client' ? 'from the client' : 'from the server';
-    const facts = [who, `${entry.bytes} byte${entry.bytes === 1 ? '' : 's'}`, `tick ${entry.tick}`, clock(entry.at_ms), `frame ${entry.n}`];
+    const facts = [who, `${entry.bytes} byte${entry.bytes === 1 ? '' : 's'}`, entry.where ?? `tick ${entry.tick}`, clock(entry.at_ms), `frame ${entry.n}`];
     const small = document.createElement('span');
     small.textContent = facts.join(' · ');
     at('frame-title').append(' ', small);

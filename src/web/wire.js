@@ -1,10 +1,11 @@
 /**
- * `/wire`: what one client and the server say to each other, frame by frame, as it happens.
+ * `/wire`: what one client and the server say to each other, frame by frame, as it happens; or what a capture has of it, or a link.
  *
  * ```text
- *  socket ─► line ─► explainer ─► frames ─► list          game around it ─► whose frames
- *                    (WebAssembly) ├► explanation ─► drawing, bytes, tree
- *                                  └► bytes a second ─► bars
+ *  socket ─► line ─► explainer ─┬► frames ─► list         game around it ─► whose frames
+ *  file, link ──► another one ──┤  ├► updates ─► strip
+ *                (WebAssembly)  │  └► explanation ─► drawing, bytes, tree
+ *                               └► bytes a second ─► bars
  * ```
  *
  * Comes in: observed bytes of a client, keys and presses. Goes out: which client. Never: a byte of a frame read in JavaScript; the server's one
@@ -16,14 +17,24 @@
 import { Bars } from './wire-bars.js';
 import { Beside } from './wire-beside.js';
 import { Bytes } from './wire-bytes.js';
+import { showChanges } from './wire-changes.js';
+import { CopyMenu } from './wire-copy.js';
 import { Explainer } from './wire-explainer.js';
+import { FilterBar, showWhy } from './wire-filter.js';
 import { FrameView } from './wire-frame.js';
-import { Frames, parseFilter } from './wire-frames.js';
+import { Frames } from './wire-frames.js';
+import { listenToKeys } from './wire-keys.js';
 import { Line } from './wire-line.js';
 import { List } from './wire-list.js';
+import { Marks } from './wire-marks.js';
 import { showMore } from './wire-more.js';
+import { Note } from './wire-note.js';
+import { acceptFiles, download, refuse } from './wire-open.js';
 import { Own } from './wire-own.js';
 import { Presses } from './wire-press.js';
+import { dressFor, options, progressOf } from './wire-source.js';
+import { Strip } from './wire-time.js';
+import { Work } from './wire-work.js';
 
 /** How often bytes are counted. */
 const COUNT_MS = 1000;
@@ -34,24 +45,41 @@ const DRAW_MS = 400;
 const at = (id) => document.getElementById(id);
 
 const explainer = await Explainer.load();
-const frames = new Frames(explainer.framesKept);
+const frames = new Frames(explainer);
 const bytes = new Bytes();
 const list = new List(at('list'), frames, { choose: (n) => choose(n), unfollow: () => setFollow(false) });
-const bars = new Bars(at('bars'), at('bytes-sum'), (packet) => setFilter(packet));
+const bars = new Bars(at('bars'), at('bytes-sum'), (packet) => filterBar.set(packet));
+const filterBar = new FilterBar(filtered);
+const work = new Work(worked);
+const strip = new Strip(at('updates'), at('updates-words'), goTo);
+const note = new Note(at('note'), notes);
+const tell = (what) => note.tell(what);
+const marks = new Marks(() => state.shown, list, { goTo, tell });
 const line = new Line({ opened, said, observed, state: status, askForToken });
 const beside = new Beside();
 const own = new Own((wish) => line.say(wish));
 const view = new FrameView(explainer, own);
 const presses = new Presses((n) => explainer.explain(n));
 
+/** @typedef {import('./wire-source.js').Source} Source */
+/** @type {Source} */
+const live = { kind: 'live', name: 'live', explainer, connections: [], marks: new Set() };
+/** Beyond every frame's number. */
+const NEWEST = Number.MAX_SAFE_INTEGER;
+const FRAME_OF_LINK = 'frame=';
+
 const state = {
+  shown: live,
+  /** The capture that was opened last. */
+  file: /** @type {Source | null} */ (null),
+  /** The connection of it that is shown; `null` for all. */
+  connection: /** @type {number | null} */ (null),
   /** @type {{ id: number, player: number, name: string, dialect: string, address: string }[]} */
   clients: [],
   watched: /** @type {number | null} */ (null),
   /** Whether the page chose whom to watch, and may choose again. */
   byItself: true,
   paused: false,
-  from: /** @type {'' | 'client' | 'server'} */ (''),
   lost: 0,
   missed: 0,
   /** Why the watched client has left. */
@@ -60,18 +88,26 @@ const state = {
   /** The key press that was drawn last. */
   pressed: 0,
   countedMs: 0,
+  /** How far a file was read, and what is to be said of it. */
+  progress: '',
 };
+
+const isLive = () => state.shown === live;
 
 function opened() {
   show(true);
   // A server that was started anew counts its clients anew: whom one chose may be somebody else now.
   Object.assign(state, { clients: [], watched: null, byItself: true, ended: '', lost: 0, missed: 0 });
-  clear();
+  live.marks.clear();
+  if (isLive()) clear();
 }
 
 /** @param {Record<string, any>} message @param {string} text the same */
 function said(message, text) {
-  if (message.welcome) explainer.welcome(text);
+  if (message.welcome) {
+    explainer.welcome(text);
+    if (isLive()) filtered(false);
+  }
   if (message.clients) {
     state.clients = message.clients;
     drawClients();
@@ -90,10 +126,14 @@ function said(message, text) {
 function observed(message) {
   const told = explainer.receive(message);
   if (told.frames) {
-    list.draw(frames.add(told.frames));
     presses.add(told.frames);
     const sent = view.flip.observed(told.frames);
-    if (sent) pick(sent.n);
+    if (sent && isLive()) pick(sent.n);
+  }
+  if (isLive() && told.frames) {
+    frames.refresh();
+    list.draw(told.gone);
+    showWhy(frames);
   }
   if (told.ended !== undefined) {
     state.ended = told.ended;
@@ -101,15 +141,15 @@ function observed(message) {
   }
   state.lost += told.lost ?? 0;
   state.missed = told.missed ?? state.missed;
-  followNewest();
-  note();
+  if (isLive()) followNewest();
+  note.show();
 }
 
 function count() {
   const now = performance.now();
   const seconds = (now - state.countedMs) / 1000;
   state.countedMs = now;
-  if (state.watched === null || state.paused) return;
+  if (state.watched === null || state.paused || !isLive()) return;
   bytes.add(explainer.fields(), seconds);
   bars.show(bytes.bars());
 }
@@ -120,7 +160,7 @@ function followNewest() {
   if (!list.follow || view.flip.isOpen || now - state.drawnMs < DRAW_MS) return;
   const press = own.proof === null ? null : presses.newest;
   // The frame that was sent stays while its story is told.
-  const newest = press ?? (view.flip.story.isActive ? undefined : frames.seen.at(-1));
+  const newest = press ?? (view.flip.story.isActive ? undefined : frames.newest);
   if (!newest || newest.n === list.chosen || (press && press.n === state.pressed)) return;
   Object.assign(state, { drawnMs: now, pressed: press?.n ?? 0 });
   pick(newest.n);
@@ -132,13 +172,40 @@ function choose(n) {
   pick(n);
 }
 
+/** Chooses a frame, and scrolls to it. @param {number} n */
+function goTo(n) {
+  choose(n);
+  list.reveal(n);
+}
+
 /** @param {number} n */
 function pick(n) {
   list.chosen = n;
   list.draw();
-  const [explained, entry] = [explainer.explain(n), frames.all.find((one) => one.n === n)];
-  if (explained.gone) at('frame-line').textContent = 'This frame is no longer kept.';
-  else if (entry) view.show(explained, entry);
+  marks.show();
+  const shown = state.shown.explainer;
+  const [explained, entry] = [shown.explain(n), shown.entry(n)];
+  if (explained.gone) at('frame-line').textContent = entry.gap ?? 'This frame is no longer kept.';
+  else if (!entry.gone) view.show(explained, { ...entry, line: explained.frames[0].line, where: placeOf(entry) });
+  showChanges(shown, n, entry.packet);
+  drawStrip();
+}
+
+/** Where a frame was seen, in words. @param {import('./wire-frames.js').Entry} entry */
+function placeOf({ tick, client }) {
+  const { kind, connections } = state.shown;
+  if (kind === 'link') return 'from a link';
+  return kind === 'live' ? `tick ${tick}` : `packet ${tick}${connections.length > 1 ? ` of connection ${client}` : ''}`;
+}
+
+/** The updates around what is looked at: the newest, or those up to the last line in sight. */
+function drawStrip() {
+  const { last } = list.inSight();
+  const chosen = list.chosen === 0 ? null : state.shown.explainer.entry(list.chosen);
+  const client = isLive() ? state.watched : state.connection ?? chosen?.client ?? last?.client ?? 1;
+  if (client === null) return strip.show({}, 0);
+  const until = list.follow ? NEWEST : Math.max(last?.n ?? 0, list.chosen);
+  strip.show(state.shown.explainer.timeline(client, until, strip.room), list.chosen);
 }
 
 /** The game around this page says whose frames; else whoever was chosen; else the newest who plays. */
@@ -155,42 +222,116 @@ function chooseClient() {
 function watch(id) {
   if (id === state.watched) return;
   Object.assign(state, { watched: id, ended: '', lost: 0 });
-  clear();
-  note();
   explainer.watch(id);
   explainer.pause(state.paused);
+  if (isLive()) {
+    clear();
+    work.start(explainer);
+  }
+  note.show();
   line.say({ watch: id });
   drawClients();
 }
 
+/** Shows another source's frames. @param {Source} source @param {number | null} [connection] of a capture */
+function showSource(source, connection = null) {
+  const isOther = state.shown !== source;
+  Object.assign(state, { shown: source, connection });
+  dressFor(source.kind);
+  list.showsClient = source.connections.length > 1 && connection === null;
+  frames.use(source.explainer);
+  view.flip.explainer = source.explainer;
+  list.forget();
+  if (isOther) {
+    clear();
+    setFollow(source.kind === 'live');
+  }
+  filtered(false);
+  drawClients();
+  show(true);
+}
+
+/** @param {import('./wire-open.js').Opened} opened */
+function openFile({ name, explainer: reader, about }) {
+  state.file = { kind: 'file', name, explainer: reader, connections: about.connections, marks: new Set() };
+  state.progress = about.notes.join(' · ');
+  showSource(state.file);
+}
+
+/** Explains the frame that the address carries. */
+async function openLink() {
+  try {
+    const reader = await Explainer.load();
+    reader.openLink(location.hash.slice(1));
+    showSource({ kind: 'link', name: 'link', explainer: reader, connections: [], marks: new Set() });
+    refuse('');
+    pick(1);
+  } catch (error) {
+    refuse(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Something was read, or filtered. @param {ReturnType<Explainer['work']>} told */
+function worked(told) {
+  if (work.explainer !== state.shown.explainer) return;
+  frames.refresh();
+  list.draw();
+  if (state.shown.kind === 'file') {
+    const about = told.more ? null : state.shown.explainer.about();
+    state.progress = progressOf(told, about?.notes ?? []);
+    if (about) state.shown.connections = about.connections;
+    if (about) drawClients();
+  }
+  if (!told.more && !list.follow) list.reveal(list.chosen);
+  if (list.chosen === 0 && state.shown.kind !== 'live' && frames.seen > 0) pick(/** @type {any} */ (frames.at(0)).n);
+  showWhy(frames);
+  note.show();
+}
+
 function clear() {
-  frames.clear();
+  frames.refresh();
   bytes.clear();
   list.chosen = 0;
   list.draw();
+  at('changes').hidden = true;
+  marks.show();
+  strip.show({}, 0);
+  showWhy(frames);
   bars.show([]);
   presses.clear();
   view.clear();
 }
 
 function drawClients() {
-  const select = at('client');
-  const options = state.clients.map((client) => {
-    const name = client.name === '' ? (client.player === 0 ? 'watching' : `player ${client.player}`) : client.name;
-    return new Option(`${name} · ${client.dialect} · ${client.address}`, String(client.id), false, client.id === state.watched);
-  });
-  const isHere = state.clients.some((client) => client.id === state.watched);
-  const nobody = state.clients.length === 0 ? 'Nobody is connected' : 'Nobody';
-  options.unshift(new Option(isHere || state.watched === null ? nobody : `Client ${state.watched} has left`, '', false, !isHere));
-  select.replaceChildren(...options);
+  at('client').replaceChildren(...options(state.clients, state.watched, state.shown, state.file, state.connection));
 }
 
-function note() {
+/** The menu of clients and connections. @param {string} value */
+function chooseSource(value) {
+  const [kind, number] = value.split(':');
+  if (kind === 'file' && state.file) return showSource(state.file, number === '' ? null : Number(number));
+  if (kind === 'link') return;
+  state.byItself = false;
+  if (!isLive()) toLive();
+  watch(value === '' ? null : Number(value));
+}
+
+function toLive() {
+  if (isLink()) history.replaceState(null, '', location.pathname + location.search);
+  showSource(live);
+  const isOpen = line.socket?.readyState === WebSocket.OPEN;
+  show(isOpen);
+  if (!isOpen) line.open();
+}
+
+/** What is to be said below the list. */
+function notes() {
+  if (!isLive()) return state.shown.kind === 'file' ? [state.progress] : [];
   const parts = [];
   if (state.paused) parts.push(state.missed > 0 ? `Paused: ${state.missed} frames passed` : 'Paused');
   if (state.ended !== '') parts.push(`It left: ${state.ended}`);
   if (state.lost > 0) parts.push(`${state.lost} messages were too many to show`);
-  at('note').textContent = parts.join(' · ');
+  return parts;
 }
 
 /** @param {boolean} follow */
@@ -207,27 +348,38 @@ function setPause(paused) {
   state.missed = 0;
   at('pause').setAttribute('aria-pressed', String(paused));
   if (state.watched !== null) explainer.pause(paused);
-  note();
+  note.show();
 }
 
-/** @param {string} text */
-function setFilter(text) {
-  at('filter').value = text;
-  filtered();
-}
-
+/** The filter has changed; while it is typed, a wrong one is pointed at. */
 function filtered() {
-  frames.setFilter(parseFilter(at('filter').value, state.from));
+  const shown = state.shown.explainer;
+  const told = shown.filter(filterBar.wish(state.shown.kind === 'file' ? state.connection : null));
+  filterBar.tell(told);
+  if (told.wrong !== undefined) return;
+  frames.refresh();
   list.draw();
+  showWhy(frames);
+  work.start(shown);
   if (!list.follow) list.reveal(list.chosen);
-  followNewest();
+  if (isLive()) followNewest();
 }
 
-/** @param {'' | 'client' | 'server'} from */
-function setFrom(from) {
-  state.from = from;
-  for (const button of at('from').children) button.setAttribute('aria-pressed', String(button.dataset.from === from));
-  filtered();
+/** The chosen frame, explained; `null` without one. */
+function chosenFrame() {
+  const shown = state.shown.explainer;
+  const explained = list.chosen === 0 ? { gone: true } : shown.explain(list.chosen);
+  if (explained.gone) return null;
+  const entry = shown.entry(list.chosen);
+  return { explained, name: entry.packet ?? entry.opcode ?? entry.rule ?? 'bytes' };
+}
+
+/** A link that any page of the inspector explains. */
+function linkOfChosen() {
+  const link = new URL(location.href);
+  link.search = '';
+  link.hash = state.shown.explainer.link(list.chosen);
+  return link.href;
 }
 
 /** Saves the frames that are kept, as a capture. */
@@ -235,11 +387,7 @@ function save() {
   const whose = state.clients.find((client) => client.id === state.watched) ?? { player: 0, name: '' };
   const capture = state.watched === null ? null : explainer.save(whose);
   if (!capture) return;
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([capture], { type: 'application/x-pcapng' }));
-  link.download = `tickwire-client-${state.watched}.pcapng`;
-  link.click();
-  URL.revokeObjectURL(link.href);
+  download(capture, `tickwire-client-${state.watched}.pcapng`);
 }
 
 /** Shows the inside, or the form that asks for the token. @param {boolean} inside */
@@ -250,9 +398,11 @@ function show(inside) {
 
 /** @param {string} why */
 function askForToken(why) {
+  status('waiting', 'Not connected');
+  // A capture or a link needs no server.
+  if (!isLive()) return;
   show(false);
   at('token-error').textContent = why;
-  status('waiting', 'Not connected');
   if (document.hasFocus()) at('token').focus();
 }
 
@@ -262,35 +412,11 @@ function status(lamp, text) {
   if (at('status-text').textContent !== text) at('status-text').textContent = text;
 }
 
-/** @param {KeyboardEvent} event */
-function key(event) {
-  const target = /** @type {HTMLElement} */ (event.target);
-  if (event.ctrlKey || event.altKey || event.metaKey) return;
-  if (event.key === 'Escape') {
-    view.pin(null);
-    target.blur();
-    return;
-  }
-  if (target.closest('input, select')) return;
-  const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -20, PageDown: 20 }[event.key];
-  if (step !== undefined) move(step);
-  else if (event.key === ' ' && !target.closest('button')) setPause(!state.paused);
-  else if (event.key === '/') at('filter').focus();
-  else if (event.key === 'f') setFollow(!list.follow);
-  else if (event.key === 'e') view.toggleFlip();
-  else if (event.key === 'x') view.unmasking.toggle();
-  else if (event.key === 'ArrowLeft') view.unmasking.step(-1);
-  else if (event.key === 'ArrowRight') view.unmasking.step(1);
-  else return beside.pass(event);
-  event.preventDefault();
-}
-
 /** @param {number} by frames */
 function move(by) {
   const next = frames.beside(list.chosen, by);
   if (!next) return;
-  choose(next.n);
-  list.reveal(next.n);
+  goTo(next.n);
 }
 
 /** In the game's page the inspector closes; alone it goes to the game, which opens it beside itself. */
@@ -304,18 +430,18 @@ function beBeside() {
   document.body.classList.add('game');
   at('game').textContent = 'Close';
   at('hint').textContent = 'Press a key in the game: its frame is shown here, bit by bit.';
-  setFrom('client');
-  // Pings come by themselves, and an aim with each move of the mouse.
-  setFilter('-ping -aim');
+  filterBar.setAutomatic(false);
+  filterBar.setFrom('client');
+  // An aim comes with each move of the mouse.
+  filterBar.set('-aim');
 }
 
 function wire() {
-  at('client').onchange = () => {
-    state.byItself = false;
-    watch(at('client').value === '' ? null : Number(at('client').value));
-  };
-  at('filter').addEventListener('input', filtered);
-  at('from').onclick = (event) => { if (event.target.dataset.from !== undefined) setFrom(event.target.dataset.from); };
+  at('client').onchange = () => chooseSource(at('client').value);
+  acceptFiles(openFile);
+  new CopyMenu(chosenFrame, linkOfChosen, tell);
+  at('live').onclick = toLive;
+  at('list').addEventListener('scroll', () => { if (!list.follow) drawStrip(); });
   at('pause').onclick = () => setPause(!state.paused);
   at('follow').onclick = () => setFollow(!list.follow);
   at('save').onclick = save;
@@ -326,19 +452,46 @@ function wire() {
     at('token').value = '';
     line.open();
   });
-  document.addEventListener('keydown', key);
+  listenToKeys(move, {
+    Escape: () => view.pin(null),
+    ' ': () => setPause(!state.paused),
+    '/': () => at('filter').focus(),
+    f: () => setFollow(!list.follow),
+    e: () => view.toggleFlip(),
+    x: () => view.unmasking.toggle(),
+    ArrowLeft: () => view.unmasking.step(-1),
+    ArrowRight: () => view.unmasking.step(1),
+    b: () => marks.toggle(),
+    ']': () => marks.go(1),
+    '[': () => marks.go(-1),
+    c: () => at('copy').click(),
+  }, (event) => beside.pass(event));
   // After a press with the mouse the keys are the page's again, not the button's.
   document.addEventListener('click', (event) => {
     if (event.detail > 0) /** @type {HTMLElement} */ (event.target).closest('button')?.blur();
   });
-  window.addEventListener('hashchange', () => { line.takeFragment(); line.open(); });
+  window.addEventListener('hashchange', fragment);
   view.on.sent = () => beside.focusGame();
   showMore(document.querySelectorAll('.actions, #examples, #fields'));
-  setInterval(() => { followNewest(); chooseClient(); }, DRAW_MS);
+  setInterval(() => { followNewest(); chooseClient(); if (list.follow) drawStrip(); }, DRAW_MS);
   setInterval(count, COUNT_MS);
 }
 
+const isLink = () => location.hash.slice(1).startsWith(FRAME_OF_LINK);
+
+/** A frame in the address is explained; a token opens the line. */
+function fragment() {
+  if (isLink()) openLink();
+  else if (location.hash !== '') {
+    line.takeFragment();
+    line.open();
+  }
+}
+
 wire();
-line.takeFragment();
 if (beside.isOpen) beBeside();
-beside.whileShown(() => line.open(), () => line.close());
+if (isLink()) openLink();
+else {
+  line.takeFragment();
+  beside.whileShown(() => line.open(), () => line.close());
+}

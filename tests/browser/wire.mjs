@@ -2,13 +2,16 @@
 // Real mouse and keys, the real server. `node wire.mjs [path of the server]`; screenshots go to tests/output/.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { keep, state, until } from './lib/browser.mjs';
 import { FLAGS, Game } from './lib/game.mjs';
 import { flipping, lane, teaching } from './parts/teaching.mjs';
+import { binary } from './lib/server.mjs';
 
 const SAVED = fileURLToPath(new URL('../output/wire.pcapng', import.meta.url));
+const SAMPLE = fileURLToPath(new URL('../../scripts/wireshark/samples/broken.pcapng', import.meta.url));
 const LARGE = { width: 1920, height: 1080 };
 const SMALL = { width: 1366, height: 768 };
 const DESK = { width: 1280, height: 720 };
@@ -24,6 +27,7 @@ const row = (name) => wire.locator('#tree tr').filter({ has: wire.getByText(name
 const filter = async (text) => {
   await wire.keyboard.press('/');
   await wire.locator('#filter').fill(text);
+  await wire.waitForFunction((typed) => document.querySelector('#filter').dataset.read === typed, text);
   await wire.keyboard.press('Escape');
 };
 
@@ -244,6 +248,147 @@ async function beside() {
   await both.context().close();
 }
 
+/** Rows of the list: number, name, and what else is marked. */
+const rows = (page) => page.locator('#list li').evaluateAll((all) => all.map((line) => ({ n: Number(line.dataset.n), name: line.children[3].textContent,
+  trip: line.children[4].textContent, marked: line.classList.contains('marked') })));
+
+async function asking() {
+  await game.check('a field is filtered by its value, a wrong filter is pointed at, and an empty list says why', async () => {
+    await wire.setViewportSize(SMALL);
+    await filter('move sequence > 0');
+    await until(wire, () => {
+      const names = [...document.querySelectorAll('#list li')].map((line) => line.children[3].textContent);
+      return names.length > 0 && names.every((name) => name === 'move');
+    });
+    await wire.locator('#filter').fill('x > Ann');
+    await wire.locator('#filter-error').waitFor();
+    assert.equal(await wire.locator('#filter-error pre').textContent(), 'x > Ann\n    ^^^');
+    assert.match(await wire.locator('#filter-error p').textContent(), /"Ann" is not a number/);
+    await wire.locator('#filter').fill('move sequence > 123456789');
+    await wire.locator('#why', { hasText: 'none matches sequence > 123456789' }).waitFor({ timeout: 15000 });
+    assert.equal(await wire.locator('#filter-error').isVisible(), false);
+  });
+  await game.check('a ping and its pong are paired with their round trip, and one press hides them', async () => {
+    await filter('ping pong');
+    await wire.locator('#list .trip', { hasText: /⇄ [\d.]+ ms/ }).first().waitFor({ timeout: 15000 });
+    await wire.getByRole('button', { name: 'Hide pings' }).click();
+    await wire.locator('#why', { hasText: /of ping and pong (is|are) hidden/ }).waitFor({ timeout: 15000 });
+    await wire.getByRole('button', { name: 'Hide pings' }).click();
+    await filter('');
+  });
+  await game.check('the strip shows the gaps between updates, a press chooses one, and what changed is said', async () => {
+    await step(ada, 'd');
+    await wire.bringToFront();
+    await wire.locator('#updates-words', { hasText: /^Update every [\d.]+ ms · jitter/ }).waitFor({ timeout: 15000 });
+    await wire.locator('#updates').click({ position: { x: 40, y: 30 } });
+    await wire.locator('#frame-title', { hasText: /^update/ }).waitFor({ timeout: 15000 });
+    await wire.locator('#changes summary', { hasText: /^Since the previous update: / }).waitFor();
+  });
+  await game.check('frames are marked, and the marks gone through', async () => {
+    await wire.locator('#list li').nth(7).click();
+    await wire.keyboard.press('b');
+    const first = Number(await wire.locator('#chosen').getAttribute('data-n'));
+    for (let i = 0; i < 3; i += 1) await wire.keyboard.press('ArrowDown');
+    await wire.keyboard.press('b');
+    const second = Number(await wire.locator('#chosen').getAttribute('data-n'));
+    assert.notEqual(first, second);
+    await until(wire, () => document.querySelectorAll('#list .marked').length === 2);
+    const goTo = async (key, n) => {
+      await wire.keyboard.press(key);
+      await wire.waitForFunction((wanted) => Number(document.querySelector('#chosen').dataset.n) === wanted, n);
+    };
+    await goTo('[', first);
+    await goTo(']', second);
+    await goTo(']', first);
+  });
+}
+
+async function copying() {
+  const context = await game.browser.newContext({ viewport: SMALL, permissions: ['clipboard-read', 'clipboard-write'] });
+  const page = await context.newPage();
+  game.complaints.watch(page, 'copying');
+  await page.goto(`${game.server.url}/wire`);
+  const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
+  await game.check('a capture is opened without the server, and has the frames of the explainer', async () => {
+    await page.locator('#open').waitFor();
+    await page.setInputFiles('#file', SAMPLE);
+    await page.locator('#list li', { hasText: 'packet_truncated' }).first().waitFor({ timeout: 15000 });
+    const told = execFileSync(binary(), ['explain', SAMPLE]).toString().split('\n').filter((line) => /^ +\d+ +[\d.]+ +\d+ +[<>] /.test(line));
+    await page.locator('#note', { hasText: `${told.length} frames` }).waitFor({ timeout: 15000 });
+    await page.locator('#list li', { hasText: 'packet_truncated' }).first().click();
+    const line = await page.locator('#frame-line').innerText();
+    assert.ok(told.some((one) => one.endsWith(line)), line);
+    await keep(page, 'wire-capture');
+  });
+  await game.check('the chosen frame is copied in five ways, also with the keyboard, and the page says what was copied', async () => {
+    await page.keyboard.press('c');
+    assert.equal(await page.evaluate(() => document.activeElement.dataset.as), 'hex');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.locator('#note', { hasText: 'Copied a command' }).waitFor();
+    const command = await clipboard();
+    assert.match(command, /^tickwire explain --dialect \S+ --from client [0-9a-f]+$/);
+    const raw = command.split(' ').at(-1);
+    for (const [item, form] of [['Hexadecimal', raw.match(/../g).join(' ')], ['C array', `0x${raw.slice(0, 2)}, `], ['JSON', '"packet_truncated"']]) {
+      await page.locator('#copy').click();
+      await page.getByRole('menuitem', { name: item }).click();
+      await page.locator('#note', { hasText: item === 'JSON' ? 'as JSON' : item === 'C array' ? 'C array' : 'hexadecimal' }).waitFor();
+      assert.ok((await clipboard()).includes(form), item);
+    }
+  });
+  await game.check('a link carries the frame to a page without a connection', async () => {
+    await page.locator('#copy-link').click();
+    await page.locator('#note', { hasText: 'Copied a link' }).waitFor();
+    const link = await clipboard();
+    const line = await page.locator('#frame-line').innerText();
+    const sockets = [];
+    const other = await context.newPage();
+    game.complaints.watch(other, 'linked');
+    other.on('websocket', (socket) => sockets.push(socket.url()));
+    await other.goto(link);
+    await other.locator('#frame-line', { hasText: line }).waitFor({ timeout: 15000 });
+    assert.deepEqual(sockets, []);
+    await other.close();
+  });
+  await game.check('a file that is no capture is refused in words, and the page goes on', async () => {
+    await page.setInputFiles('#file', fileURLToPath(new URL('./wire.mjs', import.meta.url)));
+    await page.locator('#file-error', { hasText: 'wire.mjs: The file cannot be read: at byte 0: this is neither pcapng nor pcap.' }).waitFor();
+    await page.getByRole('button', { name: 'Close' }).first().click();
+    await page.locator('#live').click();
+    await until(page, () => document.querySelector('#inside').dataset.source === 'live');
+    await page.locator('#list li', { hasText: 'update' }).first().waitFor({ timeout: 15000 });
+  });
+  await context.close();
+}
+
+async function between() {
+  await game.check('each client keeps its own frames, and coming back shows where it was not watched', async () => {
+    const bob = await game.page('bob', { viewport: SMALL });
+    await bob.goto(game.server.url);
+    await until(bob, () => window.tickwire.state === 'live');
+    await bob.keyboard.type('Bob');
+    await bob.keyboard.press('Enter');
+    await until(bob, () => window.tickwire.own !== null);
+    await wire.bringToFront();
+    await wire.locator('#client option', { hasText: 'Bob' }).waitFor({ state: 'attached', timeout: 15000 });
+    const [ada, other] = await wire.locator('#client option').evaluateAll((all) => ['Ada', 'Bob'].map((name) => all.find((one) => one.text.startsWith(name)).value));
+    const before = (await rows(wire))[0].n;
+    await wire.locator('#client').selectOption(other);
+    await until(wire, () => document.querySelectorAll('#list li').length > 2);
+    assert.ok((await rows(wire)).every(({ n }) => n > before), 'no row of the one before');
+    await wire.locator('#client').selectOption(ada);
+    await filter('');
+    await wire.locator('#list .gap', { hasText: /not watched for [\d.]+ s/ }).waitFor({ state: 'attached', timeout: 15000 }).catch(async () => {
+      await wire.evaluate(() => { document.querySelector('#list').scrollTop -= 400; });
+      await wire.locator('#list .gap', { hasText: /not watched for [\d.]+ s/ }).waitFor({ state: 'attached', timeout: 15000 });
+    });
+    await wire.evaluate(() => { document.querySelector('#list').scrollTop = 0; });
+    await wire.waitForFunction((n) => [...document.querySelectorAll('#list li')].some((line) => Number(line.dataset.n) <= n), before);
+    await bob.context().close();
+  });
+}
+
 async function elsewhere() {
   // Under a name that is no literal loopback name the same server is somewhere else. What it refuses is logged as an error, so nobody complains here.
   const far = await (await game.browser.newContext({ viewport: SMALL })).newPage();
@@ -275,7 +420,7 @@ async function elsewhere() {
 try {
   const teach = () => teaching(game, wire, inWindow);
   const flip = () => flipping(game, keysUntil, inWindow);
-  for (const part of [watching, drawing, teach, keeping, beside, flip, elsewhere]) if (game.failed === 0) await part();
+  for (const part of [watching, drawing, teach, keeping, asking, between, copying, beside, flip, elsewhere]) if (game.failed === 0) await part();
   if (game.failed > 0) await keep(wire, 'failed-wire');
   await game.check('no page error, console error, warning or failed request', () => {
     assert.deepEqual(game.complaints.list, []);

@@ -4,10 +4,15 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { Beside } from '../../../src/web/wire-beside.js';
 import { Bytes, readable } from '../../../src/web/wire-bytes.js';
+import { heading } from '../../../src/web/wire-changes.js';
+import { asArray, asCommand, asHex, asJson } from '../../../src/web/wire-copy.js';
 import { Explainer } from '../../../src/web/wire-explainer.js';
-import { Frames, parseFilter, passes } from '../../../src/web/wire-frames.js';
+import { pointAt } from '../../../src/web/wire-filter.js';
+import { Frames } from '../../../src/web/wire-frames.js';
 import { bearer, whyNot } from '../../../src/web/wire-line.js';
-import { clock, linesAt } from '../../../src/web/wire-list.js';
+import { clock, linesAt, milliseconds } from '../../../src/web/wire-list.js';
+import { nextMark } from '../../../src/web/wire-marks.js';
+import { barOf, inWords } from '../../../src/web/wire-time.js';
 import { bitAt, bytesOf, closedAtFirst, layOut, leafAt, meant, openRows, segments, touch, unhex } from '../../../src/web/wire-tree.js';
 
 const node = (name, start, end, children = [], value = '') => ({ name, bits: [start, end], value, encoding: '', children });
@@ -133,39 +138,117 @@ test('the explainer lists, explains, counts and saves observed bytes by the tabl
   assert.equal(explainer.save({ player: 1, name: 'Ada' }), null);
 });
 
-test('a filter knows names, parts of names, what is not wanted, and directions', () => {
-  const yes = (text, from, one) => passes(parseFilter(text, from), one);
-  assert.ok(yes('', '', entry(1, 'move')));
-  assert.ok(yes('mo', '', entry(1, 'move')) && yes('MOVE', '', entry(1, 'move')) && yes('aim, move', '', entry(1, 'move')));
-  assert.ok(!yes('move', '', entry(1, 'update')) && !yes('move', 'server', entry(1, 'move')) && yes('move', 'client', entry(1, 'move')));
-  assert.ok(!yes('-update', '', entry(1, 'update')) && yes('-update', '', entry(1, 'move')) && !yes('move -mo', '', entry(1, 'move')));
-  assert.ok(yes('-', '', entry(1, 'move')), 'half a word hides nothing');
-  assert.ok(yes('ping', '', entry(1, null, 'client', { opcode: 'ping' })) && yes('mask_missing', '', entry(1, null, 'client', { rule: 'mask_missing' })));
+/** An explainer that only counts and lists. */
+const listing = (all, seen = all) => ({
+  asked: 0,
+  count: () => ({ all: all.length, seen: seen.length, judged: all.length }),
+  rows(first, count) { this.asked += 1; return seen.slice(first, first + count).map((n) => entry(n, 'move')); },
+  place(n) {
+    const at = seen.findIndex((one) => one >= n);
+    return seen[at] === n ? at : -1 - (at < 0 ? seen.length : at);
+  },
 });
 
-test('the newest frames are kept, and the seen ones are those that pass', () => {
-  const frames = new Frames(6);
-  frames.setFilter(parseFilter('move', ''));
-  assert.equal(frames.add([1, 2, 3, 4].map((n) => entry(n, n % 2 ? 'move' : 'update'))), 0);
-  assert.deepEqual(frames.seen.map((one) => one.n), [1, 3]);
-  assert.equal(frames.add([5, 6, 7, 8].map((n) => entry(n, 'move'))), 1, 'the first seen one is gone');
-  assert.deepEqual([frames.all.map((one) => one.n), frames.seen.map((one) => one.n)], [[3, 4, 5, 6, 7, 8], [3, 5, 6, 7, 8]]);
-  frames.setFilter(parseFilter('', ''));
-  assert.equal(frames.seen.length, 6);
-  assert.deepEqual([frames.placeOf(3), frames.placeOf(8), frames.placeOf(2), frames.placeOf(9)], [0, 5, -1, -1]);
-  frames.setFilter(parseFilter('nothing', ''));
-  assert.equal(frames.add([9, 10, 11, 12, 13, 14].map((n) => entry(n, 'move'))), 0);
-  assert.equal(frames.beside(9, 1), undefined);
+test('rows are asked for around those in sight, and not again while these are there', () => {
+  const explainer = listing(Array.from({ length: 1000 }, (_, i) => i + 1));
+  const frames = new Frames(explainer);
+  frames.refresh();
+  assert.deepEqual(frames.between(500, 530).map((one) => one.n), Array.from({ length: 30 }, (_, i) => 501 + i));
+  assert.deepEqual(frames.between(470, 500).map((one) => one.n).at(0), 471);
+  assert.equal(explainer.asked, 1);
+  assert.deepEqual([frames.newest.n, frames.at(-1), frames.at(1000)], [1000, undefined, undefined]);
+  assert.equal(frames.between(0, 300).length, 300, 'a high window');
 });
 
 test('the arrow keys go to the next seen frame, also from one that is not seen', () => {
-  const frames = new Frames(20);
-  frames.add(Array.from({ length: 10 }, (_, i) => entry(i + 1, i % 2 ? 'update' : 'move')));
-  frames.setFilter(parseFilter('move', ''));
+  const all = Array.from({ length: 10 }, (_, i) => i + 1);
+  const frames = new Frames(listing(all, all.filter((n) => n % 2 === 1)));
+  frames.refresh();
   assert.deepEqual([frames.beside(3, 1).n, frames.beside(3, -1).n, frames.beside(9, 1).n, frames.beside(1, -20).n], [5, 1, 9, 1]);
   assert.deepEqual([frames.beside(4, 0).n, frames.beside(4, -1).n], [5, 3]);
   assert.equal(frames.beside(0, -1).n, 1);
   assert.equal(frames.beside(99, -1).n, 9);
+  const none = new Frames(listing(all, []));
+  none.refresh();
+  assert.equal(none.beside(9, 1), undefined);
+});
+
+test('what is wrong with a filter is pointed at', () => {
+  assert.equal(pointAt('x > Ann', { begin: 4, end: 7 }), 'x > Ann\n    ^^^');
+  assert.equal(pointAt('x >', { begin: 3, end: 3 }), 'x >\n   ^');
+});
+
+test('a frame is copied as hexadecimal, JSON, a command and a C array', () => {
+  const explained = { n: 7, raw: '818537fa213d7f9f4d5158', from: 'client', dialect: 'native', bytes: 11, frames: [] };
+  assert.equal(asHex(explained), '81 85 37 fa 21 3d 7f 9f 4d 51 58');
+  assert.deepEqual(JSON.parse(asJson(explained)), { from: 'client', dialect: 'native', bytes: 11, frames: [] });
+  assert.equal(asCommand(explained), 'tickwire explain --dialect native --from client 818537fa213d7f9f4d5158');
+  assert.equal(asArray({ ...explained, raw: '00'.repeat(13) }, 'move'), '/* move, from the client */\nstatic const unsigned char move_frame[13] = {\n'
+    + `    ${Array(12).fill('0x00').join(', ')},\n    0x00,\n};\n`);
+  assert.match(asArray(explained, '33'), /char _33_frame\[11\]/);
+});
+
+test('updates are summed up in words, and a gap that is larger than normal stands out', () => {
+  assert.equal(inWords({ updates: [] }), 'No updates');
+  const updates = [[1, 0, null, 40], [2, 33, 33, 40], [3, 66, 33, 40], [4, 166, 100, 40], [5, 199, 33, 40]];
+  assert.equal(inWords({ normal_ms: 33, updates }), 'Update every 33.0 ms · jitter 16.8 ms · longest gap 100 ms · 1 large');
+  assert.deepEqual(barOf(33, 33), { height: 1 / 3, isLarge: false });
+  assert.deepEqual(barOf(200, 33), { height: 1, isLarge: true });
+  assert.equal(barOf(null, 33).isLarge, false);
+  assert.deepEqual([milliseconds(0.1234), milliseconds(12.34), milliseconds(123.4)], ['0.12 ms', '12.3 ms', '123 ms']);
+});
+
+test('marks are gone through in both directions, around the ends', () => {
+  assert.deepEqual([nextMark([5, 9, 2], 5, 1), nextMark([5, 9, 2], 5, -1), nextMark([5, 9, 2], 9, 1), nextMark([5, 9, 2], 2, -1)], [9, 2, 2, 9]);
+  assert.equal(nextMark([], 1, 1), undefined);
+});
+
+test('what changed is said in one line', () => {
+  assert.equal(heading({ before: 1, same: 4, count: 2, changed: [] }, 'update'), 'Since the previous update: 2 of 6 values changed');
+  assert.equal(heading({ before: 1, same: 1, count: 0, changed: [] }, 'move'), 'Since the previous move: nothing has changed');
+  assert.equal(heading({}, 'move'), '');
+});
+
+/** An explainer with a capture, read to its end. */
+async function opened(bytes) {
+  const explainer = await Explainer.from(file('src/web/tab.wasm'));
+  explainer.openFile(bytes);
+  while (explainer.work(100_000).more);
+  return explainer;
+}
+
+test('a capture is listed, filtered, explained and linked without a server; what is wrong with it is said with the place', async () => {
+  const sample = file('scripts/wireshark/samples/server.pcapng');
+  const explainer = await opened(sample);
+  const { connections } = explainer.about();
+  assert.ok(connections.length > 0 && connections.every(({ dialect }) => dialect !== null), JSON.stringify(connections));
+  const wish = (text, more = {}) => ({ text, from: '', client: null, automatic: true, ...more });
+  const { all } = explainer.count();
+  assert.deepEqual(explainer.filter(wish('from client')), {});
+  const some = explainer.count().seen;
+  assert.ok(some > 0 && some < all && explainer.rows(0, 500).every(({ from }) => from === 'client'));
+  assert.deepEqual(explainer.filter(wish('tick >')), { wrong: 'a value is missing after this: tick > 7000', begin: 5, end: 6 });
+  assert.equal(explainer.count().seen, some, 'the filter before is still in force');
+  explainer.filter(wish('sequence > 123456789'));
+  while (explainer.work(1000).more);
+  assert.match(explainer.count().why, /^No frame matches `sequence > 123456789`; \d+ frames have no field sequence; in the other \d+ it is/);
+  explainer.filter(wish('move'));
+  const [row] = explainer.rows(0, 1);
+  const link = explainer.link(row.n);
+  const other = await Explainer.from(file('src/web/tab.wasm'));
+  other.openLink(link);
+  assert.equal(other.explain(1).raw, explainer.explain(row.n).raw);
+  assert.deepEqual(other.explain(1).frames, explainer.explain(row.n).frames);
+  assert.throws(() => other.openLink('frame=8g'), /not a hexadecimal digit/);
+  const damaged = Uint8Array.from(sample);
+  const second = sample.readUInt32LE(4);
+  damaged.fill(1, second + 4, second + 8);
+  await assert.rejects(opened(damaged), new RegExp(`at byte ${second + 4}: a block has the invalid length 16843009`));
+  await assert.rejects(opened(Uint8Array.from([1, 2, 3])), /at byte 0: this is neither pcapng nor pcap/);
+  await assert.rejects(opened(Uint8Array.from([0x1f, 0x8b, 8, 0])), /gunzip/);
+  const cut = await opened(sample.subarray(0, sample.length - 5));
+  assert.match(cut.about().notes[0], /^the file ends in the middle of a block, at byte \d+$/);
+  assert.throws(() => other.giveFile({ length: other.fileMost + 1 }), /The file has 257 MiB; this page opens 256 MiB/);
 });
 
 test('bytes a second are means over the last counts, the largest first', () => {
