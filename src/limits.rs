@@ -323,21 +323,17 @@ pub const WIRE_CLIENTS_EVERY: Duration = Duration::from_millis(500);
 pub const WIRE_CLIENTS: usize = 512;
 /// Time that a watcher has to receive what it is sent. Beyond: its connection is dropped.
 pub const WIRE_WRITE_TIME: Duration = Duration::from_secs(5);
-/// Bytes that a watcher may pass on as those of its own client at once: any frame that is worth
-/// editing by hand. Beyond: the request is not understood, and the watcher is closed.
+/// Bytes that a watcher may send as its own client: any frame worth editing. Beyond: it is closed.
 pub const INJECTED_BYTES: usize = 4 * 1024;
-/// Bytes of one message to the inspector: a full tap, as frames of two bytes with a record of 17
-/// bytes around each. Beyond: the inspector refuses it.
+/// Bytes of one message to the inspector: a full tap, with 17 bytes around each frame. Beyond: refused.
 pub const INSPECTOR_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
 /// Frames that the inspector keeps: over a minute of one client. Beyond: the oldest is dropped.
 pub const INSPECTOR_FRAMES: usize = 4096;
-/// Bytes of these frames: about ten seconds of the most crowded screen. Beyond: the oldest are
-/// dropped.
+/// Bytes of these frames: ten seconds of the most crowded screen. Beyond: the oldest are dropped.
 pub const INSPECTOR_RING_BYTES: usize = 2 * 1024 * 1024;
 /// Watched clients whose frames the inspector keeps. Beyond: the one watched longest ago is forgotten.
 pub const INSPECTOR_CLIENTS: usize = 8;
-/// Bytes of a capture that the page opens: the tab holds the file, and about as much again for the
-/// list of its frames. Beyond: refused, with a hint at `tickwire explain`.
+/// Bytes of a capture that the page opens, which a tab holds in memory. Beyond: refused, with a hint.
 pub const INSPECTOR_FILE_BYTES: usize = 256 * 1024 * 1024;
 /// Frames of a capture that the page lists, at about 80 bytes each. Beyond: left out, as it says.
 pub const INSPECTOR_FILE_FRAMES: usize = 2_000_000;
