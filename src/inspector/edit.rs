@@ -39,7 +39,7 @@ impl Inspector {
                 talk
             }
             None => {
-                let log = self.log().ok_or("no client is watched")?;
+                let log = self.log().ok_or("no handshake was seen")?;
                 let mut talk = log.conversation(&self.codes).ok_or("no handshake was seen")?;
                 if from == Side::Client {
                     talk.receive_each(from, log.unfinished(), |_| ());

@@ -310,7 +310,7 @@ mod tests {
             ("opcode = ping", &[5]),
             ("opcode = 2 from server", &[3]),
             ("hex ab cd", &[5]),
-            ("hex 82 88", &[2]),
+            ("hex 82 88", &[0, 1, 2]),
             ("hex a3 41 6e 6e", &[2]),
             ("\"ann\"", &[2]),
             ("bytes < 5", &[4, 5]),

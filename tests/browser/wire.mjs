@@ -357,7 +357,7 @@ async function copying() {
     await page.getByRole('button', { name: 'Close' }).first().click();
     await page.locator('#live').click();
     await until(page, () => document.querySelector('#inside').dataset.source === 'live');
-    await page.locator('#list li', { hasText: 'update' }).first().waitFor({ timeout: 15000 });
+    await page.locator('#list li', { hasText: 'upgrade' }).first().waitFor({ timeout: 15000 });
   });
   await context.close();
 }
@@ -379,10 +379,9 @@ async function between() {
     assert.ok((await rows(wire)).every(({ n }) => n > before), 'no row of the one before');
     await wire.locator('#client').selectOption(ada);
     await filter('');
-    await wire.locator('#list .gap', { hasText: /not watched for [\d.]+ s/ }).waitFor({ state: 'attached', timeout: 15000 }).catch(async () => {
-      await wire.evaluate(() => { document.querySelector('#list').scrollTop -= 400; });
-      await wire.locator('#list .gap', { hasText: /not watched for [\d.]+ s/ }).waitFor({ state: 'attached', timeout: 15000 });
-    });
+    if (await wire.locator('#follow').getAttribute('aria-pressed') === 'false') await wire.locator('#follow').click();
+    await wire.locator('#list .gap', { hasText: /not watched for [\d.]+ s/ }).waitFor({ timeout: 15000 });
+    await wire.locator('#follow').click();
     await wire.evaluate(() => { document.querySelector('#list').scrollTop = 0; });
     await wire.waitForFunction((n) => [...document.querySelectorAll('#list li')].some((line) => Number(line.dataset.n) <= n), before);
     await bob.context().close();
