@@ -27,7 +27,7 @@ chmod 644 src/web/tab.wasm
 # The hash of the sources: SHA-1 over the sorted list of "SHA-1  path" lines. Tests are no part of
 # the file, and of src/limits.rs only what these sources use.
 sources=$(find src -name '*.rs' -not -name tests.rs -not -path 'src/*/tests/*' \
-    -not -path 'src/net/*' -not -path 'src/cli/*'  -not -path 'src/platform*' \
+    -not -path 'src/net/*' -not -path 'src/cli/*' -not -path 'src/platform*' \
     -not -path 'src/testkit/*' -not -path 'src/simulate/*' \
     -not -path src/main.rs -not -path 'src/limits*' | LC_ALL=C sort | xargs sha1sum | sha1sum)
 {

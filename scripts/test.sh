@@ -12,7 +12,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 exec </dev/null
 
-# Debian's rustc builds the world for browsers and stands in /usr/bin: rustup's comes first.
+# If Debian's rustc stands in /usr/bin as well: rustup's comes first.
 [ -d "${CARGO_HOME:-$HOME/.cargo}/bin" ] && PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
 PATH="$PWD/target/node/bin:$PATH"
 export PATH DEBIAN_FRONTEND=noninteractive
@@ -53,17 +53,11 @@ rust() {
     cargo --version
 }
 
-has_web_rustc() {
-    [ -x /usr/bin/rustc ] && command -v wasm-ld-14 >/dev/null &&
-        [ -d "$(/usr/bin/rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown/lib" ]
-}
-
 tools() {
     rust || return
     local missing=()
     command -v cc >/dev/null || missing+=(gcc libc6-dev)
     command -v c++ >/dev/null || missing+=(g++)
-    has_web_rustc || missing+=(rustc libstd-rust-dev-wasm32 lld-14)
     command -v node >/dev/null || missing+=(nodejs)
     command -v npm >/dev/null || missing+=(npm)
     command -v python3 >/dev/null || missing+=(python3)
@@ -79,10 +73,9 @@ tools() {
         install "${missing[@]}" || say_and_fail "could not install ${missing[*]}" || return
     fi
     newer_node || say_and_fail "Node $node_major or newer is missing" || return
-    has_web_rustc || say_and_fail "Debian's rustc for wasm32-unknown-unknown is still missing" || return
     packages_of_the_browser_test || say_and_fail 'npm ci failed in tests/browser' || return
     printf 'node %s, npm %s\n' "$(node --version)" "$(npm --version)"
-    /usr/bin/rustc --version
+    rustc --version
     /usr/bin/chromium --version 2>/dev/null
     tshark --version 2>/dev/null | head -n 1
 }
@@ -154,7 +147,7 @@ unit() { cargo test --workspace --lib --locked; }
 
 release() { cargo build --release --locked; }
 
-determinism() { cargo test --release --locked -p tickwire-world-wasm --test determinism -- --nocapture; }
+determinism() { cargo test --release --locked -p tickwire-world --test determinism -- --nocapture; }
 
 # Simulates a hundred servers in virtual time, with ten peers for a minute each.
 simulate() { cargo build --release --locked && target/release/tickwire simulate --seeds 100 --peers 10 --minutes 1; }
@@ -172,16 +165,6 @@ wireshark() {
 
 # This machine may be shared, so only counts are checked.
 captures() { timeout --kill-after=10 600 scripts/bench-capture.sh --seconds 4 --rounds 1 --judge counts; }
-
-# Debian's compiler builds the world, and the result equals the committed file.
-world() {
-    local kept="$logs/world.wasm" built=src/web/world.wasm
-    cp -p "$built" "$kept" && scripts/build-web.sh || return
-    cmp "$kept" "$built" ||
-        say_and_fail "$built was stale: commit the one that scripts/build-web.sh has just built" || return
-    # Restores its old modification time, so that cargo need not rebuild the program.
-    cp -p "$kept" "$built"
-}
 
 # Cargo rebuilds the inspector, and the result must equal the committed file. Compared only if the compiler is the recorded one.
 tab() {
@@ -201,15 +184,28 @@ tab() {
 
 wasm() { node tests/wasm/check.mjs; }
 
+# For systems that this one is not: whether everything compiles, without the code. A target that
+# cannot be had is said, and is no failure.
+targets() {
+    local target missing=()
+    for target in x86_64-pc-windows-gnu x86_64-apple-darwin; do
+        if [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ] || rustup target add "$target"; then
+            cargo check --workspace --all-targets --locked --target "$target" || return
+        else
+            missing+=("$target")
+        fi
+    done
+    [ "${#missing[@]}" = 0 ] || echo "NOT RUN: rustup has no ${missing[*]} here, so nothing was checked for it"
+}
+
 page() { node --test --test-reporter=tap tests/browser/unit/; }
 
-# Tests the page and the browser's world after the lesson, in the copy in which the lesson's test
-# has followed it: in the group `debug`, or otherwise here.
+# Tests the page after the lesson, in the copy in which the lesson's test has followed it: in the
+# group `debug`, or otherwise here.
 lesson() {
     local copy=target/tmp/your-first-rule
     has_ended debug || cargo test --locked --test your_first_rule || return
-    (cd "$copy" && bash scripts/build-web.sh) &&
-        node --test --test-reporter=tap "$copy/tests/browser/unit/"
+    node --test --test-reporter=tap "$copy/tests/browser/unit/"
 }
 
 browser() { timeout --kill-after=10 900 node tests/browser/run.mjs; }
@@ -322,14 +318,14 @@ groups=(
     'first build one the test programs build'
     'works lint one clippy has no warning'
     'works documents one every link and example of the documentation holds'
-    "works world one Debian's compiler builds the committed world.wasm"
     'works tab one cargo builds the committed tab.wasm'
+    'works targets one everything compiles for Windows and macOS'
     'works wasm checks the world in WebAssembly gives the checksums of the native one'
     'works page node the modules of the page by themselves'
     'works determinism cargo the same worlds with the optimiser on'
     'works simulate one a hundred simulated servers keep every promise'
     'works fuzz line each fuzz target goes on from its corpus for a moment'
-    'works lesson node after docs/your-first-rule.md the page and the world build and pass'
+    'works lesson node after docs/your-first-rule.md the tests of the page pass'
     'works wireshark line tshark shows every packet of all captures, and agrees with explain'
     'waits debug cargo every test of the workspace, unoptimised'
     'waits release one the optimised program builds'

@@ -358,6 +358,8 @@ pub const INSPECTOR_KINDS: usize = 64;
 
 /// Connections of an embedded server, those of its bots included. Beyond: a connection is refused.
 pub const EMBEDDED_CONNECTIONS: usize = 128;
+/// Worlds without a server in a browser, for tests. Beyond: no world is made.
+pub const EMBEDDED_WORLDS: usize = 8;
 /// Bots of an embedded server: each has a connection, and a browser must run them all in one thread.
 /// Beyond: fewer are made.
 pub const EMBEDDED_BOTS: usize = 64;

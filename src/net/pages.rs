@@ -39,7 +39,7 @@ const FILES: tab_edition::Files = files! {
     "wire-frame.js" "wire-frames.js" "wire-keys.js" "wire-lanes.js" "wire-line.js" "wire-list.css"
     "wire-list.js" "wire-marks.js" "wire-more.js" "wire-note.js" "wire-open.js" "wire-own.js"
     "wire-press.js" "wire-rows.js" "wire-source.js" "wire-story.js" "wire-time.js" "wire-tree.js"
-    "wire-unmask.js" "wire-work.js" "wire-xor.js" "wire.css" "wire.html" "wire.js" "world.js" "world.wasm"
+    "wire-unmask.js" "wire-work.js" "wire-xor.js" "wire.css" "wire.html" "wire.js" "world.js"
 };
 
 /// The type of a file, by the end of its name.

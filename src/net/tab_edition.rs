@@ -28,10 +28,10 @@ pub fn find(files: Files, name: &str) -> Option<Cow<'static, [u8]>> {
     files.iter().find(|(known, _)| *known == name).map(|(_, bytes)| Cow::Borrowed(*bytes))
 }
 
-/// Whether a file is not part of the edition: the operator's page, the world, which is in the
-/// server's WebAssembly too, and what is there under another name.
+/// Whether a file is not part of the edition: the operator's page, and what is there under another
+/// name.
 fn is_left_out(name: &str) -> bool {
-    name.starts_with("admin.") || ["edition-tab.js", "world.wasm"].contains(&name)
+    name.starts_with("admin.") || name == "edition-tab.js"
 }
 
 /// All files but the service worker, which the browser keeps by itself, and a version that changes
@@ -60,7 +60,6 @@ mod tests {
         ("main.js", b"game"),
         ("tab-cache.js", b"cache"),
         ("tab.wasm", b"code"),
-        ("world.wasm", b"world"),
     ];
 
     fn text(files: Files, name: &str) -> Option<String> {
@@ -73,7 +72,7 @@ mod tests {
         for name in ["main.js", "tab-cache.js", "tab.wasm"] {
             assert!(find(FILES, name).is_some(), "{name}");
         }
-        for name in ["admin.html", "edition-tab.js", "world.wasm", "wire", "", "/main.js"] {
+        for name in ["admin.html", "edition-tab.js", "wire", "", "/main.js"] {
             assert_eq!(find(FILES, name), None, "{name}");
         }
     }

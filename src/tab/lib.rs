@@ -18,3 +18,4 @@ pub mod link;
 pub mod list;
 pub mod random;
 pub mod server;
+pub mod world;

@@ -34,7 +34,7 @@ impl World {
     /// an answer.
     fn note_rejected(&mut self, command: &Command, rejection: Rejection) {
         let chooses = matches!(command.action, Action::Upgrade { .. }) && rejection == Rejection::NotOffered;
-        if chooses && self.player(command.player).map_or(false, |player| player.choices > 0) {
+        if chooses && self.player(command.player).is_some_and(|player| player.choices > 0) {
             self.outcome.events.push(Event::NotOffered { player: command.player });
         }
     }
@@ -100,7 +100,7 @@ impl World {
             },
             Action::Upgrade { choice } => {
                 let age = player.choices().next();
-                (age.map_or(false, |age| player.kit.is_offered(*choice, age)), true)
+                (age.is_some_and(|age| player.kit.is_offered(*choice, age)), true)
             }
             Action::Select { what: Selection::Weapon(id) } => (true, player.kit.has_weapon(*id)),
             Action::Select { what: Selection::Item(id) } => (true, player.kit.has_item(*id)),
@@ -114,7 +114,7 @@ impl World {
     }
 
     fn lives(&self, player: PlayerId) -> bool {
-        self.find(player).map_or(false, |at| self.state.players[at].is_alive())
+        self.find(player).is_ok_and(|at| self.state.players[at].is_alive())
     }
 
     fn last_sequence(&self, issuer: PlayerId) -> Result<u64, Rejection> {

@@ -55,7 +55,7 @@ fn check_clans(state: &State) -> Result<(), SnapshotError> {
         require(is_member, "owner of a clan")?;
     }
     let exists =
-        |of: Option<ClanId>| of.map_or(true, |id| clans.binary_search_by_key(&id, |clan| clan.id).is_ok());
+        |of: Option<ClanId>| of.is_none_or(|id| clans.binary_search_by_key(&id, |clan| clan.id).is_ok());
     for entity in players {
         if let Controller::Player(player) = &entity.controller {
             require(exists(player.clan), "clan of a player")?;
@@ -155,16 +155,16 @@ fn check_doing(animal: &Animal, body: &Body) -> Result<(), SnapshotError> {
 fn check_kit(player: &Player) -> Result<(), SnapshotError> {
     let Player { kit, hand, .. } = player;
     for (slot, id) in kit.weapons.iter().enumerate() {
-        let fits = |id: &u8| rules::weapon(*id).map_or(false, |weapon| usize::from(weapon.slot) == slot);
+        let fits = |id: &u8| rules::weapon(*id).is_some_and(|weapon| usize::from(weapon.slot) == slot);
         require(id.as_ref().map_or(slot > 0, fits), "weapon of a player")?;
     }
     for (group, id) in kit.items.iter().enumerate() {
-        let fits = |id: &u8| rules::item(*id).map_or(false, |item| item.group as usize == group);
-        require(id.as_ref().map_or(true, fits), "item of a player")?;
+        let fits = |id: &u8| rules::item(*id).is_some_and(|item| item.group as usize == group);
+        require(id.as_ref().is_none_or(fits), "item of a player")?;
     }
     require(kit.earned < EARNED_MOST, "income of a player")?;
     require(kit.has_weapon(hand.weapon), "weapon in the hand")?;
-    require(hand.item.map_or(true, |id| kit.has_item(id)), "item in the hand")
+    require(hand.item.is_none_or(|id| kit.has_item(id)), "item in the hand")
 }
 
 fn check_player(entity: &Entity) -> Result<(), SnapshotError> {
@@ -232,7 +232,7 @@ fn check_shots(state: &State) -> Result<(), SnapshotError> {
         require((Fixed(1)..=Fixed::from_px(kind.range_px)).contains(&shot.left), "range of a shot")?;
         require(is_here(state, body.owner), "owner of a shot")?;
         let by_turret = (EntityId::FIRST_OTHER..state.next_id).contains(&shot.by);
-        let by_player = shot.by.player().map_or(false, |by| [by, PlayerId::OPERATOR].contains(&body.owner));
+        let by_player = shot.by.player().is_some_and(|by| [by, PlayerId::OPERATOR].contains(&body.owner));
         require(by_turret || by_player, "origin of a shot")?;
         require((body.radius_px, body.health) == (0, 0), "body of a shot")?;
         require((body.vx, body.vy) == velocity(kind, body, &rates), "velocity of a shot")?;

@@ -17,7 +17,7 @@ use crate::world::World;
 /// Whether two players of the list are in the same clan.
 pub(crate) fn share_clan(a: &Entity, b: &Entity) -> bool {
     let clan = |entity| player_of(entity).and_then(|player| player.clan);
-    clan(a).map_or(false, |of_a| clan(b) == Some(of_a))
+    clan(a).is_some_and(|of_a| clan(b) == Some(of_a))
 }
 
 fn player_of(entity: &Entity) -> Option<&Player> {
@@ -170,7 +170,7 @@ impl World {
 
     /// The player, if it asks to join; for 0, the applicant with the lowest number.
     fn who_asks(&self, clan: ClanId, id: PlayerId) -> Option<PlayerId> {
-        let asks = |entity: &&Entity| player_of(entity).map_or(false, |player| player.asks == Some(clan));
+        let asks = |entity: &&Entity| player_of(entity).is_some_and(|player| player.asks == Some(clan));
         let entity = match id {
             PlayerId::OPERATOR => self.state.players.iter().find(asks),
             _ => self.find(id).ok().map(|at| &self.state.players[at]).filter(asks),

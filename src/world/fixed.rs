@@ -134,6 +134,6 @@ pub fn square_root(square: u64) -> u64 {
     let root = (root << 3) + (wide >> 53) / root;
     let root = (root << 7) + (wide >> 41) / root;
     let root = (root << 15) + (wide >> 17) / root;
-    let is_above = root.checked_mul(root).map_or(true, |again| again > wide);
+    let is_above = root.checked_mul(root).is_none_or(|again| again > wide);
     (root - u64::from(is_above)) >> (shift / 2)
 }

@@ -92,7 +92,7 @@ impl World {
 
     fn is_within(&self, body: &Body, player: PlayerId, reach_px: i32) -> bool {
         let found = self.find(player).ok().map(|at| &self.state.players[at]);
-        found.map_or(false, |player| player.is_alive() && body.is_near(&player.body, reach_px))
+        found.is_some_and(|player| player.is_alive() && body.is_near(&player.body, reach_px))
     }
 
     /// A hunting animal attacks its prey whenever it can reach it.

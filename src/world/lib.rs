@@ -16,9 +16,6 @@
 //! The modules, in the order of the flow: [`rules`], [`map`], [`command`], [`entity`],
 //! [`controller`], [`terrain`], [`World`], [`snapshot`]. They are built on [`fixed`], [`trig`],
 //! [`rng`] and [`text`].
-//!
-//! The package compiles with Rust 1.63, because that is the version of Debian's compiler, which has
-//! a WebAssembly target.
 
 pub mod rules;
 

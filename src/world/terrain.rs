@@ -153,7 +153,7 @@ impl Terrain {
         let (dx, dy) = (straight.x.minus(new_solid.x), straight.y.minus(new_solid.y));
         (0..WAYS_AROUND).find_map(|way| {
             // 0, 1 to one side, 1 to the other side, 2 to the first side, and so on.
-            let turn = (way + 1) / 2 * (0x1_0000 / WAYS_AROUND);
+            let turn = way.div_ceil(2) * (0x1_0000 / WAYS_AROUND);
             let turn = Angle(if way % 2 == 0 { turn } else { 0x1_0000 - turn } as u16);
             let mut there = body.clone();
             there.x = new_solid.x.plus(dx.times(cosine(turn))).minus(dy.times(sine(turn)));

@@ -149,7 +149,7 @@ impl World {
     pub(crate) fn find(&self, id: PlayerId) -> Result<usize, usize> {
         let players = &self.state.players;
         let noted = self.seats.get(usize::from(id.0)).map(|at| usize::from(*at));
-        match noted.filter(|at| players.get(*at).map_or(false, |entity| entity.id == id.entity())) {
+        match noted.filter(|at| players.get(*at).is_some_and(|entity| entity.id == id.entity())) {
             Some(at) => Ok(at),
             None => players.binary_search_by_key(&id.entity(), |entity| entity.id),
         }
@@ -213,7 +213,7 @@ impl World {
 
 /// The indices of the turrets in the list of structures, in ascending order.
 pub(crate) fn turrets_of(state: &State) -> Vec<u32> {
-    let is_turret = |entity: &Entity| entity.standing().map_or(false, |it| it.item.group == Group::Turret);
+    let is_turret = |entity: &Entity| entity.standing().is_some_and(|it| it.item.group == Group::Turret);
     let places = state.structures.iter().zip(0..).filter(|(entity, _)| is_turret(entity));
     places.map(|(_, at)| at).collect()
 }

@@ -89,8 +89,8 @@ async function through(scene, proxy) {
       const page = await ask(scene, port, { secure });
       assert.equal(page.status, 200);
       assert.deepEqual(page.body, readFileSync(new URL('../../src/web/index.html', import.meta.url)));
-      const world = await ask(scene, port, { secure, path: '/world.wasm' });
-      assert.deepEqual(world.body, readFileSync(new URL('../../src/web/world.wasm', import.meta.url)));
+      const world = await ask(scene, port, { secure, path: '/tab.wasm' });
+      assert.deepEqual(world.body, readFileSync(new URL('../../src/web/tab.wasm', import.meta.url)));
     });
     await check(`${proxy}: an upgrade over ${name}, and what the server says first`, async () => {
       const opened = await upgrade(scene, port, { secure });

@@ -43,7 +43,7 @@ const LAYERS: [(&str, &[&str]); 25] = [
             "limits",
         ],
     ),
-    ("tab", &["embedded", "client", "inspector", "host", "limits"]),
+    ("tab", &["embedded", "client", "inspector", "host", "world", "limits"]),
     ("testkit", &["client", "ws", "packet", "world", "session", "platform", "limits"]),
     (
         "simulate",

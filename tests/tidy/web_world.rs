@@ -12,12 +12,6 @@ struct Built {
     most_bytes: usize,
 }
 
-const WORLD: Built = Built {
-    name: "src/web/world.wasm",
-    script: "scripts/build-web.sh",
-    sources: &["src/world"],
-    most_bytes: 256 * 1024,
-};
 const TAB: Built = Built {
     name: "src/web/tab.wasm",
     script: "scripts/build-tab.sh",
@@ -110,11 +104,6 @@ impl Built {
 }
 
 #[test]
-fn the_built_world_is_not_stale() {
-    WORLD.check();
-}
-
-#[test]
-fn the_built_inspector_is_not_stale() {
+fn the_built_file_is_not_stale() {
     TAB.check();
 }

@@ -1,5 +1,6 @@
-// Holds the committed src/web/world.wasm against tests/fixtures/world.txt, which tests/determinism.rs holds against the
-// native build: the same command frames must lead to the same checksums. Also a snapshot taken and restored half-way.
+// Holds the world in the committed src/web/tab.wasm against tests/fixtures/world.txt, which tests/determinism holds
+// against the native build: the same command frames must lead to the same checksums. Also a snapshot taken and
+// restored half-way.
 //
 //   node tests/wasm/check.mjs
 import { readFileSync } from 'node:fs';
@@ -8,10 +9,11 @@ import { fileURLToPath } from 'node:url';
 const at = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const hex16 = (number) => BigInt.asUintN(64, number).toString(16).padStart(16, '0');
 const DONE = 0;
+const NO_WORLD = 1;
 const BAD_INPUT = 2;
 const WRONG_TICK = 3;
 
-const module = await WebAssembly.instantiate(readFileSync(at('src/web/world.wasm')), {});
+const module = await WebAssembly.instantiate(readFileSync(at('src/web/tab.wasm')), {});
 const wasm = module.instance.exports;
 
 let failures = 0;
@@ -24,34 +26,33 @@ function same(found, expected, what) {
   }
 }
 
-function give(instance, bytes) {
-  const address = wasm.instance_input(instance, bytes.length);
+function give(bytes) {
+  const address = wasm.input(bytes.length);
   new Uint8Array(wasm.memory.buffer, address, bytes.length).set(bytes);
 }
 
-function take(instance) {
-  const [address, length] = [wasm.instance_output(instance), wasm.instance_output_length(instance)];
-  return new Uint8Array(wasm.memory.buffer, address, length).slice();
-}
+const take = (length) => new Uint8Array(wasm.memory.buffer, wasm.output(), length).slice();
 
-/** A second instance that goes on from the first one's snapshot. */
-function restored(instance) {
-  same(wasm.world_snapshot(instance), DONE, 'a snapshot is taken');
-  const copy = wasm.instance_new();
-  give(copy, take(instance));
-  same(wasm.world_restore(copy), DONE, 'it is restored');
+/** A second world that goes on from the first one's snapshot. */
+function restored(world) {
+  const length = wasm.world_snapshot(world);
+  same(length > 0, true, 'a snapshot is taken');
+  give(take(length));
+  const copy = wasm.world_restore();
+  same(copy > world, true, 'it is restored');
   return copy;
 }
 
-function refusals(instance) {
-  same(wasm.world_new(instance, 1, 14400, 25), BAD_INPUT, 'a tick rate of 25');
-  give(instance, Uint8Array.of(1, 2, 3));
-  same(wasm.world_step(instance), BAD_INPUT, 'three bytes as a frame');
-  same(wasm.world_restore(instance), BAD_INPUT, 'three bytes as a snapshot');
-  same(new TextDecoder().decode(take(instance)), 'these bytes are not a snapshot of a world', 'and why not');
-  give(instance, Uint8Array.of(255, 255, 255, 0, 0, 0));
-  same(wasm.world_step(instance), WRONG_TICK, 'a frame of another tick');
-  same(wasm.instance_input(instance, 1 << 30), 0, 'a gigabyte of input');
+function refusals(world) {
+  same(wasm.world_new(1, 14400, 25), 0, 'a tick rate of 25');
+  give(Uint8Array.of(1, 2, 3));
+  same(wasm.world_step(world), BAD_INPUT, 'three bytes as a frame');
+  same(wasm.world_restore(), 0, 'three bytes as a snapshot');
+  const reason = 'these bytes are not a snapshot of a world';
+  same(new TextDecoder().decode(take(reason.length)), reason, 'and why not');
+  give(Uint8Array.of(255, 255, 255, 0, 0, 0));
+  same(wasm.world_step(world), WRONG_TICK, 'a frame of another tick');
+  same(wasm.input(1 << 30), 0, 'a gigabyte of input');
 }
 
 let worlds = [];
@@ -61,21 +62,21 @@ for (const line of readFileSync(at('tests/fixtures/world.txt'), 'utf8').split('\
   if (word === 'code') {
     same(hex16(wasm.world_code_hash()), rest[0], 'the code hash');
   } else if (word === 'case') {
-    worlds.forEach(wasm.instance_free);
-    const instance = wasm.instance_new();
-    same(wasm.world_step(instance), 1, 'a step without a world');
-    same(wasm.world_new(instance, ...rest.map(Number)), DONE, line);
-    worlds = [instance];
-    refusals(instance);
+    worlds.forEach(wasm.world_drop);
+    same(wasm.world_step(worlds[0] ?? 1), NO_WORLD, 'a step without a world');
+    const world = wasm.world_new(...rest.map(Number));
+    same(world > 0, true, line);
+    worlds = [world];
+    refusals(world);
   } else if (word === 'frame') {
-    for (const instance of worlds) {
-      give(instance, Buffer.from(rest[0], 'hex'));
-      same(wasm.world_step(instance), DONE, `tick ${wasm.world_tick(instance)}`);
+    for (const world of worlds) {
+      give(Buffer.from(rest[0], 'hex'));
+      same(wasm.world_step(world), DONE, `tick ${wasm.world_tick(world)}`);
     }
     ticks += 1;
   } else if (word === 'checksum') {
-    worlds.forEach((instance, index) => {
-      same(hex16(wasm.world_checksum(instance)), rest[0], `world ${index} after ${wasm.world_tick(instance)} ticks`);
+    worlds.forEach((world, index) => {
+      same(hex16(wasm.world_checksum(world)), rest[0], `world ${index} after ${wasm.world_tick(world)} ticks`);
     });
     if (worlds.length === 1) worlds.push(restored(worlds[0]));
   }

@@ -85,10 +85,10 @@ impl Kit {
 
     /// Whether an age offers that upgrade with this kit.
     pub(crate) fn is_offered(&self, number: u8, age: u8) -> bool {
-        Choice::from_number(number).map_or(false, |choice| {
+        Choice::from_number(number).is_some_and(|choice| {
             let has = || match choice {
-                Choice::Weapon(weapon) => weapon.needs.map_or(true, |needed| self.has_weapon(needed)),
-                Choice::Item(item) => item.needs.map_or(true, |needed| self.has_item(needed)),
+                Choice::Weapon(weapon) => weapon.needs.is_none_or(|needed| self.has_weapon(needed)),
+                Choice::Item(item) => item.needs.is_none_or(|needed| self.has_item(needed)),
             };
             choice.age() == Some(age) && has()
         })
