@@ -310,8 +310,9 @@ has_ended() {
 # ---- the list ----------------------------------------------------------------------------------------------------
 
 # Each entry has a lane, a name, how it counts, and a heading. The lane `first` runs before the
-# others. The other lanes run concurrently: groups that drive a browser or wait for clocks and bots
-# leave CPU time for those that compile, at a lower priority. Within a lane the order matters.
+# others. The other lanes run concurrently: groups that drive a browser (`waits`) or wait for clocks,
+# bots and other programs (`meets`, once the optimised program is built) leave CPU time for those
+# that compile (`works`, at a lower priority). Within a lane the order matters.
 groups=(
     'first scripts line every script parses and can be run'
     'first format one rustfmt changes nothing'
@@ -333,10 +334,10 @@ groups=(
     'waits browser line two pages and a raw socket in one world'
     'waits inspector line one page plays, another watches its frames'
     'waits tabpage line from a link to the bytes of a key press, with the server in the tab'
-    'waits proxy line nginx and HAProxy before the server, plain and with TLS'
-    'waits captures marks a capture of two hundred players holds every message'
-    'waits attack marks players beside many who attack at once, and what is left of it afterwards'
-    'waits autobahn line the Autobahn test suite, with the WebSocket layer as server and as client'
+    'meets attack marks players beside many who attack at once, and what is left of it afterwards'
+    'meets proxy line nginx and HAProxy before the server, plain and with TLS'
+    'meets captures marks a capture of two hundred players holds every message'
+    'meets autobahn line the Autobahn test suite, with the WebSocket layer as server and as client'
 )
 
 # Runs the chosen groups of a lane, one after the other. $1: the lane. Then names; none means all.
@@ -351,14 +352,15 @@ lane() {
     done
 }
 
-# Ends the lane that runs in the background, with all its child processes.
+# Ends the lanes that run in the background, with all their child processes.
 stop() {
+    local lane
     trap - INT TERM
-    [ -z "$beside" ] || kill -TERM -- "-$beside" 2>/dev/null
+    for lane in "${beside[@]}"; do kill -TERM -- "-$lane" 2>/dev/null; done
     exit 130
 }
 
-names=() unknown=() chosen=() first=tools beside=
+names=() unknown=() chosen=() first=tools beside=()
 for entry in "${groups[@]}"; do
     read -r _ name _ <<<"$entry"
     names+=("$name")
@@ -381,14 +383,19 @@ for name in "${names[@]}"; do
 done
 lane first "$@"
 trap stop INT TERM
-# Runs in a process group of its own.
+# Each runs in a process group of its own.
 set -m
 {
     renice -n 19 -p "$BASHPID" >/dev/null
     lane works "$@"
 } &
-beside=$!
+beside+=($!)
+{
+    has_ended release
+    lane meets "$@"
+} &
+beside+=($!)
 set +m
 lane waits "$@"
-wait "$beside"
+wait "${beside[@]}"
 finish "${unknown[@]}"
