@@ -11,13 +11,11 @@ use std::time::Duration;
 
 // ---- ws: the request head -------------------------------------------------------------------
 
-/// Bytes of a request head, request line and headers together. A browser's is under 2 KiB. Beyond:
-/// 431.
+/// Bytes of a request head, request line included. A browser's is under 2 KiB. Beyond: 431.
 pub const HEAD_BYTES: usize = 8 * 1024;
 /// Header lines of a request head. A browser sends about 15. Beyond: 431.
 pub const HEAD_HEADERS: usize = 64;
-/// Bytes of the request target (path and query). Beyond: 431, because the head as a whole is too
-/// large.
+/// Bytes of the request target (path and query). Beyond: 431, as for a head that is too large.
 pub const TARGET_BYTES: usize = 2 * 1024;
 /// Subprotocols that a client may offer. The server knows one. Beyond: 400.
 pub const SUBPROTOCOLS: usize = 16;
@@ -40,11 +38,9 @@ pub const CLIENT_MESSAGE_BYTES: usize = 1024 * 1024;
 
 // ---- packet: MessagePack --------------------------------------------------------------------
 
-/// Nesting of arrays and maps in a packet. The deepest packet of any dialect needs 5. Beyond: close
-/// 1007.
+/// Nesting of arrays and maps in a packet. The deepest packet needs 5. Beyond: close 1007.
 pub const PACKET_DEPTH: usize = 7;
-/// Values in one packet, containers included: bounds the memory that a few bytes can claim. Beyond:
-/// close 1007.
+/// Values in one packet, containers included: bounds what a few bytes can claim. Beyond: close 1007.
 pub const PACKET_VALUES: usize = 1024;
 /// Values in one server packet, for our own client. An update of a crowded screen holds a few
 /// thousand. Beyond: our client drops the connection.
@@ -159,8 +155,7 @@ pub const STATUS_EVERY: Duration = Duration::from_secs(10);
 /// connection before the peer has read that frame. Beyond (a flooding client): the connection is
 /// cut.
 pub const DRAIN_BYTES: usize = 256 * 1024;
-/// Stack of a client thread, in bytes: bounded recursion and backtraces fit; only touched pages
-/// cost memory.
+/// Stack of a client thread, in bytes: backtraces fit; only touched pages cost memory.
 pub const CLIENT_STACK_BYTES: usize = 256 * 1024;
 /// Bytes that a client thread reads at once.
 pub const READ_BYTES: usize = 4 * 1024;
@@ -250,8 +245,7 @@ pub const ADMIN_LINES: usize = 32;
 /// Fewest characters of the `/admin` token: 16 cannot be guessed at the rate that
 /// [`ADMIN_FAILURES`] allows. Below: the server does not start.
 pub const TOKEN_CHARS_LEAST: usize = 16;
-/// Most characters of the `/admin` token: it must fit a request head. Beyond: the server does not
-/// start.
+/// Most characters of the `/admin` token, to fit a request head. Beyond: the server does not start.
 pub const TOKEN_CHARS_MOST: usize = 256;
 /// Wrong tokens of one address, or one /64 of IPv6, within [`ADMIN_FAILURE_TIME`], over all its
 /// connections. Beyond: 429, even for the right token.
