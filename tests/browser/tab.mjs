@@ -45,6 +45,17 @@ async function steps(page, name) {
   return unmasked;
 }
 
+/** Presses keys until a frame is drawn: who comes back into the game is not at once where a key counts. */
+async function key(page, seen) {
+  for (const name of ['d', 'a', 'd', 'a']) {
+    await page.keyboard.down(name);
+    const came = await seen.waitFor({ timeout: 3000 }).then(() => true, () => false);
+    await page.keyboard.up(name);
+    if (came) return;
+  }
+  assert.fail('the frame of the key press was never drawn');
+}
+
 /** A bit of the frame is flipped and sent; the rule is read, and the game plays on. @param {import('playwright-core').Page} page */
 async function flipAndPlayOn(page) {
   await breakARule(page, (_, { story: box }) => assert.ok(box && box.y >= 0 && box.y + box.height <= VIEWPORT.height && box.x + box.width <= VIEWPORT.width, JSON.stringify(box)));
