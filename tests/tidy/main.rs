@@ -4,6 +4,7 @@
 //! on a snippet that breaks its rule, so that a checker that detects nothing fails.
 
 mod circles;
+mod delivery;
 mod docs;
 mod layers;
 mod readme;
@@ -306,6 +307,15 @@ fn documents_are_true_to_the_tree() {
     assert_eq!(lines(docs::unnamed_dependencies(&broken)), [3, 5]);
     assert_eq!(lines(docs::unused_limits(&broken)), [1]);
     assert_eq!(lines(docs::world_alone(&broken)), [3]);
+}
+
+#[test]
+fn workflows_name_what_exists_and_pin_what_they_use() {
+    let rust = delivery::rust_version();
+    report(delivery::files().iter().flat_map(|file| delivery::breaches(file, &rust)).collect());
+    let wrong =
+        "run: scripts/none.sh\nuses: a/b@v4\nRUST: \"1.0.0\"\nrun: scripts/test.sh\nuses: a/b@v4.2.2\n";
+    finds(|file| delivery::breaches(file, "1.95"), ".github/workflows/a.yml", wrong, &[1, 2, 3]);
 }
 
 #[test]
