@@ -442,7 +442,7 @@ mod tests {
             ("x > Ann", 4..7, "\"Ann\" is not a number"),
             ("move hex", 5..8, "bytes are missing"),
             ("hex zz", 4..6, "bytes are missing"),
-            ("hex 818", 4..7, "3 digits"),
+            ("hex 818", 4..7, "odd number of digits"),
             ("from above", 5..10, "no direction"),
             ("from", 4..5, "a direction is missing"),
             ("name = \"Ann", 7..11, "not closed"),

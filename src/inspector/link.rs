@@ -146,7 +146,7 @@ mod tests {
         for (text, words) in [
             ("frame=", "no bytes"),
             ("frame=81g5", "not a hexadecimal digit"),
-            ("frame=818", "a byte needs two"),
+            ("frame=818", "each byte needs two"),
             ("frame=8100&from=above", "sender"),
         ] {
             let error = Link::read(text).expect_err(text);
