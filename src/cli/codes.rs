@@ -42,7 +42,8 @@ pub fn run(args: &CodesArgs) -> Result<(), Failure> {
 /// The built-in tables, or those of a directory: every `.tsv` file in it, in the order of the file
 /// names.
 ///
-/// # Errors The directory or a file cannot be read, or a table is invalid; the message names the
+/// # Errors
+/// The directory or a file cannot be read, or a table is invalid; the message names the
 /// file, the line and the reason.
 pub fn load(folder: Option<&Path>) -> Result<Arc<Codes>, Failure> {
     let Some(folder) = folder else { return Ok(Codes::builtin()) };

@@ -91,7 +91,7 @@ pub struct ServeArgs {
     /// Directory in which the operator command `save` writes the world.
     #[arg(long, value_name = "DIR", default_value = ".", env = "TICKWIRE_SAVE_DIR")]
     save_dir: PathBuf,
-    /// File written by `save` from which to restore the world. The seed, map size and tick rate in
+    /// Restore the world from this file, which `save` wrote. The seed, map size and tick rate in
     /// the file override the flags; the players in it are removed.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_RESTORE")]
     restore: Option<PathBuf>,

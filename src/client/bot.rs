@@ -1,6 +1,6 @@
 //! One bot: a link, a dialect, an observer and a policy, without I/O and without a clock.
 //!
-//! The driver passes in bytes, the end of bytes, and the time; the bot returns bytes to send. After each
+//! The driver passes in bytes, the end of the stream, and the time; the bot returns bytes to send. After each
 //! input, drain the output; call [`Bot::act`] about ten times a second. The observer sees every packet
 //! and keeps the [`Picture`] that the policy reads; a `Picture` alone is an observer.
 

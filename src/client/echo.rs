@@ -138,7 +138,7 @@ fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
         match stream.read(buffer) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                return Err(io::Error::new(ErrorKind::TimedOut, "the server sends nothing"));
+                return Err(io::Error::new(ErrorKind::TimedOut, "timed out waiting for the server"));
             }
             read => return read,
         }

@@ -2,8 +2,8 @@
 //!
 //! The caller sends packets and states how long to wait; it gets the received packets, and how the
 //! connection ended. Received packets are not checked; see `testkit::check`. [`live`] and [`input`]
-//! serve an interactive prompt: each frame sent and received is explained bit by bit, and may be
-//! broken.
+//! serve an interactive prompt: each frame sent and received is explained bit by bit, and a sent
+//! frame may be invalid.
 
 pub mod input;
 pub mod live;

@@ -1,4 +1,4 @@
-//! The unfinished message of one side, how a frame goes on with it, and whether one may: RFC 6455 section 5.4, and
+//! The unfinished message of one side, how a frame continues it, and whether a frame may: RFC 6455 section 5.4, and
 //! the limits of the receiving end.
 
 use std::mem;

@@ -1,6 +1,6 @@
 //! Explains the payload of a frame or of a message.
 //!
-//! Unmasked bytes and their opcode become a part of the tree, a content and a problem, if any. The
+//! Unmasked bytes and their opcode become a node of the tree, a [`Content`], and a problem, if any. The
 //! verdict is that of the layers that would read the payload. Earlier frames are not considered.
 
 use super::explanation::{Content, PAYLOAD, Problem};

@@ -296,7 +296,7 @@ impl File {
         for n in self.earlier_of_message(n) {
             before.extend(self.explanation(n).ok_or("a frame of the message is missing")?.bytes);
         }
-        let item = self.explanation(n).ok_or("this is no frame")?;
+        let item = self.explanation(n).ok_or("this is not a frame")?;
         let is_head = item.frames.first().is_some_and(|frame| matches!(frame.content, Content::Head(_)));
         let client = self.list.get(n).map_or(0, |entry| entry.client as usize);
         let talk = self.conversations.get(client.wrapping_sub(1));

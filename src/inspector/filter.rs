@@ -283,7 +283,7 @@ impl<'a> Reader<'a> {
                     self.at += 1;
                     Ok(Test::Text(text.to_lowercase()))
                 }
-                _ => error("the text to look for is missing: text \"hello\"", self.end()),
+                _ => error("the text to look for is missing; example: text \"hello\"", self.end()),
             },
             "broken" => Ok(Test::Broken),
             name => Ok(Test::Named(vec![name.to_owned()])),
@@ -292,7 +292,7 @@ impl<'a> Reader<'a> {
 
     fn comparison(&mut self, name: &str, operator: Operator, at: &Range<usize>) -> Result<Test, FilterError> {
         let Some(Token { what, place }) = self.peek() else {
-            return error(format!("a value is missing after this: {name} > 7000"), at.clone());
+            return error(format!("a value is missing after this; example: {name} > 7000"), at.clone());
         };
         self.at += 1;
         let wanted = match what {
@@ -342,7 +342,7 @@ impl<'a> Reader<'a> {
         }
         if bytes.is_empty() {
             let place = self.peek().map_or(token.place.clone(), |token| token.place.clone());
-            return error("bytes are missing, in two digits each: hex 81 85", place);
+            return error("bytes are missing; write each as two digits, for example hex 81 85", place);
         }
         Ok(Test::Bytes(bytes))
     }
@@ -352,7 +352,7 @@ fn sender(text: &str, place: &Range<usize>) -> Result<Test, FilterError> {
     match text.to_lowercase().as_str() {
         "client" => Ok(Test::From(Side::Client)),
         "server" => Ok(Test::From(Side::Server)),
-        _ => error(format!("{text:?} is no direction: client, or server"), place.clone()),
+        _ => error(format!("{text:?} is not a direction; use client or server"), place.clone()),
     }
 }
 

@@ -98,16 +98,17 @@ fn detail(part: &Part, tally: &Tally, names: &Names) -> String {
             let field = path.join(".");
             let has = |count: usize| if count == 1 { "has" } else { "have" };
             let with = tally.asked - tally.without;
+            let them = if tally.without == 0 { "all" } else { "the remaining" };
             let without = match tally.without {
                 0 => String::new(),
                 some => format!("; {} {} no field {field}", frames(some), has(some)),
             };
             match tally.range {
                 Some((least, most)) if least == most => {
-                    format!("{without}; in the other {with} it is {least}")
+                    format!("{without}; in {them} {with}, it is {least}")
                 }
-                Some((least, most)) => format!("{without}; in the other {with} it is {least} to {most}"),
-                None if with > 0 => format!("{without}; the other {with} have other values"),
+                Some((least, most)) => format!("{without}; in {them} {with}, it is {least} to {most}"),
+                None if with > 0 => format!("{without}; {them} {with} have other values"),
                 None => without,
             }
         }
@@ -322,11 +323,14 @@ mod tests {
     #[test]
     fn an_empty_result_is_explained() {
         for (filter, why) in [
-            ("x > 8000", "No frame matches `x > 8000`; 5 frames have no field x; in the other 1 it is 7100"),
+            (
+                "x > 8000",
+                "No frame matches `x > 8000`; 5 frames have no field x; in the remaining 1, it is 7100",
+            ),
             ("y > 8000 move", "Of 2 frames with `move`, none matches `y > 8000`; 2 frames have no field y"),
             (
                 "direction > 20000",
-                "No frame matches `direction > 20000`; 4 frames have no field direction; in the other 2 it is 5000 to 16384",
+                "No frame matches `direction > 20000`; 4 frames have no field direction; in the remaining 2, it is 5000 to 16384",
             ),
             ("mvoe", "No frame matches `mvoe`; the names here are enter, incomplete, move, objects"),
             ("hex ff ff ff", "No frame matches `hex ff ff ff`"),

@@ -80,12 +80,14 @@ impl Link {
         };
         let (whole, before) = (bytes("frame")?, bytes("before")?);
         if whole.is_empty() {
-            return Err("the link has no bytes: #frame=818537fa213d7f9f4d5158".to_owned());
+            return Err("the link has no bytes; example: #frame=818537fa213d7f9f4d5158".to_owned());
         }
         let from = match find("from") {
             Some("client") => Side::Client,
             Some("server") => Side::Server,
-            Some(other) => return Err(format!("the link has the sender {other:?}: client, or server")),
+            Some(other) => {
+                return Err(format!("the sender in the link, {other:?}, must be client or server"));
+            }
             None => crate::explain::guess_side(&whole),
         };
         let json = find("format").map(|format| format == "json");

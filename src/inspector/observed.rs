@@ -117,7 +117,8 @@ fn put(out: &mut Vec<u8>, record: &Record<'_>, kind: u8, body: [&[u8]; 3]) {
 
 /// Reads a message: the number of the client, and its records.
 ///
-/// # Errors The offset of the first invalid record.
+/// # Errors
+/// The offset of the first invalid record.
 pub fn read(message: &[u8]) -> Result<(u64, Vec<Record<'_>>), usize> {
     let mut rest = message;
     let client = number(&mut rest, 8).ok_or(0_usize)?;

@@ -46,7 +46,7 @@ impl Worker {
             let backlog = backlogs.remove(&at);
             if backlog.as_ref().is_some_and(|backlog| backlog.is_lost) {
                 let clients = audience.members.len();
-                warn!(clients, "a worker fell behind, so its clients in this room are closed");
+                warn!(clients, "a worker fell behind, so its clients in this room are disconnected");
             }
             let mine = newcomers.extract_if(.., |client| Arc::ptr_eq(&client.room, &host.rooms[at]));
             if !audience.visit(backlog.as_ref(), mine, now) {

@@ -49,7 +49,7 @@ macro_rules! metrics {
 }
 
 metrics! {
-    clients: Gauge, "clients" number, "Clients after the handshake";
+    clients: Gauge, "clients" number, "Clients that have completed the handshake";
     players: Gauge, "players" number, "Players in the world";
     accepted: Counter, "accepted" number, "Connections accepted by the listener";
     refused_connections: Named, "connections_refused" number, "Connections refused, by cap";

@@ -1,8 +1,8 @@
 //! Typed client packets: one enum for all dialects, so that the session does not depend on any
 //! dialect.
 //!
-//! A [`Decoded`] packet becomes a [`ClientPacket`], in which radians are converted to binary angles
-//! and the MooMoo map of `enter_game` looks like the native list. The reverse, which only clients
+//! A [`Decoded`] packet becomes a [`ClientPacket`], in which radians are converted to binary angles,
+//! and the map of a MooMoo `enter_game` becomes the same variant as the native list. The reverse, which only clients
 //! need, is in `client::said`. Arguments are found by name in the table, never by position; `needs`
 //! checks that the table has the arguments that each packet requires.
 

@@ -294,7 +294,7 @@ impl SimHost {
             let has = self.budgets.full_at(*household, *spending);
             if has.max(now) != (*full_at).max(now) {
                 let detail = format!("{rule} of {household} is full at {has:?} instead of {full_at:?}");
-                return Err(Broken::new("a budget equals its unspent allowance", detail));
+                return Err(Broken::new("each rate limit has charged exactly what was spent", detail));
             }
         }
         let places = self.admission.held(Place::Client);

@@ -126,18 +126,21 @@ impl Again {
     fn next(&mut self, asks: &dyn Fn(&Call) -> bool, what: &str) -> Option<Call> {
         let call = self.calls.pop_front();
         if call.as_ref().is_none_or(|call| !asks(call)) {
-            self.broken.get_or_insert_with(|| format!("requests {what} instead of {call:?}"));
+            self.broken
+                .get_or_insert_with(|| format!("the second receiver requests {what} instead of {call:?}"));
         }
         call
     }
 
     fn end(mut self, answers: &[u8]) -> Result<(), Broken> {
         if let Some(call) = self.calls.front() {
-            self.broken.get_or_insert_with(|| format!("does not request {call:?}"));
+            self.broken.get_or_insert_with(|| format!("the second receiver does not request {call:?}"));
         }
         if self.answers != answers {
             let sizes = (self.answers.len(), answers.len());
-            self.broken.get_or_insert_with(|| format!("answers {} bytes instead of {}", sizes.0, sizes.1));
+            self.broken.get_or_insert_with(|| {
+                format!("the second receiver answers {} bytes instead of {}", sizes.0, sizes.1)
+            });
         }
         let rule = "the same input gives the same commands and answers";
         self.broken.map_or(Ok(()), |detail| Err(Broken::new(rule, detail)))

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Bytes arrive in order, after a delay, unless the connection stalls. A client may vanish without
-//! a FIN, or be half open: it is gone, and a reset answers the first bytes that reach it. The model
+//! a FIN, or leave the connection half open: a reset then answers the first bytes that are sent to it. The model
 //! also keeps the frames that the server has queued for the client, and compares every received
 //! byte with them.
 

@@ -253,9 +253,9 @@ fn check_scenery(entity: &Entity) -> Result<(), SnapshotError> {
         _ => return Err(SnapshotError::Value("controller of scenery")),
     };
     let kind = scenery.kind;
-    require(entity.id >= EntityId::FIRST_OTHER, "number of scenery")?;
-    require(kind.scales_px().contains(&scenery.scale_px), "scale of scenery")?;
-    require(entity.body.radius_px == kind.radius_px(scenery.scale_px), "radius of scenery")
+    require(entity.id >= EntityId::FIRST_OTHER, "number of a scenery object")?;
+    require(kind.scales_px().contains(&scenery.scale_px), "scale of a scenery object")?;
+    require(entity.body.radius_px == kind.radius_px(scenery.scale_px), "radius of a scenery object")
 }
 
 fn check_body(body: &Body, map_size_px: u32) -> Result<(), SnapshotError> {

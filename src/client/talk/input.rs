@@ -23,8 +23,8 @@ text WORDS                           a text message
 close 1000 WORDS                     a close frame; without a code, its body is empty
 hex 81 85 37fa213d 7f9f4d5158        these bytes unchanged, whether or not they are frames
 wait SECONDS                         wait this long
-expect NAME SECONDS                  wait for a packet by name or code, for a frame such as close, or for the
-                                     reason of a close; SECONDS is optional
+expect NAME SECONDS                  wait for a packet by name or code, for a frame such as close, or for a
+                                     close frame with this reason; SECONDS is optional
 packets                              list the packets that a client can send here
 quit                                 close the connection and exit
 ";

@@ -99,7 +99,7 @@ impl Watcher<'_> {
         let mut bytes = Vec::new();
         self.watch.drain_output(&mut bytes);
         stream::write_all(self.stream, &bytes, limits::WIRE_WRITE_TIME)
-            .map_err(|_| "the watcher does not read")
+            .map_err(|_| "the watcher did not read in time")
     }
 
     fn hear(&mut self, bytes: &[u8]) -> Alive {

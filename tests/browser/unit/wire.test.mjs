@@ -227,11 +227,11 @@ test('a capture is listed, filtered, explained and linked without a server; what
   assert.deepEqual(explainer.filter(wish('from client')), {});
   const some = explainer.count().seen;
   assert.ok(some > 0 && some < all && explainer.rows(0, 500).every(({ from }) => from === 'client'));
-  assert.deepEqual(explainer.filter(wish('tick >')), { wrong: 'a value is missing after this: tick > 7000', begin: 5, end: 6 });
+  assert.deepEqual(explainer.filter(wish('tick >')), { wrong: 'a value is missing after this; example: tick > 7000', begin: 5, end: 6 });
   assert.equal(explainer.count().seen, some, 'the filter before is still in force');
   explainer.filter(wish('sequence > 123456789'));
   while (explainer.work(1000).more);
-  assert.match(explainer.count().why, /^No frame matches `sequence > 123456789`; \d+ frames have no field sequence; in the other \d+ it is/);
+  assert.match(explainer.count().why, /^No frame matches `sequence > 123456789`; \d+ frames have no field sequence; in the remaining \d+ it is/);
   explainer.filter(wish('move'));
   const [row] = explainer.rows(0, 1);
   const link = explainer.link(row.n);
