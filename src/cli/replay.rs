@@ -4,8 +4,6 @@
 //! or JSON. The exit status is 0 if the result is the same, 1 if it differs, and 2 if the file
 //! cannot be read or replayed.
 
-mod wording;
-
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -13,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use serde_json::{Value, json};
 
 use super::codes;
 use super::output::{Failure, print, tell_error, written};
@@ -21,12 +18,11 @@ use crate::capture;
 use crate::explain::input;
 use crate::limits;
 use crate::peer::Endpoint;
-use crate::replay::{self, Changed, Differing, Frame, NotReplayable, Report};
+use crate::replay::json::{self, counts, hex};
+use crate::replay::{self, Changed, Differing, NotReplayable, Report, wording};
 
 /// The file name that means standard input.
 const DASH: &str = "-";
-/// Bytes of an answer that are printed.
-const SHOWN_BYTES: usize = 64;
 /// The first bytes of a capture.
 const MAGIC_BYTES: u64 = 4;
 /// Exit status if the result differs.
@@ -58,7 +54,7 @@ enum NoReport {
 pub fn run(args: &ReplayArgs) -> ExitCode {
     let status = match report(args) {
         Ok(rooms) => {
-            print(&if args.json { format!("{:#}\n", rooms_as_json(&rooms)) } else { rooms_as_text(&rooms) });
+            print(&if args.json { format!("{:#}\n", json::rooms(&rooms)) } else { rooms_as_text(&rooms) });
             if rooms.iter().all(|(_, report)| report.is_same()) {
                 ExitCode::SUCCESS
             } else {
@@ -68,7 +64,7 @@ pub fn run(args: &ReplayArgs) -> ExitCode {
         Err(refusal) => {
             match refusal {
                 NoReport::NotReplayable(reason) if args.json => {
-                    print(&format!("{:#}\n", refused_as_json(&reason)))
+                    print(&format!("{:#}\n", json::refused(&reason)))
                 }
                 NoReport::NotReplayable(reason) => print(&format!("not replayable: {reason}\n")),
                 NoReport::Unreadable(reason) => tell_error(&reason),
@@ -129,23 +125,6 @@ fn name(file: &Path) -> String {
     if file.as_os_str() == DASH { "standard input".to_owned() } else { file.display().to_string() }
 }
 
-/// The counts of a report: name in JSON, name in text, value.
-fn counts(report: &Report) -> [(&'static str, &'static str, usize); 11] {
-    [
-        ("ticks", "ticks", report.ticks as usize),
-        ("clients", "clients", report.clients),
-        ("matched", "client commands", report.matched),
-        ("server", "server commands", report.server),
-        ("operator", "operator commands", report.operator),
-        ("sent_before", "sent before the capture", report.sent_before),
-        ("not_captured", "from clients not captured", report.not_captured),
-        ("dropped_on_leave", "dropped on leave", report.dropped_on_leave),
-        ("not_taken", "dropped while connected", report.not_taken),
-        ("behind_end", "for a tick after the end", report.behind_end),
-        ("answers", "server answers", report.answers),
-    ]
-}
-
 /// The reports of all rooms. That of a default room alone has no heading.
 fn rooms_as_text(rooms: &[(String, Report)]) -> String {
     let text = |(name, report): &(String, Report)| match &**name {
@@ -154,22 +133,6 @@ fn rooms_as_text(rooms: &[(String, Report)]) -> String {
         name => format!("room {name}\n{}", as_text(report)),
     };
     rooms.iter().map(text).collect()
-}
-
-fn rooms_as_json(rooms: &[(String, Report)]) -> Value {
-    if let [(name, report)] = rooms
-        && name.is_empty()
-    {
-        return as_json(report);
-    }
-    let room = |(name, report): &(String, Report)| {
-        let mut all = as_json(report);
-        all["room"] = name.as_str().into();
-        all
-    };
-    let is_same = rooms.iter().all(|(_, report)| report.is_same());
-    let rooms: Vec<Value> = rooms.iter().map(room).collect();
-    json!({ "verdict": if is_same { "same" } else { "differs" }, "rooms": rooms })
 }
 
 fn as_text(report: &Report) -> String {
@@ -212,58 +175,4 @@ fn as_text(report: &Report) -> String {
         }
     }
     text
-}
-
-fn as_json(report: &Report) -> Value {
-    let mut all = json!({
-        "verdict": if report.is_same() { "same" } else { "differs" },
-        "first_tick": report.first_tick,
-        "checksum": format!("{:016x}", report.checksum),
-        "cut_at_byte": report.cut_at,
-    });
-    for (name, _, count) in counts(report) {
-        all[name] = count.into();
-    }
-    if let Some((client, Differing { recorded, replayed })) = &report.answer {
-        all["answer"] = json!({
-            "client": client.to_string(),
-            "packet": recorded.as_ref().or(replayed.as_ref()).map(|frame| frame.packet),
-            "recorded": recorded.as_ref().map(|_| hex(recorded)),
-            "replayed": replayed.as_ref().map(|_| hex(replayed)),
-        });
-    }
-    if let Some(difference) = &report.difference {
-        let hex = |checksum: u64| format!("{checksum:016x}");
-        all["difference"] = json!({
-            "tick": difference.tick,
-            "recorded_checksum": difference.checksums.map(|(recorded, _)| hex(recorded)),
-            "replayed_checksum": difference.checksums.map(|(_, replayed)| hex(replayed)),
-            "command": difference.command.as_ref().map(|(tick, Changed { recorded, decoded })| json!({
-                "tick": tick,
-                "player": recorded.player.0,
-                "sequence": recorded.sequence,
-                "recorded": wording::words(&recorded.action),
-                "decoded": decoded.as_ref().map(|command| wording::words(&command.action)),
-            })),
-        });
-    }
-    all
-}
-
-/// The first bytes of a frame.
-fn hex(frame: &Option<Frame>) -> String {
-    let Some(Frame { bytes, .. }) = frame else { return "nothing".to_owned() };
-    let shown = &bytes[..bytes.len().min(SHOWN_BYTES)];
-    let hex: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
-    if shown.len() < bytes.len() { format!("{hex}… of {} bytes", bytes.len()) } else { hex }
-}
-
-fn refused_as_json(refused: &NotReplayable) -> Value {
-    json!({
-        "verdict": "not replayable",
-        "reason": refused.reason,
-        "client": refused.client.map(|client| client.to_string()),
-        "packet": refused.place.map(|(packet, _)| packet),
-        "after_s": refused.place.map(|(_, after)| after.as_secs_f64()),
-    })
 }

@@ -15,8 +15,10 @@
 
 mod answers;
 mod client;
+pub mod json;
 mod recording;
 mod refusal;
+pub mod wording;
 
 use core::net::SocketAddr;
 use std::collections::HashMap;

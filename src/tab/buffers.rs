@@ -33,7 +33,7 @@ pub fn with<T>(call: impl FnOnce(&mut Buffers) -> T) -> T {
 #[unsafe(no_mangle)]
 pub extern "C" fn input(length: usize) -> *mut u8 {
     with(|buffers| {
-        if length > limits::INSPECTOR_MESSAGE_BYTES {
+        if length > limits::INSPECTOR_FILE_BYTES {
             return std::ptr::null_mut();
         }
         buffers.input.clear();

@@ -66,7 +66,10 @@ pub extern "C" fn pause(is_paused: u32) -> usize {
 /// Takes the observed message in the input; puts out what is new: `frames`, `lost`, `missed`, `ended`.
 #[unsafe(no_mangle)]
 pub extern "C" fn receive() -> usize {
-    inspect(|inspector, input| inspector.receive(input).map(String::into_bytes))
+    inspect(|inspector, input| match input.len() {
+        ..=limits::INSPECTOR_MESSAGE_BYTES => inspector.receive(input).map(String::into_bytes),
+        long => Err(format!("a message of {long} bytes is too long")),
+    })
 }
 
 /// Puts out the explanation of a frame by its number.

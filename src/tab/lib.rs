@@ -17,5 +17,6 @@ pub mod inspector;
 pub mod link;
 pub mod list;
 pub mod random;
+pub mod replay;
 pub mod server;
 pub mod world;

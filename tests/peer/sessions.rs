@@ -1,11 +1,14 @@
 //! Generated sessions over real sockets, under capture: a peer without sockets, given the capture's
-//! pieces and times, requests the same commands and sends the same answers and close frames.
+//! pieces and times, requests the same commands and sends the same answers and close frames. So does
+//! the WebAssembly of the page, run by node if `TICKWIRE_TOOLS` is set.
 //!
 //! A seed determines a session: an endpoint, and steps that are valid, wrong, malformed, hostile or
 //! a pause, split anywhere.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr};
+use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use std::{fs, thread};
@@ -22,6 +25,7 @@ use crate::raw::Raw;
 use crate::support::server_with;
 
 const SESSIONS: u64 = 500;
+const TOOLS: &str = "TICKWIRE_TOOLS";
 const AT_ONCE: usize = 25;
 const ENDPOINTS: [(&str, &str, bool); 7] = [
     ("/play?a=", "native", false),
@@ -223,6 +227,25 @@ fn closes(capture: &Capture<'_>) -> std::collections::BTreeMap<String, usize> {
     reasons
 }
 
+/// The report of the page's WebAssembly on a capture file.
+fn in_wasm(path: &Path) -> serde_json::Value {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wasm/replay.mjs");
+    let done = Command::new("node").arg(script).arg(path).output().expect("node is there");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    serde_json::from_slice(&done.stdout).expect("a report")
+}
+
+/// Replays the file with the page's WebAssembly as well; the report is the native one.
+fn wasm_finds_the_same(path: &Path, file: &[u8]) -> String {
+    fs::write(path, file).expect("the file can be written");
+    let native = replay::json::of_file(file, &Codes::builtin()).expect("a capture");
+    let found = in_wasm(path);
+    let _ = fs::remove_file(path);
+    assert_eq!(found, native, "src/web/tab.wasm is stale? scripts/build-tab.sh");
+    let figures = ["clients", "ticks", "matched", "answers"].map(|name| format!("{name} {}", found[name]));
+    format!("WebAssembly replays {} MB: {}, {}", file.len() / 1_000_000, found["verdict"], figures.join(", "))
+}
+
 #[test]
 fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     let server = server_with(|config| config.address_budgets = false);
@@ -246,6 +269,12 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     assert_eq!(server.stop(), 0);
     let file = fs::read(&path).expect("the file");
     let _ = fs::remove_file(&path);
+    let has_tools = std::env::var_os(TOOLS).is_some();
+    if has_tools {
+        println!("{}", wasm_finds_the_same(&path, &file));
+    } else {
+        eprintln!("{TOOLS} is not set: src/web/tab.wasm was not run");
+    }
     let capture = capture::read(&file).expect("a capture");
     let run_again = |capture: &Capture<'_>| {
         replay::replay(capture, &|head| Endpoint::find(&Codes::builtin(), head).ok()).expect("replayable")
@@ -265,6 +294,9 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     let pong = file.windows(9).rposition(|window| window == b"\x8a\x07between").expect("a pong");
     let mut changed = file;
     changed[pong + 3] ^= 1;
+    if has_tools {
+        println!("{}", wasm_finds_the_same(&path, &changed));
+    }
     let capture = capture::read(&changed).expect("a capture");
     let (_, report) = run_again(&capture).pop().expect("the default room");
     let (_, differing) = report.answer.expect("an answer that differs");

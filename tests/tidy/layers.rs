@@ -43,7 +43,7 @@ const LAYERS: [(&str, &[&str]); 25] = [
             "limits",
         ],
     ),
-    ("tab", &["embedded", "client", "inspector", "host", "world", "limits"]),
+    ("tab", &["embedded", "client", "inspector", "host", "replay", "packet", "world", "limits"]),
     ("testkit", &["client", "ws", "packet", "world", "session", "platform", "limits"]),
     (
         "simulate",

@@ -1,0 +1,110 @@
+//! The result of a replay as JSON, for `tickwire replay --json` and for a page.
+
+use serde_json::{Value, json};
+
+use super::{Changed, Differing, Frame, NotReplayable, Report, replay, wording};
+use crate::capture;
+use crate::packet::Codes;
+use crate::peer::Endpoint;
+
+/// Bytes of an answer that are shown.
+const SHOWN_BYTES: usize = 64;
+
+/// Replays the bytes of a capture file: the reports of its rooms, or why it cannot be replayed.
+///
+/// # Errors
+/// One line that says why the file cannot be read.
+pub fn of_file(bytes: &[u8], codes: &Codes) -> Result<Value, String> {
+    let capture = capture::read(bytes).map_err(|error| error.to_string())?;
+    let replayed = replay(&capture, &|head| Endpoint::find(codes, head).ok());
+    Ok(replayed.map_or_else(|reason| refused(&reason), |reports| rooms(&reports)))
+}
+
+/// The counts of a report: name in JSON, name in text, value.
+pub fn counts(report: &Report) -> [(&'static str, &'static str, usize); 11] {
+    [
+        ("ticks", "ticks", report.ticks as usize),
+        ("clients", "clients", report.clients),
+        ("matched", "client commands", report.matched),
+        ("server", "server commands", report.server),
+        ("operator", "operator commands", report.operator),
+        ("sent_before", "sent before the capture", report.sent_before),
+        ("not_captured", "from clients not captured", report.not_captured),
+        ("dropped_on_leave", "dropped on leave", report.dropped_on_leave),
+        ("not_taken", "dropped while connected", report.not_taken),
+        ("behind_end", "for a tick after the end", report.behind_end),
+        ("answers", "server answers", report.answers),
+    ]
+}
+
+/// The reports of all rooms. That of a default room alone stands alone.
+pub fn rooms(rooms: &[(String, Report)]) -> Value {
+    if let [(name, report)] = rooms
+        && name.is_empty()
+    {
+        return as_json(report);
+    }
+    let room = |(name, report): &(String, Report)| {
+        let mut all = as_json(report);
+        all["room"] = name.as_str().into();
+        all
+    };
+    let is_same = rooms.iter().all(|(_, report)| report.is_same());
+    let rooms: Vec<Value> = rooms.iter().map(room).collect();
+    json!({ "verdict": if is_same { "same" } else { "differs" }, "rooms": rooms })
+}
+
+fn as_json(report: &Report) -> Value {
+    let mut all = json!({
+        "verdict": if report.is_same() { "same" } else { "differs" },
+        "first_tick": report.first_tick,
+        "checksum": format!("{:016x}", report.checksum),
+        "cut_at_byte": report.cut_at,
+    });
+    for (name, _, count) in counts(report) {
+        all[name] = count.into();
+    }
+    if let Some((client, Differing { recorded, replayed })) = &report.answer {
+        all["answer"] = json!({
+            "client": client.to_string(),
+            "packet": recorded.as_ref().or(replayed.as_ref()).map(|frame| frame.packet),
+            "recorded": recorded.as_ref().map(|_| hex(recorded)),
+            "replayed": replayed.as_ref().map(|_| hex(replayed)),
+        });
+    }
+    if let Some(difference) = &report.difference {
+        let hex = |checksum: u64| format!("{checksum:016x}");
+        all["difference"] = json!({
+            "tick": difference.tick,
+            "recorded_checksum": difference.checksums.map(|(recorded, _)| hex(recorded)),
+            "replayed_checksum": difference.checksums.map(|(_, replayed)| hex(replayed)),
+            "command": difference.command.as_ref().map(|(tick, Changed { recorded, decoded })| json!({
+                "tick": tick,
+                "player": recorded.player.0,
+                "sequence": recorded.sequence,
+                "recorded": wording::words(&recorded.action),
+                "decoded": decoded.as_ref().map(|command| wording::words(&command.action)),
+            })),
+        });
+    }
+    all
+}
+
+/// The first bytes of a frame, in hexadecimal.
+pub fn hex(frame: &Option<Frame>) -> String {
+    let Some(Frame { bytes, .. }) = frame else { return "nothing".to_owned() };
+    let shown = &bytes[..bytes.len().min(SHOWN_BYTES)];
+    let hex: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+    if shown.len() < bytes.len() { format!("{hex}… of {} bytes", bytes.len()) } else { hex }
+}
+
+/// Why there is no report.
+pub fn refused(refused: &NotReplayable) -> Value {
+    json!({
+        "verdict": "not replayable",
+        "reason": refused.reason,
+        "client": refused.client.map(|client| client.to_string()),
+        "packet": refused.place.map(|(packet, _)| packet),
+        "after_s": refused.place.map(|(_, after)| after.as_secs_f64()),
+    })
+}
