@@ -490,8 +490,10 @@ local function json_value(text, at, out, places)
         put(WORDS[word])
         at = at + #word
     elseif digits and tonumber(digits) and not match(digits, "^%-?0%d") and not match(digits, "%.$")
-        and not match(digits, "%.[eE]") then
-        put("\203" .. Struct.pack(">d", tonumber(digits)))
+        and not match(digits, "%.[eE]") and math.abs(tonumber(digits)) < math.huge then
+        -- The greatest integers with a sign would be rounded up to one that is too great.
+        local is_greatest = tonumber(digits) == 2 ^ 63 and #digits == 19 and digits < "9223372036854775808"
+        put(is_greatest and "\207\127" .. string.rep("\255", 7) or "\203" .. Struct.pack(">d", tonumber(digits)))
         at = at + #digits
     else
         bad_json(at)
@@ -512,8 +514,7 @@ local function json_container(text, at, out, places, is_map, put)
         if is_map then
             at = find(text, '^"', find(text, "[^ \t\r\n]", at) or at) or bad_json(at)
             local key, key_end = json_string(text, at)
-            if keys[key] then error({ rule = "packet_duplicate_key", at = 1 }) end
-            keys[key] = true
+            places.has_duplicate, keys[key] = places.has_duplicate or keys[key], true
             json_value(text, at, out, places)
             at = match(text, "^[ \t\r\n]*:()", key_end) or bad_json(key_end)
         end
@@ -536,6 +537,8 @@ function from_json(text, most)
         ok, after_it = false, { rule = "packet_bad_json", at = find(text, "[^ \t\r\n]", after_it) }
     end
     if not ok and type(after_it) == "table" then return nil, after_it.rule, after_it.at end
+    -- What is no JSON at all is said first, as the server does.
+    if ok and places.has_duplicate then return nil, "packet_duplicate_key", 1 end
     if not ok then error(after_it, 0) end
     return concat(out), places
 end
@@ -1099,6 +1102,13 @@ function walk(kind, tree, at)
     return to, show(kind, value)
 end
 
+-- Whether a number is whole and fits 64 bits with a sign. The greatest integers of all are rounded up as Lua reads them.
+local function is_code(number, at)
+    local head, first = byte(s, at, at + 1)
+    local is_signed = head == 0xd3 or head == 0xcf and first < 0x80
+    return number == floor(number) and (is_signed or number >= -2 ^ 63 and number < 2 ^ 63)
+end
+
 -- Code and packet of an envelope: the packet (nil if the dialect lacks it), the code as text, where the arguments begin,
 -- how many parts there are, and where the code begins.
 local function open_envelope(side)
@@ -1110,7 +1120,7 @@ local function open_envelope(side)
     local at = 1 + head
     local code, to = number(s, at)
     if not code and token(s, at) == "str" then code, to = READ.str({ words = "str" }, at) end
-    if not code or code ~= code or type(code) == "number" and code ~= floor(code) then
+    if not code or type(code) == "number" and not is_code(code, at) then
         verify()
         error({ rule = "packet_envelope", at = 1 })
     end
@@ -2326,11 +2336,16 @@ local function begins_a_frame(first, second, to_server)
         and (second >= 0x80) == to_server
 end
 
+-- Where the frames that a segment has to their end are over, from an offset on.
+local function end_of_frames(view, from)
+    local segment = { view = view, at = from, length = view_len(view) }
+    while next_frame(segment) do end
+    return segment.at
+end
+
 -- Whether a segment's frames end where it ends.
 local function ends_with_a_frame(view)
-    local segment = { view = view, at = 0, length = view_len(view) }
-    while next_frame(segment) do end
-    return segment.at == segment.length
+    return end_of_frames(view, 0) == view_len(view)
 end
 
 -- `state_of(way, upgrade)`, `is_one_good_frame(state, head, length, to_server)`,
@@ -2547,6 +2562,16 @@ local function show_verdict(verdict, view, pinfo, tree, to_server)
     columns.info:fence()
 end
 
+-- Where the frames are over that Wireshark can read to their end. Of a length in 64 bits it reads the lower half.
+local function end_of_what_wireshark_reads(view, from)
+    local at = end_of_frames(view, from)
+    local left = view_len(view) - at
+    local _, second, third = byte(view_raw(view, at, left < 10 and left or 10), 1, 3)
+    if left < 10 or second % 128 ~= 127 or third < 0x80 then return at end
+    local size = (second < 0x80 and 10 or 14) + unsigned(view_raw(view, at + 6, 4), 1, 4)
+    return size <= left and at + size or at
+end
+
 -- Hands a segment to the WebSocket dissector whose frames break a rule, or of which the other end reads nothing more.
 local function hand_on_judged(segment, verdict, view, pinfo, tree, to_server)
     local rest, missing = verdict.rest or 0, verdict.missing or 0
@@ -2559,10 +2584,15 @@ local function hand_on_judged(segment, verdict, view, pinfo, tree, to_server)
     end
     show_verdict(verdict, view, pinfo, tree, to_server)
     if rest == segment.length then return rest end
-    -- Wireshark does not wait for the end of a frame that the other end does not read to its end: what is there is shown, and then it gives
-    -- up, with an exception that passes by this file.
+    -- The other end does not read these frames to their end, so nobody waits for it. Wireshark is handed those that are there: one that is
+    -- not it would give up with an exception that passes by this file, and after some two hundred of these Lua calls nothing any more.
     pinfo.can_desegment = 0
-    return hand_on(segment, rest > 0 and view(rest):tvb() or view, pinfo, tree)
+    local finish = end_of_what_wireshark_reads(view, rest)
+    if finish > rest then
+        hand_on(segment, finish - rest < segment.length and view(rest, finish - rest):tvb() or view, pinfo, tree)
+    end
+    if finish < segment.length then DATA:call(view(finish):tvb(), pinfo, tree) end
+    return segment.length
 end
 
 -- Says that a segment begins within a frame.

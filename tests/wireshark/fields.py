@@ -115,10 +115,16 @@ def expected(packet, arguments, values):
     return [field for (name, kind), value in zip(arguments, values) for field in flatten(packet, name, kind, value)]
 
 
+def escaped(text):
+    """A text with its control characters as Wireshark writes them."""
+    letters = dict(zip("\a\b\f\n\r\t\v", "abfnrtv"))
+    return "".join(f"\\{letters[one]}" if one in letters else f"\\x{ord(one):02x}" if ord(one) < 32 or ord(one) == 127 else one for one in text)
+
+
 def same(shown, value):
     """Whether a text of Wireshark's says a value. Booleans are 1 or True, by its version."""
     if isinstance(value, str):
-        return shown == value
+        return shown in (value, escaped(value))
     if shown in ("True", "False"):
         shown = "1" if shown == "True" else "0"
     return math.isclose(float(shown), float(value), rel_tol=1e-12)

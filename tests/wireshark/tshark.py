@@ -88,9 +88,9 @@ class Message:
         return [field for field in self.fields if field[0] not in own]
 
 
-def messages(sample):
+def messages(sample, *more):
     """Every message of a sample, by the tree in full."""
-    document = ElementTree.fromstring(tshark(sample, "-T", "pdml", "-J", "frame tickwire"))
+    document = ElementTree.fromstring(tshark(sample, *more, "-T", "pdml", "-J", "frame tickwire"))
     found = []
     for packet in document.iter("packet"):
         number = int(packet.find(".//field[@name='frame.number']").get("show"))

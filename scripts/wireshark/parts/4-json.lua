@@ -101,8 +101,10 @@ local function json_value(text, at, out, places)
         put(WORDS[word])
         at = at + #word
     elseif digits and tonumber(digits) and not match(digits, "^%-?0%d") and not match(digits, "%.$")
-        and not match(digits, "%.[eE]") then
-        put("\203" .. Struct.pack(">d", tonumber(digits)))
+        and not match(digits, "%.[eE]") and math.abs(tonumber(digits)) < math.huge then
+        -- The greatest integers with a sign would be rounded up to one that is too great.
+        local is_greatest = tonumber(digits) == 2 ^ 63 and #digits == 19 and digits < "9223372036854775808"
+        put(is_greatest and "\207\127" .. string.rep("\255", 7) or "\203" .. Struct.pack(">d", tonumber(digits)))
         at = at + #digits
     else
         bad_json(at)
@@ -123,8 +125,7 @@ local function json_container(text, at, out, places, is_map, put)
         if is_map then
             at = find(text, '^"', find(text, "[^ \t\r\n]", at) or at) or bad_json(at)
             local key, key_end = json_string(text, at)
-            if keys[key] then error({ rule = "packet_duplicate_key", at = 1 }) end
-            keys[key] = true
+            places.has_duplicate, keys[key] = places.has_duplicate or keys[key], true
             json_value(text, at, out, places)
             at = match(text, "^[ \t\r\n]*:()", key_end) or bad_json(key_end)
         end
@@ -147,6 +148,8 @@ function from_json(text, most)
         ok, after_it = false, { rule = "packet_bad_json", at = find(text, "[^ \t\r\n]", after_it) }
     end
     if not ok and type(after_it) == "table" then return nil, after_it.rule, after_it.at end
+    -- What is no JSON at all is said first, as the server does.
+    if ok and places.has_duplicate then return nil, "packet_duplicate_key", 1 end
     if not ok then error(after_it, 0) end
     return concat(out), places
 end

@@ -293,6 +293,13 @@ function walk(kind, tree, at)
     return to, show(kind, value)
 end
 
+-- Whether a number is whole and fits 64 bits with a sign. The greatest integers of all are rounded up as Lua reads them.
+local function is_code(number, at)
+    local head, first = byte(s, at, at + 1)
+    local is_signed = head == 0xd3 or head == 0xcf and first < 0x80
+    return number == floor(number) and (is_signed or number >= -2 ^ 63 and number < 2 ^ 63)
+end
+
 -- Code and packet of an envelope: the packet (nil if the dialect lacks it), the code as text, where the arguments begin,
 -- how many parts there are, and where the code begins.
 local function open_envelope(side)
@@ -304,7 +311,7 @@ local function open_envelope(side)
     local at = 1 + head
     local code, to = number(s, at)
     if not code and token(s, at) == "str" then code, to = READ.str({ words = "str" }, at) end
-    if not code or code ~= code or type(code) == "number" and code ~= floor(code) then
+    if not code or type(code) == "number" and not is_code(code, at) then
         verify()
         error({ rule = "packet_envelope", at = 1 })
     end

@@ -10,11 +10,16 @@ local function begins_a_frame(first, second, to_server)
         and (second >= 0x80) == to_server
 end
 
+-- Where the frames that a segment has to their end are over, from an offset on.
+local function end_of_frames(view, from)
+    local segment = { view = view, at = from, length = view_len(view) }
+    while next_frame(segment) do end
+    return segment.at
+end
+
 -- Whether a segment's frames end where it ends.
 local function ends_with_a_frame(view)
-    local segment = { view = view, at = 0, length = view_len(view) }
-    while next_frame(segment) do end
-    return segment.at == segment.length
+    return end_of_frames(view, 0) == view_len(view)
 end
 
 -- `state_of(way, upgrade)`, `is_one_good_frame(state, head, length, to_server)`,

@@ -71,6 +71,16 @@ local function show_verdict(verdict, view, pinfo, tree, to_server)
     columns.info:fence()
 end
 
+-- Where the frames are over that Wireshark can read to their end. Of a length in 64 bits it reads the lower half.
+local function end_of_what_wireshark_reads(view, from)
+    local at = end_of_frames(view, from)
+    local left = view_len(view) - at
+    local _, second, third = byte(view_raw(view, at, left < 10 and left or 10), 1, 3)
+    if left < 10 or second % 128 ~= 127 or third < 0x80 then return at end
+    local size = (second < 0x80 and 10 or 14) + unsigned(view_raw(view, at + 6, 4), 1, 4)
+    return size <= left and at + size or at
+end
+
 -- Hands a segment to the WebSocket dissector whose frames break a rule, or of which the other end reads nothing more.
 local function hand_on_judged(segment, verdict, view, pinfo, tree, to_server)
     local rest, missing = verdict.rest or 0, verdict.missing or 0
@@ -83,10 +93,15 @@ local function hand_on_judged(segment, verdict, view, pinfo, tree, to_server)
     end
     show_verdict(verdict, view, pinfo, tree, to_server)
     if rest == segment.length then return rest end
-    -- Wireshark does not wait for the end of a frame that the other end does not read to its end: what is there is shown, and then it gives
-    -- up, with an exception that passes by this file.
+    -- The other end does not read these frames to their end, so nobody waits for it. Wireshark is handed those that are there: one that is
+    -- not it would give up with an exception that passes by this file, and after some two hundred of these Lua calls nothing any more.
     pinfo.can_desegment = 0
-    return hand_on(segment, rest > 0 and view(rest):tvb() or view, pinfo, tree)
+    local finish = end_of_what_wireshark_reads(view, rest)
+    if finish > rest then
+        hand_on(segment, finish - rest < segment.length and view(rest, finish - rest):tvb() or view, pinfo, tree)
+    end
+    if finish < segment.length then DATA:call(view(finish):tvb(), pinfo, tree) end
+    return segment.length
 end
 
 -- Says that a segment begins within a frame.
