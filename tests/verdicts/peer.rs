@@ -1,0 +1,56 @@
+//! What the receiving half of the server's peer does with a client's bytes.
+
+use std::time::Duration;
+
+use tickwire::packet::Codes;
+use tickwire::peer::receiver::{At, Denied, RoomFacts};
+use tickwire::peer::{Driver, Ending, Endpoint, Receiver};
+use tickwire::session::Profile;
+use tickwire::world::{Command, PlayerId};
+use tickwire::ws::Side;
+use tickwire::ws::close;
+use tickwire::ws::frame::{Header, Opcode};
+use tickwire::ws::http::HeadReader;
+
+const AT: At = At { now: Duration::from_secs(9), tick: 33 };
+
+/// Grants everything.
+struct Grants;
+
+impl Driver for Grants {
+    fn answer(&mut self, _frames: &[u8]) {}
+    fn follow(&mut self) {}
+    fn join(&mut self, _profile: Profile) -> Result<PlayerId, Denied> {
+        Ok(PlayerId(7))
+    }
+    fn command(&mut self, _command: Command, _intended: Option<u32>) -> Result<(), Denied> {
+        Ok(())
+    }
+    fn watch(&mut self, _player: Option<PlayerId>) {}
+}
+
+/// How a connection ends: the rule, empty if the client closed; code and reason of the close frame.
+#[derive(Debug, PartialEq, Eq)]
+pub struct End {
+    pub rule: String,
+    pub code: Option<u16>,
+    pub reason: String,
+}
+
+/// How the connection ends by these pieces of the client, the first of which is the request.
+pub fn end(pieces: &[&[u8]]) -> Option<End> {
+    let (request, frames) = pieces.split_first().expect("a request");
+    let head = HeadReader::new().receive(request).expect("HTTP").expect("whole");
+    let endpoint = Endpoint::find(&Codes::builtin(), &head).expect("our path");
+    let room = RoomFacts { epoch: "e".into(), seed: 1, map_size_px: 1_440, tick_hz: 30, update_hz: 30 };
+    let mut receiver = Receiver::new(endpoint.clone(), room, AT.now);
+    receiver.begin(1, &mut Grants);
+    let ending = frames.iter().find_map(|piece| receiver.receive(piece, AT, &mut Grants).err())?;
+    let rule = if matches!(ending, Ending::PeerClosed(_)) { "" } else { ending.name() };
+    let frames = ending.frames(&endpoint);
+    let (header, at) = Header::decode(&frames, Side::Server).expect("good").expect("whole");
+    assert_eq!((header.opcode, header.length as usize), (Opcode::Close, frames.len() - at), "{ending}");
+    let close = close::decode(&frames[at..]).expect("a body");
+    let code = close.code.map(|code| code.get());
+    Some(End { rule: rule.to_owned(), code, reason: close.reason.to_owned() })
+}

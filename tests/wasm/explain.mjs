@@ -1,0 +1,16 @@
+// Explains bytes with src/web/tab.wasm: from standard input the server's first message, then lines of `explain_bytes`; a line for each goes to
+// standard output. tests/verdicts holds them against the native explainer.
+import { readFileSync, writeSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Explainer } from '../../src/web/wire-explainer.js';
+
+const explainer = await Explainer.from(readFileSync(fileURLToPath(new URL('../../src/web/tab.wasm', import.meta.url))));
+const { wasm } = explainer;
+const [welcome, ...lines] = readFileSync(0, 'utf8').split('\n');
+explainer.welcome(welcome);
+const encoder = new TextEncoder();
+for (const line of lines) {
+  explainer.give(encoder.encode(line));
+  const told = Buffer.concat([explainer.bytes(wasm.explain_bytes()), Buffer.from('\n')]);
+  for (let at = 0; at < told.length;) at += writeSync(1, told, at);
+}
