@@ -327,7 +327,7 @@ pub const INSPECTOR_FRAMES: usize = 4096;
 pub const INSPECTOR_RING_BYTES: usize = 2 * 1024 * 1024;
 /// Watched clients whose frames the inspector keeps. Beyond: the one watched longest ago is forgotten.
 pub const INSPECTOR_CLIENTS: usize = 8;
-/// Bytes of a capture that the page opens, which a tab holds in memory. Beyond: refused, with a hint.
+/// Bytes of a capture that the page opens or replays, held in memory. Beyond: refused, with a hint.
 pub const INSPECTOR_FILE_BYTES: usize = 256 * 1024 * 1024;
 /// Frames of a capture that the page lists, at about 80 bytes each. Beyond: left out, as it says.
 pub const INSPECTOR_FILE_FRAMES: usize = 2_000_000;
