@@ -443,7 +443,7 @@ mod tests {
             ("move hex", 5..8, "bytes are missing"),
             ("hex zz", 4..6, "bytes are missing"),
             ("hex 818", 4..7, "odd number of digits"),
-            ("from above", 5..10, "no direction"),
+            ("from above", 5..10, "not a direction"),
             ("from", 4..5, "a direction is missing"),
             ("name = \"Ann", 7..11, "not closed"),
             ("x ! 3", 2..3, "write `!=`"),
