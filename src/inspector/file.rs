@@ -6,7 +6,7 @@
 //!                                                                            └─► checkpoints ─► one frame, explained
 //! ```
 //!
-//! The file stays in memory as it is. What is kept of a frame is its [`Entry`]; it is explained again
+//! The file stays in memory as it is. What is kept of a frame is its `Entry`; it is explained again
 //! when it is looked at, from the last checkpoint of its connection on.
 
 use core::net::IpAddr;

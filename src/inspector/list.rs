@@ -16,7 +16,7 @@ use crate::explain::Explanation;
 use crate::limits;
 use crate::ws::Side;
 
-/// See the [module](self).
+/// See the module docs.
 #[derive(Debug, Clone, Default)]
 pub struct List {
     entries: VecDeque<Entry>,

@@ -8,7 +8,7 @@
 //!                                                    └─► lost, ended
 //! ```
 //!
-//! The same list, filters and explanations also serve a [capture file](file) and a frame that came
+//! The same list, filters and explanations also serve a [capture file](mod@file) and a frame that came
 //! with a [link].
 //!
 //! The server only writes [`observed`] messages. The rest runs in the browser, as WebAssembly

@@ -34,12 +34,12 @@ fn each_state_that_no_world_has_is_refused_by_name() {
         ("radius of a player", |state| state.players[0].body.radius_px = 36),
         ("health of a player", |state| state.players[0].body.health = 101),
         ("name of a player", |state| spoil_player(state, 0, |player| player.name = "a\nb".into())),
-        ("number of scenery", |state| state.others[0].id.0 = 65_535),
-        ("scale of scenery", |state| match &mut state.others[0].controller {
+        ("number of a scenery object", |state| state.others[0].id.0 = 65_535),
+        ("scale of a scenery object", |state| match &mut state.others[0].controller {
             Controller::Scenery(scenery) => scenery.scale_px = 151,
             _ => panic!("scenery is scenery"),
         }),
-        ("radius of scenery", |state| state.others[0].body.radius_px += 1),
+        ("radius of a scenery object", |state| state.others[0].body.radius_px += 1),
         ("place", |state| state.players[0].body.x = Fixed((35 << 16) - 1)),
         ("place", |state| state.others[0].body.y = Fixed::from_px(1_440)),
         ("velocity", |state| state.players[0].body.vx = Fixed((320 << 16) + 1)),
