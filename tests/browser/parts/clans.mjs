@@ -71,6 +71,8 @@ async function harmless(game) {
     const arrows = () => bo.evaluate(() => window.arrows);
     const flewThrough = async () => (await arrows()).nearest < BODY_RADIUS;
     await noteArrows(bo, ids.ada);
+    // Away from the panels, which take what is pressed on them.
+    await walker.look(await mate());
     await ada.mouse.down();
     const from = performance.now();
     for (let i = 1; performance.now() - from < 60000 && !(await shots() >= 3 && await flewThrough()); i++) {

@@ -231,7 +231,7 @@ test('a capture is listed, filtered, explained and linked without a server; what
   assert.equal(explainer.count().seen, some, 'the filter before is still in force');
   explainer.filter(wish('sequence > 123456789'));
   while (explainer.work(1000).more);
-  assert.match(explainer.count().why, /^No frame matches `sequence > 123456789`; \d+ frames have no field sequence; in the remaining \d+ it is/);
+  assert.match(explainer.count().why, /^No frame matches `sequence > 123456789`; \d+ frames have no field sequence; in the remaining \d+, it is/);
   explainer.filter(wish('move'));
   const [row] = explainer.rows(0, 1);
   const link = explainer.link(row.n);
