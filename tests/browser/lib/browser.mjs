@@ -49,7 +49,7 @@ export class Complaints {
   console(who, message) {
     if (!['error', 'warning'].includes(message.type())) return;
     const text = message.text();
-    if (this.outage && /^WebSocket connection to '.*\/play' failed: .*ERR_CONNECTION_REFUSED/.test(text)) this.refused += 1;
+    if (this.outage && /^WebSocket connection to '.*\/play[^']*' failed: .*ERR_CONNECTION_REFUSED/.test(text)) this.refused += 1;
     else this.list.push(`${who}: console ${message.type()}: ${text}`);
   }
 }
