@@ -74,7 +74,7 @@ fn the_same_seed_gives_the_same_run_and_another_seed_another() {
 #[test]
 fn each_planted_fault_is_found_within_a_minute_and_again_from_its_seed() {
     for (planted, rule) in [
-        (Planted::BudgetKept, "a budget equals its unspent allowance"),
+        (Planted::BudgetKept, "each rate limit has charged exactly what was spent"),
         (Planted::SeatLeaked, "a seat is released when its connection ends"),
         (Planted::MessageDropped, "every reliable message arrives once and in order"),
         (Planted::BytesLost, "every queued byte arrives once and in order"),
