@@ -225,7 +225,7 @@ attack() { timeout --kill-after=10 900 scripts/attack.sh --seconds 4 --brief; }
 pressure() { timeout --kill-after=10 900 scripts/pressure.sh --seconds 4 --judge p50 --brief; }
 
 # A short run of each target from its existing inputs; scripts/fuzz.sh does the long runs.
-fuzz() { nice scripts/fuzz.sh --seconds 3; }
+fuzz() { nice scripts/fuzz.sh --seconds 1; }
 
 # ---- counting ----------------------------------------------------------------------------------------------------
 
@@ -326,14 +326,14 @@ groups=(
     'works determinism cargo the same worlds with the optimiser on'
     'works simulate one a hundred simulated servers keep every promise'
     'works fuzz line each fuzz target goes on from its corpus for a moment'
-    'works lesson node after docs/your-first-rule.md the tests of the page pass'
-    'works wireshark line tshark shows every packet of all captures, and agrees with explain'
     'waits debug cargo every test of the workspace, unoptimised'
     'waits release one the optimised program builds'
     'waits pressure marks players beside clients that misbehave'
     'waits browser line two pages and a raw socket in one world'
     'waits inspector line one page plays, another watches its frames'
     'waits tabpage line from a link to the bytes of a key press, with the server in the tab'
+    'waits lesson node after docs/your-first-rule.md the tests of the page pass'
+    'waits wireshark line tshark shows every packet of all captures, and agrees with explain'
     'meets attack marks players beside many who attack at once, and what is left of it afterwards'
     'meets proxy line nginx and HAProxy before the server, plain and with TLS'
     'meets captures marks a capture of two hundred players holds every message'

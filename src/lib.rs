@@ -20,10 +20,10 @@
 //! [`platform`], [`net`], [`testkit`], [`cli`], the sockets of [`client`], and [`simulate`], which
 //! uses [`testkit`].
 //!
-//! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`visible`], [`ws`],
+//! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`visible`], [`plural`], [`ws`],
 //! [`packet`], [`session`], [`peer`], [`world`], [`feed`], [`room`], [`host`], [`explain`],
 //! [`capture`], [`inspector`], [`platform`], [`replay`], [`client`], [`embedded`], [`testkit`], [`simulate`],
-//! [`net`].
+//! [`net`], [`cli`].
 
 pub mod limits;
 
@@ -32,6 +32,8 @@ pub mod sync;
 pub mod household;
 
 pub mod visible;
+
+pub mod plural;
 
 pub mod ws;
 

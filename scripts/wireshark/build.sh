@@ -79,7 +79,7 @@ rules() {
             answer = parts[3]
             gsub(/^ +|, *$/, "", answer)
             if (answer in answers) answer = answers[answer]
-            sub(/^Drop$/, "drop", answer)
+            sub(/^Drop$/, "drop the connection", answer)
             if (sub(/^Status\(/, "status ", answer)) sub(/\)/, "", answer)
             printf "    %s = { \"RFC %s section %s\", \"%s\", \"%s\" },\n", words[2], words[3], parts[2], answer, parts[4]
             row = ""

@@ -157,7 +157,7 @@ local RULES = {
     header_name = { "RFC 9112 section 5", "status 400", "A header has no colon, or its name is not a token." },
     header_repeated = { "RFC 9110 section 5.3", "status 400", "A header that may appear only once appears twice." },
     host_missing = { "RFC 9112 section 3.2", "status 400", "The request has no Host header." },
-    host_malformed = { "RFC 9112 section 3.2", "status 400", "The Host is not a name or an address with a port." },
+    host_malformed = { "RFC 9112 section 3.2", "status 400", "The Host header is not a name or an address, with or without a port." },
     transfer_encoding = { "RFC 9112 section 6.1", "status 400", "The request announces a chunked body." },
     content_length_malformed = { "RFC 9110 section 8.6", "status 400", "The Content-Length is not a number." },
     body_announced = { "RFC 9112 section 6.3", "status 400", "The request announces a body." },
@@ -170,13 +170,13 @@ local RULES = {
     subprotocol_malformed = { "RFC 6455 section 11.3.4", "status 400", "An offered subprotocol is not a token." },
     too_many_subprotocols = { "RFC 6455 section 10.4", "status 400", "The request offers too many subprotocols." },
     origin_forbidden = { "RFC 6455 section 10.2", "status 403", "Pages from this Origin may not connect." },
-    status_line = { "RFC 9112 section 4", "drop", "The response does not begin with an HTTP/1.1 status line." },
-    status_not_101 = { "RFC 6455 section 4.1", "drop", "The status of the response is not 101." },
-    answer_upgrade_missing = { "RFC 6455 section 4.1", "drop", "The response's Upgrade header is not websocket." },
-    answer_connection_missing = { "RFC 6455 section 4.1", "drop", "The response's Connection header does not name upgrade." },
-    accept_wrong = { "RFC 6455 section 4.1", "drop", "The Sec-WebSocket-Accept does not match the key." },
-    subprotocol_not_offered = { "RFC 6455 section 4.1", "drop", "The response names a subprotocol that the client did not offer." },
-    extension_not_offered = { "RFC 6455 section 4.1", "drop", "The response names an extension that the client did not offer." },
+    status_line = { "RFC 9112 section 4", "drop the connection", "The response does not begin with an HTTP/1.1 status line." },
+    status_not_101 = { "RFC 6455 section 4.1", "drop the connection", "The status of the response is not 101." },
+    answer_upgrade_missing = { "RFC 6455 section 4.1", "drop the connection", "The response's Upgrade header is not websocket." },
+    answer_connection_missing = { "RFC 6455 section 4.1", "drop the connection", "The response's Connection header does not name upgrade." },
+    accept_wrong = { "RFC 6455 section 4.1", "drop the connection", "The Sec-WebSocket-Accept does not match the key." },
+    subprotocol_not_offered = { "RFC 6455 section 4.1", "drop the connection", "The response names a subprotocol that the client did not offer." },
+    extension_not_offered = { "RFC 6455 section 4.1", "drop the connection", "The response names an extension that the client did not offer." },
     reserved_bit = { "RFC 6455 section 5.2", "close 1002 protocol error", "A reserved bit is set, and no extension was negotiated." },
     reserved_opcode = { "RFC 6455 section 5.2", "close 1002 protocol error", "The opcode is reserved." },
     control_fragmented = { "RFC 6455 section 5.5", "close 1002 protocol error", "A control frame is fragmented (FIN is 0)." },
@@ -851,8 +851,8 @@ local function wrong(kind, at, expected, found)
     error({
         rule = "wrong_arguments",
         at = at,
-        detail = format("argument %s should be %s, found %s", concat(steps, "."), expected or kind.words,
-            found or describe(at)),
+        detail = format("%s should be %s, found %s", #steps > 0 and "argument " .. concat(steps, ".") or "the arguments",
+            expected or kind.words, found or describe(at)),
     })
 end
 
@@ -1053,7 +1053,7 @@ local function walk_container(kind, tree, at)
     count_values(length)
     local stride = kind.shape == "groups" and #kind.members or 1
     if length % stride ~= 0 then
-        wrong(kind, at, "groups of " .. stride, format("%d values", length))
+        wrong(kind, at, "groups of " .. stride, length == 1 and "1 value" or format("%d values", length))
     end
     local count = length / stride
     if kind.most and count > kind.most then wrong(kind, at, format("at most %d", kind.most), format("%d", count)) end
@@ -1140,7 +1140,7 @@ local function read_arguments(packet, tree, at, parts)
         elseif what == "nil" then
             at = walk_members(packet.arguments, tree, at, 0) + 1
         else
-            wrong({ name = "arguments" }, at, "an array")
+            wrong({}, at, "an array")
         end
     else
         walk_members(packet.arguments, tree, at, 0)
@@ -1984,8 +1984,10 @@ do
             if width == 8 and byte(bytes, at + 2) >= 0x80 then return false, "length_top_bit", 2, width end
             if length <= shorter_most then return false, "length_not_minimal", 2, width end
         end
-        -- What the key is makes no difference to the rules, so there is no waiting for it.
-        return 2 + width + (to_server and 4 or 0), length
+        -- The server judges the message only once the key is there as well.
+        local size = 2 + width + (to_server and 4 or 0)
+        if #bytes < at + size - 1 then return nil end
+        return size, length
     end
 
     -- The rule that a data frame breaks by what came before it, or by its length.

@@ -1,9 +1,9 @@
 //! The records on a capture's second interface: the world itself, so that its ticks can be
 //! replayed.
 //!
-//! The bytes of a packet of [`super::packet::LINK_WORLD`] decode to the name of a room, empty for
-//! the default room, and its [`Record`], and back. Snapshots and command frames stay opaque here;
-//! the world reads them.
+//! A packet of [`super::packet::LINK_WORLD`] is decoded to the name of a room (empty for the
+//! default room) and a [`Record`], and encoded from them. Snapshots and command frames stay opaque
+//! here; the world reads them.
 //!
 //! ```text
 //!    0         1      2
@@ -19,6 +19,7 @@
 //!         5 join    client u64, player u16, port u16, address text
 //! ```
 
+use crate::plural::count;
 use std::fmt;
 
 /// The layout that is written and read here.
@@ -128,7 +129,9 @@ impl fmt::Display for RecordError {
             }
             RecordError::Kind(kind) => write!(out, "unknown kind of record: {kind}"),
             RecordError::Truncated => out.write_str("the record is too short"),
-            RecordError::Trailing(bytes) => write!(out, "the record has {bytes} extra bytes at its end"),
+            RecordError::Trailing(bytes) => {
+                write!(out, "the record has {} at its end", count(*bytes, "extra byte"))
+            }
             RecordError::Text => out.write_str("a string in the record is not UTF-8"),
             RecordError::Part(part) => write!(out, "part {part} is greater than the number of parts"),
         }

@@ -7,7 +7,7 @@
 //!
 //! The packets of a capture become [`Connection`]s with their [`Piece`]s. A piece is placed where a
 //! receiver could have read it: after every earlier piece of its direction, and among the pieces of
-//! the other direction by packet order. Repeated bytes count once, as they came first. Missing
+//! the other direction by packet order. Of repeated bytes, only the first copy counts. Missing
 //! bytes are never filled in.
 
 use core::net::SocketAddr;

@@ -13,6 +13,7 @@ use super::output::{Failure, print};
 use crate::client::{dial, url::Url};
 use crate::packet::{Codes, Dialect};
 use crate::platform;
+use crate::plural;
 use crate::testkit::attack::{self, Attack};
 use crate::testkit::crowd::{self, Manner, Plan};
 use crate::testkit::hostile::{self, Endings, Kind};
@@ -71,7 +72,7 @@ pub struct BotsArgs {
     /// --attack. It runs until interrupted; port 0 picks a free port.
     #[arg(long, conflicts_with_all = ["hostile", "attack"])]
     sink: bool,
-    /// Print one line of JSON for each dialect.
+    /// Print JSON: one line for each dialect, or a single line with --hostile or --attack.
     #[arg(long)]
     json: bool,
 }
@@ -137,7 +138,8 @@ pub fn run(args: &BotsArgs) -> Result<(), Failure> {
     let disconnects: u64 = reports.iter().map(Report::disconnects).sum();
     let absent: usize = reports.iter().map(|report| report.bots - report.playing).sum();
     let all_over = all_over(&reports, time).unwrap_or_default();
-    Err(format!("{all_over}{errors} errors, {disconnects} disconnects, {absent} bots never played"))
+    let (errors, disconnects) = (plural::count(errors, "error"), plural::count(disconnects, "disconnect"));
+    Err(format!("{all_over}{errors}, {disconnects}, {} never played", plural::count(absent, "bot")))
 }
 
 /// The text for a run that ended with its last connection instead of after its time: how all
@@ -148,8 +150,10 @@ fn all_over(reports: &[Report], time: Duration) -> Option<String> {
     for (ending, count) in reports.iter().flat_map(Report::endings) {
         *endings.entry(ending).or_default() += count;
     }
-    let endings: Vec<String> =
-        endings.iter().map(|(ending, count)| format!("{ending:?} {count} times")).collect();
+    let endings: Vec<String> = endings
+        .iter()
+        .map(|(ending, count)| format!("{ending:?} {}", plural::count(*count, "time")))
+        .collect();
     let (endings, seconds) = (endings.join(", "), measured.as_secs_f64());
     (measured < time).then(|| {
         format!(
@@ -202,7 +206,10 @@ fn text(kind: Kind, Endings(endings): &Endings) -> String {
     let mut text = format!("{}\n", kind.name());
     for (ending, (count, least, most)) in endings {
         let (least, most) = (least.as_secs_f64(), most.as_secs_f64());
-        text.push_str(&format!("  {ending:?} {count} times, after {least:.2} to {most:.2} s\n"));
+        text.push_str(&format!(
+            "  {ending:?} {}, after {least:.2} to {most:.2} s\n",
+            plural::count(*count, "time")
+        ));
     }
     text
 }

@@ -12,6 +12,7 @@ use super::values;
 use crate::client::{echo, url::Url};
 use crate::limits;
 use crate::net::EchoServer;
+use crate::plural::count;
 use crate::ws::Event;
 
 /// Characters of a text message that are shown.
@@ -70,7 +71,7 @@ pub fn run(args: &EchoArgs) -> Result<(), Failure> {
     let left = server.stop();
     log.finish();
     if left > 0 {
-        Err(format!("{left} connections did not close before the shutdown deadline"))
+        Err(format!("{} did not close before the shutdown deadline", count(left, "connection")))
     } else {
         Ok(())
     }
@@ -82,7 +83,7 @@ fn line(event: &Event<'_>) -> String {
         Event::Text(text) => {
             let shown: String = text.chars().take(SHOWN_CHARS).collect();
             let dots = if shown.len() < text.len() { "…" } else { "" };
-            format!("text, {} bytes, {shown:?}{dots}", text.len())
+            format!("text, {}, {shown:?}{dots}", count(text.len(), "byte"))
         }
         other => other.to_string(),
     }

@@ -1,7 +1,7 @@
 //! The log: lines on standard error, written by a separate thread.
 //!
 //! Any thread can log, and lines are written in order. A logging thread never waits: a terminal
-//! paused with Ctrl-S, or a pipe without a reader, stops only the writing thread, not the game.
+//! paused with Ctrl-S, or a pipe that nobody drains, stops only the writing thread, not the game.
 //! Lines over the rate limit of their kind are dropped and counted ([`kinds`]). At most
 //! [`limits::LOG_LINES`] wait; further lines are dropped and counted, and the last quarter of the
 //! queue takes only warnings and errors. A closed standard error causes no panic.
@@ -23,6 +23,7 @@ use tracing_subscriber::fmt::format::Format;
 
 use super::output::Failure;
 use crate::limits;
+use crate::plural::count;
 use crate::visible;
 
 /// The log of this process, once started.
@@ -124,7 +125,7 @@ impl Log {
         thread::Builder::new()
             .name("log".to_owned())
             .spawn(move || write_lines(&queued, &for_thread.0, &for_thread.1, io::stderr()))
-            .map_err(|error| format!("log: {error}"))?;
+            .map_err(|error| format!("cannot start the log's thread: {error}"))?;
         tracing_subscriber::fmt()
             .with_env_filter(filter)
             .with_writer(queue.clone())
@@ -165,8 +166,11 @@ fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, kinds: &Kinds, mut o
         };
         let left_out = counts.left_out.swap(0, Ordering::AcqRel);
         if left_out > 0 {
-            let _ =
-                writeln!(out, "{left_out} log lines were dropped because the log was not read fast enough");
+            let _ = writeln!(
+                out,
+                "dropped {} because the log was not read fast enough",
+                count(left_out, "log line")
+            );
         }
         let _ = out.write_all(visible::printed(&String::from_utf8_lossy(&line)).as_bytes());
         counts.waiting.fetch_sub(1, Ordering::AcqRel);
@@ -234,7 +238,7 @@ mod tests {
         let mut out = Vec::new();
         write_lines(&queued, &counts, &Kinds::new(), &mut out);
         let text = String::from_utf8(out).expect("text");
-        assert_eq!(text, "2 log lines were dropped because the log was not read fast enough\none\ntwo\n");
+        assert_eq!(text, "dropped 2 log lines because the log was not read fast enough\none\ntwo\n");
         assert_eq!(counts.waiting.load(Ordering::Acquire), 0);
     }
 

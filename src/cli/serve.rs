@@ -22,6 +22,7 @@ use crate::net::forwarded::Network;
 use crate::net::recorder::{Rotation, Target};
 use crate::net::{Config, Server, wire};
 use crate::packet::endpoint;
+use crate::plural::count;
 use crate::world::{Identity, TickHz, World, rules};
 
 /// The value of `--capture` that means standard output.
@@ -100,7 +101,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE", env = "TICKWIRE_CAPTURE")]
     capture: Option<PathBuf>,
     /// Size of a capture file, in millions of bytes, after which the capture continues in the next
-    /// file (FILE.1.pcapng and so on).
+    /// file: a.pcapng is followed by a.1.pcapng.
     #[arg(long, value_name = "MB", default_value_t = limits::CAPTURE_FILE_MB, env = "TICKWIRE_CAPTURE_FILE_MB",
           value_parser = clap::value_parser!(u64).range(1..))]
     capture_file_mb: u64,
@@ -211,7 +212,7 @@ fn serve(config: Config, world: World, args: &ServeArgs) -> Result<(), Failure> 
     info!("shutting down: closing all connections");
     let left = server.stop();
     if left > 0 {
-        return Err(format!("{left} connections did not close before the shutdown deadline"));
+        return Err(format!("{} did not close before the shutdown deadline", count(left, "connection")));
     }
     if !ticked {
         return Err("the room's thread ended unexpectedly, which is a bug: see the panic above".to_owned());

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::output::{Failure, print};
 use crate::platform;
+use crate::plural::count;
 use crate::simulate::{self, Counts, Plan};
 
 /// Options of `simulate`.
@@ -64,7 +65,7 @@ fn text(args: &SimulateArgs, all: &Counts, cpu: Duration) -> String {
     let (seed, seeds, peers, minutes, rooms) = (args.seed, args.seeds, args.peers, args.minutes, args.rooms);
     let last = seed.saturating_add(seeds - 1);
     let named = if seeds == 1 { format!("seed {seed}") } else { format!("seeds {seed} to {last}") };
-    let mut text = format!("{named}, {peers} peers, {minutes} min, {rooms} rooms: ");
+    let mut text = format!("{named}, {}, {minutes} min, {}: ", count(peers, "peer"), count(rooms, "room"));
     let _ = writeln!(
         text,
         "{hours:.2} player-hours in {cpu_s:.1} CPU seconds, {speed:.0} player-hours per CPU-hour"

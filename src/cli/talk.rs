@@ -1,4 +1,5 @@
-//! `tickwire talk`: a prompt at a live server that explains each frame sent and received.
+//! `tickwire talk`: a prompt that is connected to a server and explains each frame sent and
+//! received.
 //!
 //! It reads lines of standard input, typed or from a script, and prints one line for each frame, or
 //! its drawing. The exit code is 1 when a line of a script is invalid or an expected frame does not
@@ -229,7 +230,11 @@ impl Talk<'_, '_> {
         }
         self.show();
         self.pause(limits::CLOSE_TIME)?;
-        self.say(if self.live.is_over() { "the connection has ended\n" } else { "left\n" });
+        self.say(if self.live.is_over() {
+            "the connection has ended\n"
+        } else {
+            "left; the server has not ended the connection\n"
+        });
         Ok(())
     }
 

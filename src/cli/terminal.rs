@@ -25,7 +25,7 @@ const PROMPT: &str = "> ";
 /// The thread cannot be started.
 pub fn start(console: Console, print: fn(&str)) -> Result<(), Failure> {
     let spawned = thread::Builder::new().name("console".to_owned()).spawn(move || run(&console, print));
-    spawned.map(drop).map_err(|error| format!("console: {error}"))
+    spawned.map(drop).map_err(|error| format!("cannot start the console's thread: {error}"))
 }
 
 fn run(console: &Console, print: fn(&str)) {

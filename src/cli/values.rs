@@ -9,7 +9,8 @@ use std::net::{Ipv6Addr, SocketAddr};
 /// The text is not an address; the message has examples.
 pub fn bind(text: &str) -> Result<SocketAddr, String> {
     let expected = "expected an IP address and a port, such as 127.0.0.1:3000 or [::1]:3000";
-    text.parse().map_err(|_| format!("{expected}; 0.0.0.0:3000 listens on all addresses of this machine"))
+    text.parse()
+        .map_err(|_| format!("{expected}; 0.0.0.0:3000 listens on all IPv4 addresses of this machine"))
 }
 
 /// An origin as browsers write it: scheme and host, with a port only if it is not the scheme's

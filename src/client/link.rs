@@ -4,9 +4,9 @@
 //!   new() ─► request is in the output ─► receive(response) ─► Open ─► messages ─► Closed ─► Ended
 //! ```
 //!
-//! Bytes and the end of the stream go in; [`Event`]s and bytes to send come out. After each input, take
-//! events until there is none, then drain the output. The link uses no socket and no clock, and
-//! does not decode packets.
+//! Bytes and the end of the stream go in; [`Event`]s and bytes to send come out. After each input,
+//! take events until there are none left, then drain the output. The link uses no socket and no
+//! clock, and does not decode packets.
 
 use std::fmt;
 

@@ -10,8 +10,8 @@
 //! socket), [`link`] (upgrade and frames), [`heard`] (a server's packets, typed, all dialects),
 //! [`picture`] (the client's knowledge of the world), [`policy`] (decides what the player does,
 //! without knowing packets) and [`play`] (a policy that meets other bots, builds and fights),
-//! [`bot`] (all of these together), [`talk`] (a client that waits for answers, for tests and tools;
-//! and one for an interactive prompt), [`echo`] (a client that echoes messages).
+//! [`bot`] (all of these together), [`talk`] (a client for tests and tools, which waits for
+//! answers; and one for an interactive prompt), [`echo`] (a client that echoes messages).
 //!
 //! Only `dial`, `talk` and `echo` touch sockets and clocks; the others are values, with time as an argument. Nothing here uses the
 //! server's `net`. Checks of a server are in [`testkit`](crate::testkit).

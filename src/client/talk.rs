@@ -1,4 +1,4 @@
-//! One client that waits for answers, for tests and for tools that send one packet after the other.
+//! A client for tests and for tools that send one packet at a time and wait for the answer.
 //!
 //! The caller sends packets and states how long to wait; it gets the received packets, and how the
 //! connection ended. Received packets are not checked; see `testkit::check`. [`live`] and [`input`]

@@ -1,7 +1,7 @@
 //! One connection of the embedded server: a head, then a client or a watcher.
 //!
-//! It is driven as `net` drives it: `Head` is its `connection`, `Client` its `conversation`, and
-//! `Watcher` its `wire`.
+//! Its stages correspond to modules of `net`: `Head` to `connection`, `Client` to `conversation`,
+//! and `Watcher` to `wire`.
 
 use core::net::SocketAddr;
 use std::sync::Arc;

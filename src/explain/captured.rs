@@ -14,6 +14,7 @@ use super::explanation::{Explanation, Problem};
 use super::guess::Guess;
 use crate::capture::{Capture, Connection, End, Hole, Piece, packet};
 use crate::packet::{Codes, Dialect};
+use crate::plural::count;
 use crate::ws::Side;
 
 /// A finding in a connection.
@@ -209,7 +210,8 @@ pub fn unread(capture: &Capture<'_>) -> Option<String> {
     }
     let packets = capture.packets.iter().filter(|packet| links.contains(&packet.link)).count();
     Some(format!(
-        "{packets} packets of unsupported link type {}: only Ethernet, Linux cooked, loopback and raw IP are supported",
+        "{} of unsupported link type {}: only Ethernet, Linux cooked, loopback and raw IP are supported",
+        count(packets, "packet"),
         numbers.join(" or ")
     ))
 }

@@ -10,6 +10,7 @@ use super::header::field;
 use super::paint::{Ink, Paint};
 use super::tree::{BYTE, Node};
 use super::{hex, packet};
+use crate::plural;
 use crate::ws::frame::{LENGTH, LENGTH_IN_16, LENGTH_IN_64, OPCODE, Opcode};
 
 /// Bits in a row.
@@ -79,7 +80,7 @@ pub fn draw(frame: &Frame<'_>, input: &[u8], paint: Paint) -> Vec<String> {
         lines.push(border(&above, &[]));
     }
     if left_out > 0 {
-        let words = super::wording::count(left_out, "more byte");
+        let words = plural::count(left_out, "more byte");
         lines.push(format!(":{words:^width$}:", width = 2 * ROW - 1));
         lines.push(format!("+{:-^width$}+", "", width = 2 * ROW - 1));
     }

@@ -1,9 +1,9 @@
 //! Encodes an explanation back to its bytes, from its leaves alone.
 //!
-//! A header field is its value in its number of bits; a value of the packet is written in the
-//! encoding that was found; the payload is masked again with the key from the key's leaf. The
-//! original bytes are never consulted, so equal output proves that the explanation covers every
-//! byte.
+//! A header field is written as its value, in the number of bits of the field; a value of the
+//! packet is written in the encoding that was found; the payload is masked again with the key from
+//! the key's leaf. The original bytes are never consulted, so equal output proves that the
+//! explanation covers every byte.
 
 use super::explanation::{Explanation, PAYLOAD};
 use super::header::field;

@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use super::paint::{Ink, Paint};
 use super::tree::Node;
-use super::wording::{count, cut};
+use super::wording::cut;
 use super::{guess, hex};
 use crate::packet::{Decoded, Dialect, Direction, Row};
+use crate::plural::count;
 use crate::visible;
 use crate::ws::frame::{Header, KEY_BYTES, Opcode};
 use crate::ws::violation::Answer;
@@ -137,7 +138,7 @@ impl Problem {
         let answer = match violation.answer() {
             Answer::Close(code) => format!("close {code}"),
             Answer::Status(status) => format!("status {status}"),
-            Answer::Drop => "drop".to_owned(),
+            Answer::Drop => "drop the connection".to_owned(),
         };
         let (rule, address) = (violation.name(), violation.address());
         Problem::Broken { rule, address, sentence: violation.to_string(), answer, bits }
@@ -233,7 +234,7 @@ impl Frame<'_> {
         let mut before: Vec<String> = self.header.iter().map(ToString::to_string).collect();
         if let Some(Whole { frames, opcode, payload, .. }) = &self.whole {
             let bytes = count(payload.len(), "byte");
-            before.push(format!("ends a {} message, {frames} frames, {bytes}", opcode.name()));
+            before.push(format!("ends a {} message, {}, {bytes}", opcode.name(), count(*frames, "frame")));
         }
         let before = paint.ink(Ink::Header, &before.join(": "));
         let says = match (&self.problem, &self.content) {

@@ -10,7 +10,7 @@
 //! 3. Each message of either side counts for every dialect that reads it. A message that no dialect
 //!    reads counts for none, so that a broken packet rules out no dialect.
 //! 4. The **candidates** are the dialects that read the most messages. Until a message is read,
-//!    these are all dialects.
+//!    every dialect is a candidate.
 //! 5. The **best guess** is the first of the candidates in the order of [`LIKELY`]. The format is
 //!    that of most messages that were read.
 //! 6. A dialect that has read [`EXPLAIN_GUESS_BEHIND`](limits::EXPLAIN_GUESS_BEHIND) messages fewer

@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::explanation::{Content, Frame, Problem};
 use super::packet::SIGN;
 use super::tree::{BYTE, Node, bits};
+use crate::plural;
 use crate::visible;
 use crate::ws::http::{HeadReader, RequestHead, ResponseHead, ResponseReader};
 use crate::ws::{Side, Violation, upgrade};
@@ -245,7 +246,7 @@ impl Line<'_> {
                 let shown = if name == SIGN { format!("{text:?}") } else { text.escape_debug().to_string() };
                 Node::leaf(name, bits(at..at + bytes.len()), shown).raw(text)
             }
-            Err(_) => Node::of_bytes(name, at, bytes, super::wording::count(bytes.len(), "byte")),
+            Err(_) => Node::of_bytes(name, at, bytes, plural::count(bytes.len(), "byte")),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Splits a frame header into its fields, in the order of the bytes.
 //!
 //! The input is bytes; the output is one node per field, as far as the bytes go. This module does
-//! not validate the header: [`Header::decode`] does that, and the rule it names is given the field
-//! that broke it, so that a broken header is drawn like any other.
+//! not validate the header: [`Header::decode`] does that. [`culprit`] finds the field that breaks
+//! the rule, so that a broken header is drawn like any other.
 //!
 //! [`Header::decode`]: crate::ws::frame::Header::decode
 
@@ -100,7 +100,8 @@ fn first_byte(byte: u8, at: usize) -> [Node; 5] {
 
 fn second_byte(byte: u8, at: usize) -> [Node; 2] {
     let is_masked = byte & MASK != 0;
-    let masked = if is_masked { "1, masked: a client sent it" } else { "0, not masked: a server sent it" };
+    let masked =
+        if is_masked { "1, masked: required from a client" } else { "0, not masked: required from a server" };
     let length = match byte & LENGTH {
         LENGTH_IN_16 => "126: the length follows in 16 bits".to_owned(),
         LENGTH_IN_64 => "127: the length follows in 64 bits".to_owned(),

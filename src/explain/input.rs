@@ -4,9 +4,9 @@
 //! names it. A capture begins with its magic number. Text is hexadecimal if it contains only
 //! digits, white space, colons, commas and `0x`; a line may begin with `>` for bytes of a client
 //! and `<` for bytes of a server, and `#` begins a comment, up to the line's end. Other text is
-//! rejected, unless it is an HTTP head. Everything else is raw bytes. No frame and no HTTP head can
-//! be mistaken for such text: a frame begins with a byte that is not a digit, and `GET` is not
-//! hexadecimal.
+//! rejected, unless it is an HTTP head. Everything else is raw bytes. No valid frame and no HTTP
+//! head can be mistaken for such text: the first byte of a valid frame never occurs in it, and
+//! neither `GET` nor `HTTP` is hexadecimal.
 
 use super::{head, hex};
 use crate::ws::Side;

@@ -12,6 +12,7 @@ use super::header::field;
 use super::hex::digits as hex;
 use super::tree::Node;
 use crate::packet::{Code, Dialect, Value};
+use crate::plural;
 use crate::visible;
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
@@ -155,9 +156,7 @@ fn print_problem(problem: &Problem, end: usize) -> String {
         Problem::Incomplete { missing } => {
             let sentence = missing.map_or_else(
                 || "the header is incomplete".to_owned(),
-                |missing| {
-                    format!("{} of the payload missing", super::wording::count(missing as usize, "byte"))
-                },
+                |missing| format!("the payload lacks {}", plural::count(missing, "byte")),
             );
             print("incomplete", "", &sentence, "wait", end * super::tree::BYTE, end * super::tree::BYTE)
         }

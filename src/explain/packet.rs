@@ -11,6 +11,7 @@ use super::units;
 use crate::packet::grammar::{Argument, Shape, Type};
 use crate::packet::msgpack::{self, Kind};
 use crate::packet::{Dialect, Direction, PacketError, Row};
+use crate::plural;
 use crate::ws::CloseCode;
 
 /// Name of the node that holds the arguments.
@@ -63,7 +64,7 @@ pub fn explain<'a>(
     if walk.at < payload.len() {
         parts.push(Node::of_bytes(NOT_READ, start + walk.at, &payload[walk.at..], "not read"));
     }
-    let words = super::wording::count(payload.len(), "byte") + " of MessagePack";
+    let words = plural::count(payload.len(), "byte") + " of MessagePack";
     let node = Node::parent(PAYLOAD, start * BYTE, parts).valued(words);
     let problem = problem.map(|error| problem_of(error, &node, start, payload.len()));
     Explained { node, row, line, problem }
@@ -210,8 +211,7 @@ impl Walk<'_> {
         });
         let count = node.children.len().saturating_sub(1);
         if let Some(head) = node.children.first_mut() {
-            head.value =
-                format!("{}: {} of {}", head.value, super::wording::count(count, "group"), members.len());
+            head.value = format!("{}: {} of {}", head.value, plural::count(count, "group"), members.len());
         }
         node
     }

@@ -5,9 +5,9 @@
 
 use super::explanation::{Content, PAYLOAD, Problem};
 use super::tree::{BYTE, Node, bits};
-use super::wording::count;
 use super::{packet, text};
 use crate::packet::{Dialect, Direction, PacketError, endpoint};
+use crate::plural::count;
 use crate::ws::frame::Opcode;
 use crate::ws::{CloseCode, Event, Side, Violation, close};
 

@@ -1,8 +1,9 @@
 //! Writes an explanation frame by frame, because the tree of a frame needs a thousand times the
 //! memory of the frame.
 //!
-//! The output equals that of an [`Explanation`] of all bytes of one side, in parts. A first pass
-//! counts the frames and finds the final dialect. At most one tree is kept.
+//! The output is handed over in parts, which together equal the output of one [`Explanation`] of
+//! all bytes of one side. A first pass counts the frames and finds the final dialect. At most one
+//! tree is kept.
 
 use super::explanation::Explanation;
 use super::paint::Paint;

@@ -11,9 +11,10 @@ use super::explanation::{Content, Explanation, Frame, PAYLOAD, Problem, Whole};
 use super::packet::{ARGUMENTS, HEAD, KEY, SIGN};
 use super::paint::{Ink, Paint};
 use super::tree::{BYTE, Node};
-use super::wording::{count, cut};
+use super::wording::cut;
 use super::{drawing, encoding, guess, hex};
 use crate::packet::Row;
+use crate::plural::count;
 use crate::visible;
 use crate::ws::Side;
 use crate::ws::frame::KEY_BYTES;
@@ -128,7 +129,7 @@ fn fields(out: &mut String, explanation: &Explanation<'_>, frame: &Frame<'_>, pa
     frame.tree.children.iter().for_each(|child| table.lines(child, 0));
     if let Some(Whole { frames, payload, tree, .. }) = &frame.whole {
         let words = count(payload.len(), "byte");
-        let _ = writeln!(out, "\nThe whole message, {words} in {frames} frames\n");
+        let _ = writeln!(out, "\nThe whole message, {words} in {}\n", count(*frames, "frame"));
         Table { out, input: payload, payload, payload_at: 0, broken: 0..0, paint }.lines(tree, 0);
     }
 }
@@ -314,8 +315,8 @@ fn problem(out: &mut String, frame: &Frame<'_>, paint: Paint) {
         }
         Some(Problem::Incomplete { missing }) => {
             let words = match missing {
-                Some(missing) => format!("of the payload, {missing} more to come"),
-                None => "the header continues".to_owned(),
+                Some(missing) => format!("the payload lacks {}", count(*missing, "byte")),
+                None => "the header is incomplete".to_owned(),
             };
             let _ = writeln!(out, "\nIncomplete: {words}.");
         }

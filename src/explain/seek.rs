@@ -7,9 +7,9 @@
 //! far as present, begin like a frame. Fragments are plausible if their message is.
 //!
 //! Usually the first bytes are the beginning of a frame. So nothing after them is examined while
-//! they may be a frame that is still arriving. Only there are pings and pongs accepted, if a
-//! plausible frame follows them; elsewhere they are too weak as evidence. A [`Search`] resumes
-//! where the last one found nothing, so that the total work of all searches is linear in the bytes.
+//! they may be a frame that is still arriving. A ping or pong counts as a first frame only there,
+//! and only if a plausible frame follows it; elsewhere it is too weak as evidence. A [`Search`]
+//! remembers how far the last look got, so that the total work of all looks is linear in the bytes.
 
 use super::payload::Speaker;
 use crate::limits;

@@ -10,6 +10,7 @@ use super::tree::{Node, bits};
 use super::units;
 use crate::packet::grammar::{Argument, Shape};
 use crate::packet::{Direction, Row, Value, json};
+use crate::plural;
 
 /// The encoding of a value that is written as our own writer would.
 const JSON: &str = "JSON";
@@ -182,7 +183,7 @@ impl<'a> Walk<'a> {
         });
         let count = node.children.iter().filter(|child| child.name != SIGN).count().saturating_sub(1);
         if let Some(head) = node.children.first_mut() {
-            head.value = format!("array: {} of {}", super::wording::count(count, "group"), members.len());
+            head.value = format!("array: {} of {}", plural::count(count, "group"), members.len());
         }
         node
     }

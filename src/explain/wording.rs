@@ -3,11 +3,6 @@
 /// The maximum number of characters of one value in a line.
 const CHARS_SHOWN: usize = 60;
 
-/// A number and what it counts.
-pub(super) fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-}
-
 /// Cuts a text to the length that fits in a line.
 pub(super) fn cut(text: &str) -> String {
     match text.char_indices().nth(CHARS_SHOWN) {

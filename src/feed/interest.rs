@@ -1,9 +1,9 @@
 //! The area of interest: which things are near enough to be sent to a client.
 //!
-//! A client sees a window of 1,248 × 702 px to each side of its centre (as in the MooMoo client:
-//! half a screen of 1920 × 1080, times 1.3), and everything whose rim reaches into it. A grid
-//! finds candidates without scanning every thing. All arithmetic is in integers, so that two
-//! servers with the same world send the same messages.
+//! A client sees 1,248 px to the left and right of its centre and 702 px above and below it (as in
+//! the MooMoo client: half a screen of 1920 × 1080, times 1.3), and everything whose rim reaches
+//! into this window. A grid finds candidates without scanning every thing. All arithmetic is in
+//! integers, so that two servers with the same world send the same messages.
 
 use std::ops::Deref;
 use std::sync::OnceLock;

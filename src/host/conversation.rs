@@ -1,5 +1,5 @@
-//! Carries out the requests of a client's packets to its host and room, as the [`Driver`] of the
-//! client's [`Receiver`].
+//! The [`Driver`] of a client's [`Receiver`]: carries out what the client's packets ask of its host
+//! and room.
 //!
 //! Rate limits per address apply here, outside the receiver, so that a replay of the bytes gives the
 //! same result without them.

@@ -1,6 +1,6 @@
 //! A page's proof that a client is its own: 32 hex digits that the page chose and sent in the query
-//! of its upgrade request. `/wire` tells which client is the page's own, and passes bytes on as that
-//! client's, for this key only. It is a secret, see [`secrets`](super::secrets).
+//! of its upgrade request. Only with this key does `/wire` tell a page which client is its own, and
+//! pass on bytes as if that client had sent them. It is a secret, see [`secrets`](super::secrets).
 
 use std::fmt;
 

@@ -13,8 +13,8 @@
 //!   displaced place becomes free only when its connection has ended, so that the places in use
 //!   never exceed the total; the reserve bridges the time until then.
 //! - In such a pool, an address that has used up its share still gets a place if the address with
-//!   the most places holds at least twice as many as the first would then hold; the latter's oldest
-//!   holding is displaced.
+//!   the most places holds at least twice as many as this one would then hold; the oldest holding
+//!   of the address with the most places is displaced.
 //! - A trusted proxy's connection has no address until its request arrives. Until then it needs no
 //!   share, and all such connections together may hold half of the pool; beyond that, a new one
 //!   displaces the oldest of them.

@@ -1,7 +1,8 @@
 //! What changed between two frames of the same packet: the fields whose values differ.
 //!
-//! A value is found again by its path in the tree. A group of a list goes by its first value, so that
-//! `moved` of player 3 is compared with `moved` of player 3, wherever it stands.
+//! A value is found again by its path in the tree. A group in a list is identified by its first
+//! value if that is an identity, so `moved` of player 3 is compared with `moved` of player 3,
+//! wherever it is in the list.
 
 use std::collections::BTreeMap;
 

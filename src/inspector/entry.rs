@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::shown;
 use crate::explain::{Content, Explanation};
+use crate::plural::count;
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
@@ -164,7 +165,8 @@ impl Entry {
             }
             Kind::Hole(bytes) => {
                 entry["gap"] =
-                    format!("the capture lacks {bytes} bytes of the {}", shown::side(self.from)).into();
+                    format!("the capture lacks {} from the {}", count(bytes, "byte"), shown::side(self.from))
+                        .into();
             }
             Kind::Frame | Kind::Other(_) => {}
         }

@@ -6,8 +6,8 @@
 //!                                                                            └─► checkpoints ─► one frame, explained
 //! ```
 //!
-//! The file stays in memory as it is. What is kept of a frame is its `Entry`; it is explained again
-//! when it is looked at, from the last checkpoint of its connection on.
+//! The file stays in memory as it is. What is kept of a frame is its `Entry`; the frame is
+//! explained again when it is shown, starting at the last checkpoint before it.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;

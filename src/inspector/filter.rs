@@ -1,4 +1,4 @@
-//! The filter that is typed above the list, read.
+//! Parses the filter that the user types above the list.
 //!
 //! ```text
 //!   move aim                frames of these names: of packets, opcodes or rules, or parts of names
@@ -309,7 +309,9 @@ impl<'a> Reader<'a> {
             }
             (Wanted::Number(number, None), "bytes") => Ok(Test::Size(operator, *number)),
             (Wanted::Number(number, None), "connection") => Ok(Test::Connection(operator, *number)),
-            (_, "bytes") => error("the size of a frame is a number of bytes: bytes > 100", place.clone()),
+            (_, "bytes") => {
+                error("bytes can only be compared with a number; example: bytes > 100", place.clone())
+            }
             (Wanted::Text(text), "packet" | "rule") if operator == Operator::Is => {
                 Ok(Test::Named(vec![text.to_lowercase()]))
             }
@@ -447,7 +449,7 @@ mod tests {
             ("from", 4..5, "a direction is missing"),
             ("name = \"Ann", 7..11, "not closed"),
             ("x ! 3", 2..3, "write `!=`"),
-            ("bytes > 3px", 8..11, "number of bytes"),
+            ("bytes > 3px", 8..11, "compared with a number"),
         ] {
             let error = Filter::parse(text).expect_err(text);
             assert_eq!(error.place, place, "{text}: {}", error.sentence);

@@ -1,13 +1,14 @@
-//! Which frames a filter lets through, and why none is left when none is.
+//! Which frames a filter lets through and, if it lets none through, why.
 //!
 //! The values are those of the explainer's tree: a field is found by the name that the drawing and the
-//! tree show. A number without a unit means pixels where a field is a position, and otherwise the
-//! number that travels.
+//! tree show. A number without a unit means pixels if the field is a position, and otherwise the
+//! number on the wire.
 
 use super::entry::{Entry, Names};
 use super::filter::{Filter, Operator, Part, Test, Unit, Wanted};
 use crate::explain::Explanation;
 use crate::explain::tree::Node;
+use crate::plural::count;
 
 /// A filter at work: it counts what each part lets through.
 #[derive(Debug, Clone, Default)]
@@ -87,8 +88,8 @@ impl Judge {
     }
 }
 
-fn frames(count: usize) -> String {
-    if count == 1 { "1 frame".to_owned() } else { format!("{count} frames") }
+fn frames(number: usize) -> String {
+    count(number, "frame")
 }
 
 /// What the frames have instead.
@@ -98,17 +99,17 @@ fn detail(part: &Part, tally: &Tally, names: &Names) -> String {
             let field = path.join(".");
             let has = |count: usize| if count == 1 { "has" } else { "have" };
             let with = tally.asked - tally.without;
-            let them = if tally.without == 0 { "all" } else { "the remaining" };
+            let them = if tally.without == 0 { "every frame" } else { "the others" };
             let without = match tally.without {
                 0 => String::new(),
                 some => format!("; {} {} no field {field}", frames(some), has(some)),
             };
             match tally.range {
                 Some((least, most)) if least == most => {
-                    format!("{without}; in {them} {with}, it is {least}")
+                    format!("{without}; in {them}, the field is {least}")
                 }
-                Some((least, most)) => format!("{without}; in {them} {with}, it is {least} to {most}"),
-                None if with > 0 => format!("{without}; {them} {with} have other values"),
+                Some((least, most)) => format!("{without}; in {them}, the field is {least} to {most}"),
+                None if with > 0 => format!("{without}; in {them}, the field has other values"),
                 None => without,
             }
         }
@@ -325,12 +326,12 @@ mod tests {
         for (filter, why) in [
             (
                 "x > 8000",
-                "No frame matches `x > 8000`; 5 frames have no field x; in the remaining 1, it is 7100",
+                "No frame matches `x > 8000`; 5 frames have no field x; in the others, the field is 7100",
             ),
             ("y > 8000 move", "Of 2 frames with `move`, none matches `y > 8000`; 2 frames have no field y"),
             (
                 "direction > 20000",
-                "No frame matches `direction > 20000`; 4 frames have no field direction; in the remaining 2, it is 5000 to 16384",
+                "No frame matches `direction > 20000`; 4 frames have no field direction; in the others, the field is 5000 to 16384",
             ),
             ("mvoe", "No frame matches `mvoe`; the names here are enter, incomplete, move, objects"),
             ("hex ff ff ff", "No frame matches `hex ff ff ff`"),

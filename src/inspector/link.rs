@@ -1,4 +1,4 @@
-//! A frame in the fragment of an address, so that a link explains it on any page of the inspector:
+//! A frame in the fragment of a URL, so that any page of the inspector can explain it from a link:
 //!
 //! ```text
 //!   #frame=828a37fa…&dialect=native&from=client&format=msgpack&server=tickwire

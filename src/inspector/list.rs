@@ -1,8 +1,8 @@
-//! The list of frames that the page scrolls: entries in their order, and those of them that are seen.
+//! The list of frames that the page scrolls: entries in order, and which of them are shown.
 //!
 //! An entry is judged once, in order, by the scope (a client, a direction, no automatic frames) and
-//! the filter. A filter that needs explanations is worked off from the front, a few frames at a
-//! time, while new entries come.
+//! the filter. A filter that needs explanations is applied from the front, a few frames at a time,
+//! while new entries arrive.
 
 use std::collections::VecDeque;
 
@@ -14,6 +14,7 @@ use super::judge::Judge;
 use super::shown;
 use crate::explain::Explanation;
 use crate::limits;
+use crate::plural::count;
 use crate::ws::Side;
 
 /// See the module docs.
@@ -192,10 +193,11 @@ impl List {
     fn why(&self) -> String {
         let mut parts: Vec<String> =
             Some(self.judge.why(&self.names)).into_iter().filter(|why| !why.is_empty()).collect();
-        let frames = |count: usize| if count == 1 { "1 frame".to_owned() } else { format!("{count} frames") };
+        let frames = |number| count(number, "frame");
         let side = if self.scope.from == Some(Side::Client) { "server" } else { "client" };
         if self.hidden[0] > 0 {
-            parts.push(format!("{} of the {side} hidden", are(frames(self.hidden[0]), self.hidden[0])));
+            let from = format!("{} from the {side}", frames(self.hidden[0]));
+            parts.push(format!("{} hidden", are(from, self.hidden[0])));
         }
         if self.hidden[1] > 0 {
             parts.push(format!(

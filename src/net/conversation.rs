@@ -103,7 +103,7 @@ fn log_ending(host: &Host, client: &Client, ending: &Ending) {
     let player = client.player().map_or(0, |player| player.0);
     if let Some(code) = ending.close_code() {
         Metrics::count(&host.metrics.closed, "rule", rule);
-        info!(client = client.id, player, tick, rule, code = code.get(), "client closed: {ending}");
+        info!(client = client.id, player, tick, rule, code = code.get(), "disconnected client: {ending}");
     } else {
         info!(client = client.id, player, tick, "client left: {ending}");
     }

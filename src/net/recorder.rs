@@ -26,6 +26,7 @@ use tracing::{info, warn};
 use super::metrics::Metrics;
 use super::tap::{Listener, Lost, Tap, What};
 use crate::limits;
+use crate::plural::count;
 use crate::sync::Mutex;
 use files::Output;
 pub use files::Target;
@@ -90,7 +91,11 @@ impl Progress {
     fn text(&self) -> String {
         let Progress { name, more_files, packets, bytes, lost, error } = self;
         let ended = error.as_ref().map_or(String::new(), |error| format!("; ended: {error}"));
-        let counts = format!("{packets} packets, {bytes} bytes, {lost} lost");
+        let counts = format!(
+            "{}, {}, messages and ticks lost: {lost}",
+            count(*packets, "packet"),
+            count(*bytes, "byte")
+        );
         match more_files {
             0 => format!("{name}: {counts}{ended}"),
             more => format!("{} files, {counts}; the last is {name}{ended}", more + 1),

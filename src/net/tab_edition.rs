@@ -1,8 +1,8 @@
 //! The tab edition at `/tab/`: the pages whose server runs in the browser, from the same embedded
 //! files as the others.
 //!
-//! `scripts/build-tab.sh` writes the same files into a folder for any static host; the browser's test
-//! compares the two.
+//! `scripts/build-tab.sh` writes the same files into a folder for any static host;
+//! `tests/browser/tab.mjs` compares the two.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

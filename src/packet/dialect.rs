@@ -196,7 +196,7 @@ impl Dialect {
             Some(_) => {
                 let code = row.code(&self.name).map(Code::to_string).unwrap_or_default();
                 let found = format!("a value of another type after the code {code}");
-                let (argument, expected) = ("arguments".to_owned(), "an array".to_owned());
+                let (argument, expected) = (String::new(), "an array".to_owned());
                 let wrong = WrongArgument { argument, expected, found };
                 return Err(PacketError::Arguments { packet: row.name.clone(), wrong });
             }

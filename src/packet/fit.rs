@@ -13,6 +13,7 @@ use crate::limits;
 
 use super::grammar::{Argument, Shape, Type};
 use super::msgpack::as_whole;
+use crate::plural::count;
 
 /// A value that does not fit its type.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +28,11 @@ pub struct WrongArgument {
 
 impl fmt::Display for WrongArgument {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "argument {} should be {}, found {}", self.argument, self.expected, self.found)
+        match &*self.argument {
+            "" => write!(out, "the arguments")?,
+            path => write!(out, "argument {path}")?,
+        }
+        write!(out, " should be {}, found {}", self.expected, self.found)
     }
 }
 
@@ -66,7 +71,7 @@ fn fit(kind: &Type, value: Value) -> Result<Value, WrongArgument> {
         (Shape::Tuple(members), Value::Array(values)) => fit_arguments(members, values).map(Value::Array),
         (Shape::Groups { members, most }, Value::Array(values)) => fit_groups(members, *most, values),
         (Shape::List { each, most }, Value::Array(values)) => {
-            check_count(values.len(), *most, "values")?;
+            check_count(values.len(), *most, "value")?;
             fit_each(values, 1, |_, value| fit(each, value))
         }
         (Shape::Str { most }, value) if value.as_str().is_some() => Ok(cut(value, *most)),
@@ -99,9 +104,9 @@ fn fit_map(members: &[Argument], mut pairs: Vec<(Value, Value)>) -> Result<Value
 fn fit_groups(members: &[Argument], most: Option<usize>, values: Vec<Value>) -> Result<Value, WrongArgument> {
     let stride = members.len();
     if !values.len().is_multiple_of(stride) {
-        return Err(wrong(format!("groups of {stride}"), format!("{} values", values.len())));
+        return Err(wrong(format!("groups of {stride}"), count(values.len(), "value")));
     }
-    check_count(values.len() / stride, most, "groups")?;
+    check_count(values.len() / stride, most, "group")?;
     fit_each(values, stride, |index, value| fit_named(&members[index % stride], value))
 }
 
@@ -116,9 +121,11 @@ fn fit_each(
     fitted.collect::<Result<_, _>>().map(Value::Array)
 }
 
-fn check_count(count: usize, most: Option<usize>, what: &str) -> Result<(), WrongArgument> {
+fn check_count(number: usize, most: Option<usize>, what: &str) -> Result<(), WrongArgument> {
     match most {
-        Some(most) if count > most => Err(wrong(format!("at most {most} {what}"), format!("{count} {what}"))),
+        Some(most) if number > most => {
+            Err(wrong(format!("at most {}", count(most, what)), count(number, what)))
+        }
         _ => Ok(()),
     }
 }
@@ -187,7 +194,7 @@ pub(super) fn excerpt(text: &str) -> String {
 fn describe(value: &Value) -> String {
     match value {
         Value::String(text) => format!("text \"{}\"", excerpt(text.as_str().unwrap_or(""))),
-        Value::Binary(bytes) => format!("{} bytes", bytes.len()),
+        Value::Binary(bytes) => count(bytes.len(), "byte"),
         Value::Array(values) => format!("an array of {}", values.len()),
         Value::Map(pairs) => format!("a map of {}", pairs.len()),
         Value::Ext(..) => "an extension type".to_owned(),

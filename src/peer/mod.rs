@@ -10,8 +10,9 @@
 //!
 //! The reading thread owns the [`Receiver`]; all threads that send or close share the [`Sender`]. A
 //! driver passes in bytes and the time, and carries out the results. The drivers are `net`
-//! (sockets), `replay` (a capture), `simulate` and tests. This module is the only code that turns a
-//! client's bytes into commands, and the only code that frames messages for a client.
+//! (sockets), `embedded` (function calls), `replay` (a capture), `simulate` and tests. This module
+//! is the only code that turns a client's bytes into commands, and the only code that frames
+//! messages for a client.
 
 pub mod budgets;
 pub mod ending;

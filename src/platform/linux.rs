@@ -1,4 +1,4 @@
-//! The calls of Linux, by `rustix`.
+//! The Linux system calls, through `rustix`.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, IoSlice, Read};

@@ -4,8 +4,8 @@
 //!   client that does not read holds as much memory as the system gives a socket.
 //! - **Readiness** cannot be waited for: a thread looks every [`limits::PLAIN_LOOK`]. The server
 //!   does not need it; bots and `talk` do.
-//! - **Ceilings** of the machine cannot be read: they are assumed, and low.
-//! - **The backlog** of a listener stays the 128 of `std`.
+//! - **Ceilings** of the machine cannot be read: low values are assumed.
+//! - **The backlog** of a listener stays at 128, the value of `std`.
 //! - **A private file** is private on Unix; on Windows it has the rights of its folder.
 //!
 //! A room's thread waits for no client here either: see [`send_now`].

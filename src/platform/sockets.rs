@@ -1,4 +1,4 @@
-//! What is asked of sockets, and what is answered.
+//! What a thread waits for on a socket, and what the socket is ready for.
 
 use std::net::TcpStream;
 

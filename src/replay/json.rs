@@ -30,7 +30,7 @@ pub fn counts(report: &Report) -> [(&'static str, &'static str, usize); 11] {
         ("operator", "operator commands", report.operator),
         ("sent_before", "sent before the capture", report.sent_before),
         ("not_captured", "from clients not captured", report.not_captured),
-        ("dropped_on_leave", "dropped on leave", report.dropped_on_leave),
+        ("dropped_on_leave", "dropped when the client left", report.dropped_on_leave),
         ("not_taken", "dropped while connected", report.not_taken),
         ("behind_end", "for a tick after the end", report.behind_end),
         ("answers", "server answers", report.answers),

@@ -27,6 +27,7 @@ use std::ops::Range;
 use crate::capture::{Capture, Connection, End, Hole};
 use crate::limits;
 use crate::peer::Endpoint;
+use crate::plural::count;
 use crate::world::{Action, Command, PlayerId, World, rules};
 use crate::ws::http::RequestHead;
 pub use answers::{Differing, Frame};
@@ -113,7 +114,7 @@ pub fn replay(
     let recordings = recording::read(capture, &connections)?;
     if let Some((client, hole)) = first_hole(&connections) {
         let from = if hole.from == End::Client { "the client" } else { "the server" };
-        let reason = format!("{} bytes of {from} are missing", hole.bytes);
+        let reason = format!("the capture lacks {} from {from}", count(hole.bytes, "byte"));
         let refused = NotReplayable::at(capture, (hole.packet, hole.at_ns), reason);
         return Err(NotReplayable { client: Some(client), ..refused });
     }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::refusal::NotReplayable;
 use crate::capture::{Capture, Connection, Record};
 use crate::peer::receiver::RoomFacts;
+use crate::plural::count;
 use crate::world::command::{Frame, decode_frame};
 use crate::world::{Identity, PlayerId, World, code_hash};
 
@@ -174,7 +175,8 @@ impl<'a> Room<'a> {
                 Ok(None)
             }
             Record::Lost { messages, bytes, since_tick } => {
-                Err(format!("{messages} messages with {bytes} bytes are missing since tick {since_tick}"))
+                let (messages, bytes) = (count(messages, "message"), count(bytes, "byte"));
+                Err(format!("the capture lacks {messages} ({bytes}) since tick {since_tick}"))
             }
             Record::Client { address, player, session, .. } => {
                 let resumed = Some(Resumed { packet, at_ns, session });

@@ -67,7 +67,7 @@ pub struct Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Broken { rule, detail } = &self.broken;
-        write!(out, "{rule}: {detail}; after {:.3} s", self.at.as_secs_f64())?;
+        write!(out, "rule broken ({rule}): {detail}; after {:.3} s", self.at.as_secs_f64())?;
         self.connection.map_or(Ok(()), |connection| write!(out, ", connection {connection}"))
     }
 }

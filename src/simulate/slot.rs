@@ -1,5 +1,5 @@
-//! A slot for one connection at a time: the client and the server's end. When the connection ends,
-//! the slot begins another.
+//! A slot for one connection at a time: the client's end and the server's end. When the connection
+//! ends, the slot begins another.
 
 use core::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -19,6 +19,7 @@ pub use swarm::{Plan, run};
 
 use super::hostile::{KEY, hello, packet};
 use crate::packet::ClientPacket;
+use crate::plural;
 use crate::ws::frame::{self, Header, Opcode};
 
 /// Receive buffer of an attacker that reads little or nothing, small so that it fills soon.
@@ -307,10 +308,14 @@ impl Pressure {
             self.a_second(self.bytes),
         );
         if let Some(lines) = self.lines_heard {
-            let _ = writeln!(text, "  chat         {lines} lines, received by a client on the same map");
+            let _ = writeln!(
+                text,
+                "  chat         {}, received by a client on the same map",
+                plural::count(lines, "line")
+            );
         }
         for (ending, count) in &self.endings {
-            let _ = writeln!(text, "  {ending:?} {count} times");
+            let _ = writeln!(text, "  {ending:?} {}", plural::count(*count, "time"));
         }
         text
     }

@@ -1,9 +1,8 @@
-//! Clients that misbehave, one after another, to show how the server treats them and its other
-//! clients.
+//! Clients that misbehave, one after another ([`idle`]: all at once), to show how the server treats
+//! them and its other clients.
 //!
 //! A [`Kind`] runs against a server on this machine; the result is how the server ended each
-//! connection, and after what time. [`rounds`] and [`idle`] refuse any address that is not
-//! loopback.
+//! connection, and after how long. [`rounds`] and [`idle`] refuse any address that is not loopback.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};

@@ -8,6 +8,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::check::Deeds;
+use crate::plural::count;
 
 /// Width of a histogram class of gaps.
 const CLASS: Duration = Duration::from_micros(100);
@@ -311,7 +312,7 @@ impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tally = &self.tally;
         let (dialect, bots, seconds) = (&self.dialect, self.bots, self.time.as_secs_f64());
-        writeln!(out, "{bots} bots, {} of them playing, {dialect}, {seconds:.1} s", self.playing)?;
+        writeln!(out, "{}, {} playing, {dialect}, {seconds:.1} s", count(bots, "bot"), self.playing)?;
         let (p50, p99) = (self.gap_ms(0.5), self.gap_ms(0.99));
         writeln!(
             out,
@@ -325,17 +326,17 @@ impl fmt::Display for Report {
             "  messages      {} in ({} updates), {} out",
             tally.messages_in, tally.updates, tally.messages_out
         )?;
-        writeln!(out, "  in view       {} others (median)", self.in_view())?;
+        writeln!(out, "  in view       {} (median of other players)", self.in_view())?;
         let Deeds { hits, gathered, builds, upgrades, shots, animals, clans, kills, deaths, respawns } =
             tally.deeds;
         if tally.deeds != Deeds::default() {
             writeln!(
                 out,
-                "  played        {hits} hits, {gathered} gathered, {kills} kills, {deaths} deaths, {respawns} respawns"
+                "  played        hits {hits}, gathered {gathered}, kills {kills}, deaths {deaths}, respawns {respawns}"
             )?;
             writeln!(
                 out,
-                "  and           {builds} builds, {upgrades} upgrades, {shots} shots, {animals} animals, {clans} clans joined"
+                "  and           builds {builds}, upgrades {upgrades}, shots {shots}, animals killed {animals}, clans joined {clans}"
             )?;
         }
         writeln!(out, "  errors        {}", self.errors())?;
@@ -393,7 +394,7 @@ mod tests {
         let text = report.to_string();
         assert!(text.contains("50 bytes/s in") && text.contains("too_fast 5"), "{text}");
         assert!(text.contains("\"1008 message_rate\" 1"), "{text}");
-        assert!(text.contains("played        3 hits, 0 gathered, 2 kills"), "{text}");
+        assert!(text.contains("played        hits 3, gathered 0, kills 2"), "{text}");
         let json = report.json();
         assert!(json.contains("\"bytes_in_per_s\":50.0") && json.contains("\"too_fast\":5"), "{json}");
     }

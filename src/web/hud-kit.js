@@ -68,7 +68,7 @@ export class KitHud {
     const choosing = ownId !== null && choices.length > 0;
     element('offers').hidden = !choosing;
     document.body.classList.toggle('choosing', choosing);
-    setText('offers-text', `Age ${age}: choose one${points > 1 ? ` · ${points} choices` : ''}`);
+    setText('offers-text', `Age ${age}: choose one${points > 1 ? ` · ${points} upgrades to choose` : ''}`);
     element('hotbar').hidden = ownId === null || this.slots.length === 0;
     this.mark();
     if (this.pointed && !this.pointed.isConnected) this.point(null);

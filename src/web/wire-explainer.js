@@ -168,7 +168,7 @@ export class Explainer extends Wasm {
     const address = this.wasm.file_input(file.length);
     if (address === 0) {
       const mib = (bytes) => Math.ceil(bytes / 2 ** 20);
-      throw new Error(`The file has ${mib(file.length)} MiB; this page opens ${mib(this.fileMost)} MiB. On the command line, \`tickwire explain FILE\` reads more.`);
+      throw new Error(`The file is ${mib(file.length)} MiB; this page opens at most ${mib(this.fileMost)} MiB. On the command line, \`tickwire explain FILE\` reads more.`);
     }
     new Uint8Array(this.wasm.memory.buffer, address, file.length).set(file);
   }

@@ -123,7 +123,7 @@ export class Flip {
     if (!this.edit || !this.entry) return;
     this.edit.replace(example.bytes ?? unhex(this.explainer.rewrite({ n: this.entry.n, set: example.values ?? {}, next: true })));
     this.teaches = example.teaches;
-    this.rewritten = example.values ? [...Object.keys(example.values), 'sequence (the next number, or the server drops the frame as repeated)'] : [];
+    this.rewritten = example.values ? [...Object.keys(example.values), 'sequence (the next number, because the server drops a repeated one)'] : [];
     this.changed();
   }
 
@@ -144,8 +144,8 @@ export class Flip {
 
   /** Why the bytes cannot be sent; empty if they can. */
   whyNot() {
-    if (this.entry?.from === 'server') return 'The server sent this frame: its bytes cannot be sent in its name. The verdict is what your client would say.';
-    if (this.own.proof === null) return 'Only bytes of your own connection can be sent: open the game, and in it "See the wire".';
+    if (this.entry?.from === 'server') return 'The server sent this frame, and you cannot send bytes as the server. The verdict shows how your client would answer.';
+    if (this.own.proof === null) return 'You can send bytes only on your own connection: open the game and choose "See the wire".';
     if (this.own.id !== this.entry?.client) return 'This is not the connection of your game: the verdict is shown, and nothing is sent.';
     return '';
   }

@@ -104,7 +104,7 @@ export class Line {
     socket.onclose = ({ reason }) => {
       if (socket !== this.socket) return;
       this.socket = null;
-      this.later(isOpen ? `Closed${reason ? `: ${reason}` : ''}` : 'No place: enough others watch');
+      this.later(isOpen ? `Closed${reason ? `: ${reason}` : ''}` : 'The server refused; perhaps too many others are watching');
     };
     this.socket = socket;
   }

@@ -13,12 +13,20 @@ const at = (id) => document.getElementById(id);
  * @typedef {{ name: string, explainer: Explainer, about: import('./wire-explainer.js').About }} Opened
  */
 
-/** @param {(opened: Opened) => void} onOpen */
-export function acceptFiles(onOpen) {
+/** @typedef {(opened: Opened) => void} Take */
+let takes = (/** @type {Take} */ _) => {};
+const taker = /** @type {Promise<Take>} */ (new Promise((resolve) => { takes = resolve; }));
+
+/** The page is ready for captures; one that was opened while it loaded comes at once. @param {Take} take */
+export function acceptFiles(take) {
+  takes(take);
+}
+
+function listen() {
   const chosen = at('file');
   at('open').onclick = () => chosen.click();
   chosen.onchange = () => {
-    if (chosen.files.length > 0) open(chosen.files[0], onOpen);
+    if (chosen.files.length > 0) open(chosen.files[0]);
     // The same file may be chosen again.
     chosen.value = '';
   };
@@ -36,19 +44,19 @@ export function acceptFiles(onOpen) {
     const file = event.dataTransfer?.files[0];
     if (!file) return;
     event.preventDefault();
-    open(file, onOpen);
+    open(file);
   });
 }
 
-/** @param {File} file @param {(opened: Opened) => void} onOpen */
-async function open(file, onOpen) {
+/** @param {File} file */
+async function open(file) {
   refuse('');
   try {
     // A module of its own, so that its memory goes when the file does.
     const explainer = await Explainer.load();
     if (file.size > explainer.fileMost) explainer.giveFile(/** @type {any} */ ({ length: file.size }));
     const about = explainer.openFile(new Uint8Array(await file.arrayBuffer()));
-    onOpen({ name: file.name, explainer, about });
+    (await taker)({ name: file.name, explainer, about });
   } catch (error) {
     refuse(`${file.name}: ${error instanceof Error ? error.message : error}`);
   }
@@ -68,3 +76,6 @@ export function download(bytes, name) {
   link.click();
   URL.revokeObjectURL(link.href);
 }
+
+// At once: without it, a file that is dropped while the explainer loads would replace the page.
+listen();

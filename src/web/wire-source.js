@@ -44,7 +44,7 @@ export function options(clients, watched, shown, file, connection) {
     group.label = file.name;
     const isFile = shown === file;
     const many = file.connections.length;
-    group.append(new Option(many === 1 ? 'Its connection' : `All ${many} connections`, 'file:', false, isFile && connection === null));
+    group.append(new Option(many === 1 ? 'The capture\'s connection' : `All ${many} connections`, 'file:', false, isFile && connection === null));
     const some = many === 1 ? [] : file.connections.slice(0, MOST);
     group.append(...some.map((one) => new Option(nameOfConnection(one), `file:${one.number}`, false, isFile && connection === one.number)));
     groups.push(group);
@@ -61,7 +61,8 @@ export function options(clients, watched, shown, file, connection) {
 export function progressOf({ all, seen, judged, pieces = 0, read = 0, more }, notes) {
   if (read < pieces && more) return `Reading: ${Math.floor(100 * read / pieces)} %, ${all} frames`;
   if (more) return `Filtering: ${Math.floor(100 * judged / all)} %, ${seen} found`;
-  return [seen === all ? `${all} frames` : `${seen} of ${all} frames`, ...notes].join(' · ');
+  const frames = `${all} frame${all === 1 ? '' : 's'}`;
+  return [seen === all ? frames : `${seen} of ${frames}`, ...notes].join(' · ');
 }
 
 /** What the page shows and hides for a kind of source. @param {Source['kind']} kind */

@@ -28,7 +28,7 @@ export function verdict(explained) {
     const text = `No rule is broken yet: ${problem.sentence}. The server waits, and takes whatever your game sends next as the rest of this frame.`;
     return { kind: 'wait', rule: '', text, address: '' };
   }
-  const answer = problem.answer.startsWith('close ') ? `The server answers with a close frame, ${problem.answer.slice('close '.length)}.` : `What the server does: ${problem.answer}.`;
+  const answer = problem.answer.startsWith('close ') ? `The server answers with a close frame, ${problem.answer.slice('close '.length)}.` : `Response: ${problem.answer}.`;
   return { kind: 'broken', rule: problem.rule, text: `${upper(problem.sentence)}. ${answer}`, address: problem.address };
 }
 
@@ -120,7 +120,7 @@ export class Story {
     const direction = own && find(own, 'direction');
     if (direction?.raw !== this.direction) return false;
     this.direction = null;
-    return this.tell('fine', `The next update of your player says: direction ${direction.value}. It walks there until you press or release a key.`);
+    return this.tell('fine', `The next update of your player says: direction ${direction.value}. It walks that way until you press or release a key.`);
   }
 
   /** @param {string} rule that ended the connection */

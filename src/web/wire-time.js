@@ -18,11 +18,11 @@ const HIGHEST = 3;
 /** What the strip says in words. @param {Told} told */
 export function inWords({ normal_ms, updates = [] }) {
   const gaps = updates.map(([, , gap]) => gap).filter((gap) => gap !== null);
-  if (normal_ms === null || normal_ms === undefined || gaps.length < 2) return 'No updates';
+  if (normal_ms === null || normal_ms === undefined || gaps.length < 2) return 'Too few updates';
   const jitter = gaps.reduce((sum, gap) => sum + Math.abs(gap - normal_ms), 0) / gaps.length;
   const large = gaps.filter((gap) => gap > LARGE * normal_ms).length;
   const words = [`Update every ${milliseconds(normal_ms)}`, `jitter ${milliseconds(jitter)}`, `longest gap ${milliseconds(Math.max(...gaps))}`];
-  if (large > 0) words.push(`${large} large`);
+  if (large > 0) words.push(`${large} large gap${large === 1 ? '' : 's'}`);
   return words.join(' · ');
 }
 

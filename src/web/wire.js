@@ -328,9 +328,9 @@ function toLive() {
 function notes() {
   if (!isLive()) return state.shown.kind === 'file' ? [state.progress] : [];
   const parts = [];
-  if (state.paused) parts.push(state.missed > 0 ? `Paused: ${state.missed} frames passed` : 'Paused');
-  if (state.ended !== '') parts.push(`It left: ${state.ended}`);
-  if (state.lost > 0) parts.push(`${state.lost} messages were too many to show`);
+  if (state.paused) parts.push(state.missed > 0 ? `Paused: ${state.missed} frame${state.missed === 1 ? '' : 's'} passed` : 'Paused');
+  if (state.ended !== '') parts.push(`The connection ended: ${state.ended}`);
+  if (state.lost > 0) parts.push(`Not shown, because there were too many: ${state.lost} message${state.lost === 1 ? '' : 's'}`);
   return parts;
 }
 

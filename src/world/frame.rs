@@ -29,8 +29,7 @@
 //!        17 say    text: length u8, UTF-8
 //! ```
 //!
-//! Numbers are little-endian. The same bytes are used on the wire, in captures and in test
-//! fixtures.
+//! Numbers are little-endian. The same bytes are used in captures and in test fixtures.
 
 use std::fmt;
 

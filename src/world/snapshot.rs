@@ -45,7 +45,7 @@ impl fmt::Display for SnapshotError {
             }
             SnapshotError::Truncated => f.write_str("the snapshot is truncated"),
             SnapshotError::Trailing { bytes } => {
-                write!(f, "the snapshot has {bytes} extra bytes at its end")
+                write!(f, "extra bytes at the end of the snapshot: {bytes}")
             }
             SnapshotError::Value(what) => write!(f, "the snapshot contains an impossible value: {what}"),
             SnapshotError::Checksum => f.write_str("the snapshot is damaged: its checksum does not match"),

@@ -1,4 +1,4 @@
-//! Checks names, clan names, chat lines and operator messages, and cleans text for them.
+//! Checks names, clan names, chat lines and operator messages, and makes valid ones from any text.
 //!
 //! It does not use the compiler's Unicode tables: they change with its version, and then one
 //! machine would reject what another accepts.

@@ -1,7 +1,7 @@
 //! Turrets: they look around, turn to the nearest enemy and shoot at it.
 //!
 //! A turret never shoots at its owner or the owner's clan mates. A turret without an enemy in range
-//! does not look in each tick, but again after a while.
+//! waits a while before it looks again.
 
 use crate::controller::Controller;
 use crate::entity::Body;

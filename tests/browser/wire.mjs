@@ -31,6 +31,15 @@ const filter = async (text) => {
   await wire.keyboard.press('Escape');
 };
 
+/** Keeps a request of a page waiting. @param {import('playwright-core').Page} page @param {string} url */
+async function hold(page, url) {
+  let [asked, release] = [() => {}, () => {}];
+  const held = { asked: new Promise((resolve) => { asked = () => resolve(undefined); }), release: () => release() };
+  const released = new Promise((resolve) => { release = () => resolve(undefined); });
+  await page.route(url, async (route) => { asked(); await released; await route.continue(); });
+  return held;
+}
+
 /** Presses a key in a game until it has walked. @param {import('playwright-core').Page} page @param {string} key */
 async function step(page, key) {
   await page.bringToFront();
@@ -307,11 +316,13 @@ async function copying() {
   const context = await game.browser.newContext({ viewport: SMALL, permissions: ['clipboard-read', 'clipboard-write'] });
   const page = await context.newPage();
   game.complaints.watch(page, 'copying');
-  await page.goto(`${game.server.url}/wire`);
+  const held = await hold(page, '**/tab.wasm');
+  await page.goto(`${game.server.url}/wire`, { waitUntil: 'commit' });
   const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
-  await game.check('a capture is opened without the server, and has the frames of the explainer', async () => {
-    await page.locator('#open').waitFor();
+  await game.check('a capture is opened while the page loads, without the server, and has the frames of the explainer', async () => {
+    await held.asked;
     await page.setInputFiles('#file', SAMPLE);
+    held.release();
     await page.locator('#list li', { hasText: 'packet_truncated' }).first().waitFor({ timeout: 15000 });
     const told = execFileSync(binary(), ['explain', SAMPLE]).toString().split('\n').filter((line) => /^ +\d+ +[\d.]+ +\d+ +[<>] /.test(line));
     await page.locator('#note', { hasText: `${told.length} frames` }).waitFor({ timeout: 15000 });

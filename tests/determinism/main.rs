@@ -1,7 +1,9 @@
-//! Determinism is proved by doing it twice: the same commands, in another order of arrival, with snapshots in between.
+//! Checks determinism by running every seed twice: the second time, the commands of a tick arrive
+//! in another order, and the world is restored from snapshots now and then.
 //!
-//! `TICKWIRE_BLESS=1 cargo test --test determinism` writes the fixture anew after a change of the rules was meant; raise
-//! `rules::CODE_VERSION` with it. `tests/wasm/check.mjs` holds the browser's build against the same fixture.
+//! After an intended change of the rules, raise `rules::CODE_VERSION` and write the fixture again
+//! with `TICKWIRE_BLESS=1 cargo test --test determinism`. `tests/wasm/check.mjs` checks the
+//! browser's build against the same fixture.
 
 #![allow(clippy::print_stdout, reason = "the counts are what this test must show")]
 

@@ -142,7 +142,7 @@ fn judged_answer(bytes: &[u8]) -> Option<(String, String)> {
         Err(violation) => Some(violation),
         Ok(head) => head.and_then(|head| upgrade::check_response(&head, KEY, &[]).err()),
     };
-    violation.map(|violation| (violation.name().to_owned(), "drop".to_owned()))
+    violation.map(|violation| (violation.name().to_owned(), "drop the connection".to_owned()))
 }
 
 /// The dialect of a target, and whether its packets are JSON.

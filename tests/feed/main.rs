@@ -1,4 +1,4 @@
-//! What a client is told: worlds by hand, and the packets that come of them.
+//! What a client is sent: hand-made worlds, and the packets that result from them.
 
 mod clans;
 mod clicks;

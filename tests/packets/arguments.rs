@@ -119,7 +119,7 @@ const WRONG: [(&str, Direction, &str, &str, &str); 43] = [
     ("letters", ToClient, r#"["D",[["1",1,"ann",0,0,0,100,100,35,0]]]"#, "is_you", "bool"),
     ("letters", ToClient, r#"["A",[{"teams":[{"sid":"a"}]}]]"#, "data.teams.0.owner", "u32"),
     ("native", ToClient, "[2,[1,[],[1,\"x\"]]]", "leaves.1", "u16"),
-    ("native", ToClient, "[2,[1,[1,0,0,0,0,0,0,null,1,0,0,0,0,0,0,null]]]", "own", "at most 1 groups"),
+    ("native", ToClient, "[2,[1,[1,0,0,0,0,0,0,null,1,0,0,0,0,0,0,null]]]", "own", "at most 1 group"),
 ];
 
 #[test]

@@ -287,7 +287,7 @@ fn events_print_themselves_in_one_line() {
     let code = CloseCode::new(1000);
     for (event, line) in [
         (Event::Text("a\n\u{1b}"), "text, 3 bytes, \"a\\n\\u{1b}\""),
-        (Event::Binary(&[7]), "binary, 1 bytes"),
+        (Event::Binary(&[7]), "binary, 1 byte"),
         (Event::Ping(&[]), "ping, 0 bytes"),
         (Event::Pong(&[1, 2]), "pong, 2 bytes"),
         (Event::Close { code, reason: "\u{7}" }, "close 1000 normal, \"\\u{7}\""),

@@ -196,7 +196,10 @@ fn a_client_that_was_there_before_begins_with_its_handshake_and_a_whole_message(
     early.finish();
     wait_for(|| server.metrics_text().contains("tickwire_clients 0\n"));
     let told = operate(&server, "capture off");
-    assert!(told.starts_with(&format!("{name}: ")) && told.ends_with(" bytes, 0 lost\n"), "{told}");
+    assert!(
+        told.starts_with(&format!("{name}: ")) && told.ends_with(" bytes, messages and ticks lost: 0\n"),
+        "{told}"
+    );
     assert_eq!(operate(&server, "capture"), "no capture is running\n");
     assert_eq!(operate(&server, "capture off"), "error: no capture is running\n");
 
@@ -252,7 +255,7 @@ fn a_full_file_is_followed_by_one_that_stands_alone() {
     assert!(files.len() >= 4, "{files:?}");
     let last = files.last().expect("files").display();
     assert!(told.starts_with(&format!("{} files, ", files.len())), "{told}");
-    assert!(told.ends_with(&format!(" lost; the last is {last}\n")), "{told}");
+    assert!(told.ends_with(&format!(" lost: 0; the last is {last}\n")), "{told}");
     let bytes: u64 = files.iter().map(|file| fs::metadata(file).expect("the file").len()).sum();
     assert!(told.contains(&format!(" packets, {bytes} bytes, ")), "{told}");
     for file in &files {

@@ -127,8 +127,7 @@ fn a_session_of_all_dialects_comes_out_the_same_and_a_changed_angle_does_not() {
     let (text, status) = replay(&without_a_packet(&bytes), "hole", &[]);
     assert_eq!(status, 2, "{text}");
     assert!(
-        text.starts_with("not replayable: ")
-            && text.contains(" bytes of the client are missing, client 127.0.0.1:"),
+        text.starts_with("not replayable: ") && text.contains(" bytes from the client, client 127.0.0.1:"),
         "{text}"
     );
     assert!(text.contains(", packet ") && text.ends_with(" s after the first\n"), "{text}");

@@ -7,24 +7,25 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-const LAYERS: [(&str, &[&str]); 25] = [
+const LAYERS: [(&str, &[&str]); 26] = [
     ("limits", &[]),
     ("sync", &[]),
     ("household", &[]),
     ("visible", &[]),
-    ("ws", &["limits"]),
-    ("packet", &["visible", "limits"]),
+    ("plural", &[]),
+    ("ws", &["plural", "limits"]),
+    ("packet", &["visible", "plural", "limits"]),
     ("world", &[]),
     ("session", &["packet", "world", "limits"]),
     ("peer", &["ws", "packet", "session", "world", "sync", "limits"]),
     ("feed", &["packet", "world", "limits"]),
     ("room", &["feed", "world", "household", "sync", "limits"]),
     ("host", &["ws", "packet", "world", "session", "peer", "feed", "room", "household", "sync", "limits"]),
-    ("capture", &["world", "limits"]),
-    ("explain", &["ws", "packet", "capture", "visible", "limits"]),
-    ("inspector", &["explain", "capture", "ws", "packet", "limits"]),
+    ("capture", &["plural", "world", "limits"]),
+    ("explain", &["ws", "packet", "capture", "visible", "plural", "limits"]),
+    ("inspector", &["explain", "capture", "ws", "packet", "plural", "limits"]),
     ("platform", &["limits"]),
-    ("replay", &["capture", "ws", "packet", "world", "session", "peer", "limits"]),
+    ("replay", &["capture", "ws", "packet", "world", "session", "peer", "plural", "limits"]),
     ("client", &["ws", "packet", "world", "session", "feed", "explain", "capture", "platform", "limits"]),
     (
         "embedded",
@@ -44,7 +45,7 @@ const LAYERS: [(&str, &[&str]); 25] = [
         ],
     ),
     ("tab", &["embedded", "client", "inspector", "host", "replay", "packet", "world", "limits"]),
-    ("testkit", &["client", "ws", "packet", "world", "session", "platform", "limits"]),
+    ("testkit", &["client", "ws", "packet", "world", "session", "platform", "plural", "limits"]),
     (
         "simulate",
         &[
@@ -77,6 +78,7 @@ const LAYERS: [(&str, &[&str]); 25] = [
             "capture",
             "inspector",
             "platform",
+            "plural",
             "household",
             "sync",
             "limits",
@@ -106,6 +108,7 @@ const LAYERS: [(&str, &[&str]); 25] = [
             "household",
             "sync",
             "visible",
+            "plural",
         ],
     ),
     ("main", &["cli"]),

@@ -116,9 +116,9 @@ def expected(packet, arguments, values):
 
 
 def escaped(text):
-    """A text with its control characters as Wireshark writes them."""
-    letters = dict(zip("\a\b\f\n\r\t\v", "abfnrtv"))
-    return "".join(f"\\{letters[one]}" if one in letters else f"\\x{ord(one):02x}" if ord(one) < 32 or ord(one) == 127 else one for one in text)
+    """A text as Wireshark writes it to XML: it ends before a NUL, blanks are alike there, and other control characters have an escape."""
+    text = text.split("\0")[0].translate({ord(one): " " for one in "\t\n\r"})
+    return "".join(f"\\x{ord(one):x}" if ord(one) < 32 or ord(one) == 127 else one for one in text)
 
 
 def same(shown, value):

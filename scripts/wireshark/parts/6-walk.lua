@@ -42,8 +42,8 @@ local function wrong(kind, at, expected, found)
     error({
         rule = "wrong_arguments",
         at = at,
-        detail = format("argument %s should be %s, found %s", concat(steps, "."), expected or kind.words,
-            found or describe(at)),
+        detail = format("%s should be %s, found %s", #steps > 0 and "argument " .. concat(steps, ".") or "the arguments",
+            expected or kind.words, found or describe(at)),
     })
 end
 
@@ -244,7 +244,7 @@ local function walk_container(kind, tree, at)
     count_values(length)
     local stride = kind.shape == "groups" and #kind.members or 1
     if length % stride ~= 0 then
-        wrong(kind, at, "groups of " .. stride, format("%d values", length))
+        wrong(kind, at, "groups of " .. stride, length == 1 and "1 value" or format("%d values", length))
     end
     local count = length / stride
     if kind.most and count > kind.most then wrong(kind, at, format("at most %d", kind.most), format("%d", count)) end
@@ -331,7 +331,7 @@ local function read_arguments(packet, tree, at, parts)
         elseif what == "nil" then
             at = walk_members(packet.arguments, tree, at, 0) + 1
         else
-            wrong({ name = "arguments" }, at, "an array")
+            wrong({}, at, "an array")
         end
     else
         walk_members(packet.arguments, tree, at, 0)

@@ -54,8 +54,10 @@ do
             if width == 8 and byte(bytes, at + 2) >= 0x80 then return false, "length_top_bit", 2, width end
             if length <= shorter_most then return false, "length_not_minimal", 2, width end
         end
-        -- What the key is makes no difference to the rules, so there is no waiting for it.
-        return 2 + width + (to_server and 4 or 0), length
+        -- The server judges the message only once the key is there as well.
+        local size = 2 + width + (to_server and 4 or 0)
+        if #bytes < at + size - 1 then return nil end
+        return size, length
     end
 
     -- The rule that a data frame breaks by what came before it, or by its length.

@@ -15,6 +15,7 @@ use crate::explain::captured::{self, Found, Tally, What};
 use crate::explain::paint::Paint;
 use crate::explain::piecemeal::Form;
 use crate::packet::{Codes, Dialect};
+use crate::plural::count;
 use crate::ws::Side;
 
 /// What to show of a capture.
@@ -87,9 +88,10 @@ fn heading(capture: &Capture<'_>, unread: Option<&str>) -> String {
     let (connections, packets) = (capture.connections().len(), capture.packets.len());
     let records = match capture.records().count() {
         0 => String::new(),
-        records => format!(", {records} records of the world"),
+        records => format!(", {} of the world", count(records, "record")),
     };
-    let heading = format!("{packets} packets, {connections} TCP connections{records}\n");
+    let heading =
+        format!("{}, {}{records}\n", count(packets, "packet"), count(connections, "TCP connection"));
     let unread = unread.map(|words| format!("{words}\n")).unwrap_or_default();
     format!("{heading}{unread}\n  packet     seconds  client\n")
 }
@@ -128,7 +130,7 @@ fn shown(found: &Found<'_>, names: &Names<'_>, begin_ns: u64, wanted: &Wanted<'_
             format!("{at}    {client}{name} at {server}{whole}\n{guess}")
         }
         What::Hole(side, bytes) => {
-            format!("{at}  ? the capture lacks {bytes} bytes of the {}\n", name(*side))
+            format!("{at}  ? the capture lacks {} from the {}\n", count(*bytes, "byte"), name(*side))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Clans: some bots found them, the others ask to join, owners admit them while there is room, and
+//! Clans: some bots create them, the others ask to join, owners admit them while there is room, and
 //! now and then a member shows its position, leaves, or is expelled.
 //!
 //! The input is the clans of the [`Picture`] and the time; the output is at most one [`Intent`] at

@@ -202,7 +202,7 @@ fn in_order(row: &Row, pairs: Vec<(String, Value)>) -> Result<(&Row, Vec<Value>)
     for (name, value) in pairs {
         let place = row.argument(&name).ok_or_else(|| {
             let names: Vec<&str> = row.arguments.iter().map(|argument| argument.name.as_str()).collect();
-            format!("{} has no argument {name:?}; it has {}", row.name, names.join(", "))
+            format!("{} has no argument {name:?}; its arguments are [{}]", row.name, names.join(", "))
         })?;
         values[place] = value;
     }

@@ -1,4 +1,4 @@
-//! A connection at which every byte is explained: for the prompt of `tickwire talk`.
+//! A connection on which every byte is explained: for the prompt of `tickwire talk`.
 //!
 //! ```text
 //!   payload ──────► frame, masked ──► socket ──► server

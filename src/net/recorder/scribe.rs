@@ -7,9 +7,9 @@
 //!   ended  ─► TCP close                          tick    ─► record 2
 //! ```
 //!
-//! The input is [`Seen`] values in order, and the [`Lost`] ones; the output is blocks. `record 1` and
-//! so on are the records of the world's interface. Bytes of a client whose beginning is unknown are
-//! never written.
+//! The input is [`Seen`] values in order, and what was [`Lost`]; the output is blocks. `record 1`
+//! and so on are the records of the world's interface. Bytes of a client whose beginning is unknown
+//! are never written.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};

@@ -1,8 +1,8 @@
 //! The victim of [`Attack::Reconnect`](super::Attack::Reconnect): one well-behaved client that
 //! counts the attackers' chat lines it receives.
 //!
-//! It has its own source address, plays, stands still, and on a small map is in view of every
-//! player.
+//! It has its own source address, joins the game and stands still; on a small map it is in view of
+//! every player.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr};

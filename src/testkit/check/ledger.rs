@@ -2,14 +2,13 @@
 //!
 //! Strokes are announced when they happen, resources once a turn, and a turn reports its own tick
 //! before that tick's strokes. A rise must therefore be earned by the player's own strokes
-//! announced in a window: since the turn before the rise, and before the turn after it. In the
-//! native dialect, the packet does not say whose stroke shook an object, so every object of that
-//! kind that shakes together with one of the player's own hits could be the one. Gold also comes
-//! from theft, which is a hit of its own; from windmills, at most as fast as the best kind pays for
-//! each standing windmill; and from kills and hunts. Food also comes from animals that are gone,
-//! and from animals that the player's spikes and turrets kill out of its view. While the player is
-//! dead, and in the first turn of a life, no rise is a fault: a stroke in the tick of the player's
-//! death is announced to no one.
+//! announced between the turn before the rise and the turn after it. In the native dialect, the
+//! packet does not say whose stroke shook an object, so every object that shakes together with one
+//! of the player's own hits could be the one that was hit. Gold also comes from theft, which is a
+//! hit on a player; from windmills, each of which pays at most as fast as the best kind; and from
+//! kills and hunts. Food also comes from animals that are gone, and from animals that the player's
+//! spikes and turrets kill out of its view. While the player is dead, and in the first turn of a
+//! life, no rise is a fault: a stroke in the tick of the player's death is announced to no one.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The rules that a server keeps towards its clients, as names. They are checked where the packets
-//! are handled.
+//! The names of the rules that a server must obey towards its clients. They are checked where the
+//! packets are handled.
 
 /// The rules that a server keeps towards its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

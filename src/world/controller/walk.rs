@@ -2,8 +2,8 @@
 //!
 //! The speed does not depend on the tick rate.
 //!
-//! The biome has an effect: snow takes a quarter of the acceleration; the river takes two thirds
-//! and carries everyone to the right.
+//! The biome has an effect: snow reduces the acceleration by a quarter; the river reduces it by two
+//! thirds and carries everyone to the right.
 
 use crate::entity::Body;
 use crate::fixed::{clamp_i32, square_root, Angle, Fixed};
