@@ -1984,10 +1984,9 @@ do
             if width == 8 and byte(bytes, at + 2) >= 0x80 then return false, "length_top_bit", 2, width end
             if length <= shorter_most then return false, "length_not_minimal", 2, width end
         end
-        -- The server judges the message only once the key is there as well.
-        local size = 2 + width + (to_server and 4 or 0)
-        if #bytes < at + size - 1 then return nil end
-        return size, length
+        -- The server waits for the key before it judges the message. What the key is makes no difference, and Wireshark does not show
+        -- a segment that ends in the middle of the payload.
+        return 2 + width + (to_server and 4 or 0), length
     end
 
     -- The rule that a data frame breaks by what came before it, or by its length.

@@ -14,6 +14,7 @@ mod product {
     pub mod limits;
     pub mod packet;
     pub mod peer;
+    pub mod plural;
     pub mod replay;
     #[path = "client/said.rs"]
     mod said;
@@ -23,7 +24,7 @@ mod product {
     pub mod ws;
 }
 
-pub use product::{capture, explain, feed, limits, packet, peer, replay, session, sync, visible, ws};
+pub use product::{capture, explain, feed, limits, packet, peer, plural, replay, session, sync, visible, ws};
 pub use tickwire_world as world;
 
 /// Whether the bug that `planted.tsv` has for a target is awake. Only the copy of the sources that `scripts/fuzz.sh --planted` makes

@@ -161,7 +161,7 @@ test('gold that mills pay flies up nowhere; gold that is struck does', () => {
 
 test('a tip says what something is, does and costs', () => {
   assert.equal(tip({ id: 6, isWeapon: false }), 'Spikes. Hurt others who touch them: 20. Costs 20 wood and 5 stone.');
-  assert.equal(tip({ id: 7, isWeapon: true }), 'Daggers. Quick stabs, and one runs faster.');
+  assert.equal(tip({ id: 7, isWeapon: true }), 'Daggers. Quick stabs, and you run faster.');
 });
 
 /** A stage for somebody who plays, and what is heard on it. */

@@ -189,9 +189,9 @@ test('a frame is copied as hexadecimal, JSON, a command and a C array', () => {
 });
 
 test('updates are summed up in words, and a gap that is larger than normal stands out', () => {
-  assert.equal(inWords({ updates: [] }), 'No updates');
+  assert.equal(inWords({ updates: [] }), 'Too few updates');
   const updates = [[1, 0, null, 40], [2, 33, 33, 40], [3, 66, 33, 40], [4, 166, 100, 40], [5, 199, 33, 40]];
-  assert.equal(inWords({ normal_ms: 33, updates }), 'Update every 33.0 ms · jitter 16.8 ms · longest gap 100 ms · 1 large');
+  assert.equal(inWords({ normal_ms: 33, updates }), 'Update every 33.0 ms · jitter 16.8 ms · longest gap 100 ms · 1 large gap');
   assert.deepEqual(barOf(33, 33), { height: 1 / 3, isLarge: false });
   assert.deepEqual(barOf(200, 33), { height: 1, isLarge: true });
   assert.equal(barOf(null, 33).isLarge, false);
@@ -231,7 +231,7 @@ test('a capture is listed, filtered, explained and linked without a server; what
   assert.equal(explainer.count().seen, some, 'the filter before is still in force');
   explainer.filter(wish('sequence > 123456789'));
   while (explainer.work(1000).more);
-  assert.match(explainer.count().why, /^No frame matches `sequence > 123456789`; \d+ frames have no field sequence; in the remaining \d+, it is/);
+  assert.match(explainer.count().why, /^No frame matches `sequence > 123456789`; \d+ frames have no field sequence; in the others, the field is/);
   explainer.filter(wish('move'));
   const [row] = explainer.rows(0, 1);
   const link = explainer.link(row.n);
@@ -248,7 +248,7 @@ test('a capture is listed, filtered, explained and linked without a server; what
   await assert.rejects(opened(Uint8Array.from([0x1f, 0x8b, 8, 0])), /gunzip/);
   const cut = await opened(sample.subarray(0, sample.length - 5));
   assert.match(cut.about().notes[0], /^the file ends in the middle of a block, at byte \d+$/);
-  assert.throws(() => other.giveFile({ length: other.fileMost + 1 }), /The file has 257 MiB; this page opens 256 MiB/);
+  assert.throws(() => other.giveFile({ length: other.fileMost + 1 }), /The file is 257 MiB; this page opens at most 256 MiB/);
 });
 
 test('bytes a second are means over the last counts, the largest first', () => {
