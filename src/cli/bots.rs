@@ -139,7 +139,7 @@ pub fn run(args: &BotsArgs) -> Result<(), Failure> {
     let absent: usize = reports.iter().map(|report| report.bots - report.playing).sum();
     let all_over = all_over(&reports, time).unwrap_or_default();
     let (errors, disconnects) = (plural::count(errors, "error"), plural::count(disconnects, "disconnect"));
-    Err(format!("{all_over}{errors}, {disconnects}, {} never played", plural::count(absent, "bot")))
+    Err(format!("{all_over}{errors}, {disconnects}, {} that never played", plural::count(absent, "bot")))
 }
 
 /// The text for a run that ended with its last connection instead of after its time: how all
@@ -167,9 +167,7 @@ fn all_over(reports: &[Report], time: Duration) -> Option<String> {
 fn dialects(args: &BotsArgs) -> Result<Vec<Arc<Dialect>>, Failure> {
     let BotsArgs { url, dialect: asked, .. } = args;
     if asked.len() > 1 && url.target != "/" {
-        return Err(format!(
-            "{url} has a path, which selects one dialect: leave the path out to mix dialects"
-        ));
+        return Err(format!("{url} selects one dialect: leave out its path and query to mix dialects"));
     }
     let codes = Codes::builtin();
     let one = |name: Option<&str>| match codes::spoken(&codes, url, name)? {

@@ -100,7 +100,7 @@ pub fn spoken(codes: &Codes, url: &Url, asked: Option<&str>) -> Result<(Arc<Dial
             if is_other {
                 let name = found.dialect.name();
                 return Err(format!(
-                    "the path of {url} selects the dialect {name}: leave out either the path or --dialect"
+                    "{url} selects the dialect {name}: leave out either its path and query, or --dialect"
                 ));
             }
             Ok((found.dialect, found.is_json))
@@ -143,7 +143,7 @@ mod tests {
         let refused = |url, asked| spoken_at(url, Some(asked)).expect_err(url);
         assert_eq!(
             refused("ws://a:1/server", "legacy"),
-            "the path of ws://a:1/server selects the dialect letters: leave out either the path or --dialect"
+            "ws://a:1/server selects the dialect letters: leave out either its path and query, or --dialect"
         );
         assert!(
             refused("ws://a:1/server?dialect=legacy", "letters").contains(" selects the dialect legacy: ")

@@ -147,7 +147,7 @@ fn as_text(report: &Report) -> String {
         .expect("writing to a string does not fail");
     if let Some(offset) = report.cut_at {
         text.push_str(&format!(
-            "the file ends in the middle of a block, after byte {offset}: this report covers the part before it\n"
+            "the file ends in the middle of the block at byte {offset}: this report covers the part before it\n"
         ));
     }
     if let Some((client, Differing { recorded, replayed })) = &report.answer {

@@ -19,7 +19,8 @@ pub fn bind(text: &str) -> Result<SocketAddr, String> {
 /// # Errors
 /// The text is not an origin.
 pub fn origin(text: &str) -> Result<String, String> {
-    let refused = || "an origin must have a scheme and no path, such as https://example.org".to_owned();
+    let refused =
+        || "expected an origin (a scheme and a host, no path), such as https://example.org".to_owned();
     if text == "null" {
         return Ok(text.to_owned());
     }
@@ -97,7 +98,7 @@ mod tests {
             "",
         ] {
             let error = origin(text).expect_err(text);
-            assert!(error.ends_with("no path, such as https://example.org"), "{text}: {error}");
+            assert!(error.ends_with("no path), such as https://example.org"), "{text}: {error}");
         }
         let error = origin("https://example.org:443").expect_err("a browser sends no 443");
         assert!(error.ends_with(" https://example.org"), "{error}");

@@ -218,7 +218,7 @@ pub fn unread(capture: &Capture<'_>) -> Option<String> {
 
 /// The end of a file in the middle of a block, in words; `None` if the file is whole.
 pub fn cut(capture: &Capture<'_>) -> Option<String> {
-    capture.cut_at.map(|offset| format!("the file ends in the middle of a block, at byte {offset}"))
+    capture.cut_at.map(|offset| format!("the file ends in the middle of the block at byte {offset}"))
 }
 
 /// The side that an end is.

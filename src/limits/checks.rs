@@ -1,4 +1,4 @@
-//! What holds between the bounds, checked when the program is compiled.
+//! Relations between the limits, checked when the program is compiled.
 
 use super::*;
 

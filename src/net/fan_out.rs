@@ -7,7 +7,8 @@
 //!
 //! Each client belongs to one worker, which alone holds the client's known set, and also enforces
 //! the client's deadlines. A worker never waits for a client, and one client's panic never reaches
-//! the others. A worker that falls behind skips states, but never events.
+//! the others. A worker that falls behind skips states, but not events: if too many events wait,
+//! its clients in that room are disconnected.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -66,7 +66,7 @@ impl FromStr for Network {
             Some(_) => return Err(format!("the prefix must be a number of bits, 1 to {most_bits}")),
         };
         if 128 - bits(address).trailing_zeros() > prefix_bits {
-            return Err(format!("bits are set after the prefix of {prefix_bits} bits"));
+            return Err(format!("all bits after the first {prefix_bits} must be 0"));
         }
         Ok(Network { address, prefix_bits })
     }

@@ -1,9 +1,10 @@
-//! Counters of the server's work, as Prometheus text at `/metrics` and in the status line.
+//! Counters of the server's work: all of them as Prometheus text at `/metrics`, some in the status
+//! line of the log.
 //!
 //! Any thread may increment the counters, which are relaxed atomics; the text is rendered on
-//! request. Labels are the names of rules and caps, never text from a client. No thread waits for a
-//! reader of the metrics; the tick histogram and the labelled counters use locks of the metrics
-//! library, each held only to increment or print one metric.
+//! request. Labels are the names of rules, caps, reasons and operator commands, never text from a
+//! client. No thread waits for a reader of the metrics; the tick histogram and the labelled
+//! counters use locks of the metrics library, each held only to increment or print one metric.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Blocking calls on a socket with absolute deadlines, for connections that have no worker.
+//! Blocking socket calls with a time limit, for connections that have no worker.
 
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;

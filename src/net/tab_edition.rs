@@ -1,5 +1,5 @@
-//! The tab edition at `/tab/`: the pages whose server runs in the browser, from the same embedded
-//! files as the others.
+//! The tab edition at `/tab/`: the pages whose server runs in the browser. They are served from the
+//! same embedded files as the other pages.
 //!
 //! `scripts/build-tab.sh` writes the same files into a folder for any static host;
 //! `tests/browser/tab.mjs` compares the two.

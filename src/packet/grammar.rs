@@ -261,7 +261,7 @@ impl<'a> Parser<'a> {
 
     fn count(&mut self) -> Result<Option<usize>, String> {
         match self.bound()? {
-            Some(0) => Err("bad bound: 0 allows no value".to_owned()),
+            Some(0) => Err("bad bound: must be at least 1".to_owned()),
             bound => Ok(bound.map(|bound| bound as usize)),
         }
     }

@@ -185,7 +185,7 @@ fn check_written(row: &Row, sample: &str) -> Result<(), String> {
     // Compared as text, because the keys of a map have no order.
     if json::print(&Value::Array(fitted)) != written {
         return Err(format!(
-            "the types of these tables would change the values of the server's own packet {name}"
+            "with the types in these tables, the server's own packet {name} would not keep its values"
         ));
     }
     Ok(())

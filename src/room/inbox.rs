@@ -2,13 +2,14 @@
 //!
 //! Three limits hold for players' commands: per player and tick, in total, and per address. The
 //! limit of an address is a dynamic threshold: an address that has `k` commands waiting may add
-//! another only while `k` is less than the number of free entries. So `n` addresses that push
-//! without end leave one part in `n + 1` free, and an address that has no command waiting can
-//! always add one. A player's queued commands are discarded when the player leaves.
+//! another only while `k` is less than the number of free entries. So an address with no command
+//! waiting can take at most half of the free entries (rounded up), and can add a command unless the
+//! inbox is full. A player's queued commands are discarded when the player leaves.
 //!
 //! Operator commands (including joins and leaves) are never rejected here: a tick takes
 //! [`limits::OPERATOR_COMMANDS_PER_TICK`] of them, and the others move to the next tick in order.
-//! Both limits together fit one command frame, so a capture has every command of a tick.
+//! This limit and the total for players together fit one command frame, so a capture has every
+//! command of a tick.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -293,7 +293,8 @@ impl SimHost {
         for ((household, rule), (spending, full_at)) in &self.spent {
             let has = self.budgets.full_at(*household, *spending);
             if has.max(now) != (*full_at).max(now) {
-                let detail = format!("{rule} of {household} is full at {has:?} instead of {full_at:?}");
+                let detail =
+                    format!("the bucket for {rule} of {household} is full at {has:?} instead of {full_at:?}");
                 return Err(Broken::new("each rate limit has charged exactly what was spent", detail));
             }
         }

@@ -139,7 +139,7 @@ impl Again {
         if self.answers != answers {
             let sizes = (self.answers.len(), answers.len());
             self.broken.get_or_insert_with(|| {
-                format!("the second receiver answers {} bytes instead of {}", sizes.0, sizes.1)
+                format!("the second receiver answers with {} bytes instead of {}", sizes.0, sizes.1)
             });
         }
         let rule = "the same input gives the same commands and answers";

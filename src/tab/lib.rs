@@ -5,10 +5,10 @@
 //! ```
 //!
 //! A module instance holds one [`inspector`], one [`server`] and any number of [`link`]s; a page
-//! that wants two instantiates the module twice. To give bytes: `input(length)`, then write them at
-//! the address that comes back. To take bytes: `output()` and the length that the last call
-//! returned. Addresses hold until the next call. Bytes that come out are JSON in UTF-8, unless a
-//! function says otherwise. Times are milliseconds on any one clock.
+//! that needs a second inspector or server instantiates the module twice. To give bytes:
+//! `input(length)`, then write them at the address that comes back. To take bytes: `output()` and
+//! the length that the last call returned. Addresses hold until the next call. Bytes that come out
+//! are JSON in UTF-8, unless a function says otherwise. Times are milliseconds on any one clock.
 //!
 //! The attribute that exports a name is the only `unsafe` here: no address is ever dereferenced.
 

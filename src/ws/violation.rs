@@ -79,7 +79,7 @@ violations! {
     HeaderRepeated header_repeated 9110 "5.3" Status(400), "A header that may appear only once appears twice.";
     HostMissing host_missing 9112 "3.2" Status(400), "The request has no Host header.";
     HostMalformed host_malformed 9112 "3.2" Status(400), "The Host header is not a name or an address, with or without a port.";
-    TransferEncoding transfer_encoding 9112 "6.1" Status(400), "The request announces a chunked body.";
+    TransferEncoding transfer_encoding 9112 "6.1" Status(400), "The request has a Transfer-Encoding header.";
     ContentLengthMalformed content_length_malformed 9110 "8.6" Status(400), "The Content-Length is not a number.";
     BodyAnnounced body_announced 9112 "6.3" Status(400), "The request announces a body.";
 

@@ -105,7 +105,7 @@ const BAD_ROWS: [(&str, &[&str], usize, &str); 42] = [
         "text of no characters",
         &["to_server | wave | reliable | w | 1 | a:str<=0 | x"],
         2,
-        "0 allows no value",
+        "must be at least 1",
     ),
     (
         "unknown alternative",
@@ -210,7 +210,7 @@ fn packets_that_the_server_speaks_or_needs_must_fit() {
         ("mode:u8<=1", "mode:str", "the argument mode:str of hello has a type"),
         ("text:str<=30", "text:u8", "the argument text:u8 of chat has a type"),
         (" is_you:bool", "", "sends more arguments than add_player has"),
-        (" is_you:bool", " is_you:flag", "change the values of the server's own packet add_player"),
+        (" is_you:bool", " is_you:flag", "own packet add_player would not keep its values"),
         ("players:[sid:u32,", "players:[sid:u32,clan:u32,", "own packet update_players does not match"),
         ("hat:u16,", "hat:str,", "own packet update_players does not match"),
         (

@@ -207,7 +207,7 @@ fn a_file_that_was_cut_off_is_run_as_far_as_it_goes_and_says_so() {
     assert_eq!((status, &all["cut_at_byte"]), (0, &Value::Null));
     assert!(number(&cut, "ticks") < number(&all, "ticks"));
     let (text, _) = replay(&whole[..whole.len() - 3000], "cut-text", &[]);
-    assert!(text.contains("the file ends in the middle of a block, after byte "), "{text}");
+    assert!(text.contains("the file ends in the middle of the block at byte "), "{text}");
 }
 
 #[test]

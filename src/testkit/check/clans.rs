@@ -131,7 +131,9 @@ impl State {
             }
             let since = before.get(&pose.player).copied().unwrap_or(now);
             if now.saturating_sub(since) >= PATIENCE {
-                let detail = format!("{} is in {clan:?}, owner {is_owner}, which has {owner:?}", pose.player);
+                let player = pose.player;
+                let detail =
+                    format!("{player} in {clan:?}: is_owner is {is_owner}, but the owner is {owner:?}");
                 common.fault(Rule::ClanUnlisted, detail);
             } else {
                 self.unlisted.insert(pose.player, since);

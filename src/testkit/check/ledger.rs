@@ -237,8 +237,7 @@ impl Ledger {
             }
             if owed > 0 && !common.picture.is_dead {
                 let has = account.has;
-                common
-                    .fault(Rule::GainUnearned, format!("has {has} of resource {kind}, {owed} not deducted"));
+                common.fault(Rule::GainUnearned, format!("has {has} of resource {kind}, {owed} not earned"));
             }
         }
     }

@@ -103,7 +103,7 @@ impl State {
 
     fn end(&mut self, end: &ShotEnd, common: &mut Common) {
         let Some(shot) = self.flying.remove(&end.id) else {
-            return common.fault(Rule::ShotEnd, format!("shot {} does not fly", end.id));
+            return common.fault(Rule::ShotEnd, format!("shot {} is not in flight", end.id));
         };
         let way_px = match end.place {
             ShotPlace::At(x_px, y_px) => (x_px - shot.x_px).hypot(y_px - shot.y_px),
