@@ -8,12 +8,13 @@ use super::events::{Event, Shot};
 use super::interest::{Place, Window};
 use super::known_clans::KnownClans;
 use super::objects::{KnownObjects, Object};
-use super::state::{Animal, Seen, State, Who};
+use super::state::{Seen, State, Who};
 use crate::world::{EntityId, Fixed, PlayerId};
 
-/// What one client knows, and where it looks from; `T` is what else its layout remembers of a player.
+/// What one client knows, and where it looks from; `P` and `A` are what else its layout remembers of
+/// a player and of an animal.
 #[derive(Debug, Default)]
-pub struct Known<T> {
+pub struct Known<P, A = ()> {
     /// The client's player, if it plays; it may be dead.
     pub player: Option<PlayerId>,
     /// The player that the client wants to watch while it has no body; `None` is the leader.
@@ -21,12 +22,12 @@ pub struct Known<T> {
     /// The window of the last update; `None` while nothing is shown.
     pub window: Option<Window>,
     /// The client's own body, once sent.
-    pub own: Option<KnownPlayer<T>>,
+    pub own: Option<KnownPlayer<P>>,
     /// The other players, in order.
-    pub others: Vec<KnownPlayer<T>>,
+    pub others: Vec<KnownPlayer<P>>,
     pub objects: KnownObjects,
     /// The animals of the last update, in order.
-    pub animals: Vec<Animal>,
+    pub animals: Vec<(EntityId, A)>,
     /// The shots that fly, and where they began.
     shots: Vec<(EntityId, Fixed, Fixed)>,
     pub clans: KnownClans,
@@ -52,7 +53,16 @@ impl<T> KnownPlayer<T> {
     }
 }
 
-impl<T> Known<T> {
+impl<P, A> Known<P, A> {
+    /// Brings what is known into the cache: reads of independent addresses wait for memory together,
+    /// and those of a comparison one after the other. With a thousand clients, that is a twentieth
+    /// of an update.
+    pub fn fetch(&self) {
+        let players = self.others.iter().fold(0, |sum, known| sum ^ known.who.joined_tick);
+        let animals = self.animals.iter().fold(0, |sum, (id, _)| sum ^ id.0);
+        std::hint::black_box((players, animals));
+    }
+
     /// Whether this is the client's own player, alive or dead.
     pub fn is_own(&self, player: PlayerId) -> bool {
         self.player == Some(player)
@@ -75,7 +85,7 @@ impl<T> Known<T> {
             Event::Chat { player, .. } | Event::Swung { player, .. } => self.knows(*player),
             Event::Struck { object, .. } => self.knows_and_sees(object),
             Event::AnimalStruck { animal } => {
-                let is_known = self.animals.binary_search_by_key(animal, |known| known.id).is_ok();
+                let is_known = self.animals.binary_search_by_key(animal, |(id, _)| *id).is_ok();
                 is_known && self.window.is_some()
             }
             Event::Hurt { by: player, .. } | Event::Healed { player, .. } | Event::NotOffered { player } => {

@@ -28,6 +28,7 @@ impl Records {
         Records { bytes, ends, values: R::COUNT }
     }
 
+    #[inline]
     fn get(&self, index: usize) -> &[u8] {
         let start = if index == 0 { 0 } else { self.ends[index - 1] as usize };
         &self.bytes[start..self.ends[index] as usize]
@@ -55,10 +56,13 @@ impl Section {
     }
 
     /// Copies the record of the thing at `index`, if it has one.
+    #[inline]
     pub fn copy(&mut self, records: &Records, index: usize) {
         let record = records.get(index);
-        self.bytes.extend_from_slice(record);
-        self.values += if record.is_empty() { 0 } else { records.values };
+        if !record.is_empty() {
+            self.bytes.extend_from_slice(record);
+            self.values += records.values;
+        }
     }
 
     /// Encodes a record.

@@ -268,7 +268,7 @@ impl View {
         known.clear();
         for index in look.animals.iter().map(|index| *index as usize) {
             list.copy(records, index);
-            known.push(state.animals[index].clone());
+            known.push((state.animals[index].id, ()));
         }
         if has_animals {
             out.send("animals", &*list);

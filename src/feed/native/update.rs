@@ -10,7 +10,7 @@ use crate::feed::merge::{Change, changes, is_due};
 use crate::feed::messages::Writer;
 use crate::feed::objects::ObjectChange;
 use crate::feed::records::{Records, Section};
-use crate::feed::state::{Hand, Seen, State, animal_number};
+use crate::feed::state::{Animal, Hand, Seen, State, animal_number};
 use crate::feed::values::{List, Values};
 use crate::limits;
 use crate::packet::ServerPacket;
@@ -26,10 +26,13 @@ pub struct Last {
     clan: Option<ClanId>,
 }
 
+/// An animal as last sent: its pose and its health.
+type LastAnimal = (Pose, u16);
+
 /// The view of one native client.
 #[derive(Debug, Default)]
 pub struct View {
-    pub known: Known<Last>,
+    pub known: Known<Last, LastAnimal>,
     /// The tick of the last update.
     tick: Option<u32>,
     /// The watched player, while the client has no body.
@@ -101,6 +104,7 @@ impl View {
     /// Writes everything in this state that the client sees and does not know yet.
     pub fn state(&mut self, state: &State, since: &Since, scratch: &mut Scratch, out: &mut Writer<'_>) {
         let Scratch { look, lists, .. } = scratch;
+        self.known.fetch();
         let body = state.living(self.known.player);
         let watched = if body.is_none() { self.watched(state) } else { None };
         look.take(state, body, watched);
@@ -299,20 +303,19 @@ impl View {
         let (animals, known) = (&now.state.animals, &mut self.known.animals);
         let records = animals.records(Layout::Native, records::animal);
         let visible = || now.look.animals.iter().map(|index| (*index as usize, &animals[*index as usize]));
-        for change in changes(known.iter(), |known| known.id, visible(), |(_, animal)| animal.id) {
+        let shown = |animal: &Animal| -> LastAnimal { (Pose::of(&animal.body), animal.body.health) };
+        for change in changes(known.iter(), |(id, _)| *id, visible(), |(_, animal)| animal.id) {
             match change {
-                Change::Gone(animal) => gone.push(animal_number(animal.id)),
+                Change::Gone((id, _)) => gone.push(animal_number(*id)),
                 Change::Here((index, animal), known) => {
-                    let [is, was] = [Some(animal), known]
-                        .map(|animal| animal.map(|animal| (Pose::of(&animal.body), animal.body.health)));
-                    if is != was {
+                    if known.is_none_or(|(_, last)| *last != shown(animal)) {
                         here.copy(records, index);
                     }
                 }
             }
         }
         known.clear();
-        known.extend(visible().map(|(_, animal)| animal.clone()));
+        known.extend(visible().map(|(_, animal)| (animal.id, shown(animal))));
         out.list("animals_gone", gone);
         out.list("animals", here);
     }
