@@ -321,9 +321,11 @@ pub const WIRE_WRITE_TIME: Duration = Duration::from_secs(5);
 pub const INJECTED_BYTES: usize = 4 * 1024;
 /// Bytes of one message to the inspector: a full tap, with 17 bytes around each frame. Beyond: refused.
 pub const INSPECTOR_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
-/// Frames that the inspector keeps: over a minute of one client. Beyond: the oldest is dropped.
+/// Frames that the inspector keeps of each side of a connection: over a minute of one client. Beyond: the
+/// oldest of that side is dropped.
 pub const INSPECTOR_FRAMES: usize = 4096;
-/// Bytes of these frames: ten seconds of the most crowded screen. Beyond: the oldest are dropped.
+/// Bytes of these frames, on each side: ten seconds of the most crowded screen. Beyond: the oldest of that
+/// side are dropped.
 pub const INSPECTOR_RING_BYTES: usize = 2 * 1024 * 1024;
 /// Watched clients whose frames the inspector keeps. Beyond: the one watched longest ago is forgotten.
 pub const INSPECTOR_CLIENTS: usize = 8;

@@ -34,7 +34,8 @@ pub struct BotsArgs {
     /// Number of concurrent bots.
     #[arg(long, value_name = "COUNT", default_value = "200", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     count: u32,
-    /// Seconds to measure, starting when all bots have connected.
+    /// Seconds to measure, starting one second after all bots have joined; bots that have not
+    /// joined within 10 seconds are not waited for.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
     /// Dialect of the bots: native (the default), legacy, letters, letters-2024 or letters-2023.
@@ -42,8 +43,8 @@ pub struct BotsArgs {
     /// evenly among them.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     dialect: Vec<String>,
-    /// Source addresses of the bots: a pattern in which x and y are replaced by numbers. Default
-    /// for a server on this machine: 127.0.x.y.
+    /// Source addresses of the bots: a pattern in which x and y are replaced by numbers. Default on
+    /// Linux, for a server at an IPv4 loopback address: 127.0.x.y.
     #[arg(long, value_name = "PATTERN")]
     source: Option<Source>,
     /// Stand still and send no chat.

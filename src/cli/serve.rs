@@ -85,8 +85,9 @@ pub struct ServeArgs {
     /// Directory of `.tsv` packet tables to use instead of the built-in tables.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
-    /// Token for /admin, at least 16 characters. Prefer the environment variable, which other users
-    /// of this machine cannot see. Default: a new token, printed at startup.
+    /// Token for /admin, and for /wire and /metrics from other machines; at least 16 characters.
+    /// Prefer the environment variable, which other users of this machine cannot see. Default: a
+    /// new token, printed at startup.
     #[arg(long, value_name = "TOKEN", env = "TICKWIRE_ADMIN_TOKEN", hide_env_values = true)]
     admin_token: Option<Given>,
     /// Directory in which the operator command `save` writes the world.

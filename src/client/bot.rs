@@ -80,6 +80,14 @@ impl Observer for Picture {
     }
 }
 
+/// What the names of bots begin with.
+const NAME: &str = "bot ";
+
+/// Whether a bot would have this name.
+pub fn is_bots_name(name: &str) -> bool {
+    name.strip_prefix(NAME).is_some_and(|number| number.parse::<usize>().is_ok())
+}
+
 /// See the [module](self).
 pub struct Bot<O> {
     link: Link,
@@ -119,7 +127,7 @@ impl<O: Observer> Bot<O> {
             dialect,
             is_native,
             is_json: false,
-            name: format!("bot {index}"),
+            name: format!("{NAME}{index}"),
             skin: (index % SKINS) as u8,
             policy,
             mourning: MOURNING + MOURNING_STEP * (index % MOURNERS) as u32,

@@ -20,6 +20,7 @@ use self::senses::{
     Goal, NEARER_PX, arm_for, heading_to, hits_anyone, in_the_way, nearest_animal, nearest_foe, others,
     player_size_px, way_px,
 };
+use super::bot::is_bots_name;
 use super::dice::Dice;
 use super::heard::Object;
 use super::picture::{Known, Picture};
@@ -49,6 +50,9 @@ const SHOOT_NEAR_PX: f64 = 300.0;
 const SHOOT_FAR_PX: f64 = 600.0;
 /// A hurt bot strikes back at players who are nearer than this, px.
 const ANSWER_PX: f64 = 250.0;
+/// A hurt bot that spares visitors strikes back at a visitor who is nearer than this, px: somebody
+/// who stands further away did not hit it.
+const VISITOR_PX: f64 = 130.0;
 /// A bot returns to its meeting point when it is further away than this to a side, px.
 const STRAY_PX: (f64, f64) = (1_200.0, 800.0);
 /// It has arrived when it is no further away than this, px.
@@ -94,6 +98,7 @@ pub struct Player {
     tongue: Tongue,
     meeting: Meeting,
     is_hunter: bool,
+    spares_visitors: bool,
     craft: Craft,
     company: Company,
     /// The weapon that it selected last.
@@ -120,6 +125,7 @@ impl Player {
             tongue: Tongue::default(),
             meeting,
             is_hunter,
+            spares_visitors: false,
             craft: Craft::default(),
             company,
             holds: rules::FIRST_WEAPON,
@@ -133,6 +139,20 @@ impl Player {
             looks: None,
             attacks: false,
         }
+    }
+
+    /// The same bot, which attacks players who are not bots only to strike back.
+    pub fn sparing_visitors(mut self) -> Player {
+        self.spares_visitors = true;
+        self
+    }
+
+    /// The nearest player that the bot would attack; of visitors that it spares, only those nearer
+    /// than `visitor_px`.
+    fn foe(&self, picture: &Picture, me: &Known, visitor_px: f64) -> Option<(f64, u32)> {
+        nearest_foe(picture, me, |known, px| {
+            !self.spares_visitors || is_bots_name(&known.name) || px < visitor_px
+        })
     }
 
     fn target(&self, picture: &Picture, me: &Known, goal: Goal) -> Option<Target> {
@@ -167,7 +187,7 @@ impl Player {
     }
 
     fn choose(&mut self, picture: &Picture, me: &Known) -> Option<Goal> {
-        let nearest = nearest_foe(picture, me).filter(|(px, _)| *px < HUNT_PX);
+        let nearest = self.foe(picture, me, 0.0).filter(|(px, _)| *px < HUNT_PX);
         let hunts = if self.is_hunter { self.dice.below(PEACE) != 0 } else { self.dice.below(WAR) == 0 };
         if let Some((_, player)) = nearest.filter(|_| hunts) {
             return Some(Goal::Player(player));
@@ -262,7 +282,7 @@ impl Player {
         let fights = matches!(self.goal, Some(Goal::Player(_) | Goal::Animal(_)));
         let answers = is_hurt && !fights && (self.is_hunter || self.dice.below(ANSWERS) == 0);
         let pressing = if answers {
-            let foe = nearest_foe(picture, me).map(|(px, player)| (px, Goal::Player(player)));
+            let foe = self.foe(picture, me, VISITOR_PX).map(|(px, player)| (px, Goal::Player(player)));
             let animal = nearest_animal(picture, me).map(|(px, animal)| (px, Goal::Animal(animal)));
             let near = foe.into_iter().chain(animal).filter(|(px, _)| *px < ANSWER_PX);
             near.min_by(|one, two| one.0.total_cmp(&two.0)).map(|(_, goal)| goal)
@@ -300,7 +320,7 @@ impl Player {
         let walk = (off_px > reach_px).then(|| self.way(look, me, now));
         let mut strikes = off_px <= swing_px;
         // A settler does not mean to hurt a player who gathers beside it.
-        if strikes && !self.is_hunter && matches!(self.goal, Some(Goal::Thing(_))) {
+        if strikes && (!self.is_hunter || self.spares_visitors) && matches!(self.goal, Some(Goal::Thing(_))) {
             strikes = !hits_anyone(picture, me, look);
             if !strikes && self.dice.below(YIELDS) == 0 {
                 self.goal = None;

@@ -1,4 +1,5 @@
-//! A bot inside the program: a client like any other, over a connection of its own.
+//! A bot inside the program: a client like any other, over a connection of its own. It leaves
+//! visitors alone, who may be looking at their bytes instead of at the game.
 
 use core::net::Ipv4Addr;
 use std::time::Duration;
@@ -87,7 +88,7 @@ impl LocalBot {
         let (name, path) = SPOKEN[self.number % SPOKEN.len()];
         let dialect = Codes::builtin().dialect(name)?;
         let link = Link::new("tickwire", path, name == "native", (self.keys)());
-        let policy = Box::new(Player::new(self.seed, self.meeting.clone()));
+        let policy = Box::new(Player::new(self.seed, self.meeting.clone()).sparing_visitors());
         Some(Bot::new(self.number, link, dialect, policy, Picture::new()))
     }
 }

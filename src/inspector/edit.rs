@@ -70,7 +70,7 @@ impl Inspector {
             at.ok_or_else(|| format!("{} has no argument {name:?}", row.name))
         };
         for (name, value) in input["set"].as_object().into_iter().flatten() {
-            values[place(name)?] = scalar(value).ok_or_else(|| format!("{name}: not a single value"))?;
+            values[place(name)?] = scalar(value).ok_or_else(|| format!("{name}: must be a single value"))?;
         }
         if input["next"] == true {
             values[place(SEQUENCE)?] = Value::from(self.next_sequence());

@@ -41,7 +41,7 @@ impl Link {
         if bytes > limits::INSPECTOR_LINK_BYTES {
             let most = limits::INSPECTOR_LINK_BYTES;
             return Err(format!(
-                "The frame has {bytes} bytes; a link holds {most}. Save the capture instead."
+                "A link would need {bytes} bytes, but can hold only {most}. Save the capture instead."
             ));
         }
         let mut out = format!("frame={}&dialect={}", hex::digits(&self.bytes), self.dialect);

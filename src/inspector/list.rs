@@ -104,15 +104,25 @@ impl List {
         }
     }
 
-    /// Drops entries before this number; says how many of them were seen.
-    pub fn drop_before(&mut self, n: u64) -> usize {
-        while self.entries.front().is_some_and(|entry| entry.n < n) {
-            self.entries.pop_front();
-            self.judged = self.judged.saturating_sub(1);
+    /// Removes the entry of a frame that is no longer kept, and gaps that nothing is left before.
+    /// Says how many of them were shown.
+    pub fn remove(&mut self, n: u64) -> usize {
+        let mut gone = self.find(n).map_or(0, |at| self.take_out(at));
+        while self.entries.front().is_some_and(Entry::is_gap) {
+            gone += self.take_out(0);
         }
-        let gone = self.seen.partition_point(|seen| *seen < n);
-        self.seen.drain(..gone);
         gone
+    }
+
+    fn take_out(&mut self, at: usize) -> usize {
+        let Some(entry) = self.entries.remove(at) else { return 0 };
+        if at < self.judged {
+            self.judged -= 1;
+            if let Some(hidden) = self.hides(&entry).and_then(|why| self.hidden.get_mut(why)) {
+                *hidden -= 1;
+            }
+        }
+        self.seen.binary_search(&entry.n).map_or(0, |place| usize::from(self.seen.remove(place).is_some()))
     }
 
     /// Asks for something else.
@@ -191,20 +201,17 @@ impl List {
     }
 
     fn why(&self) -> String {
-        let mut parts: Vec<String> =
-            Some(self.judge.why(&self.names)).into_iter().filter(|why| !why.is_empty()).collect();
-        let frames = |number| count(number, "frame");
+        let (mut parts, frames) = (Vec::new(), |number| count(number, "frame"));
         let side = if self.scope.from == Some(Side::Client) { "server" } else { "client" };
         if self.hidden[0] > 0 {
             let from = format!("{} from the {side}", frames(self.hidden[0]));
             parts.push(format!("{} hidden", are(from, self.hidden[0])));
         }
         if self.hidden[1] > 0 {
-            parts.push(format!(
-                "{} hidden",
-                are(format!("{} of ping and pong", frames(self.hidden[1])), self.hidden[1])
-            ));
+            let automatic = format!("{} of ping and pong", frames(self.hidden[1]));
+            parts.push(format!("{} hidden", are(automatic, self.hidden[1])));
         }
+        parts.extend(Some(self.judge.why(&self.names)).filter(|why| !why.is_empty()));
         if parts.is_empty() { String::new() } else { parts.join(". ") + "." }
     }
 

@@ -65,7 +65,7 @@ impl Log {
 
     /// It is no longer watched.
     pub fn leave(&mut self) {
-        self.is_away = self.ring.iter().next().is_some();
+        self.is_away = !self.ring.is_empty();
         self.forget_unfinished();
     }
 
@@ -113,9 +113,9 @@ impl Log {
             self.list.pair(kept.n, pair);
         }
         self.last = self.last.max(kept.at);
-        self.ring.push(kept);
-        let oldest = self.ring.iter().next().map_or(0, |kept| kept.n);
-        self.list.drop_before(oldest)
+        let mut gone = 0;
+        self.ring.push(kept, |n| gone += self.list.remove(n));
+        gone
     }
 
     /// The client's bytes of an unfinished message.

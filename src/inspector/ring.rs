@@ -1,7 +1,7 @@
-//! The frames that can still be explained: the newest frames of one client, by number.
+//! The frames that can still be explained: the newest frames of one client's connection, by number.
 //!
 //! The ring never holds more than [`limits::INSPECTOR_FRAMES`] frames or [`limits::INSPECTOR_RING_BYTES`]
-//! bytes.
+//! bytes of each side, so that the server's many frames do not displace the client's few.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -43,31 +43,64 @@ impl Kept {
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub struct Ring {
+    client: Half,
+    server: Half,
+}
+
+/// The frames of one side.
+#[derive(Debug, Default)]
+struct Half {
     kept: VecDeque<Kept>,
     bytes: usize,
 }
 
+impl Half {
+    fn is_too_full(&self) -> bool {
+        self.kept.len() > limits::INSPECTOR_FRAMES || self.bytes > limits::INSPECTOR_RING_BYTES
+    }
+
+    fn get(&self, n: u64) -> Option<&Kept> {
+        let at = self.kept.binary_search_by_key(&n, |frame| frame.n).ok()?;
+        self.kept.get(at)
+    }
+}
+
 impl Ring {
-    /// Keeps a frame, whose number must be higher than all before it; drops the oldest frames if
-    /// there is no room.
-    pub fn push(&mut self, frame: Kept) {
-        self.bytes += frame.bytes().len();
-        self.kept.push_back(frame);
-        while self.kept.len() > limits::INSPECTOR_FRAMES || self.bytes > limits::INSPECTOR_RING_BYTES {
-            let Some(oldest) = self.kept.pop_front() else { return };
-            self.bytes -= oldest.bytes().len();
+    /// Keeps a frame, whose number must be higher than all before it. If its side has no room, drops
+    /// the oldest frames of that side, and calls `gone` with their numbers.
+    pub fn push(&mut self, frame: Kept, mut gone: impl FnMut(u64)) {
+        let half = match frame.from {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        };
+        half.bytes += frame.bytes().len();
+        half.kept.push_back(frame);
+        while half.is_too_full() {
+            let Some(oldest) = half.kept.pop_front() else { return };
+            half.bytes -= oldest.bytes().len();
+            gone(oldest.n);
         }
+    }
+
+    /// Whether no frame is kept.
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
     }
 
     /// The frame with this number, if it is still kept.
     pub fn get(&self, n: u64) -> Option<&Kept> {
-        let at = self.kept.binary_search_by_key(&n, |frame| frame.n).ok()?;
-        self.kept.get(at)
+        self.client.get(n).or_else(|| self.server.get(n))
     }
 
-    /// All kept frames, oldest first.
+    /// All kept frames of both sides, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Kept> {
-        self.kept.iter()
+        let (mut client, mut server) =
+            (self.client.kept.iter().peekable(), self.server.kept.iter().peekable());
+        std::iter::from_fn(move || match (client.peek(), server.peek()) {
+            (Some(one), Some(other)) if one.n < other.n => client.next(),
+            (Some(_), None) => client.next(),
+            _ => server.next(),
+        })
     }
 }
 
@@ -75,32 +108,50 @@ impl Ring {
 mod tests {
     use super::*;
 
-    fn frame(n: u64, length: usize) -> Kept {
-        let (from, at, piece) = (Side::Client, Duration::ZERO, Arc::from(vec![0; length]));
+    fn frame(n: u64, from: Side, length: usize) -> Kept {
+        let (at, piece) = (Duration::ZERO, Arc::from(vec![0; length]));
         Kept { n, from, at, tick: 0, piece, begin: 0, end: length, is_head: false, is_injected: false }
+    }
+
+    fn numbers(ring: &Ring) -> Vec<u64> {
+        ring.iter().map(|kept| kept.n).collect()
     }
 
     #[test]
     fn the_newest_frames_are_kept_and_found_by_number() {
-        let mut ring = Ring::default();
+        let (mut ring, mut gone) = (Ring::default(), Vec::new());
         let most = limits::INSPECTOR_FRAMES as u64;
         for n in 0..most + 10 {
-            ring.push(frame(n, 3));
+            ring.push(frame(n, Side::Server, 3), |n| gone.push(n));
         }
-        assert_eq!(ring.iter().count() as u64, most);
+        assert_eq!(numbers(&ring), (10..most + 10).collect::<Vec<_>>());
+        assert_eq!(gone, (0..10).collect::<Vec<_>>());
         assert_eq!((ring.get(9), ring.get(10).map(|kept| kept.n)), (None, Some(10)));
-        assert_eq!(ring.get(most + 9).map(|kept| kept.n), Some(most + 9));
-        assert_eq!((ring.get(most + 10), ring.bytes), (None, 3 * limits::INSPECTOR_FRAMES));
+        assert_eq!((ring.get(most + 10), ring.server.bytes), (None, 3 * limits::INSPECTOR_FRAMES));
     }
 
     #[test]
     fn long_frames_push_out_more_than_one() {
         let mut ring = Ring::default();
         for n in 0..100 {
-            ring.push(frame(n, limits::INSPECTOR_RING_BYTES / 50));
+            ring.push(frame(n, Side::Client, limits::INSPECTOR_RING_BYTES / 50), |_| ());
         }
-        assert!(ring.bytes <= limits::INSPECTOR_RING_BYTES && ring.iter().count() >= 49);
-        ring.push(frame(100, limits::INSPECTOR_RING_BYTES));
-        assert_eq!(ring.iter().map(|kept| kept.n).collect::<Vec<_>>(), [100]);
+        assert!(ring.client.bytes <= limits::INSPECTOR_RING_BYTES && ring.iter().count() >= 49);
+        ring.push(frame(100, Side::Client, limits::INSPECTOR_RING_BYTES), |_| ());
+        assert_eq!(numbers(&ring), [100]);
+    }
+
+    #[test]
+    fn the_frames_of_one_side_do_not_displace_those_of_the_other() {
+        let mut ring = Ring::default();
+        ring.push(frame(0, Side::Client, 3), |_| ());
+        for n in 1..3 * limits::INSPECTOR_FRAMES as u64 {
+            let from = if n % 1000 == 0 { Side::Client } else { Side::Server };
+            ring.push(frame(n, from, 3), |gone| assert_ne!(gone % 1000, 0));
+        }
+        assert_eq!(ring.get(0).map(|kept| kept.n), Some(0));
+        let numbers = numbers(&ring);
+        assert!(numbers.is_sorted() && numbers.starts_with(&[0, 1000, 2000]), "{:?}", &numbers[..9]);
+        assert!(!ring.is_empty());
     }
 }

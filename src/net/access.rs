@@ -1,8 +1,9 @@
-//! Controls access to the internal pages (`/wire`, `/metrics`, `/admin`): a request must come
-//! from this machine, by every check, or carry the operator's token.
+//! Controls access to `/wire` and `/metrics`: a request must pass every check that it comes from
+//! this machine, or carry the operator's token. Operator commands (`POST /admin`) always need the
+//! token; it is checked here too.
 //!
-//! Browsers let any page open a WebSocket to any host, so a page's `Origin` must be the server's own
-//! or, with the token, one that `--allow-origin` lists.
+//! Browsers let any page open a WebSocket to any host, so at `/wire` a page's `Origin` must be the
+//! server's own or, with the token, one that `--allow-origin` lists.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! The two buffers of an instance: bytes that come in, and bytes that the last call put out.
+//! The two buffers of a module instance: the input of a call, and the output of the last call.
 
 use std::cell::RefCell;
 

@@ -1,5 +1,6 @@
-//! The list of frames: rows, filters and explanations, of the watched client, a capture file or a
-//! link. A module shows one of them; a page instantiates the module for each.
+//! The list of frames of the watched client, a capture file or a link: rows, filters and
+//! explanations. Each instance of the module shows one such list; a page creates one instance for
+//! each list.
 
 use serde_json::{Value, json};
 use tickwire::inspector::file::File;

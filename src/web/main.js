@@ -74,7 +74,8 @@ const title = new Title((player) => connection.enter(player));
 const playHud = new PlayHud(world, () => connection.enter(title.player));
 const panels = new Panels();
 const pane = new Pane(() => {
-  if (world.ownId !== null) hud.tell('Keys now go to the inspector; click the game to play on');
+  // On a phone there are no keys.
+  if (world.ownId !== null && matchMedia('(pointer: fine)').matches) hud.tell('Keys now go to the inspector; click the game to play on');
 });
 const hints = new Hints(world, (text) => hud.tell(text));
 const clanHud = new ClanHud(world, {

@@ -133,7 +133,7 @@ export function difference(edit, leaves, rewritten = []) {
   const bits = edit.differing();
   if (rewritten.length > 0) return `New values: ${rewritten.join(' and ')}; the masking key is as it was.`;
   if (bits === null) return `The frame has ${edit.bytes.length} bytes instead of ${edit.original.length}.`;
-  if (bits.length === 0) return 'Nothing is changed yet: click a bit or a byte.';
+  if (bits.length === 0) return 'Nothing is changed yet: choose a bit or a byte.';
   const names = new Set(bits.map((bit) => leaves.find((leaf) => leaf.start <= bit && bit < leaf.end)?.name ?? 'payload'));
   const count = bits.length === 1 ? '1 bit differs' : `${bits.length} bits differ`;
   const where = bits.length === 1 ? `: bit ${bits[0] % BYTE} of byte ${Math.floor(bits[0] / BYTE)}, ${bitAt(edit.original, bits[0])} → ${bitAt(edit.bytes, bits[0])}` : '';

@@ -53,6 +53,9 @@ export class FilterBar {
     });
     at('from').onclick = (event) => { if (event.target.dataset.from !== undefined) this.setFrom(event.target.dataset.from); };
     at('automatic').onclick = () => this.setAutomatic(!this.isAutomatic);
+    const closeHelp = () => { at('filter-help').open = false; };
+    document.addEventListener('pointerdown', (event) => { if (!at('filter-help').contains(event.target)) closeHelp(); });
+    document.addEventListener('keydown', (event) => { if (event.key === 'Escape') closeHelp(); });
   }
 
   /** What the explainer is asked for. @param {number | null} client */
@@ -64,6 +67,13 @@ export class FilterBar {
   set(text) {
     at('filter').value = text;
     this.onChange(true);
+  }
+
+  /** Asks for everything: what was asked of the frames before says nothing of those of a capture. */
+  showAll() {
+    at('filter').value = '';
+    this.setAutomatic(true);
+    this.setFrom('');
   }
 
   /** @param {'' | 'client' | 'server'} from */

@@ -74,6 +74,7 @@ export class FrameView {
     this.title(entry);
     at('flip').hidden = explained.text !== undefined;
     this.draw(explained, []);
+    at('tree').parentElement.scrollTop = 0;
   }
 
   /** @param {any} explained @param {number[]} changed bits */

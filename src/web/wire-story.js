@@ -7,6 +7,7 @@
  */
 
 import { find } from './wire-edit.js';
+import { isCommand } from './wire-press.js';
 
 const RFC = /^RFC (\d+) section ([\d.]+)$/;
 
@@ -19,11 +20,17 @@ export function linkOf(address) {
 /** The first problem of an explanation; null if there is none. @param {any} explained @returns {{ rule: string, address: string, sentence: string, answer: string, bits: [number, number] } | null} */
 export const problemOf = (explained) => explained.frames.find((frame) => frame.problem)?.problem ?? null;
 
+/** Whether a frame begins a message, or goes on with one, that does not end with it. @param {any} explained */
+const isUnfinished = (explained) => [0, false].includes(explained.frames[0]?.fin);
+
 /** What the end that receives bytes does with them, in one sentence. @param {any} explained */
 export function verdict(explained) {
   const problem = problemOf(explained);
   const line = explained.frames[0]?.line ?? '';
-  if (!problem) return { kind: 'fine', rule: '', text: `No rule is broken. The server reads ${line}`, address: '' };
+  if (!problem) {
+    const goesOn = isUnfinished(explained) ? '. The message is not finished: the next one that your game begins will break the rule message_interrupted.' : '';
+    return { kind: 'fine', rule: '', text: `No rule is broken. The server reads ${line}${goesOn}`, address: '' };
+  }
   if (problem.rule === 'incomplete') {
     const text = `No rule is broken yet: ${problem.sentence}. The server waits, and takes whatever your game sends next as the rest of this frame.`;
     return { kind: 'wait', rule: '', text, address: '' };
@@ -48,6 +55,8 @@ export class Story {
     /** The client as which the bytes were sent. @type {number | null} */
     this.client = null;
     this.isOver = false;
+    /** Whether the game has connected again. */
+    this.isBack = false;
     this.isRead = false;
     /** The direction that was sent, while no update has told it. @type {number | null} */
     this.direction = null;
@@ -55,7 +64,7 @@ export class Story {
 
   /** @param {number} bytes @param {string} difference in words */
   begin(bytes, difference) {
-    Object.assign(this, { isActive: true, client: null, isOver: false, isRead: false, direction: null });
+    Object.assign(this, { isActive: true, client: null, isOver: false, isBack: false, isRead: false, direction: null });
     this.lines = [{ kind: 'sent', text: `You sent ${bytes} bytes as your own client. ${difference}` }];
   }
 
@@ -77,7 +86,8 @@ export class Story {
    * @returns {boolean} whether it is part of the story
    */
   observed(entry, explain) {
-    if (!this.isActive || this.isOver) return false;
+    if (!this.isActive) return false;
+    if (this.isOver) return this.isBack && this.goesOn(entry);
     if (entry.injected && entry.from === 'client') return this.read(explain(entry.n));
     if (!this.isRead || entry.from !== 'server') return false;
     if (entry.opcode === 'close') return this.closed(explain(entry.n));
@@ -95,7 +105,8 @@ export class Story {
     const [frame] = explained.frames;
     const direction = kind === 'fine' && frame.packet === 'move' ? find(frame.tree, 'direction') : undefined;
     this.direction = typeof direction?.raw === 'number' ? direction.raw : null;
-    if (kind === 'fine') return this.tell('fine', isFirst ? `Nothing was broken: the server read ${after(frame.line)}.` : `Then it read ${after(frame.line)}.`);
+    const goesOn = isUnfinished(explained) ? ' The message is not finished.' : '';
+    if (kind === 'fine') return this.tell('fine', `${isFirst ? 'Nothing was broken: the server read' : 'Then it read'} ${after(frame.line)}.${goesOn}`);
     if (kind === 'wait') return this.tell('wait', text);
     this.lines.push({ kind: 'broken', rule, text: `${upper(problemOf(explained)?.sentence ?? '')}.`, address });
     return true;
@@ -134,7 +145,15 @@ export class Story {
   back(id) {
     if (!this.isActive || !this.isOver || id === this.client) return;
     this.client = id;
-    this.tell('back', `Your game has connected again, as client ${id}. Press a key to see its next frame.`);
+    this.isBack = true;
+    this.tell('back', `Your game has connected again, as client ${id}. Press a key, or move, to see your next frame.`);
+  }
+
+  /** The next frame of a key press ends the story. @param {import('./wire-frames.js').Entry} entry */
+  goesOn(entry) {
+    if (entry.client !== this.client || !isCommand(entry) || entry.packet?.startsWith('enter')) return false;
+    this.close();
+    return true;
   }
 
   /** @param {Line['kind']} kind @param {string} text @returns {true} */

@@ -256,6 +256,7 @@ function openFile({ name, explainer: reader, about }) {
   state.file = { kind: 'file', name, explainer: reader, connections: about.connections, marks: new Set() };
   state.progress = about.notes.join(' · ');
   showSource(state.file);
+  filterBar.showAll();
 }
 
 /** Explains the frame that the address carries. */

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!      player    structure        rim to rim, where the player looks; on the map, not in the river,
-//!       ( • )──►(    •    )       touching neither scenery nor another structure at its drawn size
+//!       ( • )──►(    •    )       touching neither scenery nor the drawn circle of a structure
 //! ```
 
 use crate::controller::{Controller, Player, Structure};

@@ -85,7 +85,7 @@ impl fmt::Display for FrameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FrameError::TooMany(count) => {
-                write!(f, "{count} commands in one tick: a command frame holds {FRAME_COMMANDS}")
+                write!(f, "{count} commands in one tick: a command frame holds at most {FRAME_COMMANDS}")
             }
             FrameError::Truncated => f.write_str("the command frame is truncated"),
             FrameError::Trailing => f.write_str("the command frame has extra bytes after its last command"),

@@ -276,6 +276,13 @@ async function asking() {
     await wire.locator('#filter').fill('move sequence > 123456789');
     await wire.locator('#why', { hasText: 'none matches sequence > 123456789' }).waitFor({ timeout: 15000 });
     assert.equal(await wire.locator('#filter-error').isVisible(), false);
+    const help = wire.locator('#filter-help dl');
+    for (const close of [() => wire.keyboard.press('Escape'), () => wire.locator('#list').click({ position: { x: 3, y: 3 } })]) {
+      await wire.locator('#filter-help summary').click();
+      await help.waitFor();
+      await close();
+      await help.waitFor({ state: 'hidden' });
+    }
   });
   await game.check('a ping and its pong are paired with their round trip, and one press hides them', async () => {
     await filter('ping pong');
@@ -370,6 +377,14 @@ async function copying() {
     await until(page, () => document.querySelector('#inside').dataset.source === 'live');
     // The rows of the file are gone: any row is one of the client that is watched now.
     await page.locator('#list li').first().waitFor({ state: 'attached', timeout: 15000 });
+  });
+  await game.check('what was asked of the live frames is not asked of those of a capture', async () => {
+    await page.getByRole('button', { name: '↑ Client' }).click();
+    await page.locator('#filter').fill('aim');
+    await page.setInputFiles('#file', SAMPLE);
+    await page.locator('#list li', { hasText: 'packet_truncated' }).first().waitFor({ timeout: 15000 });
+    assert.equal(await page.locator('#filter').inputValue(), '');
+    assert.equal(await page.locator('#from [aria-pressed="true"]').innerText(), 'Both');
   });
   await context.close();
 }

@@ -63,9 +63,15 @@ pub(super) fn heading_to(me: &Known, x_px: f64, y_px: f64) -> u16 {
     ((y_px - me.y_px).atan2(x_px - me.x_px) / TAU * 65_536.0) as i32 as u16
 }
 
-/// The nearest player in view who is not a clan mate.
-pub(super) fn nearest_foe(picture: &Picture, me: &Known) -> Option<(f64, u32)> {
-    let foes = others(picture).filter(|(id, _)| !picture.society.is_mate(*id));
+/// The nearest player in view who is not a clan mate and passes the test, which is also given the
+/// distance.
+pub(super) fn nearest_foe(
+    picture: &Picture,
+    me: &Known,
+    is_foe: impl Fn(&Known, f64) -> bool,
+) -> Option<(f64, u32)> {
+    let strangers = others(picture).filter(|(id, _)| !picture.society.is_mate(*id));
+    let foes = strangers.filter(|(_, known)| is_foe(known, way_px(me, known.x_px, known.y_px)));
     let near = foes.map(|(id, known)| (way_px(me, known.x_px, known.y_px), id));
     near.min_by(|one, two| one.0.total_cmp(&two.0))
 }

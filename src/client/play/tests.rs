@@ -57,6 +57,29 @@ fn a_bot_pursues_a_near_player_in_any_direction() {
 }
 
 #[test]
+fn a_bot_that_spares_visitors_attacks_bots_and_strikes_back_at_visitors_in_reach() {
+    let attacked = |name: &str, at_px: f64, is_hurt: bool| {
+        (0..30).any(|seed| {
+            let (mut hunter, mut picture) = (player(seed).sparing_visitors(), picture(720.0));
+            hunter.is_hunter = true;
+            picture.objects.clear();
+            picture.players.insert(2, Known { name: name.to_owned(), ..known(at_px) });
+            let mut seen = intents(&mut hunter, &picture, 0);
+            if is_hurt {
+                picture.players.get_mut(&1).expect("oneself").health = 50;
+                seen = intents(&mut hunter, &picture, 1);
+            }
+            hunter.goal == Some(Goal::Player(2)) && seen.iter().any(|intent| *intent != Intent::Walk(None))
+        })
+    };
+    assert!(attacked("bot 7", 650.0, false));
+    assert!(!attacked("Ann", 650.0, false), "left alone");
+    assert!(attacked("Ann", 650.0, true), "struck back at");
+    assert!(!attacked("Ann", 550.0, true), "out of reach, so it was somebody else");
+    assert!(attacked("bot 7", 550.0, true));
+}
+
+#[test]
 fn a_stuck_bot_walks_around_the_obstacle() {
     let mut player = player(1);
     intents(&mut player, &picture(500.0), 0);

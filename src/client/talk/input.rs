@@ -98,7 +98,9 @@ fn close(rest: &str) -> Result<Vec<u8>, String> {
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: Option<f64> = text.parse().ok();
     let seconds = seconds.filter(|seconds| (0.0..=SECONDS_MOST).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("{text:?} is not a number of seconds"))
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| format!("{text:?} is not a number of seconds, 0 to {SECONDS_MOST}"))
 }
 
 fn expect(rest: &str) -> Result<Input, String> {

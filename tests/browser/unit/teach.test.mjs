@@ -193,7 +193,10 @@ test('the story of a broken rule: what was sent, the rule, the close frame, the 
   assert.match(story.lines[4].text, /client 8/);
   assert.equal(linkOf('RFC 6455 section 5.1'), 'https://www.rfc-editor.org/rfc/rfc6455#section-5.1');
   assert.equal(linkOf('PROTOCOL.md'), null);
-  story.close();
+  const next = (packet, client = 8) => story.observed({ ...entries[0], packet, client }, explain);
+  assert.deepEqual(['enter', 'ping', 'aim'].map((packet) => next(packet)), [false, false, false]);
+  assert.equal(next('move', 3), false, 'another client');
+  assert.equal(next('move'), true, 'the next key press ends it');
   assert.deepEqual([story.isActive, story.lines], [false, []]);
 });
 
