@@ -286,6 +286,8 @@ pub const CAPTURE_FILE_MB: u64 = 1_000;
 /// Bytes of a capture that is read back: the whole file is held in memory. Beyond: the file is not
 /// read.
 pub const CAPTURE_READ_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+/// Bytes of a capture in which `--codes FILE` looks for its tables, which begin it. Beyond: rejected.
+pub const CAPTURE_TABLES_BYTES: u64 = 4 * 1024 * 1024;
 /// Files of one capture. Beyond: the capture ends.
 pub const CAPTURE_FILES: u32 = 9_999;
 /// Pause of the recorder between two writes, for large writes and few wake-ups; too short to notice

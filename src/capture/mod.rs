@@ -5,6 +5,7 @@
 //!   packet  link, IPv4 or IPv6, TCP ──► a segment                       ──► LINKTYPE_RAW
 //!   stream  segments ──► connections: both directions in sequence order
 //!   record  LINKTYPE_USER0 ──► the world, its commands and checksums    ──► bytes
+//!   tables  records ──► the packet tables with which the traffic was made
 //!   writer                                    connections and records ──► blocks
 //! ```
 //!
@@ -18,6 +19,7 @@ pub mod packet;
 pub mod pcapng;
 pub mod record;
 pub mod stream;
+mod tables;
 pub mod writer;
 
 pub use file::{Capture, CaptureError, Packet, Rule};

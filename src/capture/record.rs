@@ -17,6 +17,7 @@
 //!         3 client  client u64, address text, dialect text, player u16, sequence u64, flags u8, session
 //!         4 lost    messages u32, bytes u64, since tick u32
 //!         5 join    client u64, player u16, port u16, address text
+//!         6 table   table u16, tables u16, part u16, parts u16, file text, bytes of the table
 //! ```
 
 use crate::plural::count;
@@ -29,6 +30,7 @@ const TICK: u8 = 2;
 const CLIENT: u8 = 3;
 const LOST: u8 = 4;
 const JOIN: u8 = 5;
+const TABLE: u8 = 6;
 
 /// Among the flags of [`Record::Client`]: the client still has to send `hello`.
 pub const FLAG_AWAITS_HELLO: u8 = 0b001;
@@ -102,6 +104,22 @@ pub enum Record<'a> {
         /// Its address and port.
         address: &'a str,
     },
+    /// A part of one of the packet tables with which the traffic was made. All tables together
+    /// precede the traffic.
+    Table {
+        /// Number of this table, from 0.
+        table: u16,
+        /// The number of tables.
+        tables: u16,
+        /// Number of this part, from 0.
+        part: u16,
+        /// The number of the table's parts.
+        parts: u16,
+        /// The name of the table's file.
+        file: &'a str,
+        /// This part of the table's text.
+        bytes: &'a [u8],
+    },
 }
 
 /// Why bytes are not a record.
@@ -117,7 +135,7 @@ pub enum RecordError {
     Trailing(usize),
     /// A text is not UTF-8.
     Text,
-    /// The part's number is not below the number of parts.
+    /// The number of the part, or of the table, is not below their number.
     Part(u16),
 }
 
@@ -148,6 +166,7 @@ pub fn encode(out: &mut Vec<u8>, room: &str, record: &Record<'_>) {
         Record::Client { .. } => CLIENT,
         Record::Lost { .. } => LOST,
         Record::Join { .. } => JOIN,
+        Record::Table { .. } => TABLE,
     };
     out.extend([VERSION, kind]);
     write_text(out, room);
@@ -182,6 +201,11 @@ pub fn encode(out: &mut Vec<u8>, room: &str, record: &Record<'_>) {
             out.extend(player.to_le_bytes());
             out.extend(port.to_le_bytes());
             write_text(out, address);
+        }
+        Record::Table { table, tables, part, parts, file, bytes } => {
+            out.extend([table, tables, part, parts].map(u16::to_le_bytes).as_flattened());
+            write_text(out, file);
+            out.extend(bytes);
         }
     }
 }
@@ -223,6 +247,7 @@ pub fn decode(bytes: &[u8]) -> Result<(&str, Record<'_>), RecordError> {
             port: reader.u16()?,
             address: reader.text()?,
         },
+        TABLE => reader.table()?,
         kind => return Err(RecordError::Kind(kind)),
     };
     if reader.bytes.is_empty() { Ok((room, record)) } else { Err(RecordError::Trailing(reader.bytes.len())) }
@@ -274,5 +299,18 @@ impl<'a> Reader<'a> {
         }
         let bytes = self.rest();
         Ok(Record::World { seed, map_size_px, tick_hz, code_hash, tick, part, parts, bytes })
+    }
+
+    fn table(&mut self) -> Result<Record<'a>, RecordError> {
+        let (table, tables) = (self.u16()?, self.u16()?);
+        let (part, parts) = (self.u16()?, self.u16()?);
+        if table >= tables {
+            return Err(RecordError::Part(table));
+        }
+        if part >= parts {
+            return Err(RecordError::Part(part));
+        }
+        let file = self.text()?;
+        Ok(Record::Table { table, tables, part, parts, file, bytes: self.rest() })
     }
 }

@@ -371,6 +371,7 @@ fn records_round_trip_and_damaged_ones_name_the_error() {
         },
         Record::Lost { messages: 1, bytes: 2, since_tick: 3 },
         Record::Join { client: 7, player: 3, port: 50_000, address: CLIENT },
+        Record::Table { table: 1, tables: 2, part: 0, parts: 3, file: "mine.tsv", bytes: b"to_client" },
     ];
     for (at, record) in records.iter().enumerate() {
         let mut bytes = Vec::new();
@@ -386,7 +387,7 @@ fn records_round_trip_and_damaged_ones_name_the_error() {
     }
     assert_eq!(record::decode(&[&lost[..], &[0]].concat()), Err(record::RecordError::Trailing(1)));
     assert_eq!(record::decode(&[2, 4]), Err(record::RecordError::Version(2)));
-    assert_eq!(record::decode(&[3, 6, 0]), Err(record::RecordError::Kind(6)));
+    assert_eq!(record::decode(&[3, 7, 0]), Err(record::RecordError::Kind(7)));
     let no_part = Record::World {
         seed: 1,
         map_size_px: 2,

@@ -14,6 +14,7 @@ use super::packet::{self, ACK, FIN, Head, LINK_RAW, LINK_WORLD, PSH, SYN};
 use super::pcapng::{self, About};
 use super::record::{self, Record};
 use super::stream::End;
+use crate::limits;
 
 /// Number of the interface with the connections, and of the interface with the world's records.
 const CLIENTS: u32 = 0;
@@ -56,6 +57,20 @@ impl Writer {
         self.packet.clear();
         record::encode(&mut self.packet, room, record);
         self.packet(WORLD, at, None, "");
+    }
+
+    /// Writes the packet tables, as file name and text, in the world's interface: before everything
+    /// else, so that a reader has them in time.
+    pub fn tables(&mut self, at: Duration, tables: &[(&str, &str)]) {
+        // The bounds of the tables keep both numbers far below 65,535.
+        let count = tables.len() as u16;
+        for (table, (file, text)) in (0..count).zip(tables) {
+            let pieces = text.as_bytes().chunks(limits::CAPTURE_PART_BYTES);
+            let parts = pieces.len() as u16;
+            for (part, bytes) in (0..parts).zip(pieces) {
+                self.record("", at, &Record::Table { table, tables: count, part, parts, file, bytes });
+            }
+        }
     }
 
     fn packet(&mut self, interface: u32, at: Duration, inbound: Option<bool>, comment: &str) {

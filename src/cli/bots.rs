@@ -2,6 +2,7 @@
 //! clients, and how the server treats them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +44,10 @@ pub struct BotsArgs {
     /// evenly among them.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     dialect: Vec<String>,
+    /// Packet tables of the server, if they are not the built-in ones: a directory of `.tsv` files, or
+    /// a capture that carries its tables. Misbehaving clients speak the built-in tables only.
+    #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
+    codes: Option<PathBuf>,
     /// Source addresses of the bots: a pattern in which x and y are replaced by numbers. Default on
     /// Linux, for a server at an IPv4 loopback address: 127.0.x.y.
     #[arg(long, value_name = "PATTERN")]
@@ -94,7 +99,14 @@ fn attack_kinds() -> impl TypedValueParser<Value = Attack> {
 
 /// Runs the crowd; an error or a disconnect is a failure.
 pub fn run(args: &BotsArgs) -> Result<(), Failure> {
-    let dialects = dialects(args)?;
+    let codes = codes::load(args.codes.as_deref())?;
+    if let (Some(tables), true) = (&args.codes, args.hostile.is_some() || args.attack.is_some()) {
+        let tables = tables.display();
+        return Err(format!(
+            "misbehaving clients speak the built-in tables only: leave out --codes {tables}"
+        ));
+    }
+    let dialects = dialects(args, &codes)?;
     let to = dial::resolve(&args.url).map_err(|error| format!("{}: {error}", args.url))?;
     let local = || LOCAL_SOURCE.parse().expect("a pattern");
     let source = args
@@ -165,13 +177,12 @@ fn all_over(reports: &[Report], time: Duration) -> Option<String> {
 }
 
 /// The dialects: the one of the URL's path, or else all those of `--dialect`.
-fn dialects(args: &BotsArgs) -> Result<Vec<Arc<Dialect>>, Failure> {
+fn dialects(args: &BotsArgs, codes: &Codes) -> Result<Vec<Arc<Dialect>>, Failure> {
     let BotsArgs { url, dialect: asked, .. } = args;
     if asked.len() > 1 && url.target != "/" {
         return Err(format!("{url} selects one dialect: leave out its path and query to mix dialects"));
     }
-    let codes = Codes::builtin();
-    let one = |name: Option<&str>| match codes::spoken(&codes, url, name)? {
+    let one = |name: Option<&str>| match codes::spoken(codes, url, name)? {
         (_, true) => Err(format!("bots do not speak JSON: leave format=json out of {url}")),
         (dialect, false) => Ok(dialect),
     };
@@ -236,7 +247,7 @@ mod tests {
 
     fn spoken(words: &[&str]) -> Result<Vec<String>, Failure> {
         let line = Line::try_parse_from(["bots"].iter().chain(words)).expect("it can be read");
-        Ok(dialects(&line.bots)?.iter().map(|dialect| dialect.name().to_owned()).collect())
+        Ok(dialects(&line.bots, &Codes::builtin())?.iter().map(|dialect| dialect.name().to_owned()).collect())
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `tickwire codes`: the packet tables, the `--codes` directory, and the choice of a dialect.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,7 +9,9 @@ use clap::Args;
 
 use super::output::{Failure, print};
 use super::tables::{self, Format};
+use crate::capture;
 use crate::client::url::Url;
+use crate::limits;
 use crate::packet::{Codes, Dialect};
 use crate::peer::Endpoint;
 use crate::ws::http::{Headers, RequestHead};
@@ -16,14 +19,18 @@ use crate::ws::http::{Headers, RequestHead};
 /// The dialect if neither a path nor the command line names one.
 pub const DIALECT: &str = "native";
 
+const FORMATS: [&str; 5] = ["text", "markdown", "json", "wireshark", "typescript"];
+
 /// Options of `codes`.
 #[derive(Debug, Args)]
 pub struct CodesArgs {
-    /// Output format.
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "markdown", "json"])]
+    /// Output format: text, markdown or json; wireshark for the dissector of these tables;
+    /// typescript for the types of a client.
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = FORMATS)]
     format: String,
-    /// Directory of `.tsv` packet tables to print instead of the built-in tables.
-    #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
+    /// Packet tables to print instead of the built-in tables: a directory of `.tsv` files, or a
+    /// capture that carries its tables.
+    #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
 }
 
@@ -33,21 +40,37 @@ pub fn run(args: &CodesArgs) -> Result<(), Failure> {
     let format = match args.format.as_str() {
         "markdown" => Format::Markdown,
         "json" => Format::Json,
+        "wireshark" => Format::Wireshark,
+        "typescript" => Format::Typescript,
         _ => Format::Text,
     };
     print(&tables::print(&codes, format));
     Ok(())
 }
 
-/// The built-in tables, or those of a directory: every `.tsv` file in it, in the order of the file
-/// names.
+/// The built-in tables, or the [given](given) ones.
+///
+/// # Errors
+/// As [`given`].
+pub fn load(tables: Option<&Path>) -> Result<Arc<Codes>, Failure> {
+    tables.map_or_else(|| Ok(Codes::builtin()), given)
+}
+
+/// The tables of a directory, every `.tsv` file in it, in the order of the file names; or those that
+/// a capture carries.
 ///
 /// # Errors
 /// The directory or a file cannot be read, or a table is invalid; the message names the
 /// file, the line and the reason.
-pub fn load(folder: Option<&Path>) -> Result<Arc<Codes>, Failure> {
-    let Some(folder) = folder else { return Ok(Codes::builtin()) };
+pub fn given(folder: &Path) -> Result<Arc<Codes>, Failure> {
     let unreadable = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    if folder.is_file() {
+        let mut bytes = Vec::new();
+        let opened = File::open(folder).map(|file| file.take(limits::CAPTURE_TABLES_BYTES));
+        let read = opened.and_then(|mut file| file.read_to_end(&mut bytes));
+        read.map_err(|error| unreadable(folder, error))?;
+        return carried(&bytes).map_err(|why| format!("{}: {why}", folder.display()));
+    }
     let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, error))?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "tsv"));
@@ -63,13 +86,23 @@ pub fn load(folder: Option<&Path>) -> Result<Arc<Codes>, Failure> {
     Ok(Arc::new(Codes::from_texts(&texts).map_err(|error| error.to_string())?))
 }
 
-/// The tables for a server, which makes each packet in the lane of the built-in tables.
+/// The tables that a capture carries, of which this is the beginning.
+fn carried(bytes: &[u8]) -> Result<Arc<Codes>, String> {
+    let neither = "neither a directory of .tsv files nor a capture";
+    let capture = capture::read(bytes).map_err(|error| format!("{neither}: {error}"))?;
+    match capture.tables()? {
+        None => Err("this capture carries no packet tables".to_owned()),
+        carried => Codes::of_capture(carried, None),
+    }
+}
+
+/// The tables for a server, which [relies](Codes::check_served) on some of the built-in ones.
 ///
 /// # Errors
-/// As [`load`]; or a row has another lane.
+/// As [`load`]; or a server cannot serve the tables.
 pub fn served(folder: Option<&Path>) -> Result<Arc<Codes>, Failure> {
     let codes = load(folder)?;
-    codes.check_lanes()?;
+    codes.check_served()?;
     Ok(codes)
 }
 

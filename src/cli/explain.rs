@@ -8,18 +8,20 @@ mod file;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 
 use super::codes;
 use super::color::Color;
 use super::output::{Failure, print, tell_error};
+use crate::capture;
 use crate::explain::input::{self, Piece};
 use crate::explain::paint::Paint;
 use crate::explain::piecemeal::{self, Form};
 use crate::explain::{self, Conversation, Explanation};
 use crate::limits;
-use crate::packet::Dialect;
+use crate::packet::{Codes, Dialect};
 use crate::ws::Side;
 use file::Wanted;
 
@@ -47,8 +49,9 @@ pub struct ExplainArgs {
     /// frames from a server.
     #[arg(long, value_name = "SENDER", value_parser = ["client", "server"])]
     from: Option<String>,
-    /// Directory of `.tsv` packet tables to use instead of the built-in tables.
-    #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
+    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, or a capture
+    /// that carries its tables. A capture that carries its tables is explained by those.
+    #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
     /// Print one line per frame: > for frames from a client, < for frames from a server. This is
     /// the default for a capture.
@@ -74,24 +77,16 @@ pub struct ExplainArgs {
 
 /// Prints the explanation.
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
-    let codes = codes::load(args.codes.as_deref())?;
-    let dialect: &Dialect = codes::named(&codes, args.dialect.as_deref().unwrap_or(codes::DIALECT))?;
+    let given = args.codes.as_deref().map(codes::given).transpose()?;
     let pieces = match contents(&args.what)? {
         Some((name, contents)) if input::is_capture(&contents) => {
-            let asked = args.dialect.as_ref().map(|_| dialect);
-            let form = if args.full { Form::Full } else { Form::Line };
-            let wanted = Wanted {
-                client: args.client,
-                packet: args.packet.as_deref(),
-                form: if args.json { Form::Json } else { form },
-                paint: args.color.paint(),
-            };
-            return file::run(&contents, &codes, (asked, dialect), &wanted)
-                .map_err(|error| format!("{name}: {error}"));
+            return explain_capture(args, &contents, given).map_err(|error| format!("{name}: {error}"));
         }
         Some((name, contents)) => input::read(&contents).map_err(|error| format!("{name}: {error}"))?,
         None => vec![Piece { from: None, bytes: typed(&args.what)? }],
     };
+    let codes = given.unwrap_or_else(Codes::builtin);
+    let dialect = dialect(args, &codes)?;
     if args.client.is_some() || args.packet.is_some() {
         return Err("--client and --packet need a capture, and this input is not one".to_owned());
     }
@@ -115,6 +110,30 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         print(&format!("{between}{}", shown(&explanation, form, args.color.paint())));
     });
     Ok(())
+}
+
+/// The dialect that is asked for, otherwise that of the page's game.
+fn dialect<'c>(args: &ExplainArgs, codes: &'c Codes) -> Result<&'c Dialect, Failure> {
+    match (&args.dialect, codes.default_dialect()) {
+        (None, Some(dialect)) => Ok(dialect),
+        (asked, _) => Ok(codes::named(codes, asked.as_deref().unwrap_or(codes::DIALECT))?),
+    }
+}
+
+/// A capture, by the packet tables that it carries, or else the given ones.
+fn explain_capture(args: &ExplainArgs, contents: &[u8], given: Option<Arc<Codes>>) -> Result<(), Failure> {
+    let capture = capture::read(contents).map_err(|error| error.to_string())?;
+    let codes = capture.tables().and_then(|carried| Codes::of_capture(carried, given))?;
+    let dialect = dialect(args, &codes)?;
+    let asked = args.dialect.as_ref().map(|_| dialect);
+    let form = if args.full { Form::Full } else { Form::Line };
+    let wanted = Wanted {
+        client: args.client,
+        packet: args.packet.as_deref(),
+        form: if args.json { Form::Json } else { form },
+        paint: args.color.paint(),
+    };
+    file::run(&capture, &codes, (asked, dialect), &wanted)
 }
 
 /// The conversation of two sides, in order.

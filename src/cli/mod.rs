@@ -7,6 +7,7 @@
 mod bots;
 mod codes;
 mod color;
+mod dissector;
 mod echo;
 mod explain;
 mod log;
@@ -17,6 +18,7 @@ mod simulate;
 pub mod tables;
 mod talk;
 mod terminal;
+mod typescript;
 mod values;
 
 use std::io::{self, Write};

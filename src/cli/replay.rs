@@ -39,8 +39,9 @@ pub struct ReplayArgs {
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
-    /// Directory of `.tsv` packet tables to use instead of the built-in tables.
-    #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
+    /// Packet tables of a capture that carries none (see `tickwire codes --help`). A capture that
+    /// carries its tables is replayed by those.
+    #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
 }
 
@@ -82,10 +83,11 @@ pub fn run(args: &ReplayArgs) -> ExitCode {
 }
 
 fn report(args: &ReplayArgs) -> Result<Vec<(String, Report)>, NoReport> {
-    let codes = codes::load(args.codes.as_deref()).map_err(NoReport::Unreadable)?;
+    let given = args.codes.as_deref().map(codes::given).transpose().map_err(NoReport::Unreadable)?;
     let bytes = read(&args.file).map_err(NoReport::Unreadable)?;
     let unreadable = |error| NoReport::Unreadable(format!("{}: {error}", name(&args.file)));
     let capture = capture::read(&bytes).map_err(unreadable)?;
+    let codes = replay::codes(&capture, given).map_err(NoReport::NotReplayable)?;
     replay::replay(&capture, &|head| Endpoint::find(&codes, head).ok()).map_err(NoReport::NotReplayable)
 }
 

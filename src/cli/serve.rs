@@ -82,8 +82,9 @@ pub struct ServeArgs {
     /// comma-separated. Default: any origin.
     #[arg(long, value_name = "ORIGIN", env = "TICKWIRE_ALLOW_ORIGIN", value_delimiter = ',', value_parser = values::origin)]
     allow_origin: Vec<String>,
-    /// Directory of `.tsv` packet tables to use instead of the built-in tables.
-    #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
+    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, or a capture
+    /// that carries its tables.
+    #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
     /// Token for /admin, and for /wire and /metrics from other machines; at least 16 characters.
     /// Prefer the environment variable, which other users of this machine cannot see. Default: a

@@ -3,11 +3,10 @@
 //! The text of [`Codes`] in a [`Format`] ends in a newline. PROTOCOL.md contains the Markdown form
 //! between markers, and a test compares the two.
 
-use serde_json::{Map, Value as Json, json};
-
+use super::{dissector, typescript};
 use crate::packet::codes::Table;
-use crate::packet::grammar::{Argument, print_arguments};
-use crate::packet::{Code, Codes, Direction, Row};
+use crate::packet::grammar::print_arguments;
+use crate::packet::{Code, Codes, Direction, Row, listing};
 
 /// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +17,10 @@ pub enum Format {
     Markdown,
     /// One JSON value: tables, rows, codes as text or number, arguments by name and type.
     Json,
+    /// The dissector for Wireshark.
+    Wireshark,
+    /// Types for a client in TypeScript.
+    Typescript,
 }
 
 /// Prints all tables.
@@ -25,9 +28,9 @@ pub fn print(codes: &Codes, format: Format) -> String {
     match format {
         Format::Text => join_tables(codes, text_section),
         Format::Markdown => join_tables(codes, markdown_section),
-        Format::Json => {
-            format!("{:#}\n", json!({ "tables": codes.tables.iter().map(json_table).collect::<Vec<_>>() }))
-        }
+        Format::Json => format!("{:#}\n", listing::json(codes)),
+        Format::Wireshark => dissector::print(codes),
+        Format::Typescript => typescript::print(codes),
     }
 }
 
@@ -97,27 +100,4 @@ fn markdown_section(table: &Table, direction: Direction, rows: &[&Row]) -> Strin
         out.push_str(&format!("| {} | {meaning} |\n", quoted.collect::<Vec<_>>().join(" | ")));
     }
     out
-}
-
-fn json_table(table: &Table) -> Json {
-    let rows: Vec<Json> = table.rows.iter().map(|row| json_row(row)).collect();
-    json!({ "file": table.file, "dialects": table.dialects, "rows": rows })
-}
-
-fn json_row(row: &Row) -> Json {
-    let code = |code: &Code| match code {
-        Code::Str(code) => Json::from(code.as_str()),
-        Code::Int(code) => Json::from(*code),
-    };
-    let codes: Map<String, Json> =
-        row.codes.iter().map(|(dialect, own)| (dialect.clone(), code(own))).collect();
-    let argument = |argument: &Argument| json!({ "name": argument.name, "type": argument.kind.to_string() });
-    json!({
-        "direction": row.direction.name(),
-        "name": row.name,
-        "lane": row.lane.name(),
-        "codes": codes,
-        "arguments": row.arguments.iter().map(argument).collect::<Vec<_>>(),
-        "meaning": row.meaning,
-    })
 }

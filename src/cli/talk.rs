@@ -50,8 +50,9 @@ pub struct TalkArgs {
     /// Draw each frame in full instead of printing one line.
     #[arg(long)]
     full: bool,
-    /// Directory of `.tsv` packet tables to use instead of the built-in tables.
-    #[arg(long, value_name = "DIR", env = "TICKWIRE_CODES")]
+    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, or a capture
+    /// that carries its tables.
+    #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<std::path::PathBuf>,
     /// When to use colours.
     #[arg(long, value_name = "WHEN", default_value = "auto")]

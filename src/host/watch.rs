@@ -54,7 +54,7 @@ impl Watch {
     /// tables in force, and the time of day at which the host's clock stood at zero.
     pub fn new(codes: &Codes, epoch: &str, began_us: u64, now: Duration) -> Watch {
         let mut conn = Conn::new(Role::Server, Limits::SERVER);
-        let tables: Vec<[&str; 2]> = codes.tables.iter().map(|table| [&*table.file, &*table.text]).collect();
+        let tables: Vec<[&str; 2]> = codes.texts().into_iter().map(<[&str; 2]>::from).collect();
         let welcome = json!({ "epoch": epoch, "began_us": began_us, "codes": tables });
         conn.send_text(&json!({ "welcome": welcome }).to_string());
         Watch { conn, life: Life::new(false, now), listed: String::new(), list_due: now }

@@ -98,9 +98,6 @@ impl Place {
     }
 }
 
-/// The dialect of a connection until its request is seen, as in `tickwire explain`.
-const OTHERWISE: &str = "native";
-
 impl File {
     /// Opens a file: finds its packets and connections, and reads none of the frames yet.
     ///
@@ -121,6 +118,7 @@ impl File {
         }
         let mut notes: Vec<String> = unread.into_iter().collect();
         notes.extend(captured::cut(&found));
+        let codes = codes_of(&found)?;
         let connections = found.connections();
         let (packets, names) = (found.packets.len(), names(&found, &connections));
         let begin_ns = found.packets.first().map_or(0, |packet| packet.at_ns);
@@ -130,7 +128,7 @@ impl File {
         let talk = |connection: &Connection<'_>| Talk::new(connection, &names, &bytes);
         let conversations = connections.iter().map(talk).collect();
         drop(connections);
-        let (codes, list) = (Codes::builtin_ref().as_ref(), List::default());
+        let list = List::default();
         Ok(File {
             bytes,
             codes,
@@ -169,8 +167,7 @@ impl File {
         let codes = self.codes;
         let reading = reading.get_or_insert_with(|| {
             let pieces = pieces.iter().map(|place| place.piece(&self.bytes));
-            let native = codes.dialects().find(|dialect| dialect.name() == OTHERWISE);
-            let otherwise = native.expect("the built-in tables have it");
+            let otherwise = codes.default_dialect().expect("every table has a dialect");
             let mut conversation = captured::conversation(about, pieces, codes, otherwise);
             conversation.be_brief(true);
             Reading::new(index as usize + 1, about, conversation)
@@ -391,6 +388,18 @@ impl Talk {
             "broken": tally.map_or(0, |tally| tally.broken),
         })
     }
+}
+
+/// The packet tables that a file carries, otherwise the built-in ones. Others than those stay in
+/// memory as long as the page's copy of this code, which ends with the file.
+fn codes_of(found: &capture::Capture<'_>) -> Result<&'static Codes, String> {
+    let codes = found.tables().and_then(|carried| Codes::of_capture(carried, None));
+    let codes = codes.map_err(|why| format!("The file cannot be explained: {why}."))?;
+    let builtin = Codes::builtin_ref();
+    if codes.hash() == builtin.hash() {
+        return Ok(builtin);
+    }
+    Ok(Box::leak(Box::new(codes)))
 }
 
 /// The clients' names, where an address has only one client.

@@ -359,7 +359,7 @@ impl Inspector {
     pub fn save(&self, whose: &Whose) -> Option<Vec<u8>> {
         let log = self.log()?;
         let Some(Start::Handshake(opened, at)) = &log.start else { return None };
-        Some(save::capture((opened, *at), whose, log.ring.iter(), self.began))
+        Some(save::capture((opened, *at), whose, log.ring.iter(), (self.began, &self.codes)))
     }
 }
 

@@ -10,6 +10,7 @@ use super::observed::Opened;
 use super::ring::Kept;
 use crate::capture::End;
 use crate::capture::writer::{Flow, Writer};
+use crate::packet::Codes;
 use crate::ws::Side;
 
 /// The client of a connection.
@@ -22,15 +23,16 @@ pub struct Whose {
 }
 
 /// The capture of a connection opened at this time. `began` is the time of day at which the server's
-/// clock stood at zero.
+/// clock stood at zero, `codes` the packet tables of the server, which the capture carries.
 pub fn capture<'a>(
     (opened, at): (&Opened, Duration),
     whose: &Whose,
     frames: impl Iterator<Item = &'a Kept>,
-    began: Duration,
+    (began, codes): (Duration, &Codes),
 ) -> Vec<u8> {
     let mut writer = Writer::new(began);
-    writer.begin(false);
+    writer.begin(true);
+    writer.tables(at, &codes.texts());
     // If both ends have the same address, its name would be the server's as well.
     if !whose.name.is_empty() && opened.address.ip() != opened.local.ip() {
         writer.name(opened.address.ip(), &whose.name);
@@ -86,13 +88,15 @@ mod tests {
             (&opened, Duration::from_millis(5)),
             &whose,
             frames.iter(),
-            Duration::from_secs(1_000_000),
+            (Duration::from_secs(1_000_000), &Codes::builtin()),
         );
         assert_eq!(file[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
         let read = crate::capture::read(&file).expect("a capture");
         assert_eq!(read.names, [(opened.address.ip(), "Ada")]);
         assert!(read.packets.iter().any(|packet| packet.comments == ["tick=901 player=3 Ada"]));
         assert_eq!(read.packets[0].at_ns, 1_000_000_005_000_000);
+        let tables = read.tables().expect("whole").expect("they are carried");
+        assert!(tables.iter().map(|(file, text)| (&**file, &**text)).eq(Codes::builtin().texts()));
         let connections = read.connections();
         let [connection] = &connections[..] else { panic!("{} connections", connections.len()) };
         assert!(connection.has_begin && connection.holes.is_empty());

@@ -69,7 +69,8 @@ impl Host {
     /// A host that is starting. `rooms` begins with the default room.
     pub fn new(config: Config, rooms: Vec<Arc<Handle>>, admission: Arc<Admission>, workers: usize) -> Host {
         let (tap, metrics, started) = (Tap::default(), Arc::new(Metrics::new()), Instant::now());
-        let recorder = Recorder::new(tap.clone(), config.rotation, Arc::clone(&metrics), started);
+        let clock_and_codes = (started, Arc::clone(&config.codes));
+        let recorder = Recorder::new(tap.clone(), config.rotation, Arc::clone(&metrics), clock_and_codes);
         rooms.iter().for_each(|room| tap.room_begins(&room.options.name));
         Host {
             budgets: Budgets::new(config.address_budgets),

@@ -26,6 +26,7 @@ use tracing::{info, warn};
 use super::metrics::Metrics;
 use super::tap::{Listener, Lost, Tap, What};
 use crate::limits;
+use crate::packet::Codes;
 use crate::plural::count;
 use crate::sync::Mutex;
 use files::Output;
@@ -55,6 +56,8 @@ pub struct Recorder {
     metrics: Arc<Metrics>,
     /// When the server's clock began.
     started: Instant,
+    /// The packet tables in force.
+    codes: Arc<Codes>,
     capture: Mutex<Option<Capture>>,
 }
 
@@ -105,8 +108,13 @@ impl Progress {
 
 impl Recorder {
     /// A recorder of what this tap sees, with no capture running.
-    pub fn new(tap: Tap, rotation: Rotation, metrics: Arc<Metrics>, started: Instant) -> Recorder {
-        Recorder { tap, rotation, metrics, started, capture: Mutex::default() }
+    pub fn new(
+        tap: Tap,
+        rotation: Rotation,
+        metrics: Arc<Metrics>,
+        (started, codes): (Instant, Arc<Codes>),
+    ) -> Recorder {
+        Recorder { tap, rotation, metrics, started, codes, capture: Mutex::default() }
     }
 
     /// Starts a capture of one client or of all. Returns the file's name.
@@ -132,7 +140,7 @@ impl Recorder {
             shared: Arc::clone(&shared),
             output,
             rotation: self.rotation,
-            scribe: Scribe::new(epoch(self.started)),
+            scribe: Scribe::new(epoch(self.started), Arc::clone(&self.codes)),
             metrics: Arc::clone(&self.metrics),
             last: Duration::ZERO,
         };
@@ -215,7 +223,7 @@ impl Writing {
                 self.last = seen.at;
                 // The first of the worlds of all rooms begins a file.
                 if matches!(seen.what, What::World { .. }) && mem::take(&mut awaits_worlds) {
-                    self.begin_file()?;
+                    self.begin_file(seen.at)?;
                     began = seen.at;
                 }
                 self.scribe.take(seen);
@@ -239,7 +247,7 @@ impl Writing {
         }
     }
 
-    fn begin_file(&mut self) -> io::Result<()> {
+    fn begin_file(&mut self, at: Duration) -> io::Result<()> {
         self.flush()?;
         if self.scribe.has_begun {
             let name = self.output.next()?;
@@ -248,7 +256,7 @@ impl Writing {
             progress.name = name;
             progress.more_files += 1;
         }
-        self.scribe.begin_file();
+        self.scribe.begin_file(at);
         Ok(())
     }
 

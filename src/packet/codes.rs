@@ -64,6 +64,13 @@ pub struct Table {
     pub rows: Vec<Arc<Row>>,
 }
 
+impl Table {
+    /// The file's name without its directory, which says nothing about the table.
+    pub fn name(&self) -> &str {
+        self.file.rsplit(['/', '\\']).next().unwrap_or_default()
+    }
+}
+
 impl Codes {
     /// The tables that are built into the program. The tests check them like any other table.
     pub fn builtin() -> Arc<Codes> {
@@ -90,6 +97,32 @@ impl Codes {
         Ok(Codes { tables, dialects })
     }
 
+    /// The tables by which a capture is read: those that it carries, otherwise the given ones,
+    /// otherwise the built-in ones.
+    ///
+    /// # Errors
+    /// One line: the capture's own tables are invalid here, or the given ones are others.
+    pub fn of_capture(
+        carried: Option<Vec<(String, String)>>,
+        given: Option<Arc<Codes>>,
+    ) -> Result<Arc<Codes>, String> {
+        let Some(carried) = carried else { return Ok(given.unwrap_or_else(Codes::builtin)) };
+        let own = Codes::from_texts(&carried)
+            .map_err(|error| format!("this version cannot use the packet tables in the capture: {error}"))?;
+        match given.and_then(|given| own.difference(&given)) {
+            None => Ok(Arc::new(own)),
+            Some(difference) => Err(format!(
+                "the capture carries packet tables of its own, which differ from the given ones: {difference}; \
+                 leave out --codes (and TICKWIRE_CODES)"
+            )),
+        }
+    }
+
+    /// The tables as file name and text, as [`Codes::from_texts`] reads them again.
+    pub fn texts(&self) -> Vec<(&str, &str)> {
+        self.tables.iter().map(|table| (table.name(), &*table.text)).collect()
+    }
+
     /// All rows, table by table.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.tables.iter().flat_map(|table| table.rows.iter().map(Arc::as_ref))
@@ -105,25 +138,9 @@ impl Codes {
         self.dialects.iter().find(|dialect| dialect.name() == name).cloned()
     }
 
-    /// Checks that each row to a client has the lane in which the server makes it: the built-in one.
-    pub fn check_lanes(&self) -> Result<(), String> {
-        let builtin = Codes::builtin();
-        let columns =
-            self.tables.iter().flat_map(|table| table.dialects.iter().map(move |name| (table, name)));
-        for (table, dialect) in columns {
-            let (Some(own), Some(made)) = (self.dialect(dialect), builtin.dialect(dialect)) else { continue };
-            for row in own.rows(Direction::ToClient) {
-                let made = made.row(Direction::ToClient, &row.name);
-                if let Some(lane) = made.map(|made| made.lane).filter(|lane| *lane != row.lane) {
-                    let (file, lane) = (&table.file, lane.name());
-                    return Err(format!(
-                        "{file}: lane of {}: must be {lane}, the lane in the built-in tables",
-                        row.name
-                    ));
-                }
-            }
-        }
-        Ok(())
+    /// The dialect if nothing names one: `native`, or the first if these tables do not have it.
+    pub fn default_dialect(&self) -> Option<&Arc<Dialect>> {
+        self.dialects.iter().find(|dialect| dialect.name() == "native").or(self.dialects.first())
     }
 }
 

@@ -11,8 +11,8 @@
 //! This module opens no file, reads no clock and keeps no state between two messages. Its decoded
 //! values contain no NaN, no number outside its bound, and no text longer than its bound.
 //!
-//! The tables are in [`grammar`], [`row`], [`codes`] and `needs`. A [`dialect`] is one column of
-//! the tables, and an [`endpoint`] speaks one dialect. [`client_packet`] and [`server_packet`] are
+//! The tables are in [`grammar`], [`row`], [`codes`], `needs` and `served`, and [`listing`] prints them for
+//! programs. A [`dialect`] is one column of the tables, and an [`endpoint`] speaks one dialect. [`client_packet`] and [`server_packet`] are
 //! the typed packets of the two directions.
 
 pub mod angle;
@@ -24,10 +24,12 @@ pub mod endpoint;
 mod fit;
 pub mod grammar;
 pub mod json;
+pub mod listing;
 pub mod msgpack;
 mod named;
 mod needs;
 pub mod row;
+mod served;
 pub mod server_packet;
 
 pub use client_packet::ClientPacket;

@@ -1,8 +1,10 @@
 //! The result of a replay as JSON, for `tickwire replay --json` and for a page.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
-use super::{Changed, Differing, Frame, NotReplayable, Report, replay, wording};
+use super::{Changed, Differing, Frame, NotReplayable, Report, codes, replay, wording};
 use crate::capture;
 use crate::packet::Codes;
 use crate::peer::Endpoint;
@@ -10,13 +12,15 @@ use crate::peer::Endpoint;
 /// Bytes of an answer that are shown.
 const SHOWN_BYTES: usize = 64;
 
-/// Replays the bytes of a capture file: the reports of its rooms, or why it cannot be replayed.
+/// Replays the bytes of a capture file: the reports of its rooms, or why it cannot be replayed. The
+/// given packet tables are those of a file that carries none; without them, the built-in ones are.
 ///
 /// # Errors
 /// One line that says why the file cannot be read.
-pub fn of_file(bytes: &[u8], codes: &Codes) -> Result<Value, String> {
+pub fn of_file(bytes: &[u8], given: Option<Arc<Codes>>) -> Result<Value, String> {
     let capture = capture::read(bytes).map_err(|error| error.to_string())?;
-    let replayed = replay(&capture, &|head| Endpoint::find(codes, head).ok());
+    let replayed =
+        codes(&capture, given).and_then(|codes| replay(&capture, &|head| Endpoint::find(&codes, head).ok()));
     Ok(replayed.map_or_else(|reason| refused(&reason), |reports| rooms(&reports)))
 }
 

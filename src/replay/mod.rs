@@ -23,9 +23,11 @@ pub mod wording;
 use core::net::SocketAddr;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::capture::{Capture, Connection, End, Hole};
 use crate::limits;
+use crate::packet::Codes;
 use crate::peer::Endpoint;
 use crate::plural::count;
 use crate::world::{Action, Command, PlayerId, World, rules};
@@ -99,6 +101,15 @@ pub struct Changed {
     pub recorded: Command,
     /// The command in the client's bytes; `None` if they do not contain it.
     pub decoded: Option<Command>,
+}
+
+/// The packet tables by which a capture is replayed: [its own](Codes::of_capture), if it carries any.
+///
+/// # Errors
+/// [`NotReplayable`]: they cannot be used, or others were given.
+pub fn codes(capture: &Capture<'_>, given: Option<Arc<Codes>>) -> Result<Arc<Codes>, NotReplayable> {
+    let codes = capture.tables().and_then(|carried| Codes::of_capture(carried, given));
+    codes.map_err(|reason| NotReplayable { reason, place: None, client: None })
 }
 
 /// Replays a capture, each room by itself: returns their names and reports. `find` returns what a

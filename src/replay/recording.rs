@@ -118,6 +118,10 @@ pub fn read<'a>(
             )));
         }
         let (name, record) = record.map_err(|error| refuse(error.to_string()))?;
+        // The tables are of all rooms; the replay has read them.
+        if matches!(record, Record::Table { .. }) {
+            continue;
+        }
         let room = rooms.entry(name).or_default();
         let Some((address, about)) = room.add(record, (packet.number, packet.at_ns)).map_err(refuse)? else {
             continue;
@@ -187,6 +191,7 @@ impl<'a> Room<'a> {
                 let joined = player.map(|player| (packet, player));
                 Ok(Some((address, About { player, joined, resumed: None })))
             }
+            Record::Table { .. } => Ok(None),
         }
     }
 

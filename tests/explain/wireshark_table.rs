@@ -9,9 +9,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use tickwire::cli::tables::{Format, print};
 use tickwire::explain::guess::LIKELY;
 use tickwire::limits;
-use tickwire::packet::codes::Table;
+use tickwire::packet::codes::{BUILTIN, Table};
 use tickwire::packet::endpoint::PATHS;
 use tickwire::packet::grammar::print_arguments;
 use tickwire::packet::msgpack::Rule;
@@ -26,19 +27,57 @@ fn dissector() -> String {
 }
 
 #[test]
-fn the_dissector_is_built_from_its_parts_and_the_tables() {
-    let script = folder().join("build.sh");
-    let done = Command::new("sh").arg(script).arg("--check").output().expect("a shell is there");
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+fn the_committed_dissector_is_what_the_program_prints_for_the_built_in_tables() {
+    let is_same = print(&Codes::builtin(), Format::Wireshark) == dissector();
+    assert!(is_same, "tickwire.lua is stale; refresh it with: scripts/wireshark/build.sh");
 }
 
 #[test]
-fn a_stale_dissector_is_noticed() {
-    let script = folder().join("build.sh");
-    let stale = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("stale.lua");
-    fs::write(&stale, dissector().replace("\tmove\t", "\twalk\t")).expect("a file can be written");
-    let done = Command::new("sh").arg(script).arg("--check").arg("--output").arg(&stale).output();
-    assert_eq!(done.expect("a shell is there").status.code(), Some(1));
+fn every_part_is_in_the_dissector_in_the_order_of_the_names() {
+    let parts = fs::read_dir(folder().join("parts")).expect("the parts are there");
+    let mut paths: Vec<PathBuf> = parts.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    let (text, mut from) = (dissector(), 0);
+    for path in paths {
+        let part = fs::read_to_string(&path).expect("a part");
+        let at = text[from..].find(&part);
+        from += at.unwrap_or_else(|| panic!("{} is not in its place", path.display())) + part.len();
+    }
+}
+
+#[test]
+fn other_tables_are_in_the_dissector_that_is_printed_for_them_and_nothing_else_changes() {
+    let texts =
+        BUILTIN.map(|(file, text)| (file, text.replace("\tsay\treliable\t30\t", "\tsay\treliable\t90\t")));
+    let codes = Codes::from_texts(&texts).expect("good tables");
+    let printed = print(&codes, Format::Wireshark);
+    let differing: Vec<(&str, String)> = printed
+        .lines()
+        .zip(dissector().lines().map(str::to_owned))
+        .filter(|(one, other)| one != other)
+        .collect();
+    assert_eq!(
+        differing,
+        [("to_client\tsay\t90\ttext:str<=60", "to_client\tsay\t30\ttext:str<=60".to_owned())]
+    );
+    assert_eq!(printed.lines().count(), dissector().lines().count());
+}
+
+#[test]
+fn the_script_prints_the_dissector_of_a_directory_and_notices_a_stale_one() {
+    let tables = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("packet_codes");
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("from-a-directory.lua");
+    let script = |more: &[&str]| {
+        let mut command = Command::new("sh");
+        command.env("TICKWIRE_BIN", env!("CARGO_BIN_EXE_tickwire")).arg(folder().join("build.sh"));
+        command.arg("--codes").arg(&tables).arg("--output").arg(&file).args(more);
+        command.output().expect("a shell is there").status.code()
+    };
+    assert_eq!(script(&[]), Some(0));
+    assert_eq!(fs::read_to_string(&file).expect("it was written"), dissector());
+    assert_eq!(script(&["--check"]), Some(0));
+    fs::write(&file, dissector().replace("\tmove\t", "\twalk\t")).expect("a file can be written");
+    assert_eq!(script(&["--check"]), Some(1));
 }
 
 /// A row as the dissector has it: direction, name, a code for each dialect, arguments.

@@ -6,6 +6,7 @@ use tickwire::capture::{self, Capture, End, Record};
 use tickwire::limits;
 use tickwire::net::recorder::scribe::Scribe;
 use tickwire::net::tap::{Listener, Lost, Tap};
+use tickwire::packet::Codes;
 use tickwire::peer::receiver::Piece;
 use tickwire::world::{Identity, TickHz, World};
 
@@ -25,14 +26,15 @@ impl Stage {
         let world = World::new(Identity { seed: 1, map_size_px: 14_400, tick_hz: TickHz::Hz30 });
         let tap = Tap::default();
         (1..=clients).for_each(|client| open(&tap, client));
-        let (listener, scribe) = (tap.listen_with_world(None, bound_bytes), Scribe::new(Duration::ZERO));
+        let listener = tap.listen_with_world(None, bound_bytes);
+        let scribe = Scribe::new(Duration::ZERO, Codes::builtin());
         let mut stage = Stage { tap, world, listener, scribe };
         stage.begin_file();
         stage
     }
 
     fn begin_file(&mut self) {
-        self.scribe.begin_file();
+        self.scribe.begin_file(who(0).at);
         let snapshot = Some(self.world.snapshot().into());
         self.tap.ticked((&"".into(), who(0).at, 0), 0, (*b"frame").into(), snapshot);
         assert_eq!(self.write(), Lost::default());
@@ -140,7 +142,7 @@ fn clients_that_join_or_leave_during_a_loss_are_recorded_once_and_completely() {
 
 #[test]
 fn a_file_that_ends_before_a_tick_is_an_empty_capture() {
-    let (tap, mut scribe) = (Tap::default(), Scribe::new(Duration::ZERO));
+    let (tap, mut scribe) = (Tap::default(), Scribe::new(Duration::ZERO, Codes::builtin()));
     let listener = tap.listen_with_world(None, 4_000);
     open(&tap, 1);
     listener.close();

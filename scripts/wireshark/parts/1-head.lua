@@ -4,8 +4,8 @@
 -- in the Info column, and an expert note for each broken rule, of the frames and of the packets. It hides nothing that Wireshark shows of a frame. The
 -- tables of packets and of rules below are the server's.
 --
--- Made by scripts/wireshark/build.sh from its parts, packet_codes/ and the rules of src/. Change those. For Lua 5.1 and 5.2, as Wireshark
--- 3.4 to 4.2 have it, and 5.4, as 4.4 has it.
+-- Printed by `tickwire codes --format wireshark` from scripts/wireshark/parts/, the packet tables and the rules of src/. Change those. For Lua
+-- 5.1 and 5.2, as Wireshark 3.4 to 4.2 have it, and 5.4, as 4.4 has it.
 
 -- Once is enough: the file may be installed and be named with `-X lua_script:` as well.
 if pcall(Dissector.get, "tickwire") and Dissector.get("tickwire") then return end

@@ -28,13 +28,19 @@ local W = {
     lost = ProtoField.uint32("tickwire.world.lost_messages", "Messages lost"),
     lost_bytes = ProtoField.uint64("tickwire.world.lost_bytes", "Bytes lost"),
     port = ProtoField.uint16("tickwire.world.port", "Client's port"),
+    table_number = ProtoField.uint16("tickwire.world.table", "Packet table"),
+    tables = ProtoField.uint16("tickwire.world.tables", "Packet tables"),
+    file = ProtoField.string("tickwire.world.file", "File of the table"),
+    text = ProtoField.string("tickwire.world.text", "Text of the table"),
 }
 local world_fields = {}
 for _, field in pairs(W) do world_fields[#world_fields + 1] = field end
 world.fields = world_fields
 local broken_record = ProtoExpert.new("tickwire.world.expert.malformed", "Not a record of this version",
     expert.group.MALFORMED, expert.severity.ERROR)
-world.experts = { broken_record }
+local other_tables = ProtoExpert.new("tickwire.world.expert.tables", "Other packet tables than those of this dissector",
+    expert.group.UNDECODED, expert.severity.WARN)
+world.experts = { broken_record, other_tables }
 
 -- A reader from the front of a record. Each call adds what it reads; beyond the end it says so and stops. Where nobody looks at
 -- the tree there is none to add to: items are nil, and only the numbers and names that the line needs are read.
@@ -128,6 +134,38 @@ local function world_command(view, tree, read)
     return known[1]
 end
 
+-- What tickwire.lua has of a table: a line with its dialects, and one for each packet, without its lane and its meaning.
+local function rows_of(text)
+    local rows = {}
+    for line in string.gmatch(text, "[^\r\n]+") do
+        local cells = {}
+        for cell in string.gmatch(line .. "\t", "([^\t]*)\t") do cells[#cells + 1] = cell end
+        local shown = #rows == 0 and {} or { cells[1], cells[2] }
+        for place = 4, #cells - (#rows == 0 and 2 or 1) do shown[#shown + 1] = cells[place] end
+        rows[#rows + 1] = concat(shown, "\t")
+    end
+    return concat(rows, "\n") .. "\n"
+end
+
+-- The text of a table that comes in several records, and whether this dissector has it. What is there of a table is kept by its
+-- frames: a frame is looked at again and again.
+local parts_of_tables = {}
+function world.init() parts_of_tables = {} end
+
+local function is_ours(number, part, parts, bytes)
+    local known = parts_of_tables[number] or {}
+    parts_of_tables[number], known[part] = known, bytes
+    for place = 0, parts - 1 do
+        if not known[place] then return true end
+    end
+    if part ~= parts - 1 then return true end
+    local rows = rows_of(concat(known, "", 0, parts - 1))
+    for _, text in ipairs(TABLES) do
+        if text == rows then return true end
+    end
+    return false
+end
+
 -- Each kind of record: its name, and what reads its own fields, which begin at `at`, and gives its line.
 local RECORDS = {
     { "world", function(view, tree, read, at)
@@ -176,6 +214,22 @@ local RECORDS = {
         read.add(tree, W.port, 2)
         return format("client at %s is player %d", read.add_text(tree, W.address), view(at + 8, 2):le_uint())
     end },
+    { "table", function(view, tree, read, at)
+        read.add(tree, W.table_number, 2)
+        read.add(tree, W.tables, 2)
+        read.add(tree, W.part, 2)
+        read.add(tree, W.parts, 2)
+        local file = read.add_text(tree, W.file)
+        local from = read.pass(read.rest())
+        local bytes = view:raw(from)
+        if tree then tree:add(W.text, view(from), bytes) end
+        local number, tables = view(at, 2):le_uint(), view(at + 2, 2):le_uint()
+        local part, parts = view(at + 4, 2):le_uint(), view(at + 6, 2):le_uint()
+        local line = format("%s, table %d of %d, part %d of %d", file, number + 1, tables, part + 1, parts)
+        if is_ours(number, part, parts, bytes) then return line end
+        return line .. " [other tables than those of this dissector: build theirs with `tickwire codes --codes FILE " ..
+            "--format wireshark`, FILE being this capture]", other_tables
+    end },
 }
 
 local world_handle -- Of this dissector, which exists once this file has been read.
@@ -192,7 +246,9 @@ function world.dissector(view, pinfo, tree)
         name = record[1]
         if root then root:add(W.kind, view(1, 1), name) end
         local room = read.add_text(root, W.room)
-        line = record[2](view, root, read, read.at())
+        local note
+        line, note = record[2](view, root, read, read.at())
+        if note and root then root:add_proto_expert_info(note, line) end
         if room ~= "" then line = "room=" .. room .. " " .. line end
     end)
     if not ok then

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 
 use super::super::output::{Failure, print};
-use crate::capture::{self, Capture, packet};
+use crate::capture::{Capture, packet};
 use crate::explain::captured::{self, Found, Tally, What};
 use crate::explain::paint::Paint;
 use crate::explain::piecemeal::Form;
@@ -35,26 +35,25 @@ const SECOND: f64 = 1e9;
 
 /// Explains a capture in the given dialect, or in the dialects that its requests name.
 pub fn run(
-    contents: &[u8],
+    capture: &Capture<'_>,
     codes: &Codes,
     dialects: (Option<&Dialect>, &Dialect),
     wanted: &Wanted<'_>,
 ) -> Result<(), Failure> {
-    let capture = capture::read(contents).map_err(|error| error.to_string())?;
-    let unread = captured::unread(&capture);
+    let unread = captured::unread(capture);
     if let Some(words) = &unread
         && capture.packets.iter().all(|packet| !packet::is_read(packet.link))
     {
         return Err(words.clone());
     }
     let begin_ns = capture.packets.first().map_or(0, |packet| packet.at_ns);
-    let names = names(&capture);
+    let names = names(capture);
     let is_plain = wanted.form != Form::Json && wanted.packet.is_none();
     if is_plain {
-        print(&heading(&capture, unread.as_deref()));
+        print(&heading(capture, unread.as_deref()));
     }
     let mut is_silent = true;
-    let tallies = captured::walk(&capture, codes, dialects, wanted.client, |found| {
+    let tallies = captured::walk(capture, codes, dialects, wanted.client, |found| {
         let text = shown(&found, &names, begin_ns, wanted);
         is_silent &= text.is_empty();
         print(&text);
@@ -67,7 +66,7 @@ pub fn run(
     }
     let missed = wanted.packet.filter(|_| is_silent);
     let missed = missed.map(|name| format!("there is no packet or frame {name:?} in this capture"));
-    let wrong: Vec<Failure> = missed.into_iter().chain(captured::cut(&capture)).collect();
+    let wrong: Vec<Failure> = missed.into_iter().chain(captured::cut(capture)).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
 

@@ -5,6 +5,7 @@
 //!   opened ─► TCP handshake, request, response   session ─► record 3
 //!   bytes  ─► segments                           world   ─► record 1, then the clients' handshakes
 //!   ended  ─► TCP close                          tick    ─► record 2
+//!                                                begin   ─► record 6: the packet tables
 //! ```
 //!
 //! The input is [`Seen`] values in order, and what was [`Lost`]; the output is blocks. `record 1`
@@ -21,6 +22,7 @@ use crate::capture::record::{self, Record};
 use crate::capture::writer::{Flow, Writer};
 use crate::limits;
 use crate::net::tap::{Lost, Missed, Seen, Side, What};
+use crate::packet::Codes;
 use crate::peer::receiver;
 use crate::session::Session;
 use crate::world::command::decode_frame;
@@ -49,11 +51,14 @@ pub struct Scribe {
     /// Names of players by room and number, and the addresses that have been given one.
     names: HashMap<(Arc<str>, u16), String>,
     named: BTreeSet<IpAddr>,
+    /// The packet tables in force, which each file carries.
+    codes: Arc<Codes>,
 }
 
 impl Scribe {
-    /// A scribe that has seen no traffic yet. The server's clock began at this time since 1970.
-    pub fn new(epoch: Duration) -> Scribe {
+    /// A scribe that has seen no traffic yet, of a server with these packet tables, whose clock began
+    /// at this time since 1970.
+    pub fn new(epoch: Duration, codes: Arc<Codes>) -> Scribe {
         Scribe {
             writer: Writer::new(epoch),
             lost: 0,
@@ -61,15 +66,17 @@ impl Scribe {
             talkers: BTreeMap::new(),
             names: HashMap::new(),
             named: BTreeSet::new(),
+            codes,
         }
     }
 
-    /// Begins a file, before the first of the worlds that it has.
-    pub fn begin_file(&mut self) {
+    /// Begins a file with the packet tables, before the first of the worlds that it has.
+    pub fn begin_file(&mut self, at: Duration) {
         self.has_begun = true;
         self.named.clear();
         self.talkers.values_mut().for_each(|talker| talker.flow = None);
         self.writer.begin(true);
+        self.writer.tables(at, &self.codes.texts());
     }
 
     /// Writes one event.
@@ -102,7 +109,8 @@ impl Scribe {
     /// Ends the file: without a tick it has no traffic, but is still a valid capture.
     pub fn finish(&mut self) {
         if !self.has_begun {
-            self.begin_file();
+            self.has_begun = true;
+            self.writer.begin(true);
         }
     }
 
