@@ -208,7 +208,7 @@ lesson() {
     node --test --test-reporter=tap "$copy/tests/browser/unit/"
 }
 
-browser() { timeout --kill-after=10 900 node tests/browser/run.mjs; }
+browser() { timeout --kill-after=10 900 node tests/browser/run.mjs && timeout --kill-after=10 300 node tests/browser/tables.mjs; }
 
 inspector() { timeout --kill-after=10 600 node tests/browser/wire.mjs; }
 
@@ -234,7 +234,7 @@ count() {
     case $1 in
         cargo) awk '/^test result:/ { passed += $4; failed += $6 } END { print passed + 0, failed + 0 }' "$2" ;;
         node) awk '/^# pass / { passed = $3 } /^# fail / { failed = $3 } END { print passed + 0, failed + 0 }' "$2" ;;
-        line) awk '/^[0-9]+ passed, [0-9]+ failed$/ { passed = $1; failed = $3 } END { print passed + 0, failed + 0 }' "$2" ;;
+        line) awk '/^[0-9]+ passed, [0-9]+ failed$/ { passed += $1; failed += $3 } END { print passed + 0, failed + 0 }' "$2" ;;
         checks) awk '/ checks, [0-9]+ failed$/ { failed = $(NF - 1); passed = $(NF - 3) - failed }
                      END { print passed + 0, failed + 0 }' "$2" ;;
         marks) awk '/^ *ok  / { passed++ } /^ *FAILED  / { failed++ } END { print passed + 0, failed + 0 }' "$2" ;;

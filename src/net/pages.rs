@@ -13,7 +13,7 @@ use super::host::Host;
 use super::metrics::Metrics;
 use super::tab_edition;
 use super::wire;
-use crate::packet::endpoint;
+use crate::packet::{endpoint, listing};
 use crate::ws::http::{self, RequestHead};
 
 macro_rules! files {
@@ -25,7 +25,7 @@ macro_rules! files {
 /// Everything in `src/web/` that a browser asks for: name and bytes.
 const FILES: tab_edition::Files = files! {
     "admin.css" "admin.html" "admin.js" "animals.js" "beside.css" "built.js" "camera.js" "clans.js"
-    "commands.js" "connection.js" "draw-animals.js" "draw-arms.js" "draw-effects.js" "draw-icons.js"
+    "codes.json" "commands.js" "connection.js" "draw-animals.js" "draw-arms.js" "draw-effects.js" "draw-icons.js"
     "draw-items.js" "draw-labels.js" "draw-players.js" "draw-scenery.js" "draw-shapes.js" "draw-shots.js"
     "draw-structures.js" "draw-terrain.js" "draw-text.js" "draw-tools.js" "draw-weather.js" "edition-tab.js"
     "edition.js" "effects.js" "favicon.svg" "happenings.js" "hints.js" "history.js" "hud-clan.js"
@@ -47,6 +47,7 @@ fn kind(name: &str) -> &'static str {
     match name.rsplit('.').next() {
         Some("css") => "text/css; charset=utf-8",
         Some("html") => "text/html; charset=utf-8",
+        Some("json") => "application/json",
         Some("js") => "text/javascript; charset=utf-8",
         Some("svg") => "image/svg+xml",
         _ => "application/wasm",
@@ -88,6 +89,9 @@ pub fn respond(host: &Host, head: &RequestHead, address: SocketAddr) -> Response
 }
 
 const TEXT: &str = "text/plain; charset=utf-8";
+/// The packet tables in force. The file of this name has the built-in ones, which are those of the
+/// server in the tab edition.
+const CODES: &str = "codes.json";
 const METRICS_PATH: &str = "/metrics";
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const FRESH: [(&str, &str); 1] = [("Cache-Control", "no-cache")];
@@ -128,6 +132,9 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
     // A client that may not watch gets the page all the same, which asks for the token; the status
     // says that it is needed.
     let status = if head.path() == wire::PATH { access::status(host, head, address) } else { 200 };
+    if name == CODES {
+        return found(status, name, Some(listing::lines(&host.config.codes).into_bytes().into()));
+    }
     found(status, name, file(name))
 }
 

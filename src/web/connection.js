@@ -6,7 +6,7 @@
  */
 
 import { History } from './history.js';
-import { MODE, SUBPROTOCOL, VERSION, decode, encode } from './protocol.js';
+import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadCodes } from './protocol.js';
 import { openSocket } from './socket.js';
 
 /** Waits before the tries of one outage; the last one repeats. A restarted server is back within the first three. */
@@ -91,9 +91,20 @@ export class Connection {
     this.pings.clear();
     this.history.begin();
     this.timer = setTimeout(() => this.broken(socket, 'no answer'), TRY_MS);
-    socket.onopen = () => this.hello();
+    socket.onopen = () => this.begin(socket);
     socket.onmessage = (event) => { if (socket === this.socket) this.receive(event.data); };
     socket.onclose = (event) => this.broken(socket, event.reason || (event.code === 1001 ? 'server is stopping' : ''));
+  }
+
+  /** The server that answers may be another one than before, with other packet tables. @param {import('./socket.js').Socket} socket */
+  async begin(socket) {
+    try {
+      await loadCodes();
+    } catch (error) {
+      console.warn('the packet tables cannot be loaded:', error);
+      this.broken(socket, 'no packet tables');
+    }
+    if (socket === this.socket) this.hello();
   }
 
   /** Says who we are: the first packet of each connection, and the way back into play after an outage. */
@@ -110,12 +121,14 @@ export class Connection {
   }
 
   /**
-   * Sends a packet; without an open line it is dropped, since what was meant then means nothing later.
+   * Sends a packet; without an open line it is dropped, since what was meant then means nothing later. So is one that the server's packet tables do not
+   * have.
    * @param {Parameters<typeof encode>[0]} name @param {Record<string, unknown>} values
    */
   send(name, values) {
     if (this.socket?.readyState !== WebSocket.OPEN) return false;
     const bytes = encode(name, values);
+    if (!bytes) return false;
     this.socket.send(bytes);
     this.stats.bytesOut += bytes.length;
     this.stats.messagesOut += 1;

@@ -1,6 +1,6 @@
 /**
- * The native dialect: names, codes, arguments. A message is `[code, [args...]]` in one binary frame. The rows repeat
- * `packet_codes/`, and a test compares them, so that nothing else in the page holds a code or a position in a list.
+ * The native dialect: names, codes, arguments. A message is `[code, [args...]]` in one binary frame. Codes and the order of arguments are those of the
+ * tables in force, which the server serves as `codes.json`: nothing in the page holds a code or a position in a list of arguments.
  *
  * @module protocol
  */
@@ -21,90 +21,50 @@ export const CHAT_CHARS = 30;
 /** Characters of a clan's name. */
 export const CLAN_CHARS = 7;
 
-/** Packets that the page sends: code and arguments in order. */
-export const TO_SERVER = Object.freeze({
-  hello: { code: 1, args: ['version', 'mode', 'name', 'skin'] },
-  enter: { code: 2, args: ['name', 'skin'] },
-  move: { code: 3, args: ['sequence', 'tick', 'direction'] },
-  aim: { code: 4, args: ['sequence', 'tick', 'heading'] },
-  chat: { code: 5, args: ['sequence', 'tick', 'text'] },
-  ping: { code: 6, args: ['nonce'] },
-  follow: { code: 7, args: ['player'] },
-  attack: { code: 8, args: ['sequence', 'tick', 'state'] },
-  select: { code: 9, args: ['sequence', 'tick', 'id', 'is_weapon'] },
-  upgrade: { code: 10, args: ['sequence', 'tick', 'choice'] },
-  clan_create: { code: 11, args: ['sequence', 'tick', 'name'] },
-  clan_leave: { code: 12, args: ['sequence', 'tick'] },
-  clan_request: { code: 13, args: ['sequence', 'tick', 'name'] },
-  clan_answer: { code: 14, args: ['sequence', 'tick', 'player', 'accept'] },
-  clan_kick: { code: 15, args: ['sequence', 'tick', 'player'] },
-  map_ping: { code: 16, args: ['sequence', 'tick'] },
-});
+/**
+ * A packet of the tables, as `codes.json` and `tickwire codes --format json` have it.
+ * @typedef {{ name: string, type: string, members?: Argument[] }} Argument
+ * @typedef {{ direction: string, name: string, codes: Record<string, number | string>, arguments: Argument[] }} Row
+ * @typedef {{ tables: { rows: Row[] }[] }} Codes
+ */
 
-/** Packets that the server sends. A missing trailing argument is nil. */
-export const TO_CLIENT = Object.freeze({
-  welcome: {
-    code: 1,
-    args: ['version', 'code_hash', 'seed', 'map_size_px', 'tick_hz', 'update_hz', 'epoch', 'tick'],
-  },
-  update: { code: 2, args: ['tick', 'own', 'leaves', 'enters', 'full', 'moved', 'turned'] },
-  spawned: { code: 3, args: ['player'] },
-  objects: { code: 4, args: ['objects'] },
-  leaderboard: { code: 5, args: ['rows', 'place', 'players'] },
-  chat: { code: 6, args: ['player', 'text'] },
-  pong: { code: 7, args: ['nonce', 'tick'] },
-  error: { code: 8, args: ['rule', 'detail'] },
-  watching: { code: 9, args: ['player'] },
-  swings: { code: 10, args: ['swings'] },
-  shakes: { code: 11, args: ['shakes'] },
-  health: { code: 12, args: ['health'] },
-  stats: { code: 13, args: ['wood', 'food', 'stone', 'gold', 'kills', 'xp', 'xp_next', 'age', 'score'] },
-  died: { code: 14, args: ['by', 'name'] },
-  kill: { code: 15, args: ['killer', 'killer_name', 'victim', 'victim_name'] },
-  structures: { code: 16, args: ['structures'] },
-  gone: { code: 17, args: ['objects'] },
-  kit: { code: 18, args: ['weapons', 'items', 'counts'] },
-  offers: { code: 19, args: ['points', 'age', 'choices'] },
-  hands: { code: 20, args: ['hands'] },
-  shots: { code: 21, args: ['shots'] },
-  shot_ends: { code: 22, args: ['ends'] },
-  animals: { code: 23, args: ['animals'] },
-  animals_gone: { code: 24, args: ['animals'] },
-  strikes: { code: 25, args: ['animals'] },
-  clans: { code: 26, args: ['clans'] },
-  clan_changes: { code: 32, args: ['ended', 'founded'] },
-  clan: { code: 27, args: ['clan', 'owner', 'members', 'asks'] },
-  mates: { code: 28, args: ['mates'] },
-  map_ping: { code: 29, args: ['player', 'x', 'y'] },
-  say: { code: 30, args: ['text'] },
-  tags: { code: 31, args: ['tags'] },
-});
+/** The page's dialect. */
+const DIALECT = 'native';
+/** The tables in force, beside this file. */
+const CODES = 'codes.json';
 
-/** Fields of one group in a flat list, by the list's name. */
-export const GROUPS = Object.freeze({
-  own: ['sequence', 'margin', 'x', 'y', 'vx', 'vy', 'heading', 'direction'],
-  enters: ['player', 'name', 'skin', 'x', 'y', 'heading'],
-  full: ['player', 'x', 'y', 'heading'],
-  moved: ['player', 'dx', 'dy'],
-  turned: ['player', 'heading'],
-  objects: ['id', 'kind', 'x', 'y', 'scale'],
-  rows: ['player', 'name', 'score'],
-  swings: ['player', 'weapon', 'hit'],
-  shakes: ['object', 'direction'],
-  health: ['player', 'health'],
-  structures: ['id', 'item', 'owner', 'x', 'y', 'heading'],
-  counts: ['group', 'count'],
-  hands: ['player', 'weapon', 'item'],
-  shots: ['id', 'kind', 'by', 'x', 'y', 'heading', 'range'],
-  ends: ['id', 'x', 'y'],
-  animals: ['id', 'kind', 'x', 'y', 'heading', 'health'],
-  clans: ['clan', 'name', 'owner'],
-  founded: ['clan', 'name', 'owner'],
-  members: ['player', 'name'],
-  asks: ['player', 'name'],
-  mates: ['player', 'x', 'y'],
-  tags: ['player', 'clan'],
-});
+/** Packets that the page can send, by name: code and arguments in order. @type {Map<string, { code: number | string, args: string[] }>} */
+const toServer = new Map();
+/** Packets that the server sends, by code. A missing trailing argument is nil. @type {Map<number | string, { name: string, args: string[] }>} */
+const toClient = new Map();
+/** Numbers of a group in a flat list, by the list's name. @type {Map<string, number>} */
+const strides = new Map();
+
+/** Takes the packet tables in force. @param {Codes} codes */
+export function useCodes(codes) {
+  for (const known of [toServer, toClient, strides]) known.clear();
+  for (const row of codes.tables.flatMap((table) => table.rows)) {
+    const code = row.codes[DIALECT];
+    if (code === undefined) continue;
+    const args = row.arguments.map(({ name }) => name);
+    if (row.direction === 'to_server') {
+      toServer.set(row.name, { code, args });
+      continue;
+    }
+    toClient.set(code, { name: row.name, args });
+    for (const { name, members } of row.arguments) if (members) strides.set(name, members.length);
+  }
+}
+
+/**
+ * Fetches the packet tables in force, and takes them.
+ * @throws {Error} in words for the reader, if the server does not answer
+ */
+export async function loadCodes() {
+  const answer = await fetch(new URL(CODES, import.meta.url), { cache: 'no-cache' });
+  if (!answer.ok) throw new Error(`no packet tables: status ${answer.status}`);
+  useCodes(await answer.json());
+}
 
 /** Units of the wire. */
 export const UNIT = Object.freeze({
@@ -117,31 +77,29 @@ export const UNIT = Object.freeze({
   angle8: (2 * Math.PI) / 256,
 });
 
-const byCode = new Map(Object.entries(TO_CLIENT).map(([name, row]) => [row.code, { name, args: row.args }]));
-
 /**
  * Encodes a packet for the server.
  *
- * @param {keyof typeof TO_SERVER} name
+ * @param {string} name
  * @param {Record<string, unknown>} values by argument name; one that is missing is nil
+ * @returns {Uint8Array<ArrayBuffer> | null} null for a packet that the tables in force do not have
  */
 export function encode(name, values) {
-  const row = TO_SERVER[name];
-  const args = row.args.map((arg) => values[arg] ?? null);
-  return toMsgpack([row.code, args]);
+  const row = toServer.get(name);
+  return row ? toMsgpack([row.code, row.args.map((arg) => values[arg] ?? null)]) : null;
 }
 
 /**
  * Decodes a packet of the server.
  *
  * @param {Uint8Array} bytes
- * @returns {{ name: string, values: Record<string, any> } | null} null for a code that this page does not know
+ * @returns {{ name: string, values: Record<string, any> } | null} null for a code that the tables in force do not have
  * @throws {RangeError} when the bytes are no packet
  */
 export function decode(bytes) {
   const message = fromMsgpack(bytes);
   if (!Array.isArray(message) || !Array.isArray(message[1])) throw new RangeError('not [code, [args...]]');
-  const row = byCode.get(message[0]);
+  const row = toClient.get(message[0]);
   if (!row) return null;
   /** @type {Record<string, any>} */
   const values = {};
@@ -152,13 +110,13 @@ export function decode(bytes) {
 /**
  * Walks a flat list group by group. An incomplete last group is left out.
  *
- * @param {keyof typeof GROUPS} list the list's name
+ * @param {string} list the list's name
  * @param {any[] | null} flat
- * @param {(...fields: any[]) => void} each called with the fields in the order of `GROUPS`
+ * @param {(...fields: any[]) => void} each called with the fields in the order of the tables
  */
 export function eachGroup(list, flat, each) {
-  if (!flat) return;
-  const stride = GROUPS[list].length;
+  const stride = strides.get(list);
+  if (!flat || !stride) return;
   for (let i = 0; i + stride <= flat.length; i += stride) each(...flat.slice(i, i + stride));
 }
 

@@ -1,6 +1,7 @@
 //! Compares PROTOCOL.md with the code: its tables are the output of `tickwire codes --format
 //! markdown`, its rules and limits are those of the code. `TICKWIRE_BLESS=1 cargo test --test
-//! packets codes_protocol` regenerates the tables.
+//! packets codes_protocol` regenerates the tables,
+//! and those of the page of the tab edition.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,6 +38,21 @@ fn the_tables_of_the_document_are_the_tables_of_the_code() {
         return;
     }
     panic!("the tables of PROTOCOL.md are stale; refresh them with: {REFRESH}");
+}
+
+/// The page of a server gets the tables in force; that of the tab edition this file.
+#[test]
+fn the_tables_of_the_tab_edition_are_the_tables_of_the_code() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/web/codes.json");
+    let listed = tickwire::packet::listing::lines(&Codes::builtin());
+    if fs::read_to_string(&path).is_ok_and(|text| text == listed) {
+        return;
+    }
+    if std::env::var_os("TICKWIRE_BLESS").is_some() {
+        fs::write(path, listed).expect("codes.json can be written");
+        return;
+    }
+    panic!("src/web/codes.json is stale; refresh it with: {REFRESH}");
 }
 
 #[test]

@@ -35,6 +35,9 @@ mod rows_wire;
 mod scribe;
 #[path = "../support/mod.rs"]
 mod support;
+mod tables;
+#[path = "../support/tables.rs"]
+mod tables_of;
 mod talk;
 mod tap;
 mod wire;

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FADE_MS, FIRST_ANIMAL } from '../../../src/web/animals.js';
 import { encode as toMsgpack } from '../../../src/web/msgpack.js';
-import { TO_CLIENT, decode } from '../../../src/web/protocol.js';
+import { decode } from '../../../src/web/protocol.js';
+import { TO_CLIENT } from '../lib/tables.mjs';
 import { World } from '../../../src/web/world.js';
 
 const WOLF = 4;

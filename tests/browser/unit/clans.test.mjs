@@ -5,7 +5,8 @@ import { PING_MS } from '../../../src/web/clans.js';
 import { Commands } from '../../../src/web/commands.js';
 import { clanPanel } from '../../../src/web/hud-clan.js';
 import { encode as toMsgpack } from '../../../src/web/msgpack.js';
-import { CLAN_CHARS, TO_CLIENT, decode, encode } from '../../../src/web/protocol.js';
+import { CLAN_CHARS, decode, encode } from '../../../src/web/protocol.js';
+import { TO_CLIENT } from '../lib/tables.mjs';
 import { World } from '../../../src/web/world.js';
 
 const ME = 9;

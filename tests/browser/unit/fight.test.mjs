@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { Commands } from '../../../src/web/commands.js';
 import { Effects } from '../../../src/web/effects.js';
 import { encode as toMsgpack } from '../../../src/web/msgpack.js';
-import { TO_CLIENT, decode } from '../../../src/web/protocol.js';
+import { decode } from '../../../src/web/protocol.js';
+import { TO_CLIENT } from '../lib/tables.mjs';
 import { Stage } from '../../../src/web/stage.js';
 import { MAX_HEALTH, World } from '../../../src/web/world.js';
 

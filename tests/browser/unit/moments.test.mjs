@@ -4,7 +4,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { Effects } from '../../../src/web/effects.js';
 import { encode as toMsgpack } from '../../../src/web/msgpack.js';
-import { TO_CLIENT, decode } from '../../../src/web/protocol.js';
+import { decode } from '../../../src/web/protocol.js';
+import { TO_CLIENT } from '../lib/tables.mjs';
 import { World } from '../../../src/web/world.js';
 
 /** Takes all that is drawn, and refuses what a browser refuses or leaves out: radii below 0, opacities that are none. */

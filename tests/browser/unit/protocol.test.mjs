@@ -1,43 +1,64 @@
-// The page's table against packet_codes/native.tsv: the same packets, codes, arguments, groups and units.
+// The page's packets: codes and arguments of the tables in force, and the units of packet_codes/native.tsv.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import { encode as toMsgpack } from '../../../src/web/msgpack.js';
 import {
-  CHAT_CHARS, GROUPS, NAME_CHARS, TO_CLIENT, TO_SERVER, UNIT, cut, decode, eachGroup, encode, toAngle16,
+  CHAT_CHARS, CLAN_CHARS, NAME_CHARS, UNIT, cut, decode, eachGroup, encode, loadCodes, toAngle16, useCodes,
 } from '../../../src/web/protocol.js';
+import { parse, rows } from '../lib/tables.mjs';
 
-const [heading, ...lines] = readFileSync(new URL('../../../packet_codes/native.tsv', import.meta.url), 'utf8').trim().split('\n');
-const columns = heading.split('\t');
-const rows = lines.map((line) => Object.fromEntries(line.split('\t').map((cell, i) => [columns[i], cell])));
-const splitArgs = (text) => (text === '-' ? [] : text.split(' ').map((arg) => {
-  const colon = arg.indexOf(':');
-  return { name: arg.slice(0, colon), type: arg.slice(colon + 1) };
-}));
+const HEADING = 'direction\tname\tlane\tnative:int\targuments\tmeaning';
+afterEach(() => useCodes({ tables: [{ rows }] }));
 
-for (const [direction, table] of [['to_server', TO_SERVER], ['to_client', TO_CLIENT]]) {
-  test(`${direction}: names, codes and arguments are those of the code table`, () => {
-    const expected = Object.fromEntries(rows.filter((row) => row.direction === direction)
-      .map((row) => [row.name, { code: Number(row['native:int']), args: splitArgs(row.arguments).map((arg) => arg.name) }]));
-    assert.ok(Object.keys(expected).length > 0);
-    assert.deepEqual(structuredClone(table), expected);
-  });
-}
+/** Makes a table of these lines the one in force. @param {string[]} lines */
+const use = (...lines) => useCodes({ tables: [{ rows: parse([HEADING, ...lines].join('\n')) }] });
 
-/** Flat lists of the code table: name, fields, units. */
-const groups = rows.filter((row) => row.direction === 'to_client').flatMap((row) => splitArgs(row.arguments))
-  .filter((arg) => arg.type.startsWith('['))
-  .map(({ name, type }) => ({ name, fields: type.slice(1, type.indexOf(']')).split(',') }))
-  .filter(({ fields }) => fields[0].includes(':'));
+test('codes, the order of arguments and the stride of lists are those of the tables in force', () => {
+  use(
+    'to_server\tmove\treliable\t77\tdirection:u16.turn16|nil tick:u32.tick|nil sequence:u32\t',
+    'to_client\tmoved\tlatest\t9\ttick:u32 list:[player:u16,dx:i32,dy:i32,dz:i32]|nil\t',
+  );
+  const move = encode('move', { sequence: 7, direction: 16384 });
+  assert.equal(Buffer.from(move).toString('hex'), '924d93' + 'cd4000' + 'c0' + '07');
+  assert.deepEqual(decode(toMsgpack([9, [90, [1, 2, 3, 4]]])), { name: 'moved', values: { tick: 90, list: [1, 2, 3, 4] } });
+  const seen = [];
+  eachGroup('list', [1, 2, 3, 4, 5], (...fields) => seen.push(fields));
+  assert.deepEqual(seen, [[1, 2, 3, 4]]);
+});
 
-test('flat lists have the groups of the code table', () => {
-  const expected = Object.fromEntries(groups.map(({ name, fields }) => [name, fields.map((field) => field.split(':')[0])]));
-  assert.deepEqual(structuredClone(GROUPS), expected);
+test('a packet that the tables in force do not have is not sent, and its code is nothing', () => {
+  use('to_client\tsay\treliable\t30\ttext:str\t');
+  assert.equal(encode('map_ping', { sequence: 1 }), null);
+  assert.equal(decode(toMsgpack([29, [1, 2, 3]])), null);
+  assert.equal(decode(toMsgpack([30, ['hello']])).name, 'say');
+});
+
+test('a dialect with text for its codes is read as well', () => {
+  const text = HEADING.replace(':int', ':str');
+  useCodes({ tables: [{ rows: parse(`${text}\nto_server\tping\treliable\tpp\tnonce:u32\t\nto_client\tpong\treliable\tpp\tnonce:u32\t`) }] });
+  assert.deepEqual(decode(encode('ping', { nonce: 5 })), { name: 'pong', values: { nonce: 5 } });
+});
+
+test('the tables come from the server, and a refusal is an error', async () => {
+  const own = globalThis.fetch;
+  let answer = new Response(JSON.stringify({ tables: [{ rows: parse(`${HEADING}\nto_server\tping\treliable\t99\tnonce:u32\t`) }] }));
+  globalThis.fetch = async (url) => {
+    assert.match(String(url), /\/src\/web\/codes\.json$/);
+    return answer;
+  };
+  try {
+    await loadCodes();
+    assert.equal(Buffer.from(encode('ping', { nonce: 5 })).toString('hex'), '92639105');
+    answer = new Response('no', { status: 503 });
+    await assert.rejects(loadCodes(), /status 503/);
+  } finally {
+    globalThis.fetch = own;
+  }
 });
 
 test('fields have the units that the page reckons with', () => {
-  const unit = (list, field) => groups.find((group) => group.name === list)?.fields
-    .find((text) => text.startsWith(`${field}:`))?.match(/\.(\w+)/)?.[1];
+  const lists = rows.filter((row) => row.direction === 'to_client').flatMap((row) => row.arguments);
+  const unit = (list, field) => lists.find((one) => one.name === list)?.members?.find((one) => one.name === field)?.type.match(/\.(\w+)/)?.[1];
   for (const [list, field, name] of [
     ['own', 'x', 'fix16'], ['own', 'vy', 'fix16'], ['own', 'heading', 'turn16'], ['enters', 'x', 'hpx'],
     ['enters', 'heading', 'turn8'], ['full', 'y', 'hpx'], ['moved', 'dx', 'hpx'], ['turned', 'heading', 'turn8'],
@@ -50,10 +71,11 @@ test('fields have the units that the page reckons with', () => {
 });
 
 test('lengths of names and chat lines are those of the code table', () => {
-  const bound = (name, arg) => Number(splitArgs(rows.find((row) => row.direction === 'to_server' && row.name === name).arguments)
-    .find((one) => one.name === arg).type.match(/str<=(\d+)/)[1]);
+  const bound = (name, arg) => Number(rows.find((row) => row.direction === 'to_server' && row.name === name)
+    ?.arguments.find((one) => one.name === arg)?.type.match(/str<=(\d+)/)?.[1]);
   assert.equal(NAME_CHARS, bound('hello', 'name'));
   assert.equal(CHAT_CHARS, bound('chat', 'text'));
+  assert.equal(CLAN_CHARS, bound('clan_create', 'name'));
 });
 
 test('a packet for the server has its arguments in order, nil where there is none', () => {

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encode as toMsgpack } from '../../../src/web/msgpack.js';
-import { TO_CLIENT, decode, toAngle16 } from '../../../src/web/protocol.js';
+import { decode, toAngle16 } from '../../../src/web/protocol.js';
+import { TO_CLIENT } from '../lib/tables.mjs';
 import { projectileOf } from '../../../src/web/rules.js';
 import { Shots } from '../../../src/web/shots.js';
 import { World } from '../../../src/web/world.js';

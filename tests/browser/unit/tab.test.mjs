@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { afterEach, test } from 'node:test';
 import { MODE, VERSION, decode, encode } from '../../../src/web/protocol.js';
+import '../lib/tables.mjs';
 import { compile } from '../../../src/web/tab-module.js';
 import { TabSocket, events } from '../../../src/web/tab-socket.js';
 import { Carrier, WINDOW_BYTES } from '../../../src/web/tab-worker.js';

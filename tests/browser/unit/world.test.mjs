@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encode as toMsgpack } from '../../../src/web/msgpack.js';
-import { TO_CLIENT, decode } from '../../../src/web/protocol.js';
+import { decode } from '../../../src/web/protocol.js';
+import { TO_CLIENT } from '../lib/tables.mjs';
 import { World } from '../../../src/web/world.js';
 
 /** A world that takes packets by name and arguments, through real bytes. */

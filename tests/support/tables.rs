@@ -1,0 +1,29 @@
+//! Tables that differ from the built-in ones in everything in which tables may: every code is
+//! another, an argument is wider, and an optional packet is missing.
+
+use tickwire::packet::codes::BUILTIN;
+
+/// The tables, as file name and text.
+pub fn others() -> Vec<(String, String)> {
+    let table = |(file, text): (&str, &str)| {
+        let mut lines: Vec<Vec<String>> =
+            text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect();
+        lines.retain(|cells| !(file == "native.tsv" && cells[0] == "to_server" && cells[1] == "map_ping"));
+        for direction in ["to_server", "to_client"] {
+            (3..lines[0].len() - 2).for_each(|column| rotate(&mut lines, direction, column));
+        }
+        let text = lines.iter().map(|cells| cells.join("\t") + "\n").collect::<String>();
+        (file.to_owned(), text.replace("moved:[player:u16,", "moved:[player:u32,"))
+    };
+    BUILTIN.into_iter().map(table).collect()
+}
+
+/// Gives each packet of a direction the code of the next one, in the dialect of a column.
+fn rotate(lines: &mut [Vec<String>], direction: &str, column: usize) {
+    let has_code = |cells: &&mut Vec<String>| cells[0] == direction && cells[column] != "-";
+    let mut cells: Vec<&mut Vec<String>> = lines.iter_mut().filter(has_code).collect();
+    let codes: Vec<String> = cells.iter().map(|cells| cells[column].clone()).collect();
+    for (cells, code) in cells.iter_mut().zip(codes.iter().cycle().skip(1)) {
+        cells[column].clone_from(code);
+    }
+}
