@@ -6,8 +6,11 @@
 //! `world::rules`.
 
 mod checks;
+mod rooms;
 
 use std::time::Duration;
+
+pub use rooms::*;
 
 // ---- ws: the request head -------------------------------------------------------------------
 
@@ -48,9 +51,6 @@ pub const CLIENT_PACKET_VALUES: usize = 64 * 1024;
 /// Characters of client text (an unknown code, a wrong argument) quoted in an error. Longer text is
 /// cut.
 pub const PACKET_EXCERPT_CHARS: usize = 24;
-/// Characters of a room's name: each record of a capture carries it. Beyond: the server does not
-/// start, and a path below a longer name is unknown.
-pub const ROOM_NAME_CHARS: usize = 32;
 /// Rows of all packet tables together. Beyond: the server rejects the tables at startup.
 pub const TABLE_ROWS: usize = 1024;
 

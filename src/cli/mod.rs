@@ -13,6 +13,7 @@ mod explain;
 mod log;
 mod output;
 mod replay;
+mod rooms;
 mod serve;
 mod simulate;
 pub mod tables;

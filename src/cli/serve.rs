@@ -1,12 +1,13 @@
 //! `tickwire` and `tickwire serve`: start, print the link, run the operator's commands, shut down
 //! cleanly.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use clap::Args;
@@ -14,15 +15,18 @@ use tracing::info;
 
 use super::log::Log;
 use super::output::{Failure, print, print_aside};
+use super::rooms::RoomArg;
 use super::{codes, terminal, values};
+use crate::feed::Rates;
 use crate::limits;
 use crate::net::console::admin;
 use crate::net::console::token::Token;
 use crate::net::forwarded::Network;
 use crate::net::recorder::{Rotation, Target};
-use crate::net::{Config, Server, wire};
+use crate::net::{Config, Server, room_pages, wire};
 use crate::packet::endpoint;
 use crate::plural::count;
+use crate::room::{Core, Handle};
 use crate::world::{Identity, TickHz, World, rules};
 
 /// The value of `--capture` that means standard output.
@@ -53,6 +57,13 @@ pub struct ServeArgs {
     #[arg(long, value_name = "PX", default_value_t = rules::MAP_SIZE_PX, env = "TICKWIRE_MAP_SIZE",
           value_parser = clap::value_parser!(u32).range(rules::MAP_SIZE_MIN_PX as i64..=rules::MAP_SIZE_MAX_PX as i64))]
     map_size: u32,
+    /// Another room, at /r/NAME/, with a world of its own; may be repeated. NAME has up to 32 of a-z,
+    /// 0-9 and -. GAME is moo, the only game. The options are seed, map-size, tick-hz, update-hz,
+    /// moomoo-update-hz and command-delay-ticks, whose defaults are those flags; max-clients, at most
+    /// so many clients in this room; restore, a file written by `room NAME save`. In the environment
+    /// variable, separate rooms with semicolons.
+    #[arg(long, value_name = "NAME[=GAME][,OPTION=VALUE…]", env = "TICKWIRE_ROOM", value_delimiter = ';')]
+    room: Vec<RoomArg>,
     /// Maximum number of concurrent clients, lowered if this machine cannot support that many.
     /// Further clients are refused with status 503.
     #[arg(long, value_name = "COUNT", default_value_t = limits::CLIENTS_DEFAULT, env = "TICKWIRE_MAX_CLIENTS")]
@@ -132,7 +143,7 @@ impl fmt::Debug for Given {
     }
 }
 
-fn tick_hz(text: &str) -> Result<TickHz, String> {
+pub fn tick_hz(text: &str) -> Result<TickHz, String> {
     let hz: u32 = text.parse().map_err(|_| "not a number".to_owned())?;
     TickHz::try_from(hz).map_err(|_| "must be 15, 20, 30 or 60".to_owned())
 }
@@ -148,19 +159,39 @@ fn switch(text: &str) -> Result<bool, String> {
 /// Serves until Ctrl-C, SIGTERM or the operator's `stop`.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let config = config(args)?;
-    let world = match &args.restore {
-        Some(file) => restore(file)?,
-        None => World::new(config.identity),
-    };
+    let rooms = rooms(&config, args)?;
     let log = Log::start(&args.log)?;
-    let served = serve(config, world, args);
+    let served = serve(config, rooms, args);
     log.finish();
     served
 }
 
-/// The world in a file written by `save`.
-fn restore(file: &Path) -> Result<World, Failure> {
-    let failure = |error: &dyn fmt::Display| format!("--restore {}: {error}", file.display());
+/// The default room, and those of `--room`.
+fn rooms(config: &Config, args: &ServeArgs) -> Result<Vec<Box<dyn Core>>, Failure> {
+    if args.room.len() >= limits::ROOMS {
+        return Err(format!("--room: a server has at most {} rooms, with the default room", limits::ROOMS));
+    }
+    let world = |file: Option<&Path>, identity: Identity, flag: &str| match file {
+        Some(file) => restore(file, flag),
+        None => Ok(World::new(identity)),
+    };
+    let first = world(args.restore.as_deref(), config.identity, "--restore")?;
+    let mut rooms: Vec<Box<dyn Core>> = vec![Box::new(config.room("", first))];
+    let mut names = BTreeSet::new();
+    for room in &args.room {
+        if !names.insert(&room.name) {
+            return Err(format!("--room {}: two rooms have this name", room.name));
+        }
+        let flag = format!("--room {},restore=", room.name);
+        let world = world(room.restore.as_deref(), room.identity(&config.identity), &flag)?;
+        rooms.push(Box::new(room.room(config, world)));
+    }
+    Ok(rooms)
+}
+
+/// The world in a file written by `save`, which this flag names.
+fn restore(file: &Path, flag: &str) -> Result<World, Failure> {
+    let failure = |error: &dyn fmt::Display| format!("{flag} {}: {error}", file.display());
     let about = fs::metadata(file).map_err(|error| failure(&error))?;
     if !about.is_file() || about.len() > limits::RESTORE_BYTES {
         return Err(failure(&format!("must be a regular file of at most {} bytes", limits::RESTORE_BYTES)));
@@ -178,7 +209,7 @@ fn restore(file: &Path) -> Result<World, Failure> {
     Ok(world)
 }
 
-fn serve(config: Config, world: World, args: &ServeArgs) -> Result<(), Failure> {
+fn serve(config: Config, rooms: Vec<Box<dyn Core>>, args: &ServeArgs) -> Result<(), Failure> {
     let is_to_stdout = args.capture.as_deref() == Some(Path::new(STDOUT));
     let print = if is_to_stdout { print_aside } else { print };
     let (stop, stopped) = mpsc::channel();
@@ -187,8 +218,9 @@ fn serve(config: Config, world: World, args: &ServeArgs) -> Result<(), Failure> 
     })
     .map_err(|error| format!("cannot handle signals: {error}"))?;
     let bind = config.bind;
-    let (tick, players) = (world.tick(), world.player_count());
-    let server = Server::start_from(config, world).map_err(|error| match error.kind() {
+    let started = rooms.iter().map(|room| (Arc::clone(room.handle()), room.handle().tick()));
+    let restored: Vec<_> = started.filter(|(_, tick)| *tick > 0).collect();
+    let server = Server::start_rooms(config, rooms).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => format!("{bind} is in use; choose another with --bind ADDR:PORT"),
         io::ErrorKind::QuotaExceeded => error.to_string(),
         _ => format!("cannot listen on {bind}: {error}"),
@@ -198,10 +230,10 @@ fn serve(config: Config, world: World, args: &ServeArgs) -> Result<(), Failure> 
         server.capture(target).map_err(|error| format!("--capture: {error}"))?;
     }
     print(&banner(&server, args.admin_token.is_none()));
-    if tick > 0 {
+    for (room, tick) in restored {
         info!(
+            room = Some(&*room.options.name).filter(|name| !name.is_empty()),
             tick,
-            players,
             "the restored world continues; its players are removed, because they have no clients on this server"
         );
     }
@@ -278,6 +310,13 @@ fn banner(server: &Server, is_new_token: bool) -> String {
         text.push_str(&format!("  {dialect:<8} ws://{host}{path}\n"));
     }
     let token = if is_new_token { format!("#{}", config.admin_token.reveal()) } else { String::new() };
+    let rooms = server.rooms();
+    for room in rooms.iter().filter(|room| !room.options.name.is_empty()) {
+        text.push_str(&room_line(&host, room));
+    }
+    if rooms.len() > 1 {
+        text.push_str(&format!("  rooms    http://{host}{}\n", room_pages::LIST_PATH));
+    }
     text.push_str(&format!("  wire     http://{host}{}\n", wire::PATH));
     text.push_str(&format!("  admin    http://{host}{}{token}\n", admin::PATH));
     let (identity, rates) = (config.identity, config.rates());
@@ -300,6 +339,24 @@ fn banner(server: &Server, is_new_token: bool) -> String {
         or_word(&config.allowed_origins, "any"),
     ));
     text
+}
+
+/// Where a room is, and its settings.
+fn room_line(host: &str, room: &Handle) -> String {
+    let (options, identity) = (&room.options, &room.identity);
+    let Rates { tick_hz, native_hz, moomoo_hz } = options.rates;
+    let at_most = match options.max_clients {
+        usize::MAX => String::new(),
+        most => format!(", at most {most} clients"),
+    };
+    format!(
+        "  room     http://{host}{}{}/  tick {tick_hz} Hz, updates {native_hz} Hz (MooMoo dialects {moomoo_hz} Hz), \
+         seed {}, map {} px{at_most}\n",
+        endpoint::ROOMS,
+        options.name,
+        identity.seed,
+        identity.map_size_px,
+    )
 }
 
 /// A list with commas, or this word for an empty one.
@@ -332,7 +389,7 @@ mod tests {
         let file =
             std::env::temp_dir().join(format!("tickwire-restore-{}-{operator_sequence}", std::process::id()));
         fs::write(&file, world.snapshot()).expect("a file");
-        let restored = restore(&file).map(|world| world.operator_sequence());
+        let restored = restore(&file, "--restore").map(|world| world.operator_sequence());
         fs::remove_file(&file).expect("it was there");
         restored.map_err(|failure| failure.to_string())
     }

@@ -21,6 +21,7 @@ use crate::host::watch::{self, Request, Watch};
 use crate::household::Household;
 use crate::inspector::observed::{Opened, Record, What};
 use crate::limits;
+use crate::packet::endpoint::room_of;
 use crate::peer::Ending;
 use crate::peer::receiver::{At, Books, Piece};
 use crate::sync::Mutex;
@@ -132,9 +133,9 @@ impl Connection {
             self.hear_watcher(rest, host);
             return Ok(());
         }
-        let rooms = [Arc::clone(&host.room)];
         let (codes, budgets) = (&*host.codes, &host.budgets);
-        let door = Door { origins: &[], codes, rooms: &rooms, budgets, is_stopping: false };
+        let room = Some(&host.room).filter(|_| room_of(head.path()).0.is_empty());
+        let door = Door { origins: &[], codes, room, is_full: false, budgets, is_stopping: false };
         let entry = door.enter(head, Household::of(self.address.ip()), &mut self.permit, host.now)?;
         self.enter(entry, raw, rest, host);
         Ok(())

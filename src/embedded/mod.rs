@@ -97,6 +97,7 @@ impl Server {
                 rates: Rates { tick_hz: TICK_HZ, native_hz: TICK_HZ, moomoo_hz: MOOMOO_HZ },
                 delay_ticks: 0,
                 seat_time: Duration::ZERO,
+                max_clients: usize::MAX,
             },
         );
         let host = Host {

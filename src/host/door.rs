@@ -10,7 +10,7 @@ use super::inspect_key::InspectKey;
 use super::refused::Refused;
 use crate::household::Household;
 use crate::packet::Codes;
-use crate::packet::endpoint::{NoEndpoint, room_of};
+use crate::packet::endpoint::NoEndpoint;
 use crate::peer::Endpoint;
 use crate::room::Handle;
 use crate::ws::http::RequestHead;
@@ -26,8 +26,10 @@ pub struct Door<'a> {
     pub origins: &'a [String],
     /// The packet tables.
     pub codes: &'a Codes,
-    /// The rooms.
-    pub rooms: &'a [Arc<Handle>],
+    /// The room of the request's path, if there is one.
+    pub room: Option<&'a Arc<Handle>>,
+    /// Whether the room has all the clients that it may have.
+    pub is_full: bool,
     /// Rate limits per address.
     pub budgets: &'a Budgets,
     /// Whether the host takes no more clients.
@@ -62,10 +64,12 @@ impl Door<'_> {
         let accepted = upgrade::accept(head, &SUBPROTOCOLS)?;
         upgrade::check_origin(head, self.origins)?;
         let endpoint = Endpoint::find(self.codes, head)?;
-        let name = room_of(head.path()).0;
-        let room = self.rooms.iter().find(|room| *room.options.name == *name).ok_or(NoEndpoint::Path)?;
+        let room = self.room.ok_or(NoEndpoint::Room)?;
         if room.is_over() {
             return Err(Refused::plain(503, "room_over"));
+        }
+        if self.is_full {
+            return Err(Refused { is_cap: true, ..Refused::plain(503, "room_full") });
         }
         if self.is_stopping {
             return Err(Refused::plain(503, "stopping"));

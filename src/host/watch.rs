@@ -186,7 +186,8 @@ pub fn list<'a, L: Line + 'a>(clients: impl DoubleEndedIterator<Item = &'a Clien
         let dialect = if client.endpoint.is_json { format!("{dialect} as JSON") } else { dialect.to_owned() };
         let player = client.player().map_or(0, |player| player.0);
         let (id, name, address) = (client.id, client.name(), client.address.to_string());
-        json!({ "id": id, "player": player, "name": name, "dialect": dialect, "address": address })
+        let room = &*client.room.options.name;
+        json!({ "id": id, "player": player, "name": name, "room": room, "dialect": dialect, "address": address })
     });
     let mut newest: Vec<Json> = newest.collect();
     newest.reverse();

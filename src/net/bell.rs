@@ -1,7 +1,8 @@
 //! Wakes a worker when a room has published a tick, or when the worker takes over a client.
 //!
 //! Each bell belongs to one worker, which takes everything that has arrived since its last call,
-//! and never sleeps while something is waiting for it.
+//! and never sleeps while something is waiting for it. A worker without clients sleeps until a client
+//! comes: rooms in which nobody plays cost it nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,8 +12,8 @@ use crate::host::backlog::Backlog;
 use crate::limits;
 use crate::sync::{Condvar, Mutex};
 
-/// What rooms have published, by the room's place in the host's list.
-pub type Backlogs = BTreeMap<usize, Backlog>;
+/// What rooms have published, by the number of the room's run.
+pub type Backlogs = BTreeMap<u64, Backlog>;
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -25,20 +26,26 @@ pub struct Bell<Newcomer> {
 struct State<Newcomer> {
     backlogs: Backlogs,
     newcomers: Vec<Newcomer>,
+    /// The worker has clients, so ticks are for it.
+    has_clients: bool,
     stopping: bool,
 }
 
 impl<Newcomer> Default for Bell<Newcomer> {
     fn default() -> Bell<Newcomer> {
-        let state = State { backlogs: BTreeMap::new(), newcomers: Vec::new(), stopping: false };
+        let (backlogs, newcomers) = (BTreeMap::new(), Vec::new());
+        let state = State { backlogs, newcomers, has_clients: false, stopping: false };
         Bell { state: Mutex::new(state), rung: Condvar::default() }
     }
 }
 
 impl<Newcomer> Bell<Newcomer> {
-    /// Hands over a tick of a room.
-    pub fn ring(&self, room: usize, tick: Arc<Published>) {
+    /// Hands over a tick of a room; a worker without clients has no use for it.
+    pub fn ring(&self, room: u64, tick: Arc<Published>) {
         let mut state = self.state.lock();
+        if !state.has_clients {
+            return;
+        }
         if let Some(backlog) = state.backlogs.get_mut(&room) {
             backlog.push(tick);
         } else {
@@ -48,9 +55,15 @@ impl<Newcomer> Bell<Newcomer> {
         self.rung.notify_one();
     }
 
-    /// Hands over a client, which the worker takes over with the next tick.
+    /// Hands over a client. A worker that has clients takes it over with the next tick, another at
+    /// once.
     pub fn welcome(&self, newcomer: Newcomer) {
-        self.state.lock().newcomers.push(newcomer);
+        let mut state = self.state.lock();
+        state.newcomers.push(newcomer);
+        if !std::mem::replace(&mut state.has_clients, true) {
+            drop(state);
+            self.rung.notify_one();
+        }
     }
 
     /// Ends the worker.
@@ -60,10 +73,15 @@ impl<Newcomer> Bell<Newcomer> {
     }
 
     /// Waits for ticks, and returns what each room has published since the last call; moves the new
-    /// clients into `newcomers`. `None` when the worker must end.
-    pub fn wait(&self, newcomers: &mut Vec<Newcomer>) -> Option<Backlogs> {
+    /// clients into `newcomers`. `has_clients` says whether the worker has any already. `None` when the
+    /// worker must end.
+    pub fn wait(&self, newcomers: &mut Vec<Newcomer>, has_clients: bool) -> Option<Backlogs> {
         let mut state = self.state.lock();
-        if state.backlogs.is_empty() && !state.stopping {
+        state.has_clients = has_clients || !state.newcomers.is_empty();
+        while !state.has_clients && !state.stopping {
+            self.rung.wait(&mut state);
+        }
+        if state.backlogs.is_empty() && state.newcomers.is_empty() && !state.stopping {
             self.rung.wait_for(&mut state, limits::WORKER_IDLE);
         }
         newcomers.append(&mut state.newcomers);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
 
+use super::rooms::Hosted;
 use super::tap::{Tap, Who};
 use crate::host::client::Line;
 use crate::platform;
@@ -22,6 +23,8 @@ pub struct Socket {
     pub tap: Tap,
     /// Counts what is queued for it, and for all others.
     pub bytes_out: Counter,
+    /// The run of the room that it is in.
+    pub room: Arc<Hosted>,
 }
 
 impl Line for Socket {

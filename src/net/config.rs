@@ -15,6 +15,11 @@ use crate::platform;
 use crate::room::{Options, Room};
 use crate::world::{Identity, TickHz, World, rules};
 
+/// A new value for [`Options::epoch`].
+pub fn new_epoch() -> String {
+    format!("{:016x}", u64::from_le_bytes(platform::random()))
+}
+
 /// The settings of one server.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -80,14 +85,20 @@ impl Config {
 
     /// A room with these settings in which this world goes on.
     pub fn room(&self, name: &str, world: World) -> Room {
-        let options = Options {
+        let options = self.room_options(name, &world);
+        Room::new(world, options)
+    }
+
+    /// The options of a room with these settings and this world.
+    pub fn room_options(&self, name: &str, world: &World) -> Options {
+        Options {
             name: name.into(),
-            epoch: format!("{:016x}", u64::from_le_bytes(platform::random())),
+            epoch: new_epoch(),
             rates: self.rates_at(world.identity().tick_hz.get()),
             delay_ticks: self.command_delay_ticks,
             seat_time: Duration::ZERO,
-        };
-        Room::new(world, options)
+            max_clients: usize::MAX,
+        }
     }
 
     /// The update rates, none above this tick rate.

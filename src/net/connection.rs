@@ -28,6 +28,7 @@ use super::forwarded;
 use super::host::Host;
 use super::metrics::Metrics;
 use super::pages;
+use super::rooms::{Hosted, Presence};
 use super::stream::{drain, read, write_all};
 use super::tap::{What, Who};
 use super::wire;
@@ -37,14 +38,15 @@ use crate::host::door::{Door, Entry};
 use crate::host::refused::Refused;
 use crate::household::Household;
 use crate::limits;
+use crate::packet::endpoint::{self, NoEndpoint};
 use crate::ws::http::{HeadReader, RequestHead};
 
 /// The entry point of a connection's thread.
 pub fn run(host: &Arc<Host>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
     let lived = catch_unwind(AssertUnwindSafe(|| {
-        if let Some((client, permit, rest)) = begin(host, stream, address, permit) {
+        if let Some((client, places, rest)) = begin(host, stream, address, permit) {
             conversation::run(host, &client, &rest);
-            drop(permit);
+            drop(places);
         }
     }));
     if lived.is_err() {
@@ -61,16 +63,16 @@ fn begin(
     stream: Arc<TcpStream>,
     peer: SocketAddr,
     mut permit: Permit,
-) -> Option<(Arc<Client>, Permit, Vec<u8>)> {
+) -> Option<(Arc<Client>, (Permit, Presence), Vec<u8>)> {
     let (deadline, mut address) = (Instant::now() + limits::HEAD_TIME, peer);
     let answered = read_head(&stream, deadline).and_then(|read| {
         let Some((head, raw, rest)) = read else { return Ok(None) };
         whose(host, &head, &mut address, &mut permit).map_err(|refused| refused.to(&head))?;
-        let client = respond(host, &stream, (&head, raw, &rest), (peer, address), &mut permit, deadline);
-        client.map_err(|refused| refused.to(&head)).map(|client| client.zip(Some(rest)))
+        let entered = respond(host, &stream, (&head, raw, &rest), (peer, address), &mut permit, deadline);
+        entered.map_err(|refused| refused.to(&head)).map(|entered| entered.zip(Some(rest)))
     });
     match answered {
-        Ok(client) => client.map(|(client, rest)| (client, permit, rest)),
+        Ok(entered) => entered.map(|((client, presence), rest)| (client, (permit, presence), rest)),
         Err(refused) => {
             Metrics::count(&host.metrics.refused, "rule", refused.rule);
             if refused.is_cap {
@@ -92,7 +94,7 @@ fn respond(
     (peer, address): (SocketAddr, SocketAddr),
     permit: &mut Permit,
     deadline: Instant,
-) -> Result<Option<Arc<Client>>, Refused> {
+) -> Result<Option<(Arc<Client>, Presence)>, Refused> {
     if admin::brings_lines(head) {
         let response = admin::respond(host, stream, (head, rest.to_vec()), address, deadline)?;
         answer(stream, &response, b"");
@@ -108,29 +110,48 @@ fn respond(
         answer(stream, &response.head, &response.body);
         return Ok(None);
     }
-    let door = Door {
-        origins: &host.config.allowed_origins,
-        codes: &host.config.codes,
-        rooms: &host.rooms,
-        budgets: &host.budgets,
-        is_stopping: host.is_stopping(),
-    };
-    let entry = door.enter(head, Household::of(address.ip()), permit, host.now())?;
+    let (entry, hosted, presence) = enter(host, head, address, permit)?;
     if write_all(stream, &entry.response, limits::HEAD_TIME).is_err() {
         return Ok(None);
     }
     let id = host.next_client.fetch_add(1, Ordering::Relaxed);
     let Entry { room, endpoint, response, .. } = &entry;
-    info!(client = id, %address, dialect = endpoint.dialect.name(), json = endpoint.is_json, "client connected");
+    let (dialect, json) = (endpoint.dialect.name(), endpoint.is_json);
+    info!(client = id, %address, room = hosted.label(), dialect, json, "client connected");
     let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));
     // A capture shows the connection as it is, with the proxy at its other end.
-    let what =
-        What::opened((peer, local), (endpoint.dialect.name(), endpoint.is_json), raw, response.clone());
+    let what = What::opened((peer, local), (dialect, json), raw, response.clone());
     let who = Who { client: id, player: 0, at: now, tick: room.tick() };
     host.tap.opened(who, &room.options.name, what);
     let (tap, bytes_out) = (host.tap.clone(), host.metrics.bytes_out.clone());
-    let socket = Socket { stream: Arc::clone(stream), tap, bytes_out };
-    Ok(Some(Arc::new(Client::new((id, address), socket, entry, now))))
+    let socket = Socket { stream: Arc::clone(stream), tap, bytes_out, room: hosted };
+    Ok(Some((Arc::new(Client::new((id, address), socket, entry, now)), presence)))
+}
+
+/// Lets a request become a client of the room of its path, and wakes the room.
+fn enter(
+    host: &Host,
+    head: &RequestHead,
+    address: SocketAddr,
+    permit: &mut Permit,
+) -> Result<(Entry, Arc<Hosted>, Presence), Refused> {
+    let (name, _) = endpoint::room_of(head.path());
+    let hosted = host.rooms.find(name);
+    // Counted first: of two clients that come at once, one gets the last place.
+    let presence = hosted.as_ref().map(Hosted::enter);
+    let door = Door {
+        origins: &host.config.allowed_origins,
+        codes: &host.config.codes,
+        room: hosted.as_ref().map(|hosted| &hosted.handle),
+        is_full: matches!(presence, Some(None)),
+        budgets: &host.budgets,
+        is_stopping: host.is_stopping(),
+    };
+    let entry = door.enter(head, Household::of(address.ip()), permit, host.now())?;
+    let entered = hosted.zip(presence.flatten());
+    let (hosted, presence) = entered.ok_or_else(|| Refused::from(NoEndpoint::Room))?;
+    hosted.rouse();
+    Ok((entry, hosted, presence))
 }
 
 /// A head that was read, its bytes, and those that came after it.

@@ -44,7 +44,7 @@ impl Drop for Lived<'_> {
         host.tap.ended(client.who(host.now(), client.room.tick()), self.rule.get());
         client.set_gone();
         host.clients.remove(client.id);
-        host.metrics.clients.dec();
+        client.line.room.figures.clients.dec();
         client.line.cut();
     }
 }
@@ -60,7 +60,7 @@ impl Noted<'_> {
 /// The whole conversation, starting with the bytes after the request head.
 pub fn run(host: &Host, client: &Arc<Client>, rest: &[u8]) {
     host.clients.add(client.id, Arc::clone(client));
-    host.metrics.clients.inc();
+    client.line.room.figures.clients.inc();
     let noted = Noted { host, client };
     let lived = Lived { noted, rule: Cell::new(Breach::InternalError.name()) };
     if host.is_stopping() {

@@ -10,6 +10,7 @@
 //! the others. A worker that falls behind skips states, but not events: if too many events wait,
 //! its clients in that room are disconnected.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -24,17 +25,17 @@ use crate::host::backlog::Backlog;
 use crate::peer::Ending;
 use crate::session::Breach;
 
-/// A worker: its part of each room's clients, in the order of the host's rooms.
+/// A worker: its part of the clients of each room in which it has any, by the number of the room's run.
 struct Worker {
-    audiences: Vec<Audience<Socket>>,
+    audiences: BTreeMap<u64, Audience<Socket>>,
     desk: Desk,
 }
 
 /// A worker's loop, until its bell says stop.
 pub fn run(host: &Host, bell: &Bell) {
-    let audiences = host.rooms.iter().map(|_| Audience::default()).collect();
-    let (mut worker, mut newcomers) = (Worker { audiences, desk: Desk::default() }, Vec::new());
-    while let Some(backlogs) = bell.wait(&mut newcomers) {
+    let (audiences, desk) = (BTreeMap::new(), Desk::default());
+    let (mut worker, mut newcomers) = (Worker { audiences, desk }, Vec::new());
+    while let Some(backlogs) = bell.wait(&mut newcomers, !worker.audiences.is_empty()) {
         worker.visit(host, backlogs, &mut newcomers);
     }
 }
@@ -43,13 +44,16 @@ impl Worker {
     /// Visits the rooms that ticked, and now and then the others.
     fn visit(&mut self, host: &Host, mut backlogs: Backlogs, newcomers: &mut Vec<Arc<Client>>) {
         let now = host.now();
-        for (at, audience) in self.audiences.iter_mut().enumerate() {
-            let backlog = backlogs.remove(&at);
+        for client in newcomers.iter() {
+            self.audiences.entry(client.line.room.number).or_default();
+        }
+        for (number, audience) in &mut self.audiences {
+            let backlog = backlogs.remove(number);
             if backlog.as_ref().is_some_and(|backlog| backlog.is_lost) {
                 let clients = audience.members.len();
                 warn!(clients, "a worker fell behind, so its clients in this room are disconnected");
             }
-            let mine = newcomers.extract_if(.., |client| Arc::ptr_eq(&client.room, &host.rooms[at]));
+            let mine = newcomers.extract_if(.., |client| client.line.room.number == *number);
             if !audience.visit(backlog.as_ref(), mine, now) {
                 continue;
             }
@@ -63,6 +67,7 @@ impl Worker {
                 }
             }
         }
+        self.audiences.retain(|_, audience| !audience.members.is_empty());
     }
 }
 

@@ -12,6 +12,7 @@ use super::console::gate::Gate;
 use super::metrics::Metrics;
 use super::recorder::Recorder;
 use super::registry::Registry;
+use super::rooms::{Hosted, Rooms};
 use super::tap::Tap;
 use crate::host::admission::Admission;
 use crate::host::budgets::Budgets;
@@ -52,8 +53,8 @@ pub struct Host {
     pub budgets: Budgets,
     /// One for each fan-out worker.
     pub bells: Vec<Bell>,
-    /// The default room, at `/`, and then those below `/r/NAME/`.
-    pub rooms: Vec<Arc<Handle>>,
+    /// The default room, at `/`, and those below `/r/NAME/`.
+    pub rooms: Arc<Rooms>,
     started: Instant,
     stage: AtomicU8,
     /// The number of the next client.
@@ -66,12 +67,19 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host that is starting. `rooms` begins with the default room.
+    /// A host that is starting. One of the rooms is the default room.
     pub fn new(config: Config, rooms: Vec<Arc<Handle>>, admission: Arc<Admission>, workers: usize) -> Host {
         let (tap, metrics, started) = (Tap::default(), Arc::new(Metrics::new()), Instant::now());
         let clock_and_codes = (started, Arc::clone(&config.codes));
         let recorder = Recorder::new(tap.clone(), config.rotation, Arc::clone(&metrics), clock_and_codes);
-        rooms.iter().for_each(|room| tap.room_begins(&room.options.name));
+        let hosted = Arc::new(Rooms::default());
+        for room in rooms {
+            tap.room_begins(&room.options.name);
+            hosted.begin(room, &metrics, Duration::ZERO);
+        }
+        // A room that sleeps shows its world to a capture all the same.
+        let to_rouse = Arc::clone(&hosted);
+        tap.set_world_wanted(Box::new(move || to_rouse.rouse_all()));
         Host {
             budgets: Budgets::new(config.address_budgets),
             config,
@@ -81,7 +89,7 @@ impl Host {
             recorder,
             admission,
             bells: (0..workers).map(|_| Bell::default()).collect(),
-            rooms,
+            rooms: hosted,
             started,
             stage: AtomicU8::new(Stage::Running as u8),
             next_client: AtomicU64::new(1),
@@ -119,8 +127,8 @@ impl Host {
     }
 
     /// The default room.
-    pub fn room(&self) -> &Arc<Handle> {
-        &self.rooms[0]
+    pub fn room(&self) -> Arc<Hosted> {
+        self.rooms.find("").expect("a host is made with a default room, and rooms are only replaced")
     }
 
     /// Ends the connection of this number immediately: its thread wakes from any blocking call.

@@ -2,21 +2,81 @@
 //! line of the log.
 //!
 //! Any thread may increment the counters, which are relaxed atomics; the text is rendered on
-//! request. Labels are the names of rules, caps, reasons and operator commands, never text from a
-//! client. No thread waits for a reader of the metrics; the tick histogram and the labelled
+//! request. Labels are the names of rules, caps, reasons, operator commands and rooms, never text from
+//! a client. Figures of a room have its name as the label `room`; those of the default room have no
+//! label, so that a server with one room shows plain figures. No thread waits for a reader of the metrics; the tick histogram and the labelled
 //! counters use locks of the metrics library, each held only to increment or print one metric.
 
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::{Metric, Registry, Unit};
+
+use crate::sync::Mutex;
 
 /// A counter with one label: the name of a rule, a cap or a reason.
 type Named = Family<[(&'static str, &'static str); 1], Counter>;
+
+/// A figure of each room, by its name.
+#[derive(Debug, Clone, Default)]
+pub struct PerRoom<M> {
+    rooms: Arc<Mutex<BTreeMap<Arc<str>, M>>>,
+}
+
+impl<M: Clone + Default> PerRoom<M> {
+    /// The figure of this room, at zero if the room is new.
+    fn of(&self, room: &Arc<str>) -> M {
+        self.rooms.lock().entry(Arc::clone(room)).or_default().clone()
+    }
+}
+
+impl PerRoom<Gauge> {
+    /// The sum over all rooms.
+    pub fn sum(&self) -> i64 {
+        self.rooms.lock().values().map(Gauge::get).sum()
+    }
+}
+
+impl<M: EncodeMetric + TypedMetric> EncodeMetric for PerRoom<M> {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        let rooms = self.rooms.lock();
+        for (name, figure) in rooms.iter().filter(|(name, _)| !name.is_empty()) {
+            figure.encode(encoder.encode_family(&[("room", &**name)])?)?;
+        }
+        // Without a label; it takes the encoder, so it comes last.
+        rooms.get("").map_or(Ok(()), |figure| figure.encode(encoder))
+    }
+
+    fn metric_type(&self) -> MetricType {
+        M::TYPE
+    }
+}
+
+/// The metrics of one room.
+#[derive(Debug, Clone)]
+pub struct Figures {
+    /// Its clients.
+    pub clients: Gauge,
+    /// Its players.
+    pub players: Gauge,
+    /// Its ticks.
+    pub ticks: Counter,
+    /// Those that were late.
+    pub late_ticks: Counter,
+    /// Those that were skipped.
+    pub skipped_ticks: Counter,
+    /// How often it began anew.
+    pub restarts: Counter,
+}
 
 /// Declares the metrics: the field, its type, the name and the unit of the metric, and what it
 /// counts.
@@ -50,8 +110,8 @@ macro_rules! metrics {
 }
 
 metrics! {
-    clients: Gauge, "clients" number, "Clients that have completed the handshake";
-    players: Gauge, "players" number, "Players in the world";
+    clients: PerRoom<Gauge>, "clients" number, "Clients that have completed the handshake";
+    players: PerRoom<Gauge>, "players" number, "Players in the world";
     accepted: Counter, "accepted" number, "Connections accepted by the listener";
     refused_connections: Named, "connections_refused" number, "Connections refused, by cap";
     refused: Named, "requests_refused" number, "Requests refused, by rule";
@@ -67,9 +127,10 @@ metrics! {
     turns: Counter, "turns" number, "Times that a worker had something to send to a client";
     turn_sends: Counter, "turn_sends" number, "Send calls that workers made while sending updates";
     turns_held_back: Counter, "turns_held_back" number, "Times that a client got no new state because older bytes were still queued";
-    ticks: Counter, "ticks" number, "Ticks of the world";
-    late_ticks: Counter, "ticks_late" number, "Ticks that began more than half a period late";
-    skipped_ticks: Counter, "ticks_skipped" number, "Ticks skipped because the world fell behind";
+    ticks: PerRoom<Counter>, "ticks" number, "Ticks of the world";
+    late_ticks: PerRoom<Counter>, "ticks_late" number, "Ticks that began more than half a period late";
+    skipped_ticks: PerRoom<Counter>, "ticks_skipped" number, "Ticks skipped because the world fell behind";
+    restarts: PerRoom<Counter>, "room_restarts" number, "Times that a room began anew after a panic";
     capture_packets: Counter, "capture_packets" number, "Packets written into captures";
     capture_bytes: Counter, "capture_written" bytes, "Bytes written into captures";
     capture_lost: Counter, "capture_lost" number, "Messages and ticks missing from captures";
@@ -88,9 +149,20 @@ impl Metrics {
         family.get_or_create(&[(label, name)]).inc();
     }
 
-    /// Records a tick.
+    /// The metrics of this room.
+    pub fn of_room(&self, name: &Arc<str>) -> Figures {
+        Figures {
+            clients: self.clients.of(name),
+            players: self.players.of(name),
+            ticks: self.ticks.of(name),
+            late_ticks: self.late_ticks.of(name),
+            skipped_ticks: self.skipped_ticks.of(name),
+            restarts: self.restarts.of(name),
+        }
+    }
+
+    /// Records the duration of a tick.
     pub fn ticked(&self, took: Duration) {
-        self.ticks.inc();
         self.tick_time.observe(took.as_secs_f64());
     }
 

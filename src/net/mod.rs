@@ -10,7 +10,7 @@
 //! The modules, in the order in which a connection meets them: [`listener`], [`connection`] (reads
 //! the head, finds the client's address with [`forwarded`], then serves [`pages`] or selects an
 //! endpoint), [`conversation`], [`room_thread`], [`fan_out`]. [`server`] starts and stops them,
-//! [`host`] holds what they share, [`console`] executes operator commands, [`tap`] copies traffic
+//! [`host`] holds what they share, with its [`rooms`], [`console`] executes operator commands, [`tap`] copies traffic
 //! for [`recorder`] and [`wire`], and [`echo`] is a separate server without the game.
 
 pub mod access;
@@ -30,7 +30,9 @@ pub mod metrics;
 pub mod pages;
 pub mod recorder;
 pub mod registry;
+pub mod room_pages;
 pub mod room_thread;
+pub mod rooms;
 pub mod server;
 pub mod stream;
 pub mod tab_edition;

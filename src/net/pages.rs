@@ -1,4 +1,5 @@
-//! Requests without an upgrade: the pages and their files, embedded in the binary, and `/metrics`.
+//! Requests without an upgrade: the pages and their files, embedded in the binary, and `/metrics`. A
+//! room has the same pages below its path; [`room_pages`] has those about rooms.
 //!
 //! Each request head gets one whole response. No response contains a file from the machine's disk,
 //! and internal pages are served only to requests that pass every check for being local, or carry
@@ -11,6 +12,7 @@ use super::access;
 use super::console::admin;
 use super::host::Host;
 use super::metrics::Metrics;
+use super::room_pages;
 use super::tab_edition;
 use super::wire;
 use crate::packet::{endpoint, listing};
@@ -31,8 +33,8 @@ const FILES: tab_edition::Files = files! {
     "edition.js" "effects.js" "favicon.svg" "happenings.js" "hints.js" "history.js" "hud-clan.js"
     "hud-graph.js" "hud-kit.js" "hud-panels.js" "hud-play.js" "hud.js" "index.html" "input.js" "inspect.js"
     "interpolation.js" "load-error.js" "main.js" "minimap.js" "moments.js" "msgpack.js" "palette.js"
-    "pane.js" "panels.css" "player.js" "protocol.js" "random.js" "rates.js" "rules.js" "settings.js"
-    "shots.js" "socket.js" "sound.js" "sprites.js" "stage.js" "style.css" "swing.js" "tab-cache.js"
+    "pane.js" "panels.css" "player.js" "protocol.js" "random.js" "rates.js" "room.js" "rooms.css" "rules.js"
+    "settings.js" "shots.js" "socket.js" "sound.js" "sprites.js" "stage.js" "style.css" "swing.js" "tab-cache.js"
     "tab-host.js" "tab-module.js" "tab-page.js" "tab-socket.js" "tab-wasm.js" "tab-worker.js" "tab.wasm"
     "title.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-changes.js" "wire-copy.js"
     "wire-draw.js" "wire-edit.js" "wire-explainer.js" "wire-filter.js" "wire-flip.js" "wire-frame.css"
@@ -73,18 +75,15 @@ pub struct Response {
 /// The response to a request.
 pub fn respond(host: &Host, head: &RequestHead, address: SocketAddr) -> Response {
     let is_head = head.method == "HEAD";
-    let (status, kind, more, body) = if head.method == "GET" || is_head {
+    let found = if head.method == "GET" || is_head {
         find(host, head, address)
     } else {
         let allowed = if head.path() == admin::PATH { "GET, HEAD, POST" } else { "GET, HEAD" };
-        (
-            405,
-            TEXT,
-            [("Allow", allowed)],
-            format!("only the methods {allowed} are allowed\n").into_bytes().into(),
-        )
+        let body = format!("only the methods {allowed} are allowed\n");
+        Found { more: ("Allow", allowed.into()), ..Found::text(405, body) }
     };
-    let head = http::response_head(status, kind, &headers(more), body.len());
+    let Found { status, kind, more, body } = found;
+    let head = http::response_head(status, kind, &headers((more.0, &more.1)), body.len());
     Response { status, head, body: if is_head { Cow::default() } else { body } }
 }
 
@@ -94,10 +93,8 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const CODES: &str = "codes.json";
 const METRICS_PATH: &str = "/metrics";
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-const FRESH: [(&str, &str); 1] = [("Cache-Control", "no-cache")];
 
-fn headers(more: [(&'static str, &'static str); 1]) -> [(&'static str, &'static str); 5] {
-    let [more] = more;
+fn headers<'a>(more: (&'a str, &'a str)) -> [(&'a str, &'a str); 5] {
     [
         more,
         ("X-Content-Type-Options", "nosniff"),
@@ -108,30 +105,64 @@ fn headers(more: [(&'static str, &'static str); 1]) -> [(&'static str, &'static 
     ]
 }
 
-type Found = (u16, &'static str, [(&'static str, &'static str); 1], Cow<'static, [u8]>);
+/// The answer to a request.
+pub struct Found {
+    /// The status.
+    pub status: u16,
+    /// The content type.
+    pub kind: &'static str,
+    /// One header more.
+    pub more: (&'static str, Cow<'static, str>),
+    /// The body.
+    pub body: Cow<'static, [u8]>,
+}
+
+impl Found {
+    /// What no cache keeps without asking.
+    pub fn new(status: u16, kind: &'static str, body: impl Into<Cow<'static, [u8]>>) -> Found {
+        Found { status, kind, more: ("Cache-Control", "no-cache".into()), body: body.into() }
+    }
+
+    /// The same, as plain text.
+    pub fn text(status: u16, text: String) -> Found {
+        Found::new(status, TEXT, text.into_bytes())
+    }
+
+    /// A redirect.
+    pub fn moved(location: String) -> Found {
+        let body = format!("this is at {location}\n");
+        Found { more: ("Location", location.into()), ..Found::text(308, body) }
+    }
+}
 
 fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
+    if let Some(found) = room_pages::find(host, head) {
+        return found;
+    }
     if head.path() == tab_edition::FOLDER.trim_end_matches('/') {
-        return (308, TEXT, [("Location", "tab/")], b"the tab edition is at tab/\n".as_slice().into());
+        return Found::moved("tab/".to_owned());
     }
     if let Some(name) = head.path().strip_prefix(tab_edition::FOLDER) {
         let name = if name.is_empty() { "index.html" } else { name };
         return found(200, name, tab_edition::find(FILES, name));
     }
-    let name = match head.path() {
+    // A room has the pages for its players, and they ask for their files below its path.
+    let (room, path) = endpoint::room_of(head.path());
+    let name = match path {
         "/" => "index.html",
-        admin::PATH => "admin.html",
         wire::PATH => "wire.html",
-        METRICS_PATH => return metrics(host, head, address),
+        admin::PATH if room.is_empty() => "admin.html",
+        METRICS_PATH if room.is_empty() => return metrics(host, head, address),
         // The path as it is: `//main.js` is another one, and a proxy's rule for `/metrics` does not hold for `//metrics`.
         path => path.strip_prefix('/').unwrap_or(path),
     };
-    if endpoint::PATHS.iter().any(|(path, _)| *path == head.path() && *path != "/") {
-        return (426, TEXT, [("Upgrade", "websocket")], b"this is a WebSocket endpoint\n".as_slice().into());
+    if endpoint::PATHS.iter().any(|(known, _)| *known == path && *known != "/") {
+        let found = Found::text(426, "this is a WebSocket endpoint\n".to_owned());
+        return Found { more: ("Upgrade", "websocket".into()), ..found };
     }
     // A client that may not watch gets the page all the same, which asks for the token; the status
     // says that it is needed.
-    let status = if head.path() == wire::PATH { access::status(host, head, address) } else { 200 };
+    let status = if path == wire::PATH { access::status(host, head, address) } else { 200 };
     if name == CODES {
         return found(status, name, Some(listing::lines(&host.config.codes).into_bytes().into()));
     }
@@ -145,23 +176,24 @@ fn file(name: &str) -> Option<Cow<'static, [u8]>> {
 
 fn found(status: u16, name: &str, file: Option<Cow<'static, [u8]>>) -> Found {
     match file {
-        Some(bytes) => (status, kind(name), FRESH, bytes),
-        None => (404, TEXT, FRESH, b"no such page\n".as_slice().into()),
+        Some(bytes) => Found::new(status, kind(name), bytes),
+        None => Found::text(404, "no such page\n".to_owned()),
     }
 }
 
 /// The metrics, for this machine and for requests with the operator's token.
 fn metrics(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
-    let refused = |status, more, rule: &'static str| {
+    let refused = |status, rule: &'static str| {
         Metrics::count(&host.metrics.refused, "rule", rule);
-        (status, TEXT, more, format!("{rule}\n").into_bytes().into())
+        Found::text(status, format!("{rule}\n"))
     };
     if !access::is_at_this_machine(head, address, &host.config.trusted_proxies) {
-        let Some(said) = access::bearer(head) else { return refused(403, FRESH, "metrics_token_missing") };
+        let Some(said) = access::bearer(head) else { return refused(403, "metrics_token_missing") };
         if let Err(no) = access::check_token(host, &said, address) {
-            let more = if no.status == 401 { access::BEARER_WANTED } else { FRESH };
-            return refused(no.status, more, no.rule);
+            let found = refused(no.status, no.rule);
+            let [(name, value)] = access::BEARER_WANTED;
+            return if no.status == 401 { Found { more: (name, value.into()), ..found } } else { found };
         }
     }
-    (200, METRICS, FRESH, host.metrics.text().into_bytes().into())
+    Found::new(200, METRICS, host.metrics.text().into_bytes())
 }

@@ -13,6 +13,7 @@
 mod files;
 pub mod scribe;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::mem;
 use std::path::Path;
@@ -217,14 +218,25 @@ impl Writing {
 
     fn write_all(&mut self) -> io::Result<()> {
         let (mut began, mut awaits_worlds) = (Duration::ZERO, true);
+        // The rooms whose world the present file has. A room that began anew has the worlds of all
+        // rooms shown again: then the next file begins, as a file has one beginning of each room.
+        let mut begun: BTreeSet<Arc<str>> = BTreeSet::new();
         loop {
             let taken = self.shared.listener.take(limits::CAPTURE_LOOK);
             for seen in &taken.items {
                 self.last = seen.at;
-                // The first of the worlds of all rooms begins a file.
-                if matches!(seen.what, What::World { .. }) && mem::take(&mut awaits_worlds) {
-                    self.begin_file(seen.at)?;
-                    began = seen.at;
+                if matches!(seen.what, What::World { .. }) {
+                    let is_again = begun.contains(&seen.room);
+                    // The first of the worlds of all rooms begins a file. A pipe has no second one:
+                    // `replay` refuses what follows in it of a room that began anew.
+                    if mem::take(&mut awaits_worlds) || is_again && self.output.is_file() {
+                        self.begin_file(seen.at)?;
+                        began = seen.at;
+                        begun.clear();
+                    } else if is_again {
+                        continue;
+                    }
+                    begun.insert(Arc::clone(&seen.room));
                 }
                 self.scribe.take(seen);
                 if self.scribe.writer.blocks.len() >= limits::CAPTURE_BUFFER_BYTES {

@@ -1,5 +1,12 @@
 //! The thread of a room: runs its ticks on schedule, wakes the workers, and counts the results of
-//! each tick. It never sends, and never waits for a client or a disk. A panic ends only this room.
+//! each tick. It never sends, and never waits for a client or a disk.
+//!
+//! ```text
+//!  sleep, while nobody is there ─► ticks ─► nobody is there any more ─► sleep
+//!                                    └─ panic ─► clients closed with 1011 ─► the room begins anew, after a pause
+//! ```
+//!
+//! A room that nobody is in, and for which nothing waits, does not tick: its world stands still.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,110 +16,163 @@ use std::time::{Duration, Instant};
 use tracing::{debug, error, info, warn};
 
 use super::clock::{Due, Schedule};
+use super::config::new_epoch;
 use super::host::{Host, Stage};
 use super::metrics::Metrics;
+use super::rooms::Hosted;
 use crate::limits;
 use crate::peer::Ending;
-use crate::room::{Core, Handle, Ticked};
+use crate::room::{Core, Ticked};
 use crate::session::Breach;
 
-/// The thread's loop, until the host's rooms are stopped. The room has place `at` in the host's list.
-pub fn run(host: &Host, at: usize, mut core: Box<dyn Core>) {
-    let (room, mut players) = (&host.rooms[at], 0);
-    let lived = catch_unwind(AssertUnwindSafe(|| tick_until_stop(host, at, &mut *core, &mut players)));
-    host.metrics.players.dec_by(players);
-    room.set_over();
-    host.tap.room_ends(&room.options.name);
-    if lived.is_err() {
+/// The thread's loop, until the host's rooms are stopped. The host lists the room already.
+pub fn run(host: &Host, mut core: Box<dyn Core>) {
+    let Some(mut room) = host.rooms.find(&core.handle().options.name) else { return };
+    loop {
+        let began = Instant::now();
+        let lived = catch_unwind(AssertUnwindSafe(|| tick_until_stop(host, &room, &mut *core)));
+        end_run(host, &room);
+        if lived.is_ok() {
+            return;
+        }
         host.metrics.panics.inc();
-        error!(room = name(room), tick = room.tick(), "a panic ended this room; this is a bug in the server");
-        for client in host.clients.all().iter().filter(|client| Arc::ptr_eq(&client.room, room)) {
+        let tick = room.handle.tick();
+        error!(
+            room = room.label(),
+            tick, "a panic ended this room, which begins anew; this is a bug in the server"
+        );
+        for client in host.clients.all().iter().filter(|client| client.line.room.number == room.number) {
             client.close(Ending::Breach(Breach::InternalError), host.now());
+        }
+        let Some(next) = begin_anew(host, &room, core, began + limits::ROOM_RESTART_EVERY) else { return };
+        core = next;
+        room = host.rooms.begin(Arc::clone(core.handle()), &host.metrics, host.now());
+        room.figures.restarts.inc();
+        info!(room = room.label(), epoch = room.handle.options.epoch, "the room begins anew");
+        host.tap.room_begins(&room.handle.options.name);
+        if host.tap.wants_world() {
+            host.rooms.rouse_all();
         }
     }
 }
 
-/// `players` is how many of the host's players are this room's.
-fn tick_until_stop(host: &Host, at: usize, core: &mut dyn Core, players: &mut i64) {
-    let room = &host.rooms[at];
-    let mut schedule = Schedule::new(Instant::now(), room.options.rates.tick_hz);
+/// No tick follows, and no question is answered.
+fn end_run(host: &Host, room: &Hosted) {
+    room.has_players(0);
+    room.handle.set_over();
+    host.tap.room_ends(room.name());
+}
+
+/// A new run of the room, not before this time. `None` if the rooms are stopped before.
+fn begin_anew(
+    host: &Host,
+    room: &Hosted,
+    core: Box<dyn Core>,
+    mut not_before: Instant,
+) -> Option<Box<dyn Core>> {
+    loop {
+        while Instant::now() < not_before {
+            if host.has_reached(Stage::RoomsStopping) {
+                return None;
+            }
+            room.rest_until(not_before);
+        }
+        if host.has_reached(Stage::RoomsStopping) {
+            return None;
+        }
+        match catch_unwind(AssertUnwindSafe(|| core.anew(new_epoch()))) {
+            Ok(next) => return Some(next),
+            Err(_) => {
+                host.metrics.panics.inc();
+                error!(room = room.label(), "a panic prevented this room from beginning anew");
+                not_before = Instant::now() + limits::ROOM_RESTART_EVERY;
+            }
+        }
+    }
+}
+
+fn tick_until_stop(host: &Host, room: &Hosted, core: &mut dyn Core) {
+    let tick_hz = room.handle.options.rates.tick_hz;
+    let mut schedule = Schedule::new(Instant::now(), tick_hz);
     let mut status_at = host.now() + limits::STATUS_EVERY;
-    while !host.has_reached(Stage::RoomsStopping) {
+    loop {
+        if room.sleep(|| host.has_reached(Stage::RoomsStopping)) {
+            schedule = Schedule::new(Instant::now(), tick_hz);
+        }
+        if host.has_reached(Stage::RoomsStopping) {
+            return;
+        }
         let due = schedule.next(Instant::now());
         thread::sleep(due.wait);
         let began = host.now();
-        book_schedule(host, room, &due);
-        let wants = host.tap.wants_of_world(&room.options.name);
+        room.begins_tick(began);
+        book_schedule(room, &due);
+        let wants = host.tap.wants_of_world(room.name());
         let ticked = core.tick(began, wants);
         if wants.frame {
             show(host, room, began, &ticked);
         }
         book(host, room, &ticked);
-        let count = ticked.published.state.players.len() as i64;
-        host.metrics.players.inc_by(count - std::mem::replace(players, count));
-        host.bells.iter().for_each(|bell| bell.ring(at, Arc::clone(&ticked.published)));
+        room.has_players(ticked.published.state.players.len());
+        host.bells.iter().for_each(|bell| bell.ring(room.number, Arc::clone(&ticked.published)));
         let now = host.now();
+        room.figures.ticks.inc();
         host.metrics.ticked(now.saturating_sub(began));
         if now >= status_at {
             status_at = now + limits::STATUS_EVERY;
-            status(host, room, count);
+            status(host, room);
         }
     }
 }
 
-fn book_schedule(host: &Host, room: &Handle, due: &Due) {
+fn book_schedule(room: &Hosted, due: &Due) {
     if due.skipped > 0 {
-        host.metrics.skipped_ticks.inc_by(due.skipped);
+        room.figures.skipped_ticks.inc_by(due.skipped);
         warn!(
-            room = name(room),
-            tick = room.tick(),
+            room = room.label(),
+            tick = room.handle.tick(),
             periods = due.skipped,
             "the world fell behind and skipped ticks"
         );
     } else if due.late {
-        host.metrics.late_ticks.inc();
+        room.figures.late_ticks.inc();
     }
 }
 
 /// Passes the tick to the tap's listeners. A tick that does not fit a command frame is reported to
 /// them as lost.
-fn show(host: &Host, room: &Handle, began: Duration, ticked: &Ticked) {
+fn show(host: &Host, room: &Hosted, began: Duration, ticked: &Ticked) {
     let snapshot = ticked.snapshot.as_ref().map(|snapshot| Arc::clone(&snapshot.bytes));
-    let about = (&room.options.name, began, ticked.tick);
+    let about = (&room.handle.options.name, began, ticked.tick);
     if let (Some(frame), Some(checksum)) = (&ticked.frame, ticked.checksum) {
         host.tap.ticked(about, checksum, Arc::clone(frame), snapshot);
     } else {
-        warn!(room = name(room), tick = ticked.tick, "a tick is missing from the captures");
+        warn!(room = room.label(), tick = ticked.tick, "a tick is missing from the captures");
         host.tap.tick_is_lost(about);
     }
 }
 
-fn book(host: &Host, room: &Handle, ticked: &Ticked) {
+fn book(host: &Host, room: &Hosted, ticked: &Ticked) {
     for (player, rejection) in &ticked.rejected {
-        let reason = rejection.name();
+        let (reason, tick) = (rejection.name(), room.handle.tick());
         Metrics::count(&host.metrics.rejected_commands, "reason", reason);
-        debug!(room = name(room), tick = room.tick(), player = player.0, reason, "command rejected");
+        debug!(room = room.label(), tick, player = player.0, reason, "command rejected");
     }
 }
 
-/// The room's name for the log, which leaves out the default room's.
-fn name(room: &Handle) -> Option<&str> {
-    Some(&*room.options.name).filter(|name| !name.is_empty())
-}
-
-/// Logs the room's status line.
-fn status(host: &Host, room: &Handle, players: i64) {
-    let metrics = &host.metrics;
-    if metrics.clients.get() == 0 {
+/// Logs the status line of a room with clients: its own figures, and behind them those of the server.
+fn status(host: &Host, room: &Hosted) {
+    let (metrics, figures) = (&host.metrics, &room.figures);
+    if figures.clients.get() == 0 {
         return;
     }
     info!(
-        room = name(room),
-        tick = room.tick(),
-        clients = metrics.clients.get(),
-        players,
-        late = metrics.late_ticks.get(),
-        skipped = metrics.skipped_ticks.get(),
+        room = room.label(),
+        tick = room.handle.tick(),
+        clients = figures.clients.get(),
+        players = room.players(),
+        late = figures.late_ticks.get(),
+        skipped = figures.skipped_ticks.get(),
         sent_bytes = metrics.bytes_out.get(),
         turns = metrics.turns.get(),
         turn_sends = metrics.turn_sends.get(),

@@ -18,7 +18,7 @@ use crate::limits;
 use crate::packet::endpoint::is_room_name;
 use crate::peer::Ending;
 use crate::platform::{self, Ceilings};
-use crate::room::{Core, handle};
+use crate::room::{Core, Handle, handle};
 use crate::session::Breach;
 use crate::world::World;
 
@@ -69,8 +69,13 @@ impl Server {
             let rule = "the first room must have no name; the others need distinct names of a-z, 0-9 and -";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
         }
+        if handles.len() > limits::ROOMS {
+            let rule = format!("{} rooms are too many: at most {}", handles.len(), limits::ROOMS);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
+        }
         let ceilings = platform::ceilings();
-        let connections = ceilings.enough()?;
+        // Each room has a thread besides those of the connections.
+        let connections = ceilings.enough()?.saturating_sub(handles.len() - 1).max(limits::CONNECTIONS_LEAST);
         let listener = Arc::new(TcpListener::bind(config.bind)?);
         platform::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
@@ -93,9 +98,9 @@ impl Server {
         let for_thread = Arc::clone(&listener);
         let accepting = spawn(&host, "listener", move |host| listener::run(host, &for_thread))?;
         let (mut ticking, mut telling) = (Vec::new(), Vec::new());
-        for (at, room) in rooms.into_iter().enumerate() {
-            let name = format!("world {}", host.rooms[at].options.name);
-            ticking.push(spawn(&host, name.trim_end(), move |host| room_thread::run(host, at, room))?);
+        for room in rooms {
+            let name = format!("world {}", room.handle().options.name);
+            ticking.push(spawn(&host, name.trim_end(), move |host| room_thread::run(host, room))?);
         }
         for number in 0..host.bells.len() {
             let run = move |host: &Arc<Host>| fan_out::run(host, &host.bells[number]);
@@ -113,6 +118,11 @@ impl Server {
     /// allow.
     pub fn config(&self) -> &Config {
         &self.host.config
+    }
+
+    /// The rooms by name, the default room first.
+    pub fn rooms(&self) -> Vec<Arc<Handle>> {
+        self.host.rooms.all().iter().map(|room| Arc::clone(&room.handle)).collect()
     }
 
     /// The machine's ceilings, from which the caps were computed.
@@ -173,6 +183,7 @@ impl Server {
         }
         let left = host.connections.wait_until_empty(Instant::now() + limits::CUT_TIME);
         host.reach(Stage::RoomsStopping);
+        host.rooms.rouse_all();
         for room in ticking {
             let _ = room.join();
         }

@@ -19,8 +19,9 @@ mod queue;
 mod seen;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::peer::receiver::Piece;
@@ -61,8 +62,12 @@ pub struct Tap {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug, Default)]
+/// Called when a listener begins to wait for the worlds of all rooms.
+pub type WorldWanted = Box<dyn Fn() + Send + Sync>;
+
+#[derive(Default)]
 struct Inner {
+    world_wanted: OnceLock<WorldWanted>,
     /// The client that is listened to, [`NOBODY`] or [`SEVERAL`].
     wanted: AtomicU64,
     wants_world: AtomicBool,
@@ -80,7 +85,20 @@ struct State {
     is_over: bool,
 }
 
+impl fmt::Debug for Inner {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Inner").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
 impl Inner {
+    /// Has the rooms that sleep show their worlds. Called without the lock.
+    fn want_worlds(&self) {
+        if let Some(wanted) = self.world_wanted.get() {
+            wanted();
+        }
+    }
+
     /// Updates what the threads that have something to show look at.
     fn set_flags(&self, state: &State) {
         let present = || state.queues.values().filter(|queue| !queue.is_over);
@@ -131,7 +149,15 @@ impl Tap {
     /// As [`Tap::listen`], and also to the world: its state before the next tick, and then each
     /// tick.
     pub fn listen_with_world(&self, only: Option<u64>, bound_bytes: usize) -> Listener {
-        self.add(Queue::new(only, bound_bytes, true))
+        let listener = self.add(Queue::new(only, bound_bytes, true));
+        self.inner.want_worlds();
+        listener
+    }
+
+    /// Sets what is called when a listener begins to wait for the worlds of all rooms: those that do
+    /// not tick must then tick once.
+    pub fn set_world_wanted(&self, wanted: WorldWanted) {
+        let _ = self.inner.world_wanted.set(wanted);
     }
 
     fn add(&self, mut queue: Queue) -> Listener {
@@ -201,9 +227,12 @@ impl Tap {
         }
     }
 
-    /// Lists a room, which ticks from now on.
+    /// Lists a room, which ticks from now on. Listeners of the world wait for the worlds of all rooms
+    /// again, since a capture's file has one beginning of each room.
     pub fn room_begins(&self, room: &Arc<str>) {
-        self.inner.state.lock().rooms.insert(Arc::clone(room));
+        let State { queues, rooms, .. } = &mut *self.inner.state.lock();
+        rooms.insert(Arc::clone(room));
+        queues.values_mut().for_each(Queue::renew);
     }
 
     /// Removes a room, which does not tick any more.
@@ -290,7 +319,8 @@ impl Listener {
     /// Requests the world of each room again: it arrives before the room's next tick, followed by the
     /// session of each of its clients before that client's next bytes.
     pub fn renew(&self) {
-        self.change(|queue| queue.awaits_worlds = true);
+        self.change(Queue::renew);
+        self.tap.want_worlds();
     }
 
     /// Stops listening: the next take finds the end.

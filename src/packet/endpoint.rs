@@ -40,6 +40,8 @@ pub const FRAME_KIND: (&str, &str, u16) = (
 pub enum NoEndpoint {
     /// There is no game at this path: 404.
     Path,
+    /// There is no room of this name: 404.
+    Room,
     /// `?dialect=` names no dialect of the tables, or a dialect that the path cannot carry: 400.
     Dialect,
     /// `?format=` is neither `json` nor `msgpack`: 400.
@@ -51,6 +53,7 @@ impl NoEndpoint {
     pub fn status(self) -> (u16, &'static str) {
         match self {
             NoEndpoint::Path => (404, "unknown_path"),
+            NoEndpoint::Room => (404, "unknown_room"),
             NoEndpoint::Dialect => (400, "unknown_dialect"),
             NoEndpoint::Format => (400, "unknown_format"),
         }

@@ -31,6 +31,8 @@ pub struct Options {
     pub delay_ticks: u32,
     /// How long a seat outlives its connection.
     pub seat_time: Duration,
+    /// Clients in the room at once, those that only watch included.
+    pub max_clients: usize,
 }
 
 /// See the [module](self).
@@ -164,6 +166,13 @@ impl Handle {
     pub fn load(&self) -> ([usize; 4], usize) {
         let intake = self.intake.lock();
         (intake.seats.counts(), intake.inbox.waiting())
+    }
+
+    /// Whether a tick would have nothing to do: no seat is taken, and no command or question waits.
+    pub fn is_idle(&self) -> bool {
+        let intake = self.intake.lock();
+        let [taken, ..] = intake.seats.counts();
+        taken == 0 && intake.questions.is_empty() && intake.inbox.is_empty()
     }
 
     /// Asks for the next published tick.

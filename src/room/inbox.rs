@@ -140,6 +140,11 @@ impl Inbox {
         self.waiting
     }
 
+    /// Whether no command waits, of players or of the operator.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
     /// Drops a player's waiting commands.
     pub fn forget(&mut self, player: PlayerId) {
         let queued: Vec<Queued> =

@@ -62,6 +62,10 @@ pub trait Core: Send {
 
     /// Runs one tick at this time of the host's clock.
     fn tick(&mut self, now: Duration, wants: Wants) -> Ticked;
+
+    /// A room with the same name, options and identity, whose world begins anew: for a driver whose
+    /// room has panicked. It relies on nothing that a tick changes.
+    fn anew(&self, epoch: String) -> Box<dyn Core>;
 }
 
 /// See the [module](self).
@@ -144,5 +148,10 @@ impl Core for Room {
         let published = Arc::new(self.publisher.publish(&self.world, margin));
         self.answer(asked, &published, snapshot.as_ref());
         Ticked { tick, published, frame, checksum, snapshot, rejected }
+    }
+
+    fn anew(&self, epoch: String) -> Box<dyn Core> {
+        let options = Options { epoch, ..self.handle.options.clone() };
+        Box::new(Room::new(World::new(self.handle.identity), options))
     }
 }

@@ -77,6 +77,7 @@ impl Game {
             rates: Rates { tick_hz: TICK_HZ, native_hz: TICK_HZ, moomoo_hz: 10 },
             delay_ticks: 0,
             seat_time: Duration::ZERO,
+            max_clients: usize::MAX,
         };
         let shadow = world.clone();
         let room = Room::new(world, options);

@@ -22,6 +22,7 @@ use crate::host::refused::Refused;
 use crate::household::Household;
 use crate::limits;
 use crate::packet::Codes;
+use crate::packet::endpoint::room_of;
 use crate::peer::Ending;
 use crate::room::Handle;
 use crate::room::seats::Seat;
@@ -136,8 +137,10 @@ impl SimHost {
         permit: &mut Permit,
     ) -> Result<Entry, Refused> {
         let (now, household) = (self.clock.now(), SimHost::household(address));
-        let (codes, rooms, budgets) = (&*self.codes, &self.handles[..], &self.budgets);
-        let door = Door { origins: &[], codes, rooms, budgets, is_stopping: false };
+        let (codes, budgets) = (&*self.codes, &self.budgets);
+        let (name, _) = room_of(head.path());
+        let room = self.handles.iter().find(|room| *room.options.name == *name);
+        let door = Door { origins: &[], codes, room, is_full: false, budgets, is_stopping: false };
         let entered = door.enter(head, household, permit, now);
         match &entered {
             Ok(_) => self.spent(address, Spending::Client),

@@ -15,6 +15,11 @@ const LOG_LINES = 200;
 /** A row of `players`: number, age, points, health, place, address, name in quotes. */
 const ROW = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(-?\d+)\s+(-?\d+)\s+(\S+)\s+(".*")$/;
 
+/** A row of `rooms`: players, clients, tick, state, name. */
+const ROOM_ROW = /^\s*\d+\s+\d+\s+\d+\s+\S+\s+(\S+)$/;
+/** The name of the default room in that list. */
+const DEFAULT_ROOM = '(default)';
+
 /** @param {string} id @returns {any} */
 const at = (id) => document.getElementById(id);
 
@@ -23,6 +28,9 @@ let token = sessionStorage.getItem(KEY) ?? '';
 const past = { lines: /** @type {string[]} */ ([]), place: 0 };
 /** Rows of the table by player number, so that a refresh leaves what is under the pointer. @type {Map<number, HTMLTableRowElement>} */
 const rows = new Map();
+
+/** What makes a command one of the chosen room. */
+const ofRoom = () => (at('room').value === '' ? '' : `room ${at('room').value} `);
 
 /** Takes the token out of the address bar. It replaces the kept one once the server takes it. */
 function takeFragment() {
@@ -111,14 +119,31 @@ function write(kind, text) {
 /** Asks for figures and players. */
 async function refresh() {
   if (token === '') return;
-  const answer = await run('stats\nplayers');
+  const room = at('room').value;
+  const answer = await run(`rooms\n${ofRoom()}stats\n${ofRoom()}players`);
   if (!answer) return;
   show(true);
   status('open', 'Connected');
-  const lines = answer.text.trimEnd().split('\n');
+  const all = answer.text.trimEnd().split('\n');
+  const listed = all.findIndex((line) => line.startsWith('tick '));
+  rooms(all.slice(1, listed).map((line) => ROOM_ROW.exec(line)?.[1] ?? '').filter((name) => name !== ''));
+  // The answer is for a room that is no longer chosen: the next one follows at once.
+  if (room !== at('room').value) return refresh();
+  const lines = all.slice(listed);
   const table = lines.findIndex((line) => line.startsWith('number ') || line === 'no player is connected');
   figures(lines.slice(0, table));
   players(lines.slice(table + 1).map(player).filter((one) => one !== null));
+}
+
+/** Offers the rooms, if there are several. @param {string[]} names */
+function rooms(names) {
+  const choice = at('room');
+  const known = [...choice.options].map((/** @type {HTMLOptionElement} */ option) => option.text);
+  at('room-choice').hidden = names.length < 2;
+  if (known.join(' ') === names.join(' ')) return;
+  const chosen = choice.value;
+  choice.replaceChildren(...names.map((name) => new Option(name, name === DEFAULT_ROOM ? '' : name)));
+  choice.value = names.includes(chosen) ? chosen : '';
 }
 
 /** @param {string[]} lines each a name, two spaces or more, a value */
@@ -182,7 +207,7 @@ function newRow(number) {
   deeds.className = 'deeds';
   deeds.append(
     button('Grant', 'plain', () => grant(number, row.dataset.name ?? '')),
-    sure(button('Kick', 'plain', () => say(`kick ${number}`))),
+    sure(button('Kick', 'plain', () => say(`${ofRoom()}kick ${number}`))),
     sure(button('Ban', 'plain', () => say(`ban ${row.dataset.address}`))),
   );
   rows.set(number, row);
@@ -238,7 +263,7 @@ function grant(number, name) {
   at('grant-title').textContent = `Grant to ${name}`;
   at('grant').returnValue = '';
   at('grant').onclose = () => {
-    if (at('grant').returnValue === 'grant') say(`grant ${number} ${at('grant-resource').value} ${at('grant-amount').value}`);
+    if (at('grant').returnValue === 'grant') say(`${ofRoom()}grant ${number} ${at('grant-resource').value} ${at('grant-amount').value}`);
   };
   at('grant').showModal();
 }
@@ -254,7 +279,7 @@ function recall(event) {
 function wire() {
   const on = (form, act) => at(form).addEventListener('submit', (event) => { event.preventDefault(); act(); });
   on('token-form', () => { const given = at('token').value.trim(); at('token').value = ''; tryToken(given); });
-  on('say-form', () => { say(`say ${at('say').value}`); at('say').value = ''; });
+  on('say-form', () => { say(`${ofRoom()}say ${at('say').value}`); at('say').value = ''; });
   on('line-form', () => {
     const line = at('line').value.trim();
     at('line').value = '';
@@ -264,7 +289,8 @@ function wire() {
     say(line);
   });
   at('line').addEventListener('keydown', recall);
-  at('save').onclick = () => say('save');
+  at('save').onclick = () => say(`${ofRoom()}save`);
+  at('room').onchange = refresh;
   at('stop').onclick = () => say('stop');
   sure(at('stop'));
   at('forget').onclick = () => askForToken('');

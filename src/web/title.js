@@ -8,6 +8,7 @@ import { drawBody } from './draw-players.js';
 import { element } from './hud.js';
 import { SKINS } from './palette.js';
 import { NAME_CHARS, cut } from './protocol.js';
+import { roomOf } from './room.js';
 
 const STORE = 'tickwire.player';
 const GUESTS = ['Wren', 'Alder', 'Juniper', 'Fenn', 'Sorrel', 'Moss', 'Hazel', 'Rook', 'Tansy', 'Birch'];
@@ -28,6 +29,7 @@ export class Title {
     this.name.value = name;
     this.name.placeholder = GUESTS[Math.floor(Math.random() * GUESTS.length)];
     this.makeSkins();
+    this.nameRoom(roomOf(location.pathname));
     addEventListener('pointermove', (event) => { this.pointer = { x: event.clientX, y: event.clientY }; });
     element('title-form').addEventListener('submit', (event) => {
       event.preventDefault();
@@ -53,6 +55,14 @@ export class Title {
       return label;
     });
     element('skins').append(...skins);
+  }
+
+  /** Names the room, unless it is the default one. @param {string} room */
+  nameRoom(room) {
+    if (room === '') return;
+    element('title-room').hidden = false;
+    element('title-room-name').textContent = room;
+    document.title = `tickwire · ${room}`;
   }
 
   /** Who is chosen. */

@@ -6,7 +6,7 @@
 
 /** @typedef {import('./wire-explainer.js').Explainer} Explainer */
 /** @typedef {import('./wire-explainer.js').Connection} Connection */
-/** @typedef {{ id: number, player: number, name: string, dialect: string, address: string }} Client */
+/** @typedef {{ id: number, player: number, name: string, room: string, dialect: string, address: string }} Client */
 /**
  * @typedef {{ kind: 'live' | 'file' | 'link', name: string, explainer: Explainer, connections: Connection[], marks: Set<number> }} Source
  */
@@ -17,7 +17,8 @@ const MOST = 1000;
 /** @param {Client} client */
 export function nameOfClient(client) {
   const name = client.name === '' ? (client.player === 0 ? 'watching' : `player ${client.player}`) : client.name;
-  return `${name} · ${client.dialect} · ${client.address}`;
+  const room = client.room ? ` · room ${client.room}` : '';
+  return `${name}${room} · ${client.dialect} · ${client.address}`;
 }
 
 /** @param {Connection} connection */

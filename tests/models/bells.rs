@@ -1,4 +1,4 @@
-//! The bell: a worker that waits hears every tick in its order, every client, and the stop.
+//! The bell: a worker with clients hears every tick in its order, every worker each client and the stop.
 
 use shuttle::sync::Arc;
 use shuttle::thread;
@@ -26,13 +26,15 @@ fn ticks() -> &'static [std::sync::Arc<Published>; 2] {
 /// The world rings twice and a client comes; the worker hears both ticks without a third, and then the stop.
 pub fn the_worker_hears_all() {
     let bell = Arc::new(Bell::<u32>::default());
+    // A worker without clients would not hear the ticks.
+    bell.welcome(6);
     let (world, reader, worker, stopper) =
         (Arc::clone(&bell), Arc::clone(&bell), Arc::clone(&bell), Arc::clone(&bell));
     let telling = thread::spawn(move || {
         let (mut newcomers, mut heard) = (Vec::new(), Vec::new());
         // In the product a time ends the wait for a tick that does not come; here the second tick has to.
         while heard.len() < 2 {
-            for backlog in worker.wait(&mut newcomers).expect("nobody has said stop").into_values() {
+            for backlog in worker.wait(&mut newcomers, true).expect("nobody has said stop").into_values() {
                 let missed = backlog.missed.iter().map(|events| events.tick);
                 heard.extend(missed.chain([backlog.newest.state.tick]));
             }
@@ -48,11 +50,32 @@ pub fn the_worker_hears_all() {
     ringing.join().expect("no panic");
     welcoming.join().expect("no panic");
     let stopping = thread::spawn(move || stopper.stop());
-    while bell.wait(&mut newcomers).is_some() {}
+    while bell.wait(&mut newcomers, true).is_some() {}
     stopping.join().expect("no panic");
-    assert_eq!(newcomers, [7], "a client that came is taken up once");
+    assert_eq!(newcomers, [6, 7], "a client that came is taken up once");
+}
+
+/// A worker without clients sleeps whatever ticks; a client that comes wakes it, and the stop does.
+pub fn a_worker_without_clients_is_woken() {
+    let bell = Arc::new(Bell::<u32>::default());
+    let (world, reader, worker) = (Arc::clone(&bell), Arc::clone(&bell), Arc::clone(&bell));
+    let telling = thread::spawn(move || {
+        let mut newcomers = Vec::new();
+        while newcomers.is_empty() {
+            let _ = worker.wait(&mut newcomers, false).expect("nobody has said stop");
+        }
+        assert_eq!(newcomers, [7]);
+        newcomers.clear();
+        while worker.wait(&mut newcomers, false).is_some() {}
+    });
+    let ringing = thread::spawn(move || world.ring(0, std::sync::Arc::clone(&ticks()[0])));
+    reader.welcome(7);
+    ringing.join().expect("no panic");
+    bell.stop();
+    telling.join().expect("no panic");
 }
 
 pub fn every_tick_and_client_and_the_stop_are_heard() {
     crate::check(the_worker_hears_all);
+    crate::check(a_worker_without_clients_is_woken);
 }

@@ -29,7 +29,7 @@ fn handle() -> Handle {
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 };
     let rates = Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 };
     let (name, epoch) = ("".into(), String::new());
-    let options = Options { name, epoch, rates, delay_ticks: 0, seat_time: Duration::ZERO };
+    let options = Options { name, epoch, rates, delay_ticks: 0, seat_time: Duration::ZERO, max_clients: 9 };
     Handle::new(WORLD.get_or_init(|| World::new(identity)), options)
 }
 

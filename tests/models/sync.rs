@@ -92,7 +92,7 @@ impl Condvar {
         self.wait(guard)
     }
 
-    fn wait<T>(&self, guard: &mut Guard<'_, T>) -> Waited {
+    pub fn wait<T>(&self, guard: &mut Guard<'_, T>) -> Waited {
         let mut held = guard.held.take().expect("held");
         if LETS_GO_TOO_SOON.get() {
             drop(held);

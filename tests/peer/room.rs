@@ -40,7 +40,8 @@ impl Running {
     fn resume(world: World, seat_time: Duration) -> Running {
         let rates = Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 };
         let (name, epoch) = ("".into(), "0".to_owned());
-        let room = Room::new(world, Options { name, epoch, rates, delay_ticks: 0, seat_time });
+        let options = Options { name, epoch, rates, delay_ticks: 0, seat_time, max_clients: 9 };
+        let room = Room::new(world, options);
         Running { handle: Arc::clone(room.handle()), room, now: Duration::ZERO }
     }
 

@@ -39,7 +39,8 @@ impl Busy {
         let world = World::new(Identity { seed: 11, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
         let rates = Rates { tick_hz: HZ, native_hz: HZ, moomoo_hz: 10 };
         let (name, epoch, seat_time) = ("".into(), "0".to_owned(), Duration::ZERO);
-        let room = Room::new(world, Options { name, epoch, rates, delay_ticks: 0, seat_time });
+        let options = Options { name, epoch, rates, delay_ticks: 0, seat_time, max_clients: 9 };
+        let room = Room::new(world, options);
         for number in 1..=PLAYERS {
             let player = room.handle().take_seat(number.into(), Duration::ZERO).expect("a number");
             room.handle().push_operator(vec![Action::Join { player, name: format!("p{number}"), skin: 0 }]);

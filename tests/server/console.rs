@@ -197,11 +197,11 @@ fn a_saved_world_is_private_and_no_file_is_changed() {
     let folder = Folder::new("save");
     let snapshot = |byte: u8| Snapshot { tick: 7, bytes: [byte].into() };
     let path = folder.0.join("tickwire-7.world");
-    assert_eq!(save::write(&folder.0, &snapshot(1)).expect("written"), "tickwire-7.world");
+    assert_eq!(save::write(&folder.0, None, &snapshot(1)).expect("written"), "tickwire-7.world");
     assert_eq!(fs::metadata(&path).expect("it is there").permissions().mode() & 0o7777, 0o600);
-    let error = save::write(&folder.0, &snapshot(2)).expect_err("taken");
+    let error = save::write(&folder.0, None, &snapshot(2)).expect_err("taken");
     assert_eq!(error.to_string(), "tickwire-7.world already exists");
-    assert!(save::write(&folder.0.join("none"), &snapshot(3)).is_err());
+    assert!(save::write(&folder.0.join("none"), None, &snapshot(3)).is_err());
     assert_eq!(
         (fs::read(&path).expect("readable"), fs::read_dir(&folder.0).expect("it is there").count()),
         (vec![1], 1)

@@ -30,6 +30,10 @@ impl Core for Fragile {
         assert!(!self.panics.load(Ordering::Relaxed), "the test asked for this panic");
         self.room.tick(now, wants)
     }
+
+    fn anew(&self, epoch: String) -> Box<dyn Core> {
+        self.room.anew(epoch)
+    }
 }
 
 fn config() -> Config {

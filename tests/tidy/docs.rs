@@ -121,18 +121,27 @@ fn section<'a>(text: &'a str, heading: &str) -> Vec<(usize, &'a str)> {
     names.filter(|(_, name)| !name.starts_with('#')).collect()
 }
 
-/// Bounds that nothing outside of `limits.rs` keeps.
+/// Files of bounds.
+pub const LIMITS: [&str; 2] = ["src/limits.rs", "src/limits/rooms.rs"];
+
+/// Bounds that nothing outside of these files keeps.
 pub fn unused_limits(files: &[File]) -> Vec<Breach> {
-    let limits = files.iter().find(|file| file.path == "src/limits.rs").expect("src/limits.rs is there");
+    let is_limits = |file: &&File| LIMITS.contains(&file.path.as_str());
+    assert!(files.iter().any(|file| is_limits(&file)), "src/limits.rs is there");
     let others =
-        files.iter().filter(|file| file.is_in("src") && file.extension() == "rs" && file.path != limits.path);
+        files.iter().filter(|file| file.is_in("src") && file.extension() == "rs" && !is_limits(file));
     let words: Vec<&str> = others.flat_map(|file| rust::tokens(&file.text)).map(|token| token.text).collect();
-    let consts = limits.text.lines().enumerate().filter_map(|(at, line)| {
-        let name = line.strip_prefix("pub const ")?.split(':').next()?;
-        Some((at + 1, name))
-    });
-    let unused = consts.filter(|(_, name)| !words.contains(name));
-    unused.map(|(line, name)| Breach::new(limits, line, format!("nothing keeps the bound {name}"))).collect()
+    let mut unused = Vec::new();
+    for file in files.iter().filter(is_limits) {
+        for (at, line) in file.text.lines().enumerate() {
+            let Some(rest) = line.strip_prefix("pub const ") else { continue };
+            let name = rest.split(':').next().unwrap_or_default();
+            if !words.contains(&name) {
+                unused.push(Breach::new(file, at + 1, format!("nothing keeps the bound {name}")));
+            }
+        }
+    }
+    unused
 }
 
 /// The world stays alone.

@@ -13,8 +13,9 @@ use crate::limits;
 use crate::net::client::Client;
 use crate::net::host::{Host, Stage};
 use crate::net::recorder;
+use crate::net::rooms::Hosted;
 use crate::peer::Ending;
-use crate::room::handle::Busy;
+use crate::room::handle::{Busy, Handle};
 use crate::room::seats::Seat;
 use crate::session::Breach;
 use crate::world::rules::{ANIMALS, Group, ITEMS};
@@ -23,8 +24,14 @@ use crate::world::{Action, PlayerId, Resource, Spawned};
 /// A command: its name and arguments, its effect, and the function that carries it out.
 pub type Command = (&'static str, &'static str, fn(&Desk<'_>, &str) -> Done);
 
+/// The command that names the room of another.
+const ROOM: &str = "room NAME COMMAND";
+
+/// The commands that act on one room. The others act on the server.
+const OF_A_ROOM: [&str; 8] = ["players", "say", "spawn", "grant", "kick", "save", "capture", "stats"];
+
 /// All commands.
-const COMMANDS: [Command; 13] = [
+const COMMANDS: [Command; 15] = [
     ("help", "list the commands", |_, _| Ok(help())),
     ("players", "list the players: number, age, points, health, position, address, name", |desk, _| {
         desk.players()
@@ -45,6 +52,8 @@ const COMMANDS: [Command; 13] = [
     }),
     ("bans", "list the banned addresses", |desk, _| Ok(desk.bans())),
     ("save", "write the world to a file, for --restore", |desk, _| desk.save()),
+    ("rooms", "list the rooms: name, players, clients, tick, state", |desk, _| Ok(desk.rooms())),
+    (ROOM, "carry out a command in another room than the default room", |_, _| Err(No::Usage(String::new()))),
     (
         "capture [on [PLAYER] | off]",
         "start or stop a capture for Wireshark; without an argument, show its state",
@@ -65,21 +74,57 @@ fn help() -> String {
 /// Carries out a line. Returns the command's name, which is also its metric label, and the answer
 /// or the error.
 pub fn carry_out(desk: &Desk<'_>, line: &str) -> (&'static str, Result<String, String>) {
+    let (word, rest) = first_word(line);
+    match ROOM.strip_prefix(word) {
+        Some(usage) if usage.starts_with(' ') && !rest.is_empty() => in_room(desk, rest),
+        _ => here(desk, word, rest),
+    }
+}
+
+/// Carries out `NAME COMMAND…` in that room.
+fn in_room(desk: &Desk<'_>, line: &str) -> (&'static str, Result<String, String>) {
+    let (name, line) = first_word(line);
+    let (word, rest) = first_word(line);
+    let Some(room) = desk.host.rooms.find(name).filter(|_| !name.is_empty()) else {
+        return ("room", Err(format!("there is no room {:?}; type rooms for a list", excerpt(name))));
+    };
+    if word.is_empty() {
+        return ("room", Err(format!("usage: {ROOM}")));
+    }
+    if COMMANDS.iter().any(|(usage, ..)| first_word(usage).0 == word) && !OF_A_ROOM.contains(&word) {
+        let reason = format!("{word} is not a command of one room; those are {}", OF_A_ROOM.join(", "));
+        return ("room", Err(reason));
+    }
+    here(&Desk { room, ..*desk }, word, rest)
+}
+
+/// The first word of a line, and what follows it.
+fn first_word(line: &str) -> (&str, &str) {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let rest = rest.trim_start();
+    (word, rest.trim_start())
+}
+
+/// As much of a word as an error repeats.
+fn excerpt(word: &str) -> String {
+    word.chars().take(limits::PACKET_EXCERPT_CHARS).collect()
+}
+
+/// Carries out a command in the room of the desk.
+fn here(desk: &Desk<'_>, word: &str, rest: &str) -> (&'static str, Result<String, String>) {
     let named = COMMANDS.iter().map(|row| (row.0.split(' ').next().unwrap_or_default(), row));
     let Some((name, (usage, _, run))) = named.into_iter().find(|(name, _)| *name == word) else {
-        let word: String = word.chars().take(limits::PACKET_EXCERPT_CHARS).collect();
+        let word = excerpt(word);
         return ("unknown", Err(format!("there is no command {word:?}; type help for a list of commands")));
     };
     let only_looks =
-        ["help", "players", "bans", "stats"].contains(&name) || name == "capture" && rest.is_empty();
+        ["help", "players", "bans", "stats", "rooms"].contains(&name) || name == "capture" && rest.is_empty();
     let takes_none = name == *usage && !rest.is_empty();
     if only_looks || takes_none {
         // An open /admin page sends these every second.
-        debug!(from = %desk.source, command = name, "operator command");
+        debug!(from = %desk.source, room = desk.room.label(), command = name, "operator command");
     } else {
-        info!(from = %desk.source, command = name, arguments = rest, "operator command");
+        let room = desk.room.label();
+        info!(from = %desk.source, room, command = name, arguments = rest, "operator command");
     }
     let done = match (desk.host.has_reached(Stage::AskedToStop), takes_none) {
         (true, _) => Err(No::Failed("the server is shutting down".to_owned())),
@@ -131,23 +176,30 @@ impl fmt::Display for Source {
 
 /// The context of a command.
 pub struct Desk<'a> {
-    /// The server, whose default room is meant.
+    /// The server.
     pub host: &'a Host,
+    /// The room that is meant.
+    pub room: Arc<Hosted>,
     /// The source of the line.
     pub source: Source,
 }
 
-/// Waits for the answer of a room, which comes with one of its next ticks.
-fn answer_to<A>(asked: Result<Receiver<A>, Busy>) -> Result<A, String> {
-    let answered = asked.map_err(|busy| busy.to_string())?.recv_timeout(limits::ANSWER_TIME);
-    let late = "the world did not answer in time; the command may still be executed";
-    answered.map_err(|_| late.to_owned())
-}
-
 impl Desk<'_> {
+    /// Asks the room, and waits for the answer, which comes with one of its next ticks. A room that
+    /// sleeps wakes for it.
+    fn ask<A>(&self, ask: impl FnOnce(&Handle) -> Result<Receiver<A>, Busy>) -> Result<A, String> {
+        let asked = ask(&self.room.handle).map_err(|busy| busy.to_string())?;
+        if self.room.handle.is_over() {
+            return Err(format!("{} has ended by a panic; it begins anew within seconds", self.room.title()));
+        }
+        self.room.rouse();
+        let late = "the world did not answer in time; the command may still be executed";
+        asked.recv_timeout(limits::ANSWER_TIME).map_err(|_| late.to_owned())
+    }
+
     /// Queues a command that changes the world, which the world may reject.
     fn command(&self, action: Action, done: String) -> Done {
-        match answer_to(self.host.room().command(action))? {
+        match self.ask(|room| room.command(action))? {
             Ok(()) => Ok(done),
             Err(rejection) => Err(format!("the world rejected the command: {}", rejection.name()).into()),
         }
@@ -193,7 +245,7 @@ impl Desk<'_> {
             return Err(No::Usage("PLAYER must be a number from `players`, or a name".to_owned()));
         }
         if quoted.is_some() || who.bytes().any(|byte| !byte.is_ascii_digit()) {
-            let picture = answer_to(self.host.room().picture())?;
+            let picture = self.ask(Handle::picture)?;
             let players = picture.state.players.iter().map(|seen| (seen.player, &*seen.name));
             return Ok(by_name(players, quoted.unwrap_or(who))?);
         }
@@ -205,7 +257,7 @@ impl Desk<'_> {
 
     /// The client that plays as this player.
     fn client_of(&self, player: PlayerId) -> Option<Arc<Client>> {
-        match self.host.room().seat(player)? {
+        match self.room.handle.seat(player)? {
             Seat::Connected(number) => self.host.clients.get(number),
             _ => None,
         }
@@ -219,7 +271,7 @@ impl Desk<'_> {
     }
 
     fn players(&self) -> Done {
-        let picture = answer_to(self.host.room().picture())?;
+        let picture = self.ask(Handle::picture)?;
         if picture.state.players.is_empty() {
             return Ok("no player is connected".to_owned());
         }
@@ -290,41 +342,63 @@ impl Desk<'_> {
     }
 
     fn save(&self) -> Done {
-        let snapshot = answer_to(self.host.room().snapshot())?;
+        let snapshot = self.ask(Handle::snapshot)?;
         let folder = &self.host.config.save_dir;
-        let name =
-            save::write(folder, &snapshot).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let name = save::write(folder, self.room.label(), &snapshot)
+            .map_err(|error| format!("{}: {error}", folder.display()))?;
         let (path, tick, bytes) = (folder.join(name), snapshot.tick, snapshot.bytes.len());
         Ok(format!("saved the world after tick {tick} to {}: {bytes} bytes", path.display()))
     }
 
     fn capture(&self, rest: &str) -> Done {
-        let (word, player) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let (word, player) = first_word(rest);
+        if player.is_empty() && self.room.label().is_some() {
+            let rule = "a capture has all rooms, or one player: room NAME capture on PLAYER";
+            return Err(No::Failed(rule.to_owned()));
+        }
         match word {
             "" => Ok(self.host.recorder.status()),
             "off" if player.is_empty() => Ok(self.host.recorder.stop()?),
             "on" => {
                 let named = (!player.is_empty()).then(|| self.named(player)).transpose()?;
                 let only = named.map(|(_, client)| client.id);
-                let target = recorder::file_of_tick(&self.host.config.capture_dir, self.host.room().tick());
+                let target = recorder::file_of_tick(&self.host.config.capture_dir, self.room.handle.tick());
                 Ok(format!("{} is being written", self.host.recorder.start(target, only)?))
             }
             _ => Err(No::Usage(String::new())),
         }
     }
 
-    /// One figure a line: its name, spaces, its value.
+    /// A line for each room; the default room, which has no name, comes first.
+    fn rooms(&self) -> String {
+        let mut text = String::from("players  clients        tick  state     room\n");
+        for room in self.host.rooms.all() {
+            let (players, clients, tick) = (room.players(), room.clients(), room.handle.tick());
+            let state = match room.ails(self.host.now()) {
+                Some(_) if room.handle.is_over() => "ended",
+                Some(_) => "late",
+                None if room.is_asleep() => "asleep",
+                None => "ticks",
+            };
+            let name = room.label().unwrap_or("(default)");
+            writeln!(text, "{players:>7}  {clients:>7}  {tick:>10}  {state:<8}  {name}")
+                .expect("writing to a string does not fail");
+        }
+        text
+    }
+
+    /// One figure a line: its name, spaces, its value. Those of the room, then those of the server.
     fn stats(&self) -> String {
-        let metrics = &self.host.metrics;
+        let (metrics, figures) = (&self.host.metrics, &self.room.figures);
         let figures: [(&str, String); 12] = [
-            ("tick", self.host.room().tick().to_string()),
-            ("tick rate", format!("{} Hz", self.host.room().options.rates.tick_hz)),
+            ("tick", self.room.handle.tick().to_string()),
+            ("tick rate", format!("{} Hz", self.room.handle.options.rates.tick_hz)),
             ("up", format!("{} s", self.host.now().as_secs())),
-            ("clients", metrics.clients.get().to_string()),
-            ("players", metrics.players.get().to_string()),
+            ("clients", figures.clients.get().to_string()),
+            ("players", self.room.players().to_string()),
             ("connections", metrics.accepted.get().to_string()),
-            ("late ticks", metrics.late_ticks.get().to_string()),
-            ("skipped ticks", metrics.skipped_ticks.get().to_string()),
+            ("late ticks", figures.late_ticks.get().to_string()),
+            ("skipped ticks", figures.skipped_ticks.get().to_string()),
             ("received", format!("{} bytes", metrics.bytes_in.get())),
             ("sent", format!("{} bytes", metrics.bytes_out.get())),
             ("bans", self.host.admission.bans().len().to_string()),

@@ -67,7 +67,7 @@ pub fn run(host: &Host, line: &str, source: Source) -> Option<Answer> {
             ("unknown", Err(format!("a line may have at most {} bytes", limits::OPERATOR_LINE_BYTES)))
         }
         "" => return None,
-        line => commands::carry_out(&Desk { host, source }, line),
+        line => commands::carry_out(&Desk { host, room: host.room(), source }, line),
     };
     if let Err(reason) = &done {
         info!(from = %source, command = name, reason, "operator command failed");

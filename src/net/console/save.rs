@@ -1,7 +1,7 @@
 //! The file that `save` writes.
 //!
-//! The world is written as `tickwire-TICK.world` to the given directory, completely or not at all.
-//! An existing file is never changed, and no room waits.
+//! The world is written as `tickwire-TICK.world`, that of another room than the default room as
+//! `tickwire-ROOM-TICK.world`, to the given directory, completely or not at all. An existing file is never changed, and no room waits.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -10,12 +10,13 @@ use std::path::Path;
 use crate::platform;
 use crate::room::Snapshot;
 
-/// Writes a snapshot, and returns the name of the file.
+/// Writes a snapshot of the default room, or of this room, and returns the name of the file.
 ///
 /// # Errors
 /// The file exists, or writing it fails; then no partial file is left behind.
-pub fn write(folder: &Path, snapshot: &Snapshot) -> io::Result<String> {
-    let name = format!("tickwire-{}.world", snapshot.tick);
+pub fn write(folder: &Path, room: Option<&str>, snapshot: &Snapshot) -> io::Result<String> {
+    let room = room.map_or(String::new(), |name| format!("{name}-"));
+    let name = format!("tickwire-{room}{}.world", snapshot.tick);
     let path = folder.join(&name);
     if path.try_exists()? {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{name} already exists")));

@@ -117,6 +117,11 @@ impl Queue {
         self.put(tick);
     }
 
+    /// Requests the world of each room again, if it is wanted at all.
+    pub(super) fn renew(&mut self) {
+        self.awaits_worlds = self.wants_world;
+    }
+
     /// Whether the room's next tick is to come with its world. Behind what is lost nothing is taken,
     /// but the first worlds stand before all else.
     pub(super) fn awaits_world_of(&self, room: &str) -> bool {

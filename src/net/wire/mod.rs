@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A connection starts with an upgrade to `/wire`; PROTOCOL.md, "The inspector", lists the
-//! messages. The server explains nothing: that is [`inspector`](crate::inspector)'s work, in the
+//! messages. At `/r/NAME/wire` a watcher is shown only the clients of that room. The server explains nothing: that is [`inspector`](crate::inspector)'s work, in the
 //! browser. Each watcher runs in its connection's thread, and listens to the tap only while it
 //! watches a client, so `/wire` costs nothing while nobody watches. The game never waits for a
 //! watcher, there are at most [`limits::WATCHERS`] of them, and each must pass the check of
@@ -25,12 +25,13 @@ use crate::host::admission::{Permit, Place};
 use crate::host::refused::Refused;
 pub use crate::host::watch::{PATH, SUBPROTOCOL};
 use crate::limits;
+use crate::packet::endpoint::{NoEndpoint, room_of};
 use crate::ws::http::RequestHead;
 use crate::ws::upgrade;
 
-/// Whether a request is for `/wire`.
+/// Whether a request is for `/wire`, of the server or of a room.
 pub fn is_meant(head: &RequestHead) -> bool {
-    head.path() == PATH && head.asks_for_upgrade()
+    room_of(head.path()).1 == PATH && head.asks_for_upgrade()
 }
 
 /// Serves a watcher in the thread of its connection; `rest` is the bytes after its request.
@@ -46,14 +47,17 @@ pub fn serve(
 ) -> Result<(), Refused> {
     let accepted = upgrade::accept(head, &[SUBPROTOCOL])?;
     access::check(host, head, address)?;
+    let (name, _) = room_of(head.path());
+    let room = host.rooms.find(name).ok_or_else(|| Refused::from(NoEndpoint::Room))?;
     if host.is_stopping() {
         return Err(Refused::plain(503, "stopping"));
     }
     permit.becomes(Place::Watcher)?;
     if write_all(stream, &accepted.response, limits::HEAD_TIME).is_ok() {
-        info!(%address, "watcher connected");
-        let why = watcher::run(host, stream, &rest);
-        info!(%address, why, "watcher left");
+        let of = room.label();
+        info!(%address, room = of, "watcher connected");
+        let why = watcher::run(host, &room, stream, &rest);
+        info!(%address, room = of, why, "watcher left");
     }
     Ok(())
 }

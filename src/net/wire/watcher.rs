@@ -16,6 +16,7 @@ use crate::limits;
 use crate::net::client::Client;
 use crate::net::conversation;
 use crate::net::host::Host;
+use crate::net::rooms::Hosted;
 use crate::net::stream;
 use crate::net::tap::{self, Listener};
 use crate::platform;
@@ -23,6 +24,8 @@ use crate::platform;
 /// What one watcher's thread holds.
 struct Watcher<'a> {
     host: &'a Host,
+    /// The name of the only room whose clients it may watch; `None` if it may watch all.
+    only_room: Option<Arc<str>>,
     stream: &'a TcpStream,
     watch: Watch,
     requests: Vec<Request>,
@@ -30,13 +33,16 @@ struct Watcher<'a> {
     watched: Option<(u64, Listener)>,
 }
 
-/// Serves a watcher until one side closes; returns the reason.
-pub fn run(host: &Host, stream: &TcpStream, rest: &[u8]) -> &'static str {
+/// Serves a watcher until one side closes; returns the reason. One of another room than the default
+/// room is shown only the clients of that room.
+pub fn run(host: &Host, room: &Hosted, stream: &TcpStream, rest: &[u8]) -> &'static str {
     let now = host.now();
     let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let began_us = today.saturating_sub(now).as_micros() as u64;
-    let watch = Watch::new(&host.config.codes, &host.room().options.epoch, began_us, now);
-    let mut watcher = Watcher { host, stream, watch, requests: Vec::new(), watched: None };
+    let options = &room.handle.options;
+    let watch = Watch::new(&host.config.codes, &options.epoch, began_us, now);
+    let only_room = room.label().map(|_| Arc::clone(&options.name));
+    let mut watcher = Watcher { host, only_room, stream, watch, requests: Vec::new(), watched: None };
     let why = watcher.live(rest).err().unwrap_or("over");
     // The listener is removed before the close frame is sent, so that the tap does not fill a queue
     // without a reader.
@@ -64,9 +70,11 @@ impl Watcher<'_> {
             if now >= turn {
                 turn = now + limits::WIRE_TURN;
                 self.send_observed(now);
+                let (host, only_room) = (self.host, &self.only_room);
                 self.watch.turn(now, || {
-                    let clients = self.host.clients.all();
-                    watch::list(clients.iter().map(|client| &**client))
+                    let clients = host.clients.all();
+                    let shown = clients.iter().filter(|client| is_shown(only_room, client));
+                    watch::list(shown.map(|client| &**client))
                 })?;
             }
             self.flush()?;
@@ -116,7 +124,7 @@ impl Watcher<'_> {
                 // The old listener goes first, so that the tap never fills two.
                 self.watched = None;
                 let listen = |client| (client, self.host.tap.listen(Some(client), limits::WIRE_TAP_BYTES));
-                self.watched = client.map(listen);
+                self.watched = client.filter(|client| self.may_watch(*client)).map(listen);
             }
             Request::Own(key) => self.watch.own(self.own(key).map(|client| client.id)),
             Request::Inject(key, bytes) => {
@@ -130,7 +138,15 @@ impl Watcher<'_> {
 
     /// The newest client with this key.
     fn own(&self, key: InspectKey) -> Option<Arc<Client>> {
-        self.host.clients.all().into_iter().rfind(|client| client.inspect_key == Some(key))
+        let is_own =
+            |client: &Arc<Client>| client.inspect_key == Some(key) && is_shown(&self.only_room, client);
+        self.host.clients.all().into_iter().rfind(is_own)
+    }
+
+    /// Whether the client of this number may be watched: at `/r/NAME/wire` only one of that room.
+    fn may_watch(&self, client: u64) -> bool {
+        let found = || self.host.clients.get(client);
+        self.only_room.is_none() || found().is_some_and(|client| is_shown(&self.only_room, &client))
     }
 
     fn send_observed(&mut self, now: Duration) {
@@ -162,6 +178,11 @@ impl Watcher<'_> {
             self.watch.observed(&message);
         }
     }
+}
+
+/// Whether a watcher of this room, or of all, is shown the client.
+fn is_shown(only_room: &Option<Arc<str>>, client: &Client) -> bool {
+    only_room.as_ref().is_none_or(|room| *room == client.room.options.name)
 }
 
 #[cfg(test)]
@@ -206,7 +227,7 @@ mod tests {
     fn the_tap_has_no_listener_without_watchers() {
         let (host, (near, far)) = (host(), pair());
         thread::scope(|scope| {
-            let watcher = scope.spawn(|| run(&host, &far, &[]));
+            let watcher = scope.spawn(|| run(&host, &host.room(), &far, &[]));
             assert!(!host.tap.is_on(), "a watcher that watches no client costs nothing");
             for _ in 0..2 {
                 say(&near, r#"{"watch":7}"#);

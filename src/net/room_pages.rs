@@ -1,0 +1,120 @@
+//! What is answered about rooms: their list at `/rooms`, as a page or as JSON, the redirects of a
+//! room's paths, the page of a room that does not exist, and `/healthz`.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::host::Host;
+use super::pages::Found;
+use super::rooms::Hosted;
+use crate::packet::endpoint::{ROOMS, is_room_name};
+use crate::plural::count;
+use crate::ws::http::RequestHead;
+
+/// The path of the list of rooms.
+pub const LIST_PATH: &str = "/rooms";
+/// The path of the health check.
+pub const HEALTH_PATH: &str = "/healthz";
+
+/// Pages that the server has once; a room's pages link to them as if they were below its path.
+const OF_THE_SERVER: [(&str, &str); 4] =
+    [("admin", "admin"), ("rooms", "rooms"), ("tab", "tab/"), ("tab/", "tab/")];
+
+const HTML: &str = "text/html; charset=utf-8";
+const JSON: &str = "application/json";
+
+/// The answer to a request about rooms; `None` for another request.
+pub fn find(host: &Host, head: &RequestHead) -> Option<Found> {
+    match head.path() {
+        LIST_PATH => return Some(list(host, head)),
+        HEALTH_PATH => return Some(health(host)),
+        _ => {}
+    }
+    let rest = head.path().strip_prefix(ROOMS)?;
+    let (name, below) = rest.split_once('/').map_or((rest, None), |(name, below)| (name, Some(below)));
+    if name.is_empty() || host.rooms.find(name).is_none() {
+        return Some(unknown(head, name));
+    }
+    let query = head.target.split_once('?').map_or(String::new(), |(_, query)| format!("?{query}"));
+    let Some(below) = below else { return Some(Found::moved(format!("{name}/{query}"))) };
+    let (_, page) = OF_THE_SERVER.iter().find(|(path, _)| *path == below)?;
+    Some(Found::moved(format!("../../{page}{query}")))
+}
+
+/// 200 while every room ticks or sleeps, otherwise 503 with a line for each room that does neither.
+fn health(host: &Host) -> Found {
+    let now = host.now();
+    let ails = |room: &Hosted| room.ails(now).map(|why| format!("{} {why}\n", room.title()));
+    let problems: String = host.rooms.all().iter().filter_map(|room| ails(room)).collect();
+    if problems.is_empty() { Found::text(200, "ok\n".to_owned()) } else { Found::text(503, problems) }
+}
+
+fn accepts(head: &RequestHead, kind: &str) -> bool {
+    head.header("Accept").is_some_and(|accepted| accepted.contains(kind))
+}
+
+fn list(host: &Host, head: &RequestHead) -> Found {
+    let rooms = host.rooms.all();
+    let wants_json = head.query("format").as_deref() == Some("json");
+    if wants_json || accepts(head, JSON) && !accepts(head, "text/html") {
+        let entry = |room: &Hosted| {
+            let (name, path) = (room.name(), path_of(room));
+            json!({ "name": name, "path": path, "players": room.players(), "clients": room.clients() })
+        };
+        let rooms: Vec<_> = rooms.iter().map(|room| entry(room)).collect();
+        return Found::new(200, JSON, format!("{}\n", json!({ "rooms": rooms })).into_bytes());
+    }
+    let players: usize = rooms.iter().map(|room| room.players()).sum();
+    let mut body =
+        format!("<p class=\"sum\">{}, {}</p>\n<ul>\n", count(rooms.len(), "room"), count(players, "player"));
+    for room in &rooms {
+        let (link, title) =
+            (&path_of(room)[1..], if room.name().is_empty() { "Default room" } else { room.name() });
+        let link = if link.is_empty() { "./" } else { link };
+        let players = match (room.players(), room.clients()) {
+            (0, 0) => "empty".to_owned(),
+            (0, watching) => format!("{watching} watching"),
+            (players, _) => count(players, "player"),
+        };
+        let _ = writeln!(body, "<li><a href=\"{link}\"><b>{title}</b> <span>{players}</span></a></li>");
+    }
+    body.push_str("</ul>\n");
+    Found::new(200, HTML, page(head, "rooms", &body).into_bytes())
+}
+
+/// The path of a room's page.
+fn path_of(room: &Hosted) -> String {
+    if room.name().is_empty() { "/".to_owned() } else { format!("{ROOMS}{}/", room.name()) }
+}
+
+fn unknown(head: &RequestHead, name: &str) -> Found {
+    // A name that no room may have is not repeated: it may hold anything.
+    let what = if is_room_name(name) { format!("room {name}") } else { "such room".to_owned() };
+    if !accepts(head, "text/html") {
+        return Found::text(404, format!("there is no {what}; {LIST_PATH} lists the rooms\n"));
+    }
+    let up = up(head);
+    let body = format!(
+        "<p>There is no {what} on this server. <a href=\"{up}rooms\">See the list of rooms</a>.</p>\n"
+    );
+    Found::new(404, HTML, page(head, "rooms", &body).into_bytes())
+}
+
+/// The relative path from a request's path to the server's root.
+fn up(head: &RequestHead) -> String {
+    "../".repeat(head.path().matches('/').count().saturating_sub(1))
+}
+
+/// A page in the look of the others, without a script.
+fn page(head: &RequestHead, title: &str, body: &str) -> String {
+    let up = up(head);
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n  <meta charset=\"utf-8\">\n  \
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n  \
+         <meta name=\"theme-color\" content=\"#262b3d\">\n  <title>tickwire {title}</title>\n  \
+         <link rel=\"icon\" href=\"{up}favicon.svg\" type=\"image/svg+xml\">\n  \
+         <link rel=\"stylesheet\" href=\"{up}rooms.css\">\n</head>\n<body>\n\
+         <header><h1>tickwire <span>{title}</span></h1></header>\n<main>\n{body}</main>\n</body>\n</html>\n"
+    )
+}
