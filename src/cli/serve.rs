@@ -175,7 +175,7 @@ fn rooms(config: &Config, args: &ServeArgs) -> Result<Vec<Box<dyn Core>>, Failur
         Some(file) => restore(file, flag),
         None => Ok(World::new(identity)),
     };
-    let first = world(args.restore.as_deref(), config.identity, "--restore")?;
+    let first = world(args.restore.as_deref(), config.identity, "--restore ")?;
     let mut rooms: Vec<Box<dyn Core>> = vec![Box::new(config.room("", first))];
     let mut names = BTreeSet::new();
     for room in &args.room {
@@ -191,7 +191,7 @@ fn rooms(config: &Config, args: &ServeArgs) -> Result<Vec<Box<dyn Core>>, Failur
 
 /// The world in a file written by `save`, which this flag names.
 fn restore(file: &Path, flag: &str) -> Result<World, Failure> {
-    let failure = |error: &dyn fmt::Display| format!("{flag} {}: {error}", file.display());
+    let failure = |error: &dyn fmt::Display| format!("{flag}{}: {error}", file.display());
     let about = fs::metadata(file).map_err(|error| failure(&error))?;
     if !about.is_file() || about.len() > limits::RESTORE_BYTES {
         return Err(failure(&format!("must be a regular file of at most {} bytes", limits::RESTORE_BYTES)));
@@ -389,7 +389,7 @@ mod tests {
         let file =
             std::env::temp_dir().join(format!("tickwire-restore-{}-{operator_sequence}", std::process::id()));
         fs::write(&file, world.snapshot()).expect("a file");
-        let restored = restore(&file, "--restore").map(|world| world.operator_sequence());
+        let restored = restore(&file, "--restore ").map(|world| world.operator_sequence());
         fs::remove_file(&file).expect("it was there");
         restored.map_err(|failure| failure.to_string())
     }

@@ -100,7 +100,7 @@ async function through(scene, proxy) {
       opened.socket?.destroy();
     });
     await check(`${proxy}: the inside is not shown over ${name}`, async () => {
-      for (const path of ['/wire', '/metrics', '/admin']) assert.equal((await ask(scene, port, { secure, path })).status, 404, path);
+      for (const path of ['/wire', '/r/two/wire', '/metrics', '/admin']) assert.equal((await ask(scene, port, { secure, path })).status, 404, path);
     });
   }
   // More than one address may have, so they are told apart.

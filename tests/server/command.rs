@@ -139,6 +139,25 @@ fn the_banner_shows_the_urls_and_what_is_in_force() {
     }
 }
 
+#[test]
+fn the_banner_has_a_line_for_each_room() {
+    let mut command = tickwire(&["--bind", "127.0.0.1:0", "--seed", "7", "--map-size", "5000"]);
+    command.env("TICKWIRE_ROOM", "two=moo,tick-hz=15;three,seed=8,max-clients=3,map-size=2000");
+    let running = Running::start(&mut command);
+    let address = running.address;
+    for expected in [
+        format!(
+            "room     http://{address}/r/two/  tick 15 Hz, updates 15 Hz (MooMoo dialects 10 Hz), seed 7, map 5000 px\n"
+        ),
+        format!(
+            "room     http://{address}/r/three/  tick 30 Hz, updates 30 Hz (MooMoo dialects 10 Hz), seed 8, map 2000 px, at most 3 clients\n"
+        ),
+        format!("rooms    http://{address}/rooms\n"),
+    ] {
+        assert!(running.banner.contains(&expected), "{expected}\nis not in\n{}", running.banner);
+    }
+}
+
 fn failed(arguments: &[&str]) -> String {
     let Output { status, stdout, stderr } = tickwire(arguments).output().expect("the program runs");
     assert!(!status.success() && stdout.is_empty(), "{arguments:?} was accepted");
@@ -164,6 +183,15 @@ fn bad_flags_are_refused_by_name() {
         (&["--codes", "/nowhere"], "/nowhere"),
         (&["--log", "a=b=c"], "--log"),
         (&["--frobnicate"], "--frobnicate"),
+        (&["--room", "Two"], "\"Two\" is no name for a room"),
+        (&["--room", "two=tanks"], "the games are: moo"),
+        (&["--room", "two,seed=-1"], "seed=-1: must be a whole number from 0"),
+        (&["--room", "two", "--room", "two,seed=2"], "--room two: two rooms have this name"),
+        (&["--room", "two,restore=/nowhere"], "--room two,restore=/nowhere: No such file"),
+        (
+            &["--room", &(0..1024).map(|room| room.to_string()).collect::<Vec<_>>().join(";")],
+            "at most 1024 rooms",
+        ),
     ] {
         let line = failed(arguments);
         assert!(line.contains(reason), "{arguments:?}: {line}");

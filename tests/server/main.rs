@@ -28,6 +28,7 @@ mod raw;
 mod replay;
 #[cfg(target_os = "linux")]
 mod resources;
+mod room_life;
 mod rooms;
 mod rows_answers;
 mod rows_live;

@@ -1,19 +1,22 @@
-//! Several rooms of one server: the default room at `/`, the others below `/r/NAME/`.
+//! Several rooms of one server: the default room at `/`, the others below `/r/NAME/`; what happens
+//! in one of them, and what the others notice of it.
 
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use tickwire::limits;
 use tickwire::net::recorder::{Rotation, Target};
 use tickwire::net::{Config, Server};
 use tickwire::packet::Value;
 use tickwire::room::{Core, Handle, Room, Ticked, Wants};
 use tickwire::world::{Identity, World};
 
+use crate::admin::ask;
 use crate::clients::Native;
 use crate::replay::{File, number, replay};
-use crate::support::Peer;
+use crate::support::{PATIENCE, Peer};
 
 /// A room whose next tick panics once it is told to.
 struct Fragile {
@@ -52,6 +55,17 @@ pub fn two_rooms() -> (Server, Arc<AtomicBool>) {
     (Server::start_rooms(config, rooms).expect("a free port"), panics)
 }
 
+/// The status and the body of the answer to a request for a page.
+pub fn page(server: &Server, path: &str, headers: &str) -> (u16, String) {
+    let answer = ask(server.address(), &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n"));
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    (head[9..12].parse().expect("a status"), body.to_owned())
+}
+
+fn health(server: &Server) -> (u16, String) {
+    page(server, "/healthz", "")
+}
+
 fn chat(native: &mut Native, text: &str) {
     native.say("chat", &[1.into(), Value::Nil, text.into()]);
 }
@@ -72,7 +86,7 @@ fn each_room_has_its_own_world_player_numbers_and_chat() {
     assert_eq!(dan.hear("chat"), [ada_id.into(), "in the default room".into()]);
     chat(&mut cy, "in room two");
     assert_eq!(bob.hear("chat"), [cy_id.into(), "in room two".into()], "the first that it hears");
-    for path in ["/r/three/play", "/r/two", "/r//play", "/r/two/nothing"] {
+    for path in ["/r/three/play", "/r/two", "/r//play", "/r/two/nothing", "/r/three/wire"] {
         let error = Peer::try_connect(server.address(), path).err().expect("there is no such room");
         assert!(error.contains("404"), "{path}: {error}");
     }
@@ -82,22 +96,35 @@ fn each_room_has_its_own_world_player_numbers_and_chat() {
 #[test]
 fn a_panic_in_one_room_closes_its_clients_and_leaves_the_others_alone() {
     let (server, panics) = two_rooms();
+    let began = Instant::now();
     let at = |path, name| Native::play_at(server.address(), path, name);
     let (mut ada, _, ada_id) = at("/play", "Ada");
-    let (mut bob, ..) = at("/r/two/play", "Bob");
+    let (mut bob, before, _) = at("/r/two/play", "Bob");
     panics.store(true, Ordering::Relaxed);
     assert_eq!(bob.peer.receive_close(), "1011 internal_error");
     let error = Peer::try_connect(server.address(), "/r/two/play").err().expect("the room is over");
     assert!(error.contains("503"), "{error}");
+    assert_eq!(health(&server), (503, "room two has ended by a panic and begins anew soon\n".to_owned()));
     let (mut dan, ..) = at("/play", "Dan");
     chat(&mut ada, "still here");
     assert_eq!(dan.hear("chat"), [ada_id.into(), "still here".into()]);
     assert!(server.is_ticking());
-    let metrics = server.metrics_text();
-    assert!(
-        metrics.contains("tickwire_panics_total 1\n") && metrics.contains("tickwire_players 2\n"),
-        "{metrics}"
-    );
+    let has = |line: &str| server.metrics_text().contains(line);
+    assert!(has("tickwire_panics_total 1\n") && has("tickwire_players 2\n"), "{}", server.metrics_text());
+    // It begins anew, with another epoch, and not at once.
+    let soon = Instant::now() + limits::ROOM_RESTART_EVERY + PATIENCE;
+    while !has("tickwire_room_restarts_total{room=\"two\"} 1\n") {
+        assert!(Instant::now() < soon, "{}", server.metrics_text());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(began.elapsed() >= limits::ROOM_RESTART_EVERY);
+    let (_eve, after, eve_id) = at("/r/two/play", "Eve");
+    let (seed, epoch) = (2, 6);
+    assert_eq!((&after[seed], eve_id), (&before[seed], 1));
+    assert_ne!(after[epoch], before[epoch]);
+    assert_eq!(health(&server), (200, "ok\n".to_owned()));
+    chat(&mut dan, "and nothing happened here");
+    while ada.hear("chat")[1] != "and nothing happened here".into() {}
     assert_eq!(server.stop(), 0);
 }
 

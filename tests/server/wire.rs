@@ -43,9 +43,17 @@ struct Watcher {
 
 impl Watcher {
     fn connect(address: SocketAddr, headers: &[(&'static str, &str)]) -> Result<Watcher, String> {
+        Watcher::connect_at(address, "/wire", headers)
+    }
+
+    fn connect_at(
+        address: SocketAddr,
+        path: &str,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Watcher, String> {
         let stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-        let mut request = format!("ws://{address}/wire").into_client_request().expect("a request");
+        let mut request = format!("ws://{address}{path}").into_client_request().expect("a request");
         for (name, value) in headers {
             request.headers_mut().insert(*name, value.parse().expect("a header"));
         }
@@ -145,6 +153,29 @@ impl Player {
         };
         self.peer.receive_until(named).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
+}
+
+#[test]
+fn a_watcher_of_a_room_is_shown_only_the_clients_of_that_room() {
+    let (server, _) = crate::rooms::two_rooms();
+    let address = server.address();
+    let _ann = Player::play(address, "Ann");
+    let _bob = Player::play_at(address, "/r/two/play", "Bob");
+    let listed = |clients: &Json| -> Option<Vec<Json>> { clients.as_array().cloned() };
+    let all = Watcher::here(address).hear("clients", listed);
+    let told: Vec<_> = all.iter().map(|client| (&client["name"], &client["room"])).collect();
+    assert_eq!(told, [(&"Ann".into(), &"".into()), (&"Bob".into(), &"two".into())]);
+    let mut watcher = Watcher::connect_at(address, "/r/two/wire", &[]).expect("from this machine");
+    assert_eq!(watcher.hear("clients", listed), all[1..]);
+    // What comes after both requests is of the second client alone.
+    watcher.say(&format!(r#"{{"watch":{}}}"#, all[0]["id"]));
+    watcher.say(&format!(r#"{{"watch":{}}}"#, all[1]["id"]));
+    watcher.inspector.watch(all[1]["id"].as_u64());
+    assert_eq!(watcher.frame(|frame| frame["opcode"] == "upgrade")["client"], all[1]["id"]);
+    watcher.say(&format!(r#"{{"watch":{}}}"#, all[0]["id"]));
+    watcher.say(r#"{"own":"00112233445566778899aabbccddeeff"}"#);
+    assert!(watcher.hear("own", |own| Some(own.clone())).is_null());
+    server.stop();
 }
 
 fn is_packet(name: &'static str) -> impl Fn(&Json) -> bool {
