@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use super::values;
 use crate::limits;
 use crate::net::Config;
 use crate::packet::endpoint::is_room_name;
@@ -76,7 +77,7 @@ impl RoomArg {
         match key {
             "seed" => self.seed = Some(number(value, 0, u32::MAX)?),
             "map-size" => self.map_size_px = Some(number(value, map_min, map_max)?),
-            "tick-hz" => self.tick_hz = Some(super::serve::tick_hz(value)?),
+            "tick-hz" => self.tick_hz = Some(values::tick_hz(value)?),
             "update-hz" => self.update_hz = Some(number(value, 1, 60)?),
             "moomoo-update-hz" => self.moomoo_update_hz = Some(number(value, 1, 60)?),
             "command-delay-ticks" => self.command_delay_ticks = Some(number(value, 0, u32::MAX)?),

@@ -39,7 +39,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:3000", env = "TICKWIRE_BIND", value_parser = values::bind)]
     bind: SocketAddr,
     /// Ticks per second of the world: 15, 20, 30 or 60.
-    #[arg(long, value_name = "HZ", default_value = "30", env = "TICKWIRE_TICK_HZ", value_parser = tick_hz)]
+    #[arg(long, value_name = "HZ", default_value = "30", env = "TICKWIRE_TICK_HZ", value_parser = values::tick_hz)]
     tick_hz: TickHz,
     /// Updates per second for native clients, at most the tick rate.
     #[arg(long, value_name = "HZ", default_value = "30", env = "TICKWIRE_UPDATE_HZ",
@@ -141,11 +141,6 @@ impl fmt::Debug for Given {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Given(…)")
     }
-}
-
-pub fn tick_hz(text: &str) -> Result<TickHz, String> {
-    let hz: u32 = text.parse().map_err(|_| "not a number".to_owned())?;
-    TickHz::try_from(hz).map_err(|_| "must be 15, 20, 30 or 60".to_owned())
 }
 
 fn switch(text: &str) -> Result<bool, String> {

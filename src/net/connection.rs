@@ -55,6 +55,9 @@ pub fn run(host: &Arc<Host>, stream: Arc<TcpStream>, address: SocketAddr, permit
     }
 }
 
+/// The places that a client has until it leaves, in the host and in its room.
+type Places = (Permit, Presence);
+
 /// Reads the head and answers it. `Some` when the connection has become a client. `peer` is the
 /// other end, which may be a proxy.
 #[inline(never)] // Its buffers would stay on the stack of the conversation: a page of memory per client.
@@ -63,7 +66,7 @@ fn begin(
     stream: Arc<TcpStream>,
     peer: SocketAddr,
     mut permit: Permit,
-) -> Option<(Arc<Client>, (Permit, Presence), Vec<u8>)> {
+) -> Option<(Arc<Client>, Places, Vec<u8>)> {
     let (deadline, mut address) = (Instant::now() + limits::HEAD_TIME, peer);
     let answered = read_head(&stream, deadline).and_then(|read| {
         let Some((head, raw, rest)) = read else { return Ok(None) };

@@ -24,6 +24,7 @@ pub mod conversation;
 pub mod echo;
 pub mod fan_out;
 pub mod forwarded;
+pub mod found;
 pub mod host;
 pub mod listener;
 pub mod metrics;

@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 
 use super::access;
 use super::console::admin;
+use super::found::Found;
 use super::host::Host;
 use super::metrics::Metrics;
 use super::room_pages;
@@ -87,7 +88,6 @@ pub fn respond(host: &Host, head: &RequestHead, address: SocketAddr) -> Response
     Response { status, head, body: if is_head { Cow::default() } else { body } }
 }
 
-const TEXT: &str = "text/plain; charset=utf-8";
 /// The packet tables in force. The file of this name has the built-in ones, which are those of the
 /// server in the tab edition.
 const CODES: &str = "codes.json";
@@ -103,36 +103,6 @@ fn headers<'a>(more: (&'a str, &'a str)) -> [(&'a str, &'a str); 5] {
         ("Cross-Origin-Opener-Policy", "same-origin"),
         ("Content-Security-Policy", POLICY),
     ]
-}
-
-/// The answer to a request.
-pub struct Found {
-    /// The status.
-    pub status: u16,
-    /// The content type.
-    pub kind: &'static str,
-    /// One header more.
-    pub more: (&'static str, Cow<'static, str>),
-    /// The body.
-    pub body: Cow<'static, [u8]>,
-}
-
-impl Found {
-    /// What no cache keeps without asking.
-    pub fn new(status: u16, kind: &'static str, body: impl Into<Cow<'static, [u8]>>) -> Found {
-        Found { status, kind, more: ("Cache-Control", "no-cache".into()), body: body.into() }
-    }
-
-    /// The same, as plain text.
-    pub fn text(status: u16, text: String) -> Found {
-        Found::new(status, TEXT, text.into_bytes())
-    }
-
-    /// A redirect.
-    pub fn moved(location: String) -> Found {
-        let body = format!("this is at {location}\n");
-        Found { more: ("Location", location.into()), ..Found::text(308, body) }
-    }
 }
 
 fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {

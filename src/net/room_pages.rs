@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
+use super::found::Found;
 use super::host::Host;
-use super::pages::Found;
 use super::rooms::Hosted;
 use crate::packet::endpoint::{ROOMS, is_room_name};
 use crate::plural::count;

@@ -64,15 +64,16 @@ pub fn a_worker_without_clients_is_woken() {
         while newcomers.is_empty() {
             let _ = worker.wait(&mut newcomers, false).expect("nobody has said stop");
         }
-        assert_eq!(newcomers, [7]);
-        newcomers.clear();
-        while worker.wait(&mut newcomers, false).is_some() {}
+        newcomers
     });
     let ringing = thread::spawn(move || world.ring(0, std::sync::Arc::clone(&ticks()[0])));
     reader.welcome(7);
+    assert_eq!(telling.join().expect("no panic"), [7]);
     ringing.join().expect("no panic");
-    bell.stop();
-    telling.join().expect("no panic");
+    let stopper = Arc::clone(&bell);
+    let stopping = thread::spawn(move || stopper.stop());
+    while bell.wait(&mut Vec::new(), false).is_some() {}
+    stopping.join().expect("no panic");
 }
 
 pub fn every_tick_and_client_and_the_stop_are_heard() {

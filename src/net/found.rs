@@ -1,0 +1,35 @@
+//! The answer to a request for a page, before it is written as a response.
+
+use std::borrow::Cow;
+
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// See the [module](self).
+pub struct Found {
+    /// The status.
+    pub status: u16,
+    /// The content type.
+    pub kind: &'static str,
+    /// One header more.
+    pub more: (&'static str, Cow<'static, str>),
+    /// The body.
+    pub body: Cow<'static, [u8]>,
+}
+
+impl Found {
+    /// What no cache keeps without asking.
+    pub fn new(status: u16, kind: &'static str, body: impl Into<Cow<'static, [u8]>>) -> Found {
+        Found { status, kind, more: ("Cache-Control", "no-cache".into()), body: body.into() }
+    }
+
+    /// The same, as plain text.
+    pub fn text(status: u16, text: String) -> Found {
+        Found::new(status, TEXT, text.into_bytes())
+    }
+
+    /// A redirect.
+    pub fn moved(location: String) -> Found {
+        let body = format!("this is at {location}\n");
+        Found { more: ("Location", location.into()), ..Found::text(308, body) }
+    }
+}
