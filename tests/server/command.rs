@@ -29,7 +29,7 @@ impl Running {
         let mut child = command.spawn().expect("the program starts");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let mut banner = String::new();
-        while !banner.contains("clients") {
+        while !banner.contains("command delay") {
             banner.push_str(&lines.next().expect("the whole banner").expect("text"));
             banner.push('\n');
         }
