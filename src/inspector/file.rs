@@ -300,7 +300,8 @@ impl File {
         let after = talk.and_then(|talk| talk.cursor.as_ref()).map(|cursor| &cursor.conversation);
         let (json, is_ours) = after.map_or((None, false), |talk| (talk.json(), talk.is_ours()));
         let (dialect, bytes) = (item.dialect.name().to_owned(), item.bytes.clone());
-        link::Link { bytes, before, dialect, from: item.from, json, is_ours, is_head }.print()
+        let tables = link::tables(self.codes);
+        link::Link { bytes, before, dialect, from: item.from, json, is_ours, is_head, tables }.print()
     }
 
     /// The earlier frames of the message that this frame goes on with.

@@ -5,10 +5,12 @@
 //! ```
 //!
 //! `format` and `server` are left out where they are not known. `before` has the earlier frames of an
-//! unfinished message; `head=1` marks the head of a handshake.
+//! unfinished message; `head=1` marks the head of a handshake. `tables` has the hash of the server's
+//! packet tables if they are not the built-in ones: only a reader with the same tables takes the link.
 
 use crate::explain::hex;
 use crate::limits;
+use crate::packet::Codes;
 use crate::ws::Side;
 use crate::ws::frame::Header;
 
@@ -29,6 +31,14 @@ pub struct Link {
     pub is_ours: bool,
     /// Whether it is the head of a handshake.
     pub is_head: bool,
+    /// The [hash](Codes::hash) of the packet tables, unless they are the built-in ones.
+    pub tables: Option<String>,
+}
+
+/// The [`Link::tables`] of frames of these tables.
+pub fn tables(codes: &Codes) -> Option<String> {
+    let hash = codes.hash();
+    (hash != Codes::builtin_ref().hash()).then(|| format!("{hash:016x}"))
 }
 
 impl Link {
@@ -57,6 +67,9 @@ impl Link {
         }
         if self.is_head {
             out += "&head=1";
+        }
+        if let Some(tables) = &self.tables {
+            out += &format!("&tables={tables}");
         }
         Ok(out)
     }
@@ -99,6 +112,7 @@ impl Link {
             json,
             is_ours: find("server") == Some("tickwire"),
             is_head: find("head") == Some("1"),
+            tables: find("tables").map(str::to_owned),
         })
     }
 }
@@ -130,6 +144,7 @@ mod tests {
             json: Some(true),
             is_ours: true,
             is_head: false,
+            tables: None,
         };
         let text = link.print().expect("short");
         assert_eq!(
@@ -137,7 +152,8 @@ mod tests {
             "frame=8000&dialect=letters-2024&from=server&format=json&server=tickwire&before=0100"
         );
         assert_eq!(Link::read(&text), Ok(link.clone()));
-        let head = Link { json: None, is_ours: false, is_head: true, before: Vec::new(), ..link };
+        let tables = Some("0123456789abcdef".to_owned());
+        let head = Link { json: None, is_ours: false, is_head: true, before: Vec::new(), tables, ..link };
         assert_eq!(Link::read(&head.print().expect("short")), Ok(head));
         let hello = Link::read("frame=818537fa213d7f9f4d5158").expect("bytes");
         assert_eq!((hello.from, hello.dialect.as_str(), hello.json), (Side::Client, "native", None));

@@ -282,7 +282,8 @@ impl Inspector {
         };
         let before = link::of_message(&kept.piece[..kept.begin], kept.from);
         let bytes = kept.bytes().to_vec();
-        link::Link { bytes, before, dialect, from: kept.from, json, is_ours, is_head: kept.is_head }.print()
+        let (from, is_head, tables) = (kept.from, kept.is_head, link::tables(&self.codes));
+        link::Link { bytes, before, dialect, from, json, is_ours, is_head, tables }.print()
     }
 
     /// Shows the frame of a [link], and nothing else.
@@ -292,6 +293,11 @@ impl Inspector {
     pub fn open_link(&mut self, text: &str) -> Result<(), String> {
         let link = link::Link::read(text)?;
         let codes = Arc::clone(&self.codes);
+        if link.tables.is_some() && link.tables != link::tables(&codes) {
+            return Err("the frame of the link is of a server with other packet tables than this page has; \
+                        a saved capture carries its tables"
+                .to_owned());
+        }
         if codes.dialects().all(|dialect| dialect.name() != link.dialect) {
             return Err(format!("the link names the dialect {:?}, which no table has", link.dialect));
         }

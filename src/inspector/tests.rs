@@ -276,6 +276,18 @@ fn a_link_carries_a_frame_and_what_its_verdict_needs() {
 }
 
 #[test]
+fn a_link_of_a_server_with_other_tables_is_refused_by_name_elsewhere() {
+    let other = welcome().replace("text:str<=60", "text:str<=61");
+    let mut inspector = Inspector::new(&other).expect("a welcome");
+    inspector.open_link("frame=821e&dialect=native&from=server").expect("a link without tables");
+    let link = inspector.link(1).expect("short");
+    assert!(link.contains("&tables="), "{link}");
+    Inspector::new(&other).expect("a welcome").open_link(&link).expect("the same tables");
+    let error = Inspector::default().open_link(&link).expect_err("other tables");
+    assert!(error.contains("other packet tables"), "{error}");
+}
+
+#[test]
 fn a_message_that_makes_no_sense_is_refused() {
     let mut inspector = opened("/play", "native", false);
     assert_eq!(inspector.receive(&[0; 9]), Err("a message is invalid at byte 8".to_owned()));

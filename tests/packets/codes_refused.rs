@@ -234,3 +234,61 @@ fn other_tables_may_leave_packets_out_and_name_others() {
     assert_eq!(legacy.prefix(tickwire::packet::Direction::ToClient, "update_players"), None);
     assert!(codes.dialect("letters").is_none());
 }
+
+#[test]
+fn tables_that_a_server_cannot_serve_are_refused_by_file_and_packet() {
+    let row = |name: &str| {
+        let (_, native) = BUILTIN[1];
+        let found = native.lines().find(|line| line.starts_with(name));
+        format!("{}\n", found.expect("a row"))
+    };
+    let say = row("to_client\tsay");
+    for (from, to, reason) in [
+        (row("to_server\thello"), String::new(), Some("native lacks the packet hello to_server")),
+        (row("to_client\tupdate"), String::new(), Some("native lacks the packet update to_client")),
+        (say.clone(), say.replace("reliable", "latest"), Some("lane of say: must be reliable")),
+        (
+            "player:u16 x:u16.px y:u16.px".to_owned(),
+            "player:u16 y:u16.px x:u16.px".to_owned(),
+            Some("arguments of map_ping: y is in the place of x"),
+        ),
+        (
+            "moved:[player:u16,dx:i32.hpx,dy:i32.hpx]".to_owned(),
+            "moved:[player:u16,dy:i32.hpx,dx:i32.hpx]".to_owned(),
+            Some("arguments of update: moved:player,dy,dx is in the place of moved:player,dx,dy"),
+        ),
+        (say.clone(), String::new(), None),
+        (say.clone(), say.replace("text:str<=60", "text:str<=90 colour:u8|nil"), None),
+    ] {
+        let served = spoiled(&from, &to).expect("good tables").check_served();
+        match (served, reason) {
+            (Ok(()), None) => {}
+            (Err(error), Some(reason)) => {
+                assert!(error.contains(reason) && error.starts_with("native.tsv: "), "{error}");
+            }
+            other => panic!("{to:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_capture_brings_its_tables_and_others_are_refused() {
+    let own = |text: &str| vec![("mine.tsv".to_owned(), text.to_owned())];
+    let (good, other) = (
+        table(&["to_server | wave | reliable | w | 1 | - | x"]),
+        table(&["to_server | wave | reliable | w | 2 | - | x"]),
+    );
+    let given = |text: &str| Some(Codes::from_texts(&[("given.tsv", text)]).expect("a good table").into());
+    let of = |carried, given| Codes::of_capture(carried, given).map(|codes| codes.tables[0].file.clone());
+    assert_eq!(of(None, None).as_deref(), Ok("moomoo.tsv"));
+    assert_eq!(of(None, given(&good)).as_deref(), Ok("given.tsv"));
+    assert_eq!(of(Some(own(&good)), None).as_deref(), Ok("mine.tsv"));
+    assert_eq!(of(Some(own(&good)), given(&good)).as_deref(), Ok("mine.tsv"));
+    let refused = of(Some(own(&good)), given(&other)).expect_err("others");
+    assert!(
+        refused.contains("native:1") && refused.contains("native:2") && refused.contains("--codes"),
+        "{refused}"
+    );
+    let refused = of(Some(own("nonsense")), None).expect_err("no table");
+    assert!(refused.contains("cannot use the packet tables in the capture: mine.tsv:1: "), "{refused}");
+}

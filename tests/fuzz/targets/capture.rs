@@ -126,10 +126,13 @@ fn cut_off(found: &Capture<'_>, bytes: &[u8]) {
 
 /// What `explain` and `replay` make of it.
 fn understood(found: &Capture<'_>) {
-    let codes = Codes::builtin();
-    let native = codes.dialect("native").expect("built in");
+    let codes = replay::codes(found, None).unwrap_or_else(|reason| {
+        assert!(!reason.to_string().is_empty());
+        Codes::builtin()
+    });
+    let otherwise = codes.default_dialect().expect("every table has a dialect");
     let mut items = 0;
-    captured::walk(found, &codes, (None, &native), None, |_| items += 1);
+    captured::walk(found, &codes, (None, otherwise), None, |_| items += 1);
     let find = |head: &RequestHead| Endpoint::find(&codes, head).ok();
     match replay::replay(found, &find) {
         Ok(rooms) => assert!(rooms.iter().all(|(_, report)| report.ticks as usize <= found.packets.len())),
