@@ -66,8 +66,11 @@ fn list(host: &Host, head: &RequestHead) -> Found {
         return Found::new(200, JSON, format!("{}\n", json!({ "rooms": rooms })).into_bytes());
     }
     let players: usize = rooms.iter().map(|room| room.players()).sum();
-    let mut body =
-        format!("<p class=\"sum\">{}, {}</p>\n<ul>\n", count(rooms.len(), "room"), count(players, "player"));
+    let mut body = format!(
+        "<p class=\"sum\">{}, {}. Choose a room to play in it.</p>\n<ul>\n",
+        count(rooms.len(), "room"),
+        count(players, "player")
+    );
     for room in &rooms {
         let (link, title) =
             (&path_of(room)[1..], if room.name().is_empty() { "Default room" } else { room.name() });

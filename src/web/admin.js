@@ -140,6 +140,8 @@ function rooms(names) {
   const choice = at('room');
   const known = [...choice.options].map((/** @type {HTMLOptionElement} */ option) => option.text);
   at('room-choice').hidden = names.length < 2;
+  const where = choice.value === '' ? 'the default room' : choice.value;
+  at('say-title').textContent = names.length < 2 ? 'Tell everyone' : `Tell everyone in ${where}`;
   if (known.join(' ') === names.join(' ')) return;
   const chosen = choice.value;
   choice.replaceChildren(...names.map((name) => new Option(name, name === DEFAULT_ROOM ? '' : name)));

@@ -110,7 +110,7 @@ fn the_rooms_are_listed_for_people_and_for_programs() {
     let (status, body) = page(&server, "/rooms", HTML);
     assert_eq!(status, 200);
     for part in [
-        "3 rooms, 1 player",
+        "3 rooms, 1 player. Choose a room",
         "<a href=\"./\"><b>Default room</b> <span>empty</span></a>",
         "<a href=\"r/two/\"><b>two</b> <span>1 player</span></a>",
     ] {

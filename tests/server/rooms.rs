@@ -170,6 +170,66 @@ fn each_file_of_a_capture_of_two_rooms_replays_both_as_they_were() {
     let _ = fs::remove_file(second);
 }
 
+/// Replays a capture, which has to come out the same in both rooms; returns the ticks of each.
+fn replayed(file: &std::path::Path, scratch: &str) -> [u64; 2] {
+    let (text, status) = replay(&fs::read(file).expect("the file"), scratch, &["--json"]);
+    assert_eq!(status, 0, "{}: {text}", file.display());
+    let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(report["verdict"], "same", "{text}");
+    [0, 1].map(|room| number(&report["rooms"][room], "ticks"))
+}
+
+#[test]
+fn a_capture_has_the_worlds_of_rooms_that_sleep_and_what_they_do_when_they_wake() {
+    let file = File::new("asleep");
+    let (server, _) = two_rooms();
+    std::thread::sleep(Duration::from_millis(200));
+    server.capture(Target::File(file.0.clone())).expect("a new file");
+    // The rooms fall asleep again before somebody comes.
+    std::thread::sleep(Duration::from_millis(200));
+    let (mut bob, ..) = Native::play_at(server.address(), "/r/two/play", "Bob");
+    for sequence in 1..5 {
+        bob.say("move", &[sequence.into(), Value::Nil, (sequence * 1_000).into()]);
+        bob.hear("update");
+    }
+    assert_eq!(server.stop(), 0);
+    let [default, two] = replayed(&file.0, "asleep-again");
+    assert!((1..5).contains(&default) && two >= 5, "{default} and {two} ticks");
+}
+
+#[test]
+fn a_room_that_begins_anew_does_so_in_the_next_file_of_a_capture() {
+    let file = File::new("anew");
+    let (server, panics) = two_rooms();
+    let at = |path, name| Native::play_at(server.address(), path, name).0;
+    let (mut ada, mut bob) = (at("/play", "Ada"), at("/r/two/play", "Bob"));
+    server.capture(Target::File(file.0.clone())).expect("a new file");
+    let walk = |client: &mut Native, sequence: u64| {
+        client.say("move", &[sequence.into(), Value::Nil, (sequence * 1_000).into()]);
+        client.hear("update");
+    };
+    for sequence in 1..5 {
+        [&mut ada, &mut bob].into_iter().for_each(|client| walk(client, sequence));
+    }
+    panics.store(true, Ordering::Relaxed);
+    assert_eq!(bob.peer.receive_close(), "1011 internal_error");
+    let (second, soon) =
+        (file.0.with_extension("1.pcapng"), Instant::now() + limits::ROOM_RESTART_EVERY + PATIENCE);
+    while !second.exists() {
+        assert!(Instant::now() < soon, "the capture goes on in the next file");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let mut eve = at("/r/two/play", "Eve");
+    walk(&mut ada, 5);
+    (1..5).for_each(|sequence| walk(&mut eve, sequence));
+    assert_eq!(server.stop(), 0);
+    for (name, scratch) in [(&file.0, "anew-first"), (&second, "anew-second")] {
+        let [default, two] = replayed(name, scratch);
+        assert!(default > 0 && two > 0, "{default} and {two} ticks");
+    }
+    let _ = fs::remove_file(second);
+}
+
 #[test]
 fn the_rooms_of_a_server_have_different_names_that_fit_a_path() {
     for names in [&["one"][..], &["", ""], &["", "a/b"], &["", "two", "two"], &[]] {
